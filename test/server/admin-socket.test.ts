@@ -1,10 +1,10 @@
-// The operator's socket waits as long as the work takes: what looks through a whole ledger is silent until it is done.
+// The admin socket waits for long work: a command that reads a whole ledger sends nothing until it is done.
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { openAdminSocket } from '#server/admin-socket.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
 
-/** Beyond what Bun allows a silent answer by default, which it looks at every few seconds. */
+/** Longer than Bun's default idle time-out, which is checked every few seconds. */
 const LONG_MS = 14_000
 
 test('an answer that takes longer than ten seconds arrives', async () => {

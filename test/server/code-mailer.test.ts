@@ -1,4 +1,4 @@
-// How codes leave: from a real store to a real mail server, and what stays behind when they cannot.
+// Delivery of sign-in codes: from a real store to a real mail server, and what remains when a mail cannot be sent.
 import { expect, onTestFinished, test } from 'vitest'
 import { openStore } from '#db/index.ts'
 import { later } from '#domain/clock.ts'
@@ -7,7 +7,7 @@ import { until } from '#test/support/appliance.ts'
 import { handClock } from '#test/support/hand-clock.ts'
 import { type MailManners, startMailServer } from '#test/support/mail-server.ts'
 
-// It stands still: what is put off is not tried again while a test looks.
+// The clock does not move: a postponed mail is not retried during a test.
 const clock = handClock('2026-08-23T12:00:00Z')
 
 const BOUND = { most: 99, withinMs: 60_000 }
@@ -53,7 +53,7 @@ async function open(manners: MailManners = {}) {
   return { server, faults, startMailer, put, waiting }
 }
 
-test('what waited before the start goes out, and whatever comes, each once', async () => {
+test('mails that waited before the start are sent, and new ones too, each once', async () => {
   const { server, faults, startMailer, put, waiting } = await open()
   await put('early')
   const { delivery, close } = startMailer()
@@ -72,7 +72,7 @@ test('what waited before the start goes out, and whatever comes, each once', asy
   expect(faults).toEqual([])
 })
 
-test('a mail server that hangs does not hold up the end, and the mail stays for the next start', async () => {
+test('a mail server that hangs does not delay the shutdown, and the mail is kept for the next start', async () => {
   let connections = 0
   const { faults, startMailer, put, waiting } = await open({
     options: { onConnect: () => void connections++, closeTimeout: 10 },
@@ -87,7 +87,7 @@ test('a mail server that hangs does not hold up the end, and the mail stays for 
   expect(faults).toEqual([])
 })
 
-test('a refusal for now puts it off and counts; one for good forgets it and is told without the address', async () => {
+test('a temporary refusal postpones the mail and counts; a permanent one drops it, and is logged without the address', async () => {
   const { server, faults, startMailer, put, waiting } = await open({
     reply: (nth) => (nth === 0 ? 451 : 550),
   })

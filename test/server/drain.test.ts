@@ -1,4 +1,4 @@
-// Stopping: new requests are refused, running ones end or are ended, and every one of them is settled.
+// Shutdown: new requests are refused, running ones finish or are aborted, and every one of them is settled.
 import { expect, test } from 'vitest'
 import { hello } from '#test/support/furnish.ts'
 import { dial, post } from '#test/support/raw-client.ts'
@@ -8,7 +8,7 @@ import { type Served, serve } from './serve.ts'
 
 const entryOf = async ({ deps }: Served) => (await deps.store.activity.list({ limit: 1 }))[0]
 
-test('a stream in progress ends whole; meanwhile nothing new is taken', async () => {
+test('a running stream finishes; meanwhile new requests are refused', async () => {
   let release: () => void = () => {}
   const released = new Promise<void>((resolve) => {
     release = resolve
@@ -39,7 +39,7 @@ test('a stream in progress ends whole; meanwhile nothing new is taken', async ()
   await expect(fetch(`${url}/healthz`)).rejects.toThrow()
 })
 
-test('when time is up a reader is told, and charged for what came', async () => {
+test('at the deadline a client gets an error in its stream, and is charged for what arrived', async () => {
   const played = script(async function* (call) {
     yield [text('some words')]
     await until(never, call)
@@ -61,7 +61,7 @@ test('when time is up a reader is told, and charged for what came', async () => 
   expect(entry?.cost).toBeGreaterThan(0n)
 })
 
-test('when time is up a request without an answer gets a real status', async () => {
+test('at the deadline a request without an answer gets an error status', async () => {
   const played = script(
     async function* () {},
     (call) => until(never, call),
@@ -76,7 +76,7 @@ test('when time is up a request without an answer gets a real status', async () 
   expect(await s.openHolds()).toBe(0)
 })
 
-test('a reader that has stalled holds nobody up', async () => {
+test('a client that has stopped reading does not delay the shutdown', async () => {
   const played = script(async function* () {
     for (;;) yield [text('x'.repeat(1_000_000))]
   })
@@ -92,7 +92,7 @@ test('a reader that has stalled holds nobody up', async () => {
   client.hangUp()
 })
 
-test('an idle gateway stops at once, and stopping twice is stopping once', async () => {
+test('an idle gateway stops at once, and a second stop has no effect', async () => {
   const s = await serve(null)
   await (await s.chat(hello())).text()
   await Promise.all([s.gateway.stop(60_000), s.gateway.stop(60_000)])

@@ -1,4 +1,4 @@
-// A client that leaves, stalls or half-closes: its upstream is let go, its charge is made, its hold is resolved.
+// A client that disconnects, stalls or half-closes: its upstream request is aborted, its charge made, its hold resolved.
 import { afterEach, describe, expect, test } from 'vitest'
 import { hello } from '#test/support/furnish.ts'
 import { dial, post } from '#test/support/raw-client.ts'
@@ -23,7 +23,7 @@ const ask = (s: Served, more: Readonly<Record<string, unknown>> = {}) => {
   return client
 }
 
-/** The one entry of the log, once it is settled. */
+/** The one activity entry, once it is settled. */
 async function settled(s: Served) {
   await eventually(async () => (await s.openHolds()) === 0, 'the hold is resolved')
   await eventually(() => s.gateway.live().inFlight === 0, 'nothing is in flight')
@@ -33,7 +33,7 @@ async function settled(s: Served) {
 }
 
 describe.each([true, false])('with stream %s', (stream) => {
-  test('T15: a client that leaves while the upstream has not yet answered', async () => {
+  test('T15: a client that disconnects before the upstream has answered', async () => {
     const played = script(
       async function* () {},
       (call) => until(never, call),
@@ -49,7 +49,7 @@ describe.each([true, false])('with stream %s', (stream) => {
     expect(entry.cost).toBeGreaterThan(0n)
   })
 
-  test('T15: a client that leaves in the middle', async () => {
+  test('T15: a client that disconnects in the middle of the answer', async () => {
     const played = script(async function* (call) {
       yield [text('one '), text('two ')]
       await until(never, call)
@@ -67,7 +67,7 @@ describe.each([true, false])('with stream %s', (stream) => {
     expect(entry.usage.outputTokens).toBe(2)
   })
 
-  test('a client that closes only its own half is gone too', async () => {
+  test('a client that half-closes its connection counts as disconnected', async () => {
     const played = script(async function* (call) {
       yield [text('one ')]
       await until(never, call)
@@ -82,7 +82,7 @@ describe.each([true, false])('with stream %s', (stream) => {
 
 const MEGABYTE = 'x'.repeat(1_000_000)
 
-test('a client that stops reading stops the upstream, and after a while is gone', async () => {
+test('a client that stops reading stops the upstream, and is disconnected after a time-out', async () => {
   const played = script(async function* () {
     for (;;) yield [text(MEGABYTE)]
   })
@@ -93,13 +93,13 @@ test('a client that stops reading stops the upstream, and after a while is gone'
   await eventually(() => played.asked > 1, 'the upstream speaks')
   const entry = await settled(s)
   expect(played.over).toBe(true)
-  // What fits into the buffers of two sockets, and no more.
+  // As much as fits into the buffers of two sockets, and no more.
   expect(played.asked).toBeLessThan(40)
   expect(entry).toMatchObject({ endedBy: 'client', usageSource: 'estimated' })
   expect(s.lines.at(-1)).toMatchObject({ status: 499, cost_usd: null })
 })
 
-test('a client that reads slowly is not gone', async () => {
+test('a client that reads slowly is not disconnected', async () => {
   const words = 40
   const played = script(async function* () {
     for (let i = 0; i < words; i++) yield [text(MEGABYTE)]
@@ -115,7 +115,7 @@ test('a client that reads slowly is not gone', async () => {
   expect(await settled(s)).toMatchObject({ endedBy: 'completed' })
 })
 
-test('a client that leaves between two reads of a stalled stream settles at once', async () => {
+test('a client that disconnects from a stalled stream is settled at once', async () => {
   const played = script(async function* () {
     for (;;) yield [text(MEGABYTE)]
   })
@@ -134,7 +134,7 @@ test('a client that leaves between two reads of a stalled stream settles at once
   expect(await settled(s)).toMatchObject({ endedBy: 'client' })
 })
 
-test('many clients leaving at every stage leave nothing behind', async () => {
+test('many clients that disconnect at every stage leave no hold, slot or upstream request', async () => {
   const s = await open(null)
   const clients = Array.from({ length: 60 }, (_, i) =>
     ask(s, { stream: i % 2 === 0, model: 'demo/lorem', user: 'rate-100 delay-20' }),

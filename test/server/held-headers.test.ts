@@ -1,16 +1,16 @@
-// The headers of a stream whose provider is silent: held for a while, then sent whole, over a real socket.
+// The headers of a stream whose provider is silent: delayed for a while, then sent, over a real socket.
 import { expect, onTestFinished, test } from 'vitest'
 import { hello } from '#test/support/furnish.ts'
 import { finish, script, text, until } from '#test/support/scripted-upstream.ts'
 import { serve } from './serve.ts'
 
-test('they leave when the hold is over, although nothing of the answer has come', async () => {
+test('they are sent when the delay is over, although no content has arrived', async () => {
   const go = Promise.withResolvers<void>()
   const played = script(async function* (call) {
     await until(go.promise, call)
     yield [text('late'), finish()]
   })
-  // Were they sent with the first comment or word, this client would wait in vain.
+  // If they were sent only with the first comment or content, this client would time out.
   const { gateway, chat } = await serve(played.upstream, {
     headerHoldMs: 20,
     keepAliveMs: 60_000,

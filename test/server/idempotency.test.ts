@@ -1,4 +1,4 @@
-// Idempotency-Key over real sockets: what succeeded is paid for once, what failed runs anew, a picture outlives its client.
+// Idempotency-Key over real sockets: a success is charged once, a failure runs anew, an image survives its client's disconnect.
 import { afterEach, describe, expect, test } from 'vitest'
 import { MAX_ANSWER_BYTES } from '#domain/idempotency.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
@@ -23,7 +23,7 @@ const PICTURE = `data:image/png;base64,${'iVBORw0KGgoAAAANSUhEUgAA'.repeat(40_00
 const painting = (more: Readonly<Record<string, unknown>> = {}) =>
   hello({ model: 'demo/image', modalities: ['image'], ...more })
 
-/** Draws when it is told to. */
+/** Finishes its image when `draw` is called. */
 function painter() {
   const { promise, resolve } = Promise.withResolvers<void>()
   const played = script(async function* (call) {
@@ -52,8 +52,8 @@ const generation = (response: Response) => response.headers.get('x-generation-id
 const idle = (s: Served) =>
   eventually(() => s.gateway.live().inFlight === 0, 'nothing is in flight')
 
-describe('an answer that succeeded', () => {
-  test('is sent again as it was, and is paid for once', async () => {
+describe('a successful answer', () => {
+  test('is replayed unchanged, and is charged once', async () => {
     const s = await open(null)
     const first = await ask(s, painting())
     const body = await first.text()
@@ -67,7 +67,7 @@ describe('an answer that succeeded', () => {
     expect((JSON.parse(body) as { id: string }).id).toBe(generation(first))
     expect(again.headers.get('content-type')).toBe('application/json')
     expect(again.headers.get('x-request-id')).not.toBe(first.headers.get('x-request-id'))
-    // No slot was taken for it.
+    // The replay used no slot.
     expect(again.headers.get('x-ratelimit-remaining-minute')).toBe(left)
     expect(await charges(s)).toMatchObject([{ amount: -usd('0.01') }])
     expect(s.lines.map(({ generation_id, cost_usd }) => [generation_id, cost_usd])).toEqual([
@@ -76,7 +76,7 @@ describe('an answer that succeeded', () => {
     ])
   })
 
-  test('as a stream, to the byte', async () => {
+  test('is replayed byte for byte as a stream', async () => {
     const s = await open(null)
     const body = hello({ stream: true, model: 'demo/lorem', max_tokens: 30, user: 'rate-1000' })
     const first = await ask(s, body)
@@ -92,7 +92,7 @@ describe('an answer that succeeded', () => {
     expect(await charges(s)).toHaveLength(1)
   })
 
-  test('to many at once, each of whom gets it', async () => {
+  test('is replayed to many concurrent requests', async () => {
     const s = await open(null)
     const body = await (await ask(s, painting())).text()
     const again = await Promise.all(Array.from({ length: 20 }, () => ask(s, painting())))
@@ -102,7 +102,7 @@ describe('an answer that succeeded', () => {
     expect(await charges(s)).toHaveLength(1)
   })
 
-  test('also when nothing else is answered: no slot, no money; but never to a revoked key', async () => {
+  test('is replayed also when every limit is used up, but never to a revoked key', async () => {
     const s = await open(null)
     const key = await s.deps.issue({ rpm: 1, dailySpend: usd('0.01') })
     await (await ask(s, painting(), 'k', key)).text()
@@ -116,7 +116,7 @@ describe('an answer that succeeded', () => {
     expect((await ask(s, painting(), 'k', key)).status).toBe(401)
   })
 
-  test('for 24 hours', async () => {
+  test('is replayed for 24 hours', async () => {
     const clock = handClock(Date.UTC(2026, 7, 22, 12))
     const s = await open(null, {}, clock)
     const first = await ask(s, hello())
@@ -128,12 +128,12 @@ describe('an answer that succeeded', () => {
     expect([later.status, replayed(later)]).toEqual([200, null])
     expect(generation(later)).not.toBe(generation(first))
     expect(await charges(s)).toHaveLength(2)
-    // It takes the place of the first.
+    // The new answer replaces the first.
     const again = await ask(s, hello())
     expect([generation(again), replayed(again)]).toEqual([generation(later), 'true'])
   })
 
-  test('but not one that is too long to be kept', async () => {
+  test('is not stored when it is too long', async () => {
     const megabyte = 'x'.repeat(1_000_000)
     const played = script(async function* () {
       for (let sent = 0; sent <= MAX_ANSWER_BYTES; sent += megabyte.length) yield [text(megabyte)]
@@ -147,8 +147,8 @@ describe('an answer that succeeded', () => {
   })
 })
 
-describe('while the first is running', () => {
-  test('all others are refused, whoever comes first', async () => {
+describe('while the first request is running', () => {
+  test('all others with its key are refused, in whatever order they arrive', async () => {
     const { upstream, calls, draw } = painter()
     const s = await open(upstream)
     const settled: Response[] = []
@@ -170,7 +170,7 @@ describe('while the first is running', () => {
     expect(await charges(s)).toHaveLength(1)
   })
 
-  test('a picture whose client has gone is drawn to its end, for the retry', async () => {
+  test('an image whose client disconnected is finished for the retry', async () => {
     const { upstream, calls, draw } = painter()
     const s = await open(upstream)
     const client = dial(s.gateway.url)
@@ -179,7 +179,7 @@ describe('while the first is running', () => {
     client.hangUp()
     await eventually(() => client.closed, 'the client has gone')
     expect(await codeOf(await ask(s, painting()))).toEqual(CONFLICT)
-    // Without the key the same hang-up cancels: it has had its time.
+    // Without an Idempotency-Key the same disconnect cancels the request.
     const other = dial(s.gateway.url)
     other.send(post('/v1/chat/completions', s.key.bearer, painting()))
     await eventually(() => calls.length === 2, 'the upstream is asked again')
@@ -199,7 +199,7 @@ describe('while the first is running', () => {
     expect(entries.map(({ endedBy }) => endedBy).sort()).toEqual(['client', 'completed'])
   })
 
-  test('a drain waits for it, and keeps it', async () => {
+  test('a shutdown waits for it, and stores its answer', async () => {
     const { upstream, calls, draw } = painter()
     const s = await open(upstream)
     const client = dial(s.gateway.url)
@@ -220,7 +220,7 @@ describe('while the first is running', () => {
     expect(await charges(s)).toHaveLength(1)
   })
 
-  test('a drain that has no more time gives it up: nothing is kept', async () => {
+  test('a shutdown that reaches its deadline aborts it: nothing is stored', async () => {
     const { upstream, calls } = painter()
     const s = await open(upstream)
     const asked = ask(s, painting())
@@ -233,8 +233,8 @@ describe('while the first is running', () => {
   })
 })
 
-describe('another', () => {
-  test('body under the same key is refused, during and after, and is not worth a retry', async () => {
+describe('a different', () => {
+  test('body under the same key is refused, during and after, and is marked as not to be retried', async () => {
     const { upstream, calls, draw } = painter()
     const s = await open(upstream)
     const first = ask(s, painting())
@@ -254,7 +254,7 @@ describe('another', () => {
     expect(calls).toHaveLength(1)
   })
 
-  test('API key may use the same one for itself', async () => {
+  test('API key may use the same idempotency key for itself', async () => {
     const { upstream, calls, draw } = painter()
     const s = await open(upstream)
     const other = await s.deps.issue()
@@ -269,8 +269,8 @@ describe('another', () => {
   })
 })
 
-describe('what did not succeed runs anew', () => {
-  test.each([false, true])('a failure before any content, with stream %s', async (stream) => {
+describe('a request that did not succeed runs anew', () => {
+  test.each([false, true])('after a failure before any content, with stream %s', async (stream) => {
     let broken = true
     const played = script(async function* () {
       if (broken) throw new UpstreamFailure('rejected', 'no')
@@ -287,7 +287,7 @@ describe('what did not succeed runs anew', () => {
     expect(replayed(await ask(s, body))).toBe('true')
   })
 
-  test.each([false, true])('a failure after content, with stream %s', async (stream) => {
+  test.each([false, true])('after a failure during the content, with stream %s', async (stream) => {
     let broken = true
     const played = script(async function* () {
       yield [text('half')]
@@ -305,32 +305,35 @@ describe('what did not succeed runs anew', () => {
     expect(replayed(await ask(s, body))).toBe('true')
   })
 
-  test.each([false, true])('a text that its client left, with stream %s', async (stream) => {
-    let slow = true
-    const played = script(async function* (call) {
-      yield [text('one ')]
-      if (slow) await until(never, call)
-      yield [text('two'), finish()]
-    })
-    const s = await open(played.upstream)
-    const body = hello({ stream })
-    const client = dial(s.gateway.url)
-    client.send(post('/v1/chat/completions', headers(s, 'k-1'), body))
-    await eventually(
-      () => (stream ? client.received.includes('one ') : played.asked === 1),
-      'it has begun',
-    )
-    client.hangUp()
-    await idle(s)
-    slow = false
-    const again = await ask(s, body)
-    expect([again.status, replayed(again)]).toEqual([200, null])
-    await again.text()
-    expect(await charges(s)).toHaveLength(2)
-    expect(replayed(await ask(s, body))).toBe('true')
-  })
+  test.each([false, true])(
+    'after a text whose client disconnected, with stream %s',
+    async (stream) => {
+      let slow = true
+      const played = script(async function* (call) {
+        yield [text('one ')]
+        if (slow) await until(never, call)
+        yield [text('two'), finish()]
+      })
+      const s = await open(played.upstream)
+      const body = hello({ stream })
+      const client = dial(s.gateway.url)
+      client.send(post('/v1/chat/completions', headers(s, 'k-1'), body))
+      await eventually(
+        () => (stream ? client.received.includes('one ') : played.asked === 1),
+        'it has begun',
+      )
+      client.hangUp()
+      await idle(s)
+      slow = false
+      const again = await ask(s, body)
+      expect([again.status, replayed(again)]).toEqual([200, null])
+      await again.text()
+      expect(await charges(s)).toHaveLength(2)
+      expect(replayed(await ask(s, body))).toBe('true')
+    },
+  )
 
-  test('a refusal', async () => {
+  test('after a refusal', async () => {
     const s = await open(null)
     const key = await s.deps.issue({ dailySpend: usd('0') })
     expect((await ask(s, hello(), 'k-1', key)).status).toBe(402)
@@ -341,7 +344,7 @@ describe('what did not succeed runs anew', () => {
   })
 })
 
-describe('the key', () => {
+describe('an idempotency key', () => {
   test.each([
     ['empty', ''],
     ['too long', 'k'.repeat(256)],
@@ -354,11 +357,11 @@ describe('the key', () => {
       'invalid_request',
       'Idempotency-Key',
     ])
-    // The secret is looked at before it.
+    // The API key is checked before it.
     expect((await s.chat(hello(), { headers: { 'Idempotency-Key': key } })).status).toBe(401)
   })
 
-  test.each(['k', 'k'.repeat(255), 'order 66: "a, b"; ~!'])('%s is taken', async (key) => {
+  test.each(['k', 'k'.repeat(255), 'order 66: "a, b"; ~!'])('%s is accepted', async (key) => {
     const s = await open(null)
     expect((await ask(s, hello(), key)).status).toBe(200)
     expect(replayed(await ask(s, hello(), key))).toBe('true')

@@ -1,11 +1,11 @@
-// The way out to third parties: the issuer's own host may lie inside, whatever else it names may not; no redirect, no end.
+// Requests to identity providers: the issuer's own host may be internal, all others must be public; no redirects, and limits.
 import { describe, expect, test } from 'vitest'
 import { identityReach } from '#server/identity-reach.ts'
 import { startReceiver } from '#test/support/receiver.ts'
 
 const REQUEST = { method: 'GET', headers: {} }
 
-/** Why nothing came back: the word for an address that may not be reached, or whatever else it was. */
+/** Why a request failed: the code for a forbidden address, or any other error. */
 async function wordOf(address: string, issuer: string, isDevelopment = false): Promise<string> {
   const asked = identityReach(isDevelopment, 100)(address, REQUEST, issuer)
   return await asked.then(
@@ -16,7 +16,7 @@ async function wordOf(address: string, issuer: string, isDevelopment = false): P
 
 const FORBIDDEN = 'forbidden_address'
 
-describe('on its own host', () => {
+describe("an address on the issuer's own host", () => {
   test.each([
     ['http://127.0.0.1:1/', false],
     ['http://10.255.255.1/', false],
@@ -25,7 +25,7 @@ describe('on its own host', () => {
     ['https://169.254.169.254/', false],
     ['https://0.0.0.0/', false],
     ['file:///etc/passwd', true],
-  ])('%s is not reached (development: %s)', async (address, isDevelopment) => {
+  ])('%s is not requested (development: %s)', async (address, isDevelopment) => {
     expect(await wordOf(address, address, isDevelopment)).toBe(FORBIDDEN)
   })
 
@@ -34,12 +34,12 @@ describe('on its own host', () => {
     ['https://127.0.0.1:1/', false],
     ['https://localhost:1/', false],
     ['http://localhost:1/', true],
-  ])('%s is tried (development: %s)', async (address, isDevelopment) => {
+  ])('%s is requested (development: %s)', async (address, isDevelopment) => {
     expect(await wordOf(address, address, isDevelopment)).not.toBe(FORBIDDEN)
   })
 })
 
-describe('on another host than its own', () => {
+describe("an address on another host than the issuer's", () => {
   test.each([
     'https://10.255.255.1/jwks',
     'https://127.0.0.2/jwks',
@@ -49,14 +49,14 @@ describe('on another host than its own', () => {
     'http://192.0.2.1/jwks',
     'https://8.8.8.8:22/jwks',
     'https://8.8.8.8:80/jwks',
-  ])('%s is not reached', async (address) => {
+  ])('%s is not requested', async (address) => {
     for (const isDevelopment of [true, false]) {
       expect(await wordOf(address, 'https://127.0.0.1', isDevelopment)).toBe(FORBIDDEN)
     }
   })
 })
 
-test('what is answered comes whole, with its status, and no redirect is followed', async () => {
+test('the response is returned whole, with its status, and no redirect is followed', async () => {
   const { url, received } = startReceiver((nth) =>
     nth === 0
       ? Response.json({ error: 'no' }, { status: 400 })
@@ -78,7 +78,7 @@ test('what is answered comes whole, with its status, and no redirect is followed
   ])
 })
 
-test('what does not end is cut, in bytes and in time', async () => {
+test('an endless response is cut at a maximum size and a maximum time', async () => {
   const endless = () =>
     new Response(
       new ReadableStream({

@@ -1,4 +1,4 @@
-// Pictures through the whole gateway, as a stock client sees them: drawn, edited, missing, left behind, and what each costs.
+// Images through the whole gateway, as a stock client sees them: drawn, edited, missing, abandoned, and what each costs.
 import OpenAI, { APIError } from 'openai'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { JsonObject } from '#domain/chat.ts'
@@ -26,7 +26,7 @@ let answer: () => Response | Promise<Response>
 let s: Served
 let client: OpenAI
 
-/** Fetches as in earnest, but from this test's own server, which every name leads to. */
+/** Fetches as in production, except that every name resolves to this test's own server. */
 const fetched = (address: string, signal: AbortSignal) =>
   fetchImage(address, signal, {
     ...PUBLIC_INTERNET,
@@ -172,10 +172,10 @@ const USAGE = {
   total_tokens: 4170,
 }
 
-describe('what a picture costs', () => {
+describe('the cost of an image', () => {
   const sized = (size: string, quality: string) => () => pictures({ size, quality, usage: USAGE })
 
-  test('by the size and quality that were asked for', async () => {
+  test('is by the size and quality that were requested', async () => {
     answer = () => pictures({ usage: USAGE })
     const image_config = { size: '1024x1024', quality: 'high' }
     const { message, usage } = await draw('openai/gpt-image-1', { image_config })
@@ -184,7 +184,7 @@ describe('what a picture costs', () => {
     expect(seen[0]?.body).toMatchObject({ size: '1024x1024', quality: 'high' })
   })
 
-  test('by those that were drawn, where the answer says so', async () => {
+  test('is by the size and quality that were drawn, where the answer states them', async () => {
     answer = sized('1024x1536', 'low')
     expect((await draw('openai/gpt-image-1')).usage.cost).toBe(0.016)
     expect(
@@ -192,13 +192,13 @@ describe('what a picture costs', () => {
     ).toBe(0.016)
   })
 
-  test('by those that were asked for, where the price list does not know what was drawn', async () => {
+  test('is by those requested, where the price list has no entry for what was drawn', async () => {
     answer = sized('1254x1254', 'sublime')
     const image_config = { size: '1024x1024', quality: 'low' }
     expect((await draw('openai/gpt-image-1', { image_config })).usage.cost).toBe(0.011)
   })
 
-  test('each of several', async () => {
+  test('is charged for each of several', async () => {
     answer = () => pictures({ usage: USAGE }, 3)
     const image_config = { size: '1024x1024', quality: 'low' }
     const { choices, usage } = await draw('openai/gpt-image-1', { image_config, n: 3 })
@@ -206,7 +206,7 @@ describe('what a picture costs', () => {
     expect(usage).toMatchObject({ images: 3, cost: 0.033 })
   })
 
-  test('by token', async () => {
+  test('is by token', async () => {
     answer = () => pictures({ usage: USAGE })
     const { usage } = await draw('openai/gpt-image-1.5')
     // 10 × $5/M + 4160 × $40/M
@@ -218,7 +218,7 @@ describe('what a picture costs', () => {
     })
   })
 
-  test('by token, those of pictures in the prompt at their own price', async () => {
+  test('is by token, with image input tokens at their own price', async () => {
     const input_tokens_details = { text_tokens: 10, image_tokens: 323 }
     answer = () => pictures({ usage: { ...USAGE, input_tokens: 333, input_tokens_details } })
     const content = [
@@ -237,14 +237,14 @@ describe('what a picture costs', () => {
     expect(line?.usage).toMatchObject({ inputTokens: 10, imageInputTokens: 323, inputImages: 1 })
   })
 
-  test('mixed: words by token, pictures by piece', async () => {
+  test('is mixed: text by token, images by piece', async () => {
     answer = () => pictures({ usage: USAGE })
     // 10 × $5/M + $0.039
     expect((await draw('openai/dall-e-3')).usage.cost).toBe(0.03905)
   })
 })
 
-describe('where pictures come from', () => {
+describe('an image from', () => {
   test("OpenRouter's message.images beside an empty text", async () => {
     const message = {
       role: 'assistant',
@@ -258,7 +258,7 @@ describe('where pictures come from', () => {
       })
     const { message: got, usage } = await draw('openrouter/google/gemini-image')
     expect(got).toMatchObject({ content: '', images: [drawn(0), drawn(1)] })
-    // 4 × $5/M + 2 × $0.039, whatever OpenRouter itself says.
+    // 4 × $5/M + 2 × $0.039, whatever cost OpenRouter itself states.
     expect(usage).toMatchObject({ images: 2, cost: 0.07802 })
     const [line] = await s.deps.store.activity.list({ limit: 1 })
     expect(line).toMatchObject({ cost: usd('0.07802'), statedCost: usd('0.0387262') })
@@ -279,7 +279,7 @@ describe('where pictures come from', () => {
     expect(usage).toMatchObject({ images: 1, cost: 0.05163 })
   })
 
-  test('an address, which is fetched and sent as bytes', async () => {
+  test('a URL, which is fetched and sent as bytes', async () => {
     const url = `http://pics.example:${server.port}/picture`
     answer = () => Response.json({ data: [{ url, revised_prompt: 'a fluffy cat' }] })
     const { message } = await draw('openai/dall-e-3')
@@ -295,7 +295,7 @@ describe('where pictures come from', () => {
 })
 
 describe('editing', () => {
-  test('one picture, then several, then the picture just drawn', async () => {
+  test('one image, then several, then the image just drawn', async () => {
     answer = () => pictures({ usage: USAGE })
     const edit = (...content: unknown[]) =>
       draw('openai/gpt-image-1.5', { messages: [{ role: 'user', content }] })
@@ -310,7 +310,7 @@ describe('editing', () => {
     expect(names).toEqual([['image'], ['image[]', 'image[]'], ['image']])
   })
 
-  test('the picture just drawn is held for as a picture, not as the text that it travels as', async () => {
+  test('the hold for the image just drawn is that of an image, not that of the text it is encoded as', async () => {
     const reserved: bigint[] = []
     answer = async () => {
       const { reserved: held } = await s.deps.store.admissions.usage(
@@ -326,12 +326,12 @@ describe('editing', () => {
     })
     const [first = 0n, second = 0n] = reserved
     expect(first).toBeGreaterThan(usd('0.33'))
-    // 7,500 tokens at $8/M, and some words more.
+    // 7,500 tokens at $8/M, and a few tokens of text.
     expect(second - first).toBeGreaterThan(usd('0.06'))
     expect(second - first).toBeLessThan(usd('0.064'))
   })
 
-  test('a picture by address is refused and costs nothing', async () => {
+  test('an image by URL is refused and costs nothing', async () => {
     const before = await balance()
     const content = [{ type: 'text', text: 'blue' }, picture('https://10.0.0.1/a.png')]
     const refused = await refusal(
@@ -343,7 +343,7 @@ describe('editing', () => {
   })
 })
 
-describe('no picture', () => {
+describe('a missing image', () => {
   test.each([
     ['nothing', () => Response.json({ data: [], usage: USAGE })],
     ['no bytes of a picture', () => Response.json({ data: [{ b64_json: 'AAAA' }], usage: USAGE })],
@@ -352,7 +352,7 @@ describe('no picture', () => {
       'an address that leads inside',
       () => Response.json({ data: [{ url: `http://pics.example:${server.port}/inside` }] }),
     ],
-  ])('%s is 502, free, and not asked for again', async (_, reply) => {
+  ])('%s is 502, free, and not retried', async (_, reply) => {
     answer = reply
     const before = await balance()
     const refused = await refusal(draw('openai/gpt-image-1', { allow_fallbacks: false }))
@@ -364,7 +364,7 @@ describe('no picture', () => {
     expect(await s.openHolds()).toBe(0)
   })
 
-  test('a stream of pictures is refused before anything is asked', async () => {
+  test('a streamed image request is refused before any provider is called', async () => {
     const refused = await refusal(draw('openai/gpt-image-1', { stream: true }))
     expect([refused.status, refused.code, refused.param]).toEqual([
       400,
@@ -374,7 +374,7 @@ describe('no picture', () => {
     expect(seen).toEqual([])
   })
 
-  test('whoever leaves while it is drawn pays for what was asked', async () => {
+  test('a client that disconnects while an image is drawn pays for what it requested', async () => {
     const before = await balance()
     answer = () => new Promise(() => {})
     const controller = new AbortController()
@@ -396,12 +396,12 @@ describe('no picture', () => {
 })
 
 const recorded = recordings().find(({ name }) => name === 'openai-images/gpt-image-1-b64')
-test.skipIf(recorded === undefined)('what OpenAI really sent', async () => {
+test.skipIf(recorded === undefined)('a recorded answer of OpenAI', async () => {
   const { body } = readRecording(recorded!.name) as { body: { data: { b64_json: string }[] } }
   answer = () => Response.json(body)
   const { message, usage } = await draw('openai/gpt-image-1')
   expect(message.images).toEqual([drawn(0, `data:image/png;base64,${body.data[0]?.b64_json}`)])
-  // It says itself that it drew 1024x1024 in high quality.
+  // The answer itself states 1024x1024 in high quality.
   expect(usage).toMatchObject({
     images: 1,
     cost: 0.167,

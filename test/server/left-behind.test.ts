@@ -1,4 +1,4 @@
-// A request that is over leaves nothing that only a collection of everything would find: one of the young must do.
+// A finished request leaves no object that only a full garbage collection frees: a minor collection is enough.
 import { edenGC, fullGC, heapStats } from 'bun:jsc'
 import { afterEach, describe, expect, test } from 'vitest'
 import { hello } from '#test/support/furnish.ts'
@@ -13,10 +13,10 @@ afterEach(async () => {
 
 const AT_ONCE = 16
 const REQUESTS = 640
-/** Not between two waves, when nobody is under way. */
+/** Not between two batches, when no request is running. */
 const COLLECTED_EVERY = 50
 
-/** The runtime's own object of a request; whatever else one has hangs together with it. */
+/** The runtime's own request object; all other objects of a request are reachable from it. */
 const requests = (): number => heapStats().objectTypeCounts['Request'] ?? 0
 
 describe.each([
@@ -24,7 +24,7 @@ describe.each([
   { stream: true, headers: {} },
   { stream: false, headers: { 'Idempotency-Key': 'key of request' } },
 ])('$stream, $headers', ({ stream, headers }) => {
-  test('what is left of many requests is those that a collection met', async () => {
+  test('a minor collection frees most of the requests that have finished', async () => {
     served = await serve(null)
     const { chat, key } = served
     let asked = 0

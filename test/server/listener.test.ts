@@ -1,4 +1,4 @@
-// What only a real socket can send, and what only a real listener could get wrong.
+// The HTTP listener over real sockets: malformed request lines, chunked bodies, keep-alive, and the admin socket.
 import { chmodSync, existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -19,7 +19,7 @@ afterAll(async () => {
   await s.deps.store.close()
 })
 
-/** Sends raw text and waits for a whole head and whatever JSON follows it. */
+/** Sends raw text and waits for the whole head and the JSON body after it, if any. */
 async function exchange(request: string): Promise<{ status: number; code: string; head: string }> {
   const client = dial(s.gateway.url)
   client.send(request)
@@ -40,7 +40,7 @@ async function exchange(request: string): Promise<{ status: number; code: string
   }
 }
 
-describe('an address that cannot be trusted is refused in JSON', () => {
+describe('an untrustworthy request target is refused in JSON', () => {
   test.each([
     ['no Host at all', 'GET /healthz HTTP/1.0\r\n\r\n'],
     ['an empty Host', 'GET /healthz HTTP/1.1\r\nHost: \r\n\r\n'],
@@ -52,7 +52,7 @@ describe('an address that cannot be trusted is refused in JSON', () => {
     expect(await exchange(request)).toMatchObject({ status: 400, code: 'invalid_request' })
   })
 
-  test('an absolute form is routed by its path alone', async () => {
+  test('an absolute-form target is routed by its path alone', async () => {
     const request = 'GET http://evil.example/healthz HTTP/1.1\r\nHost: a\r\n\r\n'
     expect(await exchange(request)).toMatchObject({ status: 200, code: 'ok' })
   })
@@ -70,7 +70,7 @@ describe('an address that cannot be trusted is refused in JSON', () => {
 })
 
 describe('a body', () => {
-  test('that states too much is refused before it is sent, in JSON', async () => {
+  test('whose Content-Length is too large is refused before it is sent, in JSON', async () => {
     const request = post(
       '/v1/chat/completions',
       { ...s.key.bearer, 'Content-Length': '500000000' },
@@ -82,7 +82,7 @@ describe('a body', () => {
     expect(head.toLowerCase()).toContain('x-ratelimit-limit-minute: 100000')
   })
 
-  test('T37: that comes in chunks is counted', async () => {
+  test('T37: that is chunked is counted against the maximum size', async () => {
     const piece = new Uint8Array(1024 * 1024).fill(32)
     let left = 40
     const response = await fetch(`${s.gateway.url}/v1/chat/completions`, {
@@ -99,7 +99,7 @@ describe('a body', () => {
     expect(await response.json()).toMatchObject({ error: { code: 'request_too_large' } })
   })
 
-  test('in chunks is as good as any', async () => {
+  test('that is chunked is accepted', async () => {
     const [first, rest] = [JSON.stringify(hello()).slice(0, 9), JSON.stringify(hello()).slice(9)]
     const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`
     const head = post('/v1/chat/completions', s.key.bearer, '').replace(
@@ -112,7 +112,7 @@ describe('a body', () => {
   })
 })
 
-test('answers on one connection do not run into each other', async () => {
+test('responses on one connection do not get mixed up', async () => {
   const client = dial(s.gateway.url)
   const request = post('/v1/chat/completions', s.key.bearer, hello())
   for (let i = 1; i <= 3; i++) {
@@ -125,7 +125,7 @@ test('answers on one connection do not run into each other', async () => {
   client.hangUp()
 })
 
-test('only a held answer may be silent, and its connection may idle again afterwards', async () => {
+test('only a request that waits for its answer may be idle for long; afterwards its connection has the usual idle time-out', async () => {
   const held: Request[] = []
   const listener = listen(
     { hostname: '127.0.0.1', port: 0 },
@@ -152,7 +152,7 @@ test('only a held answer may be silent, and its connection may idle again afterw
   await listener.close()
 })
 
-test('the operator’s door is a socket that only its owner can open', async () => {
+test('the admin socket can be opened only by its owner', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'gatewayctl-'))
   const path = join(dir, 'run', 'admin.sock')
   const options = {
@@ -179,7 +179,7 @@ test('the operator’s door is a socket that only its owner can open', async () 
   await gateway.stop(0)
   expect(existsSync(path)).toBe(false)
 
-  // What a killed server leaves behind is replaced.
+  // The socket of a killed server is replaced.
   writeFileSync(path, '')
   chmodSync(path, 0o644)
   const again = await startGateway(options)

@@ -1,4 +1,4 @@
-// Whole answers too long for one packet: they come as they are, wait for their reader, and not for ever.
+// Whole answers too long for one packet: sent unchanged, waiting for a slow reader up to a time-out.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { toBody } from '#http/wire/long-body.ts'
 import { listen } from '#server/listener.ts'
@@ -29,7 +29,7 @@ describe('through the gateway', () => {
   test.each([
     ['plain', 'word '],
     ['beyond Latin', 'größer 猫 😀 "quoted" \\ \u0000 '],
-  ])('%s text of any length', async (_, unit) => {
+  ])('%s text of any length arrives unchanged', async (_, unit) => {
     for (const times of [1, 400, 1_000, 3_000, 200_000]) {
       words = unit.repeat(times)
       const response = await s.chat(hello())
@@ -40,7 +40,7 @@ describe('through the gateway', () => {
   })
 })
 
-/** A listener whose only answer is so long that no network takes it at once; `cut` is told of lost connections. */
+/** A listener whose only answer is longer than any socket buffer; `cut` is called with each lost connection. */
 const open = (idleSeconds: number, cut = () => {}) =>
   listen(
     ANYWHERE,
@@ -52,7 +52,7 @@ const open = (idleSeconds: number, cut = () => {}) =>
     idleSeconds,
   )
 
-test('a server that stops waits while its reader takes the rest', async () => {
+test('a server that stops waits while a client reads the rest', async () => {
   const listener = open(60)
   const client = dial(listener.url)
   client.socket.on('data', () => {
@@ -67,7 +67,7 @@ test('a server that stops waits while its reader takes the rest', async () => {
   expect(client.received).toContain('the end')
 })
 
-test('a reader that takes nothing is let go', async () => {
+test('a client that reads nothing is disconnected', async () => {
   const { promise: cut, resolve } = Promise.withResolvers<void>()
   const listener = open(1, resolve)
   const client = dial(listener.url)
@@ -81,7 +81,7 @@ test('a reader that takes nothing is let go', async () => {
   await listener.close()
 })
 
-test('a reader that leaves in the middle breaks nothing', async () => {
+test('a client that disconnects in the middle does no harm', async () => {
   const listener = open(60)
   for (let i = 0; i < 5; i++) {
     const client = dial(listener.url)

@@ -1,4 +1,4 @@
-// The stock OpenAI client, pointed at the gateway and otherwise untouched.
+// The stock OpenAI client, configured with the gateway's address and nothing else.
 import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Served, serve } from './serve.ts'
@@ -46,7 +46,7 @@ test('a stream', async () => {
   expect([said, tokens]).toEqual(['hello there world', 6])
 })
 
-test('a stream that the client leaves', async () => {
+test('a stream that the client aborts', async () => {
   const stream = await client.chat.completions.create({
     model: 'demo/lorem',
     messages,
@@ -59,7 +59,7 @@ test('a stream that the client leaves', async () => {
   expect(await s.openHolds()).toBe(0)
 })
 
-test('a stream that breaks is an error with its code', async () => {
+test('a stream that fails raises an error with its code', async () => {
   const stream = await client.chat.completions.create({
     model: 'demo/flaky',
     messages,
@@ -72,7 +72,7 @@ test('a stream that breaks is an error with its code', async () => {
   await expect(reading).rejects.toMatchObject({ code: 'upstream_error' })
 })
 
-test('a picture, in a field that the library does not know', async () => {
+test('an image, in a field that the library does not know', async () => {
   const { choices, usage } = await client.chat.completions.create({
     model: 'demo/image',
     messages,
@@ -93,7 +93,7 @@ test('the catalogue', async () => {
   })
 })
 
-test('errors by their names', async () => {
+test("errors have the library's own classes", async () => {
   const stranger = clientFor('Bearer nonsense')
   await expect(stranger.models.list()).rejects.toThrow(OpenAI.AuthenticationError)
   await expect(client.models.retrieve('demo/none')).rejects.toThrow(OpenAI.NotFoundError)
@@ -102,7 +102,7 @@ test('errors by their names', async () => {
   ).rejects.toMatchObject({ status: 400, code: 'invalid_request', param: 'messages' })
 })
 
-test('a wait that is too long is not slept through, nor retried', async () => {
+test('a rate limit with a long wait is neither waited for nor retried', async () => {
   const { bearer, key } = await s.deps.issue({ rpd: 1 })
   const own = clientFor(bearer['Authorization']!)
   await own.chat.completions.create({ model: 'demo/echo', messages })

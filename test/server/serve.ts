@@ -1,4 +1,4 @@
-/** A gateway on a real socket, over a furnished gateway, for one test. */
+/** Serves a test gateway on a real socket, for one test. */
 
 import type { Clock } from '#domain/clock.ts'
 import type { Upstream } from '#domain/upstream.ts'

@@ -1,4 +1,4 @@
-// The sweeper: what is no longer kept goes by itself, in slices that requests pass between, and nothing else goes with it.
+// The sweeper: expired data is deleted in slices, requests run between them, and nothing else is deleted.
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { openStore } from '#db/index.ts'
 import { DAY_MS } from '#domain/clock.ts'
@@ -35,7 +35,7 @@ beforeEach(async () => {
   await store.keys.issue(key, 'if-x' as never)
 })
 
-/** Runs over this store until the test is over. */
+/** Runs on this store until the end of the test. */
 function sweep(
   activityKeptMs: number | null,
   { over = store, pace = QUICK, logFault = (_cause: unknown) => {} } = {},
@@ -57,7 +57,7 @@ async function serve(requests: number): Promise<void> {
   await Promise.all(settled)
 }
 
-/** One of everything that is not kept for ever. */
+/** One record of every kind that expires. */
 async function leaveThings(): Promise<void> {
   await serve(1)
   const notice = aNotice(clock.now())
@@ -84,7 +84,7 @@ const left = async () => ({
 const soon = (condition: () => Promise<void>) =>
   vi.waitFor(condition, { interval: 5, timeout: 20_000 })
 
-test('what is old goes, what is not stays, and so does every sum', async () => {
+test('expired data is deleted; current data and all totals remain', async () => {
   await serve(3_000)
   clock.advance(2 * DAY_MS)
   await serve(5)
@@ -97,7 +97,7 @@ test('what is old goes, what is not stays, and so does every sum', async () => {
   expect(await store.admissions.usage(key.id, clock.now())).toEqual(usage)
 })
 
-test('by the clock: what grows old while it runs goes with a later sweep', async () => {
+test('data that expires while the sweeper runs is deleted by a later sweep', async () => {
   await leaveThings()
   const find = () => store.answers.find(key.id, 'k', clock.now())
   let sweeps = 0
@@ -124,7 +124,7 @@ test('by the clock: what grows old while it runs goes with a later sweep', async
   expect(await store.answers.trim(clock.now(), 9)).toBe(0)
 })
 
-test('a log that is kept for ever loses nothing; notices and answers go all the same', async () => {
+test('an activity log without a retention period is kept; notices and stored answers are deleted all the same', async () => {
   await leaveThings()
   clock.advance(1_000 * DAY_MS)
   sweep(null)
@@ -132,7 +132,7 @@ test('a log that is kept for ever loses nothing; notices and answers go all the 
   expect(await store.activity.keptSince()).toBeNull()
 })
 
-test('requests pass between two slices, and a slice asks for twice as much as the last at most', async () => {
+test('requests run between two slices, and a slice is at most twice as large as the one before', async () => {
   await serve(2_000)
   clock.advance(2 * DAY_MS)
   const asked: number[] = []
@@ -164,7 +164,7 @@ test('requests pass between two slices, and a slice asks for twice as much as th
   }
 })
 
-test('one thing that cannot be swept keeps nothing else from it, and is tried again', async () => {
+test('a failure in one kind of data does not stop the others, and is retried', async () => {
   await leaveThings()
   clock.advance(NOTICE_KEPT_MS + 1_000)
   let broken = true
@@ -184,7 +184,7 @@ test('one thing that cannot be swept keeps nothing else from it, and is tried ag
   await soon(async () => expect(await left()).toEqual({ lines: 0, notices: 0 }))
 })
 
-test('stopped in the middle it begins no further slice, and at rest it ends at once', async () => {
+test('stopped in the middle it begins no further slice, and when idle it stops at once', async () => {
   await serve(500)
   clock.advance(2 * DAY_MS)
   const sweeper = sweep(DAY_MS, { pace: { ...QUICK, pauseMs: 20 } })

@@ -1,4 +1,4 @@
-/** Watching a running gateway over its socket: what is in progress, what has ended, what is left of the money, and ending one. */
+/** Watching a running gateway over its socket: running and finished requests, the remaining money, and ending a request. */
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import type { FrameRecord, SnapshotRecord } from '#operator/snapshot/record.ts'
@@ -10,7 +10,7 @@ import { tempDirectory } from '#test/support/temp-directory.ts'
 
 const DAY_CAP = '1'
 
-/** A gateway with a socket, one key with limits, and a watcher over it. */
+/** A gateway with an admin socket, one key with limits, and a watcher. */
 async function watched() {
   const deps = await furnish()
   onTestFinished(() => deps.store.close())
@@ -43,7 +43,7 @@ async function watched() {
   return { deps, key, chat, kill, verb, frames: (query = '') => watch(socket, query) }
 }
 
-/** Frames as they come; left when the test is over. */
+/** Frames as they arrive; closed at the end of the test. */
 async function watch(socket: string, query: string) {
   const gone = new AbortController()
   onTestFinished(() => gone.abort())
@@ -70,7 +70,7 @@ async function watch(socket: string, query: string) {
   return {
     status: response.status,
     first: next as () => Promise<SnapshotRecord>,
-    /** The next frame of which it is true. */
+    /** The next frame that satisfies the predicate. */
     async until(isWanted: (frame: FrameRecord) => boolean): Promise<FrameRecord> {
       for (;;) {
         const frame = await next()
@@ -80,7 +80,7 @@ async function watch(socket: string, query: string) {
   }
 }
 
-test('the first frame has everything, also where nothing was ever asked', async () => {
+test('the first frame is complete, also when there has been no request', async () => {
   const { frames, key } = await watched()
   const { first } = await frames()
   const all = await first()
@@ -102,7 +102,7 @@ test('the first frame has everything, also where nothing was ever asked', async 
   expect(all.log).toEqual([])
 })
 
-test('a request is seen while it runs, and its ending is told once, with what it cost', async () => {
+test('a request is shown while it runs, and its end is reported once, with its cost', async () => {
   const { chat, frames } = await watched()
   const watching = await frames('fps=10')
   await watching.first()
@@ -142,12 +142,12 @@ test('a request is seen while it runs, and its ending is told once, with what it
   expect(counted.traffic).toMatchObject({ requests_per_minute: 2, ok: 2, error_percent: 0 })
   expect(counted.in_flight).toEqual({ count: 0, peak: 1, requests: [] })
   const tokens = counted.traffic?.curves.tokens_per_second.reduce((sum, one) => sum + one * 5, 0)
-  // Thirty of the one and two of the other.
+  // Thirty of the first and two of the second.
   expect(tokens).toBeGreaterThan(31)
   expect(tokens).toBeLessThan(33)
 })
 
-test('what is refused, and what fails at a provider, is told apart', async () => {
+test('refusals and provider failures are distinguished', async () => {
   const { chat, frames } = await watched()
   await (await chat({ model: 'demo/flaky', user: 'fail-400' })).text()
   await (await chat({ model: 'demo/nothing' })).text()
@@ -175,7 +175,7 @@ test('what is refused, and what fails at a provider, is told apart', async () =>
   ])
 })
 
-test('a key at a limit comes first, with a warning', async () => {
+test('a key at a limit is listed first, with a warning', async () => {
   const { chat, frames, deps } = await watched()
   await deps.issue({})
   for (let i = 0; i < 11; i++) await (await chat({ model: 'demo/echo' })).text()
@@ -194,7 +194,7 @@ test('a key at a limit comes first, with a warning', async () => {
   expect(keys.warnings).toMatchObject([{ key_name: 'worker', what: 'rpm', level: 100 }])
 })
 
-test('a request that an operator ends is charged for what came, and its client is told', async () => {
+test('a request that an operator ends is charged for what arrived, and its client gets an error', async () => {
   const { chat, kill, frames } = await watched()
   const watching = await frames('fps=10')
   const body = { model: 'demo/lorem', stream: true, max_tokens: 10_000, user: 'rate-20' }
@@ -217,12 +217,12 @@ test('a request that an operator ends is charged for what came, and its client i
   expect(await kill(id)).toMatchObject({ error: { code: 'generation_not_found' } })
 })
 
-test('an account that nobody has cannot be watched', async () => {
+test('watching an unknown account is refused', async () => {
   const { frames } = await watched()
   expect((await frames('account=nobody')).status).toBe(404)
 })
 
-test('status sums the same up', async () => {
+test('status summarizes the same facts', async () => {
   const { chat, verb } = await watched()
   for (let i = 0; i < 11; i++) await (await chat({ model: 'demo/echo' })).text()
   const status = await verb('status', {})

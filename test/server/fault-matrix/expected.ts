@@ -1,4 +1,4 @@
-/** The fault matrix, tabled: what each fault must lead to, by route and by kind of answer. */
+/** The expected results of the fault matrix: for each fault, by route and by kind of answer. */
 import type { Fault, Kind } from './faults.ts'
 
 export const ROUTES = ['one hop', 'two hops', 'no fallbacks'] as const
@@ -6,35 +6,35 @@ export const ROUTES = ['one hop', 'two hops', 'no fallbacks'] as const
 export type Route = (typeof ROUTES)[number]
 
 export interface Cell {
-  /** The status, and the code of the error, also of one inside a stream. */
+  /** The status and the error code, also of an error inside a stream. */
   readonly answer: string
   readonly retryAfter: string | null
   readonly shouldRetry: string | null
   readonly came: 'all' | 'some' | 'nothing'
-  /** The outcome of every attempt that failed. */
+  /** The outcome of every failed attempt. */
   readonly failed: string
   readonly charge: 'all' | 'what came' | 'nothing'
 }
 
-/** `one hop` by kind; where a picture differs from text, it is asked for once and a client is told not to repeat it. */
+/** `one hop` by kind; unlike a text, an image is tried once, and its error tells the client not to retry. */
 interface Row {
   readonly answer: string
   readonly retryAfter?: string
-  /** Told even where nobody asked for a picture. */
+  /** Set also where no image was requested. */
   readonly shouldRetry?: 'false'
-  /** How each attempt at a text failed. */
+  /** The outcome of each attempt at a text. */
   readonly whole: string
   readonly stream: string
   readonly image: string
 }
 
-// A provider that answered nothing, or a bad status, is asked once more for a text. Once it has begun a good answer, it is
-// not; and a time-out is the client's patience already. A stream that has begun is charged for what came.
+// A provider that answered nothing, or a bad status, is tried once more for a text. Once it has begun a good answer, it is
+// not; and a time-out has already taken all the time that a client waits. A stream that has begun is charged for what arrived.
 const ONE_HOP: Readonly<Record<Fault, Row>> = {
   refused: row('502 upstream_error', 'failed failed', 'failed failed', 'failed'),
   reset: row('502 upstream_error', 'failed failed', 'failed failed', 'failed'),
   '500': row('502 upstream_error', 'failed failed', 'failed failed', 'failed'),
-  // It named a time that is longer than the gateway waits for anybody.
+  // Its Retry-After is longer than the gateway waits for any provider.
   '503 + Retry-After': row('502 upstream_error', 'failed', 'failed', 'failed'),
   '529': {
     ...row(
@@ -64,13 +64,13 @@ function row(answer: string, whole: string, stream: string, image: string): Row 
 
 const BEGUN: ReadonlySet<Fault> = new Set(['stall in the middle', 'reset in the middle'])
 
-/** What must be seen. */
+/** What the test expects to see. */
 export function expected(fault: Fault, route: Route, kind: Kind): Cell {
   const { answer, retryAfter, shouldRetry, ...attempts } = ONE_HOP[fault]
   const failed = attempts[kind]
   const code = answer.split(' ')[1]
   if (kind === 'stream' && BEGUN.has(fault)) {
-    // Content has come: no other hop may be asked, and nothing but the stream itself can tell.
+    // Content has arrived: no fallback is allowed, and the error can only be sent inside the stream.
     const told = route === 'no fallbacks' ? 'upstream_error' : code
     return cell(`200 ${told}`, null, null, 'some', failed, 'what came')
   }

@@ -1,5 +1,5 @@
-// The fault matrix: what a client is told, how often providers are asked, and what is charged, for every way that a provider
-// fails, every kind of route and every kind of answer. Nothing is charged twice, and no hold or slot stays.
+// The fault matrix: the client's response, the number of attempts and the charge, for every way in which a provider
+// fails, every kind of route and every kind of answer. Nothing is charged twice, and no hold or slot remains.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ActivityEntry } from '#domain/activity.ts'
 import { systemClock } from '#domain/clock.ts'
@@ -20,7 +20,7 @@ import {
 } from './faults.ts'
 
 const SILENCE_MS = 300
-/** Two silences and the pause before a retry, on a slow machine. */
+/** Two idle time-outs and the pause before a retry, on a slow machine. */
 const MAX_MS = 5_000
 const KINDS: readonly Kind[] = ['whole', 'stream', 'image']
 
@@ -67,7 +67,7 @@ afterAll(async () => {
   await deps.store.close()
 })
 
-/** Every cell has a model of its own, so that one cell's failures do not send another's hop to rest. */
+/** Every cell has a model of its own, so that the failures of one do not put the hop of another into cooldown. */
 async function addModel(fault: Fault, route: Route, kind: Kind): Promise<void> {
   const name = nameOf(fault, route, kind)
   faults.set(name, fault)
@@ -98,7 +98,7 @@ interface Told {
   readonly code: string | null
   readonly retryAfter: string | null
   readonly shouldRetry: string | null
-  /** What came of the answer: text, or pictures. */
+  /** The content of the answer: text, or images. */
   readonly came: string
   readonly generationId: GenerationId
 }
@@ -129,7 +129,7 @@ async function ask(fault: Fault, route: Route, kind: Kind): Promise<Told> {
   }
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: whatever came is looked at, not trusted
+// biome-ignore lint/suspicious/noExplicitAny: tests read arbitrary JSON
 function readWhole(body: any): Pick<Told, 'code' | 'came'> {
   const message = body.choices?.[0]?.message
   const pictures = message?.images?.map((one: { image_url: { url: string } }) => one.image_url.url)
@@ -150,7 +150,7 @@ function readStream(text: string): Pick<Told, 'code' | 'came'> {
   }
 }
 
-/** What a whole good answer costs: 10 in at $1/M, 4 out at $2/M, and its picture at $0.04. */
+/** The cost of a whole good answer: 10 in at $1/M, 4 out at $2/M, and its image at $0.04. */
 const FULL = { whole: 18_000n, stream: 18_000n, image: 40_018_000n }
 
 function tell(kind: Kind, told: Told, line: ActivityEntry): Cell {

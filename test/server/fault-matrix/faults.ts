@@ -1,4 +1,4 @@
-/** A provider of bare sockets that fails in the way that the model it is asked for is called, or answers well. */
+/** A provider on raw sockets: the model's name selects how it fails; any other model answers well. */
 import { createServer, type Socket } from 'node:net'
 
 export const FAULTS = [
@@ -22,13 +22,13 @@ export type Kind = 'whole' | 'stream' | 'image'
 
 const RETRY_AFTER_SECONDS = 7
 export const PNG = 'iVBORw0KGgoAAAANSUhEUgAA'
-/** What a good provider counts: 10 in, 4 out. */
+/** The usage of a good answer: 10 in, 4 out. */
 const USAGE = { prompt_tokens: 10, completion_tokens: 4, total_tokens: 14 }
 export const TEXT = 'one two three four'
 
 export interface FaultyProvider {
   readonly url: string
-  /** How often a model was asked for, by its upstream name. */
+  /** The number of requests for a model, by its upstream name. */
   readonly asked: ReadonlyMap<string, number>
   stop(): void
 }
@@ -39,7 +39,7 @@ interface Asked {
   readonly wantsImages: boolean
 }
 
-/** `faultOf` says how the model called `model` fails; undefined answers it well. */
+/** `faultOf` returns the fault of the model called `model`; undefined means a good answer. */
 export async function startFaulty(
   faultOf: (model: string) => Fault | undefined,
 ): Promise<FaultyProvider> {
@@ -121,7 +121,7 @@ function fail(socket: Socket, fault: Fault | undefined, asked: Asked): void {
       socket.write(half)
       return
     case 'reset in the middle':
-      // The reset follows once what came before it has surely been read.
+      // The reset follows only after the data before it has surely been read.
       socket.write(half, () => setTimeout(() => socket.resetAndDestroy(), 40))
       return
     case 'error inside 200': {
