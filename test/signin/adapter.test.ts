@@ -1,4 +1,4 @@
-// What the protocol's library keeps through our adapter: used once, also by two who looked at the same time.
+// The protocol library's storage adapter: a one-time artifact is consumed once, also by two concurrent requests.
 import { expect, onTestFinished, test } from 'vitest'
 import { openStore } from '#db/index.ts'
 import { adaptersOf } from '#signin/adapter.ts'
@@ -15,7 +15,7 @@ async function openAdapters() {
 }
 
 test.each(['AuthorizationCode', 'RefreshToken'])(
-  'of two who found the same %s one has it, and what it gives ends with its grant',
+  'of two concurrent uses of one %s one succeeds, and the other revokes everything issued under the grant',
   async (kind) => {
     const adapterOf = await openAdapters()
     const once = adapterOf(kind)

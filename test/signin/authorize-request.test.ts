@@ -1,11 +1,11 @@
-// What a client may send to the authorization endpoint beyond what the library takes.
+// Authorization requests that the gateway accepts although the protocol library does not.
 import { describe, expect, test } from 'vitest'
 import { withLoginPrompt, withSpacedScope } from '#signin/authorize-request.ts'
 
 const spaced = (scope: string): string | null =>
   withSpacedScope(new URLSearchParams({ scope })).get('scope')
 
-describe('scopes parted by a plus', () => {
+describe('scopes separated by an encoded plus', () => {
   test.each([
     ['openid+email+profile', 'openid email profile'],
     ['openid', 'openid'],
@@ -16,14 +16,14 @@ describe('scopes parted by a plus', () => {
     expect(spaced(sent)).toBe(expected)
   })
 
-  test('are left alone where they are stated twice, or not at all', () => {
+  test('are left alone when there are several, or none', () => {
     const twice = new URLSearchParams('scope=a%2Bb&scope=c%2Bd')
     expect(withSpacedScope(twice)).toBe(twice)
     const none = new URLSearchParams('state=a%2Bb')
     expect(withSpacedScope(none)).toBe(none)
   })
 
-  test('are told apart at once, however many there are', () => {
+  test('are split in linear time, however many there are', () => {
     const scope = `${'+'.repeat(100_000)} x`
     const began = performance.now()
     expect(spaced(scope)).toBe(scope)
@@ -31,7 +31,7 @@ describe('scopes parted by a plus', () => {
   })
 })
 
-describe('a prompt to choose an account', () => {
+describe('prompt=select_account', () => {
   test.each([
     ['select_account', 'login'],
     ['consent select_account', 'consent login'],
@@ -43,7 +43,7 @@ describe('a prompt to choose an account', () => {
     expect(withLoginPrompt(new URLSearchParams({ prompt })).get('prompt')).toBe(expected)
   })
 
-  test('is left alone where it is stated twice, or not at all', () => {
+  test('is left alone when there are several prompt parameters, or none', () => {
     const twice = new URLSearchParams('prompt=select_account&prompt=login')
     expect(withLoginPrompt(twice)).toBe(twice)
     const none = new URLSearchParams('state=select_account')

@@ -1,4 +1,4 @@
-// Where people may be sent back to, and what a client is called and given.
+// Redirect addresses, client ids and client secrets.
 import { expect, test } from 'vitest'
 import {
   isClearText,
@@ -13,7 +13,7 @@ test.each([
   'https://app.example.org/callback?x=1',
   'http://localhost:3000/callback',
   'http://grafana.lan/login/generic_oauth',
-])('%s is an address to come back to', (uri) => {
+])('%s is a valid redirect address', (uri) => {
   expect(redirectUriProblem(uri)).toBeNull()
 })
 
@@ -28,22 +28,22 @@ test.each([
   ['https://app.example.org/a b', 'characters'],
   ['https://app.example.org\\@evil.example/', 'characters'],
   [`https://app.example.org/${'a'.repeat(2000)}`, 'longer'],
-])('%s is none: %s', (uri, word) => {
+])('%s is invalid: %s', (uri, word) => {
   expect(redirectUriProblem(uri)).toContain(word)
 })
 
-test('clear text is what leaves this machine without TLS', () => {
+test('a plain http address counts as insecure unless it is on this machine', () => {
   expect(isClearText('http://app.example.org/')).toBe(true)
   expect(isClearText('http://127.0.0.1:3000/')).toBe(false)
   expect(isClearText('https://app.example.org/')).toBe(false)
 })
 
-test('an id says the name as far as it can', () => {
+test('a client id is derived from the name', () => {
   expect(newClientId('Team Wiki (new)')).toMatch(/^team-wiki-new_[0-9a-z]{6}$/)
   expect(newClientId('Вики')).toMatch(/^client_[0-9a-z]{6}$/)
 })
 
-test('of a secret only its digest is kept, and a digest does not stand for the secret', () => {
+test('only the digest of a secret is stored, and the digest is not accepted as the secret', () => {
   const { secret, digest } = newClientSecret()
   expect(secret).toMatch(/^cs_[\w-]{43}$/)
   expect(sameDigest(digest, digestOf(secret))).toBe(true)

@@ -1,4 +1,4 @@
-// Addresses as people type them: what is one, and which two are the same.
+// E-mail addresses as people type them: which are valid, and which two are the same.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { emailKey, readEmail } from '#signin/register/email.ts'
@@ -9,7 +9,7 @@ test.each([
   ['a.b@sub.example.org', 'a.b@sub.example.org'],
   ['иван@пример.рф', 'иван@xn--e1afmkfd.xn--p1ai'],
   ['root@localhost', 'root@localhost'],
-])('%j is read as %s', (typed, read) => {
+])('%j is normalized to %s', (typed, read) => {
   expect(readEmail(typed)).toBe(read)
 })
 
@@ -34,11 +34,11 @@ test.each([
   'a@example.org\r\nBcc: b@example.org',
   `${'a'.repeat(65)}@example.org`,
   `a@${'b'.repeat(63)}.${'c'.repeat(63)}.${'d'.repeat(63)}.${'e'.repeat(63)}.org`,
-])('%j is no address', (typed) => {
+])('%j is not an address', (typed) => {
   expect(readEmail(typed)).toBeUndefined()
 })
 
-test('what is read is read again as itself, and never carries what ends a line', () => {
+test('normalizing is idempotent, and its result never contains a line break', () => {
   void fc.assert(
     fc.property(fc.oneof(fc.emailAddress(), fc.string({ unit: 'binary' })), (typed) => {
       const email = readEmail(typed)
@@ -49,7 +49,7 @@ test('what is read is read again as itself, and never carries what ends a line',
   )
 })
 
-test('case is no difference, look-alikes and tags are', () => {
+test('case does not distinguish addresses; look-alike characters and tags do', () => {
   expect(emailKey('ADA@example.org')).toBe(emailKey('ada@example.org'))
   expect(emailKey('аda@example.org')).not.toBe(emailKey('ada@example.org'))
   expect(emailKey('ada+x@example.org')).not.toBe(emailKey('ada@example.org'))

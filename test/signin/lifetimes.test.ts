@@ -1,17 +1,17 @@
-// How long a sign-in lasts: no session, cookie or token outlives the end that docs/sign-in.md gives it.
+// Sign-in lifetimes: no session, cookie or token is valid for longer than docs/sign-in.md states.
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { DAY_MS, MINUTE_MS } from '#domain/clock.ts'
 import type { Browser, Page } from '#test/acceptance/signin/browser.ts'
-import { ISSUER, openTestGateway, REDIRECT, type TestGateway } from './identities/stand.ts'
+import { ISSUER, openTestSignin, REDIRECT, type TestSignin } from './identities/test-signin.ts'
 
 const HOUR_MS = 60 * MINUTE_MS
 
-let deps: TestGateway
+let deps: TestSignin
 
 beforeEach(async () => {
-  // The protocol's library looks at the time by itself.
+  // The protocol library reads the system time itself.
   vi.useFakeTimers({ toFake: ['Date'] })
-  deps = await openTestGateway()
+  deps = await openTestSignin()
 })
 afterEach(() => {
   vi.useRealTimers()
@@ -38,7 +38,7 @@ const addressFor = (more: Readonly<Record<string, string>>): string =>
 const SILENT = addressFor({ prompt: 'none' })
 const OFFLINE = addressFor({ prompt: 'consent', scope: 'openid offline_access' })
 
-/** Asks for a code without a question to the person: `code`, or the error. */
+/** Requests a code with prompt=none: returns `code`, or the error. */
 async function silently(browser: Browser): Promise<string> {
   const { url } = await browser.open(SILENT)
   const query = new URL(url).searchParams
@@ -72,7 +72,7 @@ const redeem = (browser: Browser, { url }: Page) =>
 const renew = (browser: Browser, { refresh_token = '' }: Awaited<ReturnType<typeof redeem>>) =>
   callToken(browser, { grant_type: 'refresh_token', refresh_token })
 
-/** Consent to be known while one is away, by somebody who is signed in. */
+/** Consents to offline access, as a person who is signed in. */
 async function allowed(browser: Browser) {
   const asked = await browser.open(OFFLINE)
   return redeem(browser, await browser.submit(asked, '/consent', { decision: 'allow' }))
@@ -93,7 +93,7 @@ test('T10: a session ends after a day without use', async () => {
   expect(await silently(browser)).toBe('login_required')
 })
 
-test('T10: a session ends after fourteen days, however much it is used', async () => {
+test('T10: a session ends after fourteen days, even when used all the time', async () => {
   const { browser } = await signedIn()
   for (let hours = 12; hours < 14 * 24; hours += 12) {
     pass(12 * HOUR_MS)
@@ -106,7 +106,7 @@ test('T10: a session ends after fourteen days, however much it is used', async (
   }
 })
 
-test('T10: a code lasts a minute, and an access token an hour', async () => {
+test('T10: a code lasts one minute, and an access token one hour', async () => {
   const { browser, back } = await signedIn()
   const { status, access_token } = await redeem(browser, back)
   expect(status).toBe(200)
@@ -115,12 +115,12 @@ test('T10: a code lasts a minute, and an access token an hour', async () => {
   expect(await redeem(browser, late)).toMatchObject({ status: 400, error: 'invalid_grant' })
   pass(58 * MINUTE_MS)
   expect(await userinfo(browser, access_token)).toBe(200)
-  // Clocks may differ by some seconds.
+  // Clock differences of some seconds are tolerated.
   pass(MINUTE_MS + 15_000)
   expect(await userinfo(browser, access_token)).toBe(401)
 })
 
-test('T10: a refresh token lasts 30 days from its own issue, also one that took the place of others', async () => {
+test('T10: a refresh token lasts 30 days from its own issue, also one that was issued by rotation', async () => {
   const { browser } = await signedIn()
   let tokens = await allowed(browser)
   for (const days of [29, 58, 87]) {
@@ -133,7 +133,7 @@ test('T10: a refresh token lasts 30 days from its own issue, also one that took 
   expect(await renew(browser, tokens)).toMatchObject({ status: 400, error: 'invalid_grant' })
 })
 
-test('T10: a refresh token lasts 30 days also where its client was known for longer', async () => {
+test('T10: a refresh token lasts 30 days also when the session is thirteen days old', async () => {
   const { browser } = await signedIn()
   for (let hours = 0; hours < 13 * 24; hours += 12) {
     pass(12 * HOUR_MS)
@@ -144,7 +144,7 @@ test('T10: a refresh token lasts 30 days also where its client was known for lon
   expect((await renew(browser, tokens)).status).toBe(200)
 })
 
-test('T10: a copy of the cookies opens nothing once its owner has signed out', async () => {
+test('T10: a copy of the cookies is useless once their owner has signed out', async () => {
   const { browser, back } = await signedIn()
   const { access_token } = await redeem(browser, back)
   const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
@@ -163,7 +163,7 @@ test('T10: a mail code lasts ten minutes', async () => {
   const email = 'slow@example.org'
   const asked = await browser.submit(await deps.start(browser), '/email', { email })
   pass(10 * MINUTE_MS + 1)
-  const late = await browser.submit(asked, '/code', { code: deps.told.get(email) ?? '' })
+  const late = await browser.submit(asked, '/code', { code: deps.mailedCodes.get(email) ?? '' })
   expect(late.url.startsWith(ISSUER)).toBe(true)
   expect(late.status).toBe(400)
 })

@@ -1,4 +1,4 @@
-// Which network asks: an IPv4 address, or the /64 of an IPv6 one.
+// The network of a client for rate limits: an IPv4 address, or the /64 of an IPv6 address.
 import { expect, test } from 'vitest'
 import { networkOf } from '#signin/mail-code.ts'
 
@@ -10,6 +10,6 @@ test.each([
   ['2001:db8::1', '2001:db8:0:0::/64'],
   ['::1', '0:0:0:0::/64'],
   ['fe80::1:2:3:4', 'fe80:0:0:0::/64'],
-])('%s asks from %s', (address, network) => {
+])('%s belongs to %s', (address, network) => {
   expect(networkOf(address)).toBe(network)
 })

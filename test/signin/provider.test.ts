@@ -1,4 +1,4 @@
-// The sign-in provider behind a TLS proxy and from within: its cookies, its sweeping, its bridge, what it says when nobody can be reached.
+// The sign-in provider behind a TLS proxy: cookies, expiry, rate limits, malformed requests, and internal errors.
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openStore } from '#db/index.ts'
 import { later } from '#domain/clock.ts'
@@ -80,15 +80,15 @@ const post = (cookie: string, fields: Readonly<Record<string, string>>): Request
   body: new URLSearchParams(fields).toString(),
 })
 
-test('every cookie is secure, out of scripts’ reach and lax; the session is bound to this very host', async () => {
-  const told: string[] = []
-  const { ask } = await open({ kind: 'log', log: (_email, code) => told.push(code) })
+test('every cookie is Secure, HttpOnly and SameSite=Lax; the session cookie is bound to its host', async () => {
+  const codes: string[] = []
+  const { ask } = await open({ kind: 'log', log: (_email, code) => codes.push(code) })
   const started = await ask(AUTHORIZE)
   const context = started.headers.get('location') ?? ''
   expect(context).toMatch(/^\/sign-in\/[\w-]{21,}$/)
   const cookie = cookiesOf(started)
   await ask(`${context}/email`, post(cookie, { email: 'a@example.org' }))
-  const finished = await ask(`${context}/code`, post(cookie, { code: told[0] ?? '' }))
+  const finished = await ask(`${context}/code`, post(cookie, { code: codes[0] ?? '' }))
   const onward = finished.headers.get('location') ?? ''
   expect(onward.startsWith(`${ISSUER}/oauth/authorize/`)).toBe(true)
   const back = await ask(new URL(onward).pathname, { headers: { cookie } })
@@ -111,7 +111,7 @@ test('every cookie is secure, out of scripts’ reach and lax; the session is bo
   expect(started.headers.get('strict-transport-security')).toBe('max-age=31536000')
 })
 
-test('every answer is kept to https, whoever gives it', async () => {
+test('every response carries HSTS, whichever part of the program sends it', async () => {
   const { ask } = await open({ kind: 'log', log: () => {} })
   const started = await ask(AUTHORIZE)
   const [context, cookie] = [started.headers.get('location') ?? '', cookiesOf(started)]
@@ -133,16 +133,16 @@ test('every answer is kept to https, whoever gives it', async () => {
   }
 })
 
-test('who is disabled between the code and the way back is asked anew, and nothing breaks', async () => {
-  const told: string[] = []
+test('a person who is disabled between the code and the callback is asked to sign in again, without an error', async () => {
+  const codes: string[] = []
   const { ask, store, clock, faults } = await open({
     kind: 'log',
-    log: (_, code) => told.push(code),
+    log: (_, code) => codes.push(code),
   })
   const started = await ask(AUTHORIZE)
   const [context, cookie] = [started.headers.get('location') ?? '', cookiesOf(started)]
   await ask(`${context}/email`, post(cookie, { email: 'a@example.org' }))
-  const finished = await ask(`${context}/code`, post(cookie, { code: told[0] ?? '' }))
+  const finished = await ask(`${context}/code`, post(cookie, { code: codes[0] ?? '' }))
   const person = await store.people.findByEmail('a@example.org')
   await store.people.setDisabled(person?.id ?? 'usr_', clock.now())
   const onward = new URL(finished.headers.get('location') ?? '').pathname
@@ -151,7 +151,7 @@ test('who is disabled between the code and the way back is asked anew, and nothi
   expect(back.headers.get('location')).toMatch(/^\/sign-in\//)
 })
 
-test('with no mail server there is no address to type, and no code is made', async () => {
+test('without a mail server there is no address field, and no code is created', async () => {
   const { ask } = await open({ kind: 'none' })
   const started = await ask(AUTHORIZE)
   const [context, cookie] = [started.headers.get('location') ?? '', cookiesOf(started)]
@@ -160,7 +160,7 @@ test('with no mail server there is no address to type, and no code is made', asy
   expect(await (await ask(context, { headers: { cookie } })).text()).not.toContain('name="code"')
 })
 
-test('whoever asks for the head alone is answered like who looks, and a method that there is not names those that there are', async () => {
+test('HEAD is answered like GET, and 405 lists the methods that exist', async () => {
   const { ask } = await open({ kind: 'log', log: () => {} })
   const started = await ask(AUTHORIZE)
   const [context, cookie] = [started.headers.get('location') ?? '', cookiesOf(started)]
@@ -170,7 +170,7 @@ test('whoever asks for the head alone is answered like who looks, and a method t
   expect([refused.status, refused.headers.get('allow')]).toEqual([405, 'GET, HEAD, POST, OPTIONS'])
 })
 
-test('two tabs are two interactions, and neither cookie opens the other', async () => {
+test('two tabs have separate interactions, and neither cookie opens the other', async () => {
   const { ask } = await open({ kind: 'log', log: () => {} })
   const [one, other] = [await ask(AUTHORIZE), await ask(AUTHORIZE)]
   const look = (context: Response, cookies: Response) =>
@@ -180,7 +180,7 @@ test('two tabs are two interactions, and neither cookie opens the other', async 
   expect((await look(one, other)).status).toBe(403)
 })
 
-test('a fault is a page with an id that the log has, and no word of what broke', async () => {
+test('an internal error shows a page with an id that is in the log, and no details', async () => {
   const { ask, faults, closeStore } = await open({ kind: 'log', log: () => {} })
   const started = await ask(AUTHORIZE)
   const [context, cookie] = [started.headers.get('location') ?? '', cookiesOf(started)]
@@ -194,11 +194,11 @@ test('a fault is a page with an id that the log has, and no word of what broke',
   expect(text).not.toContain((fault as Error).message)
 })
 
-test('T13: a sign-out that failed is not told as one that was done', async () => {
-  const told: string[] = []
+test('T13: a sign-out that failed is not reported as done', async () => {
+  const codes: string[] = []
   const { ask, closeStore, faults } = await open({
     kind: 'log',
-    log: (_email, code) => told.push(code),
+    log: (_email, code) => codes.push(code),
   })
   const asking = async (address: string | URL, init?: RequestInit) => {
     const { pathname, search } = new URL(address)
@@ -207,7 +207,7 @@ test('T13: a sign-out that failed is not told as one that was done', async () =>
   const browser = openBrowser(ISSUER, {}, asking)
   const start = await browser.open(AUTHORIZE)
   const asked = await browser.submit(start, '/email', { email: 'a@example.org' })
-  const back = await browser.submit(asked, '/code', { code: told[0] ?? '' })
+  const back = await browser.submit(asked, '/code', { code: codes[0] ?? '' })
   expect(back.url.startsWith(REDIRECT)).toBe(true)
   const question = await browser.open('/oauth/logout')
   expect(question.status).toBe(200)
@@ -233,14 +233,14 @@ test.each([
   expect((await ask(path, { method })).status).toBe(status)
 })
 
-test('a form that is too long is refused before it is read', async () => {
+test('a form that is too long is refused before it is parsed', async () => {
   const { ask } = await open({ kind: 'none' })
   const body = new URLSearchParams({ grant_type: 'x'.repeat(40_000) })
   expect((await ask('/oauth/token', { method: 'POST', body })).status).toBe(413)
   expect((await ask('/oauth/authorize', { method: 'POST', body })).status).toBe(400)
 })
 
-describe('a client that is gone before its form is whole is nobody’s fault', () => {
+describe('a client that disconnects while sending its form causes no internal error', () => {
   const HEAD = 'Host: x\r\nContent-Type: application/x-www-form-urlencoded\r\n'
   const WAYS = [
     ['hangs up', 'Content-Length: 400\r\n\r\ngrant_type=auth', true],
@@ -275,7 +275,7 @@ test.each([
   ['a sign-in', AUTHORIZE, 303],
   ['a question whether to sign out', '/oauth/logout', 200],
 ])(
-  'a network may begin %s a hundred times in ten minutes; others as ever',
+  'a network may start %s a hundred times in ten minutes; other networks are not affected',
   async (_, path, status) => {
     const { ask, clock, faults } = await open({ kind: 'none' })
     for (let n = 0; n < 100; n++) {
@@ -289,7 +289,7 @@ test.each([
     expect(late.headers.get('set-cookie') ?? '').not.toContain('interaction=')
     expect(await late.text()).toContain('<h1>Too many requests</h1>')
     expect((await ask(path, {}, '2001:db8:0:2::1')).status).toBe(status)
-    // What leaves nothing behind is not bounded.
+    // Requests that store nothing are not limited.
     const silent = await ask(`${AUTHORIZE}&prompt=none`, {}, '2001:db8:0:1::ffff')
     expect(silent.headers.get('location')).toContain('error=login_required')
     clock.advance(60_000)
@@ -298,7 +298,7 @@ test.each([
   },
 )
 
-test('a site with many networks begins a thousand', async () => {
+test('a site with many networks may start a thousand', async () => {
   const { ask } = await open({ kind: 'none' })
   const from = async (network: number, site = '2001:db8:7') =>
     (await ask(AUTHORIZE, {}, `${site}:${network.toString(16)}::1`)).status
@@ -307,7 +307,7 @@ test('a site with many networks begins a thousand', async () => {
   expect(await from(1000, '2001:db8:8')).toBe(303)
 })
 
-test('all that has expired is swept, however much it is, and nothing else', async () => {
+test('all expired data is deleted, however much there is, and nothing else', async () => {
   const { store, clock } = await open({ kind: 'none' })
   const put = (nth: number, ms: number) =>
     store.artifacts.put({
@@ -333,9 +333,9 @@ test('all that has expired is swept, however much it is, and nothing else', asyn
   expect(await isLeft(2500)).toBe(true)
 })
 
-test('a hundred codes within an hour are told to the operator, once, and sent all the same', async () => {
-  const told: string[] = []
-  const { ask, clock, faults } = await open({ kind: 'log', log: (_, code) => told.push(code) })
+test('a hundred codes within an hour are reported to the operator, once, and are still sent', async () => {
+  const codes: string[] = []
+  const { ask, clock, faults } = await open({ kind: 'log', log: (_, code) => codes.push(code) })
   const askFor = async (nth: number) => {
     const address = `198.51.100.${nth}`
     const start = await ask(AUTHORIZE, {}, address)
@@ -351,7 +351,7 @@ test('a hundred codes within an hour are told to the operator, once, and sent al
   expect(faults).toEqual([])
   for (let n = 99; n < 103; n++) expect(await askFor(n)).toBe(303)
   expect(faults.map(String)).toEqual(['Error: 100 sign-in codes were asked for within an hour'])
-  expect(told).toHaveLength(103)
+  expect(codes).toHaveLength(103)
   clock.advance(30 * 60_000)
   expect(await askFor(103)).toBe(303)
   expect(faults).toHaveLength(1)

@@ -1,14 +1,14 @@
-// The secrets of the sign-in provider: what was signed with another one, an empty one above all, is not signed.
+// The provider's own secrets: nothing signed with another key, above all an empty one, is accepted.
 import { createHmac } from 'node:crypto'
 import { expect, onTestFinished, test } from 'vitest'
 import { openStore } from '#db/index.ts'
 import { identityReach } from '#server/identity-reach.ts'
 import { openSigninProvider } from '#signin/open.ts'
 import { handClock } from '#test/support/hand-clock.ts'
-import { ISSUER, openTestGateway } from './identities/stand.ts'
+import { ISSUER, openTestSignin } from './identities/test-signin.ts'
 
-test('T9: a cookie signed with an empty or a guessed key opens no visit; one signed with the kept key does', async () => {
-  const deps = await openTestGateway()
+test('T9: a cookie signed with an empty or a guessed key is not accepted; one signed with the stored key is', async () => {
+  const deps = await openTestSignin()
   const { url } = await deps.start(deps.browser())
   const uid = new URL(url).pathname.split('/').at(-1)
   const context = async (key: string) => {
@@ -24,7 +24,7 @@ test('T9: a cookie signed with an empty or a guessed key opens no visit; one sig
 })
 
 test.each(['cookies', 'mail-codes', 'identities'])(
-  'T9: a kept secret for %s that is empty or short keeps the sign-in provider closed',
+  'T9: a stored secret for %s that is empty or short keeps the sign-in provider from starting',
   async (weak) => {
     const clock = handClock(new Date().toISOString())
     const masterKey = new Uint8Array(32).fill(7)

@@ -1,4 +1,4 @@
-// The way to a third party and back: who is let in by it, who must prove an address first, and whatever is refused on it.
+// Sign-in through an identity provider: who is signed in, who must confirm an address first, and which responses are refused.
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { later, MINUTE_MS } from '#domain/clock.ts'
 import type { Browser, Page } from '#test/acceptance/signin/browser.ts'
@@ -7,10 +7,10 @@ import {
   ISSUER,
   isSignedIn,
   onwardFrom,
-  openTestGateway,
-  type TestGateway,
-  type Wishes,
-} from './stand.ts'
+  openTestSignin,
+  type TestSignin,
+  type TestSigninOptions,
+} from './test-signin.ts'
 
 const EMAIL = 'ann@example.org'
 
@@ -21,26 +21,30 @@ function startIssuer(manners: Manners = {}): Issuer {
   return issuer
 }
 
-async function open(wishes: Wishes = {}, manners: Manners = {}, authoritativeFor: string[] = []) {
-  const deps = await openTestGateway(wishes)
+async function open(
+  options: TestSigninOptions = {},
+  manners: Manners = {},
+  authoritativeFor: string[] = [],
+) {
+  const deps = await openTestSignin(options)
   const issuer = startIssuer(manners)
   await deps.add(issuer.url, { authoritativeFor })
   return { deps, issuer }
 }
 
-/** Presses the button, and answers where the browser then goes. */
-async function leave(deps: TestGateway, browser: Browser, name = 'sso'): Promise<string> {
+/** Presses the button, and returns the address that the browser is sent to. */
+async function leave(deps: TestSignin, browser: Browser, name = 'sso'): Promise<string> {
   const page = await deps.start(browser)
   return onwardFrom(await browser.submit(page, `/identity/${name}`, {}))
 }
 
-/** There and back again. */
-async function context(deps: TestGateway, issuer: Issuer, browser = deps.browser()): Promise<Page> {
+/** To the identity provider and back. */
+async function context(deps: TestSignin, issuer: Issuer, browser = deps.browser()): Promise<Page> {
   return browser.open(issuer.consent(await leave(deps, browser)))
 }
 
-describe('who comes back', () => {
-  test('for the first time proves an address by a code; from then on the third party is enough', async () => {
+describe('a person who returns from the identity provider', () => {
+  test('confirms the address by a code the first time; from then on the identity provider is enough', async () => {
     const { deps, issuer } = await open()
     const browser = deps.browser()
     const asked = await context(deps, issuer, browser)
@@ -52,14 +56,14 @@ describe('who comes back', () => {
     expect(isSignedIn(await deps.byCode(browser, asked, EMAIL))).toBe(true)
     const ann = await deps.store.people.findByEmail(EMAIL)
     expect(isSignedIn(await context(deps, issuer))).toBe(true)
-    expect(deps.told.size).toBe(1)
+    expect(deps.mailedCodes.size).toBe(1)
     expect(await deps.store.identities.ofPerson(ann?.id ?? 'usr_')).toMatchObject([
       { issuer: issuer.url, subject: 's-1', claimedName: EMAIL },
     ])
     expect(deps.faults).toEqual([])
   })
 
-  test('is known by issuer and subject: another subject with the same address is a stranger', async () => {
+  test('is identified by issuer and subject: another subject with the same address is another person', async () => {
     const { deps, issuer } = await open()
     const browser = deps.browser()
     await deps.byCode(browser, await context(deps, issuer, browser), EMAIL)
@@ -70,7 +74,7 @@ describe('who comes back', () => {
     expect(await deps.store.people.count()).toBe(1)
   })
 
-  test('may prove another address than the one that was told, and it is that person who is linked', async () => {
+  test('may confirm another address than the reported one, and the identity is linked to that person', async () => {
     const { deps, issuer } = await open()
     const work = await deps.proved('ann@work.example')
     const browser = deps.browser()
@@ -80,12 +84,12 @@ describe('who comes back', () => {
     expect(await deps.store.people.findByEmail(EMAIL)).toBeUndefined()
   })
 
-  test('proves the address by a code that says what it opens: one that was sent before holds no more', async () => {
+  test('confirms by a code whose mail names the link; a code that was sent before is no longer valid', async () => {
     const { deps, issuer } = await open()
     const browser = deps.browser()
     const page = await deps.start(browser)
     const asked = await browser.submit(page, '/email', { email: EMAIL })
-    const before = deps.told.get(EMAIL) ?? ''
+    const before = deps.mailedCodes.get(EMAIL) ?? ''
     const away = onwardFrom(await browser.submit(page, '/identity/sso', {}))
     const back = await browser.open(issuer.consent(away))
     expect(back.text).toContain('You have not come by Example SSO before.')
@@ -93,7 +97,7 @@ describe('who comes back', () => {
     expect(isSignedIn(await deps.byCode(browser, back, EMAIL))).toBe(true)
   })
 
-  test('and then chooses another address after all is linked to nobody', async () => {
+  test('and then types another address is linked to nobody', async () => {
     const { deps, issuer } = await open()
     const browser = deps.browser()
     const page = await context(deps, issuer, browser)
@@ -104,7 +108,7 @@ describe('who comes back', () => {
     expect(await deps.store.identities.countPeople(issuer.url)).toBe(0)
   })
 
-  test('is asked for nothing where the third party has the last word on a proved address', async () => {
+  test('needs no code where the identity provider is authoritative for a verified address', async () => {
     const { deps, issuer } = await open({}, {}, ['example.org'])
     const ann = await deps.proved(EMAIL)
     expect(isSignedIn(await context(deps, issuer))).toBe(true)
@@ -112,24 +116,24 @@ describe('who comes back', () => {
   })
 
   test.each<[string, Manners, string[], string]>([
-    ['it has no last word on the domain', {}, ['example.com'], EMAIL],
+    ['the identity provider is not authoritative for the domain', {}, ['example.com'], EMAIL],
+    ['email_verified is false', { claims: { email_verified: false } }, ['example.org'], EMAIL],
+    ['email_verified is a string', { claims: { email_verified: 'true' } }, ['example.org'], EMAIL],
     [
-      'it does not stand by the address',
-      { claims: { email_verified: false } },
+      'email_verified is missing',
+      { claims: { email_verified: undefined } },
       ['example.org'],
       EMAIL,
     ],
-    ['it says so in a text', { claims: { email_verified: 'true' } }, ['example.org'], EMAIL],
-    ['it says nothing of it', { claims: { email_verified: undefined } }, ['example.org'], EMAIL],
-    ['it tells no address', { claims: { email: undefined } }, ['example.org'], EMAIL],
-    ['the address is none', { claims: { email: 'ann@example.org\nx' } }, ['example.org'], EMAIL],
+    ['the address is missing', { claims: { email: undefined } }, ['example.org'], EMAIL],
+    ['the address is invalid', { claims: { email: 'ann@example.org\nx' } }, ['example.org'], EMAIL],
     [
-      'the domain merely ends alike',
+      'the domain is a subdomain of the configured one',
       { claims: { email: 'ann@x.example.org' } },
       ['example.org'],
       'ann@x.example.org',
     ],
-  ])('proves the address once more where %s', async (_why, manners, domains, email) => {
+  ])('confirms the address by a code where %s', async (_why, manners, domains, email) => {
     const { deps, issuer } = await open({}, manners, domains)
     const ann = await deps.proved(email)
     const page = await context(deps, issuer)
@@ -138,7 +142,7 @@ describe('who comes back', () => {
     expect(await deps.store.identities.ofPerson(ann.id)).toEqual([])
   })
 
-  test('proves an address that the operator typed and nobody has proved yet', async () => {
+  test('confirms an address that an operator typed and that was never confirmed', async () => {
     const { deps, issuer } = await open({ allowsSignup: false }, {}, ['example.org'])
     const at = deps.clock.now()
     const added = {
@@ -154,17 +158,17 @@ describe('who comes back', () => {
     expect(isSignedIn(await context(deps, issuer))).toBe(true)
   })
 
-  test('and is nobody here stays out where nobody may join, and is told by mail alone', async () => {
+  test('without an account is refused where sign-up is off, and learns it only by mail', async () => {
     const { deps, issuer } = await open({ allowsSignup: false }, {}, ['example.org'])
     const browser = deps.browser()
     const page = await context(deps, issuer, browser)
     const asked = await browser.submit(page, '/email', { email: EMAIL })
     expect(asked.text).toContain('name="code"')
-    expect(deps.told.size).toBe(0)
+    expect(deps.mailedCodes.size).toBe(0)
     expect(await deps.store.people.count()).toBe(0)
   })
 
-  test('where no code can be sent is told to ask', async () => {
+  test('is told to contact the operator where no code can be sent', async () => {
     const { deps, issuer } = await open({ post: { kind: 'none' } })
     const page = await context(deps, issuer)
     expect(page.text).toContain(
@@ -174,7 +178,7 @@ describe('who comes back', () => {
     expect(page.text).not.toContain('name="email"')
   })
 
-  test('and is disabled sees so, whichever way they come', async () => {
+  test('and is disabled is shown that, by the button as by a code', async () => {
     const { deps, issuer } = await open({}, {}, ['example.org'])
     const ann = await deps.proved(EMAIL)
     await context(deps, issuer)
@@ -188,7 +192,7 @@ describe('who comes back', () => {
     expect(await deps.store.identities.ofPerson(ann.id)).toHaveLength(1)
   })
 
-  test('is asked for at the userinfo endpoint where the ID token has no address; for that very subject', async () => {
+  test('is looked up at the userinfo endpoint where the ID token has no address, for the same subject only', async () => {
     const { deps, issuer } = await open(
       {},
       {
@@ -208,40 +212,40 @@ describe('who comes back', () => {
   })
 })
 
-describe('what the third party answers is refused, in plain words, when', () => {
+describe('the response of an identity provider is refused, with a clear message, when', () => {
   const now = (): number => Math.floor(Date.now() / 1000)
 
   test.each<[string, () => Manners, string]>([
     [
-      'the person says no',
+      'the person refuses',
       () => ({ answer: { code: null, error: 'access_denied' } }),
       'did not sign you in',
     ],
     [
-      'another issuer answers',
+      'the response names another issuer',
       () => ({ answer: { iss: 'https://evil.example' } }),
       'could not be reached',
     ],
-    ['it does not say who answers', () => ({ answer: { iss: null } }), 'could not be reached'],
+    ['the response names no issuer', () => ({ answer: { iss: null } }), 'could not be reached'],
     [
       'the ID token is of another issuer',
       () => ({ claims: { iss: 'https://evil.example' } }),
       'could not',
     ],
-    ['the nonce is another', () => ({ claims: { nonce: 'another' } }), 'could not'],
+    ['the nonce is wrong', () => ({ claims: { nonce: 'another' } }), 'could not'],
     ['there is no nonce', () => ({ claims: { nonce: undefined } }), 'could not'],
     ['the ID token is for another client', () => ({ claims: { aud: 'another' } }), 'could not'],
     [
-      'it is for many, and not issued to us',
+      'its audience lists several clients and azp is another',
       () => ({ claims: { aud: ['gateway', 'x'], azp: 'x' } }),
       'could not',
     ],
     ['it has expired', () => ({ claims: { exp: now() - 120, iat: now() - 600 } }), 'could not'],
     ['it never expires', () => ({ claims: { exp: undefined } }), 'could not'],
     ['it has no subject', () => ({ claims: { sub: undefined } }), 'could not'],
-    ['its subject is without end', () => ({ claims: { sub: 'x'.repeat(256) } }), 'could not'],
-    ['somebody else signed it', () => ({ isForged: true }), 'could not'],
-    ['nobody signed it', () => ({ header: { alg: 'none' } }), 'could not'],
+    ['its subject is too long', () => ({ claims: { sub: 'x'.repeat(256) } }), 'could not'],
+    ['it is signed by another key', () => ({ isForged: true }), 'could not'],
+    ['it is unsigned', () => ({ header: { alg: 'none' } }), 'could not'],
     ['it is signed by a shared secret', () => ({ header: { alg: 'HS256' } }), 'could not'],
     ['its key is not published', () => ({ header: { kid: 'k9' } }), 'could not'],
     [
@@ -254,14 +258,18 @@ describe('what the third party answers is refused, in plain words, when', () => 
       () => ({ token: () => Response.json({ error: 'invalid_grant' }, { status: 400 }) }),
       'could not',
     ],
-    ['it answers in HTML', () => ({ token: () => new Response('<h1>hi</h1>') }), 'could not'],
     [
-      'it answers without end',
+      'the token response is HTML',
+      () => ({ token: () => new Response('<h1>hi</h1>') }),
+      'could not',
+    ],
+    [
+      'the token response is too long',
       () => ({ token: () => new Response('x'.repeat(600_000)) }),
       'could not',
     ],
     [
-      'it redirects',
+      'the token endpoint redirects',
       () => ({ token: () => Response.redirect('http://127.0.0.1:1/', 307) }),
       'could not',
     ],
@@ -271,7 +279,7 @@ describe('what the third party answers is refused, in plain words, when', () => 
     const page = await context(deps, issuer)
     expect([page.status, isSignedIn(page)]).toEqual([400, false])
     expect(page.text).toContain(`Example SSO ${words}`)
-    // Whatever went wrong, the page says how to go on, and neither page nor log repeats a secret.
+    // In every case the page says what to do next, and neither page nor log contains a secret.
     expect(page.text).toContain('name="email"')
     const said = page.text + deps.faults.map((fault) => Bun.inspect(fault)).join()
     expect(said).not.toMatch(/canary|code-1/)
@@ -291,29 +299,29 @@ describe('what the third party answers is refused, in plain words, when', () => 
   })
 })
 
-describe('nobody is even sent there when', () => {
+describe('the browser is not sent to the identity provider when', () => {
   test.each<[string, Manners]>([
-    ['it calls itself otherwise', { metadata: { issuer: 'https://evil.example' } }],
+    ['its metadata names another issuer', { metadata: { issuer: 'https://evil.example' } }],
     [
-      'it leads people into clear text',
+      'its authorization endpoint is http',
       { metadata: { authorization_endpoint: 'http://evil.example/a' } },
     ],
     [
-      'it leads people to a script',
+      'its authorization endpoint is a javascript: URL',
       { metadata: { authorization_endpoint: 'javascript:alert(1)' } },
     ],
-    ['codes would travel in clear text', { metadata: { token_endpoint: 'http://evil.example/t' } }],
-    ['its keys would come in clear text', { metadata: { jwks_uri: 'http://evil.example/j' } }],
-    ['it has no keys', { metadata: { jwks_uri: undefined } }],
+    ['its token endpoint is http', { metadata: { token_endpoint: 'http://evil.example/t' } }],
+    ['its keys are at an http address', { metadata: { jwks_uri: 'http://evil.example/j' } }],
+    ['it names no keys', { metadata: { jwks_uri: undefined } }],
     [
-      'its metadata is elsewhere',
+      'its metadata endpoint redirects',
       { discovery: () => Response.redirect('http://127.0.0.1:1/', 302) },
     ],
     [
-      'its metadata is broken',
+      'its metadata is not valid JSON',
       { discovery: () => new Response('{', { headers: { 'content-type': 'application/json' } }) },
     ],
-    ['it is out of order', { discovery: () => new Response(null, { status: 503 }) }],
+    ['its metadata endpoint answers 503', { discovery: () => new Response(null, { status: 503 }) }],
   ])('%s', async (_what, manners) => {
     const { deps, issuer } = await open({}, manners)
     const browser = deps.browser()
@@ -325,8 +333,8 @@ describe('nobody is even sent there when', () => {
     expect(await leave(deps, browser)).toContain(`${issuer.url}/authorize?`)
   })
 
-  test('its name differs by a slash, which an address would forgive', async () => {
-    const deps = await openTestGateway()
+  test('its issuer differs by a trailing slash', async () => {
+    const deps = await openTestSignin()
     const issuer = startIssuer()
     await deps.add(`${issuer.url}/`)
     const browser = deps.browser()
@@ -335,7 +343,7 @@ describe('nobody is even sent there when', () => {
     expect(String(deps.faults[0])).toContain('another issuer')
   })
 
-  test('nobody is there', async () => {
+  test('it cannot be reached', async () => {
     const { deps, issuer } = await open()
     await issuer.close()
     const browser = deps.browser()
@@ -343,7 +351,7 @@ describe('nobody is even sent there when', () => {
     expect(page.text).toContain('Example SSO could not be reached')
   })
 
-  test('it is on this machine in clear text, and we are not', async () => {
+  test('it is on this machine over http, and the gateway is not', async () => {
     const { deps, issuer } = await open({ issuer: 'https://auth.example.org' })
     const browser = deps.browser()
     const page = await browser.submit(await deps.start(browser), '/identity/sso', {})
@@ -364,8 +372,8 @@ describe('nobody is even sent there when', () => {
   })
 })
 
-describe('the way back', () => {
-  test('carries state, nonce and a challenge that are of this interaction alone, and nothing of it is kept', async () => {
+describe('the callback', () => {
+  test('requires state, nonce and PKCE challenge of its own interaction, and none of them is stored in the clear', async () => {
     const { deps, issuer } = await open()
     const one = new URL(await leave(deps, deps.browser()))
     const other = new URL(await leave(deps, deps.browser()))
@@ -392,29 +400,32 @@ describe('the way back', () => {
     [{ prompt: 'login consent' }, 'login'],
     [{ max_age: '600' }, 'login'],
     [{ prompt: 'consent' }, null],
-  ])('where the application says %j, the third party is asked for %s', async (more, prompt) => {
-    const { deps } = await open()
-    const browser = deps.browser()
-    const page = await deps.start(browser, more)
-    const address = new URL(onwardFrom(await browser.submit(page, '/identity/sso', {})))
-    expect(address.searchParams.get('prompt')).toBe(prompt)
-  })
+  ])(
+    'where the application sends prompt %j, the identity provider is sent %s',
+    async (more, prompt) => {
+      const { deps } = await open()
+      const browser = deps.browser()
+      const page = await deps.start(browser, more)
+      const address = new URL(onwardFrom(await browser.submit(page, '/identity/sso', {})))
+      expect(address.searchParams.get('prompt')).toBe(prompt)
+    },
+  )
 
-  test('is the browser’s that left: another one, with the whole address, gets nowhere', async () => {
+  test('works only in the browser that started it, even with the whole callback address', async () => {
     const { deps, issuer } = await open({}, {}, ['example.org'])
     await deps.proved(EMAIL)
     const browser = deps.browser()
     const back = issuer.consent(await leave(deps, browser))
     const thief = deps.browser()
     expect((await thief.open(back)).status).toBe(403)
-    // Nor with an interaction of its own.
+    // Not with an interaction of its own either.
     await deps.start(thief)
     expect((await thief.open(back)).status).toBe(403)
     expect(issuer.redeemed).toEqual([])
     expect(isSignedIn(await browser.open(back))).toBe(true)
   })
 
-  test('is gone once', async () => {
+  test('works once', async () => {
     const { deps, issuer } = await open()
     const browser = deps.browser()
     const back = issuer.consent(await leave(deps, browser))
@@ -425,7 +436,7 @@ describe('the way back', () => {
     expect(issuer.redeemed).toHaveLength(1)
   })
 
-  test('is gone once by however many at once', async () => {
+  test('works once for many concurrent requests', async () => {
     const { deps, issuer } = await open()
     const browser = deps.browser()
     const back = issuer.consent(await leave(deps, browser))
@@ -436,15 +447,15 @@ describe('the way back', () => {
 
   test.each<[string, (back: URL) => void]>([
     ['no state', (back) => back.searchParams.delete('state')],
-    ['a state of nobody', (back) => back.searchParams.set('state', 'x')],
-    ['a path for a state', (back) => back.searchParams.set('state', `../../${'x'.repeat(43)}`)],
+    ['an unknown state', (back) => back.searchParams.set('state', 'x')],
+    ['a path as its state', (back) => back.searchParams.set('state', `../../${'x'.repeat(43)}`)],
     [
       'no name',
       (back) => {
         back.pathname = '/identity/%2e%2e/callback'
       },
     ],
-  ])('with %s leads nowhere', async (_what, spoil) => {
+  ])('with %s is refused', async (_what, spoil) => {
     const { deps, issuer } = await open()
     const browser = deps.browser()
     const back = new URL(issuer.consent(await leave(deps, browser)))
@@ -455,7 +466,7 @@ describe('the way back', () => {
     expect(issuer.redeemed).toEqual([])
   })
 
-  test('with the state of this interaction and another secret is refused', async () => {
+  test('with the state of this interaction and the cookie of another is refused', async () => {
     const { deps, issuer } = await open()
     const browser = deps.browser()
     const back = new URL(issuer.consent(await leave(deps, browser)))
@@ -467,7 +478,7 @@ describe('the way back', () => {
     expect(issuer.redeemed).toEqual([])
   })
 
-  test('ends when the next one begins, and after an hour', async () => {
+  test('expires when the next one begins, and after an hour', async () => {
     const { deps, issuer } = await open()
     const browser = deps.browser()
     const page = await deps.start(browser)
@@ -479,7 +490,7 @@ describe('the way back', () => {
     expect(issuer.redeemed).toEqual([])
   })
 
-  test('of one third party is none of another: an answer that is brought to the wrong door is refused', async () => {
+  test('of one identity provider is refused at the address of another (mix-up)', async () => {
     const { deps, issuer } = await open()
     const evil = startIssuer()
     await deps.add(evil.url, { name: 'evil', label: 'Evil' })
@@ -491,7 +502,7 @@ describe('the way back', () => {
     expect([issuer.redeemed, evil.redeemed]).toEqual([[], []])
   })
 
-  test('a code of the right issuer that was stolen into another interaction is worth nothing', async () => {
+  test('with a stolen code of the right issuer, in another interaction, is refused', async () => {
     const { deps, issuer } = await open({}, {}, ['example.org'])
     await deps.proved(EMAIL)
     const victim = new URL(issuer.consent(await leave(deps, deps.browser())))
@@ -502,7 +513,7 @@ describe('the way back', () => {
     expect([page.status, isSignedIn(page)]).toEqual([400, false])
   })
 
-  test('the button must be pressed on our own page', async () => {
+  test("is reached only by a button on the provider's own page", async () => {
     const { deps } = await open()
     const browser = deps.browser()
     const page = await deps.start(browser)
@@ -517,8 +528,8 @@ describe('the way back', () => {
   })
 })
 
-describe('a provider that the operator takes away', () => {
-  test('while somebody is there works no more when they are back', async () => {
+describe('an identity provider that the operator removes', () => {
+  test('while a person is there no longer works when they return', async () => {
     const { deps, issuer } = await open({}, {}, ['example.org'])
     await deps.proved(EMAIL)
     const browser = deps.browser()
@@ -533,7 +544,7 @@ describe('a provider that the operator takes away', () => {
     expect(issuer.redeemed).toEqual([])
   })
 
-  test('while it is asked works no more when it answers', async () => {
+  test('while it is queried no longer works when it answers', async () => {
     const { deps, issuer } = await open({}, {}, ['example.org'])
     await deps.proved(EMAIL)
     const asked = Promise.withResolvers<void>()
@@ -553,20 +564,20 @@ describe('a provider that the operator takes away', () => {
     expect(page.text).toContain('no longer offered')
   })
 
-  test('while an address is being proved is linked no more; the person is in by the code', async () => {
+  test('while an address is being confirmed is not linked; the person is signed in by the code', async () => {
     const { deps, issuer } = await open()
     const browser = deps.browser()
     const page = await context(deps, issuer, browser)
     const asked = await browser.submit(page, '/email', { email: EMAIL })
     await deps.store.identityProviders.remove('sso')
     await deps.add(issuer.url)
-    const back = await browser.submit(asked, '/code', { code: deps.told.get(EMAIL) ?? '' })
+    const back = await browser.submit(asked, '/code', { code: deps.mailedCodes.get(EMAIL) ?? '' })
     expect(isSignedIn(back)).toBe(true)
     expect(await deps.store.identities.countPeople(issuer.url)).toBe(0)
   })
 })
 
-test('a network begins a hundred ways there in ten minutes, so that nobody makes us ask without end', async () => {
+test('a network may start a hundred of these sign-ins in ten minutes, which bounds the requests sent to identity providers', async () => {
   const { deps, issuer } = await open()
   const browser = deps.browser()
   const page = await deps.start(browser)
@@ -579,14 +590,14 @@ test('a network begins a hundred ways there in ten minutes, so that nobody makes
   expect((await press()).status).toBe(200)
 })
 
-test('what has expired is swept', async () => {
+test('expired state is deleted', async () => {
   const { deps, issuer } = await open()
   await context(deps, issuer)
   await deps.store.detours.sweep(later(deps.clock.now(), 61 * MINUTE_MS))
   expect(deps.faults).toEqual([])
 })
 
-test('its buttons stand in their order, by the names that the operator chose, escaped', async () => {
+test("buttons are in the configured order, with the operator's labels, escaped", async () => {
   const { deps, issuer } = await open()
   await deps.add(`${issuer.url}/two`, { name: 'two', label: '<b>Two</b>' })
   const { text } = await deps.start(deps.browser())

@@ -1,10 +1,10 @@
-// GitHub's own way: no ID token, an id that outlives the login, and an address only when it is the primary one and verified.
+// Sign-in by GitHub: no ID token, an id that survives a renamed login, and an address only when it is primary and verified.
 import { expect, onTestFinished, test } from 'vitest'
 import { type Github, openGithub } from '#test/support/third-party.ts'
-import { ISSUER, isSignedIn, onwardFrom, openTestGateway } from './stand.ts'
+import { ISSUER, isSignedIn, onwardFrom, openTestSignin } from './test-signin.ts'
 
 async function open(authoritativeFor: string[] = []) {
-  const deps = await openTestGateway()
+  const deps = await openTestSignin()
   const github = openGithub()
   onTestFinished(() => github.close())
   await deps.add(github.url, { name: 'github', type: 'github', label: 'GitHub', authoritativeFor })
@@ -17,7 +17,7 @@ async function open(authoritativeFor: string[] = []) {
   return { deps, github, leave, context }
 }
 
-test('people are sent with a challenge and the scopes that their address needs, and known by their id', async () => {
+test('people are sent with a PKCE challenge and the scopes for their address, and are identified by their id', async () => {
   const { deps, github, leave, context } = await open()
   const address = new URL(await leave())
   expect(address.href).toContain(`${github.url}/login/oauth/authorize?`)
@@ -37,7 +37,7 @@ test('people are sent with a challenge and the scopes that their address needs, 
     code_verifier: expect.stringMatching(/^[\w-]{43}$/),
   })
 
-  // The login is another, and so is the address; the person is the same.
+  // Login and address have changed; the person is the same.
   github.user = { id: 583231, login: 'renamed' }
   github.emails = []
   expect(isSignedIn(await context())).toBe(true)
@@ -45,12 +45,12 @@ test('people are sent with a challenge and the scopes that their address needs, 
   expect(await deps.store.identities.ofPerson(ann?.id ?? 'usr_')).toMatchObject([
     { issuer: github.url, subject: '583231', claimedName: 'renamed' },
   ])
-  // Somebody else has taken the login that was given up.
+  // Another user has taken the old login.
   github.user = { id: 99, login: 'renamed' }
   expect(isSignedIn(await context())).toBe(false)
 })
 
-test('a verified primary address counts where GitHub has the last word on its domain', async () => {
+test('a verified primary address is trusted where GitHub is authoritative for its domain', async () => {
   const { deps, context } = await open(['example.org'])
   await deps.proved('ann@example.org')
   expect(isSignedIn(await context())).toBe(true)
@@ -61,7 +61,7 @@ test.each<[string, Github['emails']]>([
   ['not the primary one', [{ email: 'ann@example.org', primary: false, verified: true }]],
   ['not there', []],
   ['no address at all', [{ email: 'ann', primary: true, verified: true }]],
-])('an address that is %s counts for nothing', async (_what, emails) => {
+])('an address that is %s is not trusted', async (_what, emails) => {
   const { deps, github, context } = await open(['example.org'])
   await deps.proved('ann@example.org')
   github.emails = emails
@@ -83,7 +83,7 @@ test.each<[string, (github: Github) => void]>([
   expect(deps.faults).toHaveLength(1)
 })
 
-test('a code that is used twice, and a no, are told in words; the log has no token', async () => {
+test('a code that is used twice, and a refusal by the person, are explained on the page; the log contains no token', async () => {
   const { deps, github, leave } = await open()
   const browser = deps.browser()
   const back = new URL(github.consent(await leave(browser)))

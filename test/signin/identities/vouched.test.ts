@@ -1,4 +1,4 @@
-// Whose word on an address is the last one.
+// For which addresses an identity provider is authoritative, and which issuers and names are valid.
 import { expect, test } from 'vitest'
 import { vouchedEmail } from '#signin/register/identity.ts'
 import {
@@ -8,26 +8,26 @@ import {
 } from '#signin/register/identity-provider.ts'
 
 const GOOGLE = 'https://accounts.google.com'
-const told = (email: string, hostedDomain: string | null = null, isVerified = true) => ({
+const reported = (email: string, hostedDomain: string | null = null, isVerified = true) => ({
   email,
   isVerified,
   hostedDomain,
 })
 
 test.each([
-  ['https://sso.example.org', told('a@example.org'), 'a@example.org'],
-  ['https://sso.example.org', told('a@example.com'), null],
-  ['https://sso.example.org', told('a@example.org', null, false), null],
+  ['https://sso.example.org', reported('a@example.org'), 'a@example.org'],
+  ['https://sso.example.org', reported('a@example.com'), null],
+  ['https://sso.example.org', reported('a@example.org', null, false), null],
   ['https://sso.example.org', null, null],
-  // Google verifies any address once; `hd` says that it still runs the domain.
-  [GOOGLE, told('a@example.org'), null],
-  [GOOGLE, told('a@example.org', 'other.example'), null],
-  [GOOGLE, told('a@example.org', 'example.org'), 'a@example.org'],
-  [GOOGLE, told('a@gmail.com'), 'a@gmail.com'],
-  [GOOGLE, told('a@example.org', 'example.org', false), null],
-] as const)('%s says %j: %s', (issuer, said, expected) => {
+  // Google verifies an address once; `hd` states that Google still manages its domain.
+  [GOOGLE, reported('a@example.org'), null],
+  [GOOGLE, reported('a@example.org', 'other.example'), null],
+  [GOOGLE, reported('a@example.org', 'example.org'), 'a@example.org'],
+  [GOOGLE, reported('a@gmail.com'), 'a@gmail.com'],
+  [GOOGLE, reported('a@example.org', 'example.org', false), null],
+] as const)('%s says %j: %s', (issuer, reported, expected) => {
   const authoritativeFor = ['example.org', 'gmail.com']
-  expect(vouchedEmail({ issuer, authoritativeFor }, said)).toBe(expected)
+  expect(vouchedEmail({ issuer, authoritativeFor }, reported)).toBe(expected)
 })
 
 test.each([
@@ -37,7 +37,7 @@ test.each([
   'http://127.0.0.1:8080',
   'http://localhost:8080/realms/x',
   'http://[::1]:8080',
-])('%s may be an issuer', (issuer) => {
+])('%s is a valid issuer', (issuer) => {
   expect(issuerProblem(issuer)).toBeNull()
 })
 
@@ -50,11 +50,11 @@ test.each([
   ['https://sso.example.org#x', 'fragment'],
   ['https://sso.example.org/a b', 'characters'],
   [`https://sso.example.org/${'a'.repeat(500)}`, 'longer'],
-])('%s may not: %s', (issuer, word) => {
+])('%s is invalid: %s', (issuer, word) => {
   expect(issuerProblem(issuer)).toContain(word)
 })
 
-test('a name stands in an address as it is', () => {
+test('the name of an identity provider needs no escaping in a URL', () => {
   for (const name of ['google', 'a', 'x-1']) expect(isIdentityProviderName(name)).toBe(true)
   for (const name of ['', 'Google', '-a', 'a-', 'a/b', 'a.b', '..', 'x'.repeat(33)]) {
     expect(isIdentityProviderName(name)).toBe(false)

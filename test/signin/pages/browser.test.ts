@@ -1,4 +1,4 @@
-// The pages in a real browser: what a person without a mouse, with a small screen or a screen reader meets, and what the policy lets through.
+// The pages in a real browser: keyboard, small screens, screen readers, and what the content security policy allows.
 import axe from 'axe-core'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
@@ -7,7 +7,7 @@ import { type PageSetting, pageResponse } from '#signin/pages/respond.ts'
 import { CHROMIUM, openBrowser } from '#test/support/browser.ts'
 import { VIEWS } from './views.ts'
 
-/** All but the page that leaves by itself. */
+/** All pages except the one that redirects by itself. */
 const STAYING = Object.keys(VIEWS).filter((name) => name !== 'onward')
 
 interface Posted {
@@ -16,13 +16,13 @@ interface Posted {
   readonly fields: Readonly<Record<string, string>>
 }
 
-/** To whatever is posted. */
+/** The response to every post. */
 type Answer = () => Response | Promise<Response>
 
 const seeOther = (address: string): Response =>
   new Response(null, { status: 303, headers: { Location: address } })
 
-/** A sign-in listener that shows any view by its name. */
+/** A sign-in listener that serves any view by its name. */
 function openListener(
   setting: Partial<PageSetting> = {},
   answer: Answer = () => seeOther('/after'),
@@ -56,7 +56,7 @@ function listenForOneTest(setting?: Partial<PageSetting>, answer?: Answer): List
   return listener
 }
 
-/** Everything the browser complains about: a refused style, a blocked form, a missing file. */
+/** Everything that the browser reports: a blocked style, a blocked form, a missing file. */
 function complaintsOf(page: Page): string[] {
   const complaints: string[] = []
   page.on('console', (message) => {
@@ -72,7 +72,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
 
   beforeAll(async () => {
     browser = await openBrowser()
-    // Chromium would complain of a status above 399, which is what an error page has.
+    // Chromium would report a status above 399, which an error page has.
     listener = openListener({ status: 200 })
   })
   afterAll(async () => {
@@ -111,7 +111,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
     180_000,
   )
 
-  test('nothing sticks out of the smallest window (WCAG 1.4.10)', async () => {
+  test('nothing overflows the smallest window (WCAG 1.4.10)', async () => {
     const page = await openPage('light', 320)
     for (const name of STAYING) {
       await show(page, name, 'ru')
@@ -119,10 +119,10 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
     }
   })
 
-  test('whoever signs in needs no mouse', async () => {
+  test('signing in needs no mouse', async () => {
     const page = await openPage('light', 1280)
     await show(page, 'sign-in', 'en')
-    // The page gives the field its focus once it has been drawn.
+    // The page focuses the field only after it has been drawn.
     await page.waitForFunction("document.activeElement.id === 'email'")
     const order: unknown[] = []
     for (const _ of Array(4)) {
@@ -152,7 +152,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
     ['sign-out', 'Stay signed in', {}],
     ['code expired', 'Send a new code', {}],
     ['disabled', 'Use another address', {}],
-  ])('%s: the button "%s" says %j', async (name, label, said) => {
+  ])('%s: the button "%s" says %j', async (name, label, sent) => {
     const page = await openPage('light', 390)
     await show(page, name, 'en')
     await page.getByRole('button', { name: label, exact: true }).click()
@@ -160,11 +160,11 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
     expect(listener.posted.at(-1)?.fields).toEqual({
       csrf: 'c5rf-t0ken',
       interaction: 'i9',
-      ...said,
+      ...sent,
     })
   })
 
-  test('the field in focus reads out what is wrong', async () => {
+  test('the error is announced with the field in focus', async () => {
     const page = await openPage('light', 390)
     await show(page, 'code wrong', 'en')
     const field = page.getByRole('textbox', {
@@ -175,7 +175,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
     expect(await field.getAttribute('aria-invalid')).toBe('true')
   })
 
-  test('a form may end at the client that is named, after a redirect', async () => {
+  test("a form may end at the page's own client, after a redirect", async () => {
     const client = listenForOneTest()
     const provider = listenForOneTest({ formTargets: [client.origin] }, () =>
       seeOther(`${client.origin}/back`),
@@ -187,7 +187,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
     expect(await page.textContent('body')).toBe('arrived')
   })
 
-  test('a form may not end at anybody else', async () => {
+  test('a form may not end at any other site', async () => {
     const stranger = listenForOneTest()
     const provider = listenForOneTest({}, () => seeOther(`${stranger.origin}/back`))
     const page = await openPage('light', 390)
@@ -200,7 +200,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
     expect(page.url()).toContain(provider.origin)
   })
 
-  test('a post may end where the client sends on, when it is answered by a page', async () => {
+  test('a post may end where the client redirects to, when the provider answers it with a page', async () => {
     const home = listenForOneTest()
     const client = Bun.serve({
       hostname: '127.0.0.1',
@@ -220,7 +220,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
     expect(complaints).toEqual([])
   })
 
-  test('no other page may frame it', async () => {
+  test('no other site may frame a page', async () => {
     const frame = `<iframe src="${listener.origin}/consent"></iframe>`
     const page = await openPage('light', 390)
     const refused = page.waitForEvent('console', (message) =>

@@ -1,4 +1,4 @@
-// What the pages are made of: nothing unescaped, nothing invalid, nothing left untranslated.
+// Rendering pages: everything is escaped, valid HTML, and translated.
 import { HtmlValidate } from 'html-validate'
 import { describe, expect, test } from 'vitest'
 import type { Language } from '#signin/pages/language.ts'
@@ -13,10 +13,10 @@ const PAGES = LANGUAGES.flatMap((language) =>
 )
 const HOST = 'auth.example.com'
 
-/** What a program decides, and no person or client. */
+/** Values that the program sets, never a person or a client. */
 const DECIDED = new Set(['page', 'kind', 'sentTo'])
 
-/** The same view with every string in it replaced, fields' names included; each gets a number of its own. */
+/** The same view with a distinct hostile string in place of every string, field names included. */
 function dress<Value>(
   value: Value,
   garment: (nth: number) => string,
@@ -40,14 +40,14 @@ const escaped = (nth: number): string =>
   `&quot;&#39;&gt;&lt;script&gt;alert(${nth})&lt;/script&gt;&amp;amp;`
 const benign = (nth: number): string => `canary-${nth}-canary`
 
-/** What a view brings but its page has no use for. */
+/** Values in a view that its page does not show. */
 const unshown = (view: PageView): number =>
   view.page === 'code' && (view.problem?.kind === 'expired' || view.problem?.kind === 'spent')
     ? // The address, and the action and two pairs of the form that is not drawn.
       1 + 5
     : 0
 
-test.each(PAGES)('$name ($language) escapes whatever it is given', async ({ view, language }) => {
+test.each(PAGES)('$name ($language) escapes every value', async ({ view, language }) => {
   const count = { strings: 0 }
   const text = await renderPage(dress(view, hostile, count), language, hostile(999))
   const plain = await renderPage(dress(view, benign), language, benign(999))
@@ -66,12 +66,12 @@ const validator = new HtmlValidate({
   extends: ['html-validate:recommended', 'html-validate:a11y'],
   rules: {
     'doctype-style': ['error', { style: 'lowercase' }],
-    // A title carries the client's name.
+    // A title contains the client's name, and may be long.
     'long-title': 'off',
   },
 })
 
-test.each(PAGES)('$name ($language) is valid', async ({ view, language }) => {
+test.each(PAGES)('$name ($language) is valid HTML', async ({ view, language }) => {
   const report = await validator.validateString(await renderPage(view, language, HOST))
   const found = report.results.flatMap(({ messages }) =>
     messages.map(({ ruleId, message, line }) => `${line}: ${ruleId}: ${message}`),
@@ -92,7 +92,7 @@ describe('every page', () => {
     },
   )
 
-  test('whatever describes a field is there to be read', async () => {
+  test('every element that describes a field exists', async () => {
     for (const { view, language } of PAGES) {
       const text = await renderPage(view, language, HOST)
       for (const [, ids = ''] of text.matchAll(/aria-(?:describedby|labelledby)="([^"]*)"/g)) {
@@ -102,7 +102,7 @@ describe('every page', () => {
   })
 })
 
-/** Every sentence of a dictionary, by its path; those with a value in them are spoken with a plain one. */
+/** Every sentence of a dictionary, by its path; those that take a value are given a plain one. */
 function sentencesOf(value: unknown, path = ''): [path: string, sentence: string][] {
   if (typeof value === 'function') {
     return [[path, String(value.length === 1 ? value(ARGUMENT) : value(ARGUMENT, 5))]]
@@ -111,7 +111,7 @@ function sentencesOf(value: unknown, path = ''): [path: string, sentence: string
   return Object.entries(value).flatMap(([name, inner]) => sentencesOf(inner, `${path}.${name}`))
 }
 
-/** Serves as a name, as a problem with numbers, and as a piece of a page. */
+/** Serves as a name, as a problem with numbers, and as part of a page. */
 const ARGUMENT = Object.assign(new String('NAME'), {
   name: 'NAME',
   minutes: 5,
@@ -120,7 +120,7 @@ const ARGUMENT = Object.assign(new String('NAME'), {
 })
 
 describe('the dictionaries', () => {
-  test('say everything, each in its own letters', () => {
+  test('translate every sentence, each in its own script', () => {
     const english = sentencesOf(wordsIn('en'))
     const russian = sentencesOf(wordsIn('ru'))
     expect(russian.map(([path]) => path)).toEqual(english.map(([path]) => path))
@@ -160,7 +160,7 @@ describe('the dictionaries', () => {
 describe('the code page', () => {
   const code = VIEWS['code'] as Extract<PageView, { page: 'code' }>
 
-  test('offers a field that phones fill in', async () => {
+  test('offers a field that phones fill in automatically', async () => {
     const text = await renderPage(code, 'en', HOST)
     expect(text).toMatch(
       /<input class="code"[^>]*name="code" inputmode="numeric" autocomplete="one-time-code"/,
@@ -176,7 +176,7 @@ describe('the code page', () => {
   })
 })
 
-test('an unknown scope is named, even one that every object has', async () => {
+test('an unknown scope is shown by its name, even one named like a property of every object', async () => {
   const consent = VIEWS['consent'] as Extract<PageView, { page: 'consent' }>
   const text = await renderPage({ ...consent, scopes: ['toString', 'crm:read'] }, 'en', HOST)
   expect(text).toContain('<code><bdi>toString</bdi></code>')

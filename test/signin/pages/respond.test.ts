@@ -1,4 +1,4 @@
-// How a page travels: its headers and status, the language it is in, and where its forms may end up.
+// Sending a page: its headers and status, its language, and where its forms may end.
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { formTarget } from '#signin/pages/form-target.ts'
@@ -19,7 +19,7 @@ const directivesOf = (response: Response): ReadonlyMap<string, string> =>
   )
 
 describe('pageResponse', () => {
-  test('forbids everything that a page does not do', async () => {
+  test('forbids everything that a page does not use', async () => {
     const response = await pageResponse(signIn, { language: 'ru', issuer })
     expect(response.status).toBe(200)
     expect(Object.fromEntries(response.headers)).toMatchObject({
@@ -50,7 +50,7 @@ describe('pageResponse', () => {
     expect(directivesOf(response).get('style-src')).toBe(`'sha256-${digest}'`)
   })
 
-  test('keeps https only where it is spoken', () => {
+  test('sends HSTS only over https', () => {
     expect(pageHeaders([], false)).not.toHaveProperty('Strict-Transport-Security')
   })
 
@@ -62,7 +62,7 @@ describe('pageResponse', () => {
     )
   })
 
-  test('sends every cookie, a status of its caller, and the host of the issuer', async () => {
+  test("sends every cookie, the caller's status, and the issuer's host", async () => {
     const response = await pageResponse(signIn, {
       language: 'en',
       issuer,
@@ -90,7 +90,7 @@ describe('pageResponse', () => {
     expect((await pageResponse(view, { language: 'en', issuer })).status).toBe(status)
   })
 
-  test('answers a person who is disabled with 403', async () => {
+  test('answers a disabled person with 403', async () => {
     const response = await pageResponse(VIEWS['disabled'] as PageView, { language: 'en', issuer })
     expect(response.status).toBe(403)
   })

@@ -1,4 +1,4 @@
-// Every page in every state that a person can meet it in, by a name that tells which.
+// Every page in every state that a person can see, by a descriptive name.
 import type { ErrorKind, Form, PageView } from '#signin/pages/view.ts'
 
 const form = (action: string): Form => ({

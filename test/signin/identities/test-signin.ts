@@ -1,4 +1,4 @@
-// A sign-in provider in memory that people come to by third parties: its own pages, real issuers on loopback, browsers without scripts.
+// Opens a sign-in provider in memory with its own pages, for sign-ins by identity providers on loopback, in browsers without scripts.
 import { onTestFinished } from 'vitest'
 import { openStore } from '#db/index.ts'
 import { identityReach } from '#server/identity-reach.ts'
@@ -22,27 +22,27 @@ const AUTHORIZE = `${ISSUER}/oauth/authorize?${new URLSearchParams({
   code_challenge_method: 'S256',
 })}`
 
-export interface Wishes {
+export interface TestSigninOptions {
   readonly post?: CodeDelivery
   readonly allowsSignup?: boolean
   readonly issuer?: string
   readonly totalMs?: number
 }
 
-export type TestGateway = Awaited<ReturnType<typeof openTestGateway>>
+export type TestSignin = Awaited<ReturnType<typeof openTestSignin>>
 
-export async function openTestGateway({
+export async function openTestSignin({
   allowsSignup = true,
   issuer = ISSUER,
   totalMs,
   ...more
-}: Wishes = {}) {
+}: TestSigninOptions = {}) {
   const clock = handClock(new Date().toISOString())
   const masterKey = new Uint8Array(32).fill(7)
   const whole = await openStore({ dataDir: ':memory:', clock, masterKey })
   const store = whole.signin
   const faults: unknown[] = []
-  const told = new Map<string, string>()
+  const mailedCodes = new Map<string, string>()
   const at = clock.now()
   await store.clients.create({
     id: 'wiki',
@@ -58,7 +58,7 @@ export async function openTestGateway({
     store,
     clock,
     issuer,
-    codeDelivery: more.post ?? { kind: 'log', log: (email, code) => told.set(email, code) },
+    codeDelivery: more.post ?? { kind: 'log', log: (email, code) => mailedCodes.set(email, code) },
     reach: identityReach(issuer.startsWith('http:'), totalMs),
     allowsSignup,
     logFault: (cause) => faults.push(cause),
@@ -74,7 +74,7 @@ export async function openTestGateway({
     store,
     clock,
     faults,
-    told,
+    mailedCodes,
     browser: (headers: Readonly<Record<string, string>> = {}): Browser =>
       openBrowser(issuer, headers, ask),
     start: (browser: Browser, more: Readonly<Record<string, string>> = {}): Promise<Page> =>
@@ -99,15 +99,15 @@ export async function openTestGateway({
       if (person === undefined) throw new Error(`${email} was not added`)
       return person
     },
-    /** From a page that asks for an address, by a code, to wherever that leads. */
+    /** Types an address and its code, and returns the page that follows. */
     async byCode(browser: Browser, page: Page, email: string): Promise<Page> {
       const asked = await browser.submit(page, '/email', { email })
-      return browser.submit(asked, '/code', { code: told.get(email) ?? '' })
+      return browser.submit(asked, '/code', { code: mailedCodes.get(email) ?? '' })
     },
   }
 }
 
-/** Where a page sends its browser by itself. */
+/** The address that a page redirects to. */
 export function onwardFrom({ text, url }: Page): string {
   const address = /http-equiv="refresh" content="0;url=([^"]*)"/.exec(text)?.[1]
   if (address === undefined) throw new Error(`${url} leads nowhere:\n${text}`)
