@@ -1,4 +1,4 @@
-/** A courier's surroundings: a real store in memory, with a clock wound by hand and one account that wants to hear. */
+/** A courier for tests: a real store in memory, a clock that the test moves, and one account with notifications. */
 import { onTestFinished } from 'vitest'
 import { openStore } from '#db/index.ts'
 import type { EventId } from '#domain/id.ts'
@@ -17,27 +17,27 @@ export interface CourierHarness {
   readonly clock: HandClock
   /** Signs the webhooks of every account. */
   readonly secret: string
-  /** What broke in the gateway itself. */
+  /** Errors inside the gateway itself. */
   readonly faults: unknown[]
-  /** An account of its own, to be told there. */
+  /** Adds an account with this destination. */
   open(
     accountId: Notice['accountId'],
     where: Pick<Threshold, 'email' | 'webhookUrl'>,
   ): Promise<void>
   post(stated?: Partial<Notice>): Promise<Notice>
   start(options?: Partial<CourierOptions>): Courier
-  /** Wakes the courier until it has looked into the outbox, and gone through what it found there. */
+  /** Wakes the courier until it has read the outbox and processed what it found. */
   looked(courier: Pick<Courier, 'wake'>): Promise<void>
-  /** Waits until so many tries are noted. */
+  /** Waits until this many attempts are recorded. */
   tried(notice: Notice, times: number): Promise<Kept>
   find(notice: Pick<Notice, 'eventId' | 'channel'>): Promise<Kept>
 }
 
 export type Kept = Notice & { readonly log: readonly DeliveryTry[] }
 
-/** Nobody is told yet: `open` says where. */
+/** No account has a destination yet: `open` adds one. */
 export async function openCourierHarness(): Promise<CourierHarness> {
-  // The time is today's, because a receiver refuses signatures of another day.
+  // Starts at the current time, because a receiver refuses old signatures.
   const clock = handClock(new Date().toISOString())
   const store = await openStore({
     dataDir: ':memory:',
@@ -95,7 +95,7 @@ export async function openCourierHarness(): Promise<CourierHarness> {
       return courier
     },
     async looked({ wake }) {
-      // The second look begins when the first has been gone through.
+      // The second read of the outbox begins when the first has been processed.
       for (let more = 0; more < 2; more++) {
         const before = looks
         wake()

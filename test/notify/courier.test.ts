@@ -1,4 +1,4 @@
-// The courier on a real outbox and real sockets: each notice at least once, with one id and one body, whatever receivers do.
+// The courier on a real outbox and real sockets: each notice is delivered at least once, with one id and body.
 import { expect, onTestFinished, test } from 'vitest'
 import { newEventId } from '#domain/id.ts'
 import type { SmtpServer } from '#notify/smtp-server.ts'
@@ -12,7 +12,7 @@ const HOUR_MS = 60 * MINUTE_MS
 
 const idOf = ({ headers }: Received): string | undefined => headers['webhook-id']
 
-/** A courier whose one account, `acct_1`, has a webhook that answers so. */
+/** A courier whose one account, `acct_1`, has a webhook with this handler. */
 async function withHook(answer: Answer) {
   const harness = await openCourierHarness()
   const receiver = startReceiver(answer)
@@ -33,7 +33,7 @@ const statuses =
   (nth) =>
     new Response(null, { status: codes[Math.min(nth, codes.length - 1)] ?? 204 })
 
-/** Winds the clock to when the notice is due, and wakes the courier. */
+/** Moves the clock to when the notice is due, and wakes the courier. */
 async function windTo(
   harness: CourierHarness,
   dueAt: number | null,
@@ -43,7 +43,7 @@ async function windTo(
   wake()
 }
 
-test('what is in the outbox arrives, signed, and is noted', async () => {
+test('a notice in the outbox is delivered, signed, and recorded', async () => {
   const { harness, receiver } = await withHook(statuses(204))
   const notice = await harness.post()
   harness.start()
@@ -57,7 +57,7 @@ test('what is in the outbox arrives, signed, and is noted', async () => {
   expect(idOf(receiver.received[0]!)).toBe(notice.eventId)
 })
 
-test('what is posted later is found when the courier is woken, and by itself', async () => {
+test('a notice posted later is found when the courier is woken, and also without', async () => {
   const { harness } = await withHook(statuses(204))
   const courier = harness.start()
   await harness.looked(courier)
@@ -67,7 +67,7 @@ test('what is posted later is found when the courier is woken, and by itself', a
   await harness.tried(await harness.post(), 1)
 })
 
-test('one that failed is tried again when it is due: the same id, the same body, a new signature', async () => {
+test('a failed delivery is retried when it is due: the same id, the same body, a new signature', async () => {
   const { harness, receiver } = await withHook(statuses(500, 204))
   const notice = await harness.post()
   const { wake } = harness.start()
@@ -91,7 +91,7 @@ test('one that failed is tried again when it is due: the same id, the same body,
   for (const one of receiver.received) verify(harness.secret, one)
 })
 
-test('after the tenth failure it is dead, three days later', async () => {
+test('after the tenth failure, three days later, the notice is dead', async () => {
   const { harness, receiver } = await withHook(statuses(500))
   const notice = await harness.post()
   const startedAt = harness.clock.now()
@@ -132,7 +132,7 @@ test.each([
   })
 })
 
-test('a wish to be left alone is heard', async () => {
+test('Retry-After postpones the next attempt', async () => {
   const { harness } = await withHook(
     () => new Response(null, { status: 503, headers: { 'retry-after': '600' } }),
   )
@@ -142,7 +142,7 @@ test('a wish to be left alone is heard', async () => {
   expect(nextTryAt).toBe(harness.clock.now() + 10 * MINUTE_MS)
 })
 
-test('a redirect is not followed, and tried again as it stands', async () => {
+test('a redirect is not followed, and counts as a failure that is retried', async () => {
   const { harness, receiver } = await withHook((nth) =>
     nth === 0
       ? Response.redirect('http://127.0.0.1:1/inside', 307)
@@ -157,7 +157,7 @@ test('a redirect is not followed, and tried again as it stands', async () => {
   expect(receiver.received.map(({ path }) => path)).toEqual(['/hook', '/hook'])
 })
 
-test('one that hangs is let go in time; nobody else waits for it', async () => {
+test('a receiver that hangs is aborted at its time-out; other deliveries do not wait for it', async () => {
   const { harness } = await withHook(never)
   const quick = startReceiver(statuses(204))
   await harness.open('acct_2', {
@@ -174,7 +174,7 @@ test('one that hangs is let go in time; nobody else waits for it', async () => {
   expect(kept.log[0]?.ms).toBeGreaterThanOrEqual(590)
 })
 
-test('to one destination go one at a time, to several at once', async () => {
+test('deliveries to one destination are sequential, those to several concurrent', async () => {
   const harness = await openCourierHarness()
   const under = new Map<string, number>()
   let most = 0
@@ -206,7 +206,7 @@ test('to one destination go one at a time, to several at once', async () => {
   expect(ids.toSorted()).toEqual(posted.map(({ eventId }) => eventId).toSorted())
 })
 
-test('one that waited too long behind another is given back: its lease must cover its try', async () => {
+test('a notice that waited too long behind another is returned to the outbox: its lease must cover its attempt', async () => {
   const { harness, receiver } = await withHook((nth) =>
     nth === 0 ? never() : new Response(null, { status: 204 }),
   )
@@ -225,7 +225,7 @@ test('one that waited too long behind another is given back: its lease must cove
   expect(await harness.tried(behind, 1)).toMatchObject({ state: 'delivered', tries: 1 })
 })
 
-test('more than a hand can hold arrive all, each once', async () => {
+test('more notices than one batch are all delivered, each once', async () => {
   const { harness, receiver } = await withHook(statuses(204))
   const posted = []
   for (let n = 0; n < 150; n++) posted.push(await harness.post())
@@ -234,7 +234,7 @@ test('more than a hand can hold arrive all, each once', async () => {
   expect(receiver.received.map(idOf).toSorted()).toEqual(posted.map(({ eventId }) => eventId))
 })
 
-test('e-mail and webhook of one event travel apart', async () => {
+test('e-mail and webhook of one event are delivered independently', async () => {
   const harness = await openCourierHarness()
   const receiver = startReceiver(statuses(500))
   const mails = await startMailServer({ reply: (nth) => (nth === 0 ? 451 : 250) })
@@ -256,7 +256,7 @@ test('e-mail and webhook of one event travel apart', async () => {
   expect(await harness.find(webhook)).toMatchObject({ state: 'pending' })
 })
 
-test('a mail that is refused for good is dead', async () => {
+test('an e-mail that is refused permanently is dead', async () => {
   const harness = await openCourierHarness()
   const mails = await startMailServer({ reply: () => 550 })
   await harness.open('acct_1', { email: 'ops@example.org', webhookUrl: null })
@@ -268,7 +268,7 @@ test('a mail that is refused for good is dead', async () => {
   })
 })
 
-test('without a mail server an e-mail waits for one', async () => {
+test('an e-mail waits until a mail server is configured', async () => {
   const harness = await openCourierHarness()
   await harness.open('acct_1', { email: 'ops@example.org', webhookUrl: null })
   const email = await harness.post({ channel: 'email' })
@@ -282,7 +282,7 @@ test('without a mail server an e-mail waits for one', async () => {
   expect(await harness.tried(email, 2)).toMatchObject({ state: 'delivered' })
 })
 
-test('a secret that cannot be read sends nothing, and is tried again', async () => {
+test('a signing secret that cannot be read stops the delivery, which is retried', async () => {
   const { harness, receiver } = await withHook(statuses(204))
   const notice = await harness.post()
   const thresholds = {
@@ -297,7 +297,7 @@ test('a secret that cannot be read sends nothing, and is tried again', async () 
   expect(receiver.received).toEqual([])
 })
 
-test('an address that was changed since holds from the next try', async () => {
+test('a changed address applies from the next attempt', async () => {
   const { harness, receiver } = await withHook(statuses(500))
   const notice = await harness.post()
   const { wake } = harness.start()
@@ -314,7 +314,7 @@ test('an address that was changed since holds from the next try', async () => {
   verify(harness.secret, moved.received[0]!)
 })
 
-test('sent again by an operator while it is on its way, it is on its way once', async () => {
+test('a notice that an operator resends while it is being sent is sent once', async () => {
   const gate = Promise.withResolvers<Response>()
   const { harness, receiver } = await withHook(() => gate.promise)
   const notice = await harness.post()
@@ -328,7 +328,7 @@ test('sent again by an operator while it is on its way, it is on its way once', 
   expect(receiver.received).toHaveLength(1)
 })
 
-test('a store that fails is told once, and the courier goes on', async () => {
+test('a store that fails is logged once, and the courier goes on', async () => {
   const { harness } = await withHook(statuses(204))
   let isBroken = true
   let failures = 0
@@ -352,7 +352,7 @@ test('a store that fails is told once, and the courier goes on', async () => {
   expect(await harness.tried(notice, 1)).toMatchObject({ state: 'delivered' })
 })
 
-test('stopping waits for what is on its way and begins nothing', async () => {
+test('stopping waits for running deliveries and begins no new ones', async () => {
   const gate = Promise.withResolvers<void>()
   const { harness, receiver } = await withHook(async () => {
     await gate.promise
@@ -375,7 +375,7 @@ test('stopping waits for what is on its way and begins nothing', async () => {
   expect(receiver.received).toHaveLength(1)
 })
 
-test('stopping waits some seconds, not for ever: what was cut off counts as no try', async () => {
+test('stopping waits a few seconds at most: an aborted delivery does not count as an attempt', async () => {
   const { harness, receiver } = await withHook(never)
   const notice = await harness.post()
   const courier = harness.start()
@@ -387,7 +387,7 @@ test('stopping waits some seconds, not for ever: what was cut off counts as no t
   expect(await harness.find(notice)).toMatchObject({ state: 'pending', tries: 0, log: [] })
 })
 
-test('nothing of what the other side says is kept', async () => {
+test('nothing that a receiver answers is stored', async () => {
   const words = 'secret words'
   const { harness } = await withHook(() => new Response(words, { status: 500, statusText: words }))
   const mails = await openMailServer({ reply: () => 550 })

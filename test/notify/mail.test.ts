@@ -1,4 +1,4 @@
-// E-mail to a real SMTP server: what arrives, how it got there, and what each refusal means.
+// E-mail to a real SMTP server: the message, TLS and login, and how each failure is classified.
 
 import { createServer } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -45,7 +45,7 @@ async function sendTo(manners: MailManners, stated: Partial<SmtpServer> = {}) {
   return { outcome: await send(at(server.port, stated)), ...server }
 }
 
-/** The parts of a mail as a reader would see them, by their type. */
+/** The parts of a mail, by their type. */
 function readParts(source: string): Record<string, string> {
   const boundary = /boundary="([^"]+)"/.exec(source)?.[1] ?? ''
   const parts = source.split(`--${boundary}`).slice(1, -1)
@@ -68,8 +68,8 @@ const undoQuotes = (text: string): string =>
       .replace(/=([0-9A-F]{2})/g, '%$1'),
   )
 
-describe('a mail', () => {
-  test('arrives with its facts as text and as HTML', async () => {
+describe('an e-mail', () => {
+  test('contains its facts as text and as HTML', async () => {
     const { outcome, taken } = await sendTo({})
     expect(outcome).toEqual({ status: 250, failure: null })
     expect(taken).toHaveLength(1)
@@ -94,7 +94,7 @@ describe('a mail', () => {
     expect(text).not.toContain('<')
   })
 
-  test('T39: names the account, which steers neither a shell, nor a browser, nor a header', () => {
+  test("T39: contains the account's name without executing it in a shell, a browser or a header", () => {
     const mail = writeLowBalance(body(), `it's <b>&"\r\nBcc: all@example.org`)
     expect(mail.subject).not.toMatch(/[\r\n]/)
     expect(mail.text).toContain(`--account 'it'\\''s <b>&"��Bcc: all@example.org'\n`)
@@ -103,7 +103,7 @@ describe('a mail', () => {
     expect(writeLowBalance(body(), 'team-a').text).toContain('top-up 50 --account team-a\n')
   })
 
-  test('of a test says so', () => {
+  test('that is a test says so', () => {
     const mail = writeLowBalance(body(true), 'default')
     expect(mail.subject).toMatch(/^\[test\] /)
     expect(mail.text).toContain('This is a test')
@@ -111,7 +111,7 @@ describe('a mail', () => {
     expect(MAIL.text).not.toContain('test')
   })
 
-  test('with a subject beyond ASCII arrives whole', async () => {
+  test('with a non-ASCII subject arrives intact', async () => {
     const server = await startMailServer()
     const mail = writeLowBalance(body(), 'Küche ☕')
     await sendMail(at(server.port), 'ops@example.org', 'evt_1', mail, AbortSignal.timeout(5_000))
@@ -125,31 +125,31 @@ describe('a mail', () => {
   })
 })
 
-describe('a refusal', () => {
-  test.each([421, 450, 451, 452])('of the recipient with %i is not for good', async (code) => {
+describe('a refusal by the server', () => {
+  test.each([421, 450, 451, 452])('of the recipient with %i is temporary', async (code) => {
     const { outcome, taken } = await sendTo({ reply: () => code })
     expect(outcome).toEqual({ status: code, failure: 'status' })
     expect(taken).toEqual([])
   })
 
-  test.each([550, 552, 553, 554])('of the recipient with %i ends it', async (code) => {
+  test.each([550, 552, 553, 554])('of the recipient with %i is permanent', async (code) => {
     const { outcome } = await sendTo({ reply: () => code })
     expect(outcome).toEqual({ status: code, failure: 'status', isFinal: true })
   })
 
-  test('of the text is judged alike', async () => {
+  test('of the message is classified in the same way', async () => {
     const soft = await sendTo({ lastReply: () => 452 })
     expect(soft.outcome).toEqual({ status: 452, failure: 'status' })
     const hard = await sendTo({ lastReply: () => 554 })
     expect(hard.outcome).toEqual({ status: 554, failure: 'status', isFinal: true })
   })
 
-  test('because the server wants its user first is for the operator to put right', async () => {
+  test('because it requires a login is reported as a configuration error', async () => {
     const { outcome } = await sendTo({ login: LOGIN })
     expect(outcome).toEqual({ status: 530, failure: 'auth' })
   })
 
-  test('of the password, too, and the password is told to nobody', async () => {
+  test('of the password is too, and the password is never shown', async () => {
     const { outcome } = await sendTo(
       { login: LOGIN, options: { allowInsecureAuth: true } },
       { login: { ...LOGIN, password: 'wrong' } },
@@ -158,7 +158,7 @@ describe('a refusal', () => {
     expect(JSON.stringify(outcome)).not.toContain('wrong')
   })
 
-  test('at the greeting is not about the mail', async () => {
+  test('in its greeting is not a refusal of the mail', async () => {
     const onConnect = (_session: unknown, done: (error: Error) => void) =>
       done(Object.assign(new Error('no'), { responseCode: 554 }))
     const { outcome } = await sendTo({ options: { onConnect } })
@@ -170,7 +170,7 @@ describe('a refusal', () => {
 describe('TLS', () => {
   const certified = { key: KEY, cert: CERT, disabledCommands: [] }
 
-  test('by STARTTLS is used where it is offered, with the login inside', async () => {
+  test('by STARTTLS is used where it is offered, before the login', async () => {
     const { outcome, taken } = await sendTo(
       { login: LOGIN, options: certified },
       { host: 'localhost', login: LOGIN, ca: CERT },
@@ -179,7 +179,7 @@ describe('TLS', () => {
     expect(taken).toMatchObject([{ isSecure: true, user: 'gateway' }])
   })
 
-  test('from the first byte, where smtps says so', async () => {
+  test('is used from the start with smtps', async () => {
     const { outcome, taken } = await sendTo(
       { login: LOGIN, options: { ...certified, secure: true } },
       { host: 'localhost', isSecure: true, login: LOGIN, ca: CERT },
@@ -189,7 +189,7 @@ describe('TLS', () => {
   })
 
   test.each([false, true])(
-    'with a certificate that nobody vouches for is none (smtps: %s)',
+    'with an untrusted certificate is refused (smtps: %s)',
     async (isSecure) => {
       const { outcome, taken } = await sendTo(
         { login: LOGIN, options: { ...certified, secure: isSecure } },
@@ -200,12 +200,12 @@ describe('TLS', () => {
     },
   )
 
-  test('is what a password needs, unless it stays on this machine', async () => {
-    const said: string[] = []
+  test('is required for a password, except on this machine', async () => {
+    const commands: string[] = []
     const server = createServer((socket) => {
       socket.write('220 hello\r\n')
       socket.on('data', (data) => {
-        said.push(data.toString())
+        commands.push(data.toString())
         socket.write(
           /^EHLO/.test(data.toString()) ? '250-hi\r\n250 AUTH PLAIN LOGIN\r\n' : '502 no\r\n',
         )
@@ -216,29 +216,29 @@ describe('TLS', () => {
     onTestFinished(() => void server.close())
     const address = server.address()
     const port = typeof address === 'object' ? (address?.port ?? 0) : 0
-    // 0.0.0.0 leads here and is not known as loopback.
+    // 0.0.0.0 leads to this machine but is not recognized as loopback.
     const outcome = await send(at(port, { host: '0.0.0.0', login: LOGIN }))
     expect(outcome.failure).toBe('tls')
-    expect(said.join('')).not.toMatch(/AUTH|MAIL/)
+    expect(commands.join('')).not.toMatch(/AUTH|MAIL/)
     await send(at(port, { host: '127.0.0.1', login: LOGIN }))
-    expect(said.join('')).toMatch(/AUTH/)
+    expect(commands.join('')).toMatch(/AUTH/)
   })
 })
 
-describe('a line that fails', () => {
-  test('because nobody listens', async () => {
+describe('a connection fails', () => {
+  test('because nothing listens', async () => {
     const server = await startMailServer()
     await server.close()
     expect(await send(at(server.port))).toEqual({ status: null, failure: 'refused' })
   })
 
-  test('because no name is found', async () => {
+  test('because the name does not resolve', async () => {
     const outcome = await send(at(25, { host: 'nowhere.invalid' }))
     // A machine without a network may wait for its resolver until its signal aborts.
     expect(outcome).toEqual({ status: null, failure: expect.stringMatching(/^(dns|timeout)$/) })
   })
 
-  test('because it is silent is let go in time', async () => {
+  test('because the server is silent, after a time-out', async () => {
     const closed = Promise.withResolvers<void>()
     const server = createServer((socket) => {
       socket.on('close', () => closed.resolve())
@@ -255,7 +255,7 @@ describe('a line that fails', () => {
   })
 })
 
-describe('the address of the server', () => {
+describe('a server URL and a sender', () => {
   test.each([
     ['smtp://mail.example', { host: 'mail.example', port: 587, isSecure: false, login: null }],
     ['smtps://mail.example/', { host: 'mail.example', port: 465, isSecure: true, login: null }],
@@ -284,7 +284,7 @@ describe('the address of the server', () => {
     'smtp://mail.example?pool=true',
     'smtp://mail.example#a',
     'smtp://a:%ZZ@mail.example',
-  ])('%s is none', (text) => expect(readSmtpUrl(text)).toBeUndefined())
+  ])('%s is invalid', (text) => expect(readSmtpUrl(text)).toBeUndefined())
 
   test.each([
     ['gateway@example.org', 'gateway@example.org'],
@@ -294,5 +294,5 @@ describe('the address of the server', () => {
     ['a@b, c@d', undefined],
     ['Gateway <a@b> <c@d>', undefined],
     ['a@b\r\nBcc: c@d', undefined],
-  ])('the sender in "%s" is %s', (from, sender) => expect(readSender(from)).toBe(sender))
+  ])('the sender "%s" is parsed as %s', (from, sender) => expect(readSender(from)).toBe(sender))
 })

@@ -1,4 +1,4 @@
-// When a notice is tried next, and when no more.
+// When a notice is retried, and when it is given up.
 import { expect, test } from 'vitest'
 import { instant } from '#domain/clock.ts'
 import type { Outcome } from '#notify/outcome.ts'
@@ -16,7 +16,7 @@ const waitMs = (tries: number, outcome = failed(), random = () => 0.5): number |
 }
 const HOUR_MS = 3_600_000
 
-test('ten tries in three days and a bit, each farther from the last', () => {
+test('ten attempts in a little over three days, each interval longer than the last', () => {
   const waits = Array.from({ length: 10 }, (_, tries) => waitMs(tries))
   expect(waits).toEqual([
     5_000,
@@ -34,21 +34,21 @@ test('ten tries in three days and a bit, each farther from the last', () => {
   expect(followUp(9, failed(), AT)).toEqual({ state: 'dead', nextTryAt: null })
 })
 
-test('the distance wavers by a tenth, either way', () => {
+test('intervals vary at random by a tenth, either way', () => {
   expect(waitMs(0, failed(), () => 0)).toBe(4_500)
   expect(waitMs(0, failed(), () => 0.999_999)).toBe(5_500)
   const drawn = new Set(Array.from({ length: 20 }, () => followUp(3, failed(), AT).nextTryAt))
   expect(drawn.size).toBeGreaterThan(10)
 })
 
-test('a wish to be left alone puts the next try off, for a day at most, and never brings it forward', () => {
+test('Retry-After postpones the next attempt, by a day at most, and never brings it forward', () => {
   expect(waitMs(0, failed({ retryAfterMs: 90_000 }))).toBe(90_000)
   expect(waitMs(1, failed({ retryAfterMs: 90_000 }))).toBe(300_000)
   expect(waitMs(0, failed({ retryAfterMs: 7 * 24 * HOUR_MS }))).toBe(24 * HOUR_MS)
   expect(waitMs(9, failed({ retryAfterMs: 90_000 }))).toBeNull()
 })
 
-test('what arrived is delivered, what would always fail is dead at once', () => {
+test('a delivered notice is done, a permanent failure is dead at once', () => {
   expect(followUp(9, { status: 204, failure: null }, AT)).toEqual({
     state: 'delivered',
     nextTryAt: null,

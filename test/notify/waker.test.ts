@@ -1,10 +1,10 @@
-// A bell that wakes a loop: rung before, during, or not at all.
+// Waking a waiting loop: before it waits, while it waits, or not at all.
 import { expect, test } from 'vitest'
 import { createWaker } from '#notify/waker.ts'
 
 const LONG_MS = 60_000
 
-test('rung while nobody listens, it is heard by the next who does, once', async () => {
+test('a wake-up while nothing waits is kept for the next wait, once', async () => {
   const waker = createWaker()
   waker.wake()
   waker.wake()
@@ -14,14 +14,14 @@ test('rung while nobody listens, it is heard by the next who does, once', async 
   expect(performance.now() - startedMs).toBeGreaterThan(15)
 })
 
-test('rung while somebody listens, it wakes them', async () => {
+test('a wake-up while a loop waits ends its wait', async () => {
   const waker = createWaker()
   const woken = waker.sleep(LONG_MS)
   waker.wake()
   await woken
 })
 
-test('a listener who was not rung for wakes by himself, and rings nobody else awake', async () => {
+test('a wait that ends at its time-out wakes nothing else', async () => {
   const waker = createWaker()
   await waker.sleep(5)
   const startedMs = performance.now()

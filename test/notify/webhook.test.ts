@@ -1,4 +1,4 @@
-// One webhook over a real socket: how it is signed, what counts as arrived, and every place that it does not go.
+// One webhook over a real socket: its signature, which responses count as delivered, and which addresses are forbidden.
 import { createServer } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { type Instant, instant } from '#domain/clock.ts'
@@ -16,31 +16,31 @@ const LOOPBACK = webhookPolicy({ loopback: true, private: false })
 const STRICT = webhookPolicy({ loopback: false, private: false })
 const FIXTURES = new URL('../upstream/http1/fixtures/', import.meta.url)
 
-interface Wishes {
+interface SendOptions {
   readonly policy?: DestinationPolicy
   readonly at?: Instant
   readonly signal?: AbortSignal
 }
 
-const send = (url: string, wishes: Wishes = {}) =>
+const send = (url: string, options: SendOptions = {}) =>
   postWebhook(
     { eventId: 'evt_1', body: BODY, url, key: readSecret(SECRET) ?? new Uint8Array() },
-    wishes.policy ?? LOOPBACK,
-    wishes.at ?? instant(Date.now()),
-    wishes.signal ?? AbortSignal.timeout(5_000),
+    options.policy ?? LOOPBACK,
+    options.at ?? instant(Date.now()),
+    options.signal ?? AbortSignal.timeout(5_000),
   )
 
-/** Sends to a receiver that answers so. */
-async function sendTo(answer: Answer, wishes?: Wishes) {
+/** Sends to a receiver with this handler. */
+async function sendTo(answer: Answer, options?: SendOptions) {
   const receiver = startReceiver(answer)
-  return { outcome: await send(`${receiver.url}/hook?a=b`, wishes), receiver }
+  return { outcome: await send(`${receiver.url}/hook?a=b`, options), receiver }
 }
 
 const status = (code: number, headers = {}): Answer => {
   return () => new Response(code === 204 ? null : 'secret words', { status: code, headers })
 }
 
-/** A server that takes whatever comes and does as told. */
+/** A raw server that accepts every connection and runs a callback. */
 async function startRaw(onData: (socket: import('node:net').Socket) => void): Promise<string> {
   const server = createServer((socket) => {
     socket.on('error', () => {})
@@ -52,8 +52,8 @@ async function startRaw(onData: (socket: import('node:net').Socket) => void): Pr
   return `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`
 }
 
-describe('what is sent', () => {
-  test('is signed so that a stock library accepts it, and nothing else about the gateway is told', async () => {
+describe('a webhook request', () => {
+  test('is signed so that a standard library verifies it, and reveals nothing else about the gateway', async () => {
     const { outcome, receiver } = await sendTo(status(204))
     expect(outcome).toEqual({ status: 204, failure: null })
     const [one] = receiver.received
@@ -74,7 +74,7 @@ describe('what is sent', () => {
     })
   })
 
-  test('is not accepted under another secret, another body or an old time', async () => {
+  test('does not verify with another secret, another body or an old time', async () => {
     const { receiver } = await sendTo(status(204), { at: instant(Date.now() - 301_000) })
     const [old] = receiver.received
     expect(() => verify(SECRET, old!)).toThrow('timestamp too old')
@@ -93,26 +93,26 @@ describe('what is sent', () => {
     `whsec_${btoa('x'.repeat(23))}`,
     SECRET.slice(6),
     `${SECRET}!`,
-  ])('T9: the secret "%s" is none', (secret) => expect(readSecret(secret)).toBeNull())
+  ])('T9: the secret "%s" is invalid', (secret) => expect(readSecret(secret)).toBeNull())
 })
 
-describe('an answer', () => {
-  test.each([200, 201, 202, 204, 299])('of %i means that it arrived', async (code) => {
+describe('a response', () => {
+  test.each([200, 201, 202, 204, 299])('with %i means delivered', async (code) => {
     const { outcome } = await sendTo(status(code))
     expect(outcome).toEqual({ status: code, failure: null })
   })
 
-  test.each([400, 401, 404, 409, 422, 500, 503])('of %i does not', async (code) => {
+  test.each([400, 401, 404, 409, 422, 500, 503])('with %i means not delivered', async (code) => {
     const { outcome } = await sendTo(status(code))
     expect(outcome).toEqual({ status: code, failure: 'status' })
   })
 
-  test('of 410 ends it', async () => {
+  test('with 410 is permanent', async () => {
     const { outcome } = await sendTo(status(410))
     expect(outcome).toEqual({ status: 410, failure: 'status', isFinal: true })
   })
 
-  test.each([301, 302, 303, 307, 308])('T29: of %i is not followed', async (code) => {
+  test.each([301, 302, 303, 307, 308])('T29: with %i is not followed', async (code) => {
     const inside = startReceiver(() => new Response())
     const { outcome } = await sendTo(status(code, { location: `${inside.url}/in` }))
     expect(outcome).toEqual({ status: code, failure: 'redirect' })
@@ -127,12 +127,12 @@ describe('an answer', () => {
     [503, 'soon', undefined],
     [500, '90', undefined],
     [200, '90', undefined],
-  ])('of %i may ask with Retry-After %s to be left alone', async (code, wish, ms) => {
+  ])('with %i and Retry-After %s postpones the next attempt', async (code, wish, ms) => {
     const { outcome } = await sendTo(status(code, { 'retry-after': wish }))
     expect(outcome.retryAfterMs).toBe(ms)
   })
 
-  test('T36: without end is dropped as soon as its status is known', async () => {
+  test('T36: whose body never ends is dropped as soon as its status is known', async () => {
     let sent = 0
     let isGone = false
     const endless = () =>
@@ -154,7 +154,7 @@ describe('an answer', () => {
     expect(sent).toBeLessThan(16_000_000)
   })
 
-  test('whose head has no end is no answer', async () => {
+  test('whose head never ends is a failure', async () => {
     const url = await startRaw((socket) => {
       socket.write('HTTP/1.1 200 OK\r\n')
       const timer = setInterval(() => socket.write(`x-a: ${'y'.repeat(60_000)}\r\n`), 1)
@@ -164,8 +164,8 @@ describe('an answer', () => {
   })
 })
 
-describe('a line that fails', () => {
-  test('because nobody listens', async () => {
+describe('a connection fails', () => {
+  test('because nothing listens', async () => {
     const { receiver } = await sendTo(status(204))
     await receiver.close()
     expect(await send(receiver.url)).toEqual({ status: null, failure: 'refused' })
@@ -176,7 +176,7 @@ describe('a line that fails', () => {
     expect(await send(url)).toEqual({ status: null, failure: 'reset' })
   })
 
-  test('because it hangs, or drips', async () => {
+  test('because it hangs, or sends too slowly', async () => {
     const { outcome } = await sendTo(never, { signal: AbortSignal.timeout(100) })
     expect(outcome).toEqual({ status: null, failure: 'timeout' })
     const url = await startRaw((socket) => {
@@ -187,7 +187,7 @@ describe('a line that fails', () => {
     expect(await send(url, { signal })).toEqual({ status: null, failure: 'timeout' })
   })
 
-  test('because no name is found, or none in time', async () => {
+  test('because the name does not resolve, or not in time', async () => {
     const url = 'https://ops.example/'
     const unknown = Object.assign(new Error('getaddrinfo ENOTFOUND'), { code: 'ENOTFOUND' })
     const lost = { ...STRICT, resolve: () => Promise.reject(unknown) }
@@ -203,14 +203,14 @@ describe('https', () => {
     key: Bun.file(new URL('localhost-key.pem', FIXTURES)),
     cert: Bun.file(new URL('localhost-cert.pem', FIXTURES)),
   }
-  /** Names lead to the receiver; its certificate is for `localhost`. */
+  /** Names resolve to the receiver; its certificate is for `localhost`. */
   const trusting = async (): Promise<DestinationPolicy> => ({
     ...LOOPBACK,
     resolve: async () => ['127.0.0.1'],
     ca: await tls.cert.text(),
   })
 
-  test('goes to the judged address, under the name that was asked for', async () => {
+  test('connects to the address that was checked, under the name in the URL', async () => {
     const receiver = startReceiver(status(204), tls)
     const { port } = new URL(receiver.url)
     const outcome = await send(`https://localhost:${port}/`, { policy: await trusting() })
@@ -218,7 +218,7 @@ describe('https', () => {
     expect(receiver.received[0]?.headers['host']).toBe(`localhost:${port}`)
   })
 
-  test('to whom nobody vouches for, or under another name, is not spoken', async () => {
+  test('refuses a certificate that is untrusted, or for another name', async () => {
     const receiver = startReceiver(status(204), tls)
     const { port } = new URL(receiver.url)
     const failed = { status: null, failure: 'tls' }
@@ -229,7 +229,7 @@ describe('https', () => {
   })
 })
 
-describe('a place where nothing may be sent', () => {
+describe('a forbidden destination', () => {
   const answering = (...answers: readonly (readonly string[])[]) => {
     let asked = 0
     const resolve = async () => answers[asked++] ?? []
@@ -258,14 +258,14 @@ describe('a place where nothing may be sent', () => {
   })
 
   test.each([[['10.0.0.1']], [['93.184.215.14', '127.0.0.1']], [['::ffff:10.0.0.1']], [[]]])(
-    'T31, T33: a name whose addresses are %j',
+    'T31, T33: a name that resolves to %j',
     async (found) => {
       const policy = { ...STRICT, resolve: answering(found).resolve }
       expect(await send('https://ops.example/', { policy })).toEqual(forbidden)
     },
   )
 
-  test('T34: a name is asked for once a try: what it says later changes nothing', async () => {
+  test('T34: a name is resolved once per attempt, so that a later answer changes nothing', async () => {
     const receiver = startReceiver(status(204))
     const { port } = new URL(receiver.url)
     const { resolve, asked } = answering(['127.0.0.1'], ['10.0.0.1'])
@@ -278,7 +278,7 @@ describe('a place where nothing may be sent', () => {
     expect(receiver.received).toHaveLength(1)
   })
 
-  test('a leave for this machine is none for the network around it, and the other way round', async () => {
+  test('permission for this machine does not include its network, nor the other way round', async () => {
     const allowed = (leave: Parameters<typeof webhookPolicy>[0]) => {
       const { isAllowed } = webhookPolicy(leave)
       const places = [
@@ -306,7 +306,7 @@ describe('a place where nothing may be sent', () => {
     ])
   })
 
-  test('names of the inside are looked up once the inside is allowed, and judged like all others', async () => {
+  test('internal names are resolved once internal addresses are allowed, and are checked like all others', async () => {
     const { resolve, asked } = answering(['10.0.0.1'], ['127.0.0.1'])
     const policy = { ...webhookPolicy({ loopback: true, private: false }), resolve }
     expect(await send('https://hooks.internal/', { policy })).toEqual(forbidden)
@@ -314,7 +314,7 @@ describe('a place where nothing may be sent', () => {
   })
 })
 
-test('a receiver that a try left open is not held on to', async () => {
+test('a connection that the receiver keeps open is closed', async () => {
   let isGone = false
   const url = await startRaw((socket) => {
     socket.on('close', () => {
