@@ -1,44 +1,44 @@
-/** A case: how one code is brought about from outside, and what must be told beside it. */
+/** A case: how a client provokes one error code, and what the response must contain besides. */
 import type { Scene } from './scene.ts'
 import type { Visitor } from './visitor.ts'
 
 export interface Case {
   readonly what: string
-  /** Exactly what `error.metadata` holds; left out, there is none. */
+  /** The exact contents of `error.metadata`; when left out, there is none. */
   readonly metadata?: Readonly<Record<string, unknown>>
-  /** Null where it is left out. */
+  /** Null when left out. */
   readonly param?: string
-  /** Left out, none of these headers is there. */
+  /** When left out, none of these headers is present. */
   readonly retryAfter?: unknown
   readonly shouldRetry?: 'true' | 'false'
   readonly allow?: string
   readonly connection?: 'close'
-  /** Requests that the key has had admitted by then; 0 where it is left out. */
+  /** The number of requests that the key has had admitted by then; 0 when left out. */
   readonly taken?: number
-  /** An answer that is paid for came first, or runs beside it. */
+  /** A charged answer came before the refusal, or runs at the same time. */
   readonly spent?: true
   /** Part of the message. */
   readonly words?: RegExp
-  /** What the visitors do before the trouble begins. */
+  /** What each client does before the fault begins. */
   prepare?(visitor: Visitor): Promise<unknown>
-  /** Trouble that lasts while all of them ask, and that somebody has to end. */
+  /** A fault that lasts while all clients send their requests, and that must be ended. */
   trouble?(scene: Scene): Promise<{ release(): Promise<void> }>
-  /** Brings it about; a case that needs several requests answers the one that is refused. */
+  /** Provokes the code; a case with several requests returns the response that is refused. */
   ask(visitor: Visitor): Promise<Response>
 }
 
-/** What the contract says of a code (contract §3), and every way to it that is tried. */
+/** What the contract says of a code (contract §3), and every tested way to get it. */
 export interface Row {
   readonly status: number
   readonly type: string
   readonly cases: readonly Case[]
-  /** A tool of the system without which they cannot be brought about. */
+  /** A system tool that these cases need. */
   readonly needs?: string
-  /** Opens a gateway of their own for them. */
+  /** Opens a gateway of their own for these cases. */
   readonly stage?: () => Promise<Scene>
 }
 
-/** Limits that refuse say which they are, their value, what is used, and when they lift (contract §3). */
+/** A limit's refusal states the limit, its value, what is used, and when it lifts (contract §3). */
 export const limitOf = (
   limit: string,
   limit_value: unknown,

@@ -1,16 +1,16 @@
-/** Every code of contract §3 on the compiled binary: its status, type, headers and body, under both prefixes, whatever asks. */
+/** Every error code of contract §3 on the compiled binary: status, type, headers and body, under both prefixes, for every client. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ERROR_CODES, type ErrorCode } from '#domain/errors.ts'
 import { OPERATOR_CODES } from '#http/openapi/schemas/error.ts'
-import { ASKING } from './asking.ts'
 import type { Case, Row } from './case.ts'
 import { FAULTS } from './faults.ts'
 import { KEYS } from './keys.ts'
 import { LIMITS } from './limits.ts'
+import { REQUESTS } from './requests.ts'
 import { CREDENTIAL, openScene, type Scene } from './scene.ts'
 import { MANNERS, startVisitor, type Visitor } from './visitor.ts'
 
-/** Those that no client meets: the command that does, and its exit code. */
+/** Codes that no client gets: the command that reports them, and its exit code. */
 const OPERATORS = {
   account_not_found: [3, ['balance', 'show', '--account', 'nobody']],
   provider_not_found: [3, ['providers', 'show', 'nobody']],
@@ -20,7 +20,7 @@ const OPERATORS = {
   already_exists: [1, ['accounts', 'create', 'default']],
 } as const
 
-const ROWS = { ...ASKING, ...KEYS, ...LIMITS, ...FAULTS } satisfies Readonly<
+const ROWS = { ...REQUESTS, ...KEYS, ...LIMITS, ...FAULTS } satisfies Readonly<
   Record<Exclude<ErrorCode, keyof typeof OPERATORS>, Row>
 >
 
@@ -31,7 +31,7 @@ beforeAll(async () => {
 })
 afterAll(() => scene?.close())
 
-test('every code has a case, and nothing else has', () => {
+test('every code of the contract has a case, and no other code has', () => {
   const covered = [...Object.keys(ROWS), ...Object.keys(OPERATORS)]
   expect(covered.toSorted()).toEqual(Object.keys(ERROR_CODES).toSorted())
   expect(Object.keys(OPERATORS).toSorted()).toEqual(OPERATOR_CODES.toSorted())
@@ -65,14 +65,17 @@ describe.each(Object.entries<Row>(ROWS))('%s', (code, row) => {
   )
 })
 
-test.each(Object.entries(OPERATORS))("%s is the operator's", (code, [exit, command]) => {
-  const ended = scene.cli.run([...command, '--json'])
-  expect(ended).toMatchObject({ code: exit, out: '' })
-  expect(JSON.parse(ended.err)).toMatchObject({ error: { code, exit_code: exit } })
-})
+test.each(Object.entries(OPERATORS))(
+  '%s is reported to operators only',
+  (code, [exit, command]) => {
+    const ended = scene.cli.run([...command, '--json'])
+    expect(ended).toMatchObject({ code: exit, out: '' })
+    expect(JSON.parse(ended.err)).toMatchObject({ error: { code, exit_code: exit } })
+  },
+)
 
 test.each(['a b', '<script>', 'é', 'x'.repeat(129), '"', 'a,b'])(
-  'a request that names itself %s is given another name',
+  'a request whose X-Request-Id is %s gets another id',
   async (name) => {
     const answer = await fetch(`${scene.gateway.url}/v1/key`, { headers: { 'x-request-id': name } })
     const { request_id } = (await answer.json()) as { request_id: string }
@@ -148,7 +151,7 @@ function read(text: string): unknown {
   }
 }
 
-/** The three headers of a window are there exactly where a key was resolved that has it (contract §4). */
+/** The three headers of a window are present exactly where a key with that window was identified (contract §4). */
 function expectedRates({ asking }: Visitor, taken: number): Record<string, unknown> {
   const window = (name: string, limit: number | null | undefined, seconds: number) => ({
     [`x-ratelimit-limit-${name}`]: limit ? String(limit) : null,
@@ -161,7 +164,7 @@ function expectedRates({ asking }: Visitor, taken: number): Record<string, unkno
   }
 }
 
-/** Whole seconds, rounded up, until the oldest request leaves; 0 when there is none. */
+/** Whole seconds, rounded up, until the oldest request leaves the window; 0 when there is none. */
 const resets = (taken: number, seconds: number) =>
   taken === 0
     ? '0'
@@ -177,7 +180,7 @@ function expectNoLeak({ scene: { host, cli }, asking }: Visitor, answer: string)
   }
 }
 
-/** A refusal consumes nothing; a failure upstream has its slot, and costs nothing. */
+/** A refusal consumes nothing; an upstream failure uses a rate slot, and costs nothing. */
 async function expectNothingTaken(visitor: Visitor, { taken = 0, spent }: Case): Promise<void> {
   if (visitor.asking === null) return
   await visitor.leave()

@@ -1,11 +1,11 @@
-/** What is not the caller's fault: the provider's, the operator's, or the gateway's own. */
+/** Errors that are not the client's fault: the provider's, the operator's, or the gateway's own. */
 import { expect } from 'vitest'
 import { until } from '#test/support/appliance.ts'
 import type { Case, Row } from './case.ts'
 import { BUSY_SECONDS, exhaust, jam, openDamaged, openDraining } from './scene.ts'
 import type { Visitor } from './visitor.ts'
 
-/** A request that was admitted, and failed at a provider. */
+/** A request that was admitted and then failed at a provider. */
 const failing = (
   what: string,
   more: object,
@@ -22,7 +22,7 @@ const failing = (
   ...told,
 })
 
-/** A client library that retries a picture by itself buys it again. */
+/** A client library that retries an image by itself would pay for it twice. */
 const PICTURE = { modalities: ['image'], stream: false }
 const ONCE = { allow_fallbacks: false }
 const acme = (provider_status?: number) => ({
@@ -40,7 +40,7 @@ export const FAULTS = {
     stage: openDamaged,
     cases: [
       {
-        what: 'a row that cannot be read',
+        what: 'a database row that cannot be read',
         words: /^the gateway failed while it handled this request$/,
         async ask(visitor) {
           await visitor.key()
@@ -48,7 +48,7 @@ export const FAULTS = {
         },
       },
       {
-        what: 'the same, where no walk has begun',
+        what: 'the same, before a request is started',
         words: /^the gateway failed while it handled this request$/,
         async ask(visitor) {
           await visitor.key()
@@ -91,7 +91,7 @@ export const FAULTS = {
     type: 'api_error',
     cases: [
       {
-        what: 'a choice that leaves nobody',
+        what: 'provider preferences that leave no provider',
         async ask(visitor) {
           await visitor.key()
           return await visitor.chat({ provider: { only: ['acme'] } })
@@ -113,7 +113,7 @@ export const FAULTS = {
     type: 'api_error',
     cases: [
       {
-        what: 'never free by accident',
+        what: 'a model without a price',
         param: 'model',
         async ask(visitor) {
           await visitor.key()
@@ -128,7 +128,7 @@ export const FAULTS = {
     stage: openDraining,
     cases: [
       {
-        what: 'while it drains',
+        what: 'during a shutdown',
         retryAfter: '2',
         shouldRetry: 'true',
         async ask(visitor) {
@@ -143,7 +143,7 @@ export const FAULTS = {
     type: 'api_error',
     cases: [
       {
-        what: 'before its first word',
+        what: 'before the first content',
         shouldRetry: 'false',
         taken: 1,
         spent: true,
@@ -162,7 +162,7 @@ export const FAULTS = {
     type: 'api_error',
     cases: [
       {
-        what: 'while no commit gets through',
+        what: 'while no commit succeeds',
         retryAfter: '5',
         prepare: (visitor) => visitor.key(),
         trouble: jam,

@@ -1,10 +1,10 @@
-/** Who asks: secrets, states and kinds of keys; and what has been asked before. */
+/** Errors of authentication: secrets, key states, kinds of keys; and of idempotency. */
 import { newSecret } from '#domain/secret.ts'
 import { until } from '#test/support/appliance.ts'
 import { type Case, limitOf, type Row } from './case.ts'
 import type { Visitor } from './visitor.ts'
 
-/** Every address that wants a key. */
+/** Every path that needs a key. */
 const WANTS_KEY = [
   ['POST', '/chat/completions'],
   ['GET', '/models'],
@@ -18,7 +18,7 @@ const WANTS_KEY = [
   ['DELETE', '/keys/key_x'],
 ] as const
 
-/** At every address that wants a key. */
+/** A request to every path that needs a key. */
 const everywhere = (headers: () => Record<string, string>, query = (): string => ''): Case[] =>
   WANTS_KEY.map(([method, path]) => ({
     what: `${method} ${path}`,
@@ -27,7 +27,7 @@ const everywhere = (headers: () => Record<string, string>, query = (): string =>
 
 const bearer = (secret: string) => ({ authorization: `Bearer ${secret}` })
 
-/** A secret that works, for places where none is read. */
+/** A valid secret, for places where no secret is read. */
 const working = async ({ scene }: Visitor): Promise<string> =>
   (await scene.gateway.verb('keys.create', { name: 'elsewhere' })).key
 
@@ -38,7 +38,7 @@ const MISPLACED: readonly (readonly [string, (secret: string) => Record<string, 
   ['another scheme', (secret) => ({ authorization: `Basic ${btoa(`:${secret}`)}` })],
 ]
 
-/** Brings a key into a state, and asks whatever address takes it. */
+/** Brings a key into a state, and calls every path that accepts it. */
 const inState = (
   state: string,
   change: (visitor: Visitor, id: string) => Promise<unknown>,
@@ -76,7 +76,7 @@ const asProvisioning = (method: string, path: string, body?: unknown): Case => (
   },
 })
 
-/** With a provisioning key, about `id`. */
+/** With a provisioning key, about the key `id`. */
 const about = (method: string, id: string, body?: unknown): Case => ({
   what: `${method} ${id}`,
   async ask(visitor) {
@@ -85,7 +85,7 @@ const about = (method: string, id: string, body?: unknown): Case => ({
   },
 })
 
-/** A key that every model but one is forbidden to. */
+/** A key that may call one model only. */
 const outside = (
   what: string,
   ask: (visitor: Visitor) => Promise<Response>,
@@ -112,7 +112,7 @@ export const KEYS = {
           await visitor.call('GET', '/models', undefined, headers(await working(visitor))),
       })),
       {
-        what: 'a secret that works, in the query (spec §5.1)',
+        what: 'a valid secret in the query (spec §5.1)',
         async ask(visitor) {
           const secret = await working(visitor)
           return await visitor.call('GET', `/models?api_key=${secret}&key=${secret}`)
@@ -201,7 +201,7 @@ export const KEYS = {
     type: 'invalid_request_error',
     cases: [
       {
-        what: 'a revoked key that is amended',
+        what: 'a change of a revoked key',
         async ask(visitor) {
           const { id } = await visitor.key()
           await visitor.key({ kind: 'provisioning' })
@@ -217,7 +217,7 @@ export const KEYS = {
     type: 'invalid_request_error',
     cases: [
       {
-        what: 'while the first is running',
+        what: 'while the first request runs',
         param: 'Idempotency-Key',
         taken: 1,
         spent: true,
@@ -229,7 +229,7 @@ export const KEYS = {
         },
       },
       {
-        what: 'with another body, in vain for ever',
+        what: 'with another body',
         param: 'Idempotency-Key',
         taken: 1,
         spent: true,

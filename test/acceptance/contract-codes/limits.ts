@@ -1,10 +1,10 @@
-/** Limits that are reached: 402 and 429 (spec §7, §8). */
+/** Limits that are used up: 402 and 429 (spec §7, §8). */
 import { expect } from 'vitest'
 import type { VerbInput } from '#operator/verbs.ts'
 import { type Case, limitOf, type Row } from './case.ts'
 import type { Visitor } from './visitor.ts'
 
-/** What demo/echo takes for "hi": a word in at $1, a word out at $2 a million. */
+/** The cost of demo/echo for "hi": one input token at $1 and one output token at $2 a million. */
 const CHARGE = '0.000003'
 
 const isWithin = (text: unknown, least: number, most: number): boolean =>
@@ -13,7 +13,7 @@ const isWithin = (text: unknown, least: number, most: number): boolean =>
 const seconds = (least: number, most: number) =>
   expect.toSatisfy((text: unknown) => isWithin(text, least, most))
 
-/** A moment that lies at most so far ahead, written as the contract writes times. */
+/** A timestamp that is at most this far ahead, in the contract's format. */
 const ahead = (mostMs: number, shape: RegExp) =>
   expect.toSatisfy((text: unknown) => {
     if (typeof text !== 'string' || !shape.test(text)) return false
@@ -29,7 +29,7 @@ const IN_A_MINUTE = ahead(60_000, TIME)
 const IN_A_DAY = ahead(DAY_MS, TIME)
 const AMOUNT = expect.stringMatching(/^\d+(\.\d+)?$/)
 
-/** Uses a limit up by one whole answer, and asks again. */
+/** Uses up a limit by one whole answer, and sends another request. */
 const askTwice =
   (fields: Partial<VerbInput<'keys.create'>>, more: object = {}) =>
   async (visitor: Visitor) => {
@@ -53,7 +53,7 @@ const ceiling = (
   ask: askTwice({ [limit]: CHARGE }, { user: 'someone' }),
 })
 
-/** A key of an account of its own, with so much money. */
+/** A key of its own account with this balance. */
 async function openAccount(visitor: Visitor, dollars: string | null): Promise<void> {
   const { gateway } = visitor.scene
   const account = `of ${visitor.name}`
@@ -81,7 +81,7 @@ export const LIMITS = {
     type: 'insufficient_quota',
     cases: [
       {
-        what: 'an account without money',
+        what: 'an empty balance',
         metadata: limitOf('balance_usd', '0', '0'),
         shouldRetry: 'false',
         async ask(visitor) {
@@ -104,7 +104,7 @@ export const LIMITS = {
         ask: askTwice({ rpm_limit: 1 }),
       },
       {
-        what: 'requests a day: longer than a library should sleep',
+        what: 'requests a day: a wait too long for a client library',
         metadata: limitOf('rpd_limit', 1, 1, IN_A_DAY),
         retryAfter: seconds(86_300, 86_400),
         shouldRetry: 'false',
@@ -145,7 +145,7 @@ export const LIMITS = {
     type: 'rate_limit_error',
     cases: [
       {
-        what: 'what is left of the day is held',
+        what: 'the rest of the daily limit is held',
         metadata: limitOf('daily_spend_limit_usd', CHARGE, AMOUNT),
         retryAfter: '1',
         taken: 1,
@@ -157,7 +157,7 @@ export const LIMITS = {
         },
       },
       {
-        what: 'what is left of the balance is held',
+        what: 'the rest of the balance is held',
         metadata: limitOf('balance_usd', '0.001', AMOUNT),
         retryAfter: '1',
         taken: 1,

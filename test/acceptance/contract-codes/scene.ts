@@ -1,4 +1,4 @@
-/** Where the codes are asked for: a served desk, a provider that fails as its model is called, and the troubles of the gateway. */
+/** Sets up the contract's error codes: a running gateway, a provider whose models fail by name, and faults of the gateway itself. */
 import { Database } from 'bun:sqlite'
 import type { ServerResponse } from 'node:http'
 import { join } from 'node:path'
@@ -6,9 +6,9 @@ import { type Appliance, furnishCli, startAppliance, until } from '#test/support
 import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 import { type Socket, startProvider } from '#test/upstream/fixtures.ts'
 
-/** The credential of the provider: no answer may hold it. */
+/** The provider's credential: no response may contain it. */
 export const CREDENTIAL = 'Zq8d2f60b1c4e7a935kVw'
-/** What the provider asks for when it is busy: too long for the gateway to wait itself. */
+/** The provider's Retry-After when it is busy: longer than the gateway itself waits. */
 export const BUSY_SECONDS = 7
 
 export interface Scene {
@@ -19,7 +19,7 @@ export interface Scene {
   close(): Promise<void>
 }
 
-/** What a model of the provider says; one that is not here answers well. */
+/** The response for each model of the provider; all others answer well. */
 const FAILURES: Readonly<Record<string, (response: ServerResponse) => void>> = {
   broken: (response) =>
     fail(response, 500, { message: `no luck at http://10.1.2.3/${CREDENTIAL}` }),
@@ -45,7 +45,7 @@ function answerWell(response: ServerResponse): void {
   response.end(JSON.stringify({ choices: [{ index: 0, message, finish_reason: 'stop' }], usage }))
 }
 
-/** The provider is `acme`; its `drawing` model should draw, and answers with words. */
+/** The provider is `acme`; its `drawing` model should draw, and answers with text. */
 export async function openScene(): Promise<Scene> {
   const cli = furnishCli(openCli())
   const provider: Socket = await startProvider((response, n) => {
@@ -93,14 +93,14 @@ const openBare = (cli: CliHarness, gateway: Appliance): Scene => ({
   },
 })
 
-/** A gateway whose prices were damaged under it: a fault in the middle of whatever looks at the catalogue next. */
+/** A gateway whose prices were damaged while it runs: an internal error in whatever reads the catalogue next. */
 export async function openDamaged(): Promise<Scene> {
   const cli = furnishCli(openCli())
   const gateway = await startAppliance(cli)
   const database = openDatabase(cli)
   database.run(`UPDATE price_versions SET prices = '{"prompt":"-1"}'`)
   database.close(true)
-  // The catalogue is read anew after every change of it; the change is made, then meets the damage itself.
+  // The catalogue is read anew after each change; the change is made first, and then fails on the damage itself.
   await addProvider(gateway, 'other', 'http://127.0.0.1:1').catch(() => {})
   return openBare(cli, gateway)
 }
@@ -122,7 +122,7 @@ export async function openDraining(): Promise<Scene> {
   return {
     ...bare,
     async close() {
-      // Held on to until here: an answer that nobody holds may be collected, and is then left.
+      // Referenced until here: an unreferenced answer may be garbage-collected, which closes its connection.
       await last.body?.cancel()
       await bare.close()
     },
@@ -165,16 +165,16 @@ export async function jam({ cli, gateway }: Scene): Promise<{ release(): Promise
   }
 }
 
-/** Visitors that ask at the same time, each over a connection that it has by then. */
+/** Clients that send at the same time, each on a connection that is already open. */
 const CONNECTIONS = 16
 
-/** Takes from the gateway whatever descriptor it would open next; those that it has stay. */
+/** Denies the gateway every new file descriptor; open ones remain usable. */
 export async function exhaust({ gateway }: Scene): Promise<{ release(): Promise<void> }> {
   const greet = async (): Promise<void> =>
     void (await (await fetch(`${gateway.url}/healthz`)).text())
   await Promise.all(Array.from({ length: CONNECTIONS }, greet))
   const before = descriptorLimit(gateway)
-  // Lower than any number that is free: it has been given those below long since.
+  // Lower than any free number: the lower ones have long been in use.
   descriptorLimit(gateway, '4:')
   return {
     async release() {
@@ -183,7 +183,7 @@ export async function exhaust({ gateway }: Scene): Promise<{ release(): Promise<
   }
 }
 
-/** The limit that holds now; `change` is one in the words of prlimit. */
+/** The current limit; `change` is a limit in prlimit's syntax. */
 function descriptorLimit({ pid }: Appliance, change?: string): string {
   const nofile =
     change === undefined ? ['--nofile', '--output=SOFT', '--noheadings'] : [`--nofile=${change}`]

@@ -1,4 +1,4 @@
-/** A visitor: one manner of asking. Every case is asked in each manner, so that no refusal depends on how it came about. */
+/** A kind of client. Every case runs for each kind, so that no refusal depends on how it was requested. */
 import { renderDocument } from '#http/openapi/document.ts'
 import type { VerbInput, VerbRecord } from '#operator/verbs.ts'
 import { hear, holdTo } from '#test/support/openapi.ts'
@@ -6,7 +6,7 @@ import type { Scene } from './scene.ts'
 
 export interface Manner {
   readonly prefix: '/v1' | '/api/v1'
-  /** Of every key that the visitor asks with, unless a case says otherwise. */
+  /** Of every key that the client uses, unless a case says otherwise. */
   readonly windows: { readonly rpm_limit?: number; readonly rpd_limit?: number }
   readonly stream: boolean
 }
@@ -18,7 +18,7 @@ export const MANNERS: readonly Manner[] = [
   { prefix: '/api/v1', windows: { rpd_limit: 900 }, stream: false },
 ]
 
-/** No code comes in a place, or with a header, that the document does not tell. */
+/** No code occurs at a path, or with a header, that the OpenAPI document does not list. */
 const holder = holdTo(JSON.parse(JSON.stringify(renderDocument('0'))))
 
 type Issued = VerbRecord<'keys.create'>
@@ -28,20 +28,20 @@ export interface Visitor {
   readonly manner: Manner
   /** The `X-Request-Id` that it sends. */
   readonly name: string
-  /** The key it asks with; null as long as it has none. */
+  /** The key that it uses; null until it has one. */
   readonly asking: Issued | null
-  /** Gets a key with the windows of its manner, and asks with it from then on. */
+  /** Issues a key with the rate windows of its kind, and uses it from then on. */
   key(fields?: Partial<VerbInput<'keys.create'>>): Promise<Issued>
-  /** `path` stands behind the prefix; an object is sent as JSON, a text as it is. */
+  /** `path` follows the prefix; an object is sent as JSON, a string unchanged. */
   call(
     method: string,
     path: string,
     body?: unknown,
     headers?: Record<string, string>,
   ): Promise<Response>
-  /** A question to demo/echo with what is stated put in its place. */
+  /** A request to demo/echo with these fields replaced. */
   chat(more?: object, headers?: Record<string, string>): Promise<Response>
-  /** An answer that goes on until the visitor leaves; it takes one slot. */
+  /** An answer that runs until the client disconnects; it uses one slot. */
   keepTalking(more?: object, headers?: Record<string, string>): Promise<void>
   leave(): Promise<void>
 }
@@ -76,7 +76,7 @@ export function startVisitor(scene: Scene, manner: Manner, name: string): Visito
         },
         ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
       })
-      // Some good answers go on until their visitor leaves.
+      // Some good answers run until their client disconnects.
       if (!response.ok) holder.hold(method, manner.prefix + path, await hear(response.clone()))
       return response
     },

@@ -1,4 +1,4 @@
-/** What the caller asked wrongly: bodies, fields, models, addresses. */
+/** Errors in the request: bodies, fields, models, paths. */
 
 import { until } from '#test/support/appliance.ts'
 import { dial } from '#test/support/raw-client.ts'
@@ -19,7 +19,7 @@ const picture = (more: object = {}) => ({
   ...more,
 })
 
-/** Asks as an ordinary key. */
+/** Sends a request with an ordinary key. */
 const chat = (more: object, headers?: Record<string, string>) => async (visitor: Visitor) => {
   await visitor.key()
   return await visitor.chat(more, headers)
@@ -32,7 +32,7 @@ const call =
     return await visitor.call(method, path, body, headers)
   }
 
-/** Asks as a provisioning key. */
+/** Sends a request with a provisioning key. */
 const manage =
   (method: string, path: string, body?: unknown, headers?: Record<string, string>) =>
   async (visitor: Visitor) => {
@@ -40,7 +40,7 @@ const manage =
     return await visitor.call(method, path, body, headers)
   }
 
-/** States a length and sends nothing of it: a refusal that reads the body first would never come. */
+/** Declares a length and sends no body: a gateway that reads the body first would never answer. */
 async function state(visitor: Visitor, bytes: number): Promise<Response> {
   const { key } = await visitor.key()
   const client = dial(visitor.scene.gateway.url)
@@ -59,7 +59,7 @@ async function state(visitor: Visitor, bytes: number): Promise<Response> {
   return toResponse(client.received)
 }
 
-/** What a socket received, as `fetch` would have read it. */
+/** The response that a socket received, as `fetch` would have parsed it. */
 function toResponse(received: string): Response {
   const at = received.indexOf('\r\n\r\n')
   const [start = '', ...lines] = received.slice(0, at).split('\r\n')
@@ -72,21 +72,21 @@ function toResponse(received: string): Response {
 
 const invalid = (what: string, param: string, more: object) => ({ what, param, ask: chat(more) })
 
-export const ASKING = {
+export const REQUESTS = {
   invalid_json: {
     status: 400,
     type: 'invalid_request_error',
     cases: [
-      { what: 'half a body', ask: call('POST', '/chat/completions', '{"model":"demo/echo"') },
+      { what: 'truncated JSON', ask: call('POST', '/chat/completions', '{"model":"demo/echo"') },
       { what: 'no body', ask: call('POST', '/chat/completions', '') },
-      { what: 'half a record of a key', ask: manage('POST', '/keys', '{"name":') },
+      { what: 'truncated JSON for a key', ask: manage('POST', '/keys', '{"name":') },
     ],
   },
   invalid_request: {
     status: 400,
     type: 'invalid_request_error',
     cases: [
-      { what: 'a list', ask: call('POST', '/chat/completions', '[]') },
+      { what: 'an array', ask: call('POST', '/chat/completions', '[]') },
       invalid('no messages', 'messages', { messages: [] }),
       invalid('a role that nobody has', 'messages[0].role', { messages: [{ role: 'king' }] }),
       invalid('a stream that is no boolean', 'stream', { stream: 'yes' }),
@@ -94,13 +94,13 @@ export const ASKING = {
       invalid('a ninth fallback', 'models', { models: Array(9).fill('demo/echo') }),
       invalid('no token at all', 'max_tokens', { max_tokens: 0 }),
       {
-        what: 'an Idempotency-Key that is none',
+        what: 'an invalid Idempotency-Key',
         param: 'Idempotency-Key',
         ask: chat({}, { 'Idempotency-Key': 'x'.repeat(256) }),
       },
-      { what: 'no id of a receipt', param: 'id', ask: call('GET', '/generation') },
+      { what: 'a receipt without an id', param: 'id', ask: call('GET', '/generation') },
       {
-        what: 'a ceiling that is a number',
+        what: 'a spend limit that is a number',
         param: 'daily_spend_limit_usd',
         ask: manage('POST', '/keys', { name: 'x', daily_spend_limit_usd: 5 }),
       },
@@ -110,7 +110,7 @@ export const ASKING = {
         ask: manage('POST', '/keys', { name: 'x', kind: 'provisioning' }),
       },
       {
-        what: 'what the provider itself refuses, in its own words',
+        what: 'a request that the provider refuses, with its message',
         param: 'temperature',
         metadata: { provider: 'acme', provider_status: 400 },
         taken: 1,
@@ -124,7 +124,7 @@ export const ASKING = {
     type: 'invalid_request_error',
     cases: [
       {
-        what: 'a misspelt budget',
+        what: 'a misspelt spend limit',
         param: 'daily_spend_limit',
         words: /did you mean "daily_spend_limit_usd"/,
         ask: manage('POST', '/keys', { name: 'x', daily_spend_limit: '5' }),
@@ -145,7 +145,7 @@ export const ASKING = {
     type: 'invalid_request_error',
     cases: [
       {
-        what: 'pictures in a stream (spec §4.2, §7)',
+        what: 'a streamed image request (spec §4.2, §7)',
         param: 'stream',
         ask: chat(picture({ stream: true, modalities: ['text', 'image', 'image'] })),
       },
@@ -156,18 +156,18 @@ export const ASKING = {
     type: 'invalid_request_error',
     cases: [
       {
-        what: 'a picture by a writer',
+        what: 'an image from a text model',
         param: 'modalities',
         ask: chat(picture({ model: 'demo/echo' })),
       },
       {
-        what: 'words by a painter',
+        what: 'text from an image model',
         param: 'modalities',
         ask: chat(picture({ modalities: ['text'] })),
       },
-      { what: 'sound', param: 'modalities', ask: chat({ modalities: ['audio'] }) },
+      { what: 'audio output', param: 'modalities', ask: chat({ modalities: ['audio'] }) },
       {
-        what: 'a picture for who sees nothing',
+        what: 'an image to a model without image input',
         param: 'messages',
         ask: chat({ messages: [pictures(PNG)] }),
       },
@@ -189,7 +189,7 @@ export const ASKING = {
     type: 'invalid_request_error',
     cases: [
       {
-        what: 'the seventeenth',
+        what: 'seventeen images',
         param: 'messages',
         metadata: limitOf('input_images', 16, 17),
         ask: chat(picture({ messages: [pictures(...Array<string>(17).fill(PNG))] })),
@@ -201,7 +201,7 @@ export const ASKING = {
     type: 'invalid_request_error',
     cases: [
       {
-        what: 'told by the provider',
+        what: 'reported by the provider',
         metadata: { provider: 'acme', provider_status: 400 },
         taken: 1,
         ask: chat({ model: 'acme/short' }),
@@ -212,8 +212,8 @@ export const ASKING = {
     status: 404,
     type: 'not_found_error',
     cases: [
-      { what: 'asked', param: 'model', ask: chat({ model: 'acme/none' }) },
-      { what: 'looked up', param: 'model', ask: call('GET', '/models/acme/none') },
+      { what: 'in a chat request', param: 'model', ask: chat({ model: 'acme/none' }) },
+      { what: 'in the catalogue', param: 'model', ask: call('GET', '/models/acme/none') },
     ],
   },
   generation_not_found: {
@@ -221,20 +221,23 @@ export const ASKING = {
     type: 'not_found_error',
     cases: [
       {
-        what: 'one that never was',
+        what: 'an unknown id',
         param: 'id',
         ask: call('GET', '/generation?id=gen-01k3e5q9zzzzzzzzzzzzzzzzzz'),
       },
-      { what: 'no id at all', param: 'id', ask: call('GET', "/generation?id=gen-'%20OR%201=1") },
+      { what: 'an invalid id', param: 'id', ask: call('GET', "/generation?id=gen-'%20OR%201=1") },
     ],
   },
   route_not_found: {
     status: 404,
     type: 'not_found_error',
     cases: [
-      // No key is looked up for an address that is none.
-      { what: 'an address that is none', ask: (visitor) => visitor.call('GET', '/completions') },
-      { what: 'one below another', ask: (visitor) => visitor.call('POST', '/keys/a/b', {}) },
+      // No key is looked up for an unknown path.
+      { what: 'an unknown path', ask: (visitor) => visitor.call('GET', '/completions') },
+      {
+        what: 'an unknown path below a known one',
+        ask: (visitor) => visitor.call('POST', '/keys/a/b', {}),
+      },
     ],
   },
   method_not_allowed: {
@@ -242,17 +245,17 @@ export const ASKING = {
     type: 'invalid_request_error',
     cases: [
       {
-        what: 'chat that is fetched',
+        what: 'GET on chat completions',
         allow: 'POST, OPTIONS',
         ask: (visitor) => visitor.call('GET', '/chat/completions'),
       },
       {
-        what: 'models that are posted',
+        what: 'POST on models',
         allow: 'GET, HEAD, OPTIONS',
         ask: (visitor) => visitor.call('POST', '/models', {}),
       },
       {
-        what: 'a key that is put',
+        what: 'PUT on a key',
         allow: 'GET, PATCH, DELETE, HEAD, OPTIONS',
         ask: (visitor) => visitor.call('PUT', '/keys/key_x', {}),
       },
@@ -263,13 +266,13 @@ export const ASKING = {
     type: 'invalid_request_error',
     cases: [
       {
-        what: 'a byte more than 32 MiB, stated',
+        what: 'a Content-Length of one byte more than 32 MiB',
         metadata: limitOf('body_bytes', MAX_BODY_BYTES, MAX_BODY_BYTES + 1),
         connection: 'close',
         ask: (visitor) => state(visitor, MAX_BODY_BYTES + 1),
       },
       {
-        what: 'a record of a key beyond 1 MiB',
+        what: 'a key beyond 1 MiB',
         metadata: limitOf('body_bytes', MAX_FORM_BYTES, MAX_FORM_BYTES + '{"name":""}'.length),
         connection: 'close',
         ask: manage('POST', '/keys', { name: 'x'.repeat(MAX_FORM_BYTES) }),
