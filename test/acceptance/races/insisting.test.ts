@@ -1,8 +1,8 @@
-/** Two hundred who come back as long as money is only held: they get what it affords, and no more than one crosses it. */
+/** Two hundred clients that retry while money is only held: they get what the balance affords, plus at most one more. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { AT_ONCE, CHARGE, openRaceGateway, type RaceGateway } from './race-gateway.ts'
 
-/** What ten charges take, and a little more: the tenth does not reach it, so that an eleventh may cross. */
+/** The cost of ten charges and a little more: the tenth does not use it up, so that an eleventh may go over. */
 const [EVEN, UNEVEN] = ['0.0014', '0.00145']
 
 let setup: RaceGateway
@@ -12,11 +12,11 @@ beforeAll(async () => {
 afterAll(() => setup?.close())
 
 async function insist(key: string, place: number): Promise<string> {
-  // Half of them can be held side by side; the others hold more than there is.
+  // Half of them can be held at the same time; the others need more than there is.
   const more = { model: 'slow/m', ...(place % 4 < 2 && { max_tokens: 20 }) }
   for (;;) {
-    const told = await setup.ask(key, place, more)
-    if (told?.line !== '429 spend_reserved') return told?.line ?? 'served'
+    const refusal = await setup.ask(key, place, more)
+    if (refusal?.line !== '429 spend_reserved') return refusal?.line ?? 'served'
     await Bun.sleep(5 + (place % 20))
   }
 }
@@ -30,8 +30,8 @@ const MONEY = [
 
 test.each(
   MONEY.flatMap(([limit, line]) => [
-    { limit, line, what: 'reached exactly', money: EVEN, affords: 10 },
-    { limit, line, what: 'crossed by one', money: UNEVEN, affords: 11 },
+    { limit, line, what: 'used up exactly', money: EVEN, affords: 10 },
+    { limit, line, what: 'exceeded by one request', money: UNEVEN, affords: 11 },
   ]),
 )('T14: $limit, $what', async ({ limit, line, what, money, affords }) => {
   const account = `${limit} ${what}`

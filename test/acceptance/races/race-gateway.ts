@@ -1,4 +1,4 @@
-/** A running gateway for races, with accounts, a provider that answers on release, and one that answers soon. */
+/** A running gateway for races, with accounts, a provider that answers when released, and one that answers soon. */
 import type { ServerResponse } from 'node:http'
 import { expect } from 'vitest'
 import type { VerbInput } from '#operator/verbs.ts'
@@ -8,34 +8,34 @@ import { hello, openScriptedGateway, say } from '../traps/scripted-gateway.ts'
 
 export const AT_ONCE = 200
 const USAGE = { prompt_tokens: 100, completion_tokens: 20 }
-/** Of each answer of both providers. */
+/** The cost of each answer of both providers. */
 export const CHARGE = priced([100, '1'], [20, '2'])
 
 export interface RaceGateway {
   /** Serves `held/m`, which answers only after `releaseAll`. The other model is `slow/m`. */
   readonly held: Socket
-  /** Requests that it has not answered yet. */
+  /** The number of requests that are not yet answered. */
   waiting(): number
   releaseAll(): void
-  /** A request of end user `ann`, every second one streamed. Null when it is served. */
-  ask(key: string, place: number, more: object): Promise<Told | null>
-  /** So many keys of an account of their own. */
+  /** A request of end user `ann`, every second one streamed. Null when it succeeds. */
+  ask(key: string, place: number, more: object): Promise<Refusal | null>
+  /** This many keys of one account of their own. */
   openAccount(
     account: string,
     dollars: string,
     count: number,
     fields?: Partial<VerbInput<'keys.create'>>,
   ): Promise<readonly string[]>
-  /** What the key says of its usage. */
+  /** The usage in the key's own information. */
   usageOf(key: string): Promise<Readonly<Record<string, unknown>>>
   chargesOf(account: string): Promise<readonly bigint[]>
-  /** No hold, no request in progress, and books that add up. */
+  /** No hold, no request in progress, and a consistent ledger. */
   expectNothingLeft(keys: readonly string[]): Promise<void>
   close(): Promise<void>
 }
 
-/** A refusal, as far as the contract defines it. */
-export interface Told {
+/** A refusal, as defined by the contract. */
+export interface Refusal {
   readonly line: string
   /** Seconds, as text. */
   readonly retryAfter: unknown
@@ -43,10 +43,10 @@ export interface Told {
   readonly metadata: Readonly<Record<string, unknown>>
 }
 
-async function read(response: Response): Promise<Told | null> {
+async function read(response: Response): Promise<Refusal | null> {
   const text = await response.text()
   if (response.ok) return null
-  const { error } = JSON.parse(text) as { error: { code: string; metadata: Told['metadata'] } }
+  const { error } = JSON.parse(text) as { error: { code: string; metadata: Refusal['metadata'] } }
   return {
     line: `${response.status} ${error.code}`,
     retryAfter: response.headers.get('retry-after'),

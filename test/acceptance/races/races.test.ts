@@ -1,25 +1,28 @@
-/** Two hundred at once for the last slot, place or cent of every limit: exactly one gets it, and nothing is left behind. */
+/** Two hundred concurrent requests for the last slot, place or cent of every limit: exactly one succeeds, and nothing stays held. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { nanos, until } from '#test/support/appliance.ts'
-import { AT_ONCE, CHARGE, openRaceGateway, type RaceGateway, type Told } from './race-gateway.ts'
+import { AT_ONCE, CHARGE, openRaceGateway, type RaceGateway, type Refusal } from './race-gateway.ts'
 import { RACES, type Race, SPENT } from './rows.ts'
 
 let setup: RaceGateway
 beforeAll(async () => {
   setup = await openRaceGateway()
 })
-// A race that went wrong must not hold up the next.
+// A race that failed must not block the next.
 afterEach(() => setup.releaseAll())
 afterAll(() => setup?.close())
 
-/** The keys that race: for a limit of theirs one, for a balance two. */
+/** The keys that race: one for a limit of a key, two for a balance. */
 const enter = ({ limit, value }: Race): Promise<readonly string[]> =>
   limit === 'balance'
     ? setup.openAccount(limit, String(value), 2)
     : setup.openAccount(limit, '1000', 1, { [limit]: value })
 
-/** Two requests, one after the other; answers those that go on. */
-async function useUpTwo(key: string, { firstTwo }: Race): Promise<readonly Promise<Told | null>[]> {
+/** Two requests, one after the other; returns those that still run. */
+async function useUpTwo(
+  key: string,
+  { firstTwo }: Race,
+): Promise<readonly Promise<Refusal | null>[]> {
   if (firstTwo === 'ended') {
     for (const place of [0, 1]) expect(await setup.ask(key, place, { model: 'slow/m' })).toBeNull()
     return []
@@ -29,37 +32,37 @@ async function useUpTwo(key: string, { firstTwo }: Race): Promise<readonly Promi
   return running
 }
 
-/** Somebody whom the limit does not concern: another end user of the key, or another account's key. */
+/** A client outside the limit: another end user of the key, or another account's key. */
 async function keyOfBystander({ limit, bystander }: Race, key: string): Promise<string> {
   if (bystander === 'another end user') return key
   const [beside = ''] = await setup.openAccount(`beside ${limit}`, '1', 1)
   return beside
 }
 
-describe('T14: two hundred at once for the last of', () => {
-  test.each(RACES)('$limit: one is served', async (race) => {
+describe('T14: two hundred concurrent requests for the last of', () => {
+  test.each(RACES)('$limit: exactly one succeeds', async (race) => {
     const keys = await enter(race)
     const [key = '', second = key] = keys
     const running = await useUpTwo(key, race)
     const before = setup.held.seen.length
 
-    const refused: Told[] = []
+    const refused: Refusal[] = []
     const racing = Array.from({ length: AT_ONCE }, async (_, place) => {
-      const told = await setup.ask(place % 4 < 2 ? key : second, place, { model: 'held/m' })
-      if (told !== null) refused.push(told)
-      return told
+      const refusal = await setup.ask(place % 4 < 2 ? key : second, place, { model: 'held/m' })
+      if (refusal !== null) refused.push(refusal)
+      return refusal
     })
     await until(() => refused.length === AT_ONCE - 1, 'all but one were refused')
     await until(() => setup.waiting() === running.length + 1, 'that one has come through')
     expect(setup.held.seen.length - before).toBe(1)
-    expect(refused).toEqual(Array(AT_ONCE - 1).fill(race.told))
+    expect(refused).toEqual(Array(AT_ONCE - 1).fill(race.refusal))
     await expectReckoned(keys, refused[0])
     const other = await keyOfBystander(race, key)
     expect(await setup.ask(other, 0, { user: 'bob' })).toBeNull()
 
     setup.releaseAll()
     const ended = await Promise.all([...racing, ...running])
-    expect(ended.filter((told) => told === null)).toHaveLength(1 + running.length)
+    expect(ended.filter((refusal) => refusal === null)).toHaveLength(1 + running.length)
     expect(await setup.ask(key, 0, { model: 'slow/m' })).toEqual(race.after)
     const charges = await setup.chargesOf(race.limit)
     const taken = race.after === null ? 4 : 3
@@ -69,9 +72,12 @@ describe('T14: two hundred at once for the last of', () => {
   })
 })
 
-/** The money that a refusal calls used is what was spent before, and what the one that runs holds. */
-async function expectReckoned(keys: readonly string[], told: Told | undefined): Promise<void> {
-  const { limit, used } = told?.metadata ?? {}
+/** A refusal's `used` is what was spent before, plus the hold of the request that runs. */
+async function expectReckoned(
+  keys: readonly string[],
+  refusal: Refusal | undefined,
+): Promise<void> {
+  const { limit, used } = refusal?.metadata ?? {}
   if (typeof used !== 'string') return
   const usages = await Promise.all(keys.map(setup.usageOf))
   const held = usages.reduce((sum, usage) => sum + nanos(String(usage['reserved_usd'])), 0n)

@@ -1,6 +1,6 @@
-/** The limits that are raced for: how each is set, what is told while the last of it is taken, and what once it is gone. */
+/** The limits that are raced for: how each is set, and the refusal while the last request runs and after it has ended. */
 import { expect } from 'vitest'
-import type { Told } from './race-gateway.ts'
+import type { Refusal } from './race-gateway.ts'
 
 /** Three charges; two are spent before the race. */
 const MONEY = '0.00042'
@@ -9,7 +9,7 @@ const LEFT = '0.00014'
 
 const DAY_MS = 86_400_000
 
-/** A moment that lies so far ahead, in the contract's spelling. */
+/** A timestamp this far ahead, in the contract's format. */
 const ahead = (leastMs: number, mostMs: number, shape = /T.*Z$/) =>
   expect.toSatisfy((text: unknown) => {
     const aheadMs = Date.parse(String(text)) - Date.now()
@@ -28,14 +28,14 @@ const limitOf = (limit: string, limit_value: unknown, used: unknown, resets_at: 
   resets_at,
 })
 
-const windowOf = (limit: string, seconds: number, shouldRetry: string | null): Told => ({
+const windowOf = (limit: string, seconds: number, shouldRetry: string | null): Refusal => ({
   line: '429 rate_limit_exceeded',
   retryAfter: secondsUpTo(seconds),
   shouldRetry,
   metadata: limitOf(limit, 3, 3, ahead(seconds * 1_000, seconds * 1_000)),
 })
 
-const reservedOf = (limit: string, value: string): Told => ({
+const reservedOf = (limit: string, value: string): Refusal => ({
   line: '429 spend_reserved',
   retryAfter: '1',
   shouldRetry: null,
@@ -51,15 +51,15 @@ const spentOf = (code: string, limit: string, resets: unknown, value = MONEY, us
 
 export interface Race {
   readonly limit: string
-  /** The value of the key's field; of `balance` the account's money. */
+  /** The value of the key's field; for `balance`, the account's money. */
   readonly value: number | string
-  /** What two requests have used up before the race, they have ended or still run. */
+  /** Whether the two requests that use up the limit before the race have ended or still run. */
   readonly firstTwo: 'ended' | 'running'
-  /** What everybody but one is told while that one runs. */
-  readonly told: Told
-  /** What whoever asks after it is told; null when that one is served. */
-  readonly after: Told | null
-  /** Who is served all the while: another end user of the same key, else another account's key. */
+  /** The refusal for all others while the one runs. */
+  readonly refusal: Refusal
+  /** The refusal for the next request after it; null when that one succeeds. */
+  readonly after: Refusal | null
+  /** Who is not affected: another end user of the same key, or another account's key. */
   readonly bystander?: 'another end user'
 }
 
@@ -69,13 +69,13 @@ const PER_MINUTE_OF_ONE = windowOf('end_user_rpm', 60, null)
 
 /** Every limit of spec §8, and those of an end user. */
 export const RACES: readonly Race[] = [
-  { limit: 'rpm_limit', value: 3, firstTwo: 'ended', told: PER_MINUTE, after: PER_MINUTE },
-  { limit: 'rpd_limit', value: 3, firstTwo: 'ended', told: PER_DAY, after: PER_DAY },
+  { limit: 'rpm_limit', value: 3, firstTwo: 'ended', refusal: PER_MINUTE, after: PER_MINUTE },
+  { limit: 'rpd_limit', value: 3, firstTwo: 'ended', refusal: PER_DAY, after: PER_DAY },
   {
     limit: 'end_user_rpm',
     value: 3,
     firstTwo: 'ended',
-    told: PER_MINUTE_OF_ONE,
+    refusal: PER_MINUTE_OF_ONE,
     after: PER_MINUTE_OF_ONE,
     bystander: 'another end user',
   },
@@ -83,7 +83,7 @@ export const RACES: readonly Race[] = [
     limit: 'concurrency_limit',
     value: 3,
     firstTwo: 'running',
-    told: {
+    refusal: {
       line: '429 concurrency_limit_exceeded',
       retryAfter: '1',
       shouldRetry: null,
@@ -95,21 +95,21 @@ export const RACES: readonly Race[] = [
     limit: 'daily_spend_limit_usd',
     value: MONEY,
     firstTwo: 'ended',
-    told: reservedOf('daily_spend_limit_usd', MONEY),
+    refusal: reservedOf('daily_spend_limit_usd', MONEY),
     after: spentOf('daily_spend_limit_exceeded', 'daily_spend_limit_usd', MIDNIGHT),
   },
   {
     limit: 'monthly_spend_limit_usd',
     value: MONEY,
     firstTwo: 'ended',
-    told: reservedOf('monthly_spend_limit_usd', MONEY),
+    refusal: reservedOf('monthly_spend_limit_usd', MONEY),
     after: spentOf('monthly_spend_limit_exceeded', 'monthly_spend_limit_usd', FIRST_OF_MONTH),
   },
   {
     limit: 'end_user_daily_usd',
     value: MONEY,
     firstTwo: 'ended',
-    told: reservedOf('end_user_daily_usd', MONEY),
+    refusal: reservedOf('end_user_daily_usd', MONEY),
     after: spentOf('daily_spend_limit_exceeded', 'end_user_daily_usd', MIDNIGHT),
     bystander: 'another end user',
   },
@@ -117,7 +117,7 @@ export const RACES: readonly Race[] = [
     limit: 'balance',
     value: MONEY,
     firstTwo: 'ended',
-    told: reservedOf('balance_usd', LEFT),
+    refusal: reservedOf('balance_usd', LEFT),
     after: spentOf('insufficient_balance', 'balance_usd', null, '0', '0'),
   },
 ]
