@@ -1,4 +1,4 @@
-/** The doors themselves: who is let in by which secret, where a request may lead, and how much of it is taken. */
+/** Access: which secrets are accepted, where a request may lead, and how large it may be. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ import { hello, openScriptedGateway, type ScriptedGateway, say } from './scripte
 
 let setup: ScriptedGateway
 let provider: Socket
-/** Nobody has a reason to come here. */
+/** A server that no request should reach. */
 let decoy: Socket
 let key = ''
 
@@ -28,7 +28,7 @@ afterAll(() => setup?.close())
 
 const MAX_BYTES = 32 * 1024 * 1024
 
-/** The head of a chat request; what follows is the body's affair. */
+/** The head of a chat request; the test sends its body. */
 const head = (...fields: readonly string[]): string =>
   [
     'POST /v1/chat/completions HTTP/1.1',
@@ -50,7 +50,7 @@ const CONTINUE = /^HTTP\/1\.1 100 Continue\r\n\r\n/
 const rows = (table: string) => readDatabase(setup.cli, `SELECT * FROM ${table} ORDER BY 1`)
 
 describe('a secret', () => {
-  test('T1, T2: that is none opens nothing, and no word of it reaches a table', async () => {
+  test('T1, T2: that was never issued opens nothing, and no part of it reaches SQL', async () => {
     const other = (await setup.gateway.verb('keys.create', { name: 'other' })).key
     const before = ['keys', 'key_secrets', 'accounts', 'ledger'].map(rows)
     for (const token of [
@@ -85,7 +85,7 @@ describe('a secret', () => {
     expect(['keys', 'key_secrets', 'accounts', 'ledger'].map(rows)).toEqual(before)
   })
 
-  test('T5: in another header neither asks nor lends its limits', async () => {
+  test('T5: in another header is ignored, and does not apply its limits', async () => {
     const { key: tight } = await setup.gateway.verb('keys.create', { name: 'tight', rpm_limit: 1 })
     const ask = (headers: Record<string, string>) =>
       setup.gateway.chat('', hello(), {
@@ -105,7 +105,7 @@ describe('a secret', () => {
     expect([(await ask(both)).status, (await ask(both)).status]).toEqual([200, 429])
   })
 
-  test('T9: of the gateway that is empty or short keeps it from starting', async () => {
+  test('T9: of the gateway that is empty or too short keeps it from starting', async () => {
     const file = join(setup.cli.home, 'weak.key')
     for (const weak of ['', ' \n', 'AAAA', 'a'.repeat(31), 'ab'.repeat(31), '0'.repeat(63)]) {
       writeFileSync(file, weak)
@@ -120,14 +120,14 @@ describe('a secret', () => {
         expect(err).toMatch(/does not hold a master key: 32 bytes/)
       }
     }
-    // An empty variable is no key: the gateway's own, made at random, is used.
+    // An empty variable means no key: the gateway uses its own random one.
     const own = readFileSync(join(setup.cli.dataDir, 'master.key'), 'utf8').trim()
     expect(Buffer.from(own, 'base64url')).toHaveLength(32)
     expect(new Set(Buffer.from(own, 'base64url')).size).toBeGreaterThan(16)
   })
 })
 
-test('T28: nothing in a request says where it goes, nor what goes with it', async () => {
+test('T28: no field of a request changes where it is sent, or with which headers', async () => {
   const elsewhere = decoy.url
   const bodies = [
     ...['api_base', 'base_url', 'api_url', 'url', 'endpoint', 'host', 'custom_host', 'proxy'].map(
@@ -182,7 +182,7 @@ test('T28: nothing in a request says where it goes, nor what goes with it', asyn
   }
 })
 
-test("T32: a picture's address leads nobody inside: not a client's, not a provider's", async () => {
+test('T32: an image URL never reaches an internal address, whether from a client or from a provider', async () => {
   let knocked = 0
   const inside = createServer((socket) => {
     knocked++
@@ -223,7 +223,7 @@ test("T32: a picture's address leads nobody inside: not a client's, not a provid
       expect(await response.json()).toMatchObject({ error: { code: 'no_image_returned' } })
     }
     expect(knocked).toBe(0)
-    // The door was open all the time.
+    // Proof that the server was reachable all the time.
     await fetch(`http://127.0.0.1:${port}/`).catch(() => {})
     expect(knocked).toBe(1)
   } finally {
@@ -231,7 +231,7 @@ test("T32: a picture's address leads nobody inside: not a client's, not a provid
   }
 })
 
-describe('T37: a body in chunks', () => {
+describe('T37: a chunked body', () => {
   const chunk = (bytes: number): string => `${bytes.toString(16)}\r\n${' '.repeat(bytes)}\r\n`
   const chunked = (...more: readonly string[]) =>
     head(`Authorization: Bearer ${key}`, 'Transfer-Encoding: chunked', ...more)
@@ -247,7 +247,7 @@ describe('T37: a body in chunks', () => {
     expect(await answerTo(client)).toBe('413 request_too_large')
   })
 
-  test('that only claims to be large is waited for, not believed', async () => {
+  test('that only announces a large size is read, not refused on its claim', async () => {
     const client = dial(setup.gateway.url)
     client.send(`${chunked('X-Request-Id: boaster')}ffffffff\r\n{"model"`)
     const answered = await setup.gateway.chat(key, hello())
@@ -262,7 +262,7 @@ describe('T37: a body in chunks', () => {
     expect(JSON.parse(line() ?? '')).toMatchObject({ status: 400, code: 'invalid_request' })
   })
 
-  test('of just the size that is allowed is read to its end', async () => {
+  test('of exactly the maximum size is read to its end', async () => {
     const text = JSON.stringify(hello())
     const client = dial(setup.gateway.url)
     client.send(chunked())
@@ -274,20 +274,20 @@ describe('T37: a body in chunks', () => {
   test.each([
     ['a length beside the chunks', 'Content-Length: 5', '400'],
     ['a second encoding', 'Transfer-Encoding: identity', '400'],
-  ])('with %s is no request', async (_, field, status) => {
+  ])('with %s is refused', async (_, field, status) => {
     const client = dial(setup.gateway.url)
     client.send(`${chunked(field)}0\r\n\r\n`)
     expect((await answerTo(client)).slice(0, 3)).toBe(status)
   })
 
-  test('compressed is not taken, so that it cannot grow in here', async () => {
+  test('that is compressed is refused, so that it cannot expand', async () => {
     const client = dial(setup.gateway.url)
     client.send(`${chunked('Content-Encoding: gzip')}${chunk(9)}0\r\n\r\n`)
     expect(await answerTo(client)).toBe('415 unsupported_media_type')
   })
 })
 
-test('T3, T41: an address is the one that stands there, however it is written', async () => {
+test('T3, T41: a path is matched exactly, however it is encoded', async () => {
   const fields = [`Authorization: Bearer ${key}`, 'Content-Length: 0', 'Connection: close', '\r\n']
   const statusOf = async (line: string, host = 'Host: a') => {
     const client = dial(setup.gateway.url)

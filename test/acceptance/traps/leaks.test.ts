@@ -1,4 +1,4 @@
-/** Canaries are put wherever a secret lives, everything is made to fail, and whatever comes out of the gateway is searched for them. */
+/** Distinct values are stored wherever a secret is kept, everything is made to fail, and all output is searched for them. */
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'
 import { join } from 'node:path'
@@ -14,7 +14,7 @@ import {
   say,
 } from './scripted-gateway.ts'
 
-/** What each provider is spoken to with; nothing in the last tells that it is a credential. */
+/** The credential of each provider; the last one does not look like a credential. */
 const CREDENTIALS = {
   shaped: ['openai-compatible', 'sk-canary-3f9c1e7a5b2d4860of0the0operator'],
   claude: ['anthropic', 'sk-ant-api03-9d1f7c2b8e4a6053-canary-AAAA'],
@@ -25,10 +25,10 @@ type Name = keyof typeof CREDENTIALS
 const NAMES = Object.keys(CREDENTIALS) as readonly Name[]
 
 const MAIL_PASSWORD = 'mailCanary7c1e9b3f5a'
-/** Stands in the address of every provider. */
+/** Part of every provider's URL. */
 const HIDDEN_PATH = 'hidden-path-51c8e2'
 
-/** How a provider fails, and repeats whatever it knows while it does. */
+/** How a provider fails, repeating everything it knows. */
 const FAILURES = ['s400', 's401', 's403', 's404', 's429', 's500', 's529'].concat(
   'garbage',
   'moved',
@@ -47,9 +47,9 @@ const env = {
 let setup: ScriptedGateway
 let hook: ReturnType<typeof openReceiver>
 const providers = new Map<Name, Socket>()
-/** What every client of this file was sent, heads included. */
+/** Everything that clients of this file received, headers included. */
 const heard: string[] = []
-/** By what they are; what is shown once is not shown again. */
+/** By name; a secret that is shown once is not shown again. */
 const secrets = new Map<string, string>()
 let key = ''
 let admin = ''
@@ -94,14 +94,14 @@ afterAll(async () => {
   await hook?.close()
 })
 
-/** All that a careless provider may repeat. */
+/** Everything that a careless provider may repeat. */
 const gossip = (credential: string): string =>
   `bad key ${credential} (Bearer ${credential}; key=${credential}) for http://10.1.2.3/${HIDDEN_PATH}?key=${credential}`
 
-/** Every model is called as it fails; its name stands in the body, or with Gemini in the path. */
+/** Every model is named for its failure; its name is in the body, or with Gemini in the path. */
 function fail(credential: string, response: ServerResponse, { body, path }: Asked): void {
   const model = String(body['model'] ?? /models\/(\w+):/.exec(path)?.[1])
-  const told = gossip(credential)
+  const leaked = gossip(credential)
   for (const [name, value] of Object.entries({
     'set-cookie': `upstream=${credential}`,
     authorization: `Bearer ${credential}`,
@@ -117,30 +117,30 @@ function fail(credential: string, response: ServerResponse, { body, path }: Aske
     response.end(text)
   }
   const failing: Readonly<Record<string, () => void>> = {
-    garbage: () => answer(200, 'application/json', `{"x": ${told}`),
+    garbage: () => answer(200, 'application/json', `{"x": ${leaked}`),
     inside: () =>
-      answer(200, 'application/json', JSON.stringify({ error: { message: told, code: 500 } })),
+      answer(200, 'application/json', JSON.stringify({ error: { message: leaked, code: 500 } })),
     moved: () => {
       response.setHeader('location', `http://127.0.0.1:1/?key=${credential}`)
-      answer(302, 'text/html', `<a href="${told}">`)
+      answer(302, 'text/html', `<a href="${leaked}">`)
     },
-    header: () => void response.socket?.end(`HTTP/1.1 200 OK\r\n${told}\r\n\r\n`),
+    header: () => void response.socket?.end(`HTTP/1.1 200 OK\r\n${leaked}\r\n\r\n`),
     cut: () => {
       const word = JSON.stringify({ choices: [{ index: 0, delta: { content: 'x' } }] })
-      const error = JSON.stringify({ error: { message: told } })
+      const error = JSON.stringify({ error: { message: leaked } })
       answer(200, 'text/event-stream', `data: ${word}\n\nevent: error\ndata: ${error}\n\n`)
     },
     fine: () => say(response, body['stream'], USAGE),
   }
   const status = Number(/^s(\d{3})$/.exec(model)?.[1] ?? 0)
-  const error = { message: told, type: told, code: status, param: credential, status: told }
+  const error = { message: leaked, type: leaked, code: status, param: credential, status: leaked }
   if (status > 0) answer(status, 'application/json', JSON.stringify({ error }))
   else failing[model]?.()
 }
 
 const USAGE = { prompt_tokens: 10, completion_tokens: 4, total_tokens: 14 }
 
-/** Keeps what came, and answers its status and the names of its headers. */
+/** Records the response, and returns its status and header names. */
 async function ask(
   method: string,
   path: string,
@@ -165,7 +165,7 @@ const chat = (model: string, more: object = {}, headers = {}) =>
 
 const bearer = (name: string) => ({ authorization: `Bearer ${secrets.get(`key ${name}`)}` })
 
-/** What our own answers may carry (contract §3, §4, §7), and nothing of an upstream's. */
+/** The headers that the gateway sends (contract §3, §4, §7), and none of an upstream's. */
 const OURS = [
   'access-control-allow-origin',
   'access-control-expose-headers',
@@ -188,38 +188,35 @@ const OURS = [
   'x-should-retry',
 ]
 
-describe('everything fails', () => {
+describe('when everything fails, no secret and no provider header reaches a client', () => {
   test.each(NAMES)('T24, T26, T27: at %s, in every way', async (name) => {
     const before = heard.length
     const manners = [{}, { stream: true }, { allow_fallbacks: false }]
-    const told = await Promise.all(
+    const responses = await Promise.all(
       FAILURES.flatMap((failure) => manners.map((more) => chat(`${name}/${failure}`, more))),
     )
-    for (const { status, names } of told) {
+    for (const { status, names } of responses) {
       expect(status).not.toBe(500)
       expect(names.filter((header) => !OURS.includes(header))).toEqual([])
     }
-    // Of the gateway's providers it names the one that was asked, as the contract says, and no other.
+    // The response names the provider that was called, as the contract says, and no other.
     const named = NAMES.filter((one) => heard.slice(before).join().includes(one))
     expect(named).toEqual([name])
-    // The provider was spoken to with its credential: what is searched for did go through the gateway.
+    // Proof that the credential was used: the gateway did send what is searched for.
     const sent = JSON.stringify(providers.get(name)?.seen.map(({ headers }) => headers))
     expect(sent).toContain(CREDENTIALS[name][1])
   })
 
-  test.each(['shaped', 'plain'])(
-    'T27: nor does %s get a header through when it answers',
-    async (name) => {
-      for (const stream of [false, true]) {
-        const { status, names } = await chat(`${name}/fine`, { stream })
-        expect(status).toBe(200)
-        expect(names.filter((header) => !OURS.includes(header))).toEqual([])
-        expect(heard.at(-1)).not.toMatch(/upstream-canary|12345|org-canary/)
-      }
-    },
-  )
+  test.each(['shaped', 'plain'])('T27: from %s in a good answer', async (name) => {
+    for (const stream of [false, true]) {
+      const { status, names } = await chat(`${name}/fine`, { stream })
+      expect(status).toBe(200)
+      expect(names.filter((header) => !OURS.includes(header))).toEqual([])
+      expect(heard.at(-1)).not.toMatch(/upstream-canary|12345|org-canary/)
+    }
+  })
 
-  test('T25: for the key that asks, in every state and place', async () => {
+  test('T25: also for the client’s own key, in every state and place', async () => {
     for (const name of ['revoked', 'spent', 'penned', 'boss']) {
       await chat('demo/echo', {}, bearer(name))
       await ask('GET', '/v1/models', bearer(name))
@@ -255,7 +252,7 @@ describe('everything fails', () => {
   })
 })
 
-/** As they are, and as they would look in other clothes. */
+/** Unchanged, and in each common encoding. */
 const disguises = (secret: string): readonly string[] => [
   secret,
   encodeURIComponent(secret),
@@ -266,13 +263,13 @@ const disguises = (secret: string): readonly string[] => [
 
 const PART_CHARS = 16
 
-/** Every part of a secret that is long enough to be no accident. */
+/** Every part of a secret that is too long to occur by chance. */
 const parts = (secret: string): readonly string[] =>
   Array.from({ length: Math.max(1, secret.length - PART_CHARS + 1) }, (_, at) =>
     secret.slice(at, at + PART_CHARS),
   )
 
-/** The names of the secrets that `text` holds, whole or in part. */
+/** The names of the secrets that `text` contains, whole or in part. */
 const found = (text: string): readonly string[] =>
   [...secrets]
     .filter(([, secret]) =>
@@ -300,8 +297,8 @@ const LISTS = [
   ['status'],
 ]
 
-describe('and what came out', () => {
-  test('finds what is there to be found', () => {
+describe('a search of all output', () => {
+  test('finds a secret that is there', () => {
     for (const [name, secret] of secrets) {
       expect(secret.length).toBeGreaterThan(PART_CHARS)
       expect(found(`...${secret.slice(3, 3 + PART_CHARS)}...`)).toEqual([name])
@@ -310,7 +307,7 @@ describe('and what came out', () => {
     expect(secrets.size).toBe(12)
   })
 
-  test('T8, T24, T25, T26: of answers, holds no secret, no address and no account of a provider', () => {
+  test('T8, T24, T25, T26: finds no secret, and no address or account of a provider, in responses', () => {
     const all = heard.join('\n')
     expect(found(all)).toEqual([])
     expect(all).not.toContain(HIDDEN_PATH)
@@ -318,7 +315,7 @@ describe('and what came out', () => {
     for (const [, { url }] of providers) expect(all).not.toContain(new URL(url).host)
   })
 
-  test('T8, T25: of lists and receipts, holds no secret', async () => {
+  test('T8, T25: finds no secret in lists and receipts', async () => {
     await until(() => hook.received.length > 0, 'a webhook has failed')
     const deliveries = setup.cli.json<readonly { event_id: string }[]>(['deliveries', 'list'])
     const failures = setup.cli.json<readonly { id: string }[]>([
@@ -340,18 +337,18 @@ describe('and what came out', () => {
       return out + err
     })
     expect(found(shown.join('\n') + JSON.stringify(receipts))).toEqual([])
-    // An operator is told what a provider said, without its secrets.
+    // An operator sees the provider's error, without its secrets.
     expect(JSON.stringify(receipts)).toContain('[removed]')
   })
 
-  test('T25, T36: of the log, holds no secret and no body', async () => {
+  test('T25, T36: finds no secret and no body in the log', async () => {
     const said = setup.gateway.said()
     expect(said.split('\n').length).toBeGreaterThan(100)
     expect(found(said)).toEqual([])
     expect(said).not.toMatch(/"messages"|10\.1\.2\.3|api_key=/)
   })
 
-  test('T8, T25: of files, holds no secret but the master key in its own', async () => {
+  test('T8, T25: finds no secret in files, except the master key in its own', async () => {
     await setup.gateway.stop()
     const files = readdirSync(setup.cli.home, { recursive: true, encoding: 'utf8' })
       .map((name) => join(setup.cli.home, name))

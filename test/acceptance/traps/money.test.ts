@@ -1,4 +1,4 @@
-/** Money and limits under what breaks those of other gateways: absurd counts, missing counts, edits in the middle. */
+/** Money and limits: absurd token counts, missing counts, and edits while requests run. */
 import type { ServerResponse } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { VerbInput } from '#operator/verbs.ts'
@@ -12,10 +12,10 @@ beforeAll(async () => {
 })
 afterAll(() => setup?.close())
 
-/** demo/echo, asked "hi": a word in at $1 and a word out at $2 a million. */
+/** The cost of demo/echo for "hi": one input token at $1 and one output token at $2 a million. */
 const CHARGE = nanos('0.000003')
 
-/** What became of a request: "200", or its status and code. */
+/** The result of a request: "200", or its status and code. */
 async function outcome(sent: Promise<Response>): Promise<string> {
   const response = await sent
   const text = await response.text()
@@ -27,7 +27,7 @@ const count = (outcomes: readonly string[]): Readonly<Record<string, number>> =>
     [...new Set(outcomes)].map((one) => [one, outcomes.filter((other) => other === one).length]),
   )
 
-/** A key of an account of its own, with so much money. */
+/** A key of its own account with this balance. */
 async function openAccount(
   name: string,
   dollars: string,
@@ -49,7 +49,7 @@ const balanceOf = async (account: string): Promise<bigint> =>
 
 const sum = (amounts: readonly bigint[]): bigint => amounts.reduce((all, one) => all + one, 0n)
 
-describe('T16: a count', () => {
+describe('T16: a token count', () => {
   const ZERO = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }
   beforeAll(async () => {
     await setup.provide('zero', (response, { body }) => say(response, body['stream'], ZERO))
@@ -61,7 +61,7 @@ describe('T16: a count', () => {
     for (const name of ['zero', 'mute', 'blank', 'half']) await setup.addModel(`${name}/m`)
   })
 
-  /** What is charged, by whose word. */
+  /** The charge, and where its count comes from. */
   async function priceOf(model: string, stream: boolean) {
     const { key, id } = await setup.gateway.verb('keys.create', { name: model })
     const response = await setup.gateway.chat(key, hello({ model, stream }))
@@ -70,20 +70,17 @@ describe('T16: a count', () => {
     return { source: usage.cost_details.source, charges: await chargesOf(id) }
   }
 
-  test.each([false, true])(
-    'of nothing, said outright, costs nothing (stream: %j)',
-    async (stream) => {
-      expect(await priceOf('zero/m', stream)).toEqual({ source: 'provider', charges: [0n] })
-    },
-  )
+  test.each([false, true])('that is stated as zero costs nothing (stream: %j)', async (stream) => {
+    expect(await priceOf('zero/m', stream)).toEqual({ source: 'provider', charges: [0n] })
+  })
 
   test.each(['mute/m', 'blank/m'])(
-    'that is missing is estimated, never nothing: %s',
+    'that is missing is estimated, never zero: %s',
     async (model) => {
       for (const stream of [false, true]) {
         const { source, charges } = await priceOf(model, stream)
         expect(source).toBe('estimated')
-        // Nineteen bytes of answer are five tokens, besides the prompt.
+        // Nineteen bytes of output are five tokens, in addition to the prompt.
         expect(charges).toHaveLength(1)
         expect(charges[0]).toBeGreaterThan(5n * 2_000n)
       }
@@ -91,7 +88,7 @@ describe('T16: a count', () => {
   )
 
   test.each([false, true])(
-    'of the prompt alone does not give the answer away (stream: %j)',
+    'of the prompt alone is completed by an estimate of the output (stream: %j)',
     async (stream) => {
       const { source, charges } = await priceOf('half/m', stream)
       expect({ source, charges }).toEqual({ source: 'estimated', charges: [70_000n + 10_000n] })
@@ -121,7 +118,7 @@ const ABSURD: Readonly<Record<string, unknown>> = {
   'a total alone, below nothing': { total_tokens: -5 },
 }
 
-describe('T17: no charge is below nothing, and none goes round the end', () => {
+describe('T17: no charge is negative, and none overflows', () => {
   const prices = {
     free: ['0', '0'],
     tiny: ['0.000000000001', '0.000000000001'],
@@ -171,7 +168,7 @@ describe('T17: no charge is below nothing, and none goes round the end', () => {
     '{"max_tokens":1e999}',
     '{"max_completion_tokens":-1e308}',
     '{"max_completion_tokens":0.5}',
-  ])('a request for %s is refused, and takes nothing', async (text) => {
+  ])('a request for %s is refused, and consumes nothing', async (text) => {
     const { key, id } = await setup.gateway.verb('keys.create', { name: 'absurd', rpm_limit: 5 })
     const body = JSON.stringify(hello({ max_tokens: 5 })).replace(/}$/, `,${text.slice(1)}`)
     const response = await fetch(`${setup.gateway.url}/v1/chat/completions`, {
@@ -184,7 +181,7 @@ describe('T17: no charge is below nothing, and none goes round the end', () => {
     expect(await chargesOf(id)).toEqual([])
   })
 
-  test.each([1, 128])('%i pictures are held for and charged, piece by piece', async (n) => {
+  test.each([1, 128])('%i images are held for and charged, each one', async (n) => {
     const { key, id } = await openAccount(`pictures-${n}`, '1000')
     const body = hello({ model: 'demo/image', modalities: ['image'], n, stream: false })
     expect(await outcome(setup.gateway.chat(key, body))).toBe('200')
@@ -192,7 +189,7 @@ describe('T17: no charge is below nothing, and none goes round the end', () => {
   })
 })
 
-test('T18: edits of a key in the middle of its requests neither give money back nor take any', async () => {
+test('T18: edits of a key while its requests run neither give money back nor take any', async () => {
   const { key, id } = await openAccount('edited', '1000')
   const asked = 300
   const asking = Array.from({ length: asked }, async (_, place) => {
@@ -218,7 +215,7 @@ test('T18: edits of a key in the middle of its requests neither give money back 
   ])
 })
 
-test('T20, T22: a provider that fails before or after its words never turns spending back, and is charged once at most', async () => {
+test('T20, T22: a provider that fails before or after its first content never reduces spend, and is charged once at most', async () => {
   const body = (text: string) => `data: ${text}\n\n`
   const word = body(JSON.stringify({ choices: [{ index: 0, delta: { content: 'four words' } }] }))
   const manners: Readonly<Record<string, (response: ServerResponse) => void>> = {

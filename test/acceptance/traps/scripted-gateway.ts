@@ -1,4 +1,4 @@
-/** A running gateway, and providers on bare HTTP whose answers each test scripts, in every wire format. */
+/** A running gateway, and HTTP providers in every wire format whose answers each test scripts. */
 import type { ServerResponse } from 'node:http'
 import {
   type Appliance,
@@ -12,13 +12,13 @@ import { type Socket, startProvider } from '#test/upstream/fixtures.ts'
 export interface ScriptedGateway {
   readonly cli: CliHarness
   gateway: Appliance
-  /** A provider whose models answer as `answer` says, by the name they are asked for. */
+  /** A provider whose models answer with `answer`, which is called with the name of the requested model. */
   provide(name: string, answer: Answer, wishes?: ProviderOptions): Promise<Socket>
   addModel(model: string, more?: object): Promise<void>
   close(): Promise<void>
 }
 
-/** One request as it came. */
+/** One request as it arrived. */
 export type Asked = Socket['seen'][number]
 
 export type Answer = (response: ServerResponse, asked: Asked) => void | Promise<void>
@@ -68,7 +68,7 @@ export const hello = (more: object = {}) => ({
   ...more,
 })
 
-/** A whole answer, or a stream of one word, with what the provider counts; undefined counts nothing. */
+/** A whole answer, or a stream of one word, with the provider's usage; undefined means no usage. */
 export function say(response: ServerResponse, stream: unknown, usage?: unknown): void {
   const counted = usage === undefined ? {} : { usage }
   if (stream !== true) {
