@@ -1,4 +1,4 @@
-/** The clock of a running gateway jumps, back and forward over midnight: days, ceilings and sums stay what they were. */
+/** The clock of a running gateway jumps across midnight, forward and back: days, ceilings and sums stay correct. */
 import { existsSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
@@ -13,7 +13,7 @@ import {
 import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 import { CHARGE_NANOS, HELLO, startProvider } from './provider.ts'
 
-/** Debian's package of that name; the program is told the time that stands in a file. */
+/** Debian's package of that name; it makes the program read the time from a file. */
 const LIBRARY = '/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1'
 const hasLibrary = existsSync(LIBRARY)
 if (!hasLibrary) console.warn('clock: skipped, libfaketime is not installed')
@@ -29,7 +29,7 @@ afterEach(async () => {
   cli.close()
 })
 
-/** Written anew in place, with a time of its own, or it would not be read again. */
+/** Rewritten in place with a new modification time, or it would not be read again. */
 function setClock(at: string): void {
   const file = join(cli.home, 'clock')
   writeFileSync(file, `@${at}\n`)
@@ -50,41 +50,44 @@ async function jumpTo(at: string, says: RegExp): Promise<void> {
   await until(async () => says.test(await today()), `the gateway's clock says ${at}`)
 }
 
-test.skipIf(!hasLibrary)('a clock that jumps over midnight and back', async () => {
-  cli = furnishCli(openCli())
-  setClock('2027-03-10 23:58:00')
-  gateway = await startAppliance(cli, {
-    env: {
-      LD_PRELOAD: LIBRARY,
-      FAKETIME_TIMESTAMP_FILE: join(cli.home, 'clock'),
-      FAKETIME_NO_CACHE: '1',
-      FAKETIME_DONT_FAKE_MONOTONIC: '1',
-      TZ: 'UTC',
-    },
-  })
-  await provider.addTo(gateway)
-  const { key } = await gateway.verb('keys.create', {
-    name: 'worker',
-    daily_spend_limit_usd: '0.00020',
-  })
-  const ask = async (): Promise<number> => (await gateway.chat(key, HELLO)).status
-  const first = Math.floor(Date.parse('2027-03-10T00:00:00Z') / DAY_MS)
+test.skipIf(!hasLibrary)(
+  'a clock that jumps over midnight and back: no charge is lost, and no ceiling is granted twice',
+  async () => {
+    cli = furnishCli(openCli())
+    setClock('2027-03-10 23:58:00')
+    gateway = await startAppliance(cli, {
+      env: {
+        LD_PRELOAD: LIBRARY,
+        FAKETIME_TIMESTAMP_FILE: join(cli.home, 'clock'),
+        FAKETIME_NO_CACHE: '1',
+        FAKETIME_DONT_FAKE_MONOTONIC: '1',
+        TZ: 'UTC',
+      },
+    })
+    await provider.addTo(gateway)
+    const { key } = await gateway.verb('keys.create', {
+      name: 'worker',
+      daily_spend_limit_usd: '0.00020',
+    })
+    const ask = async (): Promise<number> => (await gateway.chat(key, HELLO)).status
+    const first = Math.floor(Date.parse('2027-03-10T00:00:00Z') / DAY_MS)
 
-  // Two of $0.00014 cross a ceiling of $0.00020; the third is refused.
-  expect([await ask(), await ask(), await ask()]).toEqual([200, 200, 402])
-  await jumpTo('2027-03-11 00:00:30', /11 Mar 2027/)
-  expect([await ask(), await ask(), await ask()]).toEqual([200, 200, 402])
-  // Back into the day before: nobody gets a ceiling for a second time.
-  await jumpTo('2027-03-10 23:59:00', /10 Mar 2027/)
-  expect(await ask()).toBe(402)
-  await jumpTo('2027-03-12 00:00:30', /12 Mar 2027/)
-  expect(await ask()).toBe(200)
+    // Two of $0.00014 cross a ceiling of $0.00020; the third is refused.
+    expect([await ask(), await ask(), await ask()]).toEqual([200, 200, 402])
+    await jumpTo('2027-03-11 00:00:30', /11 Mar 2027/)
+    expect([await ask(), await ask(), await ask()]).toEqual([200, 200, 402])
+    // Back on the previous day: no key gets its daily ceiling a second time.
+    await jumpTo('2027-03-10 23:59:00', /10 Mar 2027/)
+    expect(await ask()).toBe(402)
+    await jumpTo('2027-03-12 00:00:30', /12 Mar 2027/)
+    expect(await ask()).toBe(200)
 
-  expect(days()).toEqual([
-    { day: first, spent: 2 * CHARGE_NANOS },
-    { day: first + 1, spent: 2 * CHARGE_NANOS },
-    { day: first + 2, spent: CHARGE_NANOS },
-  ])
-  expect(openHolds(cli)).toBe(0)
-  expect(cli.run(['audit']).code).toBe(0)
-})
+    expect(days()).toEqual([
+      { day: first, spent: 2 * CHARGE_NANOS },
+      { day: first + 1, spent: 2 * CHARGE_NANOS },
+      { day: first + 2, spent: CHARGE_NANOS },
+    ])
+    expect(openHolds(cli)).toBe(0)
+    expect(cli.run(['audit']).code).toBe(0)
+  },
+)

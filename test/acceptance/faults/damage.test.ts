@@ -1,4 +1,4 @@
-/** A page of the database that somebody overwrote with garbage: nothing is bought on the word of it, and doctor names it. */
+/** A database page overwritten with garbage: nothing is bought on the basis of it, and doctor reports it. */
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
@@ -17,7 +17,7 @@ let cli: CliHarness
 let gateway: Appliance
 let key: string
 
-/** Serves once, ends in good order, so that everything lies in the one file, and is backed up. */
+/** Runs once, stops cleanly, so that all data is in one file, and is backed up. */
 async function open(): Promise<void> {
   cli = furnishCli(openCli())
   provider = startProvider()
@@ -35,7 +35,7 @@ afterEach(async () => {
   cli.close()
 })
 
-/** The first page of a table. */
+/** The number of a table's first page. */
 function ruin(table: string): void {
   const [root] = readDatabase<{ rootpage: number }>(
     cli,
@@ -51,7 +51,7 @@ function overwrite(page: number): void {
   closeSync(file)
 }
 
-/** The way back, as doctor says. */
+/** The recovery that doctor describes. */
 async function restore(): Promise<void> {
   const restored = cli.run([
     'backup',
@@ -68,12 +68,12 @@ async function restore(): Promise<void> {
 }
 
 test.each(['ledger', 'activity', 'key_days'])(
-  'a ruined page that a charge is written to: %s',
+  'a corrupt page that a charge is written to (%s): requests are refused, and no provider is called',
   async (table) => {
     await open()
     ruin(table)
     gateway = await startAppliance(cli)
-    // Whatever is begun before the damage is met cannot be charged, so it is not answered either; after that nothing is begun.
+    // Requests that start before the damage is found cannot be charged, so they get no answer; after that none is started.
     const first = await gateway.chat(key, HELLO)
     expect(first.status).toBe(503)
     const before = provider.asked
@@ -85,7 +85,7 @@ test.each(['ledger', 'activity', 'key_days'])(
 )
 
 test.each(['key_secrets', 'keys', 'resting_key_days', 'window_slots'])(
-  'a ruined page that is read before anything is asked of a provider: %s',
+  'a corrupt page that is read before a provider is called (%s): the request is refused',
   async (table) => {
     await open()
     ruin(table)
@@ -101,26 +101,26 @@ test.each(['key_secrets', 'keys', 'resting_key_days', 'window_slots'])(
   },
 )
 
-test('a ruined page that is read at every start', async () => {
+test('a corrupt page that is read at every start: the gateway does not start, and doctor says why', async () => {
   await open()
   ruin('holds')
   await expectNoStart()
 })
 
-test('a first page that is no page of a database', async () => {
+test('a first page that is not a database page: the gateway does not start, and doctor says why', async () => {
   await open()
   overwrite(1)
   await expectNoStart()
 })
 
-/** What needs the page of a table, and whether a gateway that has read it remembers. */
+/** What reads a table's page, and whether a gateway that has read it caches it. */
 const READERS: Readonly<Record<string, readonly string[]>> = {
   ledger: ['ledger', 'list'],
   activity: ['activity', 'list'],
   keys: ['keys', 'list'],
 }
 
-/** What is missing is not a server, whether or not one runs: exit 1, and 6 from who asks how the gateway does. */
+/** The failure is not that no server runs: exit 1, and 6 from the commands that report the gateway's state. */
 function expectSameExit(table: string, isServed: boolean): void {
   const reader = READERS[table]
   if (reader === undefined) return
@@ -133,7 +133,7 @@ function expectSameExit(table: string, isServed: boolean): void {
   expect(code).toBe(isServed ? 6 : 4)
 }
 
-/** Doctor names it, with the gateway running and not, and the backup is the way back. */
+/** Doctor reports it, whether the gateway runs or not, and the backup restores the data. */
 async function expectIllness(table: string): Promise<void> {
   expectSameExit(table, true)
   const ill = cli.run(['doctor'])
@@ -148,7 +148,7 @@ async function expectIllness(table: string): Promise<void> {
 
 async function expectNoStart(): Promise<void> {
   const refused = cli.run(['serve', '--listen', '127.0.0.1:0'])
-  // What is missing is not a server.
+  // The failure is not that no server runs.
   for (const ended of [refused, cli.run(['keys', 'list'])]) {
     expect([ended.code, ended.err]).toEqual([1, expect.stringContaining('database is damaged')])
   }

@@ -1,4 +1,4 @@
-/** A real disk that is full, nearly full, or read-only: refused before anything is bought, told plainly, and over by itself. */
+/** A real disk that is full, nearly full, or read-only: requests are refused before anything is bought, and the gateway recovers. */
 import { afterEach, expect, test } from 'vitest'
 import {
   type Appliance,
@@ -11,7 +11,7 @@ import {
 import { CHARGE_NANOS, type CountedProvider, HELLO, startProvider } from './provider.ts'
 import { openSmallDisk, type SmallDisk } from './small-disk.ts'
 
-/** Enough for a doctor to find nothing wrong with it, while it is empty. */
+/** Enough for doctor to find nothing wrong while the disk is empty. */
 const DISK_MEBIBYTES = 400
 
 const canMount = (() => {
@@ -50,7 +50,7 @@ interface ErrorBody {
   readonly error: { readonly code: string; readonly message: string }
 }
 
-/** Refused with its reason, and the provider never heard of it. */
+/** Refused with the reason, and the provider got no request. */
 async function expectRefusal(reason: string): Promise<void> {
   const before = provider.asked
   const response = await ask()
@@ -61,7 +61,7 @@ async function expectRefusal(reason: string): Promise<void> {
   expect(provider.asked).toBe(before)
 }
 
-/** A stream that is under way, its first word heard. */
+/** A running stream whose first content has arrived. */
 async function startStream() {
   const response = await gateway.chat(key, { ...HELLO, stream: true })
   const id = response.headers.get('x-generation-id') ?? ''
@@ -82,87 +82,99 @@ async function startStream() {
 
 const doctor = () => disk.cli.run(['doctor'])
 
-test.skipIf(!canMount)('a disk that fills up', async () => {
-  await open()
-  expect((await ask()).status).toBe(200)
-  const whole = await startStream()
-  const stuck = await startStream()
+test.skipIf(!canMount)(
+  'a disk that fills up: new requests are refused, running ones are still charged',
+  async () => {
+    await open()
+    expect((await ask()).status).toBe(200)
+    const whole = await startStream()
+    const stuck = await startStream()
 
-  // Nearly full: nothing new is begun, but what runs is still written, and so is what an operator does.
-  disk.fill(8)
-  await until(async () => !(await isReady()), 'it is not ready')
-  await expectRefusal('disk is full')
-  await gateway.verb('balance.top-up', { amount_usd: '1', ref: 'NEARLY-FULL' })
-  const ill = doctor()
-  expect(ill.code).toBe(6)
-  expect(ill.out).toMatch(
-    /✖ the gateway refuses requests: its disk is full, or nearly\n {4}next: df -h/,
-  )
+    // Nearly full: no request is started, but running ones are still written, and so are the operator's changes.
+    disk.fill(8)
+    await until(async () => !(await isReady()), 'it is not ready')
+    await expectRefusal('disk is full')
+    await gateway.verb('balance.top-up', { amount_usd: '1', ref: 'NEARLY-FULL' })
+    const ill = doctor()
+    expect(ill.code).toBe(6)
+    expect(ill.out).toMatch(
+      /✖ the gateway refuses requests: its disk is full, or nearly\n {4}next: df -h/,
+    )
 
-  // Not one byte left: what ends now waits for its charge instead of leaving without one.
-  disk.fill(0)
-  await expectRefusal('disk is full')
-  const ended = [whole, stuck].map(({ end }) => end())
-  provider.release()
-  await until(() => provider.ended === 2, 'both are to be charged')
+    // Completely full: an answer that ends now waits for its charge instead of being sent without one.
+    disk.fill(0)
+    await expectRefusal('disk is full')
+    const ended = [whole, stuck].map(({ end }) => end())
+    provider.release()
+    await until(() => provider.ended === 2, 'both are to be charged')
 
-  disk.free()
-  await Promise.all(ended)
-  await until(isReady, 'it is ready again')
-  expect((await ask()).status).toBe(200)
-  expect(provider.asked).toBe(4)
-  expect(charges().map(({ amount_nanos: nanos }) => nanos)).toEqual(Array(4).fill(-CHARGE_NANOS))
-  expect(charges().map(({ generation_id: id }) => id)).toEqual(
-    expect.arrayContaining([whole.id, stuck.id]),
-  )
-  expect(openHolds(disk.cli)).toBe(0)
-  expect(disk.cli.run(['audit']).code).toBe(0)
-  expect(doctor().code).toBe(0)
-})
+    disk.free()
+    await Promise.all(ended)
+    await until(isReady, 'it is ready again')
+    expect((await ask()).status).toBe(200)
+    expect(provider.asked).toBe(4)
+    expect(charges().map(({ amount_nanos: nanos }) => nanos)).toEqual(Array(4).fill(-CHARGE_NANOS))
+    expect(charges().map(({ generation_id: id }) => id)).toEqual(
+      expect.arrayContaining([whole.id, stuck.id]),
+    )
+    expect(openHolds(disk.cli)).toBe(0)
+    expect(disk.cli.run(['audit']).code).toBe(0)
+    expect(doctor().code).toBe(0)
+  },
+)
 
-test.skipIf(!canMount)('a disk that is full when a killed gateway starts', async () => {
-  await open()
-  expect((await ask()).status).toBe(200)
-  await gateway.kill()
-  disk.fill(0)
-  // It waits until the gateway is ready, which it is once there is room.
-  const starting = startAppliance(disk.cli)
-  await until(() => doctor().out.includes('disk is full'), 'doctor names it')
-  expect(doctor().code).toBe(6)
-  disk.free()
-  gateway = await starting
-  expect((await ask()).status).toBe(200)
-  expect(charges()).toHaveLength(2)
-  expect(doctor().code).toBe(0)
-})
+test.skipIf(!canMount)(
+  'a disk that is full when a killed gateway restarts: it waits for space',
+  async () => {
+    await open()
+    expect((await ask()).status).toBe(200)
+    await gateway.kill()
+    disk.fill(0)
+    // It returns when the gateway is ready, which is once there is space.
+    const starting = startAppliance(disk.cli)
+    await until(() => doctor().out.includes('disk is full'), 'doctor names it')
+    expect(doctor().code).toBe(6)
+    disk.free()
+    gateway = await starting
+    expect((await ask()).status).toBe(200)
+    expect(charges()).toHaveLength(2)
+    expect(doctor().code).toBe(0)
+  },
+)
 
-test.skipIf(!canMount)('a disk that is full when a stopped gateway starts', async () => {
-  await open()
-  expect((await ask()).status).toBe(200)
-  expect(await gateway.stop()).toBe(0)
-  disk.fill(0)
-  await expectNoStart(4, 'disk is full')
-  disk.free()
-  gateway = await startAppliance(disk.cli)
-  expect((await ask()).status).toBe(200)
-  expect(charges()).toHaveLength(2)
-  expect(doctor().code).toBe(0)
-})
+test.skipIf(!canMount)(
+  'a disk that is full when a stopped gateway starts: it exits with the reason, and starts once there is space',
+  async () => {
+    await open()
+    expect((await ask()).status).toBe(200)
+    expect(await gateway.stop()).toBe(0)
+    disk.fill(0)
+    await expectNoStart(4, 'disk is full')
+    disk.free()
+    gateway = await startAppliance(disk.cli)
+    expect((await ask()).status).toBe(200)
+    expect(charges()).toHaveLength(2)
+    expect(doctor().code).toBe(0)
+  },
+)
 
-test.skipIf(!canMount)('a disk that is read-only when the gateway starts', async () => {
-  await open()
-  expect((await ask()).status).toBe(200)
-  expect(await gateway.stop()).toBe(0)
-  disk.remount('ro')
-  await expectNoStart(1, 'disk is read-only')
-  disk.remount('rw')
-  gateway = await startAppliance(disk.cli)
-  expect((await ask()).status).toBe(200)
-  expect(charges()).toHaveLength(2)
-  expect(doctor().code).toBe(0)
-})
+test.skipIf(!canMount)(
+  'a disk that is read-only when the gateway starts: serve and doctor name the reason',
+  async () => {
+    await open()
+    expect((await ask()).status).toBe(200)
+    expect(await gateway.stop()).toBe(0)
+    disk.remount('ro')
+    await expectNoStart(1, 'disk is read-only')
+    disk.remount('rw')
+    gateway = await startAppliance(disk.cli)
+    expect((await ask()).status).toBe(200)
+    expect(charges()).toHaveLength(2)
+    expect(doctor().code).toBe(0)
+  },
+)
 
-/** `serve` and `doctor` name the reason, each in its own way. */
+/** `serve` and `doctor` name the reason, each in its own words. */
 async function expectNoStart(code: number, reason: string): Promise<void> {
   const refused = disk.cli.run(['serve', '--listen', '127.0.0.1:0'])
   expect([refused.code, refused.err]).toEqual([code, expect.stringContaining(reason)])

@@ -1,4 +1,4 @@
-/** A disk that fails under a running gateway (the kernel refuses it every write) and is well again. */
+/** A disk that fails under a running gateway (the kernel refuses every write), and then works again. */
 import { afterEach, expect, test } from 'vitest'
 import {
   type Appliance,
@@ -11,7 +11,7 @@ import {
 import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 import { CHARGE_NANOS, HELLO, startProvider } from './provider.ts'
 
-/** Otherwise the first refused write would end the process: an ignored signal stays ignored in what is started. */
+/** Otherwise the first refused write would end the process: an ignored signal stays ignored in child processes. */
 const IGNORING_ITS_SIGNAL = ['sh', '-c', `trap '' XFSZ; exec "$@"`, 'sh']
 const canLimit = Bun.which('prlimit') !== null && process.platform === 'linux'
 
@@ -25,7 +25,7 @@ afterEach(async () => {
   cli.close()
 })
 
-/** Lets no write beyond the first byte of a file through, or all of them. */
+/** Refuses every write beyond the first byte of a file, or allows all of them. */
 function limitWrites(limit: '1' | 'unlimited'): void {
   const { pid } = gateway
   const { exitCode } = Bun.spawnSync(['prlimit', `--pid=${pid}`, `--fsize=${limit}:unlimited`])
@@ -35,7 +35,7 @@ function limitWrites(limit: '1' | 'unlimited'): void {
 const isReady = async (): Promise<boolean> => (await fetch(`${gateway.url}/readyz`)).status === 200
 const charges = () => chargesIn(cli)
 
-test.skipIf(!canLimit)('a disk that fails is found out while nobody asks', async () => {
+test.skipIf(!canLimit)('a disk that fails is detected while there are no requests', async () => {
   cli = furnishCli(openCli())
   gateway = await startAppliance(cli, { under: IGNORING_ITS_SIGNAL })
   await provider.addTo(gateway)
@@ -46,7 +46,7 @@ test.skipIf(!canLimit)('a disk that fails is found out while nobody asks', async
 
   limitWrites('1')
   await until(async () => !(await isReady()), 'it is not ready')
-  // The very first to ask is refused: the provider hears of nobody.
+  // Already the first request is refused: the provider gets none.
   const refused = await gateway.chat(key, HELLO)
   expect(refused.status).toBe(503)
   expect(await refused.json()).toMatchObject({
@@ -62,7 +62,7 @@ test.skipIf(!canLimit)('a disk that fails is found out while nobody asks', async
   expect(ill.code).toBe(6)
   expect(ill.out).toContain('✖ the gateway refuses requests: its disk fails')
 
-  // What runs is heard to its end, and waits for its charge.
+  // A running answer is read to its end, and waits for its charge.
   let text = ''
   const heard = stream.text().then((all) => {
     text = all

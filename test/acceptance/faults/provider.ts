@@ -1,18 +1,18 @@
-/** A provider of the test's own: counts who asks, and holds a stream open until it is told to go on. */
+/** A provider for fault tests: counts its requests, and holds a stream open until it is released. */
 import type { Appliance } from '#test/support/appliance.ts'
 
 export interface CountedProvider {
   readonly asked: number
-  /** Streams that it has said to their end. */
+  /** The number of streams sent to their end. */
   readonly ended: number
-  /** Lets every held stream, now and later, come to its end. */
+  /** Lets every held stream, now and later, finish. */
   release(): void
-  /** Adds it as `acme` with the model `acme/m`, under another name of this machine where one is given. */
+  /** Adds it as `acme` with the model `acme/m`, under another host name of this machine if given. */
   addTo(gateway: Appliance, name?: string): Promise<void>
   stop(): Promise<void>
 }
 
-/** What is asked of it, for `CHARGE_NANOS`. */
+/** A request to it that costs `CHARGE_NANOS`. */
 export const HELLO = { model: 'acme/m', messages: [{ role: 'user', content: 'hi' }] }
 export const CHARGE_NANOS = 100 * 1_000 + 20 * 2_000
 
@@ -22,7 +22,7 @@ const event = (rest: object): string =>
 const delta = (content: string, reason: string | null = null): string =>
   event({ choices: [{ index: 0, delta: { content }, finish_reason: reason }] })
 
-/** `says` is its whole answer to whoever asks for no stream. */
+/** `says` is its whole answer to a request without streaming. */
 export function startProvider(says = 'one two'): CountedProvider {
   let asked = 0
   let ended = 0

@@ -1,4 +1,4 @@
-/** A desk whose data lies on a disk of a few megabytes, real as any: a tmpfs, where this machine lets us mount one. */
+/** A gateway whose data is on a real disk of a few megabytes: a tmpfs, where this machine allows mounting one. */
 import { closeSync, mkdirSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
@@ -7,18 +7,18 @@ const MEBIBYTE = 2 ** 20
 
 export interface SmallDisk {
   readonly cli: CliHarness
-  /** Fills the disk until so many mebibytes are left; 0 leaves not one byte. */
+  /** Fills the disk until this many mebibytes are free; 0 leaves no free byte. */
   fill(leftMebibytes: number): void
-  /** Takes away what `fill` has put there. */
+  /** Removes what `fill` wrote. */
   free(): void
-  /** As `mount -o remount` takes it: `ro`, `rw`. */
+  /** An option of `mount -o remount`: `ro`, `rw`. */
   remount(option: string): void
   close(): void
 }
 
 const run = (...command: string[]): boolean => Bun.spawnSync(command).exitCode === 0
 
-/** Undefined, and said so once, where nothing may be mounted. */
+/** Undefined, with one message, where mounting is not allowed. */
 export function openSmallDisk(mebibytes: number): SmallDisk | undefined {
   const cli = openCli()
   const { dataDir } = cli

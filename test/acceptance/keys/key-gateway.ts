@@ -8,13 +8,13 @@ import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 export interface Answer {
   readonly status: number
   readonly headers: Headers
-  // biome-ignore lint/suspicious/noExplicitAny: whatever JSON a stranger is sent
+  // biome-ignore lint/suspicious/noExplicitAny: tests read arbitrary JSON
   readonly body: any
 }
 
 export interface Asked {
   readonly body?: unknown
-  /** The secret; `boss` unless told, none when empty. */
+  /** The secret; `boss` by default, none when empty. */
   readonly key?: string
   readonly headers?: Readonly<Record<string, string>>
 }
@@ -22,21 +22,21 @@ export interface Asked {
 export interface KeyGateway {
   readonly cli: CliHarness
   readonly gateway: Appliance
-  /** A provisioning key of the first account, with a window of one request and nothing to spend. */
+  /** A provisioning key of the first account, with a window of one request and no money. */
   readonly admin: string
   /** A provisioning key of the second account. */
   readonly rival: string
   readonly ordinary: string
-  /** Every secret that was made. */
+  /** Every secret that was created. */
   readonly secrets: string[]
-  /** Every answer that made none. */
+  /** Every response that did not create one. */
   readonly answers: string[]
   ask(method: string, path: string, asked?: Asked): Promise<Answer>
-  /** 201, or the test fails. */
+  /** Expects 201, or fails the test. */
   mint(fields?: object, key?: string): Promise<{ id: string; key: string; label: string }>
-  /** SIGKILL, and a new start on the same data. */
+  /** SIGKILL, and a restart on the same data. */
   restart(): Promise<void>
-  /** Stops the gateway and looks for every secret wherever none may be. */
+  /** Stops the gateway and searches for every secret wherever none may be. */
   expectNoSecret(): Promise<void>
   close(): Promise<void>
 }
@@ -113,7 +113,7 @@ export async function openKeyGateway(): Promise<KeyGateway> {
         const digest = Bun.SHA256.hash(secret, 'hex')
         const base64 = Buffer.from(digest, 'hex').toString('base64').replace(/=+$/, '')
         expect([digest, base64].filter((text) => answered.includes(text))).toEqual([])
-        // The search finds what is there: the digest where digests are kept, the label where labels are shown.
+        // Proof that the search works: it finds the digest where digests are kept, and the label where labels are shown.
         const kept = Buffer.from(digest, 'hex').toString('latin1')
         expect(files.some((text) => text.includes(kept))).toBe(true)
       }

@@ -1,9 +1,9 @@
-/** What `/v1/keys` and its neighbours refuse, as a table. */
+/** What `/v1/keys` and related paths refuse, as a table. */
 import type { Asked } from './key-gateway.ts'
 
 type Row = readonly [what: string, line: string, answer: string, asked?: Asked]
 
-/** What is asked (as `boss`, unless told), and the status, code and param that it is answered. */
+/** The request (as `boss` by default), and the status, code and param of its response. */
 export const REFUSALS: readonly Row[] = [
   ['no key', 'GET /v1/keys', '401 missing_api_key', { key: '' }],
   ['no such key', 'GET /v1/keys', '401 invalid_api_key', { key: `if-${'0'.repeat(49)}` }],
