@@ -152,7 +152,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
     ['sign-out', 'Stay signed in', {}],
     ['code expired', 'Send a new code', {}],
     ['disabled', 'Use another address', {}],
-  ])('%s: the button "%s" says %j', async (name, label, sent) => {
+  ])('%s: the button "%s" posts %j', async (name, label, sent) => {
     const page = await openPage('light', 390)
     await show(page, name, 'en')
     await page.getByRole('button', { name: label, exact: true }).click()
