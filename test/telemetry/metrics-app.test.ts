@@ -1,4 +1,4 @@
-// Who may read metrics: a stranger, a page in somebody's browser and a wrong token may not.
+// Access to metrics: strangers, pages in a browser and wrong tokens are refused.
 import { expect, test } from 'vitest'
 import { metricsApp } from '#telemetry/metrics-app.ts'
 
@@ -19,7 +19,7 @@ test.each([
   ['rebound.example:4142', 403],
   ['localhost.example', 403],
   ['', 403],
-])('without a token the name %j is answered %d', async (host, status) => {
+])('without a token the Host %j is answered %d', async (host, status) => {
   expect((await metricsApp(null, scrape)(ask('/metrics', { host }))).status).toBe(status)
 })
 
@@ -45,7 +45,7 @@ test('only GET /metrics is served', async () => {
   expect((await app(ask('/metrics', {}, 'POST'))).status).toBe(405)
 })
 
-test('scrapes that come together share one, and the next makes its own', async () => {
+test('concurrent scrapes share one result, and the next scrape gets its own', async () => {
   let scrapes = 0
   const app = metricsApp(null, async () => `n ${++scrapes}\n`)
   const texts = await Promise.all([app(ask()), app(ask())].map(async (r) => (await r).text()))

@@ -1,4 +1,4 @@
-// What a scrape sees of a serving gateway: every request once, by key, model, status and limit, and how keys and money stand.
+// The metrics of a running gateway: every request once, by key, model, status and limit, and the state of keys and balances.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import type { RequestLine } from '#http/request-log.ts'
@@ -49,7 +49,7 @@ const scrape = async () => {
 }
 
 describe('counters', () => {
-  test('every ending is counted once: whole, streamed, refused by a limit, refused without a key', async () => {
+  test('every request is counted once when it ends: whole, streamed, refused by a limit, refused without a key', async () => {
     await start()
     const answer = (await (await chat(hello())).json()) as { usage: { cost: number } }
     await (await chat(hello({ stream: true }))).text()
@@ -79,7 +79,7 @@ describe('counters', () => {
     expect(metrics.value('gateway_http_responses_total', { route: 'chat', status: '200' })).toBe(3)
   })
 
-  test('what a refused request names is no label, whatever it is', async () => {
+  test('names in a refused request never become label values', async () => {
     await start()
     await chat(hello({ model: 'made/up-1' }))
     await chat(hello({ model: 'made/up-2' }))
@@ -118,7 +118,7 @@ describe('counters', () => {
     expect(bounds.slice(-2)).toEqual(['163.84', '+Inf'])
   })
 
-  test('a delivery attempt is counted by its outcome', async () => {
+  test('a webhook or mail delivery attempt is counted by its outcome', async () => {
     await start({ delivery: { smtp: null, webhooks: { loopback: true, private: false } } })
     const { account, clock, store } = deps
     const threshold = { accountId: account.id, below: usd('200'), webhookUrl: null }
@@ -134,7 +134,7 @@ describe('counters', () => {
     expect(metrics.value('gateway_low_balance_marked', { account: 'default' })).toBe(1)
   })
 
-  test('a failed attempt is counted beside the request that it failed', async () => {
+  test('a failed attempt at a provider is counted in addition to its request', async () => {
     const broken = script(
       async function* () {
         yield [finish()]
@@ -154,7 +154,7 @@ describe('counters', () => {
 })
 
 describe('gauges', () => {
-  test('keys that were used tell their limits, accounts their balance', async () => {
+  test('keys in use report their limits, accounts their balance', async () => {
     await start()
     await deps.store.thresholds.set(
       { accountId: deps.account.id, below: usd('20'), email: null, webhookUrl: null },
@@ -182,7 +182,7 @@ describe('gauges', () => {
     expect(metrics.value('process_resident_memory_bytes', {})).toBeGreaterThan(1e6)
   })
 
-  test('a request in progress shows while it runs', async () => {
+  test('a request in progress is counted while it runs', async () => {
     let release: () => void = () => {}
     const released = new Promise<void>((resolve) => {
       release = resolve
@@ -202,8 +202,8 @@ describe('gauges', () => {
   })
 })
 
-describe('what it does not do', () => {
-  test('no secret of a key is in it, and nothing of an end user', async () => {
+describe('limits of the metrics', () => {
+  test('they contain no secret of a key and no end user', async () => {
     await start()
     await chat(hello({ user: 'end-user-canary' }))
     const text = await (await fetch(gateway.metricsUrl ?? '')).text()
@@ -213,12 +213,12 @@ describe('what it does not do', () => {
     }
   })
 
-  test('the gateway itself has no such address', async () => {
+  test("the API's own listener does not serve them", async () => {
     await start()
     expect((await fetch(`${gateway.url}/metrics`)).status).toBe(404)
   })
 
-  test('without it nothing listens, and log lines pass as they were', async () => {
+  test('when they are off nothing listens, and log lines are unchanged', async () => {
     const lines: RequestLine[] = []
     await start({
       telemetry: { metrics: null, traces: null },

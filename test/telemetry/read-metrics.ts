@@ -1,4 +1,4 @@
-/** Reads Prometheus's text format, by none of the gateway's code: just enough to ask for a sample. */
+/** Parses Prometheus's text format independently of the gateway: just enough to look up a sample. */
 
 interface Sample {
   readonly labels: Readonly<Record<string, string>>
@@ -7,7 +7,7 @@ interface Sample {
 
 export interface Metrics {
   samples(name: string): readonly Sample[]
-  /** Of all samples that have at least these labels; throws when there is none. */
+  /** The sum of all samples that have at least these labels; throws when there is none. */
   value(name: string, labels: Readonly<Record<string, string>>): number
   sum(name: string): number
 }

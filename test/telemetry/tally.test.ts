@@ -1,4 +1,4 @@
-// The tally adds every ending once, and never grows beyond its bound.
+// The tally counts every request once, and its number of rows is bounded.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { ActivityEntry } from '#domain/activity.ts'
@@ -14,7 +14,7 @@ const key = aKey(AT)
 const entry = (stated: Partial<ActivityEntry> = {}): ActivityEntry =>
   anActivity(aClaim(key, AT), stated)
 
-test('sums over all rows are the sums of what ended, whatever ended', () => {
+test('the sums over all rows equal the sums over all requests', () => {
   void fc.assert(
     fc.property(
       fc.array(
@@ -56,7 +56,7 @@ test('sums over all rows are the sums of what ended, whatever ended', () => {
   )
 })
 
-test('a duration is in the first bucket that is not shorter', () => {
+test('a duration is counted in the first bucket that is not shorter', () => {
   const bucketOf = (totalMs: number): number => {
     const tally = startTally()
     tally.ended(entry({ totalMs }))
@@ -66,21 +66,24 @@ test('a duration is in the first bucket that is not shorter', () => {
   expect(MILLISECONDS.bounds.at(-1)).toBe(163_840)
 })
 
-test.each([MILLISECONDS, TOKENS])('every value lands where a search would put it', (scale) => {
-  void fc.assert(
-    fc.property(
-      fc.oneof(fc.nat({ max: 2 ** 40 }), fc.constantFrom(...scale.bounds), fc.nat()),
-      (value) => {
-        const histogram = startHistogram(scale)
-        observe(histogram, value)
-        const found = scale.bounds.findIndex((bound) => value <= bound)
-        expect(histogram.counts.indexOf(1)).toBe(found === -1 ? scale.bounds.length : found)
-      },
-    ),
-  )
-})
+test.each([MILLISECONDS, TOKENS])(
+  'every value is counted in the bucket that a search would find',
+  (scale) => {
+    void fc.assert(
+      fc.property(
+        fc.oneof(fc.nat({ max: 2 ** 40 }), fc.constantFrom(...scale.bounds), fc.nat()),
+        (value) => {
+          const histogram = startHistogram(scale)
+          observe(histogram, value)
+          const found = scale.bounds.findIndex((bound) => value <= bound)
+          expect(histogram.counts.indexOf(1)).toBe(found === -1 ? scale.bounds.length : found)
+        },
+      ),
+    )
+  },
+)
 
-test('webhooks and mails are counted apart, by their outcome', () => {
+test('webhooks and mails are counted separately, by outcome', () => {
   const tally = startTally()
   const attempt = { at: AT, status: 500, ms: 1 }
   tally.tried('webhook', { ...attempt, failure: 'status' })
@@ -100,7 +103,7 @@ test('webhooks and mails are counted apart, by their outcome', () => {
   expect(of('gateway_email_deliveries_total')).toEqual([['auth', 1]])
 })
 
-test('keys beyond the bound are counted together, and nothing is lost', () => {
+test('keys beyond the maximum number of rows are counted together, and no request is lost', () => {
   const tally = startTally()
   for (let n = 0; n < 10_050; n++) tally.ended(entry({ keyId: `key_${n}` }))
   const rows = [...tally.rows]
@@ -108,7 +111,7 @@ test('keys beyond the bound are counted together, and nothing is lost', () => {
   expect(rows.find(({ key }) => key === OTHER_KEYS)?.requests).toBe(50)
 })
 
-test('charges are added up as integers before they become a number', () => {
+test('charges are summed as integers before they are converted to a number', () => {
   const tally = startTally()
   for (let n = 0; n < 10; n++) tally.ended(entry({ cost: usd('0.1'), stream: n % 2 === 0 }))
   const family = talliedFamilies(tally).find(({ name }) => name === 'gateway_cost_usd_total')

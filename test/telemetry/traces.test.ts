@@ -1,4 +1,4 @@
-// Traces as a receiver of OTLP gets them: a span per request, one below it for the provider, in the client's own trace.
+// Traces as an OTLP receiver gets them: a span per request, a child span for the provider, in the client's own trace.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import { type Gateway, startGateway } from '#server/gateway.ts'
@@ -87,8 +87,8 @@ const plain = (attributes: readonly Attribute[] = []) =>
 
 const PARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
 
-describe('what is sent', () => {
-  test('a request and its inference, with the attributes of the GenAI conventions', async () => {
+describe('exported spans', () => {
+  test('are a request and its inference, with the attributes of the GenAI conventions', async () => {
     await start()
     await chat(hello({ user: 'end-user-canary' }), { 'X-Request-Id': 'mine-7' })
     await gateway.stop(0)
@@ -140,7 +140,7 @@ describe('what is sent', () => {
     }
   })
 
-  test.each([true, false])("a client's trace is continued (stream: %s)", async (stream) => {
+  test.each([true, false])("continue a client's trace (stream: %s)", async (stream) => {
     await start()
     await chat(hello({ stream }), { traceparent: PARENT })
     await gateway.stop(0)
@@ -150,7 +150,7 @@ describe('what is sent', () => {
     })
   })
 
-  test('a trace that its client does not sample is not sent; a broken header begins a new one', async () => {
+  test('leave out a trace that its client does not sample; an invalid header starts a new trace', async () => {
     await start()
     await chat(hello(), { traceparent: `${PARENT.slice(0, -1)}0` })
     await chat(hello(), { traceparent: `00-${'0'.repeat(32)}-b7ad6b7169203331-01` })
@@ -160,7 +160,7 @@ describe('what is sent', () => {
     expect(spans()[0]?.traceId).toMatch(/^(?!0{32})[\da-f]{32}$/)
   })
 
-  test('a refusal is one span with its code; failed attempts are events', async () => {
+  test('are one with its error code for a refusal; failed attempts are events', async () => {
     const broken = script(
       async function* () {
         yield [finish()]
@@ -186,7 +186,7 @@ describe('what is sent', () => {
 })
 
 describe('a receiver that', () => {
-  test('gets spans while the gateway runs, not only at its end', async () => {
+  test('works gets spans while the gateway runs, not only at its end', async () => {
     await start()
     await chat(hello())
     await eventually(() => receiver.received.length === 1, 'a batch comes')
@@ -204,7 +204,7 @@ describe('a receiver that', () => {
     expect(faults).toEqual([])
   })
 
-  test('hangs keeps the gateway from ending for three seconds, no longer', async () => {
+  test("hangs delays the gateway's shutdown by three seconds at most", async () => {
     answer = never
     await start()
     await chat(hello())
@@ -215,7 +215,7 @@ describe('a receiver that', () => {
     expect(String(faults[0])).toMatch(/the last traced requests were lost/)
   })
 
-  test('refuses is told of, once, and costs requests nothing', async () => {
+  test('refuses is logged once, and does not affect requests', async () => {
     answer = () => new Response('receiver-words-canary', { status: 400 })
     await start()
     expect((await chat(hello())).status).toBe(200)

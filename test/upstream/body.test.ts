@@ -1,11 +1,11 @@
-// The bodies of answers, put together from whatever pieces came.
+// The bodies of provider responses, assembled from pieces of any size.
 import { expect, test } from 'vitest'
 import { readErrorText, readWhole } from '#upstream/body.ts'
 import type { Answer } from '#upstream/call.ts'
 import { startWatchdog } from '#upstream/watchdog.ts'
 import { call } from './fixtures.ts'
 
-/** An answer of a provider that is never late. */
+/** A provider response without time-outs. */
 function answer(pieces: readonly (string | Uint8Array)[]): Answer {
   const left = pieces.map((piece) => Buffer.from(piece))
   return {
@@ -26,7 +26,7 @@ const cut = (text: string, size: number): string[] =>
     text.slice(i * size, (i + 1) * size),
   )
 
-test('answers that end in the same moment do not run into each other', async () => {
+test('responses that end at the same moment do not get mixed up', async () => {
   const bodies = Array.from({ length: 20 }, (_, n) => ({ n, text: `${n} `.repeat(1_000 * n) }))
   for (const size of [1_000_000, 4_000, 700]) {
     const read = bodies.map((body) => readWhole(answer(cut(JSON.stringify(body), size))))
@@ -36,12 +36,12 @@ test('answers that end in the same moment do not run into each other', async () 
   }
 })
 
-test.each([1, 7, 65_536, 9_000_000])('in pieces of %i bytes', async (size) => {
+test.each([1, 7, 65_536, 9_000_000])('a body in pieces of %i bytes is read whole', async (size) => {
   const text = 'a'.repeat(size === 9_000_000 ? 20_000_000 : 3_000 * Math.min(size, 2_000))
   expect((await readWhole(answer(cut(JSON.stringify(text), size)))) === text).toBe(true)
 })
 
-test('nothing at all is no answer, and what is no JSON is undefined', async () => {
+test('an empty body is a failure, and a body that is not JSON is undefined', async () => {
   for (const pieces of [[], [''], ['', '']]) {
     await expect(readWhole(answer(pieces))).rejects.toMatchObject({
       kind: 'failed',

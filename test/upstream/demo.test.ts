@@ -1,4 +1,4 @@
-// The demo models speak the same events as a real provider, count one token a word, and break when told to.
+// The demo models emit the same events as a real provider, count one token per word, and fail on request.
 import { inflateSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import type { ChatRequest } from '#domain/chat.ts'
@@ -9,7 +9,7 @@ import { isProviderName } from '#domain/provider.ts'
 import { NO_USAGE } from '#domain/usage.ts'
 import { demoCards, demoProvider } from '#upstream/demo/cards.ts'
 import { openUpstream } from '#upstream/registry.ts'
-import { type CallWishes, call, collect, collectFolded, request } from './fixtures.ts'
+import { type CallOptions, call, collect, collectFolded, request } from './fixtures.ts'
 
 const demo = openUpstream(demoProvider(instant(0)), null)
 const asking = (content: unknown, more: Partial<ChatRequest> = {}, body = {}): ChatRequest =>
@@ -23,12 +23,12 @@ const asking = (content: unknown, more: Partial<ChatRequest> = {}, body = {}): C
     },
     more,
   )
-const ask = (upstreamName: string, wishes: CallWishes) =>
-  collectFolded(demo.open(call({ upstreamName, ...wishes })))
+const ask = (upstreamName: string, options: CallOptions) =>
+  collectFolded(demo.open(call({ upstreamName, ...options })))
 const stopped = (choice = 0) => ({ choice, reason: 'stop', native: 'stop' })
 
 describe('echo', () => {
-  test('says it back, word by word, and counts every word once', async () => {
+  test('repeats the prompt word by word, and counts every word once', async () => {
     const text = 'Guten  Tag,\nWelt! '
     const { events } = await collect(
       demo.open(call({ upstreamName: 'echo', request: asking(text) })),
@@ -66,7 +66,7 @@ describe('echo', () => {
     })
   })
 
-  test('keeps the blanks before the first word, and takes no longer over blanks alone', async () => {
+  test('keeps the white space before the first word, and handles long white space in linear time', async () => {
     const said = await ask('echo', { request: asking(' \n\u00a0one two') })
     expect(said).toMatchObject({ text: ' \n\u00a0one two', usage: { outputTokens: 2 } })
     const began = performance.now()
@@ -74,7 +74,7 @@ describe('echo', () => {
     expect(performance.now() - began).toBeLessThan(1_000)
   })
 
-  test('has nothing to say to silence', async () => {
+  test('answers an empty prompt with nothing', async () => {
     expect(await ask('echo', { request: request({ messages: [] }) })).toMatchObject({
       text: '',
       finish: [stopped()],
@@ -97,7 +97,7 @@ describe('lorem', () => {
     expect(finish).toEqual([stopped()])
   })
 
-  test('keeps the pace asked for', async () => {
+  test('keeps the requested rate', async () => {
     const startedMs = performance.now()
     const endUser = 'rate-100 delay-100'
     await ask('lorem', { request: asking('go', { maxOutputTokens: 20, endUser }) })
@@ -107,7 +107,7 @@ describe('lorem', () => {
   })
 
   test.each(['rate-1', 'delay-60000', ''])(
-    'stops at once when the client leaves (%s)',
+    'stops at once when the client disconnects (%s)',
     async (endUser) => {
       const gone = new Error('gone')
       const client = new AbortController()
@@ -131,7 +131,7 @@ describe('image', () => {
     return { answer, png }
   }
 
-  test('draws a PNG that is whole', async () => {
+  test('draws a valid PNG', async () => {
     const { png, answer } = await draw('a quiet sea')
     expect(png.subarray(0, 8).toString('latin1')).toBe('\x89PNG\r\n\x1a\n')
     const chunks: Record<string, Buffer> = {}
@@ -155,7 +155,7 @@ describe('image', () => {
     })
   })
 
-  test('the same for the same words, another for others', async () => {
+  test('draws the same for the same prompt, and something else for another', async () => {
     const { png } = await draw('a quiet sea')
     expect((await draw('a quiet sea')).png.equals(png)).toBe(true)
     expect((await draw('a loud sea')).png.equals(png)).toBe(false)
@@ -172,8 +172,8 @@ describe('image', () => {
 })
 
 describe('flaky', () => {
-  const flaky = (endUser: string, wishes: CallWishes = {}) =>
-    ask('flaky', { request: asking('one two three four', { endUser }), ...wishes })
+  const flaky = (endUser: string, options: CallOptions = {}) =>
+    ask('flaky', { request: asking('one two three four', { endUser }), ...options })
 
   test.each([
     ['fail-502', 'failed', 502],
@@ -205,7 +205,7 @@ describe('flaky', () => {
     })
   })
 
-  test('stall ends with the first-byte time-out, or with the client', async () => {
+  test('stall ends at the first-byte time-out, or when the client disconnects', async () => {
     const timeouts = { firstByteTimeoutMs: 50 }
     expect((await flaky('stall', { timeouts })).failure).toMatchObject({ kind: 'timeout' })
     const signal = AbortSignal.timeout(50)
@@ -223,12 +223,12 @@ describe('flaky', () => {
   })
 })
 
-test('a model that is not there is refused', async () => {
+test('an unknown model is refused', async () => {
   expect((await ask('nothing', {})).failure).toMatchObject({ kind: 'rejected' })
   expect((await ask('constructor', {})).failure).toMatchObject({ kind: 'rejected' })
 })
 
-test('the cards are priced, and every one of them answers', async () => {
+test('every model has a price and answers', async () => {
   const at = instant(1_700_000_000_000)
   expect(isProviderName(demoProvider(at).name)).toBe(true)
   const cards = demoCards(at)

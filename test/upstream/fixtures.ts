@@ -1,4 +1,4 @@
-// What the tests of this room share: calls made of little, answers folded, and a provider made of a real socket.
+// Fixtures of the upstream tests: calls with defaults, collected answers, and a provider on a real socket.
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { ChatEvent, ChatEvents, ChatRequest, JsonObject } from '#domain/chat.ts'
@@ -49,7 +49,7 @@ export const request = (body: JsonObject = {}, more: Partial<ChatRequest> = {}):
   ...more,
 })
 
-export interface CallWishes {
+export interface CallOptions {
   readonly request?: ChatRequest
   readonly signal?: AbortSignal
   readonly type?: ProviderType
@@ -57,21 +57,21 @@ export interface CallWishes {
   readonly timeouts?: Partial<UpstreamCall['timeouts']>
 }
 
-export const call = (wishes: CallWishes = {}): UpstreamCall => ({
-  request: wishes.request ?? request(),
-  hop: { card: card(wishes.upstreamName), provider: provider('', wishes.type) },
+export const call = (options: CallOptions = {}): UpstreamCall => ({
+  request: options.request ?? request(),
+  hop: { card: card(options.upstreamName), provider: provider('', options.type) },
   requestId: 'req_test',
   timeouts: {
     connectTimeoutMs: 20_000,
     firstByteTimeoutMs: 20_000,
     silenceTimeoutMs: 20_000,
     totalTimeoutMs: 20_000,
-    ...wishes.timeouts,
+    ...options.timeouts,
   },
-  signal: wishes.signal ?? new AbortController().signal,
+  signal: options.signal ?? new AbortController().signal,
 })
 
-/** An answer put together from its events, as a client would. */
+/** An answer assembled from its events, as a client would do it. */
 export interface Folded {
   readonly text: string
   readonly reasoning: string
@@ -129,7 +129,7 @@ export function fold(events: readonly ChatEvent[], failure: unknown = null): Fol
   }
 }
 
-/** Everything that comes, and what ended it. */
+/** All events, and the error that ended them. */
 export async function collect(
   answer: AsyncIterable<ChatEvents> | Promise<AsyncIterable<ChatEvents>>,
 ): Promise<{ readonly events: readonly ChatEvent[]; readonly failure: unknown }> {
@@ -154,9 +154,9 @@ export async function collectFolded(
 
 export interface Socket {
   readonly url: string
-  /** Requests so far: path, headers and parsed body. */
+  /** The requests so far: path, headers and parsed body. */
   readonly seen: { path: string; headers: Record<string, string | undefined>; body: JsonObject }[]
-  /** Resolves when the n-th exchange's connection has been closed by the other side before its end. */
+  /** Resolves when the other side has closed the n-th exchange's connection before its end. */
   aborted(n?: number): Promise<void>
   stop(): Promise<void>
 }

@@ -70,7 +70,7 @@ describe('fetching', () => {
     rmSync(directory, { recursive: true })
   })
 
-  /** As in earnest, but for the certificate, the port and the one address where the test's server listens. */
+  /** As in production, except for the certificate, the port and the one address where the test's server listens. */
   const policy = (changes: Partial<FetchPolicy> = {}): FetchPolicy => ({
     ...PUBLIC_INTERNET,
     ports: 'any',
@@ -87,7 +87,7 @@ describe('fetching', () => {
     return fetchImage(address, new AbortController().signal, policy(changes))
   }
 
-  test('an image, by its bytes and not by its media type', async () => {
+  test('an image is recognized by its bytes, not by its media type', async () => {
     const picture = await get('/a?b=c')
     expect(picture?.type).toBe('image/png')
     expect(Buffer.from(picture!.bytes)).toEqual(PNG)
@@ -106,15 +106,15 @@ describe('fetching', () => {
     expect(seen).toEqual([])
   })
 
-  test.each(['/html', '/gzip', '/404'])('%s holds no picture', async (path) => {
+  test.each(['/html', '/gzip', '/404'])('%s is not an image', async (path) => {
     expect(await get(path)).toBeNull()
     expect(seen).toHaveLength(1)
   })
 
-  test('an endless body is let go at the bound', async () => {
+  test('an endless body is aborted at the maximum size', async () => {
     expect(await get('/endless', { mostBytes: 1_000_000 })).toBeNull()
     await cancelled.promise
-    // What stands in buffers on the way comes on top.
+    // Data in network buffers comes on top.
     expect(pulledBytes).toBeLessThan(12_000_000)
   })
 
@@ -123,7 +123,7 @@ describe('fetching', () => {
     expect(await get('/a', { mostBytes: PNG.length })).not.toBeNull()
   })
 
-  test('a slow body has a time in all, and so has a resolver', async () => {
+  test('a slow body has a total time-out, and so has a resolver', async () => {
     expect(await get('/slow', { totalMs: 200 })).toBeNull()
     await cancelled.promise
     expect(await get('/a', { totalMs: 50, resolve: () => new Promise(() => {}) })).toBeNull()
@@ -138,7 +138,7 @@ describe('fetching', () => {
     await expect(fetching).rejects.toThrow('left')
   })
 
-  test('T29: two redirects are followed and judged, a third is not', async () => {
+  test('T29: two redirects are followed and checked, a third is refused', async () => {
     redirects = { '/1': '/2', '/2': `https://pics.example:${server.port}/a` }
     expect(await get('/1')).not.toBeNull()
     expect(seen).toHaveLength(3)
@@ -161,7 +161,7 @@ describe('fetching', () => {
     expect(seen).toHaveLength(1)
   })
 
-  test('T29, T34: a name that moves inside between two hops is judged again', async () => {
+  test('T29, T34: a name that resolves to an internal address at the second hop is checked again', async () => {
     redirects = { '/1': '/2' }
     const answers = ['127.0.0.1', '10.0.0.1']
     expect(await get('/1', { resolve: async () => [answers.shift() ?? ''] })).toBeNull()

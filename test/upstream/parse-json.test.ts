@@ -1,4 +1,4 @@
-// JSON with megabytes in one string reads as it would by the language's own parser, and what is none is none.
+// Parsing JSON with megabytes in one string gives the same result as the language's own parser, errors included.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { parseJson, parseText } from '#upstream/parse-json.ts'
@@ -6,20 +6,20 @@ import { parseJson, parseText } from '#upstream/parse-json.ts'
 const LONG = 'QUJD'.repeat(50_000)
 
 const read = (text: string) => parseJson(Buffer.from(text))
-/** Compared as text: nobody wants to be shown where megabytes differ. */
+/** Compared as text: a failure need not print where megabytes differ. */
 function isRead(value: unknown, indent?: number) {
   const text = JSON.stringify(value, null, indent)
   expect(JSON.stringify(read(text), null, indent) === text).toBe(true)
 }
 
-test('what is nested too deeply to be rendered again is none', () => {
+test('JSON that is nested too deeply to be serialized again is refused', () => {
   const nested = (levels: number) => `${'['.repeat(levels)}1${']'.repeat(levels)}`
   const padded = (levels: number) => `[${nested(levels)},"${'x'.repeat(20_000)}"]`
   for (const parse of [read, parseText]) {
     expect(parse(padded(63))).toBeInstanceOf(Array)
     expect(parse(padded(64))).toBeUndefined()
     expect(parse(nested(100_000))).toBeUndefined()
-    // Short enough to be harmless, whatever it is.
+    // Short enough to be harmless, whatever it contains.
     expect(parse(nested(1_000))).toBeInstanceOf(Array)
   }
   expect(read(`[${nested(64)},"${LONG}"${',1'.repeat(10_000)}]`)).toBeUndefined()
@@ -44,7 +44,7 @@ describe('a long string', () => {
     isRead(value, 2)
   })
 
-  test('among anything', () => {
+  test('in any surrounding JSON', () => {
     const leaf = fc.oneof(fc.constant(LONG), fc.string(), fc.string({ unit: 'binary' }))
     const tree = fc.letrec((tie) => ({
       node: fc.oneof(
@@ -62,21 +62,21 @@ describe('a long string', () => {
     )
   })
 
-  test('does not have to come from the start of a buffer, nor without a byte order mark', () => {
+  test('need not be at the start of a buffer, and may follow a byte order mark', () => {
     const bytes = Buffer.from(`"no"\ufeff${JSON.stringify({ a: LONG })}"no"`)
     const value = parseJson(bytes.subarray(4, -4))
     expect(JSON.stringify(value) === JSON.stringify({ a: LONG })).toBe(true)
   })
 })
 
-describe('no JSON', () => {
+describe('invalid JSON', () => {
   test.each(['', ' ', 'QUJD', '{"a":', '"a', '<html>"', "{'a':1}"])('%j', (text) => {
     expect(read(text)).toBeUndefined()
     expect(read(`["${LONG}",${text}`)).toBeUndefined()
     expect(read(`{"a":"${LONG}`)).toBeUndefined()
   })
 
-  test('however many quotes it holds, it takes no longer than to read it', () => {
+  test('with many quotes is refused in linear time', () => {
     const begun = performance.now()
     for (const unit of ['"', '\\"', '\\', '"\\', `"${LONG}\\"`]) {
       read(unit.repeat(Math.floor(8_000_000 / unit.length)))

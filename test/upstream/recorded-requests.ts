@@ -1,4 +1,4 @@
-// What every family's recorded requests are put through: asked of a whole gateway, and read where its provider got them.
+// Runs recorded requests of each provider type through a whole gateway, and reads what the provider receives.
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll } from 'vitest'
@@ -11,28 +11,28 @@ import type { UpstreamRequest } from '#test/support/synthetic-upstream.ts'
 
 const RECORDINGS = fileURLToPath(new URL('../../../shared/recordings/', import.meta.url))
 
-// biome-ignore lint/suspicious/noExplicitAny: whatever was recorded.
+// biome-ignore lint/suspicious/noExplicitAny: recorded JSON
 export type Wire = any
 
-/** The body that some client really sent, by the recording's name; null where only the answer was kept. */
+/** The body that a client really sent, by the recording's name; null where only the answer was recorded. */
 export const recordedRequest = (name: string): Wire =>
   JSON.parse(readFileSync(`${RECORDINGS}${name}.json`, 'utf8')).request?.body ?? null
 
 export interface Asked {
   readonly status: number
-  /** What the provider got; undefined where nothing went out. */
+  /** What the provider received; undefined where nothing was sent. */
   readonly sent: UpstreamRequest | undefined
 }
 
-export interface AskWishes {
-  /** What the operator says the provider calls the model. */
+export interface AskOptions {
+  /** The provider's name for the model. */
   readonly upstreamName: string
   readonly draws?: boolean
 }
 
 /** Call it inside a `describe`; the provider answers with the recording of that name. */
 export function serveRequests(typeOf: (name: string) => ProviderType): {
-  ask(name: string, body: JsonObject, wishes: AskWishes): Promise<Asked>
+  ask(name: string, body: JsonObject, options: AskOptions): Promise<Asked>
 } {
   let replay: Replay
   let served: Served

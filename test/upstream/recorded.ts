@@ -1,14 +1,14 @@
-// What every family's recordings are put through: served for the length of a `describe`, asked for through the whole upstream.
+// Serves the recordings of a provider type during a `describe`, through the whole upstream client.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { ProviderType } from '#domain/provider.ts'
 import { type Recording, type Replay, startReplay } from '#test/support/replay.ts'
 import { openUpstream } from '#upstream/registry.ts'
 import { call, collectFolded, type Folded, provider, request } from './fixtures.ts'
 
-/** Asks for a recording; `options` are the replay's (`split=1`, `cut=120`). */
+/** Requests a recording; `options` are the replay's (`split=1`, `cut=120`). */
 export type Ask = (recording: Recording, options?: string) => Promise<Folded>
 
-/** Call it inside a `describe`; `replay()` is there once its tests run. */
+/** Call it inside a `describe`; `replay()` is available once its tests run. */
 export function serveRecordings(
   typeOf: (recording: Recording) => ProviderType,
   credential: string,
@@ -32,14 +32,14 @@ export function serveRecordings(
   return { ask, replay: () => replay }
 }
 
-/** However the network cuts a stream, and however its lines end, it says the same; `plain` is what is compared. */
+/** A stream has the same meaning however the network splits it and whatever ends its lines; `plain` is what is compared. */
 export function testEveryDress(
   streams: readonly Recording[],
   ask: Ask,
   plain: (answer: Folded) => unknown,
 ): void {
   test.each(streams.map((recording) => [recording.name, recording] as const))(
-    '%s is the same in every dress',
+    '%s is the same however it is split, with any line ending',
     async (_, recording) => {
       const whole = plain(await ask(recording))
       expect(plain(await ask(recording, 'split=1'))).toEqual(whole)

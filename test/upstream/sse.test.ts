@@ -1,4 +1,4 @@
-// Server-sent events survive every way in which a network and a provider may cut and dress them.
+// Server-sent events are parsed correctly however the network splits them, and whatever line endings they use.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createSseReader, type SseEvent } from '#upstream/sse.ts'
@@ -47,21 +47,21 @@ const ENDINGS = { LF: '\n', CRLF: '\r\n', CR: '\r' }
 describe.each(Object.entries(ENDINGS))('lines that end in %s', (_, ending) => {
   const bytes = new TextEncoder().encode(STREAM.replaceAll('\n', ending))
 
-  test('whole', () => {
+  test('are parsed whole', () => {
     expect(read(bytes, [])).toEqual(EXPECTED)
   })
 
-  test('cut in two at every byte', () => {
+  test('are parsed when split in two at every byte', () => {
     for (let at = 0; at <= bytes.length; at++)
       expect(read(bytes, [at]), `at ${at}`).toEqual(EXPECTED)
   })
 
-  test('cut at every byte at once', () => {
+  test('are parsed one byte at a time', () => {
     expect(read(bytes, [...bytes.keys()].slice(1))).toEqual(EXPECTED)
   })
 })
 
-test('any lines, whatever ends each of them and wherever they are cut', () => {
+test('any lines are parsed, whatever line endings they use and wherever they are split', () => {
   const line = fc.constantFrom(
     'data: {}',
     'data:1',
@@ -78,7 +78,7 @@ test('any lines, whatever ends each of them and wherever they are cut', () => {
     fc.property(fc.array(fc.tuple(line, ending)), fc.array(fc.nat(200)), (lines, cuts) => {
       const bytes = new TextEncoder().encode(lines.flat().join(''))
       const within = cuts.filter((cut) => cut <= bytes.length).toSorted((a, b) => a - b)
-      // A carriage return before a line feed is the same line's end, however they came about.
+      // A carriage return and a line feed after it are one line ending, even from different lines.
       const plain = lines.flat().join('').replaceAll(/\r\n?/g, '\n')
       expect(read(bytes, within)).toEqual(read(new TextEncoder().encode(plain), []))
     }),
@@ -86,14 +86,14 @@ test('any lines, whatever ends each of them and wherever they are cut', () => {
   )
 })
 
-test('a byte order mark before the first line is no part of it, wherever it is cut', () => {
+test('a byte order mark before the first line is ignored, wherever it is split', () => {
   const bytes = new TextEncoder().encode('\uFEFFdata: {}\n\n')
   for (let at = 0; at <= bytes.length; at++) {
     expect(read(bytes, [at])).toEqual([{ event: undefined, data: '{}' }])
   }
 })
 
-test('an event that lacks its blank line counts when it is whole, and not when it was cut', () => {
+test('an event without its blank line counts when it is complete, not when it was cut', () => {
   const encode = (text: string) => new TextEncoder().encode(text)
   expect(read(encode('data: {"a":1}'), [])).toHaveLength(1)
   expect(read(encode('data: {"a":1}\n'), [])).toHaveLength(1)
@@ -102,7 +102,7 @@ test('an event that lacks its blank line counts when it is whole, and not when i
   expect(read(encode('data: [DON'), [])).toEqual([])
 })
 
-test('an event without end is refused, and a long comment is not kept', () => {
+test('an endless event is refused, and a long comment is not buffered', () => {
   const reader = createSseReader()
   const piece = new TextEncoder().encode('x'.repeat(1_048_576))
   reader.feed(new TextEncoder().encode(': '))

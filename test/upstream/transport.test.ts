@@ -6,7 +6,7 @@ import { UpstreamFailure } from '#domain/upstream.ts'
 import { openBlackHole } from '#test/support/black-hole.ts'
 import { openUpstream } from '#upstream/registry.ts'
 import {
-  type CallWishes,
+  type CallOptions,
   call,
   chunk,
   collect,
@@ -27,9 +27,9 @@ const serve = async (answer: (response: ServerResponse, n: number) => void | Pro
 afterEach(() => socket?.stop())
 
 const streaming = request({ stream: true }, { stream: true })
-const open = (wishes: CallWishes = {}): Promise<AsyncIterable<ChatEvents>> =>
+const open = (options: CallOptions = {}): Promise<AsyncIterable<ChatEvents>> =>
   openUpstream(provider(`${socket.url}/v1`), 'sk-secret').open(
-    call({ request: streaming, ...wishes }),
+    call({ request: streaming, ...options }),
   )
 const asStream = (response: ServerResponse) =>
   response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -40,7 +40,7 @@ const asJson = (response: ServerResponse, body: string | object, status = 200, h
 const ANSWER = { choices: [{ message: { content: 'hi' }, finish_reason: 'stop' }] }
 const COMPLETE = sse(chunk({ content: 'hi' }, {}, 'stop'), '[DONE]')
 
-/** Waits until more may be written, or nobody is there to read it. */
+/** Waits until more may be written, or the reader has gone. */
 const drained = (response: ServerResponse): Promise<void> =>
   new Promise((resolve) => {
     const done = () => {
@@ -57,7 +57,7 @@ const withinMs = async (promise: Promise<unknown>, ms: number): Promise<void> =>
 }
 
 describe('what is sent', () => {
-  test('T28: headers are built from nothing', async () => {
+  test('T28: headers contain only what the gateway sets', async () => {
     await serve((response) => void asJson(response, ANSWER))
     await collect(open({ request: request() }))
     const { headers, path } = socket.seen[0]!
@@ -75,7 +75,7 @@ describe('what is sent', () => {
     })
   })
 
-  test('a long body in the words of its client, which are let go once an answer has begun', async () => {
+  test("a long body is sent as the client's own text, which is released once the answer has begun", async () => {
     await serve((response, n) => void asJson(response, ANSWER, n === 0 ? 503 : 200))
     const messages = [{ role: 'user', content: 'a "b"\n'.padEnd(20_000, 'c') }]
     const text = JSON.stringify({ model: 'acme/model-9', messages }, null, 2)
@@ -102,7 +102,7 @@ describe('what is sent', () => {
     expect(socket.seen).toHaveLength(1)
   })
 
-  test('the connection serves the next request, after a body and after a stream', async () => {
+  test('the connection is reused for the next request, after a body and after a stream', async () => {
     const ports = new Set<number | undefined>()
     let over = Promise.withResolvers<void>()
     await serve((response, n) => {
@@ -112,7 +112,7 @@ describe('what is sent', () => {
         asJson(response, ANSWER)
         return
       }
-      // The end of the body comes a little after the end of the answer, as it does on a real line.
+      // As on a real network, the end of the body follows a little after the end of the answer.
       asStream(response).write(COMPLETE)
       setTimeout(() => response.end(), 20)
     })
@@ -126,7 +126,7 @@ describe('what is sent', () => {
     expect(ports.size).toBe(1)
   })
 
-  test('a provider that keeps its line open behind [DONE] is let go, and nobody waits for it', async () => {
+  test('a connection that the provider keeps open after [DONE] is closed, and nothing waits for it', async () => {
     await serve((response) => void asStream(response).write(COMPLETE))
     const collecting = collectFolded(open())
     await withinMs(collecting, 500)
@@ -135,13 +135,13 @@ describe('what is sent', () => {
   })
 })
 
-describe('the Content-Type decides how an answer is read', () => {
-  test('one body for a stream asked for', async () => {
+describe('the Content-Type decides how an answer is parsed', () => {
+  test('one JSON body for a requested stream', async () => {
     await serve((response) => void asJson(response, ANSWER))
     expect(await collectFolded(open())).toMatchObject({ text: 'hi', failure: null })
   })
 
-  test('a stream that nobody asked for', async () => {
+  test('a stream that was not requested', async () => {
     await serve((response) => void asStream(response).end(COMPLETE))
     const answer = await collectFolded(open({ request: request() }))
     expect(answer).toMatchObject({ text: 'hi', failure: null })
@@ -175,7 +175,7 @@ describe('the Content-Type decides how an answer is read', () => {
     expect((await collectFolded(open({ request: request() }))).text).toBe(text)
   })
 
-  test('a whole body in a crowd of tiny pieces, cut within characters, behind a byte order mark', async () => {
+  test('a whole body in many tiny pieces, split within characters, after a byte order mark', async () => {
     const text = 'é家𝄞'.repeat(500)
     const body = { choices: [{ message: { content: text }, finish_reason: 'stop' }] }
     const bytes = Buffer.from(`\ufeff${JSON.stringify(body)}`)
@@ -190,7 +190,7 @@ describe('the Content-Type decides how an answer is read', () => {
     expect((await collectFolded(open({ request: request() }))).text).toBe(text)
   })
 
-  test('T36: a body beyond 64 MiB is let go', async () => {
+  test('T36: a body beyond 64 MiB is aborted', async () => {
     await serve(async (response) => {
       response.writeHead(200, { 'content-type': 'application/json' })
       const piece = Buffer.alloc(1_048_576, ' ')
@@ -204,8 +204,8 @@ describe('the Content-Type decides how an answer is read', () => {
   })
 })
 
-describe('bad statuses', () => {
-  test('carry their words and their wait', async () => {
+describe('error statuses', () => {
+  test("are returned with the provider's message and Retry-After", async () => {
     await serve((response) => {
       asJson(response, { error: { message: 'slow down', code: 'busy' } }, 429, {
         'retry-after': '9',
@@ -218,7 +218,7 @@ describe('bad statuses', () => {
     })
   })
 
-  test('T36: an endless error is read to 64 KiB', async () => {
+  test('T36: an endless error body is read up to 64 KiB', async () => {
     await serve(async (response) => {
       response.writeHead(500, { 'content-type': 'text/plain' })
       while (!response.destroyed) {
@@ -232,7 +232,7 @@ describe('bad statuses', () => {
   })
 })
 
-describe('the client leaves', () => {
+describe('a client that disconnects aborts the provider request', () => {
   const gone = new Error('the client has left')
 
   test('before the first byte', async () => {
@@ -246,7 +246,7 @@ describe('the client leaves', () => {
     expect(socket.seen).toHaveLength(1)
   })
 
-  test('before it was even sent', async () => {
+  test('before it was sent', async () => {
     await serve(() => {})
     await expect(open({ signal: AbortSignal.abort(gone) })).rejects.toBe(gone)
     expect(socket.seen).toHaveLength(0)
@@ -264,7 +264,7 @@ describe('the client leaves', () => {
     expect((await reader.next()).done).toBe(true)
   })
 
-  test('after the last word, before the provider has said so', async () => {
+  test('after the last content, before the provider has ended the stream', async () => {
     await serve(
       (response) => void asStream(response).write(sse(chunk({ content: 'a' }, {}, 'stop'))),
     )
@@ -276,7 +276,7 @@ describe('the client leaves', () => {
     await withinMs(socket.aborted(), 1_000)
   })
 
-  test('within a whole body', async () => {
+  test('in the middle of a whole body', async () => {
     await serve((response) => {
       response.writeHead(200, { 'content-type': 'application/json' }).write('{"choices":')
     })
@@ -287,13 +287,13 @@ describe('the client leaves', () => {
     await withinMs(socket.aborted(), 1_000)
   })
 
-  test('while nobody reads: by return()', async () => {
+  test('while nothing is being read: by return()', async () => {
     await serve((response) => void asStream(response).write(sse(chunk({ content: 'a' }))))
     for await (const _ of await open()) break
     await withinMs(socket.aborted(), 1_000)
   })
 
-  test('while nobody reads: by the signal, with the answer not even begun', async () => {
+  test('while nothing is being read: by the signal, before the answer has begun', async () => {
     await serve((response) => void asStream(response).write(sse(chunk({ content: 'a' }))))
     const client = new AbortController()
     await open({ signal: client.signal })
@@ -301,7 +301,7 @@ describe('the client leaves', () => {
     await withinMs(socket.aborted(), 1_000)
   })
 
-  test('return() does not wait for a silent provider', async () => {
+  test('and return() does not wait for a silent provider', async () => {
     await serve((response) => void asStream(response).write(sse(chunk({ content: 'a' }))))
     const reader = (await open())[Symbol.asyncIterator]()
     await reader.next()
@@ -312,7 +312,7 @@ describe('the client leaves', () => {
   })
 })
 
-describe('time', () => {
+describe('time-outs', () => {
   const late = { kind: 'timeout' }
 
   test('no first byte', async () => {
@@ -332,7 +332,7 @@ describe('time', () => {
     await withinMs(expect(opening).rejects.toMatchObject(unreached), 1_000)
   })
 
-  test('no agreement on TLS is no connection either', async () => {
+  test('an incomplete TLS handshake counts as no connection', async () => {
     const mute = await startRaw(() => {})
     const timeouts = { connectTimeoutMs: 200 }
     const url = `https://localhost:${mute.url.port}/v1`
@@ -342,19 +342,19 @@ describe('time', () => {
     await untilSo(() => mute.lines.length === 1 && mute.open === 0)
   })
 
-  test('a connection that stands is waited for as long as an answer is', async () => {
+  test('once connected, the connect time-out no longer applies', async () => {
     await serve(async (response) => {
       await new Promise((r) => setTimeout(r, 200))
       asJson(response, ANSWER)
     })
     const timeouts = { connectTimeoutMs: 50 }
-    // On a new connection, and on the same one again.
+    // On a new connection, and again on the same one.
     for (let i = 0; i < 2; i++) {
       expect(await collectFolded(open({ timeouts }))).toMatchObject({ text: 'hi', failure: null })
     }
   })
 
-  test('the first byte is waited for no longer than its own time, connection or none', async () => {
+  test('the first byte has its own time-out, whether or not the connection was new', async () => {
     const hole = await openBlackHole()
     onTestFinished(() => hole.close())
     const timeouts = { firstByteTimeoutMs: 60 }
@@ -369,7 +369,7 @@ describe('time', () => {
     await withinMs(socket.aborted(), 1_000)
   })
 
-  test('silence between chunks, in a stream and in a body', async () => {
+  test('no data between chunks, in a stream and in a body', async () => {
     await serve((response) => void asStream(response).write(sse(chunk({ content: 'a' }))))
     const { failure, text } = await collectFolded(open({ timeouts: { silenceTimeoutMs: 60 } }))
     expect(failure).toMatchObject(late)
@@ -377,7 +377,7 @@ describe('time', () => {
     await withinMs(socket.aborted(), 1_000)
   })
 
-  test('a provider that goes on talking is in time, up to the total', async () => {
+  test('a provider that keeps sending is only bounded by the total time-out', async () => {
     await serve(async (response) => {
       asStream(response)
       while (!response.destroyed) {
@@ -393,7 +393,7 @@ describe('time', () => {
     expect(text.length).toBeGreaterThan(5)
   })
 
-  test("a slow reader is not the provider's silence", async () => {
+  test("a slow reader does not count as the provider's silence", async () => {
     await serve(async (response) => {
       asStream(response).write(sse(chunk({ content: 'a' })))
       await new Promise((r) => setTimeout(r, 20))
@@ -407,7 +407,7 @@ describe('time', () => {
     expect(text).toBe('ahi')
   })
 
-  test('a complete answer whose provider forgets to end it is complete', async () => {
+  test('a complete answer whose provider does not end it is complete', async () => {
     await serve(
       (response) => void asStream(response).write(sse(chunk({ content: 'a' }, {}, 'stop'))),
     )
@@ -416,15 +416,15 @@ describe('time', () => {
     await withinMs(socket.aborted(), 1_000)
   })
 
-  test('an error whose words never come is told by its status', async () => {
+  test('an error whose body never arrives is reported by its status', async () => {
     await serve((response) => void response.writeHead(503).flushHeaders())
     const opening = open({ timeouts: { firstByteTimeoutMs: 200 } })
     await expect(opening).rejects.toMatchObject({ kind: 'failed', details: { status: 503 } })
   })
 })
 
-describe('a connection that dies', () => {
-  test('before any byte, after a rest: sent once more', async () => {
+describe('a connection that breaks', () => {
+  test('before any byte, when it was idle before: the request is sent once more', async () => {
     await serve((response, n) => {
       if (n === 1) response.destroy()
       else asJson(response, ANSWER)
@@ -435,7 +435,7 @@ describe('a connection that dies', () => {
     expect(socket.seen[2]).toEqual(socket.seen[1])
   })
 
-  test('again: not a third time', async () => {
+  test('a second time: the request is not sent a third time', async () => {
     await serve((response, n) => {
       if (n === 0) asJson(response, ANSWER)
       else response.destroy()
@@ -448,7 +448,7 @@ describe('a connection that dies', () => {
     expect(socket.seen).toHaveLength(3)
   })
 
-  test('a new one: whether to ask again is for the walk to say', async () => {
+  test('when it was new: the request is not sent again here, the attempt fails', async () => {
     await serve((response) => void response.destroy())
     await expect(open()).rejects.toMatchObject({ kind: 'failed' })
     expect(socket.seen).toHaveLength(1)
@@ -458,7 +458,7 @@ describe('a connection that dies', () => {
     ['exactly one attempt', { allowFallbacks: false }],
     ['a picture', { wantsImages: true }],
   ])(
-    'for a caller who wants %s: never sent on a connection that may be closing',
+    'for a request with %s: only a new connection is used, never one that may be closing',
     async (_, wish) => {
       await serve((response, n) => {
         if (n === 1) response.destroy()
@@ -471,7 +471,7 @@ describe('a connection that dies', () => {
     },
   )
 
-  test('after a byte of the answer: never', async () => {
+  test('after the first byte of the answer: the request is not sent again', async () => {
     await serve((response) => {
       asStream(response).write(sse(chunk({ content: 'a' })))
       setTimeout(() => response.destroy(), 20)
@@ -482,7 +482,7 @@ describe('a connection that dies', () => {
     expect(socket.seen).toHaveLength(1)
   })
 
-  test('after the last word: it has broken nothing', async () => {
+  test('after the last content: the answer is complete', async () => {
     await serve((response) => {
       asStream(response).write(sse(chunk({ content: 'a' }, {}, 'stop')))
       setTimeout(() => response.destroy(), 20)
@@ -490,7 +490,7 @@ describe('a connection that dies', () => {
     expect(await collectFolded(open())).toMatchObject({ text: 'a', failure: null })
   })
 
-  test('never stood: refused, and not tried twice', async () => {
+  test('because it was refused: the request is not sent again', async () => {
     const failure = await openUpstream(provider('http://127.0.0.1:1/v1'), null)
       .open(call())
       .catch((thrown) => thrown)
@@ -500,7 +500,7 @@ describe('a connection that dies', () => {
     )
   })
 
-  test('a name that is not known', async () => {
+  test('because the name does not resolve: the attempt fails', async () => {
     const opening = openUpstream(provider('http://nowhere.invalid/v1'), null).open(call())
     await expect(opening).rejects.toMatchObject({ kind: 'failed' })
   })

@@ -1,4 +1,4 @@
-// What the network did not take of a request is still that request when the next one has been written.
+// The part of a request that the network did not accept is preserved when the next request is written.
 import { expect, test } from 'vitest'
 import {
   type Connection,
@@ -12,7 +12,7 @@ import { toTarget } from '#upstream/http1/target.ts'
 
 const target = toTarget(new URL('http://provider.test/v1'))
 
-/** A connection whose network takes so many bytes at a time. */
+/** A connection whose socket accepts this many bytes at a time. */
 function openLine(takes: number): { readonly line: Connection; readonly heard: () => string } {
   const taken: Buffer[] = []
   const write = (bytes: Buffer, from = 0, length = bytes.length): number => {
@@ -28,8 +28,8 @@ function openLine(takes: number): { readonly line: Connection; readonly heard: (
 test.each([
   ['short ones', 1_000],
   ['long ones', 100_000],
-])('%s keep what is their own', (_, times) => {
-  // Each is larger than the one before, and would be written over what is left of it.
+])('%s keep their own bytes', (_, times) => {
+  // Each is larger than the one before, and would be written over the unsent rest of it.
   const bodies = [
     new Uint8Array(times).fill(0x61),
     ['{"a":"', 'plain'.repeat(times), '', '家"}'],

@@ -1,4 +1,4 @@
-// Which connection serves which request: kept while both sides agree, never trusted beyond that.
+// Connection reuse: which connection serves which request, and when one is closed instead of kept.
 import { describe, expect, test } from 'vitest'
 import { countIdle } from '#upstream/http1/idle-connections.ts'
 import { openUpstream } from '#upstream/registry.ts'
@@ -8,7 +8,7 @@ import { answer, answerAll, exchange, post, type RawLine, startRaw, until } from
 const CHAT = JSON.stringify({ choices: [{ message: { content: 'hi' }, finish_reason: 'stop' }] })
 const asks = (url: URL) => collectFolded(openUpstream(named(`${url.origin}/v1`), null).open(call()))
 
-test('what is sent, to the letter', async () => {
+test('the request line and headers are exactly these', async () => {
   const seen: (string | null)[] = []
   const provider = await startRaw(async ({ request, socket }) => {
     seen.push(await request())
@@ -40,13 +40,13 @@ test('sequential requests share a connection; the one used last is reused first'
   expect(new Set(served).size).toBe(1)
 })
 
-test('two thousand at once, each on a connection of its own, and again on the same ones', async () => {
+test('two thousand concurrent requests each use a connection of their own, and again the same ones', async () => {
   const waiting: RawLine['socket'][] = []
   const crowd = 2_000
   const provider = await startRaw(async ({ request, socket }) => {
     while ((await request()) !== null) {
       waiting.push(socket)
-      // Nobody is answered before everybody has asked.
+      // No request is answered before all have been sent.
       if (waiting.length === crowd) for (const each of waiting.splice(0)) each.write(answer('hi'))
     }
   })
@@ -54,7 +54,7 @@ test('two thousand at once, each on a connection of its own, and again on the sa
     const answers = await Promise.all(Array.from({ length: crowd }, () => exchange(provider)))
     expect(answers.every((text) => text === 'hi')).toBe(true)
   }
-  // No more than 1,024 rest.
+  // At most 1,024 idle connections are kept.
   expect(provider.lines).toHaveLength(crowd + crowd - 1_024)
   expect(countIdle(provider.url.origin)).toBe(1_024)
 })
@@ -71,7 +71,7 @@ describe('a connection is not kept', () => {
     await until(() => provider.open === 0)
   })
 
-  test('beyond the time that the provider named', async () => {
+  test('after the keep-alive time that the provider named', async () => {
     const provider = await startRaw(answerAll(answer('a', 'keep-alive: timeout=2\r\n')))
     await exchange(provider)
     expect(countIdle(provider.url.origin)).toBe(1)
@@ -81,7 +81,7 @@ describe('a connection is not kept', () => {
     expect(provider.lines).toHaveLength(2)
   })
 
-  test('beyond that time, though nobody has had the time to notice', async () => {
+  test('after that time, even when its timer has not yet run', async () => {
     const provider = await startRaw(answerAll(answer('a', 'keep-alive: timeout=2\r\n')))
     await exchange(provider)
     Bun.sleepSync(1_050)
@@ -102,7 +102,7 @@ describe('a connection is not kept', () => {
   })
 })
 
-test('a fresh one reuses no idle connection, and is kept only when none is idle', async () => {
+test('a request for a new connection reuses no idle one, and its connection is kept only when none is idle', async () => {
   const provider = await startRaw(answerAll())
   for (let i = 0; i < 3; i++) await exchange(provider, { fresh: true })
   expect(provider.lines).toHaveLength(3)
@@ -112,7 +112,7 @@ test('a fresh one reuses no idle connection, and is kept only when none is idle'
   expect(provider.lines).toHaveLength(3)
 })
 
-test('a kept connection that dies under a request: sent once more, on a fresh one', async () => {
+test('a reused connection that breaks during a request: the request is sent once more, on a new one', async () => {
   const provider = await startRaw(async ({ request, socket, n }) => {
     await request()
     socket.write(answer(CHAT))
@@ -120,7 +120,7 @@ test('a kept connection that dies under a request: sent once more, on a fresh on
     await request()
     socket.destroy()
   })
-  // Two rest, and both will die; the second sending must not meet the other one.
+  // Two are idle, and both will break; the second attempt must not use the other one.
   await Promise.all([asks(provider.url), asks(provider.url)])
   expect(await asks(provider.url)).toMatchObject({ text: 'hi', failure: null })
   expect(provider.lines).toHaveLength(3)
@@ -156,7 +156,7 @@ test('two providers at one address share its connections; another port does not'
   expect([one.lines.length, two.lines.length]).toEqual([1, 1])
 })
 
-test('IPv6, where there is any', async () => {
+test('IPv6 addresses work, where the machine has IPv6', async () => {
   const server = Bun.listen({
     hostname: '::1',
     port: 0,
@@ -167,7 +167,7 @@ test('IPv6, where there is any', async () => {
   server.stop(true)
 })
 
-test('a name, and a name that nobody knows', async () => {
+test('a host name is resolved, and an unknown one is an error', async () => {
   const provider = await startRaw(answerAll(answer('hi')))
   provider.url.hostname = 'localhost'
   expect(await exchange(provider)).toBe('hi')

@@ -1,4 +1,4 @@
-// What the process's environment decides: which certificates are trusted, and whether a proxy stands in between.
+// What the environment of the process decides: trusted certificates, and proxies.
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
@@ -11,7 +11,7 @@ const certificate = (name: string): Certificate => ({
   cert: readFileSync(here(`fixtures/${name}-cert.pem`), 'utf8'),
 })
 
-/** What a process of its own has to say about one request, in an environment with only this added. */
+/** What a separate process prints about one request, with only these variables added to its environment. */
 async function ask(url: URL, env: Record<string, string> = {}): Promise<string> {
   const child = Bun.spawn([process.execPath, here('children/ask.ts'), url.href], {
     env: { PATH: process.env['PATH'] ?? '', ...env },
@@ -19,7 +19,7 @@ async function ask(url: URL, env: Record<string, string> = {}): Promise<string> 
     stderr: 'inherit',
   })
   const text = await child.stdout.text()
-  // An idle connection keeps no process alive.
+  // An idle connection does not keep the process alive.
   expect(await child.exited).toBe(0)
   return text.trim()
 }
@@ -37,13 +37,13 @@ describe('TLS', () => {
     expect(await ask(provider.url)).toBe(
       'its certificate was not accepted (DEPTH_ZERO_SELF_SIGNED_CERT)',
     )
-    // Not even where the operator has told other programs to look away.
+    // Not even where the operator has turned verification off for other programs.
     expect(await ask(provider.url, { NODE_TLS_REJECT_UNAUTHORIZED: '0' })).toMatch(/not accepted/)
     expect(seen.filter((request) => request !== null)).toEqual([])
   })
 
   test.each(['NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE'])(
-    '%s adds to what is trusted',
+    '%s adds trusted certificates',
     async (name) => {
       const provider = await startRaw(answerAll(), certificate('localhost'))
       expect(await ask(provider.url, { [name]: trusted })).toBe('200 2')
@@ -52,7 +52,7 @@ describe('TLS', () => {
     },
   )
 
-  test("another's certificate is refused, however trusted", async () => {
+  test('a trusted certificate for another host is refused', async () => {
     const provider = await startRaw(answerAll(), certificate('elsewhere'))
     const env = { NODE_EXTRA_CA_CERTS: here('fixtures/elsewhere-cert.pem') }
     for (const name of ['127.0.0.1', 'localhost']) {
@@ -63,7 +63,7 @@ describe('TLS', () => {
     }
   })
 
-  test('a provider that speaks no TLS', async () => {
+  test('a provider that does not speak TLS is an error', async () => {
     const provider = await startRaw(({ socket }) =>
       socket.write('HTTP/1.1 400 Bad Request\r\n\r\n'),
     )
@@ -72,7 +72,7 @@ describe('TLS', () => {
     )
   })
 
-  test('two megabytes, and an answer in pieces', async () => {
+  test('two megabytes are sent, and an answer in pieces is read', async () => {
     const body = 'x'.repeat(2_000_000)
     const provider = await startRaw(answerAll(answer(body)), certificate('localhost'))
     expect(await ask(provider.url, { NODE_EXTRA_CA_CERTS: trusted })).toBe('200 2000000')
@@ -109,7 +109,7 @@ describe('proxies', () => {
     expect(isProxied(new URL(url), env)).toBe(isSo)
   })
 
-  test('a request goes through the one that is named, and past it where that is said', async () => {
+  test('a request goes through the configured proxy, and directly where NO_PROXY says so', async () => {
     const seen: (string | null)[] = []
     const middle = await startRaw(async ({ request, socket }) => {
       seen.push(await request())

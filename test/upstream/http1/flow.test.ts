@@ -1,4 +1,4 @@
-// Bytes in both directions at the other side's pace, and an end at any moment.
+// Flow control in both directions, and aborts at any moment.
 import { describe, expect, test } from 'vitest'
 import { countIdle } from '#upstream/http1/idle-connections.ts'
 import {
@@ -15,14 +15,14 @@ import {
 const OK = 'HTTP/1.1 200 OK\r\n'
 const MEBIBYTE = 1_048_576
 
-/** Bytes that tell their place. */
+/** Bytes whose values depend on their position. */
 const pattern = (bytes: number): Buffer => {
   const made = Buffer.alloc(bytes)
   for (let i = 0; i < bytes; i++) made[i] = (i * 31 + (i >> 8)) & 0xff
   return made
 }
 
-test('a request larger than the network takes at once arrives whole', async () => {
+test('a request larger than the network accepts at once arrives whole', async () => {
   const body = 'Дом, 家, é and plain. '.repeat(700_000)
   const provider = await startRaw(async ({ request, socket }) => {
     socket.pause()
@@ -33,12 +33,12 @@ test('a request larger than the network takes at once arrives whole', async () =
     }
   })
   expect(await exchange(provider, { body })).toBe(Bun.hash(Buffer.from(body)).toString())
-  // It serves the next one as well.
+  // The connection can serve the next request, too.
   expect(await exchange(provider, { body: '{}' })).toBe(Bun.hash(Buffer.from('{}')).toString())
   expect(provider.lines).toHaveLength(1)
 })
 
-/** Writes a piece as soon as the other side has room for it, or nobody is there any more. */
+/** Writes a piece as soon as the other side has room for it, or returns when it has gone. */
 async function write({ socket }: RawLine, bytes: Buffer): Promise<void> {
   if (socket.write(bytes) || socket.destroyed) return
   await new Promise<void>((resolve) => {
@@ -58,7 +58,7 @@ async function pour(line: RawLine, head: string, body: Buffer): Promise<void> {
   }
 }
 
-test('nobody reads: the provider has to wait; then every byte comes, in order', async () => {
+test('while nothing is read the provider is held back; then every byte arrives, in order', async () => {
   const body = pattern(64 * MEBIBYTE)
   const provider = await startRaw(async (line) => {
     await line.request()
@@ -71,7 +71,7 @@ test('nobody reads: the provider has to wait; then every byte comes, in order', 
     sent = socket.bytesWritten - socket.writableLength
     await new Promise((resolve) => setTimeout(resolve, 100))
   }
-  // The kernel's buffers on both sides, and a little of ours.
+  // The kernel's buffers on both sides, and a few of ours.
   expect(sent).toBeLessThan(16 * MEBIBYTE)
   const taken = Buffer.alloc(body.length)
   let at = 0
@@ -86,7 +86,7 @@ test('nobody reads: the provider has to wait; then every byte comes, in order', 
   expect(countIdle(provider.url.origin)).toBe(1)
 })
 
-test('chunks of next to nothing that nobody reads are held back too', async () => {
+test('tiny chunks that are not read hold the provider back too', async () => {
   const chunk = Buffer.from(`1;${'x'.repeat(4_000)}\r\na\r\n`.repeat(16))
   let sentChunks = 0
   const provider = await startRaw(async (line) => {
@@ -106,7 +106,7 @@ test('chunks of next to nothing that nobody reads are held back too', async () =
   await until(() => provider.open === 0)
 })
 
-test('a piece holds no more memory than a few times its own', async () => {
+test('a piece uses no more memory than a small multiple of its size', async () => {
   const chunk = `1;${'x'.repeat(4_000)}\r\na\r\n`
   const provider = await startRaw(async ({ request, socket }) => {
     await request()
@@ -121,7 +121,7 @@ test('a piece holds no more memory than a few times its own', async () => {
   expect(bytes).toBe(100)
 })
 
-test("pieces are the reader's to keep", async () => {
+test('pieces stay valid after the reader has taken them', async () => {
   const provider = await startRaw(async ({ request, socket }) => {
     await request()
     socket.setNoDelay(true)
@@ -140,7 +140,7 @@ test("pieces are the reader's to keep", async () => {
   expect(text).toBe(expected)
 })
 
-test('an answer that came whole rests its connection before anybody reads it', async () => {
+test('an answer that has arrived whole makes its connection idle before it is read', async () => {
   const provider = await startRaw(async ({ request, socket }) => {
     for (let n = 0; (await request()) !== null; n++) socket.write(answer(`answer ${n}`))
   })
@@ -151,11 +151,11 @@ test('an answer that came whole rests its connection before anybody reads it', a
   expect(provider.lines).toHaveLength(1)
 })
 
-describe('cut short', () => {
+describe('an abort', () => {
   const reason = new Error('enough')
   const isCut = (cut: unknown) => expect(Promise.resolve(cut)).rejects.toBe(reason)
 
-  test('before it began: nothing is connected', async () => {
+  test('before the request began: no connection is opened', async () => {
     const provider = await startRaw(() => {})
     const control = handControl()
     control.abort(reason)
@@ -163,7 +163,7 @@ describe('cut short', () => {
     expect(provider.lines).toHaveLength(0)
   })
 
-  test('while it connects', async () => {
+  test('during the connect', async () => {
     const seen: (string | null)[] = []
     const provider = await startRaw(async ({ request }) => seen.push(await request()))
     const control = handControl()
@@ -174,7 +174,7 @@ describe('cut short', () => {
     expect(seen).toEqual([null])
   })
 
-  test('while TLS is being agreed upon', async () => {
+  test('during the TLS handshake', async () => {
     const provider = await startRaw(() => {})
     const control = handControl()
     const opening = post({ url: new URL(`https://localhost:${provider.url.port}/`) }, { control })
@@ -184,7 +184,7 @@ describe('cut short', () => {
     await until(() => provider.open === 0)
   })
 
-  test('in the turn in which it would have been sent', async () => {
+  test('in the same turn in which the request would have been sent', async () => {
     const seen: (string | null)[] = []
     const provider = await startRaw(async ({ request, socket }) => {
       for (let text = await request(); text !== null; text = await request()) {
@@ -193,7 +193,7 @@ describe('cut short', () => {
       }
     })
     await Promise.all([exchange(provider), exchange(provider)])
-    // While another is under way: one that is alone is sent at once.
+    // While another is running: a single request is sent at once.
     const other = exchange(provider)
     const control = handControl()
     const opening = post(provider, { control })
@@ -204,7 +204,7 @@ describe('cut short', () => {
     expect(seen).toHaveLength(3)
   })
 
-  test('while it is being sent', async () => {
+  test('while the request is being sent', async () => {
     const provider = await startRaw(({ socket }) => void socket.pause())
     const control = handControl()
     const opening = post(provider, { control, body: 'x'.repeat(32 * MEBIBYTE) })
@@ -234,7 +234,7 @@ describe('cut short', () => {
     expect(countIdle(provider.url.origin)).toBe(0)
   })
 
-  test('while the next piece is waited for, and for ever after', async () => {
+  test('while the next piece is awaited, and on every read after it', async () => {
     const provider = await startRaw(async ({ request, socket }) => {
       await request()
       socket.write(`${OK}content-length: 9\r\n\r\nsome`)
@@ -264,7 +264,7 @@ describe('cut short', () => {
     await isCut(reply.read())
   })
 
-  test('after its end: the connection, which serves another already, is left alone', async () => {
+  test('after the end: the connection, which already serves another request, is left alone', async () => {
     const provider = await startRaw(async ({ request, socket }) => {
       await request()
       socket.write(answer('one'))

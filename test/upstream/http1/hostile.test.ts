@@ -1,4 +1,4 @@
-// Providers that break the rules on real sockets: each costs one failure, one connection, and no memory to speak of.
+// Providers that violate HTTP on real sockets: each costs one failure and one connection, and little memory.
 import { expect, test } from 'vitest'
 import { countIdle } from '#upstream/http1/idle-connections.ts'
 import type { Reply } from '#upstream/reply.ts'
@@ -7,7 +7,7 @@ import { answer, exchange, post, type RawLine, readAll, startRaw, until } from '
 const OK = 'HTTP/1.1 200 OK\r\n'
 const CHUNKED = `${OK}transfer-encoding: chunked\r\n\r\n`
 
-/** Says this to the first request, and then does that to the connection. */
+/** Sends this to the first request, and then runs `then` on the connection. */
 const say =
   (text: string, then?: (line: RawLine) => void) =>
   async (line: RawLine): Promise<void> => {
@@ -17,7 +17,7 @@ const say =
 const finish = ({ socket }: RawLine): void => void socket.end()
 const reset = ({ socket }: RawLine): void => void socket.resetAndDestroy()
 
-test('an answer cut at every byte, by the network', async () => {
+test('an answer split by the network at every byte is read', async () => {
   const text = `HTTP/1.1 100 Continue\r\n\r\n${CHUNKED}3;x\r\nabc\r\n2\r\nde\r\n0\r\nt: u\r\n\r\n`
   const provider = await startRaw(async ({ request, socket }) => {
     socket.setNoDelay(true)
@@ -36,13 +36,13 @@ test.each([
   ['endless fields', `${OK}${'x: y\r\n'.repeat(20_000)}`],
   ['a head that is none', '220 mail.example ESMTP\r\n'],
   ['two lengths', `${OK}content-length: 1\r\ncontent-length: 2\r\n\r\nab`],
-])('%s: refused, and the connection is gone', async (_, text) => {
+])('%s: refused, and the connection is closed', async (_, text) => {
   const provider = await startRaw(say(text))
   await expect(post(provider)).rejects.toMatchObject({ kind: 'failed' })
   await until(() => provider.open === 0)
 })
 
-test('a broken chunk: what came before it is read, then it fails, and the connection is gone', async () => {
+test('a malformed chunk: the data before it is read, then the read fails, and the connection is closed', async () => {
   const provider = await startRaw(say(`${CHUNKED}2\r\nhi\r\n`, ({ socket }) => socket.write('no')))
   const reply = await post(provider)
   expect(Buffer.from((await reply.read()).value ?? []).toString()).toBe('hi')
@@ -55,7 +55,7 @@ test.each([
   ['a length', `${OK}content-length: 9\r\n\r\nsome`],
   ['chunks', `${CHUNKED}4\r\nsome\r\n`],
   ['chunks, before the last line end', `${CHUNKED}4\r\nsome\r\n0\r\n`],
-])('a body of %s that breaks off is never taken for whole', async (_, text) => {
+])('a body of %s that breaks off is never treated as complete', async (_, text) => {
   for (const then of [finish, reset]) {
     const reply = await post(await startRaw(say(text, then)))
     await expect(readAll(reply)).rejects.toMatchObject({
@@ -65,7 +65,7 @@ test.each([
   }
 })
 
-test('a body that ends with its connection: whole when it is closed, not when it is reset', async () => {
+test('a body that ends with its connection is complete when that is closed, not when it is reset', async () => {
   const text = `${OK}content-type: text/plain\r\n\r\nsome`
   expect(await exchange(await startRaw(say(text, finish)))).toBe('some')
   await expect(exchange(await startRaw(say(text, reset)))).rejects.toMatchObject({
@@ -85,7 +85,7 @@ test('only a reused idle connection that closes without a byte may be retried', 
   }
 })
 
-/** A first exchange that goes well, and a second on the same connection that does not. */
+/** A first exchange that succeeds, and a second on the same connection that fails. */
 async function failAfterRest(text: string, then: (line: RawLine) => void): Promise<Reply> {
   const provider = await startRaw(async (line) => {
     await line.request()
@@ -96,14 +96,14 @@ async function failAfterRest(text: string, then: (line: RawLine) => void): Promi
   return await post(provider)
 }
 
-test('bytes behind an answer: the answer counts, the connection does not', async () => {
+test('bytes after an answer: the answer is valid, the connection is closed', async () => {
   const provider = await startRaw(say(`${answer('one')}${answer('forged')}`))
   expect(await exchange(provider)).toBe('one')
   await until(() => provider.open === 0)
   expect(countIdle(provider.url.origin)).toBe(0)
 })
 
-test('bytes on an idle connection: it is closed, and they answer nothing', async () => {
+test('bytes on an idle connection: it is closed, and they answer no request', async () => {
   const provider = await startRaw(
     say(answer('one'), ({ socket }) => socket.write(answer('forged'))),
   )
@@ -113,7 +113,7 @@ test('bytes on an idle connection: it is closed, and they answer nothing', async
   expect(countIdle(provider.url.origin)).toBe(0)
 })
 
-test('an answer before the request is sent: it counts, and the connection serves nothing more', async () => {
+test('an answer before the request is sent: it is valid, and the connection is not reused', async () => {
   const provider = await startRaw(({ socket }) => {
     socket.pause()
     socket.write('HTTP/1.1 413 Too Large\r\ncontent-length: 2\r\n\r\nno')
@@ -126,7 +126,7 @@ test('an answer before the request is sent: it counts, and the connection serves
   await until(() => provider.open === 0)
 })
 
-test('a compressed answer is refused, its status is not', async () => {
+test('a compressed answer is refused, but its status is reported', async () => {
   const provider = await startRaw(say(answer('zzz', 'content-encoding: gzip\r\n')))
   const reply = await post(provider)
   expect(reply.status).toBe(200)
@@ -139,7 +139,7 @@ test('a compressed answer is refused, its status is not', async () => {
   )
 })
 
-test('nothing that could begin a second request leaves in a field', async () => {
+test('no header value can inject a second request', async () => {
   const provider = await startRaw(() => {})
   for (const value of ['a\r\nx: y', 'a\nb', 'a\0b', 'a\rb', 'é', 'ж']) {
     await expect(post(provider, { headers: { authorization: value } })).rejects.toMatchObject({

@@ -1,4 +1,4 @@
-// One answer out of bytes: the same whatever the cuts, and refused whenever there is doubt about where it ends.
+// Parsing an HTTP/1.1 response: the same result wherever the bytes are split, and an error whenever its end is ambiguous.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
@@ -17,14 +17,14 @@ interface Taken {
   readonly idleMs: number
 }
 
-/** What comes out when `text` comes in, cut at these places. */
+/** The result for `text`, split at these places. */
 function take(text: string, cuts: readonly number[] = []): Taken & { readonly parser: Parser } {
   const bytes = Buffer.from(text, 'latin1')
   const parser = startParser()
   let body = ''
   let at = 0
   for (const cut of [...cuts, bytes.length]) {
-    // Each piece is the parser's own, as a socket's is.
+    // Each piece belongs to the parser, as with a socket.
     if (cut > at) {
       takeBytes(parser, Buffer.from(bytes.subarray(at, cut)))
       body += cutPiece(parser).toString('latin1')
@@ -78,12 +78,12 @@ const ANSWERS: readonly [name: string, text: string, taken: Partial<Taken>][] = 
 ]
 
 describe.each(ANSWERS)('%s', (_, text, taken) => {
-  test('at once, in two at every byte, and byte by byte', () => {
+  test('is parsed at once, in two pieces split at every byte, and byte by byte', () => {
     const whole = take(text)
     expect(whole).toMatchObject({ status: 200, isComplete: true, ...taken })
     for (let cut = 1; cut < text.length; cut++) {
       const { parser: _, ...rest } = take(text, [cut])
-      // What stands behind the end is seen only when it comes before the connection is let go.
+      // Bytes after the end are seen only when they arrive before the connection is released.
       const idleMs = text.endsWith('ab') || text.endsWith(' ') ? rest.idleMs : whole.idleMs
       expect(rest).toEqual({ status: whole.status, body: whole.body, isComplete: true, idleMs })
     }
@@ -92,7 +92,7 @@ describe.each(ANSWERS)('%s', (_, text, taken) => {
   })
 })
 
-test('any body in any chunks with any cuts', () => {
+test('any body in any chunks, split anywhere, is parsed', () => {
   const piece = fc.string({ unit: 'binary-ascii', minLength: 1, maxLength: 40 })
   fc.assert(
     fc.property(fc.array(piece), fc.array(fc.nat(2_000)), (pieces, cuts) => {
@@ -116,7 +116,7 @@ test('a body without a length ends with its connection, and with nothing else', 
   expect(endsAtClose(take(OK).parser)).toBe(false)
 })
 
-test('fields are found by name, whatever the letters, and those that stand twice are joined', () => {
+test('header names are case-insensitive, and repeated headers are joined', () => {
   const head = take(
     `${OK}Content-Type:text/event-stream; Charset=UTF-8  \r\nX-A: 1\r\nx-a: zwei: 2\r\ncontent-length: 0\r\n\r\n`,
   ).parser.head
@@ -127,7 +127,7 @@ test('fields are found by name, whatever the letters, and those that stand twice
   expect(head?.get('type')).toBeNull()
 })
 
-test('any fields are found as if they were cut line by line', () => {
+test('any headers are found as if they were split line by line', () => {
   const name = fc.constantFrom('a', 'A', 'b', 'a-b', 'B-A', 'x-a', 'X-a')
   const letter = fc.constantFrom('a', 'B', ':', ' ', '\t', ',', '\xe9', '\xa0')
   const value = fc.string({ unit: letter, maxLength: 12 })
@@ -144,7 +144,7 @@ test('any fields are found as if they were cut line by line', () => {
   )
 })
 
-test('any bytes are the text that a decoder makes of them', () => {
+test('any bytes are decoded as a text decoder would', () => {
   const byte = fc.oneof(
     fc.constantFrom(0xef, 0xbb, 0xbf, 0xc3, 0xa9, 0xf0, 0x9f, 0xed, 0xa0),
     fc.nat(255),
@@ -220,7 +220,7 @@ test.each(REFUSED)('%s is refused, at once and byte by byte', (_, text) => {
   }
 })
 
-test('256 fields and a head of just under 64 KiB are taken', () => {
+test('256 headers and a head of just under 64 KiB are accepted', () => {
   expect(take(`${OK}${'x: y\r\n'.repeat(255)}content-length: 0\r\n\r\n`).isComplete).toBe(true)
   const long = `${OK}content-length: 0\r\nx: ${'y'.repeat(65_400)}\r\n\r\n`
   expect(take(long).isComplete).toBe(true)

@@ -1,4 +1,4 @@
-// A provider made of bare sockets, which can break every rule, and what a test needs to post to it.
+// A provider on raw sockets, which can violate any rule of HTTP, and functions to post to it.
 import { createServer, type Server, type Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
 import { onTestFinished } from 'vitest'
@@ -9,24 +9,24 @@ import type { Abortable, ExchangeControl, Message, Reply } from '#upstream/reply
 /** One connection, as the provider sees it. */
 export interface RawLine {
   readonly socket: Socket
-  /** From 0, in the order they were made. */
+  /** From 0, in the order in which they were opened. */
   readonly n: number
-  /** The next whole request, in latin1; null when the other side has gone. */
+  /** The next whole request, in latin1; null when the other side has closed. */
   request(): Promise<string | null>
-  /** Resolves once the connection is gone. */
+  /** Resolves once the connection is closed. */
   readonly closed: Promise<void>
 }
 
 export interface RawProvider {
   readonly url: URL
   readonly lines: readonly RawLine[]
-  /** How many connections are open. */
+  /** The number of open connections. */
   readonly open: number
 }
 
 export type Certificate = { readonly key: string; readonly cert: string }
 
-/** Serves each connection by `serve`, until the test is over. */
+/** Serves each connection by `serve`, until the end of the test. */
 export async function startRaw(
   serve: (line: RawLine) => unknown,
   certificate?: Certificate,
@@ -95,11 +95,11 @@ function readRequests(socket: Socket, closed: Promise<void>): () => Promise<stri
     })
 }
 
-/** An answer of a stated length. */
+/** An answer with a Content-Length. */
 export const answer = (body = 'ok', fields = ''): string =>
   `HTTP/1.1 200 OK\r\n${fields}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
 
-/** Answers every request that comes. */
+/** Answers every request. */
 export const answerAll =
   (text = answer()) =>
   async ({ request, socket }: RawLine): Promise<void> => {
@@ -130,23 +130,23 @@ export function handControl(): HandControl {
   }
 }
 
-interface PostWishes extends Partial<Message> {
+interface PostOptions extends Partial<Message> {
   readonly control?: ExchangeControl
   readonly fresh?: boolean
 }
 
-export function post({ url }: Pick<RawProvider, 'url'>, wishes: PostWishes = {}): Promise<Reply> {
+export function post({ url }: Pick<RawProvider, 'url'>, options: PostOptions = {}): Promise<Reply> {
   const opening = Promise.withResolvers<Reply>()
   postOverConnection(toTarget(url))(
-    { headers: wishes.headers ?? {}, body: wishes.body ?? '{}' },
+    { headers: options.headers ?? {}, body: options.body ?? '{}' },
     opening,
-    wishes.control ?? handControl(),
-    wishes.fresh ?? false,
+    options.control ?? handControl(),
+    options.fresh ?? false,
   )
   return opening.promise
 }
 
-/** Everything up to the end, as text. */
+/** The whole body, as text. */
 export async function readAll(reply: Reply): Promise<string> {
   const pieces: Uint8Array[] = []
   for (;;) {
@@ -156,13 +156,13 @@ export async function readAll(reply: Reply): Promise<string> {
   }
 }
 
-/** Posts and reads the answer whole. */
+/** Posts and reads the whole answer. */
 export const exchange = async (
   provider: Pick<RawProvider, 'url'>,
-  wishes: PostWishes = {},
-): Promise<string> => await readAll(await post(provider, wishes))
+  options: PostOptions = {},
+): Promise<string> => await readAll(await post(provider, options))
 
-/** Waits until something is so; fails after five seconds. */
+/** Waits until the condition holds; fails after five seconds. */
 export async function until(isSo: () => boolean): Promise<void> {
   const endMs = performance.now() + 5_000
   while (!isSo()) {

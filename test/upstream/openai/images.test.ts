@@ -9,7 +9,7 @@ import type { UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
 import { readRecording, recordings } from '#test/support/replay.ts'
 import { usesImagesApi } from '#upstream/openai/images/uses-images-api.ts'
 import { openOpenAi } from '#upstream/openai/index.ts'
-import { type CallWishes, call, collect, fold, provider, request } from '../fixtures.ts'
+import { type CallOptions, call, collect, fold, provider, request } from '../fixtures.ts'
 
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAA'
 const JPEG = '/9j/4AAQSkZJ'
@@ -47,16 +47,16 @@ beforeAll(() => {
 })
 afterAll(() => server.stop(true))
 
-interface Wishes {
+interface ImageOptions {
   readonly type?: ProviderType
   readonly model?: string
-  readonly more?: CallWishes
+  readonly more?: CallOptions
   readonly fetched?: Readonly<Record<string, Uint8Array>>
 }
 
 function wish(
   body: JsonObject,
-  { type = 'openai', model = 'gpt-image-1', more = {} }: Wishes,
+  { type = 'openai', model = 'gpt-image-1', more = {} }: ImageOptions,
 ): UpstreamCall {
   const config = (body['image_config'] ?? {}) as Record<string, string>
   const asked = request(body, {
@@ -71,9 +71,9 @@ function wish(
 
 const said = (...content: unknown[]): JsonObject => ({ messages: [{ role: 'user', content }] })
 
-async function ask(body: JsonObject, wishes: Wishes = {}) {
+async function ask(body: JsonObject, options: ImageOptions = {}) {
   seen = []
-  const { type = 'openai', fetched = {} } = wishes
+  const { type = 'openai', fetched = {} } = options
   const upstream = openOpenAi(
     provider(`${server.url.href}v1`, type),
     'sk-secret-1234',
@@ -82,7 +82,7 @@ async function ask(body: JsonObject, wishes: Wishes = {}) {
       return bytes === undefined ? null : { type: 'image/png', bytes }
     },
   )
-  const made = wish(body, wishes)
+  const made = wish(body, options)
   const { events, failure } = await collect(upstream.open(made)).catch((thrown) => ({
     events: [],
     failure: thrown,
@@ -208,7 +208,7 @@ describe('a drawing', () => {
 })
 
 describe('a conversation', () => {
-  test('is a prompt with its wishes first and its last word last', async () => {
+  test('is a prompt with its instructions first and its last word last', async () => {
     const messages = [
       { role: 'system', content: 'Paint in oil.' },
       { role: 'user', content: 'a cat' },
@@ -284,11 +284,11 @@ describe('an edit', () => {
   )
 
   test("xAI's is JSON", async () => {
-    const wishes: Wishes = { type: 'xai', model: 'dall-e-of-xai' }
-    await ask(said(text('blue'), picture(url(PNG))), wishes)
+    const options: ImageOptions = { type: 'xai', model: 'dall-e-of-xai' }
+    await ask(said(text('blue'), picture(url(PNG))), options)
     expect(seen[0]?.path).toBe('/v1/images/edits')
     expect(sent()).toMatchObject({ image: { type: 'image_url', url: url(PNG) } })
-    await ask(said(text('mix'), picture(url(PNG)), picture(url(JPEG))), wishes)
+    await ask(said(text('mix'), picture(url(PNG)), picture(url(JPEG))), options)
     expect(sent()?.['images']).toHaveLength(2)
   })
 })

@@ -1,4 +1,4 @@
-// Posts once to the address it is given, as a provider's client would, in the environment it was started in.
+// Posts once to the given URL with the provider client, in the environment in which this process was started.
 import { fromTransportError } from '#upstream/failure.ts'
 import { openPost } from '#upstream/post.ts'
 import type { Reply } from '#upstream/reply.ts'
