@@ -1,4 +1,4 @@
-// The live pages in a real browser, every one of them: for whom cannot see, cannot point, reads in the dark or on a telephone.
+// Every page of the running sign-in provider in a real browser: screen readers, keyboard, dark mode, small screens.
 import { join } from 'node:path'
 import axe from 'axe-core'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
@@ -15,7 +15,7 @@ import {
 } from './live-pages.ts'
 import { openSigninGateway, type RegisteredClient, type SigninGateway } from './signin-gateway.ts'
 
-/** Where it names a directory, a picture of each page is left there for a person to look at. */
+/** If set, a directory where a screenshot of each page is saved for review. */
 const PICTURES = process.env['GATEWAYCTL_PICTURES']
 
 const LONG_NAME =
@@ -30,7 +30,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
   let client: RegisteredClient
   let home: ReturnType<typeof Bun.serve>
   let networks = 0
-  /** What was brought back to the client, newest last. */
+  /** The callbacks that the client received, newest last. */
   const brought: { readonly method: string; readonly fields: Readonly<Record<string, string>> }[] =
     []
 
@@ -65,7 +65,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
 
   const visit = async (locale: string): Promise<{ context: BrowserContext; page: Page }> => {
     const headers = { 'x-forwarded-for': `198.51.100.${++networks}` }
-    // A colour on its way to another is neither one's contrast.
+    // A colour in transition has no meaningful contrast.
     const manner = { locale, reducedMotion: 'reduce', extraHTTPHeaders: headers } as const
     const context = await browser.newContext(manner)
     onTestFinished(() => context.close())
@@ -81,7 +81,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
   })
 
   test.each(['en', 'ru'])(
-    'no page has a violation, however it is looked at: %s',
+    'no page has an accessibility violation, in any view: %s',
     async (language) => {
       const { context, page } = await visit(language)
       const seen: string[] = []
@@ -101,7 +101,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
     240_000,
   )
 
-  test('a keyboard is enough to sign in', async () => {
+  test('signing in needs only a keyboard', async () => {
     const { page } = await visit('en')
     const email = 'keys@example.org'
     await start(walkOf(page, email, async () => {}))
@@ -129,7 +129,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
     await isHome
   }
 
-  test('an address in letters of any script may be typed', async () => {
+  test('an address in any script may be typed', async () => {
     const { page } = await visit('en')
     const email = 'пётр@example.org'
     await start(walkOf(page, email, async () => {}))
@@ -138,12 +138,12 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
     await signInAs(page, email)
   })
 
-  test('a sign-out that another site posts is asked about too, and ends nothing by itself', async () => {
+  test('a sign-out that another site posts asks for confirmation, and ends nothing by itself', async () => {
     const { page } = await visit('en')
     const email = 'posted@example.org'
     await start(walkOf(page, email, async () => {}))
     await signInAs(page, email)
-    // By another name this machine is another site, from where a form brings no cookie along.
+    // Under another host name this machine is another site, whose forms send no cookie.
     await page.goto(`http://localhost:${home.port}/form`)
     await page.locator('button').click()
     await page.waitForSelector('form[action$="/confirm"] button:not([name])')
@@ -153,10 +153,10 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
     expect(await page.textContent('h1')).toBe('You are still signed in')
   })
 
-  describe('a page that sends itself', () => {
+  describe('a page that submits itself', () => {
     const CODE = /^[\w-]{43}$/
 
-    /** Pages of the provider, and what the browser complained about. */
+    /** The provider's pages, and the errors that the browser reported. */
     const watch = (page: Page) => {
       const pages: Readonly<Record<string, string>>[] = []
       const complaints: string[] = []
@@ -195,7 +195,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
     }
     const silently = async () => {}
 
-    test('brings a code, and an error, to a client that wants a form', async () => {
+    test('posts a code, or an error, to a client that uses form_post', async () => {
       const { page } = await visit('en')
       const { pages, complaints } = watch(page)
       const walk = walkOf(page, 'form@example.org', silently)
@@ -216,7 +216,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
       expect(other.complaints.filter((text) => !text.includes('status of 400'))).toEqual([])
     })
 
-    test('signs out a browser in which nobody is signed in, and goes where the client said', async () => {
+    test("signs out a browser in which nobody is signed in, and goes to the client's address", async () => {
       const { page } = await visit('en')
       const { pages, complaints } = watch(page)
       const after = `http://127.0.0.1:${home.port}/bye`
@@ -231,7 +231,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
       expect(complaints).toEqual([])
     })
 
-    test('leads on to the client after somebody else has signed in', async () => {
+    test('continues to the client after another person has signed in', async () => {
       const { page } = await visit('en')
       await signIn(walkOf(page, 'first@example.org', silently), {})
       const { pages, complaints } = watch(page)
@@ -244,7 +244,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
   })
 })
 
-/** A page of some site with a form that posts there. */
+/** A page of another site with a form that posts to this address. */
 const posting = (action: string): Response =>
   new Response(`<form method="post" action="${action}"><button>x</button></form>`, {
     headers: { 'content-type': 'text/html' },

@@ -1,4 +1,4 @@
-/** A person at a browser without scripts: keeps cookies by path, follows redirects, reads forms, and stops where the client's address begins. */
+/** A browser without scripts: keeps cookies by path, follows redirects, reads forms, and stops at the client's address. */
 
 export interface Page {
   readonly url: string
@@ -8,14 +8,14 @@ export interface Page {
 }
 
 export interface Browser {
-  /** Follows redirects until a page or an address that is not the provider's; that one is answered, not asked. */
+  /** Follows redirects until a page, or an address that is not the provider's; that one is returned, not requested. */
   open(address: string, init?: RequestInit): Promise<Page>
-  /** Sends the page's form whose action ends so, with its hidden fields. */
+  /** Submits the page's form whose action ends with this, with its hidden fields. */
   submit(page: Page, ending: string, fields: Readonly<Record<string, string>>): Promise<Page>
   readonly cookies: ReadonlyMap<string, string>
 }
 
-/** How requests leave: plain `fetch`, or one that trusts a certificate of the tests. */
+/** How requests are sent: plain `fetch`, or one that trusts a certificate of the tests. */
 export type Ask = (address: string | URL, init?: RequestInit) => Promise<Response>
 
 const MAX_REDIRECTS = 12

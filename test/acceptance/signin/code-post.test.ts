@@ -1,4 +1,4 @@
-// A code's mail outlives a mail server that is not well and a program that is killed, and cannot be read while it waits.
+// A code's mail survives an unavailable mail server and a killed program, and is encrypted while it waits.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -26,7 +26,7 @@ interface Waiting {
 const waiting = ({ cli }: SigninGateway): Waiting[] =>
   readDatabase<Waiting>(cli, 'SELECT tries, sealed FROM code_mails')
 
-/** Everything of the database that lies on the disk. */
+/** All of the database's files on disk. */
 const atRest = ({ cli }: SigninGateway): Buffer =>
   Buffer.concat(
     readdirSync(cli.dataDir)
@@ -34,7 +34,7 @@ const atRest = ({ cli }: SigninGateway): Buffer =>
       .map((name) => readFileSync(join(cli.dataDir, name))),
   )
 
-test('refused for now, then killed: the code comes after the restart, and nobody could read it meanwhile', async () => {
+test('after a temporary refusal and a kill the code is sent after the restart, and was never stored in the clear', async () => {
   const { mail, setup, browser, page } = await openWith((nth) => (nth === 0 ? 451 : 250))
   await until(() => waiting(setup)[0]?.tries === 1, 'the first try has failed')
   await setup.killAndRestart()
@@ -50,7 +50,7 @@ test('refused for now, then killed: the code comes after the restart, and nobody
   expect(codeOf(back)).toMatch(/^[\w-]{43}$/)
 })
 
-test('refused for good: it is given up, and the log says so without the address', async () => {
+test('after a permanent refusal the mail is dropped, and the log says so without the address', async () => {
   const { mail, setup, email } = await openWith(() => 550)
   await until(() => /could not be sent: status 550/.test(setup.appliance.said()), 'the log says so')
   expect(waiting(setup)).toEqual([])

@@ -1,4 +1,4 @@
-// The applications of docs/sign-in.md, run as they stand there, against the compiled program behind TLS.
+// The applications of docs/sign-in.md, run unchanged against the compiled program behind TLS.
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
@@ -12,7 +12,7 @@ import { openSigninGateway, type SigninGateway } from './signin-gateway.ts'
 
 const ROOT = new URL('../../../', import.meta.url).pathname
 
-/** Where it says so, what Go needs is fetched from its registry, and it is run too. */
+/** If set, the Go modules are downloaded, and the Go application is run too. */
 const MAY_FETCH = process.env['GATEWAYCTL_SNIPPETS'] === 'all'
 
 let setup: SigninGateway
@@ -22,7 +22,7 @@ beforeAll(async () => {
 })
 afterAll(() => setup.close())
 
-/** The first block in a language. */
+/** The first code block in a language. */
 function blockIn(language: string): string {
   const { text } = blocksOf('docs/sign-in.md').find((one) => one.language === language) ?? {}
   expect(text).toMatch(/./)
@@ -38,7 +38,7 @@ interface Recipe {
   readonly name: string
   readonly language: string
   readonly file: string
-  /** Brings what the program needs, and answers how it is started, or why it cannot be. */
+  /** Installs what the program needs, and returns how to start it, or why it cannot be started. */
   prepare(directory: string): readonly string[] | Promise<readonly string[] | string>
   readonly isReady: boolean
 }
@@ -83,7 +83,7 @@ const RECIPES: readonly Recipe[] = [
   },
 ]
 
-/** Starts the program on a port of its own, registered as the document says; null where it cannot be. */
+/** Starts the program on a port of its own, registered as documented; null where it cannot be started. */
 async function start({ name, language, file, prepare }: Recipe): Promise<string | null> {
   const directory = tempDirectory()
   writeFileSync(join(directory, file), blockIn(language))
@@ -103,7 +103,7 @@ async function start({ name, language, file, prepare }: Recipe): Promise<string 
       ISSUER: setup.authUrl,
       CLIENT_ID: client.client_id,
       CLIENT_SECRET: client.client_secret,
-      // Each has its own name for whom else to trust.
+      // The variables in which each runtime names additional trusted certificates.
       NODE_EXTRA_CA_CERTS: setup.caFile ?? '',
       REQUESTS_CA_BUNDLE: setup.caFile ?? '',
       SSL_CERT_FILE: setup.caFile ?? '',
@@ -135,7 +135,7 @@ for (const recipe of RECIPES) {
       expect(authorize).toContain('code_challenge_method=S256')
       const form = await atProvider.open(authorize)
       const { url: callback } = await setup.signIn(atProvider, form, email)
-      // The same address in a browser that did not ask for it signs nobody in.
+      // The same address in a browser that did not request it signs nobody in.
       const stranger = await openBrowser(home).open(callback)
       expect(stranger.status).toBeGreaterThanOrEqual(400)
       expect(stranger.status).toBeLessThan(500)

@@ -1,4 +1,4 @@
-// Whatever a request says of where it was sent (contract §10, hardening §1.3), addresses, cookies and tokens are those of {auth_url}.
+// Whatever host a request claims (contract §10, hardening §1.3), addresses, cookies and tokens are those of {auth_url}.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { until } from '#test/support/appliance.ts'
 import { dial } from '#test/support/raw-client.ts'
@@ -36,7 +36,7 @@ const FORGED = {
   'x-host': EVIL,
 }
 
-test('T13: a whole sign-in with a forged Host, Forwarded and X-Forwarded-* is told by the right addresses alone', async () => {
+test('T13: a whole sign-in with a forged Host, Forwarded and X-Forwarded-* uses only the real addresses', async () => {
   const heard: string[] = []
   const ask = async (address: string | URL, init: RequestInit = {}): Promise<Response> => {
     const answer = await fetch(address, { ...init, headers: { ...init.headers, ...FORGED } })
@@ -71,7 +71,7 @@ test('T13: a whole sign-in with a forged Host, Forwarded and X-Forwarded-* is to
   const said = [...heard, claims, mail?.source ?? ''].join('\n')
   expect(said).not.toContain(EVIL)
   expect(said).not.toContain('https://127.0.0.1')
-  // The issuer is plain http here: a cookie that only https may carry would be lost.
+  // The issuer is http here: a Secure cookie would be lost.
   expect(said).not.toMatch(/set-cookie[^\]]*; secure/i)
 })
 
@@ -95,7 +95,7 @@ test.each([
 )
 
 test.each(['a::b:1:2:3:4:5:6:7:8', ':::::::', '1.2.3', 'dead.beef'])(
-  'an X-Forwarded-For that ends in no address (%s) is passed over, and breaks nothing',
+  'an X-Forwarded-For that ends in an invalid address (%s) is ignored, and causes no error',
   async (forwarded) => {
     const address = authorizeUrl(setup.authUrl, setup.client.client_id)
     const browser = setup.browser({ 'x-forwarded-for': forwarded })
@@ -104,7 +104,7 @@ test.each(['a::b:1:2:3:4:5:6:7:8', ':::::::', '1.2.3', 'dead.beef'])(
   },
 )
 
-test('T13: PKCE is demanded of every client that nobody excused from it', async () => {
+test('T13: PKCE is required of every client that is not exempted from it', async () => {
   const { client_id } = setup.register('Plain')
   const page = await setup
     .browser()
@@ -116,7 +116,7 @@ test('T13: PKCE is demanded of every client that nobody excused from it', async 
     error: 'invalid_request',
     state: 'state-of-the-session',
   })
-  // Nor does an excused client redeem a code that was asked for with a challenge without its verifier.
+  // An exempted client that sent a challenge must also send its verifier.
   const excused = setup.register('Excused', '--no-require-pkce')
   const browser = setup.browser()
   const start = await browser.open(authorizeUrl(setup.authUrl, excused.client_id))

@@ -1,4 +1,4 @@
-// One compiled program signs its people in by another, driven by a stock client library and by a real browser; and by a GitHub.
+// One compiled gateway as the identity provider of another, driven by a client library and by a browser; and GitHub.
 
 import * as oidc from 'openid-client'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
@@ -16,7 +16,7 @@ import {
   type SigninGateway,
 } from './signin-gateway.ts'
 
-/** Who signs people in, and who lets them in on its word; on hosts of their own, as cookies do not tell ports apart. */
+/** The issuer, and the gateway that trusts it; on different hosts, as cookies ignore ports. */
 let issuer: SigninGateway
 let deps: SigninGateway
 
@@ -46,9 +46,9 @@ function addIssuer(name: string, label: string, ...flags: readonly string[]): vo
 }
 
 interface People {
-  /** At the gateway's pages. */
+  /** On the gateway's pages. */
   readonly here: Browser
-  /** At the issuer's. */
+  /** On the issuer's. */
   readonly there: Browser
 }
 
@@ -60,7 +60,7 @@ const onwardFrom = ({ text }: Page): string =>
 const begin = ({ here }: People, name: string, address: string): Promise<Page> =>
   here.open(address).then((page) => here.submit(page, `/identity/${name}`, {}))
 
-/** From the gateway's sign-in page to the issuer, through its sign-in where it asks for one, and back to the gateway. */
+/** From the gateway's sign-in page to the issuer, through its sign-in if required, and back to the gateway. */
 async function goBy(people: People, name: string, email: string, address: string): Promise<Page> {
   const there = await people.there.open(onwardFrom(await begin(people, name, address)))
   const isAsked = there.url.startsWith(issuer.authUrl)
@@ -78,7 +78,7 @@ interface Shown {
 
 const show = (email: string): Shown => deps.cli.json<Shown>(['users', 'show', email])
 
-test('openid-client signs somebody in by the other program: a code the first time, none the second', async () => {
+test('openid-client signs a person in by the other gateway: with a code the first time, without one the second', async () => {
   const { client_id, client_secret } = deps.client
   const config = await oidc.discovery(
     new URL(deps.authUrl),
@@ -124,7 +124,7 @@ test('openid-client signs somebody in by the other program: a code the first tim
   expect(mails[0]?.source).toContain('you can also sign in with First')
 })
 
-test('a way there and back outlives a kill; the state holds once', async () => {
+test('a sign-in in progress survives a kill; its state is valid once', async () => {
   const email = 'survivor@example.org'
   const people = somebody()
   const there = await people.there.open(onwardFrom(await begin(people, 'first', address())))
@@ -143,7 +143,7 @@ test('a way there and back outlives a kill; the state holds once', async () => {
   expect(show(email).identities).toHaveLength(1)
 })
 
-test('another browser, another interaction and another program’s state get nowhere', async () => {
+test('another browser, another interaction and another gateway’s state are refused', async () => {
   const people = somebody()
   const there = await people.there.open(onwardFrom(await begin(people, 'first', address())))
   const back = new URL((await issuer.signIn(people.there, there, 'robbed@example.org')).url)
@@ -164,7 +164,7 @@ test('another browser, another interaction and another program’s state get now
   expect(deps.appliance.said()).not.toContain(back.searchParams.get('code'))
 })
 
-test('whoever is disabled or unlinked, and a provider that is taken away on the way', async () => {
+test('a person who is disabled or unlinked, and an identity provider that is removed meanwhile, are refused', async () => {
   const email = 'ended@example.org'
   const people = somebody()
   await deps.signIn(people.here, await goBy(people, 'first', email, address()), email)
@@ -190,7 +190,7 @@ test('whoever is disabled or unlinked, and a provider that is taken away on the 
   expect((await brief.here.open(back.url)).status).toBe(400)
 })
 
-test('a GitHub on its own address: by its own id, asked over the wire that GitHub speaks', async () => {
+test("GitHub on an address of its own: identified by its own id, through GitHub's API", async () => {
   const github = openGithub()
   onTestFinished(() => github.close())
   const add = ['identities', 'add', 'github', '--issuer', github.url, '--client-id', 'Iv1.x']
@@ -199,7 +199,7 @@ test('a GitHub on its own address: by its own id, asked over the wire that GitHu
   const { code, err } = deps.cli.run([...add, ...domains, '--from-env', 'GITHUB_SECRET'], { env })
   expect([code, err]).toEqual([0, expect.stringContaining('without TLS')])
 
-  // The address was proved by a code before, and GitHub has the last word on its domain.
+  // The address was confirmed by a code before, and GitHub is authoritative for its domain.
   github.emails = [{ email: 'ann@example.org', primary: true, verified: true }]
   const people = somebody()
   const back = await people.here.open(
@@ -216,7 +216,7 @@ test('a GitHub on its own address: by its own id, asked over the wire that GitHu
 })
 
 describe.skipIf(CHROMIUM === null)('in Chromium', () => {
-  test('a person goes there and back, once by codes at both ends, then by buttons alone', async () => {
+  test('a person signs in and returns, first with codes on both sides, then with buttons only', async () => {
     const chromium = await openChromium()
     onTestFinished(() => chromium.close())
     const app = Bun.serve({
@@ -256,7 +256,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
     await button('Sign in')
     await arrive()
 
-    // The issuer still knows the browser: one button leads through it, back here, and on to the client.
+    // The issuer still knows the browser: one button leads through it, back here, and to the client.
     await context.clearCookies({ domain: '127.0.0.1' })
     await start(walk)
     await button('Continue with First')

@@ -1,4 +1,4 @@
-// Codes, tokens, sessions, interactions and keys outlive `kill -9`; a rotated signing key does not end what the old one signed.
+// Codes, tokens, sessions, interactions and keys survive `kill -9`; a rotated signing key keeps older signatures valid.
 import type { webcrypto } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import {
@@ -23,7 +23,7 @@ interface Tokens {
   readonly id_token: string
 }
 
-/** What an ID token says, once its signature holds against the published keys. */
+/** The claims of an ID token, after checking its signature against the published keys. */
 async function verify(token: string) {
   const [head = '', body = '', signature = ''] = token.split('.')
   const read = (part: string) => JSON.parse(Buffer.from(part, 'base64url').toString())
@@ -46,7 +46,7 @@ async function verify(token: string) {
   return { kid, ...(read(body) as { readonly sub: string; readonly iss: string }) }
 }
 
-test('everything that was answered is there after a kill', async () => {
+test('everything that was answered is still there after a kill', async () => {
   const { authUrl, client } = setup
   const email = 'survivor@example.org'
   const browser = setup.browser()
@@ -94,7 +94,7 @@ test('everything that was answered is there after a kill', async () => {
   expect((await redeem(authUrl, client, waiting)).status).toBe(400)
 })
 
-test('a rotation holds from the next request, without a restart', async () => {
+test('a key rotation applies from the next request, without a restart', async () => {
   const kids = async () => {
     const { keys } = (await (await fetch(`${setup.authUrl}/oauth/jwks`)).json()) as {
       readonly keys: readonly Record<string, unknown>[]
@@ -107,7 +107,7 @@ test('a rotation holds from the next request, without a restart', async () => {
   expect(await kids()).toEqual([key_id, ...before])
 })
 
-test('status tells where people sign in', async () => {
+test('status shows the address of the sign-in provider', async () => {
   const status = setup.cli.json<Record<string, unknown>>(['status'])
   expect(status).toMatchObject({ auth_url: setup.authUrl, clients: 1 })
 })

@@ -54,7 +54,7 @@ test.each([
   ['client_secret_basic', oauth.ClientSecretBasic],
   ['client_secret_post', oauth.ClientSecretPost],
 ] as const)(
-  'oauth4webapi with %s, and a refresh token that is rotated; its reuse ends the family',
+  'oauth4webapi with %s, and a refresh token that is rotated; reuse revokes the whole family',
   async (method, authenticate) => {
     const insecure = { [oauth.allowInsecureRequests]: true }
     const issuer = new URL(setup.authUrl)
@@ -110,7 +110,7 @@ test.each([
   },
 )
 
-test('saying no at the consent page is told to the client', async () => {
+test('a refusal on the consent page is reported to the client', async () => {
   const browser = setup.browser()
   const { client_id } = setup.client
   const { authorizeUrl } = await import('./signin-gateway.ts')

@@ -1,24 +1,24 @@
-/** Every page of the sign-in provider as the running program serves it, in the order of one person's bad day. */
+/** Every page of the sign-in provider as the running program serves it, in the order in which one person meets them. */
 import { Database } from 'bun:sqlite'
 import { join } from 'node:path'
 import type { BrowserContext, Page } from 'playwright-core'
 import { authorizeUrl, type RegisteredClient, type SigninGateway } from './signin-gateway.ts'
 
-/** Told of each page while it is shown. */
+/** Called with each page while it is shown. */
 export type Look = (name: string, page: Page) => Promise<void>
 
 export interface Walk {
   readonly setup: SigninGateway
   readonly client: RegisteredClient
-  /** Where the client is told, a page of its own. */
+  /** The client's callback, a page of its own. */
   readonly back: string
   readonly page: Page
-  /** Nobody else in the walk has it. */
+  /** An address that nobody else in this test uses. */
   readonly email: string
   readonly look: Look
 }
 
-/** Waits for the page that follows; the button is the first whose form's action ends so. */
+/** Waits for the next page; clicks the first button whose form's action ends with this. */
 export async function press(page: Page, ending: string): Promise<void> {
   await Promise.all([
     page.waitForNavigation(),
@@ -36,10 +36,10 @@ export const start = (
   more: Readonly<Record<string, string | null>> = {},
 ) => page.goto(authorizeUrl(setup.authUrl, client.client_id, { redirect_uri: back, ...more }))
 
-/** Any eight digits but these. */
+/** Eight digits that are not the code. */
 const wrong = (code: string): string => String((Number(code) + 1) % 10 ** 8).padStart(8, '0')
 
-/** Address, code, wrong code, too many, a code that ran out, a person who is disabled. */
+/** Address, code, wrong code, too many attempts, an expired code, a disabled person. */
 export async function walkCodes(walk: Walk): Promise<void> {
   const { setup, page, email, look } = walk
   await start(walk, { login_hint: email })
@@ -91,7 +91,7 @@ export async function walkSession(walk: Walk): Promise<void> {
   await look('disabled', page)
 }
 
-/** What ends in a page because it may not end at the client. */
+/** Errors that are shown on a page because they may not be sent to the client. */
 export async function walkErrors(walk: Walk, context: BrowserContext): Promise<void> {
   const { setup, client, back, page, look } = walk
   const at = setup.authUrl
@@ -122,7 +122,7 @@ export async function walkErrors(walk: Walk, context: BrowserContext): Promise<v
   await look('too-many-requests', page)
 }
 
-/** Puts into the books of the running program what only time or a defect would. */
+/** Writes into the running program's database what otherwise only time or a defect would. */
 function change({ cli }: SigninGateway, sql: string, ...values: string[]): void {
   const database = new Database(join(cli.dataDir, 'gateway.db'), { strict: true })
   try {

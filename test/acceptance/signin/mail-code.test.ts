@@ -1,4 +1,4 @@
-// Signing in by a code that came by mail (hardening §3.1): bounded, and telling nobody who is known.
+// Signing in by a mailed code (hardening §3.1): rate-limited, and without revealing who has an account.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Browser, Page } from './browser.ts'
 import {
@@ -19,14 +19,14 @@ afterAll(() => setup.close())
 const start = (browser: Browser): Promise<Page> =>
   browser.open(authorizeUrl(setup.authUrl, setup.client.client_id))
 
-/** Each from a network of its own, as a proxy on this machine tells it. */
+/** Each from a network of its own, as reported by a proxy on this machine. */
 let networks = 0
 const elsewhere = (): Browser => setup.browser({ 'x-forwarded-for': `192.0.2.${++networks}` })
 
-/** Any eight digits but these. */
+/** Eight digits that are not the code. */
 const wrong = (code: string): string => String((Number(code) + 1) % 10 ** 8).padStart(8, '0')
 
-test('the mail is plain: code, client, address; nothing of a stranger in its subject', async () => {
+test('the mail is plain: code, client, address; its subject contains nothing that a stranger chose', async () => {
   const browser = elsewhere()
   await browser.submit(await start(browser), '/email', { email: 'Reader@Example.ORG' })
   await setup.codeFor('Reader@example.org')
@@ -37,7 +37,7 @@ test('the mail is plain: code, client, address; nothing of a stranger in its sub
   expect(source).toContain('&lt;b&gt;')
 })
 
-test('spaces and hyphens in a typed code do not matter, and its case-folded address is one person', async () => {
+test('spaces and hyphens in a typed code are ignored, and addresses that differ in case are one person', async () => {
   const browser = elsewhere()
   const asked = await browser.submit(await start(browser), '/email', { email: 'Fold@example.org' })
   const code = await setup.codeFor('Fold@example.org')
@@ -51,7 +51,7 @@ test('spaces and hyphens in a typed code do not matter, and its case-folded addr
   expect(people.filter(({ email }) => email.toLowerCase() === 'fold@example.org')).toHaveLength(1)
 })
 
-test('the fifth wrong try ends a code, even for the right one; a new code helps', async () => {
+test('the fifth wrong attempt invalidates a code, even for the right one; a new code works', async () => {
   const browser = elsewhere()
   const email = 'guesser@example.org'
   let page = await browser.submit(await start(browser), '/email', { email })
@@ -70,7 +70,7 @@ test('the fifth wrong try ends a code, even for the right one; a new code helps'
   expect(back.url.startsWith(REDIRECT)).toBe(true)
 })
 
-test('T13: of 60 wrong guesses at once five are taken, and the right code is then refused', async () => {
+test('T13: of 60 concurrent wrong guesses five are checked, and the right code is then refused', async () => {
   const browser = elsewhere()
   const email = 'parallel@example.org'
   const page = await browser.submit(await start(browser), '/email', { email })
@@ -86,7 +86,7 @@ test('T13: of 60 wrong guesses at once five are taken, and the right code is the
   expect(late.url.startsWith(REDIRECT)).toBe(false)
 })
 
-test('a new code ends the old one; an old one of another interaction never works', async () => {
+test('a new code invalidates the old one; a code of another interaction never works', async () => {
   const browser = elsewhere()
   const email = 'renewed@example.org'
   const page = await browser.submit(await start(browser), '/email', { email })
@@ -105,8 +105,8 @@ test('a new code ends the old one; an old one of another interaction never works
   )
 })
 
-describe('bounds', () => {
-  test('five codes for one address within a quarter of an hour, from wherever', async () => {
+describe('rate limits', () => {
+  test('five codes for one address in a quarter of an hour, from any network', async () => {
     const email = 'flooded@example.org'
     const statuses = []
     for (let n = 0; n < 7; n++) {
@@ -118,7 +118,7 @@ describe('bounds', () => {
     expect(setup.mail.taken.filter(({ to }) => to.includes(email))).toHaveLength(5)
   })
 
-  test('twenty codes from one network within an hour, for whomever; a /64 is one network', async () => {
+  test('twenty codes for one network in an hour, for any address; a /64 is one network', async () => {
     const statuses = []
     for (let n = 0; n < 22; n++) {
       const browser = setup.browser({ 'x-forwarded-for': `2001:db8:0:1::${n + 1}` })
@@ -144,7 +144,7 @@ test.each([
   'a@example.org\r\nBcc: x@example.org',
   'a@127.0.0.1',
   `${'a'.repeat(300)}@example.org`,
-])('%j is no address, and no mail leaves', async (email) => {
+])('%j is not an address, and no mail is sent', async (email) => {
   const before = [...setup.mail.asked]
   const browser = elsewhere()
   const page = await browser.submit(await start(browser), '/email', { email })
@@ -154,7 +154,7 @@ test.each([
   expect(strange).toEqual([])
 })
 
-describe('T12: a form that was not sent from our own page', () => {
+describe("T12: a form that was not sent from the provider's own page", () => {
   const post = (page: Page, headers: Record<string, string>, cookie: string) =>
     fetch(`${page.url}/email`, {
       method: 'POST',
@@ -165,9 +165,9 @@ describe('T12: a form that was not sent from our own page', () => {
 
   test.each([
     ['from another site', { 'sec-fetch-site': 'cross-site' }],
-    ['from a sister site', { 'sec-fetch-site': 'same-site' }],
+    ['from a sibling site', { 'sec-fetch-site': 'same-site' }],
     ['from another origin', { origin: 'https://evil.example' }],
-    ['from nowhere that can be named', { origin: 'null' }],
+    ['from an opaque origin', { origin: 'null' }],
   ])('%s is refused', async (_what, headers) => {
     const browser = elsewhere()
     const page = await start(browser)
@@ -176,7 +176,7 @@ describe('T12: a form that was not sent from our own page', () => {
     expect((await post(page, { 'sec-fetch-site': 'same-origin' }, cookie)).status).toBe(303)
   })
 
-  test("without the interaction's cookie, or with one that was made up, it is refused", async () => {
+  test("without the interaction's cookie, or with an invented one, is refused", async () => {
     const browser = elsewhere()
     const page = await start(browser)
     const own = { 'sec-fetch-site': 'same-origin' }
@@ -188,7 +188,7 @@ describe('T12: a form that was not sent from our own page', () => {
   })
 })
 
-test('the page looks the same for who is known and who is not, also where nobody may join', async () => {
+test('the page looks the same for known and unknown people, also where sign-up is off', async () => {
   const closed = await openSigninGateway({ GATEWAY_AUTH_SIGNUP: 'closed' })
   try {
     closed.cli.json(['users', 'add', 'known@example.org', '--name', 'Known'])

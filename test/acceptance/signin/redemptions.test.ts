@@ -1,4 +1,4 @@
-// The token endpoint (contract §10): the call of the specification, and everything that it refuses, with status, code and body.
+// The token endpoint (contract §10): the request of the specification, and every refusal with status, code and body.
 import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readDatabase } from '#test/support/appliance.ts'
@@ -28,7 +28,7 @@ interface Tokens {
 
 let people = 0
 
-/** A fresh code for a fresh person, from a network of its own. */
+/** A new code for a new person, from a network of its own. */
 async function freshCode(more: Readonly<Record<string, string | null>> = {}): Promise<string> {
   const n = ++people
   const browser = setup.browser({ 'x-forwarded-for': `198.18.1.${n}` })
@@ -38,10 +38,10 @@ async function freshCode(more: Readonly<Record<string, string | null>> = {}): Pr
   return codeOf(await browser.submit(back, '/consent', { decision: 'allow' }))
 }
 
-/** With a refresh token too. */
+/** With a refresh token. */
 const offlineCode = () => freshCode({ scope: 'openid email offline_access', prompt: 'consent' })
 
-/** A refusal says what is wrong and nothing else, and nobody keeps it. */
+/** A refusal contains the error and nothing else, and is not cached. */
 async function demandRefusal(answer: Response, status: number, error: string): Promise<void> {
   expect(answer.status).toBe(status)
   expect(answer.headers.get('content-type')).toMatch(/^application\/json/)
@@ -52,7 +52,7 @@ async function demandRefusal(answer: Response, status: number, error: string): P
 const userinfo = (token: string): Promise<Response> =>
   fetch(`${setup.authUrl}/oauth/userinfo`, { headers: { authorization: `Bearer ${token}` } })
 
-/** RFC 6750 §3: a token that is over. */
+/** RFC 6750 §3: an invalid token. */
 async function demandOver(token: string): Promise<void> {
   const answer = await userinfo(token)
   await demandRefusal(answer, 401, 'invalid_token')
@@ -65,7 +65,7 @@ const refresh = ({ refresh_token }: Tokens): Promise<Response> =>
     body: new URLSearchParams({ grant_type: 'refresh_token', refresh_token, ...setup.client }),
   })
 
-/** As if a minute and more had passed since a code was issued. */
+/** Makes codes look as if they were issued more than a minute ago. */
 function expire(code: string): void {
   const database = new Database(`${setup.cli.dataDir}/gateway.db`)
   const { changes } = database
@@ -78,7 +78,7 @@ function expire(code: string): void {
   expect(changes).toBe(1)
 }
 
-test('the call of the specification: no redirect_uri, although two are registered', async () => {
+test('the request of the specification: no redirect_uri, although two are registered', async () => {
   const second = 'https://app.example.org/second'
   const two = setup.register('Two', '--redirect-uri', REDIRECT, '--redirect-uri', second)
   const browser = setup.browser()
@@ -98,18 +98,18 @@ test('the call of the specification: no redirect_uri, although two are registere
   })
 })
 
-test('a redirect address without a value is one that was left out (RFC 6749 §3.2)', async () => {
+test('an empty redirect_uri counts as absent (RFC 6749 §3.2)', async () => {
   const answer = await redeem(setup.authUrl, setup.client, await freshCode(), { redirect_uri: '' })
   expect(answer.status).toBe(200)
 })
 
-describe('refused, and the code is still good for its own client', () => {
+describe('refused, and the code is still valid for its own client', () => {
   test.each([
     ['a wrong verifier', { code_verifier: 'x'.repeat(50) }],
     ['an empty verifier', { code_verifier: '' }],
     ['another redirect address', { redirect_uri: `${REDIRECT}/` }],
-    ['a redirect address of somebody else', { redirect_uri: 'https://evil.example/callback' }],
-    ['a code that nobody issued', { code: 'x'.repeat(43) }],
+    ['a foreign redirect address', { redirect_uri: 'https://evil.example/callback' }],
+    ['a code that was never issued', { code: 'x'.repeat(43) }],
   ])('%s', async (_what, more) => {
     const code = await freshCode()
     const answer = await redeem(setup.authUrl, setup.client, code, more)
@@ -138,7 +138,7 @@ describe('refused, and the code is still good for its own client', () => {
     expect((await refresh(tokens)).status).toBe(200)
   })
 
-  test('T13: no verifier, from a client that nobody excused from it', async () => {
+  test('T13: no verifier, from a client that is not exempted from PKCE', async () => {
     const code = await freshCode()
     const answer = await fetch(`${setup.authUrl}/oauth/token`, {
       method: 'POST',
@@ -148,7 +148,7 @@ describe('refused, and the code is still good for its own client', () => {
     expect((await redeem(setup.authUrl, setup.client, code)).status).toBe(200)
   })
 
-  test('T9, T11: a wrong secret, an empty one, none, and the kept hash of the right one', async () => {
+  test('T9, T11: a wrong secret, an empty one, none, and the stored hash of the right one', async () => {
     const code = await freshCode()
     const kept = readDatabase<{ secret_sha256: string }>(
       setup.cli,
@@ -176,7 +176,7 @@ describe('refused, and the code is still good for its own client', () => {
     expect((await redeem(setup.authUrl, setup.client, code)).status).toBe(200)
   })
 
-  test('T11: what is kept of a code or a token opens nothing', async () => {
+  test('T11: the stored form of a code or a token is not accepted', async () => {
     const hashOf = (secret: string) => new Bun.CryptoHasher('sha256').update(secret).digest('hex')
     const code = await offlineCode()
     const kept = await redeem(setup.authUrl, setup.client, hashOf(code))
@@ -190,7 +190,7 @@ describe('refused, and the code is still good for its own client', () => {
   })
 })
 
-test('T13: a verifier cannot be guessed at: the fifth wrong one ends the code', async () => {
+test('T13: a verifier cannot be guessed: the fifth wrong one invalidates the code', async () => {
   const code = await freshCode()
   for (let n = 0; n < 5; n++) {
     const more = { code_verifier: `${n}`.repeat(50) }
@@ -199,7 +199,7 @@ test('T13: a verifier cannot be guessed at: the fifth wrong one ends the code', 
   await demandRefusal(await redeem(setup.authUrl, setup.client, code), 400, 'invalid_grant')
 })
 
-test('whoever says nothing of a client ends no code, however often they try', async () => {
+test('requests without client authentication never invalidate a code', async () => {
   const code = await freshCode()
   for (let n = 0; n < 6; n++) {
     const body = new URLSearchParams({ grant_type: 'authorization_code', code })
@@ -215,7 +215,7 @@ test('an expired code is refused', async () => {
   await demandRefusal(await redeem(setup.authUrl, setup.client, code), 400, 'invalid_grant')
 })
 
-describe('a replay is refused and ends what the code had issued', () => {
+describe('reuse is refused and revokes what the code had issued', () => {
   test.each([
     ['at once', () => {}],
     ['also once the code has expired', expire],
@@ -231,7 +231,7 @@ describe('a replay is refused and ends what the code had issued', () => {
     await demandRefusal(await redeem(setup.authUrl, setup.client, code), 400, 'invalid_grant')
   })
 
-  test('of 40 at once exactly one succeeds, and what it was given is over', async () => {
+  test('of 40 concurrent redemptions exactly one succeeds, and what it issued is revoked', async () => {
     const code = await offlineCode()
     const answers = await Promise.all(
       Array.from({ length: 40 }, () => redeem(setup.authUrl, setup.client, code)),
@@ -246,7 +246,7 @@ describe('a replay is refused and ends what the code had issued', () => {
     await demandRefusal(await refresh(tokens), 400, 'invalid_grant')
   })
 
-  test('of 20 renewals at once at most one succeeds, and what it was given is over', async () => {
+  test('of 20 concurrent refreshes at most one succeeds, and what it issued is revoked', async () => {
     const answer = await redeem(setup.authUrl, setup.client, await offlineCode())
     const first = (await answer.json()) as Tokens
     const answers = await Promise.all(Array.from({ length: 20 }, () => refresh(first)))

@@ -1,4 +1,4 @@
-// What the sign-in provider refuses, and how (contract §10): by a page or by a redirect; and what it keeps of people.
+// What the sign-in provider refuses, by a page or a redirect (contract §10); and what it stores of people.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readDatabase, until } from '#test/support/appliance.ts'
 import {
@@ -20,7 +20,7 @@ afterAll(() => setup.close())
 let people = 0
 const newEmail = (): string => `person-${++people}@example.org`
 
-/** A fresh code for a fresh person. */
+/** A new code for a new person. */
 async function freshCode(more: Readonly<Record<string, string | null>> = {}, email = newEmail()) {
   const browser = setup.browser()
   const start = await browser.open(authorizeUrl(setup.authUrl, setup.client.client_id, more))
@@ -34,8 +34,8 @@ describe('at the authorization endpoint', () => {
   test.each([
     ['an unknown client', { client_id: 'nobody' }],
     ['an address that is not registered', { redirect_uri: 'https://evil.example/callback' }],
-    ['an address that merely begins alike', { redirect_uri: `${REDIRECT}/more` }],
-    ['an address with a query of its own', { redirect_uri: `${REDIRECT}?x=1` }],
+    ['an address that only begins with a registered one', { redirect_uri: `${REDIRECT}/more` }],
+    ['a registered address with a query added', { redirect_uri: `${REDIRECT}?x=1` }],
     ['no address', { redirect_uri: null }],
   ])('%s gets a page and no redirect', async (_what, more) => {
     const page = await ask(more)
@@ -53,11 +53,11 @@ describe('at the authorization endpoint', () => {
     ['no response type', { response_type: null }, 'invalid_request'],
     ['an implicit flow', { response_type: 'id_token', nonce: 'n' }, 'unsupported_response_type'],
     ['a request object', { request: 'eyJ' }, 'request_not_supported'],
-    ['nobody signed in, and no question allowed', { prompt: 'none' }, 'login_required'],
-  ])('%s is told to the client with state and iss', async (_what, more, error) => {
+    ['prompt=none without a session', { prompt: 'none' }, 'login_required'],
+  ])('%s is reported to the client with state and iss', async (_what, more, error) => {
     const { url } = await ask(more)
     expect(url.startsWith(REDIRECT)).toBe(true)
-    // Whoever asks for an implicit flow is answered in the fragment, as that flow would.
+    // The error of an implicit flow is in the fragment, as its response would be.
     const { search, hash } = new URL(url)
     expect(Object.fromEntries(new URLSearchParams(search || hash.slice(1)))).toMatchObject({
       error,
@@ -67,7 +67,7 @@ describe('at the authorization endpoint', () => {
   })
 
   test.each(['fragment', 'nobody-knows-it'])(
-    'the response mode %s is refused, and its error is in no fragment',
+    'the response mode %s is refused, and its error is not in a fragment',
     async (response_mode) => {
       for (const prompt of ['login', 'none']) {
         const { search, hash } = new URL((await ask({ response_mode, prompt })).url)
@@ -79,7 +79,7 @@ describe('at the authorization endpoint', () => {
     },
   )
 
-  test('an address that the operator took away gets no code, also from who was signing in meanwhile', async () => {
+  test('an address that the operator removed gets no code, not even for a person who was signing in meanwhile', async () => {
     const kept = 'https://app.example.org/kept'
     const two = setup.register('Two', '--redirect-uri', REDIRECT, '--redirect-uri', kept)
     const browser = setup.browser()
@@ -90,7 +90,7 @@ describe('at the authorization endpoint', () => {
     expect(refused.url.startsWith(`${setup.authUrl}/oauth/authorize/`)).toBe(true)
   })
 
-  test('a client that may do without PKCE does', async () => {
+  test('a client that is exempted from PKCE may omit it', async () => {
     const { client_id } = setup.register('Old', '--no-require-pkce')
     const page = await setup.browser().open(
       authorizeUrl(setup.authUrl, client_id, {
@@ -103,7 +103,7 @@ describe('at the authorization endpoint', () => {
   })
 })
 
-test('scopes may be parted by a plus that was encoded as one, and the request may be posted', async () => {
+test('scopes may be separated by an encoded plus, and the request may be posted', async () => {
   const browser = setup.browser()
   const address = new URL(authorizeUrl(setup.authUrl, setup.client.client_id))
   address.searchParams.set('scope', 'openid+email+profile')
@@ -118,7 +118,7 @@ test('scopes may be parted by a plus that was encoded as one, and the request ma
   expect(await answer.json()).toMatchObject({ scope: 'openid email profile' })
 })
 
-test('the metadata promises what the contract does, and no more', async () => {
+test('the metadata announce what the contract promises, and no more', async () => {
   const { authUrl } = setup
   const [metadata, same] = await Promise.all(
     ['openid-configuration', 'oauth-authorization-server'].map(
@@ -151,7 +151,7 @@ test('the metadata promises what the contract does, and no more', async () => {
 })
 
 describe('people', () => {
-  test('T12: a disabled person is signed out at once on every way, and let in no more', async () => {
+  test('T12: a disabled person is signed out everywhere at once, and cannot sign in', async () => {
     const email = newEmail()
     const browser = setup.browser()
     const offline = { scope: 'openid email offline_access', prompt: 'consent' }
@@ -202,7 +202,7 @@ describe('people', () => {
     expect(welcome.url.startsWith(REDIRECT)).toBe(true)
   })
 
-  test('a person who was removed comes back as somebody new', async () => {
+  test('a removed person who returns is a new person', async () => {
     const email = newEmail()
     const subjectOf = async () => {
       const answer = await redeem(setup.authUrl, setup.client, await freshCode({}, email))
@@ -216,7 +216,7 @@ describe('people', () => {
     expect(await subjectOf()).not.toBe(first)
   })
 
-  test('`users sessions revoke` ends what a browser remembers', async () => {
+  test('`users sessions revoke` ends the sessions of a browser', async () => {
     const email = newEmail()
     const browser = setup.browser()
     const address = authorizeUrl(setup.authUrl, setup.client.client_id)
@@ -234,7 +234,7 @@ describe('people', () => {
   })
 })
 
-test('what is kept opens nothing: no code, token, cookie or secret stands in the database', async () => {
+test('nothing stored can be used: the database contains no code, token, cookie or secret in the clear', async () => {
   const browser = setup.browser()
   const start = await browser.open(authorizeUrl(setup.authUrl, setup.client.client_id))
   const email = newEmail()

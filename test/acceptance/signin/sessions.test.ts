@@ -1,4 +1,4 @@
-// A person who is signed in stays so until somebody says otherwise: prompt, max_age, hints, signing out, and the cookies.
+// Sessions: how long a person stays signed in, prompt, max_age, hints, signing out, and the cookies.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { until } from '#test/support/appliance.ts'
 import type { Browser } from './browser.ts'
@@ -39,7 +39,7 @@ async function tokensOf(code: string) {
   return { id_token, access_token, claims: JSON.parse(body) as Claims }
 }
 
-/** A browser in which somebody new has just signed in, and what the client was told. */
+/** A browser in which a new person has just signed in, and the claims that the client received. */
 async function signedIn(): Promise<{ browser: Browser } & Awaited<ReturnType<typeof tokensOf>>> {
   email = `guest-${++people}@example.org`
   const browser = setup.browser()
@@ -49,7 +49,7 @@ async function signedIn(): Promise<{ browser: Browser } & Awaited<ReturnType<typ
 
 const hasSecondsPassed = (since: number) => Math.floor(Date.now() / 1000) > since
 
-test('the second time nobody is asked, with prompt=none too, and the hint must fit', async () => {
+test('a second sign-in shows no page, with prompt=none too; id_token_hint must name the same person', async () => {
   const { browser, claims, id_token } = await signedIn()
   expect(claims.nonce).toBe('n-1')
   const silent = await tokensOf(codeOf(await browser.open(address({ prompt: 'none' }))))
@@ -62,7 +62,7 @@ test('the second time nobody is asked, with prompt=none too, and the hint must f
   expect(refused.url).toContain('error=login_required')
 })
 
-test('a hint names who is wanted: somebody else who signs in instead is not told to the client', async () => {
+test('with an id_token_hint, the sign-in of another person is not reported to the client', async () => {
   const { id_token, claims } = await signedIn()
   const wanted = email
   const asked = address({ id_token_hint: id_token })
@@ -77,7 +77,7 @@ test('a hint names who is wanted: somebody else who signs in instead is not told
   expect((await tokensOf(codeOf(back))).claims.sub).toBe(claims.sub)
 })
 
-test('prompt=login asks again, max_age only when the sign-in is older; auth_time tells', async () => {
+test('prompt=login asks again, max_age only when the sign-in is older; auth_time says when it was', async () => {
   const { browser, claims } = await signedIn()
   await until(() => hasSecondsPassed(claims.auth_time + 1), 'two seconds have passed')
   const young = await tokensOf(codeOf(await browser.open(address({ max_age: '1000' }))))
@@ -90,7 +90,7 @@ test('prompt=login asks again, max_age only when the sign-in is older; auth_time
   expect((await browser.open(address({ prompt: 'login' }))).text).toContain('name="email"')
 })
 
-test('prompt=select_account asks who is there, and takes whoever signs in', async () => {
+test('prompt=select_account asks for the person, and accepts whichever one signs in', async () => {
   const { browser, claims } = await signedIn()
   const asked = await browser.open(address({ prompt: 'select_account' }))
   expect(asked.text).toContain('name="email"')
@@ -105,7 +105,7 @@ test('prompt=select_account asks who is there, and takes whoever signs in', asyn
   expect(new URL(alone.url).searchParams.get('error')).toBe('invalid_request')
 })
 
-test('parameters of no meaning here, and hints, are taken without a word', async () => {
+test('parameters without a meaning here, and hints, are accepted without an error', async () => {
   const page = await setup.browser().open(
     address({
       extra: 'foobar',
@@ -122,7 +122,7 @@ test('parameters of no meaning here, and hints, are taken without a word', async
   expect(page.text).not.toContain('me"><b>')
 })
 
-test('signing out asks first, ends the session and its tokens, and returns to a registered address alone', async () => {
+test('signing out asks for confirmation, ends the session and its tokens, and returns only to a registered address', async () => {
   const { browser, id_token, access_token } = await signedIn()
   const after = 'https://app.example.org/bye'
   setup.cli.json(['clients', 'edit', setup.client.client_id, '--logout-uri', after])
@@ -146,7 +146,7 @@ test('signing out asks first, ends the session and its tokens, and returns to a 
   expect(userinfo.status).toBe(401)
 })
 
-test('who is asked whether to sign out and stays is told so, and stays', async () => {
+test('a person who chooses to stay signed in is shown that, and stays so', async () => {
   const { browser } = await signedIn()
   for (const query of ['', `?client_id=${setup.client.client_id}`]) {
     const asked = await browser.open(`${setup.authUrl}/oauth/logout${query}`)
@@ -162,13 +162,13 @@ test('who is asked whether to sign out and stays is told so, and stays', async (
   expect(left.text).toContain('<h1>You are signed out</h1>')
 })
 
-test('the question whether to sign out is asked in the language that the application names', async () => {
+test('the sign-out confirmation is in the language of ui_locales', async () => {
   const { browser } = await signedIn()
   const asked = await browser.open(`${setup.authUrl}/oauth/logout?ui_locales=ru`)
   expect(asked.text).toContain('<html lang="ru">')
 })
 
-test('userinfo takes the token in the header or the form, never in the address', async () => {
+test('userinfo takes the token from the header or the form, never from the address', async () => {
   const { access_token } = await signedIn()
   const at = `${setup.authUrl}/oauth/userinfo`
   const headers = { authorization: `Bearer ${access_token}` }

@@ -16,17 +16,17 @@ export interface SigninGateway {
   readonly authUrl: string
   readonly appliance: Appliance
   readonly client: RegisteredClient
-  /** Where TLS is spoken, the file of the certificate to trust. */
+  /** With TLS, the file of the certificate to trust. */
   readonly caFile: string | null
   /** `fetch`, trusting that certificate. */
   readonly ask: Ask
   register(name: string, ...flags: readonly string[]): RegisteredClient
-  /** Ends the program by SIGKILL, and starts it again on the same addresses. */
+  /** Kills the program by SIGKILL, and restarts it on the same addresses. */
   killAndRestart(): Promise<void>
   browser(headers?: Readonly<Record<string, string>>): Browser
-  /** The last code that was sent there; waits until there are `count` mails to that address. */
+  /** The last code that was mailed to this address; waits until there are `count` mails to it. */
   codeFor(email: string, count?: number): Promise<string>
-  /** From a sign-in page, by e-mail, to wherever that leads. */
+  /** From a sign-in page, by e-mail, to the page or address that follows. */
   signIn(browser: Browser, page: Page, email: string): Promise<Page>
   close(): Promise<void>
 }
@@ -100,14 +100,14 @@ export async function openSigninGateway(
   }
 }
 
-/** A mail's plain part, as it was written. */
+/** The decoded plain-text part of a mail. */
 function textOf(source: string): string {
   const [, head = '', text = ''] =
     /^(content-type: text\/plain.*?)\r\n\r\n(.*?)\r\n--/ims.exec(source) ?? []
   return /base64/i.test(head) ? Buffer.from(text, 'base64').toString() : text
 }
 
-/** An authorization request as the specification writes it, by no library. */
+/** An authorization request as in the specification, without a library. */
 export function authorizeUrl(
   authUrl: string,
   clientId: string,
@@ -133,7 +133,7 @@ const VERIFIER = 'a-verifier-that-is-long-enough-to-be-one-0123456789'
 const challengeOf = (verifier: string): string =>
   new Bun.CryptoHasher('sha256').update(verifier).digest('base64url')
 
-/** The token call as the specification writes it: no redirect_uri, the secret in the form. */
+/** The token request as in the specification: no redirect_uri, the secret in the form. */
 export const redeem = (
   authUrl: string,
   { client_id, client_secret }: RegisteredClient,

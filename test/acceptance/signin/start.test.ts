@@ -1,4 +1,4 @@
-// How signing in starts: with a port that is taken, with none, without a mail server, and as a demo.
+// Starting the sign-in provider: with a port in use, switched off, without a mail server, and as a demo.
 import { createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { furnishCli, startAppliance, until } from '#test/support/appliance.ts'
@@ -21,7 +21,7 @@ async function take(): Promise<{ readonly address: string; close(): void }> {
   return { address: `127.0.0.1:${port}`, close: () => server.close() }
 }
 
-test('a stated listener that is taken keeps the gateway from starting, and names the right one', async () => {
+test('a configured port that is in use keeps the gateway from starting, and the error names that port', async () => {
   const taken = await take()
   try {
     const { code, err } = cli.run([

@@ -1,4 +1,4 @@
-// Ways around the page that asks who one is: each is tried on the compiled program, and none leads to a code.
+// Attempts to get a code without signing in: each is tried on the compiled program, and none succeeds.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Browser, Page } from './browser.ts'
 import {
@@ -25,7 +25,7 @@ const address = (more: Readonly<Record<string, string>> = {}): string =>
 
 const start = (browser: Browser): Promise<Page> => browser.open(address())
 
-/** A form of ours as its page would send it, whether the page offers it or not. */
+/** Submits one of the provider's forms as its page would, whether or not the page offers it. */
 const send = (
   browser: Browser,
   { url }: Page,
@@ -41,27 +41,30 @@ const send = (
     body: new URLSearchParams(fields).toString(),
   })
 
-/** Wherever it led, it was not to the client with a code. */
+/** Checks that the browser did not reach the client with a code. */
 function demandNoCode({ url, text }: Page): void {
   expect(url).not.toMatch(/[?&#]code=/)
   expect(text).not.toMatch(/[?&]code=[\w-]{43}/)
 }
 
-describe('T12: before anybody has signed in', () => {
+describe('T12: no code before sign-in, when', () => {
   test.each([
     [
-      'consent is given',
+      'consent is posted',
       (browser: Browser, page: Page) => send(browser, page, 'consent', { decision: 'allow' }),
     ],
     [
-      'a code that nobody sent',
+      'a code is posted that was never sent',
       (browser: Browser, page: Page) => send(browser, page, 'code', { code: '00000000' }),
     ],
-    ['no code at all', (browser: Browser, page: Page) => send(browser, page, 'code')],
-    ['another code is asked for', (browser: Browser, page: Page) => send(browser, page, 'resend')],
-    ['a new beginning', (browser: Browser, page: Page) => send(browser, page, 'restart')],
+    ['a code is posted empty', (browser: Browser, page: Page) => send(browser, page, 'code')],
+    ['another code is requested', (browser: Browser, page: Page) => send(browser, page, 'resend')],
     [
-      'the way back, without having been there',
+      'the interaction is restarted',
+      (browser: Browser, page: Page) => send(browser, page, 'restart'),
+    ],
+    [
+      'the resume address is opened',
       (browser: Browser, page: Page) => browser.open(resumeOf(page)),
     ],
   ])('%s', async (_what, attempt) => {
@@ -69,12 +72,12 @@ describe('T12: before anybody has signed in', () => {
     const page = await start(browser)
     demandNoCode(await attempt(browser, page))
     demandNoCode(await browser.open(resumeOf(page)))
-    // Nor has it left anything behind that would.
+    // Nor has the attempt left a state that would allow it.
     demandNoCode(await browser.open(address({ prompt: 'none' })))
     expect((await start(browser)).text).toContain('name="email"')
   })
 
-  test('between the address and its code', async () => {
+  test('an address was given but not yet its code', async () => {
     const browser = elsewhere()
     const page = await start(browser)
     const email = newEmail()
@@ -91,8 +94,8 @@ describe('T12: before anybody has signed in', () => {
 const resumeOf = ({ url }: Page): string =>
   `${setup.authUrl}/oauth/authorize/${new URL(url).pathname.split('/').at(-1)}`
 
-describe('T12: as somebody else', () => {
-  test("with a hint, which is no proof, also where it is somebody's ID token", async () => {
+describe('T12: no code for another person', () => {
+  test("with a hint, which proves nothing, even if it is that person's ID token", async () => {
     const victim = elsewhere()
     const back = await setup.signIn(victim, await start(victim), newEmail())
     const answer = await redeem(setup.authUrl, setup.client, codeOf(back))
@@ -103,7 +106,7 @@ describe('T12: as somebody else', () => {
     expect(asked.text).toContain('name="email"')
   })
 
-  test("with a session's cookie whose signature was made up, or none", async () => {
+  test('with a session cookie whose signature is invented or missing', async () => {
     const victim = elsewhere()
     await setup.signIn(victim, await start(victim), newEmail())
     const session = victim.cookies.get('session')
@@ -117,7 +120,7 @@ describe('T12: as somebody else', () => {
     }
   })
 
-  test('with the code of an own address, after another one was typed', async () => {
+  test("with a code for one's own address, after another address was typed", async () => {
     const [own, victim] = [newEmail(), newEmail()]
     const browser = elsewhere()
     const page = await start(browser)
@@ -128,7 +131,7 @@ describe('T12: as somebody else', () => {
     demandNoCode(await send(browser, page, 'code', { code }))
   })
 
-  test('with an own code and another address beside it', async () => {
+  test("with one's own code and another address in the same form", async () => {
     const [own, victim] = [newEmail(), newEmail()]
     const browser = elsewhere()
     const page = await start(browser)
@@ -149,7 +152,7 @@ describe('T12: as somebody else', () => {
   })
 })
 
-test('T12: an address counts as proved when its code has come back, and not because an operator typed it', async () => {
+test('T12: an address counts as confirmed when its code was entered, not when an operator typed it', async () => {
   const email = newEmail()
   const isProved = (): unknown =>
     setup.cli.json<Record<string, unknown>>(['users', 'show', email])['email_verified']
@@ -166,7 +169,7 @@ test('T12: an address counts as proved when its code has come back, and not beca
   expect(isProved()).toBe(true)
 })
 
-test('T12: of ten right codes at once one signs in', async () => {
+test('T12: of ten concurrent uses of the right code one signs in', async () => {
   const browser = elsewhere()
   const email = newEmail()
   const page = await browser.submit(await start(browser), '/email', { email })

@@ -1,4 +1,4 @@
-// A client library of another language, as its users use it: Authlib in a Flask application, by either client authentication.
+// A client library in another language: Authlib in a Flask application, with either method of client authentication.
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openPython, type Python } from '#test/support/python.ts'
@@ -21,7 +21,7 @@ afterAll(async () => {
   if (typeof python !== 'string') python.close()
 })
 
-/** Starts the application, and ends it when the work with it is done. */
+/** Starts the application, and stops it at the end. */
 async function withApplication(
   { authUrl, client }: SigninGateway,
   { path }: Python,

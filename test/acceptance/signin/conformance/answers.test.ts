@@ -1,4 +1,4 @@
-// The certification's Basic OP plan: what answers say. Each title is a module; what is only a warning there is demanded here.
+// The certification's Basic OP plan: responses. Each title is a module; what is only a warning there is required here.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { REDIRECT } from '../signin-gateway.ts'
 import { readIdToken } from './demands.ts'
@@ -20,18 +20,18 @@ beforeAll(async () => {
 })
 afterAll(() => suite.close())
 
-/** What an ID token holds although no scope names it (OpenID Connect Core §2). */
+/** The claims of an ID token that belong to no scope (OpenID Connect Core §2). */
 const UNASKED = ['aud', 'auth_time', 'exp', 'iat', 'iss', 'nonce', 'sub']
 
 const supports = (name: string): readonly unknown[] => [suite.metadata[name]].flat()
 
-/** Bits, by how often each character occurs. */
+/** Entropy in bits, by the frequency of each character. */
 function entropyOf(text: string): number {
   const shares = [...new Set(text)].map((one) => (text.split(one).length - 1) / text.length)
   return text.length * shares.reduce((sum, share) => sum - share * Math.log2(share), 0)
 }
 
-test('oidcc-server: a long code, a lifetime, and an ID token with nothing that was not asked for', async () => {
+test('oidcc-server: a long code, a lifetime, and an ID token with no claim that was not requested', async () => {
   const { code, tokens, claims } = await complete(suite, await suite.visitor().pass())
   expect(code.length * 8).toBeGreaterThanOrEqual(128)
   expect(entropyOf(code)).toBeGreaterThanOrEqual(96)
@@ -40,12 +40,12 @@ test('oidcc-server: a long code, a lifetime, and an ID token with nothing that w
   expect(Object.keys(claims).toSorted()).toEqual(UNASKED)
 })
 
-test('oidcc-response-type-missing: told to the client', async () => {
+test('oidcc-response-type-missing: reported to the client', async () => {
   const sent = await suite.visitor().send({ response_type: null })
   expect(errorFrom(suite, sent)).toBe('invalid_request')
 })
 
-test('oidcc-idtoken-signature: RS256, by a key that is named', async () => {
+test('oidcc-idtoken-signature: RS256, by a key with an id', async () => {
   const sent = await suite.visitor().pass()
   const grant = codeGrant(codeFrom(suite, sent), sent)
   const tokens = await readTokens(await callToken(suite, sent.client, grant))
@@ -114,7 +114,7 @@ test.each([
   },
 )
 
-test('oidcc-alternate-happy-flow: scopes and parameters the other way round', async () => {
+test('oidcc-alternate-happy-flow: scopes and parameters in reverse order', async () => {
   const visitor = suite.visitor()
   const { client_id } = suite.client
   const usual = { response_type: 'code', nonce: 'n-1', state: 's-1', scope: 'email openid' }
@@ -135,8 +135,8 @@ test('oidcc-server-client-secret-post: a method of the metadata, taken from the 
   await complete(suite, await suite.visitor().pass(), {}, 'client_secret_post')
 })
 
-// The suite warns where the name is missing: the metadata say that the parameter is not supported, and it is passed over.
-test('oidcc-claims-essential: no error, and nothing that no scope names', async () => {
+// The suite warns where the name is missing: the metadata say that the parameter is not supported, and it is ignored.
+test('oidcc-claims-essential: no error, and no claim beyond the scopes', async () => {
   expect(suite.metadata['claims_parameter_supported']).toBe(false)
   const wanted = JSON.stringify({ userinfo: { name: { essential: true } } })
   const sent = await suite.visitor().pass({ claims: wanted })

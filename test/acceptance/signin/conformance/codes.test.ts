@@ -1,4 +1,4 @@
-// The certification's Basic OP plan: codes and tokens that are used again, and what has to be waited for. Each title is a module.
+// The certification's Basic OP plan: reused codes and tokens, and modules that wait. Each title is a module.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { until } from '#test/support/appliance.ts'
 import { readIdToken } from './demands.ts'
@@ -19,14 +19,14 @@ beforeAll(async () => {
 })
 afterAll(() => suite.close())
 
-/** The suite waits by the clock, and so do we; `until` is only how. */
+/** The suite waits for a fixed time, and so does this; `until` is only the means. */
 const pass = (seconds: number): Promise<void> => {
   const since = performance.now()
   const withinMs = (seconds + 5) * 1000
   return until(() => performance.now() - since >= seconds * 1000, 'time has passed', withinMs)
 }
 
-/** What userinfo answers to a token. */
+/** The status of userinfo for a token. */
 const statusFor = async (token: string): Promise<number> => {
   const headers = { authorization: `Bearer ${token}` }
   return (await suite.setup.ask(suite.metadata.userinfo_endpoint, { headers })).status
@@ -35,7 +35,7 @@ const statusFor = async (token: string): Promise<number> => {
 const MODULE_MS = 60_000
 
 describe.concurrent('used again', () => {
-  test('oidcc-codereuse: refused at once, and what it had issued ends', async () => {
+  test('oidcc-codereuse: refused at once, and what it had issued is revoked', async () => {
     const sent = await suite.visitor().pass()
     const { code, tokens } = await complete(suite, sent)
     await demandRefusal(await callToken(suite, sent.client, codeGrant(code, sent)), 'invalid_grant')
@@ -43,7 +43,7 @@ describe.concurrent('used again', () => {
   })
 
   test(
-    'oidcc-codereuse-30seconds: refused after half a minute, and what it had issued ends',
+    'oidcc-codereuse-30seconds: refused after half a minute, and what it had issued is revoked',
     async () => {
       const sent = await suite.visitor().pass()
       const { code, tokens } = await complete(suite, sent)
@@ -56,7 +56,7 @@ describe.concurrent('used again', () => {
     MODULE_MS,
   )
 
-  test('oidcc-max-age-1: asked again two seconds later, and the ID token tells when', async () => {
+  test('oidcc-max-age-1: asks for sign-in again two seconds later, and the ID token says when', async () => {
     const visitor = suite.visitor()
     const { claims: first } = await complete(suite, await visitor.pass())
     await pass(2)
@@ -68,7 +68,7 @@ describe.concurrent('used again', () => {
     expect(claims.auth_time).toBeGreaterThan(Date.now() / 1000 - 60)
   })
 
-  test("oidcc-refresh-token: another one each time, and never another client's", async () => {
+  test("oidcc-refresh-token: a new one each time, and never another client's", async () => {
     expect(suite.metadata['grant_types_supported']).toContain('refresh_token')
     const offline = { scope: 'openid offline_access', prompt: 'consent' }
     const refresh = async (client: typeof suite.client, refresh_token = '') =>
@@ -94,7 +94,7 @@ describe.concurrent('used again', () => {
       held.push(tokens.refresh_token)
     }
     await demandRefusal(await refresh(suite.client, held[1]), 'invalid_grant')
-    // Whoever it belongs to still has it.
+    // The client that it belongs to can still use it.
     await readTokens(await refresh(suite.second, held[1]))
   })
 })

@@ -10,7 +10,7 @@ beforeAll(async () => {
 })
 afterAll(() => setup.close())
 
-/** What OpenID Connect Discovery, RP-Initiated Logout, RFC 8414 and RFC 9207 name, as far as it is told. */
+/** The fields of OpenID Connect Discovery, RP-Initiated Logout, RFC 8414 and RFC 9207 that the metadata contain. */
 const KNOWN = {
   addresses: [
     'authorization_endpoint',
@@ -39,7 +39,7 @@ const KNOWN = {
   ],
 }
 
-test('oidcc-discovery-endpoint-verification: all of it by https, by the schema, and nothing that nobody knows', async () => {
+test('oidcc-discovery-endpoint-verification: all over https, valid by the schema, and no unknown field', async () => {
   expect(setup.authUrl).toMatch(/^https:\/\//)
   const metadata = await demandMetadata(setup)
   await demandPublicKeys(setup, metadata)

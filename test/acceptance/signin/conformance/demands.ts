@@ -1,4 +1,4 @@
-/** What the certification suite demands of metadata, keys and ID tokens, before any module and after every sign-in. */
+/** What the certification suite requires of metadata, keys and ID tokens, before any module and after every sign-in. */
 import type { webcrypto } from 'node:crypto'
 import { expect } from 'vitest'
 import type { SigninGateway } from '../signin-gateway.ts'
@@ -31,7 +31,7 @@ export interface Claims {
   readonly [more: string]: unknown
 }
 
-/** Who is asked, and where. */
+/** The provider under test. */
 export interface Provider {
   readonly setup: SigninGateway
   readonly metadata: Metadata
@@ -43,7 +43,7 @@ interface PublicKey extends webcrypto.JsonWebKey {
 
 const YEAR_SECONDS = 31_557_600
 
-/** As wide as the suite lets clocks differ. */
+/** The clock difference that the suite tolerates. */
 const SKEW_SECONDS = 300
 
 export async function demandMetadata({ authUrl, ask }: SigninGateway): Promise<Metadata> {
@@ -55,7 +55,7 @@ export async function demandMetadata({ authUrl, ask }: SigninGateway): Promise<M
   return metadata
 }
 
-/** Each key by a name of its own, public, and written as RFC 7518 writes numbers. */
+/** Each key has its own id, is public, and is encoded as RFC 7518 requires. */
 export async function demandPublicKeys(
   { ask }: SigninGateway,
   { jwks_uri }: Metadata,
@@ -78,7 +78,7 @@ export async function demandPublicKeys(
   return keys
 }
 
-/** An ID token whose signature, issuer, audience, times, nonce and hash hold. */
+/** An ID token with valid signature, issuer, audience, times, nonce and hash. */
 export async function readIdToken(
   { setup, metadata }: Provider,
   { id_token, access_token }: Pick<Tokens, 'id_token' | 'access_token'>,

@@ -5,7 +5,7 @@ import { BASIC_OP, CONFIG_OP } from './plan.ts'
 
 const HERE = new URL('./', import.meta.url)
 
-test('every module has one test, and no test has a module that there is not', () => {
+test('every module has one test, and no test names an unknown module', () => {
   const files = readdirSync(HERE).filter((name) => name.endsWith('.test.ts'))
   const titles = files.flatMap((name) => [
     ...readFileSync(new URL(name, HERE), 'utf8').matchAll(

@@ -1,4 +1,4 @@
-// The certification's Basic OP plan: what requests ask for. Each title is a module; what is only a warning there is demanded here.
+// The certification's Basic OP plan: request parameters. Each title is a module; what is only a warning there is required here.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { until } from '#test/support/appliance.ts'
 import { REDIRECT } from '../signin-gateway.ts'
@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => suite.close())
 
-/** Somebody who has signed in once, and what the client was told. */
+/** A person who has signed in once, and the claims that the client received. */
 async function regular(more: Readonly<Record<string, string>> = {}) {
   const visitor = suite.visitor()
   return { visitor, first: await complete(suite, await visitor.pass(more)) }
@@ -31,14 +31,14 @@ test.each([
   await complete(suite, await suite.visitor().pass(more))
 })
 
-test('oidcc-login-hint: no error, and the page begins with the address', async () => {
+test("oidcc-login-hint: no error, and the page's address field is filled in", async () => {
   const visitor = suite.visitor()
   const asked = await visitor.send({ login_hint: visitor.email })
   expect(asked.page.text).toContain(`value="${visitor.email}"`)
   await complete(suite, await visitor.answer(asked))
 })
 
-test('oidcc-prompt-login: asked a second time, and the ID token tells when', async () => {
+test('oidcc-prompt-login: asks for sign-in again, and the ID token says when', async () => {
   const { visitor, first } = await regular()
   const isLater = (): boolean => Math.floor(Date.now() / 1000) > first.claims.auth_time
   await until(isLater, 'another second has begun')
@@ -54,13 +54,13 @@ test('oidcc-prompt-none-not-logged-in: with a state of 128 characters', async ()
   expect(errorFrom(suite, sent)).toBe('login_required')
 })
 
-test('oidcc-prompt-none-logged-in: nobody is asked, and it is the same sign-in', async () => {
+test('oidcc-prompt-none-logged-in: no page is shown, and it is the same sign-in', async () => {
   const { visitor, first } = await regular()
   const { claims } = await complete(suite, await visitor.send({ prompt: 'none' }))
   expect([claims.sub, claims.auth_time]).toEqual([first.claims.sub, first.claims.auth_time])
 })
 
-test('oidcc-max-age-10000: nobody is asked, and it is the same sign-in', async () => {
+test('oidcc-max-age-10000: no page is shown, and it is the same sign-in', async () => {
   const { visitor, first } = await regular({ max_age: '15000' })
   const { claims } = await complete(suite, await visitor.send({ max_age: '10000' }))
   expect([claims.sub, claims.auth_time]).toEqual([first.claims.sub, first.claims.auth_time])
@@ -90,7 +90,7 @@ test('oidcc-ensure-post-request-succeeds: the request as a form', async () => {
   await complete(suite, await visitor.answer({ client: suite.client, fields, page }))
 })
 
-/** A request object without a signature that holds these fields, and what must stand beside it all the same. */
+/** An unsigned request object with these fields, and the parameters that are still required beside it. */
 function inObject(more: Readonly<Record<string, string>> = {}) {
   const { client_id, client_secret } = suite.client
   const fields = fieldsOf({ client_id, client_secret }, {})
@@ -127,7 +127,7 @@ test('oidcc-request-uri-unsigned-supported-correctly-or-rejected-as-unsupported:
   }
 })
 
-test('oidcc-ensure-request-object-with-redirect-uri: an address beside the object that nobody registered is not passed over', async () => {
+test('oidcc-ensure-request-object-with-redirect-uri: an unregistered address beside the object is not ignored', async () => {
   const { object, beside } = inObject({ redirect_uri: `${REDIRECT}/unregistered` })
   const { page } = await suite.visitor().send({ ...beside, request: object })
   expect([page.status, page.headers.get('location')]).toEqual([400, null])

@@ -1,4 +1,4 @@
-/** The certification suite's hands: what each of its modules does and demands before and after the step that is its own. */
+/** The common steps of the certification suite's modules: what each does and requires before and after its own step. */
 import { expect } from 'vitest'
 import type { Browser, Page } from '../browser.ts'
 import {
@@ -20,28 +20,28 @@ import {
 export interface Suite extends Provider {
   readonly client: RegisteredClient
   readonly second: RegisteredClient
-  /** Somebody new, at a browser on a network of their own. */
+  /** A new person, in a browser on a network of their own. */
   visitor(): Visitor
 }
 
-/** An authorization request as it was sent: `null` takes a usual field away. */
+/** An authorization request as it was sent: `null` removes a default field. */
 export type Fields = Readonly<Record<string, string | null>>
 
 export interface Sent {
   readonly client: RegisteredClient
   readonly fields: Readonly<Record<string, string>>
-  /** What the browser shows next, or where it was led. */
+  /** The page that the browser shows next, or the address it was redirected to. */
   readonly page: Page
 }
 
 export interface Visitor {
   readonly browser: Browser
   readonly email: string
-  /** Sends the person to the authorization endpoint, and stops at the first page. */
+  /** Opens the authorization endpoint, and stops at the first page. */
   send(more?: Fields, client?: RegisteredClient): Promise<Sent>
-  /** The same, and answers whatever the pages ask. */
+  /** The same, and completes all pages. */
   pass(more?: Fields, client?: RegisteredClient): Promise<Sent>
-  /** Answers whatever the pages ask. */
+  /** Completes all pages. */
   answer(sent: Sent): Promise<Sent>
 }
 
@@ -54,7 +54,7 @@ export interface Outcome {
   readonly userinfo: Claims
 }
 
-/** The appliance behind TLS, with two clients that may do without PKCE, which the suite sends in one module alone. */
+/** The gateway behind TLS, with two clients that may omit PKCE, which the suite sends in one module only. */
 export async function openSuite(): Promise<Suite & { close(): Promise<void> }> {
   const setup = await openSigninGateway({}, { isBehindTls: true })
   const client = setup.register('Suite', '--no-require-pkce')
@@ -99,7 +99,7 @@ function newVisitor(
   }
 }
 
-/** The usual request of the suite, changed by what a module says. */
+/** The suite's default request, with a module's changes. */
 export function fieldsOf(client: RegisteredClient, more: Fields): Readonly<Record<string, string>> {
   const fields = {
     client_id: client.client_id,
@@ -115,7 +115,7 @@ export function fieldsOf(client: RegisteredClient, more: Fields): Readonly<Recor
   )
 }
 
-/** What a callback that brings a code must be; answers the code. */
+/** Checks a callback with a code; returns the code. */
 export function codeFrom({ metadata }: Suite, { fields, page }: Sent): string {
   expect(page.url).toMatch(/^https:\/\/app\.example\.org\/callback\?/)
   const { code = '', ...rest } = Object.fromEntries(new URL(page.url).searchParams)
@@ -127,7 +127,7 @@ export function codeFrom({ metadata }: Suite, { fields, page }: Sent): string {
 /** RFC 6749 §4.1.2.1: printable ASCII without quotation mark and backslash. */
 const TOLD = /^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/
 
-/** What a callback that refuses must be; answers the error. */
+/** Checks a callback with an error; returns the error. */
 export function errorFrom({ metadata }: Suite, { fields, page }: Sent): string {
   expect(page.url).toMatch(/^https:\/\/app\.example\.org\/callback\?/)
   const query = Object.fromEntries(new URL(page.url).searchParams)
@@ -141,7 +141,7 @@ export function errorFrom({ metadata }: Suite, { fields, page }: Sent): string {
   return error
 }
 
-/** One call of the token endpoint. */
+/** One request to the token endpoint. */
 export function callToken(
   { setup, metadata }: Suite,
   { client_id, client_secret }: RegisteredClient,
@@ -156,14 +156,14 @@ export function callToken(
   })
 }
 
-/** The suite always names the address, although ours may be left without. */
+/** The suite always sends redirect_uri, although this provider does not require it. */
 export const codeGrant = (code: string, { fields }: Pick<Sent, 'fields'>) => ({
   grant_type: 'authorization_code',
   code,
   redirect_uri: fields['redirect_uri'] ?? '',
 })
 
-/** What the token endpoint must refuse: 400 as JSON, with this error. */
+/** Checks that the token endpoint refuses: 400 as JSON, with this error. */
 export async function demandRefusal(response: Response, error: string): Promise<void> {
   expect(response.status).toBe(400)
   expect(response.headers.get('content-type')).toMatch(/^application\/json/)
@@ -171,7 +171,7 @@ export async function demandRefusal(response: Response, error: string): Promise<
   expect(await response.json()).toMatchObject({ error })
 }
 
-/** From the callback to the userinfo, with all that the suite looks at on the way. */
+/** From the callback to the userinfo, with every check of the suite. */
 export async function complete(
   suite: Suite,
   sent: Sent,
@@ -192,7 +192,7 @@ export async function complete(
   return { code, tokens, claims, userinfo }
 }
 
-/** What a token answer must be. */
+/** Checks a token response. */
 export async function readTokens(response: Response): Promise<Tokens> {
   expect(response.status).toBe(200)
   expect(response.headers.get('content-type')).toMatch(/^application\/json/)
@@ -204,7 +204,7 @@ export async function readTokens(response: Response): Promise<Tokens> {
   return tokens
 }
 
-/** What the userinfo endpoint must answer. */
+/** Checks a userinfo response. */
 export async function readUserinfo(
   { setup, metadata }: Suite,
   init: RequestInit,
