@@ -1,4 +1,4 @@
-// The stock OpenAI client talks to a provider that speaks Anthropic's wire: two turns with a tool, whole and streamed.
+// The stock OpenAI client with an Anthropic provider: two turns with a tool, whole and streamed.
 import type { ServerResponse } from 'node:http'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -155,7 +155,7 @@ describe.each([
 ] as const)('%s', (_, stream) => {
   const answer = stream ? streamed : whole
 
-  test('a tool is called, its result goes back with the thoughts that led to it', async () => {
+  test('a tool is called, and its result is sent with the thinking that led to it', async () => {
     script = [answer([THOUGHT, CALL], 'tool_use'), answer([SAID], 'end_turn')]
     const first = await ask([QUESTION], stream)
     expect(first.finish).toBe('tool_calls')
@@ -202,7 +202,7 @@ describe.each([
     expect(bodyOf(1).messages[1].content).toEqual([THOUGHT, CALL])
   })
 
-  test('an application that rebuilds its messages goes on without thinking', async () => {
+  test('a client that rebuilds its messages continues without thinking', async () => {
     script = [answer([THOUGHT, CALL], 'tool_use'), answer([SAID], 'end_turn')]
     const { message } = await ask([QUESTION], stream)
     const [{ id, type, function: called }] = message.tool_calls
@@ -216,7 +216,7 @@ describe.each([
     expect(bodyOf(1).messages[1].content).toEqual([CALL])
   })
 
-  test('a provider that is overloaded, whichever way it says so', async () => {
+  test('an overloaded provider, in either of its two forms, is reported as such', async () => {
     const before = await served.deps.store.ledger.list({ kind: 'charge', limit: 100 })
     const body = JSON.stringify({
       type: 'error',
@@ -243,7 +243,7 @@ describe.each([
     expect(after).toHaveLength(before.length)
   })
 
-  test('what cannot be said is refused, and never sent', async () => {
+  test('a request that the wire format cannot express is refused and never sent', async () => {
     const asking = client.chat.completions.create({
       model: MODEL,
       messages: [QUESTION],
@@ -255,7 +255,7 @@ describe.each([
   })
 })
 
-test('a client that leaves in the middle pays for the prompt that was counted and the words that came', async () => {
+test('a client that disconnects in the middle pays for the counted prompt and the text that arrived', async () => {
   script = [
     (response) => {
       response.setHeader('content-type', 'text/event-stream')

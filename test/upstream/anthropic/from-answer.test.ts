@@ -1,4 +1,4 @@
-// Whole answers and refusals, in the shapes that no recording shows.
+// Whole answers and errors, in shapes that no recording contains.
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '#domain/chat.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
@@ -11,7 +11,7 @@ const scrub = createScrub('api.anthropic.com', 'sk-ant-secret')
 const message = (body: JsonObject) => ({ type: 'message', ...body })
 
 describe('a whole answer', () => {
-  test('an empty one is an answer', () => {
+  test('may be empty', () => {
     const usage = { input_tokens: 3, output_tokens: 0 }
     const answer = fold(
       fromResponse(message({ content: [], stop_reason: 'end_turn', usage }), scrub),
@@ -23,7 +23,7 @@ describe('a whole answer', () => {
     })
   })
 
-  test('blocks in their order; the unknown ones pass unseen', () => {
+  test('keeps the order of its blocks, and ignores unknown ones', () => {
     const content = [
       { type: 'text', text: 'a' },
       { type: 'server_tool_use', id: 's', name: 'web_search', input: { q: 1 } },
@@ -48,14 +48,14 @@ describe('a whole answer', () => {
       'overloaded',
       'Overloaded',
     ],
-  ])('what is none: %j', (body, kind, words) => {
+  ])('is invalid: %j', (body, kind, words) => {
     const reading = () => fromResponse(body, scrub)
     expect(reading).toThrow(UpstreamFailure)
     expect(reading).toThrow(expect.objectContaining({ kind, message: words }))
   })
 })
 
-describe('a refusal', () => {
+describe('an error', () => {
   const failure = (
     status: number,
     body: JsonObject | string,
@@ -88,7 +88,7 @@ describe('a refusal', () => {
     })
   })
 
-  test('plain text, a page, nothing at all', () => {
+  test('may be plain text, HTML or empty', () => {
     const envoy = failure(503, 'upstream connect error or disconnect/reset before headers')
     expect(envoy).toMatchObject({
       kind: 'failed',
@@ -99,7 +99,7 @@ describe('a refusal', () => {
     expect(failure(529, '').message).toBe('it answered with status 529')
   })
 
-  test('a wait is told in seconds, also as a date', () => {
+  test('states its Retry-After in seconds, also when it is a date', () => {
     const limited = said('rate_limit_error', 'slow down')
     const date = 'Sat, 21 Nov 2026 10:00:00 GMT'
     const until = 'Sat, 21 Nov 2026 10:01:30 GMT'
@@ -126,12 +126,12 @@ describe('a refusal', () => {
     )
   })
 
-  test('an empty account is the operator’s affair, whatever the status says', () => {
+  test('about an empty account is the operator’s fault, whatever its status', () => {
     const words = 'Your credit balance is too low to access the Anthropic API.'
     expect(failure(400, said('invalid_request_error', words)).kind).toBe('unauthorized')
   })
 
-  test('nothing names the operator’s account', () => {
+  test('is shown without the operator’s account', () => {
     const id = '0137b15c-16bf-490d-9f90-8cfd7e325ec0'
     const words = `limit (org: ${id}) of organization (${id}), key sk-ant-secret, see https://x.example`
     expect(failure(429, said('rate_limit_error', words)).message).not.toMatch(

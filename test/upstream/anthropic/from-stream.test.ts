@@ -1,4 +1,4 @@
-// The events of a stream, by hand: every way to end, tools in pieces, counts as they grow, and what breaks in between.
+// Stream events built by hand: every way to end, tool calls in pieces, growing usage, and failures in between.
 import { describe, expect, test } from 'vitest'
 import type { ChatEvent, JsonObject } from '#domain/chat.ts'
 import { startMeter } from '#domain/meter.ts'
@@ -54,7 +54,7 @@ function read(...events: readonly SseEvent[]): Read {
   return { ...fold(batch, failure), events: batch, done }
 }
 
-describe('how it ends', () => {
+describe('the end of a stream', () => {
   test.each([
     ['end_turn', 'stop'],
     ['stop_sequence', 'stop'],
@@ -70,7 +70,7 @@ describe('how it ends', () => {
     expect(done).toBe(true)
   })
 
-  test('a refusal says why, where the wire does', () => {
+  test('a refusal states its reason, where the provider does', () => {
     const details = { type: 'refusal', explanation: 'not that' }
     const delta = { stop_reason: 'refusal', stop_details: details }
     expect(read(start(), event({ type: 'message_delta', delta }), STOP)).toMatchObject({
@@ -80,7 +80,7 @@ describe('how it ends', () => {
     })
   })
 
-  test('the last event may be missing, the reason to stop may not', () => {
+  test('the last event may be missing, the stop reason may not', () => {
     expect(read(start(), ...words('a'), end('end_turn')).failure).toBeNull()
     const broken = read(start(), ...words('a'))
     expect(broken).toMatchObject({ text: 'a', finish: [] })
@@ -106,7 +106,7 @@ describe('tools', () => {
     for (const later of rest) expect(later).not.toHaveProperty('id')
   })
 
-  test('several, behind a text, counted from 0; pieces may interleave', () => {
+  test('several tool calls after a text are numbered from 0; their pieces may interleave', () => {
     const [openA, pieceA, closeA] = tool(1, ['{"a":1}']) as [SseEvent, SseEvent, SseEvent]
     const [openB, pieceB, closeB] = tool(2, ['{"b":2}']) as [SseEvent, SseEvent, SseEvent]
     const mixed = [openA, openB, pieceB, pieceA, closeB, closeA]
@@ -119,7 +119,7 @@ describe('tools', () => {
   })
 })
 
-describe('thoughts', () => {
+describe('thinking', () => {
   const thought = [
     open(0, { type: 'thinking', thinking: '', signature: '' }),
     piece(0, { type: 'thinking_delta', thinking: 'h' }),
@@ -135,7 +135,7 @@ describe('thoughts', () => {
     index: 0,
   }
 
-  test('pass as they come, and are told whole at the end', () => {
+  test('is passed on as it arrives, and repeated whole at the end', () => {
     const secret = open(1, { type: 'redacted_thinking', data: 'x' })
     const all = [...thought, secret, close(1), ...words('a', 2), end('end_turn'), STOP]
     const { reasoning, messageFields, events } = read(start(), ...all)
@@ -149,13 +149,13 @@ describe('thoughts', () => {
     expect(events.filter(({ type }) => type === 'message-fields')).toHaveLength(1)
   })
 
-  test('ride on the tool call that they led to', () => {
+  test('is attached to the tool call that it led to', () => {
     const { events } = read(start(), ...thought, ...tool(1, ['{}']), end('tool_use'), STOP)
     const opening = events.find(({ type }) => type === 'tool-call-delta')
     expect(opening).toMatchObject({ fields: { reasoning_details: [detail] } })
   })
 
-  test('nobody could send back what nobody signed', () => {
+  test('without a signature is not kept, as it cannot be sent back', () => {
     const unsigned = thought.filter(({ data }) => !data.includes('signature_delta'))
     const { reasoning, messageFields } = read(start(), ...unsigned, end('end_turn'), STOP)
     expect(reasoning).toBe('hm')
@@ -163,11 +163,11 @@ describe('thoughts', () => {
   })
 })
 
-describe('counts', () => {
+describe('usage', () => {
   const stated = { input_tokens: 4, cache_read_input_tokens: 100, cache_creation_input_tokens: 7 }
   const prompt = { inputTokens: 4, cacheReadTokens: 100, cacheWriteTokens: 7 }
 
-  test('the first word has the prompt, the last one may leave it out', () => {
+  test('the first event has the prompt, the last one may omit it', () => {
     const { events, usage } = read(
       start({ ...stated, output_tokens: 1 }),
       ...words('a'),
@@ -188,12 +188,12 @@ describe('counts', () => {
     ],
     // Servers that imitate the wire end with zeros; what was counted once is not taken back.
     [{ input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 5 }, prompt],
-  ])('a later word replaces what it states, and nothing else: %j', (last, expected) => {
+  ])('a later event replaces the values that it states, and no others: %j', (last, expected) => {
     const { usage } = read(start({ ...stated, output_tokens: 1 }), end('end_turn', last), STOP)
     expect(usage).toMatchObject({ ...expected, outputTokens: 5 })
   })
 
-  test('a broken stream is charged for the prompt that was counted and the output that passed', () => {
+  test('a broken stream is charged for the counted prompt and the output that arrived', () => {
     const { events } = read(
       start({ ...stated, output_tokens: 1 }),
       open(0, { type: 'text', text: '' }),
@@ -207,20 +207,20 @@ describe('counts', () => {
     })
   })
 
-  test('a first word that does not know the prompt is none', () => {
+  test("a first event without the prompt's tokens is no usage", () => {
     const { events } = read(start({ input_tokens: 0, output_tokens: 0 }), ...words('a'))
     expect(events.some(({ type }) => type === 'usage')).toBe(false)
   })
 
-  test('absurd counts are bounded, and no count is no count', () => {
+  test('absurd counts are limited, and a missing count is no usage', () => {
     const { usage } = read(start({ input_tokens: -5, output_tokens: 1e300 }), end('end_turn'), STOP)
     expect(usage).toMatchObject({ inputTokens: 0, outputTokens: 5 })
     expect(read(start({}), end('end_turn', {}), STOP).usage).toBeNull()
   })
 })
 
-describe('what else passes by', () => {
-  test('pings, events and blocks that nobody knows, padding', () => {
+describe('other events', () => {
+  test('pings, unknown events, unknown blocks and padding are ignored', () => {
     const { text, failure } = read(
       start(),
       event({ type: 'ping' }),
@@ -281,7 +281,7 @@ describe('what else passes by', () => {
     expect(failure?.message).not.toBe('')
   })
 
-  test('what is no JSON object breaks it', () => {
+  test('data that is not a JSON object fails the stream', () => {
     expect(read(start(), { event: 'ping', data: '<html>' }).failure).toMatchObject({
       kind: 'failed',
     })

@@ -1,4 +1,4 @@
-// What an OpenAI-shaped request becomes, field by field beside what other clients really sent for the same wish.
+// The translation of an OpenAI request, field by field, compared with what other clients really sent for the same purpose.
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '#domain/chat.ts'
 import { recordings } from '#test/support/replay.ts'

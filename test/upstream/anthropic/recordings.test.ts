@@ -1,4 +1,4 @@
-// What Anthropic really sent, through the whole upstream: read here a second time, in the plainest way, and compared.
+// Recorded answers of Anthropic, read by the whole upstream and by a second, naive reader, and compared.
 import { describe, expect, test } from 'vitest'
 import { type RecordedResponse, readRecording, recordings } from '#test/support/replay.ts'
 import type { Folded } from '../fixtures.ts'
@@ -100,7 +100,7 @@ describe.skipIf(ours.length === 0)('recorded traffic', () => {
   testEveryDress(streams, ask, plain)
 
   test.each(streams.map((recording) => [recording.name, recording] as const))(
-    '%s cut before its last word is no complete answer, and its prompt is known',
+    '%s cut before its last event is no complete answer, and its prompt tokens are known',
     async (name, recording) => {
       const response = readRecording(name)
       const before = response.sse?.indexOf('event: message_delta') ?? 0
@@ -121,7 +121,7 @@ describe.skipIf(ours.length === 0)('recorded traffic', () => {
   }
   const errors = ours.filter(({ status }) => status !== 200)
   test.each(errors.map((recording) => [recording.name, recording] as const))(
-    '%s is refused for what it is',
+    '%s is classified correctly',
     async (name, recording) => {
       const { failure } = await ask(recording)
       const { body, headers } = readRecording(name) as RecordedResponse & { body: Wire }

@@ -1,4 +1,4 @@
-// Thinking: how much is asked for, and how signed thoughts survive a client that speaks another wire.
+// Thinking: its token budget, and how signed thinking survives in a client that uses OpenAI's format.
 import { describe, expect, test } from 'vitest'
 import type { ChatEvent, ChatRequest, JsonObject } from '#domain/chat.ts'
 import { aCard } from '#test/support/nouns.ts'
@@ -31,12 +31,12 @@ describe('effort', () => {
     [4_096, 3_072],
     [2_000, 1_024],
     [1_025, 1_024],
-  ])('of %i tokens in all, %i may be thought', (max, budget) => {
+  ])('of %i tokens in total, at most %i are for thinking', (max, budget) => {
     const { thinking } = sent({ reasoning_effort: 'high' }, HAIKU, { maxOutputTokens: max })
     expect(thinking).toEqual({ type: 'enabled', budget_tokens: budget })
   })
 
-  test('no budget fits into so little', () => {
+  test('a small maximum leaves no room for a budget', () => {
     const body = sent({ reasoning_effort: 'high' }, HAIKU, { maxOutputTokens: 1_024 })
     expect(body).not.toHaveProperty('thinking')
   })
@@ -58,7 +58,7 @@ describe('effort', () => {
     expect(body.output_config?.effort).toBe(word)
   })
 
-  test('OpenRouter’s way to ask, and the wire’s own', () => {
+  test('OpenRouter’s fields and Anthropic’s own are accepted', () => {
     expect(sent({ reasoning: { effort: 'low' } }).thinking.budget_tokens).toBe(2_048)
     expect(sent({ reasoning: { max_tokens: 5_000 } }).thinking.budget_tokens).toBe(5_000)
     expect(sent({ reasoning: { enabled: true } }).thinking.budget_tokens).toBe(8_192)
@@ -67,7 +67,7 @@ describe('effort', () => {
     expect(sent({ thinking, reasoning_effort: 'low' }).thinking).toEqual(thinking)
   })
 
-  test('it shares its field with the shape of the answer', () => {
+  test('effort shares its field with the output format', () => {
     const schema = { type: 'object', additionalProperties: false }
     const response_format = { type: 'json_schema', json_schema: { name: 'x', schema } }
     expect(
@@ -75,7 +75,7 @@ describe('effort', () => {
     ).toEqual({ effort: 'low', format: { type: 'json_schema', schema } })
   })
 
-  test('a forced tool leaves no room for it', () => {
+  test('a forced tool disables thinking', () => {
     const tools = [{ type: 'function', function: { name: 'f' } }]
     const body = { tools, tool_choice: 'required', reasoning_effort: 'high' }
     expect(sent(body)).not.toHaveProperty('thinking')
@@ -114,7 +114,7 @@ function received(...content: readonly JsonObject[]): Wire {
 const QUESTION = { role: 'user', content: 'go' }
 const RESULT = { role: 'tool', tool_call_id: 'toolu_1', content: 'ok' }
 
-describe('thoughts on their way back', () => {
+describe('thinking that a client sends back', () => {
   const next = (
     answer: JsonObject,
     model = HAIKU,
@@ -127,18 +127,18 @@ describe('thoughts on their way back', () => {
     [[SECRET, THOUGHT, SAID, CALL]],
     [[THOUGHT, SAID, SECRET, CALL]],
     [[{ ...THOUGHT, thinking: '' }, CALL]],
-  ])('every block is where it was: %j', (content) => {
+  ])('has every block in its place: %j', (content) => {
     const body = next(received(...content))
     expect(body.messages[1]).toEqual({ role: 'assistant', content })
     expect(body.thinking).toEqual({ type: 'enabled', budget_tokens: 2_048 })
   })
 
-  test('a client that keeps nothing but the tool calls keeps them too', () => {
+  test('is restored for a client that keeps only the tool calls', () => {
     const { reasoning_details: _, ...rebuilt } = received(THOUGHT, SAID, CALL)
     expect(next(rebuilt).messages[1].content).toEqual([THOUGHT, SAID, CALL])
   })
 
-  test('only the first tool call carries them, each thought once', () => {
+  test('is carried by the first tool call only, each block once', () => {
     const second = { ...CALL, id: 'toolu_2' }
     const { tool_calls: calls } = received(THOUGHT, CALL, second)
     expect(calls[0].reasoning_details).toHaveLength(1)
@@ -153,13 +153,13 @@ describe('thoughts on their way back', () => {
     ],
   }
 
-  test('a client that lost them goes on without thinking, not into an error', () => {
+  test('may be missing: the request continues without thinking instead of failing', () => {
     const body = next(bare)
     expect(body).not.toHaveProperty('thinking')
     expect(body.messages[1].content).toEqual([CALL])
   })
 
-  test('what an exchange began with decides, not its later steps', () => {
+  test('is enabled or not by the start of an exchange, not by its later steps', () => {
     const begun = received(THOUGHT, CALL)
     const later = { messages: [QUESTION, begun, RESULT, bare, RESULT], reasoning_effort: 'low' }
     expect(sent(later)).toHaveProperty('thinking')
@@ -169,7 +169,7 @@ describe('thoughts on their way back', () => {
     expect(sent({ ...over, reasoning_effort: 'low' })).toHaveProperty('thinking')
   })
 
-  test('a model that sets its own measure takes a conversation with or without', () => {
+  test('may be present or absent for a model with adaptive thinking', () => {
     expect(next(bare, 'claude-opus-4-8').thinking).toMatchObject({ type: 'adaptive' })
     const kept = next(received(THOUGHT, CALL), 'claude-fable-5', {})
     expect(kept.messages[1].content).toEqual([THOUGHT, CALL])
@@ -180,7 +180,7 @@ describe('thoughts on their way back', () => {
     expect(body.messages[1].content).toEqual([CALL])
   })
 
-  test('another wire’s signature, and a thought nobody signed, are no thoughts of this one', () => {
+  test('is dropped when it is unsigned or signed for another provider', () => {
     const details = [
       { type: 'reasoning.encrypted', data: 'x', format: 'google-gemini-v1', index: 0 },
       { type: 'reasoning.text', text: 'x', format: 'anthropic-claude-v1', index: 0 },
@@ -192,7 +192,7 @@ describe('thoughts on their way back', () => {
     expect(messages[1].content).toEqual([{ type: 'text', text: 'a' }])
   })
 
-  test('thoughts that were cut short before they led to anything stay behind', () => {
+  test('is dropped when it was cut off before it led to anything', () => {
     const { tool_calls: _, ...cut } = received(THOUGHT)
     const { messages } = sent({ messages: [QUESTION, cut, QUESTION], reasoning_effort: 'low' })
     expect(messages).toHaveLength(1)

@@ -1,4 +1,4 @@
-// What becomes of every field of OpenAI's body, and what is refused because nobody could say it on this wire.
+// The translation of every field of OpenAI's body, and the fields that are refused because Anthropic has no equivalent.
 import { describe, expect, test } from 'vitest'
 import type { ChatRequest, JsonObject } from '#domain/chat.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
@@ -30,7 +30,7 @@ const refusal = (body: JsonObject, more: Partial<ChatRequest> = {}): UpstreamFai
 }
 
 describe('messages', () => {
-  test('system and developer words go to the system prompt, wherever they stand', () => {
+  test('system and developer messages go to the system prompt, wherever they are', () => {
     const { system, messages } = sent({
       messages: [
         { role: 'system', content: 'be brief' },
@@ -45,13 +45,13 @@ describe('messages', () => {
     expect(messages).toEqual([{ role: 'user', content: [text('hi')] }])
   })
 
-  test('a system prompt alone is what there is to answer', () => {
+  test("a system prompt alone becomes the user's message", () => {
     const body = sent({ messages: [{ role: 'system', content: 'say hi' }] })
     expect(body).not.toHaveProperty('system')
     expect(body.messages).toEqual([{ role: 'user', content: [text('say hi')] }])
   })
 
-  test('neighbours of one role become one turn; a text without a character is nothing', () => {
+  test('consecutive messages of one role become one turn; empty texts are dropped', () => {
     expect(
       messages(
         { role: 'user', content: 'a' },
@@ -68,7 +68,7 @@ describe('messages', () => {
     ])
   })
 
-  test('results stand first in their turn, with ids as this wire allows them', () => {
+  test('tool results come first in their turn, with ids that Anthropic accepts', () => {
     const call = (id: string, args: string) => ({
       id,
       type: 'function',
@@ -147,7 +147,7 @@ describe('messages', () => {
     ])
   })
 
-  test('a beginning that the model is to continue does not end in blanks', () => {
+  test('an assistant prefill does not end in white space', () => {
     const [, start] = messages(
       { role: 'user', content: 'a' },
       { role: 'assistant', content: 'The answer is \n' },
@@ -155,7 +155,7 @@ describe('messages', () => {
     expect(start.content).toEqual([text('The answer is')])
   })
 
-  test('a refusal is something that the model said', () => {
+  test("a refusal is sent as the assistant's text", () => {
     const [, said] = messages(
       { role: 'user', content: 'a' },
       { role: 'assistant', content: null, refusal: 'no' },
@@ -166,7 +166,7 @@ describe('messages', () => {
 })
 
 describe('options', () => {
-  test('bounds: the client’s, else the card’s, else 4096', () => {
+  test('max_tokens: the client’s, else the model’s, else 4096', () => {
     expect(sent({}, HAIKU, { maxOutputTokens: 7 }).max_tokens).toBe(7)
     expect(sent().max_tokens).toBe(64_000)
     expect(toRequest(request(), aCard()).max_tokens).toBe(4_096)
@@ -192,7 +192,7 @@ describe('options', () => {
     expect(JSON.parse(JSON.stringify({ temperature, top_p, top_k }))).toEqual(expected)
   })
 
-  test('stop, user, the cache of the whole prompt', () => {
+  test('stop, user, and the cache of the whole prompt', () => {
     expect(sent({ stop: 'END' }).stop_sequences).toEqual(['END'])
     expect(sent({ stop: ['a', '', 'b'] }).stop_sequences).toEqual(['a', 'b'])
     expect(sent({}, HAIKU, { endUser: 'u_1' }).metadata).toEqual({ user_id: 'u_1' })
@@ -202,7 +202,7 @@ describe('options', () => {
     })
   })
 
-  test('what the wire does not know and nobody would miss stays behind, and so does what costs', () => {
+  test('harmless unknown fields are dropped, and so are those that cost money', () => {
     const body = sent({
       seed: 1,
       presence_penalty: 1,
@@ -273,7 +273,7 @@ describe('options', () => {
       'messages[0].tool_calls[0]',
       { messages: [{ role: 'assistant', tool_calls: [{ type: 'function' }] }] },
     ],
-  ])('refused before anything is sent, by name: %s', (field, body, more) => {
+  ])('refused before anything is sent, naming the field: %s', (field, body, more) => {
     const { kind, message, details } = refusal(body, more)
     expect(kind).toBe('rejected')
     expect(message.startsWith(field)).toBe(true)
@@ -284,13 +284,13 @@ describe('options', () => {
 describe('tools', () => {
   const tool = (more: JsonObject = {}) => ({ type: 'function', function: { name: 'f', ...more } })
 
-  test('a function without parameters takes an empty object', () => {
+  test('a function without parameters accepts an empty object', () => {
     expect(sent({ tools: [tool()] }).tools).toEqual([
       { name: 'f', input_schema: { type: 'object', properties: {} } },
     ])
   })
 
-  test('a schema is enforced where the model can', () => {
+  test('a schema is strict where the model supports it', () => {
     const tools = [tool({ strict: true, parameters: { type: 'object' } })]
     expect(sent({ tools }).tools[0].strict).toBe(true)
     expect(sent({ tools }, 'claude-3-5-haiku-20241022').tools[0]).not.toHaveProperty('strict')
@@ -336,12 +336,12 @@ describe('tools', () => {
     expect(body.tool_choice).toEqual(choice)
   })
 
-  test('a choice without tools is none', () => {
+  test('a tool choice without tools is dropped', () => {
     const body = sent({ tool_choice: 'auto', parallel_tool_calls: false })
     expect(body).not.toHaveProperty('tool_choice')
   })
 
-  test('a conversation that called tools declares them, also when none are left', () => {
+  test('a conversation that called tools declares them, even when none are offered any more', () => {
     const { tools, tool_choice: choice } = sent({
       messages: [
         { role: 'user', content: 'go' },
@@ -357,14 +357,14 @@ describe('tools', () => {
   })
 })
 
-describe('the shape of an answer', () => {
-  test('a JSON object is asked for in words', () => {
+describe('the format of an answer', () => {
+  test('a JSON object is requested by an instruction', () => {
     const { system, output_config: config } = sent({ response_format: { type: 'json_object' } })
     expect(system).toEqual([text(expect.stringContaining('one valid JSON object') as never)])
     expect(config).toBeUndefined()
   })
 
-  test('bounds that the wire refuses are left out; the shape stays', () => {
+  test("constraints that Anthropic refuses are dropped; the schema's structure remains", () => {
     const schema = {
       type: ['object', 'null'],
       properties: {
@@ -385,7 +385,7 @@ describe('the shape of an answer', () => {
     })
   })
 
-  test('objects that say nothing of other fields are closed, however deep; nothing else changes', () => {
+  test('objects without additionalProperties are closed, at any depth; nothing else changes', () => {
     const { output_config: config } = sent({
       response_format: {
         type: 'json_schema',
@@ -427,13 +427,16 @@ test.each([
   ['https://api.anthropic.com/v1', 'https://api.anthropic.com/v1/messages'],
   ['https://x.example/anthropic/v1/', 'https://x.example/anthropic/v1/messages'],
   ['https://x.example/v1/messages', 'https://x.example/v1/messages'],
-])('the path goes behind the base: %s', (baseUrl, url) => {
+])('the path is appended to the base URL: %s', (baseUrl, url) => {
   expect(toEndpoint(provider(baseUrl, 'anthropic'), null)).toMatchObject({
     url,
     auth: { 'anthropic-version': '2023-06-01' },
   })
 })
 
-test.each(['file:///etc/passwd', 'data:text/plain,x', ''])('no address: %s', (baseUrl) => {
-  expect(() => toEndpoint(provider(baseUrl, 'anthropic'), null)).toThrow('not an http address')
-})
+test.each(['file:///etc/passwd', 'data:text/plain,x', ''])(
+  'an invalid base URL is refused: %s',
+  (baseUrl) => {
+    expect(() => toEndpoint(provider(baseUrl, 'anthropic'), null)).toThrow('not an http address')
+  },
+)

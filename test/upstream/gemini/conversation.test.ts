@@ -176,7 +176,7 @@ const opening: Message[] = [
 ]
 
 describe('a conversation of two turns', () => {
-  test('whole', async () => {
+  test('works with whole answers', async () => {
     script = [
       [said([THOUGHT, ROME, OSLO], STOP, usage(100, 20, 30))],
       [said([ANSWER], STOP, usage(180, 8))],
@@ -214,7 +214,7 @@ describe('a conversation of two turns', () => {
     expect(sent?.body).toEqual(await bySdk(ids))
   })
 
-  test('streamed, put together by the client as it always does', async () => {
+  test('works with streams, assembled by the client as usual', async () => {
     script = [
       [
         said([THOUGHT], {}, usage(100, 0, 10)),
@@ -265,7 +265,7 @@ describe('a conversation of two turns', () => {
 })
 
 describe('money', () => {
-  test('a stream that breaks off is charged for what came, by the larger of both counts', async () => {
+  test('a stream that breaks off is charged for what arrived, by the larger of both counts', async () => {
     const words = 'word '.repeat(80)
     script = [[said([{ text: words }], {}, usage(100, 2))]]
     const stream = await client.chat.completions.create({
@@ -287,7 +287,7 @@ describe('money', () => {
     })
   })
 
-  test('what cannot be said is refused before anything is sent, and costs nothing', async () => {
+  test('a request that the wire format cannot express is refused before it is sent, and costs nothing', async () => {
     await expect(
       client.chat.completions.create({ model: MODEL, messages: opening, logit_bias: { 5: 1 } }),
     ).rejects.toMatchObject({ status: 400, code: 'invalid_request', param: 'logit_bias' })

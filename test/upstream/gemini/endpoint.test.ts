@@ -1,4 +1,4 @@
-// A request goes where the operator said, to the model that the card says, and nowhere else.
+// A request goes to the operator's URL and the configured model, and nowhere else.
 import { expect, test } from 'vitest'
 import { toEndpoint } from '#upstream/gemini/endpoint.ts'
 import { openUpstream } from '#upstream/registry.ts'
@@ -19,19 +19,22 @@ test.each([
     'http://127.0.0.1:9/r/gemini/plain-text/models/m:generateContent',
   ],
   [`${BASE}?x=1#y`, 'm', `${BASE}/models/m:generateContent?x=1`],
-])('%s and %s make one address', (baseUrl, model, url) => {
+])('%s and %s make one URL', (baseUrl, model, url) => {
   expect(address(baseUrl, model)).toBe(url)
 })
 
-test('a stream is another operation, beside a query that the base may carry', () => {
+test('a stream uses another method name, and keeps the query of the base URL', () => {
   expect(address(`${BASE}?x=1`, 'm', true)).toBe(
     `${BASE}/models/m:streamGenerateContent?x=1&alt=sse`,
   )
 })
 
-test.each(['../../x', 'models/../x', '.', '', 'models/'])('no model: %s', (model) => {
-  expect(() => address(BASE, model)).toThrow('is no path')
-})
+test.each(['../../x', 'models/../x', '.', '', 'models/'])(
+  'an invalid model name is refused: %s',
+  (model) => {
+    expect(() => address(BASE, model)).toThrow('is no path')
+  },
+)
 
 test.each(['file:///etc/passwd', 'data:text/plain,x', 'gemini.example', ''])(
   'no address: %s',
@@ -40,13 +43,13 @@ test.each(['file:///etc/passwd', 'data:text/plain,x', 'gemini.example', ''])(
   },
 )
 
-test('T24: the key is a header, and where there is none nothing is sent', () => {
+test('T24: the key is sent as a header, and without a key there is no header', () => {
   expect(toEndpoint(provider(BASE, 'google'), 'k').auth).toEqual({ 'x-goog-api-key': 'k' })
   expect(toEndpoint(provider(BASE, 'google'), null).auth).toEqual({})
   expect(address(BASE, 'm', true)).not.toMatch(/key/)
 })
 
-test('models and manners of answering keep their own addresses', async () => {
+test('models and methods have URLs of their own', async () => {
   const gemini = await startProvider((response) => {
     response.writeHead(200, { 'content-type': 'application/json' })
     response.end('{"candidates":[{"content":{"parts":[{"text":"a"}]}}]}')

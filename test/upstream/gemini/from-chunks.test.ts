@@ -1,4 +1,4 @@
-// What an answer of Gemini's means, whole and in pieces, with everything that it has been seen to do.
+// Parsing Gemini's answers, whole and streamed, with every irregularity that it has been seen to produce.
 import { describe, expect, test } from 'vitest'
 import type { ChatEvent, JsonObject } from '#domain/chat.ts'
 import { NO_USAGE } from '#domain/usage.ts'
@@ -47,8 +47,8 @@ const called = (name: string, more: JsonObject = {}, beside: JsonObject = {}) =>
   ...beside,
 })
 
-describe('the same in pieces as whole', () => {
-  test('thoughts, words, calls, and the count that grows with them', () => {
+describe('a stream has the meaning of the whole answer', () => {
+  test('for thinking, text, tool calls, and the usage that grows with them', () => {
     const stream =
       ': comment\r\n\r\n' +
       sse(
@@ -92,7 +92,7 @@ describe('the same in pieces as whole', () => {
     }
   })
 
-  test('chunks that come together are counted once, also when the last of them is broken', () => {
+  test('chunks that arrive together are counted once, even when the last of them is invalid', () => {
     const said = (candidatesTokenCount: number) => ({
       data: JSON.stringify({
         ...candidate([text('a')]),
@@ -115,7 +115,7 @@ describe('the same in pieces as whole', () => {
     expect(counts(said(1), said(2), { data: '7' })[0]).toEqual(told)
   })
 
-  test('a count is told as it comes, for a client may leave; it is partial until the end', () => {
+  test('usage is reported as it arrives, since a client may disconnect; it is partial until the end', () => {
     const translation = startStream(same)
     const usageMetadata = { promptTokenCount: 5, candidatesTokenCount: 1, totalTokenCount: 6 }
     const take = (chunk: JsonObject): readonly ChatEvent[] => {
@@ -129,7 +129,7 @@ describe('the same in pieces as whole', () => {
     expect(take({ promptFeedback: {} })).toEqual([{ type: 'usage', usage }])
   })
 
-  test('a stream that came as one list of chunks', () => {
+  test('a stream may arrive as one array of chunks', () => {
     expect(whole([candidate([text('a')]), candidate([text('b')], END)])).toMatchObject({
       text: 'ab',
       finish: [{ reason: 'stop', native: 'STOP' }],
@@ -138,7 +138,7 @@ describe('the same in pieces as whole', () => {
   })
 })
 
-describe('ends', () => {
+describe('the end', () => {
   test.each([
     ['STOP', 'stop'],
     ['MAX_TOKENS', 'length'],
@@ -167,12 +167,12 @@ describe('ends', () => {
     expect(whole({ candidates: [{ content: {}, finishReason: native }] }).failure).toBeNull()
   })
 
-  test('calls that ran into the limit are cut off, not finished', () => {
+  test('tool calls that reached the token limit are cut off, not finished', () => {
     const { finish } = chunks(candidate([called('f')], { finishReason: 'MAX_TOKENS' }))
     expect(finish).toEqual([{ choice: 0, reason: 'length', native: 'MAX_TOKENS' }])
   })
 
-  test('no end is a truncation; a second candidate has to end too', () => {
+  test('without a finish reason the answer is truncated; a second candidate needs one too', () => {
     expect(chunks(candidate([text('a')]))).toMatchObject({
       text: 'a',
       finish: [],
@@ -190,7 +190,7 @@ describe('ends', () => {
     expect(read(': only comments\n\n').failure).toMatchObject({ kind: 'failed' })
   })
 
-  test('the first reason holds', () => {
+  test('the first finish reason counts', () => {
     const { finish } = chunks(
       candidate([text('a')], { finishReason: 'SAFETY' }),
       candidate([], END),
@@ -198,7 +198,7 @@ describe('ends', () => {
     expect(finish).toEqual([{ choice: 0, reason: 'content_filter', native: 'SAFETY' }])
   })
 
-  test('a blocked prompt is an answer that a filter ended, billed as it is counted', () => {
+  test('a blocked prompt is an answer that a filter ended, billed by its usage', () => {
     const blocked = { promptFeedback: { blockReason: 'PROHIBITED_CONTENT' } }
     const counted = { ...blocked, usageMetadata: { promptTokenCount: 9, totalTokenCount: 9 } }
     for (const answer of [whole(counted), chunks(counted)]) {
@@ -216,15 +216,15 @@ describe('ends', () => {
     expect(whole(blocked).usage).toBeNull()
   })
 
-  test('a block reason beside candidates blocks nothing', () => {
+  test('a block reason next to candidates is ignored', () => {
     const feedback = { promptFeedback: { blockReason: 'OTHER' } }
     const { finish } = whole({ ...candidate([text('a')], END), ...feedback })
     expect(finish).toEqual([{ choice: 0, reason: 'stop', native: 'STOP' }])
   })
 })
 
-describe('calls', () => {
-  test('arguments are JSON text, {} where there are none', () => {
+describe('tool calls', () => {
+  test('have their arguments as JSON text, {} where there are none', () => {
     const calls = [called('f'), called('g', { args: {} }), called('h', { args: null })]
     expect(whole(candidate(calls, END)).toolCalls.map((one) => one.arguments)).toEqual([
       '{}',
@@ -233,7 +233,7 @@ describe('calls', () => {
     ])
   })
 
-  test('in parallel, in one chunk or several, they are numbered on and never share an id', () => {
+  test('in parallel, in one chunk or several, are numbered consecutively and never share an id', () => {
     const streamed = chunks(
       candidate([called('f', { args: { n: 1 } }), called('f', { args: { n: 2 } })]),
       candidate([called('f', { args: { n: 3 } })], END),
@@ -249,7 +249,7 @@ describe('calls', () => {
     expect(ids.every((id) => /^call_[0-9a-f]{32}$/.test(id ?? ''))).toBe(true)
   })
 
-  test('a signature travels in the call and in the details, under the id of the call', () => {
+  test('have their signature in the call and in the details, under the id of the call', () => {
     const parts = [
       called('f', {}, { thoughtSignature: 'S1' }),
       called('g', { id: 'theirs' }, { thoughtSignature: 'S2' }),
@@ -264,7 +264,7 @@ describe('calls', () => {
     ])
   })
 
-  test('an empty part at the end may be signed; a thought, which never goes back, need not be', () => {
+  test('an empty part at the end may be signed; a thought need not be, as it is never sent back', () => {
     const { messageFields, text: came } = chunks(
       candidate([text('hm', { thought: true, thoughtSignature: 'lost' }), text('a')]),
       candidate([text('', { thoughtSignature: 'E' })], END),
@@ -273,7 +273,7 @@ describe('calls', () => {
     expect(messageFields['reasoning_details']).toMatchObject([{ id: 'end', data: 'E' }])
   })
 
-  test('each candidate has calls of its own', () => {
+  test('are separate for each candidate', () => {
     const body = {
       candidates: [
         { content: { parts: [text('a')] }, ...END },
@@ -288,13 +288,13 @@ describe('calls', () => {
   })
 })
 
-describe('pictures', () => {
+describe('images', () => {
   const picture = (mimeType: string, data: string, more: JsonObject = {}) => ({
     inlineData: { mimeType, data },
     ...more,
   })
 
-  test('only bytes of a picture are one, whatever they are called', () => {
+  test('only image bytes are an image, whatever their media type', () => {
     const { images, messageFields } = whole(
       candidate(
         [
@@ -323,7 +323,7 @@ describe('pictures', () => {
   })
 })
 
-test('log probabilities go with the text of their chunk', () => {
+test('log probabilities belong to the text of their chunk', () => {
   const logprobsResult = {
     chosenCandidates: [{ token: 'é', logProbability: -0.5, tokenId: 3 }, { token: 'b' }],
     topCandidates: [{ candidates: [{ token: 'é', logProbability: -0.5 }] }],
@@ -350,10 +350,10 @@ test('log probabilities go with the text of their chunk', () => {
   expect(chunks(candidate([], { ...END, logprobsResult })).events[0]).toMatchObject({ text: '' })
 })
 
-describe('faults', () => {
+describe('failures', () => {
   const error = { error: { code: 503, message: 'The model is overloaded.', status: 'UNAVAILABLE' } }
 
-  test('an error inside a stream, bare or in a list; what came holds, its count too', () => {
+  test('an error in a stream, bare or in an array, keeps what arrived before it, usage included', () => {
     for (const said of [JSON.stringify(error), JSON.stringify([error])]) {
       const first = { ...candidate([text('a')]), usageMetadata: { promptTokenCount: 5 } }
       const { text: came, usage, finish, failure } = chunks(first, said)
@@ -384,15 +384,15 @@ describe('faults', () => {
     '{"candidates":',
     '{}',
     '{"candidates":[]}',
-  ])('no answer: %s', (body) => {
+  ])('an invalid answer: %s', (body) => {
     expect(whole(body)).toMatchObject({ events: [], failure: { kind: 'failed' } })
   })
 
-  test.each(['{"candidates":', 'hello', '7', 'null', '[1]'])('a chunk that is none: %s', (data) => {
+  test.each(['{"candidates":', 'hello', '7', 'null', '[1]'])('an invalid chunk: %s', (data) => {
     expect(chunks(candidate([text('a')]), data).failure).toMatchObject({ kind: 'failed' })
   })
 
-  test('nonsense in a chunk is passed over', () => {
+  test('unknown values in a chunk are ignored', () => {
     const { text: said, failure } = chunks(
       {
         candidates: [

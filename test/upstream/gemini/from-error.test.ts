@@ -1,4 +1,4 @@
-// A refusal of Google's keeps its meaning, its words and its delay, and tells the caller's fault from the operator's.
+// Google's errors keep their meaning, message and retry delay, and the client's fault is distinguished from the operator's.
 import { expect, test } from 'vitest'
 import { fromErrorAnswer } from '#upstream/gemini/from-error.ts'
 import { createScrub } from '#upstream/scrub.ts'
@@ -24,7 +24,7 @@ test.each([
   [500, 'failed'],
   [503, 'failed'],
   [504, 'failed'],
-])('status %i is %s, with or without words', (status, kind) => {
+])('status %i is %s, with or without a message', (status, kind) => {
   expect(read(status, '', 7)).toEqual({
     kind,
     message: `it answered with status ${status}`,
@@ -47,7 +47,7 @@ test.each([
   expect(read(400, body)).toMatchObject({ kind: 'unauthorized', providerCode })
 })
 
-test('an ordinary bad argument stays the fault of the caller', () => {
+test("an ordinary invalid argument is the client's fault", () => {
   const field = { fieldViolations: [{ field: 'contents', description: 'is not specified' }] }
   const body = error(400, 'Unable to submit: API key names are fine.', 'INVALID_ARGUMENT', field)
   expect(read(400, body)).toMatchObject({ kind: 'rejected', providerCode: 'INVALID_ARGUMENT' })
@@ -101,7 +101,7 @@ test.each([
   )
 })
 
-test('a prompt that is too long is said so', () => {
+test('a prompt that is too long is reported as such', () => {
   const message =
     'The input token count (1200001) exceeds the maximum number of tokens allowed (1048576).'
   expect(read(400, error(400, message, 'INVALID_ARGUMENT')).providerCode).toBe(
@@ -125,7 +125,7 @@ test.each([
   expect(read(404, body)).toMatchObject({ kind: 'rejected', message })
 })
 
-test('names nobody', () => {
+test("hides the operator's identity", () => {
   const message =
     'Key AIzaSyA1234567890abcdef of generativelanguage.googleapis.com, see https://ai.google.dev/x?key=1'
   expect(read(400, error(400, message, 'X')).message).not.toMatch(/AIza|googleapis|https?:/)

@@ -1,9 +1,9 @@
-// Every token is in exactly one class, wherever Gemini counts it.
+// Every token is counted in exactly one class, wherever Gemini reports it.
 import { expect, test } from 'vitest'
 import { completionTokens, NO_USAGE, promptTokens } from '#domain/usage.ts'
 import { fromUsage } from '#upstream/gemini/from-usage.ts'
 
-test('cached tokens stand inside the prompt, thoughts outside the candidates', () => {
+test('cached tokens are part of the prompt, thinking is not part of the candidates', () => {
   const usage = fromUsage({
     promptTokenCount: 9622,
     cachedContentTokenCount: 9609,
@@ -21,7 +21,7 @@ test('cached tokens stand inside the prompt, thoughts outside the candidates', (
   expect(promptTokens(usage) + completionTokens(usage)).toBe(9793)
 })
 
-test('tokens of tool prompts are input, beside the prompt', () => {
+test('tokens of tool prompts are input, in addition to the prompt', () => {
   expect(
     fromUsage({
       promptTokenCount: 10,
@@ -32,7 +32,7 @@ test('tokens of tool prompts are input, beside the prompt', () => {
   ).toMatchObject({ inputTokens: 14, outputTokens: 1 })
 })
 
-test('tokens of a picture leave the text tokens', () => {
+test('image tokens are subtracted from the text tokens', () => {
   expect(
     fromUsage({
       promptTokenCount: 4,
@@ -45,7 +45,7 @@ test('tokens of a picture leave the text tokens', () => {
   ).toMatchObject({ outputTokens: 10, imageOutputTokens: 1290 })
 })
 
-test('candidates that are not counted are what the total leaves', () => {
+test('missing candidate tokens are computed from the total', () => {
   expect(
     fromUsage({ promptTokenCount: 15, thoughtsTokenCount: 2, totalTokenCount: 17 }),
   ).toMatchObject({ inputTokens: 15, outputTokens: 2, reasoningTokens: 2 })
@@ -55,14 +55,14 @@ test('candidates that are not counted are what the total leaves', () => {
   expect(fromUsage({ promptTokenCount: 15, totalTokenCount: 3 })).toMatchObject({ outputTokens: 0 })
 })
 
-test('zero is a count, and silence is none', () => {
+test('zero is a count, a missing field is not', () => {
   expect(fromUsage({ promptTokenCount: 0 })).toEqual(NO_USAGE)
   for (const silence of [null, undefined, {}, [], 'many', 7, { promptTokenCount: '12' }]) {
     expect(fromUsage(silence)).toBeUndefined()
   }
 })
 
-test('T17: no count is negative, absurd or broken, and no class is larger than the whole', () => {
+test('T17: no count is negative or absurd, and no class is larger than the total', () => {
   for (const impossible of [-5, 1e300, 1_000_000_001, Number.NaN]) {
     for (const name of ['promptTokenCount', 'candidatesTokenCount', 'thoughtsTokenCount']) {
       const counts = { promptTokenCount: 7, candidatesTokenCount: 8, [name]: impossible }
@@ -83,7 +83,7 @@ test('T17: no count is negative, absurd or broken, and no class is larger than t
   }
 })
 
-test('tokens of pictures leave the prompt’s text, and what is cached is text first', () => {
+test('image input tokens are subtracted from the prompt’s text, and cached tokens count as text first', () => {
   const count = (cachedContentTokenCount: number) =>
     fromUsage({
       promptTokenCount: 264,

@@ -1,4 +1,4 @@
-// Pictures of Gemini's through the gateway: drawn, edited further, missing, and what each of them costs.
+// Gemini's images through the gateway: drawn, edited, missing, and what each costs.
 import OpenAI from 'openai'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { JsonObject } from '#domain/chat.ts'
@@ -115,7 +115,7 @@ describe('pictures', () => {
   })
 })
 
-test('a client that hangs up lets Gemini go, and pays what came', async () => {
+test('a client that disconnects aborts the request to Gemini, and pays for what arrived', async () => {
   answer = 'stall'
   const stream = await client.chat.completions.create({
     model: MODEL,

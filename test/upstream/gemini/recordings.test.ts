@@ -1,4 +1,4 @@
-// What Google really sent, through the whole upstream: read here a second time, in the plainest way, and compared.
+// Recorded answers of Google, read by the whole upstream and by a second, naive reader, and compared.
 import { describe, expect, test } from 'vitest'
 import { completionTokens, promptTokens } from '#domain/usage.ts'
 import { type RecordedResponse, readRecording, recordings } from '#test/support/replay.ts'
@@ -111,7 +111,7 @@ describe.skipIf(ours.length === 0)('recorded traffic', () => {
     },
   )
 
-  test('a whole answer that breaks off is no answer', async () => {
+  test('a whole answer that breaks off is a failure', async () => {
     const recording = good.find(({ name }) => name === 'gemini/plain-text')!
     const { failure, text } = await ask(recording, 'cut=120')
     expect({ kind: failure?.kind, text }).toEqual({ kind: 'failed', text: '' })
@@ -119,7 +119,7 @@ describe.skipIf(ours.length === 0)('recorded traffic', () => {
 
   const errors = ours.filter(({ status }) => status !== 200)
   test.each(errors.map((recording) => [recording.name, recording] as const))(
-    '%s is refused for what it is',
+    '%s is classified correctly',
     async (name, recording) => {
       const { failure, text, usage } = await ask(recording)
       const meant: Record<string, object> = {
@@ -142,7 +142,7 @@ describe.skipIf(ours.length === 0)('recorded traffic', () => {
     },
   )
 
-  test('the request arrived where it was meant to', async () => {
+  test('the request arrived at the configured URL', async () => {
     await replay().forget()
     await ask(ours.find(({ name }) => name === 'gemini/plain-text')!)
     await ask(ours.find(({ name }) => name === 'gemini/stream-thinking')!)

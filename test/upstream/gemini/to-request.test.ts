@@ -1,4 +1,4 @@
-// An OpenAI-shaped request becomes the one that Google's own clients would have sent, and says nothing else.
+// The translation of an OpenAI request to the one that Google's own clients would send, with nothing added.
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '#domain/chat.ts'
 import type { ModelCard } from '#domain/model-card.ts'
@@ -47,7 +47,7 @@ const MEDIUM = { thinkingLevel: 'MEDIUM', includeThoughts: true }
 const HIGH = { thinkingLevel: 'HIGH', includeThoughts: true }
 
 describe('turns', () => {
-  test('instructions stand apart, wherever they stood', () => {
+  test('instructions are sent separately, wherever they were', () => {
     const { contents, systemInstruction } = send({
       messages: [
         { role: 'system', content: 'Be brief.' },
@@ -59,13 +59,13 @@ describe('turns', () => {
     expect(contents).toEqual([{ role: 'user', parts: [{ text: 'hi' }] }])
   })
 
-  test('instructions alone are asked as a question', () => {
+  test("instructions alone are sent as the user's message", () => {
     expect(send({ messages: [{ role: 'system', content: 'Tell a joke.' }] })).toEqual({
       contents: [{ role: 'user', parts: [{ text: 'Tell a joke.' }] }],
     })
   })
 
-  test('turns of one role are one turn, and silence is none', () => {
+  test('consecutive messages of one role are one turn, and empty ones are dropped', () => {
     expect(
       say(
         { role: 'user', content: 'a' },
@@ -84,7 +84,7 @@ describe('turns', () => {
     ])
   })
 
-  test('a conversation in which nobody says anything is refused', () => {
+  test('a conversation without any text is refused', () => {
     expect(refusal({ messages: [{ role: 'user', content: '' }] })).toMatchObject({
       kind: 'rejected',
       message: 'messages: none of them says anything',
@@ -92,10 +92,10 @@ describe('turns', () => {
   })
 })
 
-describe('pictures and other media', () => {
+describe('images and other media', () => {
   const media = (...content: readonly JsonObject[]) => say({ role: 'user', content })[0]?.parts
 
-  test('a data URL goes along, an address is for Google to fetch', () => {
+  test('a data URL is sent as data, any other URL is left for Google to fetch', () => {
     const image = (url: string) => ({ type: 'image_url', image_url: { url, detail: 'high' } })
     expect(
       media(
@@ -140,7 +140,7 @@ describe('pictures and other media', () => {
       { type: 'file', file: { file_data: `data:a/b${';c=1'.repeat(9)};base64,AAAA` } },
       /must be a data URL or an https/,
     ],
-  ])('what cannot be sent is said: %j', (part, words) => {
+  ])('content that cannot be sent is refused: %j', (part, words) => {
     const failure = refusal({ messages: [{ role: 'user', content: [part] }] })
     expect(failure).toMatchObject({ kind: 'rejected', message: expect.stringMatching(words) })
   })
@@ -150,7 +150,7 @@ describe('tools', () => {
   test.each([
     [{ type: 'function', name: 'f', parameters: {} }, 'tools[0].function.name'],
     [{ type: 'custom', custom: { name: 'f' } }, 'tools[0]'],
-  ])('what is no function with a name is refused: %j', (tool, param) => {
+  ])('a tool that is not a named function is refused: %j', (tool, param) => {
     const failure = refusal({ messages: [{ role: 'user', content: 'go' }], tools: [tool] })
     expect(failure).toMatchObject({ kind: 'rejected', details: { param } })
   })
@@ -169,7 +169,7 @@ describe('tools', () => {
     additionalProperties: false,
   }
 
-  test('functions are declared with the schema they have, but for the words that are refused', () => {
+  test('functions are declared with their schema, except for keywords that Google refuses', () => {
     const { tools, toolConfig } = send({
       tools: [
         {
@@ -239,7 +239,7 @@ describe('tools', () => {
     expect(send({ tool_choice })).not.toHaveProperty('toolConfig')
   })
 
-  test('calls and their results find each other again, in parallel and over several turns', () => {
+  test('calls and results are matched, in parallel and over several turns', () => {
     expect(
       say(
         { role: 'user', content: 'weather?' },
@@ -285,7 +285,7 @@ describe('tools', () => {
     ])
   })
 
-  test('a picture that a tool answers with follows its result', () => {
+  test("an image in a tool's result follows the result", () => {
     const image = { type: 'image_url', image_url: { url: `data:image/png;base64,${PIXEL}` } }
     const [, , last] = say(
       { role: 'user', content: 'x' },
@@ -298,7 +298,7 @@ describe('tools', () => {
     ])
   })
 
-  test('a result without its call is refused, unless it names the function itself', () => {
+  test('a result without its call is refused, unless it names the function', () => {
     const result = { role: 'tool', tool_call_id: 'x', content: 'y' }
     expect(refusal({ messages: [result] })).toMatchObject({
       kind: 'rejected',
@@ -307,7 +307,7 @@ describe('tools', () => {
     expect(say({ ...result, name: 'f' })[0]?.parts?.[0]?.functionResponse?.name).toBe('f')
   })
 
-  test('only functions can be offered', () => {
+  test('only functions are accepted', () => {
     expect(refusal({ tools: [{ type: 'custom', custom: { name: 'f' } }] }).message).toBe(
       'tools[0]: only functions can be offered',
     )
@@ -327,7 +327,7 @@ describe('signatures', () => {
   const marks = (message: JsonObject, model?: string) =>
     parts(message, model).map(({ thoughtSignature }) => thoughtSignature)
 
-  test('come back in the call itself, or in the details, to the part they came with', () => {
+  test('return in the call itself or in the details, to the part that they came with', () => {
     const extra_content = { google: { thought_signature: 'in-call' } }
     const calls = [call('a', 'f', '{}', { extra_content }), call('b', 'g', '{}')]
     expect(marks({ content: null, tool_calls: calls })).toEqual(['in-call', undefined])
@@ -345,7 +345,7 @@ describe('signatures', () => {
     expect(marks({ content: 'x', tool_calls: calls, reasoning_details })[1]).toBe('in-call')
   })
 
-  test('a client that lost them sends the documented stand-in, for the first call of a turn alone', () => {
+  test('are replaced by the documented placeholder when a client lost them, for the first call of a turn only', () => {
     const tool_calls = [call('a', 'f', '{}'), call('b', 'g', '{}')]
     expect(marks({ content: 'x', tool_calls })).toEqual([undefined, UNSIGNED, undefined])
     expect(marks({ tool_calls }, 'gemini-flash-latest')).toEqual([UNSIGNED, undefined])
@@ -355,13 +355,13 @@ describe('signatures', () => {
     expect(marks({ content: 'no calls' })).toEqual([undefined])
   })
 
-  test("another vendor's thoughts are none of Google's", () => {
+  test('of another provider are dropped', () => {
     const foreign = { ...detail('a', 'x'), format: 'anthropic-claude-v1' }
     const tool_calls = [call('a', 'f', '{}')]
     expect(marks({ tool_calls, reasoning_details: [foreign, null] })).toEqual([UNSIGNED])
   })
 
-  test('pictures of an earlier answer come back signed, and so does an empty part at the end', () => {
+  test('images of an earlier answer return signed, and so does an empty part at the end', () => {
     const images = [{ type: 'image_url', image_url: { url: `data:image/png;base64,${PIXEL}` } }]
     expect(
       parts({
@@ -379,14 +379,14 @@ describe('signatures', () => {
   })
 })
 
-describe('how to generate', () => {
-  test('nothing asked, nothing said', () => {
+describe('generation settings', () => {
+  test('nothing is sent when nothing is requested', () => {
     expect(
       send({ user: 'u', store: true, metadata: {}, stream_options: {}, service_tier: 'x' }),
     ).toEqual({ contents: [{ role: 'user', parts: [{ text: 'hi' }] }] })
   })
 
-  test('every number has its counterpart', () => {
+  test('every numeric parameter is translated', () => {
     expect(
       config({
         temperature: 0,
@@ -417,12 +417,12 @@ describe('how to generate', () => {
     expect(config({ stop: 'x', top_logprobs: 4 })).toEqual({ stopSequences: ['x'] })
   })
 
-  test('safety settings travel as they are', () => {
+  test('safety settings are passed on unchanged', () => {
     const safety_settings = [{ category: 'HARM_CATEGORY_HATE_SPEECH', threshold: 'BLOCK_NONE' }]
     expect(send({ safety_settings }).safetySettings).toEqual(safety_settings)
   })
 
-  test('JSON, free or by a schema', () => {
+  test('JSON is requested, with or without a schema', () => {
     const schema = { type: 'object', properties: { a: { const: 1 } }, $schema: 'x' }
     expect(config({ response_format: { type: 'json_object' } })).toEqual({
       responseMimeType: 'application/json',
@@ -500,7 +500,7 @@ describe('how to generate', () => {
     }
   })
 
-  test('an effort that is none is refused', () => {
+  test('an unknown effort is refused', () => {
     expect(refusal({ reasoning: { effort: 'much' } }).message).toMatch(/^reasoning_effort: must/)
     expect(refusal({ reasoning_effort: 'constructor' }).message).toMatch(
       /^reasoning_effort: must be/,
@@ -514,7 +514,7 @@ describe('how to generate', () => {
     { function_call: 'auto' },
     { web_search_options: { a: 1 } },
     { web_search_options: {} },
-  ])('what would change the answer and cannot be said is refused: %j', (body) => {
+  ])('a field that would change the answer and has no equivalent is refused: %j', (body) => {
     expect(refusal(body)).toMatchObject({
       kind: 'rejected',
       message: `${Object.keys(body)[0]}: this provider has nothing like it`,

@@ -1,4 +1,4 @@
-// What a provider says that it charges is read exactly, and is only ever beside the charge.
+// The cost that a provider reports is read exactly, and recorded beside the charge without changing it.
 import { expect, test } from 'vitest'
 import { fromCost } from '#upstream/openai/from-cost.ts'
 import { fromResponse } from '#upstream/openai/from-response.ts'
@@ -43,7 +43,7 @@ test.each([
   { total_cost: '0.01' },
   // Until it is known.
   { total_cost: 0 },
-])('%j is no cost', (cost) => {
+])('%j is not a cost', (cost) => {
   expect(fromCost({ cost })).toBeUndefined()
   expect(
     fromCost({ cost_in_usd_ticks: typeof cost === 'number' ? cost * 1e10 : cost }),

@@ -1,4 +1,4 @@
-// A provider's refusal keeps its meaning and its words, and loses everything that names the operator.
+// A provider's errors keep their meaning and message, and lose everything that identifies the operator.
 import { expect, test } from 'vitest'
 import { readRetryAfter } from '#outbound/retry-after.ts'
 import { fromErrorAnswer, fromErrorInside } from '#upstream/openai/from-error.ts'
@@ -83,7 +83,7 @@ test.each([
 test.each([
   "This model's maximum context length is 8192 tokens. However, you requested 9000 tokens.",
   'Please reduce the length of the messages or completion.',
-])('a prompt that is too long is said so: %s', (message) => {
+])('a prompt that is too long is reported as such: %s', (message) => {
   expect(read(400, { error: { message, code: 'invalid_request_error' } }).code).toBe(
     'context_length_exceeded',
   )
@@ -119,7 +119,7 @@ test.each([
     { message: `${CHECK_PLAN} See https://h.example/e#token-limit`, code: 'insufficient_quota' },
   ],
   [undefined, { message: 'Allocated quota exceeded', code: 'insufficient_quota' }],
-])('that no waiting helps: %s, %j', (permanent, error) => {
+])('waiting does not help: %s, %j', (permanent, error) => {
   const failure = fromErrorAnswer(429, JSON.stringify({ error }), 9, scrub)
   expect(failure).toMatchObject({ kind: 'overloaded', details: { retryAfterSeconds: 9 } })
   expect(failure.details.permanent).toBe(permanent)
@@ -140,19 +140,19 @@ test.each([
   [400, ['n'], undefined],
   [401, 'model', undefined],
   [500, 'n', undefined],
-])('of a %i about %j, the field at fault is %j', (status, param, told) => {
+])('a status %i about the field %j names the field %j', (status, param, told) => {
   const error = { message: 'no', param }
   const { details } = fromErrorAnswer(status, JSON.stringify({ error }), undefined, scrub)
   expect(details.param).toBe(told)
 })
 
-test('a field is no way out for what is the operator’s', () => {
+test('an operator’s fault does not name a field', () => {
   const error = { message: 'no', param: 'sesame-open-42' }
   const { details } = fromErrorAnswer(400, JSON.stringify({ error }), undefined, scrub)
   expect(details.param).not.toContain('sesame')
 })
 
-test('a spent account that is told as the caller’s fault is the operator’s', () => {
+test('an exhausted account that is reported as the client’s fault is the operator’s', () => {
   const hard = {
     message: 'Billing hard limit has been reached',
     code: 'billing_hard_limit_reached',
@@ -189,7 +189,7 @@ test.each([
   'sesame-open-42 was refused by llm.internal.example:8443',
   'eyJhbGciOiJI.eyJzdWIiOiIx.c2lnbmF0dXJl',
   'in organization org-eLwBCUaB2ePnSi6dlToWtHZK on org_01k0cr3hcdehfb2mcy22cp8p3y',
-])('names nobody: %s', (message) => {
+])("hides the operator's identity: %s", (message) => {
   const said = read(400, { error: { message } }).message
   expect(said).not.toMatch(
     /sk-proj|\*{3}|abc\.def|https?:|AIza|hunter22|aB3dE6|sesame|internal|eyJ|eLwB|01k0cr/,
@@ -197,7 +197,7 @@ test.each([
   expect(said).toMatch(/removed/)
 })
 
-test('words are capped, and hold no control character', () => {
+test('messages are shortened, and contain no control characters', () => {
   const said = read(400, {
     error: { message: `a\u0000\u001b[31m\u202eb\n${'x'.repeat(5_000)}` },
   }).message
@@ -205,7 +205,7 @@ test('words are capped, and hold no control character', () => {
   expect(said.startsWith('a [31m b x')).toBe(true)
 })
 
-test('ordinary words stay as they were', () => {
+test('ordinary messages are unchanged', () => {
   const message = "Unknown parameter: 'quality'. Use 1-3 of them (max_tokens=5)."
   expect(read(400, { error: { message } }).message).toBe(message)
 })

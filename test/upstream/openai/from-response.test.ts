@@ -1,4 +1,4 @@
-// A whole answer becomes the same events that a stream would have brought.
+// A whole answer becomes the same events as a stream.
 import { expect, test } from 'vitest'
 import { fromResponse } from '#upstream/openai/from-response.ts'
 import { parseJson } from '#upstream/parse-json.ts'
@@ -15,7 +15,7 @@ const read = (body: unknown) => {
 const message = (fields: object, more: object = {}) =>
   read({ choices: [{ index: 0, message: { role: 'assistant', ...fields }, ...more }] })
 
-test('text, its end, its count and what else was said, in this order', () => {
+test('text, finish, usage and other fields, in this order', () => {
   const { events } = read({
     id: 'x',
     object: 'chat.completion',
@@ -68,7 +68,7 @@ test.each(['reasoning', 'reasoning_content'])('thoughts under %s', (name) => {
   expect(message({ content: 'x', [name]: 'because' }).reasoning).toBe('because')
 })
 
-test('thoughts said twice are thought once', () => {
+test('reasoning that is sent twice is reported once', () => {
   expect(message({ reasoning: 'a', reasoning_content: 'a' }).reasoning).toBe('a')
 })
 
@@ -142,12 +142,12 @@ test('tool calls that come without an id are given one each', () => {
   expect(new Set(ids).size).toBe(4)
 })
 
-test('a forced tool choice that ends in stop stays so', () => {
+test('a forced tool choice that ends in stop keeps that reason', () => {
   const calls = [{ id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }]
   expect(message({ tool_calls: calls }, { finish_reason: 'stop' }).finish[0]?.reason).toBe('stop')
 })
 
-test('a refusal, logprobs, and fields of the message that nobody knows', () => {
+test('a refusal, logprobs, and unknown fields of the message', () => {
   const logprobs = { content: [{ token: 'x', logprob: -1 }], refusal: null }
   expect(message({ content: 'x' }, { logprobs }).events[0]).toEqual({
     type: 'text-delta',
@@ -189,7 +189,7 @@ test('only pictures whose bytes are there are pictures; a remote one is still to
   ])
 })
 
-test('several choices keep their numbers', () => {
+test('several choices keep their indexes', () => {
   const { events } = read({
     choices: [
       { index: 1, message: { content: 'b' }, finish_reason: 'stop' },
@@ -204,7 +204,7 @@ test('several choices keep their numbers', () => {
   ])
 })
 
-test('white space before a body is no fault', () => {
+test('white space before a body is ignored', () => {
   expect(read('\n    \n  {"choices":[{"message":{"content":"x"}}]}')).toMatchObject({
     text: 'x',
     failure: null,
@@ -223,11 +223,11 @@ test.each([
   '{}',
   '{"choices":[]}',
   '{"choices":{}}',
-])('no answer: %s', (text) => {
+])('an invalid answer: %s', (text) => {
   expect(read(text)).toMatchObject({ events: [], failure: { kind: 'failed' } })
 })
 
-test('an error under a 200 is one, and its count is kept', () => {
+test('an error in a 200 is an error, and its usage is kept', () => {
   const usage = { prompt_tokens: 5, completion_tokens: 0 }
   const answer = read({
     error: { message: 'filtered', code: 'content_filter', status: 400 },

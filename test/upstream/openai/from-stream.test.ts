@@ -1,4 +1,4 @@
-// The chunks of a stream, with everything that providers have been seen to do to them.
+// Parsing the chunks of a stream, with every irregularity that providers have been seen to produce.
 import { describe, expect, test } from 'vitest'
 import type { ChatEvent, JsonObject } from '#domain/chat.ts'
 import { startStream } from '#upstream/openai/from-stream.ts'
@@ -27,7 +27,7 @@ const chunks = (...list: readonly (JsonObject | string)[]) => read(sse(...list))
 const USAGE = { prompt_tokens: 10, completion_tokens: 2, total_tokens: 12 }
 const types = (events: readonly ChatEvent[]) => events.map(({ type }) => type)
 
-test('roles are dropped, text is kept, the end comes once and the count after it', () => {
+test('roles are dropped, text is kept, the finish occurs once and the usage after it', () => {
   const { events } = chunks(
     chunk({ role: 'assistant', content: '' }),
     chunk({ role: 'assistant', content: 'Hel' }),
@@ -39,7 +39,7 @@ test('roles are dropped, text is kept, the end comes once and the count after it
   expect(types(events)).toEqual(['text-delta', 'text-delta', 'finish', 'usage'])
 })
 
-test('it is the same however it is cut, and whatever ends its lines', () => {
+test('the result is the same however the stream is split, and with any line ending', () => {
   const text =
     ': PROCESSING\n\n' +
     sse(
@@ -58,7 +58,7 @@ test('it is the same however it is cut, and whatever ends its lines', () => {
   }
 })
 
-describe('counts', () => {
+describe('usage', () => {
   test('the last one wins: beside choices, twice, and in x_groq', () => {
     const later = { ...USAGE, completion_tokens: 9 }
     const { events, usage } = chunks(
@@ -256,7 +256,7 @@ describe('tool calls', () => {
     expect(JSON.stringify(events).match(/"name":"f"/g)).toHaveLength(1)
   })
 
-  test('one without an id is given one, with its first piece and no other', () => {
+  test('one without an id gets one, with its first piece only', () => {
     const { events, toolCalls } = chunks(
       call({ index: 0, function: { name: 'f', arguments: '{"x"' } }),
       call({ index: 0, function: { arguments: ':1}' } }),
@@ -361,17 +361,17 @@ describe('errors', () => {
     })
   })
 
-  test('an error that says nothing is none', () => {
+  test('an error without content is ignored', () => {
     expect(chunks(chunk({ content: 'a' }, { error: null }, 'stop'), '[DONE]').failure).toBeNull()
   })
 })
 
-test('a stream of nothing but its end is no answer', () => {
+test('a stream without any content is a failure', () => {
   expect(chunks('[DONE]').failure).toMatchObject({ kind: 'failed' })
   expect(chunks({ choices: [], usage: USAGE }, '[DONE]').failure).toMatchObject({ kind: 'failed' })
 })
 
-test('a chunk that is nested too deeply is none', () => {
+test('a chunk that is nested too deeply is invalid', () => {
   const deep = `${'['.repeat(60_000)}${']'.repeat(60_000)}`
   const said = `{"choices":[{"index":0,"delta":{"content":"b","x":${deep}}}]}`
   expect(chunks(chunk({ content: 'a' }), said)).toMatchObject({
@@ -380,7 +380,7 @@ test('a chunk that is nested too deeply is none', () => {
   })
 })
 
-test('two whole calls under one number are two', () => {
+test('two whole calls with one index are two calls', () => {
   const call = (city: string) => ({
     index: 0,
     id: '',
@@ -395,7 +395,7 @@ test('two whole calls under one number are two', () => {
   expect(toolCalls.map((one) => one.arguments)).toEqual(['{"city":"A"}', '{"city":"B"}'])
 })
 
-test('nonsense in a chunk is passed over', () => {
+test('unknown values in a chunk are ignored', () => {
   const { text, failure } = chunks(
     { choices: [null, 7, { index: -1, delta: { content: 'a', tool_calls: 'x', images: {} } }] },
     { choices: 'none' },

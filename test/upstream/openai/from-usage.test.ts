@@ -1,9 +1,9 @@
-// Every token is in exactly one class, whatever the provider calls it.
+// Every token is counted in exactly one class, whatever the provider calls it.
 import { expect, test } from 'vitest'
 import { completionTokens, NO_USAGE, promptTokens } from '#domain/usage.ts'
 import { fromUsage, toUsageEvent } from '#upstream/openai/from-usage.ts'
 
-test('cached tokens stand inside the prompt', () => {
+test('cached tokens are part of the prompt', () => {
   const usage = fromUsage({
     prompt_tokens: 1144,
     completion_tokens: 2,
@@ -18,7 +18,7 @@ test('cached tokens stand inside the prompt', () => {
   })
 })
 
-test('so do tokens just written to a cache', () => {
+test('so are tokens just written to a cache', () => {
   const usage = fromUsage({
     prompt_tokens: 2649,
     completion_tokens: 100,
@@ -89,14 +89,14 @@ test('tokens of pictures leave the prompt’s text, in both dialects', () => {
   expect(wild).toMatchObject({ inputTokens: 0, imageInputTokens: 5 })
 })
 
-test('what a total holds beside prompt and completion is reasoning that nobody named', () => {
+test('tokens of the total beyond prompt and completion are unnamed reasoning', () => {
   const counts = { prompt_tokens: 20, completion_tokens: 198, total_tokens: 623 }
   expect(fromUsage(counts)).toMatchObject({ outputTokens: 603, reasoningTokens: 405 })
   const named = { completion_tokens_details: { reasoning_tokens: 0 } }
   expect(fromUsage({ ...counts, ...named })).toMatchObject({ outputTokens: 198 })
 })
 
-test('zero is a count, and silence is none', () => {
+test('zero is a count, a missing field is not', () => {
   expect(fromUsage({ prompt_tokens: 0, completion_tokens: 0 })).toEqual(NO_USAGE)
   for (const silence of [null, undefined, {}, [], 'many', 7, { prompt_tokens: '12' }]) {
     expect(fromUsage(silence)).toBeUndefined()
@@ -121,11 +121,11 @@ test.each([
   [{ prompt_tokens: 7, total_tokens: 9 }, undefined],
   [{ total_tokens: 9 }, undefined],
   [{ input_tokens: 0, output_tokens: 0 }, undefined],
-])('a side that nothing tells makes a count partial: %j', (counts, partial) => {
+])('a count with a missing side is partial: %j', (counts, partial) => {
   expect(toUsageEvent(counts)?.partial).toBe(partial)
 })
 
-test('T17: no count is negative, absurd or broken, and no class is larger than the whole', () => {
+test('T17: no count is negative or absurd, and no class is larger than the total', () => {
   for (const impossible of [-5, 1e300, 1_000_000_001, Number.POSITIVE_INFINITY, Number.NaN]) {
     for (const name of ['prompt_tokens', 'completion_tokens', 'total_tokens']) {
       const counts = { prompt_tokens: 7, completion_tokens: 8, [name]: impossible }

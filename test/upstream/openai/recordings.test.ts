@@ -1,4 +1,4 @@
-// What real providers sent, through the whole upstream: read here a second time, in the plainest way, and compared.
+// Recorded answers of providers, read by the whole upstream and by a second, naive reader, and compared.
 import { describe, expect, test } from 'vitest'
 import { PROVIDER_PRESETS, type ProviderType } from '#domain/provider.ts'
 import { completionTokens, promptTokens } from '#domain/usage.ts'
@@ -143,7 +143,7 @@ describe.skipIf(ours.length === 0)('recorded traffic', () => {
 
   const errors = ours.filter(({ status }) => status !== 200)
   test.each(errors.map((recording) => [recording.name, recording] as const))(
-    '%s is refused for what it is',
+    '%s is classified correctly',
     async (name, recording) => {
       const { failure } = await ask(recording)
       const kinds: Record<number, string> = {
@@ -168,7 +168,7 @@ describe.skipIf(ours.length === 0)('recorded traffic', () => {
   )
 
   test.each(errors.map((recording) => [recording.name, recording] as const))(
-    '%s tells whether waiting helps',
+    '%s says whether waiting helps',
     async (name, recording) => {
       const never: Record<string, string> = {
         'openai-chat/error-429-insufficient-quota': 'account',
@@ -207,7 +207,7 @@ describe.skipIf(ours.length === 0)('recorded traffic', () => {
     })
   })
 
-  test('the request that arrived is the one that was meant', async () => {
+  test('the request arrived as intended', async () => {
     await replay().forget()
     await ask(ours.find(({ name }) => name === 'openai-chat/stream-include-usage')!)
     const [seen] = await replay().requests()

@@ -1,4 +1,4 @@
-// A conversation may wander from one vendor to another; what one of them added must not make the next refuse it.
+// A conversation may change providers; fields that one of them added must not make the next refuse it.
 import { describe, expect, test } from 'vitest'
 import { toMessages } from '#upstream/openai/to-messages.ts'
 
@@ -27,7 +27,7 @@ const conversation = [
 ]
 
 describe.each(['openai', 'azure', 'groq', 'mistral'] as const)('%s', (type) => {
-  test('gets earlier answers as it would have written them', () => {
+  test('gets earlier answers as it would have written them itself', () => {
     const { extra_content: _, reasoning_details: __, ...plainCall } = call
     expect(toMessages(conversation, type)).toEqual([
       conversation[0],
@@ -44,7 +44,7 @@ describe.each(['openai', 'azure', 'groq', 'mistral'] as const)('%s', (type) => {
 })
 
 test.each(['openrouter', 'deepseek', 'openai-compatible'] as const)(
-  '%s gets it all back: it may be its own',
+  '%s gets every field back, as it may have added it',
   (type) => {
     expect(toMessages(conversation, type)).toBe(conversation)
   },
@@ -82,7 +82,7 @@ describe('the id of a call that another vendor made', () => {
   })
 })
 
-test('a developer is a system to vendors that know no developers', () => {
+test('a developer message becomes a system message for providers without that role', () => {
   const messages = [{ role: 'developer', content: 'be brief' }]
   expect(toMessages(messages, 'deepseek')).toEqual([{ role: 'system', content: 'be brief' }])
   expect(toMessages(messages, 'openai')).toBe(messages)

@@ -1,4 +1,4 @@
-// A long body in pieces: what is taken over as it stands, and what takes no longer than to write it.
+// Serializing a long body in pieces: unchanged parts are copied from the source, in linear time.
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '#domain/chat.ts'
 import { toPieces } from '#upstream/openai/to-text.ts'

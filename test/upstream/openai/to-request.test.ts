@@ -1,10 +1,10 @@
-// The client's body goes out whole, under the provider's name for the model, and only where the operator said.
+// The client's body is sent whole, with the provider's name for the model, and only to the operator's URL.
 import { expect, test } from 'vitest'
 import { toEndpoint } from '#upstream/openai/endpoint.ts'
 import { toRequest } from '#upstream/openai/to-request.ts'
 import { provider, request } from '../fixtures.ts'
 
-test('the model is renamed, and a field that nobody knows stays', () => {
+test('the model is renamed, and unknown fields are kept', () => {
   const sent = toRequest(request({ temperature: 0.5, brand_new: { a: [1] } }), 'model-9', 'openai')
   expect(sent).toEqual({
     model: 'model-9',
@@ -24,14 +24,14 @@ test('a stream always asks for its usage, beside what the client asked', () => {
   expect(sent['stream_options']).toEqual({ include_usage: true, include_obfuscation: false })
 })
 
-test('a provider that counts unasked is not asked', () => {
+test('a provider that reports usage anyway gets no stream options', () => {
   const body = { stream: true, stream_options: { include_usage: true } }
   expect(toRequest(request(body, { stream: true }), 'm', 'mistral')).not.toHaveProperty(
     'stream_options',
   )
 })
 
-test('a provider that knows but max_tokens is told the bound in that word', () => {
+test('a provider that knows only max_tokens gets the maximum in that field', () => {
   const asked = request({ max_completion_tokens: 7 })
   expect(toRequest(asked, 'm', 'deepseek')).toMatchObject({ max_tokens: 7 })
   expect(toRequest(asked, 'm', 'deepseek')).not.toHaveProperty('max_completion_tokens')
@@ -60,11 +60,11 @@ test.each([
     'https://x.example/openai/deployments/d/chat/completions?api-version=2026-01-01',
   ],
   ['https://llm.example/v1/chat/completions', 'https://llm.example/v1/chat/completions'],
-])('the path goes before the query: %s', (baseUrl, url) => {
+])('the path is inserted before the query: %s', (baseUrl, url) => {
   expect(toEndpoint(provider(baseUrl), null).url).toBe(url)
 })
 
-test('the credential travels as the provider wants it', () => {
+test("the credential is sent in the provider's own header", () => {
   const base = 'https://llm.example/v1'
   expect(toEndpoint(provider(base, 'openai'), 's').auth).toEqual({ authorization: 'Bearer s' })
   expect(toEndpoint(provider(base, 'azure'), 's').auth).toEqual({ 'api-key': 's' })

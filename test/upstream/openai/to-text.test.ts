@@ -1,4 +1,4 @@
-// A body as text says by value what JSON.stringify would have said, whatever the client's own words looked like.
+// A body built from the client's text has the same value as one from JSON.stringify, whatever the client's text looked like.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '#domain/chat.ts'
@@ -31,7 +31,7 @@ const sortNames = (value: unknown): string =>
 
 const messages = JSON.stringify([{ role: 'user', content: LONG }])
 
-test('a long conversation goes out word for word, under another model', () => {
+test('a long conversation is sent unchanged, with another model', () => {
   const spaced = `[ {"role" : "user",\n"content": ${JSON.stringify(LONG)} } ]`
   const text = ` { "model": "acme/a", "messages":${spaced}, "n":1.0, "allow_fallbacks": null }`
   const written = isSame(text, ['allow_fallbacks'], { model: 'a', stream: true })
@@ -39,13 +39,13 @@ test('a long conversation goes out word for word, under another model', () => {
   expect(written.startsWith('{"model":"a","messages":')).toBe(true)
 })
 
-test('what was changed on the way is not taken from the text', () => {
+test('changed parts are not copied from the text', () => {
   const text = `{"model":"a","messages":${messages}}`
   const written = isSame(text, [], { messages: [{ role: 'user', content: 'changed' }] })
   expect(written).toBe('{"model":"a","messages":[{"role":"user","content":"changed"}]}')
 })
 
-describe('in doubt it is put into words anew', () => {
+describe('in doubt the body is serialized anew', () => {
   const nested = `[{"role":"user","role":"system","content":${JSON.stringify(LONG)}}]`
   test.each([
     ['a name twice', `{"messages":[],"messages":${messages}}`],
@@ -68,7 +68,7 @@ describe('in doubt it is put into words anew', () => {
   })
 })
 
-test('what looks like structure inside strings is text', () => {
+test('text inside strings that looks like structure is ignored', () => {
   const tricky = `}],"model":"x",{"\\":\\"`.repeat(300)
   for (const content of [tricky, `${tricky}\\`, `${tricky}\\\\"`, '\\'.repeat(5_001)]) {
     isSame(
