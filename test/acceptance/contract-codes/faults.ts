@@ -62,7 +62,7 @@ export const FAULTS = {
     type: 'api_error',
     cases: [
       failing('it breaks', { model: 'acme/broken' }, acme(500)),
-      failing('nobody is there', { model: 'gone/m' }, { provider: 'gone' }),
+      failing('the provider cannot be reached', { model: 'gone/m' }, { provider: 'gone' }),
       failing("the operator's account is refused", { model: 'acme/locked' }, acme(401), {
         words: /^acme did not accept the gateway's own account; the operator has to look at it$/,
       }),

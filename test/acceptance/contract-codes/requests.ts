@@ -88,7 +88,7 @@ export const REQUESTS = {
     cases: [
       { what: 'an array', ask: call('POST', '/chat/completions', '[]') },
       invalid('no messages', 'messages', { messages: [] }),
-      invalid('a role that nobody has', 'messages[0].role', { messages: [{ role: 'king' }] }),
+      invalid('an unknown role', 'messages[0].role', { messages: [{ role: 'king' }] }),
       invalid('a stream that is no boolean', 'stream', { stream: 'yes' }),
       invalid('an end user beyond 256 characters', 'user', { user: 'x'.repeat(257) }),
       invalid('a ninth fallback', 'models', { models: Array(9).fill('demo/echo') }),

@@ -75,9 +75,9 @@ export const REFUSALS: readonly Row[] = [
   ['a megabyte', 'POST /v1/keys', '413 request_too_large', { body: { name: 'x'.repeat(2 ** 20) } }],
   ['a page of 101', 'GET /v1/keys?limit=101', '400 invalid_request limit'],
   ['a place that is none', 'GET /v1/keys?after=1', '400 invalid_request after'],
-  ['a key nobody has: show', 'GET /v1/keys/key_none', '404 key_not_found'],
-  ['a key nobody has: amend', 'PATCH /v1/keys/key_none', '404 key_not_found', { body: {} }],
-  ['a key nobody has: revoke', 'DELETE /v1/keys/key_none', '404 key_not_found'],
+  ['an unknown key: show', 'GET /v1/keys/key_none', '404 key_not_found'],
+  ['an unknown key: amend', 'PATCH /v1/keys/key_none', '404 key_not_found', { body: {} }],
+  ['an unknown key: revoke', 'DELETE /v1/keys/key_none', '404 key_not_found'],
   ['a path beside it', 'GET /v1/keys/key_none/secrets', '404 route_not_found'],
   ['another method', 'PUT /v1/keys', '405 method_not_allowed', { body: {} }],
 ]

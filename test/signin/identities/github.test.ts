@@ -72,7 +72,7 @@ test.each<[string, Github['emails']]>([
 
 test.each<[string, (github: Github) => void]>([
   ['an id that is none', (github) => (github.user = { id: 'x', login: 'x' })],
-  ['an id that is nobody’s', (github) => (github.user = { id: 0, login: 'x' })],
+  ['an id of 0', (github) => (github.user = { id: 0, login: 'x' })],
   ['an id that no number holds', (github) => (github.user = { id: 2 ** 53, login: 'x' })],
 ])('%s is refused', async (_what, spoil) => {
   const { deps, github, context } = await open()
