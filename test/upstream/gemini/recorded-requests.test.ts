@@ -1,4 +1,4 @@
-// What Google's own clients sent, and what we send for the same wish: every difference is listed here, with its reason.
+// What Google's own clients sent, and what the gateway sends for the same purpose: every difference is listed, with its reason.
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '#domain/chat.ts'
 import { recordings } from '#test/support/replay.ts'
@@ -207,7 +207,7 @@ const CASES: readonly Case[] = [
   },
 ]
 
-/** Explicit caches, searches in the operator's files and his filters are asked for by nobody here. */
+/** The gateway offers no explicit caches, no search in the operator's files and no file filters. */
 const NOT_OURS = ['cached-content', 'error-503-overloaded', 'prompt-blocked']
 
 const here = recordings().some(({ family }) => family === 'gemini')

@@ -437,7 +437,7 @@ describe('generation settings', () => {
     expect(refusal({ response_format: { type: 'grammar' } }).kind).toBe('rejected')
   })
 
-  test('a model that draws is told when not to', () => {
+  test('a model that draws gets text as its only modality when no image is requested', () => {
     const painter = card('gemini-2.5-flash-image')
     expect(config({}, painter)).toEqual({ responseModalities: ['TEXT'] })
     expect(config({ modalities: ['image'] }, painter)).toEqual({ responseModalities: ['IMAGE'] })
@@ -494,7 +494,7 @@ describe('generation settings', () => {
     }
   })
 
-  test('says nothing of thinking where nothing is asked for', () => {
+  test('nothing is sent about thinking where nothing is requested', () => {
     for (const reasoning of [{}, { exclude: true }, null, 'high']) {
       expect(config({ reasoning }, 'gemini-2.5-flash')).toBeUndefined()
     }

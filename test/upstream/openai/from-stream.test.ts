@@ -59,7 +59,7 @@ test('the result is the same however the stream is split, and with any line endi
 })
 
 describe('usage', () => {
-  test('the last one wins: beside choices, twice, and in x_groq', () => {
+  test('the last one counts: beside choices, twice, and in x_groq', () => {
     const later = { ...USAGE, completion_tokens: 9 }
     const { events, usage } = chunks(
       chunk({ content: 'a' }, { usage: USAGE, x_groq: { usage: USAGE } }),
@@ -71,7 +71,7 @@ describe('usage', () => {
     expect(types(events)).toEqual(['text-delta', 'finish', 'usage'])
   })
 
-  test('and a cost may come apart from them, however they are cut', () => {
+  test('may be separate from the cost, however they are split', () => {
     const text = sse(
       chunk({ content: 'a' }, {}, 'stop'),
       { choices: [], usage: USAGE },
@@ -86,7 +86,7 @@ describe('usage', () => {
     }
   })
 
-  test('a count that grows with every chunk is told as it comes, for a client may leave', () => {
+  test('that grows with every chunk is reported as it arrives, since a client may disconnect', () => {
     const translation = startStream((words) => words)
     const batch: ChatEvent[] = []
     const grown = { ...USAGE, completion_tokens: 1, total_tokens: 11 }
@@ -94,14 +94,14 @@ describe('usage', () => {
     expect(fold(batch).usage).toMatchObject({ outputTokens: 1 })
   })
 
-  test('of zeros with every chunk are none of the whole answer before its end', () => {
+  test('of zeros in every chunk is not that of the whole answer before its end', () => {
     const zeros = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }
     const begun = chunks(chunk({ content: 'a' }, { usage: zeros }), chunk({ content: 'b' }))
     const counts = begun.events.filter(({ type }) => type === 'usage')
     expect(counts).toMatchObject([{ partial: true }])
   })
 
-  test('one that content follows is not yet one of the whole answer, until another comes', () => {
+  test('that content follows is not yet that of the whole answer, until another arrives', () => {
     const early = { prompt_tokens: 10, completion_tokens: 0, total_tokens: 10 }
     const counts = (...list: readonly (JsonObject | string)[]) =>
       chunks(...list).events.filter(({ type }) => type === 'usage')
@@ -109,14 +109,14 @@ describe('usage', () => {
     expect(counts(...begun, chunk({}, {}, 'stop'), '[DONE]').at(-1)).toMatchObject({
       partial: true,
     })
-    // A client may leave, or the stream break, before anything else comes.
+    // A client may disconnect, or the stream break, before anything else arrives.
     expect(counts(...begun).at(-1)).toMatchObject({ partial: true })
     const whole = counts(...begun, chunk({}, { usage: USAGE }, 'stop'), '[DONE]').at(-1)
     expect(whole).toMatchObject({ usage: { outputTokens: 2 } })
     expect(whole).not.toHaveProperty('partial')
   })
 
-  test('one of the prompt alone is partial, until one of both sides comes', () => {
+  test('of the prompt alone is partial, until one of both sides arrives', () => {
     const half = { choices: [], usage: { prompt_tokens: 10 } }
     const counts = (...list: readonly (JsonObject | string)[]) =>
       chunks(...list).events.filter(({ type }) => type === 'usage')
@@ -130,7 +130,7 @@ describe('usage', () => {
     })
   })
 
-  test('null is no count, zero is', () => {
+  test('null is no usage, zero is', () => {
     expect(chunks(chunk({ content: 'a' }, { usage: null }, 'stop'), '[DONE]').usage).toBeNull()
     const zero = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }
     expect(chunks(chunk({}, { usage: zero }, 'stop'), '[DONE]').usage).toMatchObject({
@@ -140,8 +140,8 @@ describe('usage', () => {
   })
 })
 
-describe('ends', () => {
-  test('the first reason wins, and the provider keeps its own word', () => {
+describe('the end', () => {
+  test("is given by the first reason, and the provider's own reason is kept", () => {
     const { finish } = chunks(
       chunk({ content: 'a' }),
       { choices: [{ index: 0, delta: {}, finish_reason: 'length', native_finish_reason: 'MAX' }] },
@@ -172,7 +172,7 @@ describe('ends', () => {
     ])
   })
 
-  test('a reason without [DONE] is an end; neither is a truncation', () => {
+  test('is a reason without [DONE]; without either the answer is truncated', () => {
     expect(chunks(chunk({ content: 'a' }, {}, 'stop')).failure).toBeNull()
     const cut = chunks(chunk({ content: 'a' }))
     expect(cut).toMatchObject({ text: 'a', finish: [], failure: { kind: 'failed' } })
@@ -180,7 +180,7 @@ describe('ends', () => {
     expect(read(': nothing but comments\n\n').failure).toMatchObject({ kind: 'failed' })
   })
 
-  test('one finished choice of two is a truncation', () => {
+  test('is missing where only one of two choices has finished', () => {
     const both = {
       choices: [
         { index: 0, delta: { content: 'a' } },
@@ -190,7 +190,7 @@ describe('ends', () => {
     expect(chunks(both, chunk({}, {}, 'stop')).failure).toMatchObject({ kind: 'failed' })
   })
 
-  test('[DONE] without a reason is an end, with the likely one', () => {
+  test('is [DONE] without a reason, with the likely reason', () => {
     expect(chunks(chunk({ content: 'a' }), '[DONE]').finish).toEqual([
       { choice: 0, reason: 'stop', native: 'stop' },
     ])
@@ -198,13 +198,13 @@ describe('ends', () => {
     expect(chunks(chunk({ tool_calls: calls }), '[DONE]').finish[0]?.reason).toBe('tool_calls')
   })
 
-  test('nothing behind [DONE] counts', () => {
+  test('is final: nothing after [DONE] counts', () => {
     expect(
       chunks(chunk({ content: 'a' }, {}, 'stop'), '[DONE]', chunk({ content: 'b' })).text,
     ).toBe('a')
   })
 
-  test('the end itself may lack its blank line', () => {
+  test('may lack its blank line', () => {
     const text = sse(chunk({ content: 'a' }, {}, 'stop'), '[DONE]').trimEnd()
     expect(read(text)).toMatchObject({ failure: null, text: 'a' })
   })
@@ -280,7 +280,7 @@ describe('tool calls', () => {
   })
 })
 
-describe('what stands beside the text', () => {
+describe('other fields', () => {
   test("fields of the answer are passed on when they change; padding and the provider's own are not", () => {
     const seen = {
       citations: ['a'],
@@ -311,7 +311,7 @@ describe('what stands beside the text', () => {
     expect(chunks(chunk({ content: 'ab' }), alone).text).toBe('ab')
   })
 
-  test('logprobs go with their text', () => {
+  test('logprobs belong to their text', () => {
     const logprobs = { content: [{ token: 'a', logprob: -1 }] }
     const { events } = chunks(
       { choices: [{ index: 0, delta: { content: 'a' }, logprobs }] },

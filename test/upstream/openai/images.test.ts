@@ -1,4 +1,4 @@
-// The images API beneath a chat: which requests go there, what is sent, and what its answers mean.
+// The images API behind a chat request: which requests use it, what is sent, and how its answers are read.
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -69,7 +69,9 @@ function wish(
   return { ...made, hop: { ...made.hop, provider: provider(server.url.href, type) } }
 }
 
-const said = (...content: unknown[]): JsonObject => ({ messages: [{ role: 'user', content }] })
+const userMessage = (...content: unknown[]): JsonObject => ({
+  messages: [{ role: 'user', content }],
+})
 
 async function ask(body: JsonObject, options: ImageOptions = {}) {
   seen = []
@@ -92,7 +94,7 @@ async function ask(body: JsonObject, options: ImageOptions = {}) {
 
 const sent = () => seen[0]?.json
 
-describe('which requests', () => {
+describe('the images API is used', () => {
   const card = (changes: Partial<ModelCard>): UpstreamCall => {
     const made = wish({}, { type: 'openai-compatible', model: 'painter' })
     return { ...made, hop: { ...made.hop, card: { ...made.hop.card, ...changes } } }
@@ -100,7 +102,7 @@ describe('which requests', () => {
   const ofType = (type: ProviderType, model = 'gpt-image-1') =>
     usesImagesApi(wish({}, { type, model }))
 
-  test('those for a model that only draws', () => {
+  test('for a model that only draws', () => {
     expect(usesImagesApi(card({ outputModalities: ['image'] }))).toBe(true)
     expect(usesImagesApi(card({ outputModalities: ['image', 'file'] }))).toBe(true)
     expect(usesImagesApi(card({ outputModalities: ['text', 'image'] }))).toBe(false)
@@ -112,17 +114,17 @@ describe('which requests', () => {
     'chatgpt-image-latest',
     'dall-e-3',
     'openai/gpt-image-1',
-  ])('%s by its name', (model) => expect(ofType('openai', model)).toBe(true))
+  ])('for %s, by its name', (model) => expect(ofType('openai', model)).toBe(true))
 
-  test.each(['gpt-5-image', 'gemini-2.5-flash-image', 'my-dall-e'])('not %s', (model) =>
+  test.each(['gpt-5-image', 'gemini-2.5-flash-image', 'my-dall-e'])('not for %s', (model) =>
     expect(ofType('openai', model)).toBe(false),
   )
 
-  test("a deployment under another name, by the model's id", () => {
+  test("for a deployment under another name, by the model's id", () => {
     expect(usesImagesApi(card({ id: 'acme/gpt-image-1', upstreamName: 'painter-eu' }))).toBe(true)
   })
 
-  test('not where a provider draws by chat alone, nor without a wish for pictures', () => {
+  test('neither where a provider draws in chat only, nor without an image modality', () => {
     expect(ofType('azure')).toBe(true)
     expect(ofType('openrouter')).toBe(false)
     const { hop, ...rest } = wish({}, {})
@@ -133,9 +135,15 @@ describe('which requests', () => {
 })
 
 describe('a drawing', () => {
-  test('is asked for in JSON, with what image_config says', async () => {
+  test('is requested in JSON, with the settings of image_config', async () => {
     const image_config = { size: '1024x1536', quality: 'high', background: 'transparent', seed: 1 }
-    await ask({ ...said(text('a siamese cat')), n: 2, user: 'u-1', image_config, temperature: 1 })
+    await ask({
+      ...userMessage(text('a siamese cat')),
+      n: 2,
+      user: 'u-1',
+      image_config,
+      temperature: 1,
+    })
     expect(seen[0]).toMatchObject({
       path: '/v1/images/generations',
       contentType: 'application/json',
@@ -157,8 +165,8 @@ describe('a drawing', () => {
     ['azure', 'dall-e-3', 'b64_json'],
     ['openai-compatible', 'gpt-image-1', undefined],
     ['openai-compatible', 'openai/dall-e-3', 'b64_json'],
-  ] as const)('%s %s is asked for bytes only where it must be', async (type, model, format) => {
-    await ask(said(text('x')), { type, model })
+  ] as const)('of %s %s requests bytes only where it must', async (type, model, format) => {
+    await ask(userMessage(text('x')), { type, model })
     expect(sent()?.['response_format']).toBe(format)
   })
 
@@ -171,16 +179,16 @@ describe('a drawing', () => {
     ['gpt-image-1', { size: '2K' }, undefined],
     ['gpt-image-1', { size: 'auto', aspect_ratio: '3:2' }, 'auto'],
     ['gpt-image-1', { aspect_ratio: 'wide' }, undefined],
-  ])('%s with %j is as large as %s', async (model, image_config, size) => {
-    await ask({ ...said(text('x')), image_config }, { model })
+  ])('of %s with %j has the size %s', async (model, image_config, size) => {
+    await ask({ ...userMessage(text('x')), image_config }, { model })
     expect(sent()?.['size']).toBe(size)
   })
 
-  test('the base URL of a deployment keeps its query, and its path to chat is no hindrance', async () => {
+  test("keeps the query of a deployment's base URL, and replaces its chat path", async () => {
     seen = []
     for (const base of ['openai/deployments/d?api-version=1', 'v1/chat/completions']) {
       const azure = openOpenAi(provider(server.url.href + base, 'azure'), 'k')
-      await collect(azure.open(wish(said(text('x')), { type: 'azure' })))
+      await collect(azure.open(wish(userMessage(text('x')), { type: 'azure' })))
     }
     expect(seen.map(({ path }) => path)).toEqual([
       '/openai/deployments/d/images/generations?api-version=1',
@@ -188,7 +196,7 @@ describe('a drawing', () => {
     ])
   })
 
-  test('xAI takes proportions instead of pixels', async () => {
+  test('of xAI has an aspect ratio instead of a size', async () => {
     const image_config = {
       size: '1024x1024',
       quality: 'high',
@@ -196,7 +204,7 @@ describe('a drawing', () => {
       resolution: '2k',
     }
     const model = 'dall-e-of-xai'
-    await ask({ ...said(text('x')), image_config }, { type: 'xai', model })
+    await ask({ ...userMessage(text('x')), image_config }, { type: 'xai', model })
     expect(sent()).toEqual({
       model,
       prompt: 'x',
@@ -208,7 +216,7 @@ describe('a drawing', () => {
 })
 
 describe('a conversation', () => {
-  test('is a prompt with its instructions first and its last word last', async () => {
+  test('becomes a prompt with its instructions first and its last message last', async () => {
     const messages = [
       { role: 'system', content: 'Paint in oil.' },
       { role: 'user', content: 'a cat' },
@@ -218,16 +226,16 @@ describe('a conversation', () => {
     ]
     await ask({ messages })
     expect(seen[0]?.path).toBe('/v1/images/edits')
-    // A form ends its lines as the web does.
+    // A form ends its lines with CRLF, as the web does.
     expect(String(seen[0]?.form?.get('prompt')).replaceAll('\r\n', '\n')).toBe(
       'Paint in oil.\n\nEarlier in this conversation:\nuser: a cat\nassistant: Here.\n\nnow in\nblue',
     )
-    // The picture just drawn is the one to change.
+    // The image just drawn is the one to edit.
     expect(seen[0]?.form?.getAll('image')).toHaveLength(1)
   })
 
-  test('without words is refused before anything is sent', async () => {
-    const { failure } = await ask(said(picture(url(PNG))))
+  test('without text is refused before anything is sent', async () => {
+    const { failure } = await ask(userMessage(picture(url(PNG))))
     expect(failure?.kind).toBe('rejected')
     expect(seen).toEqual([])
   })
@@ -236,8 +244,11 @@ describe('a conversation', () => {
 describe('an edit', () => {
   const bytesOf = async (entry: unknown) => Buffer.from(await (entry as File).arrayBuffer())
 
-  test('is a form with the bytes of the one picture', async () => {
-    await ask({ ...said(text('blue'), picture(url(PNG))), image_config: { size: '1024x1024' } })
+  test('is a form with the bytes of the image', async () => {
+    await ask({
+      ...userMessage(text('blue'), picture(url(PNG))),
+      image_config: { size: '1024x1024' },
+    })
     const form = seen[0]!.form!
     expect(seen[0]?.path).toBe('/v1/images/edits')
     expect([...form.keys()]).toEqual(['model', 'prompt', 'size', 'image'])
@@ -246,8 +257,8 @@ describe('an edit', () => {
     expect((await bytesOf(file)).toString('base64')).toBe(PNG)
   })
 
-  test('of several pictures is a list in their order, each under the type of its bytes', async () => {
-    await ask(said(text('mix'), picture(url(PNG)), picture(url(JPEG, 'png'))))
+  test('of several images is a list in their order, each with the type of its bytes', async () => {
+    await ask(userMessage(text('mix'), picture(url(PNG)), picture(url(JPEG, 'png'))))
     const files = seen[0]!.form!.getAll('image[]') as unknown as File[]
     expect(files.map(({ name, type }) => [name, type])).toEqual([
       ['image-1.png', 'image/png'],
@@ -255,16 +266,16 @@ describe('an edit', () => {
     ])
   })
 
-  test('of megabytes arrives whole, every byte as it was', async () => {
+  test('of megabytes arrives intact', async () => {
     const bytes = Buffer.alloc(6_000_000)
     for (let i = 0; i < bytes.length; i++) bytes[i] = (i * 7919) % 256
     Buffer.from(PNG, 'base64').copy(bytes)
-    await ask(said(text('Größe, 猫'), picture(url(bytes.toString('base64')))))
+    await ask(userMessage(text('Größe, 猫'), picture(url(bytes.toString('base64')))))
     expect(seen[0]?.form?.get('prompt')).toBe('Größe, 猫')
     expect((await bytesOf(seen[0]?.form?.get('image'))).equals(bytes)).toBe(true)
   })
 
-  test('is the picture of the latest message that has any', async () => {
+  test('uses the images of the latest message that has any', async () => {
     const messages = [
       { role: 'user', content: [text('a'), picture(url(PNG)), picture(url(PNG))] },
       { role: 'assistant', content: 'done' },
@@ -277,18 +288,18 @@ describe('an edit', () => {
   test.each(['https://pics.example/a.png', url('AAAA'), url('PHN2Zz4=', 'svg+xml')])(
     'of %s is refused before anything is sent',
     async (address) => {
-      const { failure } = await ask(said(text('blue'), picture(address)))
+      const { failure } = await ask(userMessage(text('blue'), picture(address)))
       expect(failure?.kind).toBe('rejected')
       expect(seen).toEqual([])
     },
   )
 
-  test("xAI's is JSON", async () => {
+  test('of xAI is JSON', async () => {
     const options: ImageOptions = { type: 'xai', model: 'dall-e-of-xai' }
-    await ask(said(text('blue'), picture(url(PNG))), options)
+    await ask(userMessage(text('blue'), picture(url(PNG))), options)
     expect(seen[0]?.path).toBe('/v1/images/edits')
     expect(sent()).toMatchObject({ image: { type: 'image_url', url: url(PNG) } })
-    await ask(said(text('mix'), picture(url(PNG)), picture(url(JPEG))), options)
+    await ask(userMessage(text('mix'), picture(url(PNG)), picture(url(JPEG))), options)
     expect(sent()?.['images']).toHaveLength(2)
   })
 })
@@ -298,7 +309,7 @@ describe('an answer', () => {
     answer = () => Response.json(body, init)
   }
 
-  test('holds a picture for each choice, under the type that its bytes have', async () => {
+  test('has an image for each choice, with the type of its bytes', async () => {
     answering({
       created: 1,
       data: [{ b64_json: PNG, revised_prompt: 'a cat' }, { b64_json: JPEG }, { b64_json: JPEG }],
@@ -312,7 +323,10 @@ describe('an answer', () => {
         total_tokens: 322,
       },
     })
-    const { events, usage, answerFields, messageFields } = await ask({ ...said(text('x')), n: 2 })
+    const { events, usage, answerFields, messageFields } = await ask({
+      ...userMessage(text('x')),
+      n: 2,
+    })
     const drawn = { resolution: '1024x1024', quality: 'low' }
     expect(events.filter(({ type }) => type === 'image')).toEqual([
       { type: 'image', choice: 0, url: url(PNG), drawn },
@@ -325,12 +339,12 @@ describe('an answer', () => {
     expect(usage).toMatchObject({ outputTokens: 0, imageOutputTokens: 272 })
   })
 
-  test('by address is brought home, and what cannot be had is no picture', async () => {
+  test('with a URL is fetched, and a failed fetch means no image', async () => {
     answering({
       data: [{ url: 'https://a.example/1' }, { url: 'https://a.example/2' }, { url: 'file:///x' }],
     })
     const fetched = { 'https://a.example/2': Buffer.from(PNG, 'base64') }
-    const { images, failure } = await ask(said(text('x')), { model: 'dall-e-3', fetched })
+    const { images, failure } = await ask(userMessage(text('x')), { model: 'dall-e-3', fetched })
     expect(images).toEqual([url(PNG)])
     expect(failure).toBeNull()
   })
@@ -339,7 +353,7 @@ describe('an answer', () => {
     'of %j holds no picture',
     async (data) => {
       answering({ data })
-      const { images, finish } = await ask(said(text('x')))
+      const { images, finish } = await ask(userMessage(text('x')))
       expect(images).toEqual([])
       expect(finish).toEqual([{ choice: 0, reason: 'stop', native: 'stop' }])
     },
@@ -352,17 +366,17 @@ describe('an answer', () => {
     [500, 'failed'],
   ] as const)('of status %i is a failure: %s', async (status, kind) => {
     answering({ error: { message: 'no', code: 'moderation_blocked' } }, { status })
-    expect((await ask(said(text('x')))).failure?.kind).toBe(kind)
+    expect((await ask(userMessage(text('x')))).failure?.kind).toBe(kind)
   })
 
-  test('of an error under 200, or of no JSON, is a failure', async () => {
+  test('with an error in a 200, or that is not JSON, is a failure', async () => {
     answering({ error: { message: 'no' } })
-    expect((await ask(said(text('x')))).failure?.kind).toBe('failed')
+    expect((await ask(userMessage(text('x')))).failure?.kind).toBe('failed')
     answer = () => new Response('<html>')
-    expect((await ask(said(text('x')))).failure?.kind).toBe('failed')
+    expect((await ask(userMessage(text('x')))).failure?.kind).toBe('failed')
   })
 
-  test('of a chat may name its pictures by address too', async () => {
+  test('of a chat may have its images as URLs, too', async () => {
     const message = {
       role: 'assistant',
       content: '',
@@ -370,7 +384,7 @@ describe('an answer', () => {
     }
     answering({ choices: [{ index: 0, message, finish_reason: 'stop' }] })
     const fetched = { 'https://a.example/1': Buffer.from(`${PNG}AAAA`, 'base64') }
-    const { images } = await ask(said(text('x')), { type: 'openrouter', fetched })
+    const { images } = await ask(userMessage(text('x')), { type: 'openrouter', fetched })
     expect(images).toEqual([url(`${PNG}AAAA`), url(PNG)])
     expect(seen[0]?.path).toBe('/v1/chat/completions')
   })
@@ -390,10 +404,10 @@ describe.skipIf(recorded.length === 0)('recorded', () => {
       answer = () => Response.json(response.body, { status })
       const { model, prompt, size, quality, n } = requestOf(name) as Record<string, string>
       const answered = await ask(
-        { ...said(text(prompt!)), image_config: { size, quality } },
+        { ...userMessage(text(prompt!)), image_config: { size, quality } },
         { model: model! },
       )
-      // One picture is what anyone draws who is not told how many; what is no GPT must be asked for bytes.
+      // One image is what a model draws by default; models other than GPT must be asked for bytes.
       const format = model!.startsWith('dall-e') ? { response_format: 'b64_json' } : {}
       expect({ ...sent(), n }).toEqual({ ...requestOf(name), ...format })
       const body = response.body as {

@@ -1,4 +1,4 @@
-// What other clients really sent to an OpenAI-shaped provider goes out as they sent it: every difference is listed here.
+// What other clients sent to OpenAI-compatible providers is sent on unchanged: every difference is listed here.
 import { describe, expect, test } from 'vitest'
 import { PROVIDER_PRESETS, type ProviderType } from '#domain/provider.ts'
 import { recordings } from '#test/support/replay.ts'
@@ -21,7 +21,7 @@ const ours = recordings().filter(({ family }) => family in FAMILIES)
 const names = ours.map(({ name }) => name).filter((name) => recordedRequest(name) !== null)
 const chats = names.filter((name) => !name.startsWith('openai-images/'))
 
-/** What a client asks for: their request, without what the gateway refuses or takes for its own. */
+/** A client's request, without the fields that the gateway refuses or handles itself. */
 function asked({ provider, modalities, ...rest }: Wire): Wire {
   const { only: _, ...routing } = provider ?? {}
   return {
@@ -32,7 +32,7 @@ function asked({ provider, modalities, ...rest }: Wire): Wire {
   }
 }
 
-/** What goes out beyond that: the gateway has to know what an answer costs, whatever the client asked. */
+/** The fields that are added: the gateway needs the usage of every answer, whatever the client requested. */
 const added = (type: ProviderType, { stream, stream_options }: Wire) => ({
   ...(stream &&
     PROVIDER_PRESETS[type].asksForUsage && {

@@ -71,7 +71,7 @@ function expected(response: RecordedResponse) {
   }
 }
 
-/** Nano-dollars, from the text of the number: none recorded is so small that it has an exponent. */
+/** Nano-dollars, from the text of the number: none of the recorded ones has an exponent. */
 function costOf(usage: Wire): bigint | null {
   const { cost, cost_in_usd_ticks: ticks } = usage
   if (typeof ticks === 'number') return BigInt(ticks) / 10n
@@ -97,7 +97,7 @@ function compare(answer: Folded, response: RecordedResponse): void {
   }
   const read = answer.usage!
   expect(promptTokens(read)).toBe(usage.prompt_tokens ?? usage.input_tokens)
-  // Whoever counts how, prompt and completion together are the total.
+  // However a provider counts, prompt and completion together are the total.
   expect(promptTokens(read) + completionTokens(read)).toBe(usage.total_tokens)
   expect(read.cacheReadTokens).toBe(usage.prompt_tokens_details?.cached_tokens ?? 0)
   expect(read.imageOutputTokens).toBe(
