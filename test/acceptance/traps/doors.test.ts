@@ -247,7 +247,7 @@ describe('T37: a chunked body', () => {
     expect(await answerTo(client)).toBe('413 request_too_large')
   })
 
-  test('that only announces a large size is read, not refused on its claim', async () => {
+  test('that announces a large chunk and does not send it holds up no other request', async () => {
     const client = dial(setup.gateway.url)
     client.send(`${chunked('X-Request-Id: boaster')}ffffffff\r\n{"model"`)
     const answered = await setup.gateway.chat(key, hello())
