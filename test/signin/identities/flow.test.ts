@@ -373,7 +373,7 @@ describe('the browser is not sent to the identity provider when', () => {
 })
 
 describe('the callback', () => {
-  test('requires state, nonce and PKCE challenge of its own interaction, and none of them is stored in the clear', async () => {
+  test('has a state, nonce and PKCE challenge of its own for each interaction, and works in no other browser', async () => {
     const { deps, issuer } = await open()
     const one = new URL(await leave(deps, deps.browser()))
     const other = new URL(await leave(deps, deps.browser()))
@@ -466,7 +466,7 @@ describe('the callback', () => {
     expect(issuer.redeemed).toEqual([])
   })
 
-  test('with the state of this interaction and the cookie of another is refused', async () => {
+  test('with a state that has the right interaction and a wrong secret is refused', async () => {
     const { deps, issuer } = await open()
     const browser = deps.browser()
     const back = new URL(issuer.consent(await leave(deps, browser)))
