@@ -77,7 +77,7 @@ export type CardFacts = Omit<ModelCard, 'id' | 'createdAt' | 'route' | 'price'>
 
 export type PricingModel = 'per_token' | 'per_image' | 'mixed'
 
-/** How pictures are priced: by piece alone, by token alone, or text by token and pictures by piece (spec §4.2). */
+/** How images are priced: by image, by token, or text by token and images by image (spec §4.2). */
 export function pricingModel(prices: Prices): PricingModel {
   if (prices.imagePrices.length === 0) return 'per_token'
   return prices.prompt === 0n && prices.completion === 0n ? 'per_image' : 'mixed'

@@ -51,12 +51,12 @@ export const modelCard = z
       output_modalities: z.array(modality),
     }),
     pricing: pricing.nullable().describe('Null: the model is refused until it has a price'),
-    pricing_model: oneOf<PricingModel>('How pictures are priced', {
+    pricing_model: oneOf<PricingModel>('How images are priced', {
       per_token: 'by the token',
-      per_image: 'by the piece',
-      mixed: 'text by the token, pictures by the piece',
+      per_image: 'by the image',
+      mixed: 'text by the token, images by the image',
     }).nullable(),
-    image_pricing: z.array(imagePrice).describe('Prices by the piece; empty where there are none'),
+    image_pricing: z.array(imagePrice).describe('Prices per image; empty without any'),
     top_provider: z.object({
       context_length: contextLength,
       max_completion_tokens: count('The most tokens of one answer').nullable(),
