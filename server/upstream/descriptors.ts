@@ -1,6 +1,7 @@
 /** Detects that this process, or the whole machine, has run out of file descriptors: the runtime reports it as a refused connection. */
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { GatewayError } from '#domain/errors.ts'
+import { openFilesLimit } from '#domain/open-files.ts'
 import { systemCodeOf } from '#domain/system-code.ts'
 
 /** Descriptors become free as soon as other requests end. */
@@ -10,13 +11,11 @@ const RETRY_SECONDS = 1
 const EXHAUSTED: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE'])
 
 /** Read at start, because without a descriptor it can no longer be read. Null where `/proc` does not have it. */
-const mostOpenFiles = readLimit()
+const maxOpenFiles = readLimit()
 
 function readLimit(): number | null {
   try {
-    const [, most] =
-      /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? []
-    return most === undefined ? null : Number(most)
+    return openFilesLimit(readFileSync('/proc/self/limits', 'utf8'))
   } catch {
     return null
   }
@@ -27,7 +26,7 @@ export function descriptorsExhausted(cause: unknown): GatewayError | null {
   const code = [systemCodeOf(cause), probeDescriptor()].find((one) => EXHAUSTED.has(one))
   if (code === undefined) return null
   const isOwn = code === 'EMFILE'
-  const all = mostOpenFiles === null ? 'all of its' : `all ${mostOpenFiles} of its`
+  const all = maxOpenFiles === null ? 'all of its' : `all ${maxOpenFiles} of its`
   return new GatewayError(
     'descriptors_exhausted',
     isOwn
@@ -36,7 +35,7 @@ export function descriptorsExhausted(cause: unknown): GatewayError | null {
     {
       metadata: {
         limit: isOwn ? 'open_files' : 'open_files_of_machine',
-        ...(isOwn && mostOpenFiles !== null && { limit_value: mostOpenFiles, used: mostOpenFiles }),
+        ...(isOwn && maxOpenFiles !== null && { limit_value: maxOpenFiles, used: maxOpenFiles }),
         resets_at: null,
       },
       retryAfterSeconds: RETRY_SECONDS,

@@ -1,6 +1,6 @@
 // Which hop is worth asking: one that keeps failing rests, one request probes it, and the first that is served heals it.
 import { beforeEach, describe, expect, test } from 'vitest'
-import { renderInstant } from '#domain/clock.ts'
+import { DAY_MS, renderInstant } from '#domain/clock.ts'
 import { createHopHealth, type HopHealth } from '#domain/hop-health.ts'
 import type { Hop } from '#domain/route.ts'
 import { type FailureDetails, type FailureKind, UpstreamFailure } from '#domain/upstream.ts'
@@ -60,7 +60,7 @@ describe('a hop that fails', () => {
 
   test('does not rest for as long as a clock is set back', () => {
     for (let n = 0; n < 3; n++) askInVain(A)
-    clock.advance(-86_400_000)
+    clock.advance(-DAY_MS)
     expect([order(), restSeconds()]).toEqual(['abc', 0])
     askInVain(A)
     expect([order(), restSeconds()]).toEqual(['bca', 10])

@@ -1,5 +1,6 @@
 /** Checks the file descriptors of the serving process. */
 import { readdir, readFile } from 'node:fs/promises'
+import { openFilesLimit } from '#domain/open-files.ts'
 import type { OperatorDeps } from '../deps.ts'
 import { type Finding, ok, problem, warning } from './finding.ts'
 
@@ -12,9 +13,7 @@ export async function checkDescriptors({ live }: OperatorDeps): Promise<readonly
   if (live === null || process.platform !== 'linux') return []
   const limits = await readFile('/proc/self/limits', 'utf8').catch(() => null)
   const names = await readdir('/proc/self/fd').catch(() => null)
-  const most = Number(
-    /^Max open files\s+(\d+)/m.exec(limits ?? '')?.[1] ?? Number.POSITIVE_INFINITY,
-  )
+  const most = openFilesLimit(limits ?? '') ?? Number.POSITIVE_INFINITY
   return [judgeDescriptors(names?.length ?? null, most)]
 }
 

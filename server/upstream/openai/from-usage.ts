@@ -33,11 +33,11 @@ export function toUsageEvent(
 /** Whether only the prompt or only the completion was counted, and no total. */
 function isOneSided(value: unknown): boolean {
   const usage = readObject(value)
-  const isTold = (...names: readonly string[]): boolean =>
+  const isCounted = (...names: readonly string[]): boolean =>
     names.some((name) => readCount(usage[name]) !== undefined)
   return (
-    !isTold('total_tokens') &&
-    isTold('prompt_tokens', 'input_tokens') !== isTold('completion_tokens', 'output_tokens')
+    !isCounted('total_tokens') &&
+    isCounted('prompt_tokens', 'input_tokens') !== isCounted('completion_tokens', 'output_tokens')
   )
 }
 
