@@ -7,10 +7,11 @@
  *                                              [--only gateway,nginx] [--portkey DIR]
  *     npm run build && npm run bench -- scale [--rows 10000000] [--keys 100000]
  *
- * Parts: matrix, translate, picture, memory, streams; all of these where none is named. And scale, which is not about a proxy:
- * it fills six gigabytes first. Exits 1 when a part finds its limit broken.
+ * Parts: matrix, floor, translate, picture, memory, streams; all of these where none is named. And scale, which is not about a
+ * proxy: it fills six gigabytes first. Exits 1 when a part finds its limit broken.
  */
 import { parseArgs } from 'node:util'
+import { floor } from './bench/floor.ts'
 import { KINDS } from './bench/matrix/cells.ts'
 import { SUBJECT_NAMES } from './bench/matrix/subjects.ts'
 import { type MatrixEffort, matrix } from './bench/matrix.ts'
@@ -57,6 +58,7 @@ const wide: MatrixEffort = {
 
 const PARTS: Readonly<Record<string, () => Promise<boolean>>> = {
   matrix: () => matrix(wide),
+  floor: () => besideProxy(floor),
   translate: () => besideProxy(translate),
   picture: () => besideProxy(picture),
   memory: () => besideProxy(memory),

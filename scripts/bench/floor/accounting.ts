@@ -1,0 +1,78 @@
+/** The gateway's own store without the gateway: admits and settles a request like any other. */
+import { openStore } from '#db/index.ts'
+import { systemClock } from '#domain/clock.ts'
+import { newGenerationId, newRequestId, type PriceVersionId } from '#domain/id.ts'
+import type { Charge } from '#domain/ledger.ts'
+import type { RubMicros, RubPerUsd, UsdAttos, UsdNanos } from '#domain/money.ts'
+import { readSecret } from '#domain/secret.ts'
+import { NO_USAGE } from '#domain/usage.ts'
+
+export interface Accounting {
+  /** Takes the window slots of a request and a hold. Returns what settles it, once it has used so many tokens. */
+  admit(): Promise<Settle>
+}
+
+export type Settle = (tokens: number) => Promise<unknown>
+
+const MODEL = 'words/m'
+const HOLD = 3_000_000n as UsdNanos
+const NANOS_PER_TOKEN = 300
+
+/** Opens the store of a furnished directory; the requests are made with the key that has this secret. */
+export async function openAccounting(dataDir: string, secret: string): Promise<Accounting> {
+  const store = await openStore({ dataDir, clock: systemClock, checkpointOnThread: true })
+  const known = readSecret(secret)
+  const key = known && (await store.keys.findBySecret(known, systemClock.now()))
+  if (!key) throw new Error('no key of this directory has this secret')
+  const { accountId, id: keyId } = key
+  return {
+    async admit() {
+      const at = systemClock.now()
+      const generationId = newGenerationId(at)
+      const made = { generationId, requestId: newRequestId(at), keyId, accountId, model: MODEL }
+      const claim = { ...made, at, endUser: null, hold: HOLD }
+      const { admitted } = await store.admissions.admit(claim)
+      if (!admitted) throw new Error('a request was refused')
+      return (tokens) => {
+        const charge = toCharge(tokens)
+        const now = systemClock.now()
+        const activity = {
+          ...made,
+          provider: 'words',
+          endUser: null,
+          stream: false,
+          status: 200,
+          code: null,
+          endedBy: 'completed',
+          finishReason: 'stop',
+          startedAt: at,
+          queuedMs: 0,
+          firstEventMs: now - at,
+          totalMs: now - at,
+          usage: charge.usage,
+          usageSource: charge.source,
+          cost: charge.amount,
+          costRub: charge.costRub,
+          image: null,
+          statedCost: null,
+          failedAttempts: [],
+          refusal: null,
+        } as const
+        return store.admissions.settle(generationId, { at: now, charge, activity })
+      }
+    },
+  }
+}
+
+const NO_RUB = 0n as RubMicros
+const FREE = 0n as UsdAttos
+
+const toCharge = (tokens: number): Charge => ({
+  amount: BigInt(tokens * NANOS_PER_TOKEN) as UsdNanos,
+  rubPerUsd: 90_000_000n as RubPerUsd,
+  costRub: NO_RUB,
+  priceVersion: 'price_bench' as PriceVersionId,
+  usage: { ...NO_USAGE, outputTokens: tokens },
+  source: 'provider',
+  parts: { prompt: FREE, completion: FREE, images: FREE },
+})
