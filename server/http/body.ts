@@ -1,6 +1,7 @@
 /** Reads a request's body: JSON bounded in size, depth and time; an error says which bound was exceeded. */
 import type { JsonObject } from '#domain/chat.ts'
 import { GatewayError } from '#domain/errors.ts'
+import { parseExactly } from '#domain/exact-json.ts'
 import { Arrival } from './body-deadline.ts'
 import { checkParsed, checkUnparsed } from './json-bounds.ts'
 
@@ -8,6 +9,8 @@ export const MAX_BODY_BYTES = 32 * 1024 * 1024
 
 export interface Body {
   readonly fields: JsonObject
+  /** The same with integers beyond 2^53 as they were sent; `fields` itself when there are none. */
+  readonly exact?: JsonObject
   /** The JSON text. */
   readonly text?: string
   /** Its size in UTF-8. */
@@ -43,7 +46,7 @@ export function expectBody(
 export function parseBody(arrival: Arrival, text: string): Required<Body> {
   arrival.finish()
   const { bytes } = arrival
-  return { fields: readJson(text, bytes), text, bytes }
+  return readJson(text, bytes)
 }
 
 /** SHA-256 in hexadecimal, computed off the event loop, because a body with images is large. */
@@ -127,7 +130,7 @@ async function readCounted(
   return text + decoder.decode()
 }
 
-function readJson(text: string, bytes: number): JsonObject {
+function readJson(text: string, bytes: number): Required<Body> {
   checkUnparsed(text, bytes)
   let value: unknown
   try {
@@ -138,6 +141,7 @@ function readJson(text: string, bytes: number): JsonObject {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new GatewayError('invalid_request', 'the body must be a JSON object')
   }
-  checkParsed(value)
-  return value as JsonObject
+  const fields = value as JsonObject
+  const exact = checkParsed(value) ? (parseExactly(text) as JsonObject) : fields
+  return { fields, exact, text, bytes }
 }

@@ -93,19 +93,25 @@ function isEscaped(text: string, at: number): boolean {
   return slashes % 2 === 1
 }
 
-/** Checks the depth, and rejects numbers too large for a double. @throws invalid_request */
-export function checkParsed(value: unknown, depth = 1): void {
+/**
+ * Checks the depth, and rejects numbers too large for a double. Returns whether a number is beyond 2^53, so that the parser may
+ * have rounded it. @throws invalid_request
+ */
+export function checkParsed(value: unknown, depth = 1): boolean {
   if (typeof value === 'number') {
-    if (!Number.isFinite(value)) {
-      throw new GatewayError('invalid_request', 'a number in the body is too large')
-    }
-    return
+    if (Math.abs(value) <= Number.MAX_SAFE_INTEGER) return false
+    if (Number.isFinite(value)) return true
+    throw new GatewayError('invalid_request', 'a number in the body is too large')
   }
-  if (typeof value !== 'object' || value === null) return
+  if (typeof value !== 'object' || value === null) return false
   if (depth > MAX_DEPTH) throw tooDeep()
+  let isLarge = false
   if (Array.isArray(value)) {
-    for (const item of value) checkParsed(item, depth + 1)
+    for (const item of value) if (checkParsed(item, depth + 1)) isLarge = true
   } else {
-    for (const name in value) checkParsed((value as Record<string, unknown>)[name], depth + 1)
+    for (const name in value) {
+      if (checkParsed((value as Record<string, unknown>)[name], depth + 1)) isLarge = true
+    }
   }
+  return isLarge
 }

@@ -101,7 +101,7 @@ function readForm(fields: JsonObject): ChatForm {
 }
 
 /** @throws invalid_request, unsupported_modality, invalid_image, too_many_images */
-export function readChatRequest({ fields, text, bytes }: Body): ChatRequest {
+export function readChatRequest({ fields, exact = fields, text, bytes }: Body): ChatRequest {
   const read = readForm(fields)
   rejectKeyLike(read.model, 'model')
   if (read.models) for (const model of read.models) rejectKeyLike(model, 'models')
@@ -110,7 +110,7 @@ export function readChatRequest({ fields, text, bytes }: Body): ChatRequest {
   const wantsImages = read.modalities ? readModalities(read.modalities) : false
   const request: { -readonly [Field in keyof ChatRequest]: ChatRequest[Field] } = {
     model: read.model,
-    body: toForwardedBody(fields, wantsImages),
+    body: toForwardedBody(exact, wantsImages),
     stream: read.stream ?? false,
     includeUsage: read.stream_options?.include_usage ?? true,
     wantsImages,
@@ -122,7 +122,7 @@ export function readChatRequest({ fields, text, bytes }: Body): ChatRequest {
     inputImages: attachments.count,
     allowFallbacks: read.allow_fallbacks ?? read.provider?.allow_fallbacks ?? true,
   }
-  if (text !== undefined && bytes >= LONG_BYTES) request.source = { text, fields }
+  if (text !== undefined && bytes >= LONG_BYTES) request.source = { text, fields: exact }
   if (attachments.named > 0) request.isUnbounded = true
   if (attachments.fileBytes > 0) request.fileBytes = attachments.fileBytes
   if (attachments.earlier > 0) request.earlierImages = attachments.earlier

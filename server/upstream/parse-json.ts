@@ -1,5 +1,6 @@
 /** Parses JSON answers. Long strings (base64 images) are cut out first and decoded once, which is cheaper than JSON.parse. */
 import { Buffer } from 'node:buffer'
+import { parseExactly } from '#domain/exact-json.ts'
 import { isShallow } from './json-depth.ts'
 
 /** Shorter strings are not cut out. */
@@ -18,7 +19,7 @@ const decoder = new TextDecoder()
 /** Parses text without cutting out strings; undefined when it is not JSON or nested too deeply. */
 export function parseText(text: string): unknown {
   try {
-    return bounded(JSON.parse(text), text.length)
+    return bounded(parseExactly(text), text.length)
   } catch {
     return undefined
   }
@@ -31,7 +32,7 @@ const bounded = (value: unknown, chars: number): unknown =>
 export function parseJson(bytes: Uint8Array): unknown {
   try {
     const lifted = bytes.length > LONG_BYTES ? lift(toBuffer(bytes)) : null
-    if (lifted === null) return bounded(JSON.parse(decoder.decode(bytes)), bytes.length)
+    if (lifted === null) return bounded(parseExactly(decoder.decode(bytes)), bytes.length)
     const { rest, strings } = lifted
     const value = JSON.parse(rest, (_, value: unknown) =>
       typeof value === 'string' && value.startsWith(MARK)

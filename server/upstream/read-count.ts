@@ -1,5 +1,7 @@
 /** Reads token counts that a provider sent, and rejects impossible ones. */
 
+import { isLongInteger } from '#domain/exact-json.ts'
+
 /** More than any answer has. */
 export const MAX_TOKENS = 1_000_000_000
 
@@ -9,4 +11,4 @@ export const readCount = (value: unknown): number | undefined =>
 
 /** Whether a number was sent that cannot be a count; then the counts beside it are not reliable either. */
 export const isImpossible = (value: unknown): boolean =>
-  typeof value === 'number' && readCount(value) === undefined
+  typeof value === 'number' ? readCount(value) === undefined : isLongInteger(value)

@@ -154,8 +154,13 @@ export async function collectFolded(
 
 export interface Socket {
   readonly url: string
-  /** The requests so far: path, headers and parsed body. */
-  readonly seen: { path: string; headers: Record<string, string | undefined>; body: JsonObject }[]
+  /** The requests so far: path, headers, and the body as text and parsed. */
+  readonly seen: {
+    path: string
+    headers: Record<string, string | undefined>
+    text: string
+    body: JsonObject
+  }[]
   /** Resolves when the other side has closed the n-th exchange's connection before its end. */
   aborted(n?: number): Promise<void>
   stop(): Promise<void>
@@ -175,6 +180,7 @@ export async function startProvider(
     seen.push({
       path: incoming.url ?? '',
       headers: incoming.headers as Record<string, string | undefined>,
+      text,
       body: text === '' ? {} : JSON.parse(text),
     })
     aborts[n] ??= Promise.withResolvers()

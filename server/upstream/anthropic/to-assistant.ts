@@ -1,6 +1,7 @@
 /** Ours → theirs: assistant messages: text, tool calls and signed thinking blocks. */
 import type { ContentBlockParam, ToolUseBlockParam } from '@anthropic-ai/sdk/resources/messages'
 import type { JsonObject } from '#domain/chat.ts'
+import { parseExactly } from '#domain/exact-json.ts'
 import { isObject, readList, readObject, readText } from '../read-json.ts'
 import { rejected } from '../rejected.ts'
 import { fromReasoningDetails, type ThinkingBlock } from './thinking-blocks.ts'
@@ -32,7 +33,7 @@ function readArguments(text: unknown, path: string): JsonObject {
   if (isObject(text)) return text
   if (typeof text !== 'string' || text.trim() === '') return {}
   try {
-    const read: unknown = JSON.parse(text)
+    const read: unknown = parseExactly(text)
     if (isObject(read)) return read
   } catch {
     // Rejected below, like JSON that is not an object.

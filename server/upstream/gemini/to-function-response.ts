@@ -1,5 +1,6 @@
 /** Ours → theirs: tool results, with the name of the called function. */
 import type { JsonObject } from '#domain/chat.ts'
+import { parseExactly } from '#domain/exact-json.ts'
 import { isObject, readText } from '../read-json.ts'
 import { rejected } from '../rejected.ts'
 import { toParts } from './to-parts.ts'
@@ -25,7 +26,7 @@ export function toFunctionResponse(
 /** Gemini requires an object: a JSON object stays as it is, anything else becomes its `result`. */
 function toResponse(text: string): Record<string, unknown> {
   try {
-    const value: unknown = JSON.parse(text)
+    const value: unknown = parseExactly(text)
     if (isObject(value)) return value
   } catch {
     // Plain text.

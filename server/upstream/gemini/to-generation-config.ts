@@ -1,5 +1,6 @@
 /** Ours → theirs: OpenAI's sampling, format and image parameters as a GenerationConfig. */
 import type { ChatRequest, JsonObject } from '#domain/chat.ts'
+import { isLongInteger } from '#domain/exact-json.ts'
 import type { ModelCard } from '#domain/model-card.ts'
 import { readList, readObject, readText } from '../read-json.ts'
 import { rejected } from '../rejected.ts'
@@ -40,9 +41,11 @@ const NUMBERS = {
 const toSampling = (body: JsonObject): GenerationConfig =>
   Object.fromEntries(
     Object.entries(NUMBERS).flatMap(([ours, theirs]) =>
-      typeof body[ours] === 'number' ? [[theirs, body[ours]]] : [],
+      isNumber(body[ours]) ? [[theirs, body[ours]]] : [],
     ),
   )
+
+const isNumber = (value: unknown): boolean => typeof value === 'number' || isLongInteger(value)
 
 function toStop(stop: unknown): GenerationConfig {
   const list = typeof stop === 'string' ? [stop] : readList(stop)

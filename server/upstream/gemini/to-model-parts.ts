@@ -1,5 +1,6 @@
 /** Ours → theirs: assistant messages as model parts, with the thought signatures that the client kept. */
 import type { JsonObject } from '#domain/chat.ts'
+import { parseExactly } from '#domain/exact-json.ts'
 import { isObject, readList, readObject, readText } from '../read-json.ts'
 import {
   demandsSignatures,
@@ -53,7 +54,7 @@ function toArgs(text: unknown): Record<string, unknown> {
 
 function parse(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return parseExactly(text)
   } catch {
     return text
   }
