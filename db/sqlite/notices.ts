@@ -1,4 +1,5 @@
 /** The outbox in SQLite: what is on its way, who has it, and what became of it. */
+import { type Instant, LARGE_STEP_MS, later } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { Notice, Notices } from '#domain/notice.ts'
 import type { Connection } from './connection.ts'
@@ -6,6 +7,13 @@ import { openOutboxTable } from './outbox-table.ts'
 
 export function createNotices({ database, commit }: Connection): Notices {
   const outbox = openOutboxTable(database)
+  /** When notices were last claimed; null before the first time, because the clock may have been set back while nothing ran. */
+  let claimedAt: Instant | null = null
+
+  const noteClock = (at: Instant): void => {
+    const isSetBack = claimedAt === null || at < later(claimedAt, -LARGE_STEP_MS)
+    if (!isSetBack || commit.tryWrite(() => outbox.bringForward(at))) claimedAt = at
+  }
 
   return {
     post: (notices) =>
@@ -14,6 +22,7 @@ export function createNotices({ database, commit }: Connection): Notices {
       }),
 
     async claim(at, leaseUntil, limit) {
+      noteClock(at)
       let taken: readonly Notice[] = outbox.due(at, limit)
       if (taken.length === 0) return taken
       // While the disk takes no writes nothing could be noted of a try, so none is made.

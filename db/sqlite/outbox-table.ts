@@ -1,6 +1,6 @@
 /** The outbox as plain SQL: a courier asks it every moment, and a charge may write to it. */
 import type { Database } from 'bun:sqlite'
-import type { Instant } from '#domain/clock.ts'
+import { type Instant, LARGE_STEP_MS, later } from '#domain/clock.ts'
 import { type AccountId, type EventId, eventsFrom } from '#domain/id.ts'
 import type {
   Channel,
@@ -30,6 +30,8 @@ export interface OutboxTable {
   /** Pending, due at `at` and leased to nobody, the longest due first. */
   due(at: Instant, limit: number): readonly Notice[]
   lease(notice: Notice, until: Instant): void
+  /** Makes due what a clock that was set back to `at` has posted, tried or leased in what is now the future. */
+  bringForward(at: Instant): void
   /** False where there is no such notice. */
   note(eventId: EventId, channel: Channel, attempt: DeliveryTry): boolean
   /** Ends the lease; one that has ended changes only by arriving. */
@@ -51,7 +53,7 @@ export function openOutboxTable(database: Database): OutboxTable {
 
 function openSending(
   database: Database,
-): Pick<OutboxTable, 'write' | 'due' | 'lease' | 'note' | 'move' | 'dropEnded'> {
+): Pick<OutboxTable, 'write' | 'due' | 'lease' | 'bringForward' | 'note' | 'move' | 'dropEnded'> {
   const insert = statement<unknown, (string | number | null)[]>(
     database,
     `INSERT INTO outbox (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -67,6 +69,14 @@ function openSending(
   const lease = statement<unknown, [Instant, EventId, Channel]>(
     database,
     'UPDATE outbox SET lease_until = ? WHERE event_id = ? AND channel = ?',
+  )
+  const bringForward = statement<unknown, [{ at: Instant; future: Instant }]>(
+    database,
+    `UPDATE outbox AS o SET next_try_at = $at, lease_until = NULL
+     WHERE state = 'pending' AND (lease_until > $future OR $future <
+       CASE tries WHEN 0 THEN next_try_at ELSE (
+         SELECT t.at FROM delivery_tries t WHERE t.event_id = o.event_id AND t.channel = o.channel
+         ORDER BY t.number DESC LIMIT 1) END)`,
   )
   const addTry = statement<
     unknown,
@@ -101,6 +111,9 @@ function openSending(
     due: (at, limit) => due().all(at, limit).map(toNotice),
     lease({ eventId, channel }, until) {
       lease().run(until, eventId, channel)
+    },
+    bringForward(at) {
+      bringForward().run({ at, future: later(at, LARGE_STEP_MS) })
     },
     note: (eventId, channel, { at, status, failure, ms }) =>
       addTry().run(eventId, channel, at, status, failure, ms).changes > 0,

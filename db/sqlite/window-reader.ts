@@ -1,5 +1,5 @@
 /** Reads a key's sliding windows back from the log, so that they survive a restart and a change of limits. */
-import type { Instant } from '#domain/clock.ts'
+import { type Instant, later } from '#domain/clock.ts'
 import type { KeyId } from '#domain/id.ts'
 import { Window } from '#domain/window.ts'
 import type { Connection } from './connection.ts'
@@ -8,6 +8,7 @@ import { SLICE_ROWS } from './slices.ts'
 import { statement } from './statement.ts'
 import type { WindowSlots } from './window-slots.ts'
 
+/** Requests that lie more than a span ahead were made before the clock was set back; no window contains them. */
 export interface WindowReader {
   /**
    * The newest `limit` requests of the span, which are all that decide when a slot frees; null without a limit. Nobody may
@@ -64,7 +65,7 @@ export function prepareWindowReader(connection: Connection, slots: WindowSlots):
     async read(id, spanMs, limit, now) {
       if (limit === null) return null
       const found: Instant[] = []
-      await scanBack(id, now - spanMs, Math.min(limit, SLICE_ROWS), (span) => {
+      await scanBack(around(id, now, spanMs), Math.min(limit, SLICE_ROWS), (span) => {
         for (const row of newest().all(span)) found.push(row.admitted_at)
         return found.length >= limit
       })
@@ -74,7 +75,7 @@ export function prepareWindowReader(connection: Connection, slots: WindowSlots):
     },
     async readByEndUser(id, spanMs, now) {
       const found: { readonly name: string; readonly at: Instant }[] = []
-      await scanBack(id, now - spanMs, SLICE_ROWS, (span) => {
+      await scanBack(around(id, now, spanMs), SLICE_ROWS, (span) => {
         for (const row of named().all(span)) found.push(row)
         return false
       })
@@ -88,7 +89,7 @@ export function prepareWindowReader(connection: Connection, slots: WindowSlots):
     },
     async count(id, spanMs, now) {
       let requests = 0
-      await scanBack(id, now - spanMs, SLICE_ROWS, (span) => {
+      await scanBack(around(id, now, spanMs), SLICE_ROWS, (span) => {
         requests += count().get(span)?.requests ?? 0
         return false
       })
@@ -97,11 +98,17 @@ export function prepareWindowReader(connection: Connection, slots: WindowSlots):
   }
 }
 
+const around = (id: KeyId, now: Instant, spanMs: number): Span => ({
+  id,
+  after: later(now, -spanMs),
+  before: later(now, spanMs),
+})
+
 /** Reads one slice of a key's log, in the turn that cut it; true when that is enough. */
 type VisitSpan = (span: Span) => boolean
 
 /**
- * Shows a key's log after an instant, the newest first, in slices of `rows` slots and a turn for each but the first; the few
+ * Shows a span of a key's log, the newest first, in slices of `rows` slots and a turn for each but the first; the few
  * lines that have no slot yet come on top. Requests of one instant are never in two of them.
  */
 function prepareBackwardScan({ database, commit }: Connection, slots: WindowSlots) {
@@ -111,9 +118,10 @@ function prepareBackwardScan({ database, commit }: Connection, slots: WindowSlot
      WHERE key_id = $id AND admitted_at > $after AND admitted_at < $before
      ORDER BY admitted_at DESC LIMIT 1 OFFSET $rows - 1`,
   )
-  return async (id: KeyId, after: number, rows: number, visit: VisitSpan): Promise<void> => {
+  return async (whole: Span, rows: number, visit: VisitSpan): Promise<void> => {
     await slots.catchUp()
-    let before = Number.MAX_SAFE_INTEGER
+    const { id, after } = whole
+    let { before } = whole
     for (;;) {
       commit.flush()
       const last = cut().get({ id, after, before, rows })

@@ -17,6 +17,9 @@ export const MINUTE_MS = 60_000
 export const HOUR_MS = 3_600_000
 export const DAY_MS = 86_400_000
 
+/** A backward step of the clock by more than this is a correction: what was noted in the future must not be waited for. */
+export const LARGE_STEP_MS = 5 * MINUTE_MS
+
 export const systemClock: Clock = { now: () => Date.now() as Instant }
 
 /** Resolves after `ms`; rejects with the signal's reason when that comes first. */

@@ -56,7 +56,10 @@ export function judgeLowBalance(
   if (below === null) return { mark: null, notify: false }
   if (balance < below) {
     if (mark === null) return { mark: { notifiedAt: at }, notify: true }
-    const isDue = movement === 'debit' && at - mark.notifiedAt >= NOTICE_INTERVAL_MS
+    const sinceMs = at - mark.notifiedAt
+    // A notice that lies more than a day ahead was written before the clock was set back.
+    const isRecent = sinceMs < NOTICE_INTERVAL_MS && sinceMs >= -NOTICE_INTERVAL_MS
+    const isDue = movement === 'debit' && !isRecent
     return isDue ? { mark: { notifiedAt: at }, notify: true } : { mark, notify: false }
   }
   const isReset = movement !== 'debit' && balance > below

@@ -50,7 +50,10 @@ export interface Notices {
    * takes the rest from here. Durable before it resolves.
    */
   post(notices: readonly Notice[]): Promise<void>
-  /** Leases notices that are due, at most `limit`, until `leaseUntil`; if the courier dies, they become due again. */
+  /**
+   * Leases notices that are due, at most `limit`, until `leaseUntil`; if the courier dies, they become due again. A notice that
+   * was posted, tried or leased by a clock that has been set back since is due at once.
+   */
   claim(at: Instant, leaseUntil: Instant, limit: number): Promise<readonly Notice[]>
   /**
    * Records a try and its outcome and ends the lease, durable before it resolves. A delivered notice stays delivered,

@@ -1,9 +1,7 @@
 /** A sliding window of request instants: a slot frees exactly one span after its request (spec §8). */
-import { type Instant, MINUTE_MS } from './clock.ts'
+import { type Instant, LARGE_STEP_MS } from './clock.ts'
 
 const FIRST_CAPACITY = 16
-/** A smaller backward step of the clock only delays the freeing of slots, so that a jump forth and back frees none early. */
-const LARGE_STEP_MS = 5 * MINUTE_MS
 
 /**
  * A ring buffer of instants. Adding, counting and expiring are O(1) amortised per request, whatever the limit; memory grows
@@ -55,7 +53,8 @@ export class Window {
 
   /**
    * Maps the clock to a time line that continues across large backward steps. Otherwise, after a clock that ran a day ahead was
-   * corrected, slots would stay taken for that day.
+   * corrected, slots would stay taken for that day. A smaller step only delays the freeing of slots, so that a jump forth and
+   * back frees none early.
    */
   #steady(now: Instant): number {
     const at = now + this.#setBackMs

@@ -38,9 +38,11 @@ describe('at a threshold of $20', () => {
     expect(verdict).toEqual({ mark: expected, notify })
   })
 
-  test('a clock that steps back causes no second notice', () => {
-    const ahead = { notifiedAt: later(now, DAY_MS) }
-    expect(judgeLowBalance(usd('1'), usd('20'), ahead, 'debit', now).notify).toBe(false)
+  test('a clock that is set back by at most a day causes no second notice, and by more delays none', () => {
+    const notifies = (aheadMs: number) =>
+      judgeLowBalance(usd('1'), usd('20'), { notifiedAt: later(now, aheadMs) }, 'debit', now)
+    expect(notifies(DAY_MS)).toMatchObject({ notify: false })
+    expect(notifies(DAY_MS + 1)).toEqual({ mark: { notifiedAt: now }, notify: true })
   })
 })
 

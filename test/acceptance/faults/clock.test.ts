@@ -11,6 +11,7 @@ import {
   until,
 } from '#test/support/appliance.ts'
 import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
+import { startReceiver } from '#test/support/receiver.ts'
 import { CHARGE_NANOS, HELLO, startProvider } from './provider.ts'
 
 /** Debian's package of that name; it makes the program read the time from a file. */
@@ -21,7 +22,7 @@ const DAY_MS = 86_400_000
 
 let cli: CliHarness
 let gateway: Appliance
-const provider = startProvider()
+let provider: ReturnType<typeof startProvider>
 
 afterEach(async () => {
   await gateway.kill()
@@ -50,21 +51,27 @@ async function jumpTo(at: string, says: RegExp): Promise<void> {
   await until(async () => says.test(await today()), `the gateway's clock says ${at}`)
 }
 
+async function start(more: Readonly<Record<string, string>> = {}): Promise<void> {
+  provider = startProvider()
+  gateway = await startAppliance(cli, {
+    env: {
+      LD_PRELOAD: LIBRARY,
+      FAKETIME_TIMESTAMP_FILE: join(cli.home, 'clock'),
+      FAKETIME_NO_CACHE: '1',
+      FAKETIME_DONT_FAKE_MONOTONIC: '1',
+      TZ: 'UTC',
+      ...more,
+    },
+  })
+  await provider.addTo(gateway)
+}
+
 test.skipIf(!hasLibrary)(
   'a clock that jumps over midnight and back: no charge is lost, and no ceiling is granted twice',
   async () => {
     cli = furnishCli(openCli())
     setClock('2027-03-10 23:58:00')
-    gateway = await startAppliance(cli, {
-      env: {
-        LD_PRELOAD: LIBRARY,
-        FAKETIME_TIMESTAMP_FILE: join(cli.home, 'clock'),
-        FAKETIME_NO_CACHE: '1',
-        FAKETIME_DONT_FAKE_MONOTONIC: '1',
-        TZ: 'UTC',
-      },
-    })
-    await provider.addTo(gateway)
+    await start()
     const { key } = await gateway.verb('keys.create', {
       name: 'worker',
       daily_spend_limit_usd: '0.00020',
@@ -89,5 +96,29 @@ test.skipIf(!hasLibrary)(
     ])
     expect(openHolds(cli)).toBe(0)
     expect(cli.run(['audit']).code).toBe(0)
+  },
+)
+
+test.skipIf(!hasLibrary)(
+  'a clock that is set back: no notice waits for it, and what a key did in the future is not counted',
+  async () => {
+    cli = furnishCli(openCli())
+    setClock('2027-03-12 12:00:00')
+    await start({ GATEWAY_ALLOW_LOOPBACK_WEBHOOKS: '1' })
+    const hook = startReceiver(
+      (nth) =>
+        new Response(null, nth === 0 ? { status: 503, headers: { 'retry-after': '3600' } } : {}),
+    )
+    await gateway.verb('thresholds.set', { threshold_usd: '999999', webhook_url: hook.url })
+    const { key } = await gateway.verb('keys.create', { name: 'worker' })
+    expect((await gateway.chat(key, HELLO)).status).toBe(200)
+    const tries = () =>
+      readDatabase<{ n: number }>(cli, 'SELECT count(*) AS n FROM delivery_tries')[0]?.n
+    await until(() => tries() === 1, 'the first try has failed')
+    await jumpTo('2027-03-10 12:00:00', /10 Mar 2027/)
+    await until(() => hook.received.length === 2, 'the notice is tried again')
+    const headers = { authorization: `Bearer ${key}` }
+    const info = await (await fetch(`${gateway.url}/v1/key`, { headers })).json()
+    expect(info).toMatchObject({ usage: { requests_minute: 0, requests_day: 0 } })
   },
 )

@@ -1,5 +1,5 @@
 /** What every engine promises about the outbox: a notice is given to one courier at a time until it has arrived. */
-import { describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { DAY_MS, type Instant, later } from '#domain/clock.ts'
 import type { DeliveryTry, Notice } from '#domain/notice.ts'
 import { aNotice, anAccount } from '#test/support/nouns.ts'
@@ -84,6 +84,50 @@ export function noticesContract(bench: Bench): void {
       await bench.restart()
       bench.clock.advance(LEASE_MS)
       expect(await claim()).toEqual([notice])
+    })
+  })
+
+  describe('after the clock was set back, there is due at once', () => {
+    beforeEach(async () => {
+      // The clock has been read before.
+      await claim()
+    })
+
+    test('what was posted', async () => {
+      const { eventId } = await post()
+      bench.clock.advance(-DAY_MS)
+      expect(await claim()).toMatchObject([{ eventId }])
+      expect(await claim()).toEqual([])
+    })
+
+    test('what was leased, and what was to be tried again, once', async () => {
+      const leased = await post()
+      const failed = await post()
+      await claim()
+      const reset = aTry({ status: null, failure: 'reset' })
+      await tried(failed, reset, 'pending', later(now(), 5_000))
+      bench.clock.advance(-DAY_MS)
+      const ids = (await claim()).map(({ eventId }) => eventId)
+      expect(ids.toSorted()).toEqual([leased.eventId, failed.eventId].toSorted())
+      await tried(failed, { ...reset, at: now() }, 'pending', later(now(), 300_000))
+      await tried(leased, aTry(), 'delivered')
+      await bench.restart()
+      expect(await claim()).toEqual([])
+    })
+
+    test('also if that happened while nothing ran', async () => {
+      const { eventId } = await post()
+      bench.clock.advance(-DAY_MS)
+      await bench.restart()
+      expect(await claim()).toMatchObject([{ eventId }])
+    })
+
+    test('nothing where it was only a small step', async () => {
+      const failed = await post()
+      await claim()
+      await tried(failed, aTry({ failure: 'reset' }), 'pending', later(now(), 5_000))
+      bench.clock.advance(-60_000)
+      expect(await claim()).toEqual([])
     })
   })
 

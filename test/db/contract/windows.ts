@@ -1,6 +1,6 @@
 /** What every engine promises about sliding windows and requests in progress. */
 import { describe, expect, test } from 'vitest'
-import { DAY_MS, MINUTE_MS } from '#domain/clock.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '#domain/clock.ts'
 import { aClaim } from '#test/support/nouns.ts'
 import type { Bench } from './bench.ts'
 
@@ -164,6 +164,27 @@ export function windowsContract(bench: Bench): void {
       const usage = await bench.store.admissions.usage(key.id, bench.clock.now())
       expect(usage).toMatchObject({ requestsMinute: 1, requestsDay: 2, requestsInProgress: 1 })
     }
+  })
+
+  test('a clock that was set back: requests more than a span ahead are in no window, nearer ones are', async () => {
+    const { key } = await bench.issue()
+    const { key: limited } = await bench.issue({ rpm: 3, rpd: 3 })
+    const usageOf = ({ id }: typeof key) => bench.store.admissions.usage(id, bench.clock.now())
+    for (const one of [key, limited]) for (let n = 0; n < 2; n++) await bench.spend(one, '0.001')
+    bench.clock.advance(-HOUR_MS)
+    for (const one of [key, limited]) await bench.spend(one, '0.001')
+    expect(await usageOf(key)).toMatchObject({ requestsMinute: 1, requestsDay: 3 })
+    // In memory the windows go on as if the clock had not been set back.
+    expect(await usageOf(limited)).toMatchObject({ requestsMinute: 3, requestsDay: 3 })
+    if (!bench.survives) return
+    await bench.restart()
+    expect(await usageOf(limited)).toMatchObject({ requestsMinute: 1, requestsDay: 3 })
+    bench.clock.advance(-2 * DAY_MS)
+    await bench.restart()
+    for (const one of [key, limited]) {
+      expect(await usageOf(one)).toMatchObject({ requestsMinute: 0, requestsDay: 0 })
+    }
+    expect((await bench.admit(limited)).refusal).toBeNull()
   })
 
   test('an unknown key has neither quota nor usage nor admission', async () => {
