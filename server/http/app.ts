@@ -97,14 +97,17 @@ export function createApi(options: ApiOptions): Hono {
   const app = new Hono()
   for (const route of ROUTES) {
     app.on(route.method, route.path, (c) =>
-      handle(deps, c.req.raw, route, (_deps, context) => route.answer(deps, context, c)),
+      stateLength(
+        c.req.raw,
+        handle(deps, c.req.raw, route, (_deps, context) => route.answer(deps, context, c)),
+      ),
     )
   }
   const { fetch } = app
   app.fetch = (request, env, context) =>
     isChat(request) ? handle(deps, request, CHAT, chatCompletions) : fetch(request, env, context)
   app.options('*', (c) => preflight(deps, c.req.raw))
-  app.notFound((c) => answerUnserved(deps, c.req.raw, c.req.path))
+  app.notFound((c) => stateLength(c.req.raw, answerUnserved(deps, c.req.raw, c.req.path)))
   app.onError((thrown, c) => refuse(deps, startContext(deps, c.req.raw, 'unknown'), thrown))
   return app
 }
@@ -122,6 +125,15 @@ function isChat({ method, url }: Request): boolean {
 
 const CHAT_PATHS = PREFIXES.map((prefix) => prefix + CHAT.path)
 const MIN_ORIGIN_CHARS = 'http://'.length + 1
+
+/** The router removes the body of an answer to HEAD, whose length must be that of GET all the same (RFC 9110, §8.6). */
+async function stateLength(request: Request, answer: Promise<Response>): Promise<Response> {
+  const response = await answer
+  if (request.method !== 'HEAD') return response
+  const { byteLength } = await response.arrayBuffer()
+  response.headers.set('Content-Length', String(byteLength))
+  return new Response(null, response)
+}
 
 /** Runs a route and converts what it throws to an error response. */
 async function handle(

@@ -69,6 +69,24 @@ describe('an untrustworthy request target is refused in JSON', () => {
   })
 })
 
+test.each(['/healthz', '/v1/models', '/v1/key', '/v1/nothing', '/openapi.json'])(
+  'HEAD %s is answered like GET, with the same length, and no body',
+  async (path) => {
+    const ask = async (method: string) => {
+      const client = dial(s.gateway.url)
+      const { Authorization } = s.key.bearer
+      const fields = `Host: a\r\nAuthorization: ${Authorization}\r\nConnection: close`
+      client.send(`${method} ${path} HTTP/1.1\r\n${fields}\r\n\r\n`)
+      await eventually(() => client.closed, 'it is answered')
+      const [head = '', body = ''] = client.received.split('\r\n\r\n')
+      return { status: head.slice(9, 12), length: /content-length: (\d+)/i.exec(head)?.[1], body }
+    }
+    const { status, body } = await ask('GET')
+    const length = String(Buffer.byteLength(body))
+    expect(await ask('HEAD')).toEqual({ status, length, body: '' })
+  },
+)
+
 describe('a body', () => {
   test('whose Content-Length is too large is refused before it is sent, in JSON', async () => {
     const request = post(
@@ -123,6 +141,23 @@ test('responses on one connection do not get mixed up', async () => {
     )
   }
   client.hangUp()
+})
+
+test('two requests at once on one connection: it is closed, and only the first one ran, like one whose client left', async () => {
+  const before = s.lines.length
+  const client = dial(s.gateway.url)
+  const request = post(
+    '/v1/chat/completions',
+    s.key.bearer,
+    hello({ messages: [{ role: 'user', content: 'word '.repeat(2_000) }], stream: true }),
+  )
+  client.send(request + request)
+  await eventually(() => client.closed, 'the connection is closed')
+  await eventually(() => s.lines.length > before, 'the first request has ended')
+  await eventually(async () => (await s.inProgress()) === 0, 'nothing runs')
+  expect(client.received).toBe('')
+  expect(s.lines.slice(before).map(({ status }) => status)).toEqual([499])
+  expect(await s.openHolds()).toBe(0)
 })
 
 test('only a request that waits for its answer may be idle for long; afterwards its connection has the usual idle time-out', async () => {
