@@ -206,6 +206,14 @@ describe('the cost of an image', () => {
     expect(usage).toMatchObject({ images: 3, cost: 0.033 })
   })
 
+  test('is charged for each of more than were requested, and all are delivered', async () => {
+    answer = () => pictures({ usage: USAGE }, 3)
+    const image_config = { size: '1024x1024', quality: 'low' }
+    const { choices, usage } = await draw('openai/gpt-image-1', { image_config, n: 2 })
+    expect(choices.map(({ message }) => message.images)).toEqual([[drawn()], [drawn(), drawn(1)]])
+    expect(usage).toMatchObject({ images: 3, cost: 0.033 })
+  })
+
   test('is by token', async () => {
     answer = () => pictures({ usage: USAGE })
     const { usage } = await draw('openai/gpt-image-1.5')
