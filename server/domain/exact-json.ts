@@ -28,11 +28,10 @@ const DIGITS = /\d{16}/
 const LONG_INTEGER = /(?:^|[:,[\s-])\d{16}/
 
 /**
- * The value of a JSON text. Inside an object or array, integers that a double would round are `LongInteger`s.
- * @throws SyntaxError
+ * The value of a JSON text. Inside an object or array, integers that a double would round are `LongInteger`s. `value` is what
+ * `JSON.parse` returns, if that is known; it is returned itself if nothing was rounded. @throws SyntaxError
  */
-export function parseExactly(text: string): unknown {
-  const value: unknown = JSON.parse(text)
+export function parseExactly(text: string, value: unknown = JSON.parse(text)): unknown {
   const mayBeRounded = text.length <= MAX_CHARS && DIGITS.test(text) && LONG_INTEGER.test(text)
   if (!mayBeRounded || typeof value !== 'object') return value
   return sourceTextJson.parse(text, keepDigits)

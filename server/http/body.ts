@@ -142,6 +142,6 @@ function readJson(text: string, bytes: number): Required<Body> {
     throw new GatewayError('invalid_request', 'the body must be a JSON object')
   }
   const fields = value as JsonObject
-  const exact = checkParsed(value) ? (parseExactly(text) as JsonObject) : fields
+  const exact = checkParsed(value) ? (parseExactly(text, value) as JsonObject) : fields
   return { fields, exact, text, bytes }
 }

@@ -32,5 +32,7 @@ test('a long integer is an object of its own kind, except alone, and in a text o
   // As exact as a double, so it stays one.
   expect(list('[9007199254740992]')).toEqual([2 ** 53])
   expect(parseExactly('9007199254740993')).toBe(2 ** 53)
+  const rounded = [2 ** 53]
+  expect(parseExactly('[1e300]', rounded)).toBe(rounded)
   expect(list(`[9007199254740993${' '.repeat(262_144)}]`)).toEqual([2 ** 53])
 })
