@@ -1,5 +1,6 @@
 /** Theirs → ours: the content blocks of one message, from a stream or a whole answer. */
 import type { ChatEvent, JsonObject } from '#domain/chat.ts'
+import { newCallId } from '../call-id.ts'
 import { isObject, readText } from '../read-json.ts'
 import { type ThinkingBlock, toReasoningDetail } from './thinking-blocks.ts'
 
@@ -45,7 +46,7 @@ export function startBlocks(): Blocks {
   const openTool = (index: number, block: JsonObject, into: ChatEvent[]): void => {
     const tool: Tool = { index: toolCount++, input: block['input'], any: false }
     tools.set(index, tool)
-    const id = readText(block['id'])
+    const id = readText(block['id']) ?? newCallId()
     const name = readText(block['name'])
     // A client that rebuilds its messages may drop unknown fields, but it sends tool calls back unchanged.
     const fresh = thoughts.slice(attachedCount).map(toReasoningDetail)
@@ -54,7 +55,7 @@ export function startBlocks(): Blocks {
       type: 'tool-call-delta',
       choice: 0,
       index: tool.index,
-      ...(id !== undefined && { id }),
+      id,
       ...(name !== undefined && { name }),
       kind: 'function',
       arguments: '',

@@ -39,6 +39,15 @@ describe('a whole answer', () => {
     expect(answer.usage).toBeNull()
   })
 
+  test('has an id for each tool call, from the provider or new', () => {
+    const call = { type: 'tool_use', name: 'f', input: {} }
+    const content = [call, { ...call, id: '' }]
+    const { toolCalls } = fold(fromResponse(message({ content, stop_reason: 'tool_use' }), scrub))
+    const ids = toolCalls.map(({ id }) => id)
+    expect(ids).toEqual([expect.stringMatching(/^call_/), expect.stringMatching(/^call_/)])
+    expect(ids[0]).not.toBe(ids[1])
+  })
+
   test.each([
     [undefined, 'failed', 'its answer is not a JSON object'],
     ['upstream connect error', 'failed', 'its answer is not a JSON object'],
