@@ -1,4 +1,5 @@
 /** Reads secrets from standard input, a file or an environment variable, never from an argument. */
+import { GatewayError } from '#domain/errors.ts'
 import type { Context } from '../context.ts'
 import { CommandError, EXIT, usageError } from '../exit.ts'
 import { fileFault } from '../file-fault.ts'
@@ -26,6 +27,26 @@ export async function readSecretInput(
     secret === '' ? 'the credential is empty' : 'the credential is too long',
     `pipe it in, or give --key-file FILE${flags.key === undefined ? ' or --from-env NAME' : ', --from-env NAME or --no-key'}`,
   )
+}
+
+/**
+ * Makes a call that needs a secret: first without it, so that everything else that is wrong is refused before anybody types
+ * one. `field` is the secret's field of the verb. @throws what the verb throws, and what `readSecretInput` throws
+ */
+export async function withSecretLast<Answer>(
+  context: Context,
+  flags: SecretFlags,
+  field: string,
+  make: (secret?: string | null) => Promise<Answer>,
+): Promise<Answer> {
+  demandOneSource(flags)
+  if (flags.key === false) return await make(null)
+  try {
+    return await make()
+  } catch (thrown) {
+    if (!(thrown instanceof GatewayError) || thrown.details.param !== field) throw thrown
+    return await make(await readSecretInput(context, flags))
+  }
 }
 
 /** With two sources, one would be silently ignored. */

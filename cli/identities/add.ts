@@ -2,7 +2,7 @@
 import { action, type Mount } from '../action.ts'
 import { collect } from '../clients/collect.ts'
 import { usageError } from '../exit.ts'
-import { readSecretInput, type SecretFlags } from '../flags/read-secret.ts'
+import { type SecretFlags, withSecretLast } from '../flags/read-secret.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
 import { paint, printNote } from '../terminal/output.ts'
@@ -35,15 +35,17 @@ export const mount: Mount = (identities) =>
     .action(
       action(async (context, name: string, flags: Flags) => {
         const { clientId, issuer, label, authoritativeFor } = flags
-        const added = await call(context, 'identities.add', {
+        const stated = {
           name,
           client_id: clientId,
           ...(issuer === undefined ? {} : { issuer }),
           ...(flags.type === undefined ? {} : { type: readType(flags.type) }),
           ...(label === undefined ? {} : { label }),
           ...(authoritativeFor === undefined ? {} : { authoritative_for: [...authoritativeFor] }),
-          secret: (await readSecretInput(context, flags)) ?? '',
-        })
+        }
+        const added = await withSecretLast(context, flags, 'secret', (secret) =>
+          call(context, 'identities.add', { ...stated, ...(secret == null ? {} : { secret }) }),
+        )
         printNote(context, `${paint(context, 'green', '✓')} added identity provider ${clean(name)}`)
         showProvider(context, added)
         printNote(context, 'register this redirect URI at the provider, exactly as printed')

@@ -1,6 +1,8 @@
 /** `gatewayctl identities edit`: changes an identity provider from the next sign-in on; fields not given stay. */
+import type { VerbInput } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
 import { collect } from '../clients/collect.ts'
+import type { Context } from '../context.ts'
 import { readSecretInput, type SecretFlags } from '../flags/read-secret.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
@@ -35,14 +37,18 @@ export const mount: Mount = (identities) =>
       action(async (context, name: string, flags: Flags) => {
         const { clientId, label, authoritativeFor, newSecret, keyFile, fromEnv } = flags
         const hasSecret = newSecret === true || keyFile !== undefined || fromEnv !== undefined
-        const secret = hasSecret ? await readSecretInput(context, flags) : null
-        const edited = await call(context, 'identities.edit', {
+        const stated = {
           name,
           ...(clientId === undefined ? {} : { client_id: clientId }),
           ...(label === undefined ? {} : { label }),
           ...(authoritativeFor === undefined
             ? {}
             : { authoritative_for: authoritativeFor === false ? [] : [...authoritativeFor] }),
+        }
+        if (hasSecret) await judge(context, stated)
+        const secret = hasSecret ? await readSecretInput(context, flags) : null
+        const edited = await call(context, 'identities.edit', {
+          ...stated,
           ...(secret === null ? {} : { secret }),
         })
         printNote(
@@ -52,3 +58,10 @@ export const mount: Mount = (identities) =>
         showProvider(context, edited)
       }),
     )
+
+/** Refuses an unknown name and invalid values before a secret is asked for. @throws provider_not_found, invalid_request */
+async function judge(context: Context, stated: VerbInput<'identities.edit'>): Promise<void> {
+  const { editIdentityProvider } = await import('#operator/identities.ts')
+  await editIdentityProvider.read(stated)
+  await call(context, 'identities.show', { name: stated.name })
+}

@@ -1,6 +1,6 @@
 /** `gatewayctl providers add`: an upstream account, its credential, and its models from the catalogue. */
 import { action, type Mount } from '../action.ts'
-import { readSecretInput, type SecretFlags } from '../flags/read-secret.ts'
+import { type SecretFlags, withSecretLast } from '../flags/read-secret.ts'
 import { call } from '../gateway/operator.ts'
 import { paint, print, printJson, printNote } from '../terminal/output.ts'
 import { checkProvider, printChecked } from './check.ts'
@@ -26,12 +26,17 @@ export const mount: Mount = (providers) =>
     .option('--no-check', 'skip the check, which lists its models and costs nothing')
     .action(
       action(async (context, name: string, flags: Flags) => {
-        const record = await call(context, 'providers.add', {
+        const stated = {
           name,
           ...(flags.type === undefined ? {} : { type: flags.type }),
           ...(flags.baseUrl === undefined ? {} : { base_url: flags.baseUrl }),
-          credential: await readSecretInput(context, flags),
-        })
+        }
+        const record = await withSecretLast(context, flags, 'credential', (credential) =>
+          call(context, 'providers.add', {
+            ...stated,
+            ...(credential === undefined ? {} : { credential }),
+          }),
+        )
         if (context.quiet) return print(record.name)
         const checked = flags.check ? await checkProvider(context, name) : null
         if (context.json) return printJson({ ...record, check: checked })

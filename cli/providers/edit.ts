@@ -1,5 +1,6 @@
 /** `gatewayctl providers edit`: changes key, base URL or type; models, prices and routes stay. */
 import { GatewayError } from '#domain/errors.ts'
+import type { ProviderType } from '#domain/provider.ts'
 import type { VerbInput, VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
 import type { Context } from '../context.ts'
@@ -31,18 +32,32 @@ export const mount: Mount = (providers) =>
         const stated = {
           ...(type !== undefined && { type }),
           ...(baseUrl !== undefined && { base_url: baseUrl }),
-          ...(isKeyStated && { credential: await readSecretInput(context, flags) }),
         }
-        if (Object.keys(stated).length === 0) {
+        if (!isKeyStated && Object.keys(stated).length === 0) {
           throw usageError('no change given', `gatewayctl providers edit ${name} --key-file -`)
         }
-        const edited = await edit(context, { name, ...stated })
+        if (isKeyStated) await judge(context, { name, ...stated })
+        const edited = await edit(context, {
+          name,
+          ...stated,
+          ...(isKeyStated && { credential: await readSecretInput(context, flags) }),
+        })
         if (context.json) return printJson(edited)
         if (context.quiet) return print(edited.name)
         print(`${clean(edited.name)}: ${clean(describe(edited)) || 'nothing changed'}`)
         printNote(context, `next: gatewayctl providers test ${name}`)
       }),
     )
+
+/** Refuses an unknown name and invalid values before a key is asked for. @throws provider_not_found, invalid_request */
+async function judge(context: Context, input: VerbInput<'providers.edit'>): Promise<void> {
+  const before = await call(context, 'providers.show', { name: input.name })
+  const { settleEdit } = await import('#operator/edit-provider.ts')
+  settleEdit(
+    { name: before.name, type: before.type as ProviderType, baseUrl: before.base_url },
+    input,
+  )
+}
 
 /** A new base URL needs the credential again; at a terminal it is prompted for. */
 async function edit(

@@ -33,12 +33,7 @@ export const editProvider = mutation(
   }),
   async (deps, input): Promise<EditedProviderRecord> => {
     const before = await findProvider(deps, input.name)
-    if (before.type === 'demo') throw builtIn(before)
-    const type =
-      input.type === undefined ? before.type : typeFor(before.name, input.type, undefined)
-    // A new type gets its vendor's address unless one is given.
-    const kept = type === before.type ? before.baseUrl : undefined
-    const edited: Provider = { ...before, type, baseUrl: baseUrlFor(type, input.base_url ?? kept) }
+    const edited: Provider = { ...before, ...settleEdit(before, input) }
     const { credential } = input
     if (credential === undefined) requireSameAddress(before, edited)
     await deps.store.providers.edit(edited, credential === undefined ? 'keep' : { credential })
@@ -50,6 +45,19 @@ export const editProvider = mutation(
   },
   (_, edited) => describeEdit(edited),
 )
+
+/** Type and address after an edit. @throws invalid_request, also for the built-in provider */
+export function settleEdit(
+  before: Pick<Provider, 'name' | 'type' | 'baseUrl'>,
+  stated: { readonly type?: string | undefined; readonly base_url?: string | undefined },
+): Pick<Provider, 'type' | 'baseUrl'> {
+  if (before.type === 'demo') throw builtIn(before)
+  const type =
+    stated.type === undefined ? before.type : typeFor(before.name, stated.type, undefined)
+  // A new type gets its vendor's address unless one is given.
+  const kept = type === before.type ? before.baseUrl : undefined
+  return { type, baseUrl: baseUrlFor(type, stated.base_url ?? kept) }
+}
 
 /** @throws invalid_request with param `credential`: the caller can ask for it and repeat the edit */
 function requireSameAddress(before: Provider, { name, type, baseUrl }: Provider): void {
@@ -84,5 +92,5 @@ function describeEdit({
   return Object.keys(changed).length === 0 ? null : { target: name, changed }
 }
 
-const builtIn = ({ name }: Provider): GatewayError =>
+const builtIn = ({ name }: Pick<Provider, 'name'>): GatewayError =>
   new GatewayError('invalid_request', `${name} is built in: there is nothing to change`)

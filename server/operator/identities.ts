@@ -21,7 +21,7 @@ import {
   providerNameField,
   secretField,
 } from './identity-fields.ts'
-import { mutation, verb } from './verb.ts'
+import { invalidInput, mutation, verb } from './verb.ts'
 
 export interface IdentityProviderRecord {
   readonly name: string
@@ -65,7 +65,10 @@ const warningsOf = ({ issuer }: IdentityProvider): readonly string[] =>
     ? ['without TLS it serves only while people sign in on this very machine without it, too']
     : []
 
-/** @throws invalid_request, already_exists, internal_error without a master key */
+/**
+ * A caller that leaves out the secret learns first what else is wrong. @throws invalid_request, with param `secret` where only
+ * that is missing; already_exists, internal_error without a master key
+ */
 export const addIdentityProvider = mutation(
   'identities.add',
   z.strictObject({
@@ -73,7 +76,7 @@ export const addIdentityProvider = mutation(
     type: z.optional(z.enum(['oidc', 'github'])),
     issuer: z.optional(issuerField),
     client_id: clientIdField,
-    secret: secretField,
+    secret: z.optional(secretField),
     label: z.optional(nameField),
     authoritative_for: z._default(domainsField, []),
   }),
@@ -89,11 +92,28 @@ export const addIdentityProvider = mutation(
       createdAt: at,
       updatedAt: at,
     }
+    if (input.secret === undefined) throw await withoutSecret(deps, provider)
     await deps.store.signin.identityProviders.add(provider, input.secret)
     return report(deps, provider)
   },
   (_, provider) => describe(provider),
 )
+
+/** What is wrong without a secret; the store refuses a taken name or issuer only once there is one. */
+async function withoutSecret(
+  { store }: OperatorDeps,
+  { name, issuer }: IdentityProvider,
+): Promise<GatewayError> {
+  const taken = (await store.signin.identityProviders.list()).find(
+    (other) => other.name === name || other.issuer === issuer,
+  )
+  return taken === undefined
+    ? invalidInput('secret', 'must be given')
+    : new GatewayError(
+        'already_exists',
+        `there is already an identity provider "${taken.name}" of ${taken.issuer}`,
+      )
+}
 
 /** Derives the preset from name, type and issuer; each may be absent when the others determine it. */
 function presetFor({

@@ -12,7 +12,7 @@ import {
 import { didYouMean, nearest } from '#forms/nearest.ts'
 import { catalogOf, toCard } from './catalog.ts'
 import type { OperatorDeps } from './deps.ts'
-import { mutation, verb } from './verb.ts'
+import { invalidInput, mutation, verb } from './verb.ts'
 
 export interface ProviderRecord {
   readonly name: string
@@ -79,7 +79,10 @@ export const credentialField = z.string().check(
   }),
 )
 
-/** Adds a provider and what the catalog knows of its models. @throws invalid_request, already_exists */
+/**
+ * Adds a provider and what the catalog knows of its models. A caller that leaves out the credential learns first what else
+ * is wrong. @throws invalid_request, with param `credential` where only that is missing; already_exists
+ */
 export const addProvider = mutation(
   'providers.add',
   z.strictObject({
@@ -92,19 +95,21 @@ export const addProvider = mutation(
     type: z.optional(z.string()),
     base_url: z.optional(z.string()),
     /** Null for an upstream without authentication. */
-    credential: z.nullable(credentialField),
+    credential: z.optional(z.nullable(credentialField)),
   }),
   async (deps, input): Promise<ProviderRecord> => {
     const at = deps.clock.now()
     const type = typeFor(input.name, input.type, input.base_url)
+    const { credential } = input
     const provider: Provider = {
       name: input.name,
       type,
       baseUrl: baseUrlFor(type, input.base_url),
-      hasCredential: input.credential !== null,
+      hasCredential: credential !== null,
       createdAt: at,
     }
-    await deps.store.providers.add(provider, input.credential)
+    if (credential === undefined) throw await withoutCredential(deps, provider)
+    await deps.store.providers.add(provider, credential)
     await addCatalog(deps, provider, at)
     return await report(deps, provider)
   },
@@ -113,6 +118,17 @@ export const addProvider = mutation(
     changed: { type, base_url, has_credential, models },
   }),
 )
+
+/** What is wrong without a credential; the store refuses a taken name only once there is one. */
+async function withoutCredential(
+  { store }: OperatorDeps,
+  { name }: Provider,
+): Promise<GatewayError> {
+  if (await store.providers.find(name)) {
+    return new GatewayError('already_exists', `there is already a provider "${name}"`)
+  }
+  return invalidInput('credential', 'must be given, or null for none')
+}
 
 /** The given type, else the one that equals the name, else `openai-compatible` when an address is given. */
 export function typeFor(

@@ -61,8 +61,9 @@ describe('identities', () => {
     expect(JSON.stringify(rows)).not.toContain(SECRET)
   })
 
+  const OTHER = 'https://other.example.org'
   test.each([
-    [['add', 'x', ...sso], '', 2, 'the credential is empty'],
+    [['add', 'x', '--issuer', OTHER, '--client-id', 'y'], '', 2, 'the credential is empty'],
     [['add', 'x', '--client-id', 'y'], 'shh', 2, 'its issuer must be stated'],
     [['add', 'x', ...sso, '--type', 'saml'], 'shh', 2, '--type must be oidc or github'],
     [['add', 'x'], 'shh', 2, "required option '--client-id <id>' not specified"],

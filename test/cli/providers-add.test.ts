@@ -1,5 +1,6 @@
 /** A provider is added whatever the check finds; the result is printed, unless --no-check. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { BINARY } from '#scripts/compile.ts'
 import { furnishCli } from '#test/support/appliance.ts'
 import { type CliHarness, type Ended, openCli } from '#test/support/cli-harness.ts'
 
@@ -119,3 +120,39 @@ test.each([
   expect(err).not.toContain('sk-')
   expect(isThere()).toBe(true)
 })
+
+const GOOGLE = ['identities', 'add', 'google', '--client-id', 'x']
+
+test.each([
+  [2, ['providers', 'add', 'acme', '--type', 'opnai'], '"opnai" is no type of provider'],
+  [2, ['providers', 'add', 'acme'], '"acme" is no known vendor'],
+  [2, ['providers', 'add', 'openai', '--base-url', 'no-url'], 'base_url must be'],
+  [2, ['providers', 'add', 'Open AI', '--type', 'openai'], 'the name must be'],
+  [1, ['providers', 'add', 'demo', '--type', 'openai'], 'there is already a provider "demo"'],
+  [2, ['providers', 'add', 'x', '--key-file', '-', '--no-key'], 'cannot be combined'],
+  [3, ['providers', 'edit', 'acme', '--key-file', '-'], 'no provider is called "acme"'],
+  [2, ['providers', 'edit', 'demo', '--key-file', '-'], 'demo is built in'],
+  [2, ['providers', 'edit', 'there', '--type', 'opnai', '--key-file', '-'], 'no type of provider'],
+  [2, ['identities', 'add', 'corp', '--client-id', 'x'], '"corp" is not known by name'],
+  [2, [...GOOGLE, '--issuer', 'no-url'], '--issuer "no-url"'],
+  [1, GOOGLE, 'there is already an identity provider "google"'],
+  [3, ['identities', 'edit', 'corp', '--new-secret'], 'no identity provider is called "corp"'],
+  [2, ['identities', 'edit', 'google', '--new-secret', '--authoritative-for', '@'], 'domain'],
+])('%i: %j is refused before anybody is asked for a secret', async (code, args, words) => {
+  furnishEditable()
+  const child = Bun.spawn([BINARY, ...args], {
+    cwd: cli.home,
+    env: cli.env,
+    // Never written to and never closed: a command that reads it does not end.
+    stdin: 'pipe',
+    stderr: 'pipe',
+  })
+  expect(await child.stderr.text()).toContain(words)
+  expect(await child.exited).toBe(code)
+})
+
+/** One provider and one identity provider to edit; a second call changes nothing. */
+function furnishEditable(): void {
+  cli.run(['providers', 'add', 'there', '--type', 'openai', '--no-check'], { stdin: GOOD_KEY })
+  cli.run(GOOGLE, { stdin: 'secret' })
+}
