@@ -170,6 +170,8 @@ async function ofKind(
   return [...all, ...read('model')]
 }
 
-/** Leaves out names with control characters or spaces, which could affect the terminal or be split by the shell. */
+/** Leaves out names with control characters, which could affect the terminal, and those that would be read as flags. */
 const isPlain = ({ value, description }: Name): boolean =>
-  clean(value + description) === value + description && !/\s/.test(value)
+  clean(value + description) === value + description &&
+  !value.startsWith('-') &&
+  value !== FILES.value

@@ -1,7 +1,9 @@
 # fish completion of gatewayctl: gatewayctl completion fish > ~/.config/fish/completions/gatewayctl.fish
 function __gatewayctl_complete
     set -l words (commandline -opc)
-    set -l current (commandline -ct)
+    set -l token (commandline -ct)
+    # Without its quotes, of which one may be open. It is read, not evaluated.
+    set -l current (string unescape -- $token; or string unescape -- $token\'; or string unescape -- $token\"; or string unescape -- $token\\)
     set -l program $words[1]
     set -e words[1]
     for line in ($program __complete -- $words "$current" 2>/dev/null)

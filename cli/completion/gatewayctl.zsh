@@ -3,11 +3,14 @@
 _gatewayctl() {
   local line value
   local -a described
-  for line in "${(@f)$("${words[1]}" __complete -- "${(@Q)words[2,CURRENT]}" 2>/dev/null)}"; do
+  # The word before the cursor without its quotes, of which one may be open. It is read, not evaluated.
+  local current=${(Q):-$QIPREFIX$PREFIX$compstate[quote]}
+  for line in "${(@f)$("${words[1]}" __complete -- "${(@Q)words[2,CURRENT-1]}" "$current" 2>/dev/null)}"; do
     if [[ $line == :files ]]; then
       _files
     elif [[ -n $line ]]; then
       value=${line%%$'\t'*}
+      value=${value//\\/\\\\}
       described+=("${value//:/\\:}:${line#*$'\t'}")
     fi
   done

@@ -1,13 +1,16 @@
 /** Completion: what may come next, asked of the program, and the scripts in the shells themselves, with a key that is pressed. */
 import { Database } from 'bun:sqlite'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { BINARY } from '#scripts/compile.ts'
+import { until } from '#test/support/appliance.ts'
 import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
-import { hasTerminals, openTerminal } from '#test/support/terminal.ts'
+import { hasTerminals, openTerminal, type Terminal } from '#test/support/terminal.ts'
 
 let cli: CliHarness
+/** Another one, with the odd names. */
+let odd: CliHarness
 beforeAll(() => {
   cli = openCli()
   cli.run(['init'])
@@ -20,8 +23,33 @@ beforeAll(() => {
   cli.run(['users', 'add', 'ann@example.org'])
   cli.run(['clients', 'create', 'wiki', '--redirect', 'https://wiki.example.org/callback'])
   writeFileSync(join(cli.home, 'only-this.db'), '')
+  odd = openCli()
+  odd.run(['init'])
+  for (const [name] of ODD) odd.run(['keys', 'create', '--', name])
+  writeFileSync(join(odd.home, 'a file.db'), '')
 })
-afterAll(() => cli.close())
+afterAll(() => {
+  cli.close()
+  odd.close()
+})
+
+/** Keys with names that a shell would split, expand or run, each with the beginning of it as it may be typed. */
+const ODD: readonly (readonly [name: string, ...typed: string[]])[] = [
+  ['my key', 'my', "'my k", '"my k', 'my\\ k'],
+  ["it's one's", 'it', "'it", '"it\'s o', "it\\'s\\ o"],
+  ['"quoted" x', '\\"q', '\'"q', '"\\"q'],
+  ['a$(touch ran)b', 'a', "'a$(", '"a\\$('],
+  ['`touch ran`', '\\`', "'`t"],
+  ['; touch ran', '\\;', "';", '"; t'],
+  ['dir\\x $HOME', 'dir', "'di", '"di'],
+  ['!bang !!', '\\!', "'!"],
+  ['~ x* {a,b}', '\\~', "'~", '"~'],
+  ["ends'", 'en', "'en", '"en'],
+  ['back\\', 'ba', "'ba", '"ba'],
+  ['tail"', 'ta', "'ta", '"ta'],
+  ['co:lon =x', 'co', 'co:', "'co:", '"co:l'],
+  ['über größe', 'ü', "'über g", '"ü'],
+]
 
 /** What may become of the last word. */
 const offered = (...words: string[]): string[] => {
@@ -90,6 +118,13 @@ test('names with control characters are not offered, and no secret is', () => {
   expect(out).toMatch(/^wiki_\w+\twiki\n$/)
 })
 
+test('names with blanks are offered; those that would be flags are not', () => {
+  for (const name of ['--yes', '-q', ':files']) odd.run(['keys', 'create', '--', name])
+  const { out } = odd.run(['__complete', '--', 'keys', 'show', ''])
+  const names = out.split('\n').map((line) => line.split('\t')[0])
+  expect(names.toSorted()).toEqual(['', 'default', ...ODD.map(([name]) => name)].toSorted())
+})
+
 test('every command can be completed, and every flag of its page is offered', () => {
   for (const noun of offered('')) {
     if (noun === 'help') continue
@@ -118,6 +153,9 @@ test('it opens no store: it answers while another process has the directory', ()
   })
 })
 
+/** Fifty lines in a shell. */
+const LONG_MS = 60_000
+
 const has = (program: string): boolean => Bun.which(program) !== null
 
 const LINES: readonly (readonly [typed: string, comesToPass: string])[] = [
@@ -126,6 +164,30 @@ const LINES: readonly (readonly [typed: string, comesToPass: string])[] = [
   ['gatewayctl users show ann@e\t --json\n', '"email": "ann@example.org"'],
   ['gatewayctl backup --restore only\t\n', 'only-this.db is no database of a gateway'],
 ]
+
+/** Completes each of the odd names in each of its beginnings; nothing that they hold is run. */
+async function completesOddNames(shell: Terminal): Promise<void> {
+  await shell.says('ready> ')
+  let at = 0
+  for (const [name, ...beginnings] of ODD) {
+    for (const typed of beginnings) {
+      const file = join(odd.home, `${++at}.json`)
+      shell.type(`gatewayctl keys show ${typed}\t --json > ${at}.json\n`)
+      const found = (): unknown => JSON.parse(readFileSync(file, 'utf8')).name
+      await until(() => existsSync(file) && readFileSync(file).length > 0, `${typed}: ${name}`)
+      expect([typed, found()]).toEqual([typed, name])
+    }
+  }
+  for (const typed of ['a\\ f', "'a f"]) {
+    shell.type(`gatewayctl backup --restore ${typed}\t 2> ${++at}.txt\n`)
+    const said = join(odd.home, `${at}.txt`)
+    await until(
+      () => existsSync(said) && readFileSync(said, 'utf8').includes('a file.db is no'),
+      typed,
+    )
+  }
+  expect(existsSync(join(odd.home, 'ran'))).toBe(false)
+}
 
 describe.skipIf(!hasTerminals)('in a terminal', () => {
   test.skipIf(!has('bash'))(
@@ -139,26 +201,49 @@ describe.skipIf(!hasTerminals)('in a terminal', () => {
         shell.type(typed)
         await shell.says(comesToPass)
       }
+      await completesOddNames(openTerminal(odd, `bash --rcfile ${rc} -i`))
     },
+    LONG_MS,
   )
 
-  test.skipIf(!has('zsh'))('zsh completes words, addresses and files', async () => {
-    const zdotdir = join(cli.home, 'zsh')
-    mkdirSync(zdotdir)
-    const rc = [
-      'PS1="ready> "',
-      `fpath=(${zdotdir} $fpath)`,
-      `gatewayctl completion zsh > ${zdotdir}/_gatewayctl`,
-      'autoload -U compinit && compinit -u',
-    ]
-    writeFileSync(join(zdotdir, '.zshrc'), `${rc.join('\n')}\n`)
-    const shell = openTerminal(cli, 'zsh -i', { ZDOTDIR: zdotdir })
-    await shell.says('ready> ')
-    for (const [typed, comesToPass] of LINES) {
-      shell.type(typed)
-      await shell.says(comesToPass)
-    }
-  })
+  test.skipIf(!has('zsh'))(
+    'zsh completes words, addresses and files',
+    async () => {
+      const zdotdir = join(cli.home, 'zsh')
+      mkdirSync(zdotdir)
+      const rc = [
+        'PS1="ready> "',
+        `fpath=(${zdotdir} $fpath)`,
+        `gatewayctl completion zsh > ${zdotdir}/_gatewayctl`,
+        'autoload -U compinit && compinit -u',
+      ]
+      writeFileSync(join(zdotdir, '.zshrc'), `${rc.join('\n')}\n`)
+      const shell = openTerminal(cli, 'zsh -i', { ZDOTDIR: zdotdir })
+      await shell.says('ready> ')
+      for (const [typed, comesToPass] of LINES) {
+        shell.type(typed)
+        await shell.says(comesToPass)
+      }
+      await completesOddNames(openTerminal(odd, 'zsh -i', { ZDOTDIR: zdotdir }))
+    },
+    LONG_MS,
+  )
+
+  test.skipIf(!has('fish'))(
+    'fish completes odd names',
+    async () => {
+      const config = join(odd.home, 'config', 'fish')
+      mkdirSync(config, { recursive: true })
+      const rc = [
+        "function fish_prompt; printf 'ready> '; end",
+        'set -g fish_autosuggestion_enabled 0',
+        'gatewayctl completion fish | source',
+      ]
+      writeFileSync(join(config, 'config.fish'), `${rc.join('\n')}\n`)
+      await completesOddNames(openTerminal(odd, 'fish -i'))
+    },
+    LONG_MS,
+  )
 })
 
 test.skipIf(!has('fish'))('fish is told words and what they are', () => {
