@@ -1,12 +1,12 @@
 /** The controller: holds the view, receives keys and frames, and performs the effects of keys. */
 import type { ChartRecord } from '#operator/snapshot/chart.ts'
 import type { SnapshotRecord } from '#operator/snapshot/record.ts'
-import { draw, drawMessage } from './draw.ts'
+import { draw, drawMessage, helpScroll } from './draw.ts'
 import { type Feed, type FeedOptions, type Link, startFeed } from './feed.ts'
 import type { Glyphs } from './glyphs.ts'
 import type { Line } from './line.ts'
 import { type Effect, type Key, paste, press } from './press.ts'
-import type { Size } from './scene.ts'
+import { LEAST, type Size } from './scene.ts'
 import { type ChartQuery, type Screen, startView, type View } from './view.ts'
 
 /** Calls to the running gateway beside the feed. */
@@ -57,6 +57,8 @@ export function startController(options: ControllerOptions): Controller {
   const { source, actions, glyphs, typed, feed: openFeed = startFeed } = options
   let view: View = startView(options.screen, options.fps)
   let snapshot = options.first
+  /** As it was last drawn. */
+  let drawn: Size = LEAST
   let link: Link = { kind: options.first === null ? 'connecting' : 'live' }
   const watchers = new Set<() => void>()
   const changed = (): void => {
@@ -98,13 +100,14 @@ export function startController(options: ControllerOptions): Controller {
 
   return {
     lines(size) {
+      drawn = size
       const seen = view.frozen ?? snapshot
       if (seen === null) return drawMessage(size, linkMessage(link))
       const awayMs = 'sinceMs' in link ? performance.now() - link.sinceMs : 0
       return draw({ view, snapshot: seen, link, awayMs, chart: charts.chart, size, glyphs, typed })
     },
     press(key, terminal) {
-      const pressed = press(view, key, snapshot)
+      const pressed = press(view, key, snapshot, helpScroll({ view, glyphs, size: drawn }))
       view = pressed.view
       if (view.screen === 'spend') charts.request(view.chart)
       changed()

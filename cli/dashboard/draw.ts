@@ -4,7 +4,7 @@ import { BLANK, dimmed, fitLine, type Line, styled } from './line.ts'
 import { LEAST, type Scene, type Size } from './scene.ts'
 import { detailBody } from './screens/detail.ts'
 import { nameLine } from './screens/head.ts'
-import { helpBody, keysLine } from './screens/help.ts'
+import { helpBody, hiddenHelp, keysLine } from './screens/help.ts'
 import { keysBody } from './screens/keys.ts'
 import { liveBody } from './screens/live.ts'
 import { logBody } from './screens/log.ts'
@@ -32,6 +32,10 @@ export function draw(scene: Scene): readonly Line[] {
   const old = 'sinceMs' in link ? body.map(dimmed) : body
   return fitted([nameLine(scene), ...old, lastLine(scene)], size, glyphs === ASCII)
 }
+
+/** How far the help page can be scrolled down. */
+export const helpScroll = (page: Pick<Scene, 'view' | 'glyphs' | 'size'>): number =>
+  hiddenHelp(page, page.size.rows - FRAME_LINES)
 
 const isTooSmall = ({ columns, rows }: Size): boolean =>
   columns < LEAST.columns || rows < LEAST.rows

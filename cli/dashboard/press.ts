@@ -39,7 +39,13 @@ const PAGE_ROWS = 10
 
 const result = (view: View, effect: Effect | null = null): Pressed => ({ view, effect })
 
-export function press(view: View, key: Key, snapshot: SnapshotRecord | null): Pressed {
+/** `helpScroll` is how far the help page can be scrolled down. */
+export function press(
+  view: View,
+  key: Key,
+  snapshot: SnapshotRecord | null,
+  helpScroll = 0,
+): Pressed {
   const fresh = view.message === null ? view : { ...view, message: null }
   if (key === 'ctrl-c') return result(fresh, { kind: 'quit' })
   if (key === 'ctrl-z') return result(fresh, { kind: 'suspend' })
@@ -50,11 +56,19 @@ export function press(view: View, key: Key, snapshot: SnapshotRecord | null): Pr
     case 'confirm':
       return answerConfirm(fresh, fresh.mode.id, key)
     case 'help':
-      return key === 'q' ? result(fresh, { kind: 'quit' }) : result(showList(fresh))
+      return pressInHelp(fresh, fresh.mode.top, key, helpScroll)
     case 'detail':
     case 'list':
       return pressInList(fresh, key, snapshot)
   }
+}
+
+function pressInHelp(view: View, top: number, key: Key, last: number): Pressed {
+  if (key === 'q') return result(view, { kind: 'quit' })
+  const move = last === 0 ? undefined : MOVES[key]
+  if (move === undefined) return result(showList(view))
+  const wanted = move(Math.min(top, last), last)
+  return result({ ...view, mode: { kind: 'help', top: Math.max(0, Math.min(wanted, last)) } })
 }
 
 const showList = (view: View): View => ({ ...view, mode: { kind: 'list' } })
@@ -127,7 +141,7 @@ const chart =
 
 /** Keys that depend only on the view. */
 const SIMPLE: Readonly<Record<Key, (view: View) => View>> = {
-  '?': (view) => ({ ...view, mode: { kind: 'help' } }),
+  '?': (view) => ({ ...view, mode: { kind: 'help', top: 0 } }),
   u: (view) => ({ ...view, currency: view.currency === 'usd' ? 'rub' : 'usd' }),
   '/': (view) =>
     view.screen === 'spend'

@@ -53,7 +53,12 @@ export const signOf = (scene: Scene): string =>
   scene.view.currency === 'usd' ? '$' : scene.glyphs.ruble
 
 /** A horizontal rule with text in it: `─ errors ────── newest first ─`. */
-export function rule({ glyphs, size }: Scene, left: string, right = '', columns?: number): Line {
+export function rule(
+  { glyphs, size }: Pick<Scene, 'glyphs' | 'size'>,
+  left: string,
+  right = '',
+  columns?: number,
+): Line {
   const width = columns ?? size.columns
   const start = `${glyphs.rule}${left === '' ? '' : ` ${left} `}`
   const end = right === '' ? '' : ` ${right} ${glyphs.rule}`

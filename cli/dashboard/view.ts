@@ -26,7 +26,8 @@ export interface ListView {
 export type Mode =
   | { readonly kind: 'list' }
   | { readonly kind: 'detail' }
-  | { readonly kind: 'help' }
+  /** The help page, scrolled down by so many lines where it is longer than the screen. */
+  | { readonly kind: 'help'; readonly top: number }
   /** A filter being typed; escape restores `before`. */
   | { readonly kind: 'typing'; readonly before: string }
   /** Waits for confirmation before a request is ended. */

@@ -48,25 +48,60 @@ const MEANINGS: Readonly<Record<(typeof STATES)[number], string>> = {
   retrying: 'trying the next provider',
 }
 
+/** The width of the keys, and the blank before them. */
+const KEYS_COLUMNS = 15
+
+/** What the page is drawn from; its height does not matter. */
+type Page = Pick<Scene, 'view' | 'glyphs' | 'size'>
+
+/** The page under its title; texts that are too long for a line go on in the next. */
+function helpLines({ view, glyphs, size }: Page): readonly Line[] {
+  const entry = ([keys, what]: Help[number]): readonly Line[] =>
+    wrapped(what, size.columns - KEYS_COLUMNS - 1).map((text, index) => [
+      styled(` ${(index === 0 ? keys : '').padEnd(KEYS_COLUMNS - 1)}`, 'bold'),
+      styled(text),
+    ])
+  const states = STATES.map((state) => `${glyphs.states[state]} ${MEANINGS[state]}`)
+  return [
+    ...HERE[view.screen].flatMap(entry),
+    rule({ glyphs, size }, 'on every screen'),
+    ...EVERYWHERE.flatMap(entry),
+    rule({ glyphs, size }, 'request states'),
+    ...inRows(states, size.columns - 2).map((text) => [styled(` ${text}`)]),
+  ]
+}
+
+/** Lines of at most so many columns, broken at blanks. */
+const wrapped = (text: string, columns: number): readonly string[] =>
+  inRows(text.split(' '), columns, ' ')
+
+/** The pieces one after another, as many on each line as fit. */
+function inRows(pieces: readonly string[], columns: number, gap = '  '): readonly string[] {
+  const lines: string[] = []
+  for (const piece of pieces) {
+    const last = lines.at(-1)
+    const longer = last === undefined ? piece : last + gap + piece
+    if (last !== undefined && Bun.stringWidth(longer) <= columns) lines[lines.length - 1] = longer
+    else lines.push(piece)
+  }
+  return lines
+}
+
+/** How many lines of the page do not fit on so many lines, of which the first is its title. */
+export const hiddenHelp = (page: Page, height: number): number =>
+  Math.max(0, helpLines(page).length - (height - 1))
+
 export function helpBody(scene: Scene, height: number): readonly Line[] {
   const { view, glyphs } = scene
-  const line = ([keys, what]: Help[number]): Line => [
-    styled(` ${keys.padEnd(14)}`, 'bold'),
-    styled(what),
-  ]
-  const states = STATES.map((state) => `${glyphs.states[state]} ${MEANINGS[state]}`)
-  return exactly(
-    [
-      rule(scene, `keys of ${TITLES[view.screen]}`, 'press any key to go back'),
-      ...HERE[view.screen].map(line),
-      rule(scene, 'on every screen'),
-      ...EVERYWHERE.map(line),
-      rule(scene, 'request states'),
-      [styled(` ${states.slice(0, 3).join('  ')}`)],
-      [styled(` ${states.slice(3).join('  ')}`)],
-    ],
-    height,
-  )
+  const { mode } = view
+  const lines = helpLines(scene)
+  const hidden = hiddenHelp(scene, height)
+  const top = mode.kind === 'help' ? Math.min(mode.top, hidden) : 0
+  const how =
+    hidden === 0
+      ? 'press any key to go back'
+      : `${top + 1}-${top + height - 1} of ${lines.length} ${glyphs.dot} ${glyphs.arrows} ${glyphs.dot} other keys: back`
+  return exactly([rule(scene, `keys of ${TITLES[view.screen]}`, how), ...lines.slice(top)], height)
 }
 
 /** The keys available here, as many as fit; the help page lists all. */

@@ -1,9 +1,9 @@
 /** The screens as text, from fixed data: what they look like is kept beside, and a change of it is looked at before it is taken. */
 import { describe, expect, test } from 'vitest'
-import { draw } from '#cli/dashboard/draw.ts'
+import { draw, helpScroll } from '#cli/dashboard/draw.ts'
 import { ASCII, type Glyphs, UNICODE } from '#cli/dashboard/glyphs.ts'
 import { inColor, plain, toText } from '#cli/dashboard/line.ts'
-import type { Scene, Size } from '#cli/dashboard/scene.ts'
+import { LEAST, type Scene, type Size } from '#cli/dashboard/scene.ts'
 import { SCREENS, startView, type View } from '#cli/dashboard/view.ts'
 import { CHART, ended, running, SNAPSHOT } from './fixed-snapshot.ts'
 
@@ -38,9 +38,35 @@ describe.each([
   })
 
   test('the help', async () => {
-    const text = shown(sceneOf({ mode: { kind: 'help' } }, { size }))
+    const text = shown(sceneOf({ mode: { kind: 'help', top: 0 } }, { size }))
     await expect(text).toMatchFileSnapshot(capture(`help-${name}`))
   })
+})
+
+test('the help is complete on the smallest terminal, from its first line to its last', async () => {
+  const size = LEAST
+  const at = (top: number): string => shown(sceneOf({ mode: { kind: 'help', top } }, { size }))
+  await expect(at(0)).toMatchFileSnapshot(capture('help-60x15'))
+  for (const screen of SCREENS) {
+    const wide = linesOf(sceneOf({ screen, mode: { kind: 'help', top: 0 } }, { size: WIDE }))
+    const last = helpScroll({ view: startView(screen, 4), glyphs: UNICODE, size })
+    const narrow = Array.from({ length: last + 1 }, (_, top) =>
+      linesOf(sceneOf({ screen, mode: { kind: 'help', top } }, { size })).slice(2, -1),
+    ).flat()
+    const words = new Set(narrow.join(' ').split(' '))
+    expect(
+      wide
+        .slice(2, -1)
+        .join(' ')
+        .split(' ')
+        .filter((word) => !words.has(word) && !/^─+$/.test(word)),
+    ).toEqual([])
+    // Further down there is nothing.
+    const further = linesOf(sceneOf({ screen, mode: { kind: 'help', top: 99 } }, { size }))
+    expect(further).toEqual(
+      linesOf(sceneOf({ screen, mode: { kind: 'help', top: last } }, { size })),
+    )
+  }
 })
 
 test.each(['live', 'log'] as const)('all about one request of %s', async (screen) => {
@@ -63,7 +89,7 @@ describe('whatever the size', () => {
   )
   const modes: readonly Partial<View>[] = [
     ...SCREENS.map((screen) => ({ screen })),
-    { mode: { kind: 'help' } },
+    { mode: { kind: 'help', top: 0 } },
     { mode: { kind: 'detail' } },
     { screen: 'log', mode: { kind: 'detail' } },
     { mode: { kind: 'confirm', id: 'gen-1', title: 'prod-web · openai/gpt-mini' } },

@@ -7,10 +7,15 @@ import { type Screen, startView, type View } from '#cli/dashboard/view.ts'
 import { running, SNAPSHOT } from './fixed-snapshot.ts'
 
 /** The view after these keys, and what they asked for. */
-function type(keys: readonly Key[], from: View = startView('live', 4), snapshot = SNAPSHOT) {
+function type(
+  keys: readonly Key[],
+  from: View = startView('live', 4),
+  snapshot = SNAPSHOT,
+  helpScroll = 0,
+) {
   const effects: Effect[] = []
   const view = keys.reduce((before, key) => {
-    const { view: after, effect } = press(before, key, snapshot)
+    const { view: after, effect } = press(before, key, snapshot, helpScroll)
     if (effect) effects.push(effect)
     return after
   }, from)
@@ -173,4 +178,25 @@ test('keys are harmless before the first snapshot', () => {
   for (const key of [...'jkgGscxeSu/? 12345', 'enter', 'escape', 'tab', 'pagedown', '\u0001']) {
     expect(() => press(startView('live', 4), key, null)).not.toThrow()
   }
+})
+
+describe('the help page', () => {
+  const help = (keys: readonly Key[], scroll: number) =>
+    type(['?', ...keys], startView('live', 4), SNAPSHOT, scroll).view.mode
+
+  test.each<[Key[], number]>([
+    [['down', 'j'], 2],
+    [['down', 'up', 'k'], 0],
+    [['pagedown'], 10],
+    [['pagedown', 'pagedown', 'down', 'up'], 11],
+    [['G'], 12],
+    [['end', 'g'], 0],
+  ])('of twelve lines too many, after %j, begins at line %i', (keys, top) => {
+    expect(help(keys, 12)).toEqual({ kind: 'help', top })
+  })
+
+  test('goes with any other key, and where it fits with every key', () => {
+    expect(help(['down', 'x'], 12)).toEqual({ kind: 'list' })
+    expect(help(['down'], 0)).toEqual({ kind: 'list' })
+  })
 })
