@@ -39,6 +39,8 @@ export interface Context {
   readonly quiet: boolean
   readonly yes: boolean
   readonly debug: boolean
+  /** Whether standard error is part of a JSON log, so that notes are lines of it (`serve --log json`). */
+  readonly isJsonLog: boolean
   /** Whether the command may prompt. */
   readonly canPrompt: () => boolean
   /** Whether standard output is a terminal. */
@@ -76,6 +78,7 @@ export function openContext(
     quiet: flags.quiet === true,
     yes: flags.yes === true,
     debug: flags.debug === true,
+    isJsonLog: false,
     canPrompt: () => flags.input !== false && !set(env['GATEWAY_NO_INPUT']) && isTerminal(0),
     isTerminal: isRead,
     columns: isRead ? Math.max(NARROWEST_COLUMNS, process.stdout.columns) : USUAL_COLUMNS,

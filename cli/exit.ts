@@ -1,6 +1,8 @@
 /** How a command ends: one table of exit codes, one shape of error, on standard error. */
 import { GatewayError } from '#domain/errors.ts'
+import type { Context } from './context.ts'
 import { clean } from './terminal/clean.ts'
+import { logLine } from './terminal/log-line.ts'
 import { UnwritableError, writeError } from './terminal/streams.ts'
 import { withTypedFlags } from './terminal/typed-flags.ts'
 
@@ -100,4 +102,18 @@ export function endWithError(
     writeError(`${lines.join('\n')}\n`)
   }
   if (style.debug) writeError(`${Bun.inspect(thrown)}\n`)
+}
+
+/** The same as one line of a JSON log, with the stack as a field. */
+export function endWithLogLine(thrown: unknown, { clock, typed, debug }: Context): void {
+  const { code, exitCode, message, hint } = endingOf(thrown)
+  process.exitCode = exitCode
+  writeError(
+    logLine(clock, 'error', message.replaceAll('\n', '; '), {
+      code,
+      hint: hint === null ? null : withTypedFlags(hint, typed),
+      exit_code: exitCode,
+      ...(debug && { stack: Bun.inspect(thrown) }),
+    }),
+  )
 }

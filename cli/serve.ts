@@ -10,7 +10,7 @@ import type { TelemetryOptions } from '#server/observer.ts'
 import type { GatewayStore } from '#signin/store.ts'
 import { action, type Mount } from './action.ts'
 import type { Context } from './context.ts'
-import { CommandError, EXIT, usageError } from './exit.ts'
+import { CommandError, EXIT, endWithLogLine, usageError } from './exit.ts'
 import { readDuration } from './flags/read-value.ts'
 import { makePrivateDirectory } from './gateway/access.ts'
 import { toDamageError } from './gateway/damage.ts'
@@ -32,6 +32,7 @@ import {
   type TelemetryFlags,
 } from './settings/telemetry-settings.ts'
 import { clean } from './terminal/clean.ts'
+import { logLine } from './terminal/log-line.ts'
 import { printNote } from './terminal/output.ts'
 
 interface Flags extends ServeFlags, SigninFlags, TelemetryFlags {
@@ -56,29 +57,40 @@ export const mount: Mount = (root) =>
     .option('--drain <duration>', 'how long to wait for requests in progress', '300s')
     .action(
       action(async (context, flags: Flags) => {
-        settleRuntime(context)
-        if (!flags.demo) checkSocketPath(context)
-        const settings = readServeSettings(context, flags)
-        const signin = readSigninSettings(context, flags, settings.port)
-        const delivery = readDeliverySettings(context)
-        const telemetry = readTelemetrySettings(context, flags)
-        const drainMs = readDuration('--drain', flags.drain)
-        const isPretty = readLogFormat(context, flags.log)
-        warnOfClearText(context, settings)
-        warnOfClearSignIn(context, signin)
-        const store = flags.demo
-          ? await openMemory(context)
-          : await openDataDir(context, flags.syncCharges === true)
-        try {
-          // A demo prints its banner also into a pipe, unless --log json was given.
-          const showsBanner = isPretty || flags.log === undefined
-          const run = { drainMs, isPretty, showsBanner, isDemo: flags.demo === true }
-          await serve(context, store, { ...settings, signin, delivery, telemetry }, run)
-        } finally {
-          await store.close()
-        }
+        // Whoever asks for JSON collects standard error as well.
+        if (flags.log !== 'json') return await run(context, flags)
+        const logged = { ...context, isJsonLog: true }
+        await run(logged, flags).catch((thrown) => {
+          if (context.json) throw thrown
+          endWithLogLine(thrown, logged)
+        })
       }),
     )
+
+/** @throws CommandError, GatewayError */
+async function run(context: Context, flags: Flags): Promise<void> {
+  settleRuntime(context)
+  if (!flags.demo) checkSocketPath(context)
+  const settings = readServeSettings(context, flags)
+  const signin = readSigninSettings(context, flags, settings.port)
+  const delivery = readDeliverySettings(context)
+  const telemetry = readTelemetrySettings(context, flags)
+  const drainMs = readDuration('--drain', flags.drain)
+  const isPretty = readLogFormat(context, flags.log)
+  warnOfClearText(context, settings)
+  warnOfClearSignIn(context, signin)
+  const store = flags.demo
+    ? await openMemory(context)
+    : await openDataDir(context, flags.syncCharges === true)
+  try {
+    // A demo prints its banner also into a pipe, unless --log json was given.
+    const showsBanner = isPretty || flags.log === undefined
+    const options = { drainMs, isPretty, showsBanner, isDemo: flags.demo === true }
+    await serve(context, store, { ...settings, signin, delivery, telemetry }, options)
+  } finally {
+    await store.close()
+  }
+}
 
 function checkSocketPath({ adminSocket }: Context): void {
   if (Buffer.byteLength(adminSocket) <= MAX_SOCKET_PATH_BYTES) return
@@ -96,10 +108,10 @@ function readLogFormat(context: Context, format: string | undefined): boolean {
 
 function warnOfClearText(context: Context, { hostname, baseUrl }: ServeSettings): void {
   if (isLoopbackHost(hostname) || baseUrl.startsWith('https:')) return
-  printNote(context, `! listening on ${hostname} without TLS: keys travel in clear text`)
   printNote(
     context,
-    '  put a TLS proxy in front and give its URL: --base-url https://gateway.example',
+    `! listening on ${hostname} without TLS: keys travel in clear text
+  put a TLS proxy in front and give its URL: --base-url https://gateway.example`,
   )
 }
 
@@ -108,8 +120,11 @@ function warnOfClearSignIn(context: Context, signin: SigninSettings | null): voi
   if (hostname === undefined || authUrl?.startsWith('https:')) return
   const named = authUrl == null ? hostname : new URL(authUrl).hostname
   if (isLoopbackHost(hostname) && isLoopbackHost(named)) return
-  printNote(context, '! sign-in without TLS: codes and sessions travel in clear text')
-  printNote(context, '  put a TLS proxy in front and give its URL: --auth-url https://auth.example')
+  printNote(
+    context,
+    `! sign-in without TLS: codes and sessions travel in clear text
+  put a TLS proxy in front and give its URL: --auth-url https://auth.example`,
+  )
 }
 
 async function openMemory({ clock }: Context): Promise<GatewayStore> {
@@ -170,7 +185,7 @@ async function serve(
 ): Promise<void> {
   const { startGateway } = await import('#server/gateway.ts')
   const { VERSION } = await import('./version.ts')
-  const log = startRequestLog(isPretty)
+  const log = startRequestLog(context, isPretty)
   const stopping = listenForSignals()
   // Before any client can connect.
   await startFetch()
@@ -230,7 +245,11 @@ function signinOf(
   if (signin === null) return {}
   const { hostname, port, authUrl, allowsSignup, isStated } = signin
   const logCode = (email: string, code: string): void => {
-    process.stderr.write(`sign-in code for ${clean(email)}: ${code}\n`)
+    process.stderr.write(
+      context.isJsonLog
+        ? logLine(context.clock, 'info', 'sign-in code', { email, code })
+        : `sign-in code for ${clean(email)}: ${code}\n`,
+    )
   }
   return {
     signin: {
@@ -246,8 +265,11 @@ function signinOf(
       }
       if (isStated)
         throw notListening(cause, signin, 'gatewayctl serve --auth-listen 127.0.0.1:4151')
-      printNote(context, `! sign-in is off: cannot listen on ${hostname}:${port}`)
-      printNote(context, '  choose another address: --auth-listen 127.0.0.1:4151, or off')
+      printNote(
+        context,
+        `! sign-in is off: cannot listen on ${hostname}:${port}
+  choose another address: --auth-listen 127.0.0.1:4151, or off`,
+      )
     },
   }
 }

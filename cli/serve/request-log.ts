@@ -1,11 +1,13 @@
 /** The request log of a serving process: a line per request on standard output, written in batches. */
 import type { RequestLine, RequestLog } from '#http/request-log.ts'
+import type { Context } from '../context.ts'
 import { clean } from '../terminal/clean.ts'
+import { logLine } from '../terminal/log-line.ts'
 
 export interface ServeLog {
   readonly note: RequestLog
-  /** Reports a failure outside any request. */
-  readonly fault: (cause: unknown) => void
+  /** Reports a failure outside any request, with the id that a page shows a person for it. */
+  readonly fault: (cause: unknown, errorId?: string) => void
   readonly flush: () => void
 }
 
@@ -15,7 +17,8 @@ const BATCH_MS = 50
 /** A closed pipe or a full disk must not stop the gateway. */
 const forget = (): void => {}
 
-export function startRequestLog(isPretty: boolean): ServeLog {
+/** `isPretty` is about requests; the context knows whether failures are lines of JSON too. */
+export function startRequestLog({ clock, isJsonLog }: Context, isPretty: boolean): ServeLog {
   process.stdout.on('error', forget)
   process.stderr.on('error', forget)
   let waiting = ''
@@ -28,8 +31,13 @@ export function startRequestLog(isPretty: boolean): ServeLog {
       if (waiting === '') setTimeout(flush, BATCH_MS)
       waiting += `${isPretty ? pretty(line) : JSON.stringify(line)}\n`
     },
-    fault(cause) {
-      process.stderr.write(`fault: ${stackOf(cause)}\n`)
+    fault(cause, errorId) {
+      const fault = stackOf(cause)
+      process.stderr.write(
+        isJsonLog
+          ? logLine(clock, 'error', 'fault', { fault, ...(errorId && { error_id: errorId }) })
+          : `fault: ${errorId ? `${errorId} ` : ''}${fault}\n`,
+      )
     },
     flush,
   }

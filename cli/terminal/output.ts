@@ -3,6 +3,7 @@
 import type { Context } from '../context.ts'
 import { clean } from './clean.ts'
 import { cutTo } from './cut.ts'
+import { noteLine } from './log-line.ts'
 import { writeError, writeOut } from './streams.ts'
 import { inTone, type Tone } from './tone.ts'
 import { withTypedFlags } from './typed-flags.ts'
@@ -32,7 +33,9 @@ export const print = (text: string): void => {
 
 /** Writes a note to standard error, with the global options added to commands in it; silent with `--quiet` and `--json`. */
 export const printNote = (context: Context, text: string): void => {
-  if (!context.quiet && !context.json) writeError(`${withTypedFlags(text, context.typed)}\n`)
+  if (context.quiet || context.json) return
+  const note = withTypedFlags(text, context.typed)
+  writeError(context.isJsonLog ? noteLine(context.clock, note) : `${note}\n`)
 }
 
 /** As `--json` prints it. */

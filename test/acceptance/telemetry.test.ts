@@ -15,7 +15,7 @@ const FOREIGN_SECRET = 'sk-foreign-canary-0123456789'
 let secret = ''
 let keyId = ''
 
-const metricsUrl = (): string => /metrics on (http:\S+)/.exec(gateway.said())?.[1] ?? ''
+const metricsUrl = (): string => /"msg":"metrics on (http:[^"]+)/.exec(gateway.said())?.[1] ?? ''
 const scrape = async (): Promise<string> => await (await fetch(metricsUrl())).text()
 
 beforeAll(async () => {

@@ -1,7 +1,9 @@
 /** A running gateway and the commands beside it: one writer, changes that hold from the next request, no socket left in the way. */
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { openContext } from '#cli/context.ts'
+import { startRequestLog } from '#cli/serve/request-log.ts'
 import { BINARY } from '#scripts/compile.ts'
 import { until } from '#test/support/appliance.ts'
 import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
@@ -339,6 +341,57 @@ test('standard output is JSON from its first line: where it listens, then a line
     expect.objectContaining({ status: 200, model: 'demo/echo', provider: 'demo' }),
   ])
   expect(said()).not.toContain(key)
+})
+
+test('with --log json standard error is JSON too: warnings, failures, a drain, the error that ends it', async () => {
+  const key = cli.run(['init', '--demo-credit', '1']).out.trim()
+  const { url, said, process } = await serve(
+    ['--auth-listen', '127.0.0.1:0', '--auth-url', 'http://auth.example', '--log', 'json'],
+    { GATEWAY_TRACES_ENDPOINT: 'http://127.0.0.1:9/v1/traces' },
+  )
+  const second = cli.run(['serve', '--listen', '127.0.0.1:0', '--log', 'json'])
+  expect([second.code, second.out, linesOf(second.err)]).toMatchObject([
+    1,
+    '',
+    [{ level: 'error', code: 'store_unavailable', hint: expect.any(String), exit_code: 1 }],
+  ])
+  const unread = cli.run(['serve', '--log', 'json', '--drain', 'soon', '--debug'])
+  expect(linesOf(unread.err)).toMatchObject([
+    { level: 'error', code: 'usage', exit_code: 2, stack: expect.stringContaining('CommandError') },
+  ])
+  const answer = await ask(url, key, { model: 'demo/lorem', stream: true, user: 'rate-40' })
+  process.kill('SIGTERM')
+  await expect.poll(said).toContain('stopping')
+  await answer.text()
+  await process.exited
+  await expect.poll(said).toContain('"fault"')
+  const ts = expect.stringMatching(/^\d{4}-.*Z$/)
+  expect(linesOf(said()).filter(({ msg }) => msg !== 'request' && msg !== 'listening')).toEqual([
+    {
+      ts,
+      level: 'warn',
+      msg: 'sign-in without TLS: codes and sessions travel in clear text',
+      hint: 'put a TLS proxy in front and give its URL: --auth-url https://auth.example',
+    },
+    { ts, level: 'info', msg: 'stopping: waiting up to 300 s for 1 in progress' },
+    {
+      ts,
+      level: 'error',
+      msg: 'fault',
+      fault: expect.stringContaining('traced requests were lost'),
+    },
+  ])
+})
+
+test('a failure in the log has the id that a page shows for it', () => {
+  const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
+  onTestFinished(() => write.mockRestore())
+  const context = openContext({}, {}, [])
+  startRequestLog(context, true).fault(new Error('broken'), 'err_1')
+  startRequestLog({ ...context, isJsonLog: true }, false).fault(new Error('broken'), 'err_1')
+  const [[text], [line]] = write.mock.calls as [[string], [string]]
+  expect(text).toMatch(/^fault: err_1 Error: broken\n/)
+  expect(JSON.parse(line)).toMatchObject({ error_id: 'err_1', fault: expect.any(String) })
 })
 
 test('a demo prints its banner into a pipe too, or one line of JSON on request', async () => {
