@@ -73,7 +73,7 @@ function linesOf<Row>(
       : rows.map((row) => columns.map((column) => clean(String(column.full(row) ?? ''))).join('\t'))
 }
 
-/** One object: JSON, its id, or `name  value` lines; a pipe gets them as TSV. */
+/** One object: JSON, its id (nothing where that is empty), or `name  value` lines; a pipe gets them as TSV. */
 export function printRecord(
   context: Context,
   record: unknown,
@@ -81,7 +81,7 @@ export function printRecord(
   fields: readonly (readonly [name: string, value: string | number | null])[],
 ): void {
   if (context.json) printJson(record)
-  else if (context.quiet) print(clean(id))
+  else if (context.quiet) printLines(id === '' ? [] : [clean(id)])
   else printLines(fieldLines(context, fields))
 }
 

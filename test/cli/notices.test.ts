@@ -37,6 +37,11 @@ describe('accounts', () => {
     expect(cli.json(['ledger', '--account', 'acme'])).toMatchObject([{ amount_usd: '9.00' }])
     const acme = cli.json<{ keys: number }>(['accounts', 'show', 'acme'])
     expect(acme).toMatchObject({ keys: 1, balance_usd: '9.00', threshold_usd: null })
+    // Nothing to print is no line, not an empty one.
+    const nothing = { code: 0, out: '', err: '' }
+    expect(cli.run(['thresholds', '--account', 'acme', '-q'])).toEqual(nothing)
+    expect(cli.run(['thresholds', 'set', '--below', '20', '--account', 'acme']).code).toBe(0)
+    expect(cli.run(['thresholds', '--account', 'acme', '-q']).out).toBe('20.00\n')
   })
 
   test('an unknown account ends with 3 and a suggestion', () => {
