@@ -25,7 +25,7 @@ export const mount: Mount = (root) =>
         for (const finding of report.findings) print(describe(context, finding))
         const { findings, warnings, problems } = report
         print(
-          `${findings.length} checks, ${count(warnings, 'warning')}, ${count(problems, 'problem')}`,
+          `${count(findings.length, 'check')}, ${count(warnings, 'warning')}, ${count(problems, 'problem')}`,
         )
       }),
     )

@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { action, type Mount } from './action.ts'
 import { CommandError, EXIT } from './exit.ts'
 import { findObstacles } from './export/obstacles.ts'
+import { fileFault } from './file-fault.ts'
 import { call } from './gateway/operator.ts'
 import { print, printJson, printNote } from './terminal/output.ts'
 
@@ -41,8 +42,11 @@ export const mount: Mount = (root) =>
         try {
           writeFileSync(out, text, { flag: 'wx', mode: 0o600 })
         } catch (cause) {
-          const why = cause instanceof Error ? cause.message : String(cause)
-          throw new CommandError('unwritable', EXIT.failed, `cannot write ${out}: ${why}`)
+          throw new CommandError(
+            'unwritable',
+            EXIT.failed,
+            `cannot write ${out}: ${fileFault(cause)}`,
+          )
         }
         printNote(context, `✓ wrote ${out}`)
       }),

@@ -13,6 +13,12 @@ const NOUNS: Readonly<Record<string, string>> = {
   cost: 'usage',
   costs: 'usage',
   credits: 'balance',
+  topup: 'balance top-up',
+  'top-up': 'balance top-up',
+  tail: 'activity tail',
+  people: 'users',
+  apps: 'clients',
+  restore: 'backup',
   upstreams: 'providers',
   version: '--version',
 }

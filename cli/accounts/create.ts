@@ -1,4 +1,5 @@
 /** `gatewayctl accounts create`: another owner of keys and a balance. */
+import { shellWord } from '#forms/shell-word.ts'
 import { action, type Mount } from '../action.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
@@ -16,7 +17,8 @@ export const mount: Mount = (accounts) =>
         const name = clean(record.name)
         printNote(context, `${paint(context, 'green', '✓')} created account ${name}`)
         print(record.id)
-        printNote(context, `next: gatewayctl balance top-up 50 --account ${name}`)
-        printNote(context, `      gatewayctl keys create NAME --account ${name}`)
+        const word = shellWord(name)
+        printNote(context, `next: gatewayctl balance top-up 50 --account ${word}`)
+        printNote(context, `      gatewayctl keys create NAME --account ${word}`)
       }),
     )

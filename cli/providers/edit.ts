@@ -1,6 +1,7 @@
 /** `gatewayctl providers edit`: changes key, base URL or type; models, prices and routes stay. */
 import { GatewayError } from '#domain/errors.ts'
 import type { ProviderType } from '#domain/provider.ts'
+import { shellWord } from '#forms/shell-word.ts'
 import type { VerbInput, VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
 import type { Context } from '../context.ts'
@@ -34,7 +35,10 @@ export const mount: Mount = (providers) =>
           ...(baseUrl !== undefined && { base_url: baseUrl }),
         }
         if (!isKeyStated && Object.keys(stated).length === 0) {
-          throw usageError('no change given', `gatewayctl providers edit ${name} --key-file -`)
+          throw usageError(
+            'no change given',
+            `gatewayctl providers edit ${shellWord(name)} --key-file -`,
+          )
         }
         if (isKeyStated) await judge(context, { name, ...stated })
         const edited = await edit(context, {

@@ -30,8 +30,10 @@ export const DEFAULT_LISTEN = '127.0.0.1:4140'
 export function readServeSettings(context: Context, flags: ServeFlags): ServeSettings {
   const file = readConfigFile(context)
   const { env } = context
+  const found = find(env, file, 'listen')
   const { hostname, port } = readListen(
-    flags.listen ?? find(env, file, 'listen')?.text ?? DEFAULT_LISTEN,
+    flags.listen ?? found?.text ?? DEFAULT_LISTEN,
+    flags.listen === undefined ? found?.name : '--listen',
   )
   const kept = find(env, file, 'retention.activity')
   const stated = flags.baseUrl ?? find(env, file, 'base_url')?.text

@@ -18,7 +18,9 @@ export const mount: Mount = (usage) =>
         const since = readSince('--since', flags.since, context.clock.now())
         const rows = await call(context, 'usage.drift', { since })
         await checkTrimmed(context, since)
-        if (rows.length === 0) printNote(context, `no provider has stated a cost since ${since}`)
+        if (rows.length === 0 && !context.json) {
+          return printNote(context, `no provider has stated a cost since ${since}`)
+        }
         printList(context, rows, COLUMNS, ({ model }) => model)
       }),
     )

@@ -3,6 +3,7 @@ import * as z from 'zod/mini'
 import { type ActFacts, changesBetween } from '#domain/act.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { Provider } from '#domain/provider.ts'
+import { shellWord } from '#forms/shell-word.ts'
 import {
   baseUrlFor,
   credentialField,
@@ -62,7 +63,7 @@ export function settleEdit(
 /** @throws invalid_request with param `credential`: the caller can ask for it and repeat the edit */
 function requireSameAddress(before: Provider, { name, type, baseUrl }: Provider): void {
   if (!before.hasCredential || isSameAddress(before.baseUrl, baseUrl)) return
-  const flags = `${type === before.type ? '' : ` --type ${type}`} --base-url ${baseUrl}`
+  const flags = `${type === before.type ? '' : ` --type ${type}`} --base-url ${shellWord(baseUrl)}`
   throw new GatewayError(
     'invalid_request',
     `the credential of ${name} was given for ${before.baseUrl}: another address needs it anew`,

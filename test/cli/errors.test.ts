@@ -45,6 +45,26 @@ test.each([
     2,
     'error: there is no command "version"\n  did you mean gatewayctl --version?\nhint: gatewayctl help\n',
   ],
+  [
+    ['top-up', '5'],
+    2,
+    'error: there is no command "top-up"\n  did you mean gatewayctl balance top-up?\nhint: gatewayctl help\n',
+  ],
+  [
+    ['serve', '--listen', 'x'],
+    2,
+    'error: --listen must be host:port such as 127.0.0.1:4140 (got "x")\n',
+  ],
+  [
+    ['providers', 'edit', 'a b'],
+    2,
+    "error: no change given\nhint: gatewayctl providers edit 'a b' --key-file -\n",
+  ],
+  [
+    ['export', '--out', '/nowhere/x'],
+    1,
+    'error: cannot write /nowhere/x: no such file or directory\n',
+  ],
   [['apply', '-f', 'nofile'], 1, 'error: cannot read nofile: no such file or directory\n'],
   [
     ['config', 'check', 'nofile'],

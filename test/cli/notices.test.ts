@@ -22,7 +22,10 @@ describe('accounts', () => {
     expect(made.err).toContain('next: gatewayctl balance top-up 50 --account acme')
     expect(cli.json(['accounts', 'create', 'other'])).toMatchObject({ name: 'other' })
     expect(cli.run(['accounts', 'create', 'acme']).code).toBe(1)
-    expect(cli.run(['accounts', '-q']).out.split('\n')).toHaveLength(4)
+    expect(cli.run(['accounts', 'create', '$(x) y']).err).toContain(
+      "top-up 50 --account '$(x) y'\n",
+    )
+    expect(cli.run(['accounts', '-q']).out.split('\n')).toHaveLength(5)
   })
 
   test('--account selects the account, wherever it stands', () => {
