@@ -32,7 +32,7 @@ async function dispatch(args: readonly string[]): Promise<void> {
     return instead === null ? undefined : await dispatch(instead)
   }
   const noun = NOUNS[first]
-  if (noun === undefined) throw await unknownWord(first, Object.keys(NOUNS), 'gatewayctl help')
+  if (noun === undefined) throw await unknownWord(first, second)
   try {
     await runNoun(first, noun, second, [...words.slice(1), ...rest])
   } catch (thrown) {
@@ -141,12 +141,18 @@ async function unknownVerb(name: string, verb: string, verbs: readonly string[])
   )
 }
 
-async function unknownWord(word: string, known: readonly string[], hint: string): Promise<Error> {
-  const [{ didYouMean, nearest }, { nounFor }] = await Promise.all([
+/** The error for a misspelt noun, for another program's word, or for a verb before its noun. */
+async function unknownWord(word: string, next: string | undefined): Promise<Error> {
+  const [{ didYouMean, nearest }, { nounFor, verbFor }] = await Promise.all([
     import('#forms/nearest.ts'),
     import('./synonyms.ts'),
   ])
-  const meant = nounFor(word) ?? nearest(word, known)
+  const nouns = Object.keys(NOUNS)
+  const named = next === undefined ? undefined : nearest(next, nouns)
+  const verbs = named === undefined ? [] : Object.keys(NOUNS[named]?.verbs ?? {})
+  const verb = verbs.includes(word) ? word : verbFor(word, verbs)
+  const turned = verb === undefined ? undefined : `${named} ${verb}`
+  const meant = turned ?? nounFor(word) ?? nearest(word, nouns)
   const suggestion = didYouMean(meant && `gatewayctl ${meant}`)
-  return usageError(`there is no command "${word}"${suggestion}`, hint)
+  return usageError(`there is no command "${word}"${suggestion}`, 'gatewayctl help')
 }

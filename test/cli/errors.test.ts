@@ -46,6 +46,16 @@ test.each([
     'error: there is no command "version"\n  did you mean gatewayctl --version?\nhint: gatewayctl help\n',
   ],
   [
+    ['list', 'keys'],
+    2,
+    'error: there is no command "list"\n  did you mean gatewayctl keys list?\nhint: gatewayctl help\n',
+  ],
+  [
+    ['rm', 'key', 'x'],
+    2,
+    'error: there is no command "rm"\n  did you mean gatewayctl keys revoke?\nhint: gatewayctl help\n',
+  ],
+  [
     ['top-up', '5'],
     2,
     'error: there is no command "top-up"\n  did you mean gatewayctl balance top-up?\nhint: gatewayctl help\n',
