@@ -13,7 +13,20 @@ export function detailBody(scene: Scene, height: number): readonly Line[] {
     view.screen === 'live'
       ? running(scene, windowOf(LIVE, snapshot, view, 'live', 1).selected)
       : ended(scene, windowOf(LOG, snapshot, view, 'log', 1).selected)
-  return [tabs(scene), ...exactly(lines, height - 1)]
+  return [tabs(scene), ...exactly(withItsEnd(lines, height - 1), height - 1)]
+}
+
+/** Where not all lines fit, the last one stays: it says what else can be done with the request. */
+function withItsEnd(lines: readonly Line[], height: number): readonly Line[] {
+  const last = lines.at(-1)
+  if (last === undefined || lines.length <= height) return lines
+  return [
+    ...lines
+      .filter((line) => line.length > 0)
+      .slice(0, -1)
+      .slice(0, height - 1),
+    last,
+  ]
 }
 
 const TITLE_COLUMNS = 14

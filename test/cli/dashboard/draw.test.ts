@@ -74,6 +74,22 @@ test.each(['live', 'log'] as const)('all about one request of %s', async (screen
   await expect(text).toMatchFileSnapshot(capture(`detail-${screen}-80x24`))
 })
 
+test.each([
+  ['live', ' x ends it: output so far is charged'],
+  ['log', ' gatewayctl activity show gen-'],
+] as const)(
+  'on the smallest terminal the last line about a request of %s stays',
+  (screen, words) => {
+    const lines = linesOf(sceneOf({ screen, mode: { kind: 'detail' } }, { size: LEAST }))
+    expect(lines.at(-2)).toContain(words)
+    expect(lines.slice(3, 6).map((line) => line.slice(1, 14).trim())).toEqual([
+      'request id',
+      'key',
+      'user',
+    ])
+  },
+)
+
 test('in rubles, and in ASCII', async () => {
   await expect(shown(sceneOf({ currency: 'rub' }))).toMatchFileSnapshot(
     capture('live-rubles-80x24'),
