@@ -5,13 +5,14 @@ import { openBridge } from './bridge.ts'
 import type { SigninDeps } from './deps.ts'
 import { BodyBrokeOff, readBody, readForm } from './form-body.ts'
 import { uidOfState } from './identities/federation.ts'
-import { answerInteraction, type SigninContext, type Step } from './interaction.ts'
+import { answerInteraction, type SigninContext } from './interaction.ts'
 import { TooManyInteractions } from './interaction-limit.ts'
 import { failPage, identityPath, seeOther } from './interaction-pages.ts'
 import { newErrorId } from './library-pages.ts'
 import { readLanguage } from './pages/language.ts'
 import type { ErrorKind } from './pages/view.ts'
 import { isIdentityProviderName } from './register/identity-provider.ts'
+import { AUTHORIZE, isStep, LOGOUT, methodsOf } from './routes.ts'
 import { countRefusals, withRedirect } from './token-request.ts'
 
 export interface SigninApp {
@@ -22,11 +23,6 @@ export interface SigninApp {
 interface Env {
   readonly Bindings: { readonly address: string }
 }
-
-const AUTHORIZE = '/oauth/authorize'
-const LOGOUT = '/oauth/logout'
-const STEPS: readonly Step[] = ['email', 'code', 'resend', 'restart', 'consent']
-const isStep = (text: string): text is Step => (STEPS as readonly string[]).includes(text)
 
 /** The context is read on every request, because a rotated signing key creates a new provider. */
 export function createSigninApp(
@@ -51,10 +47,21 @@ export function createSigninApp(
   const fail = (request: Request, kind: ErrorKind) =>
     failPage(deps, readLanguage(request.headers.get('accept-language')), kind)
 
+  app.use(async (c, next) => {
+    const { pathname } = new URL(c.req.url)
+    const methods = methodsOf(pathname)
+    if (methods === undefined) return fail(c.req.raw, 'not-found')
+    const headers = { Allow: methods.join(', ') }
+    if (!methods.includes(c.req.method)) return new Response(null, { status: 405, headers })
+    if (c.req.method !== 'OPTIONS') return await next()
+    // The library answers only CORS preflight requests, and only where it allows other origins.
+    const preflight = await forward(c.req.raw, c.env.address, pathname, null)
+    return preflight.ok ? preflight : new Response(null, { status: 204, headers })
+  })
+
   app.get(AUTHORIZE, (c) => {
-    const { pathname, searchParams } = new URL(c.req.url)
-    const query = withLoginPrompt(withSpacedScope(searchParams))
-    return forward(c.req.raw, c.env.address, `${pathname}?${query.toString()}`, null)
+    const query = withLoginPrompt(withSpacedScope(new URL(c.req.url).searchParams))
+    return forward(c.req.raw, c.env.address, `${AUTHORIZE}?${query.toString()}`, null)
   })
 
   for (const path of [AUTHORIZE, LOGOUT]) {
@@ -86,7 +93,6 @@ export function createSigninApp(
 
   app.all('*', async (c) => {
     const { pathname, search } = new URL(c.req.url)
-    if (!isProtocol(pathname)) return fail(c.req.raw, 'not-found')
     const body = c.req.method === 'POST' ? await readBody(c.req.raw) : new Uint8Array()
     if (body === null) return tooLong()
     const sent = c.req.method === 'POST' ? body : null
@@ -96,7 +102,6 @@ export function createSigninApp(
   app.onError((thrown, c) => faultPage(deps, c.req.raw, thrown))
 
   const answer = (request: Request, address: string): Response | Promise<Response> => {
-    if (!METHODS.has(request.method)) return notAllowed()
     if (!URL.canParse(request.url)) return new Response(null, { status: 400 })
     return app.fetch(request, { address })
   }
@@ -159,14 +164,6 @@ async function faultPage(deps: SigninDeps, request: Request, thrown: unknown): P
   deps.logFault(thrown, errorId)
   return failPage(deps, language, 'failed', errorId)
 }
-
-const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'OPTIONS'])
-
-const notAllowed = (): Response =>
-  new Response(null, { status: 405, headers: { Allow: [...METHODS].join(', ') } })
-
-const isProtocol = (pathname: string): boolean =>
-  pathname.startsWith('/.well-known/') || pathname.startsWith('/oauth/')
 
 const tooLong = (): Response =>
   Response.json(

@@ -1,7 +1,7 @@
 /** The pages of an interaction, and the responses that end it. */
 import type { Payload } from 'oidc-provider/lib/provider.js'
 import type { SigninDeps } from './deps.ts'
-import type { InteractionContext, Step } from './interaction.ts'
+import type { InteractionContext } from './interaction.ts'
 import { CODE_MINUTES } from './mail-code.ts'
 import { formTarget } from './pages/form-target.ts'
 import type { Language } from './pages/language.ts'
@@ -17,6 +17,7 @@ import { interactionPath } from './provider.ts'
 import { digestOf } from './register/digest.ts'
 import type { PendingCode } from './register/mail-code.ts'
 import type { Person } from './register/person.ts'
+import type { Step } from './routes.ts'
 
 /** Returns to the protocol library, which redirects to the client. */
 export async function finish(

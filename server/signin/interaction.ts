@@ -32,9 +32,7 @@ import { digestOf } from './register/digest.ts'
 import { readEmail } from './register/email.ts'
 import type { PendingCode } from './register/mail-code.ts'
 import { newPerson, type PersonId } from './register/person.ts'
-
-/** A page's actions, each the last segment of its form's path. */
-export type Step = 'email' | 'code' | 'resend' | 'restart' | 'consent'
+import type { Step } from './routes.ts'
 
 export interface Call {
   readonly request: Request

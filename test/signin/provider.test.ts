@@ -160,14 +160,76 @@ test('without a mail server there is no address field, and no code is created', 
   expect(await (await ask(context, { headers: { cookie } })).text()).not.toContain('name="code"')
 })
 
-test('HEAD is answered like GET, and 405 lists the methods that exist', async () => {
+test('HEAD is answered like GET', async () => {
   const { ask } = await open({ kind: 'log', log: () => {} })
   const started = await ask(AUTHORIZE)
   const [context, cookie] = [started.headers.get('location') ?? '', cookiesOf(started)]
   const head = await ask(context, { method: 'HEAD', headers: { cookie } })
   expect([head.status, await head.text()]).toEqual([200, ''])
-  const refused = await ask(context, { method: 'PUT', headers: { cookie } })
-  expect([refused.status, refused.headers.get('allow')]).toEqual([405, 'GET, HEAD, POST, OPTIONS'])
+  for (const path of ['/.well-known/openid-configuration', '/oauth/jwks', '/oauth/userinfo']) {
+    const [got, asked] = await Promise.all([ask(path), ask(path, { method: 'HEAD' })])
+    expect([asked.status, asked.headers.get('content-type')]).toEqual([
+      got.status,
+      got.headers.get('content-type'),
+    ])
+    expect(await asked.text()).toBe('')
+  }
+})
+
+const [READ, WRITE, BOTH] = ['GET, HEAD, OPTIONS', 'POST, OPTIONS', 'GET, HEAD, POST, OPTIONS']
+
+const ALLOWED = [
+  ['/.well-known/openid-configuration', READ],
+  ['/.well-known/oauth-authorization-server', READ],
+  ['/oauth/authorize', BOTH],
+  ['/oauth/authorize/x', READ],
+  ['/oauth/token', WRITE],
+  ['/oauth/userinfo', BOTH],
+  ['/oauth/jwks', READ],
+  ['/oauth/logout', BOTH],
+  ['/oauth/logout/confirm', WRITE],
+  ['/oauth/logout/success', READ],
+  ['/identity/google/callback', READ],
+  ['/sign-in/x', READ],
+  ['/sign-in/x/email', BOTH],
+  ['/sign-in/x/identity/google', BOTH],
+] as const
+
+describe.each(ALLOWED)('%s', (path, allow) => {
+  test(`supports ${allow}, and refuses other methods with 405`, async () => {
+    const { ask } = await open({ kind: 'none' })
+    for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'TRACE']) {
+      const { status, headers } = await ask(path, { method })
+      expect([method, status === 405]).toEqual([method, !allow.includes(method)])
+      expect(status).not.toBe(404)
+      expect(headers.get('allow')).toBe(status === 405 ? allow : null)
+    }
+    const plain = await ask(path, { method: 'OPTIONS' })
+    expect([plain.status, plain.headers.get('allow')]).toEqual([204, allow])
+  })
+})
+
+test.each([
+  ['/.well-known/openid-configuration', 'GET', true],
+  ['/oauth/jwks', 'GET', true],
+  ['/oauth/userinfo', 'GET', true],
+  ['/oauth/token', 'POST', true],
+  ['/oauth/authorize', 'GET', false],
+  ['/sign-in/x/email', 'POST', false],
+])('a CORS preflight request of %s for %s: allowed is %s', async (path, method, isAllowed) => {
+  const { ask } = await open({ kind: 'none' })
+  const origin = 'https://app.example.org'
+  const headers = { origin, 'access-control-request-method': method }
+  const answer = await ask(path, { method: 'OPTIONS', headers })
+  expect(answer.status).toBe(204)
+  expect(answer.headers.get('access-control-allow-origin')).toBe(isAllowed ? origin : null)
+})
+
+test('a path in another spelling, which the library would accept, evades no limit', async () => {
+  const { ask } = await open({ kind: 'none' })
+  for (const path of ['/oauth/LOGOUT', '/oauth/TOKEN', '/oauth/%6Cogout', '/OAUTH/authorize']) {
+    for (const method of ['GET', 'POST']) expect((await ask(path, { method })).status).toBe(404)
+  }
 })
 
 test('two tabs have separate interactions, and neither cookie opens the other', async () => {
@@ -220,14 +282,17 @@ test('T13: a sign-out that failed is not reported as done', async () => {
 
 test.each([
   ['PUT', '/oauth/token', 405],
-  ['TRACE', '/', 405],
+  ['TRACE', '/', 404],
+  ['PUT', '/', 404],
+  ['OPTIONS', '/', 404],
   ['GET', '/', 404],
   ['GET', '/oauth/request', 404],
   ['POST', '/oauth/request', 404],
   ['POST', '/oauth/introspect', 404],
+  ['GET', '/oauth/revocation', 404],
   ['GET', '/sign-in/x', 403],
   ['GET', '/sign-in/x/unknown', 404],
-  ['POST', '/sign-in/x', 404],
+  ['POST', '/sign-in/x', 405],
 ])('%s %s is %i', async (method, path, status) => {
   const { ask } = await open({ kind: 'none' })
   expect((await ask(path, { method })).status).toBe(status)

@@ -1,0 +1,31 @@
+/** The paths of the sign-in listener, and the methods that each supports. */
+
+/** A page's actions, each the last segment of its form's path. */
+export const STEPS = ['email', 'code', 'resend', 'restart', 'consent'] as const
+
+export type Step = (typeof STEPS)[number]
+
+export const isStep = (text: string): text is Step => (STEPS as readonly string[]).includes(text)
+
+export const AUTHORIZE = '/oauth/authorize'
+export const LOGOUT = '/oauth/logout'
+
+const GET = ['GET', 'HEAD']
+const POST = ['POST']
+
+/** Compared as written: the library ignores case, but the rate limits in `app.ts` apply to this spelling only. */
+const ROUTES: readonly (readonly [path: RegExp, methods: readonly string[]])[] = [
+  [/^\/\.well-known\/(openid-configuration|oauth-authorization-server)$/, GET],
+  [/^\/oauth\/(authorize|userinfo|logout)$/, [...GET, ...POST]],
+  [/^\/oauth\/(jwks|logout\/success|authorize\/[^/]+)$/, GET],
+  [/^\/oauth\/(token|logout\/confirm)$/, POST],
+  [/^\/identity\/[^/]+\/callback$/, GET],
+  [/^\/sign-in\/[^/]+$/, GET],
+  [new RegExp(`^/sign-in/[^/]+/(${STEPS.join('|')}|identity/[^/]+)$`), [...GET, ...POST]],
+]
+
+/** The methods of a path, OPTIONS included; undefined if there is no such path. */
+export function methodsOf(pathname: string): readonly string[] | undefined {
+  const methods = ROUTES.find(([path]) => path.test(pathname))?.[1]
+  return methods && [...methods, 'OPTIONS']
+}
