@@ -1,4 +1,5 @@
 /** The settings of a serving process: flag > variable > file > default. */
+import { parseAbsoluteUrl } from '#domain/absolute-url.ts'
 import { ACTIVITY_KEPT_MS, MIN_ACTIVITY_KEPT_MS } from '#domain/activity.ts'
 import { DAY_MS } from '#domain/clock.ts'
 import { DEFAULT_SETTINGS, type Settings } from '#domain/settings.ts'
@@ -118,9 +119,11 @@ export function readListen(
 }
 
 function readBase(text: string): string {
-  const url = URL.parse(text)
+  const url = parseAbsoluteUrl(text)
   if (url && (url.protocol === 'http:' || url.protocol === 'https:') && url.search === '') {
     return text.replace(/\/+$/, '').replace(/\/v1$/, '')
   }
-  throw usageError(`base URL must be an http or https address (got "${text}")`)
+  throw usageError(
+    `base URL must be an http or https address such as https://gateway.example.org (got "${text}")`,
+  )
 }

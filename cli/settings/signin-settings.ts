@@ -1,5 +1,6 @@
 /** The settings of the sign-in provider: flag > variable > file > default. */
 
+import { parseAbsoluteUrl } from '#domain/absolute-url.ts'
 import type { Context } from '../context.ts'
 import { usageError } from '../exit.ts'
 import { addressOf, readListen } from './config.ts'
@@ -60,7 +61,7 @@ function readSignup(text: string): boolean {
 
 /** Normalised, as tokens contain it and applications compare it byte for byte. */
 function readAuthUrl(text: string): string {
-  const url = URL.parse(text)
+  const url = parseAbsoluteUrl(text)
   const isPlain = url !== null && ['http:', 'https:'].includes(url.protocol)
   const rest = url === null ? '' : url.pathname + url.search + url.hash + url.username
   if (isPlain && rest === '/' && url.password === '') return url.origin

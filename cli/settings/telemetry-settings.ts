@@ -1,6 +1,7 @@
 /** Settings for metrics and traces: flag > variable, also those of OpenTelemetry > file. */
 
 import { readFileSync } from 'node:fs'
+import { parseAbsoluteUrl } from '#domain/absolute-url.ts'
 import { isLoopbackHost } from '#domain/loopback.ts'
 import type { TelemetryOptions } from '#server/observer.ts'
 import type { Context, Environment } from '../context.ts'
@@ -98,11 +99,13 @@ function readTraces(context: Context, file: ConfigFile): TelemetryOptions['trace
 const named = (name: string, text: string | undefined) => (text ? { name, text } : undefined)
 
 function readEndpoint(name: string, text: string): string {
-  const url = URL.parse(text)
+  const url = parseAbsoluteUrl(text)
   if (url && (url.protocol === 'http:' || url.protocol === 'https:') && !url.username) {
     return url.href
   }
-  throw usageError(`${name} must be an http or https address without a password`)
+  throw usageError(
+    `${name} must be an http or https address without a password, such as http://127.0.0.1:4318`,
+  )
 }
 
 /** Comma-separated `name=value` pairs, values percent-encoded; errors do not repeat the text, which holds secrets. */

@@ -1,5 +1,6 @@
 /** Verbs for providers: list, show, add (with its catalog models), remove. */
 import * as z from 'zod/mini'
+import { parseAbsoluteUrl } from '#domain/absolute-url.ts'
 import { type Instant, renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import {
@@ -158,7 +159,7 @@ export function baseUrlFor(type: ProviderType, stated: string | undefined): stri
       hint: '--base-url https://host.example/v1',
     })
   }
-  const url = URL.parse(text)
+  const url = parseAbsoluteUrl(text)
   const plain = url !== null && url.username === '' && url.search === '' && url.hash === ''
   if (plain && (url.protocol === 'https:' || url.protocol === 'http:') && url.password === '') {
     return text.replace(/\/+$/, '')

@@ -1,4 +1,5 @@
 /** Input fields for the addresses of low-balance notices: e-mail and webhook, without anything that could inject headers. */
+import { parseAbsoluteUrl } from '#domain/absolute-url.ts'
 import { isLoopbackHost } from '#domain/loopback.ts'
 import { readAs } from '#forms/fields.ts'
 import { invalidInput } from './verb.ts'
@@ -27,8 +28,12 @@ export const emailField = readAs(readEmail, 'an e-mail address such as "ops@exam
  * @throws invalid_request
  */
 export function readWebhookUrl(text: string, allowsLoopback: boolean): string {
-  const url = text.length <= MAX_URL_CHARS ? URL.parse(text) : null
-  if (url === null) throw wrong(`must be an address of at most ${MAX_URL_CHARS} characters`)
+  const url = text.length <= MAX_URL_CHARS ? parseAbsoluteUrl(text) : null
+  if (url === null) {
+    throw wrong(
+      `must be an address such as https://hooks.example.org/, of at most ${MAX_URL_CHARS} characters`,
+    )
+  }
   if (url.username !== '' || url.password !== '') throw wrong('must not carry a user or a password')
   if (url.hash !== '') throw wrong('must not carry a fragment')
   const isLocal = url.protocol === 'http:' && isLoopbackHost(url.hostname)

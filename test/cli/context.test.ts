@@ -149,6 +149,7 @@ describe('the configuration file', () => {
     ['listen = "h:99999"', 'must be host:port'],
     ['listen =', 'is not TOML'],
     ['base_url = "gw.example"', 'must be an http or https address'],
+    ['base_url = "https:gw.example"', 'must be an http or https address such as https://'],
   ])('%s is refused', (toml, why) => expect(() => settings(toml)).toThrow(why))
 
   test('a named file must be there, the usual one need not', () => {

@@ -52,10 +52,14 @@ const settled = (text: string): string =>
 describe('clients', () => {
   test.each([
     [[], '--redirect-uri must name at least one address that people are sent back to'],
+    [
+      ['--redirect-uri', 'https:app.example.org/cb'],
+      '--redirect-uri "https:app.example.org/cb" is not an absolute address such as https://app.example.org/callback',
+    ],
     [['--redirect-uri', 'myapp://cb'], '--redirect-uri "myapp://cb" is neither https nor http'],
     [
       ['--redirect-uri', CALLBACK, '--logout-uri', 'a*b'],
-      '--logout-uri "a*b" is not an absolute address',
+      '--logout-uri "a*b" is not an absolute address such as https://app.example.org/callback',
     ],
   ])('create with %j says which flag is wrong, as it is typed', (flags, why) => {
     expect(cli.run(['clients', 'create', 'Wrong', ...flags])).toEqual({

@@ -68,6 +68,7 @@ describe('refused', () => {
     'https://auth.example.org/?x',
     'https://auth.example.org/#x',
     'https://me@auth.example.org',
+    'https:auth.example.org',
   ])('%s as an issuer', (authUrl) => {
     expect(() => read({ flags: { authUrl } })).toThrow('auth URL must be')
   })

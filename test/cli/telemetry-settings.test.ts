@@ -66,6 +66,7 @@ test.each([
   [{ GATEWAY_METRICS_TOKEN: 'secret canary with spaces' }, '127.0.0.1:1', /must hold/],
   [{ GATEWAY_METRICS_TOKEN_FILE: join(home, 'no') }, '127.0.0.1:1', /cannot read/],
   [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'secret-canary' }, undefined, /must be an http or https address/],
+  [{ GATEWAY_TRACES_ENDPOINT: 'http:secret-canary:4318' }, undefined, /such as http:\/\//],
   [{ GATEWAY_TRACES_ENDPOINT: 'http://u:secret-canary@h/' }, undefined, /without a password/],
   [
     { GATEWAY_TRACES_ENDPOINT: 'http://h/', OTEL_EXPORTER_OTLP_HEADERS: 'secret-canary' },

@@ -188,6 +188,7 @@ describe('providers.add', () => {
     [{ name: 'acme', credential: null, type: 'opneai' }, 'type'],
     [{ name: 'acme', credential: null, type: 'openai-compatible' }, 'base_url'],
     [{ name: 'acme', credential: null, base_url: 'ftp://h' }, 'base_url'],
+    [{ name: 'acme', credential: null, base_url: 'https:h/v1' }, 'base_url'],
     [{ name: 'acme', credential: null, base_url: 'http://user:pass@h' }, 'base_url'],
     [{ name: 'acme', credential: null, base_url: 'http://h?key=1' }, 'base_url'],
     [{ name: 'acme', credential: 'if-abc', base_url: 'http://h' }, 'credential'],

@@ -58,6 +58,7 @@ describe('identity providers', () => {
     [{ name: 'Google' }, 'lower-case'],
     [{ name: '../x', issuer: 'https://sso.example.org' }, 'lower-case'],
     [{ issuer: 'http://sso.example.org' }, 'is not https'],
+    [{ issuer: 'https:sso.example.org' }, 'is not an absolute address'],
     [{ secret: '' }, 'visible characters'],
     [{ secret: 'two\nlines' }, 'visible characters'],
     [{ client_id: ' ' }, 'visible characters'],

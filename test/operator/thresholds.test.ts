@@ -166,6 +166,7 @@ describe('an address', () => {
     'http://ops.example.org/hook',
     'http://127.0.0.1:9/hook',
     'ftp://ops.example.org/',
+    'https:ops.example.org/',
     'file:///etc/passwd',
     'data:text/plain,x',
     'ops.example.org/hook',

@@ -19,6 +19,8 @@ test.each([
 
 test.each([
   ['/callback', 'absolute'],
+  ['https:app.example.org/callback', 'absolute'],
+  ['http:///app.example.org/callback', 'absolute'],
   ['ftp://app.example.org/', 'https'],
   ['javascript:alert(1)', 'https'],
   ['https://app.example.org/#x', 'fragment'],

@@ -1,5 +1,6 @@
 /** Clients: the applications that people sign in to, each registered by the operator (contract §10). */
 
+import { parseAbsoluteUrl } from '#domain/absolute-url.ts'
 import type { Instant } from '#domain/clock.ts'
 import { isLoopbackHost } from '#domain/loopback.ts'
 import { digestOf, randomName, randomSecret } from './digest.ts'
@@ -57,13 +58,13 @@ const MAX_URI = 2000
 
 /** Why a URL is not allowed as a redirect URI; null if it is allowed. */
 export function redirectUriProblem(text: string): string | null {
-  const url = URL.parse(text)
-  if (url === null) return 'is not an absolute address'
+  if (/[\s\\]|[^\x21-\x7e]/.test(text)) return 'has characters that an address does not have'
+  const url = parseAbsoluteUrl(text)
+  if (url === null) return 'is not an absolute address such as https://app.example.org/callback'
   if (!['https:', 'http:'].includes(url.protocol)) return 'is neither https nor http'
   if (text.includes('#')) return 'has a fragment'
   if (url.username !== '' || url.password !== '') return 'names a user'
   if (text.includes('*')) return 'has an asterisk: addresses are compared as they are written'
-  if (/[\s\\]|[^\x21-\x7e]/.test(text)) return 'has characters that an address does not have'
   return text.length > MAX_URI ? `is longer than ${MAX_URI} characters` : null
 }
 

@@ -1,5 +1,6 @@
 /** Identity providers: third parties that people may sign in with, each added by the operator (spec §1, hardening §3.2). */
 
+import { parseAbsoluteUrl } from '#domain/absolute-url.ts'
 import type { Instant } from '#domain/clock.ts'
 import { isLoopbackHost } from '#domain/loopback.ts'
 
@@ -60,12 +61,12 @@ const MAX_ISSUER = 500
 
 /** Why a text is not a valid issuer; null if it is valid. */
 export function issuerProblem(text: string): string | null {
-  const url = URL.parse(text)
-  if (url === null) return 'is not an absolute address'
+  if (/[\s\\]|[^\x21-\x7e]/.test(text)) return 'has characters that an address does not have'
+  const url = parseAbsoluteUrl(text)
+  if (url === null) return 'is not an absolute address such as https://login.example.org'
   if (url.protocol !== 'https:' && !isLoopbackHttp(url)) return 'is not https'
   if (url.username !== '' || url.password !== '') return 'names a user'
   if (/[?#]/.test(text)) return 'has a query or a fragment'
-  if (/[\s\\]|[^\x21-\x7e]/.test(text)) return 'has characters that an address does not have'
   return text.length > MAX_ISSUER ? `is longer than ${MAX_ISSUER} characters` : null
 }
 

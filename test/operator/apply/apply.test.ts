@@ -490,6 +490,26 @@ describe('an impossible file is refused before anything changes', () => {
       { accounts: [{ name: 'default', webhook_url: 'http://h.example' }] },
       /https/,
     ],
+    [
+      'a webhook without slashes',
+      { accounts: [{ name: 'default', webhook_url: 'https:h.example' }] },
+      /an address such as/,
+    ],
+    [
+      'a base URL without slashes',
+      { providers: [{ name: 'acme', type: 'openai-compatible', base_url: 'https:h.example' }] },
+      /base_url must be a plain http or https address/,
+    ],
+    [
+      'a redirect URI without slashes',
+      { clients: [{ name: 'wiki', redirect_uris: ['https:w.example/cb'] }] },
+      /"https:w.example\/cb" is not an absolute address/,
+    ],
+    [
+      'a logout URI without slashes',
+      { clients: [{ name: 'wiki', redirect_uris: ['https://w/cb'], logout_uris: ['https:w/'] }] },
+      /"https:w\/" is not an absolute address/,
+    ],
   ])('%s', async (_, document, words) => {
     const deps = await openFurnished()
     const planned = act(deps, 'plan', { document } as never)
