@@ -7,8 +7,11 @@ import type { SigninStore } from './store.ts'
 export const CLAIMS_BY_SCOPE = {
   openid: ['sub'],
   email: ['email', 'email_verified'],
-  profile: ['name', 'preferred_username', 'picture', 'updated_at'],
+  profile: ['name', 'preferred_username', 'updated_at'],
 } as const
+
+/** For the discovery document: claims of the scopes, and those of every ID token. The library would add `sid`, which is not issued. */
+export const CLAIMS_SUPPORTED = [...Object.values(CLAIMS_BY_SCOPE).flat(), 'iss', 'auth_time']
 
 /** Undefined if the person was removed or disabled; all of their tokens and sessions are then rejected. */
 export const accountFinder =

@@ -9,7 +9,7 @@ import {
 import query from 'oidc-provider/lib/response_modes/query.js'
 import { unixSeconds } from '#domain/clock.ts'
 import { adaptersOf } from './adapter.ts'
-import { accountFinder, CLAIMS_BY_SCOPE } from './claims.ts'
+import { accountFinder, CLAIMS_BY_SCOPE, CLAIMS_SUPPORTED } from './claims.ts'
 import type { SigninDeps } from './deps.ts'
 import type { InteractionLimit } from './interaction-limit.ts'
 import { guardLibraryPages, showProblem, showSignedOut, showSignOut } from './library-pages.ts'
@@ -47,6 +47,7 @@ export function createProvider(
   checkNames(provider)
   pinAddress(provider, deps.issuer)
   refuseFragment(provider)
+  correctMetadata(provider)
   provider.use(guardLibraryPages(deps))
   provider.Client.prototype.compareClientSecret = function (secret) {
     return sameDigest(this.clientSecret, digestOf(secret))
@@ -174,7 +175,7 @@ class CodeFlowProvider extends Provider {
   }
 }
 
-/** Rejected like an unknown mode, and omitted from the discovery document (hardening §1.3). */
+/** Rejected like an unknown mode (hardening §1.3). */
 function refuseFragment(provider: Provider): void {
   provider.Client.prototype.responseModeAllowed = (mode, responseType) => {
     if (mode === 'fragment' && responseType?.includes('token') !== true) {
@@ -182,12 +183,20 @@ function refuseFragment(provider: Provider): void {
     }
     return true
   }
+}
+
+/** Corrects what the library announces in the discovery document regardless of its configuration. */
+function correctMetadata(provider: Provider): void {
   provider.use(async (ctx, next) => {
     await next()
     const metadata = ctx.body
     if (typeof metadata !== 'object' || metadata === null) return
     if (!('response_modes_supported' in metadata)) return
-    ctx.body = { ...metadata, response_modes_supported: RESPONSE_MODES }
+    ctx.body = {
+      ...metadata,
+      response_modes_supported: RESPONSE_MODES,
+      claims_supported: CLAIMS_SUPPORTED,
+    }
   })
 }
 

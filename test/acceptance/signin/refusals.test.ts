@@ -118,6 +118,17 @@ test('scopes may be separated by an encoded plus, and the request may be posted'
   expect(await answer.json()).toMatchObject({ scope: 'openid email profile' })
 })
 
+const CLAIMS = [
+  'sub',
+  'email',
+  'email_verified',
+  'name',
+  'preferred_username',
+  'updated_at',
+  'iss',
+  'auth_time',
+]
+
 test('the metadata announce what the contract promises, and no more', async () => {
   const { authUrl } = setup
   const [metadata, same] = await Promise.all(
@@ -142,12 +153,20 @@ test('the metadata announce what the contract promises, and no more', async () =
     token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
     code_challenge_methods_supported: ['S256'],
     authorization_response_iss_parameter_supported: true,
-    claims_supported: expect.arrayContaining(['sub', 'email', 'email_verified', 'name']),
+    claims_supported: CLAIMS,
     claim_types_supported: ['normal'],
     claims_parameter_supported: false,
     request_uri_parameter_supported: false,
     ui_locales_supported: ['en', 'ru'],
   })
+})
+
+test('an ID token has the claims that the metadata announce, and no other about a person', async () => {
+  const answer = await redeem(setup.authUrl, setup.client, await freshCode())
+  const { id_token = '' } = (await answer.json()) as { readonly id_token?: string }
+  const claims = JSON.parse(Buffer.from(id_token.split('.')[1] ?? '', 'base64url').toString())
+  const protocol = ['aud', 'exp', 'iat']
+  expect(Object.keys(claims).sort()).toEqual([...CLAIMS, ...protocol].sort())
 })
 
 describe('people', () => {
