@@ -7,7 +7,7 @@ import { renderLowBalance } from '#domain/notice.ts'
 import { writeLowBalance } from '#notify/low-balance-mail.ts'
 import { sendMail } from '#notify/mail.ts'
 import { readSender, readSmtpUrl, type SmtpServer } from '#notify/smtp-server.ts'
-import { type MailManners, startMailServer } from '#test/support/mail-server.ts'
+import { type MailBehaviour, startMailServer } from '#test/support/mail-server.ts'
 import { rate, usd } from '#test/support/nouns.ts'
 
 const FIXTURES = new URL('../upstream/http1/fixtures/', import.meta.url)
@@ -40,8 +40,8 @@ const at = (port: number, stated: Partial<SmtpServer> = {}): SmtpServer => ({
 const send = (server: SmtpServer, to = 'ops@example.org', signal = AbortSignal.timeout(5_000)) =>
   sendMail(server, to, 'evt_1', MAIL, signal)
 
-async function sendTo(manners: MailManners, stated: Partial<SmtpServer> = {}) {
-  const server = await startMailServer(manners)
+async function sendTo(behaviour: MailBehaviour, stated: Partial<SmtpServer> = {}) {
+  const server = await startMailServer(behaviour)
   return { outcome: await send(at(server.port, stated)), ...server }
 }
 

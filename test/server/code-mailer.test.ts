@@ -5,15 +5,15 @@ import { later } from '#domain/clock.ts'
 import { startCodeMailer } from '#server/code-mailer.ts'
 import { until } from '#test/support/appliance.ts'
 import { handClock } from '#test/support/hand-clock.ts'
-import { type MailManners, startMailServer } from '#test/support/mail-server.ts'
+import { type MailBehaviour, startMailServer } from '#test/support/mail-server.ts'
 
 // The clock does not move: a postponed mail is not retried during a test.
 const clock = handClock('2026-08-23T12:00:00Z')
 
 const BOUND = { most: 99, withinMs: 60_000 }
 
-async function open(manners: MailManners = {}) {
-  const server = await startMailServer(manners)
+async function open(behaviour: MailBehaviour = {}) {
+  const server = await startMailServer(behaviour)
   const masterKey = new Uint8Array(32).fill(7)
   const { signin, ...store } = await openStore({
     dataDir: ':memory:',

@@ -17,7 +17,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-function pass(ms: number): void {
+function advance(ms: number): void {
   deps.clock.advance(ms)
   vi.setSystemTime(deps.clock.now())
 }
@@ -39,7 +39,7 @@ const SILENT = addressFor({ prompt: 'none' })
 const OFFLINE = addressFor({ prompt: 'consent', scope: 'openid offline_access' })
 
 /** Requests a code with prompt=none: returns `code`, or the error. */
-async function silently(browser: Browser): Promise<string> {
+async function askSilently(browser: Browser): Promise<string> {
   const { url } = await browser.open(SILENT)
   const query = new URL(url).searchParams
   return query.has('code') ? 'code' : (query.get('error') ?? url)
@@ -73,7 +73,7 @@ const renew = (browser: Browser, { refresh_token = '' }: Awaited<ReturnType<type
   callToken(browser, { grant_type: 'refresh_token', refresh_token })
 
 /** Consents to offline access, as a person who is signed in. */
-async function allowed(browser: Browser) {
+async function consented(browser: Browser) {
   const asked = await browser.open(OFFLINE)
   return redeem(browser, await browser.submit(asked, '/consent', { decision: 'allow' }))
 }
@@ -85,24 +85,24 @@ const userinfo = async (browser: Browser, token = ''): Promise<number> => {
 
 test('T10: a session ends after a day without use', async () => {
   const { browser } = await signedIn()
-  pass(23 * HOUR_MS)
-  expect(await silently(browser)).toBe('code')
-  pass(23 * HOUR_MS)
-  expect(await silently(browser)).toBe('code')
-  pass(25 * HOUR_MS)
-  expect(await silently(browser)).toBe('login_required')
+  advance(23 * HOUR_MS)
+  expect(await askSilently(browser)).toBe('code')
+  advance(23 * HOUR_MS)
+  expect(await askSilently(browser)).toBe('code')
+  advance(25 * HOUR_MS)
+  expect(await askSilently(browser)).toBe('login_required')
 })
 
 test('T10: a session ends after fourteen days, even when used all the time', async () => {
   const { browser } = await signedIn()
   for (let hours = 12; hours < 14 * 24; hours += 12) {
-    pass(12 * HOUR_MS)
-    expect([hours, await silently(browser)]).toEqual([hours, 'code'])
+    advance(12 * HOUR_MS)
+    expect([hours, await askSilently(browser)]).toEqual([hours, 'code'])
   }
-  pass(12 * HOUR_MS)
+  advance(12 * HOUR_MS)
   for (let seconds = 0; seconds < 60; seconds += 5) {
-    expect([seconds, await silently(browser)]).toEqual([seconds, 'login_required'])
-    pass(5000)
+    expect([seconds, await askSilently(browser)]).toEqual([seconds, 'login_required'])
+    advance(5000)
   }
 })
 
@@ -111,36 +111,36 @@ test('T10: a code lasts one minute, and an access token one hour', async () => {
   const { status, access_token } = await redeem(browser, back)
   expect(status).toBe(200)
   const late = await browser.open(SILENT)
-  pass(61_000)
+  advance(61_000)
   expect(await redeem(browser, late)).toMatchObject({ status: 400, error: 'invalid_grant' })
-  pass(58 * MINUTE_MS)
+  advance(58 * MINUTE_MS)
   expect(await userinfo(browser, access_token)).toBe(200)
   // Clock differences of some seconds are tolerated.
-  pass(MINUTE_MS + 15_000)
+  advance(MINUTE_MS + 15_000)
   expect(await userinfo(browser, access_token)).toBe(401)
 })
 
 test('T10: a refresh token lasts 30 days from its own issue, also one that was issued by rotation', async () => {
   const { browser } = await signedIn()
-  let tokens = await allowed(browser)
+  let tokens = await consented(browser)
   for (const days of [29, 58, 87]) {
-    pass(29 * DAY_MS)
+    advance(29 * DAY_MS)
     tokens = await renew(browser, tokens)
     expect([days, tokens.status]).toEqual([days, 200])
     expect(await userinfo(browser, tokens.access_token)).toBe(200)
   }
-  pass(30 * DAY_MS + MINUTE_MS)
+  advance(30 * DAY_MS + MINUTE_MS)
   expect(await renew(browser, tokens)).toMatchObject({ status: 400, error: 'invalid_grant' })
 })
 
 test('T10: a refresh token lasts 30 days also when the session is thirteen days old', async () => {
   const { browser } = await signedIn()
   for (let hours = 0; hours < 13 * 24; hours += 12) {
-    pass(12 * HOUR_MS)
-    expect(await silently(browser)).toBe('code')
+    advance(12 * HOUR_MS)
+    expect(await askSilently(browser)).toBe('code')
   }
-  const tokens = await allowed(browser)
-  pass(29 * DAY_MS)
+  const tokens = await consented(browser)
+  advance(29 * DAY_MS)
   expect((await renew(browser, tokens)).status).toBe(200)
 })
 
@@ -149,12 +149,12 @@ test('T10: a copy of the cookies is useless once their owner has signed out', as
   const { access_token } = await redeem(browser, back)
   const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
   const thief = (): Browser => deps.browser({ cookie })
-  expect(await silently(thief())).toBe('code')
+  expect(await askSilently(thief())).toBe('code')
   const asked = await browser.open(`${ISSUER}/oauth/logout?client_id=wiki`)
   const left = await browser.submit(asked, '/oauth/logout/confirm', { logout: 'yes' })
   expect(left.status).toBe(200)
-  expect(await silently(browser)).toBe('login_required')
-  expect(await silently(thief())).toBe('login_required')
+  expect(await askSilently(browser)).toBe('login_required')
+  expect(await askSilently(thief())).toBe('login_required')
   expect(await userinfo(browser, access_token)).toBe(401)
 })
 
@@ -162,7 +162,7 @@ test('T10: a mail code lasts ten minutes', async () => {
   const browser = deps.browser()
   const email = 'slow@example.org'
   const asked = await browser.submit(await deps.start(browser), '/email', { email })
-  pass(10 * MINUTE_MS + 1)
+  advance(10 * MINUTE_MS + 1)
   const late = await browser.submit(asked, '/code', { code: deps.mailedCodes.get(email) ?? '' })
   expect(late.url.startsWith(ISSUER)).toBe(true)
   expect(late.status).toBe(400)

@@ -15,7 +15,7 @@ const ISSUER = 'https://auth.example.org'
 const REDIRECT = 'https://app.example.org/callback'
 const CHALLENGE = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM'
 
-async function open(post: CodeDelivery, issuer = ISSUER) {
+async function open(codeDelivery: CodeDelivery, issuer = ISSUER) {
   const clock = handClock(new Date().toISOString())
   const masterKey = new Uint8Array(32).fill(7)
   const store = await openStore({ dataDir: ':memory:', clock, masterKey })
@@ -24,7 +24,7 @@ async function open(post: CodeDelivery, issuer = ISSUER) {
     store: store.signin,
     clock,
     issuer,
-    codeDelivery: post,
+    codeDelivery,
     reach: identityReach(false),
     allowsSignup: true,
     logFault: (cause) => faults.push(cause),
@@ -40,19 +40,19 @@ async function open(post: CodeDelivery, issuer = ISSUER) {
     createdAt: at,
     updatedAt: at,
   })
-  const side = await openSigninProvider(deps)
+  const provider = await openSigninProvider(deps)
   let isOpen = true
   const closeStore = async (): Promise<void> => {
     if (isOpen) await store.close()
     isOpen = false
   }
   onTestFinished(async () => {
-    side.close()
+    provider.close()
     await closeStore()
   })
   const ask = (path: string, init: RequestInit = {}, address = '192.0.2.1') =>
-    side.answer(new Request(`http://127.0.0.1:4141${path}`, init), address)
-  return { store: store.signin, closeStore, faults, ask, answer: side.answer, clock }
+    provider.answer(new Request(`http://127.0.0.1:4141${path}`, init), address)
+  return { store: store.signin, closeStore, faults, ask, answer: provider.answer, clock }
 }
 
 const AUTHORIZE = `/oauth/authorize?${new URLSearchParams({
@@ -84,11 +84,11 @@ test('every cookie is Secure, HttpOnly and SameSite=Lax; the session cookie is b
   const codes: string[] = []
   const { ask } = await open({ kind: 'log', log: (_email, code) => codes.push(code) })
   const started = await ask(AUTHORIZE)
-  const context = started.headers.get('location') ?? ''
-  expect(context).toMatch(/^\/sign-in\/[\w-]{21,}$/)
+  const interaction = started.headers.get('location') ?? ''
+  expect(interaction).toMatch(/^\/sign-in\/[\w-]{21,}$/)
   const cookie = cookiesOf(started)
-  await ask(`${context}/email`, post(cookie, { email: 'a@example.org' }))
-  const finished = await ask(`${context}/code`, post(cookie, { code: codes[0] ?? '' }))
+  await ask(`${interaction}/email`, post(cookie, { email: 'a@example.org' }))
+  const finished = await ask(`${interaction}/code`, post(cookie, { code: codes[0] ?? '' }))
   const onward = finished.headers.get('location') ?? ''
   expect(onward.startsWith(`${ISSUER}/oauth/authorize/`)).toBe(true)
   const back = await ask(new URL(onward).pathname, { headers: { cookie } })
@@ -114,12 +114,12 @@ test('every cookie is Secure, HttpOnly and SameSite=Lax; the session cookie is b
 test('every response carries HSTS, whichever part of the program sends it', async () => {
   const { ask } = await open({ kind: 'log', log: () => {} })
   const started = await ask(AUTHORIZE)
-  const [context, cookie] = [started.headers.get('location') ?? '', cookiesOf(started)]
+  const [interaction, cookie] = [started.headers.get('location') ?? '', cookiesOf(started)]
   const form = { 'content-type': 'application/x-www-form-urlencoded' }
   const answers = await Promise.all([
-    ask(context, { headers: { cookie } }),
-    ask(`${context}/email`, post(cookie, { email: 'a@example.org' })),
-    ask(`${context}/email`),
+    ask(interaction, { headers: { cookie } }),
+    ask(`${interaction}/email`, post(cookie, { email: 'a@example.org' })),
+    ask(`${interaction}/email`),
     ask('/oauth/authorize', { method: 'POST', headers: form, body: 'client_id=wiki' }),
     ask('/oauth/token', { method: 'POST', headers: form, body: 'x'.repeat(40_000) }),
     ask('/oauth/jwks'),
@@ -140,9 +140,9 @@ test('a person who is disabled between the code and the callback is asked to sig
     log: (_, code) => codes.push(code),
   })
   const started = await ask(AUTHORIZE)
-  const [context, cookie] = [started.headers.get('location') ?? '', cookiesOf(started)]
-  await ask(`${context}/email`, post(cookie, { email: 'a@example.org' }))
-  const finished = await ask(`${context}/code`, post(cookie, { code: codes[0] ?? '' }))
+  const [interaction, cookie] = [started.headers.get('location') ?? '', cookiesOf(started)]
+  await ask(`${interaction}/email`, post(cookie, { email: 'a@example.org' }))
+  const finished = await ask(`${interaction}/code`, post(cookie, { code: codes[0] ?? '' }))
   const person = await store.people.findByEmail('a@example.org')
   await store.people.setDisabled(person?.id ?? 'usr_', clock.now())
   const onward = new URL(finished.headers.get('location') ?? '').pathname
@@ -154,17 +154,21 @@ test('a person who is disabled between the code and the callback is asked to sig
 test('without a mail server there is no address field, and no code is created', async () => {
   const { ask } = await open({ kind: 'none' })
   const started = await ask(AUTHORIZE)
-  const [context, cookie] = [started.headers.get('location') ?? '', cookiesOf(started)]
-  expect(await (await ask(context, { headers: { cookie } })).text()).not.toContain('name="email"')
-  await ask(`${context}/email`, post(cookie, { email: 'a@example.org' }))
-  expect(await (await ask(context, { headers: { cookie } })).text()).not.toContain('name="code"')
+  const [interaction, cookie] = [started.headers.get('location') ?? '', cookiesOf(started)]
+  expect(await (await ask(interaction, { headers: { cookie } })).text()).not.toContain(
+    'name="email"',
+  )
+  await ask(`${interaction}/email`, post(cookie, { email: 'a@example.org' }))
+  expect(await (await ask(interaction, { headers: { cookie } })).text()).not.toContain(
+    'name="code"',
+  )
 })
 
 test('HEAD is answered like GET', async () => {
   const { ask } = await open({ kind: 'log', log: () => {} })
   const started = await ask(AUTHORIZE)
-  const [context, cookie] = [started.headers.get('location') ?? '', cookiesOf(started)]
-  const head = await ask(context, { method: 'HEAD', headers: { cookie } })
+  const [interaction, cookie] = [started.headers.get('location') ?? '', cookiesOf(started)]
+  const head = await ask(interaction, { method: 'HEAD', headers: { cookie } })
   expect([head.status, await head.text()]).toEqual([200, ''])
   for (const path of ['/.well-known/openid-configuration', '/oauth/jwks', '/oauth/userinfo']) {
     const [got, asked] = await Promise.all([ask(path), ask(path, { method: 'HEAD' })])
@@ -235,8 +239,8 @@ test('a path in another spelling, which the library would accept, evades no limi
 test('two tabs have separate interactions, and neither cookie opens the other', async () => {
   const { ask } = await open({ kind: 'log', log: () => {} })
   const [one, other] = [await ask(AUTHORIZE), await ask(AUTHORIZE)]
-  const look = (context: Response, cookies: Response) =>
-    ask(context.headers.get('location') ?? '', { headers: { cookie: cookiesOf(cookies) } })
+  const look = (interaction: Response, cookies: Response) =>
+    ask(interaction.headers.get('location') ?? '', { headers: { cookie: cookiesOf(cookies) } })
   expect((await look(one, one)).status).toBe(200)
   expect((await look(other, other)).status).toBe(200)
   expect((await look(one, other)).status).toBe(403)
@@ -245,9 +249,9 @@ test('two tabs have separate interactions, and neither cookie opens the other', 
 test('an internal error shows a page with an id that is in the log, and no details', async () => {
   const { ask, faults, closeStore } = await open({ kind: 'log', log: () => {} })
   const started = await ask(AUTHORIZE)
-  const [context, cookie] = [started.headers.get('location') ?? '', cookiesOf(started)]
+  const [interaction, cookie] = [started.headers.get('location') ?? '', cookiesOf(started)]
   await closeStore()
-  const page = await ask(context, { headers: { cookie } })
+  const page = await ask(interaction, { headers: { cookie } })
   expect(page.status).toBe(500)
   const text = await page.text()
   expect(text).toMatch(/err_[0-9a-z]{12}/)

@@ -20,7 +20,7 @@ export interface MailServer {
   close(): Promise<void>
 }
 
-export interface MailManners {
+export interface MailBehaviour {
   /** The reply code for the nth recipient asked for, counted from 0; 250 takes it. */
   readonly reply?: (nth: number) => number
   /** The same after the text has come. */
@@ -33,8 +33,8 @@ const refusal = (code: number): Error =>
   Object.assign(new Error('secret words of the server'), { responseCode: code })
 
 /** Open until it is closed. */
-export async function openMailServer(manners: MailManners = {}): Promise<MailServer> {
-  const { reply = () => 250, lastReply = () => 250, login, options } = manners
+export async function openMailServer(behaviour: MailBehaviour = {}): Promise<MailServer> {
+  const { reply = () => 250, lastReply = () => 250, login, options } = behaviour
   const taken: TakenMail[] = []
   const asked: string[] = []
   let texts = 0
@@ -80,8 +80,8 @@ export async function openMailServer(manners: MailManners = {}): Promise<MailSer
 }
 
 /** For one test. */
-export async function startMailServer(manners: MailManners = {}): Promise<MailServer> {
-  const server = await openMailServer(manners)
+export async function startMailServer(behaviour: MailBehaviour = {}): Promise<MailServer> {
+  const server = await openMailServer(behaviour)
   onTestFinished(() => server.close())
   return server
 }

@@ -6,7 +6,7 @@ export interface Claims {
 }
 
 /** What an issuer does otherwise than well. */
-export interface Manners {
+export interface Behaviour {
   /** Over the claims of an ID token as it ought to be. */
   readonly claims?: Claims
   /** Over the parameters that the browser brings back; null leaves one out. */
@@ -25,7 +25,7 @@ export interface Manners {
 
 export interface Issuer {
   readonly url: string
-  manners: Manners
+  behaviour: Behaviour
   /** What it was asked, in order: method and path. */
   readonly asked: string[]
   /** The last form at its token endpoint, and the Authorization that came with it. */
@@ -65,7 +65,7 @@ export function openIssuer(): Issuer {
   const asked: string[] = []
   const redeemed: Record<string, string>[] = []
   const codes = new Map<string, Issued>()
-  const issuer = { manners: {} as Manners }
+  const issuer = { behaviour: {} as Behaviour }
   const server = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,
@@ -73,16 +73,16 @@ export function openIssuer(): Issuer {
     async fetch(request): Promise<Response> {
       const { pathname, origin: url } = new URL(request.url)
       asked.push(`${request.method} ${pathname}`)
-      const { manners } = issuer
+      const { behaviour } = issuer
       switch (pathname) {
         case '/.well-known/openid-configuration':
-          return (await manners.discovery?.()) ?? Response.json(metadata(url, manners))
+          return (await behaviour.discovery?.()) ?? Response.json(metadata(url, behaviour))
         case '/jwks':
           return Response.json(JWKS)
         case '/token':
-          return (await manners.token?.()) ?? redeem(request, redeemed, codes, url, manners)
+          return (await behaviour.token?.()) ?? redeem(request, redeemed, codes, url, behaviour)
         case '/userinfo':
-          return Response.json({ sub: 's-1', ...manners.userinfo })
+          return Response.json({ sub: 's-1', ...behaviour.userinfo })
         default:
           return new Response(null, { status: 404 })
       }
@@ -102,7 +102,7 @@ export function openIssuer(): Issuer {
         redirectUri: sent.get('redirect_uri'),
       })
       const back = new URL(sent.get('redirect_uri') ?? '')
-      const answer = { code, state: sent.get('state'), iss: url, ...issuer.manners.answer }
+      const answer = { code, state: sent.get('state'), iss: url, ...issuer.behaviour.answer }
       for (const [name, value] of Object.entries(answer)) {
         if (value !== null) back.searchParams.set(name, value)
       }
@@ -112,18 +112,18 @@ export function openIssuer(): Issuer {
   })
 }
 
-const metadata = (url: string, manners: Manners): Claims => ({
+const metadata = (url: string, behaviour: Behaviour): Claims => ({
   issuer: url,
   authorization_endpoint: `${url}/authorize`,
   token_endpoint: `${url}/token`,
   jwks_uri: `${url}/jwks`,
-  ...(manners.userinfo && { userinfo_endpoint: `${url}/userinfo` }),
+  ...(behaviour.userinfo && { userinfo_endpoint: `${url}/userinfo` }),
   response_types_supported: ['code'],
   subject_types_supported: ['public'],
   id_token_signing_alg_values_supported: ['RS256'],
   token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
   authorization_response_iss_parameter_supported: true,
-  ...manners.metadata,
+  ...behaviour.metadata,
 })
 
 async function redeem(
@@ -131,7 +131,7 @@ async function redeem(
   redeemed: Record<string, string>[],
   codes: Map<string, Issued>,
   url: string,
-  manners: Manners,
+  behaviour: Behaviour,
 ): Promise<Response> {
   const form = Object.fromEntries(new URLSearchParams(await request.text()))
   const authorization = request.headers.get('authorization')
@@ -151,12 +151,12 @@ async function redeem(
     nonce: issued.nonce,
     email: 'ann@example.org',
     email_verified: true,
-    ...manners.claims,
+    ...behaviour.claims,
   }
   return Response.json({
     access_token: 'canary-access-token',
     token_type: 'Bearer',
-    id_token: signed(claims, manners.isForged ? strangersKey : privateKey, manners.header),
+    id_token: signed(claims, behaviour.isForged ? strangersKey : privateKey, behaviour.header),
   })
 }
 

@@ -8,43 +8,43 @@ export function drawCode(view: CodeView, words: Words): Sheet {
   const { code, signIn, errorPrefix } = words
   const { problem } = view
   const title = code.title(view.clientName)
-  const isOver = problem?.kind === 'expired' || problem?.kind === 'spent'
+  const needsNewCode = problem?.kind === 'expired' || problem?.kind === 'spent'
   return {
     title: problem ? errorPrefix + title : title,
-    content: html`<h1>${isOver ? code.overHeading : code.heading}</h1>
+    content: html`<h1>${needsNewCode ? code.newCodeHeading : code.heading}</h1>
 <p class="lead">${signIn.lead(named(view.clientName))}</p>
-${isOver || html`<p class="body">${whereItIs(view, words)}</p>`}
+${needsNewCode || html`<p class="body">${sentToText(view, words)}</p>`}
 ${view.sentAgain && !problem && html`<p class="notice" id="${NOTICE_ID}" role="status">${code.sentAgain}</p>`}
-${problemOf(problem && sentenceFor(problem, words), !isOver)}
-${isOver ? overForms(view, words) : codeForms(view, words)}`,
+${problemOf(problem && sentenceFor(problem, words), !needsNewCode)}
+${needsNewCode ? newCodeForms(view, words) : codeForms(view, words)}`,
   }
 }
 
 const NOTICE_ID = 'notice'
 
-const whereItIs = ({ sentTo, email, minutes }: CodeView, { code }: Words): Html =>
+const sentToText = ({ sentTo, email, minutes }: CodeView, { code }: Words): Html =>
   sentTo === 'mail' ? code.sentByMail(named(email), minutes) : code.sentToLog(named(email), minutes)
 
 function codeForms(view: CodeView, { code }: Words): Html {
   const { problem, sentAgain } = view
   const invalid = problem?.kind === 'wrong' || problem?.kind === 'unreadable'
-  const about = describedBy(problem ? [PROBLEM_ID] : sentAgain ? [NOTICE_ID] : [], invalid)
+  const attributes = describedBy(problem ? [PROBLEM_ID] : sentAgain ? [NOTICE_ID] : [], invalid)
   const field = html`<label for="code">${code.code}</label>
-<input class="code" id="code" type="text" name="code" inputmode="numeric" autocomplete="one-time-code" autocapitalize="none" spellcheck="false" maxlength="32" required autofocus${about}>
+<input class="code" id="code" type="text" name="code" inputmode="numeric" autocomplete="one-time-code" autocapitalize="none" spellcheck="false" maxlength="32" required autofocus${attributes}>
 <button class="lead-button" type="submit">${code.submit}</button>`
   const resend = html`<button class="text-button" type="submit">${code.resend}</button>`
   return html`${formOf(view.form, field)}
-<div class="ways">
+<div class="links">
 ${formOf(view.resend, resend)}
 ${restart(view, code.restart)}
 </div>`
 }
 
 /** Without the field, because the code is no longer valid. */
-function overForms(view: CodeView, { code }: Words): Html {
+function newCodeForms(view: CodeView, { code }: Words): Html {
   const resend = html`<button class="lead-button" type="submit">${code.resend}</button>`
   return html`${formOf(view.resend, resend)}
-<div class="ways">
+<div class="links">
 ${restart(view, code.restart)}
 </div>`
 }

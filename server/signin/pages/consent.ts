@@ -8,9 +8,9 @@ export function drawConsent(view: ConsentView, { consent }: Words): Sheet {
   return {
     title: consent.title(view.clientName),
     content: html`<h1>${consent.heading(html`<bdi>${view.clientName}</bdi>`)}</h1>
-<p class="body" id="learns">${consent.lead}</p>
-<ul class="learns" aria-labelledby="learns">
-${view.scopes.map((scope) => html`<li>${inWords(scope, consent)}</li>`)}
+<p class="body" id="scopes">${consent.lead}</p>
+<ul class="scopes" aria-labelledby="scopes">
+${view.scopes.map((scope) => html`<li>${describeScope(scope, consent)}</li>`)}
 </ul>
 <p class="who">${consent.signedInAs(named(view.email))}</p>
 ${formOf(
@@ -21,7 +21,7 @@ ${formOf(
   }
 }
 
-const inWords = (scope: string, { scopes, otherScope }: Words['consent']): Html | string =>
+const describeScope = (scope: string, { scopes, otherScope }: Words['consent']): Html | string =>
   isKnown(scope, scopes) ? scopes[scope] : otherScope(html`<code><bdi>${scope}</bdi></code>`)
 
 const isKnown = (

@@ -16,7 +16,7 @@ export function drawSignIn(view: SignInView, words: Words): Sheet {
 <p class="lead">${signIn.lead(named(view.clientName))}</p>
 ${notice && html`<p class="notice" id="${PROBLEM_ID}" role="status">${sentenceFor(notice, words)}</p>`}
 ${problemOf(problem && sentenceFor(problem, words), form !== undefined)}
-${form === undefined && view.identities.length === 0 && html`<p class="body">${signIn.noWay}</p>`}
+${form === undefined && view.identities.length === 0 && html`<p class="body">${signIn.noMethod}</p>`}
 ${byEmail}
 ${byEmail && view.identities.length > 0 && html`<p class="or">${signIn.or}</p>`}
 ${identityForms(view.identities, words)}`,
@@ -34,11 +34,11 @@ const HINT_ID = 'email-hint'
 /** Without the browser's validation: Chromium rejects addresses with a non-ASCII local part. */
 function emailForm({ email, problem }: SignInView, form: Form, { signIn }: Words): Html {
   const ids = problem ? [PROBLEM_ID, HINT_ID] : [HINT_ID]
-  const about = describedBy(ids, problem?.kind === 'unreadable')
+  const attributes = describedBy(ids, problem?.kind === 'unreadable')
   return formOf(
     form,
     html`<label for="email">${signIn.email}</label>
-<input id="email" type="email" name="email" value="${email ?? ''}" maxlength="254" autocomplete="email" spellcheck="false" required autofocus${about}>
+<input id="email" type="email" name="email" value="${email ?? ''}" maxlength="254" autocomplete="email" spellcheck="false" required autofocus${attributes}>
 <p class="hint" id="${HINT_ID}">${signIn.emailHint}</p>
 <button class="lead-button" type="submit" formnovalidate>${signIn.submit}</button>`,
   )

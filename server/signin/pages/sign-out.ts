@@ -24,7 +24,7 @@ export function drawSignedOut({ clientName }: SignedOutView, words: Words): Shee
   return {
     title: heading,
     content: html`<h1>${heading}</h1>
-${wayOn(clientName, words)}`,
+${returnText(clientName, words)}`,
   }
 }
 
@@ -33,12 +33,12 @@ export function drawStayed({ clientName, email }: StayedView, words: Words): She
   return {
     title: stayed.heading,
     content: html`<h1>${stayed.heading}</h1>
-${wayOn(clientName, words)}
+${returnText(clientName, words)}
 <p class="who">${signOut.signedInAs(named(email))}</p>`,
   }
 }
 
-const wayOn = (clientName: string | undefined, { signedOut }: Words): Html =>
+const returnText = (clientName: string | undefined, { signedOut }: Words): Html =>
   html`<p class="lead">${
     clientName === undefined ? signedOut.meaning : signedOut.meaningWithClient(named(clientName))
   }</p>`

@@ -33,8 +33,8 @@ a{display:block;min-height:3rem;padding:.625rem 1rem;border:1px solid transparen
 button+.quiet-button,form+form .quiet-button{margin-top:.75rem}
 form+form{margin-top:0}
 .text-button{width:auto;min-height:2.75rem;padding:.5rem .75rem;background:transparent;color:var(--lead);font-size:.9375rem}
-.ways{display:flex;flex-wrap:wrap;justify-content:space-between;gap:0 .5rem;margin:1rem -.75rem -.75rem}
-.ways form{margin:0}
+.links{display:flex;flex-wrap:wrap;justify-content:space-between;gap:0 .5rem;margin:1rem -.75rem -.75rem}
+.links form{margin:0}
 :focus-visible{outline:3px solid var(--lead);outline-offset:2px}
 input:focus-visible{outline-width:2px;outline-offset:-1px}
 .or{display:flex;align-items:center;gap:1rem;margin:1.5rem 0 -.25rem;color:var(--soft);font-size:.875rem}
@@ -43,9 +43,9 @@ input:focus-visible{outline-width:2px;outline-offset:-1px}
 .problem{background:var(--bad-ground);color:var(--bad)}
 .notice{background:var(--good-ground)}
 .problem+form,.notice+form{margin-top:1.25rem}
-.learns{margin:.5rem 0 0;padding-left:1.25rem}
-.learns li{padding-left:.125rem;margin-top:.25rem}
-.learns ::marker,.learns li::marker{color:var(--lead)}
+.scopes{margin:.5rem 0 0;padding-left:1.25rem}
+.scopes li{padding-left:.125rem;margin-top:.25rem}
+.scopes ::marker,.scopes li::marker{color:var(--lead)}
 .who{margin-top:1.25rem;color:var(--soft);font-size:.9375rem}
 .body{margin-top:.75rem}
 dl{margin-top:1.5rem;padding-top:1.25rem;border-top:1px solid var(--edge);font-size:.875rem}

@@ -17,7 +17,7 @@ export const ENGLISH: Words = {
     emailHint: 'We will send you a code. There is no password.',
     submit: 'Continue',
     or: 'or',
-    noWay:
+    noMethod:
       'Nobody can sign in here yet: there is no way to send you a code. Tell whoever runs this service.',
     identity: (name) => `Continue with ${name}`,
     problems: {
@@ -28,9 +28,9 @@ export const ENGLISH: Words = {
       'identity-refused': ({ name }) =>
         `${name} did not sign you in. Try again, or choose another way.`,
       'identity-failed': ({ name }) =>
-        `${name} could not be reached, or gave no answer that we can trust. Try again in a moment, or choose another way.`,
+        `${name} could not be reached, or its answer was invalid. Try again in a moment, or choose another way.`,
       'identity-unproved': ({ name }) =>
-        `You have not come by ${name} before. Enter your e-mail address, and a code will show that it is yours; from then on ${name} is enough.`,
+        `You have not signed in with ${name} before. Enter your e-mail address, and a code will show that it is yours; from then on ${name} is enough.`,
       'identity-unknown': ({ name }) =>
         `The identity that ${name} reported does not belong to anybody here. Choose another way, or ask whoever runs this service.`,
       'identity-gone': () => 'That way of signing in is no longer offered. Choose another one.',
@@ -38,7 +38,7 @@ export const ENGLISH: Words = {
   },
   code: {
     heading: 'Enter your code',
-    overHeading: 'You need a new code',
+    newCodeHeading: 'You need a new code',
     title: (client) => `Enter your code to sign in to ${client}`,
     sentByMail: (email, minutes) =>
       html`We sent 8 digits to ${email}. They work for ${minutesOf(minutes)}.`,

@@ -27,7 +27,7 @@ export const RUSSIAN: Words = {
     emailHint: 'Мы пришлём код. Пароль не нужен.',
     submit: 'Продолжить',
     or: 'или',
-    noWay: 'Войти здесь пока нельзя: прислать код нечем. Сообщите тем, кто ведёт этот сервис.',
+    noMethod: 'Войти здесь пока нельзя: прислать код нечем. Сообщите тем, кто ведёт этот сервис.',
     identity: (name) => `Войти через ${name}`,
     problems: {
       unreadable: () => 'Это не похоже на адрес почты. Он должен быть вида name@example.com.',
@@ -46,7 +46,7 @@ export const RUSSIAN: Words = {
   },
   code: {
     heading: 'Введите код',
-    overHeading: 'Нужен новый код',
+    newCodeHeading: 'Нужен новый код',
     title: (client) => `Код для входа в ${client}`,
     sentByMail: (email, minutes) =>
       html`Мы отправили 8 цифр на ${email}. Они действуют ${minutesOf(minutes)}.`,

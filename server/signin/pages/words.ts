@@ -32,14 +32,14 @@ export interface Words {
     readonly submit: string
     readonly or: string
     /** Shown if neither a mail server nor an identity provider is configured. */
-    readonly noWay: string
+    readonly noMethod: string
     readonly identity: (name: string) => string
     readonly problems: Sentences<SignInProblem>
   }
   readonly code: {
     readonly heading: string
     /** Shown if a new code is needed. */
-    readonly overHeading: string
+    readonly newCodeHeading: string
     readonly title: (client: string) => string
     readonly sentByMail: (email: Html, minutes: number) => Html
     readonly sentToLog: (email: Html, minutes: number) => Html

@@ -20,7 +20,7 @@ const PICTURES = process.env['GATEWAYCTL_PICTURES']
 
 const LONG_NAME =
   'Donaudampfschifffahrtsgesellschaftskapitänsmützenverleih of the Northern Office & Co.'
-const MANNERS = ([390, 1280] as const).flatMap((width) =>
+const SCREENS = ([390, 1280] as const).flatMap((width) =>
   (['light', 'dark'] as const).map((scheme) => ({ width, scheme })),
 )
 
@@ -66,8 +66,8 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
   const visit = async (locale: string): Promise<{ context: BrowserContext; page: Page }> => {
     const headers = { 'x-forwarded-for': `198.51.100.${++networks}` }
     // A colour in transition has no meaningful contrast.
-    const manner = { locale, reducedMotion: 'reduce', extraHTTPHeaders: headers } as const
-    const context = await browser.newContext(manner)
+    const options = { locale, reducedMotion: 'reduce', extraHTTPHeaders: headers } as const
+    const context = await browser.newContext(options)
     onTestFinished(() => context.close())
     return { context, page: await context.newPage() }
   }
@@ -90,7 +90,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
         expect(await page.evaluate('document.documentElement.lang'), name).toBe(language)
         // Evaluated by the debugger, so that the page's policy need not allow it.
         await page.evaluate(axe.source)
-        for (const manner of MANNERS) await judge(page, `${name}-${language}`, manner)
+        for (const screen of SCREENS) await checkPage(page, `${name}-${language}`, screen)
       }
       const long = `a-very-long-local-part-of-an-address-${language}@mail.example.org`
       await walkCodes(walkOf(page, `codes-${language}@example.org`, look))
@@ -110,7 +110,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
     await page.keyboard.press('Enter')
     await page.waitForSelector('input[name=code]:focus')
     await page.keyboard.press('Tab')
-    expect(await ringOf(page)).not.toBe('none')
+    expect(await focusRingOf(page)).not.toBe('none')
     await page.keyboard.press('Shift+Tab')
     await page.keyboard.type(await setup.codeFor(email))
     await page.keyboard.press('Tab')
@@ -159,15 +159,15 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
     /** The provider's pages, and the errors that the browser reported. */
     const watch = (page: Page) => {
       const pages: Readonly<Record<string, string>>[] = []
-      const complaints: string[] = []
+      const errors: string[] = []
       page.on('response', (response) => {
         const isPage = response.status() < 300 && response.request().isNavigationRequest()
         if (isPage && response.url().startsWith(setup.authUrl)) pages.push(response.headers())
       })
       page.on('console', (message) => {
-        if (message.type() === 'error') complaints.push(message.text())
+        if (message.type() === 'error') errors.push(message.text())
       })
-      return { pages, complaints }
+      return { pages, errors }
     }
     const guardedBy = (policy: RegExp) =>
       expect.objectContaining({
@@ -197,7 +197,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
 
     test('posts a code, or an error, to a client that uses form_post', async () => {
       const { page } = await visit('en')
-      const { pages, complaints } = watch(page)
+      const { pages, errors } = watch(page)
       const walk = walkOf(page, 'form@example.org', silently)
       await signIn(walk, { response_mode: 'form_post' })
       expect(brought.at(-1)).toMatchObject({
@@ -205,7 +205,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
         fields: { code: expect.stringMatching(CODE), state: 'state-of-the-session' },
       })
       expect(pages.at(-1)).toEqual(guardedBy(policyTo(new URL(walk.back).origin)))
-      expect(complaints).toEqual([])
+      expect(errors).toEqual([])
       const stranger = await visit('en')
       const other = watch(stranger.page)
       const silent = { response_mode: 'form_post', prompt: 'none' }
@@ -213,12 +213,12 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
       await start(walkOf(stranger.page, 'nobody@example.org', silently), silent).catch(() => {})
       await isHome
       expect(brought.at(-1)).toMatchObject({ method: 'POST', fields: { error: 'login_required' } })
-      expect(other.complaints.filter((text) => !text.includes('status of 400'))).toEqual([])
+      expect(other.errors.filter((text) => !text.includes('status of 400'))).toEqual([])
     })
 
     test("signs out a browser in which nobody is signed in, and goes to the client's address", async () => {
       const { page } = await visit('en')
-      const { pages, complaints } = watch(page)
+      const { pages, errors } = watch(page)
       const after = `http://127.0.0.1:${home.port}/bye`
       const query = new URLSearchParams({
         client_id: client.client_id,
@@ -228,18 +228,18 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
       await page.goto(`${setup.authUrl}/oauth/logout?${query}`, { waitUntil: 'commit' })
       await isThere
       expect(pages.at(-1)).toEqual(guardedBy(policyTo(new URL(after).origin)))
-      expect(complaints).toEqual([])
+      expect(errors).toEqual([])
     })
 
     test('continues to the client after another person has signed in', async () => {
       const { page } = await visit('en')
       await signIn(walkOf(page, 'first@example.org', silently), {})
-      const { pages, complaints } = watch(page)
+      const { pages, errors } = watch(page)
       const second = walkOf(page, 'second@example.org', silently)
       await signIn(second, { prompt: 'login' })
       expect(brought.at(-1)?.fields['code']).toMatch(CODE)
       expect(pages.at(-1)).toEqual(guardedBy(policyTo(new URL(second.back).origin)))
-      expect(complaints).toEqual([])
+      expect(errors).toEqual([])
     })
   })
 })
@@ -250,25 +250,25 @@ const posting = (action: string): Response =>
     headers: { 'content-type': 'text/html' },
   })
 
-const ringOf = (page: Page) =>
+const focusRingOf = (page: Page) =>
   page.evaluate('getComputedStyle(document.activeElement).outlineStyle')
 
-interface Manner {
+interface Screen {
   readonly width: number
   readonly scheme: 'light' | 'dark'
 }
 
-async function judge(page: Page, name: string, { width, scheme }: Manner): Promise<void> {
+async function checkPage(page: Page, name: string, { width, scheme }: Screen): Promise<void> {
   await page.setViewportSize({ width, height: 844 })
   await page.emulateMedia({ colorScheme: scheme })
-  const manner = `${name}-${width}-${scheme}`
-  if (PICTURES) await page.screenshot({ path: join(PICTURES, `${manner}.png`) })
+  const title = `${name}-${width}-${scheme}`
+  if (PICTURES) await page.screenshot({ path: join(PICTURES, `${title}.png`) })
   const found = await page.evaluate(async () => {
     const { violations } = await (globalThis as unknown as { axe: typeof axe }).axe.run({
       resultTypes: ['violations'],
     })
     return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html)}`)
   })
-  expect(found, manner).toEqual([])
-  expect(await page.evaluate('document.documentElement.scrollWidth'), manner).toBe(width)
+  expect(found, title).toEqual([])
+  expect(await page.evaluate('document.documentElement.scrollWidth'), title).toBe(width)
 }

@@ -52,7 +52,7 @@ interface People {
   readonly there: Browser
 }
 
-const somebody = (): People => ({ here: deps.browser(), there: issuer.browser() })
+const newPerson = (): People => ({ here: deps.browser(), there: issuer.browser() })
 
 const onwardFrom = ({ text }: Page): string =>
   (/http-equiv="refresh" content="0;url=([^"]*)"/.exec(text)?.[1] ?? '').replaceAll('&amp;', '&')
@@ -61,7 +61,12 @@ const begin = ({ here }: People, name: string, address: string): Promise<Page> =
   here.open(address).then((page) => here.submit(page, `/identity/${name}`, {}))
 
 /** From the gateway's sign-in page to the issuer, through its sign-in if required, and back to the gateway. */
-async function goBy(people: People, name: string, email: string, address: string): Promise<Page> {
+async function signInBy(
+  people: People,
+  name: string,
+  email: string,
+  address: string,
+): Promise<Page> {
   const there = await people.there.open(onwardFrom(await begin(people, name, address)))
   const isAsked = there.url.startsWith(issuer.authUrl)
   const back = isAsked ? await issuer.signIn(people.there, there, email) : there
@@ -102,7 +107,7 @@ test('openid-client signs a person in by the other gateway: with a code the firs
       state,
       nonce,
     })
-    const asked = await goBy(people, 'first', email, url.href)
+    const asked = await signInBy(people, 'first', email, url.href)
     const back = isFirst ? await deps.signIn(people.here, asked, email) : asked
     const tokens = await oidc.authorizationCodeGrant(config, new URL(back.url), {
       pkceCodeVerifier: verifier,
@@ -126,12 +131,12 @@ test('openid-client signs a person in by the other gateway: with a code the firs
 
 test('a sign-in in progress survives a kill; its state is valid once', async () => {
   const email = 'survivor@example.org'
-  const people = somebody()
+  const people = newPerson()
   const there = await people.there.open(onwardFrom(await begin(people, 'first', address())))
   const back = await issuer.signIn(people.there, there, email)
   await deps.killAndRestart()
   const asked = await people.here.open(back.url)
-  expect([asked.status, asked.text.includes('You have not come by First before.')]).toEqual([
+  expect([asked.status, asked.text.includes('You have not signed in with First before.')]).toEqual([
     200,
     true,
   ])
@@ -144,7 +149,7 @@ test('a sign-in in progress survives a kill; its state is valid once', async () 
 })
 
 test('another browser, another interaction and another gateway’s state are refused', async () => {
-  const people = somebody()
+  const people = newPerson()
   const there = await people.there.open(onwardFrom(await begin(people, 'first', address())))
   const back = new URL((await issuer.signIn(people.there, there, 'robbed@example.org')).url)
   const thief = deps.browser()
@@ -166,19 +171,19 @@ test('another browser, another interaction and another gateway’s state are ref
 
 test('a person who is disabled or unlinked, and an identity provider that is removed meanwhile, are refused', async () => {
   const email = 'ended@example.org'
-  const people = somebody()
-  await deps.signIn(people.here, await goBy(people, 'first', email, address()), email)
+  const people = newPerson()
+  await deps.signIn(people.here, await signInBy(people, 'first', email, address()), email)
   deps.cli.json(['users', 'disable', email, '--yes'])
-  expect((await goBy(people, 'first', email, address())).status).toBe(403)
+  expect((await signInBy(people, 'first', email, address())).status).toBe(403)
   deps.cli.json(['users', 'enable', email])
   const { identities } = deps.cli.json<Shown>([
     ...['users', 'identities', 'remove', email, 'first', '--yes'],
   ])
   expect(identities).toEqual([])
-  const asked = await goBy(people, 'first', email, address())
-  expect(asked.text).toContain('You have not come by First before.')
+  const asked = await signInBy(people, 'first', email, address())
+  expect(asked.text).toContain('You have not signed in with First before.')
 
-  const brief = somebody()
+  const brief = newPerson()
   const there = await brief.there.open(onwardFrom(await begin(brief, 'first', address())))
   const back = await issuer.signIn(brief.there, there, email)
   const removed = deps.cli.json<{ people: number }>(['identities', 'remove', 'first', '--yes'])
@@ -201,7 +206,7 @@ test("GitHub on an address of its own: identified by its own id, through GitHub'
 
   // The address was confirmed by a code before, and GitHub is authoritative for its domain.
   github.emails = [{ email: 'ann@example.org', primary: true, verified: true }]
-  const people = somebody()
+  const people = newPerson()
   const back = await people.here.open(
     github.consent(onwardFrom(await begin(people, 'github', address()))),
   )

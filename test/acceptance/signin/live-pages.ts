@@ -26,7 +26,7 @@ export async function press(page: Page, ending: string): Promise<void> {
   ])
 }
 
-async function say(page: Page, field: string, text: string, ending: string): Promise<void> {
+async function fill(page: Page, field: string, text: string, ending: string): Promise<void> {
   await page.fill(`input[name=${field}]`, text)
   await press(page, ending)
 }
@@ -44,27 +44,27 @@ export async function walkCodes(walk: Walk): Promise<void> {
   const { setup, page, email, look } = walk
   await start(walk, { login_hint: email })
   await look('address', page)
-  await say(page, 'email', 'somebody@127.0.0.1', '/email')
+  await fill(page, 'email', 'somebody@127.0.0.1', '/email')
   await look('address-unreadable', page)
-  await say(page, 'email', email, '/email')
+  await fill(page, 'email', email, '/email')
   await look('code', page)
   const code = await setup.codeFor(email)
-  await say(page, 'code', '12 34', '/code')
+  await fill(page, 'code', '12 34', '/code')
   await look('code-unreadable', page)
-  await say(page, 'code', wrong(code), '/code')
+  await fill(page, 'code', wrong(code), '/code')
   await look('code-wrong', page)
-  for (let n = 0; n < 4; n++) await say(page, 'code', wrong(code), '/code')
+  for (let n = 0; n < 4; n++) await fill(page, 'code', wrong(code), '/code')
   await look('code-spent', page)
   await press(page, '/resend')
   await look('code-sent-again', page)
   change(setup, 'UPDATE mail_codes SET expires_at = 1 WHERE email = ?', email)
-  await say(page, 'code', wrong(code), '/code')
+  await fill(page, 'code', wrong(code), '/code')
   await look('code-expired', page)
   for (let n = 0; n < 3; n++) await press(page, '/resend')
   await press(page, '/resend')
   await look('code-too-many', page)
   await start(walk)
-  await say(page, 'email', email, '/email')
+  await fill(page, 'email', email, '/email')
   await look('address-too-many', page)
 }
 
@@ -72,8 +72,8 @@ export async function walkCodes(walk: Walk): Promise<void> {
 export async function walkSession(walk: Walk): Promise<void> {
   const { setup, page, email, look } = walk
   await start(walk, { prompt: 'consent', scope: 'openid email profile offline_access' })
-  await say(page, 'email', email, '/email')
-  await say(page, 'code', await setup.codeFor(email), '/code')
+  await fill(page, 'email', email, '/email')
+  await fill(page, 'code', await setup.codeFor(email), '/code')
   await look('consent', page)
   await press(page, '/consent')
   const logout = `${setup.authUrl}/oauth/logout?client_id=${walk.client.client_id}`
@@ -86,8 +86,8 @@ export async function walkSession(walk: Walk): Promise<void> {
   await look('signed-out', page)
   setup.cli.json(['users', 'disable', email, '--yes'])
   await start(walk)
-  await say(page, 'email', email, '/email')
-  await say(page, 'code', await setup.codeFor(email, 2), '/code')
+  await fill(page, 'email', email, '/email')
+  await fill(page, 'code', await setup.codeFor(email, 2), '/code')
   await look('disabled', page)
 }
 

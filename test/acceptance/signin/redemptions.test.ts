@@ -53,7 +53,7 @@ const userinfo = (token: string): Promise<Response> =>
   fetch(`${setup.authUrl}/oauth/userinfo`, { headers: { authorization: `Bearer ${token}` } })
 
 /** RFC 6750 §3: an invalid token. */
-async function demandOver(token: string): Promise<void> {
+async function demandInvalid(token: string): Promise<void> {
   const answer = await userinfo(token)
   await demandRefusal(answer, 401, 'invalid_token')
   expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer .*error="invalid_token"/)
@@ -184,7 +184,7 @@ describe('refused, and the code is still valid for its own client', () => {
     const answer = await redeem(setup.authUrl, setup.client, code)
     const { access_token, refresh_token } = (await answer.json()) as Tokens
     expect((await userinfo(access_token)).status).toBe(200)
-    await demandOver(hashOf(access_token))
+    await demandInvalid(hashOf(access_token))
     const hashed = { access_token, refresh_token: hashOf(refresh_token) }
     await demandRefusal(await refresh(hashed), 400, 'invalid_grant')
   })
@@ -226,7 +226,7 @@ describe('reuse is refused and revokes what the code had issued', () => {
     expect((await userinfo(tokens.access_token)).status).toBe(200)
     wait(code)
     await demandRefusal(await redeem(setup.authUrl, setup.client, code), 400, 'invalid_grant')
-    await demandOver(tokens.access_token)
+    await demandInvalid(tokens.access_token)
     await demandRefusal(await refresh(tokens), 400, 'invalid_grant')
     await demandRefusal(await redeem(setup.authUrl, setup.client, code), 400, 'invalid_grant')
   })
@@ -242,7 +242,7 @@ describe('reuse is refused and revokes what the code had issued', () => {
       await demandRefusal(answer, 400, 'invalid_grant')
     }
     const tokens = (await given[0]?.json()) as Tokens
-    await demandOver(tokens.access_token)
+    await demandInvalid(tokens.access_token)
     await demandRefusal(await refresh(tokens), 400, 'invalid_grant')
   })
 
@@ -253,7 +253,7 @@ describe('reuse is refused and revokes what the code had issued', () => {
     const given = answers.filter(({ status }) => status === 200)
     expect(given).toHaveLength(1)
     const renewed = (await given[0]?.json()) as Tokens
-    await demandOver(renewed.access_token)
+    await demandInvalid(renewed.access_token)
     await demandRefusal(await refresh(renewed), 400, 'invalid_grant')
   })
 })

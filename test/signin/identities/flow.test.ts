@@ -2,7 +2,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { later, MINUTE_MS } from '#domain/clock.ts'
 import type { Browser, Page } from '#test/acceptance/signin/browser.ts'
-import { type Issuer, type Manners, openIssuer } from '#test/support/third-party.ts'
+import { type Behaviour, type Issuer, openIssuer } from '#test/support/third-party.ts'
 import {
   ISSUER,
   isSignedIn,
@@ -14,48 +14,52 @@ import {
 
 const EMAIL = 'ann@example.org'
 
-function startIssuer(manners: Manners = {}): Issuer {
+function startIssuer(behaviour: Behaviour = {}): Issuer {
   const issuer = openIssuer()
-  issuer.manners = manners
+  issuer.behaviour = behaviour
   onTestFinished(() => issuer.close())
   return issuer
 }
 
 async function open(
   options: TestSigninOptions = {},
-  manners: Manners = {},
+  behaviour: Behaviour = {},
   authoritativeFor: string[] = [],
 ) {
   const deps = await openTestSignin(options)
-  const issuer = startIssuer(manners)
+  const issuer = startIssuer(behaviour)
   await deps.add(issuer.url, { authoritativeFor })
   return { deps, issuer }
 }
 
 /** Presses the button, and returns the address that the browser is sent to. */
-async function leave(deps: TestSignin, browser: Browser, name = 'sso'): Promise<string> {
+async function pressButton(deps: TestSignin, browser: Browser, name = 'sso'): Promise<string> {
   const page = await deps.start(browser)
   return onwardFrom(await browser.submit(page, `/identity/${name}`, {}))
 }
 
 /** To the identity provider and back. */
-async function context(deps: TestSignin, issuer: Issuer, browser = deps.browser()): Promise<Page> {
-  return browser.open(issuer.consent(await leave(deps, browser)))
+async function roundTrip(
+  deps: TestSignin,
+  issuer: Issuer,
+  browser = deps.browser(),
+): Promise<Page> {
+  return browser.open(issuer.consent(await pressButton(deps, browser)))
 }
 
 describe('a person who returns from the identity provider', () => {
   test('confirms the address by a code the first time; from then on the identity provider is enough', async () => {
     const { deps, issuer } = await open()
     const browser = deps.browser()
-    const asked = await context(deps, issuer, browser)
+    const asked = await roundTrip(deps, issuer, browser)
     expect(asked.status).toBe(200)
     expect(asked.url).toMatch(/\/sign-in\/[\w-]+$/)
-    expect(asked.text).toContain('You have not come by Example SSO before.')
+    expect(asked.text).toContain('You have not signed in with Example SSO before.')
     expect(asked.text).toContain(`value="${EMAIL}"`)
     expect(await deps.store.people.count()).toBe(0)
     expect(isSignedIn(await deps.byCode(browser, asked, EMAIL))).toBe(true)
     const ann = await deps.store.people.findByEmail(EMAIL)
-    expect(isSignedIn(await context(deps, issuer))).toBe(true)
+    expect(isSignedIn(await roundTrip(deps, issuer))).toBe(true)
     expect(deps.mailedCodes.size).toBe(1)
     expect(await deps.store.identities.ofPerson(ann?.id ?? 'usr_')).toMatchObject([
       { issuer: issuer.url, subject: 's-1', claimedName: EMAIL },
@@ -66,19 +70,19 @@ describe('a person who returns from the identity provider', () => {
   test('is identified by issuer and subject: another subject with the same address is another person', async () => {
     const { deps, issuer } = await open()
     const browser = deps.browser()
-    await deps.byCode(browser, await context(deps, issuer, browser), EMAIL)
-    issuer.manners = { claims: { sub: 's-2' } }
-    expect(isSignedIn(await context(deps, issuer))).toBe(false)
-    issuer.manners = { claims: { email: 'renamed@example.org', email_verified: false } }
-    expect(isSignedIn(await context(deps, issuer))).toBe(true)
+    await deps.byCode(browser, await roundTrip(deps, issuer, browser), EMAIL)
+    issuer.behaviour = { claims: { sub: 's-2' } }
+    expect(isSignedIn(await roundTrip(deps, issuer))).toBe(false)
+    issuer.behaviour = { claims: { email: 'renamed@example.org', email_verified: false } }
+    expect(isSignedIn(await roundTrip(deps, issuer))).toBe(true)
     expect(await deps.store.people.count()).toBe(1)
   })
 
   test('may confirm another address than the reported one, and the identity is linked to that person', async () => {
     const { deps, issuer } = await open()
-    const work = await deps.proved('ann@work.example')
+    const work = await deps.withVerified('ann@work.example')
     const browser = deps.browser()
-    const page = await context(deps, issuer, browser)
+    const page = await roundTrip(deps, issuer, browser)
     expect(isSignedIn(await deps.byCode(browser, page, 'ann@work.example'))).toBe(true)
     expect(await deps.store.identities.ofPerson(work.id)).toHaveLength(1)
     expect(await deps.store.people.findByEmail(EMAIL)).toBeUndefined()
@@ -92,7 +96,7 @@ describe('a person who returns from the identity provider', () => {
     const before = deps.mailedCodes.get(EMAIL) ?? ''
     const away = onwardFrom(await browser.submit(page, '/identity/sso', {}))
     const back = await browser.open(issuer.consent(away))
-    expect(back.text).toContain('You have not come by Example SSO before.')
+    expect(back.text).toContain('You have not signed in with Example SSO before.')
     expect(isSignedIn(await browser.submit(asked, '/code', { code: before }))).toBe(false)
     expect(isSignedIn(await deps.byCode(browser, back, EMAIL))).toBe(true)
   })
@@ -100,22 +104,22 @@ describe('a person who returns from the identity provider', () => {
   test('and then types another address is linked to nobody', async () => {
     const { deps, issuer } = await open()
     const browser = deps.browser()
-    const page = await context(deps, issuer, browser)
+    const page = await roundTrip(deps, issuer, browser)
     const asked = await browser.submit(page, '/email', { email: EMAIL })
     const again = await browser.submit(asked, '/restart', {})
-    expect(again.text).not.toContain('You have not come by')
+    expect(again.text).not.toContain('You have not signed in with')
     expect(isSignedIn(await deps.byCode(browser, again, EMAIL))).toBe(true)
     expect(await deps.store.identities.countPeople(issuer.url)).toBe(0)
   })
 
   test('needs no code where the identity provider is authoritative for a verified address', async () => {
     const { deps, issuer } = await open({}, {}, ['example.org'])
-    const ann = await deps.proved(EMAIL)
-    expect(isSignedIn(await context(deps, issuer))).toBe(true)
+    const ann = await deps.withVerified(EMAIL)
+    expect(isSignedIn(await roundTrip(deps, issuer))).toBe(true)
     expect(await deps.store.identities.ofPerson(ann.id)).toHaveLength(1)
   })
 
-  test.each<[string, Manners, string[], string]>([
+  test.each<[string, Behaviour, string[], string]>([
     ['the identity provider is not authoritative for the domain', {}, ['example.com'], EMAIL],
     ['email_verified is false', { claims: { email_verified: false } }, ['example.org'], EMAIL],
     ['email_verified is a string', { claims: { email_verified: 'true' } }, ['example.org'], EMAIL],
@@ -133,10 +137,10 @@ describe('a person who returns from the identity provider', () => {
       ['example.org'],
       'ann@x.example.org',
     ],
-  ])('confirms the address by a code where %s', async (_why, manners, domains, email) => {
-    const { deps, issuer } = await open({}, manners, domains)
-    const ann = await deps.proved(email)
-    const page = await context(deps, issuer)
+  ])('confirms the address by a code where %s', async (_why, behaviour, domains, email) => {
+    const { deps, issuer } = await open({}, behaviour, domains)
+    const ann = await deps.withVerified(email)
+    const page = await roundTrip(deps, issuer)
     expect(isSignedIn(page)).toBe(false)
     expect(page.text).toContain('name="email"')
     expect(await deps.store.identities.ofPerson(ann.id)).toEqual([])
@@ -146,22 +150,22 @@ describe('a person who returns from the identity provider', () => {
     const { deps, issuer } = await open({ allowsSignup: false }, {}, ['example.org'])
     const at = deps.clock.now()
     const added = {
-      ...(await deps.proved('x@example.org')),
+      ...(await deps.withVerified('x@example.org')),
       id: 'usr_added',
       email: EMAIL,
     } as const
     await deps.store.people.add({ ...added, isEmailVerified: false, createdAt: at })
     const browser = deps.browser()
-    const page = await context(deps, issuer, browser)
+    const page = await roundTrip(deps, issuer, browser)
     expect(page.text).toContain('name="email"')
     expect(isSignedIn(await deps.byCode(browser, page, EMAIL))).toBe(true)
-    expect(isSignedIn(await context(deps, issuer))).toBe(true)
+    expect(isSignedIn(await roundTrip(deps, issuer))).toBe(true)
   })
 
   test('without an account is refused where sign-up is off, and learns it only by mail', async () => {
     const { deps, issuer } = await open({ allowsSignup: false }, {}, ['example.org'])
     const browser = deps.browser()
-    const page = await context(deps, issuer, browser)
+    const page = await roundTrip(deps, issuer, browser)
     const asked = await browser.submit(page, '/email', { email: EMAIL })
     expect(asked.text).toContain('name="code"')
     expect(deps.mailedCodes.size).toBe(0)
@@ -169,8 +173,8 @@ describe('a person who returns from the identity provider', () => {
   })
 
   test('is told to contact the operator where no code can be sent', async () => {
-    const { deps, issuer } = await open({ post: { kind: 'none' } })
-    const page = await context(deps, issuer)
+    const { deps, issuer } = await open({ codeDelivery: { kind: 'none' } })
+    const page = await roundTrip(deps, issuer)
     expect(page.text).toContain(
       'The identity that Example SSO reported does not belong to anybody here.',
     )
@@ -180,12 +184,12 @@ describe('a person who returns from the identity provider', () => {
 
   test('and is disabled is shown that, by the button as by a code', async () => {
     const { deps, issuer } = await open({}, {}, ['example.org'])
-    const ann = await deps.proved(EMAIL)
-    await context(deps, issuer)
+    const ann = await deps.withVerified(EMAIL)
+    await roundTrip(deps, issuer)
     await deps.store.people.setDisabled(ann.id, deps.clock.now())
     for (const claims of [{}, { sub: 's-9' }]) {
-      issuer.manners = { claims }
-      const page = await context(deps, issuer)
+      issuer.behaviour = { claims }
+      const page = await roundTrip(deps, issuer)
       expect([page.status, isSignedIn(page)]).toEqual([403, false])
       expect(page.text).toContain('You cannot sign in')
     }
@@ -201,13 +205,13 @@ describe('a person who returns from the identity provider', () => {
       },
       ['example.org'],
     )
-    await deps.proved(EMAIL)
-    expect(isSignedIn(await context(deps, issuer))).toBe(true)
-    issuer.manners = {
-      ...issuer.manners,
+    await deps.withVerified(EMAIL)
+    expect(isSignedIn(await roundTrip(deps, issuer))).toBe(true)
+    issuer.behaviour = {
+      ...issuer.behaviour,
       userinfo: { sub: 's-other', email: EMAIL, email_verified: true },
     }
-    const page = await context(deps, issuer)
+    const page = await roundTrip(deps, issuer)
     expect([page.status, isSignedIn(page)]).toEqual([400, false])
   })
 })
@@ -215,7 +219,7 @@ describe('a person who returns from the identity provider', () => {
 describe('the response of an identity provider is refused, with a clear message, when', () => {
   const now = (): number => Math.floor(Date.now() / 1000)
 
-  test.each<[string, () => Manners, string]>([
+  test.each<[string, () => Behaviour, string]>([
     [
       'the person refuses',
       () => ({ answer: { code: null, error: 'access_denied' } }),
@@ -273,10 +277,10 @@ describe('the response of an identity provider is refused, with a clear message,
       () => ({ token: () => Response.redirect('http://127.0.0.1:1/', 307) }),
       'could not',
     ],
-  ])('%s', async (_what, manners, words) => {
-    const { deps, issuer } = await open({}, manners(), ['example.org'])
-    await deps.proved(EMAIL)
-    const page = await context(deps, issuer)
+  ])('%s', async (_what, behaviour, words) => {
+    const { deps, issuer } = await open({}, behaviour(), ['example.org'])
+    await deps.withVerified(EMAIL)
+    const page = await roundTrip(deps, issuer)
     expect([page.status, isSignedIn(page)]).toEqual([400, false])
     expect(page.text).toContain(`Example SSO ${words}`)
     // In every case the page says what to do next, and neither page nor log contains a secret.
@@ -285,14 +289,14 @@ describe('the response of an identity provider is refused, with a clear message,
     expect(said).not.toMatch(/canary|code-1/)
     expect(page.text).not.toContain('.ts:')
     expect(await deps.store.identities.countPeople(issuer.url)).toBe(0)
-    issuer.manners = {}
-    expect(isSignedIn(await context(deps, issuer))).toBe(true)
+    issuer.behaviour = {}
+    expect(isSignedIn(await roundTrip(deps, issuer))).toBe(true)
   })
 
   test('it takes too long', async () => {
     const late = Promise.withResolvers<Response>()
     const { deps, issuer } = await open({ totalMs: 150 }, { token: () => late.promise })
-    const page = await context(deps, issuer)
+    const page = await roundTrip(deps, issuer)
     late.resolve(new Response())
     expect(page.text).toContain('Example SSO could not be reached')
     expect(String(deps.faults[0])).toContain('127.0.0.1')
@@ -300,7 +304,7 @@ describe('the response of an identity provider is refused, with a clear message,
 })
 
 describe('the browser is not sent to the identity provider when', () => {
-  test.each<[string, Manners]>([
+  test.each<[string, Behaviour]>([
     ['its metadata names another issuer', { metadata: { issuer: 'https://evil.example' } }],
     [
       'its authorization endpoint is http',
@@ -322,15 +326,15 @@ describe('the browser is not sent to the identity provider when', () => {
       { discovery: () => new Response('{', { headers: { 'content-type': 'application/json' } }) },
     ],
     ['its metadata endpoint answers 503', { discovery: () => new Response(null, { status: 503 }) }],
-  ])('%s', async (_what, manners) => {
-    const { deps, issuer } = await open({}, manners)
+  ])('%s', async (_what, behaviour) => {
+    const { deps, issuer } = await open({}, behaviour)
     const browser = deps.browser()
     const page = await browser.submit(await deps.start(browser), '/identity/sso', {})
     expect(page.status).toBe(400)
     expect(page.text).toContain('Example SSO could not be reached')
     expect(deps.faults).toHaveLength(1)
-    issuer.manners = {}
-    expect(await leave(deps, browser)).toContain(`${issuer.url}/authorize?`)
+    issuer.behaviour = {}
+    expect(await pressButton(deps, browser)).toContain(`${issuer.url}/authorize?`)
   })
 
   test('its issuer differs by a trailing slash', async () => {
@@ -375,8 +379,8 @@ describe('the browser is not sent to the identity provider when', () => {
 describe('the callback', () => {
   test('has a state, nonce and PKCE challenge of its own for each interaction, and works in no other browser', async () => {
     const { deps, issuer } = await open()
-    const one = new URL(await leave(deps, deps.browser()))
-    const other = new URL(await leave(deps, deps.browser()))
+    const one = new URL(await pressButton(deps, deps.browser()))
+    const other = new URL(await pressButton(deps, deps.browser()))
     const sent = Object.fromEntries(one.searchParams)
     expect(sent).toEqual({
       response_type: 'code',
@@ -413,9 +417,9 @@ describe('the callback', () => {
 
   test('works only in the browser that started it, even with the whole callback address', async () => {
     const { deps, issuer } = await open({}, {}, ['example.org'])
-    await deps.proved(EMAIL)
+    await deps.withVerified(EMAIL)
     const browser = deps.browser()
-    const back = issuer.consent(await leave(deps, browser))
+    const back = issuer.consent(await pressButton(deps, browser))
     const thief = deps.browser()
     expect((await thief.open(back)).status).toBe(403)
     // Not with an interaction of its own either.
@@ -428,7 +432,7 @@ describe('the callback', () => {
   test('works once', async () => {
     const { deps, issuer } = await open()
     const browser = deps.browser()
-    const back = issuer.consent(await leave(deps, browser))
+    const back = issuer.consent(await pressButton(deps, browser))
     expect((await browser.open(back)).status).toBe(200)
     const replay = await browser.open(back)
     expect(replay.status).toBe(400)
@@ -439,7 +443,7 @@ describe('the callback', () => {
   test('works once for many concurrent requests', async () => {
     const { deps, issuer } = await open()
     const browser = deps.browser()
-    const back = issuer.consent(await leave(deps, browser))
+    const back = issuer.consent(await pressButton(deps, browser))
     const pages = await Promise.all(Array.from({ length: 20 }, () => browser.open(back)))
     expect(pages.filter(({ status }) => status === 200)).toHaveLength(1)
     expect(issuer.redeemed).toHaveLength(1)
@@ -458,7 +462,7 @@ describe('the callback', () => {
   ])('with %s is refused', async (_what, spoil) => {
     const { deps, issuer } = await open()
     const browser = deps.browser()
-    const back = new URL(issuer.consent(await leave(deps, browser)))
+    const back = new URL(issuer.consent(await pressButton(deps, browser)))
     spoil(back)
     const page = await browser.open(back.href)
     expect([400, 404]).toContain(page.status)
@@ -469,7 +473,7 @@ describe('the callback', () => {
   test('with a state that has the right interaction and a wrong secret is refused', async () => {
     const { deps, issuer } = await open()
     const browser = deps.browser()
-    const back = new URL(issuer.consent(await leave(deps, browser)))
+    const back = new URL(issuer.consent(await pressButton(deps, browser)))
     const uid = back.searchParams.get('state')?.split('.')[0]
     back.searchParams.set('state', `${uid}.${'x'.repeat(43)}`)
     const page = await browser.open(back.href)
@@ -495,7 +499,7 @@ describe('the callback', () => {
     const evil = startIssuer()
     await deps.add(evil.url, { name: 'evil', label: 'Evil' })
     const browser = deps.browser()
-    const back = new URL(issuer.consent(await leave(deps, browser)))
+    const back = new URL(issuer.consent(await pressButton(deps, browser)))
     back.pathname = '/identity/evil/callback'
     const page = await browser.open(back.href)
     expect(page.status).toBe(400)
@@ -504,10 +508,10 @@ describe('the callback', () => {
 
   test('with a stolen code of the right issuer, in another interaction, is refused', async () => {
     const { deps, issuer } = await open({}, {}, ['example.org'])
-    await deps.proved(EMAIL)
-    const victim = new URL(issuer.consent(await leave(deps, deps.browser())))
+    await deps.withVerified(EMAIL)
+    const victim = new URL(issuer.consent(await pressButton(deps, deps.browser())))
     const thief = deps.browser()
-    const own = new URL(issuer.consent(await leave(deps, thief)))
+    const own = new URL(issuer.consent(await pressButton(deps, thief)))
     own.searchParams.set('code', victim.searchParams.get('code') ?? '')
     const page = await thief.open(own.href)
     expect([page.status, isSignedIn(page)]).toEqual([400, false])
@@ -531,9 +535,9 @@ describe('the callback', () => {
 describe('an identity provider that the operator removes', () => {
   test('while a person is there no longer works when they return', async () => {
     const { deps, issuer } = await open({}, {}, ['example.org'])
-    await deps.proved(EMAIL)
+    await deps.withVerified(EMAIL)
     const browser = deps.browser()
-    const back = issuer.consent(await leave(deps, browser))
+    const back = issuer.consent(await pressButton(deps, browser))
     await deps.store.identityProviders.remove('sso')
     const page = await browser.open(back)
     expect([page.status, isSignedIn(page)]).toEqual([400, false])
@@ -546,16 +550,16 @@ describe('an identity provider that the operator removes', () => {
 
   test('while it is queried no longer works when it answers', async () => {
     const { deps, issuer } = await open({}, {}, ['example.org'])
-    await deps.proved(EMAIL)
+    await deps.withVerified(EMAIL)
     const asked = Promise.withResolvers<void>()
     const gone = Promise.withResolvers<undefined>()
-    issuer.manners = {
+    issuer.behaviour = {
       token: () => {
         asked.resolve()
         return gone.promise as unknown as Promise<Response>
       },
     }
-    const coming = context(deps, issuer)
+    const coming = roundTrip(deps, issuer)
     await asked.promise
     await deps.store.identityProviders.remove('sso')
     gone.resolve(undefined)
@@ -567,7 +571,7 @@ describe('an identity provider that the operator removes', () => {
   test('while an address is being confirmed is not linked; the person is signed in by the code', async () => {
     const { deps, issuer } = await open()
     const browser = deps.browser()
-    const page = await context(deps, issuer, browser)
+    const page = await roundTrip(deps, issuer, browser)
     const asked = await browser.submit(page, '/email', { email: EMAIL })
     await deps.store.identityProviders.remove('sso')
     await deps.add(issuer.url)
@@ -592,7 +596,7 @@ test('a network may start a hundred of these sign-ins in ten minutes, which boun
 
 test('expired state is deleted', async () => {
   const { deps, issuer } = await open()
-  await context(deps, issuer)
+  await roundTrip(deps, issuer)
   await deps.store.detours.sweep(later(deps.clock.now(), 61 * MINUTE_MS))
   expect(deps.faults).toEqual([])
 })

@@ -52,7 +52,7 @@ test('people are sent with a PKCE challenge and the scopes for their address, an
 
 test('a verified primary address is trusted where GitHub is authoritative for its domain', async () => {
   const { deps, context } = await open(['example.org'])
-  await deps.proved('ann@example.org')
+  await deps.withVerified('ann@example.org')
   expect(isSignedIn(await context())).toBe(true)
 })
 
@@ -63,11 +63,11 @@ test.each<[string, Github['emails']]>([
   ['no address at all', [{ email: 'ann', primary: true, verified: true }]],
 ])('an address that is %s is not trusted', async (_what, emails) => {
   const { deps, github, context } = await open(['example.org'])
-  await deps.proved('ann@example.org')
+  await deps.withVerified('ann@example.org')
   github.emails = emails
   const page = await context()
   expect(isSignedIn(page)).toBe(false)
-  expect(page.text).toContain('You have not come by GitHub before.')
+  expect(page.text).toContain('You have not signed in with GitHub before.')
 })
 
 test.each<[string, (github: Github) => void]>([

@@ -23,7 +23,7 @@ const AUTHORIZE = `${ISSUER}/oauth/authorize?${new URLSearchParams({
 })}`
 
 export interface TestSigninOptions {
-  readonly post?: CodeDelivery
+  readonly codeDelivery?: CodeDelivery
   readonly allowsSignup?: boolean
   readonly issuer?: string
   readonly totalMs?: number
@@ -35,12 +35,12 @@ export async function openTestSignin({
   allowsSignup = true,
   issuer = ISSUER,
   totalMs,
-  ...more
+  codeDelivery,
 }: TestSigninOptions = {}) {
   const clock = handClock(new Date().toISOString())
   const masterKey = new Uint8Array(32).fill(7)
-  const whole = await openStore({ dataDir: ':memory:', clock, masterKey })
-  const store = whole.signin
+  const opened = await openStore({ dataDir: ':memory:', clock, masterKey })
+  const store = opened.signin
   const faults: unknown[] = []
   const mailedCodes = new Map<string, string>()
   const at = clock.now()
@@ -54,21 +54,24 @@ export async function openTestSignin({
     createdAt: at,
     updatedAt: at,
   })
-  const side = await openSigninProvider({
+  const provider = await openSigninProvider({
     store,
     clock,
     issuer,
-    codeDelivery: more.post ?? { kind: 'log', log: (email, code) => mailedCodes.set(email, code) },
+    codeDelivery: codeDelivery ?? {
+      kind: 'log',
+      log: (email, code) => mailedCodes.set(email, code),
+    },
     reach: identityReach(issuer.startsWith('http:'), totalMs),
     allowsSignup,
     logFault: (cause) => faults.push(cause),
   })
   onTestFinished(async () => {
-    side.close()
-    await whole.close()
+    provider.close()
+    await opened.close()
   })
   const ask = (address: string | URL, init?: RequestInit) =>
-    side.answer(new Request(String(address), init), '192.0.2.1')
+    provider.answer(new Request(String(address), init), '192.0.2.1')
 
   return {
     store,
@@ -94,7 +97,7 @@ export async function openTestSignin({
         },
         'canary-client-secret',
       ),
-    async proved(email: string): Promise<Person> {
+    async withVerified(email: string): Promise<Person> {
       const person = await store.people.confirmEmail(email, newPerson(email, at), at)
       if (person === undefined) throw new Error(`${email} was not added`)
       return person

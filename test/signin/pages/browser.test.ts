@@ -57,13 +57,13 @@ function listenForOneTest(setting?: Partial<PageSetting>, answer?: Answer): List
 }
 
 /** Everything that the browser reports: a blocked style, a blocked form, a missing file. */
-function complaintsOf(page: Page): string[] {
-  const complaints: string[] = []
+function errorsOf(page: Page): string[] {
+  const errors: string[] = []
   page.on('console', (message) => {
-    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text())
+    if (message.type() === 'error' || message.type() === 'warning') errors.push(message.text())
   })
-  page.on('pageerror', (error) => complaints.push(error.message))
-  return complaints
+  page.on('pageerror', (error) => errors.push(error.message))
+  return errors
 }
 
 describe.skipIf(CHROMIUM === null)('in Chromium', () => {
@@ -95,7 +95,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
     'axe finds nothing, %s at %d px in %s',
     async (scheme, width, language) => {
       const page = await openPage(scheme, width)
-      const complaints = complaintsOf(page)
+      const errors = errorsOf(page)
       for (const name of STAYING) {
         await show(page, name, language)
         // Evaluated by the debugger, so that the page's policy need not allow it.
@@ -106,7 +106,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
         })
         expect(found, name).toEqual([])
       }
-      expect(complaints).toEqual([])
+      expect(errors).toEqual([])
     },
     180_000,
   )
@@ -213,11 +213,11 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
       pageResponse({ page: 'onward', to: back }, { language: 'en', issuer: home.origin }),
     )
     const page = await openPage('light', 390)
-    const complaints = complaintsOf(page)
+    const errors = errorsOf(page)
     await show(page, 'consent', 'en', provider)
     await page.getByRole('button', { name: 'Allow', exact: true }).click()
     await page.waitForURL(`${home.origin}/home`)
-    expect(complaints).toEqual([])
+    expect(errors).toEqual([])
   })
 
   test('no other site may frame a page', async () => {

@@ -17,7 +17,7 @@ const HOST = 'auth.example.com'
 const DECIDED = new Set(['page', 'kind', 'sentTo'])
 
 /** The same view with a distinct hostile string in place of every string, field names included. */
-function dress<Value>(
+function withHostileStrings<Value>(
   value: Value,
   garment: (nth: number) => string,
   count = { strings: 0 },
@@ -49,8 +49,8 @@ const unshown = (view: PageView): number =>
 
 test.each(PAGES)('$name ($language) escapes every value', async ({ view, language }) => {
   const count = { strings: 0 }
-  const text = await renderPage(dress(view, hostile, count), language, hostile(999))
-  const plain = await renderPage(dress(view, benign), language, benign(999))
+  const text = await renderPage(withHostileStrings(view, hostile, count), language, hostile(999))
+  const plain = await renderPage(withHostileStrings(view, benign), language, benign(999))
 
   let seen = 0
   let undressed = text
