@@ -45,7 +45,8 @@ describe('clients', () => {
   test.each([
     [[], 'at least one'],
     [['https://a.example/#x'], 'fragment'],
-    [['javascript:alert(1)'], 'neither https nor http'],
+    [['javascript:alert(1)'], 'not an absolute address'],
+    [['ftp://a.example/'], 'neither https nor http'],
   ])('%j is refused', async (redirect_uris, words) => {
     const deps = await openFurnished()
     await expect(
