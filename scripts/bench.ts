@@ -7,16 +7,16 @@
  *                                              [--only gateway,nginx] [--portkey DIR]
  *     npm run build && npm run bench -- scale [--rows 10000000] [--keys 100000]
  *
- * Parts: matrix, floor, translate, picture, memory, streams; all of these where none is named. And scale, which is not about a
+ * Parts: matrix, floor, translate, image, memory, streams; all of these where none is named. And scale, which is not about a
  * proxy: it fills six gigabytes first. Exits 1 when a part finds its limit broken.
  */
 import { parseArgs } from 'node:util'
 import { floor } from './bench/floor.ts'
+import { image } from './bench/image.ts'
 import { KINDS } from './bench/matrix/cells.ts'
 import { SUBJECT_NAMES } from './bench/matrix/subjects.ts'
 import { type MatrixEffort, matrix } from './bench/matrix.ts'
 import { memory } from './bench/memory.ts'
-import { picture } from './bench/picture.ts'
 import { stayOn } from './bench/process.ts'
 import { type Effort, LOAD_CORE, openRig, type Part } from './bench/rig.ts'
 import { scale } from './bench/scale.ts'
@@ -60,7 +60,7 @@ const PARTS: Readonly<Record<string, () => Promise<boolean>>> = {
   matrix: () => matrix(wide),
   floor: () => besideProxy(floor),
   translate: () => besideProxy(translate),
-  picture: () => besideProxy(picture),
+  image: () => besideProxy(image),
   memory: () => besideProxy(memory),
   streams: () => besideProxy(streams),
   scale: () => scale({ ...effort, rows: Number(values.rows), keys: Number(values.keys) }),

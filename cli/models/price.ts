@@ -55,10 +55,10 @@ function priceChanges(before: PriceRecord | null, after: PriceRecord): string {
   const tokens = PER_MILLION.filter(([, field]) => (before?.[field] ?? null) !== after[field]).map(
     ([name, field]) => `${name} ${dollars(before?.[field])} → ${dollars(after[field])}`,
   )
-  const [pictures, drawn] = [imagesOf(before), imagesOf(after)]
+  const [images, drawn] = [imagesOf(before), imagesOf(after)]
   const moves = [
     ...(tokens.length === 0 ? [] : [`${tokens.join(', ')} per million tokens`]),
-    ...(pictures === drawn ? [] : [`per image ${pictures} → ${drawn}`]),
+    ...(images === drawn ? [] : [`per image ${images} → ${drawn}`]),
   ]
   return moves.join(', ') || 'as before'
 }

@@ -1,11 +1,11 @@
-/** One picture as three families send it: 1.5 MB of bytes, 2 MB of base64. */
+/** One image as three families send it: 1.5 MB of bytes, 2 MB of base64. */
 
-const PICTURE_BYTES = 1_500_000
+const IMAGE_BYTES = 1_500_000
 const PNG_START = Buffer.from('89504e470d0a1a0a', 'hex')
 
 /** Compressed pixels look like chance; a fixed sequence makes every run the same. */
 function draw(): string {
-  const bytes = Buffer.alloc(PICTURE_BYTES)
+  const bytes = Buffer.alloc(IMAGE_BYTES)
   let state = 1
   for (let at = 0; at < bytes.length; at++) {
     state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0

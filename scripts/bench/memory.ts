@@ -1,8 +1,8 @@
-/** Part `memory`: a thousand answers with pictures after a warm-up; fails when what is resident grows beyond its bound. */
+/** Part `memory`: a thousand answers with images after a warm-up; fails when what is resident grows beyond its bound. */
 
 import { median } from './compare.ts'
+import { IMAGE_ROUTES } from './image.ts'
 import { load } from './load.ts'
-import { PICTURE_ROUTES } from './picture.ts'
 import { residentMebibytes } from './process.ts'
 import type { AnswerRoute, Part, Rig } from './rig.ts'
 
@@ -15,7 +15,7 @@ const SAMPLE_MS = 10
 const REST_MS = 20_000
 
 export const memory: Part = {
-  answers: PICTURE_ROUTES,
+  answers: IMAGE_ROUTES,
   async run(rig) {
     const resident = (): number => residentMebibytes(rig.gateway.pid)
     const rest = async (): Promise<number> => {
@@ -48,13 +48,13 @@ export const memory: Part = {
 
 const inWhole = (mebibytes: number): string => mebibytes.toFixed(0)
 
-/** Draws a hundred pictures, a third of them in each shape; answers what was resident in the middle of it. */
+/** Draws a hundred images, a third of them in each shape; answers what was resident in the middle of it. */
 async function drawHundred(rig: Rig): Promise<number> {
   const samples: number[] = []
   const sampler = setInterval(() => samples.push(residentMebibytes(rig.gateway.pid)), SAMPLE_MS)
-  const answers = Math.ceil(100 / PICTURE_ROUTES.length)
+  const answers = Math.ceil(100 / IMAGE_ROUTES.length)
   const draw = (route: AnswerRoute) => load(rig.target('gateway', route), CONNECTIONS, { answers })
-  const results = await Promise.all(PICTURE_ROUTES.map(draw)).finally(() => clearInterval(sampler))
+  const results = await Promise.all(IMAGE_ROUTES.map(draw)).finally(() => clearInterval(sampler))
   if (results.some(({ bad }) => bad > 0)) throw new Error('an answer was not 200')
   return median(samples)
 }

@@ -1,8 +1,8 @@
 /** A mock upstream of minimal cost: prepared answers, written to raw sockets. */
 import type { Socket } from 'bun'
 import { type Answer, streamed, whole } from './answer.ts'
+import { b64Json, inlineData, messageImages } from './images.ts'
 import { clear, ends, type Message, newMessage } from './message.ts'
-import { b64Json, inlineData, messageImages } from './pictures.ts'
 import {
   anthropicStream,
   BURST_CHUNKS,

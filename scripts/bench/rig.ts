@@ -17,7 +17,7 @@ export interface AnswerRoute {
   /** The provider's `--type`. */
   readonly type: string
   readonly stream: boolean
-  /** Whether the model draws, and the request asks for a picture. */
+  /** Whether the model draws, and the request asks for an image. */
   readonly draws?: boolean
   /** What the provider calls the model, where that says how it is asked. */
   readonly upstream?: string

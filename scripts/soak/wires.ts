@@ -46,7 +46,7 @@ const geminiWhole = {
 const PNG = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.alloc(30_000, 7)])
 
 /** Drawn by the images API, counted as the texts are. */
-const picture = {
+const image = {
   created: 1_700_000_000,
   data: [{ b64_json: PNG.toString('base64') }],
   usage: {
@@ -84,5 +84,5 @@ export const WIRES: Readonly<Record<string, Wire>> = {
     stream: geminiEvents,
     counts: /,"usageMetadata":\{[^}]*\}/,
   },
-  images: { type: 'openai', whole: picture, stream: openAiStream, counts: /$^/ },
+  images: { type: 'openai', whole: image, stream: openAiStream, counts: /$^/ },
 }

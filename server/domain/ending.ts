@@ -152,7 +152,7 @@ function toEntry(
     usageSource: charge?.source ?? null,
     cost: charge?.amount ?? NO_MONEY,
     costRub: charge?.costRub ?? NO_RUB,
-    image: attempts && charge ? pictureCharged(attempts.current, charge) : null,
+    image: attempts && charge ? imageCharged(attempts.current, charge) : null,
     statedCost: meter?.statedCost ?? null,
     failedAttempts: attempts?.failed ?? NONE_FAILED,
     refusal,
@@ -163,7 +163,7 @@ const NO_RUB = 0n as RubMicros
 const NONE_FAILED: readonly FailedAttempt[] = []
 
 /** Images that never arrived may be charged too, where the client disconnected. */
-function pictureCharged(attempt: Attempt, { usage }: Charge): ImageChoice | null {
+function imageCharged(attempt: Attempt, { usage }: Charge): ImageChoice | null {
   const isPriced = attempt.offer.version.prices.imagePrices.length > 0
   return isPriced && usage.outputImages > 0 ? imageOf(attempt) : null
 }

@@ -121,9 +121,9 @@ function estimatePrompt({ textBytes, fileBytes = 0, inputImages }: ChatRequest, 
     Math.ceil(fileBytes / BYTES_PER_FILE_TOKEN)
   if (inputImages === 0) return { inputTokens: Math.min(most, words), imageInputTokens: 0 }
   const { estimate, countsAsContext } = inputImageTokensOf(card)
-  const pictures = inputImages * estimate
-  if (!countsAsContext) return { inputTokens: Math.min(most, words), imageInputTokens: pictures }
-  const imageInputTokens = Math.min(most, pictures)
+  const images = inputImages * estimate
+  if (!countsAsContext) return { inputTokens: Math.min(most, words), imageInputTokens: images }
+  const imageInputTokens = Math.min(most, images)
   return { inputTokens: Math.min(most - imageInputTokens, words), imageInputTokens }
 }
 

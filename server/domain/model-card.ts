@@ -7,7 +7,7 @@ import type { RouteHop } from './route.ts'
 
 export type Modality = 'text' | 'image' | 'audio' | 'video' | 'file'
 
-/** A picture's price by resolution and quality; `*` matches any. */
+/** An image's price by resolution and quality; `*` matches any. */
 export interface ImagePrice {
   readonly resolution: string
   readonly quality: string
@@ -15,7 +15,7 @@ export interface ImagePrice {
 }
 
 /**
- * Unit prices in USD per token, per picture or per request. Null falls back: a class of the prompt to `prompt`, one of the
+ * Unit prices in USD per token, per image or per request. Null falls back: a class of the prompt to `prompt`, one of the
  * answer to `completion`.
  */
 export interface Prices {
@@ -24,13 +24,13 @@ export interface Prices {
   readonly cacheRead: UsdAttos | null
   readonly cacheWrite: UsdAttos | null
   readonly request: UsdAttos
-  /** Per input picture. */
+  /** Per input image. */
   readonly inputImage: UsdAttos
-  /** Per token of a picture in the prompt; null prices it as `prompt`. */
+  /** Per token of an image in the prompt; null prices it as `prompt`. */
   readonly imageInputToken: UsdAttos | null
-  /** Per token of a picture drawn; null prices it as `completion`. */
+  /** Per token of an image drawn; null prices it as `completion`. */
   readonly imageOutputToken: UsdAttos | null
-  /** Per picture drawn; empty when pictures are priced by token. */
+  /** Per image drawn; empty when images are priced by token. */
   readonly imagePrices: readonly ImagePrice[]
   /** Prices that hold instead once the prompt is larger than `aboveTokens`. */
   readonly tiers: readonly PriceTier[]

@@ -159,10 +159,10 @@ export function holdFor(
 function inputBound(request: ChatRequest, { id, upstreamName, contextLength }: ModelCard): number {
   const { textBytes, inputImages, isUnbounded } = request
   const seen = inputImages > 0 ? inputImageTokensOf({ id, upstreamName }) : null
-  const pictures = seen ? inputImages * seen.max : 0
-  const billedOnly = seen?.countsAsContext === false ? pictures : 0
+  const images = seen ? inputImages * seen.max : 0
+  const billedOnly = seen?.countsAsContext === false ? images : 0
   if (isUnbounded) return (contextLength ?? USUAL_CONTEXT) + billedOnly
-  const read = textBytes + TEMPLATE_TOKENS + pictures - billedOnly
+  const read = textBytes + TEMPLATE_TOKENS + images - billedOnly
   return Math.min(read, contextLength ?? read) + billedOnly
 }
 

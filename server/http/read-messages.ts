@@ -65,7 +65,7 @@ function readParts(parts: readonly unknown[], index: number, attachments: Attach
         throw invalid(`messages[${index}].content[${i}].text`, 'must be a string')
       }
     } else if (part['type'] === 'image_url') {
-      readPicture(part['image_url'], `messages[${index}].content[${i}].image_url`, attachments)
+      readImage(part['image_url'], `messages[${index}].content[${i}].image_url`, attachments)
     } else if (typeof part['type'] !== 'string') {
       throw invalid(`messages[${index}].content[${i}].type`, 'must be a string')
     } else {
@@ -91,7 +91,7 @@ function inlineChars(part: Record<string, unknown>): number {
   return typeof data === 'string' && !/^[a-z][a-z\d+.-]*:\/\//i.test(data) ? data.length : 0
 }
 
-function readPicture(image: unknown, path: string, attachments: Attachments): void {
+function readImage(image: unknown, path: string, attachments: Attachments): void {
   if (!isObject(image)) throw invalid(path, 'must be an object with a url')
   if (typeof image['url'] !== 'string') throw invalid(`${path}.url`, 'must be a string')
   attachments.count++

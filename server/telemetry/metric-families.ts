@@ -180,7 +180,7 @@ const usageFamilies = (rows: readonly RequestRow[]): readonly MetricFamily[] => 
   ),
   counter(
     'gateway_images_total',
-    'Pictures received',
+    'Images received',
     summed(rows, ({ model, usage }) =>
       usage.outputImages === 0 ? [] : [{ labels: { model }, value: usage.outputImages }],
     ),

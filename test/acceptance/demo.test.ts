@@ -109,7 +109,7 @@ function decodePng(bytes: Buffer): { width: number; height: number; pixels: Buff
   return { width: header.readUInt32BE(0), height: header.readUInt32BE(4), pixels }
 }
 
-describe('pictures', () => {
+describe('images', () => {
   let client: OpenAI
   beforeAll(async () => {
     const { key, baseURL } = await startDemo()

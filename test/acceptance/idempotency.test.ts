@@ -1,4 +1,4 @@
-/** A retry never pays twice: a picture whose client is gone is drawn, charged once, and there for whoever asks again. */
+/** A retry never pays twice: an image whose client is gone is drawn, charged once, and there for whoever asks again. */
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import {
   type Appliance,
@@ -48,7 +48,7 @@ const chargesOf = async (id: string) =>
     amount: nanos(entry.amount_usd),
   }))
 
-test('T22: a client that is gone, a retry, a killed gateway: one picture, one charge', async () => {
+test('T22: a client that is gone, a retry, a killed gateway: one image, one charge', async () => {
   const { key, id } = await gateway.verb('keys.create', { name: 'artist' })
   const client = dial(gateway.url)
   client.send(post('/v1/chat/completions', headers(key, 'order-1'), painting('a red fox')))
@@ -90,7 +90,7 @@ test('one that was being drawn when the gateway was killed is drawn anew, and pa
   expect(await chargesOf(id)).toHaveLength(1)
 })
 
-test('the stock client comes back by itself until it has its picture', async () => {
+test('the stock client comes back by itself until it has its image', async () => {
   const { key, id } = await gateway.verb('keys.create', { name: 'stock' })
   const client = gateway.client(key, { maxRetries: 5 })
   const options = { headers: { 'Idempotency-Key': 'order-3' } }

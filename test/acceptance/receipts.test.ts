@@ -111,7 +111,7 @@ describe('a receipt', () => {
     expect(nanos(entry?.amount_usd ?? '')).toBe(-nanos(receipt.cost_usd))
   })
 
-  test('of a picture shows it by the piece', async () => {
+  test('of an image shows it by the piece', async () => {
     const id = await ask(hello({ model: 'demo/image', modalities: ['image'] }))
     const { out } = cli.run(['activity', 'show', id])
     expect(out).toContain('output images\t1 × $0.01 = $0.01')

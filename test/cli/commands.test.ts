@@ -361,7 +361,7 @@ describe('providers and models', () => {
     })
   })
 
-  test('tokens of pictures are priced beside those of text', () => {
+  test('tokens of images are priced beside those of text', () => {
     const priced = ['--image-in-usd', '10', '--image-out-usd', '40']
     expect(cli.run(['models', 'add', 'acme/seer', '--in-usd', '5', '--out-usd', '30']).code).toBe(0)
     expect(cli.run(['models', 'price', 'acme/seer', ...priced]).code).toBe(0)

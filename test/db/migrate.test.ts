@@ -35,7 +35,7 @@ test('a failed migration is rolled back', () => {
   ])
 })
 
-test('what an older binary wrote is read: a log without tokens of pictures, and a price list without theirs', async () => {
+test('what an older binary wrote is read: a log without tokens of images, and a price list without theirs', async () => {
   const dataDir = tempDirectory()
   const store = await openStore({ dataDir, clock })
   await store.accounts.create(anAccount())

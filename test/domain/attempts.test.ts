@@ -285,7 +285,7 @@ describe('an image', () => {
   const routePixel = () =>
     bench.store.models.route('acme/pixel', [hopOf('acme'), hopOf('beta', { position: 2 })])
   /** A piece at $0.04, and what was counted. */
-  const PICTURE = usd('0.040085')
+  const IMAGE_COST = usd('0.040085')
   const talks = () => says([text('I would rather not'), finish()], [COUNTED])
 
   test('that did not come costs the operator, and the client what the next one drew', async () => {
@@ -293,7 +293,7 @@ describe('an image', () => {
     const scripts = { acme: talks(), beta: says([IMAGE, finish()], [COUNTED]) }
     const walked = await walk(depsOf(scripts), pixel)
     const { charged, line } = await bench.books(walked.caller)
-    expect(charged).toBe(PICTURE)
+    expect(charged).toBe(IMAGE_COST)
     expect(line.provider).toBe('beta')
     expect(line.failedAttempts).toMatchObject([
       { provider: 'acme', outcome: 'no-image', status: null, operatorCost: COST },

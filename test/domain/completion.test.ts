@@ -364,20 +364,20 @@ describe('a request that is refused', () => {
     ['a model outside the allow-list', { model: 'other/x' }, allowed, 'model_not_allowed', 'model'],
     ['an unknown model', { model: 'acme/none' }, allowed, 'model_not_found', 'model'],
     [
-      'a picture streamed',
+      'an image streamed',
       { model: 'acme/pixel', ...image, stream: true },
       {},
       'image_streaming_not_supported',
       'stream',
     ],
     [
-      'a picture streamed from a model that draws none',
+      'an image streamed from a model that draws none',
       { ...image, stream: true },
       {},
       'image_streaming_not_supported',
       'stream',
     ],
-    ['a picture from a model that draws none', image, {}, 'unsupported_modality', 'modalities'],
+    ['an image from a model that draws none', image, {}, 'unsupported_modality', 'modalities'],
     [
       'text from a model that only draws',
       { model: 'acme/pixel' },
@@ -386,21 +386,21 @@ describe('a request that is refused', () => {
       'modalities',
     ],
     [
-      'a picture for a model that takes none',
+      'an image for a model that takes none',
       { inputImages: 1 },
       {},
       'unsupported_modality',
       'messages',
     ],
     [
-      'a picture beside that of an earlier answer, for a model that takes none',
+      'an image beside that of an earlier answer, for a model that takes none',
       { inputImages: 2, earlierImages: 1 },
       {},
       'unsupported_modality',
       'messages',
     ],
     [
-      'a picture for an unpriced model that takes none',
+      'an image for an unpriced model that takes none',
       { model: 'acme/unpriced', inputImages: 1 },
       {},
       'unsupported_modality',
@@ -411,7 +411,7 @@ describe('a request that is refused', () => {
     ['a spent month', {}, { monthlySpend: usd('0') }, 'monthly_spend_limit_exceeded', null],
   ]
 
-  test('a conversation with pictures of earlier answers goes on with a model that takes none', async () => {
+  test('a conversation with images of earlier answers goes on with a model that takes none', async () => {
     const request = aRequest({ inputImages: 1, earlierImages: 1 })
     expect(types(await walk(says([text('x'), finish()]), request)).at(-1)).toBe('receipt')
   })

@@ -241,7 +241,7 @@ describe('a provider’s own word', () => {
 
 test.each<[string, FailureKind, FailureDetails]>([
   ['a request it refused', 'rejected', {}],
-  ['a picture it would not draw', 'no-image', {}],
+  ['an image it would not draw', 'no-image', {}],
   ['a request beyond its own limit', 'overloaded', { permanent: 'request', retryAfterSeconds: 9 }],
 ])('%s says nothing about the hop', (_, kind, details) => {
   for (let i = 0; i < 5; i++) fail(A, kind, details)

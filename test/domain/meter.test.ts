@@ -93,7 +93,7 @@ describe('without the provider’s word', () => {
     expect(usage).toMatchObject({ outputTokens: 6, reasoningTokens: 2 })
   })
 
-  test('pictures count, those in the prompt and those that came', () => {
+  test('images count, those in the prompt and those that came', () => {
     const { usage } = reading(
       [{ type: 'image', choice: 0, url: 'data:,' }],
       aRequest({ textBytes: 0, inputImages: 2 }),
@@ -103,7 +103,7 @@ describe('without the provider’s word', () => {
     expect(usage.imageOutputTokens).toBeGreaterThan(0)
   })
 
-  test('a picture is estimated as its model is billed for it, beside the context where it is only billed', () => {
+  test('an image is estimated as its model is billed for it, beside the context where it is only billed', () => {
     const request = aRequest({ textBytes: 400, inputImages: 2 })
     const tokens = (upstreamName: string, contextLength: number) => {
       const meter = startMeter(request, aCard({ upstreamName, contextLength }))
@@ -120,7 +120,7 @@ describe('without the provider’s word', () => {
     expect(reading([])).toMatchObject({ usage: { inputTokens: 25 }, produced: false })
   })
 
-  test('a client that left its pictures owes those it asked for, unless they came or were counted', () => {
+  test('a client that left its images owes those it asked for, unless they came or were counted', () => {
     const left = (events: readonly ChatEvent[], wantsImages = true) => {
       const meter = startMeter(aRequest({ wantsImages, choices: 2 }), aCard())
       meter.note(events)
@@ -150,12 +150,12 @@ describe('without the provider’s word', () => {
 
   test('no prompt is taken for larger than the model’s context, which bounded its hold', () => {
     expect(reading([], aRequest({ textBytes: 1_000_000 }), 8_192).usage.inputTokens).toBe(8_192)
-    const pictures = aRequest({ textBytes: 1_000_000, inputImages: 10 })
-    expect(reading([], pictures, 8_192).usage).toMatchObject({
+    const images = aRequest({ textBytes: 1_000_000, inputImages: 10 })
+    expect(reading([], images, 8_192).usage).toMatchObject({
       inputTokens: 542,
       imageInputTokens: 7_650,
     })
-    expect(reading([], pictures, 1_000).usage).toMatchObject({
+    expect(reading([], images, 1_000).usage).toMatchObject({
       inputTokens: 0,
       imageInputTokens: 1_000,
     })
@@ -222,7 +222,7 @@ describe('the provider’s word', () => {
     expect(meter.read()).toEqual({ usage: { ...NO_USAGE, inputTokens: 8 }, source: 'provider' })
   })
 
-  test('does not count the pictures: those that came are counted', () => {
+  test('does not count the images: those that came are counted', () => {
     const { usage: counted } = reading(
       [{ type: 'image', choice: 0, url: 'data:,' }, usage({ outputImages: 9, inputImages: 9 })],
       aRequest({ inputImages: 1 }),

@@ -1,4 +1,4 @@
-// What a drawn picture takes where pictures are made of tokens: likely, and at most.
+// What a drawn image takes where images are made of tokens: likely, and at most.
 import { describe, expect, test } from 'vitest'
 import { startMeter } from '#domain/meter.ts'
 import { estimatedOutputImageTokens, maxOutputImageTokens } from '#domain/output-image-tokens.ts'
@@ -25,7 +25,7 @@ const KNOWN: readonly (readonly [string | undefined, string | undefined, number]
   [undefined, undefined, 1_290],
 ]
 
-test.each(KNOWN)('a picture of %s, %s: %i is within the most', (resolution, quality, tokens) => {
+test.each(KNOWN)('an image of %s, %s: %i is within the most', (resolution, quality, tokens) => {
   expect(maxOutputImageTokens({ resolution, quality })).toBeGreaterThanOrEqual(tokens)
 })
 
@@ -50,7 +50,7 @@ describe('a hold', () => {
   const image = { resolution: '1024x1536', quality: 'high' }
   const asking = { wantsImages: true, image, choices: 2, textBytes: 0 }
 
-  test('covers each picture drawn by token, also where the client bounds its words', () => {
+  test('covers each image drawn by token, also where the client bounds its words', () => {
     const usage = { ...NO_USAGE, imageOutputTokens: 12_480, outputImages: 2 }
     const { amount } = chargeFor(usage, version, rate('90'), 'provider', image)
     expect(amount).toBe(usd('0.4992'))
@@ -60,7 +60,7 @@ describe('a hold', () => {
     }
   })
 
-  test('is that of the words where they are more, or where no picture is asked for', () => {
+  test('is that of the words where they are more, or where no image is asked for', () => {
     const hold = (more: object) =>
       holdFor(aRequest({ ...asking, ...more }), aCard(), version, 4_096)
     expect(hold({ maxOutputTokens: 20_000 })).toBe(usd('1.6'))
@@ -77,7 +77,7 @@ describe('a hold', () => {
     expect(holdFor(request, aCard(), pieces, 4_096)).toBe(usd('0.0802'))
   })
 
-  test('covers a picture to look at or to draw from, at full detail', () => {
+  test('covers an image to look at or to draw from, at full detail', () => {
     const seen = aVersion({ prompt: perM('1'), completion: price('0') })
     const hold = (wantsImages: boolean) =>
       holdFor(aRequest({ textBytes: 0, inputImages: 1, wantsImages }), aCard(), seen, 4_096)
@@ -90,7 +90,7 @@ describe('an estimate', () => {
   const meter = (quality?: string) =>
     startMeter(aRequest({ wantsImages: true, image: { resolution: undefined, quality } }), aCard())
 
-  test('of a picture that was left behind goes by the quality asked for', () => {
+  test('of an image that was left behind goes by the quality asked for', () => {
     expect(meter('high').readAfterDisconnect().usage.imageOutputTokens).toBe(4_160)
     expect(meter('low').readAfterDisconnect().usage.imageOutputTokens).toBe(272)
     expect(meter().readAfterDisconnect().usage.imageOutputTokens).toBe(1_290)

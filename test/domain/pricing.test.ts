@@ -62,7 +62,7 @@ describe('a charge', () => {
     expect(amountOf({ outputTokens: 10, reasoningTokens: 9 })).toBe(amountOf({ outputTokens: 10 }))
   })
 
-  test('a request and an input picture have prices of their own', () => {
+  test('a request and an input image have prices of their own', () => {
     const prices = { request: price('0.001'), inputImage: price('0.002') }
     expect(amountOf({}, prices)).toBe(usd('0.001'))
     expect(amountOf({ inputImages: 3 }, prices)).toBe(usd('0.007'))
@@ -81,7 +81,7 @@ describe('a charge', () => {
     expect(amountOf({ inputTokens: 401, outputTokens: 1 }, { tiers })).toBe(usd('0.003228'))
   })
 
-  test('pictures by piece: resolution and quality choose, and nothing else is counted', () => {
+  test('images by piece: resolution and quality choose, and nothing else is counted', () => {
     const prices = aPriceList({
       prompt: price('0'),
       completion: price('0'),
@@ -123,14 +123,14 @@ describe('a charge', () => {
     expect(chargedImage([], asked, ANY)).toEqual(asked)
   })
 
-  test('pictures by token: at their own price, or at the completion’s', () => {
+  test('images by token: at their own price, or at the completion’s', () => {
     const usage = { imageOutputTokens: 1_290, outputImages: 1 }
     expect(amountOf(usage, { imageOutputToken: perM('30') })).toBe(usd('0.0387'))
     expect(amountOf(usage)).toBe(usd('0.0129'))
     expect(pricingModel(aPriceList())).toBe('per_token')
   })
 
-  test('tokens of pictures in the prompt: at their own price, or at the tier’s for text', () => {
+  test('tokens of images in the prompt: at their own price, or at the tier’s for text', () => {
     const usage = { inputTokens: 100, cacheReadTokens: 60, imageInputTokens: 40 }
     const cached = { cacheRead: perM('1') }
     expect(amountOf(usage, { ...cached, imageInputToken: perM('8') })).toBe(usd('0.00063'))
@@ -143,7 +143,7 @@ describe('a charge', () => {
     expect(amountOf({ ...usage, inputTokens: 99 }, { ...cached, tiers })).toBe(usd('0.0004075'))
   })
 
-  test('mixed: text by tokens, pictures by piece', () => {
+  test('mixed: text by tokens, images by piece', () => {
     const prices = aPriceList({
       imagePrices: [{ resolution: '*', quality: '*', usd: price('0.04') }],
     })
@@ -341,7 +341,7 @@ describe('a hold', () => {
     expect(hold).toBe(usd('0.032768'))
   })
 
-  test('takes a prompt for pictures where their tokens are dearer than words', () => {
+  test('takes a prompt for images where their tokens are dearer than words', () => {
     const hold = (more: Partial<Prices>) =>
       holdFor(
         aRequest({ textBytes: 488, inputImages: 1, maxOutputTokens: 0 }),
@@ -354,7 +354,7 @@ describe('a hold', () => {
     expect(hold({ imageInputToken: perM('0.5') })).toBe(usd('0.0085'))
   })
 
-  test('takes a picture as its model is billed for it, beside the context where it is only billed', () => {
+  test('takes an image as its model is billed for it, beside the context where it is only billed', () => {
     const hold = (card: Partial<ModelCard>, isUnbounded = false) =>
       holdFor(
         aRequest({
@@ -375,7 +375,7 @@ describe('a hold', () => {
     expect(hold({ id: 'azure/gpt-4o-mini', upstreamName: 'eyes' })).toBe(usd('0.097338'))
   })
 
-  test('counts every choice and every picture asked for', () => {
+  test('counts every choice and every image asked for', () => {
     const version = aVersion({
       prompt: price('0'),
       completion: perM('1'),

@@ -104,7 +104,7 @@ describe('the lines', () => {
     ])
   })
 
-  test('show a picture at the price of its size, which is named', () => {
+  test('show an image at the price of its size, which is named', () => {
     const imagePrices = [
       { resolution: '1024x1024', quality: 'low', usd: price('0.01') },
       { resolution: '1024x1024', quality: 'high', usd: price('0.19') },

@@ -168,8 +168,8 @@ describe('the size', () => {
   })
 
   test('leaves out image data where prompt tokens are estimated', async () => {
-    const picture = 'A'.repeat(400_000)
-    const url = `data:image/png;base64,${picture}`
+    const image = 'A'.repeat(400_000)
+    const url = `data:image/png;base64,${image}`
     const content = [{ type: 'image_url', image_url: { url } }]
     let textBytes = 0
     const { chat } = openApi(deps, {
@@ -186,7 +186,7 @@ describe('the size', () => {
       messages: [{ role: 'user', content }],
     })
     await chat(bearer, body)
-    expect(textBytes).toBe(body.length - picture.length)
+    expect(textBytes).toBe(body.length - image.length)
   })
 })
 

@@ -205,10 +205,10 @@ describe('retry advice to the client', () => {
         },
       )
       const { chat } = openApi(deps, { upstream: played.upstream })
-      const picture = await refusal(
+      const image = await refusal(
         await chat(bearer, hello({ model: 'demo/image', modalities: ['image'] })),
       )
-      expect([picture.status, picture.headers.get('x-should-retry')]).toEqual([status, 'false'])
+      expect([image.status, image.headers.get('x-should-retry')]).toEqual([status, 'false'])
       const words = await refusal(await chat(bearer, hello()))
       expect([words.status, words.headers.get('x-should-retry')]).toEqual([status, null])
     },

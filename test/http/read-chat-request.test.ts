@@ -285,7 +285,7 @@ describe('images of earlier answers', () => {
 
   test.each([
     ['no base64', answer('data:image/png;base64,a b c')],
-    ['text that says it is a picture', answer(`data:image/png;base64,${'é'.repeat(8)}`)],
+    ['text that says it is an image', answer(`data:image/png;base64,${'é'.repeat(8)}`)],
     ['another address', answer('http://example.org/a.png')],
     ['no address', answer(undefined, 5, null)],
     [

@@ -169,10 +169,10 @@ test.each(['revoked', 'disabled', 'expired'] as const)('a key that is %s', async
 test('limits on the request itself', async () => {
   const { deps, chat } = await open()
   const { bearer } = await deps.issue()
-  const picture = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }
-  const content = Array.from({ length: 17 }, () => picture)
-  const pictures = await chat(bearer, hello({ messages: [{ role: 'user', content }] }))
-  expect(await refusalOf(pictures)).toMatchObject({
+  const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }
+  const content = Array.from({ length: 17 }, () => image)
+  const images = await chat(bearer, hello({ messages: [{ role: 'user', content }] }))
+  expect(await refusalOf(images)).toMatchObject({
     code: 'too_many_images',
     metadata: metadataOf(['input_images', 16, 17, null]),
   })

@@ -193,7 +193,7 @@ describe('an image', () => {
     'data:image/png;base64,',
     'data:,"quoted" \\ \n \ud800',
     `data:image/png;base64,${'QUJD'.repeat(200_000)}`,
-    'https://pictures.example/a"b.png',
+    'https://images.example/a"b.png',
   ])('is returned with its URL unchanged: %.40s', async (url) => {
     const { body } = await answer([[{ type: 'image', choice: 0, url }], [finish()]], ask)
     expect(body.choices[0]?.message['images']).toEqual([

@@ -68,7 +68,7 @@ describe('cards', () => {
     ])
   })
 
-  test('price pictures by piece where the vendor bills pieces', async () => {
+  test('price images by piece where the vendor bills pieces', async () => {
     const { price } = await cardOf('xai', 'grok-imagine-image')
     expect(price?.prices.imagePrices).toEqual([
       { resolution: '*', quality: '*', usd: readPrice('0.02') },
@@ -101,7 +101,7 @@ describe('cards', () => {
     }
   })
 
-  test('price tokens of pictures apart from those of text', async () => {
+  test('price tokens of images apart from those of text', async () => {
     const { price } = await cardOf('openai', 'gpt-image-1')
     const { prompt, imageInputToken, imageOutputToken } = price?.prices ?? ({} as never)
     expect([prompt, imageInputToken, imageOutputToken].map((one) => renderPrice(one!))).toEqual([
@@ -124,7 +124,7 @@ describe('cards', () => {
       const cards = drawers.map((entry) => toCard(entry, provider(vendor), instant(0)))
       unpriced.push(...cards.filter(({ price }) => price === null).map(({ provider }) => provider))
     }
-    // OpenRouter's nine, of whose pictures no source tells the price, and one of xAI's without any.
+    // OpenRouter's nine, of whose images no source tells the price, and one of xAI's without any.
     expect(unpriced).toEqual([...Array(9).fill('openrouter'), 'xai'])
   })
 
@@ -160,7 +160,7 @@ describe('providers.add', () => {
     ).toEqual(['0.000001', '0.000005', '0.0000001', '0.00000125'])
   })
 
-  test('google brings what generateContent serves, and its pictures have a price', async () => {
+  test('google brings what generateContent serves, and its images have a price', async () => {
     const deps = await openFurnished()
     const record = await act(deps, 'providers.add', { name: 'google', credential: 'AIza-x' })
     expect(record).toMatchObject({

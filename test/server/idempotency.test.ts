@@ -19,7 +19,7 @@ afterEach(async () => {
   served = null
 })
 
-const PICTURE = `data:image/png;base64,${'iVBORw0KGgoAAAANSUhEUgAA'.repeat(40_000)}`
+const IMAGE = `data:image/png;base64,${'iVBORw0KGgoAAAANSUhEUgAA'.repeat(40_000)}`
 const painting = (more: Readonly<Record<string, unknown>> = {}) =>
   hello({ model: 'demo/image', modalities: ['image'], ...more })
 
@@ -28,7 +28,7 @@ function painter() {
   const { promise, resolve } = Promise.withResolvers<void>()
   const played = script(async function* (call) {
     await until(promise, call)
-    yield [{ type: 'image', choice: 0, url: PICTURE }, finish()]
+    yield [{ type: 'image', choice: 0, url: IMAGE }, finish()]
   })
   return { ...played, upstream: played.upstream, draw: resolve }
 }
@@ -191,7 +191,7 @@ describe('while the first request is running', () => {
     await idle(s)
     const again = await ask(s, painting())
     expect([again.status, replayed(again)]).toEqual([200, 'true'])
-    expect(await again.text()).toContain(PICTURE)
+    expect(await again.text()).toContain(IMAGE)
     expect(calls).toHaveLength(2)
     const mine = (await charges(s)).filter(({ generationId }) => generationId === generation(again))
     expect(mine).toMatchObject([{ amount: -usd('0.01') }])

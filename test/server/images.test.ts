@@ -18,7 +18,7 @@ import { type Served, serve } from './serve.ts'
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAA'
 const DATA_URL = `data:image/png;base64,${PNG}`
 const drawn = (index = 0, url = DATA_URL) => ({ type: 'image_url', image_url: { url }, index })
-const picture = (url: string) => ({ type: 'image_url' as const, image_url: { url } })
+const image = (url: string) => ({ type: 'image_url' as const, image_url: { url } })
 
 let server: ReturnType<typeof Bun.serve>
 let seen: { readonly path: string; readonly body: JsonObject | FormData }[] = []
@@ -42,8 +42,8 @@ beforeAll(() => {
     hostname: '127.0.0.1',
     async fetch(incoming) {
       const { pathname } = new URL(incoming.url)
-      if (pathname === '/picture') return new Response(Buffer.from(PNG, 'base64'))
-      if (pathname === '/inside') return Response.redirect('http://10.0.0.1/picture')
+      if (pathname === '/image') return new Response(Buffer.from(PNG, 'base64'))
+      if (pathname === '/inside') return Response.redirect('http://10.0.0.1/image')
       const isForm = incoming.headers.get('content-type')?.startsWith('multipart/')
       const body = isForm ? await incoming.formData() : await incoming.json()
       seen.push({ path: pathname, body: body as JsonObject })
@@ -159,7 +159,7 @@ const refusal = async (asking: Promise<unknown>): Promise<APIError> => {
 }
 const balance = async () => (await s.deps.store.accounts.find(s.deps.account.id))?.balance
 
-const pictures = (more: JsonObject = {}, count = 1) =>
+const images = (more: JsonObject = {}, count = 1) =>
   Response.json({
     created: 1,
     data: Array.from({ length: count }, () => ({ b64_json: PNG })),
@@ -173,10 +173,10 @@ const USAGE = {
 }
 
 describe('the cost of an image', () => {
-  const sized = (size: string, quality: string) => () => pictures({ size, quality, usage: USAGE })
+  const sized = (size: string, quality: string) => () => images({ size, quality, usage: USAGE })
 
   test('is by the size and quality that were requested', async () => {
-    answer = () => pictures({ usage: USAGE })
+    answer = () => images({ usage: USAGE })
     const image_config = { size: '1024x1024', quality: 'high' }
     const { message, usage } = await draw('openai/gpt-image-1', { image_config })
     expect(message).toMatchObject({ role: 'assistant', content: '', images: [drawn()] })
@@ -199,7 +199,7 @@ describe('the cost of an image', () => {
   })
 
   test('is charged for each of several', async () => {
-    answer = () => pictures({ usage: USAGE }, 3)
+    answer = () => images({ usage: USAGE }, 3)
     const image_config = { size: '1024x1024', quality: 'low' }
     const { choices, usage } = await draw('openai/gpt-image-1', { image_config, n: 3 })
     expect(choices.map(({ message }) => message.images)).toEqual([[drawn()], [drawn()], [drawn()]])
@@ -207,7 +207,7 @@ describe('the cost of an image', () => {
   })
 
   test('is charged for each of more than were requested, and all are delivered', async () => {
-    answer = () => pictures({ usage: USAGE }, 3)
+    answer = () => images({ usage: USAGE }, 3)
     const image_config = { size: '1024x1024', quality: 'low' }
     const { choices, usage } = await draw('openai/gpt-image-1', { image_config, n: 2 })
     expect(choices.map(({ message }) => message.images)).toEqual([[drawn()], [drawn(), drawn(1)]])
@@ -215,7 +215,7 @@ describe('the cost of an image', () => {
   })
 
   test('is by token', async () => {
-    answer = () => pictures({ usage: USAGE })
+    answer = () => images({ usage: USAGE })
     const { usage } = await draw('openai/gpt-image-1.5')
     // 10 × $5/M + 4160 × $40/M
     expect(usage).toMatchObject({
@@ -228,7 +228,7 @@ describe('the cost of an image', () => {
 
   test('is by token, with image input tokens at their own price', async () => {
     const input_tokens_details = { text_tokens: 10, image_tokens: 323 }
-    answer = () => pictures({ usage: { ...USAGE, input_tokens: 333, input_tokens_details } })
+    answer = () => images({ usage: { ...USAGE, input_tokens: 333, input_tokens_details } })
     const content = [
       { type: 'text', text: 'now in blue' },
       { type: 'image_url', image_url: { url: DATA_URL } },
@@ -246,7 +246,7 @@ describe('the cost of an image', () => {
   })
 
   test('is mixed: text by token, images by piece', async () => {
-    answer = () => pictures({ usage: USAGE })
+    answer = () => images({ usage: USAGE })
     // 10 × $5/M + $0.039
     expect((await draw('openai/dall-e-3')).usage.cost).toBe(0.03905)
   })
@@ -257,7 +257,7 @@ describe('an image from', () => {
     const message = {
       role: 'assistant',
       content: '',
-      images: [picture(DATA_URL), picture(DATA_URL)],
+      images: [image(DATA_URL), image(DATA_URL)],
     }
     answer = () =>
       Response.json({
@@ -288,7 +288,7 @@ describe('an image from', () => {
   })
 
   test('a URL, which is fetched and sent as bytes', async () => {
-    const url = `http://pics.example:${server.port}/picture`
+    const url = `http://pics.example:${server.port}/image`
     answer = () => Response.json({ data: [{ url, revised_prompt: 'a fluffy cat' }] })
     const { message } = await draw('openai/dall-e-3')
     expect(message).toMatchObject({ images: [drawn()], revised_prompt: 'a fluffy cat' })
@@ -296,7 +296,7 @@ describe('an image from', () => {
 
     answer = () =>
       Response.json({
-        choices: [{ message: { content: '', images: [picture(url)] }, finish_reason: 'stop' }],
+        choices: [{ message: { content: '', images: [image(url)] }, finish_reason: 'stop' }],
       })
     expect((await draw('openrouter/google/gemini-image')).message.images).toEqual([drawn()])
   })
@@ -304,12 +304,12 @@ describe('an image from', () => {
 
 describe('editing', () => {
   test('one image, then several, then the image just drawn', async () => {
-    answer = () => pictures({ usage: USAGE })
+    answer = () => images({ usage: USAGE })
     const edit = (...content: unknown[]) =>
       draw('openai/gpt-image-1.5', { messages: [{ role: 'user', content }] })
     const words = { type: 'text', text: 'in blue' }
-    const { message } = await edit(words, picture(DATA_URL))
-    await edit(words, picture(DATA_URL), picture('data:image/jpeg;base64,/9j/4AAQ'))
+    const { message } = await edit(words, image(DATA_URL))
+    await edit(words, image(DATA_URL), image('data:image/jpeg;base64,/9j/4AAQ'))
     await draw('openai/gpt-image-1.5', {
       messages: [{ role: 'user', content: 'a cat' }, message, { role: 'user', content: 'in blue' }],
     })
@@ -326,7 +326,7 @@ describe('editing', () => {
         s.deps.clock.now(),
       )
       reserved.push(held)
-      return pictures({ usage: USAGE, data: [{ b64_json: PNG + 'A'.repeat(400_000) }] })
+      return images({ usage: USAGE, data: [{ b64_json: PNG + 'A'.repeat(400_000) }] })
     }
     const { message } = await draw('openai/gpt-image-1.5')
     await draw('openai/gpt-image-1.5', {
@@ -341,7 +341,7 @@ describe('editing', () => {
 
   test('an image by URL is refused and costs nothing', async () => {
     const before = await balance()
-    const content = [{ type: 'text', text: 'blue' }, picture('https://10.0.0.1/a.png')]
+    const content = [{ type: 'text', text: 'blue' }, image('https://10.0.0.1/a.png')]
     const refused = await refusal(
       draw('openai/gpt-image-1', { messages: [{ role: 'user', content }] }),
     )
@@ -354,8 +354,8 @@ describe('editing', () => {
 describe('a missing image', () => {
   test.each([
     ['nothing', () => Response.json({ data: [], usage: USAGE })],
-    ['no bytes of a picture', () => Response.json({ data: [{ b64_json: 'AAAA' }], usage: USAGE })],
-    ['an address inside', () => Response.json({ data: [{ url: 'http://10.0.0.1/picture' }] })],
+    ['no bytes of an image', () => Response.json({ data: [{ b64_json: 'AAAA' }], usage: USAGE })],
+    ['an address inside', () => Response.json({ data: [{ url: 'http://10.0.0.1/image' }] })],
     [
       'an address that leads inside',
       () => Response.json({ data: [{ url: `http://pics.example:${server.port}/inside` }] }),

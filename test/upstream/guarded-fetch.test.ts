@@ -88,9 +88,9 @@ describe('fetching', () => {
   }
 
   test('an image is recognized by its bytes, not by its media type', async () => {
-    const picture = await get('/a?b=c')
-    expect(picture?.type).toBe('image/png')
-    expect(Buffer.from(picture!.bytes)).toEqual(PNG)
+    const image = await get('/a?b=c')
+    expect(image?.type).toBe('image/png')
+    expect(Buffer.from(image!.bytes)).toEqual(PNG)
     expect(seen[0]?.get('host')).toBe(`pics.example:${server.port}`)
     expect([...seen[0]!.keys()].toSorted()).toEqual([
       'accept',

@@ -456,7 +456,7 @@ describe('a connection that breaks', () => {
 
   test.each([
     ['exactly one attempt', { allowFallbacks: false }],
-    ['a picture', { wantsImages: true }],
+    ['an image', { wantsImages: true }],
   ])(
     'for a request with %s: only a new connection is used, never one that may be closing',
     async (_, wish) => {

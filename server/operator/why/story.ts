@@ -15,7 +15,7 @@ const OUTCOMES: Readonly<Record<string, string>> = {
   overloaded: 'was overloaded',
   failed: 'failed',
   timeout: 'did not answer in time',
-  'no-image': 'answered without the picture',
+  'no-image': 'answered without the image',
   answered: 'answered',
   left: 'was let go when the client left',
   stopped: 'was let go when the gateway stopped',

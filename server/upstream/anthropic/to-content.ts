@@ -68,7 +68,7 @@ function toImage(part: JsonObject, path: string): ImageBlockParam {
   if (head === null) return { type: 'image', source: { type: 'url', url } }
   const kind = IMAGE_TYPES[(head[1] ?? '').toLowerCase()]
   if (kind === undefined) {
-    throw rejected(path, `a picture must be a PNG, JPEG, GIF or WebP, not ${head[1]}`)
+    throw rejected(path, `an image must be a PNG, JPEG, GIF or WebP, not ${head[1]}`)
   }
   const data = url.slice(head[0].length)
   return { type: 'image', source: { type: 'base64', media_type: kind, data } }

@@ -7,7 +7,7 @@ import { isObject, readList, readObject, readText } from '../read-json.ts'
 
 const FORMAT = 'google-gemini-v1'
 
-/** Which part of a turn a signature belongs to: a call by its id, the text, the n-th picture, or an empty part at the end. */
+/** Which part of a turn a signature belongs to: a call by its id, the text, the n-th image, or an empty part at the end. */
 export type SignedPart = `call:${string}` | 'text' | `image:${number}` | 'end'
 
 /** Google's documented placeholder for a missing signature; Gemini 3 refuses a tool call without one. */

@@ -23,7 +23,7 @@ const failing = (
 })
 
 /** A client library that retries an image by itself would pay for it twice. */
-const PICTURE = { modalities: ['image'], stream: false }
+const IMAGE = { modalities: ['image'], stream: false }
 const ONCE = { allow_fallbacks: false }
 const acme = (provider_status?: number) => ({
   provider: 'acme',
@@ -69,8 +69,8 @@ export const FAULTS = {
       failing('busy, for who wants one attempt', { model: 'acme/busy', ...ONCE }, acme(429)),
       failing('silent, for who wants one attempt', { model: 'acme/silent', ...ONCE }, acme()),
       failing(
-        'a picture without fallbacks (spec §7)',
-        { model: 'acme/broken', ...PICTURE, ...ONCE },
+        'an image without fallbacks (spec §7)',
+        { model: 'acme/broken', ...IMAGE, ...ONCE },
         acme(500),
         { shouldRetry: 'false' },
       ),
@@ -80,7 +80,7 @@ export const FAULTS = {
     status: 502,
     type: 'api_error',
     cases: [
-      failing('words instead', { model: 'acme/drawing', ...PICTURE }, acme(), {
+      failing('words instead', { model: 'acme/drawing', ...IMAGE }, acme(), {
         shouldRetry: 'false',
         words: /nothing was charged$/,
       }),

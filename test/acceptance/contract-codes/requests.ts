@@ -9,10 +9,10 @@ const PNG = 'data:image/png;base64,iVBORw0KGgo='
 const MAX_BODY_BYTES = 32 * 1024 * 1024
 const MAX_FORM_BYTES = 1024 * 1024
 
-const pictures = (...urls: readonly string[]) =>
+const images = (...urls: readonly string[]) =>
   user(urls.map((url) => ({ type: 'image_url', image_url: { url } })))
 
-const picture = (more: object = {}) => ({
+const image = (more: object = {}) => ({
   model: 'demo/image',
   modalities: ['image'],
   stream: false,
@@ -147,7 +147,7 @@ export const REQUESTS = {
       {
         what: 'a streamed image request (spec §4.2, §7)',
         param: 'stream',
-        ask: chat(picture({ stream: true, modalities: ['text', 'image', 'image'] })),
+        ask: chat(image({ stream: true, modalities: ['text', 'image', 'image'] })),
       },
     ],
   },
@@ -158,18 +158,18 @@ export const REQUESTS = {
       {
         what: 'an image from a text model',
         param: 'modalities',
-        ask: chat(picture({ model: 'demo/echo' })),
+        ask: chat(image({ model: 'demo/echo' })),
       },
       {
         what: 'text from an image model',
         param: 'modalities',
-        ask: chat(picture({ modalities: ['text'] })),
+        ask: chat(image({ modalities: ['text'] })),
       },
       { what: 'audio output', param: 'modalities', ask: chat({ modalities: ['audio'] }) },
       {
         what: 'an image to a model without image input',
         param: 'messages',
-        ask: chat({ messages: [pictures(PNG)] }),
+        ask: chat({ messages: [images(PNG)] }),
       },
     ],
   },
@@ -180,7 +180,7 @@ export const REQUESTS = {
       (url) => ({
         what: url,
         param: 'messages[0].content[1].image_url.url',
-        ask: chat(picture({ messages: [pictures(PNG, url)] })),
+        ask: chat(image({ messages: [images(PNG, url)] })),
       }),
     ),
   },
@@ -192,7 +192,7 @@ export const REQUESTS = {
         what: 'seventeen images',
         param: 'messages',
         metadata: limitOf('input_images', 16, 17),
-        ask: chat(picture({ messages: [pictures(...Array<string>(17).fill(PNG))] })),
+        ask: chat(image({ messages: [images(...Array<string>(17).fill(PNG))] })),
       },
     ],
   },

@@ -39,7 +39,7 @@ export interface Typed {
   readonly shown: readonly string[]
 }
 
-/** Blocks in `sh` whole; of `console`, and of bare blocks, what follows a `$ `. What a bare one shows is a picture. */
+/** Blocks in `sh` whole; of `console`, and of bare blocks, what follows a `$ `. What a bare one shows is an illustration. */
 export function typedIn(page: string): readonly Typed[] {
   return blocksOf(page).flatMap(({ language, text, line }) => {
     const where = `${page}:${line}`

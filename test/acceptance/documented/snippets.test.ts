@@ -73,7 +73,7 @@ describe('JavaScript', () => {
     return run(home, ['node', '--preserve-symlinks', '--preserve-symlinks-main', 'program.mjs'])
   }
 
-  test('the README: whole, streamed, a picture', async () => {
+  test('the README: whole, streamed, an image', async () => {
     expect(await runProgram('README.md', 'import OpenAI')).toMatch(
       new RegExp(`^\\d\\d 0\\.00108\\n${WORDS}$`),
     )
@@ -121,7 +121,7 @@ describe('Python', () => {
     return run(home, [python.path, '-c', programOf(page, 'python', part)])
   }
 
-  test('the README: whole, streamed, a picture', async ({ skip }) => {
+  test('the README: whole, streamed, an image', async ({ skip }) => {
     const said = await runProgram('README.md', 'OpenAI()', skip)
     expect(said).toMatch(new RegExp(`^\\d\\d 0\\.00108\\n${WORDS}1\\.2e-05$`))
     expect(isPng(join(home, 'fox.png'))).toBe(true)

@@ -5,7 +5,7 @@ import type { Truth } from './truth.ts'
 
 /** Dollars per million tokens. */
 export const PRICES = { in: '2.5', out: '10', cached: '0.31', written: '3.7' } as const
-/** Dollars per picture, where pictures have a price of their own. */
+/** Dollars per image, where images have a price of their own. */
 export const PER_IMAGE = '0.039'
 
 export interface Bill {
@@ -15,7 +15,7 @@ export interface Bill {
 
 /**
  * The provider's count, where it was made at the end. Else an estimate: four bytes a token of what was asked and said, 1290
- * tokens a picture; where the provider had begun to count, its prompt, and the larger of the two outputs.
+ * tokens an image; where the provider had begun to count, its prompt, and the larger of the two outputs.
  */
 export function billOf({ count, isPartial, said }: Truth, asked: string): Bill {
   if (count !== null && !isPartial) return { count, source: 'provider' }
@@ -33,14 +33,14 @@ export function billOf({ count, isPartial, said }: Truth, asked: string): Bill {
 const NO_COUNT = { prompt: 0, cached: 0, written: 0, completion: 0, imageTokens: 0, reasoning: 0 }
 const tokensIn = (text: string): number => Math.ceil(Buffer.byteLength(text) / 4)
 
-/** In nano-dollars; `pictures` is how many are paid by the piece, their tokens then being free. */
-export function amountOf({ count }: Bill, pictures: number): bigint {
+/** In nano-dollars; `images` is how many are paid by the piece, their tokens then being free. */
+export function amountOf({ count }: Bill, images: number): bigint {
   const { prompt, cached, written, completion, imageTokens } = count
   const tokens = priced(
     [prompt - cached - written, PRICES.in],
     [cached, PRICES.cached],
     [written, PRICES.written],
-    [pictures > 0 ? completion - imageTokens : completion, PRICES.out],
+    [images > 0 ? completion - imageTokens : completion, PRICES.out],
   )
-  return tokens + BigInt(pictures) * nanos(PER_IMAGE)
+  return tokens + BigInt(images) * nanos(PER_IMAGE)
 }

@@ -115,15 +115,15 @@ function expectFreeEnd(body: string, where: string): void {
 }
 
 function expectBill({ one, charged, where }: Judged, usage: unknown): void {
-  const pictures = one.truth.said.images.length
+  const images = one.truth.said.images.length
   const bill = billOf(one.truth, JSON.stringify(toBody(one)))
   const { prompt, cached, written, completion, reasoning } = bill.count
-  const amount = amountOf(bill, one.isByPiece ? pictures : 0)
+  const amount = amountOf(bill, one.isByPiece ? images : 0)
   expect(usage, where).toMatchObject({
     prompt_tokens: prompt,
     completion_tokens: completion,
     total_tokens: prompt + completion,
-    images: pictures,
+    images,
     prompt_tokens_details: { cached_tokens: cached, cache_write_tokens: written },
     completion_tokens_details: { reasoning_tokens: reasoning },
     cost: Number(amount) / 1e9,

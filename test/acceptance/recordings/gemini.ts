@@ -44,13 +44,13 @@ export function hearGemini({ wire }: Heardable): Heard {
 /** Cached tokens stand inside the prompt, thoughts beside the candidates; a count of zero is left out of their JSON. */
 function countOf(usage: Wire): Count {
   const thoughts = usage.thoughtsTokenCount ?? 0
-  const pictures = (usage.candidatesTokensDetails ?? []).find((of: Wire) => of.modality === 'IMAGE')
+  const images = (usage.candidatesTokensDetails ?? []).find((of: Wire) => of.modality === 'IMAGE')
   return {
     prompt: (usage.promptTokenCount ?? 0) + (usage.toolUsePromptTokenCount ?? 0),
     cached: usage.cachedContentTokenCount ?? 0,
     written: 0,
     completion: (usage.candidatesTokenCount ?? 0) + thoughts,
-    imageTokens: pictures?.tokenCount ?? 0,
+    imageTokens: images?.tokenCount ?? 0,
     reasoning: thoughts,
   }
 }

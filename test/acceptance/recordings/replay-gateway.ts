@@ -25,7 +25,7 @@ export interface Case {
   readonly dress: string
   /** The provider that serves it so; one model has many, and a request names its own. */
   readonly provider: string
-  /** Pictures cost by the piece, not by their tokens. */
+  /** Images cost by the piece, not by their tokens. */
   readonly isByPiece: boolean
   readonly truth: Truth
 }
@@ -56,11 +56,11 @@ export interface ReplayGateway {
   close(): Promise<void>
 }
 
-/** One model for a recording, and another where its pictures have a price of their own. */
+/** One model for a recording, and another where its images have a price of their own. */
 const modelOf = ({ recording, isByPiece }: Case): string =>
   `${recording.name.replaceAll('/', '.')}/${isByPiece ? 'by-piece' : 'm'}`
 
-/** The types of the SDK know neither routing nor how pictures are asked for. */
+/** The types of the SDK know neither routing nor how images are asked for. */
 export const toBody = (one: Case): OpenAI.ChatCompletionCreateParams => ({
   model: modelOf(one),
   messages: [{ role: 'user', content: PROMPT }],

@@ -57,7 +57,7 @@ export function truthOf({ name, family }: Recording, cut?: number): Truth {
   }
 }
 
-/** Whether a recording is of a model that was asked for pictures. */
+/** Whether a recording is of a model that was asked for images. */
 export const draws = (recording: Recording): boolean =>
   recording.family === 'openai-images' || /image-output/.test(recording.name)
 

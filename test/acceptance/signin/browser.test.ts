@@ -16,7 +16,7 @@ import {
 import { openSigninGateway, type RegisteredClient, type SigninGateway } from './signin-gateway.ts'
 
 /** If set, a directory where a screenshot of each page is saved for review. */
-const PICTURES = process.env['GATEWAYCTL_PICTURES']
+const SCREENSHOTS = process.env['GATEWAYCTL_SCREENSHOTS']
 
 const LONG_NAME =
   'Donaudampfschifffahrtsgesellschaftskapitänsmützenverleih of the Northern Office & Co.'
@@ -262,7 +262,7 @@ async function checkPage(page: Page, name: string, { width, scheme }: Screen): P
   await page.setViewportSize({ width, height: 844 })
   await page.emulateMedia({ colorScheme: scheme })
   const title = `${name}-${width}-${scheme}`
-  if (PICTURES) await page.screenshot({ path: join(PICTURES, `${title}.png`) })
+  if (SCREENSHOTS) await page.screenshot({ path: join(SCREENSHOTS, `${title}.png`) })
   const found = await page.evaluate(async () => {
     const { violations } = await (globalThis as unknown as { axe: typeof axe }).axe.run({
       resultTypes: ['violations'],

@@ -182,10 +182,10 @@ describe('T17: no charge is negative, and none overflows', () => {
   })
 
   test.each([1, 128])('%i images are held for and charged, each one', async (n) => {
-    const { key, id } = await openAccount(`pictures-${n}`, '1000')
+    const { key, id } = await openAccount(`images-${n}`, '1000')
     const body = hello({ model: 'demo/image', modalities: ['image'], n, stream: false })
     expect(await outcome(setup.gateway.chat(key, body))).toBe('200')
-    expect(await chargesOf(id, `pictures-${n}`)).toEqual([BigInt(n) * nanos('0.01')])
+    expect(await chargesOf(id, `images-${n}`)).toEqual([BigInt(n) * nanos('0.01')])
   })
 })
 

@@ -37,7 +37,7 @@ function asking({ app }: ReturnType<typeof openApi>) {
 const read = (text: string): any => (text.startsWith('{') ? JSON.parse(text) : null)
 
 const CHAT = '/v1/chat/completions'
-const PICTURE = hello({ model: 'demo/image', modalities: ['image'] })
+const IMAGE = hello({ model: 'demo/image', modalities: ['image'] })
 
 let deps: Furnished
 let everyLimit: Fields
@@ -70,7 +70,7 @@ describe('a chat', () => {
       'a stream without its usage',
       hello({ stream: true, stream_options: { include_usage: false } }),
     ],
-    ['a picture', PICTURE],
+    ['an image', IMAGE],
   ])('%s', async (_, body) => {
     expect((await open()('POST', CHAT, body, everyLimit)).status).toBe(200)
   })
@@ -157,7 +157,7 @@ describe('a chat', () => {
   )
 
   test('its receipt: of an answer, of an image, of failed attempts', async () => {
-    const whole = await open()('POST', CHAT, PICTURE, everyLimit)
+    const whole = await open()('POST', CHAT, IMAGE, everyLimit)
     let asked = 0
     const { upstream } = script(async function* () {
       if (++asked === 1) throw new UpstreamFailure('failed', 'not today', { status: 500 })
@@ -274,7 +274,7 @@ describe('a refusal', () => {
           throw new UpstreamFailure(kind, 'no', { status: 418, permanent: 'request' })
         },
       )
-      statuses.push((await open({ upstream })('POST', CHAT, PICTURE, everyLimit)).status)
+      statuses.push((await open({ upstream })('POST', CHAT, IMAGE, everyLimit)).status)
     }
     statuses.push((await open({ draining: () => true })('POST', CHAT, hello(), everyLimit)).status)
     expect(statuses).toEqual([400, 502, 503, 502, 504, 502, 503])

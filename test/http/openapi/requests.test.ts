@@ -94,7 +94,7 @@ describe('chat', () => {
       { stream_options: { include_usage: false } },
       { stream_options: { include_usage: 0 } },
     ],
-    ['a picture', { image_config: { size: '1K' } }, { image_config: { size: 1 } }],
+    ['an image', { image_config: { size: '1K' } }, { image_config: { size: 1 } }],
     ['null', { user: null, n: null, stream: null, models: null }, { model: null }],
   ])('%s has the same bounds in both', (_, good, bad) => {
     expect([readChat(hello(good)) === null, readChat(hello(bad)) === null]).toEqual([true, false])

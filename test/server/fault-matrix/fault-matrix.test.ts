@@ -132,8 +132,8 @@ async function ask(fault: Fault, route: Route, kind: Kind): Promise<Told> {
 // biome-ignore lint/suspicious/noExplicitAny: tests read arbitrary JSON
 function readWhole(body: any): Pick<Told, 'code' | 'came'> {
   const message = body.choices?.[0]?.message
-  const pictures = message?.images?.map((one: { image_url: { url: string } }) => one.image_url.url)
-  return { code: body.error?.code ?? null, came: pictures?.join() ?? message?.content ?? '' }
+  const images = message?.images?.map((one: { image_url: { url: string } }) => one.image_url.url)
+  return { code: body.error?.code ?? null, came: images?.join() ?? message?.content ?? '' }
 }
 
 function readStream(text: string): Pick<Told, 'code' | 'came'> {

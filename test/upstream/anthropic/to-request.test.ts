@@ -119,7 +119,7 @@ describe('messages', () => {
     ])
   })
 
-  test('pictures and documents', () => {
+  test('images and documents', () => {
     const image = (url: string) => ({ type: 'image_url', image_url: { url } })
     const [turn] = messages({
       role: 'user',
@@ -240,7 +240,7 @@ describe('options', () => {
     ['messages[0].tool_call_id', { messages: [{ role: 'tool', content: 'x' }] }],
     ['messages[0].content', { messages: [{ role: 'user', content: [{ type: 'input_audio' }] }] }],
     [
-      'messages[0].content: a picture',
+      'messages[0].content: an image',
       {
         messages: [
           {

@@ -289,7 +289,7 @@ describe('tool calls', () => {
 })
 
 describe('images', () => {
-  const picture = (mimeType: string, data: string, more: JsonObject = {}) => ({
+  const image = (mimeType: string, data: string, more: JsonObject = {}) => ({
     inlineData: { mimeType, data },
     ...more,
   })
@@ -298,16 +298,16 @@ describe('images', () => {
     const { images, messageFields } = whole(
       candidate(
         [
-          picture('image/png', PNG, { thoughtSignature: 'P' }),
-          picture('image/png', '/9j/4AAQSkZJ'),
-          picture('image/webp', 'UklGRiQAAABXRUJQ'),
-          picture('image/gif', 'R0lGODlhAQABAAAA'),
-          picture('image/png', 'AAAAAAAA'),
-          picture('image/svg+xml', 'PHN2Zz4='),
-          picture('image/png', `${PNG} `),
-          picture('image/png', ''),
-          picture('audio/wav', 'UklGRiQAAABXQVZF'),
-          picture('image/png', PNG, { thought: true }),
+          image('image/png', PNG, { thoughtSignature: 'P' }),
+          image('image/png', '/9j/4AAQSkZJ'),
+          image('image/webp', 'UklGRiQAAABXRUJQ'),
+          image('image/gif', 'R0lGODlhAQABAAAA'),
+          image('image/png', 'AAAAAAAA'),
+          image('image/svg+xml', 'PHN2Zz4='),
+          image('image/png', `${PNG} `),
+          image('image/png', ''),
+          image('audio/wav', 'UklGRiQAAABXQVZF'),
+          image('image/png', PNG, { thought: true }),
           { fileData: { fileUri: 'https://x.example' } },
         ],
         END,

@@ -11,7 +11,7 @@ import { type Socket, startProvider } from '../fixtures.ts'
 
 const MODEL = 'google/gemini-2.5-flash-image'
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAA'
-const PICTURE = { inlineData: { mimeType: 'image/png', data: PNG }, thoughtSignature: 'cGlj' }
+const IMAGE = { inlineData: { mimeType: 'image/png', data: PNG }, thoughtSignature: 'cGlj' }
 
 let gemini: Socket
 let s: Served
@@ -85,9 +85,9 @@ const ask = (messages: OpenAI.ChatCompletionMessageParam[]) =>
   client.chat.completions.create({ model: MODEL, messages, modalities: ['image'] as never })
 const fox = { role: 'user' as const, content: 'A red fox' }
 
-describe('pictures', () => {
+describe('images', () => {
   test('one is drawn, and then edited in the next turn with its signature', async () => {
-    answer = drawn([{ text: 'Here.' }, PICTURE])
+    answer = drawn([{ text: 'Here.' }, IMAGE])
     const first = await ask([fox])
     const message = first.choices[0]!.message
     expect(message).toMatchObject({
@@ -100,7 +100,7 @@ describe('pictures', () => {
     expect(gemini.seen[1]?.body).toEqual({
       contents: [
         { role: 'user', parts: [{ text: 'A red fox' }] },
-        { role: 'model', parts: [{ text: 'Here.' }, PICTURE] },
+        { role: 'model', parts: [{ text: 'Here.' }, IMAGE] },
         { role: 'user', parts: [{ text: 'Now blue' }] },
       ],
       generationConfig: { responseModalities: ['IMAGE'] },

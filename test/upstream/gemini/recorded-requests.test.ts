@@ -153,7 +153,7 @@ const CASES: readonly Case[] = [
       seed: 1014,
     }),
     differences: (theirs) => {
-      // Empty instructions are none; pictures are asked for by name, so that no default decides.
+      // Empty instructions are none; images are asked for by name, so that no default decides.
       delete theirs.systemInstruction
       theirs.generationConfig.responseModalities = ['TEXT', 'IMAGE']
     },

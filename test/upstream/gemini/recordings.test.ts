@@ -64,10 +64,8 @@ function compare(answer: Folded, response: RecordedResponse): void {
   expect(promptTokens(read) + completionTokens(read)).toBe(usage.totalTokenCount ?? 0)
   expect(read.cacheReadTokens).toBe(usage.cachedContentTokenCount ?? 0)
   expect(read.reasoningTokens).toBe(usage.thoughtsTokenCount ?? 0)
-  const pictures = (usage.candidatesTokensDetails ?? []).filter(
-    (of: Wire) => of.modality === 'IMAGE',
-  )
-  expect(read.imageOutputTokens).toBe(pictures[0]?.tokenCount ?? 0)
+  const images = (usage.candidatesTokensDetails ?? []).filter((of: Wire) => of.modality === 'IMAGE')
+  expect(read.imageOutputTokens).toBe(images[0]?.tokenCount ?? 0)
 }
 
 describe.skipIf(ours.length === 0)('recorded traffic', () => {

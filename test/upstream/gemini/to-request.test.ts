@@ -101,16 +101,16 @@ describe('images and other media', () => {
       media(
         { type: 'text', text: 'look' },
         image(`data:image/PNG;base64,${PIXEL}`),
-        image('https://pictures.example/a/cat.JPG?size=2'),
-        image('https://pictures.example/cat'),
+        image('https://images.example/a/cat.JPG?size=2'),
+        image('https://images.example/cat'),
       ),
     ).toEqual([
       { text: 'look' },
       { inlineData: { mimeType: 'image/png', data: PIXEL } },
       {
-        fileData: { fileUri: 'https://pictures.example/a/cat.JPG?size=2', mimeType: 'image/jpeg' },
+        fileData: { fileUri: 'https://images.example/a/cat.JPG?size=2', mimeType: 'image/jpeg' },
       },
-      { fileData: { fileUri: 'https://pictures.example/cat' } },
+      { fileData: { fileUri: 'https://images.example/cat' } },
     ])
   })
 

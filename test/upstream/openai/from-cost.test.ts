@@ -60,7 +60,7 @@ test('it stands beside the count, and alone where nothing was counted', () => {
     statedCost: 500_000_000n,
   })
   expect(last({ prompt_tokens: 3 })).not.toHaveProperty('statedCost')
-  // xAI counts no tokens of a picture.
+  // xAI counts no tokens of an image.
   const drawn = { data: [], usage: { cost_in_usd_ticks: 200_000_000 } }
   expect(fromImages(drawn, 1, (text) => text).events.at(-1)).toEqual({
     type: 'usage',

@@ -47,7 +47,7 @@ test('a missing message is an answer without text', () => {
   })
 })
 
-test('content in parts: thoughts, words and pictures', () => {
+test('content in parts: thoughts, words and images', () => {
   const content = [
     {
       type: 'thinking',
@@ -160,11 +160,11 @@ test('a refusal, logprobs, and unknown fields of the message', () => {
   expect(kept.messageFields).toEqual({ annotations: [{ url: 'u' }], mood: 'glad' })
 })
 
-test('only pictures whose bytes are there are pictures; a remote one is still to be fetched', () => {
+test('only images whose bytes are there are images; a remote one is still to be fetched', () => {
   const urls = [
     PIXEL,
     'data:image/png;charset=x;base64,/9j/4AAQ',
-    'https://pictures.example/1.png',
+    'https://images.example/1.png',
     'data:image/png;base64,',
     'data:image/png;base64,not base64!',
     'data:image/png;base64,AAAAA',

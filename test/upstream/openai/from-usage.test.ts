@@ -63,7 +63,7 @@ test('image tokens leave the text tokens, in both dialects', () => {
   })
 })
 
-test('tokens of pictures leave the prompt’s text, in both dialects', () => {
+test('tokens of images leave the prompt’s text, in both dialects', () => {
   const images = {
     input_tokens: 362,
     input_tokens_details: { text_tokens: 39, image_tokens: 323 },

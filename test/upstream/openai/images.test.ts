@@ -14,7 +14,7 @@ import { type CallOptions, call, collect, fold, provider, request } from '../fix
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAA'
 const JPEG = '/9j/4AAQSkZJ'
 const url = (base64: string, type = 'png') => `data:image/${type};base64,${base64}`
-const picture = (address: string) => ({ type: 'image_url', image_url: { url: address } })
+const image = (address: string) => ({ type: 'image_url', image_url: { url: address } })
 const text = (words: string) => ({ type: 'text', text: words })
 
 interface Seen {
@@ -220,7 +220,7 @@ describe('a conversation', () => {
     const messages = [
       { role: 'system', content: 'Paint in oil.' },
       { role: 'user', content: 'a cat' },
-      { role: 'assistant', content: 'Here.', images: [picture(url(PNG))] },
+      { role: 'assistant', content: 'Here.', images: [image(url(PNG))] },
       { role: 'tool', tool_call_id: 'x', content: [] },
       { role: 'user', content: [text('now in'), text('blue')] },
     ]
@@ -235,7 +235,7 @@ describe('a conversation', () => {
   })
 
   test('without text is refused before anything is sent', async () => {
-    const { failure } = await ask(userMessage(picture(url(PNG))))
+    const { failure } = await ask(userMessage(image(url(PNG))))
     expect(failure?.kind).toBe('rejected')
     expect(seen).toEqual([])
   })
@@ -246,7 +246,7 @@ describe('an edit', () => {
 
   test('is a form with the bytes of the image', async () => {
     await ask({
-      ...userMessage(text('blue'), picture(url(PNG))),
+      ...userMessage(text('blue'), image(url(PNG))),
       image_config: { size: '1024x1024' },
     })
     const form = seen[0]!.form!
@@ -258,7 +258,7 @@ describe('an edit', () => {
   })
 
   test('of several images is a list in their order, each with the type of its bytes', async () => {
-    await ask(userMessage(text('mix'), picture(url(PNG)), picture(url(JPEG, 'png'))))
+    await ask(userMessage(text('mix'), image(url(PNG)), image(url(JPEG, 'png'))))
     const files = seen[0]!.form!.getAll('image[]') as unknown as File[]
     expect(files.map(({ name, type }) => [name, type])).toEqual([
       ['image-1.png', 'image/png'],
@@ -270,16 +270,16 @@ describe('an edit', () => {
     const bytes = Buffer.alloc(6_000_000)
     for (let i = 0; i < bytes.length; i++) bytes[i] = (i * 7919) % 256
     Buffer.from(PNG, 'base64').copy(bytes)
-    await ask(userMessage(text('Größe, 猫'), picture(url(bytes.toString('base64')))))
+    await ask(userMessage(text('Größe, 猫'), image(url(bytes.toString('base64')))))
     expect(seen[0]?.form?.get('prompt')).toBe('Größe, 猫')
     expect((await bytesOf(seen[0]?.form?.get('image'))).equals(bytes)).toBe(true)
   })
 
   test('uses the images of the latest message that has any', async () => {
     const messages = [
-      { role: 'user', content: [text('a'), picture(url(PNG)), picture(url(PNG))] },
+      { role: 'user', content: [text('a'), image(url(PNG)), image(url(PNG))] },
       { role: 'assistant', content: 'done' },
-      { role: 'user', content: [text('b'), picture(url(JPEG))] },
+      { role: 'user', content: [text('b'), image(url(JPEG))] },
     ]
     await ask({ messages })
     expect((seen[0]!.form!.get('image') as unknown as File).type).toBe('image/jpeg')
@@ -288,7 +288,7 @@ describe('an edit', () => {
   test.each(['https://pics.example/a.png', url('AAAA'), url('PHN2Zz4=', 'svg+xml')])(
     'of %s is refused before anything is sent',
     async (address) => {
-      const { failure } = await ask(userMessage(text('blue'), picture(address)))
+      const { failure } = await ask(userMessage(text('blue'), image(address)))
       expect(failure?.kind).toBe('rejected')
       expect(seen).toEqual([])
     },
@@ -296,10 +296,10 @@ describe('an edit', () => {
 
   test('of xAI is JSON', async () => {
     const options: ImageOptions = { type: 'xai', model: 'dall-e-of-xai' }
-    await ask(userMessage(text('blue'), picture(url(PNG))), options)
+    await ask(userMessage(text('blue'), image(url(PNG))), options)
     expect(seen[0]?.path).toBe('/v1/images/edits')
     expect(sent()).toMatchObject({ image: { type: 'image_url', url: url(PNG) } })
-    await ask(userMessage(text('mix'), picture(url(PNG)), picture(url(JPEG))), options)
+    await ask(userMessage(text('mix'), image(url(PNG)), image(url(JPEG))), options)
     expect(sent()?.['images']).toHaveLength(2)
   })
 })
@@ -350,7 +350,7 @@ describe('an answer', () => {
   })
 
   test.each([[[]], [[{ b64_json: 'AAAA' }]], [[{ b64_json: '' }]], [[null]], ['none']])(
-    'of %j holds no picture',
+    'of %j holds no image',
     async (data) => {
       answering({ data })
       const { images, finish } = await ask(userMessage(text('x')))
@@ -380,7 +380,7 @@ describe('an answer', () => {
     const message = {
       role: 'assistant',
       content: '',
-      images: [picture('https://a.example/1'), picture(url(PNG))],
+      images: [image('https://a.example/1'), image(url(PNG))],
     }
     answering({ choices: [{ index: 0, message, finish_reason: 'stop' }] })
     const fetched = { 'https://a.example/1': Buffer.from(`${PNG}AAAA`, 'base64') }

@@ -27,7 +27,7 @@ function asked({ provider, modalities, ...rest }: Wire): Wire {
   return {
     ...rest,
     ...(provider && { provider: routing }),
-    // Pictures do not stream (spec §4.2).
+    // Images do not stream (spec §4.2).
     ...(modalities && !rest.stream && { modalities }),
   }
 }
@@ -68,7 +68,7 @@ describe.skipIf(ours.length === 0)('recorded requests', () => {
   })
 
   test.each(names.filter((name) => name.startsWith('openai-images/')))(
-    '%s: a chat that asks for a picture is a drawing there',
+    '%s: a chat that asks for an image is a drawing there',
     async (name) => {
       const { model, prompt, n, size, quality } = recordedRequest(name)
       const body = {
@@ -79,7 +79,7 @@ describe.skipIf(ours.length === 0)('recorded requests', () => {
       }
       const { sent } = await ask(name, body, { upstreamName: model, draws: true })
       expect(sent?.path).toBe(`/r/${name}/images/generations`)
-      // One picture is what it draws unasked; DALL·E sends an address unless it is asked for the bytes.
+      // One image is what it draws unasked; DALL·E sends an address unless it is asked for the bytes.
       const bytes = model.startsWith('dall-e') && { response_format: 'b64_json' }
       expect(sent?.body).toEqual({ model, prompt, size, ...(quality && { quality }), ...bytes })
     },

@@ -56,10 +56,10 @@ async function toForm(fields: Fields, files: readonly File[]): Promise<ImageRequ
 function toFile(url: string, index: number): File {
   const comma = url.indexOf(',')
   if (!url.startsWith('data:')) {
-    throw rejected('messages', 'this model takes pictures as data URLs, not as addresses')
+    throw rejected('messages', 'this model takes images as data URLs, not as addresses')
   }
   const bytes = Buffer.from(url.slice(comma + 1), 'base64')
   const type = sniffImageType(bytes)
-  if (type === undefined) throw rejected('messages', 'a picture is no PNG, JPEG, WebP or GIF')
+  if (type === undefined) throw rejected('messages', 'an image is no PNG, JPEG, WebP or GIF')
   return new File([bytes], `image-${index + 1}.${type.slice('image/'.length)}`, { type })
 }
