@@ -33,7 +33,8 @@ export function limitInteractions(clock: Clock): InteractionLimit {
   return {
     begin(address) {
       const at = clock.now()
-      if (at >= until) {
+      // A window that ends later than a new one was begun before the clock was set back.
+      if (at >= until || until > later(at, WITHIN_MS)) {
         begun.clear()
         until = later(at, WITHIN_MS)
       }

@@ -87,7 +87,9 @@ export function openMailCodeFlow(deps: SigninDeps, pepper: string): MailCodeFlow
         codeDelivery.kind === 'mail' ? write(asker, code, at, isKnown) : null,
       )
       if (!verdict.isIssued) return verdict
-      if (verdict.lately >= ALARM_COUNT && at >= quietUntil) {
+      // A pause longer than the longest was begun before the clock was set back.
+      const isQuiet = at < quietUntil && quietUntil <= later(at, LOOKBACK_MS)
+      if (verdict.lately >= ALARM_COUNT && !isQuiet) {
         quietUntil = later(at, LOOKBACK_MS)
         deps.logFault(new Error(`${verdict.lately} sign-in codes were asked for within an hour`))
       }

@@ -367,6 +367,15 @@ test.each([
   },
 )
 
+test('the limit of sign-ins does not last longer because the clock is set back', async () => {
+  const { ask, clock } = await open({ kind: 'none' })
+  const start = async () => (await ask(AUTHORIZE)).status
+  for (let n = 0; n < 100; n++) expect(await start()).toBe(303)
+  expect(await start()).toBe(429)
+  clock.advance(-86_400_000)
+  expect(await start()).toBe(303)
+})
+
 test('a site with many networks may start a thousand', async () => {
   const { ask } = await open({ kind: 'none' })
   const from = async (network: number, site = '2001:db8:7') =>
