@@ -11,9 +11,11 @@ import { failPage, identityPath, seeOther } from './interaction-pages.ts'
 import { newErrorId } from './library-pages.ts'
 import { readLanguage } from './pages/language.ts'
 import type { ErrorKind } from './pages/view.ts'
+import { sessionCookie } from './provider.ts'
 import { isIdentityProviderName } from './register/identity-provider.ts'
 import { AUTHORIZE, isStep, LOGOUT, methodsOf } from './routes.ts'
 import { countRefusals, withRedirect } from './token-request.ts'
+import { openTurns } from './turns.ts'
 
 export interface SigninApp {
   /** `address`: the client's network address. */
@@ -32,18 +34,25 @@ export function createSigninApp(
   const { deps, interactionLimit } = first
   const refusals = countRefusals(deps.store)
   const app = new Hono<Env>()
+  const turns = openTurns()
+  const session = new RegExp(`(?:^|;) *${sessionCookie(deps.issuer)}=([^;]*)`)
 
-  const forward = async (
+  /**
+   * The library reads a session, changes it and stores the whole of it, so concurrent requests of one browser, such as those
+   * of restored tabs, would lose each other's changes, and a sign-out could be undone.
+   */
+  const forward = (
     request: Request,
     address: string,
     target: string,
     body: Uint8Array | null,
-  ) => {
-    const { provider } = await signin()
-    const bridge = openBridge(request, target, body, address)
-    await provider.callback()(bridge.req, bridge.res)
-    return await bridge.answer
-  }
+  ): Promise<Response> =>
+    turns(session.exec(request.headers.get('cookie') ?? '')?.[1], async () => {
+      const { provider } = await signin()
+      const bridge = openBridge(request, target, body, address)
+      await provider.callback()(bridge.req, bridge.res)
+      return await bridge.answer
+    })
   const fail = (request: Request, kind: ErrorKind) =>
     failPage(deps, readLanguage(request.headers.get('accept-language')), kind)
 

@@ -26,6 +26,8 @@ declare module 'oidc-provider/lib/provider.js' {
   export interface Session {
     readonly accountId?: string
     readonly loginTs?: number
+    /** In seconds since the Unix epoch; undefined until it is stored. */
+    readonly exp?: number
     readonly state?: { readonly secret: string; readonly postLogoutRedirectUri?: string }
     grantIdFor(clientId: string): string | undefined
   }
@@ -58,6 +60,8 @@ declare module 'oidc-provider/lib/provider.js' {
     get(name: string): string
     readonly oidc: {
       readonly provider: Provider
+      /** The name of the endpoint, such as `end_session_confirm`. */
+      readonly route: string
       readonly session: Session
       readonly client?: Client
       readonly entities: { readonly Interaction?: Interaction }
@@ -113,7 +117,7 @@ declare module 'oidc-provider/lib/provider.js' {
     readonly Client: ModelOf<Client>
     readonly Grant: ModelOf<Grant>
     /** `get` returns an empty session if the browser sends no cookie. */
-    readonly Session: ModelOf<Session> & { get(ctx: Context): Promise<Session> }
+    readonly Session: ModelOf<Session> & { get: (ctx: Context) => Promise<Session> }
     readonly Interaction: ModelOf<Interaction>
     readonly AccessToken: ModelOf<object>
     readonly AuthorizationCode: ModelOf<object>

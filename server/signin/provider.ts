@@ -48,6 +48,7 @@ export function createProvider(
   pinAddress(provider, deps.issuer)
   refuseFragment(provider)
   correctMetadata(provider)
+  ignoreStaleCookies(provider)
   provider.use(guardLibraryPages(deps))
   provider.Client.prototype.compareClientSecret = function (secret) {
     return sameDigest(this.clientSecret, digestOf(secret))
@@ -119,15 +120,21 @@ const beginInteraction =
 const sessionSeconds = (age: number): number =>
   Math.max(1, Math.min(SESSION_IDLE_SECONDS, SESSION_SECONDS - age))
 
+const isSecure = (issuer: string): boolean => issuer.startsWith('https:')
+
+/** The name of the session cookie. */
+export const sessionCookie = (issuer: string): string =>
+  isSecure(issuer) ? '__Host-session' : 'session'
+
 function cookies({ issuer }: SigninDeps, keys: Keys) {
-  const secure = issuer.startsWith('https:')
+  const secure = isSecure(issuer)
   const cookieOptions = { signed: true, httpOnly: true, sameSite: 'lax', secure }
   return {
     cookies: {
       keys: [keys.cookies],
       // `__Host-` binds the session cookie to this host; the other cookies are bound to the path of one interaction.
       names: {
-        session: secure ? '__Host-session' : 'session',
+        session: sessionCookie(issuer),
         interaction: secure ? '__Secure-interaction' : 'interaction',
         resume: secure ? '__Secure-resume' : 'resume',
       },
@@ -182,6 +189,20 @@ function refuseFragment(provider: Provider): void {
       throw new UnsupportedResponseMode()
     }
     return true
+  }
+}
+
+/**
+ * Treats the cookie of a session that no longer exists like no cookie. The library would store an empty session for every such
+ * request, without a limit, and overwrite the cookie that a concurrent sign-in of the same browser has just set.
+ */
+function ignoreStaleCookies({ Session: sessions }: Provider): void {
+  const get = sessions.get.bind(sessions)
+  sessions.get = async (ctx) => {
+    const session = await get(ctx)
+    const isStored = session.exp !== undefined
+    if (!isStored) Object.defineProperty(session, 'new', { value: true })
+    return session
   }
 }
 

@@ -1,6 +1,6 @@
 // Sessions: how long a person stays signed in, prompt, max_age, hints, signing out, and the cookies.
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { until } from '#test/support/appliance.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { readDatabase, until } from '#test/support/appliance.ts'
 import type { Browser } from './browser.ts'
 import {
   authorizeUrl,
@@ -39,10 +39,10 @@ async function tokensOf(code: string) {
   return { id_token, access_token, claims: JSON.parse(body) as Claims }
 }
 
-/** A browser in which a new person has just signed in, and the claims that the client received. */
+/** A browser in which a new person has just signed in, on a network of their own, and the claims that the client received. */
 async function signedIn(): Promise<{ browser: Browser } & Awaited<ReturnType<typeof tokensOf>>> {
   email = `guest-${++people}@example.org`
-  const browser = setup.browser()
+  const browser = setup.browser({ 'x-forwarded-for': `198.51.100.${people}` })
   const back = await setup.signIn(browser, await browser.open(address({ nonce: 'n-1' })), email)
   return { browser, ...(await tokensOf(codeOf(back))) }
 }
@@ -162,6 +162,64 @@ test('a person who chooses to stay signed in is shown that, and stays so', async
   expect(left.text).toContain('<h1>You are signed out</h1>')
 })
 
+test('a sign-out form that another tab replaced, or that was already submitted, is out of date', async () => {
+  const browser = setup.browser({ accept: 'text/html' })
+  const start = await browser.open(address())
+  await setup.signIn(browser, start, 'two-tabs@example.org')
+  const [first, second] = [
+    await browser.open(`${setup.authUrl}/oauth/logout`),
+    await browser.open(`${setup.authUrl}/oauth/logout`),
+  ]
+  const pressed = (page: typeof first) =>
+    browser.submit(page, '/oauth/logout/confirm', { logout: 'yes' })
+  const answers = [await pressed(first), await pressed(second), await pressed(second)]
+  expect(answers.map(({ text }) => /<h1>(.*?)<\/h1>/.exec(text)?.[1])).toEqual([
+    'This page is out of date',
+    'You are signed out',
+    'This page is out of date',
+  ])
+})
+
+describe('concurrent requests of one browser', () => {
+  test('for several applications: each gets tokens', async () => {
+    const { browser } = await signedIn()
+    const apps = Array.from({ length: 6 }, (_, n) => setup.register(`Tab ${n}`))
+    const statuses = await Promise.all(
+      apps.map(async (app) => {
+        const back = await browser.open(authorizeUrl(setup.authUrl, app.client_id))
+        return (await redeem(setup.authUrl, app, codeOf(back))).status
+      }),
+    )
+    expect(statuses).toEqual(apps.map(() => 200))
+  })
+
+  test('that complete a new sign-in: the browser stays signed in, for other applications too', async () => {
+    const { browser } = await signedIn()
+    const tabs = []
+    for (let n = 0; n < 2; n++) {
+      const asked = await browser.open(address({ prompt: 'login' }))
+      const page = await browser.submit(asked, '/email', { email })
+      tabs.push({ page, code: await setup.codeFor(email, n + 2) })
+    }
+    await Promise.all(tabs.map(({ page, code }) => browser.submit(page, '/code', { code })))
+    const app = setup.register('Another')
+    const back = await browser.open(authorizeUrl(setup.authUrl, app.client_id, { prompt: 'none' }))
+    expect((await redeem(setup.authUrl, app, codeOf(back))).status).toBe(200)
+  })
+})
+
+test('the cookie of a session that has ended is ignored: nothing is stored, and no cookie is set', async () => {
+  const { browser } = await signedIn()
+  setup.cli.json(['users', 'sessions', 'revoke', email, '--yes'])
+  const rows = () =>
+    readDatabase(setup.cli, "SELECT 1 FROM artifacts WHERE kind = 'Session'").length
+  const before = rows()
+  const refused = await browser.open(address({ prompt: 'none' }))
+  expect(new URL(refused.url).searchParams.get('error')).toBe('login_required')
+  expect(refused.headers.getSetCookie()).toEqual([])
+  expect(rows()).toBe(before)
+})
+
 test('the sign-out confirmation is in the language of ui_locales', async () => {
   const { browser } = await signedIn()
   const asked = await browser.open(`${setup.authUrl}/oauth/logout?ui_locales=ru`)
@@ -181,7 +239,7 @@ test('userinfo takes the token from the header or the form, never from the addre
 
 test('claims follow the scopes', async () => {
   email = `guest-${++people}@example.org`
-  const browser = setup.browser()
+  const browser = setup.browser({ 'x-forwarded-for': `198.51.100.${people}` })
   const start = await browser.open(address({ scope: 'openid' }))
   const { access_token, claims } = await tokensOf(codeOf(await setup.signIn(browser, start, email)))
   expect(claims).not.toHaveProperty('email')
