@@ -5,13 +5,13 @@ import { openBridge } from './bridge.ts'
 import type { SigninDeps } from './deps.ts'
 import { BodyBrokeOff, readBody, readForm } from './form-body.ts'
 import { uidOfState } from './identities/federation.ts'
-import { answerInteraction, type SigninContext } from './interaction.ts'
+import { answerInteraction, type Call, type SigninContext } from './interaction.ts'
 import { TooManyInteractions } from './interaction-limit.ts'
 import { failPage, identityPath, seeOther } from './interaction-pages.ts'
 import { newErrorId } from './library-pages.ts'
 import { readLanguage } from './pages/language.ts'
 import type { ErrorKind } from './pages/view.ts'
-import { sessionCookie } from './provider.ts'
+import { interactionPath, sessionCookie } from './provider.ts'
 import { isIdentityProviderName } from './register/identity-provider.ts'
 import { AUTHORIZE, isStep, LOGOUT, methodsOf } from './routes.ts'
 import { countRefusals, withRedirect } from './token-request.ts'
@@ -98,7 +98,12 @@ export function createSigninApp(
     return next()
   })
 
-  mountInteractions(app, signin, fail)
+  const answerPage = (call: Call): Promise<Response> => {
+    // A form that is submitted twice, by a double click, waits for the result of the first.
+    const key = call.step === 'code' ? interactionPath(call.uid) : undefined
+    return turns(key, async () => answerInteraction(await signin(), call))
+  }
+  mountInteractions(app, answerPage, fail)
 
   app.all('*', async (c) => {
     const { pathname, search } = new URL(c.req.url)
@@ -124,7 +129,11 @@ export function createSigninApp(
 type Fail = (request: Request, kind: ErrorKind) => Promise<Response>
 
 /** Routes of an interaction's pages, and the callback of third parties. */
-function mountInteractions(app: Hono<Env>, signin: () => Promise<SigninContext>, fail: Fail): void {
+function mountInteractions(
+  app: Hono<Env>,
+  answer: (call: Call) => Promise<Response>,
+  fail: Fail,
+): void {
   app.on(['GET', 'POST'], '/sign-in/:uid/:step?', async (c) => {
     const { uid, step } = c.req.param()
     const isPost = c.req.method === 'POST'
@@ -134,7 +143,7 @@ function mountInteractions(app: Hono<Env>, signin: () => Promise<SigninContext>,
     const body = isPost ? await readBody(c.req.raw) : null
     if (isPost && body === null) return fail(c.req.raw, 'bad-request')
     const { address } = c.env
-    return answerInteraction(await signin(), {
+    return answer({
       request: c.req.raw,
       uid,
       step: step ?? null,
@@ -147,7 +156,7 @@ function mountInteractions(app: Hono<Env>, signin: () => Promise<SigninContext>,
   app.on(['GET', 'POST'], '/sign-in/:uid/identity/:name', async (c) => {
     const { uid, name } = c.req.param()
     const context = { request: c.req.raw, uid, step: null, identity: name, body: null }
-    return answerInteraction(await signin(), { ...context, address: c.env.address })
+    return answer({ ...context, address: c.env.address })
   })
 
   // The interaction's cookie is bound to its path, so redirect there; only the right browser has the cookie.

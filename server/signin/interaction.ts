@@ -32,7 +32,7 @@ import { digestOf } from './register/digest.ts'
 import { readEmail } from './register/email.ts'
 import type { PendingCode } from './register/mail-code.ts'
 import { newPerson, type PersonId } from './register/person.ts'
-import type { Step } from './routes.ts'
+import { AUTHORIZE, type Step } from './routes.ts'
 
 export interface Call {
   readonly request: Request
@@ -108,7 +108,7 @@ function isOwnForm({ headers }: Request, issuer: string): boolean {
 }
 
 async function answerSignIn(context: InteractionContext): Promise<Response> {
-  const { call, deps } = context
+  const { call, deps, interaction } = context
   if (call.identity !== null) return answerIdentity(context, call.identity)
   const fields = call.body === null ? undefined : readForm(call.request, call.body)
   if (call.step === 'email') return takeEmail(context, fields?.get('email') ?? '')
@@ -117,6 +117,10 @@ async function answerSignIn(context: InteractionContext): Promise<Response> {
     await deps.store.mailCodes.drop(digestOf(call.uid))
     await deps.store.detours.drop(digestOf(call.uid))
     return seeOther(interactionPath(call.uid))
+  }
+  // The form was submitted twice, by a double click: the browser shows only the answer to the second.
+  if (call.step === 'code' && pending === undefined && interaction.result?.login !== undefined) {
+    return seeOther(`${AUTHORIZE}/${call.uid}`)
   }
   if (pending === undefined || call.step === 'consent') return signInPage(context)
   if (call.step === 'resend') return sendAgain(context, pending)

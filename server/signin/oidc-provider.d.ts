@@ -94,6 +94,8 @@ declare module 'oidc-provider/lib/provider.js' {
       readonly details: { readonly missingOIDCScope?: readonly string[] }
     }
     readonly session?: { readonly accountId: string }
+    /** Set once the person has completed it. */
+    readonly result?: { readonly login?: object }
   }
 
   export interface Configuration {

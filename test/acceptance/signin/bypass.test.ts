@@ -191,7 +191,12 @@ test('T12: of ten concurrent uses of the right code one signs in', async () => {
   )
   const leadsOn = ({ headers }: Response): boolean =>
     headers.get('location')?.includes('/oauth/authorize/') === true
-  expect(answers.filter(leadsOn)).toHaveLength(1)
+  // A form that is submitted twice leads on twice, but the interaction is resumed once.
+  const leading = answers.filter(leadsOn)
+  expect(leading.length).toBeGreaterThan(0)
+  const back = []
+  for (const { headers } of leading) back.push(await browser.open(headers.get('location') ?? ''))
+  expect(back.filter((end) => codeOf(end) !== '')).toHaveLength(1)
   for (const refused of answers.filter((answer) => !leadsOn(answer))) {
     expect(refused.headers.get('location') ?? '').not.toContain('code=')
     demandNoCode({ ...page, text: await refused.text() })

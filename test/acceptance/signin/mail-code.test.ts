@@ -70,6 +70,26 @@ test('the fifth wrong attempt invalidates a code, even for the right one; a new 
   expect(back.url.startsWith(REDIRECT)).toBe(true)
 })
 
+test('a code that is submitted twice at once, by a double click, signs in by the second answer too', async () => {
+  const browser = elsewhere()
+  const email = 'double-click@example.org'
+  const asked = await browser.submit(await start(browser), '/email', { email })
+  const code = await setup.codeFor(email)
+  const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+  const submit = () =>
+    fetch(`${asked.url}/code`, {
+      method: 'POST',
+      redirect: 'manual',
+      headers: { 'content-type': 'application/x-www-form-urlencoded', cookie },
+      body: `code=${code}`,
+    })
+  const answers = await Promise.all([submit(), submit()])
+  const [first = '', second = ''] = answers.map(({ headers }) => headers.get('location') ?? '')
+  expect(new URL(second, setup.authUrl).pathname).toBe(new URL(first).pathname)
+  // The browser follows only the second.
+  expect((await browser.open(second)).url).toContain('code=')
+})
+
 test('T13: of 60 concurrent wrong guesses five are checked, and the right code is then refused', async () => {
   const browser = elsewhere()
   const email = 'parallel@example.org'
