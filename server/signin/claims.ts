@@ -4,10 +4,11 @@ import { unixSeconds } from '#domain/clock.ts'
 import type { Person, PersonId } from './register/person.ts'
 import type { SigninStore } from './store.ts'
 
+/** `picture` belongs to the scope as announced, and is omitted where a person has none, which so far is everybody. */
 export const CLAIMS_BY_SCOPE = {
   openid: ['sub'],
   email: ['email', 'email_verified'],
-  profile: ['name', 'preferred_username', 'updated_at'],
+  profile: ['name', 'preferred_username', 'picture', 'updated_at'],
 } as const
 
 /** For the discovery document: claims of the scopes, and those of every ID token. The library would add `sid`, which is not issued. */

@@ -124,6 +124,7 @@ const CLAIMS = [
   'email_verified',
   'name',
   'preferred_username',
+  'picture',
   'updated_at',
   'iss',
   'auth_time',
@@ -161,12 +162,12 @@ test('the metadata announce what the contract promises, and no more', async () =
   })
 })
 
-test('an ID token has the claims that the metadata announce, and no other about a person', async () => {
+test('an ID token has the claims that the metadata announce, but for an image that the person does not have', async () => {
   const answer = await redeem(setup.authUrl, setup.client, await freshCode())
   const { id_token = '' } = (await answer.json()) as { readonly id_token?: string }
   const claims = JSON.parse(Buffer.from(id_token.split('.')[1] ?? '', 'base64url').toString())
   const protocol = ['aud', 'exp', 'iat']
-  expect(Object.keys(claims).sort()).toEqual([...CLAIMS, ...protocol].sort())
+  expect([...Object.keys(claims), 'picture'].sort()).toEqual([...CLAIMS, ...protocol].sort())
 })
 
 describe('people', () => {
