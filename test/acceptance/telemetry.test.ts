@@ -211,6 +211,17 @@ describe.skipIf(!promtool)('promtool', () => {
     expect(exitCode).toBe(0)
   })
 
+  test('raises each alert when it should, and at no other time', () => {
+    const file = 'test/telemetry/alerts.yml'
+    const { exitCode, stdout, stderr } = Bun.spawnSync([promtool ?? '', 'test', 'rules', file])
+    expect([exitCode, `${stdout}${stderr}`]).toEqual([0, expect.stringContaining('SUCCESS')])
+    const named = (text: string, field: string): ReadonlySet<string> =>
+      new Set([...text.matchAll(new RegExp(`${field}: (\\w+)`, 'g'))].map(([, name = '']) => name))
+    expect(named(readFileSync(file, 'utf8'), 'alertname')).toEqual(
+      named(readFileSync(ALERTS, 'utf8'), 'alert'),
+    )
+  })
+
   test('finds nothing to say of the metrics', async () => {
     const { exitCode, stdout, stderr } = Bun.spawnSync([promtool ?? '', 'check', 'metrics'], {
       stdin: Buffer.from(await scrape()),
