@@ -4,6 +4,7 @@ import { action, type Mount } from './action.ts'
 import { EXIT, endWith } from './exit.ts'
 import { call } from './gateway/operator.ts'
 import { clean } from './terminal/clean.ts'
+import { count } from './terminal/count.ts'
 import { paint, print, printJson } from './terminal/output.ts'
 
 export const mount: Mount = (root) =>
@@ -38,6 +39,3 @@ function summaryOf(audit: VerbRecord<'audit'>): string {
     ? `audit clean: ${what}`
     : `audit found ${count(audit.found, 'difference')} in ${what}`
 }
-
-const count = (number: number, noun: string, nouns = `${noun}s`): string =>
-  `${number} ${number === 1 ? noun : nouns}`

@@ -12,6 +12,7 @@ import { makePrivateDirectory } from '../gateway/access.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
 import { confirmByName } from '../terminal/confirm.ts'
+import { count } from '../terminal/count.ts'
 import { paint, print, printJson, printNote } from '../terminal/output.ts'
 import { showProgress } from '../terminal/progress.ts'
 import { withTypedFlags } from '../terminal/typed-flags.ts'
@@ -91,10 +92,11 @@ function show(context: Context, record: RestoreRecord): void {
   printNote(context, `${paint(context, 'green', '✓')} restored ${clean(restored)}`)
   if (replaced !== null) printNote(context, `  the previous database is kept: ${clean(replaced)}`)
   if (context.quiet) return
-  if (audit.clean) print(`audit clean: ${audit.entries} entries, ${audit.accounts} accounts`)
-  else
-    print(
-      `audit found ${audit.found} differences: ${withTypedFlags('gatewayctl audit', context.typed)}`,
-    )
+  const { entries, accounts, found } = audit
+  print(
+    audit.clean
+      ? `audit clean: ${count(entries, 'entry', 'entries')}, ${count(accounts, 'account')}`
+      : `audit found ${count(found, 'difference')}: ${withTypedFlags('gatewayctl audit', context.typed)}`,
+  )
   printNote(context, 'next: gatewayctl doctor    then: gatewayctl serve')
 }

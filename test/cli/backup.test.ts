@@ -290,7 +290,7 @@ describe('restore', () => {
     cli.run(['balance', 'top-up', '5', '--ref', 'later'])
     expect(cli.json(['balance'])).toMatchObject({ balance_usd: '25.00' })
     const { code, out, err } = restore('one.db', '--confirm', 'gateway.db')
-    expect({ code, out }).toEqual({ code: 0, out: 'audit clean: 1 entries, 1 accounts\n' })
+    expect({ code, out }).toEqual({ code: 0, out: 'audit clean: 1 entry, 1 account\n' })
     const aside = /the previous database is kept: (\S+)/.exec(err)?.[1] ?? ''
     expect(cli.json(['balance'])).toMatchObject({ balance_usd: '20.00' })
     const [act] = cli.json<object[]>(['activity', 'list', '--admin', '--limit', '1'])
