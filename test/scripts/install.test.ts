@@ -61,6 +61,18 @@ test('what the unit and the image start is a command that there is', () => {
   cli.close()
 })
 
+const objdump = Bun.which('objdump')
+if (!objdump) console.warn('objdump: skipped, not on the PATH')
+
+test.skipIf(!objdump)('the binary asks for no newer glibc than the page says', () => {
+  const { stdout } = Bun.spawnSync([objdump ?? '', '-T', BINARY])
+  const wanted = [...stdout.toString().matchAll(/\(?GLIBC_([\d.]+)\)?/g)].map(
+    ([, text = '']) => text,
+  )
+  const newest = wanted.toSorted((a, b) => a.localeCompare(b, 'en', { numeric: true })).at(-1)
+  expect(readFileSync('docs/install.md', 'utf8')).toContain(`| glibc ${newest} |`)
+})
+
 test('the health of a container is what status says: 0 while it serves, 4 when nothing does', () => {
   const dockerfile = readFileSync('docs/install/Dockerfile', 'utf8')
   const check = JSON.parse(/HEALTHCHECK[^[]*(\[[^\]]*\])/.exec(dockerfile)?.[1] ?? '[]') as string[]
