@@ -9,6 +9,8 @@ export function requireVault({ vault }: Pick<Connection, 'vault'>): Vault {
   throw new GatewayError(
     'internal_error',
     'no master key: credentials can be neither kept nor read',
-    { hint: 'gatewayctl init makes one; GATEWAY_MASTER_KEY_FILE names another' },
+    {
+      hint: 'name its file in GATEWAY_MASTER_KEY_FILE, or start the gateway if it is given the key; for a new gateway gatewayctl init makes one',
+    },
   )
 }

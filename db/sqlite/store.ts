@@ -59,6 +59,7 @@ export function createStore(
         trouble,
         schemaVersion: schemaVersion(database),
         newestSchemaVersion: NEWEST_SCHEMA_VERSION,
+        hasMasterKey: connection.vault !== null,
         openHolds: hotState.open.size,
         integrityFindings: checkIntegrity ? integrityFindings(database) : null,
         schemaFindings: checkIntegrity ? schemaFindings(database) : null,

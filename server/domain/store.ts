@@ -33,6 +33,8 @@ export interface StoreHealth {
   readonly trouble: StoreTrouble | null
   readonly schemaVersion: number
   readonly newestSchemaVersion: number
+  /** Whether a master key was given, without which no credential and no secret can be read. */
+  readonly hasMasterKey: boolean
   /** Admissions not yet resolved. */
   readonly openHolds: number
   /** Findings of the engine's integrity check, empty if there are none; null if the check was not requested. */

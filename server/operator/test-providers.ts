@@ -1,6 +1,6 @@
 /** The verb that tests providers: whether they answer, accept the credential, and know a model. */
 import * as z from 'zod/mini'
-import { GatewayError } from '#domain/errors.ts'
+import { GatewayError, toGatewayError } from '#domain/errors.ts'
 import type { ModelCard } from '#domain/model-card.ts'
 import type { ProbeAnswer } from '#domain/probe.ts'
 import type { Provider } from '#domain/provider.ts'
@@ -134,20 +134,20 @@ async function ask(
   let credential: string | null
   try {
     credential = await store.providers.credential(provider.name)
-  } catch {
-    return UNREADABLE
+  } catch (thrown) {
+    return unreadable(thrown)
   }
   return spend && card !== null
     ? await probe.askModel(provider, credential, card)
     : await probe.listModels(provider, credential, withinMs)
 }
 
-const UNREADABLE: ProbeAnswer = {
+const unreadable = (thrown: unknown): ProbeAnswer => ({
   ok: false,
   status: null,
   ms: 0,
   models: null,
-  message: 'its credential cannot be read with this master key',
+  message: toGatewayError(thrown).message,
   skewMs: null,
   tokens: null,
-}
+})

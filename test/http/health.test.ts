@@ -22,6 +22,7 @@ const health = async (writable: boolean, schemaVersion: number) => ({
   writable,
   schemaVersion,
   newestSchemaVersion: 1,
+  hasMasterKey: true,
 })
 
 test.each([

@@ -128,12 +128,12 @@ describe('doctor', () => {
     expect(await findings({ ...deps, live }, 'problem')).toEqual([])
   })
 
-  test('finds a balance that is not the sum of its ledger, files others may read, a foreign master key', async () => {
+  test('finds a balance that is not the sum of its ledger, files others may read, a foreign master key or none', async () => {
     const dataDir = tempDirectory()
     chmodSync(dataDir, 0o700)
-    const open = async (key: number): Promise<OperatorDeps> => {
+    const open = async (key: number | null): Promise<OperatorDeps> => {
       const { clock, demoKit, delivery, probe, who } = await openOperator()
-      const masterKey = new Uint8Array(32).fill(key)
+      const masterKey = key === null ? null : new Uint8Array(32).fill(key)
       const store = await openStore({ dataDir, clock, masterKey })
       return { store, clock, demoKit, delivery, probe, who, version: '0', dataDir, live: null }
     }
@@ -153,7 +153,23 @@ describe('doctor', () => {
     chmodSync(join(dataDir, 'gateway.db'), 0o644)
 
     const after = await open(2)
-    onTestFinished(() => after.store.close())
     expect(await findings(after, 'problem')).toEqual(['ledger', 'files', 'provider', 'threshold'])
+    const examined = await act(after, 'doctor', {})
+    expect(examined.findings.find(({ check }) => check === 'provider')).toMatchObject({
+      message: 'the credential of provider acme cannot be read with this master key',
+      next: 'gatewayctl providers edit acme --key-file -',
+    })
+    await after.store.close()
+
+    const keyless = await open(null)
+    onTestFinished(() => keyless.store.close())
+    const { findings: unread } = await act(keyless, 'doctor', {})
+    const keylessOnes = unread.filter(({ message }) => message.includes('no master key here'))
+    expect(keylessOnes.map(({ check, level }) => [check, level])).toEqual([
+      ['provider', 'problem'],
+      ['threshold', 'problem'],
+    ])
+    // Nothing is to be replaced that may only lack its key.
+    for (const { next } of keylessOnes) expect(next).toMatch(/^start the gateway if it is given/)
   })
 })

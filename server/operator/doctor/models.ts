@@ -7,6 +7,7 @@ import { shellWord } from '#forms/shell-word.ts'
 import type { OperatorDeps } from '../deps.ts'
 import { listAllKeys } from '../list-keys.ts'
 import { type Finding, ok, problem, warning } from './finding.ts'
+import { unreadable } from './unreadable.ts'
 
 /** Whether an operator has set the rate. */
 export async function checkRate({ store, clock }: OperatorDeps): Promise<readonly Finding[]> {
@@ -24,14 +25,11 @@ export async function checkRate({ store, clock }: OperatorDeps): Promise<readonl
 }
 
 /** Whether every credential can be decrypted and none is a key of this gateway. */
-export async function checkProviders({ store }: OperatorDeps): Promise<readonly Finding[]> {
+export async function checkProviders(deps: OperatorDeps): Promise<readonly Finding[]> {
   const findings: Finding[] = []
-  for (const { name, hasCredential } of await store.providers.list()) {
-    const wrong = hasCredential ? await credentialProblem(store, name) : null
+  for (const { name, hasCredential } of await deps.store.providers.list()) {
     findings.push(
-      wrong === null
-        ? ok('provider', `provider ${name}${hasCredential ? ': credential readable' : ''}`)
-        : problem('provider', wrong, `gatewayctl providers remove ${name}, then add it again`),
+      hasCredential ? await checkCredential(deps, name) : ok('provider', `provider ${name}`),
     )
   }
   if (findings.length > 0) return findings
@@ -39,17 +37,19 @@ export async function checkProviders({ store }: OperatorDeps): Promise<readonly 
   return [warning('provider', 'there is no provider', next)]
 }
 
-async function credentialProblem(
-  store: OperatorDeps['store'],
-  name: string,
-): Promise<string | null> {
+async function checkCredential(deps: OperatorDeps, name: string): Promise<Finding> {
+  const replace = `gatewayctl providers edit ${name} --key-file -`
   try {
-    const credential = await store.providers.credential(name)
+    const credential = await deps.store.providers.credential(name)
     return credential?.startsWith('if-')
-      ? `provider ${name} has a key starting with if- : the gateway would call itself`
-      : null
+      ? problem(
+          'provider',
+          `provider ${name} has a key starting with if- : the gateway would call itself`,
+          replace,
+        )
+      : ok('provider', `provider ${name}: credential readable`)
   } catch {
-    return `the credential of provider ${name} cannot be read with this master key`
+    return await unreadable(deps, 'provider', `the credential of provider ${name}`, replace)
   }
 }
 

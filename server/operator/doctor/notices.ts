@@ -5,7 +5,8 @@ import { channelsOf } from '#domain/low-balance.ts'
 import { renderUsd } from '#domain/money.ts'
 import { shellWord } from '#forms/shell-word.ts'
 import type { OperatorDeps } from '../deps.ts'
-import { type Finding, ok, problem, warning } from './finding.ts'
+import { type Finding, ok, warning } from './finding.ts'
+import { unreadable } from './unreadable.ts'
 
 /** For each account with a threshold: an `ok`, or a finding per reason why its notices cannot be sent. */
 export async function checkThresholds(deps: OperatorDeps): Promise<readonly Finding[]> {
@@ -45,9 +46,10 @@ async function checkThreshold(
     ...((await isSecretReadable(deps, id))
       ? []
       : [
-          problem(
+          await unreadable(
+            deps,
             'threshold',
-            `the webhook secret of account ${name} cannot be read with this master key`,
+            `the webhook secret of account ${name}`,
             `gatewayctl thresholds set --account ${shellWord(name)} --rotate-secret`,
           ),
         ]),

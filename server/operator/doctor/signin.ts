@@ -1,7 +1,8 @@
 /** Checks that people can sign in with the configured identity providers. */
 
 import type { OperatorDeps } from '../deps.ts'
-import { type Finding, ok, problem, warning } from './finding.ts'
+import { type Finding, ok, warning } from './finding.ts'
+import { unreadable } from './unreadable.ts'
 
 export async function checkIdentities(deps: OperatorDeps): Promise<readonly Finding[]> {
   const { identityProviders } = deps.store.signin
@@ -15,9 +16,10 @@ export async function checkIdentities(deps: OperatorDeps): Promise<readonly Find
     )
     if (isReadable) continue
     findings.push(
-      problem(
+      await unreadable(
+        deps,
         'identities',
-        `the secret of ${name} cannot be read with this master key`,
+        `the secret of ${name}`,
         `gatewayctl identities edit ${name} --new-secret`,
       ),
     )
