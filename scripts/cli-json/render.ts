@@ -94,7 +94,7 @@ function createRenderer(checker: Checker) {
   const renderObject = async (type: Type): Promise<Schema> => {
     const properties: Record<string, Schema> = {}
     const required: string[] = []
-    for (const property of await checker.getPropertiesOfType(type)) {
+    for (const property of inOrder(await checker.getPropertiesOfType(type))) {
       properties[property.name] = await renderProperty(property)
       if ((property.flags & SymbolFlags.Optional) === 0) required.push(property.name)
     }
@@ -125,6 +125,13 @@ function createRenderer(checker: Checker) {
     },
   }
 }
+
+/** In the order of their declarations: the compiler's own order differs between runs for what a type inherits. */
+const inOrder = (properties: readonly Named[]): readonly Named[] =>
+  properties.toSorted(({ declarations: [one] }, { declarations: [other] }) => {
+    if (one?.path !== other?.path) return (one?.path ?? '') < (other?.path ?? '') ? -1 : 1
+    return (one?.index ?? 0) - (other?.index ?? 0)
+  })
 
 /** What is no object, list or union; undefined for those. */
 function renderSimple(type: Type): Schema | undefined {

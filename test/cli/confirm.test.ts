@@ -117,7 +117,7 @@ describe.skipIf(!hasTerminals)('at a terminal', () => {
     await second.says('type gateway.db to continue: ')
     second.type('gateway.db\n')
     expect(await second.exited).toBe(0)
-    expect(second.shown()).toContain('audit clean: 1 entries')
+    expect(second.shown()).toContain('audit clean: 1 entry')
     expect(existsSync(join(cli.dataDir, 'gateway.db'))).toBe(true)
   })
 })
