@@ -57,13 +57,18 @@ export async function compare(
   route: AnswerRoute,
   rounds: Rounds,
 ): Promise<Comparison<'bare' | 'gateway'>> {
-  const contender = (which: 'bare' | 'gateway'): Contender => ({
-    pid: rig[which].pid,
-    target: rig.target(which, route),
-    mock: rig.mock,
-  })
-  return contest({ bare: contender('bare'), gateway: contender('gateway') }, rounds)
+  const contenders = {
+    bare: contenderOf(rig, 'bare', route),
+    gateway: contenderOf(rig, 'gateway', route),
+  }
+  return contest(contenders, rounds)
 }
+
+export const contenderOf = (
+  rig: Rig,
+  which: 'bare' | 'gateway',
+  route: AnswerRoute,
+): Contender => ({ pid: rig[which].pid, target: rig.target(which, route), mock: rig.mock })
 
 /** Warms all of them up first. @throws Error when an answer is not 200 */
 export async function contest<Name extends string>(

@@ -5,18 +5,10 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Contender, contest } from './compare.ts'
+import { type Contender, contenderOf, contest } from './compare.ts'
 import { STEPS, type Step } from './floor/steps.ts'
 import { type Measured, start } from './process.ts'
-import {
-  type AnswerRoute,
-  bodyFor,
-  furnish,
-  MEASURED_CORE,
-  type Part,
-  pathOf,
-  type Rig,
-} from './rig.ts'
+import { type AnswerRoute, furnish, MEASURED_CORE, type Part, pathOf, type Rig } from './rig.ts'
 
 const ROUTE: AnswerRoute = { name: 'words', type: 'openai-compatible', stream: false }
 
@@ -33,19 +25,21 @@ export const floor: Part = {
   async run(rig, { rounds, seconds, connections }) {
     const scratch = mkdtempSync(join(tmpdir(), 'gatewayctl-bench-'))
     const servers: Measured[] = []
+    const bare = contenderOf(rig, 'bare', ROUTE)
     const open = async (step: Step): Promise<Contender> => {
       const server = await startStep(rig, step, join(scratch, step))
       servers.push(server)
-      return contender(rig, server)
+      // Asked like the bare proxy, although it does not read the path.
+      return { ...bare, pid: server.pid, target: { ...bare.target, origin: server.origin } }
     }
     try {
       const figures = await contest(
         {
-          bare: contender(rig, rig.bare),
+          bare,
           client: await open('client'),
           json: await open('json'),
           accounting: await open('accounting'),
-          gateway: { ...contender(rig, rig.gateway), target: rig.target('gateway', ROUTE) },
+          gateway: contenderOf(rig, 'gateway', ROUTE),
         },
         { rounds, connections, until: { seconds } },
       )
@@ -66,18 +60,11 @@ export const floor: Part = {
 }
 
 function startStep({ mock }: Rig, step: Step, dataDir: string): Promise<Measured> {
-  mkdirSync(dataDir, { mode: 0o700 })
-  const secret = furnish(dataDir, mock.origin, [ROUTE])
   const url = `${mock.origin}${pathOf(ROUTE)}/chat/completions`
-  return start(
-    [process.execPath, 'scripts/bench/floor/server.ts', url, step, dataDir, secret],
-    MEASURED_CORE,
-  )
+  const command = [process.execPath, 'scripts/bench/floor/server.ts', url, step]
+  if (step === 'accounting') {
+    mkdirSync(dataDir, { mode: 0o700 })
+    command.push(dataDir, furnish(dataDir, mock.origin, [ROUTE]))
+  }
+  return start(command, MEASURED_CORE)
 }
-
-/** Asked by the path on which the mock has the answer, which the gateways of this part do not read. */
-const contender = ({ mock }: Rig, { pid, origin }: Measured): Contender => ({
-  pid,
-  mock,
-  target: { origin, path: pathOf(ROUTE), keys: ['sk-bench'], body: bodyFor(ROUTE) },
-})

@@ -8,8 +8,13 @@ import type { ExchangeControl, Reply } from '#upstream/reply.ts'
 import { type Accounting, openAccounting } from './accounting.ts'
 import type { Step } from './steps.ts'
 
-const [upstream, step, dataDir, secret] = process.argv.slice(2) as [string, Step, string, string]
-if (!secret) throw new Error('usage: server.ts UPSTREAM_URL client|json|accounting DATA_DIR SECRET')
+const [upstream, step, dataDir = '', secret = ''] = process.argv.slice(2) as [
+  string,
+  Step,
+  string?,
+  string?,
+]
+if (!step) throw new Error('usage: server.ts UPSTREAM_URL client|json|accounting [DATA_DIR SECRET]')
 
 const REQUEST = { 'content-type': 'application/json', authorization: 'Bearer bench' }
 const RESPONSE = { headers: { 'content-type': 'application/json' } }
