@@ -6,6 +6,7 @@ import type { Context } from './context.ts'
 import { CommandError, EXIT, endWith } from './exit.ts'
 import { call } from './gateway/operator.ts'
 import { clean } from './terminal/clean.ts'
+import { count } from './terminal/count.ts'
 import { paint, print, printJson } from './terminal/output.ts'
 import { withTypedFlags } from './terminal/typed-flags.ts'
 
@@ -70,6 +71,3 @@ function describe(context: Context, { level, message, next }: Finding): string {
   const line = `${paint(context, color, mark)} ${clean(message)}`
   return next === null ? line : `${line}\n    next: ${clean(next)}`
 }
-
-const count = (number: number, noun: string): string =>
-  `${number} ${noun}${number === 1 ? '' : 's'}`

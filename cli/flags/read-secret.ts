@@ -44,10 +44,14 @@ export async function withSecretLast<Answer>(
   try {
     return await make()
   } catch (thrown) {
-    if (!(thrown instanceof GatewayError) || thrown.details.param !== field) throw thrown
+    if (!isAbout(thrown, field)) throw thrown
     return await make(await readSecretInput(context, flags))
   }
 }
+
+/** Whether a verb refused its input for this field. */
+export const isAbout = (thrown: unknown, field: string): thrown is GatewayError =>
+  thrown instanceof GatewayError && thrown.details.param === field
 
 /** With two sources, one would be silently ignored. */
 function demandOneSource({ keyFile, fromEnv, key }: SecretFlags): void {

@@ -1,12 +1,11 @@
 /** `gatewayctl providers edit`: changes key, base URL or type; models, prices and routes stay. */
-import { GatewayError } from '#domain/errors.ts'
 import type { ProviderType } from '#domain/provider.ts'
 import { shellWord } from '#forms/shell-word.ts'
 import type { VerbInput, VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
 import type { Context } from '../context.ts'
 import { usageError } from '../exit.ts'
-import { readSecretInput, type SecretFlags } from '../flags/read-secret.ts'
+import { isAbout, readSecretInput, type SecretFlags } from '../flags/read-secret.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
 import { print, printJson, printNote } from '../terminal/output.ts'
@@ -71,16 +70,13 @@ async function edit(
   try {
     return await call(context, 'providers.edit', input)
   } catch (thrown) {
-    if (!needsCredential(thrown) || input.credential !== undefined || !context.canPrompt())
+    if (!isAbout(thrown, 'credential') || input.credential !== undefined || !context.canPrompt())
       throw thrown
     printNote(context, clean(thrown.message))
     const credential = await readSecretInput(context, { key: true })
     return await call(context, 'providers.edit', { ...input, credential })
   }
 }
-
-const needsCredential = (thrown: unknown): thrown is GatewayError =>
-  thrown instanceof GatewayError && thrown.details.param === 'credential'
 
 /** "base url http://a → http://b, key changed" */
 function describe(edited: VerbRecord<'providers.edit'>): string {

@@ -3,8 +3,9 @@ import { action, type Mount } from '../action.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
 import { confirm } from '../terminal/confirm.ts'
+import { count } from '../terminal/count.ts'
 import { paint, printNote } from '../terminal/output.ts'
-import { countSessions, showPerson } from './show-person.ts'
+import { showPerson } from './show-person.ts'
 
 export const mount: Mount = (users) =>
   users
@@ -15,7 +16,7 @@ export const mount: Mount = (users) =>
       action(async (context, text: string) => {
         const { email, sessions } = await call(context, 'users.show', { person: text })
         await confirm(context, {
-          question: `disable ${clean(email)}? ${countSessions(sessions)} and all tokens end`,
+          question: `disable ${clean(email)}? ${count(sessions, 'session')} and all tokens end`,
           act: `disable ${clean(email)}`,
         })
         const person = await call(context, 'users.disable', { person: text })

@@ -3,8 +3,8 @@ import { action, type Mount } from '../action.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
 import { confirm } from '../terminal/confirm.ts'
+import { count } from '../terminal/count.ts'
 import { paint, print, printJson, printNote } from '../terminal/output.ts'
-import { countSessions } from './show-person.ts'
 
 export const mount: Mount = (users) =>
   users
@@ -15,7 +15,7 @@ export const mount: Mount = (users) =>
       action(async (context, text: string) => {
         const { email, sessions } = await call(context, 'users.show', { person: text })
         await confirm(context, {
-          question: `remove ${clean(email)}? ${countSessions(sessions)} end, and applications will see a new person`,
+          question: `remove ${clean(email)}? ${count(sessions, 'session')} end, and applications will see a new person`,
           act: `remove ${clean(email)}`,
         })
         const removed = await call(context, 'users.remove', { person: text })

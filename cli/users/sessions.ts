@@ -4,8 +4,8 @@ import { usageError } from '../exit.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
 import { confirm } from '../terminal/confirm.ts'
+import { count } from '../terminal/count.ts'
 import { paint, print, printJson, printNote } from '../terminal/output.ts'
-import { countSessions } from './show-person.ts'
 
 export const mount: Mount = (users) =>
   users
@@ -23,13 +23,13 @@ export const mount: Mount = (users) =>
         }
         const { email, sessions } = await call(context, 'users.show', { person: text })
         await confirm(context, {
-          question: `sign ${clean(email)} out everywhere? ${countSessions(sessions)} and all tokens end`,
+          question: `sign ${clean(email)} out everywhere? ${count(sessions, 'session')} and all tokens end`,
           act: `sign ${clean(email)} out`,
         })
         const person = await call(context, 'users.sessions.revoke', { person: text })
         if (context.json) return printJson(person)
         if (context.quiet) return print(person.id)
-        const ended = countSessions(person.ended_sessions)
+        const ended = count(person.ended_sessions, 'session')
         printNote(context, `${paint(context, 'green', '✓')} signed ${clean(email)} out of ${ended}`)
       }),
     )

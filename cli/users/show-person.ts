@@ -3,9 +3,6 @@ import type { VerbRecord } from '#operator/verbs.ts'
 import type { Context } from '../context.ts'
 import { printRecord } from '../terminal/output.ts'
 
-export const countSessions = (count: number): string =>
-  count === 1 ? '1 session' : `${count} sessions`
-
 export const showPerson = (context: Context, person: VerbRecord<'users.show'>): void =>
   printRecord(context, person, person.id, [
     ['email', `${person.email}${person.email_verified ? '' : ' (not verified)'}`],

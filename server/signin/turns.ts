@@ -1,4 +1,4 @@
-/** Requests of one browser session run one after another. */
+/** Work that must not overlap: the requests of one browser session, and the submissions of one form. */
 
 /** Runs work with the same key in the order of the calls, one at a time; other keys, and no key, do not wait. */
 export type Turns = <Result>(

@@ -2,7 +2,13 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { DAY_MS, MINUTE_MS } from '#domain/clock.ts'
 import type { Browser, Page } from '#test/acceptance/signin/browser.ts'
-import { ISSUER, openTestSignin, REDIRECT, type TestSignin } from './identities/test-signin.ts'
+import {
+  addressFor,
+  ISSUER,
+  openTestSignin,
+  REDIRECT,
+  type TestSignin,
+} from './identities/test-signin.ts'
 
 const HOUR_MS = 60 * MINUTE_MS
 
@@ -23,17 +29,6 @@ function advance(ms: number): void {
 }
 
 const VERIFIER = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'
-
-const addressFor = (more: Readonly<Record<string, string>>): string =>
-  `${ISSUER}/oauth/authorize?${new URLSearchParams({
-    response_type: 'code',
-    client_id: 'wiki',
-    redirect_uri: REDIRECT,
-    scope: 'openid email',
-    code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
-    code_challenge_method: 'S256',
-    ...more,
-  })}`
 
 const SILENT = addressFor({ prompt: 'none' })
 const OFFLINE = addressFor({ prompt: 'consent', scope: 'openid offline_access' })

@@ -13,14 +13,17 @@ import { handClock } from '#test/support/hand-clock.ts'
 export const ISSUER = 'http://127.0.0.1:4141'
 export const REDIRECT = 'https://app.example.org/callback'
 
-const AUTHORIZE = `${ISSUER}/oauth/authorize?${new URLSearchParams({
-  response_type: 'code',
-  client_id: 'wiki',
-  redirect_uri: REDIRECT,
-  scope: 'openid email',
-  code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
-  code_challenge_method: 'S256',
-})}`
+/** An authorization request of the client `wiki`; `more` replaces or adds parameters. */
+export const addressFor = (more: Readonly<Record<string, string>> = {}, issuer = ISSUER): string =>
+  `${issuer}/oauth/authorize?${new URLSearchParams({
+    response_type: 'code',
+    client_id: 'wiki',
+    redirect_uri: REDIRECT,
+    scope: 'openid email',
+    code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+    code_challenge_method: 'S256',
+    ...more,
+  })}`
 
 export interface TestSigninOptions {
   readonly codeDelivery?: CodeDelivery
@@ -81,7 +84,7 @@ export async function openTestSignin({
     browser: (headers: Readonly<Record<string, string>> = {}): Browser =>
       openBrowser(issuer, headers, ask),
     start: (browser: Browser, more: Readonly<Record<string, string>> = {}): Promise<Page> =>
-      browser.open(`${AUTHORIZE.replace(ISSUER, issuer)}&${new URLSearchParams(more)}`),
+      browser.open(addressFor(more, issuer)),
     add: (issuerUrl: string, stated: Partial<IdentityProvider> = {}) =>
       store.identityProviders.add(
         {
