@@ -147,7 +147,10 @@ async function openDataDir(context: Context, syncCharges: boolean): Promise<Gate
   })
   const { initialise } = await import('#operator/init.ts')
   // A container starts with an empty volume and without `init`; the operator creates a first key later.
-  await perform(initialise, toOperatorDeps(context, store, context.dataDir), { first_key: false })
+  const deps = toOperatorDeps(context, store, context.dataDir)
+  await perform(initialise, deps, { first_key: false })
+  const { markCatalogued } = await import('#operator/catalog.ts')
+  await markCatalogued(deps)
   return store
 }
 

@@ -61,6 +61,7 @@ const DEFAULTS: Partial<Readonly<Record<SettingName, string>>> = {
   auth_listen: '127.0.0.1:4141',
   auth_signup: 'open',
   reserve_output_tokens: String(DEFAULT_SETTINGS.reserveOutputTokens),
+  reserve_wait: seconds(DEFAULT_SETTINGS.reserveWaitMs),
   'upstream.connect_timeout': seconds(DEFAULT_SETTINGS.connectTimeoutMs),
   'upstream.first_byte_timeout': seconds(DEFAULT_SETTINGS.firstByteTimeoutMs),
   'upstream.silence_timeout': seconds(DEFAULT_SETTINGS.silenceTimeoutMs),

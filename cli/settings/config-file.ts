@@ -18,6 +18,7 @@ const SETTINGS = {
   auth_url: 'text',
   auth_signup: 'text',
   reserve_output_tokens: 'count',
+  reserve_wait: 'text',
   'upstream.connect_timeout': 'text',
   'upstream.first_byte_timeout': 'text',
   'upstream.silence_timeout': 'text',

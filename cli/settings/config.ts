@@ -68,9 +68,11 @@ function readGateway(env: Environment, file: ConfigFile): Settings {
     return found ? readTimeout(found) : usualMs
   }
   const tokens = find(env, file, 'reserve_output_tokens')
+  const wait = find(env, file, 'reserve_wait')
   const usual = DEFAULT_SETTINGS
   return {
     reserveOutputTokens: tokens ? readTokens(tokens) : usual.reserveOutputTokens,
+    reserveWaitMs: wait ? readWait(wait) : usual.reserveWaitMs,
     connectTimeoutMs: timeout('upstream.connect_timeout', usual.connectTimeoutMs),
     firstByteTimeoutMs: timeout('upstream.first_byte_timeout', usual.firstByteTimeoutMs),
     silenceTimeoutMs: timeout('upstream.silence_timeout', usual.silenceTimeoutMs),
@@ -82,6 +84,13 @@ function readTimeout({ name, text }: FoundSetting): number {
   const ms = readDuration(name, text)
   if (ms > 0 && ms <= DAY_MS) return ms
   throw usageError(`${name} must be at least 1s and at most 24h (got "${text}")`)
+}
+
+/** `0s` is not to wait. */
+function readWait({ name, text }: FoundSetting): number {
+  const ms = readDuration(name, text)
+  if (ms <= DAY_MS) return ms
+  throw usageError(`${name} must be at most 24h, and 0s is not to wait (got "${text}")`)
 }
 
 /** Null for `none`: forever. */

@@ -20,6 +20,7 @@ export type KeyRow = {
   readonly monthly_spend_nanos: number | null
   readonly end_user_rpm: number | null
   readonly end_user_daily_nanos: number | null
+  readonly max_output_tokens: number | null
   /** A JSON array of masks. */
   readonly allowed_models: string | null
   readonly created_at: Instant
@@ -48,6 +49,7 @@ export const toKey = (row: KeyRow): ApiKey => ({
     monthlySpend: orNull(row.monthly_spend_nanos, fromInteger<UsdNanos>),
     endUserRpm: row.end_user_rpm,
     endUserDailySpend: orNull(row.end_user_daily_nanos, fromInteger<UsdNanos>),
+    maxOutputTokens: row.max_output_tokens,
     allowedModels: orNull(row.allowed_models, (json): readonly string[] => JSON.parse(json)),
   },
   createdAt: row.created_at,
@@ -72,6 +74,7 @@ export const fromKey = ({ limits, ...key }: ApiKey): KeyRow => ({
   monthly_spend_nanos: orNull(limits.monthlySpend, toInteger),
   end_user_rpm: limits.endUserRpm,
   end_user_daily_nanos: orNull(limits.endUserDailySpend, toInteger),
+  max_output_tokens: limits.maxOutputTokens,
   allowed_models: orNull(limits.allowedModels, (masks) => JSON.stringify(masks)),
   created_at: key.createdAt,
   updated_at: key.updatedAt,

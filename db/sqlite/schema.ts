@@ -55,6 +55,7 @@ export const keys = sqliteTable('keys', {
   monthlySpend: nanos('monthly_spend_nanos'),
   endUserRpm: integer('end_user_rpm'),
   endUserDailySpend: nanos('end_user_daily_nanos'),
+  maxOutputTokens: integer('max_output_tokens'),
   allowedModels: text('allowed_models', { mode: 'json' }).$type<readonly string[]>(),
   createdAt: instant('created_at').notNull(),
   updatedAt: instant('updated_at').notNull(),
@@ -117,6 +118,8 @@ export const models = sqliteTable('models', {
   createdAt: instant('created_at').notNull(),
   contextLength: integer('context_length'),
   maxCompletionTokens: integer('max_completion_tokens'),
+  isCatalogued: bool('catalogued').notNull().default(false),
+  imagesPerAnswer: integer('images_per_answer').notNull().default(1),
   inputModalities: text('input_modalities', { mode: 'json' })
     .$type<readonly Modality[]>()
     .notNull(),

@@ -24,6 +24,8 @@ export interface Limits {
   readonly endUserRpm: number | null
   /** Ceiling of each end user in a UTC day. */
   readonly endUserDailySpend: UsdNanos | null
+  /** Output tokens of one answer: bounds it, and refuses nothing. */
+  readonly maxOutputTokens: number | null
   readonly allowedModels: AllowList
 }
 
@@ -35,6 +37,7 @@ export const NO_LIMITS: Limits = {
   monthlySpend: null,
   endUserRpm: null,
   endUserDailySpend: null,
+  maxOutputTokens: null,
   allowedModels: null,
 }
 

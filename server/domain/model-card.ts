@@ -65,6 +65,10 @@ export interface ModelCard {
   readonly createdAt: Instant
   readonly contextLength: number | null
   readonly maxCompletionTokens: number | null
+  /** Whether both are those of the shipped catalogue; false where an operator stated either. */
+  readonly isCatalogued: boolean
+  /** Images that one choice of a drawing answer may bring; at least 1. */
+  readonly imagesPerAnswer: number
   readonly inputModalities: readonly Modality[]
   readonly outputModalities: readonly Modality[]
   readonly supportedParameters: readonly string[]
@@ -74,6 +78,11 @@ export interface ModelCard {
 
 /** The descriptive fields of a card: everything except id, price and route. */
 export type CardFacts = Omit<ModelCard, 'id' | 'createdAt' | 'route' | 'price'>
+
+export function factsOf(card: ModelCard): CardFacts {
+  const { id: _id, createdAt: _createdAt, route: _route, price: _price, ...facts } = card
+  return facts
+}
 
 export type PricingModel = 'per_token' | 'per_image' | 'mixed'
 

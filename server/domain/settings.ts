@@ -3,6 +3,8 @@
 export interface Settings {
   /** Output tokens held for a request that states no maximum (contract §8). */
   readonly reserveOutputTokens: number
+  /** How long a request waits for holds of others to end; 0: not at all (contract §8). */
+  readonly reserveWaitMs: number
   /** Connecting to an upstream, including DNS and TLS. */
   readonly connectTimeoutMs: number
   /** Until the first byte of an upstream's answer, including the connection. */
@@ -15,6 +17,7 @@ export interface Settings {
 
 export const DEFAULT_SETTINGS: Settings = {
   reserveOutputTokens: 4096,
+  reserveWaitMs: 30_000,
   connectTimeoutMs: 10_000,
   firstByteTimeoutMs: 120_000,
   silenceTimeoutMs: 120_000,

@@ -9,7 +9,7 @@ export interface UpstreamCall {
   readonly request: ChatRequest
   readonly hop: Hop
   readonly requestId: string
-  readonly timeouts: Omit<Settings, 'reserveOutputTokens'>
+  readonly timeouts: Omit<Settings, 'reserveOutputTokens' | 'reserveWaitMs'>
   /** Aborted when the client disconnects or the request times out; the connection to the provider is then closed at once. */
   readonly signal: CancelSignal
 }

@@ -1,9 +1,10 @@
 /** The built-in catalog: models of well-known providers from public sources, as model cards (docs/catalog.md). */
 import { type Instant, readInstant } from '#domain/clock.ts'
 import { newPriceVersionId } from '#domain/id.ts'
-import type { Modality, ModelCard, Prices } from '#domain/model-card.ts'
+import { factsOf, type Modality, type ModelCard, type Prices } from '#domain/model-card.ts'
 import { FREE, perMillion, readPrice, type UsdAttos } from '#domain/money.ts'
 import type { Provider } from '#domain/provider.ts'
+import type { OperatorDeps } from './deps.ts'
 
 interface TokenPrices {
   readonly input?: string
@@ -51,6 +52,34 @@ export async function catalogOf(vendor: string): Promise<readonly CatalogEntry[]
 /** Google's Imagen models need another operation (`:predict`), which is not implemented. */
 const UNSUPPORTED = /^google\/imagen-/
 
+/** Whether a model's context and maximum are those that the catalog states for it. */
+export async function isFromCatalog(
+  vendor: string,
+  { upstreamName, contextLength, maxCompletionTokens }: Bounds,
+): Promise<boolean> {
+  return (await catalogOf(vendor)).some(
+    (entry) =>
+      entry.model === upstreamName &&
+      (entry.context_length ?? null) === contextLength &&
+      (entry.max_output_tokens ?? null) === maxCompletionTokens,
+  )
+}
+
+type Bounds = Pick<ModelCard, 'upstreamName' | 'contextLength' | 'maxCompletionTokens'>
+
+/** Marks the models that a program before schema 17 added from the catalog: it did not note where their bounds came from. */
+export async function markCatalogued({ store }: Pick<OperatorDeps, 'store'>): Promise<void> {
+  const types = new Map((await store.providers.list()).map(({ name, type }) => [name, type]))
+  const marks: Promise<unknown>[] = []
+  for (const card of await store.models.list()) {
+    const type = types.get(card.provider)
+    if (card.isCatalogued || type === undefined || type === 'openai-compatible') continue
+    if (!(await isFromCatalog(type, card))) continue
+    marks.push(store.models.amend(card.id, { ...factsOf(card), isCatalogued: true }))
+  }
+  await Promise.all(marks)
+}
+
 const PARAMETERS = {
   tools: ['tools', 'tool_choice'],
   structured_output: ['response_format', 'structured_outputs'],
@@ -74,6 +103,8 @@ export function toCard(
     createdAt: releaseOf(entry) ?? at,
     contextLength: entry.context_length ?? null,
     maxCompletionTokens: entry.max_output_tokens ?? null,
+    isCatalogued: true,
+    imagesPerAnswer: 1,
     inputModalities: entry.input,
     outputModalities: entry.output,
     supportedParameters: [

@@ -116,6 +116,8 @@ export const addModel = mutation(
       createdAt: at,
       contextLength: input.context_length,
       maxCompletionTokens: input.max_completion_tokens,
+      isCatalogued: false,
+      imagesPerAnswer: 1,
       // Unknown models may accept images; those that do not refuse them themselves.
       inputModalities: ['text', 'image'],
       outputModalities: draws ? ['text', 'image'] : ['text'],

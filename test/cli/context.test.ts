@@ -71,6 +71,7 @@ describe('the configuration file', () => {
 
   const TIMES = [
     'reserve_output_tokens = 8192',
+    'reserve_wait = "5s"',
     '[upstream]',
     'connect_timeout = "3s"',
     'first_byte_timeout = "45s"',
@@ -83,6 +84,7 @@ describe('the configuration file', () => {
     expect(settings('[upstream]').gateway).toEqual(DEFAULT_SETTINGS)
     expect(settings(TIMES).gateway).toEqual({
       reserveOutputTokens: 8_192,
+      reserveWaitMs: 5_000,
       connectTimeoutMs: 3_000,
       firstByteTimeoutMs: 45_000,
       silenceTimeoutMs: 60_000,
@@ -92,9 +94,11 @@ describe('the configuration file', () => {
       GATEWAY_UPSTREAM_CONNECT_TIMEOUT: '4s',
       GATEWAY_UPSTREAM_TOTAL_TIMEOUT: '',
       GATEWAY_RESERVE_OUTPUT_TOKENS: '100',
+      GATEWAY_RESERVE_WAIT: '0s',
     }
     expect(settings(TIMES, env).gateway).toMatchObject({
       reserveOutputTokens: 100,
+      reserveWaitMs: 0,
       connectTimeoutMs: 4_000,
       firstByteTimeoutMs: 45_000,
       totalTimeoutMs: 7_200_000,
@@ -145,6 +149,9 @@ describe('the configuration file', () => {
     ['reserve_output_tokens = 1.5', 'must be a whole number'],
     ['reserve_output_tokens = -1', 'must be a whole number of at least 1 (got "-1")'],
     ['reserve_output_tokens = 2_000_000', 'must be at most 1000000'],
+    ['reserve_wait = 30', 'reserve_wait must be a text in quotes'],
+    ['reserve_wait = "25h"', 'must be at most 24h, and 0s is not to wait (got "25h")'],
+    ['reserve_wait = "soon"', 'reserve_wait must be a duration'],
     ['listen = "host"', 'must be host:port'],
     ['listen = "h:99999"', 'must be host:port'],
     ['listen =', 'is not TOML'],

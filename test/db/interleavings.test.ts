@@ -37,6 +37,7 @@ const someLimits: fc.Arbitrary<Limits> = fc.record({
   monthlySpend: orNone(money),
   endUserRpm: orNone(fc.integer({ min: 1, max: 3 })),
   endUserDailySpend: orNone(money),
+  maxOutputTokens: fc.constant(null),
   allowedModels: fc.constant(null),
 })
 const whose = fc.nat(KEYS - 1)

@@ -60,6 +60,41 @@ test('what an older binary wrote is read: a log without tokens of images, and a 
   await again.close()
 })
 
+test('of models of an older binary only those of the demo are the catalogue’s, and draw one image; its keys bound no answer', () => {
+  const database = new Database(':memory:', { strict: true })
+  for (const sql of MIGRATIONS.slice(0, 16)) database.run(sql)
+  database.run('PRAGMA user_version = 16')
+  database.run("INSERT INTO accounts (id, name, created_at) VALUES ('acct_1', 'a', 0)")
+  database.run(`INSERT INTO keys (id, account_id, name, kind, label, created_at, updated_at)
+    VALUES ('key_1', 'acct_1', 'k', 'ordinary', 'if-1…1', 0, 0)`)
+  for (const [name, type] of [
+    ['play', 'demo'],
+    ['openai', 'openai'],
+  ]) {
+    database.run('INSERT INTO providers (name, type, base_url, created_at) VALUES (?, ?, ?, 0)', [
+      name,
+      type,
+      'x:',
+    ] as string[])
+    database.run(
+      `INSERT INTO models (id, provider, upstream_name, name, description, created_at, context_length, max_completion_tokens,
+         input_modalities, output_modalities, supported_parameters)
+       VALUES (? || '/m', ?, 'm', 'm', '', 0, 8000, NULL, '[]', '[]', '[]')`,
+      [name, name] as string[],
+    )
+  }
+  migrate(database, ':memory:')
+  expect(
+    database.query('SELECT id, catalogued, images_per_answer FROM models ORDER BY id').all(),
+  ).toEqual([
+    { id: 'openai/m', catalogued: 0, images_per_answer: 1 },
+    { id: 'play/m', catalogued: 1, images_per_answer: 1 },
+  ])
+  expect(database.query('SELECT max_output_tokens FROM keys').all()).toEqual([
+    { max_output_tokens: null },
+  ])
+})
+
 test('a schema newer than this binary is refused, and the directory is free again', async () => {
   const dataDir = tempDirectory()
   const store = await openStore({ dataDir, clock })

@@ -21,6 +21,8 @@ await deps.store.models.add({
   createdAt: now,
   contextLength: 32_768,
   maxCompletionTokens: 8_192,
+  isCatalogued: false,
+  imagesPerAnswer: 1,
   inputModalities: ['text', 'image'],
   outputModalities: ['text', 'image'],
   supportedParameters: ['temperature'],

@@ -1,10 +1,10 @@
 /** The catalog: every entry becomes a card, every price is exact, and a vendor's models come with its provider. */
 import { describe, expect, test } from 'vitest'
 import { instant } from '#domain/clock.ts'
-import { isModelId } from '#domain/model-card.ts'
+import { factsOf, isModelId, type ModelCard } from '#domain/model-card.ts'
 import { perMillion, readPrice, renderPrice } from '#domain/money.ts'
 import { PROVIDER_PRESETS, type Provider } from '#domain/provider.ts'
-import { type CatalogEntry, catalogOf, toCard } from '#operator/catalog.ts'
+import { type CatalogEntry, catalogOf, markCatalogued, toCard } from '#operator/catalog.ts'
 import { act, openFurnished } from './deps.ts'
 
 const { default: file } = await import('#operator/catalog/models.json', {
@@ -180,6 +180,47 @@ describe('providers.add', () => {
     await act(deps, 'providers.add', { name: 'work', type: 'openai', credential: 'sk-x' })
     const model = await act(deps, 'models.show', { model: 'work/gpt-4.1' })
     expect(model).toMatchObject({ provider: 'work', upstream: 'gpt-4.1', price: { in_usd: '2' } })
+  })
+
+  test('its bounds are the catalog’s, and those of a model that was typed are not', async () => {
+    const deps = await openFurnished()
+    await act(deps, 'providers.add', { name: 'openai', credential: 'sk-x' })
+    await act(deps, 'models.add', { model: 'openai/mine', context_length: 8_000 })
+    const isCatalogued = async (id: string) => (await deps.store.models.find(id))?.isCatalogued
+    expect(await isCatalogued('openai/gpt-4.1')).toBe(true)
+    expect(await isCatalogued('demo/echo')).toBe(true)
+    expect(await isCatalogued('openai/mine')).toBe(false)
+  })
+
+  test('bounds that an older program took from it are recognised, and an operator’s are not', async () => {
+    const deps = await openFurnished()
+    const { models, providers } = deps.store
+    await act(deps, 'providers.add', { name: 'work', type: 'openai', credential: 'sk-x' })
+    const forget = async (id: string, more: Partial<ModelCard> = {}) => {
+      const card = (await models.find(id))!
+      await models.amend(id, { ...factsOf(card), isCatalogued: false, ...more })
+    }
+    await forget('work/gpt-4.1')
+    await forget('work/gpt-4.1-mini', { contextLength: 8_000 })
+    await forget('work/gpt-4.1-nano', { maxCompletionTokens: null })
+    await act(deps, 'providers.add', {
+      name: 'other',
+      type: 'openai-compatible',
+      base_url: 'http://127.0.0.1:9',
+      credential: null,
+    })
+    const same = (await models.find('work/gpt-4.1'))!
+    await models.add({ ...same, id: 'other/gpt-4.1', provider: 'other', price: null })
+    expect(await providers.list()).toHaveLength(3)
+
+    await markCatalogued(deps)
+    const marked = (await models.list()).filter(({ isCatalogued }) => !isCatalogued)
+    expect(marked.map(({ id }) => id)).toEqual([
+      'other/gpt-4.1',
+      'work/gpt-4.1-mini',
+      'work/gpt-4.1-nano',
+    ])
+    expect((await models.find('work/gpt-4.1'))?.price).toEqual(same.price)
   })
 
   test.each([

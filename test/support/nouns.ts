@@ -70,6 +70,8 @@ export const aCard = (stated: Partial<ModelCard> = {}): ModelCard => ({
   createdAt: EPOCH,
   contextLength: null,
   maxCompletionTokens: null,
+  isCatalogued: false,
+  imagesPerAnswer: 1,
   inputModalities: ['text'],
   outputModalities: ['text'],
   supportedParameters: [],

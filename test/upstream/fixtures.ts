@@ -27,6 +27,8 @@ const card = (upstreamName = 'model-9'): ModelCard => ({
   createdAt: instant(0),
   contextLength: null,
   maxCompletionTokens: null,
+  isCatalogued: false,
+  imagesPerAnswer: 1,
   inputModalities: ['text'],
   outputModalities: ['text', 'image'],
   supportedParameters: [],

@@ -15,6 +15,7 @@ import codeMails from './0013_code_mails.sql' with { type: 'text' }
 import peopleByAge from './0014_people_by_age.sql' with { type: 'text' }
 import manyKeys from './0015_many_keys.sql' with { type: 'text' }
 import restingDays from './0016_resting_days.sql' with { type: 'text' }
+import bounds from './0017_bounds.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly string[] = [
   initial,
@@ -33,4 +34,5 @@ export const MIGRATIONS: readonly string[] = [
   peopleByAge,
   manyKeys,
   restingDays,
+  bounds,
 ]

@@ -4,7 +4,7 @@ import { newPriceVersionId } from '#domain/id.ts'
 import { NO_LIMITS } from '#domain/key.ts'
 import type { ModelCard } from '#domain/model-card.ts'
 import { statedLimits } from '#forms/fields.ts'
-import { catalogOf, toCard } from '../catalog.ts'
+import { catalogOf, isFromCatalog, toCard } from '../catalog.ts'
 import type { OperatorDeps } from '../deps.ts'
 import { baseUrlFor, typeFor } from '../providers.ts'
 import { readWebhookUrl } from '../threshold-fields.ts'
@@ -38,7 +38,7 @@ export async function readDesired(
     ...(rates ? [rateEntity(rates.usd_rub)] : []),
     ...accounts.map((entry, n) => desiredAccount(deps, entry, n)),
     ...providers.map(desiredProvider),
-    ...models.map((entry, n) => modelEntity(desiredCard(entry, n, at))),
+    ...(await desiredModels(models, providers, current, at)),
     ...keys.map((entry, n) => desiredKey(entry, n, current)),
     ...clients.map((entry, n) => desiredClient(entry, n, current)),
   ]
@@ -89,6 +89,37 @@ function desiredProvider(
   return providerEntity({ name, type: known, baseUrl, hasCredential: from_env !== undefined })
 }
 
+/** Bounds that are the catalog's are so again where they are written out, as `export` does. */
+async function desiredModels(
+  models: readonly Entry<'models'>[],
+  providers: readonly Entry<'providers'>[],
+  current: readonly Entity[],
+  at: Instant,
+): Promise<readonly Entity[]> {
+  const known = byRef(current)
+  const vendors = new Map([
+    ...current
+      .filter(({ kind }) => kind === 'provider')
+      .map(({ name, fields }) => [name, String(fields['type'])] as const),
+    ...providers.map(({ name, type, base_url }) => [name, typeFor(name, type, base_url)] as const),
+  ])
+  const entities: Entity[] = []
+  for (const [n, entry] of models.entries()) {
+    const card = desiredCard(entry, n, at)
+    const before = known.get(entityRef({ kind: 'model', name: card.id }))?.card
+    const isCatalogued =
+      (before?.isCatalogued === true && hasSameBounds(before, card)) ||
+      (await isFromCatalog(vendors.get(card.provider) ?? '', card))
+    entities.push(modelEntity({ ...card, isCatalogued }))
+  }
+  return entities
+}
+
+const hasSameBounds = (one: ModelCard, other: ModelCard): boolean =>
+  one.upstreamName === other.upstreamName &&
+  one.contextLength === other.contextLength &&
+  one.maxCompletionTokens === other.maxCompletionTokens
+
 function desiredCard(entry: Entry<'models'>, n: number, at: Instant): ModelCard {
   const slash = entry.id.indexOf('/')
   const own = entry.id.slice(slash + 1)
@@ -113,6 +144,8 @@ function desiredCard(entry: Entry<'models'>, n: number, at: Instant): ModelCard 
     createdAt: at,
     contextLength: entry.context_length ?? null,
     maxCompletionTokens: entry.max_completion_tokens ?? null,
+    isCatalogued: false,
+    imagesPerAnswer: entry.images_per_answer,
     inputModalities: entry.input_modalities,
     outputModalities: entry.output_modalities,
     supportedParameters: entry.supported_parameters,

@@ -94,6 +94,7 @@ const modelDocument = z.strictObject({
   description: z._default(z.string().check(z.maxLength(MAX_CHARS)), ''),
   context_length: z.optional(countField),
   max_completion_tokens: z.optional(countField),
+  images_per_answer: z._default(rankField, 1),
   input_modalities: z._default(modalitiesField, ['text', 'image']),
   output_modalities: z._default(modalitiesField, ['text']),
   supported_parameters: z._default(z.array(textField).check(z.maxLength(128)), ['max_tokens']),

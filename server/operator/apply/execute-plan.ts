@@ -1,7 +1,7 @@
 /** Executes a plan step by step, recording each step as the act of the equivalent command; stops at the first failure. */
 import { GatewayError, toGatewayError } from '#domain/errors.ts'
 import type { KeyId } from '#domain/id.ts'
-import type { CardFacts, ModelCard } from '#domain/model-card.ts'
+import { factsOf } from '#domain/model-card.ts'
 import type { Provider, ProviderType } from '#domain/provider.ts'
 import { createAccount } from '../accounts.ts'
 import { createClient, editClient, removeClient } from '../clients.ts'
@@ -153,7 +153,7 @@ async function applyModel(context: PlanContext, step: Step): Promise<void> {
   const prices = changed.filter(isPriceField)
   if (cardFields.length > 0) {
     await performAs(context, 'models.edit', changes(cardFields), () =>
-      models.amend(name, toFacts(card)),
+      models.amend(name, factsOf(card)),
     )
   }
   if (prices.length > 0) {
@@ -165,11 +165,6 @@ async function applyModel(context: PlanContext, step: Step): Promise<void> {
     const hops = changes(['route'])
     await performAs(context, 'models.route.set', hops, () => models.route(name, card.route))
   }
-}
-
-const toFacts = (card: ModelCard): CardFacts => {
-  const { id: _id, createdAt: _createdAt, route: _route, price: _price, ...facts } = card
-  return facts
 }
 
 const EDITED = ['name', 'note', 'expires_at', 'disabled']

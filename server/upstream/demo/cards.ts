@@ -71,6 +71,8 @@ const toCard = (
   createdAt: at,
   contextLength: 128_000,
   maxCompletionTokens: 100_000,
+  isCatalogued: true,
+  imagesPerAnswer: 1,
   inputModalities: TEXT,
   outputModalities: TEXT,
   supportedParameters: ['max_tokens', 'max_completion_tokens', 'n', 'stream', 'user'],

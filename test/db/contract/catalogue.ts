@@ -17,6 +17,8 @@ export function catalogueContract(bench: Bench): void {
         description: 'small, "quick"',
         contextLength: 32_768,
         maxCompletionTokens: 8_192,
+        isCatalogued: true,
+        imagesPerAnswer: 4,
         inputModalities: ['text', 'image'],
         supportedParameters: ['temperature'],
         price: aVersion(
@@ -58,6 +60,8 @@ export function catalogueContract(bench: Bench): void {
         description: 'changed',
         contextLength: 1,
         maxCompletionTokens: 2,
+        isCatalogued: true,
+        imagesPerAnswer: 3,
         inputModalities: ['text', 'image'] as const,
         outputModalities: ['image'] as const,
         supportedParameters: ['seed'],

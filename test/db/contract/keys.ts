@@ -20,6 +20,9 @@ export function keysContract(bench: Bench): void {
           concurrency: 3,
           dailySpend: usd('4.000000001'),
           monthlySpend: usd('0'),
+          endUserRpm: 5,
+          endUserDailySpend: usd('6.5'),
+          maxOutputTokens: 7,
           allowedModels: ['acme/*', 'other/x'],
         },
         {

@@ -78,6 +78,7 @@ const model = (id: string, provider: string) =>
       description: orNone(words),
       context_length: orNone(count),
       max_completion_tokens: orNone(count),
+      images_per_answer: orNone(fc.constantFrom(1, 4)),
       input_modalities: orNone(someOf(['text', 'image', 'audio', 'file'] as const)),
       output_modalities: orNone(someOf(['text', 'image'] as const)),
       supported_parameters: orNone(someOf(['max_tokens', 'tools', 'seed'])),
