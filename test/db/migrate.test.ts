@@ -83,7 +83,7 @@ test('of models of an older binary only those of the demo are the catalogue’s,
       [name, name] as string[],
     )
   }
-  migrate(database, ':memory:')
+  migrate(database, join(tempDirectory(), DATABASE_FILE))
   expect(
     database.query('SELECT id, catalogued, images_per_answer FROM models ORDER BY id').all(),
   ).toEqual([
