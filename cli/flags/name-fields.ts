@@ -1,14 +1,13 @@
 /** Names the flag or argument, instead of the API field, in a verb's refusal. */
 import type { Command } from 'commander'
 import { GatewayError } from '#domain/errors.ts'
+import { LIMIT_FLAGS } from '#forms/limit-flags.ts'
 
 /** Fields whose flag or argument has another name. */
 const TYPED_AS: Readonly<Record<string, string>> = {
-  allowed_models: 'allow',
+  ...LIMIT_FLAGS,
   amount_usd: 'amount',
-  concurrency_limit: 'concurrency',
   context_length: 'context',
-  daily_spend_limit_usd: 'daily-usd',
   demo_credit_usd: 'demo-credit',
   expires_at: 'expires',
   grace_seconds: 'grace',
@@ -17,11 +16,8 @@ const TYPED_AS: Readonly<Record<string, string>> = {
   least_total_ms: 'slow',
   logout_uris: 'logout-uri',
   max_completion_tokens: 'max-output',
-  monthly_spend_limit_usd: 'monthly-usd',
   position: 'order',
   redirect_uris: 'redirect-uri',
-  rpd_limit: 'rpd',
-  rpm_limit: 'rpm',
   rub_per_usd: 'rate',
   threshold_usd: 'below',
   webhook_url: 'webhook',

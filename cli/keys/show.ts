@@ -49,6 +49,7 @@ const fieldsOf = (key: Key): readonly (readonly [string, string | number | null]
   ['spent today', spent(key.usage.spend_day_usd, key.daily_spend_limit_usd)],
   ['spent this month', spent(key.usage.spend_month_usd, key.monthly_spend_limit_usd)],
   ['each end user', endUserOf(key)],
+  ['longest answer', longest(key.max_output_tokens)],
   ['models', key.allowed_models?.join(' ') ?? 'all'],
 ]
 
@@ -60,6 +61,9 @@ function endUserOf({ end_user_rpm: rpm, end_user_daily_usd: daily }: Key): strin
   ]
   return caps.length === 0 ? null : caps.join(', ')
 }
+
+const longest = (tokens: number | null): string =>
+  tokens === null ? 'no limit' : `${tokens} tokens`
 
 const used = (count: number, limit: number | null): string =>
   limit === null ? `${count}, no limit` : `${count} of ${limit}`

@@ -1,4 +1,5 @@
 /** `gatewayctl limits set`: changes the given limits from the next request on, and prints the changes. */
+import { LIMIT_FLAGS } from '#forms/limit-flags.ts'
 import { shellWord } from '#forms/shell-word.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
@@ -30,21 +31,11 @@ export const mount: Mount = (limits) =>
       }),
     )
 
-const SHORT_NAMES: Readonly<Record<Change['limit'], string>> = {
-  rpm_limit: 'rpm',
-  rpd_limit: 'rpd',
-  concurrency_limit: 'concurrency',
-  daily_spend_limit_usd: 'daily-usd',
-  monthly_spend_limit_usd: 'monthly-usd',
-  end_user_rpm: 'end-user-rpm',
-  end_user_daily_usd: 'end-user-daily-usd',
-  allowed_models: 'models',
-}
-
 /** "rpm 60 → 120" */
 function describe({ limit, from, to }: Change): string {
   const unset = limit === 'allowed_models' ? 'all' : 'none'
   const text = (value: Change['from']): string =>
     value === null ? unset : Array.isArray(value) ? value.join(',') : String(value)
-  return `${SHORT_NAMES[limit]} ${text(from)} → ${text(to)}`
+  const title = limit === 'allowed_models' ? 'models' : LIMIT_FLAGS[limit]
+  return `${title} ${text(from)} → ${text(to)}`
 }

@@ -3,6 +3,7 @@ import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
 import { call } from '../gateway/operator.ts'
 import { type Column, printJson, printList } from '../terminal/output.ts'
+import { RARE_LIMITS } from './columns.ts'
 
 type Limits = VerbRecord<'limits.show'>[number]
 
@@ -35,4 +36,5 @@ const COLUMNS: readonly Column<Limits>[] = [
     dropOrder: 2,
     full: ({ allowed_models }) => allowed_models?.join(',') ?? 'all',
   },
+  ...RARE_LIMITS,
 ]

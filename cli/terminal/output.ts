@@ -16,6 +16,8 @@ export interface Column<Row> {
   readonly isId?: boolean
   /** A narrow terminal drops columns in this order, 1 first; without it the column stays, as money does. */
   readonly dropOrder?: number
+  /** A table leaves the column out where no row has a value; a script gets it always. */
+  readonly isSparse?: boolean
   /** The full value, for scripts; null is an empty field. */
   full(row: Row): string | number | null
   /** The value for people; null is a dash. */
@@ -107,7 +109,10 @@ function toTable<Row>(
   rows: readonly Row[],
   columns: readonly Column<Row>[],
 ): string[] {
-  const all = columns.map((column) => {
+  const filled = columns.filter(
+    ({ isSparse, full }) => !isSparse || rows.some((row) => full(row) !== null),
+  )
+  const all = filled.map((column) => {
     const { title, right = false, full, short, isId = false, dropOrder = null } = column
     const cells = rows.map((row) => clean(String((short ? short(row) : full(row)) ?? '–')))
     return toStrip({ title: title.toUpperCase(), right, isId, dropOrder, cells })

@@ -12,6 +12,7 @@ export interface LimitsRecord {
   readonly monthly_spend_limit_usd: string | null
   readonly end_user_rpm: number | null
   readonly end_user_daily_usd: string | null
+  readonly max_output_tokens: number | null
   readonly allowed_models: readonly string[] | null
 }
 
@@ -48,6 +49,7 @@ export const renderLimits = ({ limits }: ApiKey): LimitsRecord => ({
   monthly_spend_limit_usd: money(limits.monthlySpend),
   end_user_rpm: limits.endUserRpm,
   end_user_daily_usd: money(limits.endUserDailySpend),
+  max_output_tokens: limits.maxOutputTokens,
   allowed_models: limits.allowedModels,
 })
 

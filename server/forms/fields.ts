@@ -5,6 +5,7 @@ import { isMask, MAX_MASKS } from '#domain/allow-list.ts'
 import { type Instant, readInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { type Limits, MAX_NAME_CHARS, MAX_WINDOW_SLOTS } from '#domain/key.ts'
+import type { LimitsRecord } from '#domain/key-report.ts'
 import { perMillion, readPrice, readUsd } from '#domain/money.ts'
 
 const MAX_QUOTED_CHARS = 40
@@ -131,18 +132,19 @@ export const limitsFields = {
   monthly_spend_limit_usd: z.nullish(ceilingField),
   end_user_rpm: z.nullish(windowField),
   end_user_daily_usd: z.nullish(ceilingField),
+  max_output_tokens: z.nullish(countField),
   allowed_models: z.nullish(
     z
       .array(maskField, 'must be a list of masks, or null for every model')
       .check(z.maxLength(MAX_MASKS, `must be at most ${MAX_MASKS} masks`)),
   ),
-}
+} satisfies Record<keyof LimitsRecord, z.ZodMiniType>
 
 const limitsInput = z.object(limitsFields)
 
 /** The limits that are present in the input, by the domain's names. */
 export function statedLimits(input: z.output<typeof limitsInput>): Partial<Limits> {
-  const named = {
+  const named: { readonly [Limit in keyof Limits]: Limits[Limit] | undefined } = {
     rpm: input.rpm_limit,
     rpd: input.rpd_limit,
     concurrency: input.concurrency_limit,
@@ -150,6 +152,7 @@ export function statedLimits(input: z.output<typeof limitsInput>): Partial<Limit
     monthlySpend: input.monthly_spend_limit_usd,
     endUserRpm: input.end_user_rpm,
     endUserDailySpend: input.end_user_daily_usd,
+    maxOutputTokens: input.max_output_tokens,
     allowedModels: input.allowed_models,
   }
   return Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined))

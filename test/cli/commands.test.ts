@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { NOUNS } from '#cli/nouns.ts'
 import { readSecret } from '#domain/secret.ts'
+import { LIMIT_FLAGS } from '#forms/limit-flags.ts'
 import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 
 let cli: CliHarness
@@ -185,6 +186,35 @@ test('limits set prints the changes and changes nothing else', () => {
   expect(cli.run(['limits', 'set', 'worker', 'nobody', '--rpm', '7']).code).toBe(3)
   expect(cli.json(['limits', 'show', 'worker'])).toMatchObject({ rpm_limit: 120 })
   expect(cli.run(['limits', 'set', 'worker']).code).toBe(2)
+})
+
+test('every limit of a key can be typed, and is said wherever its limits are', () => {
+  const amounts = Object.entries(LIMIT_FLAGS).filter(([limit]) => limit !== 'allowed_models')
+  const typed = amounts.flatMap(([, flag], n) => [`--${flag}`, String(90_041 + n)])
+  const created = cli.run(['keys', 'create', 'bounded', ...typed, '--allow', 'demo/echo'])
+  expect(created.code).toBe(0)
+  const shown = ['limits show bounded', 'keys show bounded', 'keys list'].map(
+    (words) => cli.run(words.split(' ')).out,
+  )
+  for (const text of [created.err, ...shown]) {
+    for (const [n, [limit]] of amounts.entries())
+      expect(`${limit}: ${text}`).toContain(`${90_041 + n}`)
+    expect(text).toContain('demo/echo')
+  }
+  expect(cli.json(['limits', 'show', 'bounded'])).toMatchObject({
+    end_user_rpm: 90_046,
+    end_user_daily_usd: '90047.00',
+    max_output_tokens: 90_048,
+  })
+
+  const lifted = cli.run(['limits', 'set', 'bounded', '--max-output-tokens', 'none'])
+  expect(lifted.out).toBe('bounded: max-output-tokens 90048 → none\n')
+  const zero = cli.run(['limits', 'set', 'bounded', '--max-output-tokens', '0'])
+  expect(zero.code).toBe(2)
+  expect(zero.err).toContain(
+    '--max-output-tokens must be a whole number of at least 1, or "none" (got "0")',
+  )
+  cli.run(['keys', 'revoke', 'bounded', '-y'])
 })
 
 test('a top-up with a reference is applied once', () => {

@@ -106,6 +106,26 @@ describe('a list', () => {
     expect(billed(14)).toEqual(['NAME     DAY $', 'prod…  6.02/25', 'ci     6.02/25'])
   })
 
+  test('a column that few rows fill is in a table where one does, and for a pipe always', () => {
+    const columns: readonly Column<Row>[] = [
+      { title: 'name', full: ({ name }) => name },
+      { title: 'rpm', right: true, isSparse: true, full: ({ rpm }) => rpm },
+    ]
+    const listed = (rows: readonly Row[], isTerminal: boolean): string => {
+      written.length = 0
+      const context = { ...openContext({}, {}), isTerminal, color: false, columns: 80 }
+      printList(context, rows, columns, ({ name }) => name)
+      return written.join('')
+    }
+    const [set, unset] = [
+      { name: 'a', rpm: 3 },
+      { name: 'b', rpm: null },
+    ]
+    expect(listed([unset], true)).toBe('NAME\nb\n')
+    expect(listed([set, unset], true)).toBe('NAME  RPM\na       3\nb       –\n')
+    expect(listed([unset], false)).toBe('b\t\n')
+  })
+
   test('quiet is ids only', () => {
     expect(printed({ quiet: true })).toBe('prod\n漢字\nevil�[2J�x�\n')
   })

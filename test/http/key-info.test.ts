@@ -15,6 +15,7 @@ test('a key’s information has exactly these fields', async () => {
     concurrency: 4,
     dailySpend: usd('5'),
     monthlySpend: usd('50'),
+    maxOutputTokens: 500,
     allowedModels: ['demo/*'],
   })
   const { get, chat } = openApi(deps)
@@ -35,6 +36,7 @@ test('a key’s information has exactly these fields', async () => {
       monthly_spend_limit_usd: '50.00',
       end_user_rpm: null,
       end_user_daily_usd: null,
+      max_output_tokens: 500,
       allowed_models: ['demo/*'],
     },
     usage: {

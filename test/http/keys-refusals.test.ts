@@ -31,16 +31,17 @@ const BAD_FIELDS: readonly (readonly [string, object, readonly unknown[], string
     (name) => ['name', { name }, INVALID, 'without line breaks and other control'] as const,
   ),
   ['name', { name: 5 }, INVALID, 'must be a text of 1 to 128 characters'],
-  ...['rpm_limit', 'rpd_limit', 'concurrency_limit', 'end_user_rpm'].flatMap((limit) =>
-    [0, -1, 1.5, 2 ** 53, '5', true, [], {}].map(
-      (value) =>
-        [
-          limit,
-          { [limit]: value },
-          INVALID,
-          /whole number of at least 1; null is no limit, and a key is stopped by disabling/,
-        ] as const,
-    ),
+  ...['rpm_limit', 'rpd_limit', 'concurrency_limit', 'end_user_rpm', 'max_output_tokens'].flatMap(
+    (limit) =>
+      [0, -1, 1.5, 2 ** 53, '5', true, [], {}].map(
+        (value) =>
+          [
+            limit,
+            { [limit]: value },
+            INVALID,
+            /whole number of at least 1; null is no limit, and a key is stopped by disabling/,
+          ] as const,
+      ),
   ),
   ['rpm_limit', { rpm_limit: 10_000_001 }, INVALID, 'must be at most 10000000'],
   ...['daily_spend_limit_usd', 'monthly_spend_limit_usd', 'end_user_daily_usd'].flatMap((limit) => [

@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import type { FailedAttempt } from '#domain/activity.ts'
 import { type CompletionDeps, complete } from '#domain/completion.ts'
 import { RequestRefused } from '#domain/ending.ts'
+import type { ErrorMetadata } from '#domain/errors.ts'
 import { createHopHealth } from '#domain/hop-health.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { DEFAULT_SETTINGS } from '#domain/settings.ts'
@@ -122,6 +123,22 @@ describe('a refused request', () => {
     const [, raised = ''] = flags.split(' ')
     await limit({ [name]: typeof value === 'number' ? Number(raised) : raised })
     expect(await why(refused)).toMatchObject({ now: ADMITTED, remedies: [] })
+  })
+
+  test('by the tokens of an answer is lifted by twice what the request needs', async () => {
+    await limit({ max_output_tokens: 1_000 })
+    const { remediesFor } = await import('#operator/why/remedies.ts')
+    const key = await keyNow()
+    const remedies = (metadata: ErrorMetadata) =>
+      remediesFor(
+        { code: 'invalid_request', metadata },
+        { key, model: 'demo/echo', accountName: 'default' },
+      )
+    const flags = { limit: 'max_output_tokens', limit_value: 1_000 }
+    const command = `gatewayctl limits set ${key.id} --max-output-tokens`
+    expect(remedies({ ...flags, used: 4_000 })).toEqual([`${command} 8000`])
+    expect(remedies({ ...flags, used: null })).toEqual([`${command} 2000`])
+    expect(remedies({ limit: 'max_body_bytes', limit_value: 1 })).toEqual([])
   })
 
   test('of a ceiling that was passed by far is lifted by twice what is spent', async () => {

@@ -149,6 +149,7 @@ function detail(scene: Scene, key: KeyRowRecord): readonly Line[] {
     styled(text),
   ]
   const used = key.last_used_at === null ? 'never' : `${key.last_used_at.slice(0, 19)}Z`
+  const rare = rareLimits(scene, key)
   const models = key.allowed_models === null ? 'all' : key.allowed_models.join(', ') || 'none'
   return [
     rule(scene, `${key.name}  ${key.id}  ${key.label}`, `created ${key.created_at.slice(0, 10)}`),
@@ -172,7 +173,22 @@ function detail(scene: Scene, key: KeyRowRecord): readonly Line[] {
         .map(({ name, cost_usd }) => `${name ?? '(none)'} ${cash(scene, cost_usd)}`)
         .join(` ${dot} `) ?? scene.glyphs.none,
     ),
-    [],
+    rare.length === 0 ? [] : line('each', rare.join(` ${dot} `)),
+  ]
+}
+
+/** The limits of which no use is shown. */
+function rareLimits(
+  scene: Scene,
+  { max_output_tokens: tokens, end_user_rpm: rpm, end_user_daily_usd: daily }: KeyRowRecord,
+): readonly string[] {
+  const endUser = [
+    ...(rpm === null ? [] : [`${count(rpm)} a minute`]),
+    ...(daily === null ? [] : [`${cash(scene, daily)} a day`]),
+  ]
+  return [
+    ...(tokens === null ? [] : [`answer ${count(tokens)} tokens`]),
+    ...(endUser.length === 0 ? [] : [`end user ${endUser.join(', ')}`]),
   ]
 }
 

@@ -3,6 +3,7 @@ import type { Account } from '#domain/account.ts'
 import { type Instant, pause, renderInstant } from '#domain/clock.ts'
 import type { KeyId } from '#domain/id.ts'
 import { type ApiKey, keyStatus } from '#domain/key.ts'
+import { renderLimits } from '#domain/key-report.ts'
 import { addUsd, renderUsd, type UsdNanos } from '#domain/money.ts'
 import type { WindowReading } from '#domain/quota.ts'
 import type { Ended } from '#domain/snapshot/endings.ts'
@@ -113,6 +114,7 @@ async function readRow(
   const quota = await store.admissions.quota(key.id, now)
   const figures = toFigures(ended, span)
   const { concurrency, dailySpend, monthlySpend } = key.limits
+  const { allowed_models, max_output_tokens, end_user_rpm, end_user_daily_usd } = renderLimits(key)
   const gauges = {
     minute: toWindowGauge(quota.minute, figures.lastMinute),
     day: toWindowGauge(quota.day, null),
@@ -129,7 +131,7 @@ async function readRow(
     status: keyStatus(key, now),
     created_at: renderInstant(key.createdAt),
     last_used_at: key.lastUsedAt === null ? null : renderInstant(key.lastUsedAt),
-    allowed_models: key.limits.allowedModels,
+    ...{ allowed_models, max_output_tokens, end_user_rpm, end_user_daily_usd },
     ...gauges,
     level: worst(Object.values(gauges).map(({ level }) => level)),
     percent: percents.length === 0 ? null : Math.max(...percents),

@@ -176,6 +176,10 @@ export interface KeyRowRecord {
   readonly created_at: string
   readonly last_used_at: string | null
   readonly allowed_models: readonly string[] | null
+  /** Limits of one answer and of each end user, of which no use is shown. */
+  readonly max_output_tokens: number | null
+  readonly end_user_rpm: number | null
+  readonly end_user_daily_usd: string | null
   readonly minute: GaugeRecord
   readonly day: GaugeRecord
   readonly concurrency: GaugeRecord

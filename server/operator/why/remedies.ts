@@ -2,7 +2,9 @@
 import { DEFAULT_ACCOUNT_NAME } from '#domain/account.ts'
 import type { ErrorMetadata } from '#domain/errors.ts'
 import type { ApiKey } from '#domain/key.ts'
+import type { LimitsRecord } from '#domain/key-report.ts'
 import { readUsd, renderUsd, type UsdNanos } from '#domain/money.ts'
+import { LIMIT_FLAGS } from '#forms/limit-flags.ts'
 import { shellWord } from '#forms/shell-word.ts'
 
 /** A refusal as the client gets it. */
@@ -27,6 +29,9 @@ export function remediesFor(
     case 'concurrency_limit_exceeded':
     case 'daily_spend_limit_exceeded':
     case 'monthly_spend_limit_exceeded':
+      return raise(key, metadata)
+    // A limit of the key, the tokens of an answer, that leaves no room for what the body states.
+    case 'invalid_request':
       return raise(key, metadata)
     case 'spend_reserved':
       return metadata?.['limit'] === 'balance_usd' ? topUp(accountName) : raise(key, metadata)
@@ -53,23 +58,16 @@ export function remediesFor(
   }
 }
 
-/** The flags of `limits set` by the limit names in refusals. */
-const FLAGS: Readonly<Record<string, string>> = {
-  rpm_limit: '--rpm',
-  rpd_limit: '--rpd',
-  concurrency_limit: '--concurrency',
-  end_user_rpm: '--end-user-rpm',
-  daily_spend_limit_usd: '--daily-usd',
-  monthly_spend_limit_usd: '--monthly-usd',
-  end_user_daily_usd: '--end-user-daily-usd',
+function raise({ id }: ApiKey, metadata: ErrorMetadata | null): readonly string[] {
+  const name = String(metadata?.['limit'])
+  if (!isCounted(name)) return []
+  const [limit = null, used = null] = [metadata?.['limit_value'], metadata?.['used']]
+  return [`gatewayctl limits set ${id} --${LIMIT_FLAGS[name]} ${twice(limit, used)}`]
 }
 
-function raise({ id }: ApiKey, metadata: ErrorMetadata | null): readonly string[] {
-  const flag = FLAGS[String(metadata?.['limit'])]
-  if (flag === undefined) return []
-  const [limit = null, used = null] = [metadata?.['limit_value'], metadata?.['used']]
-  return [`gatewayctl limits set ${id} ${flag} ${twice(limit, used)}`]
-}
+/** Whether it is a limit with a value to raise. */
+const isCounted = (name: string): name is keyof LimitsRecord =>
+  Object.hasOwn(LIMIT_FLAGS, name) && name !== 'allowed_models'
 
 /** Twice the limit, or twice the usage if that is more. */
 function twice(limit: ErrorMetadata[string], used: ErrorMetadata[string]): string {

@@ -144,6 +144,9 @@ const key = (name: string, more: Partial<KeyRowRecord>): KeyRowRecord => ({
   created_at: '2026-10-02T08:00:00Z',
   last_used_at: AT,
   allowed_models: null,
+  max_output_tokens: null,
+  end_user_rpm: null,
+  end_user_daily_usd: null,
   minute: gauge(0, null),
   day: gauge(null, null),
   concurrency: gauge(0, null),
@@ -157,6 +160,9 @@ const key = (name: string, more: Partial<KeyRowRecord>): KeyRowRecord => ({
 
 const KEYS: readonly KeyRowRecord[] = [
   key('ci-evals', {
+    max_output_tokens: 8_192,
+    end_user_rpm: 6,
+    end_user_daily_usd: '0.5',
     minute: gauge(60, 60, 14),
     day: gauge(901, 1_000, 3_600),
     concurrency: gauge(1, 2),

@@ -53,6 +53,7 @@ beforeEach(async () => {
     monthlySpend: usd('500'),
     endUserRpm: 10,
     endUserDailySpend: usd('5'),
+    maxOutputTokens: 500,
     allowedModels: ['demo/*'],
   })
   everyLimit = bearer

@@ -125,6 +125,7 @@ describe('a key', () => {
     rpd_limit: count,
     end_user_rpm: count,
     concurrency_limit: count.filter((value) => value !== 10_000_001),
+    max_output_tokens: count.filter((value) => value !== 10_000_001),
     daily_spend_limit_usd: money,
     monthly_spend_limit_usd: money,
     end_user_daily_usd: money,

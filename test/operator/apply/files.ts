@@ -32,6 +32,7 @@ const limits = {
   monthly_spend_limit_usd: orNone(dollars),
   end_user_rpm: orNone(count),
   end_user_daily_usd: orNone(dollars),
+  max_output_tokens: orNone(count),
   allowed_models: orNone(fc.subarray(['acme/*', 'bolt/one', '*', 'openai/*'], { minLength: 0 })),
 }
 

@@ -35,6 +35,7 @@ export const ISSUE_NOTES: Notes<z.input<typeof issueForm>> = {
   monthly_spend_limit_usd: ceiling('Ceiling of a UTC calendar month'),
   end_user_rpm: 'Requests of each end user (`user`) in any 60 seconds',
   end_user_daily_usd: ceiling('Ceiling of each end user in a UTC day'),
+  max_output_tokens: 'Output tokens of one answer, which ends there with `length`',
   allowed_models: MASKS,
   expires_at: {
     description: 'A time in the future, with its offset. Null for never',

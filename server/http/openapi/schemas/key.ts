@@ -13,6 +13,9 @@ const limits = {
   monthly_spend_limit_usd: usd('Ceiling of a UTC calendar month').nullable(),
   end_user_rpm: count('Requests of each end user (`user`) in any 60 seconds').nullable(),
   end_user_daily_usd: usd('Ceiling of each end user in a UTC day').nullable(),
+  max_output_tokens: count(
+    'Output tokens of one answer, which ends there with `length`',
+  ).nullable(),
   allowed_models: z
     .array(text('An exact id, `<provider>/*` or `*`', 'acme/*'))
     .nullable()
