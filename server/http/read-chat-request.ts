@@ -4,6 +4,7 @@ import type { ChatRequest, JsonObject, Routing } from '#domain/chat.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { ANY_IMAGE, type ImageChoice } from '#domain/pricing.ts'
 import { rejectKeyLike, rejectWholeKey } from './bearer.ts'
+import { rejectExtras } from './billed-extras.ts'
 import type { Body } from './body.ts'
 import { readMessages } from './read-messages.ts'
 import { renderPath } from './render-path.ts'
@@ -100,12 +101,13 @@ function readForm(fields: JsonObject): ChatForm {
   return parsed.data
 }
 
-/** @throws invalid_request, unsupported_modality, invalid_image, too_many_images */
+/** @throws invalid_request, unsupported_parameter, unsupported_modality, invalid_image, too_many_images */
 export function readChatRequest({ fields, exact = fields, text, bytes }: Body): ChatRequest {
   const read = readForm(fields)
   rejectKeyLike(read.model, 'model')
   if (read.models) for (const model of read.models) rejectKeyLike(model, 'models')
   if (read.user) rejectWholeKey(read.user, 'user')
+  rejectExtras(fields)
   const attachments = readMessages(read.messages)
   const wantsImages = read.modalities ? readModalities(read.modalities) : false
   const request: { -readonly [Field in keyof ChatRequest]: ChatRequest[Field] } = {

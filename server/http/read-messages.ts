@@ -1,5 +1,6 @@
 /** Validates messages by hand, because their attachments must be found, checked and counted anyway. */
 import { GatewayError } from '#domain/errors.ts'
+import { rejectLongCaching } from './billed-extras.ts'
 import { checkImageUrl, MAX_INPUT_IMAGES, readEarlierImage } from './image-url.ts'
 
 export const MAX_MESSAGES = 10_000
@@ -20,7 +21,7 @@ export interface Attachments {
   bytes: number
 }
 
-/** @throws invalid_request, invalid_image, too_many_images; `param` is the path to the field */
+/** @throws invalid_request, unsupported_parameter, invalid_image, too_many_images; `param` is the path to the field */
 export function readMessages(messages: unknown): Readonly<Attachments> {
   if (!Array.isArray(messages)) throw invalid('messages', 'must be an array of messages')
   if (messages.length === 0) throw invalid('messages', 'must hold at least one message')
@@ -41,6 +42,7 @@ function readMessage(message: unknown, index: number, attachments: Attachments):
       'must be one of system, developer, user, assistant, tool',
     )
   }
+  if ('cache_control' in message) rejectLongCaching(message, `messages[${index}]`)
   if (role === 'assistant' && Array.isArray(message['images'])) {
     for (const image of message['images']) countEarlier(image, attachments)
   }
@@ -60,6 +62,7 @@ function readParts(parts: readonly unknown[], index: number, attachments: Attach
   for (let i = 0; i < parts.length; i++) {
     const part = parts[i]
     if (!isObject(part)) throw invalid(`messages[${index}].content[${i}]`, 'must be an object')
+    if ('cache_control' in part) rejectLongCaching(part, `messages[${index}].content[${i}]`)
     if (part['type'] === 'text') {
       if (typeof part['text'] !== 'string') {
         throw invalid(`messages[${index}].content[${i}].text`, 'must be a string')

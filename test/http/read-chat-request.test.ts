@@ -116,6 +116,80 @@ describe('modalities', () => {
   })
 })
 
+describe('a field that the vendor bills beside the price on the card', () => {
+  const tool = (more: JsonObject) => ({
+    tools: [{ type: 'function', function: { name: 'f' } }, more],
+  })
+  const long = { cache_control: { type: 'ephemeral', ttl: '1h' } }
+
+  test.each<[JsonObject, string]>([
+    ...['priority', 'flex', 'scale', 'performance', ''].map(
+      (service_tier): [JsonObject, string] => [{ service_tier }, 'service_tier'],
+    ),
+    [{ speed: 'fast' }, 'speed'],
+    [{ inference_geo: 'us' }, 'inference_geo'],
+    [{ web_search_options: {} }, 'web_search_options'],
+    [{ web_search_options: { search_context_size: 'high' } }, 'web_search_options'],
+    [{ search_parameters: { mode: 'auto' } }, 'search_parameters'],
+    [{ enable_search: true }, 'enable_search'],
+    [{ venice_parameters: { enable_web_search: 'auto' } }, 'venice_parameters.enable_web_search'],
+    [{ plugins: [{ id: 'response-healing' }, { id: 'web' }] }, 'plugins[1]'],
+    [{ plugins: [{ id: 'file-parser' }] }, 'plugins[0]'],
+    [{ plugins: [{ id: 'file-parser', pdf: { engine: 'mistral-ocr' } }] }, 'plugins[0]'],
+    [{ plugins: ['plugin_web_search'] }, 'plugins[0]'],
+    ...[
+      'web_search',
+      'web_search_preview',
+      'openrouter:web_search',
+      'builtin_function',
+      'mcp',
+      'code_interpreter',
+    ].map((type): [JsonObject, string] => [
+      tool({ type, function: { name: '$web_search' } }),
+      'tools[1].type',
+    ]),
+    [tool({ google_search: {} }), 'tools[1]'],
+    [{ data_sources: [{ type: 'azure_search' }] }, 'data_sources'],
+    [{ container: { id: 'c' } }, 'container'],
+    [{ prediction: { type: 'content', content: 'x' } }, 'prediction'],
+    [{ image_config: { font_inputs: [{}] } }, 'image_config.font_inputs'],
+    [{ extra_body: { plugins: [{ id: 'web' }] } }, 'extra_body.plugins[0]'],
+    [long, 'cache_control.ttl'],
+    [tool({ type: 'function', function: { name: 'g' }, ...long }), 'tools[1].cache_control.ttl'],
+    [{ messages: [{ role: 'user', content: 'hi', ...long }] }, 'messages[0].cache_control.ttl'],
+    [says([{ type: 'text', text: 'hi', ...long }]), 'messages[0].content[0].cache_control.ttl'],
+  ])('%j is refused, and named', (more, param) => {
+    expect(refusal(more)).toEqual(['unsupported_parameter', param])
+  })
+
+  test.each<JsonObject>([
+    { service_tier: 'auto' },
+    { service_tier: 'default' },
+    { service_tier: 'standard_only' },
+    { speed: 'standard' },
+    { search_parameters: { mode: 'off' } },
+    { enable_search: false },
+    { plugins: [] },
+    {
+      plugins: [
+        { id: 'web', enabled: false },
+        { id: 'file-parser', pdf: { engine: 'native' } },
+      ],
+    },
+    { tools: [{ type: 'custom', custom: { name: 'c' } }, { function: { name: 'f' } }] },
+    { cache_control: { type: 'ephemeral', ttl: '5m' } },
+    says([{ type: 'text', text: 'hi', cache_control: { type: 'ephemeral' } }]),
+    { image_config: { aspect_ratio: '1:1', font_inputs: null } },
+  ])('%j costs nothing extra, and passes', (more) => {
+    expect(ask(more).body).toMatchObject(more)
+  })
+
+  test('null means absent', () => {
+    const none = { service_tier: null, web_search_options: null, tools: null, plugins: null }
+    expect(ask(none)).toEqual(ask())
+  })
+})
+
 test('the fields that determine the hold', () => {
   expect(ask({ max_tokens: 5 }).maxOutputTokens).toBe(5)
   expect(ask({ max_tokens: 5, max_completion_tokens: 7 }).maxOutputTokens).toBe(7)

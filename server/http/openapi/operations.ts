@@ -39,6 +39,7 @@ const CHAT: Operation = {
     },
   ],
   codes: [
+    'unsupported_parameter',
     'image_streaming_not_supported',
     'unsupported_modality',
     'invalid_image',

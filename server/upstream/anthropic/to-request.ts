@@ -71,7 +71,7 @@ function refuseUnsupported({ body, choices }: ChatRequest): void {
   if (choices > 1) throw rejected('n', 'this model gives one choice at a time')
   if (body['logprobs'] === true) throw rejected('logprobs', 'this model does not return them')
   if (hasEntries(body['logit_bias'])) throw rejected('logit_bias', 'this model takes none')
-  for (const field of ['functions', 'function_call', 'audio', 'web_search_options']) {
+  for (const field of ['functions', 'function_call', 'audio']) {
     if (body[field] !== undefined) {
       throw rejected(
         field,

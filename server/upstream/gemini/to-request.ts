@@ -9,8 +9,7 @@ import { toTools } from './to-tools.ts'
 import type { GenerateContentRequest } from './wire.ts'
 
 /** Fields that would change the answer and have no equivalent; all other unknown fields are dropped. */
-const SEARCH = 'web_search_options'
-const UNSUPPORTED = ['logit_bias', 'audio', 'functions', 'function_call', SEARCH]
+const UNSUPPORTED = ['logit_bias', 'audio', 'functions', 'function_call']
 
 /** The body to send. @throws UpstreamFailure `rejected` */
 export function toRequest(request: ChatRequest, card: ModelCard): GenerateContentRequest {
@@ -30,6 +29,5 @@ export function toRequest(request: ChatRequest, card: ModelCard): GenerateConten
 function isSet(body: JsonObject, name: string): boolean {
   const value = body[name]
   if (value === undefined || value === null) return false
-  // An empty object requests a search, but has no meaning for the other fields.
-  return typeof value !== 'object' || name === SEARCH || Object.keys(value).length > 0
+  return typeof value !== 'object' || Object.keys(value).length > 0
 }

@@ -13,6 +13,7 @@ import { usesImagesApi } from './images/uses-images-api.ts'
 import { openImagesWire } from './images/wire.ts'
 import { type FetchImage, inlineImages } from './inline-images.ts'
 import { toFailure } from './to-failure.ts'
+import { toOpenRouter } from './to-openrouter.ts'
 import { toRequest } from './to-request.ts'
 import { toPieces } from './to-text.ts'
 
@@ -33,14 +34,22 @@ export function openOpenAi(
   const chat: Wire = {
     toOutgoing(call) {
       const { request, hop } = call
-      const body = toRequest(request, hop.card.upstreamName, provider.type)
+      const { type } = provider
+      const body =
+        type === 'openrouter'
+          ? toOpenRouter(request, hop.card)
+          : toRequest(request, hop.card.upstreamName, type)
       const { source } = request
       const text = source ? toPieces(body, source) : JSON.stringify(body)
       return toOutgoing(call, post, headers, text)
     },
     toFailure: (answer) => toFailure(answer, scrub),
     startStream: (contentType, asked) => (isStream(contentType, asked) ? startStream(scrub) : null),
-    fromBody: (body, { signal }) => inlineImages(fromResponse(body, scrub), fetchImage, signal),
+    fromBody(body, { request, signal }) {
+      const translated = fromResponse(body, scrub)
+      // An image that was not asked for is not delivered, so it need not be fetched.
+      return request.wantsImages ? inlineImages(translated, fetchImage, signal) : translated
+    },
   }
   return { open: (call) => performCall(usesImagesApi(call) ? imagesApi : chat, call) }
 }

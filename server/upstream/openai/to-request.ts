@@ -21,7 +21,6 @@ export function toRequest(
     sent['max_tokens'] = sent['max_completion_tokens']
     delete sent['max_completion_tokens']
   }
-  if (type === 'openrouter') sent['usage'] = { ...readObject(body['usage']), include: true }
   return sent
 }
 

@@ -140,6 +140,36 @@ export const REQUESTS = {
       },
     ],
   },
+  unsupported_parameter: {
+    status: 400,
+    type: 'invalid_request_error',
+    cases: [
+      {
+        what: 'a service tier with its own price',
+        param: 'service_tier',
+        ask: chat({ service_tier: 'priority' }),
+      },
+      {
+        what: 'a search of the web',
+        param: 'web_search_options',
+        ask: chat({ web_search_options: {} }),
+      },
+      {
+        what: 'a tool that the vendor runs',
+        param: 'tools[0].type',
+        ask: chat({ tools: [{ type: 'web_search' }] }),
+      },
+      {
+        what: 'caching for an hour',
+        param: 'messages[0].content[0].cache_control.ttl',
+        ask: chat({
+          messages: [
+            user([{ type: 'text', text: 'hi', cache_control: { type: 'ephemeral', ttl: '1h' } }]),
+          ],
+        }),
+      },
+    ],
+  },
   image_streaming_not_supported: {
     status: 400,
     type: 'invalid_request_error',

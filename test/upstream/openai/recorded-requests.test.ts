@@ -33,12 +33,14 @@ function asked({ provider, modalities, ...rest }: Wire): Wire {
 }
 
 /** The fields that are added: the gateway needs the usage of every answer, whatever the client requested. */
-const added = (type: ProviderType, { stream, stream_options }: Wire) => ({
+const added = (type: ProviderType, { stream, stream_options, modalities }: Wire) => ({
   ...(stream &&
     PROVIDER_PRESETS[type].asksForUsage && {
       stream_options: { ...stream_options, include_usage: true },
     }),
   ...(type === 'openrouter' && { usage: { include: true } }),
+  // Every card of this test can draw; where no image is asked for, the model is told to write.
+  ...(type === 'openrouter' && !modalities && { modalities: ['text'] }),
 })
 
 const REFUSED_HERE = ['deepseek/error-422-text', 'mistral/error-422-detail']
@@ -58,7 +60,7 @@ describe.skipIf(ours.length === 0)('recorded requests', () => {
     expect(sent?.path).toBe(`/r/${name}/chat/completions`)
     // Routing between providers is the gateway's (contract §7).
     const { provider: _, ...passedOn } = body
-    expect(sent?.body).toEqual({ ...passedOn, ...added(typeOf(name), theirs) })
+    expect(sent?.body).toEqual({ ...passedOn, ...added(typeOf(name), body) })
   })
 
   test.each(REFUSED_HERE)('%s: what is no message is refused before it is sent', async (name) => {

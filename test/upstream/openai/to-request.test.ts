@@ -1,8 +1,9 @@
 // The client's body is sent whole, with the provider's name for the model, and only to the operator's URL.
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { toEndpoint } from '#upstream/openai/endpoint.ts'
+import { toOpenRouter } from '#upstream/openai/to-openrouter.ts'
 import { toRequest } from '#upstream/openai/to-request.ts'
-import { provider, request } from '../fixtures.ts'
+import { call, provider, request } from '../fixtures.ts'
 
 test('the model is renamed, and unknown fields are kept', () => {
   const sent = toRequest(request({ temperature: 0.5, brand_new: { a: [1] } }), 'model-9', 'openai')
@@ -44,10 +45,44 @@ test('a whole answer has no stream options', () => {
   expect(sent).not.toHaveProperty('stream_options')
 })
 
-test('OpenRouter is asked for its own accounting', () => {
-  expect(toRequest(request({ usage: { other: 1 } }), 'm', 'openrouter')['usage']).toEqual({
-    other: 1,
-    include: true,
+describe('to OpenRouter', () => {
+  const draws = call().hop.card
+  const writes = { ...draws, outputModalities: ['text'] as const }
+  const file = {
+    messages: [
+      {
+        role: 'user',
+        content: [{ type: 'file', file: { file_data: 'data:application/pdf;base64,AA==' } }],
+      },
+    ],
+  }
+
+  test('its own accounting is asked for', () => {
+    expect(toOpenRouter(request({ usage: { other: 1 } }), writes)['usage']).toEqual({
+      other: 1,
+      include: true,
+    })
+  })
+
+  test('a model that can draw is told to write, unless images are asked for', () => {
+    expect(toOpenRouter(request(), draws)['modalities']).toEqual(['text'])
+    expect(toOpenRouter(request(), writes)).not.toHaveProperty('modalities')
+    const asked = request({ modalities: ['image', 'text'] }, { wantsImages: true })
+    expect(toOpenRouter(asked, draws)['modalities']).toEqual(['image', 'text'])
+  })
+
+  test('a file is read by the model itself, or by an engine that costs nothing', () => {
+    const free = { id: 'file-parser', pdf: { engine: 'cloudflare-ai' } }
+    const asked = request(file, { fileBytes: 4 })
+    expect(toOpenRouter(asked, writes)['plugins']).toEqual([free])
+    const healed = request({ ...file, plugins: [{ id: 'response-healing' }] }, { fileBytes: 4 })
+    expect(toOpenRouter(healed, writes)['plugins']).toEqual([{ id: 'response-healing' }, free])
+    const stated = { id: 'file-parser', pdf: { engine: 'native' } }
+    const chosen = request({ ...file, plugins: [stated] }, { fileBytes: 4 })
+    expect(toOpenRouter(chosen, writes)['plugins']).toEqual([stated])
+    const reads = { ...writes, inputModalities: ['text', 'file'] as const }
+    expect(toOpenRouter(asked, reads)).not.toHaveProperty('plugins')
+    expect(toOpenRouter(request(), writes)).not.toHaveProperty('plugins')
   })
 })
 

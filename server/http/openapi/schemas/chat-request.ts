@@ -70,7 +70,8 @@ export const PASSED_ON: Readonly<Record<string, JsonSchema>> = {
   tools: {
     type: ['array', 'null'],
     items: { type: 'object' },
-    description: 'The tools that the model may call',
+    description:
+      'The tools that the model may call, of type `function` or `custom`. Tools that the vendor runs are refused',
   },
   tool_choice: { description: '`none`, `auto`, `required`, or the tool to call' },
   parallel_tool_calls: orNull('boolean', 'Whether the model may call several tools at once'),
@@ -89,14 +90,16 @@ export const PASSED_ON: Readonly<Record<string, JsonSchema>> = {
   top_logprobs: orNull('integer', 'The number of candidates to return log probabilities for'),
   logit_bias: orNull('object', 'Bias for single tokens'),
   verbosity: orNull('string', '`low`, `medium`, `high`'),
-  prediction: orNull('object', 'Predicted output, most of which is expected in the answer'),
   prompt_cache_key: orNull(
     'string',
     "Groups requests with a common prefix for the provider's prompt cache",
   ),
   safety_identifier: orNull('string', 'The id of your end user for the provider'),
   safety_settings: { description: "Google's safety settings, passed on unchanged" },
-  service_tier: orNull('string', 'A class of service of the provider'),
+  service_tier: {
+    enum: ['auto', 'default', 'standard_only', null],
+    description: 'A class of service of the provider; others cost extra and are refused',
+  },
   metadata: orNull('object', 'Stored by the provider'),
   store: orNull('boolean', 'Whether the provider stores the answer'),
 }

@@ -1,0 +1,34 @@
+/** Ours → theirs: what OpenRouter needs beside the client's own body, so that it does and bills nothing unasked. */
+import type { ChatRequest, JsonObject } from '#domain/chat.ts'
+import type { ModelCard } from '#domain/model-card.ts'
+import { readList, readObject } from '../read-json.ts'
+import { toRequest } from './to-request.ts'
+
+type Card = Pick<ModelCard, 'upstreamName' | 'inputModalities' | 'outputModalities'>
+
+/** The body to send. */
+export function toOpenRouter(request: ChatRequest, card: Card): JsonObject {
+  const { body, wantsImages } = request
+  return {
+    ...toRequest(request, card.upstreamName, 'openrouter'),
+    usage: { ...readObject(body['usage']), include: true },
+    // A model that can draw may draw unasked (contract §8).
+    ...(!wantsImages && card.outputModalities.includes('image') && { modalities: ['text'] }),
+    ...(hasFile(request) && !card.inputModalities.includes('file') && toPlugins(body['plugins'])),
+  }
+}
+
+/** The parts are visited only where the size of a file counts. */
+const hasFile = ({ body, fileBytes, isUnbounded }: ChatRequest): boolean =>
+  (fileBytes !== undefined || isUnbounded === true) &&
+  readList(body['messages']).some((message) =>
+    readList(readObject(message)['content']).some((part) => readObject(part)['type'] === 'file'),
+  )
+
+/** Without a stated engine, OpenRouter may choose one that it bills by the page. */
+function toPlugins(stated: unknown): { plugins?: readonly unknown[] } {
+  const plugins = readList(stated)
+  return plugins.some((plugin) => readObject(plugin)['id'] === 'file-parser')
+    ? {}
+    : { plugins: [...plugins, { id: 'file-parser', pdf: { engine: 'cloudflare-ai' } }] }
+}
