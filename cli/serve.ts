@@ -4,13 +4,14 @@ import { dirname } from 'node:path'
 import { GatewayError } from '#domain/errors.ts'
 import { isLoopbackHost } from '#domain/loopback.ts'
 import { systemCodeOf } from '#domain/system-code.ts'
+import { within } from '#domain/within.ts'
 import { perform } from '#operator/verb.ts'
 import type { GatewayOptions } from '#server/gateway.ts'
 import type { TelemetryOptions } from '#server/observer.ts'
 import type { GatewayStore } from '#signin/store.ts'
 import { action, type Mount } from './action.ts'
 import type { Context } from './context.ts'
-import { CommandError, EXIT, endWithLogLine, usageError } from './exit.ts'
+import { CommandError, EXIT, endWithError, endWithLogLine, usageError } from './exit.ts'
 import { readDuration } from './flags/read-value.ts'
 import { makePrivateDirectory } from './gateway/access.ts'
 import { toDamageError } from './gateway/damage.ts'
@@ -32,8 +33,10 @@ import {
   type TelemetryFlags,
 } from './settings/telemetry-settings.ts'
 import { clean } from './terminal/clean.ts'
+import { count } from './terminal/count.ts'
 import { logLine } from './terminal/log-line.ts'
 import { printNote } from './terminal/output.ts'
+import { openOutlets, outletsDrained, writeError } from './terminal/streams.ts'
 
 interface Flags extends ServeFlags, SigninFlags, TelemetryFlags {
   readonly demo?: boolean
@@ -58,14 +61,31 @@ export const mount: Mount = (root) =>
     .action(
       action(async (context, flags: Flags) => {
         // Whoever asks for JSON collects standard error as well.
-        if (flags.log !== 'json') return await run(context, flags)
-        const logged = { ...context, isJsonLog: true }
+        const isJsonLog = flags.log === 'json'
+        const logged = { ...context, isJsonLog }
+        openServerOutput(logged, flags)
         await run(logged, flags).catch((thrown) => {
-          if (context.json) throw thrown
-          endWithLogLine(thrown, logged)
+          if (isJsonLog && !context.json) endWithLogLine(thrown, logged)
+          else endWithError(thrown, context.typed, context)
         })
+        await within(outletsDrained(), LAST_LINES_MS)
+        // biome-ignore lint/nursery/noProcessExit: a pipe that nobody reads, or what a failed start left open, would keep it alive
+        process.exit()
       }),
     )
+
+/** How long the last lines wait for their reader. */
+const LAST_LINES_MS = 1_000
+
+/** A server serves whether or not its output can be written: on a full disk, or into a pipe that nobody reads. */
+function openServerOutput(context: Context, { log }: Flags): void {
+  const { clock, isJsonLog } = context
+  const render = (isJson: boolean) => (lines: number) =>
+    isJson
+      ? logLine(clock, 'warn', 'lines of this log were lost', { lines })
+      : `! ${count(lines, 'line')} lost here: the disk was full, or nobody read\n`
+  openOutlets({ out: render(!isPrettyLog(context, log)), error: render(isJsonLog) })
+}
 
 /** @throws CommandError, GatewayError */
 async function run(context: Context, flags: Flags): Promise<void> {
@@ -76,7 +96,7 @@ async function run(context: Context, flags: Flags): Promise<void> {
   const delivery = readDeliverySettings(context)
   const telemetry = readTelemetrySettings(context, flags)
   const drainMs = readDuration('--drain', flags.drain)
-  const isPretty = readLogFormat(context, flags.log)
+  const isPretty = readLogFormat(context, flags)
   warnOfClearText(context, settings)
   warnOfClearSignIn(context, signin)
   const store = flags.demo
@@ -100,11 +120,14 @@ function checkSocketPath({ adminSocket }: Context): void {
   )
 }
 
-function readLogFormat(context: Context, format: string | undefined): boolean {
-  if (format === undefined) return context.isTerminal
-  if (format === 'json' || format === 'pretty') return format === 'pretty'
-  throw usageError(`--log must be json or pretty (got "${format}")`)
+/** Whether lines are for people. */
+function readLogFormat(context: Context, { log }: Flags): boolean {
+  if (log === undefined || log === 'json' || log === 'pretty') return isPrettyLog(context, log)
+  throw usageError(`--log must be json or pretty (got "${log}")`)
 }
+
+const isPrettyLog = (context: Context, format: string | undefined): boolean =>
+  format === undefined ? context.isTerminal : format === 'pretty'
 
 function warnOfClearText(context: Context, { hostname, baseUrl }: ServeSettings): void {
   if (isLoopbackHost(hostname) || baseUrl.startsWith('https:')) return
@@ -145,13 +168,18 @@ async function openDataDir(context: Context, syncCharges: boolean): Promise<Gate
   }).catch((thrown: unknown) => {
     throw isLocked(thrown) ? alreadyServed(thrown) : toDamageError(thrown, false)
   })
-  const { initialise } = await import('#operator/init.ts')
-  // A container starts with an empty volume and without `init`; the operator creates a first key later.
-  const deps = toOperatorDeps(context, store, context.dataDir)
-  await perform(initialise, deps, { first_key: false })
-  const { markCatalogued } = await import('#operator/catalog.ts')
-  await markCatalogued(deps)
-  return store
+  try {
+    const { initialise } = await import('#operator/init.ts')
+    // A container starts with an empty volume and without `init`; the operator creates a first key later.
+    const deps = toOperatorDeps(context, store, context.dataDir)
+    await perform(initialise, deps, { first_key: false })
+    const { markCatalogued } = await import('#operator/catalog.ts')
+    await markCatalogued(deps)
+    return store
+  } catch (cause) {
+    await store.close()
+    throw toDamageError(cause, false)
+  }
 }
 
 const isLocked = (thrown: unknown): thrown is GatewayError =>
@@ -213,12 +241,17 @@ async function serve(
     throw notListening(cause, settings, 'gatewayctl serve --listen 127.0.0.1:4150')
   })
   const baseUrl = settings.port === 0 ? gateway.url : settings.baseUrl
-  const { showDemoBanner, showBanner } = await import('./serve/banner.ts')
-  const { authUrl, metricsUrl } = gateway
-  const addresses = { baseUrl: `${baseUrl}/v1`, authUrl, metricsUrl }
-  if (demoSocket === null) showBanner(context, addresses, isPretty)
-  else await showDemoBanner(context, store, { ...addresses, demoSocket }, welcomes)
-  if (metricsUrl !== null) printNote(context, `metrics on ${metricsUrl}`)
+  try {
+    const { showDemoBanner, showBanner } = await import('./serve/banner.ts')
+    const { authUrl, metricsUrl } = gateway
+    const addresses = { baseUrl: `${baseUrl}/v1`, authUrl, metricsUrl }
+    if (demoSocket === null) showBanner(context, addresses, isPretty)
+    else await showDemoBanner(context, store, { ...addresses, demoSocket }, welcomes)
+    if (metricsUrl !== null) printNote(context, `metrics on ${metricsUrl}`)
+  } catch (cause) {
+    await gateway.stop(0)
+    throw cause
+  }
 
   await stopping.asked
   const { inFlight } = gateway.live()
@@ -248,7 +281,7 @@ function signinOf(
   if (signin === null) return {}
   const { hostname, port, authUrl, allowsSignup, isStated } = signin
   const logCode = (email: string, code: string): void => {
-    process.stderr.write(
+    writeError(
       context.isJsonLog
         ? logLine(context.clock, 'info', 'sign-in code', { email, code })
         : `sign-in code for ${clean(email)}: ${code}\n`,

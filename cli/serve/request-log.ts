@@ -3,6 +3,7 @@ import type { RequestLine, RequestLog } from '#http/request-log.ts'
 import type { Context } from '../context.ts'
 import { clean } from '../terminal/clean.ts'
 import { logLine } from '../terminal/log-line.ts'
+import { writeError, writeOut } from '../terminal/streams.ts'
 
 export interface ServeLog {
   readonly note: RequestLog
@@ -14,16 +15,11 @@ export interface ServeLog {
 /** One write costs more than its lines, so they are batched; the lasting record is the activity log. */
 const BATCH_MS = 50
 
-/** A closed pipe or a full disk must not stop the gateway. */
-const forget = (): void => {}
-
 /** `isPretty` is about requests; the context knows whether failures are lines of JSON too. */
 export function startRequestLog({ clock, isJsonLog }: Context, isPretty: boolean): ServeLog {
-  process.stdout.on('error', forget)
-  process.stderr.on('error', forget)
   let waiting = ''
   const flush = (): void => {
-    if (waiting !== '') process.stdout.write(waiting)
+    if (waiting !== '') writeOut(waiting)
     waiting = ''
   }
   return {
@@ -33,7 +29,7 @@ export function startRequestLog({ clock, isJsonLog }: Context, isPretty: boolean
     },
     fault(cause, errorId) {
       const fault = stackOf(cause)
-      process.stderr.write(
+      writeError(
         isJsonLog
           ? logLine(clock, 'error', 'fault', { fault, ...(errorId && { error_id: errorId }) })
           : `fault: ${errorId ? `${errorId} ` : ''}${fault}\n`,

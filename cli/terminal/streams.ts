@@ -1,18 +1,38 @@
 /** Standard output and error, written to directly: creating the runtime's streams costs a short command milliseconds. */
 import { fstatSync, writeSync } from 'node:fs'
+import { type Outlet, openOutlet } from './outlet.ts'
 
 interface Output {
   readonly fd: 1 | 2
   stream(): NodeJS.WriteStream
   /** Set once output goes through the stream: later output must not overtake what it has buffered. */
   isStream: boolean
+  /** Of a server. */
+  outlet: Outlet | null
 }
 
-const OUT: Output = { fd: 1, stream: () => process.stdout, isStream: false }
-const ERR: Output = { fd: 2, stream: () => process.stderr, isStream: false }
+const OUT: Output = { fd: 1, stream: () => process.stdout, isStream: false, outlet: null }
+const ERR: Output = { fd: 2, stream: () => process.stderr, isStream: false, outlet: null }
+
+type RenderLoss = Parameters<typeof openOutlet>[1]
+
+/** From now on this process is a server, which works on whatever becomes of its output. */
+export function openOutlets(rendersLoss: { readonly out: RenderLoss; readonly error: RenderLoss }) {
+  OUT.outlet = openOutlet(OUT.stream(), rendersLoss.out)
+  ERR.outlet = openOutlet(ERR.stream(), rendersLoss.error)
+}
+
+/** Resolves once what a server printed was written, or refused. */
+export async function outletsDrained(): Promise<void> {
+  await Promise.all([OUT.outlet?.drained(), ERR.outlet?.drained()])
+}
 
 /** Delivers every byte, however slow the reader: the stream buffers what the descriptor does not accept at once. */
 function write(output: Output, text: string): void {
+  if (output.outlet !== null) {
+    output.outlet.write(text)
+    return
+  }
   const bytes = Buffer.from(text)
   const taken = output.isStream ? 0 : writeNow(output.fd, bytes)
   if (taken === bytes.length) return

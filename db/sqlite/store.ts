@@ -69,11 +69,15 @@ export function createStore(
     async close() {
       try {
         commit.close()
-        await connection.checkpointer.close()
-        // `true` finalises what is still prepared: without it the log is neither folded into the file nor synced.
-        database.close(true)
       } finally {
-        release()
+        // Even then: a running thread would keep the process from exiting.
+        await connection.checkpointer.close()
+        try {
+          // `true` finalises what is still prepared: without it the log is neither folded into the file nor synced.
+          database.close(true)
+        } finally {
+          release()
+        }
       }
     },
   })

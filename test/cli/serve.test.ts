@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { openContext } from '#cli/context.ts'
 import { startRequestLog } from '#cli/serve/request-log.ts'
+import { openOutlets } from '#cli/terminal/streams.ts'
 import { BINARY } from '#scripts/compile.ts'
 import { until } from '#test/support/appliance.ts'
 import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
@@ -384,12 +385,19 @@ test('with --log json standard error is JSON too: warnings, failures, a drain, t
 })
 
 test('a failure in the log has the id that a page shows for it', () => {
-  const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
+  const written: string[] = []
+  const write = vi.spyOn(process.stderr, 'write')
+  write.mockImplementation((text: unknown, done: unknown) => {
+    written.push(String(text))
+    if (typeof done === 'function') done()
+    return true
+  })
   onTestFinished(() => write.mockRestore())
+  openOutlets({ out: String, error: String })
   const context = openContext({}, {}, [])
   startRequestLog(context, true).fault(new Error('broken'), 'err_1')
   startRequestLog({ ...context, isJsonLog: true }, false).fault(new Error('broken'), 'err_1')
-  const [[text], [line]] = write.mock.calls as [[string], [string]]
+  const [text = '', line = ''] = written
   expect(text).toMatch(/^fault: err_1 Error: broken\n/)
   expect(JSON.parse(line)).toMatchObject({ error_id: 'err_1', fault: expect.any(String) })
 })

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { BINARY } from '#scripts/compile.ts'
 import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
+import { tempDirectory } from '#test/support/temp-directory.ts'
 
 const PRINTER = join(import.meta.dirname, 'children/print-much.ts')
 const LINES = 500_000
@@ -120,4 +121,26 @@ test.each([
 ])('a reader %s is no error', (_, shell) => {
   const { err } = print(shell)
   expect(err).toBe('done\n')
+})
+
+test('a server keeps a bounded amount for a reader that is late, and says how many lines were lost', () => {
+  const printer = join(import.meta.dirname, 'children/print-as-server.ts')
+  const printed = join(tempDirectory(), 'printed')
+  // 39 MB of lines, of which nothing is read before all are printed.
+  const { exitCode, stdout } = Bun.spawnSync(
+    [
+      'bash',
+      '-c',
+      'set -o pipefail; "$0" "$1" "$2" "$3" | (until [ -e "$3" ]; do sleep 0.05; done; cat)',
+      ...[process.execPath, printer, String(5_000_000), printed],
+    ],
+    { stdin: 'ignore', maxBuffer: 2 ** 26 },
+  )
+  expect(exitCode).toBe(0)
+  const read = stdout.toString().trimEnd().split('\n')
+  const [loss = '', last] = read.splice(-2)
+  expect(last).toBe('last')
+  expect(read.length + Number(/^lost (\d+)$/.exec(loss)?.[1])).toBe(5_000_000)
+  expect(read.join('\n').length).toBeLessThan(2 * 2 ** 20)
+  expect(read).toEqual(Array.from({ length: read.length }, (_, n) => String(n)))
 })
