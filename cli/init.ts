@@ -3,6 +3,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { DATABASE_FILE } from '#db/file-name.ts'
+import { shellWord } from '#forms/shell-word.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from './action.ts'
 import type { Context } from './context.ts'
@@ -10,6 +11,7 @@ import { usageError } from './exit.ts'
 import { readMoney } from './flags/read-value.ts'
 import { call } from './gateway/operator.ts'
 import type { Answers } from './init/questions.ts'
+import { describeLimits } from './keys/describe-limits.ts'
 import { clean } from './terminal/clean.ts'
 import { paint, print, printJson, printNote } from './terminal/output.ts'
 import { showOnce } from './terminal/show-once.ts'
@@ -94,6 +96,9 @@ function show(context: Context, made: VerbRecord<'init'>): void {
     done: `created key ${clean(made.key.name)} (${id})`,
     help: `gatewayctl keys rotate ${id}`,
   })
+  printNote(context, `  limits    ${describeLimits(made.key)}`)
+  const name = shellWord(made.key.name)
+  printNote(context, `  to set some: gatewayctl limits set ${name} --rpm 60 --daily-usd 5`)
 }
 
 /** Where the old database was moved; null where there was none, or without `--force`. @throws CommandError 1, 2, 5 */

@@ -12,6 +12,7 @@ interface Flags extends PriceFlags {
   readonly context?: string
   readonly maxOutput?: string
   readonly images?: boolean
+  readonly imagesPerAnswer?: string
 }
 
 export const mount: Mount = (models) =>
@@ -26,21 +27,13 @@ export const mount: Mount = (models) =>
     .option('--context <n>', 'context length in tokens')
     .option('--max-output <n>', 'maximum output tokens')
     .option('--images', 'it generates images')
+    .option('--images-per-answer <n>', 'images that one answer may bring; each is held (1)')
     .action(
       action(async (context, model: string, flags: Flags) => {
         const record = await call(context, 'models.add', {
           ...readPriceFlags(flags),
           model,
-          ...(flags.provider === undefined ? {} : { provider: flags.provider }),
-          ...(flags.upstream === undefined ? {} : { upstream: flags.upstream }),
-          ...(flags.name === undefined ? {} : { name: flags.name }),
-          ...(flags.context === undefined
-            ? {}
-            : { context_length: readCount('--context', flags.context) }),
-          ...(flags.maxOutput === undefined
-            ? {}
-            : { max_completion_tokens: readCount('--max-output', flags.maxOutput) }),
-          images: flags.images === true,
+          ...factsOf(flags),
         })
         if (context.json) return printJson(record)
         if (context.quiet) return print(record.id)
@@ -57,3 +50,16 @@ export const mount: Mount = (models) =>
         }
       }),
     )
+
+/** The given facts by their API names; others are undefined. @throws CommandError 2 */
+function factsOf({ provider, upstream, name, context, maxOutput, images, imagesPerAnswer }: Flags) {
+  const count = (flag: string, text: string | undefined) =>
+    text === undefined ? undefined : readCount(flag, text)
+  return {
+    ...{ provider, upstream, name },
+    context_length: count('--context', context),
+    max_completion_tokens: count('--max-output', maxOutput),
+    images: images === true || imagesPerAnswer !== undefined,
+    images_per_answer: count('--images-per-answer', imagesPerAnswer),
+  }
+}

@@ -6,6 +6,7 @@ import { printRecord } from '../terminal/output.ts'
 /** Prints its facts and its prices; `--json` prints the record as it came. */
 export function printModel(context: Context, model: ModelRecord): void {
   const { price } = model
+  const draws = model.output_modalities.includes('image')
   const images = price?.per_image_usd.map(
     ({ resolution, quality, usd }) => `${resolution}/${quality}=${usd}`,
   )
@@ -17,8 +18,10 @@ export function printModel(context: Context, model: ModelRecord): void {
     ['name', model.name],
     ['context', model.context_length],
     ['max output', model.max_completion_tokens],
+    ['bounds', boundsOf(model)],
     ['input', model.input_modalities.join(' ')],
     ['output', model.output_modalities.join(' ')],
+    ['images per answer', draws ? model.images_per_answer : null],
     ['price version', price?.version ?? 'unpriced: requests to it are refused'],
     ['in $ per million', price?.in_usd ?? null],
     ['out $ per million', price?.out_usd ?? null],
@@ -32,4 +35,10 @@ export function printModel(context: Context, model: ModelRecord): void {
         [`above ${tier.above_input_tokens}`, `in $${tier.in_usd} out $${tier.out_usd}`] as const,
     ),
   ])
+}
+
+/** Where context and maximum come from; null where there are none. */
+function boundsOf({ is_catalogued, context_length, max_completion_tokens }: ModelRecord) {
+  if (is_catalogued) return "the catalog's"
+  return context_length === null && max_completion_tokens === null ? null : 'typed'
 }

@@ -67,7 +67,7 @@ export interface ModelCard {
   readonly maxCompletionTokens: number | null
   /** Whether both are those of the shipped catalogue; false where an operator stated either. */
   readonly isCatalogued: boolean
-  /** Images that one choice of a drawing answer may bring; at least 1. */
+  /** Images that one choice of a drawing answer may bring, from 1 to `MAX_IMAGES_PER_ANSWER`. */
   readonly imagesPerAnswer: number
   readonly inputModalities: readonly Modality[]
   readonly outputModalities: readonly Modality[]
@@ -75,6 +75,9 @@ export interface ModelCard {
   /** The version in force, or null: a model without a price is refused, never free. */
   readonly price: PriceVersion | null
 }
+
+/** More in one answer would not fit in memory. */
+export const MAX_IMAGES_PER_ANSWER = 100
 
 /** The descriptive fields of a card: everything except id, price and route. */
 export type CardFacts = Omit<ModelCard, 'id' | 'createdAt' | 'route' | 'price'>

@@ -42,6 +42,10 @@ export interface ModelRecord {
   readonly created_at: string
   readonly context_length: number | null
   readonly max_completion_tokens: number | null
+  /** Whether both are the catalog's; false where an operator stated them. */
+  readonly is_catalogued: boolean
+  /** Images that one choice of a drawing answer may bring. */
+  readonly images_per_answer: number
   readonly input_modalities: readonly string[]
   readonly output_modalities: readonly string[]
   /** Null: requests to it are refused until it is priced. */
@@ -60,6 +64,8 @@ export const renderModel = (card: ModelCard): ModelRecord => ({
   created_at: renderInstant(card.createdAt),
   context_length: card.contextLength,
   max_completion_tokens: card.maxCompletionTokens,
+  is_catalogued: card.isCatalogued,
+  images_per_answer: card.imagesPerAnswer,
   input_modalities: card.inputModalities,
   output_modalities: card.outputModalities,
   price: card.price && renderVersion(card.price),

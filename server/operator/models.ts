@@ -4,10 +4,16 @@ import { changesBetween } from '#domain/act.ts'
 import { allows } from '#domain/allow-list.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { newPriceVersionId } from '#domain/id.ts'
-import { isModelId, type ModelCard, type Prices } from '#domain/model-card.ts'
+import {
+  isModelId,
+  MAX_IMAGES_PER_ANSWER,
+  type ModelCard,
+  type Prices,
+} from '#domain/model-card.ts'
 import { FREE, type UsdAttos } from '#domain/money.ts'
 import { lineField, perMillionField, priceField, timeField } from '#forms/fields.ts'
 import { didYouMean, nearest } from '#forms/nearest.ts'
+import { isFromCatalog } from './catalog.ts'
 import type { OperatorDeps } from './deps.ts'
 import { type ModelRecord, renderModel, renderVersion } from './model-record.ts'
 import { findProvider } from './providers.ts'
@@ -98,6 +104,7 @@ export const addModel = mutation(
     context_length: z._default(z.nullable(z.int().check(z.minimum(1))), null),
     max_completion_tokens: z._default(z.nullable(z.int().check(z.minimum(1))), null),
     images: z._default(z.boolean(), false),
+    images_per_answer: z._default(z.int().check(z.minimum(1), z.maximum(MAX_IMAGES_PER_ANSWER)), 1),
   }),
   async (deps, input): Promise<ModelRecord> => {
     const slash = input.model.indexOf('/')
@@ -106,18 +113,21 @@ export const addModel = mutation(
     const prices = pricesFrom(input, null)
     const at = deps.clock.now()
     const draws = input.images || (prices?.imagePrices.length ?? 0) > 0
+    const bounds = {
+      upstreamName: input.upstream ?? own,
+      contextLength: input.context_length,
+      maxCompletionTokens: input.max_completion_tokens,
+    }
     const card: ModelCard = {
       id: input.model,
       provider: provider.name,
-      upstreamName: input.upstream ?? own,
+      ...bounds,
       route: [],
       name: input.name ?? own,
       description: '',
       createdAt: at,
-      contextLength: input.context_length,
-      maxCompletionTokens: input.max_completion_tokens,
-      isCatalogued: false,
-      imagesPerAnswer: 1,
+      isCatalogued: await isFromCatalog(provider.type, bounds),
+      imagesPerAnswer: input.images_per_answer,
       // Unknown models may accept images; those that do not refuse them themselves.
       inputModalities: ['text', 'image'],
       outputModalities: draws ? ['text', 'image'] : ['text'],

@@ -21,6 +21,10 @@ describe('init', () => {
     expect(code).toBe(0)
     expect(readSecret(out.trim())).toBe(out.trim())
     expect(err).toContain('demo/echo')
+    expect(err).toContain(
+      '  limits    no limit per minute · no daily request limit · no daily ceiling · all models\n' +
+        '  to set some: gatewayctl limits set default --rpm 60 --daily-usd 5\n',
+    )
     expect(mode(cli.dataDir)).toBe('700')
     for (const file of ['gateway.db', 'lock.db', 'master.key']) {
       expect([file, mode(join(cli.dataDir, file))]).toEqual([file, '600'])

@@ -1,4 +1,5 @@
 /** A running gateway and the commands beside it: one writer, changes that hold from the next request, no socket left in the way. */
+import { Database } from 'bun:sqlite'
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -166,6 +167,19 @@ describe('starting and stopping', () => {
     expect(said()).not.toContain('if-')
     expect(cli.json(['keys'])).toEqual([])
     expect(cli.run(['init']).out).toMatch(/^if-\w{49}\n$/)
+  })
+
+  test('models that an older program took from the catalog are recognised as its own', async () => {
+    cli.run(['init', '--no-input'])
+    cli.run(['providers', 'add', 'openai', '--key-file', '-', '--no-check'], { stdin: 'sk-test' })
+    cli.run(['models', 'add', 'openai/mine', '--context', '8000'])
+    const database = new Database(join(cli.dataDir, 'gateway.db'))
+    database.run('UPDATE models SET catalogued = 0')
+    database.close(true)
+    await serve()
+    const isCatalogued = (model: string) =>
+      cli.json<{ is_catalogued: boolean }>(['models', 'show', model]).is_catalogued
+    expect(['openai/gpt-4.1', 'openai/mine'].map(isCatalogued)).toEqual([true, false])
   })
 
   test('SIGTERM ends with 0 and takes the socket away', async () => {

@@ -190,6 +190,27 @@ describe('providers.add', () => {
     expect(await isCatalogued('openai/gpt-4.1')).toBe(true)
     expect(await isCatalogued('demo/echo')).toBe(true)
     expect(await isCatalogued('openai/mine')).toBe(false)
+    const bounds = { context_length: 1_047_576, max_completion_tokens: 32_768 }
+    const eu = { upstream: 'gpt-4.1', ...bounds }
+    await act(deps, 'models.add', { model: 'openai/gpt-4.1-eu', ...eu })
+    expect(await isCatalogued('openai/gpt-4.1-eu')).toBe(true)
+    const shown = await act(deps, 'models.show', { model: 'openai/gpt-4.1' })
+    expect(shown).toMatchObject({ ...bounds, is_catalogued: true, images_per_answer: 1 })
+  })
+
+  test('a model that is added by hand says how many images an answer may bring', async () => {
+    const deps = await openFurnished()
+    const add = (more: object) => act(deps, 'models.add', { model: 'demo/more', ...more })
+    const refusal = await add({ images_per_answer: 101 }).catch((error) => error)
+    expect(refusal).toMatchObject({
+      code: 'invalid_request',
+      details: { param: 'images_per_answer' },
+    })
+    expect(await add({ images: true, images_per_answer: 4 })).toMatchObject({
+      is_catalogued: false,
+      images_per_answer: 4,
+    })
+    expect((await deps.store.models.find('demo/more'))?.imagesPerAnswer).toBe(4)
   })
 
   test('bounds that an older program took from it are recognised, and an operator’s are not', async () => {

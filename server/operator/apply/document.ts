@@ -1,6 +1,6 @@
 /** The schema of the configuration file: sections, fields, defaults. Unknown fields are refused. */
 import * as z from 'zod/mini'
-import { isModelId, type Prices } from '#domain/model-card.ts'
+import { isModelId, MAX_IMAGES_PER_ANSWER, type Prices } from '#domain/model-card.ts'
 import { FREE, readRubPerUsd } from '#domain/money.ts'
 import { isProviderName } from '#domain/provider.ts'
 import {
@@ -94,7 +94,7 @@ const modelDocument = z.strictObject({
   description: z._default(z.string().check(z.maxLength(MAX_CHARS)), ''),
   context_length: z.optional(countField),
   max_completion_tokens: z.optional(countField),
-  images_per_answer: z._default(rankField, 1),
+  images_per_answer: z._default(countField.check(z.maximum(MAX_IMAGES_PER_ANSWER)), 1),
   input_modalities: z._default(modalitiesField, ['text', 'image']),
   output_modalities: z._default(modalitiesField, ['text']),
   supported_parameters: z._default(z.array(textField).check(z.maxLength(128)), ['max_tokens']),

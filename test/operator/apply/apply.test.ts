@@ -1,6 +1,7 @@
 // A file is made so, and stays so: applied twice it changes nothing, and what is exported is what there is.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { factsOf } from '#domain/model-card.ts'
 import type { GatewayFile } from '#operator/apply/document.ts'
 import type { OperatorDeps } from '#operator/deps.ts'
 import { act, openFurnished, type TestOperatorDeps } from '../deps.ts'
@@ -94,6 +95,45 @@ describe('whatever the file', () => {
       }),
       RUNS,
     )
+  })
+
+  test('a model’s bounds are the catalog’s elsewhere too, unless the file states others', async () => {
+    const here = await openFurnished()
+    await act(here, 'providers.add', { name: 'openai', credential: 'key-openai' })
+    const typed = { model: 'openai/mine', context_length: 8_000, images: true }
+    await act(here, 'models.add', { ...typed, images_per_answer: 4 })
+    const exported = throughToml(await act(here, 'export', {}))
+    const models = (exported.models ?? []).map((model) =>
+      model.id === 'openai/gpt-4.1' ? { ...model, context_length: 8_000 } : model,
+    )
+
+    const there = await openFurnished()
+    expect((await apply(there, { ...exported, models })).failure).toBeNull()
+    const cards = await there.store.models.list()
+    const others = cards.filter(({ isCatalogued }) => !isCatalogued)
+    expect(others.map(({ id }) => id)).toEqual(['openai/gpt-4.1', 'openai/mine'])
+    expect(cards.length).toBeGreaterThan(20)
+    expect((await there.store.models.find('openai/mine'))?.imagesPerAnswer).toBe(4)
+
+    expect((await apply(there, exported)).failure).toBeNull()
+    expect((await there.store.models.find('openai/gpt-4.1'))?.isCatalogued).toBe(true)
+    expect(await stateOf(there)).toEqual(await stateOf(here))
+  })
+
+  test('bounds of an older catalog stay the catalog’s while a file repeats them', async () => {
+    const deps = await openFurnished()
+    await act(deps, 'providers.add', { name: 'openai', credential: 'key-openai' })
+    const { models } = deps.store
+    const card = (await models.find('openai/gpt-4.1'))!
+    await models.amend(card.id, { ...factsOf(card), contextLength: 500_000 })
+    const exported = throughToml(await act(deps, 'export', {}))
+    const renamed = (exported.models ?? []).map((model) => ({ ...model, name: `${model.id}!` }))
+    expect((await apply(deps, { ...exported, models: renamed })).failure).toBeNull()
+    expect(await models.find(card.id)).toMatchObject({
+      name: 'openai/gpt-4.1!',
+      contextLength: 500_000,
+      isCatalogued: true,
+    })
   })
 
   test('no two providers are exported with one variable', async () => {
