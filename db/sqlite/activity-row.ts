@@ -1,5 +1,11 @@
 /** A line of the activity log as its row and as the domain's noun. */
-import type { ActivityEntry, FailedAttempt, LoggedRefusal } from '#domain/activity.ts'
+import {
+  type ActivityEntry,
+  type FailedAttempt,
+  failureCost,
+  type LoggedRefusal,
+} from '#domain/activity.ts'
+import { subtractUsd } from '#domain/money.ts'
 import { fromInteger } from './amount.ts'
 import type { activity } from './schema.ts'
 
@@ -21,6 +27,7 @@ export function toActivity(row: ActivityRow): ActivityEntry {
     imageQuality,
     ...entry
   } = rest
+  const failed = toFailedAttempts(failedAttempts)
   const isImage = imageResolution !== null || imageQuality !== null
   return {
     ...entry,
@@ -39,7 +46,8 @@ export function toActivity(row: ActivityRow): ActivityEntry {
     image: isImage
       ? { resolution: imageResolution ?? undefined, quality: imageQuality ?? undefined }
       : null,
-    failedAttempts: toFailedAttempts(failedAttempts),
+    failedAttempts: failed,
+    withheldCost: subtractUsd(operatorCost, failureCost(failed)),
     refusal: toRefusal(refusal),
   }
 }

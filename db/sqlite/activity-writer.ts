@@ -86,7 +86,7 @@ export function prepareActivity(
       Number(entry.cost),
       Number(entry.costRub),
       fromFailedAttempts(failedAttempts),
-      failedAttempts.length === 0 ? 0 : Number(operatorCost(failedAttempts)),
+      Number(operatorCost(entry)),
       entry.statedCost === null ? null : Number(entry.statedCost),
       entry.image?.resolution ?? null,
       entry.image?.quality ?? null,

@@ -73,6 +73,7 @@ const toActivity = (hold: HoldRow, totalMs: number): ActivityEntry => ({
   image: null,
   statedCost: null,
   failedAttempts: [],
+  withheldCost: NO_MONEY,
   refusal: null,
   costRub: 0n as RubMicros,
 })

@@ -71,12 +71,19 @@ export interface ActivityEntry {
   readonly statedCost: UsdNanos | null
   /** In the order they were made, the last one too if it failed. */
   readonly failedAttempts: readonly FailedAttempt[]
+  /** What the operator bears for images beyond those that the request held: neither delivered nor charged. */
+  readonly withheldCost: UsdNanos
   /** Null unless it was refused. */
   readonly refusal: LoggedRefusal | null
 }
 
-/** What an activity's failed attempts cost the operator together. */
-export const operatorCost = (attempts: readonly FailedAttempt[]): UsdNanos =>
+/** What a request cost the operator, charged to nobody: its failed attempts, and images that were withheld. */
+export const operatorCost = (
+  entry: Pick<ActivityEntry, 'failedAttempts' | 'withheldCost'>,
+): UsdNanos => addUsd(failureCost(entry.failedAttempts), entry.withheldCost)
+
+/** What failed attempts cost the operator together. */
+export const failureCost = (attempts: readonly FailedAttempt[]): UsdNanos =>
   attempts.reduce((sum, attempt) => addUsd(sum, attempt.operatorCost), NO_MONEY)
 
 /** A query of the log; an entry must match every filter. */

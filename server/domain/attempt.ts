@@ -8,9 +8,10 @@ import { type Clock, type Instant, pause } from './clock.ts'
 import { GatewayError } from './errors.ts'
 import { holdUntilContent } from './hold-until-content.ts'
 import type { HopHealth } from './hop-health.ts'
+import type { Charge } from './ledger.ts'
 import type { MaybePromise } from './maybe-promise.ts'
 import { type Meter, startMeter } from './meter.ts'
-import { NO_MONEY, type UsdNanos } from './money.ts'
+import { NO_MONEY, subtractUsd, type UsdNanos } from './money.ts'
 import type { Offer, Offers } from './offer.ts'
 import { chargedImage, chargeFor, type ImageChoice } from './pricing.ts'
 import type { Provider } from './provider.ts'
@@ -158,7 +159,18 @@ function costOf(attempt: Attempt): UsdNanos {
   const { offer, meter } = attempt
   const { usage, source } = meter.read()
   const { version, rate } = offer
-  return chargeFor(usage, version, rate.rubPerUsd, source, imageOf(attempt)).amount
+  return chargeFor(meter.readWithheld() ?? usage, version, rate.rubPerUsd, source, imageOf(attempt))
+    .amount
+}
+
+/** The cost of the images that were withheld, at the model's price. */
+export function withheldCost(attempt: Attempt, charge: Charge): UsdNanos {
+  const { offer, meter } = attempt
+  const usage = meter.readWithheld()
+  if (usage === null) return NO_MONEY
+  const { version, rate } = offer
+  const whole = chargeFor(usage, version, rate.rubPerUsd, charge.source, imageOf(attempt))
+  return subtractUsd(whole.amount, charge.amount)
 }
 
 /** The image size and quality to price: those generated where they are known, else those requested. */

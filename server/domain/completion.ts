@@ -76,9 +76,9 @@ async function walkOn(walk: Walk): Promise<void> {
       const { meter, offer } = attempts.current
       await walk.emit({ type: 'opened', head: toHead(generationId, caller, offer.hop) })
       for await (const batch of events) {
-        meter.note(batch)
+        const delivered = meter.note(batch)
         if (meter.produced) walk.firstEventAt ??= deps.clock.now()
-        await walk.emit({ type: 'events', events: batch })
+        await walk.emit({ type: 'events', events: delivered })
       }
       // An aborted exchange ends like a complete stream; without a finish reason, only the signal distinguishes them.
       if (meter.finishReason === null) signal.throwIfAborted()

@@ -6,7 +6,7 @@ import {
   type FailedAttempt,
   type LoggedRefusal,
 } from './activity.ts'
-import { type Attempt, imageOf } from './attempt.ts'
+import { type Attempt, imageOf, withheldCost } from './attempt.ts'
 import type { CancelSignal } from './cancel.ts'
 import type { ChatRequest } from './chat.ts'
 import type { Clock } from './clock.ts'
@@ -155,6 +155,7 @@ function toEntry(
     image: attempts && charge ? imageCharged(attempts.current, charge) : null,
     statedCost: meter?.statedCost ?? null,
     failedAttempts: attempts?.failed ?? NONE_FAILED,
+    withheldCost: attempts && charge ? withheldCost(attempts.current, charge) : NO_MONEY,
     refusal,
   }
 }

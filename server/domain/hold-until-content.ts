@@ -43,7 +43,10 @@ async function* resume(
 
 /** A finish reason counts as an (empty) answer; where images are requested, only an image does. */
 const isContent = ({ type }: ChatEvent, { wantsImages }: ChatRequest): boolean =>
-  wantsImages ? type === 'image' : type !== 'usage' && type !== 'answer-fields'
+  wantsImages ? type === 'image' : !BESIDE_CONTENT.has(type)
+
+/** An image is none where no image is requested: it is not delivered. */
+const BESIDE_CONTENT: ReadonlySet<ChatEvent['type']> = new Set(['usage', 'answer-fields', 'image'])
 
 const noContent = ({ wantsImages }: ChatRequest): UpstreamFailure =>
   wantsImages ? noImage() : new UpstreamFailure('failed', 'it answered with nothing')

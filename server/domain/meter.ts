@@ -14,11 +14,13 @@ export interface Reading {
 }
 
 export interface Meter {
-  note(events: ChatEvents): void
+  /** Counts them, and answers those to deliver: images beyond those that the request holds are withheld (contract §8). */
+  note(events: ChatEvents): ChatEvents
   /** Whether any content, or a complete count from the provider, has arrived. */
   readonly produced: boolean
-  /** Whether any content has arrived. */
+  /** Whether any content has arrived that is delivered. */
   readonly hasContent: boolean
+  /** Images delivered. */
   readonly images: number
   /** Size and quality of the generated image as the provider states them. */
   readonly drawn: ImageChoice
@@ -30,8 +32,10 @@ export interface Meter {
    * the prompt is the provider's and the output the larger of the two.
    */
   read(): Reading
+  /** The same with the images that were withheld, which the provider bills all the same; null where there were none. */
+  readWithheld(): Usage | null
   /**
-   * The same for a client that disconnected: the provider generates and bills the images anyway, so that if none has
+   * The same as `read` for a client that disconnected: the provider generates and bills the images anyway, so that if none has
    * arrived, each requested image counts (contract §7).
    */
   readAfterDisconnect(): Reading
@@ -142,7 +146,10 @@ function withRequestedImages(
 }
 
 /** The card fields that an estimate needs. The context length bounds the prompt estimate, as it bounds the hold. */
-export type MeteredCard = Pick<ModelCard, 'id' | 'upstreamName' | 'contextLength'>
+export type MeteredCard = Pick<
+  ModelCard,
+  'id' | 'upstreamName' | 'contextLength' | 'imagesPerAnswer'
+>
 
 /** Starts a meter for one request at one model. */
 export const startMeter = (request: ChatRequest, card: MeteredCard): Meter =>
@@ -158,6 +165,9 @@ class EventMeter implements Meter {
   finishReason: string | null = null
   private readonly request: ChatRequest
   private readonly card: MeteredCard
+  /** The images that the request holds. */
+  private readonly mostImages: number
+  private withheld = 0
   private stated: Usage | null = null
   private partial = false
   private bytes = 0
@@ -166,10 +176,13 @@ class EventMeter implements Meter {
   constructor(request: ChatRequest, card: MeteredCard) {
     this.request = request
     this.card = card
+    this.mostImages = request.wantsImages ? request.choices * card.imagesPerAnswer : 0
   }
 
-  note(events: ChatEvents): void {
+  note(events: ChatEvents): ChatEvents {
+    const { images, withheld } = this
     for (const event of events) this.noteEvent(event)
+    return this.withheld === withheld ? events : withoutSurplus(events, this.images - images)
   }
 
   private noteEvent(event: ChatEvent): void {
@@ -186,6 +199,11 @@ class EventMeter implements Meter {
         this.noteContent(utf8Bytes(event.name ?? '') + utf8Bytes(event.arguments))
         break
       case 'image':
+        if (this.images >= this.mostImages) {
+          this.withheld++
+          this.produced = true
+          break
+        }
         this.images++
         this.drawn = event.drawn ?? this.drawn
         this.noteContent(0)
@@ -218,11 +236,39 @@ class EventMeter implements Meter {
   }
 
   read(): Reading {
-    const { stated, partial } = this
+    const whole = this.readWhole()
+    return this.withheld === 0 ? whole : this.readDelivered(whole)
+  }
+
+  readWithheld(): Usage | null {
+    return this.withheld === 0 ? null : this.readWhole().usage
+  }
+
+  /** Everything that arrived. */
+  private readWhole(): Reading {
+    const { stated, partial, images, withheld } = this
     const usage = stated !== null && !partial ? stated : mergePartialCount(stated, this.estimate())
     return {
-      usage: withImageCounts(usage, this.request.inputImages, this.images),
+      usage: withImageCounts(usage, this.request.inputImages, images + withheld),
       source: stated === null || partial ? 'estimated' : 'provider',
+    }
+  }
+
+  /** Without the withheld images: their share of the image tokens, or of all that is not text where one count has both. */
+  private readDelivered({ usage, source }: Reading): Reading {
+    const { images, withheld } = this
+    const delivered = (tokens: number): number =>
+      Math.floor((tokens * images) / (images + withheld))
+    const counts = { ...usage, outputImages: images }
+    if (usage.imageOutputTokens > 0) {
+      const imageOutputTokens = delivered(usage.imageOutputTokens)
+      return { usage: { ...counts, imageOutputTokens }, source: images > 0 ? 'estimated' : source }
+    }
+    const { outputTokens, reasoningTokens } = usage
+    const text = Math.min(outputTokens, Math.max(reasoningTokens, this.estimate().outputTokens))
+    return {
+      usage: { ...counts, outputTokens: text + delivered(outputTokens - text) },
+      source: 'estimated',
     }
   }
 
@@ -231,16 +277,23 @@ class EventMeter implements Meter {
   }
 
   private estimate(): Usage {
-    const { request, bytes, reasoningBytes, images, drawn } = this
+    const { request, bytes, reasoningBytes, images, withheld, drawn } = this
     return {
       ...NO_USAGE,
       ...estimatePrompt(request, this.card),
       outputTokens: Math.ceil((bytes + reasoningBytes) / BYTES_PER_TOKEN),
       reasoningTokens: Math.floor(reasoningBytes / BYTES_PER_TOKEN),
       imageOutputTokens:
-        images * estimatedOutputImageTokens(drawn.quality === undefined ? request.image : drawn),
+        (images + withheld) *
+        estimatedOutputImageTokens(drawn.quality === undefined ? request.image : drawn),
     }
   }
+}
+
+/** Keeps the first `most` images. */
+function withoutSurplus(events: ChatEvents, most: number): ChatEvents {
+  let images = 0
+  return events.filter(({ type }) => type !== 'image' || images++ < most)
 }
 
 const withImageCounts = (usage: Usage, inputImages: number, outputImages: number): Usage =>

@@ -38,7 +38,7 @@ export interface Receipt {
   readonly lines: readonly ChargeLine[]
   /** In order; empty if no provider was tried. */
   readonly attempts: readonly ReceiptAttempt[]
-  /** The sum over the uncharged attempts. */
+  /** The sum over the attempts. */
   readonly operatorCost: UsdNanos
   /** The provider's stated cost minus the charge; null if either is missing. */
   readonly statedDifference: UsdNanos | null
@@ -65,7 +65,7 @@ export function toReceipt({ entry, keyName, charge, version }: ReceiptSources): 
     priceVersion: charge?.priceVersion ?? null,
     lines: charge && version ? chargeLines(usage, version, image ?? ANY_IMAGE) : [],
     attempts: [...entry.failedAttempts, ...lastAttempt(entry, charge !== undefined)],
-    operatorCost: operatorCost(entry.failedAttempts),
+    operatorCost: operatorCost(entry),
     statedDifference:
       charge && statedCost !== null ? driftUsd({ charged: total, stated: statedCost }) : null,
   }
@@ -92,7 +92,7 @@ const LAST_OUTCOMES: Readonly<Record<EndedBy, ReceiptAttempt['outcome'] | null>>
 }
 
 function lastAttempt(entry: ActivityEntry, isCharged: boolean): readonly ReceiptAttempt[] {
-  const { model, provider, endedBy, code, failedAttempts, totalMs, queuedMs } = entry
+  const { model, provider, endedBy, code, failedAttempts, withheldCost, totalMs, queuedMs } = entry
   const outcome = LAST_OUTCOMES[endedBy]
   // A disconnect after the request was sent is always charged, so without a charge nothing was sent.
   const wasAsked =
@@ -100,5 +100,5 @@ function lastAttempt(entry: ActivityEntry, isCharged: boolean): readonly Receipt
   if (outcome === null || !wasAsked) return []
   const before = failedAttempts.reduce((sum, { ms }) => sum + ms, queuedMs)
   const ms = Math.max(0, totalMs - before)
-  return [{ model, provider, outcome, status: null, reason: null, ms, operatorCost: NO_MONEY }]
+  return [{ model, provider, outcome, status: null, reason: null, ms, operatorCost: withheldCost }]
 }

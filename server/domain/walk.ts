@@ -21,6 +21,7 @@ export type CompletionStep =
       readonly quota: QuotaReading
     }
   | { readonly type: 'opened'; readonly head: AnswerHead }
+  /** Without images that are withheld; empty if nothing is left. */
   | { readonly type: 'events'; readonly events: ChatEvents }
   /** The upstream broke after content had passed; what came is charged. */
   | { readonly type: 'failed'; readonly error: GatewayError }

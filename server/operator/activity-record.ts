@@ -69,7 +69,7 @@ export interface OperatorAttemptRecord extends AttemptRecord {
 export interface OperatorReceiptRecord extends Omit<ReceiptRecord, 'attempts'> {
   readonly account_id: string
   readonly attempts: readonly OperatorAttemptRecord[]
-  /** The cost of failed attempts, which is not charged. */
+  /** The cost of failed attempts and of images that were withheld, which is not charged. */
   readonly operator_cost_usd: string
   /** The cost stated by the provider; null without one. */
   readonly stated_cost_usd: string | null

@@ -308,7 +308,7 @@ describe('an image', () => {
     const { charges, line } = await bench.books(walked.caller)
     expect(charges).toBe(0)
     expect(line.failedAttempts.map(({ operatorCost: cost }) => cost)).toEqual([COST, COST])
-    expect(operatorCost(line.failedAttempts)).toBe(2n * COST)
+    expect(operatorCost(line)).toBe(2n * COST)
     expect(calls(scripts)).toEqual({ acme: 1, beta: 1 })
   })
 

@@ -1,7 +1,8 @@
 // The walk of one request: whatever happens to it, its admission is resolved exactly once, and charged for what came.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { operatorCost } from '#domain/activity.ts'
 import type { Caller } from '#domain/caller.ts'
-import type { ChatRequest } from '#domain/chat.ts'
+import type { ChatEvent, ChatRequest } from '#domain/chat.ts'
 import { type CompletionDeps, complete } from '#domain/completion.ts'
 import { RequestRefused } from '#domain/ending.ts'
 import { GatewayError } from '#domain/errors.ts'
@@ -18,6 +19,7 @@ import {
   openWalkBench,
   says,
   types,
+  type Walk,
   type WalkBench,
   type WalkWishes,
 } from './walking.ts'
@@ -45,6 +47,9 @@ const walk = (of: Pick<Script, 'upstream'>, request?: ChatRequest, wishes?: Walk
   bench.walk(bench.depsOf(of), request, wishes)
 
 const books = (caller: Caller) => bench.books(caller)
+
+const eventsOf = ({ steps }: Walk): readonly ChatEvent[] =>
+  steps.flatMap((step) => (step.type === 'events' ? step.events : []))
 
 /** The estimate of the prompt alone: 100 bytes are 25 tokens at $2.5/M. */
 const PROMPT_ALONE = usd('0.0000625')
@@ -100,11 +105,35 @@ describe('an answer that comes whole', () => {
   })
 
   test('images are charged per image', async () => {
-    const request = aRequest({ model: 'acme/pixel', wantsImages: true })
+    const request = aRequest({ model: 'acme/pixel', wantsImages: true, choices: 2 })
     const walked = await walk(says([IMAGE, IMAGE], [COUNTED]), request)
     const { charged, line } = await books(walked.caller)
     expect(charged).toBe(usd('0.080085'))
     expect(line.usage.outputImages).toBe(2)
+  })
+
+  test('an image beyond those that were held is neither delivered nor charged, and noted', async () => {
+    const request = aRequest({ model: 'acme/pixel', wantsImages: true })
+    const walked = await walk(says([IMAGE], [IMAGE, IMAGE, COUNTED]), request)
+    expect(eventsOf(walked)).toEqual([IMAGE, COUNTED])
+    const { charged, line } = await books(walked.caller)
+    // No count parts its three output tokens by image: a third of them is charged.
+    expect(charged).toBe(usd('0.040065'))
+    expect(line).toMatchObject({ usage: { outputImages: 1 }, withheldCost: usd('0.08002') })
+    expect(operatorCost(line)).toBe(usd('0.08002'))
+  })
+
+  test('an image that nobody asked for is neither delivered nor charged, and noted', async () => {
+    const request = aRequest({ model: 'acme/tokens', stream: true })
+    const walked = await walk(says([IMAGE], [text('a fox'), finish()], [COUNTED]), request)
+    expect(eventsOf(walked)).toEqual([text('a fox'), finish(), COUNTED])
+    const { charged, line } = await books(walked.caller)
+    expect(charged).toBe(75_000n)
+    expect(line).toMatchObject({
+      usage: { inputTokens: 22, outputTokens: 2, outputImages: 0 },
+      usageSource: 'estimated',
+    })
+    expect(line.withheldCost).toBe(10_000n)
   })
 
   test('an image billed by token that the provider did not count is not free', async () => {

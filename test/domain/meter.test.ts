@@ -1,7 +1,7 @@
 // The meter counts what passes: the provider's word when it comes, else an estimate marked as one.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { ChatEvent } from '#domain/chat.ts'
+import type { ChatEvent, ChatRequest } from '#domain/chat.ts'
 import { startMeter } from '#domain/meter.ts'
 import { NO_USAGE, type Usage } from '#domain/usage.ts'
 import { aCard, aRequest, usd } from '#test/support/nouns.ts'
@@ -96,7 +96,7 @@ describe('without the provider’s word', () => {
   test('images count, those in the prompt and those that came', () => {
     const { usage } = reading(
       [{ type: 'image', choice: 0, url: 'data:,' }],
-      aRequest({ textBytes: 0, inputImages: 2 }),
+      aRequest({ textBytes: 0, inputImages: 2, wantsImages: true }),
     )
     expect(usage).toMatchObject({ inputTokens: 0, imageInputTokens: 1_530 })
     expect(usage).toMatchObject({ inputImages: 2, outputImages: 1 })
@@ -138,7 +138,7 @@ describe('without the provider’s word', () => {
   })
 
   test('the generated size is that of the latest image', () => {
-    const meter = startMeter(aRequest(), aCard())
+    const meter = startMeter(aRequest({ wantsImages: true, choices: 2 }), aCard())
     expect(meter.drawn).toEqual({ resolution: undefined, quality: undefined })
     const drawn = { resolution: '1024x1024', quality: 'low' }
     meter.note([
@@ -225,7 +225,7 @@ describe('the provider’s word', () => {
   test('does not count the images: those that came are counted', () => {
     const { usage: counted } = reading(
       [{ type: 'image', choice: 0, url: 'data:,' }, usage({ outputImages: 9, inputImages: 9 })],
-      aRequest({ inputImages: 1 }),
+      aRequest({ inputImages: 1, wantsImages: true }),
     )
     expect(counted).toMatchObject({ inputImages: 1, outputImages: 1 })
   })
@@ -310,5 +310,106 @@ describe('a count made before the answer was complete', () => {
       source: 'estimated',
       usage: { inputTokens: 7, outputTokens: 1 },
     })
+  })
+})
+
+describe('images beyond those that the request holds', () => {
+  const image: ChatEvent = { type: 'image', choice: 0, url: 'data:,' }
+  const meterOf = (
+    events: readonly ChatEvent[],
+    more: Partial<ChatRequest> = {},
+    imagesPerAnswer = 1,
+  ) => {
+    const meter = startMeter(aRequest(more), aCard({ imagesPerAnswer }))
+    const delivered = events.flatMap((event) => meter.note([event]))
+    return { meter, delivered }
+  }
+
+  test('are not delivered: the first are kept, in one batch and over several', () => {
+    const other = { ...image, choice: 1 }
+    const events = [text('a'), image, other, image, text('b')]
+    const kept = [text('a'), image, other, text('b')]
+    expect(meterOf(events, { wantsImages: true, choices: 2 }).delivered).toEqual(kept)
+    expect(meterOf(events, { wantsImages: true }, 2).delivered).toEqual(kept)
+    expect(meterOf(events).delivered).toEqual([text('a'), text('b')])
+    const { meter } = meterOf([], { wantsImages: true })
+    expect(meter.note(events)).toEqual([text('a'), image, text('b')])
+    expect(meter.images).toBe(1)
+  })
+
+  test('are no content: an answer of nothing else is not charged for if it breaks', () => {
+    const { meter } = meterOf([image])
+    expect(meter).toMatchObject({ images: 0, hasContent: false, produced: true })
+  })
+
+  test.each<
+    [what: string, wanted: number, stated: Partial<Usage>, charged: Partial<Usage>, string]
+  >([
+    [
+      'a count that parts text from images keeps its text',
+      0,
+      { inputTokens: 9, outputTokens: 50, imageOutputTokens: 2_000 },
+      { inputTokens: 9, outputTokens: 50, imageOutputTokens: 0, outputImages: 0 },
+      'provider',
+    ],
+    [
+      'one that does not is cut to the estimate of the text',
+      0,
+      { inputTokens: 9, outputTokens: 2_050 },
+      { inputTokens: 9, outputTokens: 3, outputImages: 0 },
+      'estimated',
+    ],
+    [
+      'reasoning that was counted is text',
+      0,
+      { inputTokens: 9, outputTokens: 2_050, reasoningTokens: 40 },
+      { outputTokens: 40, reasoningTokens: 40 },
+      'estimated',
+    ],
+    [
+      'no more than the count is charged',
+      0,
+      { inputTokens: 9, outputTokens: 2 },
+      { outputTokens: 2 },
+      'estimated',
+    ],
+    [
+      'where one of two was asked for, half of the image tokens are charged',
+      1,
+      { outputTokens: 50, imageOutputTokens: 2_001 },
+      { outputTokens: 50, imageOutputTokens: 1_000, outputImages: 1 },
+      'estimated',
+    ],
+    [
+      'also where one count has text and images',
+      1,
+      { outputTokens: 2_003 },
+      { outputTokens: 1_003, outputImages: 1 },
+      'estimated',
+    ],
+  ])('%s', (_, wanted, stated, charged, source) => {
+    const { meter } = meterOf([image, text('0123456789'), image, usage(stated)], {
+      wantsImages: wanted > 0,
+    })
+    expect(meter.read()).toMatchObject({ usage: charged, source })
+    expect(meter.readWithheld()).toMatchObject({ ...stated, outputImages: 2 })
+  })
+
+  test('without a count, the text alone is estimated', () => {
+    const { meter } = meterOf([image, text('0123456789')])
+    expect(meter.read()).toMatchObject({
+      usage: { outputTokens: 3, imageOutputTokens: 0, outputImages: 0 },
+      source: 'estimated',
+    })
+    expect(meter.readWithheld()).toMatchObject({ imageOutputTokens: 1_290, outputImages: 1 })
+  })
+
+  test('that did not come change nothing', () => {
+    const { meter } = meterOf([image, usage({ outputTokens: 5 })], { wantsImages: true })
+    expect(meter.read()).toMatchObject({
+      usage: { outputTokens: 5, outputImages: 1 },
+      source: 'provider',
+    })
+    expect(meter.readWithheld()).toBeNull()
   })
 })

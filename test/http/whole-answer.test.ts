@@ -172,7 +172,7 @@ describe('an image', () => {
     const image = (url: string) => ({ type: 'image', choice: 0, url }) as const
     const { body, played } = await answer(
       [[image('data:image/png;base64,AAAA'), image('data:image/png;base64,BBBB')], [finish()]],
-      ask,
+      { ...ask, n: 2 },
     )
     expect(body.choices[0]?.message).toEqual({
       role: 'assistant',

@@ -188,6 +188,7 @@ export const anActivity = (claim: Claim, stated: Partial<ActivityEntry> = {}): A
   image: null,
   statedCost: null,
   failedAttempts: [],
+  withheldCost: 0n as UsdNanos,
   refusal: null,
   ...stated,
 })

@@ -56,6 +56,7 @@ export async function openAccounting(dataDir: string, secret: string): Promise<A
           image: null,
           statedCost: null,
           failedAttempts: [],
+          withheldCost: 0n as UsdNanos,
           refusal: null,
         } as const
         return store.admissions.settle(generationId, { at: now, charge, activity })
