@@ -1,8 +1,10 @@
 /** Sign-in artifacts in SQLite, written in the group commit of their turn; a kill loses none that a client was told of. */
 import type { Instant } from '#domain/clock.ts'
 import type { Artifact, Artifacts } from '#signin/register/artifact.ts'
+import { digestOf } from '#signin/register/digest.ts'
 import type { PersonId } from '#signin/register/person.ts'
 import type { Connection } from './connection.ts'
+import { prepareRevocations } from './signin-revocations.ts'
 import { type Named, statement } from './statement.ts'
 
 interface ArtifactRow {
@@ -15,16 +17,26 @@ interface ArtifactRow {
   readonly client_id: string | null
   readonly consumed_at: Instant | null
   readonly expires_at: Instant
+  readonly revocations: number
 }
 
 export function createArtifacts({ database, commit }: Connection): Artifacts {
   const table = prepare(database)
+  const revocations = prepareRevocations(database)
+
+  /** Whether the statement changed its row. */
+  const changes = async (run: () => { readonly changes: number }): Promise<boolean> => {
+    let count = 0
+    await commit.enqueue(() => {
+      count = run().changes
+    })
+    return count === 1
+  }
 
   return {
-    put: ({ consumedAt: _, ...artifact }) =>
-      commit.enqueue(() => {
-        table.put().run({ ...artifact })
-      }),
+    add: (artifact) => changes(() => table.add().run(toRow(artifact))),
+    replace: (artifact) => changes(() => table.replace().run(toRow(artifact))),
+    revocations: async () => revocations.count(),
     async find(kind, digest) {
       commit.flush()
       return toArtifact(table.find().get(kind, digest))
@@ -33,13 +45,7 @@ export function createArtifacts({ database, commit }: Connection): Artifacts {
       commit.flush()
       return toArtifact(table.findByUid().get(uid, kind))
     },
-    async consume(kind, digest, at) {
-      let changes = 0
-      await commit.enqueue(() => {
-        changes = table.consume().run({ kind, digest, at }).changes
-      })
-      return changes === 1
-    },
+    consume: (kind, digest, at) => changes(() => table.consume().run({ kind, digest, at })),
     extend: (kind, digest, expiresAt) =>
       commit.enqueue(() => {
         table.extend().run({ kind, digest, expiresAt })
@@ -55,7 +61,7 @@ export function createArtifacts({ database, commit }: Connection): Artifacts {
     revokePerson: (personId, at) =>
       commit.commitDurably(() => {
         const sessions = table.countSessions().get(personId, at)?.n ?? 0
-        table.revokePerson().run(personId)
+        revocations.revoke(personId)
         return sessions
       }),
     async countSessions(personId, at) {
@@ -75,14 +81,24 @@ export function createArtifacts({ database, commit }: Connection): Artifacts {
 /** Slices keep each transaction short, so that streams are not delayed. */
 const MAX_SWEPT = 1000
 
+/** Neither its person nor its client was revoked since, and its grant is there. */
+const MAY_STAND = `NOT EXISTS (SELECT 1 FROM revocations WHERE subject IN ($personId, $clientId) AND n > $revocations)
+  AND ($grantDigest IS NULL OR EXISTS (SELECT 1 FROM artifacts WHERE kind = 'Grant' AND sha256 = $grantDigest))`
+
 function prepare(database: Connection['database']) {
   return {
-    put: statement<unknown, [Named]>(
+    add: statement<unknown, [Named]>(
       database,
-      `INSERT INTO artifacts (kind, sha256, payload, grant_id, uid, person_id, client_id, expires_at)
-       VALUES ($kind, $digest, $payload, $grantId, $uid, $personId, $clientId, $expiresAt)
-       ON CONFLICT DO UPDATE SET payload = excluded.payload, grant_id = excluded.grant_id, uid = excluded.uid,
-         person_id = excluded.person_id, client_id = excluded.client_id, expires_at = excluded.expires_at`,
+      `INSERT INTO artifacts (kind, sha256, payload, grant_id, uid, person_id, client_id, expires_at, revocations)
+       SELECT $kind, $digest, $payload, $grantId, $uid, $personId, $clientId, $expiresAt, $revocations WHERE ${MAY_STAND}
+       ON CONFLICT DO NOTHING`,
+    ),
+    // An update cannot bring back what was removed since it was read.
+    replace: statement<unknown, [Named]>(
+      database,
+      `UPDATE artifacts SET payload = $payload, grant_id = $grantId, uid = $uid, person_id = $personId,
+         client_id = $clientId, expires_at = $expiresAt
+       WHERE kind = $kind AND sha256 = $digest AND ${MAY_STAND}`,
     ),
     find: statement<ArtifactRow, [string, string]>(
       database,
@@ -114,10 +130,6 @@ function prepare(database: Connection['database']) {
       database,
       "SELECT count(*) AS n FROM artifacts WHERE person_id = ? AND kind = 'Session' AND expires_at > ?",
     ),
-    revokePerson: statement<unknown, [PersonId]>(
-      database,
-      'DELETE FROM artifacts WHERE person_id = ?',
-    ),
     sweep: statement<unknown, [Instant]>(
       database,
       `DELETE FROM artifacts WHERE (kind, sha256) IN
@@ -125,6 +137,11 @@ function prepare(database: Connection['database']) {
     ),
   }
 }
+
+const toRow = ({ consumedAt: _, ...artifact }: Artifact) => ({
+  ...artifact,
+  grantDigest: artifact.grantId === null ? null : digestOf(artifact.grantId),
+})
 
 const toArtifact = (row: ArtifactRow | null): Artifact | undefined =>
   row === null
@@ -139,4 +156,5 @@ const toArtifact = (row: ArtifactRow | null): Artifact | undefined =>
         clientId: row.client_id,
         consumedAt: row.consumed_at,
         expiresAt: row.expires_at,
+        revocations: row.revocations,
       }

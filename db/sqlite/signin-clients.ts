@@ -3,6 +3,7 @@ import type { Instant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { Client, Clients } from '#signin/register/client.ts'
 import type { Connection } from './connection.ts'
+import { prepareRevocations } from './signin-revocations.ts'
 import { type Named, statement } from './statement.ts'
 
 interface ClientRow {
@@ -31,11 +32,7 @@ export function createClients({ database, commit }: Connection): Clients {
      WHERE id = $id`,
   )
   const remove = statement<unknown, [string]>(database, 'DELETE FROM clients WHERE id = ?')
-  const removeArtifacts = statement<unknown, [string]>(
-    database,
-    'DELETE FROM artifacts WHERE client_id = ?',
-  )
-
+  const revocations = prepareRevocations(database)
   const count = statement<{ n: number }>(database, 'SELECT count(*) AS n FROM clients')
   const find = (id: string): Client | undefined => {
     const row = byId().get(id)
@@ -69,7 +66,7 @@ export function createClients({ database, commit }: Connection): Clients {
       }),
     remove: (id) =>
       commit.commitDurably(() => {
-        removeArtifacts().run(id)
+        revocations.revoke(id)
         return remove().run(id).changes > 0
       }),
   }

@@ -5,6 +5,7 @@ import type { ClaimedIdentity, Identities, Identity } from '#signin/register/ide
 import type { Person, PersonId } from '#signin/register/person.ts'
 import type { Connection } from './connection.ts'
 import { type PersonRow, toPerson } from './signin-person-row.ts'
+import { prepareRevocations } from './signin-revocations.ts'
 import { type Named, statement } from './statement.ts'
 
 interface IdentityRow {
@@ -18,6 +19,7 @@ interface IdentityRow {
 
 export function createIdentities({ database, commit }: Connection): Identities {
   const table = prepare(database)
+  const revocations = prepareRevocations(database)
 
   const link = (identity: ClaimedIdentity, personId: PersonId, at: Instant): boolean =>
     table.link().run({ ...identity, personId, at }).changes === 1
@@ -29,12 +31,14 @@ export function createIdentities({ database, commit }: Connection): Identities {
     identity: ClaimedIdentity,
     vouched: string | null,
     at: Instant,
-  ): Person | undefined => {
+    begunAt: number,
+  ): Person | 'revoked' | undefined => {
     const known = owner(identity)
     const person =
       known ??
       (vouched === null ? undefined : toPerson(table.proved().get({ key: emailKey(vouched) })))
     if (person === undefined || person.disabledAt !== null) return person
+    if (revocations.isRevoked(person.id, begunAt)) return 'revoked'
     if (known === undefined && !link(identity, person.id, at)) return undefined
     table.use().run({ ...identity, at })
     table.signIn().run({ id: person.id, at })
@@ -42,9 +46,11 @@ export function createIdentities({ database, commit }: Connection): Identities {
   }
 
   return {
-    recognise: (identity, vouched, at) => commit.commitDurably(() => arrive(identity, vouched, at)),
-    link: (identity, personId, at) =>
+    recognise: (identity, vouched, at, begunAt) =>
+      commit.commitDurably(() => arrive(identity, vouched, at, begunAt)),
+    link: (identity, personId, at, begunAt) =>
       commit.commitDurably(() => {
+        if (revocations.isRevoked(personId, begunAt)) return false
         const known = owner(identity)
         return known === undefined ? link(identity, personId, at) : known.id === personId
       }),

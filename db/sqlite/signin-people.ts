@@ -5,10 +5,12 @@ import { emailKey } from '#signin/register/email.ts'
 import type { People, Person, PersonId } from '#signin/register/person.ts'
 import type { Connection } from './connection.ts'
 import { type PersonRow, toPerson } from './signin-person-row.ts'
+import { prepareRevocations } from './signin-revocations.ts'
 import { type Named, statement } from './statement.ts'
 
 export function createPeople({ database, commit }: Connection): People {
   const table = prepare(database)
+  const revocations = prepareRevocations(database)
   const count = statement<{ n: number }>(database, 'SELECT count(*) AS n FROM people')
   const find = (id: PersonId): Person | undefined => toPerson(table.byId().get(id))
   const findByEmail = (email: string): Person | undefined =>
@@ -49,15 +51,17 @@ export function createPeople({ database, commit }: Connection): People {
         .all(query)
         .flatMap((row) => toPerson(row) ?? [])
     },
-    confirmEmail: (email, newcomer, at) =>
+    confirmEmail: (email, newcomer, at, begunAt) =>
       commit.commitDurably(() => {
         const known = findByEmail(email)
         if (known === undefined) {
           if (newcomer === null) return undefined
           table.insert().run(toRow(newcomer))
+        } else if (known.disabledAt === null && revocations.isRevoked(known.id, begunAt)) {
+          return 'revoked'
         } else if (!known.isEmailVerified) {
           // Sessions and identities from before the verification may belong to somebody else (hardening §3.2).
-          table.endArtifacts().run(known.id)
+          revocations.endArtifacts(known.id)
           table.unlink().run(known.id)
         }
         table.prove().run({ key: emailKey(email), at })
@@ -65,13 +69,13 @@ export function createPeople({ database, commit }: Connection): People {
       }),
     setDisabled: (id, at) =>
       commit.commitDurably(() => {
-        if (at !== null) table.endArtifacts().run(id)
+        if (at !== null) revocations.revoke(id)
         table.disable().run({ id, at })
         return find(id)
       }),
     remove: (id) =>
       commit.commitDurably(() => {
-        table.endArtifacts().run(id)
+        revocations.revoke(id)
         return table.remove().run(id).changes > 0
       }),
   }
@@ -107,10 +111,6 @@ function prepare(database: Connection['database']) {
       'UPDATE people SET disabled_at = $at WHERE id = $id',
     ),
     remove: statement<unknown, [PersonId]>(database, 'DELETE FROM people WHERE id = ?'),
-    endArtifacts: statement<unknown, [PersonId]>(
-      database,
-      'DELETE FROM artifacts WHERE person_id = ?',
-    ),
     unlink: statement<unknown, [PersonId]>(database, 'DELETE FROM identities WHERE person_id = ?'),
   }
 }

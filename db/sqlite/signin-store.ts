@@ -24,7 +24,9 @@ export function createSigninStore(connection: Connection): SigninStore {
     ),
     artifacts: lazyPort(
       {
-        put: true,
+        add: true,
+        replace: true,
+        revocations: true,
         find: true,
         findByUid: true,
         consume: true,

@@ -1,12 +1,20 @@
 /** The storage adapter of oidc-provider, on our own store. Ids are hashed before they are stored. */
-import { InvalidGrant } from 'oidc-provider/lib/helpers/errors.js'
+import { InvalidGrant, LoginRequired } from 'oidc-provider/lib/helpers/errors.js'
 import type { Adapter, Payload } from 'oidc-provider/lib/provider.js'
 import { type Clock, later } from '#domain/clock.ts'
 import type { Artifact, Artifacts } from './register/artifact.ts'
 import type { Client } from './register/client.ts'
 import { digestOf } from './register/digest.ts'
 import type { PersonId } from './register/person.ts'
+import { findArtifact, putArtifact } from './request-reads.ts'
 import type { SigninStore } from './store.ts'
+
+/** What the request depends on was revoked, or ended by another request, while it ran. */
+export class SignInEnded extends LoginRequired {
+  constructor() {
+    super('the sign-in was ended')
+  }
+}
 
 /** For the library, which asks for one adapter per kind. */
 export const adaptersOf =
@@ -20,16 +28,14 @@ function artifactAdapter({ artifacts }: SigninStore, clock: Clock, kind: string)
       const expiresAt = later(clock.now(), expiresInSeconds * 1000)
       const artifact = toArtifact(kind, id, payload, expiresAt)
       const { grantId } = artifact
-      await Promise.all([
-        artifacts.put(artifact),
-        // A refresh token is useless without its grant, which may expire earlier, so the grant is extended.
-        kind === 'RefreshToken' &&
-          grantId !== null &&
-          artifacts.extend('Grant', digestOf(grantId), expiresAt),
-      ])
+      if (!(await putArtifact(artifacts, artifact))) return refuse(kind)
+      // A refresh token is useless without its grant, which may expire earlier, so the grant is extended.
+      if (kind === 'RefreshToken' && grantId !== null) {
+        await artifacts.extend('Grant', digestOf(grantId), expiresAt)
+      }
     },
     async find(id) {
-      const artifact = await artifacts.find(kind, digestOf(id))
+      const artifact = await findArtifact(artifacts, kind, digestOf(id))
       if (artifact === undefined) return undefined
       const payload = { ...toPayload(artifact), jti: id }
       // Otherwise the library would treat a late replay of a used code as expired, and not revoke its tokens.
@@ -56,6 +62,13 @@ function artifactAdapter({ artifacts }: SigninStore, clock: Clock, kind: string)
   }
 }
 
+/** The library stores a session last, when its answer is complete: it is left out, and the next request finds none. */
+function refuse(kind: string): void {
+  if (kind === 'Session') return
+  if (kind === 'AccessToken' || kind === 'RefreshToken') throw new InvalidGrant('it was revoked')
+  throw new SignInEnded()
+}
+
 /** An `exp`, in seconds since the Unix epoch. */
 const NEVER = Number.MAX_SAFE_INTEGER
 
@@ -76,8 +89,11 @@ function toArtifact(
   id: string,
   { jti: _, ...payload }: Payload,
   expiresAt: Artifact['expiresAt'],
-): Artifact {
+): Omit<Artifact, 'revocations'> {
   const session = payload['session'] as { readonly accountId?: unknown } | undefined
+  const result = payload['result'] as
+    | { readonly login?: { readonly accountId?: unknown } }
+    | undefined
   const params = payload['params'] as { readonly client_id?: unknown } | undefined
   return {
     kind,
@@ -85,7 +101,10 @@ function toArtifact(
     payload: JSON.stringify(withoutCookie(payload)),
     grantId: textOf(payload['grantId']),
     uid: kind === 'Session' ? textOf(payload['uid']) : null,
-    personId: textOf(payload['accountId'] ?? session?.accountId) as PersonId | null,
+    // Who has completed an interaction may be somebody else than the session in which it began.
+    personId: textOf(
+      payload['accountId'] ?? result?.login?.accountId ?? session?.accountId,
+    ) as PersonId | null,
     clientId: textOf(payload['clientId'] ?? params?.client_id),
     consumedAt: null,
     expiresAt,

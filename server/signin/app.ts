@@ -13,6 +13,7 @@ import { readLanguage } from './pages/language.ts'
 import type { ErrorKind } from './pages/view.ts'
 import { interactionPath, sessionCookie } from './provider.ts'
 import { isIdentityProviderName } from './register/identity-provider.ts'
+import { rememberReads } from './request-reads.ts'
 import { AUTHORIZE, isStep, LOGOUT, methodsOf } from './routes.ts'
 import { countRefusals, withRedirect } from './token-request.ts'
 import { openTurns } from './turns.ts'
@@ -121,7 +122,8 @@ export function createSigninApp(
   }
   return {
     async answer(request, address) {
-      return withSecurityHeaders(await answer(request, address), deps.issuer)
+      const answered = await rememberReads(() => answer(request, address))
+      return withSecurityHeaders(answered, deps.issuer)
     },
   }
 }

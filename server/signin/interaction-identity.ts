@@ -1,4 +1,5 @@
 /** The part of an interaction that signs in through a third party (hardening §3.2). */
+import { SignInEnded } from './adapter.ts'
 import type { FederationProblem, ReturnResult } from './identities/federation.ts'
 import type { InteractionContext } from './interaction.ts'
 import { disabledPage, finish, page, seeOther, signInPage } from './interaction-pages.ts'
@@ -7,6 +8,7 @@ import { interactionPath } from './provider.ts'
 import { digestOf } from './register/digest.ts'
 import { type ClaimedIdentity, vouchedEmail } from './register/identity.ts'
 import type { Person } from './register/person.ts'
+import { revocationsBefore } from './request-reads.ts'
 
 /**
  * Handles the button. The redirect goes through a page of our own, because the CSP forbids forms that end at third parties.
@@ -59,7 +61,9 @@ async function completeSignIn(
   const { identities, detours, mailCodes } = deps.store
   const identity = toIdentity(provider.issuer, claims.subject, claims.name)
   const vouched = vouchedEmail(provider, claims.email)
-  const person = await identities.recognise(identity, vouched, deps.clock.now())
+  const begunAt = await revocationsBefore(deps.store.artifacts)
+  const person = await identities.recognise(identity, vouched, deps.clock.now(), begunAt)
+  if (person === 'revoked') throw new SignInEnded()
   if (person !== undefined) {
     await detours.drop(digestOf(call.uid))
     if (person.disabledAt !== null) return disabledPage(context, person)
@@ -100,7 +104,7 @@ export async function linkPendingIdentity(
   const provider = await identityProviders.find(waiting.provider)
   if (provider !== undefined) {
     const identity = toIdentity(provider.issuer, waiting.subject, waiting.claimedName)
-    await identities.link(identity, person.id, at)
+    await identities.link(identity, person.id, at, await revocationsBefore(deps.store.artifacts))
   }
   await detours.drop(interaction)
 }

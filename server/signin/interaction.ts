@@ -2,6 +2,7 @@
 import { SessionNotFound } from 'oidc-provider/lib/helpers/errors.js'
 import type { Interaction, Provider } from 'oidc-provider/lib/provider.js'
 import { MINUTE_MS } from '#domain/clock.ts'
+import { SignInEnded } from './adapter.ts'
 import { type Bridge, openBridge } from './bridge.ts'
 import type { SigninDeps } from './deps.ts'
 import { readForm } from './form-body.ts'
@@ -32,6 +33,7 @@ import { digestOf } from './register/digest.ts'
 import { readEmail } from './register/email.ts'
 import type { PendingCode } from './register/mail-code.ts'
 import { newPerson, type PersonId } from './register/person.ts'
+import { revocationsBefore } from './request-reads.ts'
 import { AUTHORIZE, type Step } from './routes.ts'
 
 export interface Call {
@@ -87,7 +89,15 @@ export async function answerInteraction(signin: SigninContext, call: Call): Prom
     client,
     language: readLanguage(request.headers.get('accept-language'), locales),
   }
-  return interaction.prompt.name === 'consent' ? answerConsent(context) : answerSignIn(context)
+  try {
+    return await (interaction.prompt.name === 'consent'
+      ? answerConsent(context)
+      : answerSignIn(context))
+  } catch (thrown) {
+    if (!(thrown instanceof SignInEnded)) throw thrown
+    await interaction.destroy()
+    return failPage(deps, context.language, 'expired')
+  }
 }
 
 async function find(provider: Provider, { req, res }: Bridge): Promise<Interaction | ErrorKind> {
@@ -203,8 +213,10 @@ async function completeSignIn(context: InteractionContext, email: string): Promi
   const { deps } = context
   const at = deps.clock.now()
   const newcomer = deps.allowsSignup ? newPerson(email, at) : null
-  const person = await deps.store.people.confirmEmail(email, newcomer, at)
+  const begunAt = await revocationsBefore(deps.store.artifacts)
+  const person = await deps.store.people.confirmEmail(email, newcomer, at, begunAt)
   if (person === undefined) return signInPage(context)
+  if (person === 'revoked') throw new SignInEnded()
   if (person.disabledAt !== null) return disabledPage(context, person)
   await linkPendingIdentity(context, person)
   return finish(context, { login: { accountId: person.id, amr: ['otp'] } })

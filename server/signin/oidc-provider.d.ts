@@ -96,6 +96,7 @@ declare module 'oidc-provider/lib/provider.js' {
     readonly session?: { readonly accountId: string }
     /** Set once the person has completed it. */
     readonly result?: { readonly login?: object }
+    destroy(): Promise<void>
   }
 
   export interface Configuration {

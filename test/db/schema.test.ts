@@ -34,6 +34,7 @@ const PLAIN = [
   'mail_code_counts',
   'mail_codes',
   'people',
+  'revocations',
   'signin_secrets',
   'signing_keys',
 ]

@@ -184,7 +184,7 @@ async function furnish(): Promise<TestGateway> {
     secret: 'shh',
   })
   const identity = { issuer: 'https://sso.example.org', subject: 's-1', claimedName: null }
-  await store.signin.identities.link(identity, ann as PersonId, base.clock.now())
+  await store.signin.identities.link(identity, ann as PersonId, base.clock.now(), 0)
   const bob = {
     ...newPerson('bob@example.org' as never, base.clock.now()),
     disabledAt: base.clock.now(),

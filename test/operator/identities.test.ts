@@ -131,7 +131,7 @@ describe('a person', () => {
     await act(deps, 'identities.add', google)
     const { id } = await act(deps, 'users.add', { email: 'ann@example.org' })
     const identity = { issuer: 'https://accounts.google.com', subject: '1', claimedName: 'ann@g' }
-    await deps.store.signin.identities.link(identity, id as PersonId, deps.clock.now())
+    await deps.store.signin.identities.link(identity, id as PersonId, deps.clock.now(), 0)
     const at = '2026-08-23T12:00:00Z'
     expect(await act(deps, 'users.show', { person: 'ann@example.org' })).toMatchObject({
       identities: [
@@ -162,7 +162,7 @@ describe('a person', () => {
     await act(deps, 'identities.add', google)
     const { id } = await act(deps, 'users.add', { email: 'ann@example.org' })
     const identity = { issuer: 'https://accounts.google.com', subject: '1', claimedName: null }
-    await deps.store.signin.identities.link(identity, id as PersonId, deps.clock.now())
+    await deps.store.signin.identities.link(identity, id as PersonId, deps.clock.now(), 0)
     expect(await act(deps, 'identities.remove', { name: 'google' })).toMatchObject({
       people: 1,
       removed: true,

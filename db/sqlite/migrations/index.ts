@@ -16,6 +16,7 @@ import peopleByAge from './0014_people_by_age.sql' with { type: 'text' }
 import manyKeys from './0015_many_keys.sql' with { type: 'text' }
 import restingDays from './0016_resting_days.sql' with { type: 'text' }
 import bounds from './0017_bounds.sql' with { type: 'text' }
+import revocations from './0018_revocations.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly string[] = [
   initial,
@@ -35,4 +36,5 @@ export const MIGRATIONS: readonly string[] = [
   manyKeys,
   restingDays,
   bounds,
+  revocations,
 ]

@@ -17,11 +17,20 @@ export interface Artifact {
   readonly clientId: string | null
   readonly consumedAt: Instant | null
   readonly expiresAt: Instant
+  /** How many revocations there were when the sign-in began that it belongs to. */
+  readonly revocations: number
 }
 
 export interface Artifacts {
-  /** Inserts it, or updates all fields except `consumedAt`. */
-  put(artifact: Artifact): Promise<void>
+  /**
+   * Adds it under a new id. False if its person or client was revoked after there were `revocations`, or its grant is gone: then
+   * it must not be issued.
+   */
+  add(artifact: Artifact): Promise<boolean>
+  /** Updates all fields except `consumedAt` and `revocations`. False if it no longer exists, or for the reasons above. */
+  replace(artifact: Artifact): Promise<boolean>
+  /** How many revocations there were, of anybody. What was read after this, and was not revoked since, is valid. */
+  revocations(): Promise<number>
   /** Includes expired artifacts until they are swept. */
   find(kind: string, digest: string): Promise<Artifact | undefined>
   findByUid(kind: string, uid: string): Promise<Artifact | undefined>
@@ -32,7 +41,7 @@ export interface Artifacts {
   remove(kind: string, digest: string): Promise<void>
   /** Removes all artifacts of one kind that were issued under a grant. */
   revokeGrant(kind: string, grantId: string): Promise<void>
-  /** Removes all sessions and tokens of a person; returns how many sessions there were. */
+  /** Revokes a person: removes all sessions and tokens, and refuses what was begun before; returns how many sessions there were. */
   revokePerson(personId: PersonId, at: Instant): Promise<number>
   /** How many sessions a person has. */
   countSessions(personId: PersonId, at: Instant): Promise<number>

@@ -31,7 +31,7 @@ export interface Clients {
   count(): Promise<number>
   /** Replaces all but `id` and `createdAt`; undefined when there is no such client. */
   amend(client: Client): Promise<Client | undefined>
-  /** Also removes its codes, tokens and grants. False if there is no such client. */
+  /** Also revokes it: removes its codes, tokens and grants, and refuses what was begun before. False if there is no such client. */
   remove(id: string): Promise<boolean>
 }
 

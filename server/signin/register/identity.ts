@@ -25,15 +25,25 @@ export interface Identities {
   /**
    * The person that the identity is linked to; else the person with the address `vouched` (one that this issuer is
    * authoritative for), if it was verified by a code before, and the identity is then linked. Undefined otherwise. A disabled
-   * person is returned without changes.
+   * person is returned without changes. `revoked` if the person was revoked after there were `revocations`, as when the sign-in
+   * began.
    */
   recognise(
     identity: ClaimedIdentity,
     vouched: string | null,
     at: Instant,
-  ): Promise<Person | undefined>
-  /** Links after the person was verified by other means. False if it is linked to another person, or its provider was removed. */
-  link(identity: ClaimedIdentity, personId: PersonId, at: Instant): Promise<boolean>
+    revocations: number,
+  ): Promise<Person | 'revoked' | undefined>
+  /**
+   * Links after the person was verified by other means. False if it is linked to another person, its provider was removed, or the
+   * person was revoked after there were `revocations`.
+   */
+  link(
+    identity: ClaimedIdentity,
+    personId: PersonId,
+    at: Instant,
+    revocations: number,
+  ): Promise<boolean>
   /** Oldest first. */
   ofPerson(personId: PersonId): Promise<readonly Identity[]>
   /** How many people are linked to an issuer. */

@@ -43,12 +43,17 @@ export interface People {
   /**
    * Marks an address as verified by a code, and returns its person. If it is unknown, `newcomer` is added, or the result is
    * undefined. The first verification ends all earlier sessions, tokens and identities. A disabled person stays disabled, and
-   * is returned.
+   * is returned. `revoked` if the person was revoked after there were `revocations`, as when the sign-in began.
    */
-  confirmEmail(email: string, newcomer: Person | null, at: Instant): Promise<Person | undefined>
-  /** Disabling ends all sessions, codes and tokens of the person. Undefined if there is no such person. */
+  confirmEmail(
+    email: string,
+    newcomer: Person | null,
+    at: Instant,
+    revocations: number,
+  ): Promise<Person | 'revoked' | undefined>
+  /** Disabling revokes the person: it ends all sessions, codes and tokens, and refuses what was begun before. Undefined if there is no such person. */
   setDisabled(id: PersonId, at: Instant | null): Promise<Person | undefined>
-  /** Also removes the person's sessions, codes and tokens. False if there is no such person. */
+  /** Also revokes the person. False if there is no such person. */
   remove(id: PersonId): Promise<boolean>
 }
 

@@ -33,14 +33,15 @@ const anIdentity = (stated: Partial<ClaimedIdentity> = {}): ClaimedIdentity => (
 
 async function aProved(bench: SigninBench, email: string): Promise<Person> {
   const at = bench.clock.now()
-  const person = await bench.signin.people.confirmEmail(email, newPerson(email, at), at)
-  if (person === undefined) throw new Error(`${email} was not added`)
+  const person = await bench.signin.people.confirmEmail(email, newPerson(email, at), at, 0)
+  if (typeof person !== 'object') throw new Error(`${email} was not added`)
   return person
 }
 
 export function identitiesContract(bench: SigninBench): void {
   providersContract(bench)
   arrivalsContract(bench)
+  revokedContract(bench)
   linksContract(bench)
   detoursContract(bench)
 }
@@ -83,14 +84,14 @@ function providersContract(bench: SigninBench): void {
     const sso = anIdentityProvider(clock)
     await identityProviders.add(sso, 'shh')
     const ann = await aProved(bench, 'ann@example.org')
-    await identities.link(anIdentity(), ann.id, clock.now())
+    await identities.link(anIdentity(), ann.id, clock.now(), 0)
     const detour = { interaction: 'i', provider: 'sso', state: 'st' }
     await detours.begin({ ...detour, expiresAt: later(clock.now(), MINUTE) })
     expect(await identityProviders.remove('sso')).toBe(true)
     expect(await identityProviders.remove('sso')).toBe(false)
     await identityProviders.add(sso, 'shh')
     expect(await detours.end(detour, clock.now())).toBe(false)
-    expect(await identities.recognise(anIdentity(), null, clock.now())).toBeUndefined()
+    expect(await identities.recognise(anIdentity(), null, clock.now(), 0)).toBeUndefined()
   })
 }
 
@@ -100,13 +101,14 @@ function arrivalsContract(bench: SigninBench): void {
     const { clock } = bench
     await identityProviders.add(anIdentityProvider(clock), 'shh')
     const ann = await aProved(bench, 'ann@example.org')
-    expect(await identities.link(anIdentity(), ann.id, clock.now())).toBe(true)
+    expect(await identities.link(anIdentity(), ann.id, clock.now(), 0)).toBe(true)
     clock.advance(MINUTE)
     const at = clock.now()
     const came = await identities.recognise(
       anIdentity({ claimedName: 'renamed' }),
       'bob@example.org',
       at,
+      0,
     )
     expect(came).toEqual({ ...ann, lastSignInAt: at })
     expect(await identities.ofPerson(ann.id)).toEqual([
@@ -117,9 +119,9 @@ function arrivalsContract(bench: SigninBench): void {
         lastUsedAt: at,
       },
     ])
-    expect(await identities.recognise(anIdentity({ subject: 'S-1' }), null, at)).toBeUndefined()
+    expect(await identities.recognise(anIdentity({ subject: 'S-1' }), null, at, 0)).toBeUndefined()
     expect(
-      await identities.recognise(anIdentity({ issuer: 'https://other.example' }), null, at),
+      await identities.recognise(anIdentity({ issuer: 'https://other.example' }), null, at, 0),
     ).toBeUndefined()
   })
 
@@ -131,7 +133,7 @@ function arrivalsContract(bench: SigninBench): void {
     await people.add(newPerson('unproved@example.org', at))
     const ann = await aProved(bench, 'ann@example.org')
     const arrive = (subject: string, email: string | null) =>
-      identities.recognise(anIdentity({ subject }), email, at)
+      identities.recognise(anIdentity({ subject }), email, at, 0)
     expect(await arrive('1', null)).toBeUndefined()
     expect(await arrive('1', 'nobody@example.org')).toBeUndefined()
     expect(await arrive('1', 'unproved@example.org')).toBeUndefined()
@@ -144,7 +146,7 @@ function arrivalsContract(bench: SigninBench): void {
     const { identities } = bench.signin
     await aProved(bench, 'ann@example.org')
     const at = bench.clock.now()
-    expect(await identities.recognise(anIdentity(), 'ann@example.org', at)).toBeUndefined()
+    expect(await identities.recognise(anIdentity(), 'ann@example.org', at, 0)).toBeUndefined()
   })
 
   test('a disabled person is returned as disabled, and nothing is linked', async () => {
@@ -152,7 +154,7 @@ function arrivalsContract(bench: SigninBench): void {
     const { clock } = bench
     await identityProviders.add(anIdentityProvider(clock), 'shh')
     const ann = await aProved(bench, 'ann@example.org')
-    await identities.link(anIdentity(), ann.id, clock.now())
+    await identities.link(anIdentity(), ann.id, clock.now(), 0)
     await people.setDisabled(ann.id, clock.now())
     clock.advance(MINUTE)
     for (const subject of ['s-1', 's-2']) {
@@ -160,11 +162,31 @@ function arrivalsContract(bench: SigninBench): void {
         anIdentity({ subject }),
         'ann@example.org',
         clock.now(),
+        0,
       )
-      expect(came?.disabledAt).not.toBeNull()
+      expect(came).toMatchObject({ disabledAt: expect.any(Number) })
     }
     expect(await identities.ofPerson(ann.id)).toHaveLength(1)
     expect(await people.find(ann.id)).toMatchObject({ lastSignInAt: ann.lastSignInAt })
+  })
+}
+
+function revokedContract(bench: SigninBench): void {
+  test('a sign-in that began before a revocation recognises nobody, and links nothing', async () => {
+    const { identityProviders, identities, artifacts } = bench.signin
+    const at = bench.clock.now()
+    await identityProviders.add(anIdentityProvider(bench.clock), 'shh')
+    const ann = await aProved(bench, 'ann@example.org')
+    await identities.link(anIdentity(), ann.id, at, 0)
+    await artifacts.revokePerson(ann.id, at)
+    const second = anIdentity({ subject: 's-2' })
+    expect(await identities.recognise(anIdentity(), null, at, 0)).toBe('revoked')
+    expect(await identities.recognise(second, 'ann@example.org', at, 0)).toBe('revoked')
+    expect(await identities.link(second, ann.id, at, 0)).toBe(false)
+    expect(await identities.ofPerson(ann.id)).toHaveLength(1)
+    const after = await artifacts.revocations()
+    expect(await identities.link(second, ann.id, at, after)).toBe(true)
+    expect(await identities.recognise(anIdentity(), null, at, after)).toMatchObject({ id: ann.id })
   })
 }
 
@@ -174,10 +196,12 @@ function linksContract(bench: SigninBench): void {
     const at = bench.clock.now()
     await identityProviders.add(anIdentityProvider(bench.clock), 'shh')
     const [ann, bob] = [await aProved(bench, 'ann@x.org'), await aProved(bench, 'bob@x.org')]
-    const won = await Promise.all([ann, bob].map(({ id }) => identities.link(anIdentity(), id, at)))
+    const won = await Promise.all(
+      [ann, bob].map(({ id }) => identities.link(anIdentity(), id, at, 0)),
+    )
     expect(won).toEqual([true, false])
-    expect(await identities.link(anIdentity(), ann.id, at)).toBe(true)
-    expect(await identities.recognise(anIdentity(), null, at)).toMatchObject({ id: ann.id })
+    expect(await identities.link(anIdentity(), ann.id, at, 0)).toBe(true)
+    expect(await identities.recognise(anIdentity(), null, at, 0)).toMatchObject({ id: ann.id })
   })
 
   test('it is unlinked by issuer, and goes with its person', async () => {
@@ -185,14 +209,14 @@ function linksContract(bench: SigninBench): void {
     const at = bench.clock.now()
     await identityProviders.add(anIdentityProvider(bench.clock), 'shh')
     const ann = await aProved(bench, 'ann@x.org')
-    await identities.link(anIdentity(), ann.id, at)
-    await identities.link(anIdentity({ subject: 's-2' }), ann.id, at)
+    await identities.link(anIdentity(), ann.id, at, 0)
+    await identities.link(anIdentity({ subject: 's-2' }), ann.id, at, 0)
     expect(await identities.unlink(ann.id, 'https://other.example')).toBe(0)
     expect(await identities.unlink(ann.id, 'https://sso.example.org')).toBe(2)
-    await identities.link(anIdentity(), ann.id, at)
+    await identities.link(anIdentity(), ann.id, at, 0)
     await people.remove(ann.id)
     expect(await identities.countPeople('https://sso.example.org')).toBe(0)
-    expect(await identities.link(anIdentity(), ann.id, at)).toBe(false)
+    expect(await identities.link(anIdentity(), ann.id, at, 0)).toBe(false)
   })
 
   test('the first proof of an address ends what was linked before it', async () => {
@@ -201,8 +225,8 @@ function linksContract(bench: SigninBench): void {
     await identityProviders.add(anIdentityProvider(bench.clock), 'shh')
     const squatter = newPerson('owner@example.org', at)
     await people.add(squatter)
-    await identities.link(anIdentity(), squatter.id, at)
-    await artifacts.put({
+    await identities.link(anIdentity(), squatter.id, at, 0)
+    await artifacts.add({
       kind: 'Session',
       digest: 'd',
       payload: '{}',
@@ -212,12 +236,13 @@ function linksContract(bench: SigninBench): void {
       clientId: null,
       consumedAt: null,
       expiresAt: later(at, MINUTE),
+      revocations: 0,
     })
-    await people.confirmEmail('owner@example.org', null, at)
+    await people.confirmEmail('owner@example.org', null, at, 0)
     expect(await identities.ofPerson(squatter.id)).toEqual([])
     expect(await artifacts.countSessions(squatter.id, at)).toBe(0)
-    await identities.link(anIdentity(), squatter.id, at)
-    await people.confirmEmail('owner@example.org', null, at)
+    await identities.link(anIdentity(), squatter.id, at, 0)
+    await people.confirmEmail('owner@example.org', null, at, 0)
     expect(await identities.ofPerson(squatter.id)).toHaveLength(1)
   })
 }

@@ -4,8 +4,9 @@ import { instant, later } from '#domain/clock.ts'
 import type { Artifact } from '#signin/register/artifact.ts'
 import type { Client } from '#signin/register/client.ts'
 import type { CodeMail } from '#signin/register/code-mail.ts'
+import { digestOf } from '#signin/register/digest.ts'
 import type { MailCode } from '#signin/register/mail-code.ts'
-import { newPerson, type PeopleQuery } from '#signin/register/person.ts'
+import { newPerson, type PeopleQuery, type Person } from '#signin/register/person.ts'
 import { newSigningKey } from '#signin/register/signing-key.ts'
 import type { SigninStore } from '#signin/store.ts'
 import type { HandClock } from '#test/support/hand-clock.ts'
@@ -40,6 +41,7 @@ const anArtifact = (at: HandClock, stated: Partial<Artifact> = {}): Artifact => 
   clientId: null,
   consumedAt: null,
   expiresAt: later(at.now(), MINUTE),
+  revocations: 0,
   ...stated,
 })
 
@@ -47,6 +49,7 @@ export function signinContract(bench: SigninBench): void {
   clientsContract(bench)
   peopleContract(bench)
   artifactsContract(bench)
+  revocationsContract(bench)
   mailCodesContract(bench)
   codeMailsContract(bench)
   keyringContract(bench)
@@ -70,7 +73,7 @@ function clientsContract(bench: SigninBench): void {
     }
     expect(await clients.amend(amended)).toEqual(amended)
     expect(await clients.amend(aClient(bench.clock, { id: 'nobody' }))).toBeUndefined()
-    await artifacts.put(anArtifact(bench.clock, { clientId: client.id }))
+    await artifacts.add(anArtifact(bench.clock, { clientId: client.id }))
     expect(await clients.remove(client.id)).toBe(true)
     expect(await clients.remove(client.id)).toBe(false)
     expect(await clients.find(client.id)).toBeUndefined()
@@ -82,10 +85,10 @@ function peopleContract(bench: SigninBench): void {
   test('a proved address is one person, whatever its case; a newcomer only where one is brought', async () => {
     const { people } = bench.signin
     const at = bench.clock.now()
-    expect(await people.confirmEmail('a@example.org', null, at)).toBeUndefined()
-    const first = await people.confirmEmail('A@example.org', newPerson('A@example.org', at), at)
+    expect(await people.confirmEmail('a@example.org', null, at, 0)).toBeUndefined()
+    const first = await people.confirmEmail('A@example.org', newPerson('A@example.org', at), at, 0)
     expect(first).toMatchObject({ email: 'A@example.org', isEmailVerified: true, lastSignInAt: at })
-    const again = await people.confirmEmail('a@EXAMPLE.org', newPerson('a@EXAMPLE.org', at), at)
+    const again = await people.confirmEmail('a@EXAMPLE.org', newPerson('a@EXAMPLE.org', at), at, 0)
     expect(again).toEqual(first)
     expect(await people.count()).toBe(1)
     expect(await people.findByEmail('a@example.ORG')).toEqual(first)
@@ -128,14 +131,14 @@ function peopleContract(bench: SigninBench): void {
     const person = newPerson('b@example.org', at)
     await people.add(person)
     const session = anArtifact(bench.clock, { kind: 'Session', personId: person.id, uid: 'u1' })
-    await artifacts.put(session)
+    await artifacts.add(session)
     expect(await artifacts.countSessions(person.id, at)).toBe(1)
     expect(await people.setDisabled(person.id, at)).toMatchObject({ disabledAt: at })
     expect(await artifacts.find('Session', session.digest)).toBeUndefined()
-    const proved = await people.confirmEmail('b@example.org', null, later(at, 5))
+    const proved = await people.confirmEmail('b@example.org', null, later(at, 5), 0)
     expect(proved).toMatchObject({ disabledAt: at, lastSignInAt: null })
     expect(await people.setDisabled(person.id, null)).toMatchObject({ disabledAt: null })
-    await artifacts.put(session)
+    await artifacts.add({ ...session, revocations: await artifacts.revocations() })
     expect(await artifacts.revokePerson(person.id, at)).toBe(1)
     expect(await people.remove(person.id)).toBe(true)
     expect(await people.remove(person.id)).toBe(false)
@@ -144,16 +147,16 @@ function peopleContract(bench: SigninBench): void {
 }
 
 function artifactsContract(bench: SigninBench): void {
-  test('of many who consume at once one does, and it stays consumed when it is put again', async () => {
+  test('of many who consume at once one does, and it stays consumed when it is replaced', async () => {
     const { artifacts } = bench.signin
     const { kind, digest, ...rest } = anArtifact(bench.clock)
-    await artifacts.put({ kind, digest, ...rest })
+    expect(await artifacts.add({ kind, digest, ...rest })).toBe(true)
     const at = bench.clock.now()
     const tries = await Promise.all(
       Array.from({ length: 40 }, () => artifacts.consume(kind, digest, at)),
     )
     expect(tries.filter((won) => won)).toHaveLength(1)
-    await artifacts.put({ kind, digest, ...rest, payload: '{"a":2}' })
+    expect(await artifacts.replace({ kind, digest, ...rest, payload: '{"a":2}' })).toBe(true)
     expect(await artifacts.find(kind, digest)).toMatchObject({ payload: '{"a":2}', consumedAt: at })
     expect(await artifacts.find('RefreshToken', digest)).toBeUndefined()
     expect(await artifacts.consume(kind, 'unknown', at)).toBe(false)
@@ -164,7 +167,7 @@ function artifactsContract(bench: SigninBench): void {
   test('extending an artifact never shortens it, and does not restore a removed one', async () => {
     const { artifacts } = bench.signin
     const { kind, digest, ...rest } = anArtifact(bench.clock)
-    await artifacts.put({ kind, digest, ...rest })
+    await artifacts.add({ kind, digest, ...rest })
     const expiresAt = later(rest.expiresAt, 5)
     await artifacts.extend(kind, digest, expiresAt)
     await artifacts.extend(kind, digest, rest.expiresAt)
@@ -178,12 +181,14 @@ function artifactsContract(bench: SigninBench): void {
   test('a grant is revoked kind by kind; a session is found by its uid', async () => {
     const { artifacts } = bench.signin
     const grantId = 'grant'
-    const put = (kind: string, digest: string, more: Partial<Artifact> = {}) =>
-      artifacts.put(anArtifact(bench.clock, { kind, digest, ...more }))
-    await put('AccessToken', '1', { grantId })
-    await put('RefreshToken', '2', { grantId })
-    await put('AccessToken', '3', { grantId: 'other' })
-    await put('Session', '4', { uid: 'uid' })
+    const add = (kind: string, digest: string, more: Partial<Artifact> = {}) =>
+      artifacts.add(anArtifact(bench.clock, { kind, digest, ...more }))
+    await add('Grant', digestOf(grantId))
+    await add('Grant', digestOf('other'))
+    await add('AccessToken', '1', { grantId })
+    await add('RefreshToken', '2', { grantId })
+    await add('AccessToken', '3', { grantId: 'other' })
+    await add('Session', '4', { uid: 'uid' })
     await artifacts.revokeGrant('AccessToken', grantId)
     expect(await artifacts.find('AccessToken', '1')).toBeUndefined()
     expect(await artifacts.find('RefreshToken', '2')).toBeDefined()
@@ -195,11 +200,110 @@ function artifactsContract(bench: SigninBench): void {
   test('what expired before is swept, and nothing else', async () => {
     const { artifacts } = bench.signin
     const { clock } = bench
-    await artifacts.put(anArtifact(clock, { digest: 'old', expiresAt: instant(clock.now() - 1) }))
-    await artifacts.put(anArtifact(clock, { digest: 'new', expiresAt: clock.now() }))
+    await artifacts.add(anArtifact(clock, { digest: 'old', expiresAt: instant(clock.now() - 1) }))
+    await artifacts.add(anArtifact(clock, { digest: 'new', expiresAt: clock.now() }))
     expect(await artifacts.sweep(clock.now())).toBe(1)
     expect(await artifacts.find('AuthorizationCode', 'old')).toBeUndefined()
     expect(await artifacts.find('AuthorizationCode', 'new')).toBeDefined()
+  })
+}
+
+function revocationsContract(bench: SigninBench): void {
+  const aPerson = async (email: string): Promise<Person> => {
+    const person = newPerson(email, bench.clock.now())
+    await bench.signin.people.add(person)
+    return person
+  }
+  const verify = ({ email }: Person, revocations: number) =>
+    bench.signin.people.confirmEmail(email, null, bench.clock.now(), revocations)
+
+  test('what was removed since it was read is not brought back, and an id is added once', async () => {
+    const { artifacts } = bench.signin
+    const { kind, digest, ...rest } = anArtifact(bench.clock)
+    const artifact = { kind, digest, ...rest }
+    expect(await artifacts.replace(artifact)).toBe(false)
+    expect(await artifacts.add(artifact)).toBe(true)
+    expect(await artifacts.add({ ...artifact, payload: '{"a":2}' })).toBe(false)
+    expect(await artifacts.find(kind, digest)).toEqual(artifact)
+    await artifacts.remove(kind, digest)
+    expect(await artifacts.replace(artifact)).toBe(false)
+    expect(await artifacts.find(kind, digest)).toBeUndefined()
+  })
+
+  test('nothing is issued under a grant that is gone', async () => {
+    const { artifacts } = bench.signin
+    const grant = anArtifact(bench.clock, { kind: 'Grant', digest: digestOf('g') })
+    const token = anArtifact(bench.clock, { kind: 'AccessToken', grantId: 'g' })
+    expect(await artifacts.add(token)).toBe(false)
+    await artifacts.add(grant)
+    expect(await artifacts.add(token)).toBe(true)
+    expect(await artifacts.replace(token)).toBe(true)
+    await artifacts.remove('Grant', grant.digest)
+    expect(await artifacts.replace(token)).toBe(false)
+  })
+
+  const endings: Readonly<Record<string, (person: Person) => Promise<unknown>>> = {
+    revoked: ({ id }) => bench.signin.artifacts.revokePerson(id, bench.clock.now()),
+    'disabled and enabled': async ({ id }) => {
+      await bench.signin.people.setDisabled(id, bench.clock.now())
+      await bench.signin.people.setDisabled(id, null)
+    },
+    removed: ({ id }) => bench.signin.people.remove(id),
+  }
+
+  test.each(Object.entries(endings))(
+    'for a person who is %s, nothing that was begun before is issued; for others it is',
+    async (_how, end) => {
+      const { artifacts } = bench.signin
+      const [ann, bob] = [await aPerson('ann@x.org'), await aPerson('bob@x.org')]
+      const before = await artifacts.revocations()
+      const session = (digest: string, { id }: Person, revocations: number) =>
+        anArtifact(bench.clock, { kind: 'Session', digest, personId: id, revocations })
+      await artifacts.add(session('1', ann, before))
+      await end(ann)
+      expect(await artifacts.replace(session('1', ann, before))).toBe(false)
+      expect(await artifacts.add(session('2', ann, before))).toBe(false)
+      expect(await artifacts.countSessions(ann.id, bench.clock.now())).toBe(0)
+      expect(await artifacts.add(session('3', bob, before))).toBe(true)
+      const after = await artifacts.revocations()
+      expect(after).toBeGreaterThan(before)
+      expect(await artifacts.add(session('4', ann, after))).toBe(true)
+    },
+  )
+
+  test('for a removed client, nothing that was begun before is issued', async () => {
+    const { artifacts, clients } = bench.signin
+    const client = aClient(bench.clock)
+    await clients.create(client)
+    const token = anArtifact(bench.clock, { clientId: client.id })
+    await clients.remove(client.id)
+    expect(await artifacts.add(token)).toBe(false)
+  })
+
+  test('no count of revocations comes twice, whoever is removed', async () => {
+    const { artifacts, people } = bench.signin
+    const counts = new Set([await artifacts.revocations()])
+    for (const email of ['ann@x.org', 'bob@x.org']) {
+      const { id } = await aPerson(email)
+      await artifacts.revokePerson(id, bench.clock.now())
+      counts.add(await artifacts.revocations())
+      await people.remove(id)
+      counts.add(await artifacts.revocations())
+    }
+    expect(counts.size).toBe(5)
+  })
+
+  test('a sign-in that began before a revocation verifies nobody; one that began after it does', async () => {
+    const { artifacts } = bench.signin
+    const ann = await aPerson('ann@x.org')
+    const before = await artifacts.revocations()
+    expect(await verify(ann, before)).toMatchObject({ isEmailVerified: true })
+    bench.clock.advance(MINUTE)
+    await artifacts.revokePerson(ann.id, bench.clock.now())
+    expect(await verify(ann, before)).toBe('revoked')
+    const found = await bench.signin.people.find(ann.id)
+    expect(found?.lastSignInAt).toBe(bench.clock.now() - MINUTE)
+    expect(await verify(ann, await artifacts.revocations())).toMatchObject({ id: ann.id })
   })
 }
 

@@ -101,8 +101,8 @@ export async function openTestSignin({
         'canary-client-secret',
       ),
     async withVerified(email: string): Promise<Person> {
-      const person = await store.people.confirmEmail(email, newPerson(email, at), at)
-      if (person === undefined) throw new Error(`${email} was not added`)
+      const person = await store.people.confirmEmail(email, newPerson(email, at), at, 0)
+      if (typeof person !== 'object') throw new Error(`${email} was not added`)
       return person
     },
     /** Types an address and its code, and returns the page that follows. */
