@@ -216,6 +216,7 @@ function ask(
   const events = upstream.open({
     request,
     hop: offer.hop,
+    maxOutputTokens: request.maxOutputTokens,
     requestId: caller.requestId,
     timeouts: timeoutsFor(deps, caller),
     signal: canceller,

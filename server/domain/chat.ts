@@ -28,7 +28,7 @@ export interface ChatRequest {
   readonly endUser: string | null
   /** `n`, at least 1. */
   readonly choices: number
-  /** `max_completion_tokens`, else `max_tokens`. */
+  /** The client's bound: `max_completion_tokens`, else `max_tokens`. What is sent is that of the `UpstreamCall`. */
   readonly maxOutputTokens: number | null
   /** UTF-8 bytes of the body without its images. */
   readonly textBytes: number

@@ -5,6 +5,14 @@ import type { MaybePromise } from './maybe-promise.ts'
 /** The wire format of a provider. */
 export type Family = 'openai' | 'anthropic' | 'gemini' | 'demo'
 
+/** The names of OpenAI's API for the most tokens of an answer. */
+export const BOUND_WORDS = ['max_tokens', 'max_completion_tokens'] as const
+
+export type BoundWord = (typeof BOUND_WORDS)[number]
+
+/** How an answer's bound is spelled; `none`: the provider takes none. */
+export type OutputBound = BoundWord | 'both' | 'none'
+
 export interface ProviderPreset {
   readonly family: Family
   /** Null where the operator must state it. */
@@ -13,19 +21,25 @@ export interface ProviderPreset {
   readonly auth: 'bearer' | 'api-key' | 'x-api-key' | 'x-goog-api-key'
   /** Whether usage in a stream must be requested; if false, it is always sent and requesting it is an error. */
   readonly asksForUsage: boolean
-  /** Whether it predates `max_completion_tokens` and the role `developer`, and rejects or ignores them. */
+  /** Null: the family's own name. */
+  readonly outputBound: OutputBound | null
+  /** Whether it predates the role `developer`, and rejects or ignores it. */
   readonly isOldDialect?: true
 }
 
-const openAiShaped = (baseUrl: string | null): ProviderPreset => ({
+const openAiShaped = (
+  baseUrl: string | null,
+  outputBound: OutputBound = 'max_completion_tokens',
+): ProviderPreset => ({
   family: 'openai',
   baseUrl,
   auth: 'bearer',
   asksForUsage: true,
+  outputBound,
 })
 
 const openAiShapedOfOld = (baseUrl: string): ProviderPreset => ({
-  ...openAiShaped(baseUrl),
+  ...openAiShaped(baseUrl, 'max_tokens'),
   isOldDialect: true,
 })
 
@@ -36,6 +50,7 @@ const presets = {
     baseUrl: 'https://api.anthropic.com/v1',
     auth: 'x-api-key',
     asksForUsage: false,
+    outputBound: null,
   },
   openrouter: openAiShaped('https://openrouter.ai/api/v1'),
   groq: openAiShaped('https://api.groq.com/openai/v1'),
@@ -49,10 +64,18 @@ const presets = {
     baseUrl: 'https://generativelanguage.googleapis.com/v1beta',
     auth: 'x-goog-api-key',
     asksForUsage: false,
+    outputBound: null,
   },
   azure: { ...openAiShaped(null), auth: 'api-key' },
-  'openai-compatible': openAiShaped(null),
-  demo: { family: 'demo', baseUrl: 'demo:', auth: 'bearer', asksForUsage: false },
+  // Some servers know one word and ignore the other.
+  'openai-compatible': openAiShaped(null, 'both'),
+  demo: {
+    family: 'demo',
+    baseUrl: 'demo:',
+    auth: 'bearer',
+    asksForUsage: false,
+    outputBound: null,
+  },
 } satisfies Record<string, ProviderPreset>
 
 /** The values of `--type`: a family with one vendor's address and conventions. */

@@ -8,6 +8,8 @@ import type { Settings } from './settings.ts'
 export interface UpstreamCall {
   readonly request: ChatRequest
   readonly hop: Hop
+  /** Output tokens that the answer may have at most, whatever the client stated; null sends no bound. */
+  readonly maxOutputTokens: number | null
   readonly requestId: string
   readonly timeouts: Omit<Settings, 'reserveOutputTokens' | 'reserveWaitMs'>
   /** Aborted when the client disconnects or the request times out; the connection to the provider is then closed at once. */

@@ -168,9 +168,8 @@ function readModalities(modalities: readonly string[]): boolean {
 }
 
 /**
- * The body for an upstream: without routing fields, nulls, `modalities` of a text answer, and `max_tokens` where
- * `max_completion_tokens` overrides it, because an upstream that obeyed the former might exceed the hold. Returns `fields`
- * itself if nothing is removed.
+ * The body for an upstream: without routing fields, nulls, and `modalities` of a text answer. Returns `fields` itself if
+ * nothing is removed.
  */
 function toForwardedBody(fields: JsonObject, wantsImages: boolean): JsonObject {
   for (const field in fields) {
@@ -183,12 +182,7 @@ function toForwardedBody(fields: JsonObject, wantsImages: boolean): JsonObject {
 }
 
 const isKept = (fields: JsonObject, field: string, wantsImages: boolean): boolean =>
-  fields[field] !== null &&
-  !isOurs(field) &&
-  (field !== 'modalities' || wantsImages) &&
-  (field !== 'max_tokens' || !isSet(fields['max_completion_tokens']))
-
-const isSet = (value: unknown): boolean => value !== null && value !== undefined
+  fields[field] !== null && !isOurs(field) && (field !== 'modalities' || wantsImages)
 
 /** The gateway's own routing fields; and `__proto__`, because assigning it would change the object's prototype. */
 const isOurs = (field: string): boolean =>

@@ -157,12 +157,13 @@ async function requestCompletion(
 ): Promise<Untimed> {
   const events = await openUpstream(provider, credential).open({
     hop: { card, provider },
+    maxOutputTokens: 1,
     requestId: 'req_probe',
     timeouts: DEFAULT_SETTINGS,
     signal: AbortSignal.timeout(COMPLETION_TIMEOUT_MS),
     request: {
       model: card.id,
-      body: { model: card.id, messages: [{ role: 'user', content: 'hi' }], max_tokens: 1 },
+      body: { model: card.id, messages: [{ role: 'user', content: 'hi' }] },
       stream: false,
       includeUsage: true,
       wantsImages: false,

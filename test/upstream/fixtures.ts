@@ -51,16 +51,30 @@ export const request = (body: JsonObject = {}, more: Partial<ChatRequest> = {}):
   ...more,
 })
 
+/** The parts of a call that its body is made of; the bound that is sent is the client's own. */
+export const asked = (
+  ofClient: ChatRequest,
+  model: ModelCard,
+  type?: ProviderType,
+): Pick<UpstreamCall, 'request' | 'hop' | 'maxOutputTokens'> => ({
+  request: ofClient,
+  hop: { card: model, provider: provider('', type) },
+  maxOutputTokens: ofClient.maxOutputTokens,
+})
+
 export interface CallOptions {
   readonly request?: ChatRequest
   readonly signal?: AbortSignal
   readonly type?: ProviderType
   readonly upstreamName?: string
+  /** By default the client's own. */
+  readonly maxOutputTokens?: number | null
   readonly timeouts?: Partial<UpstreamCall['timeouts']>
 }
 
 export const call = (options: CallOptions = {}): UpstreamCall => ({
   request: options.request ?? request(),
+  maxOutputTokens: options.maxOutputTokens ?? options.request?.maxOutputTokens ?? null,
   hop: { card: card(options.upstreamName), provider: provider('', options.type) },
   requestId: 'req_test',
   timeouts: {

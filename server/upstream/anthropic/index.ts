@@ -20,7 +20,7 @@ export function openAnthropic(provider: Provider, credential: string | null): Up
   const scrub = createScrub(host, credential)
   const wire: Wire = {
     toOutgoing(call) {
-      const body = JSON.stringify(toRequest(call.request, call.hop.card))
+      const body = JSON.stringify(toRequest(call))
       return toOutgoing(call, post, headers, body)
     },
     toFailure: (answer) => toFailure(answer, scrub),

@@ -1,4 +1,5 @@
 /** What a model accepts, by the generation in its name: the API has changed without a new version number. */
+import { ADAPTIVE_THINKING, claudeGeneration } from '#domain/thinking.ts'
 
 export interface ModelCapabilities {
   /** Whether thinking takes a budget in tokens, or is adaptive and takes an effort. */
@@ -22,17 +23,11 @@ const OTHER_VENDORS: ModelCapabilities = {
   maxEffort: 'high',
 }
 
-/** `claude-3-5-sonnet-20240620`, `claude-opus-4-7`, `claude-sonnet-5`: major and minor; a date is not a minor version. */
-const GENERATION = /claude-(?:[a-z]+-)?(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)/i
-const NEWEST = 99
-
-/** A Claude model without a generation in its name is treated as the newest. */
 export function capabilitiesOf(upstreamName: string): ModelCapabilities {
-  if (!/claude/i.test(upstreamName)) return OTHER_VENDORS
-  const [, major, minor] = GENERATION.exec(upstreamName) ?? []
-  const generation = major === undefined ? NEWEST : Number(major) + Number(minor ?? 0) / 100
+  const generation = claudeGeneration(upstreamName)
+  if (generation === 0) return OTHER_VENDORS
   return {
-    thinking: generation >= 4.06 ? 'adaptive' : 'budget',
+    thinking: generation >= ADAPTIVE_THINKING ? 'adaptive' : 'budget',
     thinksByDefault: generation >= 5,
     sampling: generation >= 4.07 ? 'none' : generation >= 4.01 ? 'one' : 'both',
     strictTools: generation >= 4.01,

@@ -1,7 +1,7 @@
 /** Ours → theirs: a Messages request. Unsupported fields are refused when they would change the answer, otherwise dropped. */
 import type { MessageCreateParamsBase } from '@anthropic-ai/sdk/resources/messages'
 import type { ChatRequest } from '#domain/chat.ts'
-import type { ModelCard } from '#domain/model-card.ts'
+import type { UpstreamCall } from '#domain/upstream.ts'
 import { isObject, readList, readText } from '../read-json.ts'
 import { rejected } from '../rejected.ts'
 import { capabilitiesOf } from './model-capabilities.ts'
@@ -13,21 +13,25 @@ import { type Sampling, toSampling } from './to-sampling.ts'
 import { toThinking } from './to-thinking.ts'
 import { toTools } from './to-tools.ts'
 
-/** `max_tokens` is required; used when neither the client nor the model card has one. */
+/** `max_tokens` is required; used when neither the call nor the model card has one. */
 const DEFAULT_MAX_TOKENS = 4_096
 
 export type MessagesRequest = MessageCreateParamsBase & Sampling
 
 /** The body to send. @throws UpstreamFailure `rejected` */
-export function toRequest(request: ChatRequest, card: ModelCard): MessagesRequest {
+export function toRequest({
+  request,
+  hop: { card },
+  maxOutputTokens,
+}: Pick<UpstreamCall, 'request' | 'hop' | 'maxOutputTokens'>): MessagesRequest {
   const { body, stream } = request
   refuseUnsupported(request)
   const capabilities = capabilitiesOf(card.upstreamName)
-  const maxTokens = request.maxOutputTokens ?? card.maxCompletionTokens ?? DEFAULT_MAX_TOKENS
+  const maxTokens = maxOutputTokens ?? card.maxCompletionTokens ?? DEFAULT_MAX_TOKENS
   const conversation = toMessages(body['messages'])
   const { tools, tool_choice: choice } = toTools(body, conversation.turns, capabilities)
   const toolForced = choice?.type === 'any' || choice?.type === 'tool'
-  const requested = toThinking(body, capabilities, maxTokens, toolForced)
+  const requested = toThinking(body, card.upstreamName, maxTokens, toolForced)
   const { thinking, turns } = resolveThinking(requested, conversation.turns, capabilities)
   const { format, instruction } = toFormat(body['response_format'])
   const system = [...conversation.system, ...instruction]

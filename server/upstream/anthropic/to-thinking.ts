@@ -1,30 +1,24 @@
 /** Ours → theirs: reasoning effort as a token budget or as adaptive thinking, depending on the model. */
 import type { OutputConfig, ThinkingConfigParam } from '@anthropic-ai/sdk/resources/messages'
 import type { JsonObject } from '#domain/chat.ts'
-import { isObject, readObject } from '../read-json.ts'
+import {
+  ANSWER_TOKENS,
+  ANTHROPIC_BUDGETS,
+  ANTHROPIC_MIN_BUDGET,
+  readReasoning,
+  type ThinkingBudget,
+  thinkingBudgetOf,
+} from '#domain/thinking.ts'
+import { isObject } from '../read-json.ts'
 import { rejected } from '../rejected.ts'
-import type { ModelCapabilities } from './model-capabilities.ts'
+import { capabilitiesOf, type ModelCapabilities } from './model-capabilities.ts'
 
 export interface Thinking {
   readonly thinking?: ThinkingConfigParam
   readonly effort?: NonNullable<OutputConfig['effort']>
 }
 
-/** The API's minimum. */
-const MIN_BUDGET = 1_024
-/** Reserved for the answer when `max_tokens` allows it. */
-const ANSWER_TOKENS = 1_024
-
-const BUDGETS = {
-  minimal: MIN_BUDGET,
-  low: 2_048,
-  medium: 8_192,
-  high: 16_384,
-  xhigh: 32_000,
-  max: 32_000,
-} as const
-
-type Effort = keyof typeof BUDGETS
+type Effort = NonNullable<OutputConfig['effort']> | 'minimal'
 
 /**
  * Reads `reasoning_effort`, OpenRouter's `reasoning`, or Anthropic's own `thinking`, which is passed through. Empty when the
@@ -33,27 +27,28 @@ type Effort = keyof typeof BUDGETS
  */
 export function toThinking(
   body: JsonObject,
-  capabilities: ModelCapabilities,
+  upstreamName: string,
   maxTokens: number,
   toolForced: boolean,
 ): Thinking {
   if (toolForced) return {}
   if (isObject(body['thinking'])) return { thinking: body['thinking'] as never }
-  const { effort: word, max_tokens: tokens, enabled } = readObject(body['reasoning'])
+  const capabilities = capabilitiesOf(upstreamName)
+  const { effort: word, max_tokens: tokens, enabled } = readReasoning(body)
   const stated = body['reasoning_effort'] ?? word ?? (enabled === true ? 'medium' : undefined)
   if (stated === 'none' || enabled === false)
     return capabilities.thinksByDefault ? { effort: 'low' } : {}
   const effort = stated === undefined ? undefined : readEffort(stated)
-  const wanted = typeof tokens === 'number' ? tokens : effort && BUDGETS[effort]
-  if (wanted === undefined) return {}
-  return capabilities.thinking === 'adaptive'
-    ? toAdaptive(effort, capabilities)
-    : toBudget(Math.round(wanted), maxTokens)
+  if (capabilities.thinking === 'adaptive') {
+    return effort || typeof tokens === 'number' ? toAdaptive(effort, capabilities) : {}
+  }
+  const budget = thinkingBudgetOf(body, 'anthropic', upstreamName)
+  return budget === null ? {} : toBudget(budget, maxTokens)
 }
 
 function readEffort(word: unknown): Effort {
-  if (typeof word === 'string' && Object.hasOwn(BUDGETS, word)) return word as Effort
-  throw rejected('reasoning_effort', `must be none, ${Object.keys(BUDGETS).join(', ')}`)
+  if (typeof word === 'string' && Object.hasOwn(ANTHROPIC_BUDGETS, word)) return word as Effort
+  throw rejected('reasoning_effort', `must be none, ${Object.keys(ANTHROPIC_BUDGETS).join(', ')}`)
 }
 
 function toAdaptive(effort: Effort | undefined, { maxEffort }: ModelCapabilities): Thinking {
@@ -66,9 +61,11 @@ function toAdaptive(effort: Effort | undefined, { maxEffort }: ModelCapabilities
   return { thinking, effort: beyond && maxEffort === 'high' ? 'high' : effort }
 }
 
-function toBudget(wanted: number, maxTokens: number): Thinking {
-  if (maxTokens <= MIN_BUDGET) return {}
-  const room = Math.max(MIN_BUDGET, maxTokens - ANSWER_TOKENS)
-  const budget = Math.min(Math.max(wanted, MIN_BUDGET), room)
+/** An effort leaves room for an answer; a stated budget stays where the API accepts it, which is below `max_tokens`. */
+function toBudget({ tokens, isStated }: ThinkingBudget, maxTokens: number): Thinking {
+  if (maxTokens <= ANTHROPIC_MIN_BUDGET) return {}
+  const room = Math.max(ANTHROPIC_MIN_BUDGET, maxTokens - ANSWER_TOKENS)
+  const wanted = Math.max(tokens, ANTHROPIC_MIN_BUDGET)
+  const budget = isStated && wanted < maxTokens ? wanted : Math.min(wanted, room)
   return { thinking: { type: 'enabled', budget_tokens: budget } }
 }

@@ -6,9 +6,9 @@ import { everyChoice, lastUserText, speak, toWords, usageOf } from './words.ts'
 
 /** Finishes with `length` when `max_tokens` truncates it. */
 export async function* answerEcho(call: UpstreamCall): AsyncGenerator<ChatEvents, void> {
-  const { request } = call
+  const { request, maxOutputTokens } = call
   const words = toWords(lastUserText(request))
-  const spoken = words.slice(0, request.maxOutputTokens ?? words.length)
+  const spoken = words.slice(0, maxOutputTokens ?? words.length)
   yield* speak(call, spoken, readPace(request.endUser))
   const reason = spoken.length < words.length ? 'length' : 'stop'
   yield [

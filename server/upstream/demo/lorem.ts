@@ -13,8 +13,8 @@ const MAX_WORDS = 100_000
 
 /** Always finishes with `stop`: the requested length is the whole answer. */
 export async function* answerLorem(call: UpstreamCall): AsyncGenerator<ChatEvents, void> {
-  const { request } = call
-  const count = Math.min(request.maxOutputTokens ?? USUAL_WORDS, MAX_WORDS)
+  const { request, maxOutputTokens } = call
+  const count = Math.min(maxOutputTokens ?? USUAL_WORDS, MAX_WORDS)
   const words = Array.from({ length: count }, (_, index) => `${WORDS[index % WORDS.length]} `)
   yield* speak(call, words, readPace(request.endUser))
   yield [

@@ -38,7 +38,7 @@ export function openGemini(provider: Provider, credential: string | null): Upstr
   const wire: Wire = {
     toOutgoing(call) {
       const { request, hop } = call
-      const body = JSON.stringify(toRequest(request, hop.card))
+      const body = JSON.stringify(toRequest(call))
       return toOutgoing(call, postFor(hop.card.upstreamName, request.stream), headers, body)
     },
     toFailure: (answer) => toFailure(answer, scrub),

@@ -12,12 +12,13 @@ import type { GenerationConfig } from './wire.ts'
 export function toGenerationConfig(
   request: ChatRequest,
   card: ModelCard,
+  maxOutputTokens: number | null,
 ): GenerationConfig | undefined {
   const { body } = request
-  const thinkingConfig = toThinking(body, card.upstreamName)
+  const thinkingConfig = toThinking(body, card.upstreamName, maxOutputTokens)
   const config: GenerationConfig = {
     ...toSampling(body),
-    ...(request.maxOutputTokens !== null && { maxOutputTokens: request.maxOutputTokens }),
+    ...(maxOutputTokens !== null && { maxOutputTokens }),
     ...(request.choices > 1 && { candidateCount: request.choices }),
     ...toStop(body['stop']),
     ...toLogprobs(body),

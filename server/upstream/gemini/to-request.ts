@@ -1,6 +1,6 @@
 /** Ours → theirs: an OpenAI request as a body of generateContent, built from known fields only: Gemini refuses unknown ones. */
-import type { ChatRequest, JsonObject } from '#domain/chat.ts'
-import type { ModelCard } from '#domain/model-card.ts'
+import type { JsonObject } from '#domain/chat.ts'
+import type { UpstreamCall } from '#domain/upstream.ts'
 import { readList } from '../read-json.ts'
 import { rejected } from '../rejected.ts'
 import { toContents } from './to-contents.ts'
@@ -12,12 +12,16 @@ import type { GenerateContentRequest } from './wire.ts'
 const UNSUPPORTED = ['logit_bias', 'audio', 'functions', 'function_call']
 
 /** The body to send. @throws UpstreamFailure `rejected` */
-export function toRequest(request: ChatRequest, card: ModelCard): GenerateContentRequest {
+export function toRequest({
+  request,
+  hop: { card },
+  maxOutputTokens,
+}: Pick<UpstreamCall, 'request' | 'hop' | 'maxOutputTokens'>): GenerateContentRequest {
   const { body } = request
   const unsupported = UNSUPPORTED.find((name) => isSet(body, name))
   if (unsupported !== undefined) throw rejected(unsupported, 'this provider has nothing like it')
   const safetySettings = readList(body['safety_settings'])
-  const generationConfig = toGenerationConfig(request, card)
+  const generationConfig = toGenerationConfig(request, card, maxOutputTokens)
   return {
     ...toContents(body, card.upstreamName),
     ...toTools(body),

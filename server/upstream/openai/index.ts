@@ -33,13 +33,8 @@ export function openOpenAi(
   const imagesApi = openImagesWire(provider, credential, scrub, fetchImage)
   const chat: Wire = {
     toOutgoing(call) {
-      const { request, hop } = call
-      const { type } = provider
-      const body =
-        type === 'openrouter'
-          ? toOpenRouter(request, hop.card)
-          : toRequest(request, hop.card.upstreamName, type)
-      const { source } = request
+      const body = provider.type === 'openrouter' ? toOpenRouter(call) : toRequest(call)
+      const { source } = call.request
       const text = source ? toPieces(body, source) : JSON.stringify(body)
       return toOutgoing(call, post, headers, text)
     },

@@ -1,16 +1,15 @@
 /** Ours → theirs: what OpenRouter needs beside the client's own body, so that it does and bills nothing unasked. */
 import type { ChatRequest, JsonObject } from '#domain/chat.ts'
-import type { ModelCard } from '#domain/model-card.ts'
 import { readList, readObject } from '../read-json.ts'
-import { toRequest } from './to-request.ts'
-
-type Card = Pick<ModelCard, 'upstreamName' | 'inputModalities' | 'outputModalities'>
+import { type Asked, toRequest } from './to-request.ts'
 
 /** The body to send. */
-export function toOpenRouter(request: ChatRequest, card: Card): JsonObject {
+export function toOpenRouter(asked: Asked): JsonObject {
+  const { request } = asked
+  const { card } = asked.hop
   const { body, wantsImages } = request
   return {
-    ...toRequest(request, card.upstreamName, 'openrouter'),
+    ...toRequest(asked),
     usage: { ...readObject(body['usage']), include: true },
     // A model that can draw may draw unasked (contract §8).
     ...(!wantsImages && card.outputModalities.includes('image') && { modalities: ['text'] }),

@@ -4,7 +4,7 @@ import type { ChatEvent, ChatRequest, JsonObject } from '#domain/chat.ts'
 import { aCard } from '#test/support/nouns.ts'
 import { fromResponse } from '#upstream/anthropic/from-response.ts'
 import { toRequest } from '#upstream/anthropic/to-request.ts'
-import { fold, request } from '../fixtures.ts'
+import { asked, fold, request } from '../fixtures.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into it as deep as they like.
 type Wire = any
@@ -12,7 +12,7 @@ type Wire = any
 const HAIKU = 'claude-haiku-4-5-20251001'
 
 const sent = (body: JsonObject, model = HAIKU, more: Partial<ChatRequest> = {}): Wire =>
-  toRequest(request(body, more), aCard({ upstreamName: model, maxCompletionTokens: 64_000 }))
+  toRequest(asked(request(body, more), aCard({ upstreamName: model, maxCompletionTokens: 64_000 })))
 
 describe('effort', () => {
   test.each([
@@ -34,6 +34,16 @@ describe('effort', () => {
   ])('of %i tokens in total, at most %i are for thinking', (max, budget) => {
     const { thinking } = sent({ reasoning_effort: 'high' }, HAIKU, { maxOutputTokens: max })
     expect(thinking).toEqual({ type: 'enabled', budget_tokens: budget })
+  })
+
+  test('a stated budget stays below the maximum, and is lowered only where it could not', () => {
+    const reasoning = { max_tokens: 5_000 }
+    const budget = (maxOutputTokens: number) =>
+      sent({ reasoning }, HAIKU, { maxOutputTokens }).thinking.budget_tokens
+    expect(budget(5_500)).toBe(5_000)
+    expect(budget(5_000)).toBe(3_976)
+    const thinking = { type: 'enabled', budget_tokens: 5_000 }
+    expect(sent({ thinking }, HAIKU, { maxOutputTokens: 5_500 }).thinking).toEqual(thinking)
   })
 
   test('a small maximum leaves no room for a budget', () => {

@@ -5,7 +5,7 @@ import { UpstreamFailure } from '#domain/upstream.ts'
 import { aCard } from '#test/support/nouns.ts'
 import { toEndpoint } from '#upstream/anthropic/endpoint.ts'
 import { toRequest } from '#upstream/anthropic/to-request.ts'
-import { provider, request } from '../fixtures.ts'
+import { asked, provider, request } from '../fixtures.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into it as deep as they like.
 type Wire = any
@@ -13,7 +13,7 @@ type Wire = any
 const HAIKU = 'claude-haiku-4-5'
 
 const sent = (body: JsonObject = {}, model = HAIKU, more: Partial<ChatRequest> = {}): Wire =>
-  toRequest(request(body, more), aCard({ upstreamName: model, maxCompletionTokens: 64_000 }))
+  toRequest(asked(request(body, more), aCard({ upstreamName: model, maxCompletionTokens: 64_000 })))
 
 const messages = (...list: readonly JsonObject[]): readonly Wire[] =>
   sent({ messages: list }).messages
@@ -169,7 +169,7 @@ describe('options', () => {
   test('max_tokens: the client’s, else the model’s, else 4096', () => {
     expect(sent({}, HAIKU, { maxOutputTokens: 7 }).max_tokens).toBe(7)
     expect(sent().max_tokens).toBe(64_000)
-    expect(toRequest(request(), aCard()).max_tokens).toBe(4_096)
+    expect(toRequest(asked(request(), aCard())).max_tokens).toBe(4_096)
   })
 
   test.each([

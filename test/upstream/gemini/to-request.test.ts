@@ -4,7 +4,7 @@ import type { JsonObject } from '#domain/chat.ts'
 import type { ModelCard } from '#domain/model-card.ts'
 import type { UpstreamFailure } from '#domain/upstream.ts'
 import { toRequest } from '#upstream/gemini/to-request.ts'
-import { call as callFor, request } from '../fixtures.ts'
+import { asked, call as callFor, request } from '../fixtures.ts'
 
 const card = (upstreamName: string) => callFor({ upstreamName }).hop.card
 
@@ -20,7 +20,7 @@ const send = (body: JsonObject, model?: string | ModelCard) => {
     choices: (body['n'] ?? 1) as number,
     wantsImages: Array.isArray(body['modalities']) && body['modalities'].includes('image'),
   })
-  return toRequest(read, typeof model === 'object' ? model : textCard(model))
+  return toRequest(asked(read, typeof model === 'object' ? model : textCard(model)))
 }
 const say = (...messages: readonly JsonObject[]) => send({ messages }).contents
 const config = (body: JsonObject, model?: string | ModelCard) => send(body, model).generationConfig
@@ -492,6 +492,21 @@ describe('generation settings', () => {
       const both = config({ reasoning, reasoning_effort }, model)
       expect(both).toEqual(config({ reasoning_effort }, model))
     }
+  })
+
+  test.each([
+    ['gemini-2.5-flash', { reasoning_effort: 'high' }, 10_000, 8_976],
+    ['gemini-2.5-flash', { reasoning_effort: 'low' }, 1_500, 0],
+    ['gemini-2.5-pro', { reasoning_effort: 'high' }, 10_000, 8_976],
+    ['gemini-2.5-pro', { reasoning_effort: 'high' }, 100, 128],
+    ['gemini-2.5-flash', { reasoning: { max_tokens: 4_000 } }, 2_000, 4_000],
+  ])('%s with %j within %i tokens thinks at most %i', (model, effort, max_tokens, budget) => {
+    const sent = config({ ...effort, max_tokens }, model)
+    expect(sent?.maxOutputTokens).toBe(max_tokens)
+    expect(sent?.thinkingConfig).toEqual({
+      thinkingBudget: budget,
+      ...(budget > 0 && { includeThoughts: true }),
+    })
   })
 
   test('nothing is sent about thinking where nothing is requested', () => {

@@ -1,12 +1,17 @@
 // The client's body is sent whole, with the provider's name for the model, and only to the operator's URL.
 import { describe, expect, test } from 'vitest'
+import type { ChatRequest, JsonObject } from '#domain/chat.ts'
+import type { ModelCard } from '#domain/model-card.ts'
+import type { ProviderType } from '#domain/provider.ts'
 import { toEndpoint } from '#upstream/openai/endpoint.ts'
 import { toOpenRouter } from '#upstream/openai/to-openrouter.ts'
 import { toRequest } from '#upstream/openai/to-request.ts'
-import { call, provider, request } from '../fixtures.ts'
+import { asked, call, provider, request } from '../fixtures.ts'
 
 test('the model is renamed, and unknown fields are kept', () => {
-  const sent = toRequest(request({ temperature: 0.5, brand_new: { a: [1] } }), 'model-9', 'openai')
+  const sent = toRequest(
+    call({ request: request({ temperature: 0.5, brand_new: { a: [1] } }), type: 'openai' }),
+  )
   expect(sent).toEqual({
     model: 'model-9',
     messages: [{ role: 'user', content: 'hi' }],
@@ -20,32 +25,59 @@ test('a stream always asks for its usage, beside what the client asked', () => {
     stream: true,
     stream_options: { include_usage: false, include_obfuscation: false },
   }
-  const sent = toRequest(request(body, { stream: true }), 'm', 'openai')
+  const sent = toRequest(call({ request: request(body, { stream: true }), type: 'openai' }))
   expect(sent['stream']).toBe(true)
   expect(sent['stream_options']).toEqual({ include_usage: true, include_obfuscation: false })
 })
 
 test('a provider that reports usage anyway gets no stream options', () => {
   const body = { stream: true, stream_options: { include_usage: true } }
-  expect(toRequest(request(body, { stream: true }), 'm', 'mistral')).not.toHaveProperty(
-    'stream_options',
-  )
+  expect(
+    toRequest(call({ request: request(body, { stream: true }), type: 'mistral' })),
+  ).not.toHaveProperty('stream_options')
 })
 
-test('a provider that knows only max_tokens gets the maximum in that field', () => {
-  const asked = request({ max_completion_tokens: 7 })
-  expect(toRequest(asked, 'm', 'deepseek')).toMatchObject({ max_tokens: 7 })
-  expect(toRequest(asked, 'm', 'deepseek')).not.toHaveProperty('max_completion_tokens')
-  expect(toRequest(asked, 'm', 'openai')).toMatchObject({ max_completion_tokens: 7 })
-  expect(toRequest(request({ max_tokens: 5 }), 'm', 'mistral')).toMatchObject({ max_tokens: 5 })
+const bounded = (type: ProviderType, maxOutputTokens: number | null, body: JsonObject = {}) => {
+  const { max_tokens, max_completion_tokens, n_predict } = toRequest(
+    call({ type, maxOutputTokens, request: request(body) }),
+  )
+  return { max_tokens, max_completion_tokens, n_predict }
+}
+
+test.each<[ProviderType, JsonObject]>([
+  ['deepseek', { max_tokens: 7 }],
+  ['mistral', { max_tokens: 7 }],
+  ['openrouter', { max_completion_tokens: 7 }],
+  ['openai', { max_completion_tokens: 7 }],
+  ['azure', { max_completion_tokens: 7 }],
+  ['groq', { max_completion_tokens: 7 }],
+  ['xai', { max_completion_tokens: 7 }],
+  ['openai-compatible', { max_tokens: 7, max_completion_tokens: 7 }],
+])('%s gets the bound of the call in its own word, never the client’s: %j', (type, bound) => {
+  for (const stated of [
+    {},
+    { max_tokens: 9 },
+    { max_completion_tokens: 9 },
+    { max_tokens: 5, max_completion_tokens: 9 },
+    { n_predict: 9 },
+    { n_predict: -1 },
+  ]) {
+    expect(bounded(type, 7, stated)).toEqual(bound)
+  }
+  expect(bounded(type, null, { max_tokens: 5, max_completion_tokens: 9 })).toEqual({})
+  // It overrides `max_tokens` at llama.cpp, but not beyond the bound.
+  expect(bounded(type, 7, { n_predict: 3 })).toEqual({ ...bound, n_predict: 3 })
 })
 
 test('a whole answer has no stream options', () => {
-  const sent = toRequest(request({ stream_options: { include_usage: true } }), 'm', 'openai')
+  const sent = toRequest(
+    call({ request: request({ stream_options: { include_usage: true } }), type: 'openai' }),
+  )
   expect(sent).not.toHaveProperty('stream_options')
 })
 
 describe('to OpenRouter', () => {
+  const open = (wish: ChatRequest, card: ModelCard) => toOpenRouter(asked(wish, card, 'openrouter'))
   const draws = call().hop.card
   const writes = { ...draws, outputModalities: ['text'] as const }
   const file = {
@@ -58,31 +90,31 @@ describe('to OpenRouter', () => {
   }
 
   test('its own accounting is asked for', () => {
-    expect(toOpenRouter(request({ usage: { other: 1 } }), writes)['usage']).toEqual({
+    expect(open(request({ usage: { other: 1 } }), writes)['usage']).toEqual({
       other: 1,
       include: true,
     })
   })
 
   test('a model that can draw is told to write, unless images are asked for', () => {
-    expect(toOpenRouter(request(), draws)['modalities']).toEqual(['text'])
-    expect(toOpenRouter(request(), writes)).not.toHaveProperty('modalities')
-    const asked = request({ modalities: ['image', 'text'] }, { wantsImages: true })
-    expect(toOpenRouter(asked, draws)['modalities']).toEqual(['image', 'text'])
+    expect(open(request(), draws)['modalities']).toEqual(['text'])
+    expect(open(request(), writes)).not.toHaveProperty('modalities')
+    const wish = request({ modalities: ['image', 'text'] }, { wantsImages: true })
+    expect(open(wish, draws)['modalities']).toEqual(['image', 'text'])
   })
 
   test('a file is read by the model itself, or by an engine that costs nothing', () => {
     const free = { id: 'file-parser', pdf: { engine: 'cloudflare-ai' } }
-    const asked = request(file, { fileBytes: 4 })
-    expect(toOpenRouter(asked, writes)['plugins']).toEqual([free])
+    const wish = request(file, { fileBytes: 4 })
+    expect(open(wish, writes)['plugins']).toEqual([free])
     const healed = request({ ...file, plugins: [{ id: 'response-healing' }] }, { fileBytes: 4 })
-    expect(toOpenRouter(healed, writes)['plugins']).toEqual([{ id: 'response-healing' }, free])
+    expect(open(healed, writes)['plugins']).toEqual([{ id: 'response-healing' }, free])
     const stated = { id: 'file-parser', pdf: { engine: 'native' } }
     const chosen = request({ ...file, plugins: [stated] }, { fileBytes: 4 })
-    expect(toOpenRouter(chosen, writes)['plugins']).toEqual([stated])
+    expect(open(chosen, writes)['plugins']).toEqual([stated])
     const reads = { ...writes, inputModalities: ['text', 'file'] as const }
-    expect(toOpenRouter(asked, reads)).not.toHaveProperty('plugins')
-    expect(toOpenRouter(request(), writes)).not.toHaveProperty('plugins')
+    expect(open(wish, reads)).not.toHaveProperty('plugins')
+    expect(open(request(), writes)).not.toHaveProperty('plugins')
   })
 })
 
