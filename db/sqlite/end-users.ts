@@ -22,7 +22,7 @@ export interface HotEndUser {
   inProgress: number
 }
 
-/** The end users of one key that were admitted since it was loaded and whose state is still needed. */
+/** The end users of one key that were admitted on one day since it was loaded. */
 export interface RecentEndUsers {
   day: Day
   /** How many have a row of their own today. */
@@ -101,17 +101,52 @@ export function remember(recent: RecentEndUsers, user: HotEndUser): void {
   recent.users.set(user.name, user)
 }
 
-/** Starts a new day: end users with requests in progress or in a window stay, with nothing spent; the others are dropped. */
-export function turnDay(recent: RecentEndUsers, today: Day, at: Instant): void {
-  for (const [name, user] of recent.users) {
-    if (user.inProgress === 0 && (user.minute?.count(at) ?? 0) === 0) {
-      recent.users.delete(name)
-      continue
-    }
-    user.day = today
-    user.daySpend.spent = NO_MONEY
-    user.daySpend.held = NO_MONEY
+/** The part of a key's hot state that is about its end users. */
+interface EndUserState {
+  today: Day
+  hasWindows: boolean
+  recentEndUsers: RecentEndUsers | null
+  otherEndUsers: readonly RecentEndUsers[]
+  endUserMinutes: ReadonlyMap<string, Window> | null
+}
+
+/**
+ * Takes the end users to the key's day: each is read again when it asks, but for those of that day with requests in progress.
+ * Nobody is dropped while `areWritten` is false, as the tables lack what the disk refused.
+ */
+export function takeDay(hot: EndUserState, at: Instant, areWritten: boolean): void {
+  const before = hot.recentEndUsers
+  if (before === null) return
+  // Those counted together have one window for all, and may be counted separately on the other day: the log knows each.
+  if (before.users.has(REST_OF_END_USERS)) hot.hasWindows = false
+  const minutes = hot.endUserMinutes && currentMinutes(hot.endUserMinutes, before, at)
+  const days = [...hot.otherEndUsers, before]
+  if (areWritten) for (const { users } of days) dropIdle(users)
+  hot.recentEndUsers = days.find(({ day }) => day === hot.today) ?? null
+  hot.otherEndUsers = days.filter((one) => one !== hot.recentEndUsers && one.users.size > 0)
+  takeMinutes(hot, minutes)
+}
+
+/** From now on these are the windows by name, those of the end users in memory too. */
+export function takeMinutes(hot: EndUserState, minutes: ReadonlyMap<string, Window> | null): void {
+  hot.endUserMinutes = minutes
+  for (const [name, user] of hot.recentEndUsers?.users ?? []) {
+    if (name !== REST_OF_END_USERS) user.minute = null
   }
-  recent.day = today
-  recent.known = recent.users.size
+}
+
+function dropIdle(users: Map<string, HotEndUser>): void {
+  for (const [name, { inProgress }] of users) if (inProgress === 0) users.delete(name)
+}
+
+/** The windows that hold anything, with the requests since they were read. */
+function currentMinutes(
+  read: ReadonlyMap<string, Window>,
+  { users }: RecentEndUsers,
+  at: Instant,
+): ReadonlyMap<string, Window> {
+  const minutes = new Map(read)
+  for (const [name, { minute }] of users) if (minute !== null) minutes.set(name, minute)
+  for (const [name, minute] of minutes) if (minute.count(at) === 0) minutes.delete(name)
+  return minutes
 }

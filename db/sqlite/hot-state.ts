@@ -1,15 +1,6 @@
 /** The hot state of keys and accounts: what admission needs, cached in memory and rebuilt from the tables. */
 import type { Claim } from '#domain/admission.ts'
-import {
-  DAY_MS,
-  type Day,
-  dayOf,
-  type Instant,
-  MINUTE_MS,
-  monthStart,
-  nextDay,
-} from '#domain/clock.ts'
-import { REST_OF_END_USERS } from '#domain/end-user.ts'
+import { DAY_MS, type Day, dayOf, type Instant, MINUTE_MS, monthStart } from '#domain/clock.ts'
 import type { AccountId, GenerationId, KeyId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { addUsd, NO_MONEY, subtractUsd, type UsdNanos } from '#domain/money.ts'
@@ -22,13 +13,13 @@ import {
   prepareEndUsers,
   type RecentEndUsers,
   remember,
-  turnDay,
+  takeMinutes,
 } from './end-users.ts'
 import { type KeyRow, toKey } from './key-row.ts'
 import { copyLiveSums, type LiveSums } from './live-sums.ts'
 import { type HotThreshold, toHotThreshold } from './low-balance.ts'
 import { drop, type Pending } from './pending.ts'
-import { prepareSpendReader } from './spend-reader.ts'
+import { type Periods, preparePeriods } from './periods.ts'
 import { addHold, endHold, type MutableSpending } from './spending.ts'
 import { statement } from './statement.ts'
 import type { WindowReader } from './window-reader.ts'
@@ -42,11 +33,15 @@ export interface HotKey {
   day: Window | null
   /** False until the windows are read from the log; no request of the key is admitted before. */
   hasWindows: boolean
+  /** Where the clock was behind the log when the windows were read: the instant from which they must be read again. */
+  windowsEndAt: Instant | null
   /** The read in progress, if any. */
   loadingWindows: Promise<void> | null
   inProgress: number
   today: Day
   thisMonth: Day
+  /** False where writes that the disk refused are missing in what was read as spent. */
+  hasSums: boolean
   readonly daySpend: MutableSpending
   readonly monthSpend: MutableSpending
   lastUsedAt: Instant | null
@@ -54,8 +49,10 @@ export interface HotKey {
   useWrittenAt: Instant | null
   /** The sum of its holds, over all days. */
   held: UsdNanos
-  /** Null until a request names an end user. */
+  /** Of today; null until a request names an end user. */
   recentEndUsers: RecentEndUsers | null
+  /** Of other days, while requests are in progress that were admitted on them. */
+  otherEndUsers: readonly RecentEndUsers[]
   /** Windows per end user as read from the log, without later requests. Null while the key limits no end-user rate. */
   endUserMinutes: ReadonlyMap<string, Window> | null
 }
@@ -102,16 +99,18 @@ export interface HotState {
 /** Starts with nothing loaded; every key and account is read from the tables when it is first used. */
 export function startHotState(connection: Connection, windows: WindowReader): HotState {
   const { commit } = connection
-  const readHotKey = prepareHotKeyReader(connection)
   const readHotAccount = prepareHotAccountReader(connection)
   const endUsers = prepareEndUsers(connection)
   const hotKeys = new Map<KeyId, HotKey>()
   const hotAccounts = new Map<AccountId, HotAccount>()
   const open = new TransientMap<GenerationId, OpenHold>()
+  const periods = preparePeriods(connection, open)
+  const readHotKey = prepareHotKeyReader(connection, periods)
   const load = (id: KeyId, at: Instant): HotKey | undefined => {
     const hot = readHotKey(id, at)
     if (!hot) return undefined
-    if (hotKeys.size >= MAX_HOT_KEYS) evictIdle(hotKeys)
+    // What the disk refused so far is in memory only.
+    if (hotKeys.size >= MAX_HOT_KEYS && commit.writable) evictIdle(hotKeys)
     hotKeys.set(id, hot)
     return hot
   }
@@ -129,10 +128,9 @@ export function startHotState(connection: Connection, windows: WindowReader): Ho
     open,
     account,
     key(id, at) {
-      const known = hotKeys.get(id)
-      const hot = known && !isDaysAhead(known, at) ? known : load(id, at)
-      if (hot) turnPeriods(hot, at)
-      return hot
+      const hot = hotKeys.get(id)
+      if (hot) periods.turn(hot, at)
+      return hot ?? load(id, at)
     },
     readWindows(hot, at) {
       hot.loadingWindows ??= readWindows(windows, hot, at).finally(() => {
@@ -192,51 +190,53 @@ const keepsWindow = (before: number | null, limit: number | null): boolean =>
 
 async function readWindows(windows: WindowReader, hot: HotKey, at: Instant): Promise<void> {
   const { id, limits } = hot.key
-  const [minute, day, endUserMinutes] = await Promise.all([
+  const [minute, day, endUserMinutes, windowsEndAt] = await Promise.all([
     windows.read(id, MINUTE_MS, limits.rpm, at),
     windows.read(id, DAY_MS, limits.rpd, at),
     limits.endUserRpm === null ? null : windows.readByEndUser(id, MINUTE_MS, at),
+    limits.rpm === null && limits.rpd === null && limits.endUserRpm === null
+      ? null
+      : windows.firstAhead(id, MINUTE_MS, at),
   ])
   // The limits changed meanwhile, so the windows must be read again.
   if (hot.key.limits !== limits) return
   hot.minute = minute
   hot.day = day
-  hot.endUserMinutes = endUserMinutes
+  takeMinutes(hot, endUserMinutes)
+  hot.windowsEndAt = windowsEndAt
   hot.hasWindows = true
 }
 
 /** Rebuilds a key's hot state, but for its windows; called only while none of its requests is in progress. */
-function prepareHotKeyReader(connection: Connection) {
-  const { commit, database } = connection
-  const readSpend = prepareSpendReader(connection)
+function prepareHotKeyReader({ commit, database }: Connection, periods: Periods) {
   const find = statement<KeyRow, [KeyId]>(database, 'SELECT * FROM keys WHERE id = ?')
   return (id: KeyId, at: Instant): HotKey | undefined => {
     commit.flush()
     const row = find().get(id)
-    if (row === null) return undefined
-    const key = toKey(row)
-    const today = dayOf(at)
-    const thisMonth = monthStart(today)
-    const spend = readSpend(id, today, thisMonth)
-    return {
-      key,
-      minute: null,
-      day: null,
-      hasWindows: false,
-      loadingWindows: null,
-      inProgress: 0,
-      today,
-      thisMonth,
-      daySpend: { spent: spend.day, held: NO_MONEY },
-      monthSpend: { spent: spend.month, held: NO_MONEY },
-      lastUsedAt: key.lastUsedAt,
-      useWrittenAt: key.lastUsedAt,
-      held: NO_MONEY,
-      recentEndUsers: null,
-      endUserMinutes: null,
-    }
+    return row === null ? undefined : periods.read(toHotKey(toKey(row), dayOf(at)))
   }
 }
+
+const toHotKey = (key: ApiKey, today: Day): HotKey => ({
+  key,
+  minute: null,
+  day: null,
+  hasWindows: false,
+  windowsEndAt: null,
+  loadingWindows: null,
+  inProgress: 0,
+  today,
+  thisMonth: monthStart(today),
+  hasSums: false,
+  daySpend: { spent: NO_MONEY, held: NO_MONEY },
+  monthSpend: { spent: NO_MONEY, held: NO_MONEY },
+  lastUsedAt: key.lastUsedAt,
+  useWrittenAt: key.lastUsedAt,
+  held: NO_MONEY,
+  recentEndUsers: null,
+  otherEndUsers: [],
+  endUserMinutes: null,
+})
 
 interface HotAccountRow {
   readonly balance_nanos: number
@@ -267,32 +267,6 @@ function prepareHotAccountReader({ database }: Connection): (id: AccountId) => H
       threshold: toHotThreshold(threshold, notifiedAt === null ? null : { notifiedAt }),
     }
   }
-}
-
-/**
- * Whether an idle key was last used before the clock was set back by more than a day. Its ceilings would reset only when that
- * day comes; the tables have the spend of the true day.
- */
-const isDaysAhead = ({ today, inProgress }: HotKey, at: Instant): boolean =>
-  today > nextDay(dayOf(at)) && inProgress === 0
-
-/** A new UTC day or month starts with nothing spent; a clock that steps back by less than a day stays in its period. */
-function turnPeriods(hot: HotKey, at: Instant): void {
-  const today = dayOf(at)
-  if (today <= hot.today) return
-  hot.today = today
-  if (hot.recentEndUsers) {
-    // End users that were counted together are counted separately again; their requests of the last minute are in the log.
-    if (hot.recentEndUsers.users.has(REST_OF_END_USERS)) hot.hasWindows = false
-    turnDay(hot.recentEndUsers, today, at)
-  }
-  hot.daySpend.spent = NO_MONEY
-  hot.daySpend.held = NO_MONEY
-  const month = monthStart(today)
-  if (month === hot.thisMonth) return
-  hot.thisMonth = month
-  hot.monthSpend.spent = NO_MONEY
-  hot.monthSpend.held = NO_MONEY
 }
 
 const toOpenHold = (

@@ -19,6 +19,8 @@ export interface WindowReader {
   readByEndUser(id: KeyId, spanMs: number, now: Instant): Promise<ReadonlyMap<string, Window>>
   /** How many requests were admitted in the span. */
   count(id: KeyId, spanMs: number, now: Instant): Promise<number>
+  /** The first request that lies a span ahead or more; null as long as the clock is not behind the log. */
+  firstAhead(id: KeyId, spanMs: number, now: Instant): Promise<Instant | null>
 }
 
 /** Instants after `after` and before `before`. */
@@ -47,7 +49,7 @@ const ADMITTED_BY_NAME = `
   WHERE name IS NOT NULL`
 
 export function prepareWindowReader(connection: Connection, slots: WindowSlots): WindowReader {
-  const { database } = connection
+  const { database, commit } = connection
   const scanBack = prepareBackwardScan(connection, slots)
   const newest = statement<{ admitted_at: Instant }, [Span]>(
     database,
@@ -60,6 +62,10 @@ export function prepareWindowReader(connection: Connection, slots: WindowSlots):
   const count = statement<{ requests: number }, [Span]>(
     database,
     `SELECT count(*) AS requests FROM (${ADMITTED})`,
+  )
+  const oldest = statement<{ admitted_at: Instant }, [Span]>(
+    database,
+    `SELECT admitted_at FROM (${ADMITTED}) ORDER BY admitted_at LIMIT 1`,
   )
   return {
     async read(id, spanMs, limit, now) {
@@ -94,6 +100,11 @@ export function prepareWindowReader(connection: Connection, slots: WindowSlots):
         return false
       })
       return requests
+    },
+    async firstAhead(id, spanMs, now) {
+      commit.flush()
+      const after = later(now, spanMs - 1)
+      return oldest().get({ id, after, before: Number.MAX_SAFE_INTEGER })?.admitted_at ?? null
     },
   }
 }

@@ -54,9 +54,11 @@ export class Window {
   /**
    * Maps the clock to a time line that continues across large backward steps. Otherwise, after a clock that ran a day ahead was
    * corrected, slots would stay taken for that day. A smaller step only delays the freeing of slots, so that a jump forth and
-   * back frees none early.
+   * back frees none early. A clock that reaches the time line again was behind and is corrected: it goes on by the clock, or the
+   * correction would pass for time.
    */
   #steady(now: Instant): number {
+    if (this.#setBackMs > 0 && now >= this.#newest) this.#setBackMs = 0
     const at = now + this.#setBackMs
     if (at > this.#newest) this.#newest = at
     else if (at < this.#newest - LARGE_STEP_MS) {

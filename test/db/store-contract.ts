@@ -7,6 +7,7 @@ import { answersContract } from './contract/answers.ts'
 import { auditContract } from './contract/audit.ts'
 import { type OpenStore, type ReopenStore, setBench } from './contract/bench.ts'
 import { catalogueContract } from './contract/catalogue.ts'
+import { correctedClockContract } from './contract/corrected-clock.ts'
 import { endUsersContract } from './contract/end-users.ts'
 import { keysContract } from './contract/keys.ts'
 import { ledgerContract } from './contract/ledger.ts'
@@ -27,6 +28,7 @@ export function storeContract(name: string, open: OpenStore, reopen?: ReopenStor
     describe('windows', () => windowsContract(bench))
     describe('spending', () => spendingContract(bench))
     describe('end users', () => endUsersContract(bench))
+    describe('a corrected clock', () => correctedClockContract(bench))
     describe('ledger', () => ledgerContract(bench))
     describe('audit', () => auditContract(bench))
     describe('low balance', () => lowBalanceContract(bench))

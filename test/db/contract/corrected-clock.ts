@@ -1,0 +1,155 @@
+/** What every engine promises while its clock is wrong, and when it is right again: nothing opens twice. */
+import { describe, expect, test } from 'vitest'
+import { DAY_MS, type Instant, instant, MINUTE_MS } from '#domain/clock.ts'
+import { MAX_END_USERS_A_DAY } from '#domain/end-user.ts'
+import type { ApiKey } from '#domain/key.ts'
+import { aCharge, aClaim, anActivity, usd } from '#test/support/nouns.ts'
+import type { Bench } from './bench.ts'
+
+const at = (text: string): Instant => instant(Date.parse(text))
+
+/** The true time, shortly after a month's end; two days behind it is the month before. */
+const TRUE_TIME = '2026-09-01T00:30:00Z'
+
+export function correctedClockContract(bench: Bench): void {
+  const usageOf = ({ id }: ApiKey) => bench.store.admissions.usage(id, bench.clock.now())
+
+  async function claimOf(key: ApiKey, endUser: string, amount: string) {
+    const claim = { ...aClaim(key, bench.clock.now(), usd(amount)), endUser }
+    const verdict = await bench.store.admissions.admit(claim)
+    return { claim, limit: verdict.admitted ? null : verdict.refusal.limit }
+  }
+
+  const settle = ({ claim }: Awaited<ReturnType<typeof claimOf>>, amount: string) => {
+    const charge = aCharge(usd(amount))
+    const activity = anActivity(claim, { endUser: claim.endUser, cost: charge.amount })
+    return bench.store.admissions.settle(claim.generationId, {
+      at: bench.clock.now(),
+      charge,
+      activity,
+    })
+  }
+
+  /** Admits and settles. @returns the refusal's limit, or null */
+  async function ask(key: ApiKey, endUser = 'ann', amount = '1'): Promise<string | null> {
+    const asked = await claimOf(key, endUser, amount)
+    if (asked.limit === null) await settle(asked, amount)
+    return asked.limit
+  }
+
+  const noDrift = async () => expect((await bench.store.audit()).findings).toEqual([])
+
+  const ends = [
+    ['with a restart', () => bench.restart()],
+    ['without a restart', async () => {}],
+  ] as const
+
+  describe.each(ends)('a clock two days behind, %s, and right again', (_, restart) => {
+    const limits = [
+      ['daily_spend_limit_usd', { dailySpend: usd('1') }],
+      ['monthly_spend_limit_usd', { monthlySpend: usd('1') }],
+      ['end_user_daily_usd', { endUserDailySpend: usd('1') }],
+      ['rpd_limit', { rpd: 1 }],
+      ['rpm_limit', { rpm: 1 }],
+      ['end_user_rpm', { endUserRpm: 1 }],
+    ] as const
+
+    test.each(limits)('%s is not available a second time', async (name, limit) => {
+      bench.clock.set(at(TRUE_TIME))
+      const { key } = await bench.issue(limit)
+      expect([await ask(key), await ask(key)]).toEqual([null, name])
+      await noDrift()
+      bench.clock.advance(-2 * DAY_MS)
+      await restart()
+      // The wrong day has its own sums; whatever it admits, it admits once.
+      await usageOf(key)
+      await ask(key)
+      expect(await ask(key)).toBe(name)
+      await noDrift()
+      bench.clock.advance(2 * DAY_MS + 1_000)
+      expect(await ask(key)).toBe(name)
+      await noDrift()
+      await restart()
+      expect(await ask(key)).toBe(name)
+    })
+
+    test('a key that was only looked at meanwhile is as spent as before', async () => {
+      bench.clock.set(at(TRUE_TIME))
+      const { key } = await bench.issue({ rpd: 9 })
+      await ask(key)
+      bench.clock.advance(-2 * DAY_MS)
+      await restart()
+      await usageOf(key)
+      bench.clock.advance(2 * DAY_MS + 1_000)
+      expect(await usageOf(key)).toMatchObject({
+        spendDay: usd('1'),
+        spendMonth: usd('1'),
+        requestsDay: 1,
+      })
+    })
+  })
+
+  test('requests in progress hold of the day that admitted them, wherever the clock goes', async () => {
+    const { key } = await bench.issue({ dailySpend: usd('1'), monthlySpend: usd('1') })
+    const refusal = async (hold: string) => (await bench.admit(key, hold)).refusal?.code ?? null
+    const { claim } = await bench.admit(key, '0.8')
+    bench.clock.advance(-40 * DAY_MS)
+    const { claim: other } = await bench.admit(key, '0.7')
+    expect(await refusal('0.4')).toBe('spend_reserved')
+    bench.clock.advance(40 * DAY_MS)
+    expect(await refusal('0.3')).toBe('spend_reserved')
+    await bench.settle(claim, '1')
+    expect(await refusal('0.01')).toBe('daily_spend_limit_exceeded')
+    await noDrift()
+    bench.clock.advance(-40 * DAY_MS)
+    expect(await refusal('0.4')).toBe('spend_reserved')
+    await bench.settle(other, '1')
+    expect(await refusal('0.01')).toBe('daily_spend_limit_exceeded')
+    await noDrift()
+  })
+
+  test('an end user’s requests in progress too', async () => {
+    const { key } = await bench.issue({ endUserDailySpend: usd('1') })
+    const first = await claimOf(key, 'ann', '0.8')
+    bench.clock.advance(-2 * DAY_MS)
+    const second = await claimOf(key, 'ann', '0.7')
+    expect([first.limit, second.limit]).toEqual([null, null])
+    expect((await claimOf(key, 'ann', '0.4')).limit).toBe('end_user_daily_usd')
+    bench.clock.advance(2 * DAY_MS)
+    expect((await claimOf(key, 'ann', '0.3')).limit).toBe('end_user_daily_usd')
+    await settle(first, '1')
+    await settle(second, '1')
+    expect((await claimOf(key, 'ann', '0.01')).limit).toBe('end_user_daily_usd')
+    expect((await claimOf(key, 'bob', '0.01')).limit).toBeNull()
+    bench.clock.advance(-2 * DAY_MS)
+    expect((await claimOf(key, 'ann', '0.01')).limit).toBe('end_user_daily_usd')
+    await noDrift()
+  })
+
+  test('end users that share a limit on one day have their own on another, and share it again', async () => {
+    const { key } = await bench.issue({ endUserDailySpend: usd('0.01') })
+    for (let i = 0; i < MAX_END_USERS_A_DAY; i++) await ask(key, `user ${i}`, '0.001')
+    expect(await ask(key, 'one more', '0.01')).toBeNull()
+    bench.clock.advance(-2 * DAY_MS)
+    expect(await ask(key, 'one more', '0.01')).toBeNull()
+    const running = await claimOf(key, 'another', '0.01')
+    expect(running.limit).toBeNull()
+    bench.clock.advance(2 * DAY_MS)
+    expect(await ask(key, 'one more', '0.01')).toBe('end_user_daily_usd')
+    expect(await ask(key, 'another', '0.01')).toBe('end_user_daily_usd')
+    await settle(running, '0.01')
+    expect(await ask(key, 'another', '0.01')).toBe('end_user_daily_usd')
+    await noDrift()
+  })
+
+  test('a clock that was ahead for a moment: the true day goes on where it was', async () => {
+    bench.clock.set(at('2026-08-31T12:00:00Z'))
+    const { key } = await bench.issue({ dailySpend: usd('1'), monthlySpend: usd('1') })
+    expect([await ask(key), await ask(key)]).toEqual([null, 'daily_spend_limit_usd'])
+    bench.clock.advance(2 * DAY_MS)
+    expect([await ask(key), await ask(key)]).toEqual([null, 'daily_spend_limit_usd'])
+    bench.clock.advance(-2 * DAY_MS + MINUTE_MS)
+    expect(await ask(key)).toBe('daily_spend_limit_usd')
+    await noDrift()
+  })
+}
