@@ -44,9 +44,7 @@ export function createModels({
   const requireModel = (id: string): ModelCard => {
     const card = find(id)
     if (card) return card
-    throw new GatewayError('model_not_found', `there is no model ${id}`, {
-      hint: 'gatewayctl models list',
-    })
+    throw unknownModel(id)
   }
 
   const insertVersion = (modelId: string, { prices, ...version }: PriceVersion): void => {
@@ -74,7 +72,7 @@ export function createModels({
     },
     add: ({ price, route, ...row }) =>
       commit.commitDurably(() => {
-        if (find(row.id))
+        if (isStored(drizzle, row.id))
           throw new GatewayError('already_exists', `there is already a model ${row.id}`)
         drizzle.insert(models).values(row).run()
         routes.replace(row.id, route)
@@ -82,14 +80,14 @@ export function createModels({
       }, forget),
     async price(id, version) {
       await commit.commitDurably(() => {
-        requireModel(id)
+        requireStored(drizzle, id)
         insertVersion(id, version)
       }, forget)
       return requireModel(id)
     },
     async unprice(id) {
       await commit.commitDurably(() => {
-        requireModel(id)
+        requireStored(drizzle, id)
         drizzle
           .update(priceVersions)
           .set({ retired: true })
@@ -100,25 +98,36 @@ export function createModels({
     },
     async amend(id, facts) {
       await commit.commitDurably(() => {
-        requireModel(id)
+        requireStored(drizzle, id)
         drizzle.update(models).set(facts).where(eq(models.id, id)).run()
       }, forget)
       return requireModel(id)
     },
     async route(id, route) {
       await commit.commitDurably(() => {
-        requireModel(id)
+        requireStored(drizzle, id)
         routes.replace(id, route)
       }, forget)
       return requireModel(id)
     },
     remove: (id) =>
       commit.commitDurably(() => {
-        requireModel(id)
+        requireStored(drizzle, id)
         drizzle.delete(models).where(eq(models.id, id)).run()
       }, forget),
   }
 }
+
+/** Of the table: after every change the models in memory would be read anew. */
+const isStored = (drizzle: ReturnType<typeof openDrizzle>, id: string): boolean =>
+  drizzle.select({ id: models.id }).from(models).where(eq(models.id, id)).get() !== undefined
+
+function requireStored(drizzle: ReturnType<typeof openDrizzle>, id: string): void {
+  if (!isStored(drizzle, id)) throw unknownModel(id)
+}
+
+const unknownModel = (id: string): GatewayError =>
+  new GatewayError('model_not_found', `there is no model ${id}`, { hint: 'gatewayctl models list' })
 
 /** Everything in use; the models by id. */
 function load(
