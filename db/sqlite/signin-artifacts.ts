@@ -1,7 +1,6 @@
 /** Sign-in artifacts in SQLite, written in the group commit of their turn; a kill loses none that a client was told of. */
 import type { Instant } from '#domain/clock.ts'
 import type { Artifact, Artifacts } from '#signin/register/artifact.ts'
-import { digestOf } from '#signin/register/digest.ts'
 import type { PersonId } from '#signin/register/person.ts'
 import type { Connection } from './connection.ts'
 import { prepareRevocations } from './signin-revocations.ts'
@@ -81,9 +80,9 @@ export function createArtifacts({ database, commit }: Connection): Artifacts {
 /** Slices keep each transaction short, so that streams are not delayed. */
 const MAX_SWEPT = 1000
 
-/** Neither its person nor its client was revoked since, and its grant is there. */
-const MAY_STAND = `NOT EXISTS (SELECT 1 FROM revocations WHERE subject IN ($personId, $clientId) AND n > $revocations)
-  AND ($grantDigest IS NULL OR EXISTS (SELECT 1 FROM artifacts WHERE kind = 'Grant' AND sha256 = $grantDigest))`
+/** Neither its person nor its client was revoked since. */
+const MAY_STAND =
+  'NOT EXISTS (SELECT 1 FROM revocations WHERE subject IN ($personId, $clientId) AND n > $revocations)'
 
 function prepare(database: Connection['database']) {
   return {
@@ -138,10 +137,7 @@ function prepare(database: Connection['database']) {
   }
 }
 
-const toRow = ({ consumedAt: _, ...artifact }: Artifact) => ({
-  ...artifact,
-  grantDigest: artifact.grantId === null ? null : digestOf(artifact.grantId),
-})
+const toRow = ({ consumedAt: _, ...artifact }: Artifact): Named => artifact
 
 const toArtifact = (row: ArtifactRow | null): Artifact | undefined =>
   row === null

@@ -22,12 +22,9 @@ export interface Artifact {
 }
 
 export interface Artifacts {
-  /**
-   * Adds it under a new id. False if its person or client was revoked after there were `revocations`, or its grant is gone: then
-   * it must not be issued.
-   */
+  /** Adds it under a new id. False if its person or client was revoked after there were `revocations`: it must not be issued. */
   add(artifact: Artifact): Promise<boolean>
-  /** Updates all fields except `consumedAt` and `revocations`. False if it no longer exists, or for the reasons above. */
+  /** Updates all fields except `consumedAt` and `revocations`. False if it no longer exists, or for the same reason. */
   replace(artifact: Artifact): Promise<boolean>
   /** How many revocations there were, of anybody. What was read after this, and was not revoked since, is valid. */
   revocations(): Promise<number>

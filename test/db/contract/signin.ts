@@ -4,7 +4,6 @@ import { instant, later } from '#domain/clock.ts'
 import type { Artifact } from '#signin/register/artifact.ts'
 import type { Client } from '#signin/register/client.ts'
 import type { CodeMail } from '#signin/register/code-mail.ts'
-import { digestOf } from '#signin/register/digest.ts'
 import type { MailCode } from '#signin/register/mail-code.ts'
 import { newPerson, type PeopleQuery, type Person } from '#signin/register/person.ts'
 import { newSigningKey } from '#signin/register/signing-key.ts'
@@ -183,8 +182,6 @@ function artifactsContract(bench: SigninBench): void {
     const grantId = 'grant'
     const add = (kind: string, digest: string, more: Partial<Artifact> = {}) =>
       artifacts.add(anArtifact(bench.clock, { kind, digest, ...more }))
-    await add('Grant', digestOf(grantId))
-    await add('Grant', digestOf('other'))
     await add('AccessToken', '1', { grantId })
     await add('RefreshToken', '2', { grantId })
     await add('AccessToken', '3', { grantId: 'other' })
@@ -228,18 +225,6 @@ function revocationsContract(bench: SigninBench): void {
     await artifacts.remove(kind, digest)
     expect(await artifacts.replace(artifact)).toBe(false)
     expect(await artifacts.find(kind, digest)).toBeUndefined()
-  })
-
-  test('nothing is issued under a grant that is gone', async () => {
-    const { artifacts } = bench.signin
-    const grant = anArtifact(bench.clock, { kind: 'Grant', digest: digestOf('g') })
-    const token = anArtifact(bench.clock, { kind: 'AccessToken', grantId: 'g' })
-    expect(await artifacts.add(token)).toBe(false)
-    await artifacts.add(grant)
-    expect(await artifacts.add(token)).toBe(true)
-    expect(await artifacts.replace(token)).toBe(true)
-    await artifacts.remove('Grant', grant.digest)
-    expect(await artifacts.replace(token)).toBe(false)
   })
 
   const endings: Readonly<Record<string, (person: Person) => Promise<unknown>>> = {
