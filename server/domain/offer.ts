@@ -6,7 +6,8 @@ import { GatewayError } from './errors.ts'
 import type { HopHealth } from './hop-health.ts'
 import type { ApiKey } from './key.ts'
 import type { MaybePromise } from './maybe-promise.ts'
-import type { ModelCard, PriceVersion } from './model-card.ts'
+import type { ModelCard, ModelCards, PriceVersion } from './model-card.ts'
+import { nearModels } from './near-models.ts'
 import type { Rate } from './rate.ts'
 import { drawOrder, type Hop, type RouteHop, routeOf, toHop } from './route.ts'
 import type { Store } from './store.ts'
@@ -136,19 +137,32 @@ export function findCard(
   model: string,
 ): MaybePromise<ModelCard> {
   const { allowedModels } = key.limits
-  if (allowedModels !== null && !allows(allowedModels, model)) throw modelNotAllowed(key, model)
+  if (allowedModels !== null && !allows(allowedModels, model)) {
+    return refuseModel(store.models, key, model, modelNotAllowed)
+  }
   const card = store.models.find(model)
-  return card instanceof Promise ? requireCardLater(card, model) : requireCard(card, model)
+  if (card instanceof Promise) return requireCardLater(store.models, key, model, card)
+  return card ?? refuseModel(store.models, key, model, modelNotFound)
 }
 
 const requireCardLater = async (
-  card: Promise<ModelCard | undefined>,
+  models: ModelCards,
+  key: ApiKey,
   model: string,
-): Promise<ModelCard> => requireCard(await card, model)
+  card: Promise<ModelCard | undefined>,
+): Promise<ModelCard> => (await card) ?? (await refuseModel(models, key, model, modelNotFound))
 
-function requireCard(card: ModelCard | undefined, model: string): ModelCard {
-  if (!card) throw modelNotFound(model)
-  return card
+/** @throws what `toError` makes of it */
+async function refuseModel(
+  models: ModelCards,
+  key: ApiKey,
+  model: string,
+  toError: (key: ApiKey, model: string, advice: string) => GatewayError,
+): Promise<never> {
+  const near = await nearModels(models, key, model)
+  const form = model.includes('/') ? '' : '; the id of a model is <provider>/<model>'
+  const meant = near.length === 0 ? '' : `; did you mean ${near.join(' or ')}?`
+  throw toError(key, model, form + meant)
 }
 
 /** Every hop of a model at its price. @throws no_route_available, unpriced_model */
@@ -222,11 +236,11 @@ async function findHopsLater(
 
 const noRoute = (message: string): GatewayError => new GatewayError('no_route_available', message)
 
-export function modelNotAllowed(key: ApiKey, model: string): GatewayError {
+function modelNotAllowed(key: ApiKey, model: string, advice: string): GatewayError {
   const allowed = (key.limits.allowedModels ?? []).join(', ')
   return new GatewayError(
     'model_not_allowed',
-    `key ${key.name} may not call ${model}; it is allowed: ${allowed || 'no model'}`,
+    `key ${key.name} may not call ${model}; it is allowed: ${allowed || 'no model'}${advice}`,
     {
       param: 'model',
       metadata: { limit: 'allowed_models', limit_value: allowed, used: model, resets_at: null },
@@ -234,13 +248,11 @@ export function modelNotAllowed(key: ApiKey, model: string): GatewayError {
   )
 }
 
-export const modelNotFound = (model: string): GatewayError =>
+const modelNotFound = (_: ApiKey, model: string, advice: string): GatewayError =>
   new GatewayError(
     'model_not_found',
-    `there is no model ${model} here; GET /v1/models lists them`,
-    {
-      param: 'model',
-    },
+    `there is no model ${model} here; GET /v1/models lists them${advice}`,
+    { param: 'model' },
   )
 
 const unpriced = (card: ModelCard): GatewayError =>

@@ -7,7 +7,8 @@ import { addPreflightHeaders } from './cors.ts'
 import { type ApiDeps, type ApiOptions, toApiDeps } from './deps.ts'
 import { refuse } from './render-error.ts'
 import { headersFor, type RequestContext, startContext } from './request-context.ts'
-import { toRequestLine } from './request-log.ts'
+import { toRequestLine, UNKNOWN_ROUTE } from './request-log.ts'
+import { routeNotFound } from './route-not-found.ts'
 import { chatCompletions } from './routes/chat-completions.ts'
 import { showGeneration } from './routes/generation.ts'
 import { alive, ready } from './routes/health.ts'
@@ -16,7 +17,14 @@ import { amendKey, issueKey, listKeys, revokeKey, showAnyKey } from './routes/ke
 import { listModels, readModelFilter, showModel } from './routes/models.ts'
 import { showDocument } from './routes/openapi.ts'
 
-type Answer = (deps: ApiDeps, context: RequestContext, c: Context) => Promise<Response>
+/** What a route reads of the address. */
+interface Address {
+  /** The part of the path that its pattern leaves open; empty where there is none. */
+  readonly id: string
+  readonly query: Readonly<Record<string, string>>
+}
+
+type Answer = (deps: ApiDeps, context: RequestContext, address: Address) => Promise<Response>
 
 interface ApiRoute {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
@@ -42,45 +50,45 @@ const API: readonly ApiRoute[] = [
     method: 'GET',
     path: '/models',
     name: 'models',
-    answer: (deps, context, c) => listModels(deps, context, readModelFilter(c.req.query())),
+    answer: (deps, context, { query }) => listModels(deps, context, readModelFilter(query)),
   },
   {
     method: 'GET',
     path: '/models/:id{.+}',
     name: 'model',
-    answer: (deps, context, c) => showModel(deps, context, c.req.param('id') ?? ''),
+    answer: (deps, context, { id }) => showModel(deps, context, id),
   },
   { method: 'GET', path: '/key', name: 'key', answer: showKey },
   {
     method: 'GET',
     path: '/generation',
     name: 'generation',
-    answer: (deps, context, c) => showGeneration(deps, context, c.req.query('id') ?? ''),
+    answer: (deps, context, { query }) => showGeneration(deps, context, query['id'] ?? ''),
   },
   { method: 'POST', path: '/keys', name: 'keys.issue', answer: issueKey },
   {
     method: 'GET',
     path: '/keys',
     name: 'keys.list',
-    answer: (deps, context, c) => listKeys(deps, context, c.req.query()),
+    answer: (deps, context, { query }) => listKeys(deps, context, query),
   },
   {
     method: 'GET',
     path: '/keys/:id',
     name: 'keys.show',
-    answer: (deps, context, c) => showAnyKey(deps, context, c.req.param('id') ?? ''),
+    answer: (deps, context, { id }) => showAnyKey(deps, context, id),
   },
   {
     method: 'PATCH',
     path: '/keys/:id',
     name: 'keys.amend',
-    answer: (deps, context, c) => amendKey(deps, context, c.req.param('id') ?? ''),
+    answer: (deps, context, { id }) => amendKey(deps, context, id),
   },
   {
     method: 'DELETE',
     path: '/keys/:id',
     name: 'keys.revoke',
-    answer: (deps, context, c) => revokeKey(deps, context, c.req.param('id') ?? ''),
+    answer: (deps, context, { id }) => revokeKey(deps, context, id),
   },
 ]
 
@@ -91,24 +99,24 @@ const ROUTES: readonly ApiRoute[] = [
   { method: 'GET', path: '/readyz', name: 'readyz', answer: ready, quiet: true },
 ]
 
+/** `GET /v1/models`, for the error of an unknown path; ids are left out. */
+const SERVED = API.filter(({ path }) => !path.includes(':')).map(
+  ({ method, path }) => `${method} /v1${path}`,
+)
+
 /** One handler per route and no middleware, so that hono calls it directly. */
 export function createApi(options: ApiOptions): Hono {
   const deps = toApiDeps(options)
   const app = new Hono()
   for (const route of ROUTES) {
-    app.on(route.method, route.path, (c) =>
-      stateLength(
-        c.req.raw,
-        handle(deps, c.req.raw, route, (_deps, context) => route.answer(deps, context, c)),
-      ),
-    )
+    app.on(route.method, route.path, (c) => answerRoute(deps, c, route, c.req.param('id') ?? ''))
   }
   const { fetch } = app
   app.fetch = (request, env, context) =>
     isChat(request) ? handle(deps, request, CHAT, chatCompletions) : fetch(request, env, context)
   app.options('*', (c) => preflight(deps, c.req.raw))
-  app.notFound((c) => stateLength(c.req.raw, answerUnserved(deps, c.req.raw, c.req.path)))
-  app.onError((thrown, c) => refuse(deps, startContext(deps, c.req.raw, 'unknown'), thrown))
+  app.notFound((c) => answerOther(deps, c))
+  app.onError((thrown, c) => refuse(deps, startContext(deps, c.req.raw, UNKNOWN_ROUTE), thrown))
   return app
 }
 
@@ -133,6 +141,38 @@ async function stateLength(request: Request, answer: Promise<Response>): Promise
   const { byteLength } = await response.arrayBuffer()
   response.headers.set('Content-Length', String(byteLength))
   return new Response(null, response)
+}
+
+const answerRoute = (deps: ApiDeps, c: Context, route: ApiRoute, id: string): Promise<Response> =>
+  stateLength(
+    c.req.raw,
+    handle(deps, c.req.raw, route, (_deps, context) =>
+      route.answer(deps, context, { id, query: c.req.query() }),
+    ),
+  )
+
+/** A base URL that ends in a slash makes a path with two; a path may also end in one. Both are served as if it were not there. */
+function answerOther(deps: ApiDeps, c: Context): Promise<Response> {
+  const { raw, path } = c.req
+  const tidy = path.replaceAll(/\/{2,}/g, '/').replace(/(?<=.)\/$/, '')
+  const method = raw.method === 'HEAD' ? 'GET' : raw.method
+  const route =
+    tidy === path ? undefined : ROUTES.find((one) => one.method === method && serves(one, tidy))
+  return route
+    ? answerRoute(deps, c, route, idIn(route, tidy))
+    : stateLength(raw, answerUnserved(deps, raw, tidy))
+}
+
+/** The end of the path, where the pattern leaves it open. */
+function idIn({ path: pattern }: ApiRoute, path: string): string {
+  const open = pattern.indexOf(':')
+  if (open === -1) return ''
+  const id = path.slice(open)
+  try {
+    return decodeURIComponent(id)
+  } catch {
+    return id
+  }
 }
 
 /** Runs a route and converts what it throws to an error response. */
@@ -163,10 +203,10 @@ function preflight(deps: ApiDeps, request: Request): Response {
 
 /** For an unknown path, or a method that the path does not support. */
 async function answerUnserved(deps: ApiDeps, request: Request, path: string): Promise<Response> {
-  const context = startContext(deps, request, 'unknown')
+  const context = startContext(deps, request, UNKNOWN_ROUTE)
   await noteCaller(deps, context)
   const methods = ROUTES.filter((route) => serves(route, path)).map(({ method }) => method)
-  if (methods.length === 0) return await refuse(deps, context, noRoute(request))
+  if (methods.length === 0) return await refuse(deps, context, noRoute(request, path))
   const allow = [...new Set(methods), ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS']
   return await refuse(
     deps,
@@ -186,13 +226,13 @@ async function noteCaller({ store }: ApiDeps, context: RequestContext): Promise<
 }
 
 /** A malformed URL is reported as such, not as an unknown path. */
-function noRoute(request: Request): GatewayError {
+function noRoute(request: Request, path: string): GatewayError {
   try {
     checkAddress(request)
   } catch (thrown) {
     return toGatewayError(thrown)
   }
-  return new GatewayError('route_not_found', 'there is nothing at this address')
+  return routeNotFound(path, SERVED)
 }
 
 /** `:id{.+}` matches the rest of a path, `:id` one segment. */

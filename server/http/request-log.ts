@@ -28,6 +28,9 @@ export interface RequestLine {
   /** Time to the first content; null if there was none. */
   readonly ttft_ms: number | null
   readonly total_ms: number
+  /** Method and path, without the query, where no route is at the address. */
+  readonly method?: string
+  readonly path?: string
   /** The internal error, for the operator only. */
   readonly fault?: string
 }
@@ -42,7 +45,7 @@ export function toRequestLine(
   now: Instant,
 ): RequestLine {
   const { charge, firstEventAt, arrivedAt } = context
-  const line: RequestLine & { fault?: string } = {
+  const line: { -readonly [Field in keyof RequestLine]: RequestLine[Field] } = {
     ts: renderInstant(now),
     level: status === 500 ? 'error' : status >= 500 ? 'warn' : 'info',
     msg: 'request',
@@ -61,10 +64,27 @@ export function toRequestLine(
     ttft_ms: firstEventAt === null ? null : firstEventAt - arrivedAt,
     total_ms: now - arrivedAt,
   }
+  if (context.route === UNKNOWN_ROUTE) {
+    line.method = cut(context.request.method)
+    line.path = cut(strikeOut(pathOf(context.request.url)))
+  }
   const fault = error && faultOf(error)
   if (fault !== null) line.fault = fault
   return line
 }
+
+/** The name of the route where there is none. */
+export const UNKNOWN_ROUTE = 'unknown'
+
+/** A client writes them, and may write a thousand a second. */
+const MAX_PATH_CHARS = 200
+
+const cut = (text: string): string =>
+  text.length > MAX_PATH_CHARS ? `${text.slice(0, MAX_PATH_CHARS - 1)}…` : text
+
+/** Of a URL that may be malformed. */
+const pathOf = (url: string): string =>
+  url.replace(/^[a-z]+:\/\/[^/?#]*/i, '').replace(/[?#].*$/s, '')
 
 /** An internal error; or the internal cause of a provider's failure, such as an unreadable credential. */
 function faultOf(error: GatewayError): string | null {

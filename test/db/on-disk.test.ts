@@ -215,7 +215,8 @@ test('a damaged price is an error, never a free model', async () => {
   await store.close()
   const database = new Database(join(dataDir, DATABASE_FILE))
   database.run(
-    `INSERT INTO models VALUES ('acme/x', 'acme', 'x', 'X', '', 0, NULL, NULL, '[]', '[]', '[]')`,
+    `INSERT INTO models (id, provider, upstream_name, name, description, created_at, input_modalities,
+      output_modalities, supported_parameters) VALUES ('acme/x', 'acme', 'x', 'X', '', 0, '[]', '[]', '[]')`,
   )
   database.run(`INSERT INTO price_versions (id, model_id, effective_from, prices)
     VALUES ('price_1', 'acme/x', 0, '{"prompt":"-1","completion":"1","imagePrices":[],"tiers":[]}')`)

@@ -60,7 +60,11 @@ describe('an untrustworthy request target is refused in JSON', () => {
   test.each([
     ['TRACE /v1/models', 405, 'method_not_allowed'],
     ['CONNECT a:80', 400, 'invalid_request'],
-    ['GET //v1/models', 404, 'route_not_found'],
+    ['GET //v1/models', 401, 'missing_api_key'],
+    ['GET /v1//key/', 401, 'missing_api_key'],
+    ['GET /healthz/', 200, 'ok'],
+    ['POST /v1/models/', 405, 'method_not_allowed'],
+    ['GET //', 404, 'route_not_found'],
     ['GET /v1/models/../../etc/passwd', 404, 'route_not_found'],
   ])('%s', async (line, status, code) => {
     const answer = await exchange(`${line} HTTP/1.1\r\nHost: a\r\n\r\n`)

@@ -19,7 +19,7 @@ a limit sends nothing. A request limit answers 429 with \`Retry-After\`, a spend
 
 **Money.** Fields \`*_usd\` are decimal strings, fields \`*_rub\` numbers. A request is charged once, at the price of its model's card.
 
-**Errors.** One shape everywhere, \`error.code\` for programs. An unknown path is 404 \`route_not_found\`; a method
+**Errors.** One shape everywhere, \`error.code\` for programs. An unknown path is 404 \`route_not_found\`, whose message names those that are served; doubled slashes and one at the end are ignored. A method
 that a path does not support is 405 \`method_not_allowed\` with \`Allow\`. Every path answers OPTIONS, and HEAD where it answers GET.`
 
 const TAGS = {

@@ -1,7 +1,7 @@
 /** GET /v1/models and GET /v1/models/{id}, restricted to what the key may call (spec §4.1, contract §6). Takes no slot. */
 import { allows } from '#domain/allow-list.ts'
 import type { ModelCard } from '#domain/model-card.ts'
-import { modelNotAllowed, modelNotFound } from '#domain/offer.ts'
+import { findCard } from '#domain/offer.ts'
 import { rejectKeyLike } from '../bearer.ts'
 import type { ApiDeps } from '../deps.ts'
 import { type RequestContext, readQuota, renderJson } from '../request-context.ts'
@@ -53,9 +53,7 @@ export async function showModel(
 ): Promise<Response> {
   const key = await admitOrdinary(deps, context)
   rejectKeyLike(id, 'model')
-  if (!allows(key.limits.allowedModels, id)) throw modelNotAllowed(key, id)
-  const card = await deps.store.models.find(id)
-  if (!card) throw modelNotFound(id)
+  const card = await findCard(deps, key, id)
   await readQuota(deps, context)
   return renderJson(context, renderCard(card))
 }

@@ -1,0 +1,49 @@
+/** The error of an unknown path: what is served, and what is to be used instead of an operation that is not. */
+import { GatewayError } from '#domain/errors.ts'
+import { nearest } from '#forms/nearest.ts'
+
+/** Other operations of the APIs that clients are written for, by the end of their paths. */
+const ELSEWHERE: readonly (readonly [ending: RegExp, advice: string])[] = [
+  [
+    /\/messages(?:\/count_tokens)?$/,
+    "Anthropic's Messages API is not served: send OpenAI's chat format to POST /v1/chat/completions, for Anthropic's models too",
+  ],
+  [
+    /\/responses$/,
+    'the Responses API is not served: send the same conversation as messages to POST /v1/chat/completions',
+  ],
+  [/\/embeddings$/, 'embeddings are not served here: ask their provider itself'],
+  [
+    /\/images\/(?:generations|edits|variations)$/,
+    'images are drawn by POST /v1/chat/completions with "modalities": ["image"]',
+  ],
+  [
+    /(?<!\/chat)\/completions$/,
+    'completions of a prompt are not served: send it as a message to POST /v1/chat/completions',
+  ],
+]
+
+/** For a longer path no suggestion is looked for. */
+const MAX_CHARS = 128
+
+/** `served`: method and path of each operation. */
+export function routeNotFound(path: string, served: readonly string[]): GatewayError {
+  const advice = ELSEWHERE.find(([ending]) => ending.test(path))?.[1]
+  const meant = advice === undefined ? findNearest(path, served) : undefined
+  return new GatewayError(
+    'route_not_found',
+    [
+      'there is nothing at this address',
+      ...(advice === undefined ? [] : [advice]),
+      `served are ${served.join(', ')}`,
+      'GET /openapi.json describes them',
+      ...(meant === undefined ? [] : [`did you mean ${meant}?`]),
+    ].join('; '),
+  )
+}
+
+function findNearest(path: string, served: readonly string[]): string | undefined {
+  if (path.length > MAX_CHARS) return undefined
+  const paths = new Set(served.map((line) => line.slice(line.indexOf('/'))))
+  return nearest(path, [...paths])
+}

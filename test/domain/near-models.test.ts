@@ -1,0 +1,41 @@
+// What a client may have meant by an id that is none, and only what its key may call.
+import { expect, test } from 'vitest'
+import { instant } from '#domain/clock.ts'
+import { nearModels } from '#domain/near-models.ts'
+import { aCard, aKey } from '#test/support/nouns.ts'
+
+const IDS = [
+  'local/llama',
+  'local/llama-3.1-8b',
+  'router/meta/llama-3.1-8b:free',
+  'openai/gpt-4o',
+  'openai/gpt-4o-mini',
+  'demo/echo',
+]
+const models = { list: async () => IDS.map((id) => aCard({ id })) }
+const near = (wanted: string, allowedModels: readonly string[] | null = null) =>
+  nearModels(models, aKey(instant(0), { allowedModels }), wanted)
+
+test.each([
+  ['llama', ['local/llama', 'local/llama-3.1-8b', 'router/meta/llama-3.1-8b:free']],
+  ['Llama_3.1 8B', ['local/llama-3.1-8b', 'local/llama', 'router/meta/llama-3.1-8b:free']],
+  ['gpt4o', ['openai/gpt-4o', 'openai/gpt-4o-mini']],
+  ['opanai/gpt-4o', ['openai/gpt-4o', 'openai/gpt-4o-mini']],
+  ['openai/gpt-4o-mni', ['openai/gpt-4o', 'openai/gpt-4o-mini']],
+  ['claude', []],
+  ['o', []],
+  ['', []],
+])('%j may mean %j', async (wanted, expected) => {
+  expect(await near(wanted)).toEqual(expected)
+})
+
+test('a model that the key may not call is never named', async () => {
+  expect(await near('llama', ['openai/*'])).toEqual([])
+  expect(await near('llama', ['local/llama-3.1-8b'])).toEqual(['local/llama-3.1-8b'])
+  expect(await near('llama', [])).toEqual([])
+})
+
+test('a catalogue that cannot be read changes nothing about the refusal', async () => {
+  const broken = { list: () => Promise.reject(new Error('unreadable')) }
+  expect(await nearModels(broken, aKey(instant(0)), 'llama')).toEqual([])
+})
