@@ -59,10 +59,14 @@ export function createClients({ database, commit }: Connection): Clients {
       commit.flush()
       return all().all().map(toClient)
     },
-    amend: (client) =>
+    amend: (id, amendment, at) =>
       commit.commitDurably(() => {
-        const { createdAt: _, ...row } = toRow(client)
-        return update().run(row).changes === 0 ? undefined : find(client.id)
+        const client = find(id)
+        if (client === undefined) return undefined
+        const amended = { ...client, ...amendment, updatedAt: at }
+        const { createdAt: _, ...row } = toRow(amended)
+        update().run(row)
+        return amended
       }),
     remove: (id) =>
       commit.commitDurably(() => {

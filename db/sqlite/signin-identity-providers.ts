@@ -56,14 +56,17 @@ export function createIdentityProviders(connection: Connection): IdentityProvide
         .all()
         .flatMap((row) => toProvider(row) ?? [])
     },
-    async amend(provider, secret) {
-      const sealed = secret && requireVault(connection).seal(secret, place(provider))
-      return await commit.commitDurably(() => {
-        const { name, label, clientId, authoritativeFor, updatedAt } = toRow(provider)
+    amend: (name, { secret, ...amendment }, at) =>
+      commit.commitDurably(() => {
+        const provider = find(name)
+        if (provider === undefined) return undefined
+        const amended = { ...provider, ...amendment, updatedAt: at }
+        const sealed =
+          secret === undefined ? null : requireVault(connection).seal(secret, place(provider))
+        const { label, clientId, authoritativeFor, updatedAt } = toRow(amended)
         table.update().run({ name, label, clientId, authoritativeFor, updatedAt, sealed })
-        return find(name)
-      })
-    },
+        return amended
+      }),
     remove: (name) => commit.commitDurably(() => table.remove().run(name).changes > 0),
     async secret(name) {
       const row = table.byName().get(name)

@@ -5,7 +5,13 @@ import { renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { nameField } from '#forms/fields.ts'
 import { didYouMean, nearest } from '#forms/nearest.ts'
-import { type Client, isClearText, newClientId, newClientSecret } from '#signin/register/client.ts'
+import {
+  type Client,
+  type ClientAmendment,
+  isClearText,
+  newClientId,
+  newClientSecret,
+} from '#signin/register/client.ts'
 import { newSigningKey } from '#signin/register/signing-key.ts'
 import { logoutsField, redirectsField } from './client-fields.ts'
 import type { OperatorDeps } from './deps.ts'
@@ -111,14 +117,13 @@ export const editClient = mutation(
   }),
   async (deps, input) => {
     const client = await findClient(deps, input.client)
-    const { name = client.name, redirect_uris, logout_uris, require_pkce } = input
+    const { name, redirect_uris, logout_uris, require_pkce } = input
     return render(
-      await amend(deps, {
-        ...client,
-        name,
-        redirectUris: redirect_uris ?? client.redirectUris,
-        logoutUris: logout_uris ?? client.logoutUris,
-        requiresPkce: require_pkce ?? client.requiresPkce,
+      await amend(deps, client, {
+        ...(name !== undefined && { name }),
+        ...(redirect_uris !== undefined && { redirectUris: redirect_uris }),
+        ...(logout_uris !== undefined && { logoutUris: logout_uris }),
+        ...(require_pkce !== undefined && { requiresPkce: require_pkce }),
       }),
     )
   },
@@ -132,7 +137,7 @@ export const rotateClientSecret = mutation(
   async (deps, input) => {
     const client = await findClient(deps, input.client)
     const { secret, digest } = newClientSecret()
-    return issued(deps, await amend(deps, { ...client, secretDigest: digest }), secret)
+    return issued(deps, await amend(deps, client, { secretDigest: digest }), secret)
   },
   (_, { client_id, name }) => ({ target: client_id, changed: { name, client_secret: 'new' } }),
 )
@@ -166,9 +171,13 @@ export const rotateSigningKey = mutation(
   (_, { key_id, kept }) => ({ target: key_id, changed: { kept } }),
 )
 
-async function amend({ store, clock }: OperatorDeps, client: Client): Promise<Client> {
-  const amended = await store.signin.clients.amend({ ...client, updatedAt: clock.now() })
-  if (amended === undefined) throw notFound(client.id, undefined)
+async function amend(
+  { store, clock }: OperatorDeps,
+  { id }: Client,
+  amendment: ClientAmendment,
+): Promise<Client> {
+  const amended = await store.signin.clients.amend(id, amendment, clock.now())
+  if (amended === undefined) throw notFound(id, undefined)
   return amended
 }
 

@@ -171,14 +171,14 @@ export const editIdentityProvider = mutation(
   async (deps, input) => {
     const provider = await findIdentityProvider(deps, input.name)
     const amended = await deps.store.signin.identityProviders.amend(
+      provider.name,
       {
-        ...provider,
-        label: input.label ?? provider.label,
-        clientId: input.client_id ?? provider.clientId,
-        authoritativeFor: input.authoritative_for ?? provider.authoritativeFor,
-        updatedAt: deps.clock.now(),
+        ...(input.label !== undefined && { label: input.label }),
+        ...(input.client_id !== undefined && { clientId: input.client_id }),
+        ...(input.authoritative_for !== undefined && { authoritativeFor: input.authoritative_for }),
+        ...(input.secret !== undefined && { secret: input.secret }),
       },
-      input.secret ?? null,
+      deps.clock.now(),
     )
     if (amended === undefined) throw notFound(input.name, undefined)
     return report(deps, amended)

@@ -125,6 +125,19 @@ describe('identity providers', () => {
   })
 })
 
+test('two edits at once are both kept: a domain that was taken away does not come back', async () => {
+  const deps = await openFurnished()
+  await act(deps, 'identities.add', { ...google, authoritative_for: ['example.org'] })
+  await Promise.all([
+    act(deps, 'identities.edit', { name: 'google', authoritative_for: [] }),
+    act(deps, 'identities.edit', { name: 'google', label: 'Work' }),
+  ])
+  expect(await deps.store.signin.identityProviders.find('google')).toMatchObject({
+    label: 'Work',
+    authoritativeFor: [],
+  })
+})
+
 describe('a person', () => {
   test('is shown with what they sign in by, which can be taken away', async () => {
     const deps = await openFurnished()

@@ -1,5 +1,6 @@
 // Clients and people, as an operator keeps them.
 import { describe, expect, test } from 'vitest'
+import { digestOf } from '#signin/register/digest.ts'
 import { act, openFurnished } from './deps.ts'
 
 const CALLBACK = 'https://wiki.example.org/callback'
@@ -23,6 +24,22 @@ describe('clients', () => {
     }
     const rotated = await act(deps, 'clients.rotate-secret', { client: made.client_id })
     expect(rotated.client_secret).not.toBe(made.client_secret)
+  })
+
+  test('an edit that overlaps a new secret does not bring the old one back', async () => {
+    const deps = await openFurnished()
+    const { client_id: client } = await act(deps, 'clients.create', {
+      name: 'Wiki',
+      redirect_uris: [CALLBACK],
+    })
+    const [rotated] = await Promise.all([
+      act(deps, 'clients.rotate-secret', { client }),
+      act(deps, 'clients.edit', { client, name: 'Docs' }),
+    ])
+    expect(await deps.store.signin.clients.find(client)).toMatchObject({
+      name: 'Docs',
+      secretDigest: digestOf(rotated.client_secret),
+    })
   })
 
   test('absent fields stay unchanged when one is edited; weak settings are warned of', async () => {

@@ -22,6 +22,9 @@ export interface Client {
   readonly updatedAt: Instant
 }
 
+/** Changes to a client; an absent field stays as it is. */
+export type ClientAmendment = Partial<Omit<Client, 'id' | 'createdAt' | 'updatedAt'>>
+
 export interface Clients {
   /** @throws already_exists when the id is taken */
   create(client: Client): Promise<void>
@@ -29,8 +32,8 @@ export interface Clients {
   /** Oldest first. */
   list(): Promise<readonly Client[]>
   count(): Promise<number>
-  /** Replaces all but `id` and `createdAt`; undefined when there is no such client. */
-  amend(client: Client): Promise<Client | undefined>
+  /** Undefined when there is no such client. */
+  amend(id: string, amendment: ClientAmendment, at: Instant): Promise<Client | undefined>
   /** Also revokes it: removes its codes, tokens and grants, and refuses what was begun before. False if there is no such client. */
   remove(id: string): Promise<boolean>
 }

@@ -23,14 +23,23 @@ export interface IdentityProvider {
   readonly updatedAt: Instant
 }
 
+/** Changes to an identity provider; an absent field stays as it is. */
+export type IdentityProviderAmendment = Partial<
+  Pick<IdentityProvider, 'label' | 'clientId' | 'authoritativeFor'>
+> & { readonly secret?: string }
+
 export interface IdentityProviders {
   /** Encrypts the secret. @throws already_exists when name or issuer is taken, internal_error without a master key */
   add(provider: IdentityProvider, secret: string): Promise<void>
   find(name: string): Promise<IdentityProvider | undefined>
   /** In the order in which they were added. */
   list(): Promise<readonly IdentityProvider[]>
-  /** Replaces label, client id and domains, and the secret unless it is null. Undefined when there is no such provider. */
-  amend(provider: IdentityProvider, secret: string | null): Promise<IdentityProvider | undefined>
+  /** Encrypts a new secret. Undefined when there is no such provider. */
+  amend(
+    name: string,
+    amendment: IdentityProviderAmendment,
+    at: Instant,
+  ): Promise<IdentityProvider | undefined>
   /** Also removes its identities and logins in progress. False if there is no such provider. */
   remove(name: string): Promise<boolean>
   /** @throws internal_error when it cannot be read with this master key */

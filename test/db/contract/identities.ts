@@ -68,14 +68,15 @@ function providersContract(bench: SigninBench): void {
     const { identityProviders } = bench.signin
     const sso = anIdentityProvider(bench.clock)
     await identityProviders.add(sso, 'shh')
-    const amended = { ...sso, label: 'New', clientId: 'two', authoritativeFor: [] }
-    expect(
-      await identityProviders.amend({ ...amended, issuer: 'https://evil.example' }, null),
-    ).toEqual(amended)
+    const changed = { label: 'New', clientId: 'two', authoritativeFor: [] }
+    const at = later(bench.clock.now(), MINUTE)
+    const amended = { ...sso, ...changed, updatedAt: at }
+    expect(await identityProviders.amend('sso', changed, at)).toEqual(amended)
+    expect(await identityProviders.find('sso')).toEqual(amended)
     expect(await identityProviders.secret('sso')).toBe('shh')
-    await identityProviders.amend(amended, 'hush')
+    expect(await identityProviders.amend('sso', { secret: 'hush' }, at)).toEqual(amended)
     expect(await identityProviders.secret('sso')).toBe('hush')
-    expect(await identityProviders.amend({ ...sso, name: 'nobody' }, 'x')).toBeUndefined()
+    expect(await identityProviders.amend('nobody', { secret: 'x' }, at)).toBeUndefined()
   })
 
   test('identities and detours end with their provider, even if it is added again', async () => {

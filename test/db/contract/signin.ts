@@ -46,6 +46,7 @@ const anArtifact = (at: HandClock, stated: Partial<Artifact> = {}): Artifact => 
 
 export function signinContract(bench: SigninBench): void {
   clientsContract(bench)
+  amendmentsContract(bench)
   peopleContract(bench)
   artifactsContract(bench)
   revocationsContract(bench)
@@ -64,19 +65,35 @@ function clientsContract(bench: SigninBench): void {
     expect(await clients.find(client.id)).toEqual(client)
     expect(await clients.list()).toEqual([client])
     expect(await clients.count()).toBe(1)
-    const amended = {
+    const changed = { name: 'Docs', requiresPkce: false, logoutUris: ['https://a.example/'] }
+    const at = later(bench.clock.now(), MINUTE)
+    expect(await clients.amend(client.id, changed, at)).toEqual({
       ...client,
-      name: 'Docs',
-      requiresPkce: false,
-      logoutUris: ['https://a.example/'],
-    }
-    expect(await clients.amend(amended)).toEqual(amended)
-    expect(await clients.amend(aClient(bench.clock, { id: 'nobody' }))).toBeUndefined()
+      ...changed,
+      updatedAt: at,
+    })
+    expect(await clients.amend('nobody', changed, at)).toBeUndefined()
     await artifacts.add(anArtifact(bench.clock, { clientId: client.id }))
     expect(await clients.remove(client.id)).toBe(true)
     expect(await clients.remove(client.id)).toBe(false)
     expect(await clients.find(client.id)).toBeUndefined()
     expect(await artifacts.find('AuthorizationCode', 'cd'.repeat(32))).toBeUndefined()
+  })
+}
+
+function amendmentsContract(bench: SigninBench): void {
+  test('what is amended at once is all kept: a new secret is not replaced by the old one', async () => {
+    const { clients } = bench.signin
+    const client = aClient(bench.clock)
+    await clients.create(client)
+    const at = later(bench.clock.now(), MINUTE)
+    const secretDigest = 'cd'.repeat(32)
+    await Promise.all([
+      clients.amend(client.id, { secretDigest }, at),
+      clients.amend(client.id, { name: 'Docs' }, at),
+    ])
+    const amended = { ...client, name: 'Docs', secretDigest, updatedAt: at }
+    expect(await clients.find(client.id)).toEqual(amended)
   })
 }
 
