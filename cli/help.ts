@@ -103,6 +103,7 @@ function environment(): string {
     ['GATEWAY_UPSTREAM_…', 'CONNECT_, FIRST_BYTE_, SILENCE_, TOTAL_TIMEOUT (10s 120s 120s 30m)'],
     ['GATEWAY_RESERVE_OUTPUT_TOKENS', 'reserved when a request sets no max_tokens (4096)'],
     ['GATEWAY_RESERVE_WAIT', 'how long a request waits for money held by others; 0s: not (30s)'],
+    ['GATEWAY_MEMORY_BUDGET_MIB', 'memory for bodies and unread answers, half of it per key (256)'],
     ['GATEWAY_RETENTION_ACTIVITY', 'how long the log keeps a request: 24h or more, or none (90d)'],
     ['GATEWAY_ADMIN_SOCKET', 'Unix socket for commands (<data>/run/admin.sock)'],
     ['GATEWAY_MASTER_KEY_FILE', 'file with the key that encrypts credentials (<data>/master.key)'],

@@ -62,6 +62,7 @@ const DEFAULTS: Partial<Readonly<Record<SettingName, string>>> = {
   auth_signup: 'open',
   reserve_output_tokens: String(DEFAULT_SETTINGS.reserveOutputTokens),
   reserve_wait: seconds(DEFAULT_SETTINGS.reserveWaitMs),
+  memory_budget_mib: String(DEFAULT_SETTINGS.memoryBudgetBytes / 1024 / 1024),
   'upstream.connect_timeout': seconds(DEFAULT_SETTINGS.connectTimeoutMs),
   'upstream.first_byte_timeout': seconds(DEFAULT_SETTINGS.firstByteTimeoutMs),
   'upstream.silence_timeout': seconds(DEFAULT_SETTINGS.silenceTimeoutMs),

@@ -19,6 +19,7 @@ const SETTINGS = {
   auth_signup: 'text',
   reserve_output_tokens: 'count',
   reserve_wait: 'text',
+  memory_budget_mib: 'count',
   'upstream.connect_timeout': 'text',
   'upstream.first_byte_timeout': 'text',
   'upstream.silence_timeout': 'text',

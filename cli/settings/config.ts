@@ -3,6 +3,7 @@ import { parseAbsoluteUrl } from '#domain/absolute-url.ts'
 import { ACTIVITY_KEPT_MS, MIN_ACTIVITY_KEPT_MS } from '#domain/activity.ts'
 import { DAY_MS } from '#domain/clock.ts'
 import { DEFAULT_SETTINGS, type Settings } from '#domain/settings.ts'
+import { MIN_BUDGET_BYTES } from '#http/byte-budget.ts'
 import type { Context, Environment } from '../context.ts'
 import { usageError } from '../exit.ts'
 import { readCount, readDuration } from '../flags/read-value.ts'
@@ -69,10 +70,12 @@ function readGateway(env: Environment, file: ConfigFile): Settings {
   }
   const tokens = find(env, file, 'reserve_output_tokens')
   const wait = find(env, file, 'reserve_wait')
+  const memory = find(env, file, 'memory_budget_mib')
   const usual = DEFAULT_SETTINGS
   return {
     reserveOutputTokens: tokens ? readTokens(tokens) : usual.reserveOutputTokens,
     reserveWaitMs: wait ? readWait(wait) : usual.reserveWaitMs,
+    memoryBudgetBytes: memory ? readMemory(memory) : usual.memoryBudgetBytes,
     connectTimeoutMs: timeout('upstream.connect_timeout', usual.connectTimeoutMs),
     firstByteTimeoutMs: timeout('upstream.first_byte_timeout', usual.firstByteTimeoutMs),
     silenceTimeoutMs: timeout('upstream.silence_timeout', usual.silenceTimeoutMs),
@@ -91,6 +94,18 @@ function readWait({ name, text }: FoundSetting): number {
   const ms = readDuration(name, text)
   if (ms <= DAY_MS) return ms
   throw usageError(`${name} must be at most 24h, and 0s is not to wait (got "${text}")`)
+}
+
+const MEBIBYTE = 1024 * 1024
+const MIN_MEMORY_MIB = MIN_BUDGET_BYTES / MEBIBYTE
+const MAX_MEMORY_MIB = 1024 * 1024
+
+function readMemory({ name, text }: FoundSetting): number {
+  const mebibytes = readCount(name, text)
+  if (mebibytes >= MIN_MEMORY_MIB && mebibytes <= MAX_MEMORY_MIB) return mebibytes * MEBIBYTE
+  throw usageError(
+    `${name} must be from ${MIN_MEMORY_MIB}, so that a key can send a body of 32 MiB, to ${MAX_MEMORY_MIB} (got "${text}")`,
+  )
 }
 
 /** Null for `none`: forever. */

@@ -26,7 +26,7 @@ export interface UnfinishedRow extends Pick<AnswerRow, 'id' | 'bytes' | 'generat
 export interface AnswerTable {
   /** Finds complete answers only. */
   find(keyId: KeyId, idempotencyKey: string): AnswerRow | null
-  piece(id: number, place: number): Uint8Array | null
+  piece(id: number, place: number): Uint8Array<ArrayBuffer> | null
   /** The oldest complete answer; incomplete ones are still being written. */
   oldest(): AnswerRow | null
   /** Over all answers, incomplete ones included. */
@@ -58,7 +58,7 @@ export function openAnswerTable(database: Database): AnswerTable {
     database,
     `SELECT ${COLUMNS} FROM answers WHERE key_id = ? AND idempotency_key = ? AND whole = 1`,
   )
-  const piece = statement<{ body: Uint8Array }, [number, number]>(
+  const piece = statement<{ body: Uint8Array<ArrayBuffer> }, [number, number]>(
     database,
     'SELECT body FROM answer_pieces WHERE answer_id = ? AND place = ?',
   )

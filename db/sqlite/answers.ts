@@ -4,6 +4,7 @@ import {
   KEPT_MS,
   type KeptAnswer,
   MAX_ANSWER_BYTES,
+  MAX_PIECE_BYTES,
   type Pay,
 } from '#domain/idempotency.ts'
 import { openAnswerCache } from './answer-cache.ts'
@@ -12,8 +13,6 @@ import type { Connection } from './connection.ts'
 import { prepareIsCharged } from './is-charged.ts'
 import { nextTurn } from './next-turn.ts'
 
-/** Written in half a millisecond; a whole answer of the longest, written at once, takes a quarter of a second. */
-const PIECE_BYTES = 256 * 1024
 /** A checkpoint of one megabyte blocks for 5 to 10 ms, one of the usual four megabytes for twice as long. */
 const PIECES_PER_CHECKPOINT = 4
 
@@ -41,15 +40,15 @@ export function createAnswers({ database, commit }: Connection): Answers {
   /** Writes an answer that cannot be found yet, and returns its id; null if there is no room. */
   const write = async (answer: KeptAnswer): Promise<number | null> => {
     const { body } = answer
-    const pieces = Math.max(1, Math.ceil(body.byteLength / PIECE_BYTES))
+    const pieces = Math.max(1, Math.ceil(body.byteLength / MAX_PIECE_BYTES))
     let id: number | null = null
     for (let place = 0; place < pieces; place++) {
       if (place > 0) await nextTurn()
       const done = cache.tryWrite(() => {
         if (place === 0) id = cache.begin(answer)
         if (id === null) return
-        const from = place * PIECE_BYTES
-        table.addPiece(id, place, body.subarray(from, from + PIECE_BYTES))
+        const from = place * MAX_PIECE_BYTES
+        table.addPiece(id, place, body.subarray(from, from + MAX_PIECE_BYTES))
       })
       if (id === null) return null
       if (!done) {
@@ -67,25 +66,22 @@ export function createAnswers({ database, commit }: Connection): Answers {
     async find(keyId, idempotencyKey, at) {
       const row = table.find(keyId, idempotencyKey)
       if (row === null || row.created_at <= at - KEPT_MS) return undefined
-      const body = new Uint8Array(row.bytes)
-      for (let place = 0, filled = 0; filled < row.bytes; place++) {
-        if (place > 0) await nextTurn()
-        const piece = table.piece(row.id, place)
-        // It was evicted while it was being read.
-        if (piece === null) return undefined
-        body.set(piece, filled)
-        filled += piece.byteLength
-      }
+      const first = table.piece(row.id, 0)
+      if (first === null) return undefined
       return {
+        id: row.id,
         keyId,
         idempotencyKey,
         bodySha256: row.body_sha256,
         generationId: row.generation_id,
         contentType: row.content_type,
-        body,
+        bytes: row.bytes,
+        first,
         keptAt: row.created_at,
       }
     },
+
+    piece: async (id, place) => table.piece(id, place) ?? undefined,
 
     async keep(answer, pay = alreadyPaid) {
       if (answer.body.byteLength > MAX_ANSWER_BYTES) return false

@@ -41,7 +41,7 @@ export function createStore(
     keys: createKeys(connection, hotState, noteUse),
     admissions,
     activity: createActivity(connection, writer),
-    answers: lazyPort({ find: true, keep: true, trim: true }, async () =>
+    answers: lazyPort({ find: true, piece: true, keep: true, trim: true }, async () =>
       (await import('./answers.ts')).createAnswers(connection),
     ),
     acts: lazyPort({ note: true, list: true }, async () =>

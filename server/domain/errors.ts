@@ -51,6 +51,7 @@ export const ERROR_CODES = {
   shutting_down: [503, 'api_error'],
   ended_by_operator: [503, 'api_error'],
   store_unavailable: [503, 'api_error'],
+  gateway_overloaded: [503, 'api_error'],
   descriptors_exhausted: [503, 'api_error'],
   upstream_timeout: [504, 'api_error'],
 } as const satisfies Record<string, readonly [status: number, type: string]>

@@ -8,6 +8,8 @@ export const KEPT_MS = DAY_MS
 export const MAX_ANSWER_BYTES = 32 * 1024 * 1024
 /** The limit for all stored answers; the oldest are evicted. */
 export const MAX_KEPT_BYTES = 256 * 1024 * 1024
+/** The longest piece of a stored answer: short enough to write and read without delaying other requests. */
+export const MAX_PIECE_BYTES = 256 * 1024
 
 /** A request that its client may repeat. */
 export interface Repeatable {
@@ -25,13 +27,27 @@ export interface KeptAnswer extends Repeatable {
   readonly keptAt: Instant
 }
 
+/** An answer that was found, with its first piece; `Answers.piece` reads the others. */
+export interface FoundAnswer extends Omit<KeptAnswer, 'body'> {
+  /** Never used again for another answer. */
+  readonly id: number
+  /** The size of the whole body. */
+  readonly bytes: number
+  readonly first: Uint8Array<ArrayBuffer>
+}
+
 /** Commits the charge of an answer; idempotent. False if there was nothing to resolve. */
 export type Pay = () => Promise<boolean>
 
 /** Port: stored answers. */
 export interface Answers {
   /** The answer stored under this key in the 24 hours before `at`, whatever its request's body. */
-  find(keyId: KeyId, idempotencyKey: string, at: Instant): Promise<KeptAnswer | undefined>
+  find(keyId: KeyId, idempotencyKey: string, at: Instant): Promise<FoundAnswer | undefined>
+  /**
+   * The piece of an answer at `place`, from 0; undefined behind its last, and where the answer was removed since it was found.
+   * An answer is read as its reader takes it, so that many slow readers of a long one take little memory.
+   */
+  piece(id: number, place: number): Promise<Uint8Array<ArrayBuffer> | undefined>
   /**
    * Stores an answer, replacing any earlier one, and removes expired answers and the oldest beyond the bounds.
    * Resolves once committed; false if it is too large, or the disk is too full to store it.

@@ -11,7 +11,7 @@ export interface UpstreamCall {
   /** Output tokens that the answer may have at most, whatever the client stated; null sends no bound. */
   readonly maxOutputTokens: number | null
   readonly requestId: string
-  readonly timeouts: Omit<Settings, 'reserveOutputTokens' | 'reserveWaitMs'>
+  readonly timeouts: Omit<Settings, 'reserveOutputTokens' | 'reserveWaitMs' | 'memoryBudgetBytes'>
   /** Aborted when the client disconnects or the request times out; the connection to the provider is then closed at once. */
   readonly signal: CancelSignal
 }

@@ -191,6 +191,7 @@ async function handle(
     }
     return response
   } catch (thrown) {
+    context.held?.release()
     return await refuse(deps, context, thrown)
   }
 }

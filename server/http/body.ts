@@ -3,7 +3,9 @@ import type { JsonObject } from '#domain/chat.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { parseExactly } from '#domain/exact-json.ts'
 import { Arrival } from './body-deadline.ts'
+import type { HeldBytes } from './byte-budget.ts'
 import { checkParsed, checkUnparsed } from './json-bounds.ts'
+import type { RequestContext } from './request-context.ts'
 
 export const MAX_BODY_BYTES = 32 * 1024 * 1024
 
@@ -17,35 +19,50 @@ export interface Body {
   readonly bytes: number
 }
 
-/** @throws unsupported_media_type, request_too_large, invalid_json, invalid_request */
+/**
+ * A short-lived body: its memory is given back once it is parsed.
+ * @throws unsupported_media_type, request_too_large, concurrency_limit_exceeded, gateway_overloaded, invalid_json, invalid_request
+ */
 export async function readBody(
-  request: Request,
+  context: RequestContext,
   deadlineMs: number,
   mostBytes: number,
 ): Promise<Required<Body>> {
-  const arrival = expectBody(request, deadlineMs, mostBytes)
-  return parseBody(arrival, await arrival.text())
+  try {
+    const arrival = expectBody(context, deadlineMs, mostBytes)
+    return parseBody(context, arrival, await arrival.text())
+  } finally {
+    context.held?.release()
+  }
 }
 
-/** Starts receiving a body; `parseBody` parses its text. @throws unsupported_media_type, request_too_large */
+/**
+ * Starts receiving a body, which `context.held` counts; `parseBody` parses its text.
+ * @throws unsupported_media_type, request_too_large, concurrency_limit_exceeded, gateway_overloaded
+ */
 export function expectBody(
-  request: Request,
+  context: RequestContext,
   deadlineMs: number,
   mostBytes = MAX_BODY_BYTES,
 ): Arrival {
+  const { request, held } = context
   checkMediaType(request.headers)
+  context.isArriving = true
   const stated = statedBytes(request.headers, mostBytes)
   const arrival = new Arrival(deadlineMs)
-  if (stated === null) return arrival.expect(readCounted(request, mostBytes, arrival))
+  if (stated === null) return arrival.expect(readCounted(request, mostBytes, arrival, held))
+  held?.takeBody(stated)
   // The HTTP server enforces the stated Content-Length.
   arrival.bytes = stated
   return arrival.expect(request.text())
 }
 
 /** @throws invalid_json, invalid_request */
-export function parseBody(arrival: Arrival, text: string): Required<Body> {
+export function parseBody(context: RequestContext, arrival: Arrival, text: string): Required<Body> {
   arrival.finish()
+  context.isArriving = false
   const { bytes } = arrival
+  context.held?.arrived(text, bytes)
   return readJson(text, bytes)
 }
 
@@ -117,6 +134,7 @@ async function readCounted(
   { body }: Request,
   mostBytes: number,
   counted: { bytes: number },
+  held: HeldBytes | null,
 ): Promise<string> {
   if (body === null) return ''
   const decoder = new TextDecoder()
@@ -125,6 +143,7 @@ async function readCounted(
   for await (const chunk of body as AsyncIterable<Uint8Array>) {
     counted.bytes += chunk.byteLength
     if (counted.bytes > mostBytes) throw tooLarge(mostBytes, counted.bytes)
+    held?.takeBody(chunk.byteLength)
     text += decoder.decode(chunk, { stream: true })
   }
   return text + decoder.decode()

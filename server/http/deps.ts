@@ -2,6 +2,7 @@
 import type { CompletionDeps } from '#domain/completion.ts'
 import { createHopHealth } from '#domain/hop-health.ts'
 import type { Store } from '#domain/store.ts'
+import { ByteBudget } from './byte-budget.ts'
 import { createDisconnects, type Disconnects } from './disconnects.ts'
 import { createFirstRuns, type FirstRuns } from './first-runs.ts'
 import type { RequestLog } from './request-log.ts'
@@ -17,6 +18,8 @@ export interface ApiDeps extends CompletionDeps {
   readonly disconnects: Disconnects
   /** Running requests with an `Idempotency-Key`, and the stored answers of earlier ones. */
   readonly firstRuns: FirstRuns
+  /** The memory of bodies and of answers that wait for their reader. */
+  readonly memory: ByteBudget
   /** The version of the binary, for the OpenAPI document. */
   readonly version: string
   /** Writes one line per request; null disables the log. */
@@ -40,6 +43,7 @@ export const toApiDeps = (options: ApiOptions): ApiDeps => ({
   running: createRunningWalks(),
   disconnects: createDisconnects(),
   firstRuns: createFirstRuns(options.store),
+  memory: new ByteBudget(options.settings.memoryBudgetBytes),
   version: '0',
   log: null,
   draining: () => false,

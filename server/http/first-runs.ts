@@ -1,7 +1,7 @@
 /** First runs: a request with an `Idempotency-Key` runs and is charged once; a repetition gets the stored answer (contract §7). */
 import type { Instant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
-import type { KeptAnswer, Pay, Repeatable } from '#domain/idempotency.ts'
+import type { FoundAnswer, KeptAnswer, Pay, Repeatable } from '#domain/idempotency.ts'
 import type { Store } from '#domain/store.ts'
 import { TransientMap } from '#domain/transient-map.ts'
 import { rejectWholeKey } from './bearer.ts'
@@ -35,13 +35,13 @@ export interface FirstRuns {
    * Returns the stored answer of an earlier run, or the right to run.
    * @throws idempotency_conflict while the first is running, or if its body was different
    */
-  begin(request: Repeatable, at: Instant): Promise<KeptAnswer | FirstRun>
+  begin(request: Repeatable, at: Instant): Promise<FoundAnswer | FirstRun>
 }
 
 interface RunInProgress {
   readonly bodySha256: string
   /** The look-up of the first run; concurrent repetitions await the same one. */
-  readonly kept: Promise<KeptAnswer | undefined>
+  readonly kept: Promise<FoundAnswer | undefined>
 }
 
 type AnswerStore = Pick<Store, 'answers'>

@@ -52,8 +52,8 @@ export async function refuse(
   const retry = shouldRetry(error, context.wantsImages)
   if (retry !== undefined) headers['X-Should-Retry'] = retry
   if (error.status === 401) headers['WWW-Authenticate'] = 'Bearer'
-  // The rest of the body was not read, and must not be parsed as the next request.
-  if (error.status === 413) headers['Connection'] = 'close'
+  // The rest of the body was not read: it must neither be parsed as the next request nor be received.
+  if (context.isArriving) headers['Connection'] = 'close'
   Object.assign(headers, extra)
 
   deps.log?.(toRequestLine(context, error.status, error, deps.clock.now()))

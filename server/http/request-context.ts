@@ -5,6 +5,7 @@ import type { ApiKey } from '#domain/key.ts'
 import type { Charge } from '#domain/ledger.ts'
 import type { QuotaReading } from '#domain/quota.ts'
 import type { CompletionStep } from '#domain/walk.ts'
+import type { HeldBytes } from './byte-budget.ts'
 import type { ApiDeps } from './deps.ts'
 import type { Unwatched } from './disconnects.ts'
 import { addRateHeaders, EXPOSED_HEADERS, type HeaderFields } from './rate-headers.ts'
@@ -18,6 +19,10 @@ export interface RequestContext {
   readonly requestId: string
   readonly arrivedAt: Instant
   key: ApiKey | null
+  /** The memory that its body and its answer take; null before the key is known. */
+  held: HeldBytes | null
+  /** A body is expected, of which some is unread. */
+  isArriving: boolean
   quota: QuotaReading | null
   wantsImages: boolean
   generationId: GenerationId | null
@@ -39,6 +44,8 @@ export function startContext({ clock }: ApiDeps, request: Request, route: string
     requestId: readRequestId(request, arrivedAt),
     arrivedAt,
     key: null,
+    held: null,
+    isArriving: false,
     quota: null,
     wantsImages: false,
     generationId: null,
@@ -59,6 +66,7 @@ export function noteStep(context: RequestContext, step: CompletionStep, clock: C
       context.quota = step.quota
       break
     case 'opened':
+      context.held?.dropText()
       context.model = step.head.model
       context.provider = step.head.provider
       break
@@ -108,4 +116,7 @@ export const JSON_TEXT = 'application/json'
 
 /** A JSON answer with this request's headers. */
 export const renderJson = (context: RequestContext, body: unknown, status = 200): Response =>
-  new Response(toBody([JSON.stringify(body)]), { status, headers: headersFor(context, JSON_TEXT) })
+  new Response(toBody([JSON.stringify(body)], context.held), {
+    status,
+    headers: headersFor(context, JSON_TEXT),
+  })

@@ -8,6 +8,7 @@ import type { GatewayError } from '#domain/errors.ts'
 import { type Placed, Roster } from '#domain/roster.ts'
 import type { WalkProgress } from '#domain/snapshot/in-flight.ts'
 import type { StepReader, Walk } from '#domain/walk.ts'
+import type { HeldBytes } from './byte-budget.ts'
 
 export interface RunningWalk {
   readonly caller: Caller
@@ -31,8 +32,17 @@ export interface RunningWalk {
 }
 
 export interface RunningWalks {
-  /** `over` is given for a repeatable request, and called once, however its walk ends. */
-  start(deps: CompletionDeps, caller: Caller, request: ChatRequest, over?: () => void): RunningWalk
+  /**
+   * However its walk ends, the memory that the request holds is given back, and `over` is called once, which is given for a
+   * repeatable request.
+   */
+  start(
+    deps: CompletionDeps,
+    caller: Caller,
+    request: ChatRequest,
+    held: HeldBytes | null,
+    over?: () => void,
+  ): RunningWalk
   /** Oldest first. */
   list(): readonly RunningWalk[]
   readonly count: number
@@ -48,8 +58,9 @@ export function createRunningWalks(): RunningWalks {
   let peak = 0
   let waiting: (() => void)[] = []
 
-  const forget = (walk: Running, over?: () => void): void => {
+  const forget = (walk: Running, held: HeldBytes | null, over?: () => void): void => {
     walks.remove(walk)
+    held?.release()
     walk.over?.resolve()
     over?.()
     if (walks.size > 0) return
@@ -58,11 +69,11 @@ export function createRunningWalks(): RunningWalks {
   }
 
   return {
-    start(deps, caller, request, over) {
+    start(deps, caller, request, held, over) {
       const canceller = new Canceller()
       const walk = complete(deps, caller, request, canceller)
       const running = new Running(walk, canceller, started++)
-      walk.ended = () => forget(running, over)
+      walk.ended = () => forget(running, held, over)
       walk.isRepeatable = over !== undefined
       walks.add(running)
       if (walks.size > peak) peak = walks.size

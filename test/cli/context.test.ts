@@ -72,6 +72,7 @@ describe('the configuration file', () => {
   const TIMES = [
     'reserve_output_tokens = 8192',
     'reserve_wait = "5s"',
+    'memory_budget_mib = 1024',
     '[upstream]',
     'connect_timeout = "3s"',
     'first_byte_timeout = "45s"',
@@ -85,6 +86,7 @@ describe('the configuration file', () => {
     expect(settings(TIMES).gateway).toEqual({
       reserveOutputTokens: 8_192,
       reserveWaitMs: 5_000,
+      memoryBudgetBytes: 2 ** 30,
       connectTimeoutMs: 3_000,
       firstByteTimeoutMs: 45_000,
       silenceTimeoutMs: 60_000,
@@ -95,10 +97,12 @@ describe('the configuration file', () => {
       GATEWAY_UPSTREAM_TOTAL_TIMEOUT: '',
       GATEWAY_RESERVE_OUTPUT_TOKENS: '100',
       GATEWAY_RESERVE_WAIT: '0s',
+      GATEWAY_MEMORY_BUDGET_MIB: '192',
     }
     expect(settings(TIMES, env).gateway).toMatchObject({
       reserveOutputTokens: 100,
       reserveWaitMs: 0,
+      memoryBudgetBytes: 192 * 2 ** 20,
       connectTimeoutMs: 4_000,
       firstByteTimeoutMs: 45_000,
       totalTimeoutMs: 7_200_000,
@@ -149,6 +153,12 @@ describe('the configuration file', () => {
     ['reserve_output_tokens = 1.5', 'must be a whole number'],
     ['reserve_output_tokens = -1', 'must be a whole number of at least 1 (got "-1")'],
     ['reserve_output_tokens = 2_000_000', 'must be at most 1000000'],
+    ['memory_budget_mib = "256"', 'memory_budget_mib must be a whole number'],
+    [
+      'memory_budget_mib = 191',
+      'must be from 192, so that a key can send a body of 32 MiB, to 1048576',
+    ],
+    ['memory_budget_mib = 2_000_000', 'to 1048576 (got "2000000")'],
     ['reserve_wait = 30', 'reserve_wait must be a text in quotes'],
     ['reserve_wait = "25h"', 'must be at most 24h, and 0s is not to wait (got "25h")'],
     ['reserve_wait = "soon"', 'reserve_wait must be a duration'],

@@ -355,7 +355,7 @@ describe('kept answers', () => {
     database.close(true)
     store = await openStore({ dataDir, clock })
     const found = await store.answers.find(paid.key.id, 'k', clock.now())
-    expect([found?.generationId, found?.body]).toEqual([paid.id, body])
+    expect([found?.generationId, found?.first]).toEqual([paid.id, body])
     for (const { key } of [unpaid, torn]) {
       expect(await store.answers.find(key.id, 'k', clock.now())).toBeUndefined()
     }

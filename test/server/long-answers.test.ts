@@ -47,7 +47,7 @@ const open = (idleSeconds: number, cut = () => {}) =>
     async (request) => {
       request.signal.addEventListener('abort', cut)
       await Bun.sleep(0)
-      return new Response(toBody(['a'.repeat(LENGTH), 'the end']))
+      return new Response(toBody(['a'.repeat(LENGTH), 'the end'], null))
     },
     idleSeconds,
   )

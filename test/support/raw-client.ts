@@ -35,6 +35,13 @@ export function dial(url: string): RawClient {
   }
 }
 
+/** The head of a request whose body has so many bytes, and follows or never does. */
+export const head = (
+  path: string,
+  headers: Readonly<Record<string, string>>,
+  bytes: number,
+): string => post(path, { ...headers, 'Content-Length': String(bytes) }, '')
+
 /** One HTTP/1.1 request as text. */
 export function post(
   path: string,

@@ -62,6 +62,7 @@ const CHAT: Operation = {
     'shutting_down',
     'ended_by_operator',
     'store_unavailable',
+    'gateway_overloaded',
     'descriptors_exhausted',
     'upstream_timeout',
   ],
@@ -139,7 +140,12 @@ const KEYS: readonly Operation[] = [
         content: json(refTo('IssuedKey')),
       },
     ],
-    codes: ['unknown_parameter', 'store_unavailable'],
+    codes: [
+      'unknown_parameter',
+      'concurrency_limit_exceeded',
+      'store_unavailable',
+      'gateway_overloaded',
+    ],
   },
   {
     method: 'get',
@@ -177,7 +183,9 @@ const KEYS: readonly Operation[] = [
       'provisioning_key_not_allowed',
       'key_not_found',
       'key_revoked',
+      'concurrency_limit_exceeded',
       'store_unavailable',
+      'gateway_overloaded',
     ],
   },
   {

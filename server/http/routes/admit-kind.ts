@@ -7,17 +7,21 @@ import type { ApiDeps } from '../deps.ts'
 import type { RequestContext } from '../request-context.ts'
 
 /** Any kind of key. @throws the codes of 401 */
-export function admitAny({ store }: ApiDeps, context: RequestContext): MaybePromise<ApiKey> {
-  const key = findCaller(context.request, store.keys, context.arrivedAt)
-  return key instanceof Promise ? acceptKeyLater(context, key) : acceptKey(context, key)
+export function admitAny(deps: ApiDeps, context: RequestContext): MaybePromise<ApiKey> {
+  const key = findCaller(context.request, deps.store.keys, context.arrivedAt)
+  return key instanceof Promise ? acceptKeyLater(deps, context, key) : acceptKey(deps, context, key)
 }
 
-const acceptKeyLater = async (context: RequestContext, key: Promise<ApiKey>): Promise<ApiKey> =>
-  acceptKey(context, await key)
+const acceptKeyLater = async (
+  deps: ApiDeps,
+  context: RequestContext,
+  key: Promise<ApiKey>,
+): Promise<ApiKey> => acceptKey(deps, context, await key)
 
-function acceptKey(context: RequestContext, key: ApiKey): ApiKey {
+function acceptKey({ memory }: ApiDeps, context: RequestContext, key: ApiKey): ApiKey {
   // From here on, every answer has this key's rate headers, even if the key is then rejected.
   context.key = key
+  context.held = memory.hold(key)
   requireActive(key, context.arrivedAt)
   return key
 }

@@ -26,8 +26,8 @@ export async function chatCompletions(deps: ApiDeps, context: RequestContext): P
   if (deps.draining()) throw shuttingDown()
   const idempotencyKey = readIdempotencyKey(context.request.headers)
   const isDryRun = readDryRun(context.request.headers)
-  const arrival = expectBody(context.request, deps.timings.bodyDeadlineMs)
-  const body = parseBody(arrival, await arrival.text())
+  const arrival = expectBody(context, deps.timings.bodyDeadlineMs)
+  const body = parseBody(context, arrival, await arrival.text())
   const request = readChatRequest(body)
   context.wantsImages = request.wantsImages
   context.model = request.model
@@ -37,13 +37,14 @@ export async function chatCompletions(deps: ApiDeps, context: RequestContext): P
   if (idempotencyKey !== null) {
     const repeatable = { keyId: key.id, idempotencyKey, bodySha256: await digest(body.text) }
     const begun = await deps.firstRuns.begin(repeatable, deps.clock.now())
-    if ('body' in begun) return await replay(deps, context, begun)
+    if ('first' in begun) return await replay(deps, context, begun)
     run = begun
   }
 
   deps.disableIdleTimeout(context.request)
   const { requestId, arrivedAt } = context
-  const walk = deps.running.start(deps, { key, requestId, arrivedAt }, request, run?.over)
+  const { held } = context
+  const walk = deps.running.start(deps, { key, requestId, arrivedAt }, request, held, run?.over)
   // A repeatable image request runs to its end even after a disconnect, so that a repetition gets the image.
   if (run === null || !request.wantsImages) deps.disconnects.watch(context, walk)
   try {
@@ -112,6 +113,6 @@ class WholeAnswer {
     if (text === null || (this.walk.isCutShort && context.request.signal.aborted)) {
       return new Response(null, { status: CLIENT_CLOSED_REQUEST })
     }
-    return new Response(toBody(text), { headers: headersFor(context, JSON_TEXT) })
+    return new Response(toBody(text, context.held), { headers: headersFor(context, JSON_TEXT) })
   }
 }

@@ -153,10 +153,10 @@ async function note(
 
 async function readForm<Form>(
   { timings }: ApiDeps,
-  { request }: RequestContext,
+  context: RequestContext,
   read: (fields: JsonObject) => Promise<Form>,
 ): Promise<Form> {
-  const { fields, text } = await readBody(request, timings.bodyDeadlineMs, MAX_FORM_BYTES)
+  const { fields, text } = await readBody(context, timings.bodyDeadlineMs, MAX_FORM_BYTES)
   const form = await read(fields)
   requireUniqueNames(text)
   return form

@@ -1,5 +1,11 @@
 /** Answers of repeatable requests: stored when they are sent, and sent again unchanged (contract §7). */
-import { type KeptAnswer, MAX_ANSWER_BYTES, type Pay } from '#domain/idempotency.ts'
+import {
+  type Answers,
+  type FoundAnswer,
+  MAX_ANSWER_BYTES,
+  MAX_PIECE_BYTES,
+  type Pay,
+} from '#domain/idempotency.ts'
 import type { ApiDeps } from '../deps.ts'
 import type { FirstRun } from '../first-runs.ts'
 import {
@@ -9,20 +15,50 @@ import {
   type RequestContext,
   readQuota,
 } from '../request-context.ts'
-import { toBody } from '../wire/long-body.ts'
+import { toBody, toStream } from '../wire/long-body.ts'
 
-/** The bytes of the first answer with the headers of this request. Takes no slot and is not charged. */
+/** A piece in our memory, and a copy of it in the connection's. */
+const HELD_BYTES = 2 * MAX_PIECE_BYTES
+
+/**
+ * The bytes of the first answer with the headers of this request. Takes no slot and is not charged.
+ * @throws concurrency_limit_exceeded, gateway_overloaded
+ */
 export async function replay(
   deps: ApiDeps,
   context: RequestContext,
-  { generationId, contentType, body }: KeptAnswer,
+  found: FoundAnswer,
 ): Promise<Response> {
+  const { generationId, contentType } = found
   context.generationId = generationId
   await readQuota(deps, context)
   const headers =
     contentType === EVENT_STREAM ? eventStreamHeaders(context) : headersFor(context, contentType)
   headers['Idempotent-Replayed'] = 'true'
-  return new Response(toBody(body), { headers })
+  return new Response(toReplayedBody(deps, context, found), { headers })
+}
+
+/** A long answer is read from the store as its reader takes it. */
+function toReplayedBody({ store }: ApiDeps, { held, request }: RequestContext, found: FoundAnswer) {
+  if (found.first.byteLength === found.bytes) return toBody(found.first, held)
+  held?.release()
+  held?.take(HELD_BYTES)
+  return toStream(readPieces(store.answers, found, request.signal), 1, held)
+}
+
+/** Ends early where the client has disconnected; an answer that was removed meanwhile breaks the connection off. */
+async function* readPieces(
+  answers: Pick<Answers, 'piece'>,
+  { id, bytes, first }: FoundAnswer,
+  client: AbortSignal,
+): AsyncGenerator<Uint8Array<ArrayBuffer>, void> {
+  yield first
+  for (let place = 1, sent = first.byteLength; sent < bytes && !client.aborted; place++) {
+    const piece = await answers.piece(id, place)
+    if (piece === undefined) throw new Error('a stored answer was removed while it was sent')
+    yield piece
+    sent += piece.byteLength
+  }
 }
 
 /** Stores an answer before it is sent, and commits its charge. */

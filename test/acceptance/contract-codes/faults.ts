@@ -1,9 +1,20 @@
 /** Errors that are not the client's fault: the provider's, the operator's, or the gateway's own. */
 import { expect } from 'vitest'
 import { until } from '#test/support/appliance.ts'
-import type { Case, Row } from './case.ts'
-import { BUSY_SECONDS, exhaust, jam, openDamaged, openDraining } from './scene.ts'
+import { type Case, limitOf, type Row } from './case.ts'
+import { state } from './requests.ts'
+import {
+  BUSY_SECONDS,
+  exhaust,
+  jam,
+  LARGE_BODY_BYTES,
+  openDamaged,
+  openDraining,
+  overload,
+} from './scene.ts'
 import type { Visitor } from './visitor.ts'
+
+const MEBIBYTE = 1024 * 1024
 
 /** A request that was admitted and then failed at a provider. */
 const failing = (
@@ -167,6 +178,23 @@ export const FAULTS = {
         prepare: (visitor) => visitor.key(),
         trouble: jam,
         ask: (visitor) => visitor.chat(),
+      },
+    ],
+  },
+  gateway_overloaded: {
+    status: 503,
+    type: 'api_error',
+    cases: [
+      {
+        what: 'the bodies of other keys take the memory',
+        metadata: limitOf('memory_bytes', 192 * MEBIBYTE, 186 * MEBIBYTE),
+        retryAfter: '1',
+        connection: 'close',
+        words:
+          /^the gateway holds 186\.0 of 192\.0 MiB in .+ would take 62\.0 MiB more; ask again .+ raise memory_budget_mib$/,
+        prepare: (visitor) => visitor.key(),
+        trouble: overload,
+        ask: (visitor) => state(visitor, LARGE_BODY_BYTES),
       },
     ],
   },

@@ -1,7 +1,7 @@
 /** Errors in the request: bodies, fields, models, paths. */
 
 import { until } from '#test/support/appliance.ts'
-import { dial } from '#test/support/raw-client.ts'
+import { dial, head } from '#test/support/raw-client.ts'
 import { limitOf, type Row } from './case.ts'
 import { user, type Visitor } from './visitor.ts'
 
@@ -41,20 +41,11 @@ const manage =
   }
 
 /** Declares a length and sends no body: a gateway that reads the body first would never answer. */
-async function state(visitor: Visitor, bytes: number): Promise<Response> {
-  const { key } = await visitor.key()
+export async function state(visitor: Visitor, bytes: number): Promise<Response> {
+  const { key } = visitor.asking ?? (await visitor.key())
   const client = dial(visitor.scene.gateway.url)
-  client.send(
-    [
-      `POST ${visitor.manner.prefix}/chat/completions HTTP/1.1`,
-      'Host: gateway.test',
-      `Authorization: Bearer ${key}`,
-      `X-Request-Id: ${visitor.name}`,
-      'Content-Type: application/json',
-      `Content-Length: ${bytes}`,
-      '\r\n',
-    ].join('\r\n'),
-  )
+  const headers = { Authorization: `Bearer ${key}`, 'X-Request-Id': visitor.name }
+  client.send(head(`${visitor.manner.prefix}/chat/completions`, headers, bytes))
   await until(() => client.closed, 'it is refused, and its connection closed')
   return toResponse(client.received)
 }

@@ -4,6 +4,7 @@ import type { ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { type Appliance, furnishCli, startAppliance, until } from '#test/support/appliance.ts'
 import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
+import { dial, head, type RawClient } from '#test/support/raw-client.ts'
 import { type Socket, startProvider } from '#test/upstream/fixtures.ts'
 
 /** The provider's credential: no response may contain it. */
@@ -163,6 +164,42 @@ export async function jam({ cli, gateway }: Scene): Promise<{ release(): Promise
       await until(async () => (await readiness(gateway)).store_writable, 'commits get through')
     },
   }
+}
+
+export const LARGE_BODY_BYTES = 31 * 1024 * 1024
+
+/** Three keys announce a body each, and send none of it: there is no memory for a fourth. */
+export async function overload({ gateway }: Scene): Promise<{ release(): Promise<void> }> {
+  const clients = await Promise.all(
+    ['one', 'two', 'three'].map(async (name) => {
+      const { key } = await gateway.verb('keys.create', { name })
+      return announce(gateway, key)
+    }),
+  )
+  const { key } = await gateway.verb('keys.create', { name: 'four' })
+  const isFull = async (): Promise<boolean> => {
+    const client = announce(gateway, key)
+    try {
+      await until(() => client.received !== '', 'it is refused', 100)
+      return true
+    } finally {
+      client.hangUp()
+    }
+  }
+  await until(isFull, 'the memory is taken')
+  return {
+    async release() {
+      for (const client of clients) client.hangUp()
+      const isEmpty = async (): Promise<boolean> => !(await isFull().catch(() => false))
+      await until(isEmpty, 'the memory is given back')
+    },
+  }
+}
+
+function announce({ url }: Appliance, key: string): RawClient {
+  const client = dial(url)
+  client.send(head('/v1/chat/completions', { Authorization: `Bearer ${key}` }, LARGE_BODY_BYTES))
+  return client
 }
 
 /** Clients that send at the same time, each on a connection that is already open. */

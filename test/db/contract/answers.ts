@@ -1,9 +1,16 @@
 /** What every engine promises about kept answers. */
 import { describe, expect, test } from 'vitest'
 import { newGenerationId } from '#domain/id.ts'
-import { KEPT_MS, type KeptAnswer, MAX_ANSWER_BYTES, MAX_KEPT_BYTES } from '#domain/idempotency.ts'
+import {
+  KEPT_MS,
+  type KeptAnswer,
+  MAX_ANSWER_BYTES,
+  MAX_KEPT_BYTES,
+  MAX_PIECE_BYTES,
+} from '#domain/idempotency.ts'
 import type { ApiKey } from '#domain/key.ts'
 import type { Bench } from './bench.ts'
+import { readWhole } from './read-whole.ts'
 
 /** Bytes that are nowhere the same, so that a piece in a wrong place shows. */
 function distinctBytes(length: number): Uint8Array<ArrayBuffer> {
@@ -27,8 +34,11 @@ export function answersContract(bench: Bench): void {
     keptAt: bench.clock.now(),
     ...stated,
   })
-  const find = (key: ApiKey, idempotencyKey = 'order 66 "quoted"') =>
-    bench.store.answers.find(key.id, idempotencyKey, bench.clock.now())
+  const find = async (key: ApiKey, idempotencyKey = 'order 66 "quoted"') =>
+    await readWhole(
+      bench.store.answers,
+      await bench.store.answers.find(key.id, idempotencyKey, bench.clock.now()),
+    )
 
   test.each([
     ['short', 40],
@@ -42,6 +52,20 @@ export function answersContract(bench: Bench): void {
     expect(brief(await find(key))).toEqual(brief(answer))
     await bench.restart()
     expect(brief(await find(key))).toEqual(brief(answer))
+  })
+
+  test('is read piece by piece, until it is replaced', async () => {
+    const { key } = await bench.issue()
+    const { answers } = bench.store
+    await answers.keep(anAnswer(key, { body: distinctBytes(MAX_PIECE_BYTES + 1) }))
+    const found = await answers.find(key.id, anAnswer(key).idempotencyKey, bench.clock.now())
+    const id = found?.id ?? 0
+    const lengthOf = async (place: number) => (await answers.piece(id, place))?.byteLength
+    expect(found?.first.byteLength).toBeLessThanOrEqual(MAX_PIECE_BYTES)
+    expect(await lengthOf(1)).toBe(1)
+    expect(await lengthOf(2)).toBeUndefined()
+    await answers.keep(anAnswer(key))
+    expect([await lengthOf(0), await lengthOf(1)]).toEqual([undefined, undefined])
   })
 
   test('T6: is found under its own name alone, and by its own key', async () => {

@@ -178,7 +178,7 @@ function answersContract(bench: Bench): void {
     // As many as there are, whatever an engine calls a piece.
     expect(gone).toBeGreaterThanOrEqual(2)
     expect(await trim(99)).toBe(0)
-    expect((await found('later'))?.body.byteLength).toBe(10)
+    expect((await found('later'))?.bytes).toBe(10)
   })
 
   test('leave their room and their name to others, from the middle on too', async () => {

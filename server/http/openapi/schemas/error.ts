@@ -53,7 +53,7 @@ export const CODE_MEANINGS: Readonly<Record<HttpCode, string>> = {
   rate_limit_exceeded:
     'a request limit is exhausted; `metadata.limit` names it, and `Retry-After` says when the next request is possible',
   concurrency_limit_exceeded:
-    'too many requests are in progress; a slot frees when one of them ends',
+    'too many requests of the key are in progress, or they take too much memory (`key_memory_bytes`); it lifts when one of them ends',
   spend_reserved: 'requests in progress reserve the rest of a ceiling or of the balance',
   internal_error: "an internal error of the gateway; the operator's log has the details",
   upstream_error: 'the provider failed, and no fallback was possible or allowed',
@@ -64,6 +64,8 @@ export const CODE_MEANINGS: Readonly<Record<HttpCode, string>> = {
   shutting_down: 'the gateway is shutting down; retry in a moment',
   ended_by_operator: 'the operator ended the request; the output so far is charged',
   store_unavailable: 'the gateway cannot write to its disk; nothing was consumed or charged',
+  gateway_overloaded:
+    'the gateway has no memory for another body or long answer; nothing was consumed or charged',
   descriptors_exhausted:
     'the gateway has no free file descriptor for a connection; no request was sent to a provider',
   upstream_timeout: 'the provider did not answer in time',
@@ -77,7 +79,7 @@ const metadata = z
       .string()
       .exactOptional()
       .describe(
-        'The limit that was reached: a field of the key, `balance_usd`, `input_images`, `body_bytes` or `open_files`',
+        'The limit that was reached: a field of the key, `balance_usd`, `input_images`, `body_bytes`, `key_memory_bytes`, `memory_bytes` or `open_files`',
       ),
     limit_value: z.union([z.string(), z.number()]).exactOptional().describe('Its value'),
     used: z.union([z.string(), z.number()]).exactOptional().describe('How much of it is used'),

@@ -1,0 +1,139 @@
+/**
+ * Bounds the memory of request bodies and of answers that wait for their reader: for each key, and in all. A body is counted
+ * before it is read, from its Content-Length or as it comes, until its answer begins; an answer while it is being sent.
+ */
+import { GatewayError } from '#domain/errors.ts'
+import type { KeyId } from '#domain/id.ts'
+import type { ApiKey } from '#domain/key.ts'
+import { TransientMap } from '#domain/transient-map.ts'
+
+const MEBIBYTE = 1024 * 1024
+/** A body is in memory as text and as the values parsed from it. */
+const COPIES = 2
+/** A text with a character beyond Latin-1 takes two bytes for each of its characters. */
+const WIDE_BYTES = 2
+/** What a longer body or answer may take of the budget: the rest is for short ones, so that chats pass beside large images. */
+const LONG_BYTES = 64 * 1024
+const LONG_SHARE = 0.75
+/** What one key may take, so that it cannot starve the others. */
+const KEY_SHARE = 0.5
+const RETRY_SECONDS = 1
+
+/** The smallest budget in which a key can send one body of the maximum size. */
+export const MIN_BUDGET_BYTES = 192 * MEBIBYTE
+
+/** What the requests of one key hold together. */
+interface Share {
+  bytes: number
+}
+
+export class ByteBudget {
+  private readonly totalBytes: number
+  private readonly shares = new TransientMap<KeyId, Share>()
+  private used = 0
+
+  constructor(totalBytes: number) {
+    this.totalBytes = totalBytes
+  }
+
+  /** Of every key at most its share is counted, so that a key beyond it takes nothing from the others. */
+  get usedBytes(): number {
+    return this.used
+  }
+
+  /** What a request of this key holds; nothing at first. */
+  hold(key: ApiKey): HeldBytes {
+    return new HeldBytes(this, key)
+  }
+
+  /** For a request that holds `held` bytes and takes `bytes` more. @throws concurrency_limit_exceeded, gateway_overloaded */
+  require(key: ApiKey, held: number, bytes: number): void {
+    const share = held + bytes > LONG_BYTES * COPIES ? LONG_SHARE : 1
+    const keyLimit = this.totalBytes * KEY_SHARE * share
+    const keyUsed = this.shares.get(key.id)?.bytes ?? 0
+    if (keyUsed + bytes > keyLimit) throw keyIsFull(key, bytes, keyUsed, keyLimit)
+    const limit = this.totalBytes * share
+    if (this.used + bytes > limit) throw isFull(bytes, this.used, limit)
+  }
+
+  change({ id }: ApiKey, bytes: number): void {
+    let share = this.shares.get(id)
+    if (share === undefined) {
+      share = { bytes: 0 }
+      this.shares.set(id, share)
+    }
+    const most = this.totalBytes * KEY_SHARE
+    const before = Math.min(share.bytes, most)
+    share.bytes += bytes
+    this.used += Math.min(share.bytes, most) - before
+    if (share.bytes === 0) this.shares.take(id)
+  }
+}
+
+/** The bytes that one request holds. A class, because every request has one. */
+export class HeldBytes {
+  private readonly budget: ByteBudget
+  private readonly key: ApiKey
+  private bytes = 0
+
+  constructor(budget: ByteBudget, key: ApiKey) {
+    this.budget = budget
+    this.key = key
+  }
+
+  /** Adds a body, or a part of one, that is about to be read. @throws concurrency_limit_exceeded, gateway_overloaded */
+  takeBody(bytes: number): void {
+    this.take(bytes * COPIES)
+  }
+
+  /** @throws concurrency_limit_exceeded, gateway_overloaded */
+  take(bytes: number): void {
+    this.budget.require(this.key, this.bytes, bytes)
+    this.set(this.bytes + bytes)
+  }
+
+  /** The body is here: `bytes` in UTF-8, and parsed. */
+  arrived(text: string, bytes: number): void {
+    const bytesPerCharacter = text.length === bytes ? 1 : WIDE_BYTES
+    this.set(text.length * bytesPerCharacter * COPIES)
+  }
+
+  /** Its text is not needed any more; the parsed values still are. */
+  dropText(): void {
+    this.set(this.bytes / COPIES)
+  }
+
+  /** Replaces the count; never refused, for memory that is taken already. */
+  set(bytes: number): void {
+    if (bytes === this.bytes) return
+    this.budget.change(this.key, bytes - this.bytes)
+    this.bytes = bytes
+  }
+
+  /** Gives everything back; harmless when repeated. */
+  release(): void {
+    this.set(0)
+  }
+}
+
+const WHAT = 'unfinished bodies, requests not answered yet and answers not read yet'
+const inMebibytes = (bytes: number): string => (bytes / MEBIBYTE).toFixed(1)
+
+const keyIsFull = ({ name }: ApiKey, bytes: number, used: number, limit: number): GatewayError =>
+  new GatewayError(
+    'concurrency_limit_exceeded',
+    `key ${name} holds ${inMebibytes(used)} of ${inMebibytes(limit)} MiB in ${WHAT}, and this request would take ${inMebibytes(bytes)} MiB more; ask again when one of them has ended, or have the operator raise memory_budget_mib`,
+    toDetails('key_memory_bytes', used, limit),
+  )
+
+const isFull = (bytes: number, used: number, limit: number): GatewayError =>
+  new GatewayError(
+    'gateway_overloaded',
+    `the gateway holds ${inMebibytes(used)} of ${inMebibytes(limit)} MiB in ${WHAT}, and this request would take ${inMebibytes(bytes)} MiB more; ask again in a moment, or have the operator raise memory_budget_mib`,
+    toDetails('memory_bytes', used, limit),
+  )
+
+const toDetails = (limit: string, used: number, limitValue: number) => ({
+  retryAfterSeconds: RETRY_SECONDS,
+  metadata: { limit, limit_value: limitValue, used, resets_at: null },
+})
