@@ -351,14 +351,7 @@ describe('the order of checks', () => {
         allow,
       ])
     }
-    for (const path of [
-      '/v1/keys/',
-      '/v1/keys/a/b',
-      '/v1/keyss',
-      '/v1//keys',
-      '/keys',
-      '/v1/keys/key_none/',
-    ]) {
+    for (const path of ['/v1/keys/a/b', '/v1/keys//a/b/', '/v1/keyss', '/keys']) {
       for (const method of ['GET', 'POST', 'PATCH', 'DELETE']) {
         expect([method, path, ...refusal(await ask(method, path))]).toEqual([
           method,

@@ -30,7 +30,8 @@ export function bytesOf({ sse, text, body_prefix, body }: RecordedResponse, crlf
 }
 
 /** All of it, or what comes of the first `cut` bytes when the line breaks then. */
-export function truthOf({ name, family }: Recording, cut?: number): Truth {
+export function truthOf(recording: Recording, cut?: number): Truth {
+  const { name, family } = recording
   const response = readRecording(name)
   const isCut = cut !== undefined
   // The head leaves with the first byte.
@@ -44,7 +45,9 @@ export function truthOf({ name, family }: Recording, cut?: number): Truth {
   const heard = (READINGS[family] ?? hearOpenAi)(
     isStream ? eventsIn(bytesOf(response).subarray(0, cut)) : wholeOf(response),
   )
-  const { said, count, hasEnded } = heard
+  const { hasEnded } = heard
+  // No client can ask for images in a stream, so those in one are neither delivered nor charged.
+  const { said, count } = isStream && draws(recording) ? withoutImages(heard) : heard
   const failure = heard.error ?? (hasEnded || !isStream ? null : BROKE_OFF)
   const isPartial = !hasEnded && family in READINGS
   return {
@@ -56,6 +59,11 @@ export function truthOf({ name, family }: Recording, cut?: number): Truth {
     isCharged: failure === null || saysAnything(said) || (count !== null && !isPartial),
   }
 }
+
+const withoutImages = ({ said, count }: Pick<Truth, 'said' | 'count'>) => ({
+  said: { ...said, images: [] },
+  count: count && { ...count, completion: count.completion - count.imageTokens, imageTokens: 0 },
+})
 
 /** Whether a recording is of a model that was asked for images. */
 export const draws = (recording: Recording): boolean =>

@@ -139,7 +139,12 @@ describe('a chat', () => {
       ]
     })
     const ask = open({ upstream })
-    const whole = await ask('POST', CHAT, hello(), everyLimit)
+    const whole = await ask(
+      'POST',
+      CHAT,
+      hello({ model: 'demo/image', modalities: ['text', 'image'] }),
+      everyLimit,
+    )
     expect(Object.keys(whole.body.choices[0].message)).toHaveLength(7)
     await ask('POST', CHAT, hello({ stream: true }), everyLimit)
   })
