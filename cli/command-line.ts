@@ -1,9 +1,11 @@
 /** The command line before it is parsed: the words that name a command, and the global flags. */
 import { type Command, Option } from 'commander'
+import { usageError } from './exit.ts'
 import { NOUNS } from './nouns.ts'
+import { OF_ACCOUNT } from './of-account.ts'
 
 /** The flags of every command, and their descriptions. */
-const GLOBAL_FLAGS = [
+const GLOBAL_FLAGS: readonly (readonly [flags: string, description: string])[] = [
   ['--json', 'one JSON document on standard output'],
   ['-q, --quiet', 'ids only, one per line'],
   ['-y, --yes', 'answer yes to confirmations'],
@@ -12,25 +14,45 @@ const GLOBAL_FLAGS = [
   ['--debug', 'print the stack trace of an error'],
   ['--data-dir <dir>', 'data directory of the gateway (GATEWAY_DATA_DIR)'],
   ['--config <file>', 'configuration file (GATEWAY_CONFIG)'],
-  ['--account <name>', 'account to act on; without it, the account "default"'],
-] as const
+]
+
+const ACCOUNT_FLAG = '--account <name>'
 
 const EVERY_COMMAND = 'Global options:'
 
-/** The flags of every command. */
-export function globalFlags(command: Command): void {
+const KNOWN_FLAGS: ReadonlySet<string> = new Set(
+  [...GLOBAL_FLAGS.map(([flags]) => flags), ACCOUNT_FLAG].flatMap((flags) => flags.split(/[ ,]+/)),
+)
+
+/** The flags of every command of a noun; null where it is not typed yet. */
+export function globalFlags(command: Command, noun: string | null): void {
   for (const [flags, description] of GLOBAL_FLAGS) {
     command.addOption(new Option(flags, description).helpGroup(EVERY_COMMAND))
   }
+  const account = new Option(ACCOUNT_FLAG, 'act only on this account: name or id')
+  command.addOption(
+    noun === null || OF_ACCOUNT.has(noun)
+      ? account.helpGroup(EVERY_COMMAND)
+      : account.hideHelp().argParser(() => {
+          throw usageError(
+            `--account does not apply to "${wordsOf(command)}", which concerns the whole gateway`,
+            `gatewayctl ${wordsOf(command)} --help`,
+          )
+        }),
+  )
   command.addHelpOption(new Option('-h, --help', 'show this help').helpGroup(EVERY_COMMAND))
 }
+
+/** The words that name a mounted command, without the program's own. */
+const wordsOf = (command: Command): string =>
+  command.parent?.parent ? `${command.parent.name()} ${command.name()}` : command.name()
 
 /** Global flags that take a value; they may come before the words that name the command. */
 export const VALUED = new Set(['--data-dir', '--config', '--account'])
 
 /**
- * The words that name a command, and all the rest in its order: `--data-dir /x keys --json list --all` is
- * `keys list` + `--data-dir /x --json --all`.
+ * The words that name a command, and all the rest in its order: `--data-dir /x keys --json list --sort name` is
+ * `keys list` + `--data-dir /x --json --sort name`.
  */
 export function splitWords(args: readonly string[]): {
   readonly words: readonly string[]
@@ -49,7 +71,7 @@ export function splitWords(args: readonly string[]): {
       continue
     }
     rest.push(arg)
-    const isKnown = GLOBAL_FLAGS.some(([flags]) => flags.split(/[ ,]+/).includes(arg))
+    const isKnown = KNOWN_FLAGS.has(arg)
     if (VALUED.has(arg)) rest.push(args[++index] ?? '')
     // A flag of the command itself: what follows may be its value.
     else if (!isKnown && words.length > 0) {

@@ -82,7 +82,12 @@ function actionsOf(context: Context): DashboardActions {
     chart: (query) =>
       callRunning(context, 'usage.chart', { ...query, ...context.accountInput }, none),
     async kill(id) {
-      const { model, ended } = await callRunning(context, 'activity.kill', { id }, none)
+      const { model, ended } = await callRunning(
+        context,
+        'activity.kill',
+        { id, ...context.accountInput },
+        none,
+      )
       return ended
         ? `ended ${id} (${model})`
         : `ending ${id}: its provider has not closed the connection yet`

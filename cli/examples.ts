@@ -23,6 +23,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'accounts list': ['accounts'],
   'accounts show': ['accounts show default'],
   'accounts create': ['accounts create team-b', 'balance top-up 50 --account team-b'],
+  'accounts rename': ['accounts rename team-b research'],
   'providers add': [
     'providers add openai --from-env OPENAI_API_KEY',
     'providers add anthropic --key-file anthropic.key',

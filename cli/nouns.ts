@@ -52,6 +52,7 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
       list: () => import('./accounts/list.ts'),
       show: () => import('./accounts/show.ts'),
       create: () => import('./accounts/create.ts'),
+      rename: () => import('./accounts/rename.ts'),
     },
   },
   providers: {

@@ -56,7 +56,7 @@ async function runNoun(
   const root = newProgram()
   if (noun.command) {
     const command = (await noun.command()).mount(root)
-    globalFlags(command)
+    globalFlags(command, name)
     if (wantsHelp(operands)) await addExamples(command, [name])
     await run(root, command, signedAsOperands(command, [name, ...operands]))
     return
@@ -71,7 +71,7 @@ async function runNoun(
   const load = asksForHelp ? undefined : noun.verbs[verb]
   const command = load && (await load()).mount(parent)
   if (command) {
-    globalFlags(command)
+    globalFlags(command, name)
     if (wantsHelp(operands)) await addExamples(command, [`${name} ${verb}`])
   } else if (asksForHelp) {
     await mountAll(parent, noun)
@@ -103,7 +103,7 @@ async function mountAll(parent: Command, noun: Noun): Promise<void> {
   const files: readonly { readonly mount: Mount }[] = await Promise.all(
     Object.values(noun.verbs).map((load) => load()),
   )
-  for (const { mount } of files) globalFlags(mount(parent))
+  for (const { mount } of files) globalFlags(mount(parent), parent.name())
 }
 
 const wantsHelp = (args: readonly string[]): boolean =>

@@ -59,7 +59,7 @@ const isUnserved = (thrown: unknown): thrown is CommandError | GatewayError =>
 /** Null where `-q` leaves only the exit code. */
 async function ask(context: Context): Promise<Status | null> {
   try {
-    return await call(context, 'status', { warnings: !context.quiet })
+    return await call(context, 'status', { ...context.accountInput, warnings: !context.quiet })
   } catch (thrown) {
     const exitCode = isUnserved(thrown)
       ? EXIT.notRunning

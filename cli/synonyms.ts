@@ -39,6 +39,7 @@ const VERBS: Readonly<Record<string, readonly string[]>> = {
   info: ['show'],
   ls: ['list'],
   update: ['edit', 'set'],
+  mv: ['rename'],
   change: ['edit', 'set'],
   logs: ['tail'],
   follow: ['tail'],

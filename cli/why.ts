@@ -18,7 +18,7 @@ export const mount: Mount = (root) =>
     .argument('<id>', 'gen-… (X-Generation-Id), or the request id')
     .action(
       action(async (context, id: string) => {
-        const record = await call(context, 'why', { id })
+        const record = await call(context, 'why', { ...context.accountInput, id })
         // Also in JSON.
         const why = {
           ...record,

@@ -55,6 +55,10 @@ async function listAdmin(context: Context, flags: Flags): Promise<void> {
   const strange = OF_REQUESTS.find((flag) => flags[flag] !== undefined)
   if (strange !== undefined)
     throw usageError(`--${strange} filters requests and cannot be combined with --admin`)
+  if (context.accountInput.account !== undefined)
+    throw usageError(
+      '--admin lists changes to the whole gateway and cannot be combined with --account',
+    )
   const { listActs } = await import('./acts.ts')
   await listActs(context, flags)
 }

@@ -16,7 +16,7 @@ export const mount: Mount = (activity) =>
     .argument('<id>', 'gen-…, or the request id')
     .action(
       action(async (context, id: string) => {
-        const receipt = await call(context, 'activity.show', { id })
+        const receipt = await call(context, 'activity.show', { ...context.accountInput, id })
         printRecord(context, receipt, receipt.id, [
           ...factsOf(receipt),
           ...receipt.lines.map((line) => lineOf(receipt, line)),

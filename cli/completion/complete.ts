@@ -38,7 +38,7 @@ async function candidatesFor(before: readonly string[], current: string): Promis
   if (!isAlone && second === undefined && before.at(-1) === first && !current.startsWith('-')) {
     return await verbsOf(noun)
   }
-  const command = await mounted(noun, isVerb ? second : noun.bare)
+  const command = await mounted(first, noun, isVerb ? second : noun.bare)
   if (command === null) return []
   return await forCommand({ noun: first, command, before, namedBy: isVerb ? 2 : 1 }, current)
 }
@@ -46,7 +46,7 @@ async function candidatesFor(before: readonly string[], current: string): Promis
 /** Global flags may come before the words that name the command. */
 async function forNothing(before: readonly string[], current: string): Promise<readonly Name[]> {
   const command = new Command()
-  globalFlags(command)
+  globalFlags(command, null)
   const isFlag = current.startsWith('-') || VALUED.has(before.at(-1) ?? '')
   return isFlag ? await forCommand({ noun: '', command, before, namedBy: 0 }, current) : topWords()
 }
@@ -72,13 +72,14 @@ async function verbsOf({ verbs }: Noun): Promise<readonly Name[]> {
 
 /** A command with its flags, as it would be run. */
 async function mounted(
-  { command, verbs }: Noun,
+  name: string,
+  noun: Noun,
   verb: string | undefined,
 ): Promise<Command | null> {
-  const load = command ?? (verb === undefined ? undefined : verbs[verb])
+  const load = noun.command ?? (verb === undefined ? undefined : noun.verbs[verb])
   if (load === undefined) return null
   const found = (await load()).mount(new Command())
-  globalFlags(found)
+  globalFlags(found, name)
   return found
 }
 
@@ -154,20 +155,24 @@ async function ofKind(
   current: string,
 ): Promise<readonly Name[]> {
   if (kind === 'file') return [FILES]
-  const place = before.lastIndexOf('--data-dir')
-  const dataDir = place === -1 ? undefined : before[place + 1]
+  const dataDir = statedBefore(before, '--data-dir')
   const context = openContext(dataDir === undefined ? {} : { dataDir })
   const path = join(context.dataDir, DATABASE_FILE)
   if (!existsSync(path)) return []
   const { readNames } = await import('#db/sqlite/names.ts')
   const read = (what: Named, beginning = current): readonly Name[] =>
-    readNames(path, what, beginning).filter(isPlain)
+    readNames(path, what, beginning, statedBefore(before, '--account') ?? null).filter(isPlain)
   if (kind !== 'mask') return read(kind)
   const all = read('provider', current.replace(/\/.*/, '')).map(({ value }) => ({
     value: `${value}/*`,
     description: 'all models of this provider',
   }))
   return [...all, ...read('model')]
+}
+
+const statedBefore = (before: readonly string[], flag: string): string | undefined => {
+  const place = before.lastIndexOf(flag)
+  return place === -1 ? undefined : before[place + 1]
 }
 
 /** Leaves out names with control characters, which could affect the terminal, and those that would be read as flags. */

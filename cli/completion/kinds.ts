@@ -10,6 +10,7 @@ export type Kind = Named | 'file' | 'mask'
 
 /** By the placeholder in the help of a command. */
 const BY_PLACEHOLDER: Readonly<Record<string, Kind>> = {
+  account: 'account',
   key: 'key',
   model: 'model',
   mask: 'mask',
@@ -31,6 +32,7 @@ const BY_FLAG: Readonly<Record<string, Kind>> = {
 
 /** By the command, where its placeholder is only `name`; null where it names something new. */
 const BY_COMMAND: Readonly<Record<string, Kind | null>> = {
+  'accounts create': null,
   'accounts show': 'account',
   'identities show': 'identity',
   'identities edit': 'identity',

@@ -13,6 +13,7 @@ export const mount: Mount = (deliveries) =>
     .action(
       action(async (context, event: string, channel: string | undefined) => {
         const record = await call(context, 'deliveries.redeliver', {
+          ...context.accountInput,
           event,
           channel: channel === undefined ? null : readChoice('the channel', channel, CHANNELS),
         })

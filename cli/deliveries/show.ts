@@ -13,7 +13,7 @@ export const mount: Mount = (deliveries) =>
     .argument('<event>', 'event id: evt_…')
     .action(
       action(async (context, event: string) => {
-        const record = await call(context, 'deliveries.show', { event })
+        const record = await call(context, 'deliveries.show', { ...context.accountInput, event })
         printRecord(context, record, record.event_id, [
           ['event', record.event_id],
           ['type', record.test ? `${record.type} (test)` : record.type],

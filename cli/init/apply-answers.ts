@@ -21,7 +21,7 @@ export async function applyAnswers(
     printNote(context, `${tick} config    ${clean(path)}: listen = "${listen}"`)
   }
   if (email !== null) {
-    await call(context, 'thresholds.set', { ...context.accountInput, email })
+    await call(context, 'thresholds.set', { email })
     printNote(
       context,
       `${tick} alerts    ${clean(email)}; to set the threshold: gatewayctl thresholds set`,

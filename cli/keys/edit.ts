@@ -43,7 +43,7 @@ export const mount: Mount = (keys) =>
         if (Object.keys(stated).length === 0) {
           throw usageError('no change given', `gatewayctl keys edit ${shellWord(key)} --name NEW`)
         }
-        const edited = await call(context, 'keys.edit', { key, ...stated })
+        const edited = await call(context, 'keys.edit', { ...context.accountInput, key, ...stated })
         if (context.json) return printJson(edited)
         for (const warning of edited.warnings) printNote(context, `! ${clean(warning)}`)
         const changes = edited.changes.map(describe).join(', ')

@@ -12,7 +12,7 @@ import { relativeTime } from '../terminal/relative-time.ts'
 type Key = VerbRecord<'keys.list'>[number]
 
 interface Flags {
-  readonly all?: boolean
+  readonly includeRevoked?: boolean
   readonly kind?: string
   readonly model?: string
   readonly sort?: string
@@ -22,7 +22,7 @@ export const mount: Mount = (keys) =>
   keys
     .command('list')
     .description('list keys with their limits and spend')
-    .option('--all', 'revoked keys too')
+    .option('--include-revoked', 'revoked keys too')
     .option('--kind <kind>', 'ordinary or provisioning')
     .option('--model <id>', 'only keys that may call this model')
     .option('--sort <by>', 'created, name, spend or last-used', 'created')
@@ -31,7 +31,7 @@ export const mount: Mount = (keys) =>
         const order = ORDERS[readChoice('--sort', flags.sort ?? 'created', ORDER_NAMES)]
         const all = await call(context, 'keys.list', {
           ...context.accountInput,
-          include_revoked: flags.all === true,
+          include_revoked: flags.includeRevoked === true,
           kind: flags.kind === undefined ? null : readChoice('--kind', flags.kind, KEY_KINDS),
         })
         const { model } = flags

@@ -14,7 +14,9 @@ export const mount: Mount = (keys) =>
     .action(
       action(async (context, texts: readonly string[]) => {
         const keys = []
-        for (const key of texts) keys.push(await call(context, 'keys.show', { key }))
+        for (const key of texts) {
+          keys.push(await call(context, 'keys.show', { ...context.accountInput, key }))
+        }
         const names = keys.map(({ name }) => clean(name)).join(', ')
         const running = keys.reduce((sum, { usage }) => sum + usage.requests_in_progress, 0)
         await confirm(context, {
@@ -22,7 +24,9 @@ export const mount: Mount = (keys) =>
           act: `revoke ${names}`,
         })
         const revoked = []
-        for (const { id } of keys) revoked.push(await call(context, 'keys.revoke', { key: id }))
+        for (const { id } of keys) {
+          revoked.push(await call(context, 'keys.revoke', { ...context.accountInput, key: id }))
+        }
         if (context.json) return printJson(revoked.length === 1 ? revoked[0] : revoked)
         for (const { id, name } of revoked) {
           printNote(context, `${paint(context, 'green', '✓')} revoked ${clean(name)} (${id})`)

@@ -26,11 +26,12 @@ export const mount: Mount = (keys) =>
     .action(
       action(async (context, text: string, flags: Flags) => {
         const graceMs = flags.grace === '0' ? 0 : readDuration('--grace', flags.grace)
-        if (flags.env) demandEnvFits((await call(context, 'keys.show', { key: text })).kind)
+        if (flags.env) demandEnvFits((await showKey(context, text)).kind)
         const key = graceMs === 0 ? await agree(context, text) : text
         const file = flags.out === undefined ? null : reserveFile(flags.out)
         try {
           const rotated = await call(context, 'keys.rotate', {
+            ...context.accountInput,
             key,
             grace_seconds: graceMs / 1_000,
           })
@@ -49,9 +50,12 @@ export const mount: Mount = (keys) =>
       }),
     )
 
+const showKey = (context: Context, text: string) =>
+  call(context, 'keys.show', { ...context.accountInput, key: text })
+
 /** Confirms that the old secret stops working at once; returns the id of the key. @throws CommandError 5 */
 async function agree(context: Context, text: string): Promise<string> {
-  const { id, name, usage } = await call(context, 'keys.show', { key: text })
+  const { id, name, usage } = await showKey(context, text)
   const running = usage.requests_in_progress
   await confirm(context, {
     question: `rotate ${clean(name)} without grace? ${await recentRequests(context, { key: id })}, ${inFlight(running)}; the old secret is refused from the next request.`,

@@ -21,8 +21,11 @@ export const mount: Mount = (keys) =>
         }
         const key =
           text === undefined
-            ? await call(context, 'keys.identify', { secret: await readSecretStdin(context) })
-            : await call(context, 'keys.show', { key: text })
+            ? await call(context, 'keys.identify', {
+                ...context.accountInput,
+                secret: await readSecretStdin(context),
+              })
+            : await call(context, 'keys.show', { ...context.accountInput, key: text })
         printRecord(context, key, key.id, fieldsOf(key))
       }),
     )
@@ -36,6 +39,7 @@ const fieldsOf = (key: Key): readonly (readonly [string, string | number | null]
   ['name', key.name],
   ['id', key.id],
   ['prefix', key.label],
+  ['account', key.account],
   ['kind', key.kind],
   ['status', key.status],
   ['note', key.note],

@@ -21,7 +21,11 @@ export const mount: Mount = (limits) =>
         if (Object.keys(stated).length === 0) {
           throw usageError('no limit given', `gatewayctl limits set ${words} --rpm 60`)
         }
-        const amended = await call(context, 'limits.set', { ...stated, keys: [...keys] })
+        const amended = await call(context, 'limits.set', {
+          ...context.accountInput,
+          ...stated,
+          keys: [...keys],
+        })
         if (context.json) return printJson(amended.length === 1 ? amended[0] : amended)
         for (const { id, name, changes, warnings } of amended) {
           for (const warning of warnings) printNote(context, `! ${clean(warning)}`)

@@ -1,23 +1,10 @@
 /** Suggested commands repeat the global options (location, account) of the command that was typed. */
 import { shellWord } from '#forms/shell-word.ts'
+import { OF_ACCOUNT } from '../of-account.ts'
 
 /** The flags for the location of the gateway; every command takes them. */
 const PLACE = ['--data-dir', '--config']
 const ACCOUNT = '--account'
-
-/** Commands that use --account. */
-const OF_AN_ACCOUNT: ReadonlySet<string> = new Set([
-  'activity',
-  'balance',
-  'dashboard',
-  'deliveries',
-  'keys',
-  'ledger',
-  'limits',
-  'thresholds',
-  'usage',
-  'users',
-])
 
 /**
  * The typed command with further flags; a flag given again replaces its old value. No flag takes a
@@ -39,7 +26,7 @@ const COMMAND = /(?<![\w/.-])gatewayctl (?:([a-z]+)\b)(?:(?!gatewayctl ).)*/g
 export const withTypedFlags = (text: string, typed: readonly string[]): string =>
   text.replace(COMMAND, (command, noun: string) => {
     if (noun === 'help') return command
-    const names = OF_AN_ACCOUNT.has(noun) ? [...PLACE, ACCOUNT] : PLACE
+    const names = OF_ACCOUNT.has(noun) ? [...PLACE, ACCOUNT] : PLACE
     const stated = names.flatMap((name) => {
       const value = command.includes(`${name} `) ? undefined : statedOf(typed, name)
       return value === undefined ? [] : [`${name} ${shellWord(value)}`]

@@ -23,7 +23,8 @@ export const mount: Mount = (thresholds) =>
           ...context.accountInput,
           channel,
         })
-        const fetchEvent = () => call(context, 'deliveries.show', { event: event_id })
+        const fetchEvent = () =>
+          call(context, 'deliveries.show', { ...context.accountInput, event: event_id })
         const event = running ? await awaitDelivery(fetchEvent) : await fetchEvent()
         if (!running) endWith(EXIT.notRunning)
         else if (!event.channels.every(hasArrived)) endWith(EXIT.unhealthy)

@@ -16,7 +16,7 @@ export const mount: Mount = (usage) =>
     .action(
       action(async (context, flags: { readonly since: string }) => {
         const since = readSince('--since', flags.since, context.clock.now())
-        const rows = await call(context, 'usage.drift', { since })
+        const rows = await call(context, 'usage.drift', { ...context.accountInput, since })
         await checkTrimmed(context, since)
         if (rows.length === 0 && !context.json) {
           return printNote(context, `no provider has stated a cost since ${since}`)

@@ -14,12 +14,18 @@ export const mount: Mount = (users) =>
     .argument('<person>', 'e-mail address or id')
     .action(
       action(async (context, text: string) => {
-        const { email, sessions } = await call(context, 'users.show', { person: text })
+        const { email, sessions } = await call(context, 'users.show', {
+          ...context.accountInput,
+          person: text,
+        })
         await confirm(context, {
           question: `disable ${clean(email)}? ${count(sessions, 'session')} and all tokens end`,
           act: `disable ${clean(email)}`,
         })
-        const person = await call(context, 'users.disable', { person: text })
+        const person = await call(context, 'users.disable', {
+          ...context.accountInput,
+          person: text,
+        })
         printNote(context, `${paint(context, 'green', '✓')} disabled ${clean(email)}`)
         showPerson(context, person)
       }),

@@ -12,7 +12,10 @@ export const mount: Mount = (users) =>
     .argument('<person>', 'e-mail address or id')
     .action(
       action(async (context, text: string) => {
-        const person = await call(context, 'users.enable', { person: text })
+        const person = await call(context, 'users.enable', {
+          ...context.accountInput,
+          person: text,
+        })
         printNote(context, `${paint(context, 'green', '✓')} enabled ${clean(person.email)}`)
         showPerson(context, person)
       }),

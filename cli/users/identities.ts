@@ -22,12 +22,19 @@ export const mount: Mount = (users) =>
             'gatewayctl users identities remove EMAIL NAME',
           )
         }
-        const { email, sessions } = await call(context, 'users.show', { person: text })
+        const { email, sessions } = await call(context, 'users.show', {
+          ...context.accountInput,
+          person: text,
+        })
         await confirm(context, {
           question: `unlink ${clean(provider)} from ${clean(email)}? They can no longer sign in with it`,
           act: `unlink ${clean(provider)} from ${clean(email)}`,
         })
-        const person = await call(context, 'users.identities.remove', { person: text, provider })
+        const person = await call(context, 'users.identities.remove', {
+          ...context.accountInput,
+          person: text,
+          provider,
+        })
         printNote(
           context,
           `${paint(context, 'green', '✓')} unlinked ${person.unlinked} from ${clean(email)}`,

@@ -13,12 +13,18 @@ export const mount: Mount = (users) =>
     .argument('<person>', 'e-mail address or id')
     .action(
       action(async (context, text: string) => {
-        const { email, sessions } = await call(context, 'users.show', { person: text })
+        const { email, sessions } = await call(context, 'users.show', {
+          ...context.accountInput,
+          person: text,
+        })
         await confirm(context, {
           question: `remove ${clean(email)}? ${count(sessions, 'session')} end, and applications will see a new person`,
           act: `remove ${clean(email)}`,
         })
-        const removed = await call(context, 'users.remove', { person: text })
+        const removed = await call(context, 'users.remove', {
+          ...context.accountInput,
+          person: text,
+        })
         if (context.json) return printJson(removed)
         if (context.quiet) return print(removed.id)
         printNote(context, `${paint(context, 'green', '✓')} removed ${clean(email)}`)

@@ -21,12 +21,18 @@ export const mount: Mount = (users) =>
             'gatewayctl users sessions revoke EMAIL',
           )
         }
-        const { email, sessions } = await call(context, 'users.show', { person: text })
+        const { email, sessions } = await call(context, 'users.show', {
+          ...context.accountInput,
+          person: text,
+        })
         await confirm(context, {
           question: `sign ${clean(email)} out everywhere? ${count(sessions, 'session')} and all tokens end`,
           act: `sign ${clean(email)} out`,
         })
-        const person = await call(context, 'users.sessions.revoke', { person: text })
+        const person = await call(context, 'users.sessions.revoke', {
+          ...context.accountInput,
+          person: text,
+        })
         if (context.json) return printJson(person)
         if (context.quiet) return print(person.id)
         const ended = count(person.ended_sessions, 'session')

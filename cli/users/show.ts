@@ -10,6 +10,6 @@ export const mount: Mount = (users) =>
     .argument('<person>', 'e-mail address or id')
     .action(
       action(async (context, person: string) => {
-        showPerson(context, await call(context, 'users.show', { person }))
+        showPerson(context, await call(context, 'users.show', { ...context.accountInput, person }))
       }),
     )

@@ -24,15 +24,32 @@ export function createAccounts({ database, commit }: Connection): Accounts {
     'INSERT INTO accounts (id, name, created_at, balance_nanos) VALUES (?, ?, ?, ?)',
   )
 
+  const update = statement<unknown, [string, AccountId]>(
+    database,
+    'UPDATE accounts SET name = ? WHERE id = ?',
+  )
+
+  const requireFree = (name: string): void => {
+    if (byName().get(name)) {
+      throw new GatewayError('already_exists', `there is already an account "${name}"`)
+    }
+  }
+
   return {
     async create({ id, name, createdAt, balance }) {
       await commit.commitDurably(() => {
-        if (byName().get(name)) {
-          throw new GatewayError('already_exists', `there is already an account "${name}"`)
-        }
+        requireFree(name)
         insert().run(id, name, createdAt, toInteger(balance))
       })
     },
+    rename: (id, name) =>
+      commit.commitDurably(() => {
+        if (byId().get(id)?.name !== name) requireFree(name)
+        update().run(name, id)
+        const row = byId().get(id)
+        if (row === null) throw new GatewayError('account_not_found', `there is no account ${id}`)
+        return toAccount(row)
+      }),
     async find(id) {
       commit.flush()
       const row = byId().get(id)

@@ -3,6 +3,7 @@ import { and, desc, eq, gte, lt, lte, ne, sql } from 'drizzle-orm'
 import { drizzle as openDrizzle } from 'drizzle-orm/bun-sqlite'
 import type { Activity, ActivityEntry, ActivityQuery } from '#domain/activity.ts'
 import type { Drift } from '#domain/drift.ts'
+import type { AccountId } from '#domain/id.ts'
 import { addUsd, NO_MONEY, type UsdNanos } from '#domain/money.ts'
 import { toActivity } from './activity-row.ts'
 import type { Connection } from './connection.ts'
@@ -50,8 +51,9 @@ export function createActivityReader(
       commit.flush()
       const byModel = new Map<string, Drift>()
       const sums = prepareSums(connection)
+      const account = query.accountId ?? null
       for await (const { from, below } of slices(database, 'activity', arrivedIn(query))) {
-        for (const row of sums().all(from, below)) add(byModel, row)
+        for (const row of sums().all(from, below, account)) add(byModel, row)
       }
       return [...byModel.values()].toSorted((a, b) => (a.model < b.model ? -1 : 1))
     },
@@ -81,12 +83,12 @@ interface SumRow {
 
 /** As text, because a sum may exceed 2^53. */
 const prepareSums = ({ database }: Connection) =>
-  statement<SumRow, [string, string]>(
+  statement<SumRow, [string, string, AccountId | null]>(
     database,
     `SELECT model, count(*) AS requests, CAST(sum(cost_nanos) AS TEXT) AS charged,
        CAST(sum(stated_cost_nanos) AS TEXT) AS stated
      FROM activity
-     WHERE generation_id >= ? AND generation_id < ?
+     WHERE generation_id >= ?1 AND generation_id < ?2 AND (?3 IS NULL OR account_id = ?3)
        AND stated_cost_nanos IS NOT NULL AND usage_source IS NOT NULL
      GROUP BY model`,
   )

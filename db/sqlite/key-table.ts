@@ -8,7 +8,7 @@ import { statement } from './statement.ts'
 export interface KeyTable {
   find(id: KeyId): ApiKey | undefined
   /** By id, exact name, or the start of the label; newest first. */
-  search(text: string, limit: number): readonly ApiKey[]
+  search(text: string, limit: number, accountId?: AccountId): readonly ApiKey[]
   /** Newest first. */
   list(query: KeyQuery): readonly ApiKey[]
   /** Whether a key that is not revoked has this name. */
@@ -20,7 +20,8 @@ export interface KeyTable {
 /** Compared as text, not as a pattern: `%` and `_` are letters here, and an empty text means nobody. */
 const SEARCH = `
   SELECT * FROM keys
-  WHERE id = $text OR name = $text OR ($text <> '' AND substr(label, 1, length($text)) = $text)
+  WHERE (id = $text OR name = $text OR ($text <> '' AND substr(label, 1, length($text)) = $text))
+    AND ($account IS NULL OR account_id = $account)
   ORDER BY id DESC LIMIT $limit`
 
 /** Found from an index and not by leafing: every id sorts before `l`. */
@@ -33,7 +34,10 @@ type Slice = { readonly after: KeyId | null; readonly revoked: boolean; readonly
 
 export function openKeyTable(database: Database): KeyTable {
   const find = statement<KeyRow, [KeyId]>(database, 'SELECT * FROM keys WHERE id = ?')
-  const search = statement<KeyRow, [{ text: string; limit: number }]>(database, SEARCH)
+  const search = statement<KeyRow, [{ text: string; limit: number; account: AccountId | null }]>(
+    database,
+    SEARCH,
+  )
   const listAll = statement<KeyRow, [Slice]>(database, listSql('TRUE'))
   const listOf = statement<KeyRow, [Slice & { account: AccountId }]>(
     database,
@@ -54,7 +58,10 @@ export function openKeyTable(database: Database): KeyTable {
       const row = find().get(id)
       return row === null ? undefined : toKey(row)
     },
-    search: (text, limit) => search().all({ text, limit }).map(toKey),
+    search: (text, limit, accountId) =>
+      search()
+        .all({ text, limit, account: accountId ?? null })
+        .map(toKey),
     list: ({ accountId, after, includeRevoked, limit }) => {
       const slice = { after: after ?? null, revoked: includeRevoked, limit }
       const rows =

@@ -54,9 +54,9 @@ function findKeys(
       return key && seen(key)
     },
 
-    async search(text, limit) {
+    async search(text, limit, accountId) {
       commit.flush()
-      return table.search(text, limit).map(seen)
+      return table.search(text, limit, accountId).map(seen)
     },
 
     async list(query) {

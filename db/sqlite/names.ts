@@ -13,27 +13,38 @@ export interface Name {
 /** As many as a shell can show. */
 const MAX_NAMES = 300
 
+/** Of the account named or identified by ?2, where one is. */
+const OF_ACCOUNT =
+  '(?2 IS NULL OR account_id IN (SELECT id FROM accounts WHERE name = ?2 OR id = ?2))'
+
 const TABLES: Readonly<Record<Named, string>> = {
   account: 'SELECT name AS value, id AS description, created_at AS age FROM accounts',
   client: 'SELECT id AS value, name AS description, created_at AS age FROM clients',
   identity: 'SELECT name AS value, label AS description, created_at AS age FROM identity_providers',
-  key: 'SELECT name AS value, label AS description, created_at AS age FROM keys WHERE revoked_at IS NULL',
+  key: `SELECT name AS value, label AS description, created_at AS age FROM keys
+    WHERE revoked_at IS NULL AND ${OF_ACCOUNT}`,
   model: 'SELECT id AS value, name AS description, 0 AS age FROM models',
-  person: "SELECT email AS value, coalesce(name, '') AS description, created_at AS age FROM people",
+  person: `SELECT email AS value, coalesce(name, '') AS description, created_at AS age FROM people
+    WHERE ${OF_ACCOUNT}`,
   provider: 'SELECT name AS value, type AS description, 0 AS age FROM providers',
 }
 
-/** Those that begin so, the newest first. Empty where nothing can be read: a shell waits for no explanation. */
-export function readNames(path: string, what: Named, beginning: string): readonly Name[] {
+/** Those that begin so, the newest first; keys and people of one account where one is given. Empty where nothing can be read: a shell waits for no explanation. */
+export function readNames(
+  path: string,
+  what: Named,
+  beginning: string,
+  account: string | null,
+): readonly Name[] {
   let database: Database | null = null
   try {
     database = new Database(path, { readonly: true, strict: true })
     return database
-      .query<Name, [string]>(
+      .query<Name, (string | null)[]>(
         `SELECT value, description FROM (${TABLES[what]})
          WHERE substr(value, 1, length(?1)) = ?1 ORDER BY age DESC, value LIMIT ${MAX_NAMES}`,
       )
-      .all(beginning)
+      .all(beginning, ...(TABLES[what].includes('?2') ? [account] : []))
   } catch {
     return []
   } finally {

@@ -110,8 +110,9 @@ function lazyAccounting(
   hotState: HotState,
 ): Pick<Store, 'accounts' | 'ledger' | 'thresholds' | 'notices'> {
   return {
-    accounts: lazyPort({ create: true, find: true, findByName: true, list: true }, async () =>
-      (await import('./accounts.ts')).createAccounts(connection),
+    accounts: lazyPort(
+      { create: true, rename: true, find: true, findByName: true, list: true },
+      async () => (await import('./accounts.ts')).createAccounts(connection),
     ),
     ledger: lazyPort({ credit: true, list: true, chargeOf: true }, async () =>
       (await import('./ledger.ts')).createLedger(connection, hotState),

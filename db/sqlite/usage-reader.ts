@@ -14,6 +14,7 @@ import { type Group, type Groups, openGroups } from './usage-groups.ts'
 const MAX_QUEUED_MS = HOUR_MS
 
 const DIMENSIONS: Readonly<Record<UsageDimension, string>> = {
+  account: 'account_id',
   key: 'key_id',
   user: "ifnull(end_user, '')",
   model: 'model',

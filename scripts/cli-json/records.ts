@@ -31,6 +31,7 @@ export interface JsonRecords {
   'accounts list': VerbRecord<'accounts.list'>
   'accounts show': VerbRecord<'accounts.show'>
   'accounts create': VerbRecord<'accounts.create'>
+  'accounts rename': VerbRecord<'accounts.rename'>
   'providers add': VerbRecord<'providers.add'> & {
     /** What it answered when it was looked at; null where it was not. */
     readonly check: VerbRecord<'providers.test'>[number] | null

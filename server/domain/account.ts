@@ -18,6 +18,8 @@ export interface Account {
 export interface Accounts {
   /** Durable before it resolves. @throws already_exists when the name is taken. */
   create(account: Account): Promise<void>
+  /** Only the name changes. Durable before it resolves. @throws account_not_found, already_exists when the name is taken */
+  rename(id: AccountId, name: string): Promise<Account>
   find(id: AccountId): Promise<Account | undefined>
   findByName(name: string): Promise<Account | undefined>
   /** Oldest first. */

@@ -114,7 +114,7 @@ export const ACTIVITY_KEPT_MS = 90 * DAY_MS
 /** Windows of requests are read back from the log after a restart, and the longest looks back for a day (spec §8). */
 export const MIN_ACTIVITY_KEPT_MS = DAY_MS
 
-export type DriftQuery = Pick<ActivityQuery, 'since' | 'until'>
+export type DriftQuery = Pick<ActivityQuery, 'accountId' | 'since' | 'until'>
 
 /** Port: the log's own writing and reading; admitted requests come in through `Admissions.settle`. */
 export interface Activity {

@@ -117,8 +117,8 @@ export interface Keys {
   /** The key with this secret, whatever its state; called once per request. */
   findBySecret(secret: Secret, at: Instant): MaybePromise<ApiKey | undefined>
   find(id: KeyId): Promise<ApiKey | undefined>
-  /** Keys whose id or name equals `text`, or whose label begins with it; at most `limit`. For an operator's input. */
-  search(text: string, limit: number): Promise<readonly ApiKey[]>
+  /** Keys whose id or name equals `text`, or whose label begins with it; at most `limit`, of one account or of any. For an operator's input. */
+  search(text: string, limit: number, accountId?: AccountId): Promise<readonly ApiKey[]>
   list(query: KeyQuery): Promise<KeyPage>
   /** Whether a key that is not revoked has exactly this name, in this account or in any. */
   isNamed(name: string, accountId?: AccountId): Promise<boolean>

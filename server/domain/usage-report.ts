@@ -1,9 +1,17 @@
-/** The usage report: requests, tokens and cost by key, end user, model, provider, day or hour. */
+/** The usage report: requests, tokens and cost by account, key, end user, model, provider, day or hour. */
 import type { Instant } from './clock.ts'
 import type { AccountId } from './id.ts'
 import { addUsd, NO_MONEY, type RubMicros, subtractUsd, type UsdNanos } from './money.ts'
 
-export const USAGE_DIMENSIONS = ['key', 'user', 'model', 'provider', 'day', 'hour'] as const
+export const USAGE_DIMENSIONS = [
+  'account',
+  'key',
+  'user',
+  'model',
+  'provider',
+  'day',
+  'hour',
+] as const
 export type UsageDimension = (typeof USAGE_DIMENSIONS)[number]
 
 /** Requests count at their admission, as for ceilings; refused requests are excluded. */
@@ -31,7 +39,7 @@ export interface UsageSum {
   readonly costRub: RubMicros
 }
 
-/** A key's id, a name, a `Day`, or the `Instant` of the beginning of an hour; null: no end user, or no provider. */
+/** The id of an account or a key, a name, a `Day`, or the `Instant` of the beginning of an hour; null: no end user, or no provider. */
 export type UsageGroup = string | number | null
 
 export interface UsageRow extends UsageSum {

@@ -106,7 +106,10 @@ export const lineField = (most: number) =>
     )
 
 export const noteField = lineField(1_000)
+/** The account of what is made or listed, by name or id. */
 export const accountField = z._default(z.string(), DEFAULT_ACCOUNT_NAME)
+/** The account that everything named in the input must belong to, by name or id; null: whichever owns it. */
+export const scopeField = z._default(z.nullable(z.string()), null)
 
 const COUNT_MESSAGE =
   'must be a whole number of at least 1; null is no limit, and a key is stopped by disabling it'

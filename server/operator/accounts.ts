@@ -1,7 +1,8 @@
-/** Verbs for accounts: list, create, show. */
+/** Verbs for accounts: list, create, rename, show. */
 import * as z from 'zod/mini'
-import type { Account } from '#domain/account.ts'
+import { type Account, DEFAULT_ACCOUNT_NAME } from '#domain/account.ts'
 import { renderInstant } from '#domain/clock.ts'
+import { GatewayError } from '#domain/errors.ts'
 import { newAccountId } from '#domain/id.ts'
 import { NO_MONEY, renderUsd } from '#domain/money.ts'
 import { nameField } from '#forms/fields.ts'
@@ -44,6 +45,29 @@ export const createAccount = mutation(
     return renderAccount(account)
   },
   (_, { id, name }) => ({ target: id, changed: { name } }),
+)
+
+/**
+ * Changes the name only; `default` keeps its name, because commands act on it where none is named.
+ * @throws account_not_found, already_exists, invalid_request
+ */
+export const renameAccount = mutation(
+  'accounts.rename',
+  z.strictObject({ account: z.string(), name: nameField }),
+  async (deps, { account, name }): Promise<AccountRecord & { readonly previous: string }> => {
+    const before = await findAccount(deps, account)
+    if (before.name === DEFAULT_ACCOUNT_NAME && name !== before.name) {
+      throw new GatewayError(
+        'invalid_request',
+        `account ${DEFAULT_ACCOUNT_NAME} keeps its name: commands without --account act on it`,
+        { param: 'account', hint: 'gatewayctl accounts create NAME' },
+      )
+    }
+    const after = await deps.store.accounts.rename(before.id, name)
+    return { ...renderAccount(after), previous: before.name }
+  },
+  (_, { id, name, previous }) =>
+    name === previous ? null : { target: id, changed: { name: { from: previous, to: name } } },
 )
 
 /** One account with its number of keys and its low-balance threshold. @throws account_not_found */

@@ -7,10 +7,10 @@ import { generationsFrom, isGenerationId, type KeyId } from '#domain/id.ts'
 import { negateUsd, renderUsd } from '#domain/money.ts'
 import { readReceipt } from '#domain/receipt.ts'
 import type { Store } from '#domain/store.ts'
-import { readAs, timeField } from '#forms/fields.ts'
+import { readAs, scopeField, timeField } from '#forms/fields.ts'
 import { type ActivityRecord, renderActivity, renderOperatorReceipt } from './activity-record.ts'
 import type { OperatorDeps } from './deps.ts'
-import { findAccount } from './find-account.ts'
+import { accountNameOf, findScope } from './find-account.ts'
 import { findKey } from './find-key.ts'
 import { verb } from './verb.ts'
 
@@ -28,7 +28,7 @@ const statusField = readAs((text) => {
 }, 'a status such as "429" or a class of them such as "4xx"')
 
 export const filterFields = {
-  account: z._default(z.nullable(textField), null),
+  account: scopeField,
   key: z._default(z.nullable(textField), null),
   model: z._default(z.nullable(textField), null),
   provider: z._default(z.nullable(textField), null),
@@ -42,10 +42,11 @@ const filterForm = z.object(filterFields)
 /** Resolves account and key names to ids. @throws account_not_found, key_not_found */
 export async function toFilter(deps: OperatorDeps, stated: z.output<typeof filterForm>) {
   const { account, key, model, provider, status, least_total_ms, errors } = stated
+  const within = await findScope(deps, account)
   return {
     errorsOnly: errors,
-    ...(account !== null && { accountId: (await findAccount(deps, account)).id }),
-    ...(key !== null && { keyId: (await findKey(deps, key)).id }),
+    ...(within !== null && { accountId: within.id }),
+    ...(key !== null && { keyId: (await findKey(deps, key, account)).id }),
     ...(model !== null && { model }),
     ...(provider !== null && { provider }),
     ...(status !== null && { status }),
@@ -84,22 +85,44 @@ async function namesOf({ store }: OperatorDeps, entries: readonly ActivityEntry[
   return names
 }
 
-/** The receipt of one request. @throws generation_not_found, also when several have that request id */
-export const showActivity = verb(z.strictObject({ id: textField }), async (deps, { id }) =>
-  renderOperatorReceipt(await readReceipt(deps.store, await findEntry(deps, id, 'activity show'))),
+/** The receipt of one request. @throws account_not_found; generation_not_found, also when several have that request id */
+export const showActivity = verb(
+  z.strictObject({ account: scopeField, id: textField }),
+  async (deps, { id, account }) =>
+    renderOperatorReceipt(
+      await readReceipt(deps.store, await findEntry(deps, id, account, 'activity show')),
+    ),
 )
 
 const MAX_CANDIDATES = 10
 
-/** By generation id or request id. @throws generation_not_found, also when several have that request id */
+/**
+ * By generation id or request id, among the requests of the account that `scope` names; null is every account.
+ * @throws account_not_found; generation_not_found, also when several have that request id
+ */
 export async function findEntry(
-  { store }: OperatorDeps,
+  deps: OperatorDeps,
   id: string,
+  scope: string | null,
   command: string,
 ): Promise<ActivityEntry> {
+  const { store } = deps
+  const account = await findScope(deps, scope)
   const found = isGenerationId(id) ? await store.activity.find(id) : undefined
+  if (found && account !== null && found.accountId !== account.id) {
+    const owner = await accountNameOf(deps, found.accountId)
+    throw new GatewayError(
+      'generation_not_found',
+      `request ${id} is of account ${owner}, not of ${account.name}`,
+      { hint: 'gatewayctl activity list' },
+    )
+  }
   if (found) return found
-  const [only, ...others] = await store.activity.list({ requestId: id, limit: MAX_CANDIDATES })
+  const [only, ...others] = await store.activity.list({
+    requestId: id,
+    limit: MAX_CANDIDATES,
+    ...(account !== null && { accountId: account.id }),
+  })
   if (only && others.length === 0) return only
   throw only ? ambiguous(id, [only, ...others], command) : await notFound(store, id)
 }

@@ -5,9 +5,9 @@ import { GatewayError } from '#domain/errors.ts'
 import type { EventId } from '#domain/id.ts'
 import { channelsOf } from '#domain/low-balance.ts'
 import type { Channel, DeliveryTry, Notice } from '#domain/notice.ts'
-import { accountField } from '#forms/fields.ts'
+import { accountField, scopeField } from '#forms/fields.ts'
 import type { OperatorDeps } from './deps.ts'
-import { findAccount } from './find-account.ts'
+import { findAccount, findScope } from './find-account.ts'
 import { invalidInput, mutation, verb } from './verb.ts'
 
 export interface DeliveryRecord {
@@ -85,20 +85,27 @@ export const listDeliveries = verb(
 
 const eventField = z.string().check(z.minLength(1))
 
-/** @throws notice_not_found */
-async function findEvent({ store }: OperatorDeps, event: string) {
-  const [first, ...rest] = await store.notices.find(event as EventId)
-  if (first) return [first, ...rest] as const
-  throw new GatewayError('notice_not_found', `there is no notice ${event}`, {
-    hint: 'gatewayctl deliveries list',
-  })
+/** Only of the account that `scope` names; null is every account. @throws account_not_found, notice_not_found */
+async function findEvent(deps: OperatorDeps, event: string, scope: string | null) {
+  const account = await findScope(deps, scope)
+  const [first, ...rest] = await deps.store.notices.find(event as EventId)
+  if (first && (account === null || first.accountId === account.id)) {
+    return [first, ...rest] as const
+  }
+  throw new GatewayError(
+    'notice_not_found',
+    `there is no notice ${event}${account === null ? '' : ` of account ${account.name}`}`,
+    {
+      hint: 'gatewayctl deliveries list',
+    },
+  )
 }
 
 /** One event with every attempt on every channel. @throws notice_not_found */
 export const showDelivery = verb(
-  z.strictObject({ event: eventField }),
-  async (deps, { event }): Promise<EventRecord> => {
-    const notices = await findEvent(deps, event)
+  z.strictObject({ account: scopeField, event: eventField }),
+  async (deps, { event, account }): Promise<EventRecord> => {
+    const notices = await findEvent(deps, event, account)
     const [first] = notices
     return {
       event_id: first.eventId,
@@ -122,12 +129,13 @@ export const showDelivery = verb(
 export const redeliver = mutation(
   'deliveries.redeliver',
   z.strictObject({
+    account: scopeField,
     event: eventField,
     channel: z._default(z.nullable(z.enum(['email', 'webhook'])), null),
   }),
   async (deps, input): Promise<RedeliveryRecord> => {
     const { store, clock } = deps
-    const notices = await findEvent(deps, input.event)
+    const notices = await findEvent(deps, input.event, input.account)
     const [{ eventId, accountId }] = notices
     const reachable = channelsOf(await store.thresholds.find(accountId))
     const wanted = notices.filter(

@@ -2,7 +2,7 @@
 import * as z from 'zod/mini'
 import { renderInstant } from '#domain/clock.ts'
 import type { ApiKey } from '#domain/key.ts'
-import { nameField, noteField, requireFuture, timeField } from '#forms/fields.ts'
+import { nameField, noteField, requireFuture, scopeField, timeField } from '#forms/fields.ts'
 import { nameWarnings } from '#forms/key-warnings.ts'
 import { findKey } from './find-key.ts'
 import { type OperatorKeyRecord, reportKey } from './list-keys.ts'
@@ -19,10 +19,11 @@ export interface EditedKeyRecord extends OperatorKeyRecord {
   readonly warnings: readonly string[]
 }
 
-/** Absent fields stay unchanged. Takes effect with the next request. @throws key_not_found, key_revoked */
+/** Absent fields stay unchanged. Takes effect with the next request. @throws account_not_found, key_not_found, key_revoked */
 export const editKey = mutation(
   'keys.edit',
   z.strictObject({
+    account: scopeField,
     key: z.string().check(z.minLength(1)),
     name: z.optional(nameField),
     /** Null removes the note. */
@@ -31,10 +32,13 @@ export const editKey = mutation(
     /** Null is never. */
     expires_at: z.optional(z.nullable(timeField)),
   }),
-  async (deps, { key: text, name, note, disabled, expires_at }): Promise<EditedKeyRecord> => {
+  async (
+    deps,
+    { account, key: text, name, note, disabled, expires_at },
+  ): Promise<EditedKeyRecord> => {
     const { store, clock } = deps
     const at = clock.now()
-    const before = await findKey(deps, text)
+    const before = await findKey(deps, text, account)
     const renamed = name !== undefined && name !== before.name
     const warnings = renamed ? await nameWarnings(store, name) : []
     const after = await store.keys.amend(

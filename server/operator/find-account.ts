@@ -5,6 +5,16 @@ import type { AccountId } from '#domain/id.ts'
 import { didYouMean, nearest } from '#forms/nearest.ts'
 import type { OperatorDeps } from './deps.ts'
 
+/** The account that a scope field names; null where it names none. @throws account_not_found */
+export const findScope = async (
+  deps: OperatorDeps,
+  scope: string | null,
+): Promise<Account | null> => (scope === null ? null : await findAccount(deps, scope))
+
+/** The name to show for the owner of something; its id where the account is gone. */
+export const accountNameOf = async ({ store }: OperatorDeps, id: AccountId): Promise<string> =>
+  (await store.accounts.find(id))?.name ?? id
+
 /** @throws account_not_found */
 export async function findAccount({ store }: OperatorDeps, text: string): Promise<Account> {
   const { accounts } = store

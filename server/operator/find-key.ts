@@ -1,15 +1,26 @@
 /** Finds a key by id, exact name, or displayed prefix (cli grammar). */
+import type { Account } from '#domain/account.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { didYouMean, nearest } from '#forms/nearest.ts'
+import { shellWord } from '#forms/shell-word.ts'
 import type { OperatorDeps } from './deps.ts'
+import { accountNameOf, findScope } from './find-account.ts'
 
 const MAX_CANDIDATES = 10
 const MAX_NAMES = 1_000
 
-/** @throws key_not_found, also when several keys match; the message then lists them */
-export async function findKey(deps: OperatorDeps, text: string): Promise<ApiKey> {
-  const found = await deps.store.keys.search(text, MAX_CANDIDATES)
+/**
+ * Only among the keys of the account that `scope` names; null is every account.
+ * @throws account_not_found; key_not_found, also when several keys match: the message then lists them
+ */
+export async function findKey(
+  deps: OperatorDeps,
+  text: string,
+  scope: string | null,
+): Promise<ApiKey> {
+  const account = await findScope(deps, scope)
+  const found = await deps.store.keys.search(text, MAX_CANDIDATES, account?.id)
   const byId = found.find(({ id }) => id === text)
   if (byId) return byId
   const named = found.filter(({ name }) => name === text)
@@ -18,26 +29,55 @@ export async function findKey(deps: OperatorDeps, text: string): Promise<ApiKey>
   const active = candidates.filter(({ revokedAt }) => revokedAt === null)
   const meant = active.length > 0 ? active : candidates
   const [only, another] = meant
-  if (only === undefined) throw await notFound(deps, text)
+  if (only === undefined) throw await notFound(deps, text, account)
   if (another === undefined) return only
-  throw new GatewayError(
-    'key_not_found',
-    `"${text}" means several keys\n${meant.map(describeKey).join('\n')}`,
-    { hint: 'name one by its id: gatewayctl keys list' },
-  )
-}
-
-const describeKey = ({ name, id, label }: ApiKey): string => `${name} (${id}, ${label})`
-
-async function notFound({ store }: OperatorDeps, text: string): Promise<GatewayError> {
-  const { keys } = await store.keys.list({ includeRevoked: false, limit: MAX_NAMES })
-  const name = nearest(
-    text,
-    keys.map((key) => key.name),
-  )
-  const meant = keys.find((key) => key.name === name)
-  const suggestion = didYouMean(meant && `${meant.name} (${meant.id})`)
-  return new GatewayError('key_not_found', `no key is called "${text}"${suggestion}`, {
-    hint: 'gatewayctl keys list',
+  const lines: string[] = []
+  for (const key of meant) lines.push(await describeKey(deps, key))
+  throw new GatewayError('key_not_found', `"${text}" means several keys\n${lines.join('\n')}`, {
+    hint: hasOneOwner(meant)
+      ? 'name one by its id: gatewayctl keys list'
+      : 'name one by its id, or its account with --account',
   })
 }
+
+const describeKey = async (deps: OperatorDeps, { name, id, label, accountId }: ApiKey) =>
+  `${name} (${id}, ${label}) of account ${await accountNameOf(deps, accountId)}`
+
+const hasOneOwner = (keys: readonly ApiKey[]): boolean =>
+  new Set(keys.map(({ accountId }) => accountId)).size === 1
+
+async function notFound(
+  deps: OperatorDeps,
+  text: string,
+  account: Account | null,
+): Promise<GatewayError> {
+  const { keys } = deps.store
+  if (account !== null) {
+    const [elsewhere, another] = await keys.search(text, 2)
+    if (elsewhere !== undefined && another === undefined) {
+      const { name, id, accountId } = elsewhere
+      const owner = await accountNameOf(deps, accountId)
+      return noSuchKey(`key ${name} (${id}) is of account ${owner}, not of ${account.name}`, {
+        hint: `repeat it with --account ${shellWord(owner)}`,
+      })
+    }
+  }
+  const known = await keys.list({
+    includeRevoked: false,
+    limit: MAX_NAMES,
+    ...(account !== null && { accountId: account.id }),
+  })
+  const name = nearest(
+    text,
+    known.keys.map((key) => key.name),
+  )
+  const meant = known.keys.find((key) => key.name === name)
+  const suggestion = didYouMean(meant && `${meant.name} (${meant.id})`)
+  const where = account === null ? '' : ` in account ${account.name}`
+  return noSuchKey(`no key is called "${text}"${where}${suggestion}`)
+}
+
+const noSuchKey = (
+  message: string,
+  { hint }: { readonly hint: string } = { hint: 'gatewayctl keys list' },
+): GatewayError => new GatewayError('key_not_found', message, { hint })

@@ -12,6 +12,7 @@ import {
   nameField,
   noteField,
   requireFuture,
+  scopeField,
   statedLimits,
   timeField,
 } from '#forms/fields.ts'
@@ -85,19 +86,23 @@ const renderWindow = (reading: WindowReading | null) =>
         reset_seconds: reading.resetSeconds,
       }
 
-/** One key with the remaining requests of its rate windows. @throws key_not_found */
-export const showKey = verb(
-  z.strictObject({ key: z.string().check(z.minLength(1)) }),
-  async (deps, input) => detailsOf(deps, await findKey(deps, input.key)),
+const namedKey = z.strictObject({ account: scopeField, key: z.string().check(z.minLength(1)) })
+
+/** One key with the remaining requests of its rate windows. @throws account_not_found, key_not_found */
+export const showKey = verb(namedKey, async (deps, { key, account }) =>
+  detailsOf(deps, await findKey(deps, key, account)),
 )
 
-/** The key with this secret. @throws key_not_found */
-export const identifyKey = verb(z.strictObject({ secret: z.string() }), async (deps, input) => {
-  const secret = readSecret(input.secret)
-  const key = secret && (await deps.store.keys.findBySecret(secret, deps.clock.now()))
-  if (!key) throw new GatewayError('key_not_found', 'no key answers to this secret')
-  return detailsOf(deps, key)
-})
+/** The key with this secret. @throws account_not_found, key_not_found */
+export const identifyKey = verb(
+  z.strictObject({ account: scopeField, secret: z.string() }),
+  async (deps, input) => {
+    const secret = readSecret(input.secret)
+    const key = secret && (await deps.store.keys.findBySecret(secret, deps.clock.now()))
+    if (!key) throw new GatewayError('key_not_found', 'no key answers to this secret')
+    return detailsOf(deps, await findKey(deps, key.id, input.account))
+  },
+)
 
 async function detailsOf(deps: OperatorDeps, key: ApiKey) {
   const quota = await deps.store.admissions.quota(key.id, deps.clock.now())
@@ -107,12 +112,12 @@ async function detailsOf(deps: OperatorDeps, key: ApiKey) {
   }
 }
 
-/** Takes effect with the next request; answers in progress are completed. @throws key_not_found */
+/** Takes effect with the next request; answers in progress are completed. @throws account_not_found, key_not_found */
 export const revokeKey = mutation(
   'keys.revoke',
-  z.strictObject({ key: z.string().check(z.minLength(1)) }),
-  async (deps, input): Promise<OperatorKeyRecord> => {
-    const { id } = await findKey(deps, input.key)
+  namedKey,
+  async (deps, { key, account }): Promise<OperatorKeyRecord> => {
+    const { id } = await findKey(deps, key, account)
     return reportKey(deps, await deps.store.keys.revoke(id, deps.clock.now()))
   },
   (_, { id, name, status }) => ({ target: id, changed: { name, status } }),

@@ -1,15 +1,10 @@
 /** The verb that lists ledger entries, and their record. */
 
 import * as z from 'zod/mini'
-import type { Account } from '#domain/account.ts'
 import { renderDay, renderInstant } from '#domain/clock.ts'
-import { GatewayError } from '#domain/errors.ts'
-import type { ApiKey } from '#domain/key.ts'
 import type { LedgerEntry, LedgerQuery } from '#domain/ledger.ts'
 import { negateUsd, renderRub, renderRubPerUsd, renderUsd, toRub } from '#domain/money.ts'
 import { accountField, timeField } from '#forms/fields.ts'
-import { shellWord } from '#forms/shell-word.ts'
-import type { OperatorDeps } from './deps.ts'
 import { findAccount } from './find-account.ts'
 import { findKey } from './find-key.ts'
 import { verb } from './verb.ts'
@@ -65,8 +60,8 @@ export const listLedger = verb(
   }),
   async (deps, input): Promise<readonly EntryRecord[]> => {
     const account = await findAccount(deps, input.account)
-    const key = input.key === null ? null : await findKey(deps, input.key)
-    if (key && key.accountId !== account.id) throw await notOf(deps, key, account)
+    // Another account's key is an error, because an empty list would mean that it has no charges.
+    const key = input.key === null ? null : await findKey(deps, input.key, account.id)
     const query: LedgerQuery = {
       accountId: account.id,
       limit: input.limit,
@@ -78,15 +73,3 @@ export const listLedger = verb(
     return (await deps.store.ledger.list(query)).map(renderEntry)
   },
 )
-
-/** An error, because an empty list would mean that the key has no charges. */
-async function notOf(
-  { store }: OperatorDeps,
-  key: ApiKey,
-  { name }: Account,
-): Promise<GatewayError> {
-  const owner = (await store.accounts.find(key.accountId))?.name ?? key.accountId
-  return new GatewayError('key_not_found', `key ${key.name} is not of account ${name}`, {
-    hint: `gatewayctl ledger list --key ${key.id} --account ${shellWord(owner)}`,
-  })
-}

@@ -1,11 +1,12 @@
 /** Verbs for the limits of keys: show, and set with the changes reported. */
 import * as z from 'zod/mini'
+import { DEFAULT_ACCOUNT_NAME } from '#domain/account.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { type LimitsRecord, renderLimits } from '#domain/key-report.ts'
-import { accountField, limitsFields, statedLimits } from '#forms/fields.ts'
+import { limitsFields, scopeField, statedLimits } from '#forms/fields.ts'
 import { maskWarnings } from '#forms/key-warnings.ts'
-import { findAccount } from './find-account.ts'
+import { accountNameOf, findAccount } from './find-account.ts'
 import { findKey } from './find-key.ts'
 import { listAllKeys } from './list-keys.ts'
 import { mutation, verb } from './verb.ts'
@@ -13,6 +14,8 @@ import { mutation, verb } from './verb.ts'
 export interface KeyLimitsRecord extends LimitsRecord {
   readonly id: string
   readonly name: string
+  /** The name of the account. */
+  readonly account: string
 }
 
 export interface LimitChange {
@@ -26,42 +29,51 @@ export interface AmendedLimitsRecord extends KeyLimitsRecord {
   readonly warnings: readonly string[]
 }
 
-const render = (key: ApiKey): KeyLimitsRecord => ({
+const render = (key: ApiKey, account: string): KeyLimitsRecord => ({
   id: key.id,
   name: key.name,
+  account,
   ...renderLimits(key),
 })
 
 /** The limits of one key, or of all keys of an account that are not revoked. @throws account_not_found, key_not_found */
 export const showLimits = verb(
   z.strictObject({
-    account: accountField,
+    /** Without it, of all keys the default account's. */
+    account: scopeField,
     key: z._default(z.nullable(z.string().check(z.minLength(1))), null),
   }),
   async (deps, input): Promise<readonly KeyLimitsRecord[]> => {
-    if (input.key !== null) return [render(await findKey(deps, input.key))]
-    const { id } = await findAccount(deps, input.account)
-    return (await listAllKeys(deps, false, id)).map(render)
+    if (input.key !== null) {
+      const key = await findKey(deps, input.key, input.account)
+      return [render(key, await accountNameOf(deps, key.accountId))]
+    }
+    const { id, name } = await findAccount(deps, input.account ?? DEFAULT_ACCOUNT_NAME)
+    return (await listAllKeys(deps, false, id)).map((key) => render(key, name))
   },
 )
 
-/** Absent limits stay unchanged. Takes effect with the next request. @throws key_not_found, key_revoked */
+/** Absent limits stay unchanged. Takes effect with the next request. @throws account_not_found, key_not_found, key_revoked */
 export const setLimits = mutation(
   'limits.set',
   z.strictObject({
     ...limitsFields,
+    account: scopeField,
     keys: z.array(z.string().check(z.minLength(1))).check(z.minLength(1)),
   }),
   async (deps, input): Promise<readonly AmendedLimitsRecord[]> => {
     // All keys are found before any is changed, so that a misspelt name changes nothing.
     const keys: ApiKey[] = []
-    for (const text of input.keys) keys.push(requireNotRevoked(await findKey(deps, text)))
+    for (const text of input.keys) {
+      keys.push(requireNotRevoked(await findKey(deps, text, input.account)))
+    }
     const limits = statedLimits(input)
     const warnings = await maskWarnings(deps.store, limits.allowedModels ?? null)
     const amended: AmendedLimitsRecord[] = []
     for (const key of keys) {
       const after = await deps.store.keys.amend(key.id, { limits }, deps.clock.now())
-      amended.push({ ...render(after), changes: changesBetween(key, after), warnings })
+      const account = await accountNameOf(deps, after.accountId)
+      amended.push({ ...render(after, account), changes: changesBetween(key, after), warnings })
     }
     return amended
   },

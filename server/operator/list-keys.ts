@@ -3,11 +3,13 @@ import type { AccountId, KeyId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { type KeyRecord, renderKey } from '#domain/key-report.ts'
 import type { OperatorDeps } from './deps.ts'
-import { findAccount } from './find-account.ts'
+import { accountNameOf, findAccount } from './find-account.ts'
 import { type KeyListQuery, readKeyListQuery, type SentKeyListQuery } from './key-list-query.ts'
 import type { Verb } from './verb.ts'
 
 export interface OperatorKeyRecord extends KeyRecord {
+  /** The name of the account. */
+  readonly account: string
   readonly note: string | null
 }
 
@@ -46,10 +48,12 @@ export async function listAllKeys(
 }
 
 /** The record of a key with its current usage. */
-export async function reportKey(
-  { store, clock }: OperatorDeps,
-  key: ApiKey,
-): Promise<OperatorKeyRecord> {
+export async function reportKey(deps: OperatorDeps, key: ApiKey): Promise<OperatorKeyRecord> {
+  const { store, clock } = deps
   const at = clock.now()
-  return { ...renderKey(key, await store.admissions.spending(key.id, at), at), note: key.note }
+  return {
+    ...renderKey(key, await store.admissions.spending(key.id, at), at),
+    note: key.note,
+    account: await accountNameOf(deps, key.accountId),
+  }
 }

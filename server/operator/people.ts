@@ -3,12 +3,12 @@ import * as z from 'zod/mini'
 import type { ActChanges, ActFacts } from '#domain/act.ts'
 import { type Instant, renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
-import { nameField, readAs } from '#forms/fields.ts'
+import { nameField, readAs, scopeField } from '#forms/fields.ts'
 import { didYouMean, nearest } from '#forms/nearest.ts'
 import { readEmail } from '#signin/register/email.ts'
 import { newPerson, type Person, type PersonId } from '#signin/register/person.ts'
 import type { OperatorDeps } from './deps.ts'
-import { findAccount } from './find-account.ts'
+import { accountNameOf, findAccount, findScope } from './find-account.ts'
 import { findIdentityProvider, type IdentityRecord, identitiesOf } from './identities.ts'
 import { mutation, verb } from './verb.ts'
 
@@ -63,7 +63,7 @@ const MAX_LISTED = 10_000
 /** Newest first. @throws account_not_found, person_not_found */
 export const listPeople = verb(
   z.strictObject({
-    account: z.optional(z.string()),
+    account: scopeField,
     /** A substring of the e-mail address. */
     matching: z._default(z.nullable(z.string()), null),
     disabled: z._default(z.nullable(z.boolean()), null),
@@ -73,22 +73,23 @@ export const listPeople = verb(
   }),
   async (deps, { account, matching, disabled, before, limit }) => {
     const accounts = await accountNames(deps)
+    const within = await findScope(deps, account)
     const people = await deps.store.signin.people.list({
-      ...(account !== undefined && { accountId: (await findAccount(deps, account)).id }),
+      ...(within !== null && { accountId: within.id }),
       ...(matching !== null && { matching }),
       ...(disabled !== null && { isDisabled: disabled }),
-      ...(before !== null && { before: await findPerson(deps, before) }),
+      ...(before !== null && { before: await findPerson(deps, before, account) }),
       limit,
     })
     return people.map((person) => render(person, accounts))
   },
 )
 
-const byName = z.strictObject({ person: z.string() })
+const namedPerson = z.strictObject({ account: scopeField, person: z.string() })
 
 /** @throws person_not_found */
-export const showPerson = verb(byName, async (deps, { person }) =>
-  details(deps, await findPerson(deps, person)),
+export const showPerson = verb(namedPerson, async (deps, { person, account }) =>
+  details(deps, await findPerson(deps, person, account)),
 )
 
 /** The address is verified at the first sign-in. @throws invalid_request, already_exists, account_not_found */
@@ -114,21 +115,25 @@ const describe = ({ id }: PersonRecord, changed: ActChanges): ActFacts => ({ tar
 /** Signs the person out everywhere and prevents sign-in. @throws person_not_found */
 export const disablePerson = mutation(
   'users.disable',
-  byName,
-  async (deps, { person }) => setDisabled(deps, person, deps.clock.now()),
+  namedPerson,
+  async (deps, input) => setDisabled(deps, input, deps.clock.now()),
   (_, person) => describe(person, { disabled: true }),
 )
 
 /** @throws person_not_found */
 export const enablePerson = mutation(
   'users.enable',
-  byName,
-  async (deps, { person }) => setDisabled(deps, person, null),
+  namedPerson,
+  async (deps, input) => setDisabled(deps, input, null),
   (_, person) => describe(person, { disabled: false }),
 )
 
-async function setDisabled(deps: OperatorDeps, text: string, at: Instant | null) {
-  const person = await findPerson(deps, text)
+async function setDisabled(
+  deps: OperatorDeps,
+  { person: text, account }: z.output<typeof namedPerson>,
+  at: Instant | null,
+) {
+  const person = await findPerson(deps, text, account)
   const isUnchanged = (person.disabledAt !== null) === (at !== null)
   const changed = isUnchanged ? person : await deps.store.signin.people.setDisabled(person.id, at)
   if (changed === undefined) throw notFound(text, undefined)
@@ -138,9 +143,9 @@ async function setDisabled(deps: OperatorDeps, text: string, at: Instant | null)
 /** If the address signs in again, it is a new person with a new `sub`. @throws person_not_found */
 export const removePerson = mutation(
   'users.remove',
-  byName,
+  namedPerson,
   async (deps, input) => {
-    const person = await findPerson(deps, input.person)
+    const person = await findPerson(deps, input.person, input.account)
     const record = await details(deps, person)
     await deps.store.signin.people.remove(person.id)
     return { ...record, removed: true }
@@ -151,9 +156,9 @@ export const removePerson = mutation(
 /** Revokes every session, code and token; the person can sign in again. @throws person_not_found */
 export const revokeSessions = mutation(
   'users.sessions.revoke',
-  byName,
+  namedPerson,
   async (deps, input) => {
-    const person = await findPerson(deps, input.person)
+    const person = await findPerson(deps, input.person, input.account)
     const ended = await deps.store.signin.artifacts.revokePerson(person.id, deps.clock.now())
     return { ...(await details(deps, person)), ended_sessions: ended }
   },
@@ -163,9 +168,9 @@ export const revokeSessions = mutation(
 /** Other ways to sign in and existing sessions stay. @throws person_not_found, provider_not_found */
 export const unlinkIdentity = mutation(
   'users.identities.remove',
-  z.strictObject({ person: z.string(), provider: z.string() }),
+  z.strictObject({ account: scopeField, person: z.string(), provider: z.string() }),
   async (deps, input) => {
-    const person = await findPerson(deps, input.person)
+    const person = await findPerson(deps, input.person, input.account)
     const { name, issuer } = await findIdentityProvider(deps, input.provider)
     if ((await deps.store.signin.identities.unlink(person.id, issuer)) === 0) {
       throw new GatewayError('provider_not_found', `${person.email} does not sign in by ${name}`, {
@@ -177,18 +182,36 @@ export const unlinkIdentity = mutation(
   (_, person) => describe(person, { unlinked: person.unlinked }),
 )
 
-/** By address or by id. @throws person_not_found */
-async function findPerson({ store }: OperatorDeps, text: string): Promise<Person> {
-  const { people } = store.signin
+/** By address or by id, of the account that `scope` names; null is anybody. @throws account_not_found, person_not_found */
+async function findPerson(deps: OperatorDeps, text: string, scope: string | null): Promise<Person> {
+  const { people } = deps.store.signin
+  const account = await findScope(deps, scope)
   const person = (await people.findByEmail(text)) ?? (await people.find(text as PersonId))
-  if (person !== undefined) return person
+  if (person !== undefined && (account === null || person.accountId === account.id)) return person
+  if (person !== undefined) throw await notOf(deps, person, account?.name ?? '')
+  const known = await people.list({
+    limit: MAX_GUESSED,
+    ...(account !== null && { accountId: account.id }),
+  })
   throw notFound(
     text,
     nearest(
       text,
-      (await people.list({ limit: MAX_GUESSED })).map(({ email }) => email),
+      known.map(({ email }) => email),
     ),
   )
+}
+
+async function notOf(
+  deps: OperatorDeps,
+  { email, accountId }: Person,
+  account: string,
+): Promise<GatewayError> {
+  const owner =
+    accountId === null ? 'no account' : `account ${await accountNameOf(deps, accountId)}`
+  return new GatewayError('person_not_found', `${email} is of ${owner}, not of ${account}`, {
+    hint: 'gatewayctl users list',
+  })
 }
 
 /** Suggestions for a mistyped address come from the latest so many people. */

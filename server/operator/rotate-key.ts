@@ -2,6 +2,7 @@
 import * as z from 'zod/mini'
 import { later, renderInstant } from '#domain/clock.ts'
 import { newSecret } from '#domain/secret.ts'
+import { scopeField } from '#forms/fields.ts'
 import { findKey } from './find-key.ts'
 import type { IssuedKeyRecord } from './keys.ts'
 import { reportKey } from './list-keys.ts'
@@ -17,10 +18,11 @@ export interface RotatedKeyRecord extends IssuedKeyRecord {
   readonly earlier_secrets_until: string | null
 }
 
-/** The answer contains the new secret, only this once. @throws key_not_found, key_revoked */
+/** The answer contains the new secret, only this once. @throws account_not_found, key_not_found, key_revoked */
 export const rotateKey = mutation(
   'keys.rotate',
   z.strictObject({
+    account: scopeField,
     key: z.string().check(z.minLength(1)),
     /** How long earlier secrets remain valid; 0 invalidates them at once. */
     grace_seconds: z._default(
@@ -28,10 +30,10 @@ export const rotateKey = mutation(
       DAY_SECONDS,
     ),
   }),
-  async (deps, { key: text, grace_seconds }): Promise<RotatedKeyRecord> => {
+  async (deps, { account, key: text, grace_seconds }): Promise<RotatedKeyRecord> => {
     const { store, clock } = deps
     const at = clock.now()
-    const { id } = await findKey(deps, text)
+    const { id } = await findKey(deps, text, account)
     const secret = newSecret()
     const until = grace_seconds === 0 ? null : later(at, grace_seconds * 1_000)
     const key = await store.keys.rotate(id, secret, at, until)

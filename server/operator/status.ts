@@ -5,32 +5,38 @@ import { dayOf, dayStart, monthStart, renderInstant } from '#domain/clock.ts'
 import type { HopReading } from '#domain/hop-health.ts'
 import { renderRubPerUsd, renderUsd } from '#domain/money.ts'
 import { FIGURES_MS, readSpan, type Span } from '#domain/snapshot/figures.ts'
+import { scopeField } from '#forms/fields.ts'
 import { lastBackupAt } from './backup.ts'
 import type { LiveFacts, OperatorDeps } from './deps.ts'
+import { findScope } from './find-account.ts'
 import { renderHealth, worstOf } from './hop-record.ts'
 import { MAX_KEYS, paceWarnings, readKeys } from './snapshot/keys.ts'
 import { renderServed } from './snapshot/models.ts'
-import { readDays, renderRunway } from './snapshot/money.ts'
+import { readDays, renderRunway, sumsOf } from './snapshot/money.ts'
 import type { WarningRecord } from './snapshot/record.ts'
 import { renderTraffic } from './snapshot/traffic.ts'
 import { renderThreshold } from './threshold-record.ts'
 import { verb } from './verb.ts'
 
 /** False skips keys near their limits and the last backup, for callers that only need the health. */
-const input = z.strictObject({ warnings: z._default(z.boolean(), true) })
+const input = z.strictObject({ account: scopeField, warnings: z._default(z.boolean(), true) })
 
-export const showStatus = verb(input, async (deps, { warnings }) => {
+/** Money and keys of all accounts unless one is named; traffic and providers are of the whole gateway. @throws account_not_found */
+export const showStatus = verb(input, async (deps, { account, warnings }) => {
   const { store, clock, live } = deps
   const at = clock.now()
   const span = live && readSpan(live.watch.pulse.endings, at, FIGURES_MS)
   const health = await store.health({ checkIntegrity: false })
+  const within = await findScope(deps, account)
   const [accounts, cards, rate] = await Promise.all([
-    store.accounts.list(),
+    within === null ? store.accounts.list() : [within],
     store.models.list(),
     store.rates.at(at),
   ])
   return {
     version: deps.version,
+    /** The name of the account that money and keys are of; null: of all. */
+    account: within?.name ?? null,
     running: live !== null,
     healthy: health.writable && health.schemaVersion === health.newestSchemaVersion,
     base_url: live?.baseUrl ?? null,
@@ -61,7 +67,7 @@ export const showStatus = verb(input, async (deps, { warnings }) => {
       ...servedOf(name, live, span),
     })),
     accounts: await reportAccounts(deps, accounts),
-    ...(await spendOf(deps)),
+    ...(await spendOf(deps, within)),
     /** Keys near a limit, or at one. */
     warnings: warnings ? await warningsOf(deps, accounts) : [],
     rub_per_usd: renderRubPerUsd(rate.rubPerUsd),
@@ -143,8 +149,20 @@ async function backupOf(deps: OperatorDeps): Promise<string | null> {
   return at === null ? null : renderInstant(at)
 }
 
-async function spendOf({ store, clock }: OperatorDeps) {
-  const { day, month } = await store.admissions.spend(clock.now())
-  const { totalCount } = await store.keys.list({ includeRevoked: false, limit: 1 })
+async function spendOf(deps: OperatorDeps, account: Account | null) {
+  const { store, clock } = deps
+  const now = clock.now()
+  const { day, month } =
+    account === null
+      ? await store.admissions.spend(now)
+      : sumsOf(
+          (await readDays(deps, now)).filter(({ accountId }) => accountId === account.id),
+          now,
+        )
+  const { totalCount } = await store.keys.list({
+    includeRevoked: false,
+    limit: 1,
+    ...(account !== null && { accountId: account.id }),
+  })
   return { keys: totalCount, spend_day_usd: renderUsd(day), spend_month_usd: renderUsd(month) }
 }

@@ -2,8 +2,9 @@
 import * as z from 'zod/mini'
 import { type Drift, driftUsd } from '#domain/drift.ts'
 import { renderUsd } from '#domain/money.ts'
-import { timeField } from '#forms/fields.ts'
+import { scopeField, timeField } from '#forms/fields.ts'
 import { percentOf } from './activity-record.ts'
+import { findScope } from './find-account.ts'
 import { verb } from './verb.ts'
 
 export interface DriftRecord {
@@ -32,11 +33,15 @@ const sizeOf = (drift: Drift): bigint => {
   return difference < 0n ? -difference : difference
 }
 
-/** Sorted by the absolute difference, largest first. */
+/** Sorted by the absolute difference, largest first; of all accounts unless one is named. @throws account_not_found */
 export const showDrift = verb(
-  z.strictObject({ since: z._default(z.nullable(timeField), null) }),
-  async ({ store }, { since }): Promise<readonly DriftRecord[]> => {
-    const drifts = await store.activity.drift(since === null ? {} : { since })
+  z.strictObject({ account: scopeField, since: z._default(z.nullable(timeField), null) }),
+  async (deps, { account, since }): Promise<readonly DriftRecord[]> => {
+    const within = await findScope(deps, account)
+    const drifts = await deps.store.activity.drift({
+      ...(within !== null && { accountId: within.id }),
+      ...(since !== null && { since }),
+    })
     return drifts.toSorted((a, b) => Number(sizeOf(b) - sizeOf(a))).map(render)
   },
 )

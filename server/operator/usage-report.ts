@@ -1,7 +1,7 @@
 /** The usage report: requests, tokens and cost by group, with each group's share. */
 import * as z from 'zod/mini'
 import { type Day, instant, renderDay, renderInstant } from '#domain/clock.ts'
-import type { KeyId } from '#domain/id.ts'
+import type { AccountId, KeyId } from '#domain/id.ts'
 import { renderRub, renderUsd, type UsdNanos } from '#domain/money.ts'
 import {
   MAX_USAGE_GROUPS,
@@ -13,9 +13,9 @@ import {
   type UsageRow,
   type UsageSum,
 } from '#domain/usage-report.ts'
-import { timeField } from '#forms/fields.ts'
+import { scopeField, timeField } from '#forms/fields.ts'
 import type { OperatorDeps } from './deps.ts'
-import { findAccount } from './find-account.ts'
+import { accountNameOf, findScope } from './find-account.ts'
 import { keptSince } from './kept-since.ts'
 import { invalidInput, verb } from './verb.ts'
 
@@ -32,6 +32,9 @@ export interface UsageSumRecord {
 
 /** Only the requested dimensions are present. */
 export interface UsageGroupRecord {
+  readonly account_id?: string
+  /** The name of the account; also of a key. */
+  readonly account?: string
   readonly key_id?: string
   readonly key_name?: string
   readonly user?: string | null
@@ -46,6 +49,8 @@ export interface UsageGroupRecord {
 export interface UsageReportRecord {
   readonly by: UsageDimension
   readonly then_by: UsageDimension | null
+  /** The name of the only account that is included; null: all are. */
+  readonly account: string | null
   readonly since: string | null
   readonly until: string | null
   /** Requests that ended before were removed from the log and are not included; null when none is missing. */
@@ -64,7 +69,7 @@ export const reportUsage = verb(
   z.strictObject({
     by: z._default(dimensionField, 'key'),
     then_by: z._default(z.nullable(dimensionField), null),
-    account: z._default(z.nullable(z.string()), null),
+    account: scopeField,
     since: z._default(z.nullable(timeField), null),
     until: z._default(z.nullable(timeField), null),
     /** The number of groups with a row. */
@@ -73,11 +78,12 @@ export const reportUsage = verb(
   async (deps, input): Promise<UsageReportRecord> => {
     const { by, then_by: thenBy, account, since, until, top } = input
     if (by === thenBy) throw invalidInput('then_by', `must be another dimension than ${by}`)
+    const within = await findScope(deps, account)
     const query: UsageQuery = {
       by,
       thenBy,
       top,
-      ...(account !== null && { accountId: (await findAccount(deps, account)).id }),
+      ...(within !== null && { accountId: within.id }),
       ...(since !== null && { since }),
       ...(until !== null && { until }),
     }
@@ -85,6 +91,7 @@ export const reportUsage = verb(
     return {
       by,
       then_by: thenBy,
+      account: within?.name ?? null,
       since: since === null ? null : renderInstant(since),
       until: until === null ? null : renderInstant(until),
       // Read after the report, so that entries removed meanwhile are covered.
@@ -96,7 +103,7 @@ export const reportUsage = verb(
 
 async function render(deps: OperatorDeps, { by, thenBy }: UsageQuery, report: UsageReport) {
   const { total, other, others } = report
-  const names = await keyNames(deps, { by, thenBy }, report.rows)
+  const names = await namesOf(deps, { by, thenBy }, report.rows)
   const rows = inOrder(report.rows, by, thenBy).map((row) => ({
     ...renderGroup(by, row.by, names),
     ...(thenBy !== null && renderGroup(thenBy, row.thenBy, names)),
@@ -128,29 +135,37 @@ function inOrder(
     .flatMap(({ some }) => some.toSorted((a, b) => Number(a.thenBy) - Number(b.thenBy)))
 }
 
-async function keyNames(
-  { store }: OperatorDeps,
+/** What a row shows for an id. */
+type Names = ReadonlyMap<UsageGroup, UsageGroupRecord>
+
+async function namesOf(
+  deps: OperatorDeps,
   { by, thenBy }: Pick<UsageQuery, 'by' | 'thenBy'>,
   rows: readonly UsageRow[],
-): Promise<ReadonlyMap<UsageGroup, string>> {
-  const names = new Map<UsageGroup, string>()
-  const ids = by === 'key' ? rows.map((row) => row.by) : rows.map((row) => row.thenBy)
-  if (by !== 'key' && thenBy !== 'key') return names
-  for (const id of new Set(ids)) {
-    const key = await store.keys.find(id as KeyId)
-    if (key) names.set(id, key.name)
+): Promise<Names> {
+  const names = new Map<UsageGroup, UsageGroupRecord>()
+  const idsOf = (dimension: UsageDimension): ReadonlySet<UsageGroup> =>
+    new Set([
+      ...(by === dimension ? rows.map((row) => row.by) : []),
+      ...(thenBy === dimension ? rows.map((row) => row.thenBy) : []),
+    ])
+  for (const id of idsOf('account')) {
+    const account = await accountNameOf(deps, id as AccountId)
+    names.set(id, { account_id: String(id), account })
+  }
+  for (const id of idsOf('key')) {
+    const key = await deps.store.keys.find(id as KeyId)
+    const account = key && { account: await accountNameOf(deps, key.accountId) }
+    names.set(id, { key_id: String(id), key_name: key?.name ?? String(id), ...account })
   }
   return names
 }
 
-function renderGroup(
-  dimension: UsageDimension,
-  group: UsageGroup,
-  names: ReadonlyMap<UsageGroup, string>,
-): UsageGroupRecord {
+function renderGroup(dimension: UsageDimension, group: UsageGroup, names: Names): UsageGroupRecord {
   switch (dimension) {
+    case 'account':
     case 'key':
-      return { key_id: String(group), key_name: names.get(group) ?? String(group) }
+      return names.get(group) ?? {}
     case 'user':
       return { user: group === null ? null : String(group) }
     case 'model':

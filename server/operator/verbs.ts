@@ -54,6 +54,7 @@ export const VERBS = {
   'accounts.list': async () => (await import('./accounts.ts')).listAccounts,
   'accounts.show': async () => (await import('./accounts.ts')).showAccount,
   'accounts.create': async () => (await import('./accounts.ts')).createAccount,
+  'accounts.rename': async () => (await import('./accounts.ts')).renameAccount,
   'thresholds.show': async () => (await import('./thresholds.ts')).showThreshold,
   'thresholds.set': async () => (await import('./thresholds.ts')).setThreshold,
   'thresholds.test': async () => (await import('./thresholds.ts')).testThreshold,

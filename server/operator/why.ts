@@ -7,6 +7,7 @@ import type { ApiKey } from '#domain/key.ts'
 import { renderLimits } from '#domain/key-report.ts'
 import { renderUsd } from '#domain/money.ts'
 import { readReceipt } from '#domain/receipt.ts'
+import { scopeField } from '#forms/fields.ts'
 import { findEntry } from './activity.ts'
 import { renderOperatorReceipt } from './activity-record.ts'
 import type { OperatorDeps } from './deps.ts'
@@ -45,11 +46,11 @@ export interface WhyRecord {
   readonly story: readonly string[]
 }
 
-/** By generation id or request id. @throws generation_not_found, also when several have that request id */
+/** By generation id or request id. @throws account_not_found; generation_not_found, also when several have that request id */
 export const explain = verb(
-  z.strictObject({ id: z.string().check(z.minLength(1)) }),
-  async (deps, { id }): Promise<WhyRecord> => {
-    const entry = await findEntry(deps, id, 'why')
+  z.strictObject({ account: scopeField, id: z.string().check(z.minLength(1)) }),
+  async (deps, { id, account }): Promise<WhyRecord> => {
+    const entry = await findEntry(deps, id, account, 'why')
     const receipt = renderOperatorReceipt(await readReceipt(deps.store, entry))
     const { request_id, created_at, key_id, key_name, user, model, status, code, ended_by } =
       receipt

@@ -290,7 +290,10 @@ describe('commands', () => {
     const gateway = await start()
     act('up')
     expect(cli.json(['balance'])).toMatchObject({ balance_usd: '2.00' })
-    const revoked = cli.json<readonly { name: string; status: string }[]>(['keys', '--all'])
+    const revoked = cli.json<readonly { name: string; status: string }[]>([
+      'keys',
+      '--include-revoked',
+    ])
     expect(
       revoked
         .filter(({ status }) => status === 'revoked')

@@ -156,7 +156,7 @@ describe('keys', () => {
     expect(cli.run(['keys', 'revoke', 'shell', 'filed', '--yes']).code).toBe(0)
     expect(cli.run(['keys', 'revoke', 'shell', '--yes']).code).toBe(0)
     expect(cli.json<{ name: string }[]>(['keys']).map(({ name }) => name)).not.toContain('shell')
-    const all = cli.json<{ name: string; status: string }[]>(['keys', '--all'])
+    const all = cli.json<{ name: string; status: string }[]>(['keys', '--include-revoked'])
     expect(all.find(({ name }) => name === 'shell')?.status).toBe('revoked')
     cli.run(['keys', 'create', 'shell'])
     expect(cli.json(['keys', 'show', 'shell'])).toMatchObject({ status: 'active' })

@@ -1,6 +1,7 @@
 /** How commands end: exit codes, the shape of an error, and what never reaches standard output. */
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { withTypedFlags } from '#cli/terminal/typed-flags.ts'
 import { BINARY } from '#scripts/compile.ts'
 import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 import { hasTerminals, openTerminal } from '#test/support/terminal.ts'
@@ -139,7 +140,7 @@ test.each([
   [
     ['usage', '--by', 'modl'],
     2,
-    'error: --by must be key, user, model, provider, day or hour (got "modl")\n  did you mean model?\n',
+    'error: --by must be account, key, user, model, provider, day or hour (got "modl")\n  did you mean model?\n',
   ],
   [
     ['help', 'exitcode'],
@@ -393,7 +394,11 @@ describe('hints repeat the location and account of the typed command', () => {
   })
 
   test('a hint with its own account keeps it', () => {
-    const { err } = ownCli.run(['accounts', 'create', 'crew', '--account', 'team', ...elsewhere])
-    expect(err).toContain(`next: gatewayctl ${stated} balance top-up 50 --account crew\n`)
+    expect(
+      withTypedFlags('next: gatewayctl balance top-up 50 --account crew', [
+        ...['keys', '--account', 'team'],
+        ...elsewhere,
+      ]),
+    ).toBe(`next: gatewayctl ${stated} balance top-up 50 --account crew`)
   })
 })

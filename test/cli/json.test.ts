@@ -63,6 +63,8 @@ const DOWN: readonly Sample[] = [
   ['limits set', ['limits', 'set', 'web', 'default', '--rpd', '900']],
   ['keys revoke', ['keys', 'revoke', 'admin', '-y']],
   ['accounts create', ['accounts', 'create', 'acme']],
+  ['accounts create', ['accounts', 'create', 'team']],
+  ['accounts rename', ['accounts', 'rename', 'team', 'research']],
   ['accounts list', ['accounts']],
   ['accounts show', ['accounts', 'show', 'acme']],
   [
@@ -264,7 +266,7 @@ describe('while it serves', () => {
     ...['user', 'model', 'provider', 'day', 'hour'].map(
       (by): Sample => ['usage report', ['usage', '--by', by, '--then-by', 'key', '--since', '7d']],
     ),
-    ['keys list', ['keys', '--all']],
+    ['keys list', ['keys', '--include-revoked']],
     ['keys show', ['keys', 'show', 'live']],
     ['keys revoke', ['keys', 'revoke', 'live', 'short', '-y']],
     ['deliveries list', ['deliveries']],

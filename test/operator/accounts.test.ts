@@ -34,6 +34,35 @@ test('an account is made empty, once by its name, and shown by name or id', asyn
   })
 })
 
+test('a renamed account keeps its id, its money and its keys; the default one keeps its name', async () => {
+  const deps = await openTwo()
+  await act(deps, 'balance.top-up', { amount_usd: '7', account: 'acme' })
+  const { id } = await act(deps, 'keys.create', { name: 'theirs', account: 'acme' })
+  const before = await act(deps, 'accounts.show', { name: 'acme' })
+  const renamed = await act(deps, 'accounts.rename', { account: 'acme', name: 'umbrella' })
+  expect(renamed).toMatchObject({ id: before.id, name: 'umbrella', previous: 'acme' })
+  expect(await act(deps, 'accounts.show', { name: 'umbrella' })).toEqual({
+    ...before,
+    name: 'umbrella',
+  })
+  expect(await act(deps, 'keys.show', { key: 'theirs', account: 'umbrella' })).toMatchObject({
+    id,
+    account: 'umbrella',
+  })
+  await expect(act(deps, 'balance.show', { account: 'acme' })).rejects.toMatchObject({
+    code: 'account_not_found',
+  })
+  await expect(
+    act(deps, 'accounts.rename', { account: 'umbrella', name: 'default' }),
+  ).rejects.toMatchObject({ code: 'already_exists' })
+  await expect(
+    act(deps, 'accounts.rename', { account: 'default', name: 'main' }),
+  ).rejects.toMatchObject({
+    code: 'invalid_request',
+    message: 'account default keeps its name: commands without --account act on it',
+  })
+})
+
 test('one that is misspelt is not found, and what was meant is said', async () => {
   const deps = await openTwo()
   for (const misspelt of [
@@ -99,8 +128,8 @@ test('a ledger asked for by a key of another account says whose it is', async ()
   const { id } = await act(deps, 'keys.create', { name: 'theirs', account: 'acme' })
   await expect(act(deps, 'ledger.list', { key: 'theirs' })).rejects.toMatchObject({
     code: 'key_not_found',
-    message: 'key theirs is not of account default',
-    details: { hint: `gatewayctl ledger list --key ${id} --account acme` },
+    message: `key theirs (${id}) is of account acme, not of default`,
+    details: { hint: 'repeat it with --account acme' },
   })
   expect(await act(deps, 'ledger.list', { key: 'theirs', account: 'acme' })).toEqual([])
 })

@@ -81,6 +81,7 @@ const SAMPLES: { readonly [Name in VerbName]: VerbInput<Name> } = {
   'accounts.list': {},
   'accounts.show': { name: 'default' },
   'accounts.create': { name: 'other' },
+  'accounts.rename': { account: 'spare', name: 'third' },
   'thresholds.show': {},
   'thresholds.set': {
     threshold_usd: '9',
@@ -172,6 +173,7 @@ async function furnish(): Promise<TestGateway> {
   const { key: secret } = await act(deps, 'keys.create', { name: 'default' })
   await act(deps, 'providers.add', { name: 'spare', base_url: 'http://s', credential: null })
   await act(deps, 'models.route.set', { model: 'demo/lorem', provider: 'spare' })
+  await act(deps, 'accounts.create', { name: 'spare' })
   await act(deps, 'clients.create', {
     name: 'known',
     redirect_uris: ['https://k.example.org/cb'],
@@ -295,6 +297,7 @@ describe('an act tells', () => {
     ],
     ['models.route.set', { hops: [{ provider: 'demo' }, { provider: 'spare' }] }],
     ['accounts.create', { name: 'other' }],
+    ['accounts.rename', { name: { from: 'spare', to: 'third' } }],
   ])('%s', async (name, changed) => {
     const furnished = await furnish()
     await act(furnished.deps, name, inputFor(name, furnished) as never)

@@ -47,6 +47,7 @@ test('nothing was used', async () => {
   expect(await report()).toEqual({
     by: 'key',
     then_by: null,
+    account: null,
     since: null,
     until: null,
     kept_since: null,

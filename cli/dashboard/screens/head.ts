@@ -1,7 +1,7 @@
 /** The header of every screen: address and state of the gateway, and the line of tabs. */
 import { count, elapsed, lasting, percent, span, timeOfDay } from '../figures.ts'
 import { bar, curve } from '../glyphs.ts'
-import { type Line, type Piece, spread, styled, widthOf } from '../line.ts'
+import { type Line, type Piece, spread, styled, toLeft, widthOf } from '../line.ts'
 import { listed } from '../lists.ts'
 import { cash, isWide, orderOf, type Scene } from '../scene.ts'
 import { listOf, SCREENS, TITLES } from '../view.ts'
@@ -41,10 +41,11 @@ export function tabs(scene: Scene): Line {
   const { view, glyphs, size, snapshot } = scene
   const { ids, sorts, total } = listed(snapshot, view)
   const what = isWide(scene) && view.screen === 'live' ? ' in flight' : ''
-  const counted = ` ${ids.length} of ${totalRows(scene, total)}${what} `
+  const whose = scopeOf(scene)
+  const counted = ` ${whose}${ids.length} of ${totalRows(scene, total)}${what} `
   const status =
     view.screen === 'spend'
-      ? ` ${view.chart.metric} by ${view.chart.by}, a ${view.chart.bucket} `
+      ? ` ${whose}${view.chart.metric} by ${view.chart.by}, a ${view.chart.bucket} `
       : `${counted}${glyphs.dot} ${orderOf(scene, sorts)} `
   const isFiltered = view.screen !== 'spend' && listOf(view).filter !== ''
   // A narrow terminal drops the sort order, then the names of the other screens.
@@ -65,6 +66,26 @@ export function tabs(scene: Scene): Line {
     size.columns,
   )
 }
+
+/** "all accounts · ", "account acme · "; empty where there is only one. */
+function scopeOf({ view, snapshot, glyphs }: Scene): string {
+  const { account, gateway, money } = snapshot
+  if (gateway.accounts < 2) return ''
+  const name = {
+    live: account,
+    log: account,
+    models: null,
+    keys: money.account,
+    spend: money.account,
+  }[view.screen]
+  return `${name === null ? 'all accounts' : `account ${shortName(name)}`} ${glyphs.dot} `
+}
+
+/** A longer name of an account is cut. */
+const MAX_ACCOUNT_COLUMNS = 12
+
+const shortName = (name: string): string =>
+  toLeft(name, Math.min(MAX_ACCOUNT_COLUMNS, Bun.stringWidth(name)))
 
 /** The screens, the current one in brackets; the others by name, or by number only. */
 function tabNames({ view, glyphs }: Scene, withNames: boolean): Line {
@@ -112,7 +133,7 @@ export function summary(scene: Scene): readonly Line[] {
         styled('  TTFT '),
         styled(curve(glyphs, traffic.curves.first_byte_ms, 24), 'cyan'),
       ],
-      [styled('last 5m ', 'dim')],
+      [styled(snapshot.gateway.accounts > 1 ? 'all accounts, 5m ' : 'last 5m ', 'dim')],
       size.columns,
     ),
     spentLine(scene),
@@ -169,9 +190,10 @@ export const gaugeOf = ({ glyphs }: Scene, share: number, columns: number): Piec
   )
 
 function balanceLine(scene: Scene): Line {
-  const { money } = scene.snapshot
+  const { money, gateway } = scene.snapshot
+  const whose = gateway.accounts > 1 ? `${shortName(money.account)} ` : ''
   const left: Line = [
-    styled(' balance '),
+    styled(` ${whose}balance `),
     styled(cash(scene, money.balance_usd, places(scene)), money.marked ? 'red' : 'bold'),
     styled(`  runway ${runway(scene)}`),
     styled(`  ${alert(scene)}`),

@@ -1,36 +1,48 @@
 /** The latest requests; those that ended before the process started are read from the log once. */
 import type { ActivityEntry } from '#domain/activity.ts'
 import { DAY_MS, later } from '#domain/clock.ts'
-import type { KeyId } from '#domain/id.ts'
+import type { AccountId, KeyId } from '#domain/id.ts'
 import type { Latest } from '#domain/snapshot/latest.ts'
 import { MAX_RECENT, MAX_RECENT_ERRORS } from '#domain/snapshot/pulse.ts'
 import { renderActivity } from '../activity-record.ts'
 import type { OperatorDeps } from '../deps.ts'
 import type { LogRecord } from './record.ts'
 
-/** Returns the entries added to a ring since the last call, newest first, or null; the first call includes `earlier`. */
+/**
+ * Returns the entries added to a ring since the last call, newest first, or null; the first call includes `earlier`. Of all
+ * accounts, or of one.
+ */
 export function startTail(
   deps: OperatorDeps,
   ring: Latest<ActivityEntry>,
   earlier: readonly LogRecord[],
   most: number,
+  account: AccountId | null,
 ): () => Promise<readonly LogRecord[] | null> {
   let seen: number | null = null
   return async () => {
     const before = seen
     seen = ring.count
     if (seen === before) return null
-    const fresh = await renderEntries(deps, [...ring.since(before ?? 0)])
-    return before === null ? [...fresh, ...earlier].slice(0, most) : fresh
+    const own = [...ring.since(before ?? 0)].filter(
+      ({ accountId }) => account === null || accountId === account,
+    )
+    const fresh = await renderEntries(deps, own)
+    if (before === null) return [...fresh, ...earlier].slice(0, most)
+    return fresh.length === 0 ? null : fresh
   }
 }
 
 /** The log before the process started, so that screens are not empty after a restart. */
-export async function readEarlier(deps: OperatorDeps) {
+export async function readEarlier(deps: OperatorDeps, account: AccountId | null) {
   const { live, store, clock } = deps
   const until = live?.startedAt ?? clock.now()
   // Only a day, because errors may be rare and a log of millions must not be scanned for them.
-  const before = { since: later(until, -DAY_MS), until }
+  const before = {
+    since: later(until, -DAY_MS),
+    until,
+    ...(account !== null && { accountId: account }),
+  }
   const [log, errors] = await Promise.all([
     store.activity.list({ ...before, limit: MAX_RECENT }),
     store.activity.list({ ...before, limit: MAX_RECENT_ERRORS, errorsOnly: true }),

@@ -31,13 +31,14 @@ export async function readMoney(
   const threshold = await store.thresholds.find(account.id)
   const rate = await store.rates.at(now)
   const { threshold_usd, marked, notified_at } = renderThreshold(threshold)
-  const balance = (await store.accounts.find(account.id))?.balance ?? account.balance
+  // Read again: its balance moves, and its name may be changed.
+  const { name, balance } = (await store.accounts.find(account.id)) ?? account
   const channels = [
     ...(threshold.email === null ? [] : (['email'] as const)),
     ...(threshold.webhookUrl === null ? [] : (['webhook'] as const)),
   ]
   return {
-    account: account.name,
+    account: name,
     balance_usd: renderUsd(balance),
     spend_day_usd: renderUsd(day),
     spend_month_usd: renderUsd(month),
@@ -62,7 +63,7 @@ export const readDays = (
 ): Promise<readonly AccountDaySpend[]> =>
   store.admissions.spendByDay((dayOf(now) - MAX_DAYS) as Day)
 
-function sumsOf(spends: readonly AccountDaySpend[], now: Instant) {
+export function sumsOf(spends: readonly AccountDaySpend[], now: Instant) {
   const today = dayOf(now)
   const sumSince = (first: Day): UsdNanos =>
     spends

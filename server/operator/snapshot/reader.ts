@@ -5,7 +5,7 @@ import { GatewayError } from '#domain/errors.ts'
 import { FIGURES_MS, readSpan, type Span } from '#domain/snapshot/figures.ts'
 import { MAX_RECENT, MAX_RECENT_ERRORS } from '#domain/snapshot/pulse.ts'
 import type { LiveFacts, OperatorDeps } from '../deps.ts'
-import { findAccount } from '../find-account.ts'
+import { accountNameOf } from '../find-account.ts'
 import { type CachedPart, createCachedPart } from './cached-part.ts'
 import { readKeys } from './keys.ts'
 import { readEarlier, startTail } from './log.ts'
@@ -23,26 +23,30 @@ const SECOND_MS = 1_000
 /** Less often, because it scans a day's log. */
 const MODEL_DAY_MS = 10_000
 
-/** Money and keys of one account, requests of all. @throws account_not_found, store_unavailable */
-export async function openSnapshots(deps: OperatorDeps, name: string): Promise<SnapshotReader> {
+/** Money and keys of one account; requests of all, or with `isNarrow` of that account. @throws store_unavailable */
+export async function openSnapshots(
+  deps: OperatorDeps,
+  account: Account,
+  isNarrow: boolean,
+): Promise<SnapshotReader> {
   const live = requireRunning(deps)
-  const account = await findAccount(deps, name)
-  const parts = startParts(deps, live, account)
-  const earlier = await readEarlier(deps)
+  const only = isNarrow ? account.id : null
+  const parts = startParts(deps, live, account, isNarrow)
+  const earlier = await readEarlier(deps, only)
 
   const startWatching = () => {
     const seen = new Map<CachedPart<unknown>, number>()
     const { recent, errors: failed } = live.watch.pulse
     const tails = {
-      log: startTail(deps, recent, earlier.log, MAX_RECENT),
-      errors: startTail(deps, failed, earlier.errors, MAX_RECENT_ERRORS),
+      log: startTail(deps, recent, earlier.log, MAX_RECENT, only),
+      errors: startTail(deps, failed, earlier.errors, MAX_RECENT_ERRORS, only),
     }
     return {
       async next(): Promise<FrameRecord> {
         const now = deps.clock.now()
         const frame: Record<string, unknown> = {
           at: renderInstant(now),
-          in_flight: renderInFlight(live.watch, live.inFlight(), now),
+          in_flight: renderInFlight(live.watch, live.inFlight(), now, only),
         }
         for (const [name, part] of Object.entries(parts)) {
           const { value, version } = await part.read()
@@ -70,7 +74,7 @@ function requireRunning({ live, dataDir }: OperatorDeps): LiveFacts {
   )
 }
 
-function startParts(deps: OperatorDeps, live: LiveFacts, account: Account) {
+function startParts(deps: OperatorDeps, live: LiveFacts, account: Account, isNarrow: boolean) {
   const { clock } = deps
   const { watch } = live
   const span = (ms: number) => (): Span => readSpan(watch.pulse.endings, clock.now(), ms)
@@ -81,6 +85,9 @@ function startParts(deps: OperatorDeps, live: LiveFacts, account: Account) {
   const modelDay = createCachedPart(clock, MODEL_DAY_MS, () => readModelDay(deps))
   const recent = async (): Promise<Span> => (await lately.read()).value
   return {
+    account: createCachedPart(clock, SECOND_MS, async () =>
+      isNarrow ? await accountNameOf(deps, account.id) : null,
+    ),
     gateway: createCachedPart(clock, SECOND_MS, () => readGateway(deps, live, clock.now())),
     traffic: createCachedPart(clock, SECOND_MS, async () => renderTraffic(watch, await recent())),
     keys: createCachedPart(clock, 2 * SECOND_MS, async () => (await keys.read()).value.keys),
@@ -104,6 +111,7 @@ async function readGateway(
   const health = await store.health({ checkIntegrity: false })
   return {
     version,
+    accounts: (await store.accounts.list()).length,
     base_url: baseUrl,
     listen,
     pid,

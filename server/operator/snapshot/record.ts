@@ -9,6 +9,8 @@ import type { HealthRecord } from '../hop-record.ts'
 /** Money is a decimal string in dollars, shares are in percent, times are RFC 3339; null is unknown or not applicable. */
 export interface SnapshotRecord {
   readonly at: string
+  /** The name of the account that `in_flight`, `log` and `errors` are of; null: of all. Money and keys are those of `money.account`. */
+  readonly account: string | null
   readonly gateway: GatewayRecord
   readonly in_flight: InFlightSumRecord
   readonly traffic: TrafficRecord
@@ -29,6 +31,8 @@ export interface FrameRecord extends Partial<SnapshotRecord> {
 
 export interface GatewayRecord {
   readonly version: string
+  /** How many there are. */
+  readonly accounts: number
   readonly base_url: string
   readonly listen: string
   readonly pid: number

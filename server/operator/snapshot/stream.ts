@@ -1,8 +1,9 @@
 /** `GET /watch`: a snapshot, then its changes, as JSON lines until the watcher disconnects. */
-import { DEFAULT_ACCOUNT_NAME } from '#domain/account.ts'
+import { type Account, DEFAULT_ACCOUNT_NAME } from '#domain/account.ts'
 import { pause } from '#domain/clock.ts'
 import { toGatewayError } from '#domain/errors.ts'
 import type { OperatorDeps } from '../deps.ts'
+import { findAccount } from '../find-account.ts'
 import { openSnapshots, type SnapshotReader } from './reader.ts'
 
 const MAX_FPS = 10
@@ -10,7 +11,7 @@ const USUAL_FPS = 4
 const NDJSON = 'application/x-ndjson'
 
 export interface Watchers {
-  /** `account` by name, `fps` frames a second from 1 to 10. @throws account_not_found, store_unavailable */
+  /** `account` by name or id: without it, the money and keys of the default one and the requests of all; `fps` frames a second from 1 to 10. @throws account_not_found, store_unavailable */
   watch(query: Readonly<Record<string, string | undefined>>): Promise<Response>
 }
 
@@ -22,17 +23,19 @@ function readFps(text: string | undefined): number {
 /** The watchers of one account share a reader. */
 export function createWatchers(deps: OperatorDeps): Watchers {
   const readers = new Map<string, Promise<SnapshotReader>>()
-  const readerOf = (account: string): Promise<SnapshotReader> => {
-    const known = readers.get(account)
+  const readerOf = (account: Account, isNarrow: boolean): Promise<SnapshotReader> => {
+    const scope = isNarrow ? account.id : 'all'
+    const known = readers.get(scope)
     if (known) return known
-    const opened = openSnapshots(deps, account)
-    readers.set(account, opened)
-    opened.catch(() => readers.delete(account))
+    const opened = openSnapshots(deps, account, isNarrow)
+    readers.set(scope, opened)
+    opened.catch(() => readers.delete(scope))
     return opened
   }
   return {
-    async watch({ account = DEFAULT_ACCOUNT_NAME, fps }) {
-      const watching = (await readerOf(account)).watch()
+    async watch({ account, fps }) {
+      const found = await findAccount(deps, account ?? DEFAULT_ACCOUNT_NAME)
+      const watching = (await readerOf(found, account !== undefined)).watch()
       return new Response(
         toLines(() => watching.next(), 1000 / readFps(fps)),
         {

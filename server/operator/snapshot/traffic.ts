@@ -1,5 +1,6 @@
 /** Requests in progress, and the rates, latencies and curves of those that ended in the last five minutes. */
 import { HOUR_MS, type Instant, MINUTE_MS, renderInstant } from '#domain/clock.ts'
+import type { AccountId } from '#domain/id.ts'
 import { renderUsd, type UsdNanos } from '#domain/money.ts'
 import { errorPercent, type Percentiles, type Span, toFigures } from '#domain/snapshot/figures.ts'
 import type { InFlight } from '#domain/snapshot/in-flight.ts'
@@ -15,11 +16,21 @@ import type {
 /** A screen shows about thirty; the rest is for filtering. */
 const MAX_REQUESTS = 500
 
-export const renderInFlight = (watch: Watch, count: number, now: Instant): InFlightSumRecord => ({
-  count,
-  peak: watch.peak(),
-  requests: watch.inFlight(MAX_REQUESTS).map((one) => renderOne(one, now)),
-})
+/** Of all accounts, or of one; the peak is that of the gateway. */
+export function renderInFlight(
+  watch: Watch,
+  count: number,
+  now: Instant,
+  account: AccountId | null,
+): InFlightSumRecord {
+  const all = watch.inFlight(account === null ? MAX_REQUESTS : Number.POSITIVE_INFINITY)
+  const own = account === null ? all : all.filter(({ key }) => key.accountId === account)
+  return {
+    count: account === null ? count : own.length,
+    peak: watch.peak(),
+    requests: own.slice(0, MAX_REQUESTS).map((one) => renderOne(one, now)),
+  }
+}
 
 function renderOne(one: InFlight, now: Instant): InFlightRecord {
   const elapsedMs = now - one.arrivedAt

@@ -278,7 +278,7 @@ const found = (text: string): readonly string[] =>
     .map(([name]) => name)
 
 const LISTS = [
-  ['keys', 'list', '--all'],
+  ['keys', 'list', '--include-revoked'],
   ['keys', 'show', 'ordinary'],
   ['limits', 'show'],
   ['providers', 'list'],

@@ -296,7 +296,9 @@ const wave = (most: number): readonly number[] =>
 
 export const SNAPSHOT: SnapshotRecord = {
   at: AT,
+  account: null,
   gateway: {
+    accounts: 1,
     version: '0.1.0',
     base_url: 'http://127.0.0.1:4140/v1',
     listen: '127.0.0.1:4140',

@@ -23,6 +23,23 @@ export function accountsContract(bench: Bench): void {
     expect(ids).toEqual(['acct_1', 'acct_2', 'acct_3'])
   })
 
+  test('a renamed one keeps its id and its balance, and its old name is free', async () => {
+    const { accounts } = bench.store
+    await accounts.create(anAccount({ id: 'acct_2', name: 'b' }))
+    const renamed = anAccount({ id: 'acct_2', name: 'c' })
+    expect(await accounts.rename('acct_2', 'c')).toEqual(renamed)
+    expect(await accounts.rename('acct_2', 'c')).toEqual(renamed)
+    expect(await accounts.findByName('c')).toEqual(renamed)
+    expect(await accounts.findByName('b')).toBeUndefined()
+    await expect(accounts.rename('acct_2', 'default')).rejects.toMatchObject({
+      code: 'already_exists',
+    })
+    await expect(accounts.rename('acct_none', 'd')).rejects.toMatchObject({
+      code: 'account_not_found',
+    })
+    expect(await accounts.find('acct_2')).toEqual(renamed)
+  })
+
   test('a name is taken once', async () => {
     await expect(bench.store.accounts.create(anAccount({ id: 'acct_2' }))).rejects.toMatchObject({
       code: 'already_exists',
