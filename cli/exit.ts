@@ -72,6 +72,14 @@ function endingOf(thrown: unknown): Ending {
 /** The exit code for a thrown error. */
 export const exitCodeOf = (thrown: unknown): ExitCode => endingOf(thrown).exitCode
 
+/** The same error with another exit code; a crash stays one. */
+export function withExitCode(thrown: unknown, exitCode: ExitCode): unknown {
+  const isExpected = thrown instanceof CommandError || thrown instanceof GatewayError
+  if (!isExpected) return thrown
+  const { code, message, hint } = endingOf(thrown)
+  return new CommandError(code, exitCode, message, hint)
+}
+
 function codeOf({ code, status, details }: GatewayError): ExitCode {
   if (code === 'store_unavailable') return isOfOtherSchema(details) ? EXIT.failed : EXIT.notRunning
   if (code === 'route_not_found') return EXIT.failed

@@ -11,10 +11,17 @@ import type { TelemetryOptions } from '#server/observer.ts'
 import type { GatewayStore } from '#signin/store.ts'
 import { action, type Mount } from './action.ts'
 import type { Context } from './context.ts'
-import { CommandError, EXIT, endWithError, endWithLogLine, usageError } from './exit.ts'
+import {
+  CommandError,
+  EXIT,
+  endWithError,
+  endWithLogLine,
+  usageError,
+  withExitCode,
+} from './exit.ts'
 import { readDuration } from './flags/read-value.ts'
 import { makePrivateDirectory } from './gateway/access.ts'
-import { toDamageError } from './gateway/damage.ts'
+import { DamageError, toDamageError } from './gateway/damage.ts'
 import { chooseDemoSocket, MAX_SOCKET_PATH_BYTES } from './gateway/demo-socket.ts'
 import { startRequestLog } from './serve/request-log.ts'
 import { listenForSignals } from './serve/signals.ts'
@@ -65,8 +72,9 @@ export const mount: Mount = (root) =>
         const logged = { ...context, isJsonLog }
         openServerOutput(logged, flags)
         await run(logged, flags).catch((thrown) => {
-          if (isJsonLog && !context.json) endWithLogLine(thrown, logged)
-          else endWithError(thrown, context.typed, context)
+          const cause = ofUnhealthy(thrown)
+          if (isJsonLog && !context.json) endWithLogLine(cause, logged)
+          else endWithError(cause, context.typed, context)
         })
         await within(outletsDrained(), LAST_LINES_MS)
         // biome-ignore lint/nursery/noProcessExit: a pipe that nobody reads, or what a failed start left open, would keep it alive
@@ -76,6 +84,12 @@ export const mount: Mount = (root) =>
 
 /** How long the last lines wait for their reader. */
 const LAST_LINES_MS = 1_000
+
+/** A damaged database ends `serve` with 6, as it does `status` and `doctor`. */
+function ofUnhealthy(thrown: unknown): unknown {
+  const error = toDamageError(thrown, false)
+  return error instanceof DamageError ? withExitCode(error, EXIT.unhealthy) : error
+}
 
 /** A server serves whether or not its output can be written: on a full disk, or into a pipe that nobody reads. */
 function openServerOutput(context: Context, { log }: Flags): void {
@@ -166,7 +180,7 @@ async function openDataDir(context: Context, syncCharges: boolean): Promise<Gate
     syncCharges,
     serves: true,
   }).catch((thrown: unknown) => {
-    throw isLocked(thrown) ? alreadyServed(thrown) : toDamageError(thrown, false)
+    throw isLocked(thrown) ? alreadyServed(thrown) : thrown
   })
   try {
     const { initialise } = await import('#operator/init.ts')
@@ -178,7 +192,7 @@ async function openDataDir(context: Context, syncCharges: boolean): Promise<Gate
     return store
   } catch (cause) {
     await store.close()
-    throw toDamageError(cause, false)
+    throw cause
   }
 }
 

@@ -4,7 +4,7 @@ import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from './action.ts'
 import type { Context } from './context.ts'
 import { describeWarning } from './dashboard/describe-warning.ts'
-import { CommandError, EXIT, type ExitCode, endWith, exitCodeOf, isOfOtherSchema } from './exit.ts'
+import { CommandError, EXIT, endWith, exitCodeOf, isOfOtherSchema, withExitCode } from './exit.ts'
 import { DamageError } from './gateway/damage.ts'
 import { call } from './gateway/operator.ts'
 import { clean } from './terminal/clean.ts'
@@ -71,15 +71,6 @@ async function ask(context: Context): Promise<Status | null> {
     if (context.quiet) return null
     throw withExitCode(thrown, exitCode)
   }
-}
-
-function withExitCode(thrown: unknown, exitCode: ExitCode): unknown {
-  if (thrown instanceof GatewayError) {
-    return new CommandError(thrown.code, exitCode, thrown.message, thrown.details.hint ?? null)
-  }
-  return thrown instanceof CommandError
-    ? new CommandError(thrown.code, exitCode, thrown.message, thrown.hint)
-    : thrown
 }
 
 function lines(context: Context, status: Status): readonly (readonly [string, string])[] {

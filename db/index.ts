@@ -6,6 +6,7 @@ import type { GatewayStore } from '#signin/store.ts'
 import { DATABASE_FILE } from './file-name.ts'
 import { connect } from './sqlite/connection.ts'
 import { explainOpening, NO_DISK, watchDisk } from './sqlite/disk.ts'
+import { requireSoundTables } from './sqlite/integrity.ts'
 import { lockDirectory } from './sqlite/lock.ts'
 import { NO_CHECKPOINTER, startLogCheckpointer } from './sqlite/log-checkpoint.ts'
 import { NO_LOG_SYNC, startLogSync } from './sqlite/log-sync.ts'
@@ -22,21 +23,18 @@ export interface StoreOptions {
   readonly masterKey?: Uint8Array | null
   /** Makes every charge wait for the disk; otherwise a power cut may lose the last 20 ms of charges. */
   readonly syncCharges?: boolean
-  /** Folds the write-ahead log on a thread of its own: for a process that serves, whose requests would wait for it. */
-  readonly checkpointOnThread?: boolean
+  /**
+   * For a process that serves: checks the tables that requests are judged by, and folds the write-ahead log on a thread of its
+   * own, because requests would wait for it.
+   */
+  readonly serves?: boolean
   /** An older database is copied and migrated unless this says otherwise. */
   readonly onOlderSchema?: OnOlderSchema
 }
 
 /** @throws store_unavailable when another process holds the directory, the schema is newer than this binary, or older and not to be upgraded, or the disk is full or damaged */
 export async function openStore(options: StoreOptions): Promise<GatewayStore> {
-  const {
-    dataDir,
-    clock,
-    masterKey = null,
-    syncCharges = false,
-    checkpointOnThread = false,
-  } = options
+  const { dataDir, clock, masterKey = null, syncCharges = false, serves = false } = options
   const inMemory = dataDir === ':memory:'
   const path = inMemory ? dataDir : join(dataDir, DATABASE_FILE)
   const disk = inMemory ? NO_DISK : watchDisk(path)
@@ -46,9 +44,10 @@ export async function openStore(options: StoreOptions): Promise<GatewayStore> {
   try {
     const vault = masterKey === null ? null : await unlock(masterKey)
     database = openDatabase(path)
+    if (serves) requireSoundTables(database)
     migrate(database, path, options.onOlderSchema)
     const logSync = inMemory ? NO_LOG_SYNC : startLogSync(path)
-    if (checkpointOnThread && !inMemory) checkpointer = startLogCheckpointer(database, path)
+    if (serves && !inMemory) checkpointer = startLogCheckpointer(database, path)
     const rest = { clock, vault, syncCharges }
     return createStore(connect(database, logSync, rest, checkpointer, disk), path, release)
   } catch (error) {

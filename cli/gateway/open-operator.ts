@@ -42,7 +42,7 @@ export async function openDirectory(
       clock,
       masterKey,
       syncCharges,
-      checkpointOnThread: serves,
+      serves,
       onOlderSchema: upgrade
         ? ({ from, to, copy }) =>
             printNote(

@@ -8,6 +8,7 @@ import { TransientMap } from '#domain/transient-map.ts'
 import type { Window } from '#domain/window.ts'
 import { fromInteger } from './amount.ts'
 import type { Connection } from './connection.ts'
+import { unavailable } from './disk.ts'
 import {
   type HotEndUser,
   prepareEndUsers,
@@ -254,7 +255,8 @@ function prepareHotAccountReader({ database }: Connection): (id: AccountId) => H
   )
   return (id) => {
     const row = find().get(id)
-    if (row === null) return { balance: NO_MONEY, held: NO_MONEY, threshold: null }
+    // A key refers to its account: without one the table of accounts has lost a row.
+    if (row === null) throw unavailable('damaged')
     const { below_nanos: below, email, webhook_url: webhookUrl, notified_at: notifiedAt } = row
     const threshold = {
       below: below === null ? null : fromInteger<UsdNanos>(below),

@@ -1,6 +1,6 @@
 /** What is wrong with a database: pages, indexes, rows that refer to nothing, and window slots that are not as the log has them. */
 import type { Database } from 'bun:sqlite'
-import { troubleOf } from './disk.ts'
+import { troubleOf, unavailable } from './disk.ts'
 
 /** Empty when it is sound; the first twenty otherwise. */
 export function integrityFindings(database: Database): readonly string[] {
@@ -10,6 +10,28 @@ export function integrityFindings(database: Database): readonly string[] {
     // Damaged beyond looking through it.
     if (troubleOf(error) === 'damaged' && error instanceof Error) return [error.message]
     throw error
+  }
+}
+
+/** Tables that grow with every request or answer: no limit, balance or identity is read from them. */
+const LOGS: ReadonlySet<string> = new Set(['activity', 'ledger', 'answers', 'answer_pieces'])
+
+/**
+ * Checks every other table, with its indexes, before anybody is judged by what they seem to lack: a page that was replaced by
+ * an older one, or by part of another, reads as sound. Half a microsecond per row. @throws store_unavailable
+ */
+export function requireSoundTables(database: Database): void {
+  const tables = database
+    .query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table'")
+    .all()
+  for (const { name } of tables) {
+    if (LOGS.has(name)) continue
+    const [first] = database
+      .query<{ integrity_check: string }, []>(`PRAGMA integrity_check("${name}")`)
+      .all()
+    if (first !== undefined && first.integrity_check !== 'ok') {
+      throw unavailable('damaged', new Error(`table ${name}: ${first.integrity_check}`))
+    }
   }
 }
 

@@ -5,6 +5,7 @@ import type { KeyId } from '#domain/id.ts'
 import type { ApiKey, KeyAmendment, Keys } from '#domain/key.ts'
 import { labelOf } from '#domain/secret.ts'
 import type { Connection } from './connection.ts'
+import { unavailable } from './disk.ts'
 import type { HotState } from './hot-state.ts'
 import { type KeyTable, openKeyTable } from './key-table.ts'
 import { type KeyTally, openKeyTally } from './key-tally.ts'
@@ -45,7 +46,11 @@ function findKeys(
   return {
     findBySecret(secret, at) {
       const id = secrets.keyOf(secret, at)
-      return id && hotState.key(id, at)?.key
+      if (id === undefined) return undefined
+      const hot = hotState.key(id, at)
+      // A digest refers to its key: without one the table of keys has lost a row.
+      if (hot === undefined) throw unavailable('damaged')
+      return hot.key
     },
 
     async find(id) {

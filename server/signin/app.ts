@@ -15,6 +15,7 @@ import { interactionPath, sessionCookie } from './provider.ts'
 import { isIdentityProviderName } from './register/identity-provider.ts'
 import { rememberReads } from './request-reads.ts'
 import { AUTHORIZE, isStep, LOGOUT, methodsOf } from './routes.ts'
+import { STORE_TROUBLE_STATUS, storeTroubleHeaders } from './store-trouble.ts'
 import { countRefusals, withRedirect } from './token-request.ts'
 import { openTurns } from './turns.ts'
 
@@ -182,7 +183,11 @@ async function faultPage(deps: SigninDeps, request: Request, thrown: unknown): P
   }
   const errorId = newErrorId()
   deps.logFault(thrown, errorId)
-  return failPage(deps, language, 'failed', errorId)
+  const page = await failPage(deps, language, 'failed', errorId)
+  const trouble = storeTroubleHeaders(thrown)
+  if (trouble === undefined) return page
+  for (const [name, value] of Object.entries(trouble)) page.headers.set(name, value)
+  return new Response(page.body, { status: STORE_TROUBLE_STATUS, headers: page.headers })
 }
 
 const tooLong = (): Response =>

@@ -128,7 +128,8 @@ declare module 'oidc-provider/lib/provider.js' {
     registerResponseMode(name: string, handler: ResponseModeHandler): void
     callback(): (req: IncomingMessage, res: ServerResponse) => Promise<void>
     use(middleware: (ctx: Context, next: () => Promise<void>) => Promise<void>): this
-    on(event: string, listener: (...args: readonly unknown[]) => void): this
+    on(event: 'server_error', listener: (ctx: Context, cause: unknown) => void): this
+    on(event: 'error', listener: (cause: unknown) => void): this
     interactionDetails(req: IncomingMessage, res: ServerResponse): Promise<Interaction>
     interactionFinished(
       req: IncomingMessage,

@@ -16,6 +16,7 @@ import { guardLibraryPages, showProblem, showSignedOut, showSignOut } from './li
 import { grantWithoutConsent, interactionPolicy, SESSION_SECONDS } from './policy.ts'
 import { digestOf, sameDigest } from './register/digest.ts'
 import type { SigningKey } from './register/keyring.ts'
+import { STORE_TROUBLE_STATUS, storeTroubleHeaders } from './store-trouble.ts'
 
 export interface Keys {
   /** The first key signs. */
@@ -53,7 +54,13 @@ export function createProvider(
   provider.Client.prototype.compareClientSecret = function (secret) {
     return sameDigest(this.clientSecret, digestOf(secret))
   }
-  provider.on('server_error', (_ctx, cause) => deps.logFault(cause))
+  provider.on('server_error', (ctx, cause) => {
+    deps.logFault(cause)
+    const headers = storeTroubleHeaders(cause)
+    if (headers === undefined) return
+    ctx.status = STORE_TROUBLE_STATUS
+    for (const [name, value] of Object.entries(headers)) ctx.set(name, value)
+  })
   provider.on('error', (cause) => deps.logFault(cause))
   return provider
 }

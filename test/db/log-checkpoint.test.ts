@@ -98,7 +98,7 @@ test('a file that it cannot open does not prevent closing', async () => {
 
 test('a store that serves closes as any other', async () => {
   const dataDir = tempDirectory()
-  const store = await openStore({ dataDir, clock: systemClock, checkpointOnThread: true })
+  const store = await openStore({ dataDir, clock: systemClock, serves: true })
   await store.accounts.create(anAccount())
   await store.close()
   expect(existsSync(join(dataDir, `${DATABASE_FILE}-wal`))).toBe(false)

@@ -20,7 +20,7 @@ const NANOS_PER_TOKEN = 300
 
 /** Opens the store of a furnished directory; the requests are made with the key that has this secret. */
 export async function openAccounting(dataDir: string, secret: string): Promise<Accounting> {
-  const store = await openStore({ dataDir, clock: systemClock, checkpointOnThread: true })
+  const store = await openStore({ dataDir, clock: systemClock, serves: true })
   const known = readSecret(secret)
   const key = known && (await store.keys.findBySecret(known, systemClock.now()))
   if (!key) throw new Error('no key of this directory has this secret')

@@ -12,7 +12,7 @@ import { aCharge, aClaim, aKey, anAccount, anActivity, aTopUp } from '#test/supp
 
 const WORKERS = 8
 const clock = systemClock
-const store = await openStore({ dataDir: process.argv[2] ?? '', clock, checkpointOnThread: true })
+const store = await openStore({ dataDir: process.argv[2] ?? '', clock, serves: true })
 
 const accountId = newAccountId(clock.now())
 await store.accounts.create(anAccount({ id: accountId, name: accountId }))

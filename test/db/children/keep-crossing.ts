@@ -19,7 +19,7 @@ import {
 } from '#test/support/nouns.ts'
 
 const clock = systemClock
-const store = await openStore({ dataDir: process.argv[2] ?? '', clock, checkpointOnThread: true })
+const store = await openStore({ dataDir: process.argv[2] ?? '', clock, serves: true })
 
 const accountId = newAccountId(clock.now())
 await store.accounts.create(anAccount({ id: accountId, name: accountId }))

@@ -1,0 +1,55 @@
+/**
+ * One page after the other is overwritten: `serve` ends with 6 and a reason, or answers 503, or the truth; never a valid key's
+ * 401, a missing limit or a wrong balance, and it always ends. GATEWAYCTL_DAMAGE=all takes every page and not a sample.
+ */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Damage, type Moment, openScene, type Scene } from './damage-sweep.ts'
+
+const TAKES_ALL = process.env['GATEWAYCTL_DAMAGE'] === 'all'
+const SAMPLE = 9
+
+let scene: Scene
+beforeAll(async () => {
+  scene = await openScene()
+})
+afterAll(() => scene.close())
+
+/** What overflowed from a row is text of that row: nothing in the file says what it was. */
+const pagesOf = (accepts: (owner: string) => boolean): readonly number[] => {
+  const all = Array.from({ length: scene.pages }, (_, at) => at + 1).filter((page) => {
+    const { owner, isOverflow } = scene.describe(page)
+    return !isOverflow && accepts(owner)
+  })
+  const step = TAKES_ALL ? 1 : Math.ceil(all.length / SAMPLE)
+  return all.filter((_, at) => at % step === 0)
+}
+
+const IDENTITIES = /^(accounts|sqlite_autoindex_accounts_2|keys|keys_by_\w+|key_secrets(_by_key)?)$/
+
+test.each<readonly [string, Damage, Moment, (owner: string) => boolean]>([
+  ['noise, before the start', 'noise', 'start', () => true],
+  ['noise, while it serves', 'noise', 'serving', () => true],
+  ['noise in one sector, before the start', 'sector', 'start', () => true],
+  [
+    'an account or a key lost, before the start',
+    'empty',
+    'start',
+    (owner) => IDENTITIES.test(owner),
+  ],
+])(
+  '%s',
+  async (_, damage, moment, accepts) => {
+    const wrong: Record<string, readonly string[]> = {}
+    for (const page of pagesOf(accepts)) {
+      const found = await scene.examine(page, moment, damage)
+      if (found.length > 0) wrong[`page ${page}, ${scene.describe(page).owner}`] = found
+    }
+    expect(wrong).toEqual({})
+  },
+  TAKES_ALL ? 3_600_000 : 60_000,
+)
+
+test('some of these pages keep it from starting, and some only from answering', () => {
+  expect(scene.seen.unstarted.size).toBeGreaterThan(0)
+  expect(scene.seen.refused.size).toBeGreaterThan(0)
+})
