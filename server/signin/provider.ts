@@ -10,6 +10,7 @@ import query from 'oidc-provider/lib/response_modes/query.js'
 import { unixSeconds } from '#domain/clock.ts'
 import { adaptersOf } from './adapter.ts'
 import { accountFinder, CLAIMS_BY_SCOPE, CLAIMS_SUPPORTED } from './claims.ts'
+import { cookieSigner } from './cookie-signer.ts'
 import type { SigninDeps } from './deps.ts'
 import type { InteractionLimit } from './interaction-limit.ts'
 import { guardLibraryPages, showProblem, showSignedOut, showSignOut } from './library-pages.ts'
@@ -138,7 +139,7 @@ function cookies({ issuer }: SigninDeps, keys: Keys) {
   const cookieOptions = { signed: true, httpOnly: true, sameSite: 'lax', secure }
   return {
     cookies: {
-      keys: [keys.cookies],
+      keys: cookieSigner(keys.cookies),
       // `__Host-` binds the session cookie to this host; the other cookies are bound to the path of one interaction.
       names: {
         session: sessionCookie(issuer),

@@ -11,16 +11,21 @@ test('T9: a cookie signed with an empty or a guessed key is not accepted; one si
   const deps = await openTestSignin()
   const { url } = await deps.start(deps.browser())
   const uid = new URL(url).pathname.split('/').at(-1)
-  const context = async (key: string) => {
-    const signature = createHmac('sha1', key).update(`interaction=${uid}`).digest('base64url')
+  const signedBy = async (signature: string) => {
     const cookie = `interaction=${uid}; interaction.sig=${signature}`
     return (await deps.browser({ cookie }).open(url)).status
   }
+  const context = (key: string) =>
+    signedBy(createHmac('sha1', key).update(`interaction=${uid}`).digest('base64url'))
   const kept = await deps.store.keyring.secret('cookies', 'none was kept')
   expect(await context(kept)).toBe(200)
   for (const guess of ['', ' ', 'secret', 'keyboard cat', '0'.repeat(43)]) {
     expect([guess, await context(guess)]).toEqual([guess, 400])
   }
+  for (const garbage of ['x', 'x'.repeat(27), `${'x'.repeat(26)}é`, 'x'.repeat(99)]) {
+    expect([garbage, await signedBy(garbage)]).toEqual([garbage, 400])
+  }
+  expect(deps.faults).toEqual([])
 })
 
 test.each(['cookies', 'mail-codes', 'identities'])(

@@ -5,9 +5,11 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 export const digestOf = (secret: string): string =>
   createHash('sha256').update(secret).digest('hex')
 
-/** Compares two digests in constant time. */
-export const sameDigest = (one: string, other: string): boolean =>
-  one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other))
+/** Compares two digests in constant time; either may be untrusted text. */
+export function sameDigest(one: string, other: string): boolean {
+  const [left, right] = [Buffer.from(one), Buffer.from(other)]
+  return left.length === right.length && timingSafeEqual(left, right)
+}
 
 /** 256 random bits in 43 characters of base64url. */
 export const randomSecret = (): string => randomBytes(32).toString('base64url')

@@ -220,6 +220,11 @@ test('the cookie of a session that has ended is ignored: nothing is stored, and 
   expect(rows()).toBe(before)
 })
 
+test('a sign-in makes the runtime warn of nothing', async () => {
+  await signedIn()
+  expect(setup.appliance.said()).not.toContain('DeprecationWarning')
+})
+
 test('the sign-out confirmation is in the language of ui_locales', async () => {
   const { browser } = await signedIn()
   const asked = await browser.open(`${setup.authUrl}/oauth/logout?ui_locales=ru`)
