@@ -17,10 +17,10 @@ import { chargedImage, chargeFor, type ImageChoice } from './pricing.ts'
 import type { Provider } from './provider.ts'
 import { pauseBeforeRetryMs } from './retry.ts'
 import type { Settings } from './settings.ts'
-import { type Upstream, type UpstreamCall, UpstreamFailure } from './upstream.ts'
+import { type Sending, type Upstream, type UpstreamCall, UpstreamFailure } from './upstream.ts'
 import type { Walk } from './walk.ts'
 
-export interface Attempt {
+export interface Attempt extends Sending {
   readonly request: ChatRequest
   readonly offer: Offer
   readonly meter: Meter
@@ -28,8 +28,8 @@ export interface Attempt {
   startedAt: Instant
   /** Aborted when the request is aborted, or when only this attempt is given up. */
   readonly canceller: Canceller
-  /** Whether the request was sent to the provider. */
-  isSent: boolean
+  /** Whether it decides if a resting hop serves again. */
+  isProbe: boolean
 }
 
 /** The attempts of one walk: the one being made, and those that failed, in order. */
@@ -65,6 +65,7 @@ const startAttempt = (
   startedAt: clock.now(),
   canceller: cancelWith(signal),
   isSent: false,
+  isProbe: false,
 })
 
 /**
@@ -211,14 +212,14 @@ function ask(
 ): Promise<AsyncIterable<ChatEvents>> {
   const { offer, canceller } = attempt
   canceller.throwIfAborted()
-  attempt.isSent = true
-  deps.health.attempted(offer.hop)
+  attempt.isProbe = deps.health.attempted(offer.hop)
   const events = upstream.open({
     request,
     hop: offer.hop,
     maxOutputTokens: request.maxOutputTokens,
     requestId: caller.requestId,
     timeouts: timeoutsFor(deps, caller),
+    sending: attempt,
     signal: canceller,
   })
   return isLast ? events : holdUntilContent(events, request, attempt.meter)

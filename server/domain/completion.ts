@@ -77,7 +77,10 @@ async function walkOn(walk: Walk): Promise<void> {
       await walk.emit({ type: 'opened', head: toHead(generationId, caller, offer.hop) })
       for await (const batch of events) {
         const delivered = meter.note(batch)
-        if (meter.produced) walk.firstEventAt ??= deps.clock.now()
+        if (meter.produced && walk.firstEventAt === null) {
+          walk.firstEventAt = deps.clock.now()
+          deps.health.began(offer.hop)
+        }
         await walk.emit({ type: 'events', events: delivered })
       }
       // An aborted exchange ends like a complete stream; without a finish reason, only the signal distinguishes them.
@@ -130,14 +133,14 @@ function endExchange(
   attempts: Attempts,
   isCharged: boolean,
 ): void {
-  const { canceller, offer, meter, isSent } = attempts.current
+  const { canceller, offer, meter, isProbe } = attempts.current
   if (outcome.failure) {
     noteFailure(deps, attempts, outcome.failure, isCharged)
     return
   }
   if (outcome !== COMPLETED) canceller.abort()
   if (outcome === COMPLETED || meter.produced) deps.health.served(offer.hop)
-  else if (isSent) deps.health.abandoned(offer.hop)
+  else if (isProbe) deps.health.abandoned(offer.hop)
 }
 
 const toHead = (id: GenerationId, caller: Caller, { card, provider }: Hop): AnswerHead => ({

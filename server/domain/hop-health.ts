@@ -16,7 +16,7 @@ const OPERATOR_REST_MS = 60_000
 interface FailureRun {
   failures: number
   restCount: number
-  /** Null until it rests for the first time. */
+  /** Null until it rests for the first time, and again once the answer to a probe has begun. */
   restsUntil: Instant | null
   /** Whether a probe request is in progress. */
   isProbed: boolean
@@ -35,11 +35,16 @@ export interface HopReading {
 export interface HopHealth {
   /** Moves resting hops to the end and otherwise keeps the order. None is removed: if all rest, they are still tried. */
   arrange<T extends { readonly hop: Hop }>(offers: readonly T[]): readonly T[]
-  /** A request is about to be sent. If the hop's rest is over, this is the probe; other requests avoid the hop until it ends. */
-  attempted(hop: Hop): void
+  /**
+   * A request is about to be sent. True if the hop's rest is over, so that this is the probe; other requests avoid the hop until
+   * its answer begins, or it ends.
+   */
+  attempted(hop: Hop): boolean
+  /** The first content of an answer has arrived: a probe ends the rest, however long it streams. */
+  began(hop: Hop): void
   served(hop: Hop): void
   failed(hop: Hop, failure: UpstreamFailure): void
-  /** The client disconnected before the hop answered or failed; the next request becomes the probe. */
+  /** The client of the probe disconnected before the hop answered or failed; the next request becomes the probe. */
   abandoned(hop: Hop): void
   readings(): readonly HopReading[]
 }
@@ -71,13 +76,21 @@ export function createHopHealth(clock: Clock): HopHealth {
       return [...offers.filter((offer) => !resting.includes(offer)), ...resting]
     },
     attempted(hop) {
-      if (runs.size === 0) return
+      if (runs.size === 0) return false
       const run = runs.get(nameOf(hop))
-      if (!run || run.restsUntil === null) return
+      if (!run || run.restsUntil === null) return false
       const at = clock.now()
-      if (isRestingAt(run, at)) return
+      if (isRestingAt(run, at)) return false
       run.isProbed = true
       run.restsUntil = later(at, restMs(run.restCount))
+      return true
+    },
+    began(hop) {
+      const run = runs.size === 0 ? undefined : runs.get(nameOf(hop))
+      if (!run?.isProbed) return
+      // Its failures still count until it is served: an answer that breaks off rests it again, for longer.
+      run.isProbed = false
+      run.restsUntil = null
     },
     served(hop) {
       if (runs.size > 0) runs.delete(nameOf(hop))

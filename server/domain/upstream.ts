@@ -5,6 +5,12 @@ import { type ErrorMetadata, GatewayError } from './errors.ts'
 import type { Hop } from './route.ts'
 import type { Settings } from './settings.ts'
 
+/** Set by the wire family: how far a request has got. */
+export interface Sending {
+  /** Whether any of it was handed to an established connection: from then on the provider may work on it, and bill it. */
+  isSent: boolean
+}
+
 export interface UpstreamCall {
   readonly request: ChatRequest
   readonly hop: Hop
@@ -12,6 +18,7 @@ export interface UpstreamCall {
   readonly maxOutputTokens: number | null
   readonly requestId: string
   readonly timeouts: Omit<Settings, 'reserveOutputTokens' | 'reserveWaitMs' | 'memoryBudgetBytes'>
+  readonly sending: Sending
   /** Aborted when the client disconnects or the request times out; the connection to the provider is then closed at once. */
   readonly signal: CancelSignal
 }

@@ -68,9 +68,10 @@ class PendingCall implements ReplyHandler {
   reject(thrown: unknown): void {
     const { isFresh, watchdog } = this
     // A provider may close an idle connection just as a request is sent on it. The request is sent once more, because no
-    // byte of an answer had arrived.
+    // byte of an answer had arrived; until then it counts as not sent.
     if (!isFresh && isConnectionLost(thrown) && !watchdog.isAborted) {
       this.isFresh = true
+      this.call.sending.isSent = false
       void this.post()
       return
     }

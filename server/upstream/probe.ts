@@ -160,6 +160,7 @@ async function requestCompletion(
     maxOutputTokens: 1,
     requestId: 'req_probe',
     timeouts: DEFAULT_SETTINGS,
+    sending: { isSent: false },
     signal: AbortSignal.timeout(COMPLETION_TIMEOUT_MS),
     request: {
       model: card.id,

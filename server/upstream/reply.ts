@@ -45,8 +45,10 @@ export interface ExchangeControl {
   attach(attached: Abortable): void
   /** A connection is being established; the connect time-out starts. */
   connecting(): void
-  /** The connection is established and the request is being sent. */
+  /** The connection is established. */
   connected(): void
+  /** The connection has accepted the first byte of the request; may be called again. */
+  sent(): void
 }
 
 /** Receives the head of an answer or the failure: exactly one of the two is called, once. */

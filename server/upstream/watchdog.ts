@@ -16,6 +16,7 @@ export class Watchdog implements ExchangeControl, Deadline {
   isAborted = false
   private readonly timeouts: UpstreamCall['timeouts']
   private readonly signal: UpstreamCall['signal']
+  private readonly sending: UpstreamCall['sending']
   private readonly startedMs = performance.now()
   private endsMs: number
   private waitingSinceMs: number | null = this.startedMs
@@ -25,9 +26,10 @@ export class Watchdog implements ExchangeControl, Deadline {
   private reason: unknown = undefined
   private attached: Abortable | null = null
 
-  constructor({ timeouts, signal }: UpstreamCall) {
+  constructor({ timeouts, signal, sending }: UpstreamCall) {
     this.timeouts = timeouts
     this.signal = signal
+    this.sending = sending
     this.endsMs = this.startedMs + timeouts.totalTimeoutMs
     onCancel(signal, this)
     setDeadline(this, this.startedMs)
@@ -51,6 +53,10 @@ export class Watchdog implements ExchangeControl, Deadline {
 
   connected(): void {
     this.connectingSinceMs = null
+  }
+
+  sent(): void {
+    this.sending.isSent = true
   }
 
   /** Starts the silence time-out. It does not run while a slow client is reading. */

@@ -1,6 +1,18 @@
 /** A client that hangs up: its upstream is let go within a second, it pays for what was produced, and nothing stays taken. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { nanos, openHolds, priced, until } from '#test/support/appliance.ts'
+import { createServer, type Socket } from 'node:net'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import {
+  type ActivityRow,
+  furnishCli,
+  nanos,
+  openHolds,
+  priced,
+  readDatabase,
+  startAppliance,
+  until,
+} from '#test/support/appliance.ts'
+import { openBlackHole } from '#test/support/black-hole.ts'
+import { openCli } from '#test/support/cli-harness.ts'
 import { dial, post } from '#test/support/raw-client.ts'
 import { oks, startSyntheticUpstream } from '#test/support/synthetic-upstream.ts'
 import {
@@ -101,4 +113,113 @@ describe('a client that hangs up', () => {
       'every upstream is let go',
     )
   })
+})
+
+/** Accepts connections and never says a word, as a TLS server that hangs or a proxy that does. */
+async function startMute(heard: (bytes: Buffer) => void = () => {}): Promise<number> {
+  const sockets: Socket[] = []
+  const server = createServer((socket) => {
+    socket.on('error', () => {})
+    socket.on('data', heard)
+    sockets.push(socket)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.close()
+    for (const socket of sockets) socket.destroy()
+  })
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  return address.port
+}
+
+async function openHole(): Promise<string> {
+  const hole = await openBlackHole()
+  onTestFinished(() => hole.close())
+  return hole.url
+}
+
+interface Unreached {
+  readonly baseUrl: string
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/** A gateway of its own, with the model `far/m`. */
+async function openFar(baseUrl: string, env: Readonly<Record<string, string>>) {
+  const cli = furnishCli(openCli())
+  onTestFinished(() => cli.close())
+  const gateway = await startAppliance(cli, { env })
+  onTestFinished(() => gateway.kill())
+  await gateway.verb('providers.add', {
+    name: 'far',
+    type: 'openai-compatible',
+    base_url: baseUrl,
+    credential: null,
+  })
+  await gateway.verb('models.add', { model: 'far/m', in_usd: '1', out_usd: '2' })
+  return { cli, gateway, ...(await gateway.verb('keys.create', { name: 'leaves' })) }
+}
+
+describe('a client that hangs up before its request was written to the provider', () => {
+  const ways: readonly (readonly [string, () => Promise<Unreached>])[] = [
+    ['whose kernel drops the SYN', async () => ({ baseUrl: `${await openHole()}/v1` })],
+    [
+      'that never answers the ClientHello',
+      async () => ({ baseUrl: `https://localhost:${await startMute()}/v1` }),
+    ],
+    [
+      'behind a proxy that drops the SYN',
+      async () => ({
+        baseUrl: 'http://provider.example/v1',
+        env: { HTTP_PROXY: await openHole() },
+      }),
+    ],
+    [
+      'behind a proxy that never answers the CONNECT',
+      async () => ({
+        baseUrl: 'https://provider.example/v1',
+        env: { HTTPS_PROXY: `http://127.0.0.1:${await startMute()}` },
+      }),
+    ],
+  ]
+
+  test.each(ways)('T15: %s, pays nothing', async (_, open) => {
+    const { baseUrl, env = {} } = await open()
+    const { cli, gateway, key, id } = await openFar(baseUrl, env)
+    const messages = [{ role: 'user', content: 'hi '.repeat(30_000) }]
+    for (const stream of [true, false]) {
+      const client = dial(gateway.url)
+      const body = JSON.stringify({ model: 'far/m', stream, messages })
+      client.send(post('/v1/chat/completions', { Authorization: `Bearer ${key}` }, body))
+      // A hold has its row once it is 50 ms old: by then the gateway is connecting.
+      await until(() => openHolds(cli) === 1, 'the request is in progress')
+      client.hangUp()
+      await until(() => openHolds(cli) === 0, 'the hold is resolved', 2 * LET_GO_MS)
+    }
+    const rows = readDatabase<ActivityRow>(cli, 'SELECT * FROM activity')
+    expect(rows).toHaveLength(2)
+    for (const row of rows) {
+      expect(row).toMatchObject({ status: 499, ended_by: 'client', cost_nanos: 0 })
+    }
+    expect(await gateway.verb('ledger.list', { key: id, kind: 'charge' })).toEqual([])
+  })
+})
+
+test('T15: a client that hangs up once a proxy has its request pays for its prompt', async () => {
+  let heard = ''
+  const port = await startMute((bytes) => {
+    heard += bytes.toString('latin1')
+  })
+  const { gateway, cli, key } = await openFar('http://provider.example/v1', {
+    HTTP_PROXY: `http://127.0.0.1:${port}`,
+  })
+  const client = dial(gateway.url)
+  const body = JSON.stringify({ model: 'far/m', messages: [{ role: 'user', content: 'hi there' }] })
+  client.send(post('/v1/chat/completions', { Authorization: `Bearer ${key}` }, body))
+  await until(() => heard.includes('hi there'), 'the proxy has the request')
+  client.hangUp()
+  const read = () => readDatabase<ActivityRow>(cli, 'SELECT * FROM activity')
+  await until(() => read().length === 1, 'it is settled', 2 * LET_GO_MS)
+  expect(read()[0]).toMatchObject({ status: 499, ended_by: 'client', usage_source: 'estimated' })
+  expect(read()[0]?.cost_nanos).toBeGreaterThan(0)
 })

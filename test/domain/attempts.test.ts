@@ -421,6 +421,55 @@ describe('a hop that rests', () => {
     expect(deps.health.readings()).toMatchObject([{ provider: 'acme', restsUntil: null }])
   })
 
+  test('is back at the first word of its probe, while that streams on', async () => {
+    await route('acme', 'beta')
+    const goesOn = Promise.withResolvers<void>()
+    const acme = script(
+      async function* (call: UpstreamCall) {
+        yield [text('hello')]
+        if (acme.calls.length === 2) await until(goesOn.promise, call)
+        yield [finish(), COUNTED]
+      },
+      async () => {
+        if (acme.calls.length === 1) throw new UpstreamFailure('unauthorized', 'no')
+      },
+    )
+    const scripts = { acme, beta: answers() }
+    const deps = depsOf(scripts)
+    await walk(deps)
+    bench.clock.advance(60_000)
+    const probing = walk(deps)
+    await eventually(() => acme.asked === 1, 'the probe has its first word')
+    await eventually(
+      () => deps.health.readings()[0]?.restsUntil === null,
+      'the hop serves while its probe streams',
+    )
+    await walk(deps)
+    expect(calls(scripts)).toEqual({ acme: 3, beta: 1 })
+    goesOn.resolve()
+    await probing
+    expect(deps.health.readings()).toEqual([])
+  })
+
+  test('stays under its probe when the client of another request leaves', async () => {
+    const gone = new AbortController()
+    const acme = script(
+      async function* () {},
+      async (call: UpstreamCall) => {
+        gone.abort()
+        await until(never, call)
+      },
+    )
+    const deps = depsOf({ acme })
+    const hop = { card: (await bench.store.models.find('acme/small'))!, provider: aProvider() }
+    deps.health.failed(hop, new UpstreamFailure('unauthorized', 'no'))
+    bench.clock.advance(60_000)
+    deps.health.attempted(hop)
+    await bench.walk(deps, aRequest(), { signal: gone.signal })
+    expect(acme.calls).toHaveLength(1)
+    expect(deps.health.readings()).toMatchObject([{ restsUntil: expect.any(Number) }])
+  })
+
   test('stays under the probe that another request makes', async () => {
     const deps = depsOf({ acme: answers() })
     const hop = { card: (await bench.store.models.find('acme/small'))!, provider: aProvider() }

@@ -141,6 +141,33 @@ describe('a probe', () => {
     expect(order()).toBe('abc')
   })
 
+  test('that begins to answer ends the rest, however long it streams', () => {
+    letRest()
+    expect(health.attempted(A)).toBe(true)
+    expect(order()).toBe('bca')
+    health.began(A)
+    expect([order(), restSeconds()]).toEqual(['abc', 0])
+    // Others are asked for their own answers, not as probes.
+    expect(health.attempted(A)).toBe(false)
+    expect(order()).toBe('abc')
+    health.served(A)
+    expect(health.readings()).toEqual([])
+  })
+
+  test('that begins to answer and breaks off rests it again, for longer', () => {
+    letRest()
+    health.attempted(A)
+    health.began(A)
+    fail(A)
+    expect([order(), restSeconds()]).toEqual(['bca', 10])
+  })
+
+  test('is not ended by an answer that begins after a rest was asked for', () => {
+    fail(A, 'overloaded', { retryAfterSeconds: 60 })
+    health.began(A)
+    expect(restSeconds()).toBe(60)
+  })
+
   test('that fails doubles the rest, up to five minutes', () => {
     letRest()
     const rests: number[] = []

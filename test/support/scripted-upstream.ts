@@ -57,6 +57,7 @@ export function script(
       async open(call) {
         calls.push(call)
         try {
+          call.sending.isSent = true
           await open(call)
         } catch (thrown) {
           over = true

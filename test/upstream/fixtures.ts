@@ -84,6 +84,7 @@ export const call = (options: CallOptions = {}): UpstreamCall => ({
     totalTimeoutMs: 20_000,
     ...options.timeouts,
   },
+  sending: { isSent: false },
   signal: options.signal ?? new AbortController().signal,
 })
 

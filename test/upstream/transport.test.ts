@@ -332,6 +332,61 @@ describe('time-outs', () => {
     await withinMs(expect(opening).rejects.toMatchObject(unreached), 1_000)
   })
 
+  test('a request counts as sent once a connection has accepted it, not before', async () => {
+    const hole = await openBlackHole()
+    onTestFinished(() => hole.close())
+    const mute = await startRaw(() => {})
+    const deaf = await startRaw(() => {})
+    const askAndLeave = async (url: string, isReached: () => boolean): Promise<boolean> => {
+      const leaving = new AbortController()
+      const asking = call({ signal: leaving.signal })
+      const opening = openUpstream(provider(`${url}/v1`), null).open(asking)
+      await untilSo(isReached)
+      leaving.abort()
+      await expect(opening).rejects.toMatchObject({ name: 'AbortError' })
+      return asking.sending.isSent
+    }
+    expect(await askAndLeave(hole.url, () => true)).toBe(false)
+    const tls = `https://localhost:${mute.url.port}`
+    expect(await askAndLeave(tls, () => mute.lines.length === 1)).toBe(false)
+    let request: string | null = null
+    const hears = async () => {
+      request ??= (await deaf.lines[0]?.request()) ?? null
+    }
+    expect(
+      await askAndLeave(deaf.url.origin, () => {
+        void hears()
+        return request !== null
+      }),
+    ).toBe(true)
+  })
+
+  test('a request that an idle connection lost counts as not sent until it is sent again', async () => {
+    let sockets = 0
+    const closing = await startRaw(async ({ request, socket: line }) => {
+      sockets++
+      await request()
+      line.write(
+        `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${JSON.stringify(ANSWER).length}\r\n\r\n${JSON.stringify(ANSWER)}`,
+      )
+      await request()
+      // Nobody is there when it is sent once more.
+      closing.stopListening()
+      line.destroy()
+    })
+    const ask = () => {
+      const asking = call()
+      const opening = openUpstream(provider(`${closing.url.origin}/v1`), null).open(asking)
+      return { asking, opening }
+    }
+    const first = ask()
+    await collect(first.opening)
+    expect(first.asking.sending.isSent).toBe(true)
+    const second = ask()
+    await expect(second.opening).rejects.toMatchObject({ kind: 'failed' })
+    expect([sockets, second.asking.sending.isSent]).toEqual([1, false])
+  })
+
   test('an incomplete TLS handshake counts as no connection', async () => {
     const mute = await startRaw(() => {})
     const timeouts = { connectTimeoutMs: 200 }

@@ -29,6 +29,7 @@ const neverAborted: ExchangeControl = {
   attach() {},
   connecting() {},
   connected() {},
+  sent() {},
 }
 
 const exchange = (body: string): Promise<string> =>

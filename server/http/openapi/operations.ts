@@ -12,7 +12,8 @@ const CHAT: Operation = {
   summary: 'Text and images, whole or streamed',
   description:
     'Checked in this order: key, kind of key, body, allow-list, model, modality, money, windows. A refused request consumes ' +
-    'nothing. A client that disconnects pays for what was produced; the provider is cancelled within a second.',
+    'nothing. A client that disconnects pays for what was produced, and nothing before its request was written to a ' +
+    'provider; the provider is cancelled within a second.',
   key: 'ordinary',
   parameters: ['Idempotency-Key', 'X-Gateway-Dry-Run'],
   body: { schema: 'ChatRequest', mostBytes: MAX_BODY_BYTES },

@@ -25,6 +25,7 @@ export function openDemo(): Upstream {
         throw new UpstreamFailure('rejected', `there is no demo model ${name}`, { status: 404 })
       }
       call.signal.throwIfAborted()
+      call.sending.isSent = true
       return answer(call)
     },
   }

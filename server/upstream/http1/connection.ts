@@ -25,7 +25,7 @@ export interface Exchange extends Reply {
   /** Null once it was sent: an answer may take minutes, and a request may be large. */
   request: RequestText | null
   readonly parser: Parser
-  readonly control: Pick<ExchangeControl, 'connected'>
+  readonly control: Pick<ExchangeControl, 'connected' | 'sent'>
   /** It asked for a new connection, which need not be kept afterwards. */
   readonly isDedicated: boolean
   /** Null before it has one and after the exchange has ended. */
@@ -67,6 +67,7 @@ export function sendRequest(connection: Connection, request: RequestText): boole
   const written = isShort ? sendBuffer : Buffer.allocUnsafeSlow(bytes)
   writeText(request, written)
   const sent = connection.socket?.write(written, 0, bytes) ?? -1
+  if (sent > 0) connection.exchange?.control.sent()
   if (sent >= 0 && sent < bytes) {
     const rest = written.subarray(sent, bytes)
     connection.unsent = isShort ? Buffer.from(rest) : rest
@@ -80,6 +81,7 @@ export function sendRest(connection: Connection): void {
   const sent = connection.socket.write(connection.unsent)
   // Closed: the socket's `close` event follows.
   if (sent < 0) return
+  if (sent > 0) connection.exchange?.control.sent()
   connection.unsent = sent < connection.unsent.length ? connection.unsent.subarray(sent) : null
 }
 

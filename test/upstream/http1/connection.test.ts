@@ -20,7 +20,7 @@ function openLine(takes: number): { readonly line: Connection; readonly heard: (
     taken.push(Buffer.from(bytes.subarray(from, from + took)))
     return took
   }
-  const line = startConnection(target, {} as Exchange)
+  const line = startConnection(target, { control: { sent() {} } } as unknown as Exchange)
   line.socket = { write } as unknown as Connection['socket']
   return { line, heard: () => Buffer.concat(taken).toString() }
 }

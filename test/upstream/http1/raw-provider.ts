@@ -22,6 +22,8 @@ export interface RawProvider {
   readonly lines: readonly RawLine[]
   /** The number of open connections. */
   readonly open: number
+  /** Refuses further connections. */
+  stopListening(): void
 }
 
 export type Certificate = { readonly key: string; readonly cert: string }
@@ -60,6 +62,7 @@ export async function startRaw(
     get open() {
       return open
     },
+    stopListening: () => void server.close(),
   }
 }
 
@@ -123,6 +126,7 @@ export function handControl(): HandControl {
     },
     connecting() {},
     connected() {},
+    sent() {},
     abort(reason) {
       aborted ??= { reason }
       attached?.abort(reason)

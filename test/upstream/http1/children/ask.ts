@@ -4,7 +4,13 @@ import { openPost } from '#upstream/post.ts'
 import type { Reply } from '#upstream/reply.ts'
 
 const nobody = () => {}
-const control = { isAborted: false, attach: nobody, connecting: nobody, connected: nobody }
+const control = {
+  isAborted: false,
+  attach: nobody,
+  connecting: nobody,
+  connected: nobody,
+  sent: nobody,
+}
 try {
   const opening = Promise.withResolvers<Reply>()
   openPost(process.argv[2] ?? '')({ headers: {}, body: '{}' }, opening, control, false)
