@@ -21,9 +21,12 @@ export function createUpstreamCache(
     const known = opened.get(provider.name)
     // The store returns a new object once anything changes, including the credential.
     if (known?.provider === provider) return known.upstream
-    const upstream = providers
-      .credential(provider.name)
-      .then((credential) => openUpstream(provider, credential))
+    const upstream = providers.credential(provider.name).then((credential) =>
+      openUpstream(provider, credential, (word) => {
+        // Where it cannot be stored now, it is learnt again after a restart.
+        providers.learnBound(provider, word).catch(() => undefined)
+      }),
+    )
     const entry: Opened = { provider, upstream }
     opened.set(provider.name, entry)
     upstream.then(

@@ -2,7 +2,7 @@
 
 import { DATABASE_FILE } from '#db/file-name.ts'
 import type { Named } from '#db/sqlite/names.ts'
-import { PROVIDER_PRESETS } from '#domain/provider.ts'
+import { OUTPUT_BOUNDS, PROVIDER_PRESETS } from '#domain/provider.ts'
 import { USAGE_DIMENSIONS } from '#domain/usage-report.ts'
 
 /** A mask is a model, or all models of a provider. */
@@ -72,6 +72,7 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   'usage by': USAGE_DIMENSIONS,
   'usage then-by': USAGE_DIMENSIONS,
   'providers type': Object.keys(PROVIDER_PRESETS).filter((type) => type !== 'demo'),
+  'providers output-bound': [...OUTPUT_BOUNDS, 'auto'],
   'serve log': ['json', 'pretty'],
   'backup confirm': [DATABASE_FILE],
   'init confirm': [DATABASE_FILE],

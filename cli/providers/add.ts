@@ -1,5 +1,6 @@
 /** `gatewayctl providers add`: an upstream account, its credential, and its models from the catalogue. */
 import { action, type Mount } from '../action.ts'
+import { OUTPUT_BOUND_HELP, readOutputBound } from '../flags/output-bound.ts'
 import { type SecretFlags, withSecretLast } from '../flags/read-secret.ts'
 import { call } from '../gateway/operator.ts'
 import { paint, print, printJson, printNote } from '../terminal/output.ts'
@@ -8,6 +9,7 @@ import { checkProvider, printChecked } from './check.ts'
 interface Flags extends SecretFlags {
   readonly type?: string
   readonly baseUrl?: string
+  readonly outputBound?: string
   readonly check: boolean
 }
 
@@ -23,6 +25,7 @@ export const mount: Mount = (providers) =>
     .option('--key-file <file>', 'read the key from a file; - is standard input')
     .option('--from-env <name>', 'read the key from this variable')
     .option('--no-key', 'it needs no key')
+    .option('--output-bound <word>', OUTPUT_BOUND_HELP)
     .option('--no-check', 'skip the check, which lists its models and costs nothing')
     .action(
       action(async (context, name: string, flags: Flags) => {
@@ -30,6 +33,9 @@ export const mount: Mount = (providers) =>
           name,
           ...(flags.type === undefined ? {} : { type: flags.type }),
           ...(flags.baseUrl === undefined ? {} : { base_url: flags.baseUrl }),
+          ...(flags.outputBound === undefined
+            ? {}
+            : { output_bound: readOutputBound(flags.outputBound) }),
         }
         const record = await withSecretLast(context, flags, 'credential', (credential) =>
           call(context, 'providers.add', {

@@ -5,6 +5,7 @@ import type { VerbInput, VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
 import type { Context } from '../context.ts'
 import { usageError } from '../exit.ts'
+import { OUTPUT_BOUND_HELP, readOutputBound } from '../flags/output-bound.ts'
 import { isAbout, readSecretInput, type SecretFlags } from '../flags/read-secret.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
@@ -13,6 +14,7 @@ import { print, printJson, printNote } from '../terminal/output.ts'
 interface Flags extends SecretFlags {
   readonly type?: string
   readonly baseUrl?: string
+  readonly outputBound?: string
 }
 
 export const mount: Mount = (providers) =>
@@ -25,13 +27,15 @@ export const mount: Mount = (providers) =>
     .option('--key-file <file>', 'read the new key from a file; - is standard input')
     .option('--from-env <name>', 'read the new key from this variable')
     .option('--no-key', 'it no longer needs a key')
+    .option('--output-bound <word>', OUTPUT_BOUND_HELP)
     .action(
       action(async (context, name: string, flags: Flags) => {
-        const { type, baseUrl, keyFile, fromEnv, key } = flags
+        const { type, baseUrl, outputBound, keyFile, fromEnv, key } = flags
         const isKeyStated = keyFile !== undefined || fromEnv !== undefined || key === false
         const stated = {
           ...(type !== undefined && { type }),
           ...(baseUrl !== undefined && { base_url: baseUrl }),
+          ...(outputBound !== undefined && { output_bound: readOutputBound(outputBound) }),
         }
         if (!isKeyStated && Object.keys(stated).length === 0) {
           throw usageError(
@@ -57,7 +61,12 @@ async function judge(context: Context, input: VerbInput<'providers.edit'>): Prom
   const before = await call(context, 'providers.show', { name: input.name })
   const { settleEdit } = await import('#operator/edit-provider.ts')
   settleEdit(
-    { name: before.name, type: before.type as ProviderType, baseUrl: before.base_url },
+    {
+      name: before.name,
+      type: before.type as ProviderType,
+      baseUrl: before.base_url,
+      outputBound: before.output_bound_source === 'stated' ? before.output_bound : null,
+    },
     input,
   )
 }
@@ -80,10 +89,20 @@ async function edit(
 
 /** "base url http://a → http://b, key changed" */
 function describe(edited: VerbRecord<'providers.edit'>): string {
-  const { previous, type, base_url, credential_changed, has_credential } = edited
+  const {
+    previous,
+    type,
+    base_url,
+    output_bound: bound,
+    credential_changed,
+    has_credential,
+  } = edited
   return [
     type === previous.type ? '' : `type ${previous.type} → ${type}`,
     base_url === previous.base_url ? '' : `base url ${previous.base_url} → ${base_url}`,
+    bound === previous.output_bound
+      ? ''
+      : `output bound ${previous.output_bound ?? '–'} → ${bound ?? '–'}`,
     credential_changed ? `key ${has_credential ? 'changed' : 'removed'}` : '',
   ]
     .filter((change) => change !== '')

@@ -16,6 +16,7 @@ export const mount: Mount = (providers) =>
           ['type', provider.type],
           ['base url', provider.base_url],
           ['key', provider.has_credential ? 'encrypted' : 'none'],
+          ['output bound', `${provider.output_bound ?? '–'} (${provider.output_bound_source})`],
           ['models', provider.models],
           ['unpriced', provider.unpriced_models],
           ['routed models', provider.routed_models],

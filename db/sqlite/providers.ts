@@ -71,6 +71,20 @@ export function createProviders(connection: Connection, modelsChanged: () => voi
           .run()
       }, changed)
     },
+    async learnBound({ name, type, baseUrl }, learnedBound) {
+      await commit.commitDurably(
+        () => {
+          const now = all().get(name)
+          const isOpen = now?.outputBound === null && now.learnedBound === null
+          if (!isOpen || now.type !== type || now.baseUrl !== baseUrl) return false
+          drizzle.update(providers).set({ learnedBound }).where(eq(providers.name, name)).run()
+          return true
+        },
+        (isNew) => {
+          if (isNew) changed()
+        },
+      )
+    },
     remove: (name) =>
       commit.commitDurably(() => {
         requireProvider(all(), name)

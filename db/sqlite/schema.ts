@@ -16,7 +16,7 @@ import type { EntryKind, UsageSource } from '#domain/ledger.ts'
 import type { Modality } from '#domain/model-card.ts'
 import type { RubMicros, UsdNanos } from '#domain/money.ts'
 import type { Channel, NoticeState, NoticeType } from '#domain/notice.ts'
-import type { ProviderType } from '#domain/provider.ts'
+import type { BoundWord, OutputBound, ProviderType } from '#domain/provider.ts'
 import { fromInteger, toInteger } from './amount.ts'
 
 const nanos = customType<{ data: UsdNanos; driverData: number }>({
@@ -106,6 +106,8 @@ export const providers = sqliteTable('providers', {
   type: text('type').$type<ProviderType>().notNull(),
   baseUrl: text('base_url').notNull(),
   sealedCredential: text('sealed_credential'),
+  outputBound: text('output_bound').$type<OutputBound>(),
+  learnedBound: text('learned_bound').$type<BoundWord>(),
   createdAt: instant('created_at').notNull(),
 })
 

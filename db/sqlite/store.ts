@@ -150,7 +150,15 @@ function lazyCatalogue(connection: Connection): Pick<Store, 'models' | 'provider
       async () => (await catalogue()).models,
     ),
     providers: lazyPort(
-      { add: true, find: true, list: true, edit: true, remove: true, credential: true },
+      {
+        add: true,
+        find: true,
+        list: true,
+        edit: true,
+        learnBound: true,
+        remove: true,
+        credential: true,
+      },
       async () => (await catalogue()).providers,
     ),
     rates: lazyPort({ at: true, list: true, set: true }, async () => (await catalogue()).rates),

@@ -11,7 +11,9 @@ export const BOUND_WORDS = ['max_tokens', 'max_completion_tokens'] as const
 export type BoundWord = (typeof BOUND_WORDS)[number]
 
 /** How an answer's bound is spelled; `none`: the provider takes none. */
-export type OutputBound = BoundWord | 'both' | 'none'
+export const OUTPUT_BOUNDS = [...BOUND_WORDS, 'both', 'none'] as const
+
+export type OutputBound = (typeof OUTPUT_BOUNDS)[number]
 
 export interface ProviderPreset {
   readonly family: Family
@@ -95,7 +97,26 @@ export interface Provider {
   /** Set by the operator; no request can change it. */
   readonly baseUrl: string
   readonly hasCredential: boolean
+  /** Stated by the operator; null: as it was learnt, else as its type says. */
+  readonly outputBound: OutputBound | null
+  /** The word that it took after it had refused another; forgotten when its type or address changes. */
+  readonly learnedBound: BoundWord | null
   readonly createdAt: Instant
+}
+
+/** How the bound of an answer is sent to a provider; null: in the one way of its family. */
+export const outputBoundOf = ({ type, outputBound, learnedBound }: Provider): OutputBound | null =>
+  outputBound ?? learnedBound ?? PROVIDER_PRESETS[type].outputBound
+
+/** An edited provider; what was learnt of another server is forgotten, and when the operator states or resets the bound. */
+export function amendProvider(
+  before: Provider,
+  facts: Pick<Provider, 'type' | 'baseUrl' | 'outputBound'>,
+): Provider {
+  const { type, baseUrl, outputBound } = facts
+  const isSame = type === before.type && baseUrl === before.baseUrl
+  const keepsLearned = isSame && outputBound === before.outputBound
+  return { ...before, ...facts, learnedBound: keepsLearned ? before.learnedBound : null }
 }
 
 /** `keep` leaves it as it is; null removes it. */
@@ -111,6 +132,8 @@ export interface Providers {
   list(): Promise<readonly Provider[]>
   /** Replaces the provider of this name, from the next request. @throws provider_not_found */
   edit(provider: Provider, change: CredentialChange): Promise<void>
+  /** Remembers the word of its bound, unless the provider has changed, is gone, or the operator or an earlier answer said it. */
+  learnBound(provider: Provider, word: BoundWord): Promise<void>
   /** Removes its models too; past charges stay. @throws provider_not_found */
   remove(name: string): Promise<void>
   /** Null if it needs none. @throws internal_error if it cannot be decrypted with this master key */

@@ -2,12 +2,14 @@
 import * as z from 'zod/mini'
 import { type ActFacts, changesBetween } from '#domain/act.ts'
 import { GatewayError } from '#domain/errors.ts'
-import type { Provider } from '#domain/provider.ts'
+import { amendProvider, type OutputBound, outputBoundOf, type Provider } from '#domain/provider.ts'
 import { shellWord } from '#forms/shell-word.ts'
 import {
   baseUrlFor,
   credentialField,
   findProvider,
+  outputBoundField,
+  outputBoundFor,
   type ProviderRecord,
   report,
   typeFor,
@@ -16,7 +18,7 @@ import { mutation } from './verb.ts'
 
 export interface EditedProviderRecord extends ProviderRecord {
   readonly credential_changed: boolean
-  readonly previous: { readonly type: string; readonly base_url: string }
+  readonly previous: Pick<ProviderRecord, 'type' | 'base_url' | 'output_bound'>
 }
 
 /**
@@ -31,33 +33,44 @@ export const editProvider = mutation(
     base_url: z.optional(z.string()),
     /** Null removes it. */
     credential: z.optional(z.nullable(credentialField)),
+    output_bound: outputBoundField,
   }),
   async (deps, input): Promise<EditedProviderRecord> => {
     const before = await findProvider(deps, input.name)
-    const edited: Provider = { ...before, ...settleEdit(before, input) }
+    const edited = amendProvider(before, settleEdit(before, input))
     const { credential } = input
     if (credential === undefined) requireSameAddress(before, edited)
     await deps.store.providers.edit(edited, credential === undefined ? 'keep' : { credential })
     return {
       ...(await report(deps, await findProvider(deps, before.name))),
       credential_changed: credential !== undefined,
-      previous: { type: before.type, base_url: before.baseUrl },
+      previous: {
+        type: before.type,
+        base_url: before.baseUrl,
+        output_bound: outputBoundOf(before),
+      },
     }
   },
   (_, edited) => describeEdit(edited),
 )
 
-/** Type and address after an edit. @throws invalid_request, also for the built-in provider */
+/** Type, address and stated bound after an edit. @throws invalid_request, also for the built-in provider */
 export function settleEdit(
-  before: Pick<Provider, 'name' | 'type' | 'baseUrl'>,
-  stated: { readonly type?: string | undefined; readonly base_url?: string | undefined },
-): Pick<Provider, 'type' | 'baseUrl'> {
+  before: Pick<Provider, 'name' | 'type' | 'baseUrl' | 'outputBound'>,
+  stated: {
+    readonly type?: string | undefined
+    readonly base_url?: string | undefined
+    readonly output_bound?: OutputBound | null | undefined
+  },
+): Pick<Provider, 'type' | 'baseUrl' | 'outputBound'> {
   if (before.type === 'demo') throw builtIn(before)
   const type =
     stated.type === undefined ? before.type : typeFor(before.name, stated.type, undefined)
   // A new type gets its vendor's address unless one is given.
   const kept = type === before.type ? before.baseUrl : undefined
-  return { type, baseUrl: baseUrlFor(type, stated.base_url ?? kept) }
+  const { output_bound: bound = type === before.type ? before.outputBound : null } = stated
+  const baseUrl = baseUrlFor(type, stated.base_url ?? kept)
+  return { type, baseUrl, outputBound: outputBoundFor(type, bound) }
 }
 
 /** @throws invalid_request with param `credential`: the caller can ask for it and repeat the edit */
@@ -83,11 +96,12 @@ function describeEdit({
   name,
   type,
   base_url,
+  output_bound,
   previous,
   credential_changed,
 }: EditedProviderRecord) {
   const changed: ActFacts['changed'] = {
-    ...changesBetween(previous, { type, base_url }),
+    ...changesBetween(previous, { type, base_url, output_bound }),
     ...(credential_changed && { credential: 'changed' }),
   }
   return Object.keys(changed).length === 0 ? null : { target: name, changed }

@@ -6,6 +6,9 @@ import { GatewayError } from '#domain/errors.ts'
 import {
   isProviderName,
   isProviderType,
+  OUTPUT_BOUNDS,
+  type OutputBound,
+  outputBoundOf,
   PROVIDER_PRESETS,
   type Provider,
   type ProviderType,
@@ -20,6 +23,10 @@ export interface ProviderRecord {
   readonly type: string
   readonly base_url: string
   readonly has_credential: boolean
+  /** How the bound of an answer is sent; null: in the one way of its API. */
+  readonly output_bound: OutputBound | null
+  /** `stated` by the operator, `learned` from its refusals, or by its `type`. */
+  readonly output_bound_source: 'stated' | 'learned' | 'type'
   readonly created_at: string
   readonly models: number
   /** Of those, the ones without a price. */
@@ -39,6 +46,9 @@ export async function report({ store }: OperatorDeps, provider: Provider): Promi
     type: provider.type,
     base_url: provider.baseUrl,
     has_credential: provider.hasCredential,
+    output_bound: outputBoundOf(provider),
+    output_bound_source:
+      provider.outputBound !== null ? 'stated' : provider.learnedBound ? 'learned' : 'type',
     created_at: renderInstant(provider.createdAt),
     models: cards.length,
     unpriced_models: cards.filter(({ price }) => price === null).length,
@@ -80,6 +90,23 @@ export const credentialField = z.string().check(
   }),
 )
 
+/** Null: by its type, until its refusals teach another. */
+export const outputBoundField = z.optional(z.nullable(z.enum(OUTPUT_BOUNDS)))
+
+/** @throws invalid_request for a type whose API has one name for the bound */
+export function outputBoundFor(
+  type: ProviderType,
+  stated: OutputBound | null | undefined,
+): OutputBound | null {
+  if (stated === undefined || stated === null) return null
+  if (PROVIDER_PRESETS[type].outputBound !== null) return stated
+  throw new GatewayError(
+    'invalid_request',
+    `the API of type ${type} has one name for the bound of an answer: there is nothing to choose`,
+    { param: 'output_bound' },
+  )
+}
+
 /**
  * Adds a provider and what the catalog knows of its models. A caller that leaves out the credential learns first what else
  * is wrong. @throws invalid_request, with param `credential` where only that is missing; already_exists
@@ -97,6 +124,7 @@ export const addProvider = mutation(
     base_url: z.optional(z.string()),
     /** Null for an upstream without authentication. */
     credential: z.optional(z.nullable(credentialField)),
+    output_bound: outputBoundField,
   }),
   async (deps, input): Promise<ProviderRecord> => {
     const at = deps.clock.now()
@@ -107,6 +135,8 @@ export const addProvider = mutation(
       type,
       baseUrl: baseUrlFor(type, input.base_url),
       hasCredential: credential !== null,
+      outputBound: outputBoundFor(type, input.output_bound),
+      learnedBound: null,
       createdAt: at,
     }
     if (credential === undefined) throw await withoutCredential(deps, provider)
@@ -114,9 +144,9 @@ export const addProvider = mutation(
     await addCatalog(deps, provider, at)
     return await report(deps, provider)
   },
-  (_, { name, type, base_url, has_credential, models }) => ({
+  ({ output_bound }, { name, type, base_url, has_credential, models }) => ({
     target: name,
-    changed: { type, base_url, has_credential, models },
+    changed: { type, base_url, has_credential, models, ...(output_bound && { output_bound }) },
   }),
 )
 

@@ -15,20 +15,32 @@ export interface Wire extends WholeWire {
   toOutgoing(call: UpstreamCall): MaybePromise<Outgoing>
   /** The failure for an error status; reads the body and releases the connection. */
   toFailure(answer: Answer): Promise<UpstreamFailure>
+  /** How to send a refused request once more, if only the spelling of a field was at fault. Called before any content. */
+  respell?(failure: UpstreamFailure, call: UpstreamCall): Respelling | null
   /** Null when the answer is one body. `contentType` decides, because some providers answer a streaming request with one. */
   startStream(contentType: string, asked: boolean): Translation | null
+}
+
+export interface Respelling {
+  readonly wire: Wire
+  /** The provider has taken it. */
+  accepted(): void
 }
 
 /**
  * Sends a request and resolves to the events of its answer once a success status has arrived.
  * @throws UpstreamFailure; the signal's reason when the client has disconnected
  */
-export function performCall(wire: Wire, call: UpstreamCall): Promise<AsyncIterable<ChatEvents>> {
+export function performCall(
+  wire: Wire,
+  call: UpstreamCall,
+  isRespelled = false,
+): Promise<AsyncIterable<ChatEvents>> {
   try {
     const outgoing = wire.toOutgoing(call)
     return outgoing instanceof Promise
-      ? outgoing.then((late) => new PendingCall(wire, call, late).post())
-      : new PendingCall(wire, call, outgoing).post()
+      ? outgoing.then((late) => new PendingCall(wire, call, late, isRespelled).post())
+      : new PendingCall(wire, call, outgoing, isRespelled).post()
   } catch (thrown) {
     return Promise.reject(thrown)
   }
@@ -41,12 +53,14 @@ class PendingCall implements ReplyHandler {
   private readonly outgoing: Outgoing
   private readonly watchdog: Watchdog
   private readonly events = Promise.withResolvers<AsyncIterable<ChatEvents>>()
+  private readonly isRespelled: boolean
   private isFresh: boolean
 
-  constructor(wire: Wire, call: UpstreamCall, outgoing: Outgoing) {
+  constructor(wire: Wire, call: UpstreamCall, outgoing: Outgoing, isRespelled: boolean) {
     this.wire = wire
     this.call = call
     this.outgoing = outgoing
+    this.isRespelled = isRespelled
     this.watchdog = startWatchdog(call)
     this.isFresh = isSentOnce(call)
   }
@@ -80,8 +94,15 @@ class PendingCall implements ReplyHandler {
   }
 
   private async refuse(reply: Reply): Promise<void> {
+    const { wire, call, watchdog } = this
     try {
-      this.events.reject(await this.wire.toFailure({ reply, watchdog: this.watchdog }))
+      const failure = await wire.toFailure({ reply, watchdog })
+      const other = this.isRespelled ? null : (wire.respell?.(failure, call) ?? null)
+      if (other === null) return this.events.reject(failure)
+      call.signal.throwIfAborted()
+      const timeouts = watchdog.timeoutsLeft()
+      this.events.resolve(await performCall(other.wire, { ...call, timeouts }, true))
+      other.accepted()
     } catch (thrown) {
       this.events.reject(thrown)
     }

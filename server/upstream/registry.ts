@@ -4,14 +4,18 @@ import type { Upstream } from '#domain/upstream.ts'
 import { openAnthropic } from './anthropic/index.ts'
 import { openDemo } from './demo/index.ts'
 import { openGemini } from './gemini/index.ts'
-import { openOpenAi } from './openai/index.ts'
+import { type LearnBound, openOpenAi } from './openai/index.ts'
 
 /** `credential` is null for a provider that needs none. Opens no connection. */
-export function openUpstream(provider: Provider, credential: string | null): Upstream {
+export function openUpstream(
+  provider: Provider,
+  credential: string | null,
+  learn?: LearnBound,
+): Upstream {
   const { family } = PROVIDER_PRESETS[provider.type]
   switch (family) {
     case 'openai':
-      return openOpenAi(provider, credential)
+      return openOpenAi(provider, credential, undefined, learn)
     case 'gemini':
       return openGemini(provider, credential)
     case 'anthropic':

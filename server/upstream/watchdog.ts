@@ -80,6 +80,12 @@ export class Watchdog implements ExchangeControl, Deadline {
     setDeadline(this, nowMs)
   }
 
+  /** The time-outs of an exchange that replaces this one: the total goes on. */
+  timeoutsLeft(): UpstreamCall['timeouts'] {
+    const leftMs = this.timeouts.totalTimeoutMs - (performance.now() - this.startedMs)
+    return { ...this.timeouts, totalTimeoutMs: Math.max(1, leftMs) }
+  }
+
   /** The client has the whole answer: its signal no longer aborts the exchange. */
   release(): void {
     this.signal.removeEventListener('abort', this)

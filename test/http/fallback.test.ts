@@ -35,7 +35,13 @@ beforeEach(async () => {
     prompt: doubled(price.prices.prompt),
     completion: doubled(price.prices.completion),
   }
-  const spare = { name: 'spare', type: 'openai-compatible', hasCredential: false } as const
+  const spare = {
+    name: 'spare',
+    type: 'openai-compatible',
+    hasCredential: false,
+    outputBound: null,
+    learnedBound: null,
+  } as const
   await deps.store.providers.add(
     { ...spare, baseUrl: 'http://127.0.0.1:9/v1', createdAt: at },
     null,

@@ -229,6 +229,8 @@ describe('a receipt is shown', () => {
         type: 'openai-compatible',
         baseUrl: 'http://10.1.2.3/v1',
         hasCredential: false,
+        outputBound: null,
+        learnedBound: null,
         createdAt: at,
       },
       null,

@@ -17,6 +17,8 @@ const provider = (name: string): Provider => ({
   type: 'openai-compatible',
   baseUrl: 'http://127.0.0.1:9',
   hasCredential: false,
+  outputBound: null,
+  learnedBound: null,
   createdAt: instant(0),
 })
 

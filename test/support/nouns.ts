@@ -84,6 +84,8 @@ export const aProvider = (stated: Partial<Provider> = {}): Provider => ({
   type: 'openai-compatible',
   baseUrl: 'http://127.0.0.1:9',
   hasCredential: false,
+  outputBound: null,
+  learnedBound: null,
   createdAt: EPOCH,
   ...stated,
 })

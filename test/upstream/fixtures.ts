@@ -14,6 +14,8 @@ export const provider = (baseUrl: string, type: ProviderType = 'openai-compatibl
   type,
   baseUrl,
   hasCredential: true,
+  outputBound: null,
+  learnedBound: null,
   createdAt: instant(0),
 })
 

@@ -17,6 +17,7 @@ import manyKeys from './0015_many_keys.sql' with { type: 'text' }
 import restingDays from './0016_resting_days.sql' with { type: 'text' }
 import bounds from './0017_bounds.sql' with { type: 'text' }
 import revocations from './0018_revocations.sql' with { type: 'text' }
+import outputBound from './0019_output_bound.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly string[] = [
   initial,
@@ -37,4 +38,5 @@ export const MIGRATIONS: readonly string[] = [
   restingDays,
   bounds,
   revocations,
+  outputBound,
 ]

@@ -6,7 +6,7 @@ import type { ModelCard } from '#domain/model-card.ts'
 import { statedLimits } from '#forms/fields.ts'
 import { catalogOf, isFromCatalog, toCard } from '../catalog.ts'
 import type { OperatorDeps } from '../deps.ts'
-import { baseUrlFor, typeFor } from '../providers.ts'
+import { baseUrlFor, outputBoundFor, typeFor } from '../providers.ts'
 import { readWebhookUrl } from '../threshold-fields.ts'
 import { invalidInput } from '../verb.ts'
 import { type GatewayDocument, toPrices } from './document.ts'
@@ -78,7 +78,7 @@ function desiredAccount({ delivery }: OperatorDeps, entry: Entry<'accounts'>, n:
 }
 
 function desiredProvider(
-  { name, type, base_url, from_env }: Entry<'providers'>,
+  { name, type, base_url, from_env, output_bound }: Entry<'providers'>,
   n: number,
 ): Entity {
   if (name === DEMO || type === DEMO) {
@@ -86,7 +86,13 @@ function desiredProvider(
   }
   const known = typeFor(name, type, base_url)
   const baseUrl = baseUrlFor(known, base_url)
-  return providerEntity({ name, type: known, baseUrl, hasCredential: from_env !== undefined })
+  return providerEntity({
+    name,
+    type: known,
+    baseUrl,
+    hasCredential: from_env !== undefined,
+    outputBound: outputBoundFor(known, output_bound),
+  })
 }
 
 /** Bounds that are the catalog's are so again where they are written out, as `export` does. */

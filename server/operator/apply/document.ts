@@ -2,7 +2,7 @@
 import * as z from 'zod/mini'
 import { isModelId, MAX_IMAGES_PER_ANSWER, type Prices } from '#domain/model-card.ts'
 import { FREE, readRubPerUsd } from '#domain/money.ts'
-import { isProviderName } from '#domain/provider.ts'
+import { isProviderName, OUTPUT_BOUNDS } from '#domain/provider.ts'
 import {
   accountField,
   limitsFields,
@@ -150,6 +150,8 @@ export const gatewayDocument = z.strictObject({
       base_url: z.optional(z.string()),
       /** Absent for a provider without credential. */
       from_env: z.optional(variableField),
+      /** Absent: by its type, until its refusals teach another. */
+      output_bound: z.optional(z.enum(OUTPUT_BOUNDS)),
       /** Adds the provider's models from the built-in catalog, unless they exist. */
       catalog: z._default(z.boolean(), false),
     }),

@@ -66,10 +66,11 @@ export const providerEntity = ({
   type,
   baseUrl,
   hasCredential,
-}: Omit<Provider, 'createdAt'>): Entity => ({
+  outputBound,
+}: Omit<Provider, 'learnedBound' | 'createdAt'>): Entity => ({
   kind: 'provider',
   name,
-  fields: { type, base_url: baseUrl, has_credential: hasCredential },
+  fields: { type, base_url: baseUrl, has_credential: hasCredential, output_bound: outputBound },
   id: null,
 })
 

@@ -2,7 +2,12 @@
 import { GatewayError, toGatewayError } from '#domain/errors.ts'
 import type { KeyId } from '#domain/id.ts'
 import { factsOf } from '#domain/model-card.ts'
-import type { Provider, ProviderType } from '#domain/provider.ts'
+import {
+  amendProvider,
+  type OutputBound,
+  type Provider,
+  type ProviderType,
+} from '#domain/provider.ts'
 import { createAccount } from '../accounts.ts'
 import { createClient, editClient, removeClient } from '../clients.ts'
 import type { OperatorDeps } from '../deps.ts'
@@ -110,16 +115,17 @@ async function applyProvider(context: PlanContext, step: Step): Promise<void> {
     type: fields['type'] as ProviderType,
     baseUrl: String(fields['base_url']),
     hasCredential: fields['has_credential'] === true,
+    outputBound: fields['output_bound'] as OutputBound | null,
   }
   const credential = facts.hasCredential ? credentialFor(credentials, name) : null
   const { providers } = deps.store
   if (step.op === 'add') {
-    const provider: Provider = { ...facts, createdAt: deps.clock.now() }
+    const provider: Provider = { ...facts, learnedBound: null, createdAt: deps.clock.now() }
     await performAs(context, 'providers.add', step, () => providers.add(provider, credential))
     return
   }
   const before = await findProvider(deps, name)
-  const provider = { ...before, ...facts }
+  const provider = amendProvider(before, facts)
   await performAs(context, 'providers.edit', step, () => providers.edit(provider, { credential }))
 }
 

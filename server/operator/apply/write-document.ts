@@ -31,13 +31,13 @@ const stated = (fields: Fields): Fields =>
 function writeProviders(providers: readonly Entity[]): readonly Fields[] {
   const taken = new Set<string>()
   return providers.map(({ name, fields }) => {
-    const { type = null, base_url = null, has_credential } = fields
-    if (has_credential !== true) return { name, type, base_url, from_env: null }
+    const { type = null, base_url = null, output_bound = null, has_credential } = fields
+    if (has_credential !== true) return { name, type, base_url, from_env: null, output_bound }
     const usual = variableFor(name)
     let variable = usual
     for (let number = 2; taken.has(variable); number++) variable = `${usual}_${number}`
     taken.add(variable)
-    return { name, type, base_url, from_env: variable }
+    return { name, type, base_url, from_env: variable, output_bound }
   })
 }
 

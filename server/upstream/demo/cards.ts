@@ -36,6 +36,8 @@ export const demoProvider = (at: Instant): Provider => ({
   type: 'demo',
   baseUrl: 'demo:',
   hasCredential: false,
+  outputBound: null,
+  learnedBound: null,
   createdAt: at,
 })
 

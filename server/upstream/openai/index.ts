@@ -1,5 +1,5 @@
 /** The OpenAI family: chat completions and images of OpenAI and compatible providers. */
-import type { Provider } from '#domain/provider.ts'
+import { type BoundWord, type OutputBound, outputBoundOf, type Provider } from '#domain/provider.ts'
 import type { Upstream } from '#domain/upstream.ts'
 import { toHeaders, toOutgoing } from '../call.ts'
 import { fetchImage as fetchGuarded } from '../guarded-fetch/fetch-image.ts'
@@ -12,10 +12,14 @@ import { startStream } from './from-stream.ts'
 import { usesImagesApi } from './images/uses-images-api.ts'
 import { openImagesWire } from './images/wire.ts'
 import { type FetchImage, inlineImages } from './inline-images.ts'
+import { respellBound } from './respell-bound.ts'
 import { toFailure } from './to-failure.ts'
 import { toOpenRouter } from './to-openrouter.ts'
 import { toRequest } from './to-request.ts'
 import { toPieces } from './to-text.ts'
+
+/** Told once by which word a provider takes the bound that it refused in another. */
+export type LearnBound = (word: BoundWord) => void
 
 /**
  * `fetchImage` fetches images that an answer has as remote URLs.
@@ -25,28 +29,53 @@ export function openOpenAi(
   provider: Provider,
   credential: string | null,
   fetchImage: FetchImage = fetchGuarded,
+  learn: LearnBound = () => undefined,
 ): Upstream {
   const { url, host, auth } = toEndpoint(provider, credential)
   const post = openPost(url)
   const headers = toHeaders(auth)
   const scrub = createScrub(host, credential)
   const imagesApi = openImagesWire(provider, credential, scrub, fetchImage)
-  const chat: Wire = {
+  /** By a model's upstream name; those of one provider may differ, because it serves several vendors. */
+  const learned = new Map<string, BoundWord>()
+  const spelled = (bound: OutputBound | null): Wire => ({
     toOutgoing(call) {
-      const body = provider.type === 'openrouter' ? toOpenRouter(call) : toRequest(call)
+      const toBody = provider.type === 'openrouter' ? toOpenRouter : toRequest
+      const body = toBody(call, bound)
       const { source } = call.request
       const text = source ? toPieces(body, source) : JSON.stringify(body)
       return toOutgoing(call, post, headers, text)
     },
     toFailure: (answer) => toFailure(answer, scrub),
+    respell(failure, { hop, maxOutputTokens }) {
+      const word = maxOutputTokens === null ? null : respellBound(bound, failure)
+      if (word === null) return null
+      const accepted = (): void => {
+        if (learned.size === 0) learn(word)
+        learned.set(hop.card.upstreamName, word)
+      }
+      return { wire: wires[word], accepted }
+    },
     startStream: (contentType, asked) => (isStream(contentType, asked) ? startStream(scrub) : null),
     fromBody(body, { request, signal }) {
       const translated = fromResponse(body, scrub)
       // An image that was not asked for is not delivered, so it need not be fetched.
       return request.wantsImages ? inlineImages(translated, fetchImage, signal) : translated
     },
+  })
+  const wires: Readonly<Record<BoundWord, Wire>> = {
+    max_tokens: spelled('max_tokens'),
+    max_completion_tokens: spelled('max_completion_tokens'),
   }
-  return { open: (call) => performCall(usesImagesApi(call) ? imagesApi : chat, call) }
+  const usual = spelled(outputBoundOf(provider))
+  const chatWire = (upstreamName: string): Wire => {
+    const word = learned.size === 0 ? undefined : learned.get(upstreamName)
+    return word === undefined ? usual : wires[word]
+  }
+  return {
+    open: (call) =>
+      performCall(usesImagesApi(call) ? imagesApi : chatWire(call.hop.card.upstreamName), call),
+  }
 }
 
 /** Decided by the answer: some providers answer a streaming request with one body, some stream unasked. */

@@ -19,7 +19,7 @@ const MAX_DETAILS = 5
 export function readProblem(value: unknown, depth = 0): Problem {
   if (depth > DEEPEST) return {}
   if (typeof value === 'string') return readProblemText(value, depth)
-  if (Array.isArray(value)) return { message: readDetails(value) }
+  if (Array.isArray(value)) return readProblemList(value, depth)
   return isObject(value) ? readProblemObject(value, depth) : {}
 }
 
@@ -61,6 +61,12 @@ function readProblemObject(object: JsonObject, depth: number): Problem {
 
 const readRaw = (metadata: unknown): unknown =>
   isObject(metadata) ? (metadata['raw'] ?? undefined) : undefined
+
+/** A list of validation errors, or a list around one error (Google's OpenAI-compatible API). */
+function readProblemList(list: readonly unknown[], depth: number): Problem {
+  const message = readDetails(list)
+  return message === undefined && isObject(list[0]) ? readProblem(list[0], depth + 1) : { message }
+}
 
 /** A list of validation errors with their locations (Mistral, FastAPI). */
 function readDetails(details: readonly unknown[]): string | undefined {

@@ -1,15 +1,16 @@
 /** Ours → theirs: what OpenRouter needs beside the client's own body, so that it does and bills nothing unasked. */
 import type { ChatRequest, JsonObject } from '#domain/chat.ts'
+import type { OutputBound } from '#domain/provider.ts'
 import { readList, readObject } from '../read-json.ts'
 import { type Asked, toRequest } from './to-request.ts'
 
 /** The body to send. */
-export function toOpenRouter(asked: Asked): JsonObject {
+export function toOpenRouter(asked: Asked, spelling?: OutputBound | null): JsonObject {
   const { request } = asked
   const { card } = asked.hop
   const { body, wantsImages } = request
   return {
-    ...toRequest(asked),
+    ...toRequest(asked, spelling),
     usage: { ...readObject(body['usage']), include: true },
     // A model that can draw may draw unasked (contract §8).
     ...(!wantsImages && card.outputModalities.includes('image') && { modalities: ['text'] }),

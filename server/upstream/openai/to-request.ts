@@ -3,6 +3,7 @@ import type { JsonObject } from '#domain/chat.ts'
 import {
   BOUND_WORDS,
   type OutputBound,
+  outputBoundOf,
   PROVIDER_PRESETS,
   type ProviderType,
 } from '#domain/provider.ts'
@@ -14,7 +15,10 @@ import { toMessages } from './to-messages.ts'
 export type Asked = Pick<UpstreamCall, 'request' | 'hop' | 'maxOutputTokens'>
 
 /** The body to send. Unknown fields are passed through (contract §7). */
-export function toRequest({ request, hop, maxOutputTokens }: Asked): JsonObject {
+export function toRequest(
+  { request, hop, maxOutputTokens }: Asked,
+  spelling: OutputBound | null = outputBoundOf(hop.provider),
+): JsonObject {
   const { body, stream } = request
   const { type } = hop.provider
   const sent: Record<string, unknown> = { ...body }
@@ -24,7 +28,7 @@ export function toRequest({ request, hop, maxOutputTokens }: Asked): JsonObject 
   const options = stream ? toStreamOptions(body['stream_options'], type) : null
   if (options !== null) sent['stream_options'] = options
   else if ('stream_options' in sent) delete sent['stream_options']
-  stateBound(sent, PROVIDER_PRESETS[type].outputBound, maxOutputTokens)
+  stateBound(sent, spelling, maxOutputTokens)
   return sent
 }
 

@@ -1,6 +1,7 @@
 /** What every engine promises about models, providers and rates. */
 import { describe, expect, test } from 'vitest'
 import { instant, later } from '#domain/clock.ts'
+import type { Provider } from '#domain/provider.ts'
 import { DEFAULT_RUB_PER_USD } from '#domain/rate.ts'
 import { aCard, aHop, aProvider, aVersion, perM, price, rate } from '#test/support/nouns.ts'
 import type { Bench } from './bench.ts'
@@ -282,6 +283,27 @@ export function catalogueContract(bench: Bench): void {
       expect(await codeOf(bench.store.providers.edit(aProvider({ name: 'none' }), 'keep'))).toBe(
         'provider_not_found',
       )
+    })
+
+    test('learns the word of its bound once, unless the operator stated it or it has changed', async () => {
+      const { providers } = bench.store
+      await providers.add(aProvider(), null)
+      await providers.add(aProvider({ name: 'stated', outputBound: 'both' }), null)
+      const before = (await providers.find('acme')) as Provider
+      await providers.learnBound(aProvider({ baseUrl: 'http://old.example' }), 'max_tokens')
+      expect(await providers.find('acme')).toBe(before)
+      await providers.learnBound(before, 'max_tokens')
+      expect(await providers.find('acme')).toEqual(aProvider({ learnedBound: 'max_tokens' }))
+      const learned = await providers.find('acme')
+      await providers.learnBound(before, 'max_completion_tokens')
+      expect(await providers.find('acme')).toBe(learned)
+      await providers.learnBound(aProvider({ name: 'stated' }), 'max_tokens')
+      await providers.learnBound(aProvider({ name: 'gone' }), 'max_tokens')
+      await bench.restart()
+      expect(await bench.store.providers.list()).toEqual([
+        aProvider({ learnedBound: 'max_tokens' }),
+        aProvider({ name: 'stated', outputBound: 'both' }),
+      ])
     })
 
     test('is added once and removed once, with its models', async () => {

@@ -129,6 +129,7 @@ export const files: fc.Arbitrary<GatewayFile> = fc
           name,
           base_url: name === 'openai' ? undefined : `https://${name}.example/v1`,
           from_env: keyed[n] ? `${name.toUpperCase()}_KEY` : undefined,
+          output_bound: keyed[n] ? (['none', 'both', 'max_tokens'] as const)[n] : undefined,
         }),
       ),
     ),

@@ -36,6 +36,8 @@ beforeAll(async () => {
     type: 'google',
     baseUrl: `${gemini.url}/v1beta`,
     hasCredential: false,
+    outputBound: null,
+    learnedBound: null,
   })
   s = await serve(openUpstream(google, SECRET))
   await s.deps.store.providers.add(google, null)

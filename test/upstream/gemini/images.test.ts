@@ -37,6 +37,8 @@ beforeAll(async () => {
     type: 'google',
     baseUrl: gemini.url,
     hasCredential: false,
+    outputBound: null,
+    learnedBound: null,
   })
   s = await serve(openUpstream(google, 'AIzaSyTestTestTest123'))
   await s.deps.store.providers.add(google, null)

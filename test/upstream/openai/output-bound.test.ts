@@ -1,0 +1,120 @@
+// A refused spelling of the bound is answered by the same request with the other word, once, and remembered once it is taken.
+import type { ServerResponse } from 'node:http'
+import { expect, onTestFinished, test } from 'vitest'
+import type { JsonObject } from '#domain/chat.ts'
+import type { BoundWord } from '#domain/provider.ts'
+import { openOpenAi } from '#upstream/openai/index.ts'
+import { call, collectFolded, provider, request, type Socket, startProvider } from '../fixtures.ts'
+
+const json = (response: ServerResponse, status: number, body: unknown): void => {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+}
+const refuse = (response: ServerResponse, word: string, message: string): void =>
+  json(response, 400, { error: { message, param: word, code: 'unsupported_parameter' } })
+const ANSWER = {
+  choices: [{ index: 0, message: { role: 'assistant', content: 'ok' }, finish_reason: 'stop' }],
+}
+const sentBounds = (socket: Socket) =>
+  socket.seen.map(({ body }) => [body['max_tokens'], body['max_completion_tokens']])
+
+/** A server that refuses the words for which `refuses` says so. */
+async function open(refuses: (body: JsonObject) => BoundWord | null) {
+  const socket = await startProvider((response, n) => {
+    const word = refuses(socket.seen[n]?.body ?? {})
+    if (word) refuse(response, word, `Unsupported parameter: '${word}'`)
+    else json(response, 200, ANSWER)
+  })
+  onTestFinished(() => socket.stop())
+  const learned: BoundWord[] = []
+  const upstream = openOpenAi(provider(socket.url), null, undefined, (word) => learned.push(word))
+  const ask = (upstreamName = 'm', more: JsonObject = {}) =>
+    collectFolded(
+      upstream.open(
+        call({ upstreamName, maxOutputTokens: 7, request: request({ max_tokens: 9, ...more }) }),
+      ),
+    )
+  return { socket, learned, ask }
+}
+
+test('the other word is sent alone, and from then on at once', async () => {
+  const { socket, learned, ask } = await open(({ max_tokens }) =>
+    max_tokens ? 'max_tokens' : null,
+  )
+  for (let i = 0; i < 2; i++) expect(await ask()).toMatchObject({ text: 'ok', failure: null })
+  expect(sentBounds(socket)).toEqual([
+    [7, 7],
+    [undefined, 7],
+    [undefined, 7],
+  ])
+  expect(learned).toEqual(['max_completion_tokens'])
+})
+
+test('twenty at first contact all get their answer, and it is learnt once', async () => {
+  const { socket, learned, ask } = await open((body) =>
+    body['max_completion_tokens'] ? 'max_completion_tokens' : null,
+  )
+  const answers = await Promise.all(Array.from({ length: 20 }, () => ask()))
+  expect(answers.map(({ text, failure }) => [text, failure])).toEqual(Array(20).fill(['ok', null]))
+  expect(learned).toEqual(['max_tokens'])
+  expect(socket.seen).toHaveLength(40)
+})
+
+test('models of one provider may know different words', async () => {
+  const { socket, learned, ask } = await open(({ model, ...body }) => {
+    const unknown = model === 'new' ? 'max_tokens' : 'max_completion_tokens'
+    return body[unknown] === undefined ? null : unknown
+  })
+  for (const model of ['new', 'old', 'new', 'old']) {
+    expect(await ask(model)).toMatchObject({ text: 'ok', failure: null })
+  }
+  expect(learned).toEqual(['max_completion_tokens'])
+  expect(sentBounds(socket).slice(-2)).toEqual([
+    [undefined, 7],
+    [7, undefined],
+  ])
+})
+
+test('a server that refuses either word refuses the request, and nothing is learnt', async () => {
+  const { socket, learned, ask } = await open((body) =>
+    body['max_tokens'] ? 'max_tokens' : 'max_completion_tokens',
+  )
+  await expect(ask()).resolves.toMatchObject({ failure: { kind: 'rejected' } })
+  expect(sentBounds(socket)).toEqual([
+    [7, 7],
+    [undefined, 7],
+  ])
+  expect(learned).toEqual([])
+})
+
+test('a long body is forwarded as text, without the client’s bounds', async () => {
+  const { socket } = await open(() => null)
+  const body = {
+    max_completion_tokens: 9,
+    messages: [{ role: 'user', content: 'x'.repeat(5_000) }],
+    seed: 1,
+    max_tokens: 8,
+  }
+  const fields = { model: 'm', ...body }
+  const text = JSON.stringify(fields)
+  const source = { text, fields }
+  await collectFolded(
+    openOpenAi(provider(socket.url, 'mistral'), null).open(
+      call({ type: 'mistral', maxOutputTokens: 7, request: { ...request(body), source } }),
+    ),
+  )
+  expect(socket.seen[0]?.text).not.toMatch(/max_completion_tokens|:8/)
+  expect(socket.seen[0]?.body).toMatchObject({ max_tokens: 7, seed: 1 })
+  // Stated twice in one text, it is sent once.
+  const twice = `{"max_tokens":8,${text.slice(1)}`
+  await collectFolded(
+    openOpenAi(provider(socket.url, 'mistral'), null).open(
+      call({
+        type: 'mistral',
+        maxOutputTokens: 7,
+        request: { ...request(body), source: { text: twice, fields: JSON.parse(twice) } },
+      }),
+    ),
+  )
+  expect(socket.seen[1]?.text.match(/"max_tokens":7/g)).toHaveLength(1)
+  expect(socket.seen[1]?.text).not.toMatch(/max_completion_tokens|:8/)
+})
