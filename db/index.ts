@@ -7,7 +7,7 @@ import { DATABASE_FILE } from './file-name.ts'
 import { connect } from './sqlite/connection.ts'
 import { explainOpening, NO_DISK, watchDisk } from './sqlite/disk.ts'
 import { requireSoundTables } from './sqlite/integrity.ts'
-import { lockDirectory } from './sqlite/lock.ts'
+import { lockDirectory, lockFileOf } from './sqlite/lock.ts'
 import { NO_CHECKPOINTER, startLogCheckpointer } from './sqlite/log-checkpoint.ts'
 import { NO_LOG_SYNC, startLogSync } from './sqlite/log-sync.ts'
 import { migrate, type OnOlderSchema } from './sqlite/migrate.ts'
@@ -49,7 +49,8 @@ export async function openStore(options: StoreOptions): Promise<GatewayStore> {
     const logSync = inMemory ? NO_LOG_SYNC : startLogSync(path)
     if (serves && !inMemory) checkpointer = startLogCheckpointer(database, path)
     const rest = { clock, vault, syncCharges }
-    return createStore(connect(database, logSync, rest, checkpointer, disk), path, release)
+    const openFiles = inMemory ? NO_DISK : watchDisk(path, filesOf(dataDir, path))
+    return createStore(connect(database, logSync, rest, checkpointer, openFiles), path, release)
   } catch (error) {
     // A running thread would keep the process from exiting.
     await checkpointer.close()
@@ -58,6 +59,12 @@ export async function openStore(options: StoreOptions): Promise<GatewayStore> {
     throw explainOpening(error, disk)
   }
 }
+
+/** The database, its write-ahead log and the log's index, and the lock that keeps a second process away. */
+const filesOf = (dataDir: string, path: string): readonly string[] => [
+  ...['', '-wal', '-shm'].map((end) => path + end),
+  lockFileOf(dataDir),
+]
 
 /** Cryptography is loaded for whoever brings a key. */
 const unlock = async (masterKey: Uint8Array): Promise<Vault> =>

@@ -1,5 +1,5 @@
 /** Disk trouble: why writes fail, and whether space is short. */
-import { statfsSync } from 'node:fs'
+import { statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { GatewayError } from '#domain/errors.ts'
 import type { StoreTrouble } from '#domain/store.ts'
@@ -7,10 +7,12 @@ import type { StoreTrouble } from '#domain/store.ts'
 export interface Disk {
   /** Whether so little space is left that only running requests should still be written. */
   isShort(): boolean
+  /** Whether a file that the engine has open lies elsewhere now, or another in its place: what it writes would be lost. */
+  isMoved(): boolean
 }
 
 /** For a store in memory. */
-export const NO_DISK: Disk = { isShort: () => false }
+export const NO_DISK: Disk = { isShort: () => false, isMoved: () => false }
 
 /**
  * Reserved for running requests: with less free space, no request is admitted. A charge takes less than a kilobyte, and
@@ -18,9 +20,12 @@ export const NO_DISK: Disk = { isShort: () => false }
  */
 const RESERVED_BYTES = 16 * 2 ** 20
 
-export function watchDisk(databasePath: string): Disk {
+/** `files` are those that are open by now. */
+export function watchDisk(databasePath: string, files: readonly string[] = []): Disk {
   const directory = dirname(databasePath)
+  const opened = new Map(files.map((file) => [file, identityOf(file)]))
   return {
+    isMoved: () => files.some((file) => identityOf(file) !== opened.get(file)),
     isShort() {
       try {
         const { bavail, bsize } = statfsSync(directory)
@@ -30,6 +35,16 @@ export function watchDisk(databasePath: string): Disk {
         return false
       }
     },
+  }
+}
+
+/** What tells one file from another of the same name; null where there is none, or none that may be seen. */
+function identityOf(file: string): string | null {
+  try {
+    const { dev, ino } = statSync(file, { bigint: true })
+    return `${dev}:${ino}`
+  } catch {
+    return null
   }
 }
 
@@ -68,6 +83,7 @@ const MESSAGES: Readonly<Record<StoreTrouble, string>> = {
   read_only: "the gateway's disk is read-only",
   damaged: "the gateway's database is damaged",
   locked: "another program holds the gateway's database",
+  moved: "the gateway's database was moved, removed or replaced",
   failing: 'the gateway cannot write to its disk',
 }
 

@@ -49,8 +49,8 @@ export interface GroupCommit {
   /** False while the last commit failed (disk full, say). */
   readonly writable: boolean
   /**
-   * Why no request may be admitted, or null: the last commit failed, disk space is short, or, if there was no commit for a
-   * second, a test write fails. Checked once a second at most.
+   * Why no request may be admitted, or null: the last commit failed, disk space is short, the files were moved, or, if there was
+   * no commit for a second, a test write fails. Checked once a second at most.
    */
   trouble(): StoreTrouble | null
   close(): void
@@ -181,6 +181,8 @@ function prepareTransactions(
     async commitDurably(write, committed) {
       flush()
       if (isBlocked()) throw unavailable(trouble.failure ?? undefined)
+      // On a disk that is nearly full, changes are still written; elsewhere than in the gateway's file they would be lost.
+      if (trouble.check(true) === 'moved') throw unavailable('moved')
       const result = attempt(database.transaction(write).immediate)
       trouble.report(null)
       committed?.(result)

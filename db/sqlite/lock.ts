@@ -7,12 +7,14 @@ import { explainOpening, troubleOf, watchDisk } from './disk.ts'
 /** How long a short command may keep the directory before another gives up. */
 const LOCK_WAIT_MS = 2_000
 
+export const lockFileOf = (dataDir: string): string => join(dataDir, 'lock.db')
+
 /** References to held locks: a garbage-collected connection would release its lock. */
 const held = new Set<Database>()
 
 /** Takes the lock and returns its release. @throws store_unavailable when another process holds it */
 export function lockDirectory(dataDir: string): () => void {
-  const lock = new Database(join(dataDir, 'lock.db'), { create: true, strict: true })
+  const lock = new Database(lockFileOf(dataDir), { create: true, strict: true })
   try {
     lock.run(`PRAGMA busy_timeout = ${LOCK_WAIT_MS}`)
     // Nothing is ever written to it: without a journal it can be held where the disk has no room for one.

@@ -13,6 +13,7 @@ export interface Reading {
 export function openReading({ database, commit }: Connection): Reading {
   commit.flush()
   if (!commit.writable) throw unavailable()
+  if (commit.trouble() === 'moved') throw unavailable('moved')
   const { filename } = database
   const reading = filename === ':memory:' ? copy(database) : open(filename)
   reading.run('PRAGMA temp_store = FILE')

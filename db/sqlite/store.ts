@@ -63,7 +63,7 @@ export function createStore(
         openHolds: hotState.open.size,
         integrityFindings: checkIntegrity ? integrityFindings(database) : null,
         schemaFindings: checkIntegrity ? schemaFindings(database) : null,
-        sizeBytes: path === ':memory:' ? 0 : statSync(path).size,
+        sizeBytes: path === ':memory:' ? 0 : (statSync(path, { throwIfNoEntry: false })?.size ?? 0),
       }
     },
     async close() {

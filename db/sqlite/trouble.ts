@@ -1,4 +1,4 @@
-/** Whether the disk accepts writes, by the last commit, the free space, or a test write. */
+/** Whether the disk accepts writes, by the last commit, the free space, where the files are, or a test write. */
 import type { Database } from 'bun:sqlite'
 import type { StoreTrouble } from '#domain/store.ts'
 import { type Disk, troubleOf } from './disk.ts'
@@ -23,6 +23,7 @@ export function watchTrouble(database: Database, disk: Disk): Trouble {
   const testWrite = prepareTestWrite(database)
   let failure: StoreTrouble | null = null
   let isShort = false
+  let isMoved = false
   let committedMs = Number.NEGATIVE_INFINITY
   let checkedMs = Number.NEGATIVE_INFINITY
 
@@ -43,9 +44,11 @@ export function watchTrouble(database: Database, disk: Disk): Trouble {
       if (nowMs - checkedMs >= VALID_MS) {
         checkedMs = nowMs
         isShort = disk.isShort()
+        isMoved = disk.isMoved()
         if (!somethingWaits && failure !== 'damaged' && nowMs - committedMs >= VALID_MS)
           report(testWrite())
       }
+      if (isMoved) return 'moved'
       return failure ?? (isShort ? 'full' : null)
     },
   }

@@ -14,10 +14,10 @@ import type { Providers } from './provider.ts'
 import type { Rates } from './rate.ts'
 
 /**
- * Why an engine cannot write: disk full (or nearly so), no permission, damaged file, locked by another program, or another
- * disk error.
+ * Why an engine cannot write: disk full (or nearly so), no permission, damaged file, locked by another program, moved, removed or
+ * replaced under the engine, or another disk error.
  */
-export type StoreTrouble = 'full' | 'read_only' | 'damaged' | 'locked' | 'failing'
+export type StoreTrouble = 'full' | 'read_only' | 'damaged' | 'locked' | 'moved' | 'failing'
 
 /** A difference between the schema and the one that the engine creates. */
 export interface SchemaFinding {

@@ -288,7 +288,10 @@ describe('whether anything may be begun', () => {
 
   test('goes by the room: what runs is written all the same', async () => {
     let isShort = true
-    const narrow = startGroupCommit(database, NO_LOG_SYNC, { isShort: () => isShort })
+    const narrow = startGroupCommit(database, NO_LOG_SYNC, {
+      isShort: () => isShort,
+      isMoved: () => false,
+    })
     expect(narrow.trouble()).toBe('full')
     await narrow.enqueue(insert('a'))
     await narrow.commitDurably(insert('b'))

@@ -68,6 +68,10 @@ function describeTrouble(trouble: StoreTrouble, dataDir: string): Finding {
     full: ['its disk is full, or nearly', `df -h ${dataDir}`],
     read_only: ['its disk or its files are read-only', `ls -l ${dataDir}; findmnt -T ${dataDir}`],
     damaged: ['its database is damaged', 'stop the gateway, then gatewayctl backup --restore FILE'],
+    moved: [
+      `a file of its database was moved, removed or replaced in ${dataDir}`,
+      'put it back; or stop the gateway, then gatewayctl backup --restore FILE',
+    ],
     locked: ['another program holds its database', `fuser -v ${dataDir}/gateway.db`],
     failing: ['its disk fails', 'dmesg | tail'],
   }
