@@ -9,10 +9,11 @@ import { showOnce } from '../terminal/show-once.ts'
 /** `-q` prints the secret, not the id: it is the only copy. @throws CommandError 1 where it cannot be written */
 export function showIssued(
   context: Context,
-  issued: VerbRecord<'clients.create'>,
+  record: VerbRecord<'clients.create'>,
   done: string,
 ): void {
-  const { client_id: id, client_secret: secret, name, warnings } = issued
+  const issued = { ...record, issuer: record.issuer ?? configuredAuthUrl(context) }
+  const { client_id: id, client_secret: secret, name, warnings, issuer } = issued
   const copy = {
     done: `${done} ${clean(name)} (${id})`,
     help: `gatewayctl clients rotate-secret ${id}`,
@@ -21,7 +22,6 @@ export function showIssued(
     showOnce(() => (context.json ? printJson(issued) : print(secret)), copy)
     return
   }
-  const issuer = issued.issuer ?? configuredAuthUrl(context)
   printNote(context, `${paint(context, 'green', '✓')} ${done} ${clean(name)}`)
   const fields = [
     ['client_id', id],

@@ -3,6 +3,7 @@ import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
 import { call } from '../gateway/operator.ts'
 import { type Column, printList } from '../terminal/output.ts'
+import { withRedirect } from './show-provider.ts'
 
 export const mount: Mount = (identities) =>
   identities
@@ -11,7 +12,12 @@ export const mount: Mount = (identities) =>
     .action(
       action(async (context) => {
         const rows = await call(context, 'identities.list', {})
-        printList(context, rows, COLUMNS, ({ name }) => name)
+        printList(
+          context,
+          rows.map((row) => withRedirect(context, row)),
+          COLUMNS,
+          ({ name }) => name,
+        )
       }),
     )
 

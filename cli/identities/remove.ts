@@ -4,6 +4,7 @@ import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
 import { confirm } from '../terminal/confirm.ts'
 import { paint, print, printJson, printNote } from '../terminal/output.ts'
+import { withRedirect } from './show-provider.ts'
 
 export const mount: Mount = (identities) =>
   identities
@@ -18,7 +19,7 @@ export const mount: Mount = (identities) =>
           question: `remove identity provider ${clean(label)}? ${whom}`,
           act: `remove identity provider ${clean(name)}`,
         })
-        const removed = await call(context, 'identities.remove', { name })
+        const removed = withRedirect(context, await call(context, 'identities.remove', { name }))
         if (context.json) return printJson(removed)
         if (context.quiet) return print(removed.name)
         printNote(

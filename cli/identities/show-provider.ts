@@ -6,14 +6,15 @@ import { configuredAuthUrl } from '../settings/configured-auth-url.ts'
 import { clean } from '../terminal/clean.ts'
 import { printNote, printRecord } from '../terminal/output.ts'
 
-export function showProvider(context: Context, provider: VerbRecord<'identities.show'>): void {
+export function showProvider(context: Context, record: VerbRecord<'identities.show'>): void {
+  const provider = withRedirect(context, record)
   printRecord(context, provider, provider.name, [
     ['name', provider.name],
     ['label', provider.label],
     ['type', provider.type],
     ['issuer', provider.issuer],
     ['client_id', provider.client_id],
-    ['redirect', redirectOf(context, provider)],
+    ['redirect', provider.callback_url],
     ['authoritative for', provider.authoritative_for.join(' ') || null],
     ['people', provider.people],
     ['created', provider.created_at],
@@ -22,8 +23,13 @@ export function showProvider(context: Context, provider: VerbRecord<'identities.
   for (const warning of provider.warnings) printNote(context, `! ${clean(warning)}`)
 }
 
-/** The redirect URI to register at the provider: by the address of the running gateway, else by the configuration. */
-function redirectOf(context: Context, provider: VerbRecord<'identities.show'>): string | null {
+/** With the redirect URI to register at the provider: by the address of the running gateway, else by the configuration. */
+export function withRedirect<Provider extends VerbRecord<'identities.show'>>(
+  context: Context,
+  provider: Provider,
+): Provider {
   const authUrl = provider.callback_url === null ? configuredAuthUrl(context) : null
-  return provider.callback_url ?? (authUrl && authUrl + callbackPath(provider.name))
+  return authUrl === null
+    ? provider
+    : { ...provider, callback_url: authUrl + callbackPath(provider.name) }
 }

@@ -31,7 +31,7 @@ export interface ClientRecord {
 export interface IssuedClientRecord extends ClientRecord {
   /** Shown once; only its hash is stored. */
   readonly client_secret: string
-  /** Null while no server runs. */
+  /** The address of the sign-in provider: of the running server, else as configured. Null if sign-in is off. */
   readonly issuer: string | null
 }
 

@@ -32,7 +32,7 @@ export interface IdentityProviderRecord {
   readonly authoritative_for: readonly string[]
   /** The number of people who sign in with it. */
   readonly people: number
-  /** The callback URL to register there; null while no server runs. */
+  /** The callback URL to register there, at the address of the running server, else as configured. Null if sign-in is off. */
   readonly callback_url: string | null
   readonly created_at: string
   readonly updated_at: string

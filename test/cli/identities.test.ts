@@ -45,7 +45,12 @@ describe('identities', () => {
   test('its redirect address is that of the configuration', () => {
     const env = { GATEWAY_AUTH_URL: 'https://auth.example.org' }
     const { out } = cli.run(['identities', 'show', 'google'], { env })
-    expect(out).toContain('\thttps://auth.example.org/identity/google/callback\n')
+    const callback = 'https://auth.example.org/identity/google/callback'
+    expect(out).toContain(`\t${callback}\n`)
+    const shown = cli.run(['identities', 'show', 'google', '--json'], { env })
+    expect(JSON.parse(shown.out)).toMatchObject({ callback_url: callback })
+    const listed = cli.run(['identities', 'list', '--json'], { env })
+    expect(JSON.parse(listed.out)).toMatchObject([{ callback_url: callback }])
   })
 
   test('the secret comes from a variable or a file as well, and lies sealed', () => {

@@ -81,6 +81,9 @@ describe('clients', () => {
     const quiet = cli.run(['clients', 'create', 'Grafana', '--redirect-uri', CALLBACK, '-q'])
     expect(settled(quiet.out)).toBe('cs_X\n')
     expect(quiet.err).toBe('')
+    expect(cli.json(['clients', 'rotate-secret', wiki, '--yes'])).toMatchObject({
+      issuer: 'http://127.0.0.1:4141',
+    })
   })
 
   test('list for a pipe, for a person, as ids, as JSON', async () => {
