@@ -110,6 +110,11 @@ export class HeldBytes {
     this.bytes = bytes
   }
 
+  /** More memory is taken; never refused. */
+  add(bytes: number): void {
+    this.set(this.bytes + bytes)
+  }
+
   /** Gives everything back; harmless when repeated. */
   release(): void {
     this.set(0)

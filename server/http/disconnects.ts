@@ -30,6 +30,9 @@ export function createDisconnects(): Disconnects {
   const forget = (context: RequestContext): void => {
     if (context.unwatched) roster.remove(context.unwatched)
     context.unwatched = null
+    // Else the walk, with its request and its answer, would stay in memory until a slow client has read the answer.
+    context.unwatch?.()
+    context.unwatch = null
   }
 
   const watchDue = (): void => {
@@ -38,7 +41,7 @@ export function createDisconnects(): Disconnects {
       if (unwatched.sinceMs > dueMs) continue
       const { context, walk } = unwatched
       forget(context)
-      leaveOnAbort(context.request.signal, walk)
+      context.unwatch = leaveOnAbort(context.request.signal, walk)
     }
     if (roster.size > 0) return
     if (timer) clearInterval(timer)
@@ -55,7 +58,10 @@ export function createDisconnects(): Disconnects {
   }
 }
 
-function leaveOnAbort(client: AbortSignal, walk: RunningWalk): void {
-  if (client.aborted) void walk.leave()
-  else client.addEventListener('abort', () => void walk.leave(), { once: true })
+/** Returns what ends it. */
+function leaveOnAbort(client: AbortSignal, walk: RunningWalk): () => void {
+  const leave = (): void => void walk.leave()
+  if (client.aborted) leave()
+  else client.addEventListener('abort', leave, { once: true })
+  return () => client.removeEventListener('abort', leave)
 }

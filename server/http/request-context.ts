@@ -32,6 +32,8 @@ export interface RequestContext {
   charge: Charge | null
   /** Set while its walk runs and its signal is not watched yet (`disconnects.ts`). */
   unwatched: Unwatched | null
+  /** Stops watching its signal; null while that is not watched. */
+  unwatch: (() => void) | null
   /** The body is streamed after the headers; the stream also logs the request. */
   streams: boolean
 }
@@ -54,6 +56,7 @@ export function startContext({ clock }: ApiDeps, request: Request, route: string
     firstEventAt: null,
     charge: null,
     unwatched: null,
+    unwatch: null,
     streams: false,
   }
 }

@@ -122,6 +122,22 @@ describe('gives back what it took', () => {
     }
   })
 
+  test('a stream whose text is kept for a repetition', async () => {
+    const memory = new ByteBudget(256 * MEBIBYTE)
+    const gate = Promise.withResolvers<void>()
+    const played = script(async function* () {
+      yield [text(LONG)]
+      await gate.promise
+      yield [finish()]
+    })
+    const { chat } = openApi(deps, { memory, upstream: played.upstream })
+    const response = await chat(bearer, hello({ stream: true }), { 'Idempotency-Key': 'kept' })
+    expect(memory.usedBytes).toBeGreaterThan(LONG.length)
+    gate.resolve()
+    await response.text()
+    expect(memory.usedBytes).toBe(0)
+  })
+
   test('a body that does not arrive in time, or breaks off', async () => {
     const memory = new ByteBudget(256 * MEBIBYTE)
     const { app } = openApi(deps, { memory, timings: { ...DEFAULT_TIMINGS, bodyDeadlineMs: 20 } })

@@ -88,8 +88,10 @@ export function startTranscript(deps: ApiDeps, context: RequestContext, run: Fir
   return {
     note(text) {
       chars += text.length
-      if (chars <= MAX_ANSWER_BYTES) pieces.push(text)
-      else pieces = []
+      if (chars <= MAX_ANSWER_BYTES) {
+        pieces.push(text)
+        context.held?.add(text.length)
+      } else pieces = []
     },
     async keep(ending, pay) {
       if (chars > MAX_ANSWER_BYTES) return
