@@ -14,23 +14,38 @@ export const inlineImages = (
   translated: Translated,
   fetchImage: FetchImage,
   signal: CancelSignal,
+  mostChars = MOST_INLINED_CHARS,
 ): MaybePromise<Translated> =>
-  translated.events.some(isRemoteImage) ? inlineLater(translated, fetchImage, signal) : translated
+  translated.events.some(isRemoteImage)
+    ? inlineLater(translated, fetchImage, signal, mostChars)
+    : translated
 
-/** One after the other, so that at most one is in memory twice; an image that cannot be fetched is dropped. */
+/** As long as a whole answer may be. */
+const MOST_INLINED_CHARS = 64 * 1_048_576
+
+/**
+ * One after the other, so that at most one is in memory twice. An image that cannot be fetched is dropped, and so are those
+ * after `mostChars` of data URLs: an answer may name any number of them.
+ */
 async function inlineLater(
   { events, failure }: Translated,
   fetchImage: FetchImage,
   signal: CancelSignal,
+  mostChars: number,
 ): Promise<Translated> {
   const inlined: ChatEvent[] = []
+  let chars = 0
   for (const event of events) {
     if (event.type !== 'image' || !isRemote(event.url)) {
       inlined.push(event)
       continue
     }
+    if (chars >= mostChars) continue
     const image = await fetchImage(event.url, toAbortSignal(signal))
-    if (image !== null) inlined.push({ ...event, url: toDataUrl(image) })
+    if (image === null) continue
+    const url = toDataUrl(image)
+    chars += url.length
+    inlined.push({ ...event, url })
   }
   return { events: inlined, failure }
 }
