@@ -1,5 +1,4 @@
 /** `gatewayctl apply`: makes the gateway match a file; prints the plan first, and deletes only with `--prune`. */
-import { readFile } from 'node:fs/promises'
 import { GatewayError } from '#domain/errors.ts'
 import type { VerbInput, VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from './action.ts'
@@ -7,6 +6,7 @@ import { countSteps, renderSteps } from './apply/render-plan.ts'
 import type { Context } from './context.ts'
 import { CommandError, EXIT, usageError } from './exit.ts'
 import { fileFault } from './file-fault.ts'
+import { readInput } from './flags/read-input.ts'
 import { call } from './gateway/operator.ts'
 import { reserveFile, type SecretFile } from './keys/secret-file.ts'
 import { clean } from './terminal/clean.ts'
@@ -74,12 +74,14 @@ function showDryRun(context: Context, plan: Plan): void {
   printNote(context, plan.steps.length === 0 ? 'nothing to change' : countSteps(plan.steps))
 }
 
+/** A file with a hundred thousand keys. */
+const MAX_DOCUMENT_BYTES = 32 * 1024 * 1024
+
 async function readDocument(path: string): Promise<PlanInput['document']> {
-  const text = await (path === '-' ? Bun.stdin.text() : readFile(path, 'utf8')).catch(
-    (cause: unknown) => {
-      throw new CommandError('unreadable', EXIT.failed, `cannot read ${path}: ${fileFault(cause)}`)
-    },
-  )
+  const text = await readInput(path, MAX_DOCUMENT_BYTES).catch((cause: unknown) => {
+    if (cause instanceof CommandError) throw cause
+    throw new CommandError('unreadable', EXIT.failed, `cannot read ${path}: ${fileFault(cause)}`)
+  })
   try {
     return Bun.TOML.parse(text) as PlanInput['document']
   } catch (cause) {

@@ -4,6 +4,7 @@ import type { Context } from '../context.ts'
 import { CommandError, EXIT, usageError } from '../exit.ts'
 import { fileFault } from '../file-fault.ts'
 import { interrupted } from '../terminal/prompt.ts'
+import { readInput } from './read-input.ts'
 
 export interface SecretFlags {
   readonly keyFile?: string
@@ -63,6 +64,9 @@ function demandOneSource({ keyFile, fromEnv, key }: SecretFlags): void {
   if (stated.length > 1) throw usageError(`${stated.join(' and ')} cannot be combined`)
 }
 
+/** Longer than any credential, service accounts included. */
+const MAX_SECRET_BYTES = 64 * 1024
+
 async function readFrom(context: Context, { keyFile, fromEnv }: SecretFlags): Promise<string> {
   if (fromEnv !== undefined) {
     const value = context.env[fromEnv]
@@ -70,8 +74,8 @@ async function readFrom(context: Context, { keyFile, fromEnv }: SecretFlags): Pr
     throw usageError(`${fromEnv} is not set in the environment`)
   }
   if (keyFile !== undefined && keyFile !== '-') {
-    const { readFile } = await import('node:fs/promises')
-    return await readFile(keyFile, 'utf8').catch((cause: unknown) => {
+    return await readInput(keyFile, MAX_SECRET_BYTES).catch((cause: unknown) => {
+      if (cause instanceof CommandError) throw cause
       const why = fileFault(cause)
       throw new CommandError('unreadable', EXIT.failed, `cannot read ${keyFile}: ${why}`)
     })
@@ -88,7 +92,7 @@ export async function readSecretStdin(context: Context): Promise<string> {
 
 /** Standard input to its end, or a hidden prompt at a terminal; empty where prompts are off. */
 async function readStdin(context: Context, message: string): Promise<string> {
-  if (!process.stdin.isTTY) return await Bun.stdin.text()
+  if (!process.stdin.isTTY) return await readInput('-', MAX_SECRET_BYTES)
   if (!context.canPrompt()) return ''
   return await promptHidden(message)
 }
