@@ -42,6 +42,8 @@ const COLUMNS = [
   'image_resolution',
   'image_quality',
   'refusal',
+  'hold_nanos',
+  'lowered_bound',
 ]
 
 /** Returns false for a second entry of the same generation, which is not written. */
@@ -91,6 +93,8 @@ export function prepareActivity(
       entry.image?.resolution ?? null,
       entry.image?.quality ?? null,
       fromRefusal(entry.refusal),
+      entry.hold === null ? null : Number(entry.hold),
+      entry.loweredBound,
     )
     return changes > 0
   }

@@ -2,6 +2,7 @@
 import {
   type Admissions,
   type Claim,
+  type Judgement,
   judgeClaim,
   type KeySpending,
   type Refusal,
@@ -50,24 +51,23 @@ export function createAdmissions(
     return requireKeyWithWindows(id, at)
   }
 
-  const judge = (claim: Claim, hot: HotKey, endUser: HotEndUser | null): Refusal | null => {
+  const judge = (claim: Claim, hot: HotKey, endUser: HotEndUser | null): Judgement => {
     const trouble = commit.trouble()
     if (trouble !== null) throw unavailable(trouble)
-    return (
-      judgeState(claim, hot) ??
-      judgeClaim(claim, toStanding(hot, endUser, hotState.account(claim.accountId)))
-    )
+    const judged = judgeClaim(claim, toStanding(hot, endUser, hotState.account(claim.accountId)))
+    const inactive = judgeState(claim, hot)
+    return inactive === null ? judged : { grant: judged.grant, refusal: inactive }
   }
 
   const admitNow = (claim: Claim, hot: HotKey): Verdict => {
     const endUser = hotState.endUser(claim, hot)
-    const refusal = judge(claim, hot, endUser)
-    if (refusal) return { admitted: false, quota: readQuota(hot, claim.at), refusal }
+    const { grant, refusal } = judge(claim, hot, endUser)
+    if (refusal) return { admitted: false, quota: readQuota(hot, claim.at), grant, refusal }
     // Deferred: a hold that is lost in a crash was never charged either.
-    const hold = hotState.take(claim, hot, endUser)
-    hold.rowWrite = commit.defer(writer.hold, claim)
+    const hold = hotState.take(claim, grant.hold, hot, endUser)
+    hold.rowWrite = commit.defer(writer.hold, hold)
     noteUse(hot, claim.at)
-    return { admitted: true, quota: readQuota(hot, claim.at) }
+    return { admitted: true, quota: readQuota(hot, claim.at), grant }
   }
 
   const admitOnceRead = async (claim: Claim): Promise<Verdict> => {
@@ -82,9 +82,9 @@ export function createAdmissions(
   return {
     async judge(claim) {
       const hot = await requireKeyWithWindows(claim.keyId, claim.at)
-      const refusal = judge(claim, hot, hotState.endUser(claim, hot))
+      const { grant, refusal } = judge(claim, hot, hotState.endUser(claim, hot))
       const quota = readQuota(hot, claim.at)
-      return refusal ? { admitted: false, quota, refusal } : { admitted: true, quota }
+      return refusal ? { admitted: false, quota, grant, refusal } : { admitted: true, quota, grant }
     },
 
     admit(claim) {

@@ -68,6 +68,7 @@ export interface HotAccount {
 /** An admission in progress. */
 export interface OpenHold {
   readonly claim: Claim
+  readonly amount: UsdNanos
   readonly account: HotAccount
   /** The periods that its hold and later its charge count in, however late it ends. */
   readonly day: Day
@@ -90,9 +91,9 @@ export interface HotState {
   replace(key: ApiKey): void
   /** The end user that a claim names, as it would be counted; null where it names none. */
   endUser(claim: Claim, hot: HotKey): HotEndUser | null
-  take(claim: Claim, hot: HotKey, endUser: HotEndUser | null): OpenHold
-  /** Releases slot and hold, and spends `amount`. Undefined if it was resolved before. */
-  resolve(id: GenerationId, amount: UsdNanos): OpenHold | undefined
+  take(claim: Claim, amount: UsdNanos, hot: HotKey, endUser: HotEndUser | null): OpenHold
+  /** Releases slot and hold, and spends `spent`. Undefined if it was resolved before. */
+  resolve(id: GenerationId, spent: UsdNanos): OpenHold | undefined
   /** A copy of the current sums. */
   copySums(): LiveSums
 }
@@ -158,27 +159,27 @@ export function startHotState(connection: Connection, windows: WindowReader): Ho
       hot.recentEndUsers ??= endUsers.loadRecent(hot.key.id, hot.today)
       return endUsers.find(hot.recentEndUsers, hot.key, endUser, hot.endUserMinutes)
     },
-    take(claim, hot, endUser) {
+    take(claim, amount, hot, endUser) {
       const owner = account(claim.accountId)
-      owner.held = addUsd(owner.held, claim.hold)
-      reserve(hot, claim)
+      owner.held = addUsd(owner.held, amount)
+      const hold = toOpenHold(claim, amount, hot, owner, endUser)
+      reserve(hot, hold)
       if (endUser !== null && hot.recentEndUsers !== null)
-        reserveEndUser(hot.recentEndUsers, endUser, claim)
-      const hold = toOpenHold(claim, hot, owner, endUser)
+        reserveEndUser(hot.recentEndUsers, endUser, hold)
       open.set(claim.generationId, hold)
       return hold
     },
-    resolve(id, amount) {
+    resolve(id, spent) {
       const hold = open.take(id)
       if (!hold) return undefined
       // Resolved before its row was written: the row is not needed.
       if (hold.rowWrite) drop(hold.rowWrite)
       const { account: owner, claim } = hold
-      owner.held = subtractUsd(owner.held, claim.hold)
-      owner.balance = subtractUsd(owner.balance, amount)
+      owner.held = subtractUsd(owner.held, hold.amount)
+      owner.balance = subtractUsd(owner.balance, spent)
       const hot = hotKeys.get(claim.keyId)
-      if (hot) release(hot, hold, amount)
-      if (hold.endUser) releaseEndUser(hold.endUser, hold, amount)
+      if (hot) release(hot, hold, spent)
+      if (hold.endUser) releaseEndUser(hold.endUser, hold, spent)
       return hold
     },
     copySums: () => copyLiveSums(hotAccounts, hotKeys, open),
@@ -273,11 +274,13 @@ function prepareHotAccountReader({ database }: Connection): (id: AccountId) => H
 
 const toOpenHold = (
   claim: Claim,
+  amount: UsdNanos,
   { today, thisMonth }: HotKey,
   account: HotAccount,
   endUser: HotEndUser | null,
 ): OpenHold => ({
   claim,
+  amount,
   account,
   day: today,
   month: thisMonth,
@@ -285,30 +288,26 @@ const toOpenHold = (
   rowWrite: null,
 })
 
-function reserve(hot: HotKey, { at, hold }: Claim): void {
+function reserve(hot: HotKey, { claim: { at }, amount }: OpenHold): void {
   hot.minute?.take(at)
   hot.day?.take(at)
   hot.inProgress++
-  hot.held = addUsd(hot.held, hold)
-  addHold(hot.daySpend, hold)
-  addHold(hot.monthSpend, hold)
+  hot.held = addUsd(hot.held, amount)
+  addHold(hot.daySpend, amount)
+  addHold(hot.monthSpend, amount)
 }
 
-function release(
-  hot: HotKey,
-  { claim: { hold: held }, day, month }: OpenHold,
-  spent: UsdNanos,
-): void {
+function release(hot: HotKey, { amount, day, month }: OpenHold, spent: UsdNanos): void {
   hot.inProgress--
-  hot.held = subtractUsd(hot.held, held)
-  if (day === hot.today) endHold(hot.daySpend, held, spent)
-  if (month === hot.thisMonth) endHold(hot.monthSpend, held, spent)
+  hot.held = subtractUsd(hot.held, amount)
+  if (day === hot.today) endHold(hot.daySpend, amount, spent)
+  if (month === hot.thisMonth) endHold(hot.monthSpend, amount, spent)
 }
 
 function reserveEndUser(
   recent: RecentEndUsers,
   user: HotEndUser,
-  { at, hold: amount }: Claim,
+  { claim: { at }, amount }: OpenHold,
 ): void {
   remember(recent, user)
   user.minute?.take(at)
@@ -316,9 +315,9 @@ function reserveEndUser(
   addHold(user.daySpend, amount)
 }
 
-function releaseEndUser(user: HotEndUser, { day, claim }: OpenHold, spent: UsdNanos): void {
+function releaseEndUser(user: HotEndUser, { day, amount }: OpenHold, spent: UsdNanos): void {
   user.inProgress--
-  if (day === user.day) endHold(user.daySpend, claim.hold, spent)
+  if (day === user.day) endHold(user.daySpend, amount, spent)
 }
 
 /** Drops the idle keys that were loaded first. A key with requests in progress has state that the tables lack. */

@@ -43,10 +43,10 @@ export const copyLiveSums = (
     spentThisMonth: monthSpend.spent,
     held,
   })),
-  open: [...open].map(([id, { claim }]) => ({
+  open: [...open].map(([id, { claim, amount }]) => ({
     id,
     keyId: claim.keyId,
     accountId: claim.accountId,
-    amount: claim.hold,
+    amount,
   })),
 })

@@ -62,8 +62,8 @@ function sumHolds(
   if (inProgress === 0) return { day, month }
   for (const [, hold] of open) {
     if (hold.claim.keyId !== key.id) continue
-    if (hold.day === today) day = addUsd(day, hold.claim.hold)
-    if (hold.month === thisMonth) month = addUsd(month, hold.claim.hold)
+    if (hold.day === today) day = addUsd(day, hold.amount)
+    if (hold.month === thisMonth) month = addUsd(month, hold.amount)
   }
   return { day, month }
 }

@@ -4,6 +4,7 @@ import { dayOf, type Instant } from '#domain/clock.ts'
 import type { AccountId, GenerationId, KeyId } from '#domain/id.ts'
 import { NO_MONEY, type RubMicros } from '#domain/money.ts'
 import { NO_USAGE } from '#domain/usage.ts'
+import { fromInteger } from './amount.ts'
 import type { Connection } from './connection.ts'
 import { statement } from './statement.ts'
 import type { Writer } from './writer.ts'
@@ -16,6 +17,7 @@ interface HoldRow {
   readonly model: string
   readonly admitted_at: Instant
   readonly end_user: string | null
+  readonly amount_nanos: number
 }
 
 /**
@@ -74,6 +76,8 @@ const toActivity = (hold: HoldRow, totalMs: number): ActivityEntry => ({
   statedCost: null,
   failedAttempts: [],
   withheldCost: NO_MONEY,
+  hold: fromInteger(hold.amount_nanos),
+  loweredBound: null,
   refusal: null,
   costRub: 0n as RubMicros,
 })

@@ -223,6 +223,8 @@ export const activity = sqliteTable('activity', {
   imageResolution: text('image_resolution'),
   imageQuality: text('image_quality'),
   refusal: text('refusal'),
+  hold: nanos('hold_nanos'),
+  loweredBound: integer('lowered_bound'),
 })
 
 export const windowSlots = sqliteTable(

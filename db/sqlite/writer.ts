@@ -1,7 +1,6 @@
 /** The rows that a request writes, as prepared statements: the only writes on the path of a request. */
 import type { SQLQueryBindings } from 'bun:sqlite'
 import type { ActivityEntry } from '#domain/activity.ts'
-import type { Claim } from '#domain/admission.ts'
 import type { Day, Instant } from '#domain/clock.ts'
 import { chargeEntryId, type GenerationId, type KeyId } from '#domain/id.ts'
 import type { Charge } from '#domain/ledger.ts'
@@ -15,7 +14,7 @@ import { prepareSums } from './sums.ts'
 import type { WindowSlots } from './window-slots.ts'
 
 export interface Writer {
-  hold(claim: Claim): void
+  hold(hold: OpenHold): void
   release(id: GenerationId): void
   /** The balance follows when the transaction closes. */
   charge(hold: OpenHold, charge: Charge, at: Instant): void
@@ -52,8 +51,18 @@ export function prepareWriter(connection: Connection, slots: WindowSlots): Write
   )
   const insertActivity = prepareActivity(database)
   return {
-    hold({ generationId, requestId, accountId, keyId, model, hold, at, endUser }) {
-      insertHold().run(generationId, requestId, accountId, keyId, model, Number(hold), at, endUser)
+    hold({ claim, amount }) {
+      const { generationId, requestId, accountId, keyId, model, at, endUser } = claim
+      insertHold().run(
+        generationId,
+        requestId,
+        accountId,
+        keyId,
+        model,
+        Number(amount),
+        at,
+        endUser,
+      )
     },
     release(id) {
       deleteHold().run(id)

@@ -73,9 +73,16 @@ export interface ActivityEntry {
   readonly failedAttempts: readonly FailedAttempt[]
   /** What the operator bears for images beyond those that the request held: neither delivered nor charged. */
   readonly withheldCost: UsdNanos
+  /** What was held for it; null where nothing was. A higher cost is a provider's that ignored its bound. */
+  readonly hold: UsdNanos | null
+  /** The bound of the answer, in tokens, where it was lower than the client's own or the model's; else null. */
+  readonly loweredBound: number | null
   /** Null unless it was refused. */
   readonly refusal: LoggedRefusal | null
 }
+
+/** Whether a provider that ignored its bound made a request cost more than was held for it. */
+export const isBeyondHold = ({ cost, hold }: ActivityEntry): boolean => hold !== null && cost > hold
 
 /** What a request cost the operator, charged to nobody: its failed attempts, and images that were withheld. */
 export const operatorCost = (

@@ -1,12 +1,13 @@
 /** Claim → Admission → release: one verdict takes every slot and the hold, or nothing (contract §2, §8). */
 import type { ActivityEntry } from './activity.ts'
-import { judgeBalance, judgeCeiling, type Spending } from './ceiling.ts'
+import { judgeCeiling, type Spending } from './ceiling.ts'
 import { type Day, dayOf, dayStart, type Instant, nextDay, nextMonthStart } from './clock.ts'
 import type { AccountId, GenerationId, KeyId } from './id.ts'
 import type { Limits } from './key.ts'
 import type { Charge } from './ledger.ts'
 import type { MaybePromise } from './maybe-promise.ts'
 import { addUsd, NO_MONEY, renderUsd, type UsdNanos } from './money.ts'
+import { baseOf, holdFor, type OfferCost } from './offer-cost.ts'
 import type { QuotaReading } from './quota.ts'
 import type { Window } from './window.ts'
 
@@ -21,7 +22,17 @@ export interface Claim {
   readonly model: string
   /** The end user that the request names (`user`); null where it names none. */
   readonly endUser: string | null
-  /** The upper bound of its charge, held until it is settled or voided. */
+  /** What it costs at most at each offer, in the order of the offers. */
+  readonly offers: readonly OfferCost[]
+}
+
+/** What a claim is granted: held until it is settled or voided. */
+export interface Grant {
+  /** The moment of the verdict. */
+  readonly at: Instant
+  /** What the answer's tokens may cost; null where no bound is lowered for want of money. */
+  readonly money: UsdNanos | null
+  /** The upper bound of the charge, whichever offer serves within its bound. */
   readonly hold: UsdNanos
 }
 
@@ -70,8 +81,14 @@ export interface Refusal {
 }
 
 export type Verdict =
-  | { readonly admitted: true; readonly quota: QuotaReading }
-  | { readonly admitted: false; readonly quota: QuotaReading; readonly refusal: Refusal }
+  | { readonly admitted: true; readonly quota: QuotaReading; readonly grant: Grant }
+  | {
+      readonly admitted: false
+      readonly quota: QuotaReading
+      /** What it would have been granted. */
+      readonly grant: Grant
+      readonly refusal: Refusal
+    }
 
 /** How an admitted request ended. A null charge voids the hold. */
 export interface Settlement {
@@ -132,14 +149,24 @@ export interface Admissions {
 
 const RETRY_SOON_SECONDS = 1
 
-/** The first rule that refuses a claim, in the order of contract §2, or null. Takes nothing. */
-export function judgeClaim(claim: Claim, standing: Standing): Refusal | null {
-  return (
-    judgeMoney(claim, standing, 'exhausted') ??
-    judgeWindows(claim.at, standing) ??
-    judgeConcurrency(standing) ??
-    judgeMoney(claim, standing, 'reserved')
-  )
+export interface Judgement {
+  readonly grant: Grant
+  /** By the first rule that refuses, in the order of contract §2. */
+  readonly refusal: Refusal | null
+}
+
+/** What a claim is granted, and whether it is admitted with that. Takes nothing. */
+export function judgeClaim(claim: Claim, standing: Standing): Judgement {
+  const limits = moneyLimitsOf(standing)
+  const grant = grantFor(claim, limits)
+  return {
+    grant,
+    refusal:
+      judgeMoney(claim.at, limits, grant.hold, 'exhausted') ??
+      judgeWindows(claim.at, standing) ??
+      judgeConcurrency(standing) ??
+      judgeMoney(claim.at, limits, grant.hold, 'reserved'),
+  }
 }
 
 function judgeWindows(at: Instant, { limits, minute, day, endUser }: Standing): Refusal | null {
@@ -182,79 +209,106 @@ function judgeConcurrency({ limits, inProgress }: Standing): Refusal | null {
   }
 }
 
-/** A ceiling of a period: the name of the limit, the error code, and when the next period begins. */
-interface CeilingRule {
+/** A limit of money: its name, the error code, and what lifts it. */
+interface MoneyRule {
   readonly limit: string
   readonly code: RefusalCode
-  readonly nextPeriod: (today: Day) => Day
+  /** When the next period begins; null where no period ends. */
+  readonly nextPeriod: ((today: Day) => Day) | null
+  /** Of what is left, a request that is alone may take this fraction (1/n) for its output; null: as much as it wants. */
+  readonly loneShare: bigint | null
 }
 
-const DAILY: CeilingRule = {
+const DAILY: MoneyRule = {
   limit: 'daily_spend_limit_usd',
   code: 'daily_spend_limit_exceeded',
   nextPeriod: nextDay,
+  loneShare: null,
 }
-const MONTHLY: CeilingRule = {
+const MONTHLY: MoneyRule = {
   limit: 'monthly_spend_limit_usd',
   code: 'monthly_spend_limit_exceeded',
   nextPeriod: nextMonthStart,
+  loneShare: null,
 }
-const END_USER_DAILY: CeilingRule = { ...DAILY, limit: 'end_user_daily_usd' }
+const END_USER_DAILY: MoneyRule = { ...DAILY, limit: 'end_user_daily_usd' }
+/** The last money of an account is its owner's, so that one answer does not take all of it. */
+const BALANCE: MoneyRule = {
+  limit: 'balance_usd',
+  code: 'insufficient_balance',
+  nextPeriod: null,
+  loneShare: 2n,
+}
 
-/** Checks ceilings and balance; `refuse` selects which of the two verdicts counts as a refusal. */
-function judgeMoney(
-  claim: Claim,
-  { limits, daySpend, monthSpend, endUser, balance, accountHeld }: Standing,
-  refuse: 'exhausted' | 'reserved',
-): Refusal | null {
+/** Of what is left, a request that is not alone may take this fraction (1/n) for its output, so that dozens fit. */
+const SHARE = 32n
+
+interface MoneyLimit {
+  readonly rule: MoneyRule
+  readonly ceiling: UsdNanos
+  readonly spending: Spending
+}
+
+/** The limits of money that apply, in the order in which they refuse. */
+function moneyLimitsOf(standing: Standing): readonly MoneyLimit[] {
+  const { limits, daySpend, monthSpend, endUser, balance, accountHeld } = standing
   const { dailySpend, monthlySpend, endUserDailySpend } = limits
-  return (
-    judgePeriod(claim, DAILY, dailySpend, daySpend, refuse) ??
-    judgePeriod(claim, MONTHLY, monthlySpend, monthSpend, refuse) ??
-    judgePeriod(claim, END_USER_DAILY, endUserDailySpend, endUser?.daySpend ?? null, refuse) ??
-    judgeAccount(claim, balance, accountHeld, refuse)
-  )
+  const found: MoneyLimit[] = []
+  if (dailySpend !== null) found.push({ rule: DAILY, ceiling: dailySpend, spending: daySpend })
+  if (monthlySpend !== null) {
+    found.push({ rule: MONTHLY, ceiling: monthlySpend, spending: monthSpend })
+  }
+  if (endUserDailySpend !== null && endUser !== null) {
+    found.push({ rule: END_USER_DAILY, ceiling: endUserDailySpend, spending: endUser.daySpend })
+  }
+  // Past charges are subtracted from a balance already.
+  found.push({ rule: BALANCE, ceiling: balance, spending: { spent: NO_MONEY, held: accountHeld } })
+  return found
 }
 
-function judgePeriod(
-  { at, hold }: Claim,
-  { limit, code, nextPeriod }: CeilingRule,
-  ceiling: UsdNanos | null,
-  spending: Spending | null,
-  refuse: 'exhausted' | 'reserved',
-): Refusal | null {
-  if (ceiling === null || spending === null) return null
-  if (judgeCeiling(spending, ceiling, hold) !== refuse) return null
-  return refuse === 'reserved'
-    ? moneyRefusal('spend_reserved', limit, ceiling, spending, null)
-    : moneyRefusal(code, limit, ceiling, spending, dayStart(nextPeriod(dayOf(at))))
+/** The least share of what any limit has left beside the request's other parts pays for its output (contract §8). */
+function grantFor({ at, offers }: Claim, limits: readonly MoneyLimit[]): Grant {
+  const base = baseOf(offers)
+  let money: UsdNanos | null = null
+  for (const { rule, ceiling, spending } of limits) {
+    const share = spending.held === NO_MONEY ? rule.loneShare : SHARE
+    if (share === null) continue
+    const left = ceiling - spending.spent - spending.held - base
+    const part = (left <= 0n ? NO_MONEY : left / share) as UsdNanos
+    if (money === null || part < money) money = part
+  }
+  return { at, money, hold: holdFor(offers, money) }
 }
 
-function judgeAccount(
-  { hold }: Claim,
-  balance: UsdNanos,
-  held: UsdNanos,
+/** `refuse` selects which of the two verdicts on a ceiling counts as a refusal. */
+function judgeMoney(
+  at: Instant,
+  limits: readonly MoneyLimit[],
+  hold: UsdNanos,
   refuse: 'exhausted' | 'reserved',
 ): Refusal | null {
-  if (judgeBalance(balance, held, hold) !== refuse) return null
-  const code = refuse === 'exhausted' ? 'insufficient_balance' : 'spend_reserved'
-  return moneyRefusal(code, 'balance_usd', balance, { spent: NO_MONEY, held }, null)
+  for (const limit of limits) {
+    if (judgeCeiling(limit.spending, limit.ceiling, hold) === refuse) {
+      return moneyRefusal(at, limit, refuse)
+    }
+  }
+  return null
 }
 
 function moneyRefusal(
-  code: RefusalCode,
-  limit: string,
-  limitValue: UsdNanos,
-  spending: Spending,
-  resetsAt: Instant | null,
+  at: Instant,
+  { rule, ceiling, spending: { spent, held } }: MoneyLimit,
+  verdict: 'exhausted' | 'reserved',
 ): Refusal {
-  const reserved = code === 'spend_reserved'
+  const isReserved = verdict === 'reserved'
+  // What is used of a balance is subtracted from it already.
+  const used = isReserved ? addUsd(spent, held) : spent
   return {
-    code,
-    limit,
-    limitValue: renderUsd(limitValue),
-    used: renderUsd(reserved ? addUsd(spending.spent, spending.held) : spending.spent),
-    resetsAt,
-    retryAfterSeconds: reserved ? RETRY_SOON_SECONDS : null,
+    code: isReserved ? 'spend_reserved' : rule.code,
+    limit: rule.limit,
+    limitValue: renderUsd(ceiling),
+    used: renderUsd(used),
+    resetsAt: isReserved || rule.nextPeriod === null ? null : dayStart(rule.nextPeriod(dayOf(at))),
+    retryAfterSeconds: isReserved ? RETRY_SOON_SECONDS : null,
   }
 }

@@ -1,9 +1,11 @@
 /** An attempt: one request sent to one hop. Another may follow only while no part of an answer has arrived (contract §7). */
 
 import type { FailedAttempt } from './activity.ts'
+import type { Grant } from './admission.ts'
 import type { Caller } from './caller.ts'
-import { type Canceller, type CancelSignal, cancelWith } from './cancel.ts'
+import { type Canceller, cancelWith } from './cancel.ts'
 import type { ChatEvents, ChatRequest } from './chat.ts'
+import type { CostedOffer, CostedOffers } from './claim.ts'
 import { type Clock, type Instant, pause } from './clock.ts'
 import { GatewayError } from './errors.ts'
 import { holdUntilContent } from './hold-until-content.ts'
@@ -12,7 +14,9 @@ import type { Charge } from './ledger.ts'
 import type { MaybePromise } from './maybe-promise.ts'
 import { type Meter, startMeter } from './meter.ts'
 import { NO_MONEY, subtractUsd, type UsdNanos } from './money.ts'
-import type { Offer, Offers } from './offer.ts'
+import type { Offer } from './offer.ts'
+import { boundFor } from './offer-cost.ts'
+import { boundToSend, loweredBound } from './output-bound.ts'
 import { chargedImage, chargeFor, type ImageChoice } from './pricing.ts'
 import type { Provider } from './provider.ts'
 import { pauseBeforeRetryMs } from './retry.ts'
@@ -23,6 +27,12 @@ import type { Walk } from './walk.ts'
 export interface Attempt extends Sending {
   readonly request: ChatRequest
   readonly offer: Offer
+  /** Output tokens of all choices that are paid for. */
+  readonly paidTokens: number
+  /** The bound that the provider is sent, in tokens of one choice; null for none. */
+  readonly sentBound: number | null
+  /** The same, where it is lower than the client's own or the model's; else null. */
+  readonly loweredBound: number | null
   readonly meter: Meter
   /** When the attempt began; a pause before a retry is not included. */
   startedAt: Instant
@@ -48,25 +58,34 @@ export interface AttemptDeps {
 
 export const startAttempts = (
   deps: AttemptDeps,
-  offer: Offer,
-  request: ChatRequest,
-  signal: CancelSignal,
-): Attempts => ({ current: startAttempt(deps, offer, request, signal), failed: [] })
+  walk: Walk,
+  first: CostedOffer,
+  grant: Grant,
+): Attempts => ({ current: startAttempt(deps, walk, first, grant), failed: [] })
 
-const startAttempt = (
-  { clock }: AttemptDeps,
-  offer: Offer,
-  request: ChatRequest,
-  signal: CancelSignal,
-): Attempt => ({
-  request,
-  offer,
-  meter: startMeter(request, offer.hop.card),
-  startedAt: clock.now(),
-  canceller: cancelWith(signal),
-  isSent: false,
-  isProbe: false,
-})
+/** An attempt at an offer, within the bound that the granted money pays for there. */
+function startAttempt(
+  { clock, settings }: AttemptDeps,
+  { request, signal }: Walk,
+  { offer, cost }: CostedOffer,
+  { money }: Grant,
+): Attempt {
+  const bound = boundFor(cost, money)
+  const sentBound = boundToSend(request, offer.hop, bound)
+  const paidTokens = bound * cost.choices
+  return {
+    request,
+    offer,
+    paidTokens,
+    sentBound,
+    loweredBound: loweredBound(request, offer.hop, sentBound, settings),
+    meter: startMeter(request, offer.hop.card, paidTokens),
+    startedAt: clock.now(),
+    canceller: cancelWith(signal),
+    isSent: false,
+    isProbe: false,
+  }
+}
 
 /**
  * Tries the offers in order until one begins to answer, and retries the last one where that may help.
@@ -75,19 +94,21 @@ const startAttempt = (
 export const openFirst = (
   deps: AttemptDeps,
   walk: Walk,
-  offers: Offers,
+  offers: CostedOffers,
+  grant: Grant,
   attempts: Attempts,
 ): Promise<AsyncIterable<ChatEvents>> =>
   // Fast path: the first offer nearly always answers.
   open(deps, walk, attempts.current, offers.length === 1).catch((thrown) =>
-    openNext(deps, walk, offers, attempts, thrown),
+    openNext(deps, walk, offers, grant, attempts, thrown),
   )
 
 /** Tries the remaining offers after the first has failed. */
 async function openNext(
   deps: AttemptDeps,
   walk: Walk,
-  offers: Offers,
+  offers: CostedOffers,
+  grant: Grant,
   attempts: Attempts,
   failure: unknown,
 ): Promise<AsyncIterable<ChatEvents>> {
@@ -102,7 +123,7 @@ async function openNext(
     const next = isOutOfTime(deps, caller) ? null : nextTurn(offers, turn, thrown, request)
     if (next === null) throw thrown
     noteFailure(deps, attempts, thrown, false)
-    attempts.current = startAttempt(deps, next.offer, request, signal)
+    attempts.current = startAttempt(deps, walk, next.offer, grant)
     if (next.pauseMs > 0) await pause(next.pauseMs, signal)
     try {
       return await open(deps, walk, attempts.current, turn + 1 >= offers.length)
@@ -113,13 +134,13 @@ async function openNext(
 }
 
 interface Turn {
-  readonly offer: Offer
+  readonly offer: CostedOffer
   readonly pauseMs: number
 }
 
 /** The offer to try after `turn` failed attempts: the next one, or a retry of the last. */
 function nextTurn(
-  offers: Offers,
+  offers: CostedOffers,
   turn: number,
   failure: UpstreamFailure,
   request: ChatRequest,
@@ -174,6 +195,18 @@ export function withheldCost(attempt: Attempt, charge: Charge): UsdNanos {
   return subtractUsd(whole.amount, charge.amount)
 }
 
+/**
+ * Whether what has surely been produced costs more than is held (contract §8): the provider ignores its bound. False once
+ * the answer has finished, because only its count is still to come.
+ */
+export function isBeyondHold(attempt: Attempt, hold: UsdNanos): boolean {
+  const { offer, meter, paidTokens } = attempt
+  if (meter.sureOutputTokens <= paidTokens || meter.isFinished) return false
+  const { version, rate } = offer
+  const usage = meter.readSurely()
+  return chargeFor(usage, version, rate.rubPerUsd, 'estimated', imageOf(attempt)).amount > hold
+}
+
 /** The image size and quality to price: those generated where they are known, else those requested. */
 export const imageOf = ({ request, offer, meter }: Attempt): ImageChoice =>
   chargedImage(offer.version.prices.imagePrices, request.image, meter.drawn)
@@ -216,8 +249,8 @@ function ask(
   const events = upstream.open({
     request,
     hop: offer.hop,
-    maxOutputTokens: request.maxOutputTokens,
     requestId: caller.requestId,
+    maxOutputTokens: attempt.sentBound,
     timeouts: timeoutsFor(deps, caller),
     sending: attempt,
     signal: canceller,

@@ -23,8 +23,3 @@ export function judgeCeiling(
   if (spending.held === NO_MONEY) return 'admitted'
   return addUsd(addUsd(spending.spent, spending.held), hold) <= ceiling ? 'admitted' : 'reserved'
 }
-
-/** The balance is a ceiling from which past charges are already subtracted. */
-export function judgeBalance(balance: UsdNanos, held: UsdNanos, hold: UsdNanos): CeilingVerdict {
-  return balance <= NO_MONEY ? 'exhausted' : judgeCeiling({ spent: NO_MONEY, held }, balance, hold)
-}

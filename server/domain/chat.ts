@@ -1,6 +1,7 @@
 /** The chat operation in the gateway's own model: the request, and the events of its answer. */
 import type { UsdNanos } from './money.ts'
 import type { ImageChoice } from './pricing.ts'
+import type { TextSize } from './text-size.ts'
 import type { Usage } from './usage.ts'
 
 export type JsonObject = { readonly [name: string]: unknown }
@@ -32,6 +33,8 @@ export interface ChatRequest {
   readonly maxOutputTokens: number | null
   /** UTF-8 bytes of the body without its images. */
   readonly textBytes: number
+  /** The size of that text as it is read, for estimates; absent where it is `textBytes` of ASCII. */
+  readonly textSize?: TextSize
   /** Of `textBytes`, the base64 of files and audio; absent where there is none. */
   readonly fileBytes?: number
   /** Set where the request refers to a file by URL or id, whose size is unknown here. */

@@ -4,9 +4,9 @@ import type { Caller } from './caller.ts'
 import type { ChatRequest } from './chat.ts'
 import type { Clock } from './clock.ts'
 import type { GenerationId } from './id.ts'
-import { NO_MONEY, type UsdNanos } from './money.ts'
 import type { Offer, Offers } from './offer.ts'
-import { holdFor } from './pricing.ts'
+import { type OfferCost, toOfferCost } from './offer-cost.ts'
+import { checkThinking } from './output-bound.ts'
 import type { Settings } from './settings.ts'
 
 interface Claimant {
@@ -20,36 +20,40 @@ interface ClaimDeps {
   readonly settings: Settings
 }
 
-/** The hold is that of the most expensive offer, so that one check covers all offers. */
-export function toClaim(
-  deps: ClaimDeps,
-  { caller: { key, requestId }, request, generationId }: Claimant,
+/** An offer and what the request costs at most there. */
+export interface CostedOffer {
+  readonly offer: Offer
+  readonly cost: OfferCost
+}
+
+/** In the order they are tried; never empty. */
+export type CostedOffers = readonly [CostedOffer, ...CostedOffer[]]
+
+/** @throws invalid_request for a thinking budget that the key's limit has no room for */
+export function costOffers(
+  { settings }: Pick<ClaimDeps, 'settings'>,
+  { caller: { key }, request }: Pick<Claimant, 'caller' | 'request'>,
   offers: Offers,
-): Claim {
-  return {
-    generationId,
-    requestId,
-    keyId: key.id,
-    accountId: key.accountId,
-    at: deps.clock.now(),
-    model: offers[0].hop.card.id,
-    endUser: request.endUser,
-    hold: highestHold(deps, request, offers),
-  }
+): CostedOffers {
+  checkThinking(request, offers[0].hop, key)
+  return offers.map((offer) => ({
+    offer,
+    cost: toOfferCost(request, offer, key.limits.maxOutputTokens, settings),
+  })) as unknown as CostedOffers
 }
 
-function highestHold(deps: ClaimDeps, request: ChatRequest, offers: Offers): UsdNanos {
-  let most = NO_MONEY
-  for (const offer of offers) {
-    const hold = maxCost(deps, request, offer)
-    if (hold > most) most = hold
-  }
-  return most
-}
-
-/** The highest possible cost of a request at one offer. */
-export const maxCost = (
-  { settings }: ClaimDeps,
-  request: ChatRequest,
-  { hop, version }: Offer,
-): UsdNanos => holdFor(request, hop.card, version, settings.reserveOutputTokens)
+/** Claims what every offer may cost, so that one verdict covers them all. */
+export const toClaim = (
+  { clock }: Pick<ClaimDeps, 'clock'>,
+  { caller: { key, requestId }, request, generationId }: Claimant,
+  offers: CostedOffers,
+): Claim => ({
+  generationId,
+  requestId,
+  keyId: key.id,
+  accountId: key.accountId,
+  at: clock.now(),
+  model: offers[0].offer.hop.card.id,
+  endUser: request.endUser,
+  offers: offers.map(({ cost }) => cost),
+})

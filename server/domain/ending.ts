@@ -6,10 +6,11 @@ import {
   type FailedAttempt,
   type LoggedRefusal,
 } from './activity.ts'
+import type { AdmissionQueue } from './admission-queue.ts'
 import { type Attempt, imageOf, withheldCost } from './attempt.ts'
 import type { CancelSignal } from './cancel.ts'
 import type { ChatRequest } from './chat.ts'
-import type { Clock } from './clock.ts'
+import type { Clock, Instant } from './clock.ts'
 import { type ErrorMetadata, GatewayError, toGatewayError } from './errors.ts'
 import type { GenerationId } from './id.ts'
 import type { Charge } from './ledger.ts'
@@ -45,6 +46,8 @@ export interface Outcome {
 }
 
 export const COMPLETED: Outcome = { endedBy: 'completed', error: null }
+/** A stream that cost more than was held for it was ended like one at its bound (contract §8). */
+export const CUT: Outcome = { endedBy: 'gateway', error: null }
 const LEFT_BY_CLIENT: Outcome = { endedBy: 'client', error: null }
 
 /** The gateway aborts with an error (a drain timed out, or an operator ended the request); a disconnecting client has none. */
@@ -86,6 +89,7 @@ export function priceOutcome(outcome: Outcome, attempt: Attempt): Charge | null 
 
 interface EndingDeps {
   readonly clock: Clock
+  readonly queue: AdmissionQueue
   readonly store: Pick<Store, 'admissions' | 'activity'>
 }
 
@@ -99,7 +103,7 @@ export async function refuse(
   const { key } = walk.caller
   const { admissions, activity } = deps.store
   const error = toGatewayError(thrown)
-  const refusal = toLoggedRefusal(error, walk.claim?.hold ?? null)
+  const refusal = toLoggedRefusal(error, walk.grant?.hold ?? null)
   activity.note(toEntry(deps, walk, { endedBy: 'refused', error }, null, refusal))
   throw new RequestRefused(
     error,
@@ -108,26 +112,36 @@ export async function refuse(
   )
 }
 
-/** Resolves the admission and writes the walk's log entry. */
-export const settle = (
+/** Logs a request that ended while it waited for its admission; nothing was taken. @throws the gateway's own error */
+export async function leave(deps: EndingDeps, walk: Walk, outcome: Outcome): Promise<void> {
+  if (outcome.error) return await refuse(deps, walk, outcome.error, null)
+  deps.store.activity.note(toEntry(deps, walk, outcome, null))
+}
+
+/** Resolves the admission and writes the walk's log entry. Those who wait for its hold are judged at once. */
+export function settle(
   deps: EndingDeps,
   walk: Walk,
   outcome: Outcome,
   charge: Charge | null,
-): Promise<boolean> =>
-  deps.store.admissions.settle(walk.generationId, {
+): Promise<boolean> {
+  const settled = deps.store.admissions.settle(walk.generationId, {
     at: deps.clock.now(),
     charge,
     activity: toEntry(deps, walk, outcome, charge),
   })
+  deps.queue.released(walk.caller.key.accountId)
+  return settled
+}
 
 function toEntry(
   { clock }: EndingDeps,
-  { caller, request, generationId, claim, attempts, firstEventAt }: Walk,
+  walk: Walk,
   { endedBy, error }: Outcome,
   charge: Charge | null,
   refusal: LoggedRefusal | null = null,
 ): ActivityEntry {
+  const { caller, request, generationId, attempts, firstEventAt } = walk
   const { key, requestId, arrivedAt } = caller
   const hop = attempts?.current.offer.hop
   const meter = attempts?.current.meter
@@ -145,7 +159,8 @@ function toEntry(
     endedBy,
     finishReason: meter ? (error ? 'error' : meter.finishReason) : null,
     startedAt: arrivedAt,
-    queuedMs: claim === null ? 0 : claim.at - arrivedAt,
+    queuedMs: admittedAt(walk) - arrivedAt,
+    ...boundsOf(walk),
     firstEventMs: firstEventAt === null ? null : firstEventAt - arrivedAt,
     totalMs: clock.now() - arrivedAt,
     usage: charge?.usage ?? NO_USAGE,
@@ -159,6 +174,18 @@ function toEntry(
     refusal,
   }
 }
+
+/** What was held for it, and how long its answer could be. */
+const boundsOf = ({ attempts, grant }: Walk): Pick<ActivityEntry, 'hold' | 'loweredBound'> =>
+  attempts === null || grant === null
+    ? NOT_ADMITTED
+    : { hold: grant.hold, loweredBound: attempts.current.loweredBound }
+
+const NOT_ADMITTED = { hold: null, loweredBound: null }
+
+/** When it was admitted, or last judged; its arrival before that. */
+const admittedAt = ({ grant, claim, caller }: Walk): Instant =>
+  grant?.at ?? claim?.at ?? caller.arrivedAt
 
 const NO_RUB = 0n as RubMicros
 const NONE_FAILED: readonly FailedAttempt[] = []

@@ -7,6 +7,7 @@ import { newGenerationId } from './id.ts'
 import type { ApiKey } from './key.ts'
 import { NO_MONEY } from './money.ts'
 import { findCard, offersOf } from './offer.ts'
+import { fixedCost } from './offer-cost.ts'
 import { toRefusalError } from './refusal.ts'
 import type { Store } from './store.ts'
 
@@ -46,7 +47,8 @@ async function judgeLimits(
   const at = clock.now()
   const { requestId, keyId, accountId, model, endUser, refusal } = entry
   const hold = refusal?.hold ?? NO_MONEY
-  const claim = { requestId, keyId, accountId, model, endUser, hold, at }
+  const offers = [fixedCost(hold)]
+  const claim = { requestId, keyId, accountId, model, endUser, offers, at }
   const verdict = await store.admissions.judge({ ...claim, generationId: newGenerationId(at) })
   return verdict.admitted ? null : verdict.refusal
 }

@@ -6,6 +6,8 @@ import type { ModelCard } from './model-card.ts'
 import type { UsdNanos } from './money.ts'
 import { estimatedOutputImageTokens } from './output-image-tokens.ts'
 import { ANY_IMAGE, type ImageChoice } from './pricing.ts'
+import { estimatePrompt } from './prompt-estimate.ts'
+import { denseBytesOf, tokensOf, utf8Bytes } from './text-size.ts'
 import { NO_USAGE, promptTokens, type Usage } from './usage.ts'
 
 export interface Reading {
@@ -39,12 +41,15 @@ export interface Meter {
    * arrived, each requested image counts (contract §7).
    */
   readAfterDisconnect(): Reading
+  /** Output tokens that have been produced at least. */
+  readonly sureOutputTokens: number
+  /** Prompt and output that have been used at least. */
+  readSurely(): Usage
+  /** Whether every choice has finished. */
+  readonly isFinished: boolean
+  /** Ends the choices that have not finished, as at their bound; answers the events that say so. */
+  cut(): ChatEvents
 }
-
-/** Typical for English text; an estimated charge is always marked as estimated. */
-const BYTES_PER_TOKEN = 4
-/** Base64 of a file or audio: its tokens depend on pages or seconds, so far more bytes make one token. */
-const BYTES_PER_FILE_TOKEN = 100
 
 /** Sanitises a provider's count: an invalid one must neither prevent settlement nor produce a negative charge. */
 const toCount = (stated: number): number =>
@@ -62,27 +67,6 @@ const toUsage = (stated: Usage): Usage => ({
   outputImages: toCount(stated.outputImages),
 })
 
-/** Up to about this length, counting by hand is faster than calling the encoder. */
-const SHORT_CHARS = 24
-
-/** UTF-8 bytes of `text`. A stream may split a surrogate pair between two events; the encoder cannot encode half a pair. */
-const utf8Bytes = (text: string): number =>
-  text.length > SHORT_CHARS && text.isWellFormed() ? encodedBytes(text) : countedBytes(text)
-
-const encoder = new TextEncoder()
-/** Only the number of bytes written is used, never the content. */
-const scratch = new Uint8Array(16_384)
-
-function encodedBytes(text: string): number {
-  let bytes = 0
-  for (let at = 0; at < text.length; ) {
-    const { read, written } = encoder.encodeInto(at === 0 ? text : text.slice(at), scratch)
-    at += read
-    bytes += written
-  }
-  return bytes
-}
-
 /** The bytes of a legacy `function_call`, which is passed through as an unknown field but must be counted. */
 function functionCallBytes(call: unknown): number {
   if (typeof call !== 'object' || call === null) return 0
@@ -96,16 +80,8 @@ function functionCallBytes(call: unknown): number {
   )
 }
 
-/** Counts UTF-8 bytes without encoding. */
-function countedBytes(text: string): number {
-  let bytes = text.length
-  for (let i = 0; i < text.length; i++) {
-    const unit = text.charCodeAt(i)
-    // A surrogate pair is two units and four bytes; any other unit from U+0800 on is three.
-    if (unit >= 0x80) bytes += unit < 0x800 || (unit >= 0xd800 && unit < 0xe000) ? 1 : 2
-  }
-  return bytes
-}
+/** No tokenizer has fewer tokens than this for a text; what is fewer than this is not a proof. */
+const MAX_BYTES_PER_TOKEN = 10
 
 /** The provider's prompt counts, if there are any, and the larger of the two counts for each kind of output. */
 function mergePartialCount(stated: Usage | null, estimated: Usage): Usage {
@@ -118,17 +94,14 @@ function mergePartialCount(stated: Usage | null, estimated: Usage): Usage {
   }
 }
 
-function estimatePrompt({ textBytes, fileBytes = 0, inputImages }: ChatRequest, card: MeteredCard) {
-  const most = card.contextLength ?? Number.MAX_SAFE_INTEGER
-  const words =
-    Math.ceil((textBytes - fileBytes) / BYTES_PER_TOKEN) +
-    Math.ceil(fileBytes / BYTES_PER_FILE_TOKEN)
-  if (inputImages === 0) return { inputTokens: Math.min(most, words), imageInputTokens: 0 }
-  const { estimate, countsAsContext } = inputImageTokensOf(card)
-  const images = inputImages * estimate
-  if (!countsAsContext) return { inputTokens: Math.min(most, words), imageInputTokens: images }
-  const imageInputTokens = Math.min(most, images)
-  return { inputTokens: Math.min(most - imageInputTokens, words), imageInputTokens }
+/** The estimate, within the catalogue's context: no provider counts more. */
+function estimatePromptUsage(request: ChatRequest, card: MeteredCard) {
+  const most = (card.isCatalogued ? card.contextLength : null) ?? Number.MAX_SAFE_INTEGER
+  const { words, images } = estimatePrompt(request, card)
+  const countsAsContext = images > 0 && inputImageTokensOf(card).countsAsContext
+  const imageInputTokens = countsAsContext ? Math.min(most, images) : images
+  const room = countsAsContext ? most - imageInputTokens : most
+  return { inputTokens: Math.min(room, words), imageInputTokens }
 }
 
 /** Counts every requested image, where none has arrived and the provider has not counted. */
@@ -145,15 +118,15 @@ function withRequestedImages(
   return { usage: { ...usage, imageOutputTokens, outputImages: choices }, source }
 }
 
-/** The card fields that an estimate needs. The context length bounds the prompt estimate, as it bounds the hold. */
+/** The card fields that an estimate needs. */
 export type MeteredCard = Pick<
   ModelCard,
-  'id' | 'upstreamName' | 'contextLength' | 'imagesPerAnswer'
+  'id' | 'upstreamName' | 'contextLength' | 'isCatalogued' | 'imagesPerAnswer'
 >
 
-/** Starts a meter for one request at one model. */
-export const startMeter = (request: ChatRequest, card: MeteredCard): Meter =>
-  new EventMeter(request, card)
+/** Starts a meter for one request at one model. An estimate of the answer is `paidTokens` at most: it proves no more. */
+export const startMeter = (request: ChatRequest, card: MeteredCard, paidTokens: number): Meter =>
+  new EventMeter(request, card, paidTokens)
 
 /** A class, because every attempt has one, and closures over these counters would allocate a dozen objects. */
 class EventMeter implements Meter {
@@ -170,13 +143,18 @@ class EventMeter implements Meter {
   private withheld = 0
   private stated: Usage | null = null
   private partial = false
+  private readonly paidTokens: number
   private bytes = 0
+  private dense = 0
   private reasoningBytes = 0
+  private reasoningDense = 0
+  private readonly finished: number[] = []
 
-  constructor(request: ChatRequest, card: MeteredCard) {
+  constructor(request: ChatRequest, card: MeteredCard, paidTokens: number) {
     this.request = request
     this.card = card
     this.mostImages = request.wantsImages ? request.choices * card.imagesPerAnswer : 0
+    this.paidTokens = paidTokens
   }
 
   note(events: ChatEvents): ChatEvents {
@@ -189,14 +167,18 @@ class EventMeter implements Meter {
     switch (event.type) {
       case 'text-delta':
       case 'refusal-delta':
-        this.noteContent(utf8Bytes(event.text))
+        this.noteText(event.text)
         break
-      case 'reasoning-delta':
-        this.reasoningBytes += utf8Bytes(event.text)
+      case 'reasoning-delta': {
+        const bytes = utf8Bytes(event.text)
+        this.reasoningBytes += bytes
+        if (bytes > event.text.length) this.reasoningDense += denseBytesOf(event.text)
         this.noteContent(0)
         break
+      }
       case 'tool-call-delta':
-        this.noteContent(utf8Bytes(event.name ?? '') + utf8Bytes(event.arguments))
+        this.noteText(event.name ?? '')
+        this.noteText(event.arguments)
         break
       case 'image':
         if (this.images >= this.mostImages) {
@@ -210,6 +192,7 @@ class EventMeter implements Meter {
         break
       case 'finish':
         this.finishReason ??= event.reason
+        if (!this.finished.includes(event.choice)) this.finished.push(event.choice)
         break
       case 'usage':
         this.statedCost = event.statedCost ?? this.statedCost
@@ -227,6 +210,12 @@ class EventMeter implements Meter {
       case 'answer-fields':
         break
     }
+  }
+
+  private noteText(text: string): void {
+    const bytes = utf8Bytes(text)
+    if (bytes > text.length) this.dense += denseBytesOf(text)
+    this.noteContent(bytes)
   }
 
   private noteContent(bytes: number): void {
@@ -276,13 +265,55 @@ class EventMeter implements Meter {
     return withRequestedImages(this.read(), this.request)
   }
 
+  get sureOutputTokens(): number {
+    const counted = this.stated?.outputTokens ?? 0
+    return Math.max(counted, Math.floor((this.bytes + this.reasoningBytes) / MAX_BYTES_PER_TOKEN))
+  }
+
+  readSurely(): Usage {
+    const { stated, request } = this
+    const isPromptCounted = stated !== null && promptTokens(stated) > 0
+    const inputTokens = Math.floor(request.textBytes / MAX_BYTES_PER_TOKEN)
+    return {
+      ...(isPromptCounted ? stated : { ...NO_USAGE, inputTokens }),
+      outputTokens: this.sureOutputTokens,
+    }
+  }
+
+  get isFinished(): boolean {
+    return this.finished.length >= this.request.choices
+  }
+
+  cut(): ChatEvents {
+    const endings: ChatEvent[] = []
+    for (let choice = 0; choice < this.request.choices; choice++) {
+      if (this.finished.includes(choice)) continue
+      endings.push({ type: 'finish', choice, reason: 'length', native: 'length' })
+    }
+    this.note(endings)
+    return endings
+  }
+
   private estimate(): Usage {
-    const { request, bytes, reasoningBytes, images, withheld, drawn } = this
+    const {
+      request,
+      bytes,
+      dense,
+      reasoningBytes,
+      reasoningDense,
+      images,
+      withheld,
+      drawn,
+      paidTokens,
+    } = this
+    const text = { bytes: bytes + reasoningBytes, dense: dense + reasoningDense }
+    const reasoning = tokensOf({ bytes: reasoningBytes, dense: reasoningDense })
+    const outputTokens = Math.min(paidTokens, tokensOf(text))
     return {
       ...NO_USAGE,
-      ...estimatePrompt(request, this.card),
-      outputTokens: Math.ceil((bytes + reasoningBytes) / BYTES_PER_TOKEN),
-      reasoningTokens: Math.floor(reasoningBytes / BYTES_PER_TOKEN),
+      ...estimatePromptUsage(request, this.card),
+      outputTokens,
+      reasoningTokens: Math.min(outputTokens, reasoning),
       imageOutputTokens:
         (images + withheld) *
         estimatedOutputImageTokens(drawn.quality === undefined ? request.image : drawn),

@@ -7,7 +7,10 @@ import type { HopHealth } from './hop-health.ts'
 import type { ApiKey } from './key.ts'
 import type { MaybePromise } from './maybe-promise.ts'
 import type { ModelCard, ModelCards, PriceVersion } from './model-card.ts'
+import { FREE } from './money.ts'
 import { nearModels } from './near-models.ts'
+import { checkContext } from './output-bound.ts'
+import { outputBoundOf } from './provider.ts'
 import type { Rate } from './rate.ts'
 import { drawOrder, type Hop, type RouteHop, routeOf, toHop } from './route.ts'
 import type { Store } from './store.ts'
@@ -127,6 +130,7 @@ function offersFor(
   card: ModelCard,
 ): MaybePromise<readonly Offer[]> {
   checkModality(request, card)
+  checkContext(request, card)
   return offersOf(deps, card)
 }
 
@@ -200,11 +204,25 @@ function toOffers(card: ModelCard, hops: readonly Hop[], rate: Rate): readonly O
   const { price: version } = card
   if (version === null) throw unpriced(card)
   const offers: Offer[] = []
-  for (const hop of hops) offers.push({ hop, version, rate })
+  for (const hop of hops) if (isBounded(hop, version)) offers.push({ hop, version, rate })
+  if (offers.length === 0) throw unbounded(card)
   const [first] = offers
   if (first && card.route.length < 2) singleOffers.set(card, [first])
   return offers
 }
+
+/** Where the provider takes no bound, only the model's own maximum limits what an answer costs. */
+const isBounded = ({ card, provider }: Hop, { prices }: PriceVersion): boolean =>
+  outputBoundOf(provider) !== 'none' ||
+  card.maxCompletionTokens !== null ||
+  prices.completion === FREE
+
+const unbounded = (card: ModelCard): GatewayError =>
+  new GatewayError(
+    'no_route_available',
+    `${card.id} has no maximum output, and no provider of it takes a bound: what an answer costs would be unlimited`,
+    { param: 'model', hint: `gatewayctl models add ${card.id} --max-output N` },
+  )
 
 /** The hops of the route whose provider still exists. */
 function findHops(

@@ -6,6 +6,7 @@ import type { ImagePrice, ModelCard, Prices, PriceTier, PriceVersion } from './m
 import {
   FREE,
   MAX_USD_NANOS,
+  NO_MONEY,
   type RubPerUsd,
   roundToNanos,
   toRub,
@@ -14,6 +15,7 @@ import {
 } from './money.ts'
 import { maxOutputImageTokens } from './output-image-tokens.ts'
 import { PRICE_CLASSES, type PriceClass, pricePerImage, tierFor } from './price-classes.ts'
+import { estimatePromptTokens } from './prompt-estimate.ts'
 import { promptTokens, type Usage } from './usage.ts'
 
 /** Size and quality of an image, in the terms of the price list; undefined where not stated. */
@@ -118,55 +120,72 @@ function highestPromptPrice(prices: Prices, most: number): UsdAttos {
 const highestPromptPriceIn = ({ prompt, cacheRead, cacheWrite }: Prices | PriceTier): UsdAttos =>
   higherOf(higherOf(prompt, cacheRead), cacheWrite)
 
-/** The highest price of an answer token, for a prompt of at most `most` tokens. */
-function highestCompletionPrice(prices: Prices, most: number): UsdAttos {
-  let found = higherOf(prices.completion, prices.imageOutputToken)
+/** The assumed context of a model without a stated one, for files of unknown size. */
+const USUAL_CONTEXT = 1_000_000
+
+/**
+ * The most that a request costs beside its answer's tokens: no tokenizer makes more tokens than the text has bytes, images
+ * are drawn at their vendor's largest, and every class has the highest price that could apply (contract §8).
+ */
+export function mostOfBase(request: ChatRequest, card: ModelCard, prices: Prices): UsdNanos {
+  const input = inputBound(request, card)
+  let sum = units(input) * highestPromptPrice(prices, input) + prices.request
+  if (request.inputImages > 0) sum += units(request.inputImages) * prices.inputImage
+  if (request.wantsImages) {
+    sum += units(request.choices * card.imagesPerAnswer) * mostPerImage(request, prices, input)
+  }
+  return toAmount(sum + ROUND_UP)
+}
+
+/** The highest price of a million tokens of the answer's text, rounded up. */
+export function mostPerMillionOutput(
+  request: ChatRequest,
+  card: ModelCard,
+  { completion, tiers }: Prices,
+): UsdNanos {
+  // A model that only draws has no text to bound: its images are held as such.
+  if (!card.outputModalities.includes('text')) return NO_MONEY
+  let most = completion
+  if (tiers.length > 0) {
+    const input = inputBound(request, card)
+    for (const tier of tiers) if (input > tier.aboveTokens) most = higherOf(most, tier.completion)
+  }
+  return toAmount(most * 1_000_000n + ROUND_UP)
+}
+
+/** Added before rounding half up: a bound is never rounded down. */
+const ROUND_UP = 499_999_999n
+
+function mostPerImage(request: ChatRequest, prices: Prices, input: number): UsdAttos {
+  // Of any size and quality: a provider may draw another image than was asked for.
+  if (prices.imagePrices.length > 0) return pricePerImage(prices.imagePrices, ANY_IMAGE)
+  const tokens = units(maxOutputImageTokens(request.image))
+  return (tokens * highestImageTokenPrice(prices, input)) as UsdAttos
+}
+
+function highestImageTokenPrice(prices: Prices, most: number): UsdAttos {
+  if (prices.imageOutputToken !== null) return prices.imageOutputToken
+  let found = prices.completion
   for (const tier of prices.tiers) {
     if (most > tier.aboveTokens) found = higherOf(found, tier.completion)
   }
   return found
 }
 
-/** The assumed context of a model without a stated one, for files of unknown size. */
-const USUAL_CONTEXT = 1_000_000
-
-/**
- * The upper bound that a request holds: no tokenizer makes more tokens than the text has bytes, no prompt exceeds the
- * model's context, and every class is priced at the highest price that could apply (contract §8).
- */
-export function holdFor(
-  request: ChatRequest,
-  card: ModelCard,
-  version: PriceVersion,
-  reserveOutputTokens: number,
-): UsdNanos {
-  const { prices } = version
-  const input = inputBound(request, card)
-  const spoken = outputBound(request, card, reserveOutputTokens)
-  const drawsByToken = request.wantsImages && prices.imagePrices.length === 0
-  const each = drawsByToken ? Math.max(spoken, maxOutputImageTokens(request.image)) : spoken
-  const output = each * request.choices
-  const images = request.wantsImages ? Math.max(1, request.choices) : 0
-  let sum =
-    units(input) * highestPromptPrice(prices, input) +
-    units(output) * highestCompletionPrice(prices, input) +
-    prices.request
-  if (request.inputImages > 0) sum += units(request.inputImages) * prices.inputImage
-  if (images > 0) sum += units(images) * pricePerImage(prices.imagePrices, request.image)
-  return toAmount(sum)
-}
-
-function inputBound(request: ChatRequest, { id, upstreamName, contextLength }: ModelCard): number {
+function inputBound(request: ChatRequest, card: ModelCard): number {
   const { textBytes, inputImages, isUnbounded } = request
-  const seen = inputImages > 0 ? inputImageTokensOf({ id, upstreamName }) : null
+  const { contextLength } = card
+  const seen = inputImages > 0 ? inputImageTokensOf(card) : null
   const images = seen ? inputImages * seen.max : 0
   const billedOnly = seen?.countsAsContext === false ? images : 0
-  if (isUnbounded) return (contextLength ?? USUAL_CONTEXT) + billedOnly
-  const read = textBytes + TEMPLATE_TOKENS + images - billedOnly
-  return Math.min(read, contextLength ?? read) + billedOnly
+  let read = textBytes + TEMPLATE_TOKENS + images - billedOnly
+  if (isUnbounded) read += contextLength ?? USUAL_CONTEXT
+  if (contextLength !== null && read > contextLength && isBoundedByContext(request, card)) {
+    read = contextLength
+  }
+  return read + billedOnly
 }
 
-function outputBound(request: ChatRequest, card: ModelCard, reserveOutputTokens: number): number {
-  if (request.maxOutputTokens !== null) return request.maxOutputTokens
-  return Math.min(card.maxCompletionTokens ?? reserveOutputTokens, reserveOutputTokens)
-}
+/** A context that an operator typed may be smaller than the model's; and a prompt beyond it may be read all the same. */
+const isBoundedByContext = (request: ChatRequest, card: ModelCard): boolean =>
+  card.isCatalogued && estimatePromptTokens(request, card) <= (card.contextLength ?? 0)

@@ -2,12 +2,14 @@
 
 import type { Caller } from './caller.ts'
 import type { ChatRequest } from './chat.ts'
-import { maxCost, toClaim } from './claim.ts'
+import { type CostedOffer, costOffers, toClaim } from './claim.ts'
 import type { CompletionDeps } from './completion.ts'
 import type { GatewayError } from './errors.ts'
 import { newGenerationId } from './id.ts'
 import { type RubMicros, toRub, type UsdNanos } from './money.ts'
 import { findOffers } from './offer.ts'
+import { boundFor, costWithin } from './offer-cost.ts'
+import { boundToSend, loweredBound } from './output-bound.ts'
 import type { QuotaReading } from './quota.ts'
 import { toRefusalError } from './refusal.ts'
 
@@ -16,6 +18,10 @@ export interface QuotedHop {
   readonly model: string
   readonly provider: string
   readonly maxCost: UsdNanos
+  /** The bound of the answer's length, in tokens of one choice. */
+  readonly maxOutputTokens: number
+  /** The same, where it is lower than the client's own or the model's; else null. */
+  readonly loweredBound: number | null
 }
 
 export interface Quote {
@@ -37,19 +43,34 @@ export async function quote(
   caller: Caller,
   request: ChatRequest,
 ): Promise<Quote> {
-  const offers = await findOffers(deps, caller.key, request)
+  const found = await findOffers(deps, caller.key, request)
+  const offers = costOffers(deps, { caller, request }, found)
   const generationId = newGenerationId(caller.arrivedAt)
   const claim = toClaim(deps, { caller, request, generationId }, offers)
   const verdict = await deps.store.admissions.judge(claim)
+  const { hold, money } = verdict.grant
   return {
     refusal: verdict.admitted ? null : toRefusalError(verdict.refusal, caller.key.name),
     quota: verdict.quota,
-    route: offers.map((offer) => ({
-      model: offer.hop.card.id,
-      provider: offer.hop.provider.name,
-      maxCost: maxCost(deps, request, offer),
-    })),
-    maxCost: claim.hold,
-    maxCostRub: toRub(claim.hold, offers[0].rate.rubPerUsd),
+    route: offers.map((offer) => quoteHop(deps, request, offer, money)),
+    maxCost: hold,
+    maxCostRub: toRub(hold, found[0].rate.rubPerUsd),
+  }
+}
+
+function quoteHop(
+  { settings }: CompletionDeps,
+  request: ChatRequest,
+  { offer: { hop }, cost }: CostedOffer,
+  money: UsdNanos | null,
+): QuotedHop {
+  const bound = boundFor(cost, money)
+  const sent = boundToSend(request, hop, bound)
+  return {
+    model: hop.card.id,
+    provider: hop.provider.name,
+    maxCost: costWithin(cost, bound),
+    maxOutputTokens: sent ?? bound,
+    loweredBound: loweredBound(request, hop, sent, settings),
   }
 }

@@ -55,6 +55,8 @@ export function renderReceipt(receipt: Receipt) {
       resolution: entry.image.resolution ?? null,
       quality: entry.image.quality ?? null,
     },
+    /** The bound of the answer where it was lower than the client's own, or than the model's; else null. */
+    max_output_tokens: entry.loweredBound,
     usage: renderCounts(receipt),
     usage_source: entry.usageSource,
     queued_ms: entry.queuedMs,

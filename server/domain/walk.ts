@@ -1,5 +1,5 @@
 /** A walk: the processing of one chat request, from model card to receipt, and the steps that it emits to its reader. */
-import type { Claim } from './admission.ts'
+import type { Claim, Grant } from './admission.ts'
 import type { Attempts } from './attempt.ts'
 import type { Caller } from './caller.ts'
 import type { CancelSignal } from './cancel.ts'
@@ -11,6 +11,7 @@ import { type GenerationId, newGenerationId } from './id.ts'
 import type { Pay } from './idempotency.ts'
 import type { Charge } from './ledger.ts'
 import type { MaybePromise } from './maybe-promise.ts'
+import type { UsdNanos } from './money.ts'
 import type { QuotaReading } from './quota.ts'
 
 /** The steps of a walk, in this order: `admitted`, `opened`, `events`…, `priced`?, `failed`?, `receipt`. */
@@ -19,8 +20,16 @@ export type CompletionStep =
       readonly type: 'admitted'
       readonly generationId: GenerationId
       readonly quota: QuotaReading
+      readonly hold: UsdNanos
+      /** As of `opened`, of the first provider to be asked. */
+      readonly loweredBound: number | null
     }
-  | { readonly type: 'opened'; readonly head: AnswerHead }
+  | {
+      readonly type: 'opened'
+      readonly head: AnswerHead
+      /** The bound of the answer, in tokens, where it is lower than the client's own or the model's; else null. */
+      readonly loweredBound: number | null
+    }
   /** Without images that are withheld; empty if nothing is left. */
   | { readonly type: 'events'; readonly events: ChatEvents }
   /** The upstream broke after content had passed; what came is charged. */
@@ -55,6 +64,8 @@ export class Walk {
   attempts: Attempts | null = null
   /** Null before it claims anything. */
   claim: Claim | null = null
+  /** What it was granted, or would have been; null before a verdict. */
+  grant: Grant | null = null
   /** When the first content came. */
   firstEventAt: Instant | null = null
   /** Whether its answer is stored for repetitions (`Idempotency-Key`). */

@@ -1,4 +1,5 @@
 /** The dependencies of the HTTP API, and their defaults. */
+import { AdmissionQueue } from '#domain/admission-queue.ts'
 import type { CompletionDeps } from '#domain/completion.ts'
 import { createHopHealth } from '#domain/hop-health.ts'
 import type { Store } from '#domain/store.ts'
@@ -33,12 +34,17 @@ export interface ApiDeps extends CompletionDeps {
 }
 
 /** The required dependencies, and those with a default. */
-export type ApiOptions = Omit<CompletionDeps, 'health'> & {
+export type ApiOptions = Omit<CompletionDeps, 'health' | 'queue'> & {
   readonly store: Store
 } & Partial<ApiDeps>
 
 export const toApiDeps = (options: ApiOptions): ApiDeps => ({
   health: createHopHealth(options.clock),
+  queue: new AdmissionQueue({
+    clock: options.clock,
+    store: options.store,
+    waitMs: options.settings.reserveWaitMs,
+  }),
   timings: DEFAULT_TIMINGS,
   running: createRunningWalks(),
   disconnects: createDisconnects(),

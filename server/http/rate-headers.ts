@@ -15,6 +15,7 @@ export const EXPOSED_HEADERS = [
   'X-Should-Retry',
   'X-Request-Id',
   'X-Generation-Id',
+  'X-Gateway-Max-Output-Tokens',
   'Idempotent-Replayed',
 ].join(', ')
 

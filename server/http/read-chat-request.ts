@@ -3,10 +3,11 @@ import { z } from 'zod'
 import type { ChatRequest, JsonObject, Routing } from '#domain/chat.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { ANY_IMAGE, type ImageChoice } from '#domain/pricing.ts'
+import { spelledSize, type TextSize } from '#domain/text-size.ts'
 import { rejectKeyLike, rejectWholeKey } from './bearer.ts'
 import { rejectExtras } from './billed-extras.ts'
 import type { Body } from './body.ts'
-import { readMessages } from './read-messages.ts'
+import { type Attachments, readMessages } from './read-messages.ts'
 import { renderPath } from './render-path.ts'
 
 const MAX_CHOICES = 128
@@ -110,7 +111,7 @@ export function readChatRequest({ fields, exact = fields, text, bytes }: Body): 
   rejectExtras(fields)
   const attachments = readMessages(read.messages)
   const wantsImages = read.modalities ? readModalities(read.modalities) : false
-  const request: { -readonly [Field in keyof ChatRequest]: ChatRequest[Field] } = {
+  const request: Draft = {
     model: read.model,
     body: toForwardedBody(exact, wantsImages),
     stream: read.stream ?? false,
@@ -125,11 +126,26 @@ export function readChatRequest({ fields, exact = fields, text, bytes }: Body): 
     allowFallbacks: read.allow_fallbacks ?? read.provider?.allow_fallbacks ?? true,
   }
   if (text !== undefined && bytes >= LONG_BYTES) request.source = { text, fields: exact }
-  if (attachments.named > 0) request.isUnbounded = true
-  if (attachments.fileBytes > 0) request.fileBytes = attachments.fileBytes
-  if (attachments.earlier > 0) request.earlierImages = attachments.earlier
+  const textSize = text === undefined ? null : readTextSize(text, bytes, attachments.bytes)
+  if (textSize !== null) request.textSize = textSize
+  noteAttachments(request, attachments)
   if (read.models || read.provider) request.routing = toRouting(read.models, read.provider)
   return request
+}
+
+type Draft = { -readonly [Field in keyof ChatRequest]: ChatRequest[Field] }
+
+function noteAttachments(request: Draft, { named, fileBytes, earlier }: Attachments): void {
+  if (named > 0) request.isUnbounded = true
+  if (fileBytes > 0) request.fileBytes = fileBytes
+  if (earlier > 0) request.earlierImages = earlier
+}
+
+/** Null where the text is as long as it is written. */
+function readTextSize(text: string, bytes: number, attachmentBytes: number): TextSize | null {
+  const size = spelledSize(text, bytes)
+  if (size.bytes === bytes && size.dense === 0) return null
+  return { bytes: Math.max(0, size.bytes - attachmentBytes), dense: size.dense }
 }
 
 const toImageChoice = (config: NonNullable<ChatForm['image_config']>): ImageChoice => ({

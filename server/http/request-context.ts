@@ -3,6 +3,7 @@ import type { Clock, Instant } from '#domain/clock.ts'
 import type { GenerationId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
 import type { Charge } from '#domain/ledger.ts'
+import type { UsdNanos } from '#domain/money.ts'
 import type { QuotaReading } from '#domain/quota.ts'
 import type { CompletionStep } from '#domain/walk.ts'
 import type { HeldBytes } from './byte-budget.ts'
@@ -30,6 +31,10 @@ export interface RequestContext {
   provider: string | null
   firstEventAt: Instant | null
   charge: Charge | null
+  /** What is held for it; null before it is admitted. */
+  hold: UsdNanos | null
+  /** The bound of the answer where it was lowered, for the header; else null. */
+  loweredBound: number | null
   /** Set while its walk runs and its signal is not watched yet (`disconnects.ts`). */
   unwatched: Unwatched | null
   /** Stops watching its signal; null while that is not watched. */
@@ -55,6 +60,8 @@ export function startContext({ clock }: ApiDeps, request: Request, route: string
     provider: null,
     firstEventAt: null,
     charge: null,
+    hold: null,
+    loweredBound: null,
     unwatched: null,
     unwatch: null,
     streams: false,
@@ -67,9 +74,12 @@ export function noteStep(context: RequestContext, step: CompletionStep, clock: C
     case 'admitted':
       context.generationId = step.generationId
       context.quota = step.quota
+      context.hold = step.hold
+      context.loweredBound = step.loweredBound
       break
     case 'opened':
       context.held?.dropText()
+      context.loweredBound = step.loweredBound
       context.model = step.head.model
       context.provider = step.head.provider
       break
@@ -95,6 +105,9 @@ export function headersFor(context: RequestContext, contentType: string): Header
     Server: 'gatewayctl',
   }
   if (context.generationId !== null) headers['X-Generation-Id'] = context.generationId
+  if (context.loweredBound !== null) {
+    headers['X-Gateway-Max-Output-Tokens'] = String(context.loweredBound)
+  }
   if (context.quota !== null) addRateHeaders(headers, context.quota)
   return headers
 }

@@ -2,7 +2,7 @@
 import { CLIENT_CLOSED_REQUEST } from '#domain/activity.ts'
 import { type Instant, renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
-import { renderUsd } from '#domain/money.ts'
+import { renderUsd, subtractUsd } from '#domain/money.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import { completionTokens, promptTokens } from '#domain/usage.ts'
 import type { RequestContext } from './request-context.ts'
@@ -25,6 +25,8 @@ export interface RequestLine {
   readonly images: number
   /** Null if the client disconnected before the charge was known here; the activity log has it. */
   readonly cost_usd: string | null
+  /** By how much the charge exceeds what was held for it: the provider ignored the bound of the answer. */
+  readonly beyond_hold_usd?: string
   /** Time to the first content; null if there was none. */
   readonly ttft_ms: number | null
   readonly total_ms: number
@@ -63,6 +65,9 @@ export function toRequestLine(
     cost_usd: charge ? renderUsd(charge.amount) : status === CLIENT_CLOSED_REQUEST ? null : '0',
     ttft_ms: firstEventAt === null ? null : firstEventAt - arrivedAt,
     total_ms: now - arrivedAt,
+  }
+  if (charge !== null && context.hold !== null && charge.amount > context.hold) {
+    line.beyond_hold_usd = renderUsd(subtractUsd(charge.amount, context.hold))
   }
   if (context.route === UNKNOWN_ROUTE) {
     line.method = cut(context.request.method)

@@ -1,5 +1,5 @@
 /** Records of requests for operators: a log entry, and a receipt with the costs that the key's holder does not see. */
-import type { ActivityEntry } from '#domain/activity.ts'
+import { type ActivityEntry, isBeyondHold } from '#domain/activity.ts'
 import { renderInstant } from '#domain/clock.ts'
 import { driftBasisPoints } from '#domain/drift.ts'
 import { renderRub, renderUsd } from '#domain/money.ts'
@@ -29,6 +29,10 @@ export interface ActivityRecord {
   readonly usage_source: string | null
   readonly cost_usd: string
   readonly cost_rub: number
+  /** What was held for it; null where nothing was. */
+  readonly held_usd: string | null
+  /** Whether the cost exceeds what was held: the provider ignored the bound of the answer. */
+  readonly beyond_hold: boolean
   readonly failed_attempts: number
   readonly queued_ms: number
   readonly first_byte_ms: number | null
@@ -56,6 +60,8 @@ export const renderActivity = (entry: ActivityEntry, keyName: string): ActivityR
   usage_source: entry.usageSource,
   cost_usd: renderUsd(entry.cost),
   cost_rub: renderRub(entry.costRub),
+  held_usd: entry.hold === null ? null : renderUsd(entry.hold),
+  beyond_hold: isBeyondHold(entry),
   failed_attempts: entry.failedAttempts.length,
   queued_ms: entry.queuedMs,
   first_byte_ms: entry.firstEventMs,
@@ -68,6 +74,10 @@ export interface OperatorAttemptRecord extends AttemptRecord {
 
 export interface OperatorReceiptRecord extends Omit<ReceiptRecord, 'attempts'> {
   readonly account_id: string
+  /** What was held for it; null where nothing was. */
+  readonly held_usd: string | null
+  /** Whether the cost exceeds what was held: the provider ignored the bound of the answer. */
+  readonly beyond_hold: boolean
   readonly attempts: readonly OperatorAttemptRecord[]
   /** The cost of failed attempts and of images that were withheld, which is not charged. */
   readonly operator_cost_usd: string
@@ -84,6 +94,8 @@ export const renderOperatorReceipt = (receipt: Receipt): OperatorReceiptRecord =
   return {
     ...renderReceipt(receipt),
     account_id: entry.accountId,
+    held_usd: entry.hold === null ? null : renderUsd(entry.hold),
+    beyond_hold: isBeyondHold(entry),
     attempts: attempts.map((attempt) => ({
       model: attempt.model,
       provider: attempt.provider,

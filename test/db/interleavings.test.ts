@@ -9,6 +9,7 @@ import type { Claim } from '#domain/admission.ts'
 import { dayOf, dayStart, instant, nextDay, nextMonthStart } from '#domain/clock.ts'
 import { type ApiKey, type Limits, NO_LIMITS } from '#domain/key.ts'
 import type { UsdNanos } from '#domain/money.ts'
+import { holdFor } from '#domain/offer-cost.ts'
 import { newSecret } from '#domain/secret.ts'
 import type { Store } from '#domain/store.ts'
 import { type HandClock, handClock } from '#test/support/hand-clock.ts'
@@ -134,7 +135,7 @@ async function admit(
 async function resolve(world: World, which: number, share: number | null): Promise<void> {
   const claim = world.claims[which % world.claims.length]
   if (!claim) return
-  const cost = BigInt(Math.floor(Number(claim.hold) * (share ?? 0))) as UsdNanos
+  const cost = BigInt(Math.floor(Number(holdFor(claim.offers, null)) * (share ?? 0))) as UsdNanos
   const expected = world.books.resolve(claim.generationId, cost, world.clock.now())
   const settled = await world.store.admissions.settle(claim.generationId, {
     at: world.clock.now(),

@@ -2,6 +2,7 @@
 import type { Claim } from '#domain/admission.ts'
 import type { KeyId } from '#domain/id.ts'
 import { type Limits, NO_LIMITS } from '#domain/key.ts'
+import { holdFor } from '#domain/offer-cost.ts'
 
 const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
@@ -73,8 +74,9 @@ export function plainBooks(balance: bigint): PlainBooks {
     sum(some.map(({ cost, hold }) => (cost === null ? hold : 0n)))
 
   /** The rules of contract §8 in their order, each with whether it refuses; the first that does is told. */
-  function* rules({ keyId, endUser, at, hold }: Claim): Generator<Rule> {
+  function* rules({ keyId, endUser, at, offers }: Claim): Generator<Rule> {
     const limits = keys.get(keyId)?.limits ?? NO_LIMITS
+    const hold = holdFor(offers, null)
     yield [keys.get(keyId)?.revoked ?? true, 'key_revoked', 'status', null]
 
     const mine = of(keyId)
@@ -148,7 +150,8 @@ export function plainBooks(balance: bigint): PlainBooks {
     told: 0,
     admit(claim) {
       const expected = judge(claim)
-      const { keyId, endUser, at, hold } = claim
+      const { keyId, endUser, at } = claim
+      const hold = holdFor(claim.offers, null)
       const limits = keys.get(keyId)?.limits
       if (expected.code === null && limits) {
         requests.set(claim.generationId, { keyId, endUser, at, hold, limits, cost: null })

@@ -1,7 +1,7 @@
 // No interleaving of requests crosses a ceiling by more than one request; a lone one may use its last cent.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { judgeBalance, judgeCeiling, type Spending } from '#domain/ceiling.ts'
+import { judgeCeiling, type Spending } from '#domain/ceiling.ts'
 import type { UsdNanos } from '#domain/money.ts'
 
 const nanos = (amount: bigint | number) => BigInt(amount) as UsdNanos
@@ -37,7 +37,9 @@ describe('a balance', () => {
     [10, 6, 4, 'admitted'],
     [10, 6, 5, 'reserved'],
   ] as const)('of %s with %s held, %s wanted: %s', (balance, held, hold, verdict) => {
-    expect(judgeBalance(nanos(balance), nanos(held), nanos(hold))).toBe(verdict)
+    expect(judgeCeiling({ spent: nanos(0), held: nanos(held) }, nanos(balance), nanos(hold))).toBe(
+      verdict,
+    )
   })
 })
 

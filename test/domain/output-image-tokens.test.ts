@@ -2,8 +2,9 @@
 import { describe, expect, test } from 'vitest'
 import { startMeter } from '#domain/meter.ts'
 import { estimatedOutputImageTokens, maxOutputImageTokens } from '#domain/output-image-tokens.ts'
-import { chargeFor, holdFor } from '#domain/pricing.ts'
+import { chargeFor } from '#domain/pricing.ts'
 import { NO_USAGE } from '#domain/usage.ts'
+import { ampleHold } from '#test/support/ample-hold.ts'
 import { aCard, aRequest, aVersion, perM, price, rate, usd } from '#test/support/nouns.ts'
 
 /** What vendors say: tokens by size and quality (OpenAI's image models, Google's). */
@@ -54,17 +55,15 @@ describe('a hold', () => {
     const usage = { ...NO_USAGE, imageOutputTokens: 12_480, outputImages: 2 }
     const { amount } = chargeFor(usage, version, rate('90'), 'provider', image)
     expect(amount).toBe(usd('0.4992'))
-    for (const maxOutputTokens of [null, 10]) {
-      const hold = holdFor(aRequest({ ...asking, maxOutputTokens }), aCard(), version, 4_096)
-      expect(hold).toBe(usd('0.65856'))
-    }
+    const hold = (maxOutputTokens: number | null) =>
+      ampleHold(aRequest({ ...asking, maxOutputTokens }), aCard(), version)
+    expect(hold(null)).toBe(usd('0.90512'))
+    expect(hold(10)).toBe(usd('0.65876'))
   })
 
-  test('is that of the words where they are more, or where no image is asked for', () => {
-    const hold = (more: object) =>
-      holdFor(aRequest({ ...asking, ...more }), aCard(), version, 4_096)
-    expect(hold({ maxOutputTokens: 20_000 })).toBe(usd('1.6'))
-    expect(hold({ maxOutputTokens: 10, wantsImages: false })).toBe(usd('0.0008'))
+  test('is that of the words alone where no image is asked for', () => {
+    const hold = (more: object) => ampleHold(aRequest({ ...asking, ...more }), aCard(), version)
+    expect(hold({ maxOutputTokens: 10, wantsImages: false })).toBe(usd('0.0002'))
   })
 
   test('of a piece counts no tokens for it', () => {
@@ -74,13 +73,13 @@ describe('a hold', () => {
       imagePrices: [{ resolution: '*', quality: '*', usd: price('0.04') }],
     })
     const request = aRequest({ ...asking, maxOutputTokens: 10 })
-    expect(holdFor(request, aCard(), pieces, 4_096)).toBe(usd('0.0802'))
+    expect(ampleHold(request, aCard(), pieces)).toBe(usd('0.0802'))
   })
 
   test('covers an image to look at or to draw from, at full detail', () => {
     const seen = aVersion({ prompt: perM('1'), completion: price('0') })
     const hold = (wantsImages: boolean) =>
-      holdFor(aRequest({ textBytes: 0, inputImages: 1, wantsImages }), aCard(), seen, 4_096)
+      ampleHold(aRequest({ textBytes: 0, inputImages: 1, wantsImages }), aCard(), seen)
     expect(hold(true)).toBe(usd('0.008012'))
     expect(hold(false)).toBe(usd('0.008012'))
   })
@@ -88,7 +87,11 @@ describe('a hold', () => {
 
 describe('an estimate', () => {
   const meter = (quality?: string) =>
-    startMeter(aRequest({ wantsImages: true, image: { resolution: undefined, quality } }), aCard())
+    startMeter(
+      aRequest({ wantsImages: true, image: { resolution: undefined, quality } }),
+      aCard(),
+      Number.POSITIVE_INFINITY,
+    )
 
   test('of an image that was left behind goes by the quality asked for', () => {
     expect(meter('high').readAfterDisconnect().usage.imageOutputTokens).toBe(4_160)

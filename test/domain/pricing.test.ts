@@ -4,15 +4,16 @@ import { describe, expect, test } from 'vitest'
 import type { ModelCard, Prices } from '#domain/model-card.ts'
 import { pricingModel } from '#domain/model-card.ts'
 import { MAX_USD_NANOS, type UsdAttos } from '#domain/money.ts'
+import { maxOutputImageTokens } from '#domain/output-image-tokens.ts'
 import {
   type ChargeLine,
   chargedImage,
   chargeFor,
   chargeLines,
-  holdFor,
   type ImageChoice,
 } from '#domain/pricing.ts'
 import { NO_USAGE, type Usage } from '#domain/usage.ts'
+import { ampleHold } from '#test/support/ample-hold.ts'
 import {
   aCard,
   aPriceList,
@@ -304,50 +305,52 @@ const line = (
 describe('a hold', () => {
   test('for a file that is only named is that of all that the model reads', () => {
     const prices = aVersion({ prompt: perM('1'), completion: price('0') })
-    const hold = (contextLength: number | null, isUnbounded: boolean) =>
-      holdFor(
+    const hold = (contextLength: number | null, isUnbounded: boolean, isCatalogued = true) =>
+      ampleHold(
         aRequest({ textBytes: 100, ...(isUnbounded && { isUnbounded: true }) }),
-        aCard({ contextLength }),
+        aCard({ contextLength, isCatalogued }),
         prices,
-        4_096,
       )
     expect(hold(200_000, true)).toBe(usd('0.2'))
-    expect(hold(null, true)).toBe(usd('1'))
+    expect(hold(200_000, true, false)).toBe(usd('0.200612'))
+    expect(hold(null, true)).toBe(usd('1.000612'))
     expect(hold(200_000, false)).toBeLessThan(usd('0.01'))
   })
 
-  test('takes the client’s own bound of the output before any other', () => {
+  test('takes the least of the client’s bound and the model’s', () => {
     const hold = (maxOutputTokens: number | null, maxCompletionTokens: number | null) =>
-      holdFor(
+      ampleHold(
         aRequest({ textBytes: 0, maxOutputTokens }),
         aCard({ maxCompletionTokens }),
         aVersion({ prompt: price('0'), completion: perM('1') }),
-        4_096,
       )
     expect(hold(100, null)).toBe(usd('0.0001'))
-    expect(hold(9_000, 8_192)).toBe(usd('0.009'))
+    expect(hold(9_000, 8_192)).toBe(usd('0.008192'))
+    expect(hold(2_000_000_000, 100)).toBe(usd('0.0001'))
     expect(hold(null, 2_048)).toBe(usd('0.002048'))
-    expect(hold(null, 8_192)).toBe(usd('0.004096'))
+    expect(hold(null, 64_000)).toBe(usd('0.064'))
     expect(hold(null, null)).toBe(usd('0.004096'))
+    expect(hold(9_000, null)).toBe(usd('0.004096'))
   })
 
-  test('is bounded by the context of the model, however long the text', () => {
-    const hold = holdFor(
-      aRequest({ textBytes: 1_000_000, maxOutputTokens: 0 }),
-      aCard({ contextLength: 32_768 }),
-      aVersion({ prompt: perM('1') }),
-      4_096,
-    )
-    expect(hold).toBe(usd('0.032768'))
+  test('is bounded by a context of the catalogue, if the prompt seems to be within it', () => {
+    const hold = (textBytes: number, isCatalogued: boolean) =>
+      ampleHold(
+        aRequest({ textBytes, maxOutputTokens: 0 }),
+        aCard({ contextLength: 32_768, isCatalogued }),
+        aVersion({ prompt: perM('1') }),
+      )
+    expect(hold(100_000, true)).toBe(usd('0.032768'))
+    expect(hold(100_000, false)).toBe(usd('0.100512'))
+    expect(hold(140_000, true)).toBe(usd('0.140512'))
   })
 
   test('takes a prompt for images where their tokens are dearer than words', () => {
     const hold = (more: Partial<Prices>) =>
-      holdFor(
+      ampleHold(
         aRequest({ textBytes: 488, inputImages: 1, maxOutputTokens: 0 }),
         aCard(),
         aVersion({ prompt: perM('1'), ...more }),
-        4_096,
       )
     expect(hold({})).toBe(usd('0.0085'))
     expect(hold({ imageInputToken: perM('2') })).toBe(usd('0.017'))
@@ -356,16 +359,15 @@ describe('a hold', () => {
 
   test('takes an image as its model is billed for it, beside the context where it is only billed', () => {
     const hold = (card: Partial<ModelCard>, isUnbounded = false) =>
-      holdFor(
+      ampleHold(
         aRequest({
           textBytes: 488,
           inputImages: 2,
           maxOutputTokens: 0,
           ...(isUnbounded && { isUnbounded: true }),
         }),
-        aCard(card),
+        aCard({ isCatalogued: true, ...card }),
         aVersion({ prompt: perM('1') }),
-        4_096,
       )
     expect(hold({ upstreamName: 'gpt-4o', contextLength: 10_000 })).toBe(usd('0.01'))
     const mini = { upstreamName: 'gpt-4o-mini-2024-07-18', contextLength: 10_000 }
@@ -387,7 +389,7 @@ describe('a hold', () => {
       choices: 3,
       wantsImages: true,
     })
-    expect(holdFor(request, aCard(), version, 4_096)).toBe(usd('0.123'))
+    expect(ampleHold(request, aCard(), version)).toBe(usd('0.123'))
   })
 
   test('looks at a middle tier that is dearer than the first and the last', () => {
@@ -418,7 +420,7 @@ describe('a hold', () => {
       'provider',
       ANY,
     )
-    expect(holdFor(request, aCard(), version, 4_096) >= charge.amount).toBe(true)
+    expect(ampleHold(request, aCard(), version) >= charge.amount).toBe(true)
   })
 
   test('is an upper bound of the charge for any usage within its bounds', () => {
@@ -429,6 +431,7 @@ describe('a hold', () => {
       inputImages: fc.nat(16),
       choices: fc.integer({ min: 1, max: 4 }),
       maxOutputTokens: fc.option(fc.nat(10_000), { nil: null }),
+      isCatalogued: fc.boolean(),
       maxCompletionTokens: fc.option(fc.integer({ min: 1, max: 9_000 }), { nil: null }),
       contextLength: fc.option(fc.integer({ min: 1, max: 30_000 }), { nil: null }),
       wantsImages: fc.boolean(),
@@ -438,24 +441,28 @@ describe('a hold', () => {
       fc.property(aCase, (one) => {
         const [fill = 0, read = 0, write = 0, seen = 0, spoken = 0, drawn = 0, pieces = 0] =
           one.shares
+        const isWithin = one.isCatalogued && one.textBytes / 4 <= (one.contextLength ?? 0)
         const room = Math.min(
           one.textBytes + 512 + 3_000 * one.inputImages,
-          one.contextLength ?? 1e9,
+          isWithin ? (one.contextLength ?? 1e9) : 1e9,
         )
         const prompt = Math.floor(room * fill)
         const cacheReadTokens = Math.floor(prompt * read)
         const cacheWriteTokens = Math.floor((prompt - cacheReadTokens) * write)
         const uncached = prompt - cacheReadTokens - cacheWriteTokens
         const imageInputTokens = Math.floor(uncached * seen)
-        const bound = one.maxOutputTokens ?? Math.min(one.maxCompletionTokens ?? 4_096, 4_096)
+        const ofCard = one.maxCompletionTokens ?? one.contextLength ?? 4_096
+        const bound = Math.min(one.maxOutputTokens ?? ofCard, ofCard)
         const output = Math.floor(bound * one.choices * spoken)
-        const imageOutputTokens = Math.floor(output * drawn)
+        const imageOutputTokens = one.wantsImages
+          ? Math.floor(maxOutputImageTokens(one.image) * one.choices * drawn)
+          : 0
         const usage: Usage = {
           inputTokens: uncached - imageInputTokens,
           cacheReadTokens,
           cacheWriteTokens,
           imageInputTokens,
-          outputTokens: output - imageOutputTokens,
+          outputTokens: output,
           reasoningTokens: 0,
           imageOutputTokens,
           inputImages: one.inputImages,
@@ -463,7 +470,7 @@ describe('a hold', () => {
         }
         const version = aVersion(one.prices)
         const charge = chargeFor(usage, version, RATE, 'provider', one.image)
-        const hold = holdFor(aRequest(one), aCard(one), version, 4_096)
+        const hold = ampleHold(aRequest(one), aCard(one), version)
         expect(charge.amount <= hold, `${charge.amount} <= ${hold}`).toBe(true)
       }),
       { numRuns: 2_000 },

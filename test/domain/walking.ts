@@ -12,6 +12,7 @@ import { DEFAULT_SETTINGS } from '#domain/settings.ts'
 import type { Store } from '#domain/store.ts'
 import { NO_USAGE } from '#domain/usage.ts'
 import type { CompletionStep } from '#domain/walk.ts'
+import { anAdmissionQueue } from '#test/support/an-admission-queue.ts'
 import { type HandClock, handClock } from '#test/support/hand-clock.ts'
 import {
   aCard,
@@ -100,6 +101,7 @@ export async function openWalkBench(): Promise<WalkBench> {
       store,
       settings: DEFAULT_SETTINGS,
       health: createHopHealth(clock),
+      queue: anAdmissionQueue(store, clock),
       upstreamFor: async () => upstream,
     }),
     call,

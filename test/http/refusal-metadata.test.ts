@@ -1,6 +1,8 @@
 // Every refusal by a limit states the limit, its value, what is used and when it lifts; the activity log keeps the same.
+
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Limits } from '#domain/key.ts'
+import { DEFAULT_SETTINGS } from '#domain/settings.ts'
 import { furnish, handClock, hello, openApi, usd } from '#test/support/furnish.ts'
 import { script } from '#test/support/scripted-upstream.ts'
 
@@ -101,6 +103,7 @@ test('requests in progress: the concurrency limit, and the money that they hold'
   const money = await deps.issue({ dailySpend: usd('0.001') })
   const gate = Promise.withResolvers<void>()
   const { chat } = openApi(deps, {
+    settings: { ...DEFAULT_SETTINGS, reserveWaitMs: 0 },
     upstream: script(async function* () {
       await gate.promise
       yield []
@@ -115,7 +118,7 @@ test('requests in progress: the concurrency limit, and the money that they hold'
   expect(reserved).toMatchObject({ status: 429, code: 'spend_reserved' })
   expect(reserved.metadata).toEqual({
     ...metadataOf(['daily_spend_limit_usd', '0.001', '', null]),
-    used: expect.stringMatching(/^0\.00\d+$/),
+    used: expect.stringMatching(/^0\.20\d+$/),
   })
   gate.resolve()
   await Promise.all(running)

@@ -72,6 +72,8 @@ describe('activity list', () => {
       usage_source: 'provider',
       cost_usd: '0.000028',
       cost_rub: 0.00252,
+      held_usd: null,
+      beyond_hold: false,
       failed_attempts: 0,
       queued_ms: 0,
       first_byte_ms: 12,

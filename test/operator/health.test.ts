@@ -1,10 +1,12 @@
 /** Init, status and doctor: what they make, what they say, and what they find when something is wrong. */
+
 import { Database } from 'bun:sqlite'
 import { chmodSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openStore } from '#db/index.ts'
 import type { KeyId } from '#domain/id.ts'
+import { fixedCost } from '#domain/offer-cost.ts'
 import type { OperatorDeps } from '#operator/deps.ts'
 import { restingWatch } from '#test/support/resting-watch.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
@@ -111,7 +113,7 @@ describe('doctor', () => {
       accountId: account.id,
       at: deps.clock.now(),
       model: 'demo/echo',
-      hold: 1n as never,
+      offers: [fixedCost(1n as never)],
     })
     expect(verdict.admitted).toBe(true)
     expect(await findings(deps, 'problem')).toEqual(['holds'])

@@ -7,6 +7,7 @@ import type { ErrorMetadata } from '#domain/errors.ts'
 import { createHopHealth } from '#domain/hop-health.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { DEFAULT_SETTINGS } from '#domain/settings.ts'
+import { anAdmissionQueue } from '#test/support/an-admission-queue.ts'
 import { anAccount, aRequest, usd } from '#test/support/nouns.ts'
 import { openUpstream } from '#upstream/registry.ts'
 import { act, openFurnished, type TestOperatorDeps } from './deps.ts'
@@ -21,6 +22,7 @@ beforeEach(async () => {
     store: deps.store,
     clock: deps.clock,
     health: createHopHealth(deps.clock),
+    queue: anAdmissionQueue(deps.store, deps.clock),
     settings: DEFAULT_SETTINGS,
     upstreamFor: async (provider) => openUpstream(provider, null),
   }
@@ -78,7 +80,7 @@ describe('a refused request', () => {
       status: 429,
       code: 'rate_limit_exceeded',
       ended_by: 'refused',
-      refusal: { ...facts, most_cost_usd: expect.stringMatching(/^0\.00/) },
+      refusal: { ...facts, most_cost_usd: expect.stringMatching(/^0\.2/) },
       now: { admitted: false, refusal: facts },
       remedies: [`gatewayctl limits set ${keyId} --rpm 4`],
       story: [],

@@ -4,7 +4,7 @@ import { hello } from '#test/support/furnish.ts'
 import { dial, post } from '#test/support/raw-client.ts'
 import { readSse } from '#test/support/read-sse.ts'
 import { eventually, finish, never, script, text, until } from '#test/support/scripted-upstream.ts'
-import { type Served, serve } from './serve.ts'
+import { freeWords, type Served, serve } from './serve.ts'
 
 const entryOf = async ({ deps }: Served) => (await deps.store.activity.list({ limit: 1 }))[0]
 
@@ -81,6 +81,7 @@ test('a client that has stopped reading does not delay the shutdown', async () =
     for (;;) yield [text('x'.repeat(1_000_000))]
   })
   const s = await serve(played.upstream)
+  await freeWords(s)
   const client = dial(s.gateway.url)
   client.socket.pause()
   client.send(post('/v1/chat/completions', s.key.bearer, hello({ stream: true })))

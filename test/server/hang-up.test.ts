@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { hello } from '#test/support/furnish.ts'
 import { dial, post } from '#test/support/raw-client.ts'
 import { eventually, never, script, text, until } from '#test/support/scripted-upstream.ts'
-import { type Served, serve } from './serve.ts'
+import { freeWords, type Served, serve } from './serve.ts'
 
 let served: Served | null = null
 const open = async (...args: Parameters<typeof serve>): Promise<Served> => {
@@ -87,6 +87,7 @@ test('a client that stops reading stops the upstream, and is disconnected after 
     for (;;) yield [text(MEGABYTE)]
   })
   const s = await open(played.upstream, { stalledReaderMs: 300 })
+  await freeWords(s)
   const client = dial(s.gateway.url)
   client.socket.pause()
   client.send(post('/v1/chat/completions', s.key.bearer, hello({ stream: true })))
@@ -105,6 +106,7 @@ test('a client that reads slowly is not disconnected', async () => {
     for (let i = 0; i < words; i++) yield [text(MEGABYTE)]
   })
   const s = await open(played.upstream, { stalledReaderMs: 2_000 })
+  await freeWords(s)
   const response = await s.chat(hello({ stream: true }))
   let bytes = 0
   for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
@@ -120,6 +122,7 @@ test('a client that disconnects from a stalled stream is settled at once', async
     for (;;) yield [text(MEGABYTE)]
   })
   const s = await open(played.upstream)
+  await freeWords(s)
   const client = dial(s.gateway.url)
   client.socket.pause()
   client.send(post('/v1/chat/completions', s.key.bearer, hello({ stream: true })))

@@ -6,7 +6,7 @@ import { handClock, hello, type TestKey, usd } from '#test/support/furnish.ts'
 import { dial, post } from '#test/support/raw-client.ts'
 import { readSse } from '#test/support/read-sse.ts'
 import { eventually, finish, never, script, text, until } from '#test/support/scripted-upstream.ts'
-import { type Served, serve } from './serve.ts'
+import { freeWords, type Served, serve } from './serve.ts'
 
 let served: Served | null = null
 const open = async (...args: Parameters<typeof serve>): Promise<Served> => {
@@ -140,6 +140,7 @@ describe('a successful answer', () => {
       yield [finish()]
     })
     const s = await open(played.upstream)
+    await freeWords(s)
     await (await ask(s, hello({ stream: true }))).text()
     const again = await ask(s, hello({ stream: true }))
     expect(replayed(again)).toBeNull()

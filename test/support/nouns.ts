@@ -21,6 +21,7 @@ import {
   type UsdNanos,
 } from '#domain/money.ts'
 import { type Notice, renderLowBalance } from '#domain/notice.ts'
+import { fixedCost } from '#domain/offer-cost.ts'
 import type { Provider } from '#domain/provider.ts'
 import type { RouteHop } from '#domain/route.ts'
 import { NO_USAGE } from '#domain/usage.ts'
@@ -151,7 +152,7 @@ export const aClaim = (key: ApiKey, at: Instant, hold: UsdNanos = usd('0.01')): 
   at,
   model: 'acme/small',
   endUser: null,
-  hold,
+  offers: [fixedCost(hold)],
 })
 
 const NINETY = rate('90')
@@ -191,6 +192,8 @@ export const anActivity = (claim: Claim, stated: Partial<ActivityEntry> = {}): A
   statedCost: null,
   failedAttempts: [],
   withheldCost: 0n as UsdNanos,
+  hold: null,
+  loweredBound: null,
   refusal: null,
   ...stated,
 })

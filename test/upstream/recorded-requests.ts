@@ -71,6 +71,9 @@ export function serveRequests(typeOf: (name: string) => ProviderType): {
           upstreamName,
           inputModalities: ['text', 'image'],
           outputModalities: draws ? ['text', 'image'] : ['text'],
+          // Known to end by itself: where the client states no bound, none is sent.
+          maxCompletionTokens: 1_000_000,
+          isCatalogued: true,
         }),
       )
       const headers = {

@@ -18,6 +18,7 @@ import restingDays from './0016_resting_days.sql' with { type: 'text' }
 import bounds from './0017_bounds.sql' with { type: 'text' }
 import revocations from './0018_revocations.sql' with { type: 'text' }
 import outputBound from './0019_output_bound.sql' with { type: 'text' }
+import holds from './0020_holds.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly string[] = [
   initial,
@@ -39,4 +40,5 @@ export const MIGRATIONS: readonly string[] = [
   bounds,
   revocations,
   outputBound,
+  holds,
 ]

@@ -4,6 +4,7 @@ import { systemClock } from '#domain/clock.ts'
 import { newGenerationId, newRequestId, type PriceVersionId } from '#domain/id.ts'
 import type { Charge } from '#domain/ledger.ts'
 import type { RubMicros, RubPerUsd, UsdAttos, UsdNanos } from '#domain/money.ts'
+import { fixedCost } from '#domain/offer-cost.ts'
 import { readSecret } from '#domain/secret.ts'
 import { NO_USAGE } from '#domain/usage.ts'
 
@@ -30,7 +31,7 @@ export async function openAccounting(dataDir: string, secret: string): Promise<A
       const at = systemClock.now()
       const generationId = newGenerationId(at)
       const made = { generationId, requestId: newRequestId(at), keyId, accountId, model: MODEL }
-      const claim = { ...made, at, endUser: null, hold: HOLD }
+      const claim = { ...made, at, endUser: null, offers: [fixedCost(HOLD)] }
       const { admitted } = await store.admissions.admit(claim)
       if (!admitted) throw new Error('a request was refused')
       return (tokens) => {
@@ -57,6 +58,8 @@ export async function openAccounting(dataDir: string, secret: string): Promise<A
           statedCost: null,
           failedAttempts: [],
           withheldCost: 0n as UsdNanos,
+          hold: HOLD,
+          loweredBound: null,
           refusal: null,
         } as const
         return store.admissions.settle(generationId, { at: now, charge, activity })

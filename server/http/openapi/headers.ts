@@ -63,6 +63,11 @@ const HEADERS = {
     description: 'The id of this generation; for a refused request, the id of its line in the log',
     schema: { type: 'string', pattern: '^gen-' },
   },
+  'X-Gateway-Max-Output-Tokens': {
+    description:
+      'The bound of the answer in tokens, if it is lower than the one you stated, or than the maximum of the model if you stated none',
+    schema: { type: 'integer', minimum: 1 },
+  },
   'Idempotent-Replayed': {
     description: 'The answer was kept under this `Idempotency-Key`; it was not charged again',
     schema: exactly('true'),

@@ -17,7 +17,7 @@ const CHAT: Operation = {
   key: 'ordinary',
   parameters: ['Idempotency-Key', 'X-Gateway-Dry-Run'],
   body: { schema: 'ChatRequest', mostBytes: MAX_BODY_BYTES },
-  headers: ['X-Generation-Id'],
+  headers: ['X-Generation-Id', 'X-Gateway-Max-Output-Tokens'],
   answers: [
     {
       status: 200,

@@ -49,5 +49,7 @@ export const renderQuote = (
     model: hop.model,
     provider: hop.provider,
     max_cost_usd: renderUsd(hop.maxCost),
+    max_output_tokens: hop.maxOutputTokens,
+    lowered: hop.loweredBound !== null,
   })),
 })

@@ -85,10 +85,16 @@ class StreamedAnswer implements PieceSource {
     this.transcript = run && startTranscript(deps, context, run)
   }
 
-  /** Waits for the first text; false if the headers must be sent before it. @throws what the walk throws until then */
-  begin(): Promise<boolean> {
+  /**
+   * Waits for the first text; false if the headers must be sent before it. While the request waits for its admission, which
+   * may still refuse it, they are held. @throws what the walk throws until then
+   */
+  async begin(): Promise<boolean> {
     this.first = this.read()
-    return within(this.first, this.deps.timings.headerHoldMs)
+    for (;;) {
+      if (await within(this.first, this.deps.timings.headerHoldMs)) return true
+      if (this.context.generationId !== null) return false
+    }
   }
 
   next(): Promise<string | null> {

@@ -32,6 +32,7 @@ export async function replay(
   const { generationId, contentType } = found
   context.generationId = generationId
   await readQuota(deps, context)
+  context.loweredBound = (await deps.store.activity.find(generationId))?.loweredBound ?? null
   const headers =
     contentType === EVENT_STREAM ? eventStreamHeaders(context) : headersFor(context, contentType)
   headers['Idempotent-Replayed'] = 'true'

@@ -241,6 +241,8 @@ export const ended = (place: number, more: Partial<LogRecord> = {}): LogRecord =
   usage_source: 'provider',
   cost_usd: '0.0006',
   cost_rub: 0.0555,
+  held_usd: '0.01',
+  beyond_hold: false,
   failed_attempts: 0,
   queued_ms: 1,
   first_byte_ms: 310,

@@ -199,7 +199,7 @@ describe('usage', () => {
       open(0, { type: 'text', text: '' }),
       piece(0, { type: 'text_delta', text: 'x'.repeat(400) }),
     )
-    const meter = startMeter(aRequest({ textBytes: 4_000 }), aCard())
+    const meter = startMeter(aRequest({ textBytes: 4_000 }), aCard(), Number.POSITIVE_INFINITY)
     meter.note(events)
     expect(meter.read()).toMatchObject({
       source: 'estimated',

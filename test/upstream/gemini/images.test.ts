@@ -56,6 +56,8 @@ beforeAll(async () => {
       upstreamName: 'gemini-2.5-flash-image',
       inputModalities: ['text', 'image'],
       outputModalities: ['text', 'image'],
+      maxCompletionTokens: 32_768,
+      isCatalogued: true,
       price: { id: newPriceVersionId(at), effectiveFrom: at, prices },
     }),
   )

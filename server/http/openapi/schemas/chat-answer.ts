@@ -110,6 +110,14 @@ export const quote = z
           model: z.string(),
           provider: z.string(),
           max_cost_usd: usd('The highest possible cost at this hop'),
+          max_output_tokens: z
+            .int()
+            .describe('The bound of the length of the answer, in tokens of one choice'),
+          lowered: z
+            .boolean()
+            .describe(
+              'Whether the bound is lower than your own, or than the maximum of the model if you state none',
+            ),
         }),
       )
       .describe('The hops in the order in which they would be tried'),

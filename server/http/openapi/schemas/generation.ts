@@ -100,6 +100,9 @@ export const generation = z
       .object({ resolution: z.string().nullable(), quality: z.string().nullable() })
       .nullable()
       .describe('The size and quality that were charged'),
+    max_output_tokens: count(
+      'The bound of the answer in tokens, if it was lower than your own, or than the maximum of the model',
+    ).nullable(),
     usage: z.object({
       prompt_tokens: count('Tokens of the prompt'),
       completion_tokens: count('Tokens of the answer'),

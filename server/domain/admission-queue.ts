@@ -1,0 +1,212 @@
+/**
+ * Where a request waits whose hold would fit after what is spent, but not beside what others hold: in order of arrival, until
+ * enough of those have ended (contract §8). In memory: a request that waits has taken nothing.
+ */
+import type { Admissions, Claim, Refusal, Verdict } from './admission.ts'
+import type { CancelSignal } from './cancel.ts'
+import type { Clock, Instant } from './clock.ts'
+import type { AccountId } from './id.ts'
+import type { MaybePromise } from './maybe-promise.ts'
+
+/** Requests of one key that may wait at once. */
+const MAX_WAITING = 64
+
+/** How often those that wait are judged again without a hold's end: for a top-up, a changed limit, a new day. */
+const JUDGE_AGAIN_MS = 1_000
+
+export interface AdmissionQueueDeps {
+  readonly clock: Clock
+  readonly store: { readonly admissions: Pick<Admissions, 'admit' | 'judge'> }
+  /** How long a request waits at most; 0: not at all. */
+  readonly waitMs: number
+}
+
+type Refused = Extract<Verdict, { admitted: false }>
+
+/** One that waits. */
+interface Waiter {
+  readonly claim: Claim
+  readonly since: Instant
+  refused: Refused
+  /** While its claim is judged, it does not leave: it may be admitted at this moment. */
+  isJudged: boolean
+  /** Why it leaves once it is judged. */
+  leaving: (() => void) | null
+  admit(verdict: Verdict): void
+  fail(thrown: unknown): void
+}
+
+/** The limit of the whole account; all others are a key's, or those of one of its end users. */
+const OF_ACCOUNT = 'balance_usd'
+const OF_END_USER = /^end_user_/
+
+/** Whether `claim` wants money for which `ahead` waits. */
+function isBehind(claim: Claim, { claim: ahead, refused }: Waiter): boolean {
+  const { limit } = refused.refusal
+  if (limit === OF_ACCOUNT) return true
+  if (claim.keyId !== ahead.keyId) return false
+  return !OF_END_USER.test(limit) || claim.endUser === ahead.endUser
+}
+
+export class AdmissionQueue {
+  private readonly deps: AdmissionQueueDeps
+  private readonly lines = new Map<AccountId, Line>()
+
+  constructor(deps: AdmissionQueueDeps) {
+    this.deps = deps
+  }
+
+  /** The verdict, at once or after waiting for money that others hold. @throws the signal's reason, what `admit` throws */
+  admit(claim: Claim, signal: CancelSignal): MaybePromise<Verdict> {
+    const line = this.lines.size === 0 ? undefined : this.lines.get(claim.accountId)
+    if (line !== undefined) return this.join(line, claim, signal)
+    const verdict = this.deps.store.admissions.admit(claim)
+    if (verdict instanceof Promise) return verdict.then((late) => this.orWait(late, claim, signal))
+    return this.orWait(verdict, claim, signal)
+  }
+
+  /** A hold of this account has ended. */
+  released(accountId: AccountId): void {
+    if (this.lines.size > 0) void this.lines.get(accountId)?.serve()
+  }
+
+  private orWait(verdict: Verdict, claim: Claim, signal: CancelSignal): MaybePromise<Verdict> {
+    if (verdict.admitted || verdict.refusal.code !== 'spend_reserved') return verdict
+    if (this.deps.waitMs === 0) return verdict
+    let line = this.lines.get(claim.accountId)
+    if (line === undefined) {
+      line = new Line(this.deps, () => this.lines.delete(claim.accountId))
+      this.lines.set(claim.accountId, line)
+    }
+    return line.wait(claim, verdict, signal)
+  }
+
+  /** Nobody overtakes one that waits for the same money. */
+  private async join(line: Line, claim: Claim, signal: CancelSignal): Promise<Verdict> {
+    const judged = await this.deps.store.admissions.judge(claim)
+    if (!judged.admitted && judged.refusal.code !== 'spend_reserved') return judged
+    const ahead = line.ahead(claim)
+    if (ahead === null)
+      return this.orWait(await this.deps.store.admissions.admit(claim), claim, signal)
+    const refusal = judged.admitted ? ahead : judged.refusal
+    return this.orWait({ ...judged, admitted: false, refusal }, claim, signal)
+  }
+}
+
+/** Those of one account that wait, in order of arrival. */
+class Line {
+  private readonly deps: AdmissionQueueDeps
+  private readonly emptied: () => void
+  private waiters: Waiter[] = []
+  private serving: Promise<void> | null = null
+  private isServedAgain = false
+  private timer: ReturnType<typeof setInterval> | null = null
+
+  constructor(deps: AdmissionQueueDeps, emptied: () => void) {
+    this.deps = deps
+    this.emptied = emptied
+  }
+
+  wait(claim: Claim, refused: Refused, signal: CancelSignal): Promise<Verdict> {
+    const ofKey = this.waiters.filter((waiter) => waiter.claim.keyId === claim.keyId)
+    if (ofKey.length >= MAX_WAITING) return Promise.resolve(this.giveUp(refused))
+    const { promise, resolve, reject } = Promise.withResolvers<Verdict>()
+    const leave = (how: () => void): void => {
+      if (waiter.isJudged) {
+        waiter.leaving ??= () => leave(how)
+        return
+      }
+      clearTimeout(timeout)
+      signal.removeEventListener('abort', hangUp)
+      this.remove(waiter)
+      how()
+    }
+    const waiter: Waiter = {
+      claim,
+      since: this.deps.clock.now(),
+      refused,
+      isJudged: false,
+      leaving: null,
+      admit: (verdict) => leave(() => resolve(verdict)),
+      fail: (thrown) => leave(() => reject(thrown)),
+    }
+    const hangUp = (): void => leave(() => reject(signal.reason))
+    const timeout = setTimeout(
+      () => leave(() => resolve(this.giveUp(waiter.refused))),
+      this.deps.waitMs,
+    )
+    this.waiters.push(waiter)
+    signal.addEventListener('abort', hangUp, { once: true })
+    this.timer ??= setInterval(() => void this.serve(), JUDGE_AGAIN_MS)
+    if (signal.aborted) hangUp()
+    return promise
+  }
+
+  /** Why one that waits for the same money as `claim` waits; null where none does. */
+  ahead(claim: Claim): Refusal | null {
+    return this.waiters.find((waiter) => isBehind(claim, waiter))?.refused.refusal ?? null
+  }
+
+  /** Judges those that wait, the first first; who waits behind one that still has to is left alone. */
+  async serve(): Promise<void> {
+    this.isServedAgain = true
+    this.serving ??= this.serveAll().finally(() => {
+      this.serving = null
+    })
+    await this.serving
+  }
+
+  private async serveAll(): Promise<void> {
+    while (this.isServedAgain) {
+      this.isServedAgain = false
+      const still: Waiter[] = []
+      for (const waiter of [...this.waiters]) {
+        if (!this.waiters.includes(waiter)) continue
+        if (still.some((other) => isBehind(waiter.claim, other))) continue
+        if (!(await this.judge(waiter))) still.push(waiter)
+      }
+    }
+  }
+
+  /** Whether its waiting is over. */
+  private async judge(waiter: Waiter): Promise<boolean> {
+    const claim = { ...waiter.claim, at: this.deps.clock.now() }
+    let verdict: Verdict
+    waiter.isJudged = true
+    try {
+      verdict = await this.deps.store.admissions.admit(claim)
+    } catch (thrown) {
+      waiter.isJudged = false
+      waiter.fail(thrown)
+      return true
+    }
+    waiter.isJudged = false
+    if (verdict.admitted || verdict.refusal.code !== 'spend_reserved') {
+      // A client that left at this moment is admitted: its walk ends it, and pays nothing.
+      waiter.admit(verdict)
+      return true
+    }
+    waiter.refused = verdict
+    waiter.leaving?.()
+    return false
+  }
+
+  /** As long as the first has waited in vain, waiting is of no use to another. */
+  private giveUp(refused: Refused): Refused {
+    const now = this.deps.clock.now()
+    const waitedMs = Math.min(this.deps.waitMs, now - (this.waiters[0]?.since ?? now))
+    const retryAfterSeconds = Math.max(1, Math.ceil(waitedMs / 1000))
+    return { ...refused, refusal: { ...refused.refusal, retryAfterSeconds } }
+  }
+
+  private remove(waiter: Waiter): void {
+    this.waiters = this.waiters.filter((one) => one !== waiter)
+    if (this.waiters.length > 0) {
+      void this.serve()
+      return
+    }
+    if (this.timer !== null) clearInterval(this.timer)
+    this.timer = null
+    this.emptied()
+  }
+}

@@ -1,0 +1,80 @@
+/** What a request costs at most at one offer, in parts from which admission lowers the output to what money pays for (contract §8). */
+import type { ChatRequest } from './chat.ts'
+import { MAX_USD_NANOS, NO_MONEY, type UsdNanos } from './money.ts'
+import type { Offer } from './offer.ts'
+import { floorBound, fullBound } from './output-bound.ts'
+import { mostOfBase, mostPerMillionOutput } from './pricing.ts'
+import type { Settings } from './settings.ts'
+
+export interface OfferCost {
+  /** The most of everything but the answer's tokens: prompt, input images, images drawn, the request itself. */
+  readonly base: UsdNanos
+  /** The highest price of a million tokens of the answer. */
+  readonly perMillion: UsdNanos
+  readonly choices: number
+  /** Output tokens of one choice where money is ample. */
+  readonly full: number
+  /** The bound is not lowered below it; at `full` or above, it is not lowered at all. */
+  readonly floor: number
+}
+
+export function toOfferCost(
+  request: ChatRequest,
+  { hop, version }: Offer,
+  keyBound: number | null,
+  settings: Settings,
+): OfferCost {
+  const full = fullBound(request, hop, keyBound, settings)
+  return {
+    base: mostOfBase(request, hop.card, version.prices),
+    perMillion: mostPerMillionOutput(request, hop.card, version.prices),
+    choices: request.choices,
+    full,
+    floor: floorBound(request, hop, full, settings),
+  }
+}
+
+/** The cost of an offer that no bound changes. */
+export const fixedCost = (base: UsdNanos): OfferCost => ({
+  base,
+  perMillion: NO_MONEY,
+  choices: 1,
+  full: 0,
+  floor: 0,
+})
+
+const MILLION = 1_000_000n
+
+/** The output tokens of one choice that `money` pays for, within floor and full bound; null does not lower it. */
+export function boundFor(
+  { full, floor, choices, perMillion }: OfferCost,
+  money: UsdNanos | null,
+): number {
+  if (money === null || floor >= full || perMillion === NO_MONEY) return full
+  const paid = (money * MILLION) / (BigInt(choices) * perMillion)
+  return paid >= full ? full : Math.max(floor, Number(paid))
+}
+
+/** The most that an answer within `bound` costs. */
+export function costWithin({ base, perMillion, choices }: OfferCost, bound: number): UsdNanos {
+  const output = BigInt(choices) * BigInt(bound) * perMillion
+  const most = base + (output + MILLION - 1n) / MILLION
+  return (most > MAX_USD_NANOS ? MAX_USD_NANOS : most) as UsdNanos
+}
+
+/** What is held for whichever offer serves: the most of any, each within the bound that `money` pays for. */
+export function holdFor(offers: readonly OfferCost[], money: UsdNanos | null): UsdNanos {
+  let hold = NO_MONEY
+  for (const offer of offers) {
+    const most = costWithin(offer, boundFor(offer, money))
+    if (most > hold) hold = most
+  }
+  return hold
+}
+
+/** The highest base of any offer. */
+export function baseOf(offers: readonly OfferCost[]): UsdNanos {
+  let most = NO_MONEY
+  for (const { base } of offers) if (base > most) most = base
+  return most
+}

@@ -1,0 +1,146 @@
+/** The bound of an answer's length, in tokens of one choice: how long it may be, and what the provider is told (contract §8). */
+import type { ChatRequest } from './chat.ts'
+import { GatewayError } from './errors.ts'
+import type { ApiKey } from './key.ts'
+import type { ModelCard } from './model-card.ts'
+import { maxOutputImageTokens } from './output-image-tokens.ts'
+import { estimatePromptTokens } from './prompt-estimate.ts'
+import { outputBoundOf, PROVIDER_PRESETS } from './provider.ts'
+import type { Hop } from './route.ts'
+import type { Settings } from './settings.ts'
+import { ANSWER_TOKENS, thinkingBudgetOf } from './thinking.ts'
+
+/** A model that reasons spends the first tokens of its answer on that; fewer would often be paid for and leave it empty. */
+const REASONING_FLOOR = 16_384
+
+/**
+ * The least of the client's bound, the key's limit, and the card's maximum, or else its context. A provider that takes no
+ * bound is held at its card's maximum, whatever the others are.
+ */
+export function fullBound(
+  request: ChatRequest,
+  { card, provider }: Hop,
+  keyBound: number | null,
+  settings: Settings,
+): number {
+  const ofCard = boundOfCard(request, card, settings)
+  if (outputBoundOf(provider) === 'none') return ofCard
+  return Math.min(request.maxOutputTokens ?? ofCard, keyBound ?? ofCard, ofCard)
+}
+
+const boundOfCard = (request: ChatRequest, card: ModelCard, settings: Settings): number =>
+  card.maxCompletionTokens ?? card.contextLength ?? reserveFor(request, card, settings)
+
+/** Where images are drawn, their tokens count against the bound too. */
+const reserveFor = (
+  { wantsImages, image }: ChatRequest,
+  { imagesPerAnswer }: ModelCard,
+  { reserveOutputTokens }: Settings,
+): number => reserveOutputTokens + (wantsImages ? imagesPerAnswer * maxOutputImageTokens(image) : 0)
+
+/** Money lowers the bound no further than this; a bound that the client states is not lowered. */
+export function floorBound(
+  request: ChatRequest,
+  { card, provider }: Hop,
+  full: number,
+  settings: Settings,
+): number {
+  if (request.maxOutputTokens !== null || outputBoundOf(provider) === 'none') return full
+  const budget = budgetOf(request, { card, provider })
+  return Math.max(
+    reserveFor(request, card, settings),
+    reasons(card) ? REASONING_FLOOR : 0,
+    budget === null ? 0 : budget.tokens + ANSWER_TOKENS,
+  )
+}
+
+const budgetOf = ({ body }: ChatRequest, { card, provider }: Pick<Hop, 'card' | 'provider'>) =>
+  thinkingBudgetOf(body, PROVIDER_PRESETS[provider.type].family, card.upstreamName)
+
+const reasons = ({ supportedParameters }: ModelCard): boolean =>
+  supportedParameters.includes('reasoning_effort') || supportedParameters.includes('reasoning')
+
+/** What is sent of a bound of `granted` tokens; null where the model's own maximum bounds the answer, or nothing can. */
+export function boundToSend(
+  request: ChatRequest,
+  { card, provider }: Hop,
+  granted: number,
+): number | null {
+  if (outputBoundOf(provider) === 'none') return null
+  const { maxCompletionTokens: most, isCatalogued } = card
+  if (request.maxOutputTokens === null && isCatalogued && most !== null && granted >= most) {
+    return null
+  }
+  return Math.min(granted, roomFor(request, card))
+}
+
+/** The bound that was sent, if it is lower than the client's own, or than the model's where the client states none. */
+export function loweredBound(
+  request: ChatRequest,
+  { card }: Hop,
+  sent: number | null,
+  settings: Settings,
+): number | null {
+  if (sent === null) return null
+  const wanted =
+    request.maxOutputTokens ??
+    Math.min(boundOfCard(request, card, settings), roomFor(request, card))
+  return sent < wanted ? sent : null
+}
+
+/** What the context leaves beside the prompt; unbounded where that cannot be told, as an estimate beyond the context may be wrong. */
+function roomFor(request: ChatRequest, card: ModelCard): number {
+  if (card.contextLength === null) return Number.POSITIVE_INFINITY
+  const room = card.contextLength - estimatePromptTokens(request, card)
+  return room > 0 ? room : Number.POSITIVE_INFINITY
+}
+
+/** An estimate is wrong by less than this factor. */
+const CERTAINLY_TOO_LONG = 4
+
+/** @throws context_length_exceeded for a prompt that cannot be within the model's context */
+export function checkContext(request: ChatRequest, card: ModelCard): void {
+  const { contextLength, id } = card
+  // A token has a byte at least: most prompts need no estimate.
+  if (contextLength === null || request.textBytes < contextLength) return
+  const estimate = estimatePromptTokens(request, card)
+  if (estimate < CERTAINLY_TOO_LONG * contextLength) return
+  throw new GatewayError(
+    'context_length_exceeded',
+    `the prompt has about ${estimate} tokens, and ${id} reads ${contextLength}: shorten it, or take a model with a longer context`,
+    {
+      param: 'messages',
+      metadata: {
+        limit: 'context_length',
+        limit_value: contextLength,
+        used: estimate,
+        resets_at: null,
+      },
+    },
+  )
+}
+
+/**
+ * A key's limit leaves room for a thinking budget that the client states, unless its own bound does not either.
+ * @throws invalid_request
+ */
+export function checkThinking(request: ChatRequest, hop: Hop, key: ApiKey): void {
+  const { maxOutputTokens: limit } = key.limits
+  if (limit === null) return
+  const budget = budgetOf(request, hop)
+  if (budget === null || !budget.isStated || limit > budget.tokens) return
+  if (request.maxOutputTokens !== null && request.maxOutputTokens <= budget.tokens) return
+  throw new GatewayError(
+    'invalid_request',
+    `a thinking budget of ${budget.tokens} tokens leaves no answer within max_output_tokens of key ${key.name}, ${limit}: state a lower budget, or have the limit raised`,
+    {
+      param: 'thinking' in request.body ? 'thinking.budget_tokens' : 'reasoning.max_tokens',
+      metadata: {
+        limit: 'max_output_tokens',
+        limit_value: limit,
+        used: budget.tokens,
+        resets_at: null,
+      },
+    },
+  )
+}

@@ -1,0 +1,34 @@
+/** An estimate of a prompt's tokens, for what no provider has counted. */
+import type { ChatRequest } from './chat.ts'
+import { inputImageTokensOf } from './input-image-tokens.ts'
+import type { ModelCard } from './model-card.ts'
+import { tokensOf } from './text-size.ts'
+
+/** Base64 of a file or audio: its tokens depend on pages or seconds, so far more bytes make one token. */
+const BYTES_PER_FILE_TOKEN = 100
+
+export interface PromptEstimate {
+  readonly words: number
+  readonly images: number
+}
+
+export function estimatePrompt(
+  { textBytes, textSize, fileBytes = 0, inputImages }: ChatRequest,
+  card: Pick<ModelCard, 'id' | 'upstreamName'>,
+): PromptEstimate {
+  return {
+    words:
+      tokensOf({ bytes: (textSize?.bytes ?? textBytes) - fileBytes, dense: textSize?.dense ?? 0 }) +
+      Math.ceil(fileBytes / BYTES_PER_FILE_TOKEN),
+    images: inputImages === 0 ? 0 : inputImages * inputImageTokensOf(card).estimate,
+  }
+}
+
+/** Those of the prompt that count against the context. */
+export function estimatePromptTokens(
+  request: ChatRequest,
+  card: Pick<ModelCard, 'id' | 'upstreamName'>,
+): number {
+  const { words, images } = estimatePrompt(request, card)
+  return images > 0 && inputImageTokensOf(card).countsAsContext ? words + images : words
+}

@@ -1,0 +1,81 @@
+/** The size of a text in UTF-8, from which tokens are estimated. */
+
+export interface TextSize {
+  readonly bytes: number
+  /** Of them, those of scripts that have more bytes to a token: Cyrillic, and those of India and its neighbours. */
+  readonly dense: number
+}
+
+/** Typical for English text; an estimated charge is always marked as estimated. */
+const BYTES_PER_TOKEN = 4
+const DENSE_BYTES_PER_TOKEN = 7
+
+/** An estimate of the tokens that a text of this size makes. */
+export const tokensOf = ({ bytes, dense }: TextSize): number =>
+  dense === 0
+    ? Math.ceil(bytes / BYTES_PER_TOKEN)
+    : Math.ceil((bytes - dense) / BYTES_PER_TOKEN + dense / DENSE_BYTES_PER_TOKEN)
+
+/** Up to about this length, counting by hand is faster than calling the encoder. */
+const SHORT_CHARS = 24
+
+/** UTF-8 bytes of `text`. A stream may split a surrogate pair between two events; the encoder cannot encode half a pair. */
+export const utf8Bytes = (text: string): number =>
+  text.length > SHORT_CHARS && text.isWellFormed() ? encodedBytes(text) : countedBytes(text)
+
+const encoder = new TextEncoder()
+/** Only the number of bytes written is used, never the content. */
+const scratch = new Uint8Array(16_384)
+
+function encodedBytes(text: string): number {
+  let bytes = 0
+  for (let at = 0; at < text.length; ) {
+    const { read, written } = encoder.encodeInto(at === 0 ? text : text.slice(at), scratch)
+    at += read
+    bytes += written
+  }
+  return bytes
+}
+
+/** Counts UTF-8 bytes without encoding. */
+function countedBytes(text: string): number {
+  let bytes = text.length
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i)
+    // A surrogate pair is two units and four bytes; any other unit from U+0800 on is three.
+    if (unit >= 0x80) bytes += unit < 0x800 || (unit >= 0xd800 && unit < 0xe000) ? 1 : 2
+  }
+  return bytes
+}
+
+/** A longer JSON text is judged by its beginning. */
+const SAMPLE_CHARS = 262_144
+
+/** The size of the text that a JSON text of `bytes` bytes spells, some of it perhaps as `\u` and four digits. */
+export function spelledSize(json: string, bytes: number): TextSize {
+  const isEscaped = json.includes('\\u')
+  if (bytes === json.length && !isEscaped) return { bytes, dense: 0 }
+  const sample = json.length > SAMPLE_CHARS ? json.slice(0, SAMPLE_CHARS) : json
+  const share = json.length / sample.length
+  let dense = bytes > json.length ? denseBytesOf(sample) : 0
+  let saved = 0
+  for (let at = sample.indexOf('\\u'); at >= 0; at = sample.indexOf('\\u', at + ESCAPE_CHARS)) {
+    const char = String.fromCharCode(Number.parseInt(sample.slice(at + 2, at + ESCAPE_CHARS), 16))
+    saved += ESCAPE_CHARS - utf8Bytes(char)
+    dense += denseBytesOf(char)
+  }
+  return { bytes: bytes - Math.floor(saved * share), dense: Math.floor(dense * share) }
+}
+
+const ESCAPE_CHARS = 6
+
+/** The bytes of a text's dense scripts. Call it for a text with more bytes than characters only: others have none. */
+export function denseBytesOf(text: string): number {
+  let bytes = 0
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i)
+    if (unit >= 0x400 && unit < 0x530) bytes += 2
+    else if (unit >= 0x900 && unit < 0xe00) bytes += 3
+  }
+  return bytes
+}
