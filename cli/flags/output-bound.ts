@@ -5,7 +5,7 @@ import { usageError } from '../exit.ts'
 export const OUTPUT_BOUND_HELP =
   'how it takes the bound of an answer: max_tokens, max_completion_tokens, both, none; auto'
 
-/** Null for `auto`: by the type, or as its refusals teach. */
+/** Null for `auto`: by type and address, or as its refusals teach. */
 export function readOutputBound(text: string): OutputBound | null {
   const bound = OUTPUT_BOUNDS.find((word) => word === text) ?? null
   if (bound !== null || text === 'auto') return bound

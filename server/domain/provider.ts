@@ -1,4 +1,5 @@
 /** A provider: an operator's account with an upstream, its address and its protocol. */
+import { parseAbsoluteUrl } from './absolute-url.ts'
 import type { Instant } from './clock.ts'
 import type { MaybePromise } from './maybe-promise.ts'
 
@@ -105,8 +106,22 @@ export interface Provider {
 }
 
 /** How the bound of an answer is sent to a provider; null: in the one way of its family. */
-export const outputBoundOf = ({ type, outputBound, learnedBound }: Provider): OutputBound | null =>
-  outputBound ?? learnedBound ?? PROVIDER_PRESETS[type].outputBound
+export const outputBoundOf = (provider: Provider): OutputBound | null =>
+  provider.outputBound ?? provider.learnedBound ?? usualBound(provider)
+
+/** A vendor's word is known to be obeyed only at the vendor's own address; another server may ignore it. */
+function usualBound({ type, baseUrl }: Provider): OutputBound | null {
+  const { outputBound, baseUrl: ofVendor } = PROVIDER_PRESETS[type]
+  if (outputBound === null || ofVendor === null || isAt(ofVendor, baseUrl)) return outputBound
+  return 'both'
+}
+
+/** Also at a regional host of the vendor, such as eu.api.openai.com. */
+function isAt(ofVendor: string, baseUrl: string): boolean {
+  const host = parseAbsoluteUrl(ofVendor)?.host
+  const stated = parseAbsoluteUrl(baseUrl)?.host ?? ''
+  return host === stated || stated.endsWith(`.${host}`)
+}
 
 /** An edited provider; what was learnt of another server is forgotten, and when the operator states or resets the bound. */
 export function amendProvider(

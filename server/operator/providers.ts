@@ -25,8 +25,8 @@ export interface ProviderRecord {
   readonly has_credential: boolean
   /** How the bound of an answer is sent; null: in the one way of its API. */
   readonly output_bound: OutputBound | null
-  /** `stated` by the operator, `learned` from its refusals, or by its `type`. */
-  readonly output_bound_source: 'stated' | 'learned' | 'type'
+  /** `stated` by the operator, `learned` from its refusals, or the `default` of its type and address. */
+  readonly output_bound_source: 'stated' | 'learned' | 'default'
   readonly created_at: string
   readonly models: number
   /** Of those, the ones without a price. */
@@ -48,7 +48,7 @@ export async function report({ store }: OperatorDeps, provider: Provider): Promi
     has_credential: provider.hasCredential,
     output_bound: outputBoundOf(provider),
     output_bound_source:
-      provider.outputBound !== null ? 'stated' : provider.learnedBound ? 'learned' : 'type',
+      provider.outputBound !== null ? 'stated' : provider.learnedBound ? 'learned' : 'default',
     created_at: renderInstant(provider.createdAt),
     models: cards.length,
     unpriced_models: cards.filter(({ price }) => price === null).length,
@@ -90,7 +90,7 @@ export const credentialField = z.string().check(
   }),
 )
 
-/** Null: by its type, until its refusals teach another. */
+/** Null: by its type and address, until its refusals teach another. */
 export const outputBoundField = z.optional(z.nullable(z.enum(OUTPUT_BOUNDS)))
 
 /** @throws invalid_request for a type whose API has one name for the bound */

@@ -206,7 +206,7 @@ test('T43: a server that knows only max_tokens obeys max_completion_tokens: 1', 
     [1, 1],
     [2, 2],
   ])
-  expect(await shown('only-old')).toEqual(['both', 'type'])
+  expect(await shown('only-old')).toEqual(['both', 'default'])
 })
 
 describe.each<[Name, string]>([
@@ -247,7 +247,7 @@ test('a bound that is too large for a server is the caller’s error, and teache
   const model = await provide('narrow')
   expect(await ask(model, 200_000)).toEqual([400, 'invalid_request'])
   expect(servers.words('narrow')).toEqual([[200_000, 200_000]])
-  expect(await shown('narrow')).toEqual(['both', 'type'])
+  expect(await shown('narrow')).toEqual(['both', 'default'])
 })
 
 test('a server that ignores its bound is charged as counted; once stated, it is sent none', async () => {
@@ -270,12 +270,12 @@ test('what was learnt is forgotten with the address, and the operator’s word s
   await ask(model, 5)
   await until(async () => (await shown('moved'))[1] === 'learned', 'it is stored')
   await gateway.verb('providers.edit', { name: 'moved', base_url: servers.url('strict') })
-  expect(await shown('moved')).toEqual(['both', 'type'])
+  expect(await shown('moved')).toEqual(['both', 'default'])
   await gateway.verb('providers.edit', { name: 'moved', output_bound: 'max_tokens' })
   expect(await ask(model, 5)).toEqual([5, 'length'])
   expect(servers.words('strict')).toEqual([[5, undefined]])
   await gateway.verb('providers.edit', { name: 'moved', output_bound: null })
-  expect(await shown('moved')).toEqual(['both', 'type'])
+  expect(await shown('moved')).toEqual(['both', 'default'])
   const wrong = cli.run(['providers', 'edit', 'moved', '--output-bound', 'n'])
   expect([wrong.code, wrong.err]).toEqual([
     2,

@@ -150,7 +150,7 @@ export const gatewayDocument = z.strictObject({
       base_url: z.optional(z.string()),
       /** Absent for a provider without credential. */
       from_env: z.optional(variableField),
-      /** Absent: by its type, until its refusals teach another. */
+      /** Absent: by its type and address, until its refusals teach another. */
       output_bound: z.optional(z.enum(OUTPUT_BOUNDS)),
       /** Adds the provider's models from the built-in catalog, unless they exist. */
       catalog: z._default(z.boolean(), false),

@@ -88,6 +88,7 @@ test('a server that refuses either word refuses the request, and nothing is lear
 
 test('a long body is forwarded as text, without the client’s bounds', async () => {
   const { socket } = await open(() => null)
+  const stated = { ...provider(socket.url), outputBound: 'max_tokens' } as const
   const body = {
     max_completion_tokens: 9,
     messages: [{ role: 'user', content: 'x'.repeat(5_000) }],
@@ -98,8 +99,8 @@ test('a long body is forwarded as text, without the client’s bounds', async ()
   const text = JSON.stringify(fields)
   const source = { text, fields }
   await collectFolded(
-    openOpenAi(provider(socket.url, 'mistral'), null).open(
-      call({ type: 'mistral', maxOutputTokens: 7, request: { ...request(body), source } }),
+    openOpenAi(stated, null).open(
+      call({ maxOutputTokens: 7, request: { ...request(body), source } }),
     ),
   )
   expect(socket.seen[0]?.text).not.toMatch(/max_completion_tokens|:8/)
@@ -107,9 +108,8 @@ test('a long body is forwarded as text, without the client’s bounds', async ()
   // Stated twice in one text, it is sent once.
   const twice = `{"max_tokens":8,${text.slice(1)}`
   await collectFolded(
-    openOpenAi(provider(socket.url, 'mistral'), null).open(
+    openOpenAi(stated, null).open(
       call({
-        type: 'mistral',
         maxOutputTokens: 7,
         request: { ...request(body), source: { text: twice, fields: JSON.parse(twice) } },
       }),

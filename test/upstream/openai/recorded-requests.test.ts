@@ -1,6 +1,6 @@
 // What other clients sent to OpenAI-compatible providers is sent on unchanged: every difference is listed here.
 import { describe, expect, test } from 'vitest'
-import { BOUND_WORDS, PROVIDER_PRESETS, type ProviderType } from '#domain/provider.ts'
+import { PROVIDER_PRESETS, type ProviderType } from '#domain/provider.ts'
 import { recordings } from '#test/support/replay.ts'
 import { recordedRequest, serveRequests, type Wire } from '../recorded-requests.ts'
 
@@ -43,17 +43,10 @@ const added = (type: ProviderType, { stream, stream_options, modalities }: Wire)
   ...(type === 'openrouter' && !modalities && { modalities: ['text'] }),
 })
 
-/** The bound of an answer, in the word that the provider is known to obey. */
-const bounded = (type: ProviderType, theirs: Wire) => {
+/** The bound of an answer, in both words: the provider is not at its vendor's address. */
+const bounded = (theirs: Wire) => {
   const bound = theirs.max_completion_tokens ?? theirs.max_tokens
-  if (bound === undefined) return {}
-  const { outputBound } = PROVIDER_PRESETS[type]
-  return Object.fromEntries(
-    BOUND_WORDS.filter((word) => outputBound === word || outputBound === 'both').map((word) => [
-      word,
-      bound,
-    ]),
-  )
+  return bound === undefined ? {} : { max_tokens: bound, max_completion_tokens: bound }
 }
 
 const REFUSED_HERE = ['deepseek/error-422-text', 'mistral/error-422-detail']
@@ -73,8 +66,7 @@ describe.skipIf(ours.length === 0)('recorded requests', () => {
     expect(sent?.path).toBe(`/r/${name}/chat/completions`)
     // Routing between providers is the gateway's (contract §7).
     const { provider: _, max_tokens: _old, max_completion_tokens: _new, ...passedOn } = body
-    const type = typeOf(name)
-    expect(sent?.body).toEqual({ ...passedOn, ...added(type, body), ...bounded(type, theirs) })
+    expect(sent?.body).toEqual({ ...passedOn, ...added(typeOf(name), body), ...bounded(theirs) })
   })
 
   test.each(REFUSED_HERE)('%s: what is no message is refused before it is sent', async (name) => {

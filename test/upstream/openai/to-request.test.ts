@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { ChatRequest, JsonObject } from '#domain/chat.ts'
 import type { ModelCard } from '#domain/model-card.ts'
-import type { ProviderType } from '#domain/provider.ts'
+import { PROVIDER_PRESETS, type ProviderType } from '#domain/provider.ts'
 import { toEndpoint } from '#upstream/openai/endpoint.ts'
 import { toOpenRouter } from '#upstream/openai/to-openrouter.ts'
 import { toRequest } from '#upstream/openai/to-request.ts'
@@ -37,10 +37,17 @@ test('a provider that reports usage anyway gets no stream options', () => {
   ).not.toHaveProperty('stream_options')
 })
 
-const bounded = (type: ProviderType, maxOutputTokens: number | null, body: JsonObject = {}) => {
-  const { max_tokens, max_completion_tokens, n_predict } = toRequest(
-    call({ type, maxOutputTokens, request: request(body) }),
-  )
+const bounded = (
+  type: ProviderType,
+  maxOutputTokens: number | null,
+  body: JsonObject = {},
+  baseUrl = PROVIDER_PRESETS[type].baseUrl ?? 'https://llm.example/v1',
+) => {
+  const { hop, ...rest } = call({ type, maxOutputTokens, request: request(body) })
+  const { max_tokens, max_completion_tokens, n_predict } = toRequest({
+    ...rest,
+    hop: { ...hop, provider: provider(baseUrl, type) },
+  })
   return { max_tokens, max_completion_tokens, n_predict }
 }
 
@@ -64,6 +71,11 @@ test.each<[ProviderType, JsonObject]>([
   ]) {
     expect(bounded(type, 7, stated)).toEqual(bound)
   }
+  // Another server of that type may know another word; a regional address is the vendor's.
+  const both = type === 'azure' ? bound : { max_tokens: 7, max_completion_tokens: 7 }
+  expect(bounded(type, 7, {}, 'http://127.0.0.1:8000/v1')).toEqual(both)
+  const regional = PROVIDER_PRESETS[type].baseUrl?.replace('https://', 'https://eu.')
+  expect(bounded(type, 7, {}, regional)).toEqual(bound)
   expect(bounded(type, null, { max_tokens: 5, max_completion_tokens: 9 })).toEqual({})
   // It overrides `max_tokens` at llama.cpp, but not beyond the bound.
   expect(bounded(type, 7, { n_predict: 3 })).toEqual({ ...bound, n_predict: 3 })
