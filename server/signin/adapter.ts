@@ -1,7 +1,7 @@
 /** The storage adapter of oidc-provider, on our own store. Ids are hashed before they are stored. */
 import { InvalidGrant, LoginRequired } from 'oidc-provider/lib/helpers/errors.js'
 import type { Adapter, Payload } from 'oidc-provider/lib/provider.js'
-import { type Clock, later } from '#domain/clock.ts'
+import { type Clock, LARGE_STEP_MS, later } from '#domain/clock.ts'
 import type { Artifact, Artifacts } from './register/artifact.ts'
 import type { Client } from './register/client.ts'
 import { digestOf } from './register/digest.ts'
@@ -38,13 +38,19 @@ function artifactAdapter({ artifacts }: SigninStore, clock: Clock, kind: string)
       const artifact = await findArtifact(artifacts, kind, digestOf(id))
       if (artifact === undefined) return undefined
       const payload = { ...toPayload(artifact), jti: id }
+      if (isFromFuture(payload, clock)) {
+        // Removed, so that it is not valid again when the clock has caught up.
+        await artifacts.remove(kind, artifact.digest)
+        return undefined
+      }
       // Otherwise the library would treat a late replay of a used code as expired, and not revoke its tokens.
       return isUsedCode(artifact) ? { ...payload, exp: NEVER } : payload
     },
     // Without the id, which callers that look up by uid do not need.
     async findByUid(uid) {
       const artifact = await artifacts.findByUid(kind, uid)
-      return artifact && toPayload(artifact)
+      const payload = artifact && toPayload(artifact)
+      return payload && !isFromFuture(payload, clock) ? payload : undefined
     },
     async findByUserCode() {
       return undefined
@@ -74,6 +80,12 @@ const NEVER = Number.MAX_SAFE_INTEGER
 
 const isUsedCode = ({ kind, consumedAt }: Artifact): boolean =>
   kind === 'AuthorizationCode' && consumedAt !== null
+
+/** Whether it was issued before the clock was set back by a large step: it would be valid for longer than stated, by that step. */
+const isFromFuture = ({ iat, loginTs }: Payload, clock: Clock): boolean =>
+  [iat, loginTs].some(
+    (seconds) => typeof seconds === 'number' && seconds * 1000 > later(clock.now(), LARGE_STEP_MS),
+  )
 
 /** Revokes what the library revokes on a replay. */
 async function endGrant(artifacts: Artifacts, grantId: string): Promise<void> {

@@ -128,6 +128,23 @@ test('T10: a refresh token lasts 30 days from its own issue, also one that was i
   expect(await renew(browser, tokens)).toMatchObject({ status: 400, error: 'invalid_grant' })
 })
 
+test('T10: what was issued on a clock far ahead ends when the clock is set back, and does not return', async () => {
+  const { browser } = await signedIn()
+  const tokens = await consented(browser)
+  advance(-MINUTE_MS)
+  expect(await askSilently(browser)).toBe('code')
+  expect(await userinfo(browser, tokens.access_token)).toBe(200)
+  advance(-HOUR_MS)
+  for (const ms of [0, HOUR_MS + 2 * MINUTE_MS]) {
+    advance(ms)
+    expect(await askSilently(browser)).toBe('login_required')
+    expect(await userinfo(browser, tokens.access_token)).toBe(401)
+    expect((await renew(browser, tokens)).status).toBe(400)
+  }
+  const again = await signedIn()
+  expect(await askSilently(again.browser)).toBe('code')
+})
+
 test('T10: a refresh token lasts 30 days also when the session is thirteen days old', async () => {
   const { browser } = await signedIn()
   for (let hours = 0; hours < 13 * 24; hours += 12) {
