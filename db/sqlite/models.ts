@@ -3,6 +3,7 @@ import { asc, eq } from 'drizzle-orm'
 import { drizzle as openDrizzle } from 'drizzle-orm/bun-sqlite'
 import type { Instant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
+import { priceVersionSetAt } from '#domain/id.ts'
 import type { ModelCard, ModelCards, PriceVersion } from '#domain/model-card.ts'
 import type { Connection } from './connection.ts'
 import { fromPrices, toPrices } from './price-row.ts'
@@ -158,12 +159,25 @@ const toVersion = (row: typeof priceVersions.$inferSelect): PriceVersion => ({
   prices: toPrices(row.prices),
 })
 
-/** The version with the latest date that has come; of one date the one added last. */
+/**
+ * The version with the latest date that has come; of one date the one added last. Under a clock that is behind all that were
+ * ever in force, the oldest of these.
+ */
 function inForce(versions: readonly PriceVersion[], at: Instant): PriceVersion | null {
   let found: PriceVersion | null = null
   for (const version of versions) {
     if (version.effectiveFrom > at) continue
     if (!found || version.effectiveFrom > found.effectiveFrom) found = version
   }
-  return found
+  return found ?? oldestInForce(versions)
+}
+
+/** One that was dated ahead when it was set waits for its date. */
+function oldestInForce(versions: readonly PriceVersion[]): PriceVersion | null {
+  let oldest: PriceVersion | null = null
+  for (const version of versions) {
+    if (version.effectiveFrom > priceVersionSetAt(version.id)) continue
+    if (!oldest || version.effectiveFrom < oldest.effectiveFrom) oldest = version
+  }
+  return oldest
 }

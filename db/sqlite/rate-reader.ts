@@ -10,8 +10,12 @@ export function prepareRateReader(database: Database): (at: Instant) => RubPerUs
     database,
     'SELECT rub_per_usd FROM rates WHERE effective_from <= ? ORDER BY effective_from DESC LIMIT 1',
   )
+  const oldest = statement<{ rub_per_usd: string }>(
+    database,
+    'SELECT rub_per_usd FROM rates ORDER BY effective_from LIMIT 1',
+  )
   return (at) => {
-    const row = find().get(at)
+    const row = find().get(at) ?? oldest().get()
     return row === null ? DEFAULT_RUB_PER_USD : (readRubPerUsd(row.rub_per_usd) as RubPerUsd)
   }
 }

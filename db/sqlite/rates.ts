@@ -34,7 +34,7 @@ export function createRates({ database, commit }: Connection): Rates {
   return {
     at(at) {
       for (const rate of all()) if (rate.effectiveFrom <= at) return rate
-      return DEFAULT_RATE
+      return all().at(-1) ?? DEFAULT_RATE
     },
     async list() {
       return all()

@@ -60,6 +60,14 @@ function random40(): number {
 const timeCharsOf = (at: number): string =>
   `${PAIRS[Math.floor(at / TWO_40)]}${eightChars(at % TWO_40)}`
 
+const TIME_CHARS = 10
+
+const readTime = (idBody: string): Instant =>
+  [...idBody.slice(0, TIME_CHARS)].reduce(
+    (ms, one) => ms * 32 + ALPHABET.indexOf(one),
+    0,
+  ) as Instant
+
 function mint<Prefix extends string>(prefix: Prefix, at: Instant): `${Prefix}${string}` {
   advance(at)
   return `${prefix}${head}${PAIRS[lower % 1024]}`
@@ -81,5 +89,8 @@ export const eventsFrom = (at: Instant): EventId => `evt_${timeCharsOf(Math.max(
 /** A generation's charge has the same id body, so that there can be only one. */
 export const chargeEntryId = (id: GenerationId): EntryId => `led_${id.slice('gen-'.length)}`
 export const newPriceVersionId = (at: Instant): PriceVersionId => mint('price_', at)
+/** The instant that a price version was set at. */
+export const priceVersionSetAt = (id: PriceVersionId): Instant =>
+  readTime(id.slice('price_'.length))
 export const newActId = (at: Instant): ActId => mint('act_', at)
 export const newRequestId = (at: Instant): string => mint('req_', at)

@@ -15,7 +15,7 @@ export const DEFAULT_RUB_PER_USD = readRubPerUsd('90') as RubPerUsd
 
 /** Port: rates by date. */
 export interface Rates {
-  /** The rate in force at `at`. */
+  /** The rate in force at `at`; before the oldest, as under a clock that is behind, the oldest. */
   at(at: Instant): MaybePromise<Rate>
   /** Newest first. */
   list(): Promise<readonly Rate[]>

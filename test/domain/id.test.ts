@@ -12,6 +12,7 @@ import {
   newKeyId,
   newPriceVersionId,
   newRequestId,
+  priceVersionSetAt,
 } from '#domain/id.ts'
 
 const NOW = instant(1_755_900_000_000)
@@ -69,4 +70,10 @@ test('no two are alike when the clock steps to and fro', () => {
 test('the entry that charges a generation shares its body, so that there can be only one', () => {
   const generation = newGenerationId(NOW)
   expect(chargeEntryId(generation)).toBe(`led_${generation.slice(4)}`)
+})
+
+test('a price version tells when it was set', () => {
+  for (const at of [0, NOW, NOW + 1, 253_402_300_799_999].map(instant)) {
+    expect(priceVersionSetAt(newPriceVersionId(at))).toBe(at)
+  }
 })

@@ -53,6 +53,11 @@ async function jumpTo(at: string, says: RegExp): Promise<void> {
 
 async function start(more: Readonly<Record<string, string>> = {}): Promise<void> {
   provider = startProvider()
+  await startGateway(more)
+  await provider.addTo(gateway)
+}
+
+async function startGateway(more: Readonly<Record<string, string>> = {}): Promise<void> {
   gateway = await startAppliance(cli, {
     env: {
       LD_PRELOAD: LIBRARY,
@@ -63,7 +68,6 @@ async function start(more: Readonly<Record<string, string>> = {}): Promise<void>
       ...more,
     },
   })
-  await provider.addTo(gateway)
 }
 
 test.skipIf(!hasLibrary)(
@@ -120,5 +124,58 @@ test.skipIf(!hasLibrary)(
     const headers = { authorization: `Bearer ${key}` }
     const info = await (await fetch(`${gateway.url}/v1/key`, { headers })).json()
     expect(info).toMatchObject({ usage: { requests_minute: 0, requests_day: 0 } })
+  },
+)
+
+test.skipIf(!hasLibrary).each([
+  ['with a restart', true],
+  ['without a restart', false],
+])(
+  'a clock two days behind and right again over a month’s end, %s: nothing is available twice',
+  async (_, restarts) => {
+    cli = furnishCli(openCli())
+    setClock('2027-03-01 00:10:00')
+    await start()
+    const limits = [
+      { daily_spend_limit_usd: '0.00020' },
+      { monthly_spend_limit_usd: '0.00020' },
+      { end_user_daily_usd: '0.00020' },
+      { rpd_limit: 2 },
+    ]
+    const keys: string[] = []
+    for (const [place, limit] of limits.entries()) {
+      keys.push((await gateway.verb('keys.create', { name: `key-${place}`, ...limit })).key)
+    }
+    const { key: free } = await gateway.verb('keys.create', { name: 'free' })
+    const ask = async (key: string): Promise<number> =>
+      (await gateway.chat(key, { ...HELLO, user: 'ann' })).status
+    const REFUSED = [402, 402, 402, 429]
+    const askAll = async (): Promise<number[]> => {
+      const statuses: number[] = []
+      for (const key of keys) statuses.push(await ask(key))
+      return statuses
+    }
+    expect([await askAll(), await askAll()]).toEqual([Array(4).fill(200), Array(4).fill(200)])
+    expect(await askAll()).toEqual(REFUSED)
+    expect(cli.run(['audit']).code).toBe(0)
+
+    if (restarts) {
+      await gateway.kill()
+      setClock('2027-02-27 00:10:00')
+      await startGateway()
+    } else await jumpTo('2027-02-27 00:10:00', /27 Feb 2027/)
+    for (const key of keys) {
+      const info = await fetch(`${gateway.url}/v1/key`, {
+        headers: { authorization: `Bearer ${key}` },
+      })
+      expect(info.status).toBe(200)
+    }
+    // No price was in force by this clock: the oldest serves.
+    expect(await ask(free)).toBe(200)
+    expect(cli.run(['audit']).code).toBe(0)
+
+    await jumpTo('2027-03-01 00:11:00', /01 Mar 2027/)
+    expect(await askAll()).toEqual(REFUSED)
+    expect(cli.run(['audit']).code).toBe(0)
   },
 )

@@ -1,6 +1,7 @@
 /** What every engine promises about models, providers and rates. */
 import { describe, expect, test } from 'vitest'
-import { instant, later } from '#domain/clock.ts'
+import { DAY_MS, instant, later } from '#domain/clock.ts'
+import { newPriceVersionId } from '#domain/id.ts'
 import type { Provider } from '#domain/provider.ts'
 import { DEFAULT_RUB_PER_USD } from '#domain/rate.ts'
 import { aCard, aHop, aProvider, aVersion, perM, price, rate } from '#test/support/nouns.ts'
@@ -178,8 +179,27 @@ export function catalogueContract(bench: Bench): void {
 
     test('in the future alone is no price yet', async () => {
       await bench.store.providers.add(aProvider(), null)
-      await bench.store.models.add(aCard({ price: aVersion({}, later(at(), 1)) }))
+      const ahead = { ...aVersion({}, later(at(), 1)), id: newPriceVersionId(at()) }
+      await bench.store.models.add(aCard({ price: ahead }))
       expect((await bench.store.models.find('acme/small'))?.price).toBeNull()
+      bench.clock.advance(-DAY_MS)
+      expect((await bench.store.models.find('acme/small'))?.price).toBeNull()
+    })
+
+    test('serves, the oldest, under a clock that is behind all of them', async () => {
+      await bench.store.providers.add(aProvider(), null)
+      const { models } = bench.store
+      const first = aVersion({}, at())
+      await models.add(aCard({ price: first }))
+      await models.price('acme/small', aVersion({ prompt: perM('7') }, later(at(), 1_000)))
+      const price = async () => (await bench.store.models.find('acme/small'))?.price
+      bench.clock.advance(-2 * DAY_MS)
+      expect(await price()).toEqual(first)
+      await bench.restart()
+      expect(await price()).toEqual(first)
+      expect((await bench.store.models.list())[0]?.price).toEqual(first)
+      await bench.store.models.unprice('acme/small')
+      expect(await price()).toBeNull()
     })
   })
 
@@ -331,12 +351,13 @@ export function catalogueContract(bench: Bench): void {
       expect(await bench.store.rates.list()).toEqual([])
     })
 
-    test('holds from its date, and never before', async () => {
+    test('holds from its date, the oldest before it too', async () => {
       const { rates } = bench.store
       const now = at()
       await rates.set(rate('92.5'), now)
       await rates.set(rate('95.000001'), later(now, 1_000))
-      expect((await rates.at(instant(now - 1))).setByOperator).toBe(false)
+      // A clock that is behind does not bring the default back.
+      expect((await rates.at(instant(now - 1))).rubPerUsd).toBe(rate('92.5'))
       expect((await rates.at(now)).rubPerUsd).toBe(rate('92.5'))
       expect((await rates.at(later(now, 999))).rubPerUsd).toBe(rate('92.5'))
       expect(await rates.at(later(now, 1_000))).toEqual({
