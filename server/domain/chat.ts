@@ -98,6 +98,8 @@ export type ChatEvent =
     }
   /** Unknown fields of a message, passed through. */
   | { readonly type: 'message-fields'; readonly choice: number; readonly fields: JsonObject }
+  /** Unknown fields of a choice beside its message (Azure's content filter), passed through. */
+  | { readonly type: 'choice-fields'; readonly choice: number; readonly fields: JsonObject }
   /** Unknown fields of the answer beside `choices` (fingerprint, citations), passed through. */
   | { readonly type: 'answer-fields'; readonly fields: JsonObject }
   | {

@@ -46,7 +46,12 @@ const isContent = ({ type }: ChatEvent, { wantsImages }: ChatRequest): boolean =
   wantsImages ? type === 'image' : !BESIDE_CONTENT.has(type)
 
 /** An image is none where no image is requested: it is not delivered. */
-const BESIDE_CONTENT: ReadonlySet<ChatEvent['type']> = new Set(['usage', 'answer-fields', 'image'])
+const BESIDE_CONTENT: ReadonlySet<ChatEvent['type']> = new Set([
+  'usage',
+  'answer-fields',
+  'choice-fields',
+  'image',
+])
 
 const noContent = ({ wantsImages }: ChatRequest): UpstreamFailure =>
   wantsImages ? noImage() : new UpstreamFailure('failed', 'it answered with nothing')

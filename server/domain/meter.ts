@@ -207,6 +207,7 @@ class EventMeter implements Meter {
         if (bytes > 0) this.noteContent(bytes)
         break
       }
+      case 'choice-fields':
       case 'answer-fields':
         break
     }

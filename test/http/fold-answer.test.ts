@@ -35,6 +35,10 @@ const fields = fc.dictionary(
   fc.constantFrom('id', 'system_fingerprint', 'annotations', 'content', 'images', 'usage'),
   fc.oneof(words, fc.integer(), fc.constant(null)),
 )
+const choiceFields = fc.dictionary(
+  fc.constantFrom('content_filter_results', 'stop_reason'),
+  fc.oneof(words, fc.integer()),
+)
 const logprobs = fc.constantFrom({}, { logprobs: null }, { logprobs: { content: [1] } })
 const maybe = (name: string) =>
   fc.oneof(
@@ -55,6 +59,7 @@ const event: fc.Arbitrary<ChatEvent> = fc.oneof(
     url: words.map((text) => `data:image/png;base64,${text}`),
   }),
   fc.record({ type: fc.constant('message-fields'), choice, fields }),
+  fc.record({ type: fc.constant('choice-fields'), choice, fields: choiceFields }),
   fc.record({ type: fc.constant('answer-fields'), fields }),
   fc.record({
     type: fc.constant('finish'),
@@ -143,7 +148,7 @@ function readChoice(index: number, events: readonly ChatEvent[]): JsonObject {
       role: 'assistant',
       content: text === '' && calls.length > 0 ? null : text,
       ...(refusal !== '' && { refusal }),
-      ...(reasoning !== '' && { reasoning_content: reasoning }),
+      ...(reasoning !== '' && { reasoning, reasoning_content: reasoning }),
       ...(calls.length > 0 && { tool_calls: calls }),
       ...(images.length > 0 && {
         images: images.map((url, at) => ({ type: 'image_url', image_url: { url }, index: at })),
@@ -152,6 +157,7 @@ function readChoice(index: number, events: readonly ChatEvent[]): JsonObject {
     logprobs: content.length > 0 ? { content } : null,
     finish_reason: finish?.reason ?? 'stop',
     native_finish_reason: finish?.native ?? null,
+    ...Object.assign({}, ...events.map((e) => (e.type === 'choice-fields' ? e.fields : {}))),
   }
 }
 

@@ -172,7 +172,7 @@ describe('a complete stream', () => {
     expect(chunks[0]?.['system_fingerprint']).toBe('fp')
     expect(chunks[0]?.id).toMatch(/^gen-/)
     expect(chunks.slice(1, -2).map(({ choices }) => choices[0]?.delta)).toEqual([
-      { reasoning_content: 'hm' },
+      { reasoning: 'hm', reasoning_content: 'hm' },
       {
         tool_calls: [
           { index: 0, id: 'c1', type: 'function', function: { name: 'f', arguments: '' } },

@@ -131,6 +131,7 @@ describe('a message', () => {
       role: 'assistant',
       content: '',
       refusal: 'no',
+      reasoning: 'hm',
       reasoning_content: 'hm',
       annotations: [1],
     })

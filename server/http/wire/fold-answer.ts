@@ -22,6 +22,8 @@ interface Choice {
   toolCalls: Map<number, ToolCall> | null
   images: string[] | null
   fields: JsonObject | null
+  /** Beside the message. */
+  choiceFields: JsonObject | null
   logprobs: JsonObject | null
   reason: FinishReason
   native: string | null
@@ -89,6 +91,7 @@ const emptyChoice = (index: number): Choice => ({
   toolCalls: null,
   images: null,
   fields: null,
+  choiceFields: null,
   logprobs: null,
   reason: 'stop',
   native: null,
@@ -118,6 +121,9 @@ function noteChoice(choice: Choice, event: ChoiceEvent): void {
       break
     case 'message-fields':
       choice.fields = merge(choice.fields, event.fields)
+      break
+    case 'choice-fields':
+      choice.choiceFields = merge(choice.choiceFields, event.fields)
       break
     case 'finish':
       choice.reason = event.reason
@@ -162,9 +168,7 @@ const toAnswer = (
 const toChoice = (choice: Choice): JsonObject => ({
   index: choice.index,
   message: toMessage(choice),
-  logprobs: choice.logprobs,
-  finish_reason: choice.reason,
-  native_finish_reason: choice.native,
+  ...toEnding(choice),
 })
 
 /** The message without its images. */
@@ -176,7 +180,8 @@ function toMessage({ fields, text, refusal, reasoning, toolCalls }: Choice): Jso
   return {
     ...message,
     ...(refusal !== '' && { refusal }),
-    ...(reasoning !== '' && { reasoning_content: reasoning }),
+    // Clients read one or the other; none that was tried shows both.
+    ...(reasoning !== '' && { reasoning, reasoning_content: reasoning }),
     ...(toolCalls && { tool_calls: renderToolCalls(toolCalls) }),
   }
 }
@@ -184,10 +189,11 @@ function toMessage({ fields, text, refusal, reasoning, toolCalls }: Choice): Jso
 const renderToolCalls = (calls: ReadonlyMap<number, ToolCall>): readonly JsonObject[] =>
   [...calls.values()].sort((a, b) => a.index - b.index).map(renderToolCall)
 
-const toEnding = ({ logprobs, reason, native }: Choice): JsonObject => ({
+const toEnding = ({ logprobs, reason, native, choiceFields }: Choice): JsonObject => ({
   logprobs,
   finish_reason: reason,
   native_finish_reason: native,
+  ...choiceFields,
 })
 
 /** The same as `JSON.stringify`, but without copying images. */

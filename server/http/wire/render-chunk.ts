@@ -3,6 +3,7 @@ import type { ChatEvent, ChatEvents, JsonObject, ToolCallDelta } from '#domain/c
 import type { GatewayError } from '#domain/errors.ts'
 import type { Charge } from '#domain/ledger.ts'
 import { toErrorFields } from '../render-error.ts'
+import { type Numbering, numberEntries } from './number-entries.ts'
 import { renderImage } from './render-image.ts'
 import { renderToolCallDelta } from './render-tool-call.ts'
 import { NOTHING_USED, renderUsage } from './render-usage.ts'
@@ -29,6 +30,8 @@ export interface ChunkRenderer {
 interface StreamedChoice {
   readonly index: number
   images: number
+  /** Null until a list of unknown fields has come. */
+  numbering: Numbering | null
   finished: boolean
 }
 
@@ -44,6 +47,8 @@ class StreamChunks implements ChunkRenderer {
   private further: Map<number, StreamedChoice> | null = null
   /** Fields beside `choices`, for the next chunk. */
   private fields = ''
+  /** Fields of choices beside their deltas, for the next chunk of each; null where there are none. */
+  private choiceFields: Map<number, JsonObject> | null = null
 
   constructor(head: StreamHead, includeUsage: boolean) {
     const { id, createdUnixSeconds: created, model, provider } = head
@@ -81,6 +86,11 @@ class StreamChunks implements ChunkRenderer {
       return ''
     }
     const index = event.choice
+    if (event.type === 'choice-fields') {
+      this.choiceFields ??= new Map()
+      this.choiceFields.set(index, { ...this.choiceFields.get(index), ...event.fields })
+      return ''
+    }
     let choice = this.choiceAt(index)
     let text = ''
     if (choice === undefined) {
@@ -101,7 +111,7 @@ class StreamChunks implements ChunkRenderer {
   }
 
   private open(index: number): StreamedChoice {
-    const choice = { index, images: 0, finished: false }
+    const choice = { index, images: 0, numbering: null, finished: false }
     if (this.first === null) {
       this.first = choice
     } else {
@@ -123,7 +133,16 @@ class StreamChunks implements ChunkRenderer {
   }
 
   private choiceChunk(index: number, delta: string, rest: string): string {
-    return this.chunk(`{"index":${index},"delta":{${delta}}${rest}}`)
+    const beside = this.choiceFields === null ? '' : this.takeChoiceFields(index, this.choiceFields)
+    return this.chunk(`{"index":${index},"delta":{${delta}}${rest}${beside}}`)
+  }
+
+  private takeChoiceFields(index: number, waiting: Map<number, JsonObject>): string {
+    const fields = waiting.get(index)
+    if (fields === undefined) return ''
+    waiting.delete(index)
+    if (waiting.size === 0) this.choiceFields = null
+    return renderFields(fields)
   }
 
   private chunk(inside: string): string {
@@ -135,14 +154,20 @@ class StreamChunks implements ChunkRenderer {
 
 const UNFINISHED = ',"finish_reason":null'
 
-type DeltaEvent = Exclude<ChatEvent, { type: 'usage' | 'answer-fields' | 'finish' }>
+type DeltaEvent = Exclude<
+  ChatEvent,
+  { type: 'usage' | 'answer-fields' | 'choice-fields' | 'finish' }
+>
 
 function renderDelta(event: DeltaEvent, choice: StreamedChoice): string {
   switch (event.type) {
     case 'text-delta':
       return `"content":${JSON.stringify(event.text)}`
-    case 'reasoning-delta':
-      return `"reasoning_content":${JSON.stringify(event.text)}`
+    case 'reasoning-delta': {
+      // Clients read one or the other; none that was tried shows both.
+      const text = JSON.stringify(event.text)
+      return `"reasoning":${text},"reasoning_content":${text}`
+    }
     case 'refusal-delta':
       return `"refusal":${JSON.stringify(event.text)}`
     case 'tool-call-delta':
@@ -150,7 +175,8 @@ function renderDelta(event: DeltaEvent, choice: StreamedChoice): string {
     case 'image':
       return `"images":[${renderImage(event.url, choice.images++).join('')}]`
     case 'message-fields':
-      return renderFields(event.fields).slice(1)
+      choice.numbering ??= new Map()
+      return renderFields(numberEntries(event.fields, choice.numbering)).slice(1)
   }
 }
 

@@ -1,5 +1,6 @@
-/** Passes on unknown top-level fields of an answer (fingerprint, citations), each value once. */
+/** Passes on unknown fields of an answer (fingerprint, citations), each value once, and of its choices (content filters). */
 import type { ChatEvent, JsonObject } from '#domain/chat.ts'
+import { readUnknownFields } from '../read-json.ts'
 
 /** Fields that the gateway sets itself or reads elsewhere, and padding. */
 const KNOWN_FIELDS: ReadonlySet<string> = new Set([
@@ -17,6 +18,25 @@ const KNOWN_FIELDS: ReadonlySet<string> = new Set([
   'obfuscation',
   'p',
 ])
+
+/** Fields of a choice that are read elsewhere, and its text once more. */
+const KNOWN_OF_CHOICE: ReadonlySet<string> = new Set([
+  'index',
+  'message',
+  'delta',
+  'text',
+  'logprobs',
+  'finish_reason',
+  'native_finish_reason',
+  'usage',
+  'error',
+])
+
+/** Appends an event when a choice has fields that are not known here. */
+export function noteChoiceFields(value: JsonObject, choice: number, into: ChatEvent[]): void {
+  const fields = readUnknownFields(value, KNOWN_OF_CHOICE)
+  if (fields) into.push({ type: 'choice-fields', choice, fields })
+}
 
 /** The values passed on so far. */
 export interface AnswerFields {

@@ -4,7 +4,7 @@ import { UpstreamFailure } from '#domain/upstream.ts'
 import { isObject, readChoiceIndex, readList, readObject, readText } from '../read-json.ts'
 import type { Scrub } from '../scrub.ts'
 import type { Translated } from '../whole-answer.ts'
-import { noteAnswerFields } from './answer-fields.ts'
+import { noteAnswerFields, noteChoiceFields } from './answer-fields.ts'
 import { findError } from './from-error.ts'
 import { fromFinish } from './from-finish.ts'
 import { fromAnyImagePart } from './from-image.ts'
@@ -39,6 +39,7 @@ function fromChoice(value: unknown, position: number, into: ChatEvent[]): void {
   const choice = readObject(value)
   const index = readChoiceIndex(choice['index'], position)
   const toolCalls = startToolCalls()
+  noteChoiceFields(choice, index, into)
   fromMessage(
     readObject(choice['message']),
     index,

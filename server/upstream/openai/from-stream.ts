@@ -7,7 +7,7 @@ import { isObject, readChoiceIndex, readObject, readText } from '../read-json.ts
 import type { Scrub } from '../scrub.ts'
 import type { SseEvent } from '../sse.ts'
 import type { Translation } from '../stream.ts'
-import { type AnswerFields, noteAnswerFields } from './answer-fields.ts'
+import { type AnswerFields, noteAnswerFields, noteChoiceFields } from './answer-fields.ts'
 import { findError, fromErrorInside } from './from-error.ts'
 import { fromFinish } from './from-finish.ts'
 import { fromMessage } from './from-message.ts'
@@ -126,6 +126,7 @@ class OpenAiStream implements Translation {
     if (!isObject(value)) return
     const index = readChoiceIndex(value['index'], position)
     const choice = this.choiceOf(index)
+    noteChoiceFields(value, index, batch)
     const { delta, message } = value
     if (isObject(delta)) {
       choice.begun = true

@@ -145,7 +145,7 @@ describe('a chat', () => {
       hello({ model: 'demo/image', modalities: ['text', 'image'] }),
       everyLimit,
     )
-    expect(Object.keys(whole.body.choices[0].message)).toHaveLength(7)
+    expect(Object.keys(whole.body.choices[0].message)).toHaveLength(8)
     await ask('POST', CHAT, hello({ stream: true }), everyLimit)
   })
 

@@ -58,15 +58,19 @@ const message = z.looseObject({
     .nullable()
     .describe('`""` for an answer of images only; null only with `tool_calls`'),
   refusal: z.string().exactOptional().describe('The refusal of the model'),
-  reasoning_content: z
+  reasoning: z
     .string()
     .exactOptional()
     .describe('The reasoning of the model, where the provider returns it'),
+  reasoning_content: z
+    .string()
+    .exactOptional()
+    .describe('The same, for clients that know it by this name'),
   tool_calls: z.array(toolCall).exactOptional(),
   images: z.array(image).exactOptional().describe('Only in an answer with generated images'),
 })
 
-const choice = z.object({
+const choice = z.looseObject({
   index: count('0 unless `n` is above 1'),
   message,
   logprobs,

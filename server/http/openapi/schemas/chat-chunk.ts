@@ -26,12 +26,13 @@ const delta = z.looseObject({
   role: z.literal('assistant').exactOptional().describe('In the first chunk of a choice'),
   content: z.string().exactOptional(),
   refusal: z.string().exactOptional(),
-  reasoning_content: z.string().exactOptional(),
+  reasoning: z.string().exactOptional(),
+  reasoning_content: z.string().exactOptional().describe('The same as `reasoning`'),
   tool_calls: z.array(toolCallDelta).exactOptional(),
   images: z.array(image).exactOptional(),
 })
 
-const choice = z.object({
+const choice = z.looseObject({
   index: count('0 unless `n` is above 1'),
   delta,
   logprobs: logprobs.exactOptional(),
