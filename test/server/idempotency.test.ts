@@ -1,5 +1,6 @@
 // Idempotency-Key over real sockets: a success is charged once, a failure runs anew, an image survives its client's disconnect.
 import { afterEach, describe, expect, test } from 'vitest'
+import { DAY_MS, later } from '#domain/clock.ts'
 import { MAX_ANSWER_BYTES } from '#domain/idempotency.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import { handClock, hello, type TestKey, usd } from '#test/support/furnish.ts'
@@ -131,6 +132,29 @@ describe('a successful answer', () => {
     // The new answer replaces the first.
     const again = await ask(s, hello())
     expect([generation(again), replayed(again)]).toEqual([generation(later), 'true'])
+  })
+
+  test('that is removed while a slow reader is sent it breaks off, and a retry runs anew', async () => {
+    const played = script(async function* () {
+      yield [text('x'.repeat(20_000_000)), finish()]
+    })
+    const s = await open(played.upstream)
+    await (await ask(s, hello())).text()
+    const client = dial(s.gateway.url)
+    client.socket.once('data', () => client.socket.pause())
+    client.send(post('/v1/chat/completions', headers(s, 'k-1'), hello()))
+    await eventually(() => client.received !== '', 'it begins')
+    const { answers } = s.deps.store
+    while ((await answers.trim(later(s.deps.clock.now(), 2 * DAY_MS), 100)) > 0) {}
+    client.socket.resume()
+    await eventually(() => client.closed, 'it breaks off')
+    expect(client.received).toMatch(/^HTTP\/1\.1 200 /)
+    expect(client.received.length).toBeLessThan(20_000_000)
+    expect(client.received.endsWith('\r\n0\r\n\r\n')).toBe(false)
+    const again = await ask(s, hello())
+    expect([again.status, replayed(again)]).toEqual([200, null])
+    await again.text()
+    expect(await charges(s)).toHaveLength(2)
   })
 
   test('is not stored when it is too long', async () => {
