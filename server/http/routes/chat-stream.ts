@@ -188,6 +188,7 @@ class StreamedAnswer implements PieceSource {
     if (this.isClosed) return
     this.isClosed = true
     const { deps, context } = this
+    context.held?.release()
     deps.disconnects.forget(context)
     deps.restoreIdleTimeout(context.request)
     deps.log?.(toRequestLine(context, status, this.error ?? this.failure, deps.clock.now()))

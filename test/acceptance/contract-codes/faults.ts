@@ -10,6 +10,7 @@ import {
   LARGE_BODY_BYTES,
   openDamaged,
   openDraining,
+  openScene,
   overload,
 } from './scene.ts'
 import type { Visitor } from './visitor.ts'
@@ -184,6 +185,7 @@ export const FAULTS = {
   gateway_overloaded: {
     status: 503,
     type: 'api_error',
+    stage: openScene,
     cases: [
       {
         what: 'the bodies of other keys take the memory',
