@@ -9,6 +9,7 @@ import { answerInteraction, type Call, type SigninContext } from './interaction.
 import { TooManyInteractions } from './interaction-limit.ts'
 import { failPage, identityPath, seeOther } from './interaction-pages.ts'
 import { newErrorId } from './library-pages.ts'
+import { leadOnward } from './onward.ts'
 import { readLanguage } from './pages/language.ts'
 import type { ErrorKind } from './pages/view.ts'
 import { interactionPath, sessionCookie } from './provider.ts'
@@ -112,7 +113,8 @@ export function createSigninApp(
     const body = c.req.method === 'POST' ? await readBody(c.req.raw) : new Uint8Array()
     if (body === null) return tooLong()
     const sent = c.req.method === 'POST' ? body : null
-    return forward(c.req.raw, c.env.address, pathname + search, sent)
+    const answer = await forward(c.req.raw, c.env.address, pathname + search, sent)
+    return leadOnward(deps, c.req.raw, answer)
   })
 
   app.onError((thrown, c) => faultPage(deps, c.req.raw, thrown))

@@ -19,7 +19,7 @@ import type { PendingCode } from './register/mail-code.ts'
 import type { Person } from './register/person.ts'
 import type { Step } from './routes.ts'
 
-/** Returns to the protocol library, which redirects to the client. */
+/** Redirects to the protocol library, which resumes the authorization request and redirects to the client (`onward.ts`). */
 export async function finish(
   { provider, bridge }: InteractionContext,
   result: Payload,

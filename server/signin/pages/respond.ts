@@ -12,7 +12,7 @@ export interface PageSetting {
   readonly issuer: string
   /**
    * Where the page's forms may end after redirects, from `formTarget`. Without it only the issuer is allowed, which is enough
-   * if posts are answered by `OnwardView`.
+   * where the redirects end in `OnwardView`.
    */
   readonly formTargets?: readonly string[] | undefined
   /** Default: what fits the page (200; 403 disabled; by kind for an error). */

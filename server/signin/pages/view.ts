@@ -120,9 +120,9 @@ export interface DisabledView {
 }
 
 /**
- * Answers a POST with 200 and a page that navigates onwards. Chromium checks every redirect after a form submission against
- * the page's `form-action`, the client's own redirects included, and a callback may redirect to another origin. A navigation
- * of this page is not a form submission.
+ * A page that navigates onwards, at the end of the redirects that follow a form. Chromium checks every redirect after a form
+ * submission against the page's `form-action`, the client's own redirects included, and a callback may redirect to another
+ * origin. A navigation of this page is not a form submission.
  */
 export interface OnwardView {
   readonly page: 'onward'

@@ -1,7 +1,7 @@
 // Every page of the running sign-in provider in a real browser: screen readers, keyboard, dark mode, small screens.
 import { join } from 'node:path'
 import axe from 'axe-core'
-import type { Browser, BrowserContext, Page } from 'playwright-core'
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { CHROMIUM, openBrowser } from '#test/support/browser.ts'
 import {
@@ -13,7 +13,12 @@ import {
   walkErrors,
   walkSession,
 } from './live-pages.ts'
-import { openSigninGateway, type RegisteredClient, type SigninGateway } from './signin-gateway.ts'
+import {
+  authorizeUrl,
+  openSigninGateway,
+  type RegisteredClient,
+  type SigninGateway,
+} from './signin-gateway.ts'
 
 /** If set, a directory where a screenshot of each page is saved for review. */
 const SCREENSHOTS = process.env['GATEWAYCTL_SCREENSHOTS']
@@ -43,6 +48,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
         const { method } = request
         const said = method === 'POST' ? new URLSearchParams(await request.text()) : searchParams
         if (pathname === '/callback') brought.push({ method, fields: Object.fromEntries(said) })
+        if (pathname === '/on') return Response.redirect(`http://localhost:${home.port}/elsewhere`)
         if (pathname === '/form') return posting(`${setup.authUrl}/oauth/logout`)
         return new Response('signed in')
       },
@@ -53,8 +59,12 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
       LONG_NAME,
       '--redirect-uri',
       `${at}/callback`,
+      '--redirect-uri',
+      `${at}/on`,
       '--logout-uri',
       `${at}/bye`,
+      '--logout-uri',
+      `${at}/on`,
     )
   })
   afterAll(async () => {
@@ -63,11 +73,14 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
     home?.stop(true)
   })
 
-  const visit = async (locale: string): Promise<{ context: BrowserContext; page: Page }> => {
+  const visit = async (
+    locale: string,
+    more: BrowserContextOptions = {},
+  ): Promise<{ context: BrowserContext; page: Page }> => {
     const headers = { 'x-forwarded-for': `198.51.100.${++networks}` }
     // A colour in transition has no meaningful contrast.
     const options = { locale, reducedMotion: 'reduce', extraHTTPHeaders: headers } as const
-    const context = await browser.newContext(options)
+    const context = await browser.newContext({ ...options, ...more })
     onTestFinished(() => context.close())
     return { context, page: await context.newPage() }
   }
@@ -153,6 +166,46 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
     expect(await page.textContent('h1')).toBe('You are still signed in')
   })
 
+  test.each([true, false])(
+    'an application may redirect to another origin: after a code, consent, another person, a sign-out; scripts: %s',
+    async (javaScriptEnabled) => {
+      const { page } = await visit('en', { javaScriptEnabled })
+      const on = `http://127.0.0.1:${home.port}/on`
+      const elsewhere = `http://localhost:${home.port}/elsewhere`
+      const [one, two] = [
+        `one-${javaScriptEnabled}@example.org`,
+        `two-${javaScriptEnabled}@example.org`,
+      ]
+      const leadsOn = async (button: string): Promise<void> => {
+        const isThere = page.waitForURL(elsewhere)
+        await page.locator(button).first().click()
+        await isThere
+      }
+      const enterCode = async (email: string, more: Readonly<Record<string, string>>) => {
+        await start({ ...walkOf(page, email, async () => {}), back: on }, more)
+        await page.fill('input[name=email]', email)
+        await press(page, '/email')
+        await page.fill('input[name=code]', await setup.codeFor(email))
+      }
+      await enterCode(one, {})
+      await leadsOn('form[action$="/code"] button')
+      const consent = { prompt: 'consent', scope: 'openid offline_access', redirect_uri: on }
+      await page.goto(authorizeUrl(setup.authUrl, client.client_id, consent))
+      await leadsOn('form[action$="/consent"] button')
+      if (javaScriptEnabled) {
+        await enterCode(two, { prompt: 'login' })
+        await leadsOn('form[action$="/code"] button')
+      }
+      const query = new URLSearchParams({
+        client_id: client.client_id,
+        post_logout_redirect_uri: on,
+      })
+      await page.goto(`${setup.authUrl}/oauth/logout?${query}`)
+      await leadsOn('button[name=logout]')
+    },
+    60_000,
+  )
+
   describe('a page that submits itself', () => {
     const CODE = /^[\w-]{43}$/
 
@@ -194,6 +247,9 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
       await isHome
     }
     const silently = async () => {}
+    /** The last page with a script; one that navigates onwards may follow it. */
+    const submitting = (pages: readonly Readonly<Record<string, string>>[]) =>
+      pages.findLast((headers) => headers['content-security-policy']?.includes('script-src'))
 
     test('posts a code, or an error, to a client that uses form_post', async () => {
       const { page } = await visit('en')
@@ -204,7 +260,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
         method: 'POST',
         fields: { code: expect.stringMatching(CODE), state: 'state-of-the-session' },
       })
-      expect(pages.at(-1)).toEqual(guardedBy(policyTo(new URL(walk.back).origin)))
+      expect(submitting(pages)).toEqual(guardedBy(policyTo(new URL(walk.back).origin)))
       expect(errors).toEqual([])
       const stranger = await visit('en')
       const other = watch(stranger.page)
@@ -227,7 +283,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
       const isThere = page.waitForURL(after)
       await page.goto(`${setup.authUrl}/oauth/logout?${query}`, { waitUntil: 'commit' })
       await isThere
-      expect(pages.at(-1)).toEqual(guardedBy(policyTo(new URL(after).origin)))
+      expect(submitting(pages)).toEqual(guardedBy(policyTo(new URL(after).origin)))
       expect(errors).toEqual([])
     })
 
@@ -238,7 +294,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
       const second = walkOf(page, 'second@example.org', silently)
       await signIn(second, { prompt: 'login' })
       expect(brought.at(-1)?.fields['code']).toMatch(CODE)
-      expect(pages.at(-1)).toEqual(guardedBy(policyTo(new URL(second.back).origin)))
+      expect(submitting(pages)).toEqual(guardedBy(policyTo(new URL(second.back).origin)))
       expect(errors).toEqual([])
     })
   })
