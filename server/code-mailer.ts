@@ -6,11 +6,14 @@ import { sendMail } from '#notify/mail.ts'
 import type { Outcome } from '#notify/outcome.ts'
 import type { SmtpServer } from '#notify/smtp-server.ts'
 import { createWaker } from '#notify/waker.ts'
+import type { CodeMailFailure } from '#operator/deps.ts'
 import type { CodeDelivery } from '#signin/deps.ts'
 import type { CodeMails, WaitingMail } from '#signin/register/code-mail.ts'
 
 export interface CodeMailer {
   readonly delivery: CodeDelivery
+  /** Why the last attempt failed; null where it did not. */
+  failure(): CodeMailFailure | null
   /** Waits briefly for mails being sent; the others are sent at the next start if their codes are still valid. */
   close(): Promise<void>
 }
@@ -38,6 +41,7 @@ export function startCodeMailer(deps: CodeMailerDeps): CodeMailer {
   const cut = new AbortController()
   const waker = createWaker()
   const inProgress = new Map<string, Promise<void>>()
+  let failure: CodeMailFailure | null = null
   let isClosed = false
 
   /** Starts sending what is due; returns how long to sleep. */
@@ -45,7 +49,9 @@ export function startCodeMailer(deps: CodeMailerDeps): CodeMailer {
     const { due, nextAt } = await mails.due(clock.now(), 2 * MAX_AT_ONCE)
     const free = due.filter(({ id }) => !inProgress.has(id)).slice(0, MAX_AT_ONCE - inProgress.size)
     for (const waiting of free) {
-      const sending = deliver(deps, waiting, cut.signal)
+      const sending = deliver(deps, waiting, cut.signal, (found) => {
+        failure = found
+      })
         .catch(logFault)
         .finally(() => {
           inProgress.delete(waiting.id)
@@ -71,6 +77,7 @@ export function startCodeMailer(deps: CodeMailerDeps): CodeMailer {
   const running = run()
   return {
     delivery: { kind: 'mail', wake: waker.wake },
+    failure: () => failure,
     async close() {
       isClosed = true
       waker.wake()
@@ -87,19 +94,23 @@ async function deliver(
   { mails, smtp, clock }: CodeMailerDeps,
   waiting: WaitingMail,
   cut: AbortSignal,
+  report: (failure: CodeMailFailure | null) => void,
 ): Promise<void> {
   const { id, mail, tries, expiresAt } = waiting
   const { to, ...letter } = mail
   const signal = AbortSignal.any([cut, AbortSignal.timeout(TRY_MS)])
   const outcome = await sendMail(smtp, to, id, letter, signal)
-  if (outcome.failure === null) return mails.drop(waiting)
+  if (outcome.failure === null) {
+    report(null)
+    return mails.drop(waiting)
+  }
   if (cut.aborted) return
+  const reason = `${outcome.failure} ${outcome.status ?? ''}`.trim()
+  report({ at: clock.now(), reason, isOfMail: outcome.isFinal === true })
   const nextAt = nextTry(outcome, tries, clock.now())
   if (nextAt !== null && nextAt < expiresAt) return mails.reschedule(waiting, nextAt)
   await mails.drop(waiting)
-  throw new Error(
-    `a sign-in code could not be sent: ${outcome.failure} ${outcome.status ?? ''}`.trim(),
-  )
+  throw new Error(`a sign-in code could not be sent: ${reason}`)
 }
 
 function nextTry({ isFinal }: Outcome, tries: number, at: Instant): Instant | null {

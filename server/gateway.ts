@@ -102,7 +102,8 @@ export async function startGateway(given: GatewayOptions): Promise<Gateway> {
   const inFlight = (): number => deps.running.count
   const authUrl = signin?.issuer ?? null
   const watch = openWatch(deps.running, pulse, () => draining)
-  const live = { inFlight, hops: deps.health.readings, authUrl, watch }
+  const codeMailFailure = () => signin?.codeMailFailure() ?? null
+  const live = { inFlight, hops: deps.health.readings, authUrl, codeMailFailure, watch }
   const operatorSocket = openOperatorSocket(options, () => courier?.wake(), listener.url, live)
   const courier = sendNotices(options)
   const sweeper = sweep(options)
@@ -214,7 +215,7 @@ function openOperatorSocket(
   options: GatewayOptions,
   wakeCourier: () => void,
   url: string,
-  moment: Pick<LiveFacts, 'inFlight' | 'hops' | 'authUrl' | 'watch'>,
+  moment: Pick<LiveFacts, 'inFlight' | 'hops' | 'authUrl' | 'codeMailFailure' | 'watch'>,
 ) {
   const { adminSocket, store, clock, version = '0', dataDir = null, baseUrl, delivery } = options
   if (adminSocket === null) return null

@@ -3,9 +3,9 @@ import { isIP } from 'node:net'
 import type { Clock } from '#domain/clock.ts'
 import { isLoopbackHost } from '#domain/loopback.ts'
 import type { SmtpServer } from '#notify/smtp-server.ts'
-import type { CodeDelivery } from '#signin/deps.ts'
 import { isLoopbackHttp } from '#signin/register/identity-provider.ts'
 import type { SigninStore } from '#signin/store.ts'
+import type { CodeMailer } from './code-mailer.ts'
 import { identityReach } from './identity-reach.ts'
 import { type Listener, listen } from './listener.ts'
 
@@ -31,6 +31,7 @@ export interface SigninListener {
   /** The listening address: `http://host:port`. */
   readonly url: string
   readonly issuer: string
+  readonly codeMailFailure: CodeMailer['failure']
   /** Waits briefly for responses and mails in progress. */
   stop(): Promise<void>
 }
@@ -66,6 +67,7 @@ export async function startSignin(
     return {
       url: listener.url,
       issuer,
+      codeMailFailure: mailer.failure,
       async stop() {
         provider.close()
         await listener.close()
@@ -83,24 +85,19 @@ interface SigninEndpoint {
   answer(request: Request, address: string): Promise<Response>
 }
 
-/** Delivers codes until it is closed. */
-interface CodeChannel {
-  readonly delivery: CodeDelivery
-  close(): Promise<void>
-}
-
 async function openCodeChannel(
   { logCode }: SigninOptions,
   { store, clock, smtp, logFault }: SigninListenerDeps,
-): Promise<CodeChannel> {
+): Promise<CodeMailer> {
   if (smtp !== null) {
     const { startCodeMailer } = await import('./code-mailer.ts')
     return startCodeMailer({ mails: store.codeMails, smtp, clock, logFault })
   }
   const close = async (): Promise<void> => {}
+  const failure = () => null
   return logCode === null
-    ? { delivery: { kind: 'none' }, close }
-    : { delivery: { kind: 'log', log: logCode }, close }
+    ? { delivery: { kind: 'none' }, failure, close }
+    : { delivery: { kind: 'log', log: logCode }, failure, close }
 }
 
 /**

@@ -46,7 +46,8 @@ export async function takeBackup(
   const { file, directory } = chooseDestination(context, stated, keep)
   const takenAt = clock.now()
   copy(context, source, file)
-  const facts = verify ? await verifyCopy(context, file) : readCopyHeader(file)
+  const verified = verify ? await verifyCopy(context, file) : null
+  const facts = verified ?? readCopyHeader(file)
   const record: BackupRecord = {
     file,
     taken_at: renderInstant(takenAt),
@@ -59,11 +60,17 @@ export async function takeBackup(
   if (context.json) return printJson(record)
   print(clean(file))
   const size = `${bytes(record.size_bytes)}, schema ${record.schema_version}`
-  const checked = verify ? ', every page and every sum verified' : ''
+  const checked = verified === null ? '' : `, ${whatIsVerified(verified)}`
   printNote(context, `${paint(context, 'green', '✓')} backup taken: ${size}${checked}`)
   for (const old of record.removed) printNote(context, `  removed ${clean(old)}`)
   printNote(context, '  the master key is not included: back it up separately')
 }
+
+/** Sums of an older schema are not as this binary adds them up. */
+const whatIsVerified = ({ audit }: CopyFacts): string =>
+  audit === null
+    ? 'every page verified; its sums are once serve has upgraded it'
+    : 'every page and every sum verified'
 
 function copy(context: Context, source: string, file: string): void {
   demandReadable(context, source)

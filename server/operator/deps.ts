@@ -19,10 +19,21 @@ export interface LiveFacts {
   readonly startedAt: Instant
   /** Requests in progress now. */
   inFlight(): number
+  /** Why the last sign-in code could not be mailed; null once one was, and before the first. */
+  codeMailFailure(): CodeMailFailure | null
   /** Hops with recent failures. */
   hops(): readonly HopReading[]
   /** Requests in progress and the latest that ended. */
   readonly watch: Watch
+}
+
+/** A failed attempt to mail a sign-in code. */
+export interface CodeMailFailure {
+  readonly at: Instant
+  /** `refused`, `auth`, `status 550`. */
+  readonly reason: string
+  /** Whether the mail server rejected this one mail, as it does for an address that does not exist. */
+  readonly isOfMail: boolean
 }
 
 /** How this process is configured to deliver notices. */

@@ -123,6 +123,7 @@ const LIVE: OperatorDeps['live'] = {
   startedAt: instant(0),
   inFlight: () => 1,
   hops: () => [],
+  codeMailFailure: () => null,
   watch: {
     ...restingWatch(),
     inFlight: () => [

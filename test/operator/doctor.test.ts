@@ -1,13 +1,14 @@
 /** What doctor asks of the world around the store: backups, addresses, disks, clocks. */
 import { truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
-import { DAY_MS } from '#domain/clock.ts'
-import type { ApiKey } from '#domain/key.ts'
+import { describe, expect, test } from 'vitest'
+import { DAY_MS, type Instant } from '#domain/clock.ts'
+import { type AccountId, newEventId } from '#domain/id.ts'
 import { NO_MONEY } from '#domain/money.ts'
+import { draftNotices } from '#domain/notice.ts'
+import { DEFAULT_RUB_PER_USD } from '#domain/rate.ts'
 import type { OperatorDeps } from '#operator/deps.ts'
 import { checkAddresses, judgeFreeSpace } from '#operator/doctor/host.ts'
-import { aCharge, aClaim, anActivity, usd } from '#test/support/nouns.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
 import { act, openFurnished, type TestOperatorDeps } from './deps.ts'
 
@@ -20,13 +21,6 @@ function fresh(path: string): string {
 }
 
 const onDisk = (deps: TestOperatorDeps) => ({ ...deps, dataDir: tempDirectory() })
-
-async function charge({ store, clock }: TestOperatorDeps): Promise<void> {
-  const claim = aClaim((await store.keys.search('default', 1))[0] as ApiKey, clock.now(), NO_MONEY)
-  await store.admissions.admit(claim)
-  const done = { charge: aCharge(usd('0.01')), activity: anActivity(claim) }
-  await store.admissions.settle(claim.generationId, { at: clock.now(), ...done })
-}
 
 test('says which program answers, and where the gateway is', async () => {
   const deps = await openFurnished()
@@ -98,13 +92,8 @@ test.each([
   expect(await findings({ ...deps, probe }, 'clock')).toMatchObject([{ level, message }])
 })
 
-test('no backup worries nobody before there were charges for a day, then and after a week it does', async () => {
+test('a backup that is missing, or older than a week, is a warning', async () => {
   const deps = onDisk(await openFurnished())
-  expect(await findings(deps, 'backup')).toMatchObject([{ level: 'ok', message: 'no backup yet' }])
-  await act(deps, 'balance.top-up', { amount_usd: '1' })
-  await charge(deps)
-  expect(await findings(deps, 'backup')).toMatchObject([{ level: 'ok' }])
-  deps.clock.advance(DAY_MS + 1)
   expect(await findings(deps, 'backup')).toMatchObject([
     { level: 'warning', message: 'no backup has been taken', next: 'gatewayctl backup --verify' },
   ])
@@ -117,4 +106,114 @@ test('no backup worries nobody before there were charges for a day, then and aft
   expect(await findings(deps, 'backup')).toMatchObject([
     { level: 'warning', message: 'no backup in 9 days' },
   ])
+})
+
+test('a gateway without a model is no gateway whose models all have a price', async () => {
+  const deps = await openFurnished()
+  await act(deps, 'providers.remove', { name: 'demo' })
+  expect(await findings(deps, 'prices')).toMatchObject([
+    { level: 'warning', message: 'there is no model' },
+  ])
+})
+
+describe('codes of people who sign in', () => {
+  const failing = (reason: string, isOfMail = false) => ({
+    at: Date.UTC(2026, 7, 23, 12) as Instant,
+    reason,
+    isOfMail,
+  })
+  const open = async (smtp: boolean, failure: ReturnType<typeof failing> | null = null) => {
+    const deps = onDisk(await openFurnished())
+    const live = { authUrl: 'https://auth.example', codeMailFailure: () => failure }
+    const served = {
+      ...live,
+      baseUrl: '',
+      hops: () => [],
+      pid: 7,
+    } as unknown as OperatorDeps['live']
+    return { ...deps, delivery: { ...deps.delivery, smtp }, live: served }
+  }
+  const wiki = { name: 'Wiki', redirect_uris: ['https://wiki.example/cb'] }
+
+  test("are nobody's worry without an application", async () => {
+    expect(await findings(await open(false), 'sign-in')).toMatchObject([
+      { level: 'ok', message: 'no application signs people in' },
+    ])
+  })
+
+  test.each([
+    [
+      false,
+      null,
+      'problem',
+      'nobody can sign in: there is no mail server (GATEWAY_SMTP_URL), and no identity provider',
+    ],
+    [true, null, 'ok', 'a mail server is set for sign-in codes'],
+    [
+      true,
+      failing('refused'),
+      'problem',
+      'sign-in codes cannot be mailed: refused (2026-08-23T12:00:00Z)',
+    ],
+    [
+      true,
+      failing('status 550', true),
+      'warning',
+      'the mail server rejected the last sign-in code (status 550, 2026-08-23T12:00:00Z)',
+    ],
+  ])('with a mail server: %s, failure: %j', async (smtp, failure, level, message) => {
+    const deps = await open(smtp, failure)
+    await act(deps, 'clients.create', wiki)
+    expect(await findings(deps, 'sign-in')).toMatchObject([{ level, message }])
+  })
+
+  test('are not sent by a gateway that does not listen for sign-in', async () => {
+    const deps = await open(true)
+    await act(deps, 'clients.create', wiki)
+    const live = { ...deps.live, authUrl: null } as OperatorDeps['live']
+    expect(await findings({ ...deps, live }, 'sign-in')).toMatchObject([{ level: 'warning' }])
+  })
+
+  test('may be sent by a gateway that does not run now', async () => {
+    const deps = { ...(await open(false)), live: null }
+    await act(deps, 'clients.create', wiki)
+    expect(await findings(deps, 'sign-in')).toMatchObject([{ level: 'warning' }])
+  })
+})
+
+test('a notice that could not be delivered is reported, until one was', async () => {
+  const deps = await openFurnished()
+  await act(deps, 'thresholds.set', { threshold_usd: '1', webhook_url: 'https://ops.example/hook' })
+  expect(await findings(deps, 'threshold')).toMatchObject([{ level: 'ok' }])
+  const [account] = await deps.store.accounts.list()
+  const post = async (state: 'dead' | 'delivered') => {
+    deps.clock.advance(1_000)
+    const at = deps.clock.now()
+    const [notice] = draftNotices(
+      {
+        eventId: newEventId(at),
+        accountId: account?.id as AccountId,
+        at,
+        balance: NO_MONEY,
+        below: NO_MONEY,
+        rubPerUsd: DEFAULT_RUB_PER_USD,
+      },
+      ['webhook'],
+    )
+    if (notice === undefined) throw new Error('there is no notice')
+    await deps.store.notices.post([notice])
+    const attempt = { at, status: null, failure: state === 'dead' ? 'refused' : null, ms: 1 }
+    await deps.store.notices.tried(notice.eventId, 'webhook', attempt, { state, nextTryAt: null })
+    return notice.eventId
+  }
+  const lost = await post('dead')
+  expect(await findings(deps, 'threshold')).toMatchObject([
+    {
+      level: 'warning',
+      message: 'the last notice of account default could not be delivered by webhook',
+      next: `gatewayctl deliveries show ${lost}`,
+    },
+  ])
+  await post('delivered')
+  expect(await findings(deps, 'threshold')).toMatchObject([{ level: 'ok' }])
 })

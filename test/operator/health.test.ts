@@ -60,6 +60,7 @@ test('status tells a running server from a store that a command opened', async (
     startedAt,
     inFlight: () => 3,
     hops: () => [],
+    codeMailFailure: () => null,
     watch: restingWatch(),
   }
   expect(await act({ ...deps, live }, 'status', {})).toMatchObject({
@@ -125,6 +126,7 @@ describe('doctor', () => {
       startedAt: deps.clock.now(),
       inFlight: () => 1,
       hops: () => [],
+      codeMailFailure: () => null,
       watch: restingWatch(),
     }
     expect(await findings({ ...deps, live }, 'problem')).toEqual([])

@@ -1,5 +1,7 @@
 // Identity providers as an operator keeps them: presets, refusals, no secret in any answer, and who signs in by what.
 import { describe, expect, test } from 'vitest'
+import type { OperatorDeps } from '#operator/deps.ts'
+import { checkCodes } from '#operator/doctor/signin.ts'
 import type { PersonId } from '#signin/register/person.ts'
 import { act, openFurnished } from './deps.ts'
 
@@ -188,16 +190,24 @@ describe('doctor', () => {
   const said = async (deps: Awaited<ReturnType<typeof openFurnished>>) =>
     (await act(deps, 'doctor', {})).findings.filter(({ check }) => check === 'identities')
 
-  test('says by what people sign in, and what keeps new ones from it', async () => {
+  test('says whose credentials can be read', async () => {
     const deps = await openFurnished()
-    expect(await said(deps)).toMatchObject([
-      { level: 'ok', message: 'people sign in by e-mail only' },
-    ])
+    expect(await said(deps)).toEqual([])
     await act(deps, 'identities.add', google)
-    expect(await said(deps)).toMatchObject([{ level: 'warning' }])
-    const withMail = { ...deps, delivery: { ...deps.delivery, smtp: true } }
-    expect(await said(withMail)).toMatchObject([
-      { level: 'ok', message: 'people sign in by Google' },
+    expect(await said(deps)).toMatchObject([
+      { level: 'ok', message: 'credentials readable: Google' },
+    ])
+  })
+
+  test('says that new people need a mail server, whoever vouches for them', async () => {
+    const deps = await openFurnished()
+    await act(deps, 'identities.add', google)
+    const redirect_uris = ['https://wiki.example/cb']
+    await act(deps, 'clients.create', { name: 'Wiki', redirect_uris })
+    const live = { authUrl: 'https://auth.example', baseUrl: '', hops: () => [] }
+    const served = { ...deps, dataDir: '/', live: live as unknown as OperatorDeps['live'] }
+    expect(await checkCodes(served)).toMatchObject([
+      { level: 'warning', message: expect.stringContaining('new people cannot sign in') },
     ])
   })
 })

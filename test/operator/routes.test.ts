@@ -188,6 +188,7 @@ describe('health', () => {
       startedAt: deps.clock.now(),
       inFlight: () => 0,
       hops: health.readings,
+      codeMailFailure: () => null,
       watch: restingWatch(),
     }
     return { ...deps, live }

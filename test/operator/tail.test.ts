@@ -67,6 +67,7 @@ test('while nothing ends, an empty line is sent as a heartbeat', async () => {
     startedAt: deps.clock.now(),
     inFlight: () => 0,
     hops: () => [],
+    codeMailFailure: () => null,
     watch: restingWatch(),
   }
   const { body } = await tail({ ...deps, live }, {}, 1)

@@ -56,8 +56,9 @@ async function open(behaviour: MailBehaviour = {}) {
 test('mails that waited before the start are sent, and new ones too, each once', async () => {
   const { server, faults, startMailer, put, waiting } = await open()
   await put('early')
-  const { delivery, close } = startMailer()
+  const { delivery, failure, close } = startMailer()
   await until(() => server.taken.length === 1, 'the early one has come')
+  expect(failure()).toBeNull()
   const many = Array.from({ length: 30 }, (_, n) => `n${n}`)
   await Promise.all(
     many.map(async (name) => {
@@ -92,11 +93,14 @@ test('a temporary refusal postpones the mail and counts; a permanent one drops i
     reply: (nth) => (nth === 0 ? 451 : 550),
   })
   await put('later')
-  const { delivery, close } = startMailer()
+  const mailer = startMailer()
+  const { delivery, close } = mailer
   await until(async () => (await waiting())[0]?.tries === 1, 'it is put off')
+  expect(mailer.failure()).toEqual({ at: clock.now(), reason: 'status 451', isOfMail: false })
   await put('never')
   if (delivery.kind === 'mail') delivery.wake()
   await until(() => faults.length === 1, 'the refusal is told')
+  expect(mailer.failure()).toEqual({ at: clock.now(), reason: 'status 550', isOfMail: true })
   expect(faults).toEqual(['Error: a sign-in code could not be sent: status 550'])
   expect((await waiting()).map(({ interaction }) => interaction)).toEqual(['later'])
   expect(server.asked).toEqual(['later@example.org', 'never@example.org'])

@@ -58,6 +58,8 @@ export async function checkPrices({ store }: OperatorDeps): Promise<readonly Fin
   const cards = await store.models.list()
   const unpriced = cards.filter(({ price }) => price === null)
   const [first] = unpriced
+  if (cards.length === 0)
+    return [warning('prices', 'there is no model', 'gatewayctl models add PROVIDER/MODEL')]
   return [
     first === undefined
       ? ok('prices', `${cards.length} models, all priced`)

@@ -53,10 +53,33 @@ async function checkThreshold(
             `gatewayctl thresholds set --account ${shellWord(name)} --rotate-secret`,
           ),
         ]),
+    ...(await checkLastNotice(deps, id, name)),
   ]
   if (findings.length > 0) return findings
   const message = `account ${name}: below $${renderUsd(threshold.below)} notifies by ${channels.join(' and ')}`
   return [ok('threshold', message)]
+}
+
+/** A mail and a webhook. */
+const MAX_CHANNELS = 2
+
+/** By each channel of the latest notice, tests included. */
+async function checkLastNotice(
+  { store }: OperatorDeps,
+  accountId: Account['id'],
+  name: string,
+): Promise<readonly Finding[]> {
+  const latest = await store.notices.list({ accountId, limit: MAX_CHANNELS })
+  const dead = latest.filter(
+    ({ eventId, state }) => eventId === latest[0]?.eventId && state === 'dead',
+  )
+  return dead.map(({ eventId, channel }) =>
+    warning(
+      'threshold',
+      `the last notice of account ${name} could not be delivered by ${channel}`,
+      `gatewayctl deliveries show ${eventId}`,
+    ),
+  )
 }
 
 async function isSecretReadable({ store }: OperatorDeps, id: Account['id']): Promise<boolean> {

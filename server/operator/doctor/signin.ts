@@ -1,13 +1,59 @@
-/** Checks that people can sign in with the configured identity providers. */
+/** Checks that people can sign in: with a code by e-mail, and with the configured identity providers. */
 
+import { renderInstant } from '#domain/clock.ts'
 import type { OperatorDeps } from '../deps.ts'
-import { type Finding, ok, warning } from './finding.ts'
+import { type Finding, ok, problem, warning } from './finding.ts'
 import { unreadable } from './unreadable.ts'
 
+/** Only of applications: without one, nobody is meant to sign in. A demo prints its codes. */
+export async function checkCodes(deps: OperatorDeps): Promise<readonly Finding[]> {
+  const { store, live, delivery, dataDir } = deps
+  if (dataDir === null) return []
+  const applications = (await store.signin.clients.list()).length
+  if (applications === 0) return [ok('sign-in', 'no application signs people in')]
+  if (live !== null && live.authUrl === null) {
+    const message = 'applications are registered, but sign-in is off in the running gateway'
+    return [warning('sign-in', message, 'gatewayctl serve --auth-listen 127.0.0.1:4141')]
+  }
+  if (!delivery.smtp) return [await withoutMail(deps)]
+  const failure = live?.codeMailFailure() ?? null
+  if (failure === null) return [ok('sign-in', 'a mail server is set for sign-in codes')]
+  const { at, reason, isOfMail } = failure
+  return [
+    isOfMail
+      ? warning(
+          'sign-in',
+          `the mail server rejected the last sign-in code (${reason}, ${renderInstant(at)})`,
+          'check its address, and the sender in GATEWAY_SMTP_FROM',
+        )
+      : problem(
+          'sign-in',
+          `sign-in codes cannot be mailed: ${reason} (${renderInstant(at)})`,
+          'check GATEWAY_SMTP_URL: gatewayctl help environment',
+        ),
+  ]
+}
+
+/** A service may be given its mail server from elsewhere, so without a running one this is no certainty. */
+async function withoutMail({ store, live }: OperatorDeps): Promise<Finding> {
+  const next = 'gatewayctl help environment'
+  const why = 'there is no mail server (GATEWAY_SMTP_URL)'
+  if (live === null) return warning('sign-in', `here ${why} to send sign-in codes`, next)
+  const providers = await store.signin.identityProviders.list()
+  return providers.length === 0
+    ? problem('sign-in', `nobody can sign in: ${why}, and no identity provider`, next)
+    : warning(
+        'sign-in',
+        `${why}: new people cannot sign in with an external provider, because their first code cannot be sent`,
+        next,
+      )
+}
+
+/** Whether the secret of each identity provider can be read. */
 export async function checkIdentities(deps: OperatorDeps): Promise<readonly Finding[]> {
   const { identityProviders } = deps.store.signin
   const providers = await identityProviders.list()
-  if (providers.length === 0) return [ok('identities', 'people sign in by e-mail only')]
+  if (providers.length === 0) return []
   const findings: Finding[] = []
   for (const { name } of providers) {
     const isReadable = await identityProviders.secret(name).then(
@@ -24,15 +70,8 @@ export async function checkIdentities(deps: OperatorDeps): Promise<readonly Find
       ),
     )
   }
-  if (!deps.delivery.smtp) {
-    findings.push(
-      warning(
-        'identities',
-        'without a mail server (GATEWAY_SMTP_URL) new people cannot sign in with an external provider: their first code cannot be sent',
-        'gatewayctl help environment',
-      ),
-    )
-  }
   if (findings.length > 0) return findings
-  return [ok('identities', `people sign in by ${providers.map(({ label }) => label).join(', ')}`)]
+  return [
+    ok('identities', `credentials readable: ${providers.map(({ label }) => label).join(', ')}`),
+  ]
 }
