@@ -140,9 +140,10 @@ test('what a body took is given back when its client hangs up, and at its answer
   const again = sendPart(announce(key))
   await until(() => hasStatus(again, 429), 'there is no memory for a second')
   client.hangUp()
+  // Beyond the context of the model, which is known once the body is read.
   const large = { ...hello, unknown: ' '.repeat(BODY_BYTES - 1_000) }
   const ask = async (): Promise<number> => (await gateway.chat(key, large)).status
   await until(async () => (await ask()) !== 429, 'there is memory again')
-  expect(await ask()).toBe(200)
-  expect(await ask()).toBe(200)
+  expect(await ask()).toBe(400)
+  expect(await ask()).toBe(400)
 })
