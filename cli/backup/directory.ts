@@ -1,7 +1,7 @@
 /** A directory of backups: names, removal of old ones, and clean-up after killed ones. */
 
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { isPartial } from '#db/sqlite/copy.ts'
 import { DAY_MS, type Instant, renderInstant } from '#domain/clock.ts'
 import { systemCodeOf } from '#domain/system-code.ts'
@@ -71,12 +71,16 @@ function reasonOf(cause: unknown): string {
 export const cannotWrite = (path: string, why: string): CommandError =>
   new CommandError('backup_failed', EXIT.failed, `cannot write ${path}: ${why}`)
 
-/** Removes all but the newest `keep` backups, and returns the removed ones. */
-export function removeOldest(directory: string, keep: number): readonly string[] {
-  const ours = readdirSync(directory)
-    .filter((name) => OURS.test(name))
+/**
+ * Removes all but the newest `keep` backups, and returns the removed ones. `taken` counts as the newest: a clock that is behind
+ * names it before others.
+ */
+export function removeOldest(directory: string, keep: number, taken: string): readonly string[] {
+  const others = readdirSync(directory)
+    .filter((name) => OURS.test(name) && name !== basename(taken))
     .toSorted()
-  const old = ours.slice(0, Math.max(0, ours.length - keep)).map((name) => join(directory, name))
+  const surplus = Math.max(0, others.length + 1 - keep)
+  const old = others.slice(0, surplus).map((name) => join(directory, name))
   for (const file of old) rmSync(file)
   return old
 }

@@ -54,7 +54,7 @@ export async function takeBackup(
     size_bytes: statSync(file).size,
     schema_version: facts.schemaVersion,
     verified: verify,
-    removed: directory === null || keep === null ? [] : removeOldest(directory, keep),
+    removed: directory === null || keep === null ? [] : removeOldest(directory, keep, file),
   }
   await recordBackup(context, record, takenAt)
   if (context.json) return printJson(record)

@@ -1,5 +1,5 @@
 /** When keys were last used: updated in memory at once, and written once a minute per key, as it is informational. */
-import { type Instant, later } from '#domain/clock.ts'
+import type { Instant } from '#domain/clock.ts'
 import type { GroupCommit } from './group-commit.ts'
 import type { HotKey } from './hot-state.ts'
 import type { Writer } from './writer.ts'
@@ -21,5 +21,6 @@ export function prepareNoteUse({ defer }: GroupCommit, writer: Writer): NoteUse 
   }
 }
 
+/** What was written further ahead was written before the clock was set back. */
 const isDue = ({ useWrittenAt }: HotKey, at: Instant): boolean =>
-  useWrittenAt === null || at >= later(useWrittenAt, WRITE_INTERVAL_MS)
+  useWrittenAt === null || Math.abs(at - useWrittenAt) >= WRITE_INTERVAL_MS

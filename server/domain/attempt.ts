@@ -6,7 +6,7 @@ import type { Caller } from './caller.ts'
 import { type Canceller, cancelWith } from './cancel.ts'
 import type { ChatEvents, ChatRequest } from './chat.ts'
 import type { CostedOffer, CostedOffers } from './claim.ts'
-import { type Clock, type Instant, pause } from './clock.ts'
+import { type Clock, elapsedMs, type Instant, pause } from './clock.ts'
 import { GatewayError } from './errors.ts'
 import { holdUntilContent } from './hold-until-content.ts'
 import type { HopHealth } from './hop-health.ts'
@@ -171,7 +171,7 @@ export function noteFailure(
     outcome: failure.kind,
     status: failure.details.status ?? null,
     reason: failure.message,
-    ms: clock.now() - startedAt,
+    ms: elapsedMs(startedAt, clock.now()),
     operatorCost: meter.produced && !isCharged ? costOf(current) : NO_MONEY,
   })
 }

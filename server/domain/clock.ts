@@ -39,6 +39,8 @@ export const pause = (ms: number, signal: CancelSignal): Promise<void> =>
 
 export const instant = (epochMs: number): Instant => epochMs as Instant
 export const later = (from: Instant, ms: number): Instant => (from + ms) as Instant
+/** Milliseconds from one instant to a later one; 0 where the clock was set back in between. */
+export const elapsedMs = (from: Instant, to: Instant): number => Math.max(0, to - from)
 export const dayOf = (at: Instant): Day => Math.floor(at / DAY_MS) as Day
 export const dayStart = (day: Day): Instant => (day * DAY_MS) as Instant
 export const nextDay = (day: Day): Day => (day + 1) as Day

@@ -10,7 +10,7 @@ import type { AdmissionQueue } from './admission-queue.ts'
 import { type Attempt, imageOf, withheldCost } from './attempt.ts'
 import type { CancelSignal } from './cancel.ts'
 import type { ChatRequest } from './chat.ts'
-import type { Clock, Instant } from './clock.ts'
+import { type Clock, elapsedMs, type Instant } from './clock.ts'
 import { type ErrorMetadata, GatewayError, toGatewayError } from './errors.ts'
 import type { GenerationId } from './id.ts'
 import type { Charge } from './ledger.ts'
@@ -159,10 +159,10 @@ function toEntry(
     endedBy,
     finishReason: meter ? (error ? 'error' : meter.finishReason) : null,
     startedAt: arrivedAt,
-    queuedMs: admittedAt(walk) - arrivedAt,
+    queuedMs: elapsedMs(arrivedAt, admittedAt(walk)),
     ...boundsOf(walk),
-    firstEventMs: firstEventAt === null ? null : firstEventAt - arrivedAt,
-    totalMs: clock.now() - arrivedAt,
+    firstEventMs: firstEventAt === null ? null : elapsedMs(arrivedAt, firstEventAt),
+    totalMs: elapsedMs(arrivedAt, clock.now()),
     usage: charge?.usage ?? NO_USAGE,
     usageSource: charge?.source ?? null,
     cost: charge?.amount ?? NO_MONEY,

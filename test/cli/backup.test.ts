@@ -67,6 +67,18 @@ describe('backup', () => {
     expect(cli.run(['backup', directory, '-q']).out).toMatch(/backups\/gateway-\d{8}T\d{9}Z\.db\n$/)
   })
 
+  test('with --keep the backup just taken stays, though the clock is behind the others', () => {
+    const directory = place('from-the-future')
+    mkdirSync(directory)
+    const ahead = ['gateway-20990101T000000000Z.db', 'gateway-20990102T000000000Z.db']
+    for (const name of ahead) writeFileSync(join(directory, name), '')
+    const { file, removed } = cli.json<Backup>(['backup', directory, '--keep', '2'])
+    expect(removed).toEqual([join(directory, ahead[0] ?? '')])
+    expect(readdirSync(directory).toSorted()).toEqual(
+      [file.slice(directory.length + 1), ahead[1]].toSorted(),
+    )
+  })
+
   test('leftovers of a killed backup are removed after a day', () => {
     const directory = place('swept')
     mkdirSync(directory)

@@ -75,6 +75,16 @@ describe('an answer that comes whole', () => {
     expect(said.over).toBe(true)
   })
 
+  test('that the clock is set back under took no negative time', async () => {
+    const speaks = script(async function* () {
+      bench.clock.advance(-86_400_000)
+      yield [text('hello'), finish(), COUNTED]
+    })
+    const walked = await bench.walk(bench.depsOf(speaks))
+    const { line } = await bench.books(walked.caller)
+    expect(line).toMatchObject({ firstEventMs: 0, totalMs: 0, queuedMs: 0 })
+  })
+
   test('T16: is charged by an estimate when the provider counts nothing', async () => {
     const walked = await walk(says([text('1234567890'), finish()]))
     const { charged, line } = await books(walked.caller)

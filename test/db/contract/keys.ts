@@ -85,6 +85,15 @@ export function keysContract(bench: Bench): void {
     })
   })
 
+  test('a use after the clock was set back is remembered over a restart', async () => {
+    const { key } = await bench.issue()
+    await bench.store.keys.noteUse(key.id, bench.clock.now())
+    bench.clock.advance(-86_400_000)
+    await bench.store.keys.noteUse(key.id, bench.clock.now())
+    await bench.restart()
+    expect((await bench.store.keys.find(key.id))?.lastUsedAt).toBe(bench.clock.now())
+  })
+
   test('a key that claims nothing is remembered to have been used, also after a restart', async () => {
     const { key } = await bench.issue()
     const { clock } = bench
