@@ -10,7 +10,6 @@ import type { ModelCard, ModelCards, PriceVersion } from './model-card.ts'
 import { FREE } from './money.ts'
 import { nearModels } from './near-models.ts'
 import { checkContext } from './output-bound.ts'
-import { outputBoundOf } from './provider.ts'
 import type { Rate } from './rate.ts'
 import { drawOrder, type Hop, type RouteHop, routeOf, toHop } from './route.ts'
 import type { Store } from './store.ts'
@@ -213,9 +212,7 @@ function toOffers(card: ModelCard, hops: readonly Hop[], rate: Rate): readonly O
 
 /** Where the provider takes no bound, only the model's own maximum limits what an answer costs. */
 const isBounded = ({ card, provider }: Hop, { prices }: PriceVersion): boolean =>
-  outputBoundOf(provider) !== 'none' ||
-  card.maxCompletionTokens !== null ||
-  prices.completion === FREE
+  provider.outputBound !== 'none' || card.maxCompletionTokens !== null || prices.completion === FREE
 
 const unbounded = (card: ModelCard): GatewayError =>
   new GatewayError(

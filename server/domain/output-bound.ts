@@ -5,7 +5,7 @@ import type { ApiKey } from './key.ts'
 import type { ModelCard } from './model-card.ts'
 import { maxOutputImageTokens } from './output-image-tokens.ts'
 import { estimatePromptTokens } from './prompt-estimate.ts'
-import { outputBoundOf, PROVIDER_PRESETS } from './provider.ts'
+import { PROVIDER_PRESETS } from './provider.ts'
 import type { Hop } from './route.ts'
 import type { Settings } from './settings.ts'
 import { ANSWER_TOKENS, thinkingBudgetOf } from './thinking.ts'
@@ -24,7 +24,7 @@ export function fullBound(
   settings: Settings,
 ): number {
   const ofCard = boundOfCard(request, card, settings)
-  if (outputBoundOf(provider) === 'none') return ofCard
+  if (provider.outputBound === 'none') return ofCard
   return Math.min(request.maxOutputTokens ?? ofCard, keyBound ?? ofCard, ofCard)
 }
 
@@ -45,7 +45,7 @@ export function floorBound(
   full: number,
   settings: Settings,
 ): number {
-  if (request.maxOutputTokens !== null || outputBoundOf(provider) === 'none') return full
+  if (request.maxOutputTokens !== null || provider.outputBound === 'none') return full
   const budget = budgetOf(request, { card, provider })
   return Math.max(
     reserveFor(request, card, settings),
@@ -66,7 +66,7 @@ export function boundToSend(
   { card, provider }: Hop,
   granted: number,
 ): number | null {
-  if (outputBoundOf(provider) === 'none') return null
+  if (provider.outputBound === 'none') return null
   const { maxCompletionTokens: most, isCatalogued } = card
   if (request.maxOutputTokens === null && isCatalogued && most !== null && granted >= most) {
     return null

@@ -98,7 +98,7 @@ export interface Provider {
   /** Set by the operator; no request can change it. */
   readonly baseUrl: string
   readonly hasCredential: boolean
-  /** Stated by the operator; null: as it was learnt, else as its type says. */
+  /** Stated by the operator, as `none` always is; null: as it was learnt, else by type and address. */
   readonly outputBound: OutputBound | null
   /** The word that it took after it had refused another; forgotten when its type or address changes. */
   readonly learnedBound: BoundWord | null

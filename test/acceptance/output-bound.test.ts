@@ -149,14 +149,23 @@ afterAll(async () => {
   cli.close()
 })
 
-async function provide(server: Name, name: string = server): Promise<string> {
+async function provide(
+  server: Name,
+  name: string = server,
+  max_completion_tokens: number | null = null,
+): Promise<string> {
   await gateway.verb('providers.add', {
     name,
     type: 'openai-compatible',
     base_url: servers.url(server),
     credential: null,
   })
-  await gateway.verb('models.add', { model: `${name}/m`, in_usd: '1', out_usd: '2' })
+  await gateway.verb('models.add', {
+    model: `${name}/m`,
+    in_usd: '1',
+    out_usd: '2',
+    max_completion_tokens,
+  })
   onTestFinished(servers.forget)
   return `${name}/m`
 }
@@ -244,7 +253,7 @@ describe.each<[Name, string]>([
 })
 
 test('a bound that is too large for a server is the caller’s error, and teaches nothing', async () => {
-  const model = await provide('narrow')
+  const model = await provide('narrow', 'narrow', 200_000)
   expect(await ask(model, 200_000)).toEqual([400, 'invalid_request'])
   expect(servers.words('narrow')).toEqual([[200_000, 200_000]])
   expect(await shown('narrow')).toEqual(['both', 'default'])
