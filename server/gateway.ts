@@ -186,7 +186,13 @@ async function openSignin(options: GatewayOptions): Promise<SigninListener | nul
   if (signin === undefined) return null
   const smtp = delivery?.smtp ?? null
   try {
-    return await startSignin(signin, { store: store.signin, clock, smtp, logFault })
+    return await startSignin(signin, {
+      store: store.signin,
+      isWritable: async () => (await store.health({ checkIntegrity: false })).writable,
+      clock,
+      smtp,
+      logFault,
+    })
   } catch (cause) {
     // The gateway can serve without sign-in, e.g. if its port is in use or its keys are encrypted with another master key.
     const isTolerable = isRefused(cause) || cause instanceof GatewayError

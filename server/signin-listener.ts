@@ -22,6 +22,8 @@ export interface SigninOptions {
 
 export interface SigninListenerDeps {
   readonly store: SigninStore
+  /** Whether the store takes writes: almost every page stores something, and would wait for the disk. */
+  isWritable(): Promise<boolean>
   readonly clock: Clock
   readonly smtp: SmtpServer | null
   logFault(cause: unknown, errorId?: string): void
@@ -39,19 +41,21 @@ export interface SigninListener {
 /** Listens, and resolves once its keys are loaded. @throws the error of `listen` if the address is taken */
 export async function startSignin(
   options: SigninOptions,
-  { store, clock, smtp, logFault }: SigninListenerDeps,
+  { store, isWritable, clock, smtp, logFault }: SigninListenerDeps,
 ): Promise<SigninListener> {
   const { promise: app, resolve, reject } = Promise.withResolvers<SigninEndpoint>()
   // A request before it is ready gets the listener's error; this only avoids an unhandled rejection.
   app.catch(() => {})
-  const listener: Listener = listen(options.listen, async (request) =>
-    (await app).answer(request, addressOf(request, listener)),
-  )
+  const listener: Listener = listen(options.listen, async (request) => {
+    const endpoint = await app
+    if (!isServedFromMemory(request) && !(await isWritable())) return unavailable()
+    return endpoint.answer(request, addressOf(request, listener))
+  })
   const issuer = options.authUrl ?? listener.url
   try {
     const [{ openSigninProvider }, mailer] = await Promise.all([
       import('#signin/open.ts'),
-      openCodeChannel(options, { store, clock, smtp, logFault }),
+      openCodeChannel(options, { store, isWritable, clock, smtp, logFault }),
     ])
     const { allowsSignup } = options
     const provider = await openSigninProvider({
@@ -80,6 +84,19 @@ export async function startSignin(
     throw cause
   }
 }
+
+/** The documents that applications check tokens with. */
+const isServedFromMemory = ({ url }: Request): boolean =>
+  /^https?:\/\/[^/]*\/(?:\.well-known\/|oauth\/jwks$)/.test(url)
+
+const unavailable = (): Response =>
+  Response.json(
+    {
+      error: 'temporarily_unavailable',
+      error_description: 'the gateway cannot store anything now; try again',
+    },
+    { status: 503, headers: { 'Retry-After': '5', 'Cache-Control': 'no-store' } },
+  )
 
 interface SigninEndpoint {
   answer(request: Request, address: string): Promise<Response>

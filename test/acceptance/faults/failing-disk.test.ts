@@ -33,11 +33,13 @@ function limitWrites(limit: '1' | 'unlimited'): void {
 }
 
 const isReady = async (): Promise<boolean> => (await fetch(`${gateway.url}/readyz`)).status === 200
+const ask = (url: string) => fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(5_000) })
 const charges = () => chargesIn(cli)
 
 test.skipIf(!canLimit)('a disk that fails is detected while there are no requests', async () => {
   cli = furnishCli(openCli())
-  gateway = await startAppliance(cli, { under: IGNORING_ITS_SIGNAL })
+  const flags = ['--auth-listen', '127.0.0.1:0']
+  gateway = await startAppliance(cli, { under: IGNORING_ITS_SIGNAL, flags })
   await provider.addTo(gateway)
   const { key } = await gateway.verb('keys.create', { name: 'worker' })
   const stream = await gateway.chat(key, { ...HELLO, stream: true })
@@ -56,6 +58,13 @@ test.skipIf(!canLimit)('a disk that fails is detected while there are no request
     },
   })
   expect(provider.asked).toBe(1)
+  // People who sign in are refused too, instead of waiting; applications can still check their tokens.
+  const authUrl = /"auth_url":"([^"]+)"/.exec(gateway.said())?.[1] ?? ''
+  const signIn = await ask(`${authUrl}/oauth/authorize?client_id=wiki`)
+  expect([signIn.status, signIn.headers.get('retry-after')]).toEqual([503, '5'])
+  expect((await ask(`${authUrl}/oauth/jwks`)).status).toBe(200)
+  expect((await ask(`${authUrl}/.well-known/openid-configuration`)).status).toBe(200)
+
   const act = cli.run(['balance', 'top-up', '5', '--ref', 'WHILE-IT-FAILS'])
   expect([act.code, act.err]).toEqual([4, expect.stringContaining('cannot write to its disk')])
   const ill = cli.run(['doctor'])
