@@ -18,7 +18,8 @@ Fields may be added at any time; none is removed within a major version.
   gatewayctl activity tail --errors --json | jq -c '{key_name, code, message}'
 
 Ids only, one per line: --quiet. A pipe without --json gets tab-separated fields without a header;
---csv is for spreadsheets. docs/cli-json has the schema of every document.`
+--csv is for spreadsheets. All of them have every row, unless --limit is given.
+docs/cli-json has the schema of every document.`
 
 /** `gatewayctl help first-run` */
 export const FIRST_RUN_TOPIC = `Try it without a provider's key; nothing is saved:

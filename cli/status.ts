@@ -80,6 +80,7 @@ function lines(context: Context, status: Status): readonly (readonly [string, st
   )
   const rate = `USD/RUB ${status.rub_per_usd}${status.rate_set_by_operator ? '' : ' (default: nobody has set it)'}`
   return [
+    ...accountLines(context, status),
     ['gateway', gatewayLine(context, status)],
     ['sign-in', signinLine(context, status)],
     ['data', dataLine(context, status)],
@@ -98,6 +99,18 @@ function lines(context: Context, status: Status): readonly (readonly [string, st
     ],
     ...limitLines(context, status),
   ]
+}
+
+/** Which accounts money and keys are of, where there are several; traffic is the whole gateway's. */
+function accountLines(
+  { accountInput }: Context,
+  { account, accounts }: Status,
+): readonly (readonly [string, string])[] {
+  if (accountInput.account !== undefined)
+    return [['account', `${clean(account ?? '')} (money, keys)`]]
+  return accounts.length < 2
+    ? []
+    : [['accounts', `all ${accounts.length}; one alone: --account NAME`]]
 }
 
 /** "/var/lib/gatewayctl   412 MB   schema 14   last backup 6h ago"; in memory without a backup. */

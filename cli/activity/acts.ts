@@ -1,35 +1,37 @@
 /** `gatewayctl activity list --admin`: who changed what, and when. */
 import type { VerbRecord } from '#operator/verbs.ts'
 import type { Context } from '../context.ts'
-import { readCount, readSince } from '../flags/read-value.ts'
+import { readSince } from '../flags/read-value.ts'
 import { call } from '../gateway/operator.ts'
-import { printCsv } from '../terminal/csv.ts'
-import { type Column, printList } from '../terminal/output.ts'
+import { type ListingFlags, printListing } from '../terminal/listing.ts'
+import type { Column } from '../terminal/output.ts'
 import { relativeTime } from '../terminal/relative-time.ts'
 
 type Act = VerbRecord<'acts.list'>[number]
 
-export interface ActFlags {
+export interface ActFlags extends ListingFlags {
   readonly since?: string
   readonly until?: string
-  readonly limit: string
-  readonly csv?: boolean
 }
 
 /** Newest first. */
-export async function listActs(
-  context: Context,
-  { since, until, limit, csv }: ActFlags,
-): Promise<void> {
+export async function listActs(context: Context, flags: ActFlags): Promise<void> {
   const now = context.clock.now()
-  const acts = await call(context, 'acts.list', {
+  const { since, until } = flags
+  const query = {
     since: since === undefined ? null : readSince('--since', since, now),
     until: until === undefined ? null : readSince('--until', until, now),
-    limit: readCount('--limit', limit),
+  }
+  await printListing<Act>(context, flags, {
+    page: (last, limit) =>
+      call(context, 'acts.list', { ...query, before: last?.id ?? null, limit }),
+    columns: columns(context),
+    idOf: ({ id }) => id,
+    csv: {
+      fields: ['at', 'id', 'who', 'verb', 'target', 'changed'],
+      cells: (act) => ({ ...act, changed: changesOf(act) }),
+    },
   })
-  if (!csv) return printList(context, acts, columns(context), ({ id }) => id)
-  const rows = acts.map((act) => ({ ...act, changed: changesOf(act) }))
-  printCsv(['at', 'id', 'who', 'verb', 'target', 'changed'], rows)
 }
 
 const changesOf = ({ changed }: Act): string => JSON.stringify(changed)

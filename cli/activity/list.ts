@@ -3,11 +3,12 @@ import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
 import type { Context } from '../context.ts'
 import { usageError } from '../exit.ts'
-import { readCount, readSince } from '../flags/read-value.ts'
+import { readSince } from '../flags/read-value.ts'
 import { call } from '../gateway/operator.ts'
-import { printCsv } from '../terminal/csv.ts'
-import { type Column, printList } from '../terminal/output.ts'
+import { LIMIT_HELP, type ListingFlags, printListing } from '../terminal/listing.ts'
+import type { Column } from '../terminal/output.ts'
 import { relativeTime } from '../terminal/relative-time.ts'
+import { noteScope, type Scope } from '../terminal/scope.ts'
 import { addFilterFlags, type FilterFlags, readFilterFlags } from './filter-flags.ts'
 import { spanOf } from './span.ts'
 import { checkTrimmed } from './warn-of-trimmed.ts'
@@ -15,11 +16,9 @@ import { warnOfUnknown } from './warn-of-unknown.ts'
 
 type Line = VerbRecord<'activity.list'>[number]
 
-interface Flags extends FilterFlags {
+interface Flags extends FilterFlags, ListingFlags {
   readonly since?: string
   readonly until?: string
-  readonly limit: string
-  readonly csv?: boolean
   readonly admin?: boolean
 }
 
@@ -29,22 +28,25 @@ export const mount: Mount = (activity) =>
   )
     .option('--since <time>', 'start time: 1h, today, month, 2026-12-01T00:00:00Z')
     .option('--until <time>', 'end time, exclusive')
-    .option('--limit <n>', 'maximum number of rows', '50')
+    .option('--limit <n>', LIMIT_HELP)
     .option('--csv', 'comma-separated, with a header')
     .option('--admin', 'list changes by operators and provisioning keys instead of requests')
     .action(
       action(async (context, flags: Flags) => {
-        if (flags.csv && (context.json || context.quiet)) {
-          throw usageError('--csv cannot be combined with --json or --quiet')
-        }
         if (flags.admin) return await listAdmin(context, flags)
         const query = toQuery(context, flags)
-        const rows = await call(context, 'activity.list', query)
-        // Fewer rows than the limit: the search reached the end of the log.
-        if (rows.length < query.limit) await checkTrimmed(context, query.since)
-        if (rows.length === 0) await warnOfUnknown(context, flags)
-        if (flags.csv) printCsv(CSV_FIELDS, rows)
-        else printList(context, rows, columns(context), ({ id }) => id)
+        const scope = await noteScope(context, 'all accounts')
+        const { last, isWhole } = await printListing<Line>(context, flags, {
+          page: (before, limit) =>
+            call(context, 'activity.list', { ...query, before: before?.id ?? null, limit }),
+          countAfter: async ({ id }) =>
+            (await call(context, 'activity.count', { ...query, before: id })).count,
+          columns: columns(context, scope),
+          idOf: ({ id }) => id,
+          csv: { fields: CSV_FIELDS, cells: (line) => ({ ...line }) },
+        })
+        if (isWhole) await checkTrimmed(context, query.since)
+        if (last === undefined) await warnOfUnknown(context, flags)
       }),
     )
 
@@ -65,16 +67,15 @@ async function listAdmin(context: Context, flags: Flags): Promise<void> {
 
 function toQuery(context: Context, flags: Flags) {
   const now = context.clock.now()
-  const { since, until, limit } = flags
+  const { since, until } = flags
   return {
     ...readFilterFlags(context, flags),
     since: since === undefined ? null : readSince('--since', since, now),
     until: until === undefined ? null : readSince('--until', until, now),
-    limit: readCount('--limit', limit),
   }
 }
 
-const columns = (context: Context): readonly Column<Line>[] => [
+const columns = (context: Context, { isMixed, nameOf }: Scope): readonly Column<Line>[] => [
   {
     title: 'at',
     full: ({ created_at }) => created_at,
@@ -99,6 +100,7 @@ const columns = (context: Context): readonly Column<Line>[] => [
     title: 'error',
     full: ({ code, ended_by }) => code ?? (ended_by === 'client' ? 'client closed' : null),
   },
+  ...(isMixed ? [{ title: 'account', full: ({ account_id }: Line) => nameOf(account_id) }] : []),
 ]
 
 const CSV_FIELDS = [
@@ -125,4 +127,5 @@ const CSV_FIELDS = [
   'queued_ms',
   'first_byte_ms',
   'total_ms',
+  'account_id',
 ] as const satisfies readonly (keyof Line)[]

@@ -3,10 +3,11 @@ import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
 import type { Context } from '../context.ts'
 import { readChoice } from '../flags/read-choice.ts'
-import { readCount } from '../flags/read-value.ts'
 import { call } from '../gateway/operator.ts'
-import { type Column, printList } from '../terminal/output.ts'
+import { LIMIT_HELP, type ListingFlags, printListing } from '../terminal/listing.ts'
+import type { Column } from '../terminal/output.ts'
 import { relativeTime } from '../terminal/relative-time.ts'
+import { noteScope } from '../terminal/scope.ts'
 
 type Delivery = VerbRecord<'deliveries.list'>[number]
 
@@ -17,15 +18,25 @@ export const mount: Mount = (deliveries) =>
     .command('list')
     .description('list notices, newest first')
     .option('--state <state>', 'pending, delivered or dead (given up)')
-    .option('--limit <n>', 'maximum number of rows', '50')
+    .option('--limit <n>', LIMIT_HELP)
     .action(
-      action(async (context, { state, limit }: { state?: string; limit: string }) => {
-        const rows = await call(context, 'deliveries.list', {
+      action(async (context, flags: ListingFlags & { readonly state?: string }) => {
+        const { state } = flags
+        const query = {
           ...context.accountInput,
           state: state === undefined ? null : readChoice('--state', state, STATES),
-          limit: readCount('--limit', limit),
+        }
+        await noteScope(context, 'default account')
+        await printListing<Delivery>(context, flags, {
+          page: (last, limit) =>
+            call(context, 'deliveries.list', {
+              ...query,
+              before: last ? { event_id: last.event_id, channel: last.channel } : null,
+              limit,
+            }),
+          columns: columns(context),
+          idOf: ({ event_id }) => event_id,
         })
-        printList(context, rows, columns(context), ({ event_id }) => event_id)
       }),
     )
 

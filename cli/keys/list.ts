@@ -8,6 +8,7 @@ import { call } from '../gateway/operator.ts'
 import { RARE_LIMITS } from '../limits/columns.ts'
 import { type Column, printList } from '../terminal/output.ts'
 import { relativeTime } from '../terminal/relative-time.ts'
+import { noteScope } from '../terminal/scope.ts'
 
 type Key = VerbRecord<'keys.list'>[number]
 
@@ -34,6 +35,7 @@ export const mount: Mount = (keys) =>
           include_revoked: flags.includeRevoked === true,
           kind: flags.kind === undefined ? null : readChoice('--kind', flags.kind, KEY_KINDS),
         })
+        await noteScope(context, 'default account')
         const { model } = flags
         const rows = all.filter((key) => model === undefined || allows(key.allowed_models, model))
         printList(context, rows.toSorted(order), columns(context), (key) => key.id)

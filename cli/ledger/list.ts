@@ -2,23 +2,21 @@
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
 import type { Context } from '../context.ts'
-import { usageError } from '../exit.ts'
 import { readChoice } from '../flags/read-choice.ts'
-import { readCount, readSince } from '../flags/read-value.ts'
+import { readSince } from '../flags/read-value.ts'
 import { call } from '../gateway/operator.ts'
-import { printCsv } from '../terminal/csv.ts'
-import { type Column, printList } from '../terminal/output.ts'
+import { LIMIT_HELP, type ListingFlags, printListing } from '../terminal/listing.ts'
+import type { Column } from '../terminal/output.ts'
 import { relativeTime } from '../terminal/relative-time.ts'
+import { noteScope } from '../terminal/scope.ts'
 
 type Entry = VerbRecord<'ledger.list'>[number]
 
-interface Flags {
+interface Flags extends ListingFlags {
   readonly key?: string
   readonly kind?: string
   readonly since?: string
   readonly until?: string
-  readonly limit: string
-  readonly csv?: boolean
 }
 
 export const mount: Mount = (ledger) =>
@@ -29,24 +27,28 @@ export const mount: Mount = (ledger) =>
     .option('--kind <kind>', 'charge, top_up, adjust or refund')
     .option('--since <time>', 'start time: 7d, today, month, 2026-12-01T00:00:00Z')
     .option('--until <time>', 'end time, exclusive')
-    .option('--limit <n>', 'maximum number of rows', '50')
+    .option('--limit <n>', LIMIT_HELP)
     .option('--csv', 'comma-separated, with a header')
     .action(
       action(async (context, flags: Flags) => {
-        if (flags.csv && (context.json || context.quiet)) {
-          throw usageError('--csv cannot be combined with --json or --quiet')
-        }
         const now = context.clock.now()
-        const rows = await call(context, 'ledger.list', {
+        const query = {
           ...context.accountInput,
-          limit: readCount('--limit', flags.limit),
           key: flags.key ?? null,
           kind: flags.kind === undefined ? null : readChoice('--kind', flags.kind, KINDS),
           since: flags.since === undefined ? null : readSince('--since', flags.since, now),
           until: flags.until === undefined ? null : readSince('--until', flags.until, now),
+        }
+        await noteScope(context, 'default account')
+        await printListing<Entry>(context, flags, {
+          page: (last, limit) =>
+            call(context, 'ledger.list', { ...query, before: last?.id ?? null, limit }),
+          countAfter: async ({ id }) =>
+            (await call(context, 'ledger.count', { ...query, before: id })).count,
+          columns: columns(context),
+          idOf: ({ id }) => id,
+          csv: { fields: CSV_FIELDS, cells: (entry) => ({ ...entry }) },
         })
-        if (flags.csv) return printCsv(CSV_FIELDS, rows)
-        printList(context, rows, columns(context), ({ id }) => id)
       }),
     )
 
@@ -83,4 +85,5 @@ const CSV_FIELDS = [
   'price_version',
   'ref',
   'note',
+  'account',
 ] as const satisfies readonly (keyof Entry)[]

@@ -3,6 +3,7 @@ import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
 import { call } from '../gateway/operator.ts'
 import { type Column, printJson, printList } from '../terminal/output.ts'
+import { noteScope } from '../terminal/scope.ts'
 import { RARE_LIMITS } from './columns.ts'
 
 type Limits = VerbRecord<'limits.show'>[number]
@@ -19,6 +20,7 @@ export const mount: Mount = (limits) =>
           key: key ?? null,
         })
         if (context.json && key !== undefined) return printJson(rows[0])
+        if (key === undefined) await noteScope(context, 'default account')
         printList(context, rows, COLUMNS, ({ id }) => id)
       }),
     )

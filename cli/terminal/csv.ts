@@ -2,21 +2,27 @@
 import { clean } from './clean.ts'
 import { print } from './output.ts'
 
-type Value = string | number | boolean | null
+export type CsvValue = string | number | boolean | null
 
 /** Prints the named fields of each row, in this order; with no rows, the header alone. */
 export function printCsv<Field extends string>(
   fields: readonly Field[],
-  rows: readonly Readonly<Record<Field, Value>>[],
+  rows: readonly Readonly<Record<Field, CsvValue>>[],
 ): void {
-  const lines = rows.map((row) => fields.map((field) => renderCell(row[field])).join(','))
-  print([fields.join(','), ...lines].join('\n'))
+  print([csvHeader(fields), ...rows.map((row) => csvLine(fields, row))].join('\n'))
 }
+
+export const csvHeader = (fields: readonly string[]): string => fields.join(',')
+
+export const csvLine = <Field extends string>(
+  fields: readonly Field[],
+  row: Readonly<Record<Field, CsvValue>>,
+): string => fields.map((field) => renderCell(row[field])).join(',')
 
 /** A spreadsheet would run text that begins like a formula, and names of models and users are untrusted. */
 const FORMULA = /^[=+\-@]/
 
-function renderCell(value: Value): string {
+function renderCell(value: CsvValue): string {
   if (value === null) return ''
   if (typeof value !== 'string') return String(value)
   const text = FORMULA.test(value) && Number.isNaN(Number(value)) ? `'${value}` : value

@@ -68,12 +68,21 @@ function linesOf<Row>(
   columns: readonly Column<Row>[],
   idOf: (row: Row) => string,
 ): readonly string[] {
-  return context.quiet
-    ? rows.map((row) => clean(idOf(row)))
-    : context.isTerminal
-      ? toTable(context, rows, columns)
-      : rows.map((row) => columns.map((column) => clean(String(column.full(row) ?? ''))).join('\t'))
+  return context.isTerminal && !context.quiet
+    ? toTable(context, rows, columns)
+    : rows.map((row) => lineOf(context, row, columns, idOf))
 }
+
+/** One row for a pipe: its id with `--quiet`, else the full values of its columns. */
+export const lineOf = <Row>(
+  { quiet }: Pick<Context, 'quiet'>,
+  row: Row,
+  columns: readonly Column<Row>[],
+  idOf: (row: Row) => string,
+): string =>
+  quiet
+    ? clean(idOf(row))
+    : columns.map((column) => clean(String(column.full(row) ?? ''))).join('\t')
 
 /** One object: JSON, its id (nothing where that is empty), or `name  value` lines; a pipe gets them as TSV. */
 export function printRecord(

@@ -83,6 +83,20 @@ export const isReaderGone = (): boolean => gone.has(OUT.fd)
 export const writeOut = (text: string): void => write(OUT, text)
 export const writeError = (text: string): void => write(ERR, text)
 
+/** Waits until what the stream of standard output has buffered is taken, or its reader has gone: for long output. */
+export async function drained(): Promise<void> {
+  const stream = OUT.isStream ? OUT.stream() : null
+  if (!stream?.writableNeedDrain || isReaderGone()) return
+  await new Promise<void>((resolve) => {
+    const events = ['drain', 'close', 'error'] as const
+    const go = (): void => {
+      for (const event of events) stream.off(event, go)
+      resolve()
+    }
+    for (const event of events) stream.on(event, go)
+  })
+}
+
 /** Whether the descriptor is a terminal. Only a character device can be one; the full check costs a millisecond. */
 export function isTerminal(fd: 0 | 1 | 2): boolean {
   if (!isCharacterDevice(fd)) return false

@@ -5,6 +5,7 @@ import { checkTrimmed } from '../activity/warn-of-trimmed.ts'
 import { readSince } from '../flags/read-value.ts'
 import { call } from '../gateway/operator.ts'
 import { type Column, printList, printNote } from '../terminal/output.ts'
+import { noteScope } from '../terminal/scope.ts'
 
 type Drift = VerbRecord<'usage.drift'>[number]
 
@@ -17,6 +18,7 @@ export const mount: Mount = (usage) =>
       action(async (context, flags: { readonly since: string }) => {
         const since = readSince('--since', flags.since, context.clock.now())
         const rows = await call(context, 'usage.drift', { ...context.accountInput, since })
+        await noteScope(context, 'all accounts')
         await checkTrimmed(context, since)
         if (rows.length === 0 && !context.json) {
           return printNote(context, `no provider has stated a cost since ${since}`)

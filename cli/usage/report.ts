@@ -1,4 +1,4 @@
-/** `gatewayctl usage report`: requests, tokens, images and cost by key, end user, model, provider, day or hour. */
+/** `gatewayctl usage report`: requests, tokens, images and cost by account, key, end user, model, provider, day or hour. */
 import { USAGE_DIMENSIONS, type UsageDimension } from '#domain/usage-report.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
@@ -8,8 +8,9 @@ import { usageError } from '../exit.ts'
 import { readChoice } from '../flags/read-choice.ts'
 import { readCount, readSince } from '../flags/read-value.ts'
 import { call } from '../gateway/operator.ts'
-import { printCsv } from '../terminal/csv.ts'
+import { type CsvValue, printCsv } from '../terminal/csv.ts'
 import { type Column, printJson, printList, printNote } from '../terminal/output.ts'
+import { noteScope } from '../terminal/scope.ts'
 
 type Report = VerbRecord<'usage.report'>
 type Sum = Report['total']
@@ -18,6 +19,8 @@ type Sum = Report['total']
 interface Line extends Sum {
   readonly first: string
   readonly second: string
+  /** Null for the sums. */
+  readonly row: Row | null
 }
 
 interface Flags {
@@ -54,11 +57,12 @@ export const mount: Mount = (usage) =>
         const report = await call(context, 'usage.report', toQuery(context, flags))
         if (context.json) return printJson(report)
         const { rows, other } = report
-        const lines = rows.map((row): Line => ({ ...row, ...namesOf(report, row) }))
-        if (context.quiet) return printList(context, lines, [], ({ first }) => first)
+        const lines = rows.map((row): Line => ({ ...row, ...namesOf(report, row), row }))
+        if (context.quiet) return printList(context, lines, [], (line) => idOf(report, line))
         if (other.groups > 0) {
-          lines.push({ ...other, first: `other (${other.groups})`, second: '' })
+          lines.push({ ...other, first: `other (${other.groups})`, second: '', row: null })
         }
+        const { isMixed } = await noteScope(context, 'all accounts')
         warnOfTrimmed(context, report.kept_since)
         if (flags.csv)
           return printCsv(
@@ -66,8 +70,8 @@ export const mount: Mount = (usage) =>
             lines.map((line) => toCells(report, line)),
           )
         if (lines.length === 0) return printNote(context, `no usage since ${report.since}`)
-        lines.push({ ...report.total, first: 'total', second: '' })
-        printList(context, lines, columnsOf(report), ({ first }) => first)
+        lines.push({ ...report.total, first: 'total', second: '', row: null })
+        printList(context, lines, columnsOf(report, isMixed), ({ first }) => first)
       }),
     )
 
@@ -91,18 +95,34 @@ const readDimension = (flag: string, text: string): UsageDimension =>
 
 type Row = Report['rows'][number]
 
-const namesOf = ({ by, then_by }: Report, row: Row) => ({
-  first: nameIn(row, by),
-  second: then_by === null ? '' : nameIn(row, then_by),
+const namesOf = (report: Report, row: Row) => ({
+  first: nameIn(report, row, report.by),
+  second: report.then_by === null ? '' : nameIn(report, row, report.then_by),
 })
 
-/** "(none)" where the dimension has no value. */
-const nameIn = (row: Row, dimension: UsageDimension): string =>
-  (dimension === 'key' ? row.key_name : row[dimension]) ?? '(none)'
+/** "(none)" where the dimension has no value; a name that several keys have is followed by the id. */
+function nameIn({ rows }: Report, row: Row, dimension: UsageDimension): string {
+  if (dimension !== 'key') return row[dimension] ?? '(none)'
+  const { key_id, key_name = '(none)' } = row
+  const isShared = rows.some((other) => other.key_name === key_name && other.key_id !== key_id)
+  return isShared ? `${key_name} (${key_id})` : key_name
+}
 
-const fieldsOf = ({ by, then_by }: Report): readonly string[] => [
-  ...[by, then_by].flatMap((one) => (one === null ? [] : one === 'key' ? 'key_name' : one)),
+/** What `--quiet` prints of a row. */
+const idOf = ({ by }: Report, { row, first }: Line): string =>
+  (by === 'key' ? row?.key_id : by === 'account' ? row?.account_id : null) ?? first
+
+const hasKeys = ({ by, then_by }: Report): boolean => by === 'key' || then_by === 'key'
+const hasAccounts = ({ by, then_by }: Report): boolean => by === 'account' || then_by === 'account'
+
+/** Names, sums, and at the end what tells keys of one name apart. */
+const fieldsOf = (report: Report): readonly string[] => [
+  ...[report.by, report.then_by].flatMap((one) =>
+    one === null ? [] : [one === 'key' ? 'key_name' : one],
+  ),
   ...SUM_FIELDS,
+  ...(hasKeys(report) ? ['key_id'] : []),
+  ...(hasKeys(report) && !hasAccounts(report) ? ['account'] : []),
 ]
 
 const SUM_FIELDS = [
@@ -115,15 +135,36 @@ const SUM_FIELDS = [
   'share_percent',
 ] as const satisfies readonly (keyof Sum)[]
 
-function toCells(report: Report, line: Line): Readonly<Record<string, string | number | null>> {
-  const [first = '', second = ''] = fieldsOf(report)
+function toCells(report: Report, line: Line): Readonly<Record<string, CsvValue>> {
+  const { by, then_by } = report
   const sums = Object.fromEntries(SUM_FIELDS.map((field) => [field, line[field]]))
-  return { [first]: line.first, ...(report.then_by !== null && { [second]: line.second }), ...sums }
+  const { row } = line
+  const name = (dimension: UsageDimension, shown: string) =>
+    dimension === 'key'
+      ? { key_name: row?.key_name ?? shown, key_id: row?.key_id ?? null }
+      : { [dimension]: shown }
+  return {
+    account: row?.account ?? null,
+    ...(then_by !== null && name(then_by, line.second)),
+    ...name(by, line.first),
+    ...sums,
+  }
 }
 
-const columnsOf = ({ by, then_by }: Report): readonly Column<Line>[] => [
-  { title: by, full: ({ first }) => first },
-  ...(then_by === null ? [] : [{ title: then_by, full: ({ second }: Line) => second }]),
+const columnsOf = (report: Report, isMixed: boolean): readonly Column<Line>[] => [
+  { title: report.by, full: ({ first }) => first },
+  ...(report.then_by === null
+    ? []
+    : [{ title: report.then_by, full: ({ second }: Line) => second }]),
+  ...(isMixed && hasKeys(report) && !hasAccounts(report)
+    ? [
+        {
+          title: 'account',
+          full: ({ row }: Line) => row?.account ?? null,
+          short: ({ row }: Line) => row?.account ?? '',
+        },
+      ]
+    : []),
   count('requests', null, ({ requests }) => requests),
   count('in tok', 3, ({ prompt_tokens }) => prompt_tokens),
   count('out tok', 4, ({ completion_tokens }) => completion_tokens),

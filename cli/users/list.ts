@@ -1,17 +1,16 @@
 /** `gatewayctl users list`: people who sign in, newest first, a page at a time. */
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
-import { readCount } from '../flags/read-value.ts'
 import { call } from '../gateway/operator.ts'
-import { type Column, printList, printNote } from '../terminal/output.ts'
+import { LIMIT_HELP, type ListingFlags, printListing } from '../terminal/listing.ts'
+import { type Column, printNote } from '../terminal/output.ts'
 import { relativeTime } from '../terminal/relative-time.ts'
 
-interface Flags {
+interface Flags extends ListingFlags {
   readonly matching?: string
   readonly disabled?: boolean
   readonly enabled?: boolean
   readonly before?: string
-  readonly limit: string
 }
 
 export const mount: Mount = (users) =>
@@ -22,27 +21,32 @@ export const mount: Mount = (users) =>
     .option('--disabled', 'only disabled people')
     .option('--enabled', 'only enabled people')
     .option('--before <person>', 'start after this person: the last of the previous page')
-    .option('--limit <n>', 'maximum number of rows', '50')
+    .option('--limit <n>', LIMIT_HELP)
     .action(
       action(async (context, flags: Flags) => {
-        const limit = readCount('--limit', flags.limit)
-        const rows = await call(context, 'users.list', {
+        const query = {
           ...context.accountInput,
           matching: flags.matching ?? null,
           disabled: stateOf(flags),
-          before: flags.before ?? null,
-          limit,
-        })
+        }
         const now = context.clock.now()
         const lastSeen: Column<Row> = {
           title: 'last sign-in',
           full: ({ last_sign_in_at }) => last_sign_in_at,
           short: ({ last_sign_in_at }) => last_sign_in_at && relativeTime(last_sign_in_at, now),
         }
-        printList(context, rows, [...COLUMNS, lastSeen], ({ id }) => id)
-        const last = rows.at(-1)
-        if (last !== undefined && rows.length === limit) {
-          printNote(context, `there may be more: gatewayctl users list --before ${last.id}`)
+        const { last, isWhole } = await printListing<Row>(context, flags, {
+          page: (person, limit) =>
+            call(context, 'users.list', {
+              ...query,
+              before: person?.id ?? flags.before ?? null,
+              limit,
+            }),
+          columns: [...COLUMNS, lastSeen],
+          idOf: ({ id }) => id,
+        })
+        if (last !== undefined && !isWhole) {
+          printNote(context, `next: gatewayctl users list --before ${last.id}`)
         }
       }),
     )

@@ -1,5 +1,5 @@
 /** Reads the activity log. */
-import { and, desc, eq, gte, lt, lte, ne, sql } from 'drizzle-orm'
+import { and, count, desc, eq, gte, lt, lte, ne, sql } from 'drizzle-orm'
 import { drizzle as openDrizzle } from 'drizzle-orm/bun-sqlite'
 import type { Activity, ActivityEntry, ActivityQuery } from '#domain/activity.ts'
 import type { Drift } from '#domain/drift.ts'
@@ -14,7 +14,7 @@ import { readUsage } from './usage-reader.ts'
 
 export function createActivityReader(
   connection: Connection,
-): Pick<Activity, 'list' | 'find' | 'drift' | 'usage'> {
+): Pick<Activity, 'list' | 'count' | 'find' | 'drift' | 'usage'> {
   const { database, commit } = connection
   const drizzle = openDrizzle({ client: database })
 
@@ -42,6 +42,25 @@ export function createActivityReader(
       }
       return found
     },
+    async count(query) {
+      commit.flush()
+      const inSlice = drizzle
+        .select({ n: count() })
+        .from(activity)
+        .where(
+          and(
+            gte(activity.generationId, sql.placeholder('from')),
+            lt(activity.generationId, sql.placeholder('below')),
+            matches(query),
+          ),
+        )
+        .prepare()
+      let found = 0
+      for await (const slice of slicesBack(database, 'activity', arrivedIn(query))) {
+        found += inSlice.get({ ...slice })?.n ?? 0
+      }
+      return found
+    },
     async find(id) {
       commit.flush()
       const row = drizzle.select().from(activity).where(eq(activity.generationId, id)).get()
@@ -61,7 +80,7 @@ export function createActivityReader(
   }
 }
 
-const matches = (query: ActivityQuery) =>
+const matches = (query: Omit<ActivityQuery, 'limit'>) =>
   and(
     query.accountId && eq(activity.accountId, query.accountId),
     query.keyId && eq(activity.keyId, query.keyId),

@@ -3,6 +3,7 @@ import type { Act, Acts } from '#domain/act.ts'
 import type { Instant } from '#domain/clock.ts'
 import type { ActId } from '#domain/id.ts'
 import type { Connection } from './connection.ts'
+import { BEHIND_ALL } from './slices.ts'
 import { statement } from './statement.ts'
 
 type ActRow = {
@@ -21,10 +22,10 @@ export function createActs({ database, commit }: Connection): Acts {
   )
   const newest = statement<
     ActRow,
-    [{ since: number; until: number; verb: string | null; limit: number }]
+    [{ since: number; until: number; verb: string | null; before: string; limit: number }]
   >(
     database,
-    `SELECT * FROM acts WHERE at >= $since AND at < $until AND ($verb IS NULL OR verb = $verb)
+    `SELECT * FROM acts WHERE at >= $since AND at < $until AND ($verb IS NULL OR verb = $verb) AND id < $before
      ORDER BY id DESC LIMIT $limit`,
   )
   return {
@@ -32,9 +33,15 @@ export function createActs({ database, commit }: Connection): Acts {
       const row = { ...act, changed: JSON.stringify(act.changed) }
       await commit.commitDurably(() => void insert().run(row))
     },
-    async list({ since = 0, until = Number.MAX_SAFE_INTEGER, verb = null, limit }) {
+    async list({
+      since = 0,
+      until = Number.MAX_SAFE_INTEGER,
+      verb = null,
+      before = BEHIND_ALL,
+      limit,
+    }) {
       commit.flush()
-      return newest().all({ since, until, verb, limit }).map(toAct)
+      return newest().all({ since, until, verb, before, limit }).map(toAct)
     },
   }
 }

@@ -1,9 +1,9 @@
 /** The ledger in SQLite: credits, reading, and the audit of balances. */
-import { and, desc, eq, gte, lt, sql } from 'drizzle-orm'
+import { and, count, desc, eq, gte, lt } from 'drizzle-orm'
 import { drizzle as openDrizzle } from 'drizzle-orm/bun-sqlite'
 import { DAY_MS, later } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
-import { chargeEntryId, entriesFrom } from '#domain/id.ts'
+import { chargeEntryId, type EntryId, entriesFrom } from '#domain/id.ts'
 import type { Ledger, LedgerEntry, LedgerQuery } from '#domain/ledger.ts'
 import {
   addUsd,
@@ -20,7 +20,7 @@ import type { Connection } from './connection.ts'
 import type { HotState } from './hot-state.ts'
 import { type HotThreshold, judgeMark, type MarkChange, prepareMarkWriter } from './low-balance.ts'
 import { accounts, ledger } from './schema.ts'
-import { EVERYTHING, type Slice, slicesBack } from './slices.ts'
+import { belowBoth, EVERYTHING, type Slice, slicesBack } from './slices.ts'
 
 export function createLedger(connection: Connection, hotState: HotState): Ledger {
   const { database, commit } = connection
@@ -71,18 +71,20 @@ export function createLedger(connection: Connection, hotState: HotState): Ledger
       return balance
     },
 
+    ...readLedger(connection),
+  }
+}
+
+function readLedger({ database, commit }: Connection): Pick<Ledger, 'list' | 'count' | 'chargeOf'> {
+  const drizzle = openDrizzle({ client: database })
+  return {
     async list(query) {
       commit.flush()
       const entries = (slice: Slice, limit: number): LedgerEntry[] =>
         drizzle
           .select()
           .from(ledger)
-          .where(
-            and(
-              sql`${ledger.id} >= ${slice.from} AND ${ledger.id} < ${slice.below}`,
-              scopeOf(query),
-            ),
-          )
+          .where(and(within(slice), scopeOf(query)))
           .orderBy(desc(ledger.id))
           .limit(limit)
           .all()
@@ -93,6 +95,20 @@ export function createLedger(connection: Connection, hotState: HotState): Ledger
       for await (const slice of slicesBack(database, 'ledger', writtenIn(query))) {
         found.push(...entries(slice, query.limit - found.length))
         if (found.length >= query.limit) break
+      }
+      return found
+    },
+
+    async count(query) {
+      commit.flush()
+      let found = 0
+      for await (const slice of slicesBack(database, 'ledger', writtenIn(query))) {
+        const row = drizzle
+          .select({ n: count() })
+          .from(ledger)
+          .where(and(within(slice), scopeOf(query)))
+          .get()
+        found += row?.n ?? 0
       }
       return found
     },
@@ -112,10 +128,13 @@ export function createLedger(connection: Connection, hotState: HotState): Ledger
 /** A charge is written when its request ends, which is a day after it began at the latest, and named after its beginning. */
 const MAX_REQUEST_MS = DAY_MS + 3_600_000
 
-const writtenIn = ({ since, until }: LedgerQuery): Partial<Slice> => ({
+const writtenIn = ({ since, until, before }: Omit<LedgerQuery, 'limit'>): Partial<Slice> => ({
   ...(since !== undefined && { from: entriesFrom(later(since, -MAX_REQUEST_MS)) }),
-  ...(until !== undefined && { below: entriesFrom(until) }),
+  ...belowBoth(until === undefined ? undefined : entriesFrom(until), before),
 })
+
+const within = ({ from, below }: Slice) =>
+  and(gte(ledger.id, from as EntryId), lt(ledger.id, below as EntryId))
 
 const toEntry = (row: typeof ledger.$inferSelect): LedgerEntry => ({
   ...row,
@@ -138,7 +157,7 @@ const judgeCredit = (
 ): MarkChange | null =>
   judgeMark(accountId, threshold, balance, amount < NO_MONEY ? 'debit' : 'credit', at)
 
-const scopeOf = ({ accountId, keyId, kind, ref, since, until }: LedgerQuery) =>
+const scopeOf = ({ accountId, keyId, kind, ref, since, until }: Omit<LedgerQuery, 'limit'>) =>
   and(
     accountId && eq(ledger.accountId, accountId),
     keyId && eq(ledger.keyId, keyId),

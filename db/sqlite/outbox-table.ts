@@ -125,11 +125,23 @@ function openSending(
 }
 
 function openReading(database: Database): Pick<OutboxTable, 'list' | 'find' | 'log'> {
-  const list = statement<OutboxRow, [AccountId | null, NoticeState | null, number]>(
+  const list = statement<
+    OutboxRow,
+    [
+      {
+        account: AccountId | null
+        state: NoticeState | null
+        event: EventId | null
+        channel: Channel | null
+        limit: number
+      },
+    ]
+  >(
     database,
     `SELECT ${COLUMNS} FROM outbox
-     WHERE (?1 IS NULL OR account_id = ?1) AND (?2 IS NULL OR state = ?2)
-     ORDER BY event_id DESC, channel LIMIT ?3`,
+     WHERE ($account IS NULL OR account_id = $account) AND ($state IS NULL OR state = $state)
+       AND ($event IS NULL OR event_id < $event OR (event_id = $event AND channel > $channel))
+     ORDER BY event_id DESC, channel LIMIT $limit`,
   )
   const find = statement<OutboxRow, [EventId]>(
     database,
@@ -142,8 +154,10 @@ function openReading(database: Database): Pick<OutboxTable, 'list' | 'find' | 'l
   )
 
   return {
-    list: ({ accountId = null, state = null, limit }) =>
-      list().all(accountId, state, limit).map(toNotice),
+    list: ({ accountId: account = null, state = null, before, limit }) => {
+      const { eventId: event = null, channel = null } = before ?? {}
+      return list().all({ account, state, event, channel, limit }).map(toNotice)
+    },
     find: (eventId) => find().all(eventId).map(toNotice),
     log: (eventId, channel) => log().all(eventId, channel),
   }

@@ -18,9 +18,15 @@ export interface Slice {
 const IDS = { activity: 'generation_id', ledger: 'id' } as const
 
 /** Sorts behind every id, of whatever noun. */
-const BEHIND_ALL = '~'
+export const BEHIND_ALL = '~'
 
 export const EVERYTHING: Slice = { from: '', below: BEHIND_ALL }
+
+/** The lower of two upper bounds, where there is any. */
+export function belowBoth(a: string | undefined, b: string | undefined): Partial<Slice> {
+  if (a === undefined) return b === undefined ? {} : { below: b }
+  return { below: b === undefined || a < b ? a : b }
+}
 
 /** All of a table, or what `bounds` leave of it, newest first: for whoever looks for the latest. */
 export async function* slicesBack(
@@ -72,10 +78,12 @@ export async function* slices(
 export const arrivedIn = ({
   since,
   until,
+  before,
 }: {
   readonly since?: Instant
   readonly until?: Instant
+  readonly before?: string
 }): Partial<Slice> => ({
   ...(since !== undefined && { from: generationsFrom(since) }),
-  ...(until !== undefined && { below: generationsFrom(until) }),
+  ...belowBoth(until === undefined ? undefined : generationsFrom(until), before),
 })

@@ -96,8 +96,9 @@ function createActivity(connection: Connection, writer: Writer): Activity {
       // While the disk fails or is nearly full, refusals are not logged.
       if (commit.trouble() === null) commit.defer(() => writer.activity(entry, null))
     },
-    ...lazyPort<Reading>({ list: true, find: true, drift: true, usage: true }, async () =>
-      (await import('./activity-reader.ts')).createActivityReader(connection),
+    ...lazyPort<Reading>(
+      { list: true, count: true, find: true, drift: true, usage: true },
+      async () => (await import('./activity-reader.ts')).createActivityReader(connection),
     ),
     ...lazyPort<Trimming>({ trim: true, keptSince: true }, async () =>
       (await import('./activity-trimmer.ts')).createActivityTrimmer(connection),
@@ -114,7 +115,7 @@ function lazyAccounting(
       { create: true, rename: true, find: true, findByName: true, list: true },
       async () => (await import('./accounts.ts')).createAccounts(connection),
     ),
-    ledger: lazyPort({ credit: true, list: true, chargeOf: true }, async () =>
+    ledger: lazyPort({ credit: true, list: true, count: true, chargeOf: true }, async () =>
       (await import('./ledger.ts')).createLedger(connection, hotState),
     ),
     thresholds: lazyPort({ find: true, set: true, webhookSecret: true }, async () =>

@@ -30,6 +30,8 @@ export interface ActQuery {
   readonly until?: Instant
   /** Only these: "backup". */
   readonly verb?: string
+  /** Only acts older than this one: the last of the page before. */
+  readonly before?: ActId
   readonly limit: number
 }
 

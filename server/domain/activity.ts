@@ -112,6 +112,8 @@ export interface ActivityQuery {
   readonly since?: Instant
   /** Arrived before this instant. */
   readonly until?: Instant
+  /** Only requests older than this one: the last of the page before. */
+  readonly before?: GenerationId
   readonly limit: number
 }
 
@@ -129,6 +131,8 @@ export interface Activity {
   note(entry: ActivityEntry): void
   /** Newest first. */
   list(query: ActivityQuery): Promise<readonly ActivityEntry[]>
+  /** How many requests match. */
+  count(query: Omit<ActivityQuery, 'limit'>): Promise<number>
   find(id: GenerationId): Promise<ActivityEntry | undefined>
   /** Compares, model by model, charges with what providers stated for the same requests; in order of models. */
   drift(query: DriftQuery): Promise<readonly Drift[]>

@@ -54,6 +54,8 @@ export interface LedgerQuery {
   readonly ref?: string
   readonly since?: Instant
   readonly until?: Instant
+  /** Only entries older than this one: the last of the page before. */
+  readonly before?: EntryId
   readonly limit: number
 }
 
@@ -74,6 +76,8 @@ export interface Ledger {
   credit(entry: LedgerEntry): Promise<UsdNanos>
   /** Newest first. */
   list(query: LedgerQuery): Promise<readonly LedgerEntry[]>
+  /** How many entries match. */
+  count(query: Omit<LedgerQuery, 'limit'>): Promise<number>
   /** What a generation was charged; undefined where it was charged nothing. */
   chargeOf(id: GenerationId): Promise<LedgerEntry | undefined>
 }

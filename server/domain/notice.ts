@@ -37,6 +37,8 @@ export interface DeliveryTry {
 export interface NoticeQuery {
   readonly accountId?: AccountId
   readonly state?: NoticeState
+  /** Only those that come after this one in the list: the last of the page before. */
+  readonly before?: Pick<Notice, 'eventId' | 'channel'>
   readonly limit: number
 }
 

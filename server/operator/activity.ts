@@ -1,9 +1,9 @@
 /** Verbs for the activity log: search, and the receipt of one request. */
 import * as z from 'zod/mini'
-import type { ActivityEntry, ActivityQuery } from '#domain/activity.ts'
+import type { ActivityEntry } from '#domain/activity.ts'
 import { renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
-import { generationsFrom, isGenerationId, type KeyId } from '#domain/id.ts'
+import { type GenerationId, generationsFrom, isGenerationId, type KeyId } from '#domain/id.ts'
 import { negateUsd, renderUsd } from '#domain/money.ts'
 import { readReceipt } from '#domain/receipt.ts'
 import type { Store } from '#domain/store.ts'
@@ -54,27 +54,44 @@ export async function toFilter(deps: OperatorDeps, stated: z.output<typeof filte
   }
 }
 
+const rangeFields = {
+  ...filterFields,
+  since: z._default(z.nullable(timeField), null),
+  until: z._default(z.nullable(timeField), null),
+  /** The last request of the page before. */
+  before: z._default(z.nullable(z.string()), null),
+}
+
+const rangeForm = z.object(rangeFields)
+
+async function toRange(deps: OperatorDeps, input: z.output<typeof rangeForm>) {
+  const { since, until, before } = input
+  return {
+    ...(await toFilter(deps, input)),
+    ...(since !== null && { since }),
+    ...(until !== null && { until }),
+    ...(before !== null && { before: before as GenerationId }),
+  }
+}
+
 /** Newest first, of all accounts unless one is named. @throws account_not_found, key_not_found */
 export const listActivity = verb(
   z.strictObject({
-    ...filterFields,
-    since: z._default(z.nullable(timeField), null),
-    until: z._default(z.nullable(timeField), null),
+    ...rangeFields,
     limit: z._default(z.int().check(z.minimum(1), z.maximum(MAX_LINES)), 50),
   }),
   async (deps, input): Promise<readonly ActivityRecord[]> => {
-    const { since, until, limit } = input
-    const query: ActivityQuery = {
-      limit,
-      ...(await toFilter(deps, input)),
-      ...(since !== null && { since }),
-      ...(until !== null && { until }),
-    }
+    const query = { ...(await toRange(deps, input)), limit: input.limit }
     const entries = await deps.store.activity.list(query)
     const names = await namesOf(deps, entries)
     return entries.map((entry) => renderActivity(entry, names.get(entry.keyId) ?? entry.keyId))
   },
 )
+
+/** How many requests match. @throws account_not_found, key_not_found */
+export const countActivity = verb(z.strictObject(rangeFields), async (deps, input) => ({
+  count: await deps.store.activity.count(await toRange(deps, input)),
+}))
 
 async function namesOf({ store }: OperatorDeps, entries: readonly ActivityEntry[]) {
   const names = new Map<KeyId, string>()

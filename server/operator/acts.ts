@@ -2,6 +2,7 @@
 import * as z from 'zod/mini'
 import type { Act, ActChanges } from '#domain/act.ts'
 import { renderInstant } from '#domain/clock.ts'
+import type { ActId } from '#domain/id.ts'
 import { timeField } from '#forms/fields.ts'
 import { verb } from './verb.ts'
 
@@ -32,10 +33,17 @@ export const listActs = verb(
   z.strictObject({
     since: z._default(z.nullable(timeField), null),
     until: z._default(z.nullable(timeField), null),
+    /** The last act of the page before. */
+    before: z._default(z.nullable(z.string()), null),
     limit: z._default(z.int().check(z.minimum(1), z.maximum(MAX_ACTS)), 50),
   }),
-  async ({ store }, { since, until, limit }): Promise<readonly ActRecord[]> => {
-    const times = { ...(since !== null && { since }), ...(until !== null && { until }) }
-    return (await store.acts.list({ ...times, limit })).map(render)
+  async ({ store }, { since, until, before, limit }): Promise<readonly ActRecord[]> => {
+    const query = {
+      limit,
+      ...(since !== null && { since }),
+      ...(until !== null && { until }),
+      ...(before !== null && { before: before as ActId }),
+    }
+    return (await store.acts.list(query)).map(render)
   },
 )

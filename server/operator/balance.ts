@@ -85,11 +85,15 @@ export const topUp = mutation(
       return {
         ...render(account.name, account.balance, rate),
         applied: false,
-        entry: renderEntry(earlier),
+        entry: renderEntry(earlier, account.name),
       }
     }
     const balance = await deps.store.ledger.credit(entry)
-    return { ...render(account.name, balance, rate), applied: true, entry: renderEntry(entry) }
+    return {
+      ...render(account.name, balance, rate),
+      applied: true,
+      entry: renderEntry(entry, account.name),
+    }
   },
   (_, { account, applied, entry }) => (applied ? describeEntry(account, entry) : null),
 )
@@ -121,7 +125,7 @@ export const adjustBalance = mutation(
       ref: null,
     })
     const balance = await deps.store.ledger.credit(entry)
-    return { ...render(account.name, balance, rate), entry: renderEntry(entry) }
+    return { ...render(account.name, balance, rate), entry: renderEntry(entry, account.name) }
   },
   (_, { account, entry }) => describeEntry(account, entry),
 )

@@ -12,6 +12,8 @@ import { invalidInput, mutation, verb } from './verb.ts'
 
 export interface DeliveryRecord {
   readonly event_id: string
+  /** The name of the account. */
+  readonly account: string
   readonly channel: Channel
   readonly type: string
   readonly test: boolean
@@ -54,15 +56,19 @@ export interface RedeliveryRecord {
 
 const isTest = ({ body }: Notice): boolean => JSON.parse(body).test === true
 
-const render = (notice: Notice): DeliveryRecord => ({
+const nextTryOf = ({ nextTryAt }: Notice): string | null =>
+  nextTryAt === null ? null : renderInstant(nextTryAt)
+
+const render = (notice: Notice, account: string): DeliveryRecord => ({
   event_id: notice.eventId,
+  account,
   channel: notice.channel,
   type: notice.type,
   test: isTest(notice),
   state: notice.state,
   tries: notice.tries,
   created_at: renderInstant(notice.createdAt),
-  next_try_at: notice.nextTryAt === null ? null : renderInstant(notice.nextTryAt),
+  next_try_at: nextTryOf(notice),
 })
 
 const renderTry = ({ at, ...rest }: DeliveryTry): TryRecord => ({ at: renderInstant(at), ...rest })
@@ -74,12 +80,24 @@ export const listDeliveries = verb(
   z.strictObject({
     account: accountField,
     state: z._default(z.nullable(z.enum(['pending', 'delivered', 'dead'])), null),
+    /** The last notice of the page before. */
+    before: z._default(
+      z.nullable(z.strictObject({ event_id: z.string(), channel: z.enum(['email', 'webhook']) })),
+      null,
+    ),
     limit: z._default(z.int().check(z.minimum(1), z.maximum(MAX_NOTICES)), 50),
   }),
-  async (deps, { account, state, limit }): Promise<readonly DeliveryRecord[]> => {
-    const { id: accountId } = await findAccount(deps, account)
-    const query = { accountId, limit, ...(state === null ? {} : { state }) }
-    return (await deps.store.notices.list(query)).map(render)
+  async (deps, { account, state, before, limit }): Promise<readonly DeliveryRecord[]> => {
+    const { id: accountId, name } = await findAccount(deps, account)
+    const query = {
+      accountId,
+      limit,
+      ...(state !== null && { state }),
+      ...(before !== null && {
+        before: { eventId: before.event_id as EventId, channel: before.channel },
+      }),
+    }
+    return (await deps.store.notices.list(query)).map((notice) => render(notice, name))
   },
 )
 
@@ -115,8 +133,8 @@ export const showDelivery = verb(
       created_at: renderInstant(first.createdAt),
       body: JSON.parse(first.body),
       channels: notices.map((notice) => {
-        const { channel, state, tries, next_try_at } = render(notice)
-        return { channel, state, tries, next_try_at, log: notice.log.map(renderTry) }
+        const { channel, state, tries, log } = notice
+        return { channel, state, tries, next_try_at: nextTryOf(notice), log: log.map(renderTry) }
       }),
     }
   },

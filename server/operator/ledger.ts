@@ -1,16 +1,21 @@
 /** The verb that lists ledger entries, and their record. */
 
 import * as z from 'zod/mini'
+import type { Account } from '#domain/account.ts'
 import { renderDay, renderInstant } from '#domain/clock.ts'
-import type { LedgerEntry, LedgerQuery } from '#domain/ledger.ts'
+import type { EntryId } from '#domain/id.ts'
+import type { LedgerEntry } from '#domain/ledger.ts'
 import { negateUsd, renderRub, renderRubPerUsd, renderUsd, toRub } from '#domain/money.ts'
 import { accountField, timeField } from '#forms/fields.ts'
+import type { OperatorDeps } from './deps.ts'
 import { findAccount } from './find-account.ts'
 import { findKey } from './find-key.ts'
 import { verb } from './verb.ts'
 
 export interface EntryRecord {
   readonly id: string
+  /** The name of the account. */
+  readonly account: string
   readonly at: string
   readonly kind: string
   /** Signed: a charge is negative. */
@@ -29,8 +34,9 @@ export interface EntryRecord {
   readonly ref: string | null
 }
 
-export const renderEntry = (entry: LedgerEntry): EntryRecord => ({
+export const renderEntry = (entry: LedgerEntry, account: string): EntryRecord => ({
   id: entry.id,
+  account,
   at: renderInstant(entry.at),
   kind: entry.kind,
   amount_usd: renderUsd(entry.amount),
@@ -48,28 +54,47 @@ export const renderEntry = (entry: LedgerEntry): EntryRecord => ({
 
 const MAX_ENTRIES = 100_000
 
+const rangeFields = {
+  account: accountField,
+  key: z._default(z.nullable(z.string().check(z.minLength(1))), null),
+  kind: z._default(z.nullable(z.enum(['charge', 'top_up', 'adjust', 'refund'])), null),
+  since: z._default(z.nullable(timeField), null),
+  until: z._default(z.nullable(timeField), null),
+  /** The last entry of the page before. */
+  before: z._default(z.nullable(z.string()), null),
+}
+
+const rangeForm = z.object(rangeFields)
+
+async function toRange(deps: OperatorDeps, { id }: Account, input: z.output<typeof rangeForm>) {
+  const { key: text, kind, since, until, before } = input
+  // Another account's key is an error, because an empty list would mean that it has no charges.
+  const key = text === null ? null : await findKey(deps, text, id)
+  return {
+    accountId: id,
+    ...(key !== null && { keyId: key.id }),
+    ...(kind !== null && { kind }),
+    ...(since !== null && { since }),
+    ...(until !== null && { until }),
+    ...(before !== null && { before: before as EntryId }),
+  }
+}
+
 /** Newest first. @throws account_not_found, key_not_found */
 export const listLedger = verb(
   z.strictObject({
-    account: accountField,
-    key: z._default(z.nullable(z.string().check(z.minLength(1))), null),
-    kind: z._default(z.nullable(z.enum(['charge', 'top_up', 'adjust', 'refund'])), null),
-    since: z._default(z.nullable(timeField), null),
-    until: z._default(z.nullable(timeField), null),
+    ...rangeFields,
     limit: z._default(z.int().check(z.minimum(1), z.maximum(MAX_ENTRIES)), 50),
   }),
   async (deps, input): Promise<readonly EntryRecord[]> => {
     const account = await findAccount(deps, input.account)
-    // Another account's key is an error, because an empty list would mean that it has no charges.
-    const key = input.key === null ? null : await findKey(deps, input.key, account.id)
-    const query: LedgerQuery = {
-      accountId: account.id,
-      limit: input.limit,
-      ...(key === null ? {} : { keyId: key.id }),
-      ...(input.kind === null ? {} : { kind: input.kind }),
-      ...(input.since === null ? {} : { since: input.since }),
-      ...(input.until === null ? {} : { until: input.until }),
-    }
-    return (await deps.store.ledger.list(query)).map(renderEntry)
+    const query = { ...(await toRange(deps, account, input)), limit: input.limit }
+    return (await deps.store.ledger.list(query)).map((entry) => renderEntry(entry, account.name))
   },
 )
+
+/** How many entries match. @throws account_not_found, key_not_found */
+export const countLedger = verb(z.strictObject(rangeFields), async (deps, input) => {
+  const account = await findAccount(deps, input.account)
+  return { count: await deps.store.ledger.count(await toRange(deps, account, input)) }
+})

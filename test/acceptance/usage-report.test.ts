@@ -52,7 +52,9 @@ describe('usage report', () => {
       'total\t4\t12\t9\t1\t0.010027\t0.90243\t100',
     ])
     expect(lines('usage')).toEqual(report)
-    expect(lines('usage', '-q')).toEqual(['batch, nightly', 'web'])
+    const { rows } = cli.json<{ rows: readonly { key_id: string; key_name: string }[] }>(['usage'])
+    expect(rows.map(({ key_name }) => key_name)).toEqual(['batch, nightly', 'web'])
+    expect(lines('usage', '-q')).toEqual(rows.map(({ key_id }) => key_id))
   })
 
   test('adds up to the ledger, whatever it is grouped by; up and down', async () => {
@@ -123,7 +125,7 @@ describe('ledger list', () => {
   test('for a spreadsheet has a header and every field, narrowed by its flags', () => {
     const [header, ...entries] = lines('ledger', 'list', '--csv', '--kind', 'charge')
     expect(header).toBe(
-      'at,id,kind,amount_usd,cost_rub,rub_per_usd,key_id,generation_id,day,user,price_version,ref,note',
+      'at,id,kind,amount_usd,cost_rub,rub_per_usd,key_id,generation_id,day,user,price_version,ref,note,account',
     )
     expect(entries).toHaveLength(4)
     const today = new Date().toISOString().slice(0, 10)

@@ -176,11 +176,7 @@ test.each([
     2,
     'error: --kind must be ordinary or provisioning (got "provision")\n  did you mean provisioning?\n',
   ],
-  [
-    ['ledger', '--limit', '99999999999'],
-    2,
-    'error: --limit must be at most 100000 (got 99999999999)\n',
-  ],
+  [['usage', '--top', '99999999999'], 2, 'error: --top must be at most 10000 (got 99999999999)\n'],
   [
     ['ledger', '--limit', '99999999999999999999'],
     2,

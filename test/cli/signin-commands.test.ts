@@ -228,7 +228,9 @@ describe('users', () => {
     const page = cli.run(['users', 'list', '--limit', '2'])
     const [, last = ''] = page.out.trimEnd().split('\n')
     const id = last.split('\t')[1] ?? ''
-    expect(page.err).toBe(`there may be more: gatewayctl users list --before ${id}\n`)
+    expect(page.err).toBe(
+      `! --limit 2 left out 2 more rows\nnext: gatewayctl users list --before ${id}\n`,
+    )
     expect(names('--before', id)).toBe('bo Ada')
     expect(names('--before', 'cy@example.org', '--limit', '1')).toBe('bo')
     expect(names('--matching', 'ADA')).toBe('Ada')

@@ -44,6 +44,7 @@ const SAMPLES: { readonly [Name in VerbName]: VerbInput<Name> } = {
   'balance.top-up': { amount_usd: '5', ref: 'INVOICE-7' },
   'balance.adjust': { amount_usd: '-1', note: 'by mistake' },
   'activity.list': {},
+  'activity.count': {},
   'activity.kept': {},
   'activity.show': { id: 'req_known' },
   'activity.kill': { id: 'req_running' },
@@ -56,6 +57,7 @@ const SAMPLES: { readonly [Name in VerbName]: VerbInput<Name> } = {
   'usage.chart': {},
   'usage.drift': {},
   'ledger.list': {},
+  'ledger.count': {},
   export: {},
   plan: { document: { rates: { usd_rub: '95' } } },
   // Its steps leave acts as other verbs do; the file of this sample changes nothing.

@@ -108,7 +108,7 @@ export const readChart = verb(
             },
       total: draw(null, rows),
       ledger: (await store.ledger.list({ accountId: account.id, limit: LEDGER_LINES })).map(
-        renderEntry,
+        (entry) => renderEntry(entry, account.name),
       ),
     }
   },

@@ -504,6 +504,7 @@ export const CHART: ChartRecord = {
   ledger: [
     {
       id: 'led_01',
+      account: 'default',
       at: '2026-11-21T12:41:06Z',
       kind: 'charge',
       amount_usd: '-0.0006',
@@ -519,6 +520,7 @@ export const CHART: ChartRecord = {
     },
     {
       id: 'led_00',
+      account: 'default',
       at: '2026-11-12T10:00:00Z',
       kind: 'top_up',
       amount_usd: '200',
