@@ -183,7 +183,7 @@ describe('a client that hangs up before its request was written to the provider'
     ],
   ]
 
-  test.each(ways)('T15: %s, pays nothing', async (_, open) => {
+  test.each(ways)('T45: %s, pays nothing', async (_, open) => {
     const { baseUrl, env = {} } = await open()
     const { cli, gateway, key, id } = await openFar(baseUrl, env)
     const messages = [{ role: 'user', content: 'hi '.repeat(30_000) }]
@@ -205,7 +205,7 @@ describe('a client that hangs up before its request was written to the provider'
   })
 })
 
-test('T15: a client that hangs up once a proxy has its request pays for its prompt', async () => {
+test('T45: a client that hangs up once a proxy has its request pays for its prompt', async () => {
   let heard = ''
   const port = await startMute((bytes) => {
     heard += bytes.toString('latin1')

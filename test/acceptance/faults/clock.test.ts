@@ -131,7 +131,7 @@ test.skipIf(!hasLibrary).each([
   ['with a restart', true],
   ['without a restart', false],
 ])(
-  'a clock two days behind and right again over a month’s end, %s: nothing is available twice',
+  'T44: a clock two days behind and right again over a month’s end, %s: nothing is available twice',
   async (_, restarts) => {
     cli = furnishCli(openCli())
     setClock('2027-03-01 00:10:00')

@@ -54,7 +54,7 @@ export function correctedClockContract(bench: Bench): void {
       ['end_user_rpm', { endUserRpm: 1 }],
     ] as const
 
-    test.each(limits)('%s is not available a second time', async (name, limit) => {
+    test.each(limits)('T44: %s is not available a second time', async (name, limit) => {
       bench.clock.set(at(TRUE_TIME))
       const { key } = await bench.issue(limit)
       expect([await ask(key), await ask(key)]).toEqual([null, name])
