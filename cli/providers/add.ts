@@ -1,8 +1,11 @@
 /** `gatewayctl providers add`: an upstream account, its credential, and its models from the catalogue. */
+import { shellWord } from '#forms/shell-word.ts'
 import { action, type Mount } from '../action.ts'
+import type { Context } from '../context.ts'
 import { OUTPUT_BOUND_HELP, readOutputBound } from '../flags/output-bound.ts'
 import { type SecretFlags, withSecretLast } from '../flags/read-secret.ts'
 import { call } from '../gateway/operator.ts'
+import { count } from '../terminal/count.ts'
 import { paint, print, printJson, printNote } from '../terminal/output.ts'
 import { checkProvider, printChecked } from './check.ts'
 
@@ -56,11 +59,32 @@ export const mount: Mount = (providers) =>
         if (models > 0)
           printNote(context, `  ${models - unpriced} priced models from the catalogue`)
         if (unpriced > 0) {
-          printNote(context, `! ${unpriced} models without a price are refused`)
-          printNote(context, `next: gatewayctl models list --unpriced --provider ${name}`)
+          await printUnpriced(context, name)
         }
         if (models === 0) {
           printNote(context, `next: gatewayctl models add ${name}/MODEL --in-usd X --out-usd Y`)
         }
       }),
     )
+
+/** Says why the catalogue has no price for them, and how to set one. */
+async function printUnpriced(context: Context, provider: string): Promise<void> {
+  const models = await call(context, 'models.list', { provider, unpriced: true })
+  const draw = models.filter((model) => model.output_modalities.includes('image'))
+  const [example = models[0]] = draw
+  if (example === undefined) return
+  printNote(
+    context,
+    `! ${count(models.length, 'model')} without a price: refused until you set one`,
+  )
+  if (draw.length > 0) {
+    printNote(
+      context,
+      `  ${draw.length} of them draw; the catalogue has no price for their images, the vendor's page has`,
+    )
+  }
+  const image = draw.length > 0 ? ' --image-out-usd X' : ''
+  const price = `models price ${shellWord(example.id)} --in-usd X --out-usd X${image}`
+  printNote(context, `  to set one: gatewayctl ${price}`)
+  printNote(context, `next: gatewayctl models list --unpriced --provider ${provider}`)
+}

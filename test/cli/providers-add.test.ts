@@ -156,3 +156,22 @@ function furnishEditable(): void {
   cli.run(['providers', 'add', 'there', '--type', 'openai', '--no-check'], { stdin: GOOD_KEY })
   cli.run(GOOGLE, { stdin: 'secret' })
 }
+
+test('models that the catalogue has no price for: why, and the command that sets one', () => {
+  const cli = openCli()
+  cli.run(['init'])
+  const added = cli.run(
+    ['providers', 'add', 'router', '--type', 'openrouter', '--key-file', '-', '--no-check'],
+    { stdin: 'sk-test' },
+  )
+  expect(added.code).toBe(0)
+  const said = added.out + added.err
+  expect(said).toMatch(/! \d+ models without a price: refused until you set one\n/)
+  expect(said).toMatch(/\d+ of them draw; the catalogue has no price for their images/)
+  const command =
+    /to set one: gatewayctl (models price router\/\S+ --in-usd X --out-usd X --image-out-usd X)/.exec(
+      said,
+    )?.[1]
+  const priced = cli.run((command ?? '').replaceAll('X', '1').split(' '))
+  expect(priced.code).toBe(0)
+})

@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { hello } from '#test/support/furnish.ts'
 import { dial, post } from '#test/support/raw-client.ts'
-import { eventually, never, script, text, until } from '#test/support/scripted-upstream.ts'
+import { eventually, finish, never, script, text, until } from '#test/support/scripted-upstream.ts'
 import { freeWords, type Served, serve } from './serve.ts'
 
 let served: Served | null = null
@@ -78,6 +78,23 @@ describe.each([true, false])('with stream %s', (stream) => {
     client.socket.end()
     expect(await settled(s)).toMatchObject({ endedBy: 'client' })
   })
+})
+
+test('of two requests that are sent at once, the second never runs, and is not charged', async () => {
+  const played = script(async function* () {
+    // A provider that takes its time, as all do: the second arrives before the first has its answer.
+    await Bun.sleep(20)
+    yield [text('one '), finish()]
+  })
+  const s = await open(played.upstream)
+  const client = dial(s.gateway.url)
+  const one = post('/v1/chat/completions', s.key.bearer, hello())
+  client.send(one + one)
+  await eventually(() => client.closed, 'the connection is closed')
+  await settled(s)
+  expect(played.asked).toBe(1)
+  expect(await s.deps.store.ledger.list({ kind: 'charge', limit: 10 })).toHaveLength(1)
+  expect(await s.deps.store.activity.list({ limit: 10 })).toHaveLength(1)
 })
 
 const MEGABYTE = 'x'.repeat(1_000_000)
