@@ -139,14 +139,16 @@ describe('an operator types', () => {
     expect(JSON.stringify(asked)).not.toContain(key)
   })
 
-  test('the doctor finds nothing, with the server up and down', async () => {
+  test('the doctor finds nothing but a missing backup, with the server up and down', async () => {
     expect(cli.run(['doctor', '-q'])).toEqual({ code: 0, out: '', err: '' })
     process.kill(served, 'SIGTERM')
     await expect.poll(() => file('serve.log')).toContain('listening')
     await expect.poll(() => cli.run(['status', '-q']).code).toBe(4)
     served = 0
-    const report = cli.json<object>(['doctor'])
-    expect(report).toMatchObject({ problems: 0, warnings: 0 })
+    // Nothing but the backup that nobody has taken yet.
+    expect(cli.json<object>(['doctor'])).toMatchObject({ problems: 0, warnings: 1 })
+    expect(cli.run(['backup', '--verify', join(cli.home, 'first.db')]).code).toBe(0)
+    expect(cli.json<object>(['doctor'])).toMatchObject({ problems: 0, warnings: 0 })
     expect(cli.json(['balance'])).toMatchObject({ balance_usd: '49.999915' })
   })
 })
