@@ -100,6 +100,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     'activity list --admin',
   ],
   'activity show': ['activity show gen-01j9x2'],
+  'activity kill': ['activity kill gen-01j9x2', 'activity kill gen-01j9x2 --yes'],
   why: ['why gen-01j9x2'],
   'deliveries list': ['deliveries'],
   'deliveries show': ['deliveries show evt_01j9x2'],

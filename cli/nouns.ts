@@ -115,12 +115,13 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
     },
   },
   activity: {
-    summary: 'tail or list requests, show a receipt',
+    summary: 'tail or list requests, show a receipt, end one',
     bare: 'list',
     verbs: {
       tail: () => import('./activity/tail.ts'),
       list: () => import('./activity/list.ts'),
       show: () => import('./activity/show.ts'),
+      kill: () => import('./activity/kill.ts'),
     },
   },
   why: alone('why a request was refused, and how to lift that', () => import('./why.ts')),

@@ -15,7 +15,7 @@ export const mount: Mount = (root) =>
   root
     .command('why')
     .description('explain why a request was refused, whether it would be now, and how to lift that')
-    .argument('<id>', 'gen-… (X-Generation-Id), or the request id')
+    .argument('<id>', 'gen-… (X-Generation-Id), its end as lists show it, or the request id')
     .action(
       action(async (context, id: string) => {
         const record = await call(context, 'why', { ...context.accountInput, id })

@@ -13,7 +13,7 @@ export const mount: Mount = (activity) =>
   activity
     .command('show')
     .description('show the receipt of a request: usage, cost, providers tried, outcome')
-    .argument('<id>', 'gen-…, or the request id')
+    .argument('<id>', 'gen-…, its end as lists show it, or the request id')
     .action(
       action(async (context, id: string) => {
         const receipt = await call(context, 'activity.show', { ...context.accountInput, id })

@@ -85,6 +85,7 @@ const matches = (query: Omit<ActivityQuery, 'limit'>) =>
     query.accountId && eq(activity.accountId, query.accountId),
     query.keyId && eq(activity.keyId, query.keyId),
     query.requestId === undefined ? undefined : eq(activity.requestId, query.requestId),
+    query.idEnd === undefined ? undefined : endsIn(activity.generationId, query.idEnd),
     query.model === undefined ? undefined : eq(activity.model, query.model),
     query.provider === undefined ? undefined : eq(activity.provider, query.provider),
     query.status && gte(activity.status, query.status.least),
@@ -92,6 +93,10 @@ const matches = (query: Omit<ActivityQuery, 'limit'>) =>
     query.leastTotalMs === undefined ? undefined : gte(activity.totalMs, query.leastTotalMs),
     query.errorsOnly ? ne(activity.endedBy, 'completed') : undefined,
   )
+
+/** Compared as text, not as a pattern. */
+const endsIn = (column: typeof activity.generationId, end: string) =>
+  sql`substr(${column}, ${-end.length}) = ${end}`
 
 interface SumRow {
   readonly model: string

@@ -61,6 +61,7 @@ export interface JsonRecords {
   'activity list': VerbRecord<'activity.list'>
   'activity list --admin': VerbRecord<'acts.list'>
   'activity show': VerbRecord<'activity.show'>
+  'activity kill': VerbRecord<'activity.kill'>
   why: VerbRecord<'why'>
   audit: VerbRecord<'audit'>
   'thresholds show': VerbRecord<'thresholds.show'>

@@ -99,6 +99,8 @@ export interface ActivityQuery {
   readonly keyId?: KeyId
   /** The caller's own name for a request; several may carry the same. */
   readonly requestId?: string
+  /** The last characters of the generation's id; several may end alike. */
+  readonly idEnd?: string
   /** The model that served, or the one asked for where none did. */
   readonly model?: string
   /** The provider that served. */

@@ -12,6 +12,7 @@ import { type ActivityRecord, renderActivity, renderOperatorReceipt } from './ac
 import type { OperatorDeps } from './deps.ts'
 import { accountNameOf, findScope } from './find-account.ts'
 import { findKey } from './find-key.ts'
+import { shownEndOf } from './shown-id.ts'
 import { verb } from './verb.ts'
 
 const MAX_LINES = 100_000
@@ -102,7 +103,7 @@ async function namesOf({ store }: OperatorDeps, entries: readonly ActivityEntry[
   return names
 }
 
-/** The receipt of one request. @throws account_not_found; generation_not_found, also when several have that request id */
+/** The receipt of one request. @throws what `findEntry` throws */
 export const showActivity = verb(
   z.strictObject({ account: scopeField, id: textField }),
   async (deps, { id, account }) =>
@@ -114,8 +115,9 @@ export const showActivity = verb(
 const MAX_CANDIDATES = 10
 
 /**
- * By generation id or request id, among the requests of the account that `scope` names; null is every account.
- * @throws account_not_found; generation_not_found, also when several have that request id
+ * By generation id, by request id, or by the end of an id as lists show it, among the requests of the account that `scope`
+ * names; null is every account.
+ * @throws account_not_found; generation_not_found, also when several match: the message then lists them
  */
 export async function findEntry(
   deps: OperatorDeps,
@@ -135,13 +137,18 @@ export async function findEntry(
     )
   }
   if (found) return found
-  const [only, ...others] = await store.activity.list({
-    requestId: id,
+  const within = {
     limit: MAX_CANDIDATES,
     ...(account !== null && { accountId: account.id }),
-  })
-  if (only && others.length === 0) return only
-  throw only ? ambiguous(id, [only, ...others], command) : await notFound(store, id)
+  }
+  const sent = await store.activity.list({ requestId: id, ...within })
+  const idEnd = sent.length > 0 ? null : shownEndOf(id)
+  const matching = idEnd === null ? sent : await store.activity.list({ idEnd, ...within })
+  const [only, ...others] = matching
+  if (only === undefined) throw await notFound(store, id)
+  if (others.length === 0) return only
+  const what = idEnd === null ? `were sent as "${id}"` : `have an id that ends in "${idEnd}"`
+  throw ambiguous(what, matching, only.generationId, command)
 }
 
 /** The error says whether the request may have been removed from the log, judged by its id and its charge. */
@@ -163,11 +170,16 @@ async function notFound({ activity, ledger }: Store, id: string): Promise<Gatewa
   )
 }
 
-const ambiguous = (id: string, entries: readonly ActivityEntry[], command: string): GatewayError =>
+const ambiguous = (
+  what: string,
+  entries: readonly ActivityEntry[],
+  first: GenerationId,
+  command: string,
+): GatewayError =>
   new GatewayError(
     'generation_not_found',
-    `several requests were sent as "${id}"\n${entries.map(summarise).join('\n')}`,
-    { hint: `gatewayctl ${command} ${entries[0]?.generationId}` },
+    `several requests ${what}\n${entries.map(summarise).join('\n')}`,
+    { hint: `gatewayctl ${command} ${first}` },
   )
 
 const summarise = ({ generationId, startedAt, status, model }: ActivityEntry): string =>

@@ -62,7 +62,7 @@ function openEndings(deps: OperatorDeps, filter: Filter, heartbeatMs: number): E
   }
 }
 
-export type Filter = Omit<ActivityQuery, 'limit' | 'since' | 'until' | 'requestId'>
+export type Filter = Omit<ActivityQuery, 'limit' | 'since' | 'until' | 'requestId' | 'idEnd'>
 
 /** The same filter as the store's query. */
 export const isWanted = (

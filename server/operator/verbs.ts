@@ -19,6 +19,7 @@ export const VERBS = {
   'activity.list': async () => (await import('./activity.ts')).listActivity,
   'activity.count': async () => (await import('./activity.ts')).countActivity,
   'activity.show': async () => (await import('./activity.ts')).showActivity,
+  'activity.running': async () => (await import('./kill.ts')).showRunning,
   'activity.kill': async () => (await import('./kill.ts')).killRequest,
   'activity.kept': async () => (await import('./kept-since.ts')).showKeptSince,
   'acts.list': async () => (await import('./acts.ts')).listActs,

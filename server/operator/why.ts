@@ -46,7 +46,7 @@ export interface WhyRecord {
   readonly story: readonly string[]
 }
 
-/** By generation id or request id. @throws account_not_found; generation_not_found, also when several have that request id */
+/** @throws what `findEntry` throws */
 export const explain = verb(
   z.strictObject({ account: scopeField, id: z.string().check(z.minLength(1)) }),
   async (deps, { id, account }): Promise<WhyRecord> => {

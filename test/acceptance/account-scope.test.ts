@@ -32,6 +32,14 @@ const key = (...words: readonly string[]): Row => ({ names: () => [words] })
 const ROWS: Readonly<Record<string, Row>> = {
   'activity list': { names: () => [['--key', 'solo']], acts: [] },
   'activity show': { names: ({ request }) => [[request], ['asked-once']] },
+  // One in progress is ended in kill-request.test.ts.
+  'activity kill': {
+    names: ({ request }) => [
+      [request, '--yes'],
+      ['asked-once', '--yes'],
+    ],
+    needsServer: true,
+  },
   'activity tail': { names: () => [['--key', 'solo']], needsServer: true },
   'balance show': { acts: [] },
   'balance top-up': { acts: ['5'] },

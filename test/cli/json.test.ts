@@ -202,9 +202,10 @@ describe('while the gateway is down', () => {
 
 describe('while it serves', () => {
   let appliance: Appliance
+  let secret = ''
   beforeAll(async () => {
     furnishCli(cli)
-    const secret = cli.run(['keys', 'create', 'live', '-q']).out.trim()
+    secret = cli.run(['keys', 'create', 'live', '-q']).out.trim()
     const short = cli.run(['keys', 'create', 'short', '-q', '--rpm', '1']).out.trim()
     appliance = await startAppliance(cli)
     const tail = Bun.spawn(
@@ -252,6 +253,20 @@ describe('while it serves', () => {
       judgeText('activity show', (await cli.runBeside(['activity', 'show', id, '--json'])).out)
       judgeText('why', (await cli.runBeside(['why', id, '--json'])).out)
     }
+  })
+
+  test('activity kill', async () => {
+    const talk = await appliance.chat(secret, {
+      model: 'demo/lorem',
+      stream: true,
+      max_tokens: 100_000,
+      messages: [{ role: 'user', content: 'go on' }],
+    })
+    const ended = talk.text()
+    const id = talk.headers.get('x-generation-id') ?? ''
+    const killed = await cli.runBeside(['activity', 'kill', id, '--yes', '--json'])
+    judgeText('activity kill', killed.out)
+    expect(await ended).toContain('ended_by_operator')
   })
 
   const samples: readonly Sample[] = [

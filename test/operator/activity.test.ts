@@ -183,6 +183,24 @@ describe('activity show', () => {
     expect(await show(second.generationId)).toMatchObject({ id: second.generationId })
   })
 
+  test('takes the end of an id, as lists show it, and lists those that end alike', async () => {
+    const one = note({ generationId: `gen-${'0'.repeat(19)}1xxn890` })
+    const end = 'xxn890'
+    const forms = [end, `…${end}`, `gen-…${end}`, `gen-...${end}`, `gen-${end}`, `1${end}`]
+    for (const form of forms) expect(await show(form)).toMatchObject({ id: one.generationId })
+    for (const none of ['xn890', 'gen-…xxn891', '…gen-xxn890', '%xxn890', 'key_…xxn890'])
+      await expect(show(none)).rejects.toMatchObject({ code: 'generation_not_found' })
+
+    const other = note({ generationId: `gen-${'0'.repeat(19)}2xxn890` })
+    await expect(show(`gen-…${end}`)).rejects.toThrow(
+      `several requests have an id that ends in "xxn890"\n${other.generationId} (`,
+    )
+    expect(await show(`2${end}`)).toMatchObject({ id: other.generationId })
+    // Whoever sent it chose that name: it goes before the end of an id.
+    const named = note({ requestId: end })
+    expect(await show(end)).toMatchObject({ id: named.generationId })
+  })
+
   test('a name may look like a generation’s', async () => {
     const named = note({ requestId: `gen-${'0'.repeat(26)}` })
     expect(await show(named.requestId)).toMatchObject({ id: named.generationId })

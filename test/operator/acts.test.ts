@@ -47,6 +47,7 @@ const SAMPLES: { readonly [Name in VerbName]: VerbInput<Name> } = {
   'activity.count': {},
   'activity.kept': {},
   'activity.show': { id: 'req_known' },
+  'activity.running': { id: 'req_running' },
   'activity.kill': { id: 'req_running' },
   'acts.list': {},
   backup: { file: '/backups/one.db', size_bytes: 4_096, taken_at: '2026-08-23T12:00:00Z' },
@@ -232,7 +233,8 @@ describe('every verb', () => {
     const [before, noted] = [furnished.commits(), await furnished.acts()]
 
     // Only a running gateway has a request to end.
-    const deps = name === 'activity.kill' ? { ...furnished.deps, live: LIVE } : furnished.deps
+    const isOfRunning = name === 'activity.kill' || name === 'activity.running'
+    const deps = isOfRunning ? { ...furnished.deps, live: LIVE } : furnished.deps
     const answer = await act(deps, name, inputFor(name, furnished) as never).catch((thrown) => {
       if (MAY_FAIL.has(name)) return {}
       throw thrown

@@ -32,7 +32,7 @@ export function renderInFlight(
   }
 }
 
-function renderOne(one: InFlight, now: Instant): InFlightRecord {
+export function renderOne(one: InFlight, now: Instant): InFlightRecord {
   const elapsedMs = now - one.arrivedAt
   const answeringMs = one.firstEventMs === null ? 0 : elapsedMs - one.firstEventMs
   return {

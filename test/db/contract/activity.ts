@@ -110,6 +110,14 @@ export function activityContract(bench: Bench): void {
       expect(await places(query)).toEqual(expected)
       expect(await places({ ...query, limit: 1 })).toEqual(expected.slice(0, 1))
     })
+
+    test('the end of its id, as text and not as a pattern', async () => {
+      const [first = '', second = ''] = ids
+      expect(await places({ idEnd: first.slice(-6) })).toEqual([0])
+      expect(await places({ idEnd: second })).toEqual([1])
+      expect(await places({ idEnd: `%${first.slice(-6)}` })).toEqual([])
+      expect(await places({ idEnd: first.slice(4, 14) })).toEqual([])
+    })
   })
 
   test('a line far back is found, and everything in front of it is listed', async () => {
