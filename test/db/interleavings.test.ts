@@ -9,7 +9,7 @@ import type { Claim } from '#domain/admission.ts'
 import { dayOf, dayStart, instant, nextDay, nextMonthStart } from '#domain/clock.ts'
 import { type ApiKey, type Limits, NO_LIMITS } from '#domain/key.ts'
 import type { UsdNanos } from '#domain/money.ts'
-import { holdFor } from '#domain/offer-cost.ts'
+import { fixedCost, type OfferCost } from '#domain/offer-cost.ts'
 import { newSecret } from '#domain/secret.ts'
 import type { Store } from '#domain/store.ts'
 import { type HandClock, handClock } from '#test/support/hand-clock.ts'
@@ -29,6 +29,18 @@ const KEYS = 3
 
 const money = fc.nat(1_000).map((amount) => BigInt(amount) as UsdNanos)
 const smallMoney = fc.nat(100).map((amount) => BigInt(amount) as UsdNanos)
+/** What an offer costs: an amount, or tokens that may be lowered. */
+const aCost: fc.Arbitrary<OfferCost> = fc.oneof(
+  money.map(fixedCost),
+  fc.record({
+    base: smallMoney,
+    perMillion: fc.nat(3_000_000).map((amount) => BigInt(amount) as UsdNanos),
+    choices: fc.integer({ min: 1, max: 3 }),
+    full: fc.nat(400),
+    floor: fc.nat(40),
+  }),
+)
+const costs = fc.array(aCost, { minLength: 1, maxLength: 2 })
 const orNone = <T>(some: fc.Arbitrary<T>) => fc.option(some, { nil: null, freq: 2 })
 const someLimits: fc.Arbitrary<Limits> = fc.record({
   rpm: orNone(fc.integer({ min: 1, max: 4 })),
@@ -48,7 +60,7 @@ const share = fc.double({ min: 0, max: 1, noNaN: true })
 const step = fc.oneof(
   {
     weight: 40,
-    arbitrary: fc.record({ do: fc.constant('admit' as const), whose, endUser, hold: money }),
+    arbitrary: fc.record({ do: fc.constant('admit' as const), whose, endUser, offers: costs }),
   },
   {
     weight: 10,
@@ -56,7 +68,7 @@ const step = fc.oneof(
       do: fc.constant('burst' as const),
       whose,
       endUser,
-      holds: fc.array(money, { minLength: 2, maxLength: 8 }),
+      claims: fc.array(costs, { minLength: 2, maxLength: 8 }),
     }),
   },
   {
@@ -116,9 +128,9 @@ async function admit(
   world: World,
   key: ApiKey,
   endUser: string | null,
-  hold: UsdNanos,
+  offers: readonly OfferCost[],
 ): Promise<void> {
-  const claim = { ...aClaim(key, world.clock.now(), hold), endUser }
+  const claim = { ...aClaim(key, world.clock.now()), endUser, offers }
   const expected = world.books.admit(claim)
   world.claims.push(claim)
   const verdict = await world.store.admissions.admit(claim)
@@ -135,7 +147,8 @@ async function admit(
 async function resolve(world: World, which: number, share: number | null): Promise<void> {
   const claim = world.claims[which % world.claims.length]
   if (!claim) return
-  const cost = BigInt(Math.floor(Number(holdFor(claim.offers, null)) * (share ?? 0))) as UsdNanos
+  const held = world.books.requests.get(claim.generationId)?.hold ?? 0n
+  const cost = BigInt(Math.floor(Number(held) * (share ?? 0))) as UsdNanos
   const expected = world.books.resolve(claim.generationId, cost, world.clock.now())
   const settled = await world.store.admissions.settle(claim.generationId, {
     at: world.clock.now(),
@@ -162,9 +175,9 @@ async function take(world: World, one: Step): Promise<void> {
   if (!key) return
   switch (one.do) {
     case 'admit':
-      return admit(world, key, one.endUser, one.hold)
+      return admit(world, key, one.endUser, one.offers)
     case 'burst':
-      await Promise.all(one.holds.map((hold) => admit(world, key, one.endUser, hold)))
+      await Promise.all(one.claims.map((offers) => admit(world, key, one.endUser, offers)))
       return
     case 'settle':
       return resolve(world, one.which, one.share)

@@ -2,7 +2,6 @@
 import type { Claim } from '#domain/admission.ts'
 import type { KeyId } from '#domain/id.ts'
 import { type Limits, NO_LIMITS } from '#domain/key.ts'
-import { holdFor } from '#domain/offer-cost.ts'
 
 const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
@@ -74,9 +73,9 @@ export function plainBooks(balance: bigint): PlainBooks {
     sum(some.map(({ cost, hold }) => (cost === null ? hold : 0n)))
 
   /** The rules of contract §8 in their order, each with whether it refuses; the first that does is told. */
-  function* rules({ keyId, endUser, at, offers }: Claim): Generator<Rule> {
+  function* rules(claim: Claim, hold: bigint): Generator<Rule> {
+    const { keyId, endUser, at } = claim
     const limits = keys.get(keyId)?.limits ?? NO_LIMITS
-    const hold = holdFor(offers, null)
     yield [keys.get(keyId)?.revoked ?? true, 'key_revoked', 'status', null]
 
     const mine = of(keyId)
@@ -121,8 +120,38 @@ export function plainBooks(balance: bigint): PlainBooks {
     yield [crosses, 'spend_reserved', 'balance_usd', null]
   }
 
-  function judge(claim: Claim): Expected {
-    for (const [refuses, code, limit, resetsAt] of rules(claim)) {
+  /** What contract §8 lets a claim hold now: of what each limit has left, a thirty-second part beside others. */
+  function holdOf({ keyId, endUser, at, offers }: Claim): bigint {
+    const limits = keys.get(keyId)?.limits ?? NO_LIMITS
+    const mine = of(keyId)
+    const today = mine.filter((one) => dateOf(one.at) === dateOf(at))
+    const theirs = today.filter((one) => endUser !== null && one.endUser === endUser)
+    const month = mine.filter((one) => monthOf(one.at) === monthOf(at))
+    const base = largest(offers.map((offer) => offer.base))
+    const shares: bigint[] = []
+    const share = (left: bigint, parts: bigint) =>
+      shares.push(left - base <= 0n ? 0n : (left - base) / parts)
+    for (const [ceiling, some] of [
+      [limits.dailySpend, today],
+      [limits.monthlySpend, month],
+      [capOf(limits, endUser), theirs],
+    ] as const) {
+      if (ceiling !== null && held(some) > 0n) share(ceiling - spent(some) - held(some), 32n)
+    }
+    share(books.balance - held(all()), held(all()) > 0n ? 32n : 2n)
+    const money = shares.reduce((least, one) => (one < least ? one : least))
+    return largest(
+      offers.map(({ base: own, perMillion, choices, full, floor }) => {
+        const price = BigInt(choices) * perMillion
+        const paid = price === 0n ? full : Number((money * 1_000_000n) / price)
+        const bound = Math.min(full, Math.max(floor, paid))
+        return own + (price * BigInt(bound) + 999_999n) / 1_000_000n
+      }),
+    )
+  }
+
+  function judge(claim: Claim, hold: bigint): Expected {
+    for (const [refuses, code, limit, resetsAt] of rules(claim, hold)) {
       if (refuses) return { code, limit, resetsAt }
     }
     return { code: null, limit: null, resetsAt: null }
@@ -149,9 +178,9 @@ export function plainBooks(balance: bigint): PlainBooks {
     mark: null,
     told: 0,
     admit(claim) {
-      const expected = judge(claim)
+      const hold = holdOf(claim)
+      const expected = judge(claim, hold)
       const { keyId, endUser, at } = claim
-      const hold = holdFor(claim.offers, null)
       const limits = keys.get(keyId)?.limits
       if (expected.code === null && limits) {
         requests.set(claim.generationId, { keyId, endUser, at, hold, limits, cost: null })

@@ -54,7 +54,7 @@ export async function openScene(): Promise<Scene> {
     ;(FAILURES[model] ?? answerWell)(response)
   })
   const gateway = await startAppliance(cli, {
-    env: { GATEWAY_UPSTREAM_FIRST_BYTE_TIMEOUT: '1s' },
+    env: { GATEWAY_UPSTREAM_FIRST_BYTE_TIMEOUT: '1s', GATEWAY_RESERVE_WAIT: '0s' },
   })
   await addProvider(gateway, 'acme', `${provider.url}/v1`)
   await addProvider(gateway, 'gone', 'http://127.0.0.1:1/v1')

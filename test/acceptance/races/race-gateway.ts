@@ -56,7 +56,9 @@ async function read(response: Response): Promise<Refusal | null> {
 }
 
 export async function openRaceGateway(): Promise<RaceGateway> {
-  const { cli, gateway, provide, addModel, close } = await openScriptedGateway()
+  const { cli, gateway, provide, addModel, close } = await openScriptedGateway({
+    env: { GATEWAY_RESERVE_WAIT: '0s' },
+  })
   const waiting: { readonly response: ServerResponse; readonly stream: unknown }[] = []
   const held = await provide('held', (response, { body }) => {
     waiting.push({ response, stream: body['stream'] })
