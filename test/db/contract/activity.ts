@@ -134,6 +134,12 @@ export function activityContract(bench: Bench): void {
     expect(new Set(all.map((line) => line.generationId)).size).toBe(2_501)
     expect(all.at(-1)).toEqual(first)
     expect(await bench.store.activity.list({ limit: 1_500 })).toEqual(all.slice(0, 1_500))
+    const before = all[1_499]?.generationId ?? 'gen-none'
+    expect(await bench.store.activity.list({ before, limit: 9_999 })).toEqual(all.slice(1_500))
+    expect(await bench.store.activity.count({})).toBe(2_501)
+    expect(await bench.store.activity.count({ before })).toBe(1_001)
+    expect(await bench.store.activity.count({ before, requestId: 'oldest' })).toBe(1)
+    expect(await bench.store.activity.count({ accountId: 'acct_none' })).toBe(0)
     const [drift] = await bench.store.activity.drift({})
     expect(drift).toMatchObject({ requests: 2_500, stated: usd('0.0000025'), charged: usd('2.5') })
   })
@@ -179,6 +185,8 @@ export function activityContract(bench: Bench): void {
     ])
     expect(await drift({ since: later(start, 2_000), until: later(start, 3_000) })).toEqual([a])
     expect(await drift({ since: later(start, 8_000) })).toEqual([])
+    expect(await drift({ accountId: 'acct_1', since: start })).toHaveLength(3)
+    expect(await drift({ accountId: 'acct_none' })).toEqual([])
   })
 }
 

@@ -22,6 +22,8 @@ export function actsContract(bench: Bench): void {
     const list = (query: object = {}) => bench.store.acts.list({ limit: 9, ...query })
     expect(await list()).toEqual([third, second, first])
     expect(await list({ limit: 1 })).toEqual([third])
+    expect(await list({ before: third.id })).toEqual([second, first])
+    expect(await list({ before: first.id })).toEqual([])
     expect(await list({ verb: 'keys.edit' })).toEqual([second])
     expect(await list({ since: later(start, 1_000) })).toEqual([third])
     expect(await list({ until: later(start, 1_000) })).toEqual([second, first])

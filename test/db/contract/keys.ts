@@ -1,7 +1,7 @@
 /** What every engine promises about keys and their secrets. */
 import { describe, expect, test } from 'vitest'
 import { later } from '#domain/clock.ts'
-import type { KeyId } from '#domain/id.ts'
+import type { AccountId, KeyId } from '#domain/id.ts'
 import { newSecret } from '#domain/secret.ts'
 import { aKey, anAccount, usd } from '#test/support/nouns.ts'
 import type { Bench } from './bench.ts'
@@ -281,6 +281,19 @@ export function keysContract(bench: Bench): void {
       expect(await find('bill')).toEqual([])
       expect(await find(secret.slice(0, 9))).toEqual(['billing bot'])
       expect(await find(key.label)).toEqual(['billing bot'])
+    })
+
+    test('is of one account where one is named, whatever others hold', async () => {
+      await bench.store.accounts.create(anAccount({ id: 'acct_2', name: 'other' }))
+      const { key } = await bench.issue({}, { name: 'web' })
+      const { key: other } = await bench.issue({}, { name: 'web', accountId: 'acct_2' })
+      const find = async (text: string, accountId?: AccountId) =>
+        (await bench.store.keys.search(text, 1, accountId)).map(({ id }) => id)
+      expect(await bench.store.keys.search('web', 9)).toHaveLength(2)
+      expect(await find('web', 'acct_1')).toEqual([key.id])
+      expect(await find('web', 'acct_2')).toEqual([other.id])
+      expect(await find(key.id, 'acct_2')).toEqual([])
+      expect(await find(key.label, 'acct_2')).toEqual([])
     })
 
     test('T35: takes no wildcards: not %, not _, not nothing, not quotes', async () => {

@@ -35,6 +35,24 @@ export function ledgerContract(bench: Bench): void {
       expect(await bench.store.ledger.list({ limit: 9 })).toHaveLength(2)
     })
 
+    test('is counted, and listed from any entry on', async () => {
+      for (let n = 0; n < 5; n++) {
+        await bench.store.ledger.credit(aTopUp(bench.clock.now(), usd('1'), { note: String(n) }))
+        bench.clock.advance(1_000)
+      }
+      const all = await bench.store.ledger.list({ kind: 'top_up', limit: 9 })
+      const before = all[1]?.id ?? 'led_none'
+      expect(await bench.store.ledger.list({ kind: 'top_up', before, limit: 9 })).toEqual(
+        all.slice(2),
+      )
+      expect(await bench.store.ledger.list({ before, limit: 1 })).toEqual([all[2]])
+      expect(await bench.store.ledger.count({})).toBe(all.length)
+      expect(await bench.store.ledger.count({ before })).toBe(all.length - 2)
+      const until = all[0]?.at ?? bench.clock.now()
+      expect(await bench.store.ledger.count({ until })).toBe(all.length - 1)
+      expect(await bench.store.ledger.count({ accountId: 'acct_none' })).toBe(0)
+    })
+
     test('is found by its reference', async () => {
       const entry = aTopUp(bench.clock.now(), usd('5'), { ref: 'inv-7' })
       await bench.store.ledger.credit(entry)
