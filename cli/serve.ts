@@ -293,7 +293,7 @@ function signinOf(
   isDemo: boolean,
 ): Pick<GatewayOptions, 'signin' | 'signinMissing'> {
   if (signin === null) return {}
-  const { hostname, port, authUrl, allowsSignup, isStated } = signin
+  const { hostname, port, authUrl, allowsSignup, limits, isStated } = signin
   const logCode = (email: string, code: string): void => {
     writeError(
       context.isJsonLog
@@ -306,6 +306,7 @@ function signinOf(
       listen: { hostname, port },
       authUrl,
       allowsSignup,
+      limits,
       logCode: isDemo ? logCode : null,
     },
     signinMissing(cause) {

@@ -3,6 +3,7 @@ import { isIP } from 'node:net'
 import type { Clock } from '#domain/clock.ts'
 import { isLoopbackHost } from '#domain/loopback.ts'
 import type { SmtpServer } from '#notify/smtp-server.ts'
+import type { SigninLimits } from '#signin/limits.ts'
 import { isLoopbackHttp } from '#signin/register/identity-provider.ts'
 import type { SigninStore } from '#signin/store.ts'
 import type { CodeMailer } from './code-mailer.ts'
@@ -16,6 +17,7 @@ export interface SigninOptions {
   readonly authUrl: string | null
   /** Whether an unknown address becomes a new person once it is verified. */
   readonly allowsSignup: boolean
+  readonly limits: SigninLimits
   /** Without a mail server: writes codes to the log; null disables sign-in by e-mail. */
   readonly logCode: ((email: string, code: string) => void) | null
 }
@@ -57,7 +59,7 @@ export async function startSignin(
       import('#signin/open.ts'),
       openCodeChannel(options, { store, isWritable, clock, smtp, logFault }),
     ])
-    const { allowsSignup } = options
+    const { allowsSignup, limits } = options
     const provider = await openSigninProvider({
       store,
       clock,
@@ -65,6 +67,7 @@ export async function startSignin(
       codeDelivery: mailer.delivery,
       reach: identityReach(isLoopbackHttp(new URL(issuer))),
       allowsSignup,
+      limits,
       logFault,
     })
     resolve(provider)

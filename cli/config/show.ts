@@ -1,5 +1,6 @@
 /** `gatewayctl config show`: the settings that `serve` would start with here, and where each comes from. */
 import { DEFAULT_SETTINGS } from '#domain/settings.ts'
+import { DEFAULT_LIMITS } from '#signin/limits.ts'
 import { action, type Mount } from '../action.ts'
 import type { Context, GlobalFlags } from '../context.ts'
 import {
@@ -60,6 +61,9 @@ const DEFAULTS: Partial<Readonly<Record<SettingName, string>>> = {
   listen: '127.0.0.1:4140',
   auth_listen: '127.0.0.1:4141',
   auth_signup: 'open',
+  auth_codes_per_address: String(DEFAULT_LIMITS.codesPerAddress),
+  auth_codes_per_network: String(DEFAULT_LIMITS.codesPerNetwork),
+  auth_signins_per_network: String(DEFAULT_LIMITS.signinsPerNetwork),
   reserve_output_tokens: String(DEFAULT_SETTINGS.reserveOutputTokens),
   reserve_wait: seconds(DEFAULT_SETTINGS.reserveWaitMs),
   memory_budget_mib: String(DEFAULT_SETTINGS.memoryBudgetBytes / 1024 / 1024),

@@ -40,19 +40,38 @@ export function createMailCodes(connection: Connection): MailCodes {
     return { id, sealed: sealMail(requireVault(connection), id, mail) }
   }
 
+  /** When the next code may be issued; null if it may now. */
+  const nextOf = (
+    { peer, site, issuedAt: at }: MailCode,
+    { perPair, network }: MailCodeBounds,
+    key: string,
+  ): Instant | null => {
+    const whole = site === null ? exactly(peer) : beginningWith(site)
+    const toEmail = (bound: Bound) =>
+      nextAt(bound, at, (counted) => table.ofEmail().all({ ...counted, key }))
+    const fromPeers = (bound: Bound, peers: Peers) =>
+      nextAt(bound, at, (counted) => table.ofPeers().all({ ...counted, ...peers }))
+    const ofPair = (bound: Bound) =>
+      nextAt(bound, at, (counted) => table.ofPair().all({ ...counted, ...whole, key }))
+    const isFlooded = network !== null && toEmail(network.perEmail) !== null
+    const full = [
+      ofPair(isFlooded ? network.reserve : perPair),
+      network && fromPeers(network.perPeer, exactly(peer)),
+      network && fromPeers(network.perSite, whole),
+    ].filter((next) => next !== null)
+    return full.length === 0 ? null : instant(Math.max(...full))
+  }
+
   const issue = (code: MailCode, bounds: MailCodeBounds, mail: SealedMail | null): IssueVerdict => {
     const [key, at] = [emailKey(code.email), code.issuedAt]
-    const full = [
-      nextAt(bounds.perEmail, at, (bound) => table.ofEmail().all({ ...bound, key })),
-      nextAt(bounds.perPeer, at, (bound) => table.ofPeer().all({ ...bound, peer: code.peer })),
-    ].filter((next) => next !== null)
-    if (full.length > 0) return { isIssued: false, nextAt: instant(Math.max(...full)) }
+    const next = nextOf(code, bounds, key)
+    if (next !== null) return { isIssued: false, nextAt: next }
     table.count().run({ key, peer: code.peer, at })
     const { interaction, email, digest, expiresAt } = code
     table.put().run({ interaction, email, digest, expiresAt })
     table.dropMail().run(interaction)
     if (mail !== null) table.putMail().run({ interaction, ...mail, at, expiresAt })
-    const since = later(at, -Math.max(bounds.perEmail.withinMs, bounds.perPeer.withinMs))
+    const since = later(at, -bounds.lookbackMs)
     return { isIssued: true, lately: table.countAll().get(since)?.n ?? 0 }
   }
 
@@ -75,6 +94,10 @@ export function createMailCodes(connection: Connection): MailCodes {
     issue(code, bounds, mail) {
       const sealed = mail && seal(mail, code.issuedAt)
       return commit.commitDurably(() => issue(code, bounds, sealed))
+    },
+    async issuedTo(email, since) {
+      commit.flush()
+      return table.countOfEmail().get({ key: emailKey(email), since })?.n ?? 0
     },
     async pending(interaction) {
       commit.flush()
@@ -101,6 +124,12 @@ export function createMailCodes(connection: Connection): MailCodes {
 
 type Lookback = Named & { readonly since: Instant; readonly until: Instant; readonly most: number }
 
+/** A range of peers. */
+type Peers = Named & { readonly first: string; readonly last: string }
+
+const exactly = (peer: string): Peers => ({ first: peer, last: peer })
+const beginningWith = (site: string): Peers => ({ first: site, last: `${site}\uffff` })
+
 /** When the oldest counted code leaves the window; null if there is room. */
 function nextAt(
   { most, withinMs }: Bound,
@@ -121,7 +150,12 @@ function prepare(database: Connection['database']) {
     )
   return {
     ofEmail: counted('AND email_key = $key'),
-    ofPeer: counted('AND peer = $peer'),
+    ofPeers: counted('AND peer BETWEEN $first AND $last'),
+    ofPair: counted('AND email_key = $key AND peer BETWEEN $first AND $last'),
+    countOfEmail: statement<{ n: number }, [{ key: string; since: Instant }]>(
+      database,
+      'SELECT count(*) AS n FROM mail_code_counts WHERE email_key = $key AND at > $since',
+    ),
     countAll: statement<{ n: number }, [Instant]>(
       database,
       'SELECT count(*) AS n FROM mail_code_counts WHERE at > ?',

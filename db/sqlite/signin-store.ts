@@ -40,7 +40,7 @@ export function createSigninStore(connection: Connection): SigninStore {
       async () => (await import('./signin-artifacts.ts')).createArtifacts(connection),
     ),
     mailCodes: lazyPort(
-      { issue: true, pending: true, redeem: true, drop: true, sweep: true },
+      { issue: true, issuedTo: true, pending: true, redeem: true, drop: true, sweep: true },
       async () => (await import('./signin-mail-codes.ts')).createMailCodes(connection),
     ),
     codeMails: lazyPort({ due: true, reschedule: true, drop: true }, async () =>

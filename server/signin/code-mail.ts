@@ -27,7 +27,7 @@ export function notKnownMail(language: Language, facts: MailFacts): Letter {
   return toLetter(subject, lines)
 }
 
-const spaced = (code: string): string => `${code.slice(0, 4)} ${code.slice(4)}`
+const spaced = (code: string): string => code.replace(/(\d{4})(?=\d)/g, '$1 ')
 
 interface Words {
   readonly subject: string

@@ -1,5 +1,6 @@
 /** The dependencies of the sign-in provider: its store, its address, and how it sends codes. */
 import type { Clock } from '#domain/clock.ts'
+import type { SigninLimits } from './limits.ts'
 import type { SigninStore } from './store.ts'
 
 /** How codes are delivered. */
@@ -34,6 +35,8 @@ export interface SigninDeps {
   readonly reach: Reach
   /** Whether an unknown address becomes a new person once it is verified. */
   readonly allowsSignup: boolean
+  /** Default: `DEFAULT_LIMITS`. */
+  readonly limits?: SigninLimits | undefined
   /** Logs an error for the operator, with the id that the person's page shows. */
   logFault(cause: unknown, errorId?: string): void
 }

@@ -1,12 +1,8 @@
 /** Rate limit of new interactions per network, because each stores a row for an hour without authentication. */
 import { OIDCProviderError } from 'oidc-provider/lib/helpers/errors.js'
 import { type Clock, type Instant, instant, later, MINUTE_MS } from '#domain/clock.ts'
-import { networkOf } from './mail-code.ts'
+import { NETWORKS_OF_SITE, networkOf, siteOf } from './network.ts'
 
-/** Enough for a company behind one address; codes have their own, tighter limit. */
-const MOST = 100
-/** For an IPv6 /48, which one customer may have, with 65,536 networks. */
-const MAX_OF_SITE = 10 * MOST
 const WITHIN_MS = 10 * MINUTE_MS
 
 export interface InteractionLimit {
@@ -26,7 +22,7 @@ export class TooManyInteractions extends OIDCProviderError {
 }
 
 /** Fixed windows in memory: no cleanup is needed, and a restart resets them. */
-export function limitInteractions(clock: Clock): InteractionLimit {
+export function limitInteractions(clock: Clock, most: number): InteractionLimit {
   const begun = new Map<string, number>()
   let until: Instant = instant(0)
 
@@ -38,8 +34,8 @@ export function limitInteractions(clock: Clock): InteractionLimit {
         begun.clear()
         until = later(at, WITHIN_MS)
       }
-      const counted = boundsOf(networkOf(address))
-      if (counted.some(([name, most]) => (begun.get(name) ?? 0) >= most)) {
+      const counted = boundsOf(networkOf(address), most)
+      if (counted.some(([name, bound]) => (begun.get(name) ?? 0) >= bound)) {
         throw new TooManyInteractions(Math.ceil((until - at) / 1000))
       }
       for (const [name] of counted) begun.set(name, (begun.get(name) ?? 0) + 1)
@@ -47,8 +43,11 @@ export function limitInteractions(clock: Clock): InteractionLimit {
   }
 }
 
-function boundsOf(network: string): readonly (readonly [name: string, most: number])[] {
-  const site = /^((?:[\da-f]+:){3})/.exec(network)?.[1]
-  const own = [network, MOST] as const
-  return site === undefined ? [own] : [own, [`${site}:/48`, MAX_OF_SITE]]
+function boundsOf(
+  network: string,
+  most: number,
+): readonly (readonly [name: string, most: number])[] {
+  const site = siteOf(network)
+  const own = [network, most] as const
+  return site === null ? [own] : [own, [site, NETWORKS_OF_SITE * most]]
 }

@@ -24,6 +24,7 @@ import {
   seeOther,
   signInPage,
 } from './interaction-pages.ts'
+import type { KnownBrowsers } from './known-browsers.ts'
 import { type MailCodeFlow, readCode } from './mail-code.ts'
 import { type Language, readLanguage } from './pages/language.ts'
 import type { CodeProblem, ErrorKind } from './pages/view.ts'
@@ -52,6 +53,7 @@ export interface SigninContext {
   readonly deps: SigninDeps
   readonly provider: Provider
   readonly codeFlow: MailCodeFlow
+  readonly knownBrowsers: KnownBrowsers
   readonly identities: Federation
   readonly interactionLimit: InteractionLimit
   /** The same for logins at third parties, because each sends requests to them on behalf of an unauthenticated client. */
@@ -169,7 +171,7 @@ async function sendAgain(context: InteractionContext, pending: PendingCode): Pro
 
 /** Null if the code is sent, else the minutes until another may be requested. */
 async function send(context: InteractionContext, email: string): Promise<number | null> {
-  const { codeFlow, call, client, language, deps } = context
+  const { codeFlow, knownBrowsers, call, client, language, deps } = context
   const { uid, address } = call
   const links = await pendingIdentityLabel(context)
   const verdict = await codeFlow.send({
@@ -178,6 +180,7 @@ async function send(context: InteractionContext, email: string): Promise<number 
     clientName: client.name,
     language,
     address,
+    knownBrowser: knownBrowsers.recognise(call.request, email),
     links,
   })
   if (verdict.isIssued) return null
@@ -219,7 +222,9 @@ async function completeSignIn(context: InteractionContext, email: string): Promi
   if (person === 'revoked') throw new SignInEnded()
   if (person.disabledAt !== null) return disabledPage(context, person)
   await linkPendingIdentity(context, person)
-  return finish(context, { login: { accountId: person.id, amr: ['otp'] } })
+  const answer = await finish(context, { login: { accountId: person.id, amr: ['otp'] } })
+  answer.headers.append('Set-Cookie', context.knownBrowsers.remember(context.call.request, email))
+  return answer
 }
 
 async function answerConsent(context: InteractionContext): Promise<Response> {

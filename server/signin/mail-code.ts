@@ -3,19 +3,24 @@ import { createHmac, randomInt } from 'node:crypto'
 import { type Instant, instant, later, MINUTE_MS, renderInstant } from '#domain/clock.ts'
 import { codeMail, notKnownMail } from './code-mail.ts'
 import type { SigninDeps } from './deps.ts'
+import type { SigninLimits } from './limits.ts'
+import { NETWORKS_OF_SITE, networkOf, siteOf } from './network.ts'
 import type { Language } from './pages/language.ts'
 import type { CodeMail } from './register/code-mail.ts'
 import { digestOf } from './register/digest.ts'
 import { emailKey } from './register/email.ts'
-import type { IssueVerdict, MailCodeBounds, Redemption } from './register/mail-code.ts'
+import type {
+  IssueVerdict,
+  MailCodeBounds,
+  NetworkBounds,
+  Redemption,
+} from './register/mail-code.ts'
 
 export const CODE_MINUTES = 10
 
-/** At most 25 guesses at 10^8 codes per address in 15 minutes. */
-const BOUNDS: MailCodeBounds = {
-  perEmail: { most: 5, withinMs: 15 * MINUTE_MS },
-  perPeer: { most: 20, withinMs: 60 * MINUTE_MS },
-}
+/** To one address within an hour. Beyond it every network keeps a reserve, so that nobody can keep a person out. */
+const MAX_PER_EMAIL = 20
+const RESERVE = 2
 
 /** This many codes within an hour are logged, once an hour. They are still sent: otherwise an attacker could lock everybody out. */
 const ALARM_COUNT = 100
@@ -24,14 +29,18 @@ const ALARM_COUNT = 100
 export const LOOKBACK_MS = 60 * MINUTE_MS
 
 const DIGITS = 8
+/** Digits of a code to an address that many codes were issued to, so that many networks together cannot guess one either. */
+const MANY_DIGITS = 12
+/** This many codes to one address within an hour are many: at most 500 guesses at 10^8 codes. */
+const MANY_CODES = 100
 
-/** Eight uniformly random digits. */
-const randomCode = (): string => String(randomInt(10 ** DIGITS)).padStart(DIGITS, '0')
+/** Uniformly random digits. */
+const randomCode = (digits: number): string => String(randomInt(10 ** digits)).padStart(digits, '0')
 
 /** The typed code without white space and hyphens; undefined if it is not a code. */
 export function readCode(text: string): string | undefined {
   const code = text.replace(/[\s\p{Pd}]/gu, '')
-  return /^[0-9]{8}$/.test(code) ? code : undefined
+  return /^[0-9]+$/.test(code) && [DIGITS, MANY_DIGITS].includes(code.length) ? code : undefined
 }
 
 export interface CodeRequest {
@@ -41,6 +50,8 @@ export interface CodeRequest {
   readonly clientName: string
   readonly language: Language
   readonly address: string
+  /** The name of the browser, if the address was verified in it before. */
+  readonly knownBrowser: string | null
   /** The identity provider that the code will also link; null if none. */
   readonly links: string | null
 }
@@ -52,7 +63,11 @@ export interface MailCodeFlow {
 }
 
 /** `pepper` is a secret of the keyring. */
-export function openMailCodeFlow(deps: SigninDeps, pepper: string): MailCodeFlow {
+export function openMailCodeFlow(
+  deps: SigninDeps,
+  pepper: string,
+  limits: SigninLimits,
+): MailCodeFlow {
   const { store, clock, codeDelivery } = deps
   const hash = (uid: string, email: string, code: string): string =>
     createHmac('sha256', pepper)
@@ -71,19 +86,22 @@ export function openMailCodeFlow(deps: SigninDeps, pepper: string): MailCodeFlow
   return {
     async send(asker) {
       const at = clock.now()
-      const code = randomCode()
-      const isKnown =
-        deps.allowsSignup || (await store.people.findByEmail(asker.email)) !== undefined
+      const { email } = asker
+      const isMany = (await store.mailCodes.issuedTo(email, later(at, -LOOKBACK_MS))) >= MANY_CODES
+      const code = randomCode(isMany ? MANY_DIGITS : DIGITS)
+      const peer = asker.knownBrowser ?? networkOf(asker.address)
+      const isKnown = deps.allowsSignup || (await store.people.findByEmail(email)) !== undefined
       const verdict = await store.mailCodes.issue(
         {
           interaction: digestOf(asker.uid),
-          email: asker.email,
-          digest: hash(asker.uid, asker.email, code),
-          peer: networkOf(asker.address),
+          email,
+          digest: hash(asker.uid, email, code),
+          peer,
+          site: asker.knownBrowser === null ? siteOf(peer) : null,
           issuedAt: at,
           expiresAt: later(at, CODE_MINUTES * MINUTE_MS),
         },
-        BOUNDS,
+        boundsOf(limits, asker.knownBrowser !== null),
         codeDelivery.kind === 'mail' ? write(asker, code, at, isKnown) : null,
       )
       if (!verdict.isIssued) return verdict
@@ -94,7 +112,7 @@ export function openMailCodeFlow(deps: SigninDeps, pepper: string): MailCodeFlow
         deps.logFault(new Error(`${verdict.lately} sign-in codes were asked for within an hour`))
       }
       if (codeDelivery.kind === 'mail') codeDelivery.wake()
-      if (codeDelivery.kind === 'log' && isKnown) codeDelivery.log(asker.email, code)
+      if (codeDelivery.kind === 'log' && isKnown) codeDelivery.log(email, code)
       return verdict
     },
     redeem: (uid, email, code) =>
@@ -102,22 +120,19 @@ export function openMailCodeFlow(deps: SigninDeps, pepper: string): MailCodeFlow
   }
 }
 
-/** The network of an address: an IPv4 address, or the /64 of an IPv6 one, as a client usually has a whole /64. */
-export function networkOf(address: string): string {
-  if (!address.includes(':')) return address
-  const mapped = /^::ffff:([\d.]+)$/i.exec(address)?.[1]
-  if (mapped !== undefined) return mapped
-  const [head = '', tail = ''] = address.split('::')
-  const [left, right] = [head, tail].map((part) => (part === '' ? [] : part.split(':')))
-  const groups = [
-    ...(left ?? []),
-    ...(address.includes('::')
-      ? Array<string>(8 - (left ?? []).length - (right ?? []).length).fill('0')
-      : []),
-    ...(right ?? []),
-  ]
-  return `${groups
-    .slice(0, 4)
-    .map((group) => group.replace(/^0+(?=.)/, '').toLowerCase())
-    .join(':')}::/64`
+function boundsOf(limits: SigninLimits, isKnown: boolean): MailCodeBounds {
+  const { codesPerAddress, codesPerNetwork } = limits
+  const withinQuarter = (most: number) => ({ most, withinMs: 15 * MINUTE_MS })
+  const withinHour = (most: number) => ({ most, withinMs: LOOKBACK_MS })
+  const network: NetworkBounds = {
+    perEmail: withinHour(Math.max(MAX_PER_EMAIL, codesPerAddress)),
+    reserve: withinQuarter(Math.min(RESERVE, codesPerAddress)),
+    perPeer: withinHour(codesPerNetwork),
+    perSite: withinHour(NETWORKS_OF_SITE * codesPerNetwork),
+  }
+  return {
+    perPair: withinQuarter(codesPerAddress),
+    network: isKnown ? null : network,
+    lookbackMs: LOOKBACK_MS,
+  }
 }

@@ -4,6 +4,8 @@ import type { SigninDeps } from './deps.ts'
 import { openFederation } from './identities/federation.ts'
 import type { SigninContext } from './interaction.ts'
 import { limitInteractions } from './interaction-limit.ts'
+import { openKnownBrowsers } from './known-browsers.ts'
+import { DEFAULT_LIMITS } from './limits.ts'
 import { openMailCodeFlow } from './mail-code.ts'
 import { createProvider } from './provider.ts'
 import { randomSecret } from './register/digest.ts'
@@ -25,16 +27,21 @@ export async function openSigninProvider(deps: SigninDeps): Promise<Signin> {
     await keyring.addSigningKey(await newSigningKey(deps.clock.now()))
   }
   const cookies = await secretOf(keyring, 'cookies')
-  const codeFlow = openMailCodeFlow(deps, await secretOf(keyring, 'mail-codes'))
+  const limits = deps.limits ?? DEFAULT_LIMITS
+  const pepper = await secretOf(keyring, 'mail-codes')
+  const codeFlow = openMailCodeFlow(deps, pepper, limits)
+  const knownBrowsers = openKnownBrowsers(deps.issuer, pepper)
   const identities = openFederation(deps, await secretOf(keyring, 'identities'))
-  const [interactionLimit, detours] = [limitInteractions(deps.clock), limitInteractions(deps.clock)]
+  const interactionLimit = limitInteractions(deps.clock, limits.signinsPerNetwork)
+  const detourLimit = limitInteractions(deps.clock, limits.signinsPerNetwork)
 
   const buildContext = async (
     current: string | null,
   ): Promise<SigninContext & { readonly current: string | null }> => {
     const keys = { signing: await keyring.signingKeys(), cookies }
     const provider = createProvider(deps, keys, interactionLimit)
-    return { deps, provider, codeFlow, identities, interactionLimit, detourLimit: detours, current }
+    const flows = { codeFlow, knownBrowsers, identities }
+    return { deps, provider, ...flows, interactionLimit, detourLimit, current }
   }
   let signin = await buildContext(await keyring.current())
 

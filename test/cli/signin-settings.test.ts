@@ -29,8 +29,25 @@ test('defaults: loopback, open to anyone with a verified address', () => {
     port: 4141,
     authUrl: 'http://127.0.0.1:4141',
     allowsSignup: true,
+    limits: { codesPerAddress: 5, codesPerNetwork: 200, signinsPerNetwork: 100 },
     isStated: false,
   })
+})
+
+test('the rate limits are set by the file or by variables', () => {
+  const file = 'auth_codes_per_address = 7\nauth_codes_per_network = 900'
+  const env = { GATEWAY_AUTH_CODES_PER_NETWORK: '1000', GATEWAY_AUTH_SIGNINS_PER_NETWORK: '400' }
+  expect(read({ file, env })?.limits).toEqual({
+    codesPerAddress: 7,
+    codesPerNetwork: 1000,
+    signinsPerNetwork: 400,
+  })
+  expect(() => read({ file: 'auth_codes_per_network = 0' })).toThrow(
+    'auth_codes_per_network must be a whole number of at least 1',
+  )
+  expect(() => read({ env: { GATEWAY_AUTH_SIGNINS_PER_NETWORK: '1000001' } })).toThrow(
+    'GATEWAY_AUTH_SIGNINS_PER_NETWORK must be at most 1000000',
+  )
 })
 
 test('a gateway on any free port takes one for signing in as well', () => {

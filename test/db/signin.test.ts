@@ -59,10 +59,11 @@ test('a mail that another master key sealed is forgotten; at rest nothing of one
       email: 'a@example.org',
       digest: 'ef'.repeat(32),
       peer: '192.0.2.1',
+      site: null,
       issuedAt,
       expiresAt: later(issuedAt, 60_000),
     },
-    { perEmail: bound, perPeer: bound },
+    { perPair: bound, network: null, lookbackMs: 60_000 },
     { to: 'a@example.org', subject: 'Subject-word', text: '8765 4321', html: '<p>8765 4321</p>' },
   )
   expect((await first.signin.codeMails.due(clock.now(), 9)).due).toHaveLength(1)

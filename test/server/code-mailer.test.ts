@@ -43,11 +43,13 @@ async function open(behaviour: MailBehaviour = {}) {
       email: to,
       digest: 'ef'.repeat(32),
       peer: '192.0.2.1',
+      site: null,
       issuedAt,
       expiresAt: later(issuedAt, 600_000),
     }
     const mail = { to, subject: 'Code', text: interaction, html: `<p>${interaction}</p>` }
-    return signin.mailCodes.issue(code, { perEmail: BOUND, perPeer: BOUND }, mail)
+    const bounds = { perPair: BOUND, network: null, lookbackMs: BOUND.withinMs }
+    return signin.mailCodes.issue(code, bounds, mail)
   }
   const waiting = async () => (await signin.codeMails.due(later(clock.now(), 590_000), 99)).due
   return { server, faults, startMailer, put, waiting }

@@ -1,6 +1,6 @@
 // The network of a client for rate limits: an IPv4 address, or the /64 of an IPv6 address.
 import { expect, test } from 'vitest'
-import { networkOf } from '#signin/mail-code.ts'
+import { networkOf } from '#signin/network.ts'
 
 test.each([
   ['192.0.2.1', '192.0.2.1'],

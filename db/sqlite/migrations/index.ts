@@ -19,6 +19,7 @@ import bounds from './0017_bounds.sql' with { type: 'text' }
 import revocations from './0018_revocations.sql' with { type: 'text' }
 import outputBound from './0019_output_bound.sql' with { type: 'text' }
 import holds from './0020_holds.sql' with { type: 'text' }
+import codeCounts from './0021_code_counts.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly string[] = [
   initial,
@@ -41,4 +42,5 @@ export const MIGRATIONS: readonly string[] = [
   revocations,
   outputBound,
   holds,
+  codeCounts,
 ]

@@ -48,7 +48,7 @@ export interface SignInView {
 export type CodeProblem =
   /** A wrong code; at least one attempt is left. */
   | { readonly kind: 'wrong'; readonly attemptsLeft: number }
-  /** Not eight digits; no attempt was used. */
+  /** Not the digits of a code; no attempt was used. */
   | { readonly kind: 'unreadable' }
   /** The code has expired. A new one is needed, so the field is not shown. */
   | { readonly kind: 'expired' }

@@ -41,7 +41,7 @@ export const ENGLISH: Words = {
     newCodeHeading: 'You need a new code',
     title: (client) => `Enter your code to sign in to ${client}`,
     sentByMail: (email, minutes) =>
-      html`We sent 8 digits to ${email}. They work for ${minutesOf(minutes)}.`,
+      html`We sent a code to ${email}. It works for ${minutesOf(minutes)}.`,
     sentToLog: (email, minutes) =>
       html`There is no mail server yet, so the code for ${email} is in the server’s log. It works for ${minutesOf(minutes)}.`,
     sentAgain: 'A new code is on its way. The one before no longer works.',
@@ -51,7 +51,7 @@ export const ENGLISH: Words = {
     restart: 'Use another address',
     problems: {
       wrong: (problem) => `This is not the code. ${attemptsLeft(problem.attemptsLeft)}`,
-      unreadable: () => 'A code has 8 digits. Check what you typed.',
+      unreadable: () => 'A code has only digits, as many as we sent. Check what you typed.',
       expired: () => 'The code that we sent has expired.',
       spent: () => 'The code was mistyped too often and no longer works.',
       'too-many-codes': ({ minutes }) =>

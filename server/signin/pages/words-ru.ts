@@ -49,7 +49,7 @@ export const RUSSIAN: Words = {
     newCodeHeading: 'Нужен новый код',
     title: (client) => `Код для входа в ${client}`,
     sentByMail: (email, minutes) =>
-      html`Мы отправили 8 цифр на ${email}. Они действуют ${minutesOf(minutes)}.`,
+      html`Мы отправили код на ${email}. Он действует ${minutesOf(minutes)}.`,
     sentToLog: (email, minutes) =>
       html`Почтовый сервер ещё не настроен, поэтому код для ${email} записан в журнале сервера. Он действует ${minutesOf(minutes)}.`,
     sentAgain: 'Новый код уже в пути. Прежний больше не действует.',
@@ -59,7 +59,8 @@ export const RUSSIAN: Words = {
     restart: 'Указать другой адрес',
     problems: {
       wrong: (problem) => `Код не подходит. ${attemptsLeft(problem.attemptsLeft)}`,
-      unreadable: () => 'В коде 8 цифр. Проверьте, что вы ввели.',
+      unreadable: () =>
+        'В коде только цифры, столько, сколько мы отправили. Проверьте, что вы ввели.',
       expired: () => 'Срок действия отправленного кода истёк.',
       spent: () => 'Код слишком много раз ввели неверно, он больше не действует.',
       'too-many-codes': ({ minutes }) =>

@@ -1,4 +1,4 @@
-/** Mail codes: eight digits that verify an address (hardening §3.1). One per interaction; a new one replaces the old. */
+/** Mail codes: digits that verify an address (hardening §3.1). One per interaction; a new one replaces the old. */
 import type { Instant } from '#domain/clock.ts'
 import type { CodeMail } from './code-mail.ts'
 
@@ -6,10 +6,12 @@ export interface MailCode {
   /** SHA-256 of the interaction's id in hexadecimal. */
   readonly interaction: string
   readonly email: string
-  /** HMAC-SHA256 in hexadecimal; a plain hash of eight digits could be reversed by brute force. */
+  /** HMAC-SHA256 in hexadecimal; a plain hash of so few digits could be reversed by brute force. */
   readonly digest: string
-  /** The requesting network: an IPv4 address, or the /64 of an IPv6 one. */
+  /** Who asks: a network (an IPv4 address, or the /64 of an IPv6 one), or a browser in which the address was verified before. */
   readonly peer: string
+  /** What the peers of the same IPv6 /48 begin with; null if the peer has none. */
+  readonly site: string | null
   readonly issuedAt: Instant
   readonly expiresAt: Instant
 }
@@ -21,12 +23,26 @@ export interface Bound {
 }
 
 export interface MailCodeBounds {
+  /** To one address from one peer, or from all peers of its site. */
+  readonly perPair: Bound
+  /** Null for a browser that is known. */
+  readonly network: NetworkBounds | null
+  /** The window of `lately`. */
+  readonly lookbackMs: number
+}
+
+export interface NetworkBounds {
+  /** To one address from anywhere. Beyond it a peer has only its reserve: nobody is refused because of what others do. */
   readonly perEmail: Bound
+  /** Takes the place of `perPair`. */
+  readonly reserve: Bound
+  /** From one network, to any address. */
   readonly perPeer: Bound
+  readonly perSite: Bound
 }
 
 export type IssueVerdict =
-  /** Includes how many codes were issued in total within the longer window, this one included. */
+  /** Includes how many codes were issued in total within `lookbackMs`, this one included. */
   | { readonly isIssued: true; readonly lately: number }
   /** When the next code may be requested. */
   | { readonly isIssued: false; readonly nextAt: Instant }
@@ -51,6 +67,8 @@ export interface MailCodes {
    * transaction and replaces an earlier one, so that a kill cannot separate them.
    */
   issue(code: MailCode, bounds: MailCodeBounds, mail: CodeMail | null): Promise<IssueVerdict>
+  /** How many codes were issued to an address since then. */
+  issuedTo(email: string, since: Instant): Promise<number>
   /** The interaction's code, even if expired or without attempts left; undefined if there is none or it was used. */
   pending(interaction: string): Promise<PendingCode | undefined>
   /** Counts an attempt before comparing, so that concurrent attempts all count. The correct code is consumed. */

@@ -1,5 +1,6 @@
 // Signing in by a mailed code (hardening §3.1): rate-limited, and without revealing who has an account.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { until } from '#test/support/appliance.ts'
 import type { Browser, Page } from './browser.ts'
 import {
   authorizeUrl,
@@ -126,32 +127,94 @@ test('a new code invalidates the old one; a code of another interaction never wo
 })
 
 describe('rate limits', () => {
-  test('five codes for one address in a quarter of an hour, from any network', async () => {
+  const ask = async (browser: Browser, email: string): Promise<number> =>
+    (await browser.submit(await start(browser), '/email', { email })).status
+
+  test('five codes for one address from one network in a quarter of an hour', async () => {
     const email = 'flooded@example.org'
+    const network = `192.0.2.${++networks}`
     const statuses = []
     for (let n = 0; n < 7; n++) {
-      const browser = elsewhere()
-      statuses.push((await browser.submit(await start(browser), '/email', { email })).status)
+      statuses.push(await ask(setup.browser({ 'x-forwarded-for': network }), email))
     }
     expect(statuses).toEqual([200, 200, 200, 200, 200, 429, 429])
     await setup.codeFor(email, 5)
     expect(setup.mail.taken.filter(({ to }) => to.includes(email))).toHaveLength(5)
   })
 
-  test('twenty codes for one network in an hour, for any address; a /64 is one network', async () => {
-    const statuses = []
-    for (let n = 0; n < 22; n++) {
-      const browser = setup.browser({ 'x-forwarded-for': `2001:db8:0:1::${n + 1}` })
-      const email = `visitor-${n}@example.org`
-      statuses.push((await browser.submit(await start(browser), '/email', { email })).status)
+  test('a stranger locks nobody out: not from one network, not from many, and not a known browser in its own', async () => {
+    const email = 'named@example.org'
+    const own = '192.0.2.200'
+    const known = setup.browser({ 'x-forwarded-for': own })
+    await setup.signIn(known, await start(known), email)
+    const strange = []
+    for (let n = 0; n < 40; n++) {
+      // Of four networks, of which one is the person's own.
+      const network = n % 4 === 0 ? own : `198.51.100.${n % 4}`
+      strange.push(await ask(setup.browser({ 'x-forwarded-for': network }), email))
     }
-    expect(statuses.filter((status) => status === 429)).toHaveLength(2)
-    await setup.codeFor('visitor-19@example.org')
-    const next = setup.browser({ 'x-forwarded-for': '2001:db8:0:2::1' })
-    expect(
-      (await next.submit(await start(next), '/email', { email: 'n@example.org' })).status,
-    ).toBe(200)
-    await setup.codeFor('n@example.org')
+    const mailed = strange.filter((status) => status === 200).length
+    expect(mailed).toBeLessThan(25)
+    await setup.codeFor(email, 1 + mailed)
+    const login = authorizeUrl(setup.authUrl, setup.client.client_id, { prompt: 'login' })
+    const again = await setup.signIn(known, await known.open(login), email)
+    expect(codeOf(again)).toMatch(/^[\w-]{43}$/)
+    const fresh = setup.browser({ 'x-forwarded-for': '203.0.113.77' })
+    expect(codeOf(await setup.signIn(fresh, await start(fresh), email))).toMatch(/^[\w-]{43}$/)
+    // A browser is known for the addresses that were verified in it.
+    const other = setup.browser({ 'x-forwarded-for': own })
+    await setup.signIn(other, await start(other), 'other@example.org')
+    const anew = await other.open(login)
+    expect((await other.submit(anew, '/email', { email })).status).toBe(429)
+  })
+
+  test('sixty people behind one address sign in; an address that very many ask for gets longer codes', async () => {
+    const office = { 'x-forwarded-for': '203.0.113.1' }
+    for (let n = 0; n < 60; n++) {
+      const browser = setup.browser(office)
+      const back = await setup.signIn(browser, await start(browser), `office-${n}@example.org`)
+      expect(codeOf(back)).toMatch(/^[\w-]{43}$/)
+    }
+    const email = 'hunted@example.org'
+    for (let n = 0; n < 100; n++) {
+      expect(await ask(setup.browser({ 'x-forwarded-for': `198.18.0.${n}` }), email)).toBe(200)
+    }
+    const browser = setup.browser({ 'x-forwarded-for': '198.18.1.1' })
+    const page = await browser.submit(await start(browser), '/email', { email })
+    const long = /^(\d{4}) (\d{4}) (\d{4})\r?$/m
+    const sent = () =>
+      setup.mail.taken.filter(({ to, source }) => to.includes(email) && long.test(source))
+    await until(() => sent().length > 0, 'a code of twelve digits was mailed')
+    const [code = ''] = long.exec(sent().at(-1)?.source ?? '') ?? []
+    expect(codeOf(await browser.submit(page, '/code', { code }))).toMatch(/^[\w-]{43}$/)
+  })
+
+  test('the limits are settings; a /64 is one network', async () => {
+    const tight = await openSigninGateway({
+      GATEWAY_AUTH_CODES_PER_ADDRESS: '1',
+      GATEWAY_AUTH_CODES_PER_NETWORK: '3',
+      GATEWAY_AUTH_SIGNINS_PER_NETWORK: '6',
+    })
+    try {
+      const from = async (address: string, email: string): Promise<number> => {
+        const browser = tight.browser({ 'x-forwarded-for': address })
+        const page = await browser.open(authorizeUrl(tight.authUrl, tight.client.client_id))
+        if (page.status !== 200) return page.status
+        return (await browser.submit(page, '/email', { email })).status
+      }
+      const statuses = []
+      for (const n of [0, 0, 1, 2, 3]) {
+        statuses.push(await from(`2001:db8:0:1::${n + 1}`, `visitor-${n}@example.org`))
+      }
+      expect(statuses).toEqual([200, 429, 200, 200, 429])
+      expect(await from('2001:db8:0:2::1', 'visitor-4@example.org')).toBe(200)
+      expect(await from('2001:db8:0:1::9', 'visitor-5@example.org')).toBe(429)
+      const late = tight.browser({ 'x-forwarded-for': '2001:db8:0:1::9' })
+      const page = await late.open(authorizeUrl(tight.authUrl, tight.client.client_id))
+      expect([page.status, page.headers.has('retry-after')]).toEqual([429, true])
+    } finally {
+      await tight.close()
+    }
   })
 })
 

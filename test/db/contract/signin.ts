@@ -311,14 +311,21 @@ function revocationsContract(bench: SigninBench): void {
 
 function mailCodesContract(bench: SigninBench): void {
   const bounds = {
-    perEmail: { most: 2, withinMs: 15 * MINUTE },
-    perPeer: { most: 4, withinMs: 60 * MINUTE },
+    perPair: { most: 2, withinMs: 15 * MINUTE },
+    network: {
+      perEmail: { most: 5, withinMs: 60 * MINUTE },
+      reserve: { most: 1, withinMs: 15 * MINUTE },
+      perPeer: { most: 4, withinMs: 60 * MINUTE },
+      perSite: { most: 6, withinMs: 60 * MINUTE },
+    },
+    lookbackMs: 60 * MINUTE,
   }
   const code = (stated: Partial<MailCode> = {}): MailCode => ({
     interaction: 'i1',
     email: 'c@example.org',
     digest: 'ef'.repeat(32),
     peer: '192.0.2.1',
+    site: null,
     issuedAt: bench.clock.now(),
     expiresAt: later(bench.clock.now(), 10 * MINUTE),
     ...stated,
@@ -355,7 +362,7 @@ function mailCodesContract(bench: SigninBench): void {
     expect(await mailCodes.redeem('i1', '01'.repeat(32), at)).toEqual({ verdict: 'expired' })
   })
 
-  test('bounds count by address without its case and by network, and lift when the oldest is out', async () => {
+  test('bounds count by address without its case from one network, and by network, and lift when the oldest is out', async () => {
     const { mailCodes } = bench.signin
     const { clock } = bench
     const first = clock.now()
@@ -363,12 +370,10 @@ function mailCodesContract(bench: SigninBench): void {
     clock.advance(MINUTE)
     expect(await mailCodes.issue(code(), bounds, null)).toEqual({ isIssued: true, lately: 2 })
     const kept = await mailCodes.pending('i1')
-    const refused = await mailCodes.issue(
-      code({ email: 'C@example.org', peer: 'elsewhere' }),
-      bounds,
-      null,
-    )
-    expect(refused).toEqual({ isIssued: false, nextAt: later(first, 15 * MINUTE) })
+    expect(await mailCodes.issue(code({ email: 'C@example.org' }), bounds, null)).toEqual({
+      isIssued: false,
+      nextAt: later(first, 15 * MINUTE),
+    })
     expect(await mailCodes.pending('i1')).toEqual(kept)
     await mailCodes.issue(code({ email: 'd@example.org' }), bounds, null)
     await mailCodes.issue(code({ email: 'e@example.org' }), bounds, null)
@@ -376,12 +381,57 @@ function mailCodesContract(bench: SigninBench): void {
       isIssued: false,
       nextAt: later(first, 60 * MINUTE),
     })
-    clock.advance(14 * MINUTE)
-    expect(await mailCodes.issue(code({ peer: 'elsewhere' }), bounds, null)).toMatchObject({
-      isIssued: true,
-    })
+    // An address that begins with the other's digits is another network.
+    const near = code({ email: 'f@example.org', peer: '192.0.2.12' })
+    expect(await mailCodes.issue(near, bounds, null)).toMatchObject({ isIssued: true })
+    expect(await mailCodes.issuedTo('C@example.org', later(first, -1))).toBe(2)
+    expect(await mailCodes.issuedTo('C@example.org', first)).toBe(1)
+    clock.advance(60 * MINUTE)
     await mailCodes.sweep(clock.now())
-    expect(await mailCodes.issue(code(), bounds, null)).toMatchObject({ isIssued: true })
+    expect(await mailCodes.issue(code(), bounds, null)).toEqual({ isIssued: true, lately: 1 })
+  })
+
+  test('an address that many ask for still gets a code from every network and every known browser', async () => {
+    const { mailCodes } = bench.signin
+    for (let n = 0; n < 5; n++) {
+      const stranger = code({ interaction: `s${n}`, peer: `198.51.100.${n}` })
+      expect(await mailCodes.issue(stranger, bounds, null)).toMatchObject({ isIssued: true })
+    }
+    const own = code({ interaction: 'own', peer: '203.0.113.9' })
+    expect(await mailCodes.issue(own, bounds, null)).toMatchObject({ isIssued: true })
+    bench.clock.advance(MINUTE)
+    // Its reserve is used up, for a quarter of an hour.
+    expect(await mailCodes.issue(own, bounds, null)).toEqual({
+      isIssued: false,
+      nextAt: later(bench.clock.now(), 14 * MINUTE),
+    })
+    const known = code({ interaction: 'known', peer: 'browser:1' })
+    const ofKnown = { ...bounds, network: null }
+    for (const isIssued of [true, true, false]) {
+      expect(await mailCodes.issue(known, ofKnown, null)).toMatchObject({ isIssued })
+    }
+  })
+
+  test('the networks of one site count together: by address, and in total', async () => {
+    const { mailCodes } = bench.signin
+    const from = (network: number, email: string, site = '2001:db8:7:') =>
+      mailCodes.issue(
+        code({ interaction: `${email}${network}`, email, site, peer: `${site}${network}::/64` }),
+        bounds,
+        null,
+      )
+    const same = [await from(1, 'c@example.org'), await from(2, 'c@example.org')]
+    expect([...same, await from(3, 'c@example.org')].map(({ isIssued }) => isIssued)).toEqual([
+      true,
+      true,
+      false,
+    ])
+    expect(await from(3, 'c@example.org', '2001:db8:70:')).toMatchObject({ isIssued: true })
+    for (let n = 0; n < 4; n++) {
+      expect(await from(n, `d${n}@example.org`)).toMatchObject({ isIssued: true })
+    }
+    expect(await from(9, 'e@example.org')).toMatchObject({ isIssued: false })
+    expect(await from(9, 'e@example.org', '2001:db8:70:')).toMatchObject({ isIssued: true })
   })
 
   test('a bound that was reached on a clock a day ahead does not last that day', async () => {
@@ -395,8 +445,9 @@ function mailCodesContract(bench: SigninBench): void {
 
 function codeMailsContract(bench: SigninBench): void {
   const bounds = {
-    perEmail: { most: 3, withinMs: 15 * MINUTE },
-    perPeer: { most: 9, withinMs: 60 * MINUTE },
+    perPair: { most: 3, withinMs: 15 * MINUTE },
+    network: null,
+    lookbackMs: 60 * MINUTE,
   }
   const issue = (interaction: string, mail: CodeMail | null) =>
     bench.signin.mailCodes.issue(
@@ -405,6 +456,7 @@ function codeMailsContract(bench: SigninBench): void {
         email: `${interaction}@example.org`,
         digest: 'ef'.repeat(32),
         peer: '192.0.2.9',
+        site: null,
         issuedAt: bench.clock.now(),
         expiresAt: later(bench.clock.now(), 10 * MINUTE),
       },
