@@ -1,6 +1,7 @@
 /** `gatewayctl audit`: recomputes every balance, day and month from the ledger; exit 1 on any difference. */
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from './action.ts'
+import type { Context } from './context.ts'
 import { EXIT, endWith } from './exit.ts'
 import { call } from './gateway/operator.ts'
 import { clean } from './terminal/clean.ts'
@@ -23,9 +24,24 @@ export const mount: Mount = (root) =>
         if (audit.found > audit.findings.length) {
           print(`… and ${audit.found - audit.findings.length} more`)
         }
+        printBeyondHold(context, audit)
         print(summaryOf(audit))
       }),
     )
+
+/** Charges that nothing is wrong with in the books, but with the provider. */
+function printBeyondHold(context: Context, audit: VerbRecord<'audit'>): void {
+  const { beyond_hold: some, latest_beyond_hold: latest } = audit
+  if (some === 0) return
+  const charges = count(some, 'charge')
+  print(
+    `${paint(context, 'yellow', '!')} ${charges} beyond what was held, because a provider ignored the bound of the answer:`,
+  )
+  for (const { id, cost_usd: cost, held_usd: held } of latest) {
+    print(`  ${clean(id)}  $${cost}, held $${held}`)
+  }
+  if (some > latest.length) print(`  and ${some - latest.length} older`)
+}
 
 function summaryOf(audit: VerbRecord<'audit'>): string {
   const what = [

@@ -1,9 +1,10 @@
 /** The audit in SQLite: compares the ledger with the stored sums, in one snapshot. */
 import type { Database } from 'bun:sqlite'
-import { type Audit, type AuditFinding, MAX_FINDINGS } from '#domain/audit.ts'
-import type { AccountId } from '#domain/id.ts'
+import { type Audit, type AuditFinding, MAX_BEYOND_HOLD, MAX_FINDINGS } from '#domain/audit.ts'
+import type { AccountId, GenerationId } from '#domain/id.ts'
 import type { BalanceAudit } from '#domain/ledger.ts'
 import { NO_MONEY } from '#domain/money.ts'
+import { fromInteger } from './amount.ts'
 import { auditHolds, auditLive } from './audit-live.ts'
 import { addUp, type SumRow } from './audit-sums.ts'
 import type { Connection } from './connection.ts'
@@ -62,6 +63,29 @@ async function compare(database: Database, live: LiveSums): Promise<Omit<Audit, 
     openHolds: live.open.length,
     findings,
     found,
+    ...readBeyondHold(database),
+  }
+}
+
+interface BeyondHoldRow {
+  readonly generation_id: GenerationId
+  readonly cost_nanos: number
+  readonly hold_nanos: number
+}
+
+function readBeyondHold(database: Database): Pick<Audit, 'beyondHold' | 'latestBeyondHold'> {
+  const from = 'FROM activity INDEXED BY activity_beyond_hold WHERE cost_nanos > hold_nanos'
+  const beyondHold = database.query<{ n: number }, []>(`SELECT count(*) AS n ${from}`).get()?.n ?? 0
+  const latest = database.query<BeyondHoldRow, [number]>(
+    `SELECT generation_id, cost_nanos, hold_nanos ${from} ORDER BY started_at DESC LIMIT ?`,
+  )
+  return {
+    beyondHold,
+    latestBeyondHold: latest.all(MAX_BEYOND_HOLD).map((row) => ({
+      generationId: row.generation_id,
+      cost: fromInteger(row.cost_nanos),
+      hold: fromInteger(row.hold_nanos),
+    })),
   }
 }
 

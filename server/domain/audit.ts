@@ -43,6 +43,13 @@ export type AuditFinding =
       readonly fault: 'nobody_runs' | 'not_kept' | 'charged' | 'sum'
     }
 
+/** A charge above what was held for its request, because the provider ignored the bound of the answer. It is no difference. */
+export interface BeyondHold {
+  readonly generationId: GenerationId
+  readonly cost: UsdNanos
+  readonly hold: UsdNanos
+}
+
 export interface Audit {
   /** When the snapshot that it was computed from was taken. */
   readonly at: Instant
@@ -56,6 +63,11 @@ export interface Audit {
   readonly findings: readonly AuditFinding[]
   /** The number of findings in all. */
   readonly found: number
+  /** The number of charges beyond their hold, as far as the log goes back. */
+  readonly beyondHold: number
+  /** The latest of them, `MAX_BEYOND_HOLD` at most. */
+  readonly latestBeyondHold: readonly BeyondHold[]
 }
 
 export const MAX_FINDINGS = 1_000
+export const MAX_BEYOND_HOLD = 10

@@ -32,6 +32,16 @@ export interface AuditRecord {
   /** The first thousand. */
   readonly findings: readonly FindingRecord[]
   readonly found: number
+  /** Charges above what was held, as far as the log goes back: a provider ignored the bound of the answer. No difference. */
+  readonly beyond_hold: number
+  /** The latest ten. */
+  readonly latest_beyond_hold: readonly BeyondHoldRecord[]
+}
+
+export interface BeyondHoldRecord {
+  readonly id: string
+  readonly cost_usd: string
+  readonly held_usd: string
 }
 
 /** @throws store_unavailable */
@@ -55,6 +65,12 @@ export const runAudit = verb(z.strictObject({}), async (deps): Promise<AuditReco
     open_holds: audit.openHolds,
     findings,
     found: audit.found,
+    beyond_hold: audit.beyondHold,
+    latest_beyond_hold: audit.latestBeyondHold.map(({ generationId, cost, hold }) => ({
+      id: generationId,
+      cost_usd: renderUsd(cost),
+      held_usd: renderUsd(hold),
+    })),
   }
 })
 

@@ -35,6 +35,8 @@ test('a clean one counts what it added up', async () => {
     open_holds: 1,
     findings: [],
     found: 0,
+    beyond_hold: 0,
+    latest_beyond_hold: [],
   })
 })
 

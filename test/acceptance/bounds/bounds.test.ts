@@ -313,6 +313,67 @@ describe('long answers in scripts with many bytes to a token', () => {
   })
 })
 
+describe('a provider that ignores its bound', () => {
+  /** Twenty thousand tokens where a hundred were allowed, streamed with or without a running count. */
+  const words = 'word '.repeat(400)
+  let streamed = 0
+
+  beforeAll(async () => {
+    await setup.serve('deaf', ['max_tokens'], ({ stream }) => {
+      const usage = { prompt_tokens: 10, completion_tokens: 20_000 }
+      if (stream !== true) {
+        const message = { role: 'assistant', content: words }
+        return Response.json({ choices: [{ index: 0, message, finish_reason: 'stop' }], usage })
+      }
+      streamed = 0
+      const encoder = new TextEncoder()
+      const body = new ReadableStream({
+        async pull(controller) {
+          if (streamed++ >= 500) return controller.close()
+          await Bun.sleep(1)
+          const chunk = { choices: [{ index: 0, delta: { content: words } }] }
+          controller.enqueue(encoder.encode(`data: ${JSON.stringify(chunk)}\n\n`))
+        },
+      })
+      return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
+    })
+  })
+
+  test('its stream is ended like one at its bound, and costs no more than was held', async () => {
+    const key = await setup.openKey('10')
+    const answer = await ask(key, hello({ model: 'deaf/m', stream: true, max_tokens: 100 }))
+    expect(answer.status).toBe(200)
+    expect(answer.text).toContain('"finish_reason":"length"')
+    expect(answer.text).toContain('"usage":{')
+    expect(answer.text.trimEnd().endsWith('data: [DONE]')).toBe(true)
+    expect(streamed).toBeLessThan(20)
+    const id = answer.headers.get('x-generation-id') ?? ''
+    const receipt = await setup.gateway.verb('activity.show', { id })
+    expect(receipt).toMatchObject({ finish_reason: 'length', ended_by: 'gateway', status: 200 })
+    expect(receipt).toMatchObject({ usage_source: 'estimated', beyond_hold: false })
+    expect(receipt.usage.completion_tokens).toBe(100)
+  })
+
+  test('its whole answer is charged as counted, and told in the log and by the audit', async () => {
+    const key = await setup.openKey('10')
+    const answer = await ask(key, hello({ model: 'deaf/m', max_tokens: 100 }))
+    const id = answer.headers.get('x-generation-id') ?? ''
+    const receipt = await setup.gateway.verb('activity.show', { id })
+    expect(receipt).toMatchObject({ cost_usd: '0.20001', beyond_hold: true })
+    const audit = setup.cli.run(['audit'])
+    expect(audit.code).toBe(0)
+    expect(audit.out).toContain(id)
+    expect(audit.out).toContain('audit clean')
+    const logged = () =>
+      setup.gateway
+        .said()
+        .split('\n')
+        .find((text) => text.includes(id))
+    await until(() => logged() !== undefined, 'the request is logged')
+    expect(JSON.parse(logged() ?? '{}')).toMatchObject({ beyond_hold_usd: expect.any(String) })
+  })
+})
+
 test('the dry run quotes what is held', async () => {
   const key = await setup.openKey('2', { daily_spend_limit_usd: '1' })
   const body = hello({ model: 'both/m' })

@@ -42,6 +42,8 @@ export function auditContract(bench: Bench): void {
       openHolds: 0,
       findings: [],
       found: 0,
+      beyondHold: 0,
+      latestBeyondHold: [],
     })
   })
 
