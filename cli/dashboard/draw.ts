@@ -1,4 +1,6 @@
 /** Draws a scene: exactly as many lines as the terminal has, each exactly as wide. */
+import { clean } from '../terminal/clean.ts'
+import { cutTo } from '../terminal/cut.ts'
 import { ASCII } from './glyphs.ts'
 import { BLANK, dimmed, fitLine, type Line, styled } from './line.ts'
 import { LEAST, type Scene, type Size } from './scene.ts'
@@ -10,7 +12,7 @@ import { liveBody } from './screens/live.ts'
 import { logBody } from './screens/log.ts'
 import { modelsBody } from './screens/models.ts'
 import { spendBody } from './screens/spend.ts'
-import { listOf, type Screen } from './view.ts'
+import { listOf, pageOf, type Screen } from './view.ts'
 
 type Body = (scene: Scene, height: number) => readonly Line[]
 
@@ -48,24 +50,52 @@ export const drawMessage = (size: Size, message: string): readonly Line[] =>
   fitted([[styled(` ${message}`)]], size)
 
 function bodyOf({ view }: Scene): Body {
-  if (view.mode.kind === 'help') return helpBody
-  const hasDetail = view.screen === 'live' || view.screen === 'log'
-  return view.mode.kind === 'detail' && hasDetail ? detailBody : BODIES[view.screen]
+  const page = pageOf(view)
+  if (page.kind === 'help') return helpBody
+  return page.kind === 'detail'
+    ? (scene, height) => detailBody(scene, page.id, height)
+    : BODIES[view.screen]
 }
 
 /** A question, the filter being typed, the last message, or the available keys. */
 function lastLine(scene: Scene): Line {
   const { view } = scene
   const { mode } = view
-  if (mode.kind === 'confirm') {
-    return [
-      styled(` end ${mode.title}? output so far is charged, its client gets an error  `, 'yellow'),
-      styled('[y/N]', 'bold'),
-    ]
+  if (mode.kind === 'confirm') return question(`end ${mode.title}?`, ENDING, scene.size.columns)
+  if (mode.kind === 'typing') {
+    const typed = lastColumns(`${listOf(view).filter}█`, scene.size.columns - FILTER_MARK.length)
+    return [styled(FILTER_MARK, 'bold'), styled(typed)]
   }
-  if (mode.kind === 'typing') return [styled(' / ', 'bold'), styled(`${listOf(view).filter}█`)]
   if (view.message !== null) return [styled(` ${view.message}`, 'cyan')]
   return keysLine(scene)
+}
+
+const FILTER_MARK = ' / '
+const ANSWERS = '  [y/N]'
+
+/** What follows, from the longest words to the shortest. */
+const ENDING = [
+  ' output so far is charged, its client gets an error',
+  ' charged so far; its client gets an error',
+  ' its client gets an error',
+  '',
+]
+
+/** With the longest consequence that leaves room for the answers; where none does, the subject is cut. */
+function question(asked: string, consequences: readonly string[], columns: number): Line {
+  const room = columns - ANSWERS.length - 1
+  const subject = clean(asked)
+  const fits = consequences.find((one) => Bun.stringWidth(subject + one) <= room)
+  const text = fits === undefined ? cutTo(subject, room) : subject + fits
+  return [styled(` ${text}`, 'yellow'), styled(ANSWERS, 'bold')]
+}
+
+/** The end of a text that is being typed, where the cursor is. */
+function lastColumns(text: string, columns: number): string {
+  if (Bun.stringWidth(text) <= columns) return text
+  const kept = [...text]
+  while (Bun.stringWidth(kept.join('')) > columns - 1) kept.shift()
+  return `…${kept.join('')}`
 }
 
 function fitted(lines: readonly Line[], { columns, rows }: Size, isAscii = false): readonly Line[] {

@@ -45,6 +45,16 @@ export const LIVE: ListOf<InFlightRecord> = {
   ],
 }
 
+/** Whatever the filter; undefined once it has ended. */
+export const findRunning = (
+  { in_flight }: SnapshotRecord,
+  id: string,
+): InFlightRecord | undefined => in_flight.requests.find((one) => one.id === id)
+
+/** Undefined too where later requests have displaced it. */
+export const findEnded = ({ log, errors }: SnapshotRecord, id: string): LogRecord | undefined =>
+  log.find((one) => one.id === id) ?? errors.find((one) => one.id === id)
+
 export const KEYS: ListOf<KeyRowRecord> = {
   rows: ({ keys }) => keys.rows,
   idOf: ({ id }) => id,

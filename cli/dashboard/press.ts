@@ -1,12 +1,13 @@
 /** What a key does: the next view, and an effect to perform outside of it. */
 import type { SnapshotRecord } from '#operator/snapshot/record.ts'
 import { exactFilter } from './filter.ts'
-import { LIVE, type Listed, listed } from './lists.ts'
+import { findRunning, type Listed, listed } from './lists.ts'
 import {
   BUCKETS,
   DIMENSIONS,
   listOf,
   METRICS,
+  type Page,
   placeOf,
   SCREENS,
   type Screen,
@@ -54,7 +55,7 @@ export function press(
     case 'typing':
       return result(typeInto(fresh, fresh.mode.before, key))
     case 'confirm':
-      return answerConfirm(fresh, fresh.mode.id, key)
+      return answerConfirm(fresh, fresh.mode, key)
     case 'help':
       return pressInHelp(fresh, fresh.mode.top, key, helpScroll)
     case 'detail':
@@ -97,12 +98,14 @@ export function paste(view: View, text: string): View {
   return [...line].reduce((typed, character) => typeInto(typed, before, character), view)
 }
 
-function answerConfirm(view: View, id: string, key: Key): Pressed {
-  const back = showList(view)
+function answerConfirm(view: View, { id, behind }: Asked, key: Key): Pressed {
+  const back = { ...view, mode: behind }
   return key === 'y' || key === 'Y'
     ? result({ ...back, message: `ending ${id}…` }, { kind: 'kill', id })
     : result({ ...back, message: 'cancelled' })
 }
+
+type Asked = Extract<View['mode'], { kind: 'confirm' }>
 
 function pressInList(view: View, key: Key, snapshot: SnapshotRecord | null): Pressed {
   const screen = screenFor(view, key)
@@ -178,7 +181,8 @@ const MOVES: Readonly<Record<Key, (place: number, last: number) => number>> = {
 function pressOnRows(view: View, key: Key, snapshot: SnapshotRecord): Pressed {
   const all = listed(snapshot, view)
   const place = placeOf(listOf(view), all.ids)
-  const selected = all.ids[place]
+  const page: Page = view.mode.kind === 'detail' ? view.mode : { kind: 'list' }
+  const selected = page.kind === 'detail' ? page.id : all.ids[place]
   const move = MOVES[key]
   if (move) return result(moveTo(view, all, move(place, all.ids.length - 1)))
   switch (key) {
@@ -193,7 +197,7 @@ function pressOnRows(view: View, key: Key, snapshot: SnapshotRecord): Pressed {
     case 'enter':
       return selected === undefined ? result(view) : result(openSelected(view, selected, snapshot))
     case 'x':
-      return result(confirmEnd(view, selected, snapshot))
+      return result(confirmEnd(view, page, selected, snapshot))
     default:
       return result(view)
   }
@@ -201,7 +205,11 @@ function pressOnRows(view: View, key: Key, snapshot: SnapshotRecord): Pressed {
 
 function moveTo(view: View, { ids }: Listed, wanted: number): View {
   const place = Math.max(0, Math.min(wanted, ids.length - 1))
-  return withList(view, { place, selected: ids[place] ?? null })
+  const selected = ids[place] ?? null
+  const moved = withList(view, { place, selected })
+  return view.mode.kind === 'detail' && selected !== null
+    ? { ...moved, mode: { kind: 'detail', id: selected } }
+    : moved
 }
 
 /** Opens the log filtered by a key or a model, or the details of a request. */
@@ -213,7 +221,7 @@ function openSelected(view: View, selected: string, snapshot: SnapshotRecord): V
       : view.screen === 'models'
         ? selected
         : undefined
-  if (wanted === undefined) return { ...pinned, mode: { kind: 'detail' } }
+  if (wanted === undefined) return { ...pinned, mode: { kind: 'detail', id: selected } }
   const field = view.screen === 'keys' ? 'key' : 'model'
   const { lists } = startView('log', view.fps)
   return {
@@ -223,15 +231,18 @@ function openSelected(view: View, selected: string, snapshot: SnapshotRecord): V
   }
 }
 
-function confirmEnd(view: View, id: string | undefined, snapshot: SnapshotRecord): View {
-  const found =
-    view.screen === 'live'
-      ? LIVE.rows(snapshot, view).find((row) => LIVE.idOf(row) === id)
-      : undefined
-  if (found === undefined) return view
+function confirmEnd(
+  view: View,
+  behind: Page,
+  id: string | undefined,
+  snapshot: SnapshotRecord,
+): View {
+  if (view.screen !== 'live' || id === undefined) return view
+  const found = findRunning(snapshot, id)
+  if (found === undefined) return { ...view, message: `${id} has ended` }
   const title = `${found.key_name} · ${found.model}`
   return {
     ...withList(view, { selected: found.id }),
-    mode: { kind: 'confirm', id: found.id, title },
+    mode: { kind: 'confirm', id: found.id, title, behind },
   }
 }

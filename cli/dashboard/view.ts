@@ -23,15 +23,22 @@ export interface ListView {
   readonly isReversed: boolean
 }
 
+/** The list of a screen, or all about one request, whatever becomes of it meanwhile. */
+export type Page = { readonly kind: 'list' } | { readonly kind: 'detail'; readonly id: string }
+
 export type Mode =
-  | { readonly kind: 'list' }
-  | { readonly kind: 'detail' }
+  | Page
   /** The help page, scrolled down by so many lines where it is longer than the screen. */
   | { readonly kind: 'help'; readonly top: number }
   /** A filter being typed; escape restores `before`. */
   | { readonly kind: 'typing'; readonly before: string }
-  /** Waits for confirmation before a request is ended. */
-  | { readonly kind: 'confirm'; readonly id: string; readonly title: string }
+  /** Waits for confirmation before a request is ended; then `behind` is shown again. */
+  | {
+      readonly kind: 'confirm'
+      readonly id: string
+      readonly title: string
+      readonly behind: Page
+    }
 
 export const METRICS = ['spend', 'requests', 'tokens'] as const
 export const DIMENSIONS = ['key', 'user', 'model', 'provider'] as const
@@ -71,6 +78,9 @@ export const startView = (screen: Screen, fps: number): View => ({
   chart: { metric: 'spend', by: 'key', bucket: 'day' },
   message: null,
 })
+
+/** What the screen shows: a question leaves it as it is. */
+export const pageOf = ({ mode }: View): Mode => (mode.kind === 'confirm' ? mode.behind : mode)
 
 export const listOf = ({ lists, screen }: View): ListView => lists[screen]
 

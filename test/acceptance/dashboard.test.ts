@@ -204,6 +204,29 @@ describe.skipIf(TMUX === null)('in a terminal', () => {
     expect(acts[0]).toMatchObject({ verb: 'activity.kill', target: line?.id })
   })
 
+  test('the page of a request stays with it, and shows how it ended', async () => {
+    const gateway = await serve()
+    await keepTalking(gateway, 3)
+    const terminal = await openDashboard(80, 24)
+    await terminal.shows('3 of 3')
+    terminal.send('Enter')
+    const [, id = ''] =
+      /^─ (gen-\w+) ─+ streaming ─$/m.exec(await terminal.shows('request id')) ?? []
+    terminal.send('x')
+    await terminal.shows(/^ end talker · demo\/lorem\? .*\[y\/N\] *$/m)
+    expect(terminal.screen()).toContain(`─ ${id} ─`)
+    terminal.send('n')
+    await terminal.shows('cancelled')
+    // Somebody else ends it.
+    expect((await cli.runBeside(['activity', 'kill', id, '--yes'])).code).toBe(0)
+    await terminal.shows(new RegExp(`^─ ${id} ─+ 503 ended_by_operator ─$`, 'm'))
+    terminal.send('x')
+    await terminal.shows(`${id} has ended`)
+    terminal.send('y')
+    terminal.send('Escape')
+    await terminal.shows('2 of 2')
+  })
+
   test('a slow request prints no progress line over the dashboard', async () => {
     serveSlow(join(cli.dataDir, 'run', 'admin.sock'), 1_500)
     const terminal = await openDashboard(80, 24)

@@ -3,16 +3,20 @@ import type { InFlightRecord, LogRecord } from '#operator/snapshot/record.ts'
 import { withTypedFlags } from '../../terminal/typed-flags.ts'
 import { count, elapsed } from '../figures.ts'
 import { type Line, styled } from '../line.ts'
-import { LIVE, LOG, windowOf } from '../lists.ts'
+import { findEnded, findRunning } from '../lists.ts'
 import { cash, exactly, rule, type Scene } from '../scene.ts'
 import { tabs } from './head.ts'
 
-export function detailBody(scene: Scene, height: number): readonly Line[] {
-  const { view, snapshot } = scene
+export function detailBody(scene: Scene, id: string, height: number): readonly Line[] {
+  const { snapshot } = scene
+  const one = findRunning(snapshot, id)
+  const record = findEnded(snapshot, id)
   const lines =
-    view.screen === 'live'
-      ? running(scene, windowOf(LIVE, snapshot, view, 'live', 1).selected)
-      : ended(scene, windowOf(LOG, snapshot, view, 'log', 1).selected)
+    one !== undefined
+      ? running(scene, one)
+      : record !== undefined
+        ? ended(scene, record)
+        : gone(scene, id)
   return [tabs(scene), ...exactly(withItsEnd(lines, height - 1), height - 1)]
 }
 
@@ -38,8 +42,17 @@ const field = (title: string, text: string | null): Line => [
 
 const ms = (value: number | null): string | null => (value === null ? null : elapsed(value))
 
-function running(scene: Scene, one: InFlightRecord | undefined): readonly Line[] {
-  if (one === undefined) return [[styled('   this request has ended: see 5 Log', 'dim')]]
+/** Its line in the log is on its way, or no longer among those shown here. */
+const gone = (scene: Scene, id: string): readonly Line[] => [
+  rule(scene, id, 'ended'),
+  receiptLine(scene, id),
+]
+
+const receiptLine = ({ typed }: Scene, id: string): Line => [
+  styled(` ${withTypedFlags(`gatewayctl activity show ${id}`, typed)}`, 'dim'),
+]
+
+function running(scene: Scene, one: InFlightRecord): readonly Line[] {
   return [
     rule(scene, one.id, one.state),
     field('request id', one.request_id),
@@ -61,8 +74,7 @@ function running(scene: Scene, one: InFlightRecord | undefined): readonly Line[]
   ]
 }
 
-function ended(scene: Scene, one: LogRecord | undefined): readonly Line[] {
-  if (one === undefined) return [[styled('   nothing is selected', 'dim')]]
+function ended(scene: Scene, one: LogRecord): readonly Line[] {
   const attempts = one.attempts.map(({ provider, model, outcome, status, reason, ms: took }) =>
     field(
       'attempt',
@@ -90,6 +102,6 @@ function ended(scene: Scene, one: LogRecord | undefined): readonly Line[] {
     ...attempts,
     ...(one.message === null ? [] : [field('message', one.message)]),
     [],
-    [styled(` ${withTypedFlags(`gatewayctl activity show ${one.id}`, scene.typed)}`, 'dim')],
+    receiptLine(scene, one.id),
   ]
 }

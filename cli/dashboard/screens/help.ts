@@ -1,5 +1,6 @@
 /** The keys of a screen: all of them on the help page, the most needed in the footer. */
 import { type Line, spread, styled } from '../line.ts'
+import { findRunning } from '../lists.ts'
 import { exactly, rule, type Scene } from '../scene.ts'
 import { type Screen, TITLES } from '../view.ts'
 
@@ -107,7 +108,8 @@ export function helpBody(scene: Scene, height: number): readonly Line[] {
 /** The keys available here, as many as fit; the help page lists all. */
 export function keysLine(scene: Scene): Line {
   const { view, size } = scene
-  const here = view.mode.kind === 'detail' ? inDetail(scene) : onScreen(scene)
+  const { mode } = view
+  const here = mode.kind === 'detail' ? inDetail(scene, mode.id) : onScreen(scene)
   const keys = [
     ...here,
     'space freeze',
@@ -143,9 +145,9 @@ function onScreen({ view, glyphs }: Scene): readonly string[] {
   }
 }
 
-const inDetail = ({ view, glyphs }: Scene): readonly string[] => [
+const inDetail = ({ view, snapshot, glyphs }: Scene, id: string): readonly string[] => [
   `${glyphs.arrows} next`,
   'esc back',
   'c copy id',
-  ...(view.screen === 'live' ? ['x end'] : []),
+  ...(view.screen === 'live' && findRunning(snapshot, id) !== undefined ? ['x end'] : []),
 ]

@@ -14,6 +14,7 @@ import {
   signOf,
   table,
 } from '../scene.ts'
+import { shortCode } from '../short-code.ts'
 import { countsLine, tabs } from './head.ts'
 
 export function logBody(scene: Scene, height: number): readonly Line[] {
@@ -34,6 +35,7 @@ function columnsFor(scene: Scene): readonly Column<LogRecord>[] {
   const { glyphs, size } = scene
   const isWide = size.columns >= 110
   const isNarrow = size.columns < NARROW_COLUMNS
+  const endedColumns = isWide ? 20 : 9
   const right = (
     title: string,
     width: number,
@@ -65,8 +67,8 @@ function columnsFor(scene: Scene): readonly Column<LogRecord>[] {
       : [
           {
             title: 'ENDED',
-            width: isWide ? 20 : 9,
-            text: ({ code, ended_by }: LogRecord) => code ?? ended_by,
+            width: endedColumns,
+            text: ({ code, ended_by }: LogRecord) => shortCode(code ?? ended_by, endedColumns),
           },
         ]),
   ]

@@ -5,6 +5,7 @@ import { ASCII, type Glyphs, UNICODE } from '#cli/dashboard/glyphs.ts'
 import { inColor, plain, toText } from '#cli/dashboard/line.ts'
 import { LEAST, type Scene, type Size } from '#cli/dashboard/scene.ts'
 import { SCREENS, startView, type View } from '#cli/dashboard/view.ts'
+import { ERROR_CODES } from '#domain/errors.ts'
 import { CHART, ended, running, SNAPSHOT } from './fixed-snapshot.ts'
 
 const NARROW: Size = { columns: 80, rows: 24 }
@@ -69,8 +70,20 @@ test('the help is complete on the smallest terminal, from its first line to its 
   }
 })
 
+const detailOf = (id: string | undefined) => ({ kind: 'detail', id: id ?? '' }) as const
+const FIRST = {
+  live: detailOf(SNAPSHOT.in_flight.requests[0]?.id),
+  log: detailOf(SNAPSHOT.log[0]?.id),
+} as const
+const ASKED = {
+  kind: 'confirm',
+  id: 'gen-1',
+  title: 'prod-web · openai/gpt-mini',
+  behind: { kind: 'list' },
+} as const
+
 test.each(['live', 'log'] as const)('all about one request of %s', async (screen) => {
-  const text = shown(sceneOf({ screen, mode: { kind: 'detail' } }))
+  const text = shown(sceneOf({ screen, mode: FIRST[screen] }))
   await expect(text).toMatchFileSnapshot(capture(`detail-${screen}-80x24`))
 })
 
@@ -80,7 +93,7 @@ test.each([
 ] as const)(
   'on the smallest terminal the last line about a request of %s stays',
   (screen, words) => {
-    const lines = linesOf(sceneOf({ screen, mode: { kind: 'detail' } }, { size: LEAST }))
+    const lines = linesOf(sceneOf({ screen, mode: FIRST[screen] }, { size: LEAST }))
     expect(lines.at(-2)).toContain(words)
     expect(lines.slice(3, 6).map((line) => line.slice(1, 14).trim())).toEqual([
       'request id',
@@ -106,9 +119,10 @@ describe('whatever the size', () => {
   const modes: readonly Partial<View>[] = [
     ...SCREENS.map((screen) => ({ screen })),
     { mode: { kind: 'help', top: 0 } },
-    { mode: { kind: 'detail' } },
-    { screen: 'log', mode: { kind: 'detail' } },
-    { mode: { kind: 'confirm', id: 'gen-1', title: 'prod-web · openai/gpt-mini' } },
+    { mode: FIRST.live },
+    { screen: 'log', mode: FIRST.log },
+    { mode: detailOf('gen-gone') },
+    { mode: ASKED },
   ]
 
   test.each(modes)('%o fills the terminal exactly', (mode) => {
@@ -119,6 +133,29 @@ describe('whatever the size', () => {
         expect([size, lines.length, [...widths]]).toEqual([size, size.rows, [size.columns]])
       }
     }
+  })
+
+  test('a question shows its answers, and a filter its cursor', () => {
+    const title = `${'k'.repeat(40)} · ${'模型'.repeat(30)}`
+    for (const mode of [ASKED, { ...ASKED, title }]) {
+      for (let columns = 60; columns <= 200; columns++) {
+        const last = linesOf(sceneOf({ mode }, { size: { columns, rows: 24 } })).at(-1)
+        expect(last).toMatch(/^ end (prod-web|kkkk).*\S {2}\[y\/N\] *$/)
+      }
+    }
+    expect(
+      linesOf(sceneOf({ mode: ASKED }))
+        .at(-1)
+        ?.trim(),
+    ).toBe('end prod-web · openai/gpt-mini? charged so far; its client gets an error  [y/N]')
+    const filter = `key:${'f'.repeat(55)}!`
+    const { lists } = startView('live', 4)
+    const view = {
+      mode: { kind: 'typing', before: '' },
+      lists: { ...lists, live: { ...lists.live, filter } },
+    } as const
+    expect(linesOf(sceneOf(view, { size: LEAST })).at(-1)).toMatch(/^ \/ …f+!█$/)
+    expect(linesOf(sceneOf(view)).at(-1)).toContain(` / ${filter}█ `)
   })
 
   test('at 60×15 each screen shows its name and its rows', () => {
@@ -158,6 +195,7 @@ describe('whatever the size', () => {
 })
 
 describe('what strangers wrote', () => {
+  const FIRST_RUNNING = detailOf(running(1).id)
   const evil = 'ev\u001b]0;pwn\u0007\u001b[31mil\u0000\u202e\n\r\t'
   const snapshot = {
     ...SNAPSHOT,
@@ -177,7 +215,7 @@ describe('what strangers wrote', () => {
     providers: SNAPSHOT.providers.map((provider) => ({ ...provider, name: evil })),
   }
 
-  test.each([...SCREENS.map((screen) => ({ screen })), { mode: { kind: 'detail' as const } }])(
+  test.each([...SCREENS.map((screen) => ({ screen })), { mode: FIRST_RUNNING }])(
     'steers nothing on %o',
     (view) => {
       for (const size of [NARROW, WIDE]) {
@@ -207,6 +245,45 @@ describe('what strangers wrote', () => {
       expect([line, Bun.stringWidth(line)]).toEqual([line, 80])
     }
   })
+})
+
+test('a page about a request stays with it when it ends, and shows how', () => {
+  const [first, ...others] = SNAPSHOT.in_flight.requests
+  const id = first?.id ?? ''
+  const mode = detailOf(id)
+  const without = { ...SNAPSHOT, in_flight: { count: 6, peak: 31, requests: others } }
+  const on = (snapshot: typeof SNAPSHOT, columns = 80) =>
+    linesOf(sceneOf({ mode }, { snapshot, size: { columns, rows: 24 } }))
+  // Before its line of the log has come.
+  expect(on(without)[2]).toMatch(new RegExp(`^─ ${id} ─+ ended ─$`))
+  expect(on(without)[3]).toContain(`gatewayctl activity show ${id}`)
+  const record = ended(1, { id, status: 503, code: 'ended_by_operator', ended_by: 'gateway' })
+  for (const after of [
+    { ...without, log: [record, ...SNAPSHOT.log] },
+    { ...without, errors: [record] },
+  ]) {
+    const lines = on(after)
+    expect(lines[2]).toMatch(new RegExp(`^─ ${id} ─+ 503 ended_by_operator ─$`))
+    expect(lines.join('\n')).toContain(`gatewayctl activity show ${id}`)
+    expect(lines.at(-1)).not.toContain('x end')
+  }
+  // A filter that it no longer passes does not take it away either.
+  const { lists } = startView('live', 4)
+  const filtered = { mode, lists: { ...lists, live: { ...lists.live, filter: 'nobody' } } }
+  expect(linesOf(sceneOf(filtered))[2]).toMatch(new RegExp(`^─ ${id} ─+ streaming ─$`))
+})
+
+test('in the log, no two codes look alike', () => {
+  const codes = [...Object.keys(ERROR_CODES), 'completed', 'client', 'upstream', 'gateway']
+  for (const columns of [80, 109, 110, 200]) {
+    const log = codes.map((code, place) => ended(place, { code, key_name: 'k', model: 'm' }))
+    const snapshot = { ...SNAPSHOT, log, traffic: { ...SNAPSHOT.traffic, failed: [] } }
+    const size = { columns, rows: log.length + 6 }
+    const lines = linesOf(sceneOf({ screen: 'log' }, { snapshot, size })).slice(3, 3 + log.length)
+    const seen = lines.map((line) => line.trimEnd().split(' ').at(-1))
+    expect([columns, new Set(seen).size]).toEqual([columns, codes.length])
+    expect(seen).toContain('client')
+  }
 })
 
 test('colour is never the only sign, and there is none without it', () => {

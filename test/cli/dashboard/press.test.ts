@@ -107,6 +107,7 @@ describe('ending a request', () => {
       kind: 'confirm',
       id: ids[1],
       title: 'prod-web · openai/gpt-mini',
+      behind: { kind: 'list' },
     })
     expect(asked.effects).toEqual([])
     expect(type(['y'], asked.view).effects).toEqual([{ kind: 'kill', id: ids[1] }])
@@ -122,6 +123,25 @@ describe('ending a request', () => {
     expect(type(['y'], view, empty).effects).toEqual([{ kind: 'kill', id: ids[1] }])
   })
 
+  test('is, on the page of a request, of that request alone', () => {
+    const page = { kind: 'detail', id: ids[1] } as const
+    const opened = type(['j', 'enter'])
+    expect(opened.view.mode).toEqual(page)
+    const asked = type(['x'], opened.view)
+    expect(asked.view.mode).toMatchObject({ kind: 'confirm', id: ids[1], behind: page })
+    for (const key of ['y', 'n']) expect(type([key], asked.view).view.mode).toEqual(page)
+
+    // It ends while its page is shown: nothing else takes its place, and nothing else is ended.
+    const requests = SNAPSHOT.in_flight.requests.filter(({ id }) => id !== ids[1])
+    const later = { ...SNAPSHOT, in_flight: { count: 6, peak: 9, requests } }
+    const none = type(['x'], opened.view, later)
+    expect(none.view).toMatchObject({ mode: page, message: `${ids[1]} has ended` })
+    expect(type(['x', 'y'], opened.view, later).effects).toEqual([])
+    expect(type(['c'], opened.view, later).effects).toEqual([{ kind: 'copy', text: ids[1] }])
+    // The arrows go on to the next one.
+    expect(type(['j'], opened.view).view.mode).toEqual({ kind: 'detail', id: ids[2] })
+  })
+
   test('is only for requests in progress', () => {
     expect(type(['2', 'x']).view.mode.kind).toBe('list')
     expect(type(['5', 'x']).view.mode.kind).toBe('list')
@@ -129,7 +149,7 @@ describe('ending a request', () => {
 })
 
 test('enter opens the details of a request, and the log of a key or a model', () => {
-  expect(type(['enter']).view.mode).toEqual({ kind: 'detail' })
+  expect(type(['enter']).view.mode).toEqual({ kind: 'detail', id: ids[0] })
   expect(type(['enter', 'escape']).view.mode).toEqual({ kind: 'list' })
   const ofKey = type(['2', 'enter']).view
   expect([ofKey.screen, ofKey.lists.log.filter]).toEqual(['log', 'key:"ci-evals"'])
