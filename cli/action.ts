@@ -11,5 +11,9 @@ export const action =
   async (...given: readonly unknown[]): Promise<void> => {
     const command = given.at(-1) as Command
     const context = openContext(command.opts<GlobalFlags>())
+    if (context.configFile.isNamed) {
+      const { requireNamedFile } = await import('./settings/config-file.ts')
+      requireNamedFile(context)
+    }
     await act(context, ...(given.slice(0, -1) as unknown as Args))
   }

@@ -1,6 +1,6 @@
 /** The configuration file: TOML, settings of the process only; an unknown setting is an error. */
 
-import { readFileSync } from 'node:fs'
+import { accessSync, constants, readFileSync } from 'node:fs'
 import { systemCodeOf } from '#domain/system-code.ts'
 import { didYouMean, nearest } from '#forms/nearest.ts'
 import type { Context } from '../context.ts'
@@ -71,10 +71,30 @@ function readText(path: string, isNamed: boolean): string {
     return readFileSync(path, 'utf8')
   } catch (cause) {
     if (systemCodeOf(cause) === 'ENOENT' && !isNamed) return ''
-    const why = fileFault(cause)
-    throw new CommandError('config', EXIT.failed, `cannot read the configuration ${path}: ${why}`)
+    throw unreadable(path, cause)
   }
 }
+
+/**
+ * Refuses a file that was named and cannot be read, in the words of those who read it: a command that needs nothing of it would
+ * otherwise pass where `serve` fails. It is not read, because a pipe can be read only once.
+ * @throws CommandError 1
+ */
+export function requireNamedFile({ configFile: { path } }: Context): void {
+  try {
+    accessSync(path, constants.R_OK)
+  } catch (cause) {
+    throw unreadable(path, cause)
+  }
+}
+
+const unreadable = (path: string, cause: unknown): CommandError =>
+  new CommandError(
+    'config',
+    EXIT.failed,
+    `cannot read the configuration ${path}: ${fileFault(cause)}`,
+    'create it, or name another with --config or GATEWAY_CONFIG',
+  )
 
 type Table = Readonly<Record<string, unknown>>
 

@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { VARIABLES } from '#cli/config/unknown-variables.ts'
 import { openContext } from '#cli/context.ts'
+import { EXIT } from '#cli/exit.ts'
+import { NOUNS } from '#cli/nouns.ts'
 import { readServeSettings } from '#cli/settings/config.ts'
 import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 
@@ -143,9 +145,32 @@ test('check reads a file as serve would, the environment aside', () => {
 
 test('path prints the path alone', () => {
   expect(cli.run(['config', 'path'])).toEqual({ code: 0, out: `${file}\n`, err: '' })
-  expect(cli.run(['config', 'path', '--config', '/none.toml'])).toEqual({
+  const env = { XDG_CONFIG_HOME: join(cli.home, 'none') }
+  expect(cli.run(['config', 'path'], { env })).toEqual({
     code: 0,
-    out: '/none.toml\n',
+    out: `${join(cli.home, 'none', 'gatewayctl', 'config.toml')}\n`,
     err: '! this file does not exist: the defaults apply\n',
   })
+})
+
+test('every command refuses a named file that is missing, as serve does', () => {
+  const missing = join(cli.home, 'missing.toml')
+  const refusal = {
+    code: 1,
+    out: '',
+    err: `error: cannot read the configuration ${missing}: no such file or directory\nhint: create it, or name another with --config or GATEWAY_CONFIG\n`,
+  }
+  const commands = Object.entries(NOUNS).flatMap(([noun, { verbs, command }]) =>
+    command ? [[noun]] : Object.keys(verbs).map((verb) => [noun, verb]),
+  )
+  const env = { GATEWAY_CONFIG: missing }
+  const ended = commands.map((words) => [words.join(' '), cli.run(words, { env })] as const)
+  // Missing arguments are refused first.
+  const asked = ended.filter(([, { code }]) => code !== EXIT.usage)
+  for (const [words, ending] of asked) expect([words, ending]).toEqual([words, refusal])
+  const names = asked.map(([words]) => words)
+  expect(names).toEqual(expect.arrayContaining(['serve', 'keys list', 'status', 'config path']))
+  expect(names.length).toBeGreaterThan(25)
+  expect(cli.run(['keys', '--config', missing])).toEqual(refusal)
+  expect(cli.run(['serve', '--demo', '--config', missing])).toEqual(refusal)
 })
