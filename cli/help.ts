@@ -104,7 +104,7 @@ function environment(): string {
     ['GATEWAY_AUTH_CODES_PER_NETWORK', 'codes from one network in an hour (200)'],
     ['GATEWAY_AUTH_SIGNINS_PER_NETWORK', 'sign-ins from one network in 10 minutes (100)'],
     ['GATEWAY_UPSTREAM_…', 'CONNECT_, FIRST_BYTE_, SILENCE_, TOTAL_TIMEOUT (10s 120s 120s 30m)'],
-    ['GATEWAY_RESERVE_OUTPUT_TOKENS', 'reserved when a request sets no max_tokens (4096)'],
+    ['GATEWAY_RESERVE_OUTPUT_TOKENS', 'an answer is not bounded below it for want of money (4096)'],
     ['GATEWAY_RESERVE_WAIT', 'how long a request waits for money held by others; 0s: not (30s)'],
     ['GATEWAY_MEMORY_BUDGET_MIB', 'memory for bodies and unread answers, half of it per key (256)'],
     ['GATEWAY_RETENTION_ACTIVITY', 'how long the log keeps a request: 24h or more, or none (90d)'],

@@ -1,7 +1,7 @@
 /** Settings that an operator may change, with their defaults and units. */
 
 export interface Settings {
-  /** Output tokens held for a request that states no maximum (contract §8). */
+  /** The bound of an answer is not lowered below it for want of money; held where nothing else bounds it (contract §8). */
   readonly reserveOutputTokens: number
   /** How long a request waits for holds of others to end; 0: not at all (contract §8). */
   readonly reserveWaitMs: number

@@ -32,7 +32,7 @@ const statuses = (answers: readonly { readonly status: number }[]): readonly num
   ...new Set(answers.map(({ status }) => status)),
 ]
 
-describe('a ceiling of $1 and a balance of $2, 200 at once: within the ceiling and one request', () => {
+describe('T46: a ceiling of $1 and a balance of $2, 200 at once: within the ceiling and one request', () => {
   test.each([
     ['whole answers', () => hello({ model: 'both/m' })],
     ['streams', () => hello({ model: 'both/m', stream: true })],
@@ -116,7 +116,7 @@ test.each([
   await setup.expectWithin(key, '5')
 })
 
-describe('who can pay is not turned away', () => {
+describe('T47: who can pay is not turned away', () => {
   const large = { role: 'user', content: 'word '.repeat(80_000) }
   const body = () => ({ model: 'brief/large', messages: [large], max_tokens: MAXIMUM })
 
@@ -313,7 +313,7 @@ describe('long answers in scripts with many bytes to a token', () => {
   })
 })
 
-describe('a provider that ignores its bound', () => {
+describe('T48: a provider that ignores its bound', () => {
   /** Twenty thousand tokens where a hundred were allowed, streamed with or without a running count. */
   const words = 'word '.repeat(400)
   let streamed = 0
