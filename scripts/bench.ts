@@ -4,7 +4,7 @@
  *
  *     npm run build && npm run bench -- [PART…] [--rounds 5] [--seconds 2] [--connections 32]
  *     npm run build && npm run bench -- matrix [--connections 1,32,256,1000] [--prompts 1,50] [--kinds whole,stream,held]
- *                                              [--only gateway,nginx] [--portkey DIR]
+ *                                              [--only gateway,nginx] [--portkey DIR] [--before BINARY]
  *     npm run build && npm run bench -- scale [--rows 10000000] [--keys 100000]
  *
  * Parts: matrix, floor, translate, image, memory, streams; all of these where none is named. And scale, which is not about a
@@ -33,6 +33,7 @@ const { values, positionals } = parseArgs({
     kinds: { type: 'string', default: 'whole,stream,held' },
     only: { type: 'string', default: '' },
     portkey: { type: 'string' },
+    before: { type: 'string' },
     rows: { type: 'string', default: '10000000' },
     keys: { type: 'string', default: '100000' },
   },
@@ -54,6 +55,7 @@ const wide: MatrixEffort = {
   ),
   only: listed(values.only, SUBJECT_NAMES),
   portkeyDir: values.portkey,
+  before: values.before,
 }
 
 const PARTS: Readonly<Record<string, () => Promise<boolean>>> = {

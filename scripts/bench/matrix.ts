@@ -3,25 +3,28 @@ import { type Contender, contest } from './compare.ts'
 import { load } from './load.ts'
 import { type Cell, cellsOf, type Grid, untilOf } from './matrix/cells.ts'
 import { printLimits } from './matrix/limits.ts'
-import { type BenchSubject, openSubjects, type SubjectName } from './matrix/subjects.ts'
+import {
+  type BenchSubject,
+  openSubjects,
+  type Strangers,
+  type SubjectName,
+} from './matrix/subjects.ts'
 import { type Outcome, printTable } from './matrix/table.ts'
 
 const TRIALS = 3
 /** Of each server, per kind of answer. A runtime optimises what ran often: a server that has just started is slower. */
 const WARM_UP = { connections: 32, seconds: 4 }
 
-export interface MatrixEffort extends Grid {
+export interface MatrixEffort extends Grid, Strangers {
   readonly rounds: number
   readonly seconds: number
   /** Servers that take part; all when empty. */
   readonly only: readonly string[]
-  /** Where Portkey is installed; omitted, it does not take part. */
-  readonly portkeyDir: string | undefined
 }
 
 /** Measures and prints; false when a limit is broken. */
 export async function matrix(effort: MatrixEffort): Promise<boolean> {
-  const subjects = await openSubjects(effort.portkeyDir)
+  const subjects = await openSubjects(effort)
   try {
     const { only } = effort
     const present = subjects.all.filter(({ name }) => only.length === 0 || only.includes(name))
@@ -78,7 +81,7 @@ async function measure(
   cell: Cell,
   { rounds, seconds }: MatrixEffort,
 ): Promise<Outcome> {
-  const { kind, connections } = cell
+  const { connections } = cell
   const contenders = Object.fromEntries(
     subjects.map((subject) => [subject.name, ask(subject, cell)]),
   ) as Record<SubjectName, Contender>
@@ -87,6 +90,12 @@ async function measure(
     cell,
     names: subjects.map(({ name }) => name),
     figures: await contest(contenders, { connections, rounds, until }),
-    bare: kind.chunks > 0 ? 'bare-streaming' : 'bare-buffered',
+    reference: referenceFor(cell, subjects),
   }
+}
+
+/** An earlier binary where one takes part, else the bare proxy that does the like. */
+function referenceFor({ kind }: Cell, subjects: readonly BenchSubject[]): SubjectName {
+  if (subjects.some(({ name }) => name === 'gateway-before')) return 'gateway-before'
+  return kind.chunks > 0 ? 'bare-streaming' : 'bare-buffered'
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { LoadTarget } from './load.ts'
 import { type Measured, start } from './process.ts'
 
-const GATEWAY = 'dist/gatewayctl'
+export const GATEWAY = 'dist/gatewayctl'
 const PROMPT_BYTES = 1_000
 export const LOAD_CORE = 0
 export const MEASURED_CORE = 1
@@ -76,20 +76,33 @@ export const startBare = (mock: Measured, mode: 'buffered' | 'streaming'): Promi
   start([process.execPath, 'scripts/bench/bare.ts', mock.origin, mode], MEASURED_CORE)
 
 export const startGateway = (dataDir: string, ...flags: string[]): Promise<Measured> =>
-  start([GATEWAY, 'serve', '--listen', '127.0.0.1:0', ...flags], MEASURED_CORE, {
+  startBinary(GATEWAY, dataDir, ...flags)
+
+/** A gateway that was built earlier, say. */
+export const startBinary = (
+  binary: string,
+  dataDir: string,
+  ...flags: string[]
+): Promise<Measured> =>
+  start([binary, 'serve', '--listen', '127.0.0.1:0', ...flags], MEASURED_CORE, {
     GATEWAY_DATA_DIR: dataDir,
   })
 
 /** The gateway's own word on its books. */
 export const doctor = (dataDir: string): string =>
-  gatewayctl(dataDir, ['doctor']).split('\n').at(-1) ?? ''
+  gatewayctl(GATEWAY, dataDir, ['doctor']).split('\n').at(-1) ?? ''
 
 /** The mock knows by it which answer is wanted. */
 export const pathOf = ({ name, stream }: AnswerRoute): string =>
   `/${stream ? 'stream' : 'whole'}/${name}/v1`
 
-function gatewayctl(dataDir: string, args: readonly string[], input?: string): string {
-  const run = Bun.spawnSync([GATEWAY, ...args], {
+function gatewayctl(
+  binary: string,
+  dataDir: string,
+  args: readonly string[],
+  input?: string,
+): string {
+  const run = Bun.spawnSync([binary, ...args], {
     env: { ...process.env, GATEWAY_DATA_DIR: dataDir },
     stdin: input === undefined ? 'ignore' : Buffer.from(input),
   })
@@ -98,15 +111,20 @@ function gatewayctl(dataDir: string, args: readonly string[], input?: string): s
 }
 
 /** A data directory with money, a provider per answer, and a key with every limit set and out of reach. */
-export function furnish(dataDir: string, mock: string, answers: readonly AnswerRoute[]): string {
+export function furnish(
+  dataDir: string,
+  mock: string,
+  answers: readonly AnswerRoute[],
+  binary = GATEWAY,
+): string {
   const run = (command: string, ...args: string[]): string =>
-    gatewayctl(dataDir, [...command.split(' '), ...args])
+    gatewayctl(binary, dataDir, [...command.split(' '), ...args])
   run('init --no-input')
   run('balance top-up 100000')
   for (const route of answers) {
     const { name, type, draws, upstream = 'm' } = route
     const place = ['--type', type, '--base-url', mock + pathOf(route)]
-    gatewayctl(dataDir, ['providers', 'add', name, ...place, '--no-check'], 'sk-bench')
+    gatewayctl(binary, dataDir, ['providers', 'add', name, ...place, '--no-check'], 'sk-bench')
     const prices = ['--in-usd', '0.15', '--out-usd', '0.6']
     const drawing = draws ? ['--images', '--per-image-usd', '0.04'] : []
     run(`models add ${name}/m --provider ${name} --upstream ${upstream}`, ...prices, ...drawing)

@@ -10,10 +10,11 @@ import {
   bodyFor,
   doctor,
   furnish,
+  GATEWAY,
   MEASURED_CORE,
   pathOf,
   startBare,
-  startGateway,
+  startBinary,
   startMock,
 } from '../rig.ts'
 import { KINDS } from './cells.ts'
@@ -27,6 +28,7 @@ export const SUBJECT_NAMES = [
   'bare-streaming',
   'gateway',
   'gateway-synced',
+  'gateway-before',
   'portkey',
 ] as const
 export type SubjectName = (typeof SUBJECT_NAMES)[number]
@@ -45,8 +47,16 @@ export interface BenchSubjects {
 
 const CHAT_PATH = '/v1/chat/completions'
 
-/** Starts every installed server; Portkey from the given directory. */
-export async function openSubjects(portkeyDir: string | undefined): Promise<BenchSubjects> {
+/** Where servers are that are not of this checkout; omitted, they do not take part. */
+export interface Strangers {
+  /** Where Portkey is installed. */
+  readonly portkeyDir: string | undefined
+  /** An earlier binary of the gateway. */
+  readonly before: string | undefined
+}
+
+/** Starts every installed server. */
+export async function openSubjects({ portkeyDir, before }: Strangers): Promise<BenchSubjects> {
   const scratch = mkdtempSync(join(tmpdir(), 'gatewayctl-bench-'))
   const started: Measured[] = []
   const keep = async (starting: Promise<Measured>): Promise<Measured> => {
@@ -68,7 +78,8 @@ export async function openSubjects(portkeyDir: string | undefined): Promise<Benc
       passing('bare-buffered', await keep(startBare(mock, 'buffered')), mock),
       passing('bare-streaming', await keep(startBare(mock, 'streaming')), mock),
       await gateway('gateway', mock),
-      await gateway('gateway-synced', mock, '--sync-charges'),
+      await gateway('gateway-synced', mock, GATEWAY, '--sync-charges'),
+      ...(before === undefined ? [] : [await gateway('gateway-before', mock, before)]),
       ...(await portkey(mock)),
     ]
     return { all, doctor: () => doctor(join(scratch, 'gateway')), close }
@@ -80,6 +91,7 @@ export async function openSubjects(portkeyDir: string | undefined): Promise<Benc
   async function gateway(
     name: SubjectName,
     mock: Measured,
+    binary = GATEWAY,
     ...flags: string[]
   ): Promise<BenchSubject> {
     const dataDir = join(scratch, name)
@@ -88,8 +100,9 @@ export async function openSubjects(portkeyDir: string | undefined): Promise<Benc
       dataDir,
       mock.origin,
       KINDS.map(({ route }) => route),
+      binary,
     )
-    const server = await keep(startGateway(dataDir, ...flags))
+    const server = await keep(startBinary(binary, dataDir, ...flags))
     return subject(name, server, mock, () => ({ path: CHAT_PATH, keys: [key] }))
   }
 

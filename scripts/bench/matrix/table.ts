@@ -12,8 +12,8 @@ export interface Outcome {
   readonly cell: Cell
   readonly names: readonly SubjectName[]
   readonly figures: Comparison<SubjectName>
-  /** The bare proxy that does the like. */
-  readonly bare: SubjectName
+  /** The one that ratios are taken to. */
+  readonly reference: SubjectName
 }
 
 type Column = readonly [title: string, of: (name: SubjectName) => string]
@@ -25,7 +25,7 @@ export function printTable(outcome: Outcome): void {
     ...outcome.names.map((name) => columns.map(([, of]) => of(name))),
   ]
   const widths = columns.map((_, n) => Math.max(...rows.map((row) => row[n]?.length ?? 0)))
-  console.log(`\n${titleOf(outcome.cell)}: × beside ${outcome.bare}`)
+  console.log(`\n${titleOf(outcome.cell)}: × beside ${outcome.reference}`)
   for (const row of rows) {
     const cells = row.map((text, n) =>
       n ? text.padStart(widths[n] ?? 0) : text.padEnd(widths[0] ?? 0),
@@ -34,14 +34,14 @@ export function printTable(outcome: Outcome): void {
   }
 }
 
-function columnsOf({ cell, figures, bare }: Outcome): readonly Column[] {
+function columnsOf({ cell, figures, reference }: Outcome): readonly Column[] {
   const { chunks, name: kind } = cell.kind
   const of =
     (figure: Figure, digits = 0, scale = 1) =>
     (name: SubjectName): string =>
       inDigits(figures.of(name, figure) * scale, digits)
   const ratio = (figure: Figure) => (name: SubjectName) =>
-    inDigits(figures.ratio(figure, name, bare), 2)
+    inDigits(figures.ratio(figure, name, reference), 2)
   const busy = (name: SubjectName): string => {
     const share = figures.of(name, 'busy')
     return share.toFixed(2) + (cell.connections >= MANY_CONNECTIONS && share < BUSY ? '*' : ' ')
@@ -50,7 +50,7 @@ function columnsOf({ cell, figures, bare }: Outcome): readonly Column[] {
     ['chunks/s', of('rps', 0, chunks)],
     ['CPU µs/chunk', of('cpuMicros', 2, 1 / chunks)],
     ['first µs', of('firstP50Micros')],
-    ['added', (name) => inDigits(figures.difference('firstP50Micros', name, bare), 0)],
+    ['added', (name) => inDigits(figures.difference('firstP50Micros', name, reference), 0)],
   ]
   return [
     ['', (name) => name],
