@@ -2,8 +2,8 @@
 import { SignInEnded } from './adapter.ts'
 import type { FederationProblem, ReturnResult } from './identities/federation.ts'
 import type { InteractionContext } from './interaction.ts'
-import { disabledPage, finish, page, seeOther, signInPage } from './interaction-pages.ts'
-import type { SignInProblem } from './pages/view.ts'
+import { disabledPage, finish, page, seeOther } from './interaction-pages.ts'
+import { type Outcome, outcomePath } from './outcome.ts'
 import { interactionPath } from './provider.ts'
 import { digestOf } from './register/digest.ts'
 import { type ClaimedIdentity, vouchedEmail } from './register/identity.ts'
@@ -24,7 +24,7 @@ export async function sendToThirdParty(
   const sending = await context.identities.send(name, context.call.uid, isFresh)
   return sending.kind === 'sent'
     ? page(context, { page: 'onward', to: sending.address })
-    : signInPage(context, problemOf(sending))
+    : seeOther(outcomePath(context.call.uid, outcomeOf(sending, name)))
 }
 
 /** Handles the authorization response of the third party. */
@@ -39,19 +39,14 @@ export async function receiveFromThirdParty(
   const returned = await identities.receive(name, call.uid, searchParams)
   return returned.kind === 'identified'
     ? completeSignIn(context, returned)
-    : signInPage(context, problemOf(returned))
+    : seeOther(outcomePath(call.uid, outcomeOf(returned, name)))
 }
 
-const problemOf = (trouble: FederationProblem): SignInProblem => {
-  switch (trouble.kind) {
-    case 'gone':
-      return { kind: 'identity-gone' }
-    case 'refused':
-      return { kind: 'identity-refused', name: trouble.provider.label }
-    case 'failed':
-      return { kind: 'identity-failed', name: trouble.provider.label }
-  }
-}
+const outcomeOf = ({ kind }: FederationProblem, provider: string): Outcome => ({
+  after: 'identity',
+  problem: `identity-${kind}`,
+  provider,
+})
 
 async function completeSignIn(
   context: InteractionContext,
@@ -75,7 +70,7 @@ async function completeSignIn(
     claimedName: claims.name,
     claimedEmail: claims.email?.email ?? null,
   })
-  if (!isKept) return signInPage(context, { kind: 'identity-gone' })
+  if (!isKept) return seeOther(outcomePath(call.uid, outcomeOf({ kind: 'gone' }, provider.name)))
   // The mail of an earlier code did not mention that it would also link this identity.
   await mailCodes.drop(digestOf(call.uid))
   return seeOther(interactionPath(call.uid))

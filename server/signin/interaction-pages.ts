@@ -3,6 +3,7 @@ import type { Payload } from 'oidc-provider/lib/provider.js'
 import type { SigninDeps } from './deps.ts'
 import type { InteractionContext } from './interaction.ts'
 import { CODE_MINUTES } from './mail-code.ts'
+import { codeProblem, type ReadOutcome } from './outcome.ts'
 import { formTarget } from './pages/form-target.ts'
 import type { Language } from './pages/language.ts'
 import { pageResponse } from './pages/respond.ts'
@@ -75,12 +76,16 @@ export const identityPath = (uid: string, name: string): string =>
 
 export function codePage(
   context: InteractionContext,
-  { email }: PendingCode,
-  problem?: CodeProblem,
-  sentAgain?: boolean,
+  { email, expiresAt, attemptsLeft }: PendingCode,
+  outcome: ReadOutcome,
 ): Promise<Response> {
-  const hasProblem = context.call.step !== null && problem !== undefined
-  const status = !hasProblem ? 200 : problem.kind === 'too-many-codes' ? 429 : 400
+  const { clock } = context.deps
+  const submitted = codeProblem(outcome, clock)
+  const status = submitted === undefined ? 200 : submitted.kind === 'too-many-codes' ? 429 : 400
+  const sentAgain = outcome.after === 'resend' && submitted === undefined
+  const spent = attemptsLeft === 0 ? ({ kind: 'spent' } as const) : undefined
+  const problem: CodeProblem | undefined =
+    expiresAt <= clock.now() ? { kind: 'expired' } : (submitted ?? spent)
   return page(
     context,
     {

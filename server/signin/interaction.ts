@@ -1,7 +1,7 @@
 /** An interaction: the pages that a person sees between a client's authorization request and its authorization code. */
 import { SessionNotFound } from 'oidc-provider/lib/helpers/errors.js'
 import type { Interaction, Provider } from 'oidc-provider/lib/provider.js'
-import { MINUTE_MS } from '#domain/clock.ts'
+import type { Instant } from '#domain/clock.ts'
 import { SignInEnded } from './adapter.ts'
 import { type Bridge, openBridge } from './bridge.ts'
 import type { SigninDeps } from './deps.ts'
@@ -26,8 +26,9 @@ import {
 } from './interaction-pages.ts'
 import type { KnownBrowsers } from './known-browsers.ts'
 import { type MailCodeFlow, readCode } from './mail-code.ts'
+import { type Outcome, outcomePath, readOutcome, signInProblem } from './outcome.ts'
 import { type Language, readLanguage } from './pages/language.ts'
-import type { CodeProblem, ErrorKind } from './pages/view.ts'
+import type { ErrorKind } from './pages/view.ts'
 import { interactionPath } from './provider.ts'
 import type { Client } from './register/client.ts'
 import { digestOf } from './register/digest.ts'
@@ -36,6 +37,7 @@ import type { PendingCode } from './register/mail-code.ts'
 import { newPerson, type PersonId } from './register/person.ts'
 import { revocationsBefore } from './request-reads.ts'
 import { AUTHORIZE, type Step } from './routes.ts'
+import { keepTyped, readTyped } from './typed-address.ts'
 
 export interface Call {
   readonly request: Request
@@ -134,10 +136,28 @@ async function answerSignIn(context: InteractionContext): Promise<Response> {
   if (call.step === 'code' && pending === undefined && interaction.result?.login !== undefined) {
     return seeOther(`${AUTHORIZE}/${call.uid}`)
   }
-  if (pending === undefined || call.step === 'consent') return signInPage(context)
+  if (call.step === null) return showState(context, pending)
+  if (pending === undefined || call.step === 'consent') return seeOther(interactionPath(call.uid))
   if (call.step === 'resend') return sendAgain(context, pending)
-  if (call.step === 'code') return takeCode(context, pending, fields?.get('code') ?? '')
-  return codePage(context, pending, problemOf(context, pending))
+  return takeCode(context, pending, fields?.get('code') ?? '')
+}
+
+/** The page at which the interaction is, with what the last form has led to. */
+async function showState(
+  context: InteractionContext,
+  pending: PendingCode | undefined,
+): Promise<Response> {
+  const { call, deps } = context
+  const outcome = readOutcome(call.request.url)
+  const { after } = outcome
+  if (pending !== undefined && after !== 'email' && after !== 'identity') {
+    return codePage(context, pending, outcome)
+  }
+  const provider =
+    after === 'identity' ? await deps.store.identityProviders.find(outcome.provider) : undefined
+  const problem = signInProblem(outcome, provider?.label, deps.clock)
+  const typed = problem === undefined ? undefined : readTyped(deps.issuer, call.request)
+  return signInPage(context, problem, typed)
 }
 
 function answerIdentity(context: InteractionContext, name: string): Promise<Response> {
@@ -153,25 +173,32 @@ function answerIdentity(context: InteractionContext, name: string): Promise<Resp
 }
 
 async function takeEmail(context: InteractionContext, typed: string): Promise<Response> {
-  const email = readEmail(typed)
-  if (email === undefined || context.deps.codeDelivery.kind === 'none') {
-    return signInPage(context, { kind: 'unreadable' }, typed)
+  const { call, deps } = context
+  const refuse = (problem: Omit<Outcome, 'after'>): Response => {
+    const answer = seeOther(outcomePath(call.uid, { after: 'email', ...problem }))
+    answer.headers.append('Set-Cookie', keepTyped(deps.issuer, call.uid, typed))
+    return answer
   }
-  const minutes = await send(context, email)
-  return minutes === null
-    ? seeOther(interactionPath(context.call.uid))
-    : signInPage(context, { kind: 'too-many-codes', minutes }, typed)
+  const email = readEmail(typed)
+  if (email === undefined || deps.codeDelivery.kind === 'none') {
+    return refuse({ problem: 'unreadable' })
+  }
+  const until = await send(context, email)
+  return until === null
+    ? seeOther(interactionPath(call.uid))
+    : refuse({ problem: 'too-many-codes', until })
 }
 
 async function sendAgain(context: InteractionContext, pending: PendingCode): Promise<Response> {
-  const minutes = await send(context, pending.email)
-  if (minutes !== null) return codePage(context, pending, { kind: 'too-many-codes', minutes })
-  return codePage(context, pending, undefined, true)
+  const { uid } = context.call
+  const until = await send(context, pending.email)
+  const problem = until === null ? {} : ({ problem: 'too-many-codes', until } as const)
+  return seeOther(outcomePath(uid, { after: 'resend', ...problem }))
 }
 
-/** Null if the code is sent, else the minutes until another may be requested. */
-async function send(context: InteractionContext, email: string): Promise<number | null> {
-  const { codeFlow, knownBrowsers, call, client, language, deps } = context
+/** Null if the code is sent, else when another may be requested. */
+async function send(context: InteractionContext, email: string): Promise<Instant | null> {
+  const { codeFlow, knownBrowsers, call, client, language } = context
   const { uid, address } = call
   const links = await pendingIdentityLabel(context)
   const verdict = await codeFlow.send({
@@ -183,8 +210,7 @@ async function send(context: InteractionContext, email: string): Promise<number 
     knownBrowser: knownBrowsers.recognise(call.request, email),
     links,
   })
-  if (verdict.isIssued) return null
-  return Math.max(1, Math.ceil((verdict.nextAt - deps.clock.now()) / MINUTE_MS))
+  return verdict.isIssued ? null : verdict.nextAt
 }
 
 async function takeCode(
@@ -192,23 +218,21 @@ async function takeCode(
   pending: PendingCode,
   typed: string,
 ): Promise<Response> {
+  const { uid } = context.call
+  const refuse = (problem: Omit<Outcome, 'after'>): Response =>
+    seeOther(outcomePath(uid, { after: 'code', ...problem }))
   const code = readCode(typed)
-  if (code === undefined) return codePage(context, pending, { kind: 'unreadable' })
-  const redemption = await context.codeFlow.redeem(context.call.uid, pending.email, code)
+  if (code === undefined) return refuse({ problem: 'unreadable' })
+  const redemption = await context.codeFlow.redeem(uid, pending.email, code)
   switch (redemption.verdict) {
     case 'wrong':
-      return codePage(context, pending, { kind: 'wrong', attemptsLeft: redemption.attemptsLeft })
+      return refuse({ problem: 'wrong', left: redemption.attemptsLeft })
     case 'spent':
     case 'expired':
-      return codePage(context, pending, { kind: redemption.verdict })
+      return refuse({ problem: redemption.verdict })
     case 'right':
       return completeSignIn(context, redemption.email)
   }
-}
-
-function problemOf({ deps }: InteractionContext, pending: PendingCode): CodeProblem | undefined {
-  if (pending.expiresAt <= deps.clock.now()) return { kind: 'expired' }
-  return pending.attemptsLeft === 0 ? { kind: 'spent' } : undefined
 }
 
 /** The address is verified. */
@@ -218,7 +242,7 @@ async function completeSignIn(context: InteractionContext, email: string): Promi
   const newcomer = deps.allowsSignup ? newPerson(email, at) : null
   const begunAt = await revocationsBefore(deps.store.artifacts)
   const person = await deps.store.people.confirmEmail(email, newcomer, at, begunAt)
-  if (person === undefined) return signInPage(context)
+  if (person === undefined) return seeOther(interactionPath(context.call.uid))
   if (person === 'revoked') throw new SignInEnded()
   if (person.disabledAt !== null) return disabledPage(context, person)
   await linkPendingIdentity(context, person)
@@ -233,7 +257,8 @@ async function answerConsent(context: InteractionContext): Promise<Response> {
   const person = await deps.store.people.find(accountId as PersonId)
   if (person === undefined) return failPage(deps, context.language, 'expired')
   const scopes = (interaction.params['scope'] ?? '').split(' ').filter((scope) => scope !== '')
-  if (call.step !== 'consent' || call.body === null) {
+  if (call.step !== null && call.step !== 'consent') return seeOther(interactionPath(call.uid))
+  if (call.body === null) {
     const form = formOf(context, 'consent')
     return page(context, {
       page: 'consent',

@@ -166,6 +166,41 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
     expect(await page.textContent('h1')).toBe('You are still signed in')
   })
 
+  test('neither Back nor a reload submits a form again', async () => {
+    const { page } = await visit('en')
+    const email = 'back@example.org'
+    const posts: string[] = []
+    page.on('request', (request) => {
+      if (request.method() === 'POST')
+        posts.push(new URL(request.url()).pathname.split('/')[3] ?? '')
+    })
+    await start(walkOf(page, email, async () => {}))
+    await page.fill('input[name=email]', 'nobody')
+    await press(page, '/email')
+    await page.reload()
+    expect(await page.inputValue('input[name=email]')).toBe('nobody')
+    await page.fill('input[name=email]', email)
+    await press(page, '/email')
+    const code = await setup.codeFor(email)
+    await page.fill(
+      'input[name=code]',
+      code.replace(/\d$/, (digit) => String(9 - Number(digit))),
+    )
+    await press(page, '/code')
+    await page.reload()
+    expect(await page.textContent('.problem')).toContain('4 attempts are left')
+    await press(page, '/resend')
+    await page.reload()
+    expect(await page.textContent('.notice')).toContain('A new code is on its way')
+    await page.goBack()
+    expect(await page.textContent('.problem')).toContain('4 attempts are left')
+    await page.goForward()
+    expect(await page.textContent('.notice')).toContain('A new code is on its way')
+    expect(posts).toEqual(['email', 'email', 'code', 'resend'])
+    await setup.codeFor(email, 2)
+    expect(setup.mail.taken.filter(({ to }) => to.includes(email))).toHaveLength(2)
+  })
+
   test.each([true, false])(
     'an application may redirect to another origin: after a code, consent, another person, a sign-out; scripts: %s',
     async (javaScriptEnabled) => {

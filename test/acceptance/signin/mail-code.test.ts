@@ -218,6 +218,57 @@ describe('rate limits', () => {
   })
 })
 
+test('every form is answered by a redirect to a page that can be loaded again: no attempt is used, and no mail is sent', async () => {
+  const browser = elsewhere()
+  const email = 'reloaded@example.org'
+  const begun = await start(browser)
+  const answers: string[] = []
+  const submit = async (step: string, body: Readonly<Record<string, string>>): Promise<Page> => {
+    const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+    const posted = await fetch(`${begun.url}/${step}`, {
+      method: 'POST',
+      redirect: 'manual',
+      headers: { cookie },
+      body: new URLSearchParams(body),
+    })
+    const location = posted.headers.get('location') ?? ''
+    const typed = posted.headers.getSetCookie().map((one) => one.split(';')[0])
+    answers.push(`${posted.status} ${location.replace(new URL(begun.url).pathname, '')}`)
+    const headers = { cookie: [cookie, ...typed].join('; ') }
+    const loaded = await Promise.all(
+      [1, 2].map(async () => (await fetch(new URL(location, begun.url), { headers })).text()),
+    )
+    expect(loaded[0]).toBe(loaded[1])
+    return { ...begun, text: loaded[0] ?? '' }
+  }
+  expect((await submit('email', { email: 'a b@x' })).text).toContain('value="a b@x"')
+  await submit('email', { email })
+  const code = await setup.codeFor(email)
+  expect((await submit('code', { code: '12' })).text).toContain('name="code"')
+  expect((await submit('code', { code: wrong(code) })).text).toContain('4 attempts are left')
+  expect((await submit('code', { code: wrong(code) })).text).toContain('3 attempts are left')
+  expect((await submit('resend', {})).text).toContain('A new code is on its way')
+  for (let n = 2; n < 5; n++) await submit('resend', {})
+  expect((await submit('resend', {})).text).toMatch(/A new one can be sent in 1[45] minutes/)
+  expect((await submit('identity/gone', {})).text).toContain('no longer offered')
+  await submit('restart', {})
+  expect((await submit('code', { code })).text).toContain('name="email"')
+  expect(answers.map((answer) => answer.replace(/until=\d+/, 'until=T'))).toEqual([
+    '303 ?after=email&problem=unreadable',
+    '303 ',
+    '303 ?after=code&problem=unreadable',
+    '303 ?after=code&problem=wrong&left=4',
+    '303 ?after=code&problem=wrong&left=3',
+    ...Array(4).fill('303 ?after=resend'),
+    '303 ?after=resend&problem=too-many-codes&until=T',
+    '303 ?after=identity&problem=identity-gone&provider=gone',
+    '303 ',
+    '303 ',
+  ])
+  await setup.codeFor(email, 5)
+  expect(setup.mail.taken.filter(({ to }) => to.includes(email))).toHaveLength(5)
+})
+
 test.each([
   'nobody',
   'a@',
