@@ -71,7 +71,6 @@ describe('an attacker', () => {
       [`DELETE /v1%2fkeys/${id}`, ['Host: a', bearer], [404, 'route_not_found']],
       [`DELETE /v1/keys%2f${id}`, ['Host: a', bearer], [404, 'route_not_found']],
       [`DELETE /v1/keys/..%2f${id}`, ['Host: a', bearer], [404, 'key_not_found']],
-      [`DELETE //v1/keys/${id}`, ['Host: a', bearer], [404, 'route_not_found']],
       [`DELETE /v1/models/../keys/${id}`, ['Host: a'], [401, 'missing_api_key']],
       ['GET /v1/keys', ['Host: a', `X-Api-Key: ${admin}`], [401, 'missing_api_key']],
       [`GET /v1/keys?key=${admin}`, ['Host: a', `Cookie: key=${admin}`], [401, 'missing_api_key']],
@@ -80,6 +79,56 @@ describe('an attacker', () => {
     }
     expect((await setup.ask('GET', `/v1/keys/${id}`)).body.status).toBe('active')
     expect(keyRows()).toHaveLength(before.length + 1)
+  })
+
+  test('T3, T5, T41: gets no further by slashes too many, at the end or encoded', async () => {
+    const { admin, rival } = setup
+    const { id, key } = await setup.mint({ name: 'slashed' })
+    const before = keyRows()
+    const wrongKind = [403, 'provisioning_key_required']
+    const noChat = [403, 'provisioning_key_not_allowed']
+    const [none, unknown] = [
+      [404, 'route_not_found'],
+      [404, 'key_not_found'],
+    ]
+    const [missing, invalid] = [
+      [401, 'missing_api_key'],
+      [401, 'invalid_api_key'],
+    ]
+    const of = (secret: string) => [`Authorization: Bearer ${secret}`]
+    for (const [line, expected, bearer = of(key)] of [
+      ['GET //v1/keys', wrongKind],
+      ['GET /v1/keys/', wrongKind],
+      ['GET /v1//keys//', wrongKind],
+      [`GET /v1/keys//${id}`, wrongKind],
+      [`PATCH //v1//keys/${id}/`, wrongKind],
+      ['POST ///v1/keys', wrongKind],
+      [`DELETE //v1/keys/${id}`, wrongKind],
+      [`DELETE /v1/keys/${id}/`, wrongKind],
+      [`DELETE //v1/keys/${id}`, missing, []],
+      [`DELETE /v1/keys/${id}//`, missing, ['X-Api-Key: a']],
+      [`DELETE //v1/keys/${id}`, invalid, of(`${admin}0`)],
+      ['POST //v1/chat/completions', noChat, of(admin)],
+      ['POST /v1/chat/completions/', noChat, of(admin)],
+      ['GET /v1/%2Fkeys', none, of(admin)],
+      ['GET /%2Fv1/keys', none, of(admin)],
+      ['GET /v1%252fkeys', none, of(admin)],
+      [`DELETE /v1/keys/%2F${id}`, unknown, of(admin)],
+      [`DELETE /v1/keys/${id}%2F`, unknown, of(admin)],
+      [`DELETE //v1/keys/${id}%2f`, unknown, of(admin)],
+      [`DELETE /v1/keys/%2F${id}/`, wrongKind],
+      [`DELETE //v1/keys/${id}/`, unknown, of(rival)],
+    ] as const) {
+      const sent = await send([`${line} HTTP/1.1`, 'Host: a', ...bearer], '{}')
+      expect([line, bearer.length, sent]).toEqual([line, bearer.length, expected])
+    }
+    expect(keyRows()).toEqual(before)
+    // With the right key a slash too many changes nothing (contract §2).
+    expect(await send([`DELETE //v1/keys/${id}/ HTTP/1.1`, 'Host: a', ...of(admin)])).toEqual([
+      200,
+      null,
+    ])
+    expect((await setup.ask('GET', `/v1/keys/${id}`)).body.status).toBe('revoked')
   })
 
   test('T8: finds no secret in any answer, log or file', async () => {
