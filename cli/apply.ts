@@ -13,6 +13,7 @@ import { clean } from './terminal/clean.ts'
 import { confirm } from './terminal/confirm.ts'
 import { paint, print, printJson, printNote } from './terminal/output.ts'
 import { showOnce } from './terminal/show-once.ts'
+import { inFile, lineOf, lineOfFault } from './toml-lines.ts'
 
 interface Flags {
   readonly file: string
@@ -38,11 +39,10 @@ export const mount: Mount = (root) =>
     .option('--secrets-out <file>', 'write secrets of new keys and clients to a new file (0600)')
     .action(
       action(async (context, flags: Flags) => {
-        const input: PlanInput = {
-          document: await readDocument(flags.file),
-          prune: flags.prune === true,
-        }
-        const plan = await withPlaceInFile(flags.file, () => call(context, 'plan', input))
+        const text = await readText(flags.file)
+        const file: ReadFile = { path: flags.file, text }
+        const input: PlanInput = { document: parse(file), prune: flags.prune === true }
+        const plan = await withPlaceInFile(file, () => call(context, 'plan', input))
         if (flags.dryRun) return showDryRun(context, plan)
         for (const line of renderSteps(context, plan.steps)) printNote(context, line)
         if (plan.steps.length === 0) {
@@ -56,14 +56,14 @@ export const mount: Mount = (root) =>
           question: `${countSteps(plan.steps)}: continue?`,
           act: `apply ${flags.file}`,
         })
-        const file = flags.secretsOut === undefined ? null : reserveFile(flags.secretsOut)
+        const secrets = flags.secretsOut === undefined ? null : reserveFile(flags.secretsOut)
         try {
-          const applied = await withPlaceInFile(flags.file, () =>
+          const applied = await withPlaceInFile(file, () =>
             call(context, 'apply', { ...input, plan: plan.plan, credentials }),
           )
-          showApplied(context, applied, file)
+          showApplied(context, applied, secrets)
         } finally {
-          file?.close()
+          secrets?.close()
         }
       }),
     )
@@ -77,20 +77,31 @@ function showDryRun(context: Context, plan: Plan): void {
 /** A file with a hundred thousand keys. */
 const MAX_DOCUMENT_BYTES = 32 * 1024 * 1024
 
-async function readDocument(path: string): Promise<PlanInput['document']> {
-  const text = await readInput(path, MAX_DOCUMENT_BYTES).catch((cause: unknown) => {
+interface ReadFile {
+  readonly path: string
+  readonly text: string
+}
+
+const readText = (path: string): Promise<string> =>
+  readInput(path, MAX_DOCUMENT_BYTES).catch((cause: unknown) => {
     if (cause instanceof CommandError) throw cause
     throw new CommandError('unreadable', EXIT.failed, `cannot read ${path}: ${fileFault(cause)}`)
   })
+
+function parse({ path, text }: ReadFile): PlanInput['document'] {
   try {
     return Bun.TOML.parse(text) as PlanInput['document']
   } catch (cause) {
-    throw usageError(`${path} is not TOML: ${cause instanceof Error ? cause.message : cause}`)
+    const why = cause instanceof Error ? cause.message : cause
+    throw usageError(`${inFile(path, lineOfFault(text))} is not TOML: ${why}`)
   }
 }
 
 /** Turns a refusal into an error that names the place in the file. */
-async function withPlaceInFile<Answer>(path: string, ask: () => Promise<Answer>): Promise<Answer> {
+async function withPlaceInFile<Answer>(
+  { path, text }: ReadFile,
+  ask: () => Promise<Answer>,
+): Promise<Answer> {
   try {
     return await ask()
   } catch (thrown) {
@@ -100,7 +111,7 @@ async function withPlaceInFile<Answer>(path: string, ask: () => Promise<Answer>)
     throw new CommandError(
       thrown.code,
       EXIT.failed,
-      `${path}: ${place === '' || words.startsWith(place) ? '' : `${place}: `}${words}`,
+      `${inFile(path, place === '' ? null : lineOf(text, place.split('.')))}: ${place === '' || words.startsWith(place) ? '' : `${place}: `}${words}`,
       thrown.details.hint ?? 'docs/operator.md: The gateway as a file',
     )
   }

@@ -6,6 +6,7 @@ import { didYouMean, nearest } from '#forms/nearest.ts'
 import type { Context } from '../context.ts'
 import { CommandError, EXIT, usageError } from '../exit.ts'
 import { fileFault } from '../file-fault.ts'
+import { inFile, lineOf, lineOfFault } from '../toml-lines.ts'
 
 /** The type of a value: a string, an integer, or a boolean. */
 type Kind = 'text' | 'count' | 'flag'
@@ -55,10 +56,12 @@ export type ConfigFile = Partial<Readonly<Record<SettingName, string>>>
 /** Empty where the default file does not exist. @throws CommandError 2 for a bad value or an unknown setting */
 export function readConfigFile({ configFile: { path, isNamed } }: Context): ConfigFile {
   const found: Partial<Record<SettingName, string>> = {}
-  for (const [name, value] of flatten(parse(path, readText(path, isNamed)))) {
-    if (!isSetting(name)) throw unknownSetting(path, name)
+  const text = readText(path, isNamed)
+  for (const [name, value] of flatten(parse(path, text))) {
+    const place = (): string => inFile(path, lineOf(text, name.split('.')))
+    if (!isSetting(name)) throw unknownSetting(place(), name)
     const [expected, fits] = KINDS[SETTINGS[name]]
-    if (!fits(value)) throw usageError(`${path}: ${name} must be ${expected}`)
+    if (!fits(value)) throw usageError(`${place()}: ${name} must be ${expected}`)
     found[name] = String(value)
   }
   return found
@@ -103,7 +106,7 @@ function parse(path: string, text: string): Table {
     return Bun.TOML.parse(text) as Table
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause)
-    throw usageError(`${path} is not TOML: ${why}`)
+    throw usageError(`${inFile(path, lineOfFault(text))} is not TOML: ${why}`)
   }
 }
 
@@ -121,11 +124,11 @@ const flatten = (table: Table, prefix = ''): (readonly [name: string, value: unk
     return inside.length > 0 || isKnownTable(name) ? inside : [[name, value] as const]
   })
 
-function unknownSetting(path: string, name: string): CommandError {
+function unknownSetting(place: string, name: string): CommandError {
   const meant = nearest(name, NAMES) ?? inAnotherTable(name)
   const suggestion = didYouMean(meant)
   return usageError(
-    `${path}: there is no setting "${name}"${suggestion}`,
+    `${place}: there is no setting "${name}"${suggestion}`,
     `known: ${NAMES.join(', ')}`,
   )
 }

@@ -1,5 +1,6 @@
 /** Parses input with a schema; a failure has the path of the first invalid field and a message. */
 import type * as z from 'zod/mini'
+import { nearest } from './nearest.ts'
 
 export type FormResult<T> =
   | { readonly fits: true; readonly value: T }
@@ -15,9 +16,14 @@ export async function readForm<Schema extends z.ZodMiniType>(
   // The parser's messages are loaded only for invalid input.
   const { default: english } = await import('zod/v4/locales/en.js')
   const { localeError } = english()
-  const issue = schema.safeParse(untrusted, { error: (raw) => messageFor(raw) ?? localeError(raw) })
-    .error?.issues[0]
-  return { fits: false, path: issue?.path ?? [], message: issue?.message ?? 'invalid input' }
+  const issues =
+    schema.safeParse(untrusted, { error: (raw) => messageFor(raw) ?? localeError(raw) }).error
+      ?.issues ?? []
+  // A field that is misspelt is often missing as well: the misspelling is the cause.
+  const unknown = issues.find((issue) => issue.code === 'unrecognized_keys')
+  const issue = unknown ?? issues[0]
+  const path = [...(issue?.path ?? []), ...(unknown?.keys.slice(0, 1) ?? [])]
+  return { fits: false, path, message: issue?.message ?? 'invalid input' }
 }
 
 /** Our message for an issue, phrased to follow a field's name; undefined for the parser's own. */
@@ -31,9 +37,19 @@ function messageFor(issue: z.core.$ZodRawIssue): string | undefined {
       return `must be at most ${issue.maximum}${unitOf(issue.origin)}${describeInput(issue.input)}`
     case 'invalid_value':
       return `must be ${issue.values.map((value) => JSON.stringify(value)).join(' or ')}${describeInput(issue.input)}`
+    case 'unrecognized_keys': {
+      const meant = nearest(issue.keys[0] ?? '', fieldsOf(issue.inst))
+      return `there is no such field${meant === undefined ? '' : `; did you mean ${meant}?`}`
+    }
     default:
       return undefined
   }
+}
+
+/** The names that an object's schema knows. */
+const fieldsOf = (schema: z.core.$ZodRawIssue['inst']): readonly string[] => {
+  const def = schema?._zod.def as Partial<z.core.$ZodObjectDef> | undefined
+  return Object.keys(def?.shape ?? {})
 }
 
 const UNITS: Readonly<Record<string, string>> = { string: ' characters', array: ' entries' }

@@ -90,13 +90,39 @@ describe('with the gateway down', () => {
     expect([again.code, again.out, again.err]).toEqual([0, '', '✓ nothing to change\n'])
   })
 
-  test('an error names its place in the file', () => {
+  test('an error names its line and place in the file, and what was meant', () => {
     write(`${FILE}daily_spend_limit_usd = 5\n`)
+    const last = FILE.split('\n').length
     expect(apply(['--dry-run']).err).toContain(
-      `${path}: keys.1.daily_spend_limit_usd: must be a string: send "5" and not 5`,
+      `${path}:${last}: keys.1.daily_spend_limit_usd: must be a string: send "5" and not 5`,
     )
-    write('[[keys]\n')
-    expect(apply()).toMatchObject({ code: 2, err: expect.stringContaining('is not TOML') })
+    const misspelt = [
+      [
+        '[[keys]]\nname = "a"\nrpm_limt = 5',
+        '3: keys.0.rpm_limt: there is no such field; did you mean rpm_limit?',
+      ],
+      ['[rate]\nusd_rub = "95"', '1: rate: there is no such field; did you mean rates?'],
+      ['[rates]\nquite_another = 1', '2: rates.quite_another: there is no such field\n'],
+      // What is misspelt is missing as well; that is the effect.
+      [
+        '[[models]]\nid = "a/b"\n[models.price]\nin_us = "1"\nout_usd = "1"',
+        '4: models.0.price.in_us: there is no such field; did you mean in_usd?',
+      ],
+      [
+        '[[keys]]\nname = "a"\nkind = "ordinry"',
+        '3: keys.0.kind: must be "ordinary" or "provisioning" (got "ordinry")',
+      ],
+    ] as const
+    for (const [text, words] of misspelt) {
+      write(text)
+      const { code, out, err } = apply(['--yes'])
+      expect([code, out, err]).toEqual([1, '', expect.stringContaining(`error: ${path}:${words}`)])
+    }
+    write('[rates]\n[[keys]\n')
+    expect(apply()).toMatchObject({
+      code: 2,
+      err: expect.stringContaining(`${path}:2 is not TOML`),
+    })
     expect(cli.run(['apply', '-f', join(cli.home, 'no')]).err).toContain('cannot read')
     expect(cli.run(['apply'])).toMatchObject({ code: 2 })
   })
@@ -152,7 +178,7 @@ describe('with the gateway up', () => {
   test('an end that has come is found before anything is done, and one that a key has may stay', async () => {
     const past = 'expires_at = "2020-01-01T00:00:00Z"'
     write(`[[keys]]\nname = "first"\n[[keys]]\nname = "old"\n${past}\n`)
-    const refused = `error: ${path}: keys.1.expires_at: must be a time in the future`
+    const refused = `error: ${path}:5: keys.1.expires_at: must be a time in the future`
     for (const flags of [['--dry-run'], ['--yes']]) {
       const { code, out, err } = apply(flags)
       expect([code, out, err]).toEqual([1, '', expect.stringContaining(refused)])

@@ -136,7 +136,9 @@ test('check reads a file as serve would, the environment aside', () => {
     expect({ code, out }).toEqual({ code: 2, out: '' })
     return err
   }
-  expect(wrong('lisen = "x"')).toContain('there is no setting "lisen"\n  did you mean listen?')
+  expect(wrong('\nlisen = "x"')).toContain(
+    'other.toml:2: there is no setting "lisen"\n  did you mean listen?',
+  )
   expect(wrong('listen = "nowhere:at-all"')).toContain('listen must be host:port')
   expect(wrong('listen = 4140')).toContain('listen must be a text in quotes')
   expect(wrong('[smtp]\nurl = "smtp://mail.example"')).toContain('no sender address')
