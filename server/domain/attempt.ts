@@ -71,7 +71,7 @@ function startAttempt(
   { money }: Grant,
 ): Attempt {
   const bound = boundFor(cost, money)
-  const sentBound = boundToSend(request, offer.hop, bound)
+  const sentBound = boundToSend(request, offer.hop, bound, settings)
   const paidTokens = bound * cost.choices
   return {
     request,

@@ -65,13 +65,14 @@ export function boundToSend(
   request: ChatRequest,
   { card, provider }: Hop,
   granted: number,
+  settings: Settings,
 ): number | null {
   if (provider.outputBound === 'none') return null
   const { maxCompletionTokens: most, isCatalogued } = card
   if (request.maxOutputTokens === null && isCatalogued && most !== null && granted >= most) {
     return null
   }
-  return Math.min(granted, roomFor(request, card))
+  return Math.min(granted, roomFor(request, card, settings))
 }
 
 /** The bound that was sent, if it is lower than the client's own, or than the model's where the client states none. */
@@ -84,15 +85,22 @@ export function loweredBound(
   if (sent === null) return null
   const wanted =
     request.maxOutputTokens ??
-    Math.min(boundOfCard(request, card, settings), roomFor(request, card))
+    Math.min(boundOfCard(request, card, settings), roomFor(request, card, settings))
   return sent < wanted ? sent : null
 }
 
-/** What the context leaves beside the prompt; unbounded where that cannot be told, as an estimate beyond the context may be wrong. */
-function roomFor(request: ChatRequest, card: ModelCard): number {
+/**
+ * What the context leaves beside the prompt; unbounded where that cannot be told, as an estimate beyond the context may be
+ * wrong. Some servers refuse a bound that does not fit, and no client is to be refused for a bound that it did not state: then
+ * the prompt may be twice the estimate, unless too little would be left.
+ */
+function roomFor(request: ChatRequest, card: ModelCard, { reserveOutputTokens }: Settings): number {
   if (card.contextLength === null) return Number.POSITIVE_INFINITY
-  const room = card.contextLength - estimatePromptTokens(request, card)
-  return room > 0 ? room : Number.POSITIVE_INFINITY
+  const estimate = estimatePromptTokens(request, card)
+  const room = card.contextLength - estimate
+  if (room <= 0) return Number.POSITIVE_INFINITY
+  const isStated = request.maxOutputTokens !== null
+  return isStated || room - estimate < reserveOutputTokens ? room : room - estimate
 }
 
 /** An estimate is wrong by less than this factor. */

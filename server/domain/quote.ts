@@ -65,7 +65,7 @@ function quoteHop(
   money: UsdNanos | null,
 ): QuotedHop {
   const bound = boundFor(cost, money)
-  const sent = boundToSend(request, hop, bound)
+  const sent = boundToSend(request, hop, bound, settings)
   return {
     model: hop.card.id,
     provider: hop.provider.name,
