@@ -258,14 +258,14 @@ function ask(
   return isLast ? events : holdUntilContent(events, request, attempt.meter)
 }
 
-/** An unreadable credential fails only this provider; another may still answer. */
+/** An unreadable credential fails only this provider; another may still answer. A store that cannot be read fails the request. */
 function findUpstream({ upstreamFor }: AttemptDeps, provider: Provider): MaybePromise<Upstream> {
   const found = upstreamFor(provider)
   return found instanceof Promise ? found.catch(toCredentialFailure) : found
 }
 
 function toCredentialFailure(cause: unknown): never {
-  if (!(cause instanceof GatewayError)) throw cause
+  if (!(cause instanceof GatewayError) || cause.code === 'store_unavailable') throw cause
   throw new UpstreamFailure('unauthorized', 'its credential cannot be read', { cause })
 }
 

@@ -524,6 +524,27 @@ test('a credential that cannot be read is its own hop’s trouble', async () => 
   expect((await bench.books(next.caller)).line.failedAttempts).toEqual([])
 })
 
+test('a credential that the store cannot read now is no hop’s trouble: nothing is asked', async () => {
+  await route('acme', 'beta')
+  const beta = answers()
+  const deps = depsOf(
+    {},
+    {
+      upstreamFor: async ({ name }) => {
+        if (name === 'beta') return beta.upstream
+        throw new GatewayError('store_unavailable', 'the database is damaged')
+      },
+    },
+  )
+  const { thrown, caller } = await walk(deps)
+  expect(thrown).toMatchObject({ code: 'store_unavailable' })
+  expect(await bench.books(caller)).toMatchObject({
+    charged: 0n,
+    line: { status: 503, endedBy: 'gateway', failedAttempts: [] },
+  })
+  expect(deps.health.readings()).toEqual([])
+})
+
 describe('the time of a request', () => {
   const settings = { ...DEFAULT_SETTINGS, totalTimeoutMs: 60_000 }
 

@@ -1,10 +1,11 @@
 /** Init, status and doctor: what they make, what they say, and what they find when something is wrong. */
 
 import { Database } from 'bun:sqlite'
-import { chmodSync } from 'node:fs'
+import { chmodSync, closeSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openStore } from '#db/index.ts'
+import { MIGRATIONS } from '#db/sqlite/migrations/index.ts'
 import type { KeyId } from '#domain/id.ts'
 import { fixedCost } from '#domain/offer-cost.ts'
 import type { OperatorDeps } from '#operator/deps.ts'
@@ -175,5 +176,33 @@ describe('doctor', () => {
     ])
     // Nothing is to be replaced that may only lack its key.
     for (const { next } of keylessOnes) expect(next).toMatch(/^start the gateway if it is given/)
+  })
+
+  test('asks nobody to replace a credential that a damaged page hides', async () => {
+    const dataDir = tempDirectory()
+    const { clock, demoKit, delivery, probe, who } = await openOperator()
+    const store = await openStore({ dataDir, clock, masterKey: new Uint8Array(32).fill(1) })
+    onTestFinished(() => store.close())
+    const rest = { demoKit, delivery, probe, who, version: '0', live: null }
+    const deps: OperatorDeps = { store, clock, dataDir, ...rest }
+    await act(deps, 'providers.add', { name: 'acme', base_url: 'http://h', credential: 'sk-x' })
+    await store.providers.list()
+
+    const database = new Database(join(dataDir, 'gateway.db'), { strict: true })
+    const { page } = database
+      .query("SELECT rootpage AS page FROM sqlite_schema WHERE name = 'providers'")
+      .get() as { page: number }
+    // By another process: the gateway's own pages in memory are void.
+    database.run('PRAGMA user_version = 0')
+    database.run(`PRAGMA user_version = ${MIGRATIONS.length}`)
+    database.run('PRAGMA wal_checkpoint(FULL)')
+    database.close()
+    const file = openSync(join(dataDir, 'gateway.db'), 'r+')
+    writeSync(file, Buffer.alloc(4_096, 0xa5), 0, 4_096, (page - 1) * 4_096)
+    closeSync(file)
+
+    const { findings: found } = await act(deps, 'doctor', {})
+    expect(found.map(({ message }) => message).join('\n')).toMatch(/database is damaged/)
+    expect(found.filter(({ message }) => message.includes('credential'))).toEqual([])
   })
 })

@@ -7,7 +7,7 @@ import { shellWord } from '#forms/shell-word.ts'
 import type { OperatorDeps } from '../deps.ts'
 import { listAllKeys } from '../list-keys.ts'
 import { type Finding, ok, problem, warning } from './finding.ts'
-import { unreadable } from './unreadable.ts'
+import { rethrowTrouble, unreadable } from './unreadable.ts'
 
 /** Whether an operator has set the rate. */
 export async function checkRate({ store, clock }: OperatorDeps): Promise<readonly Finding[]> {
@@ -48,7 +48,8 @@ async function checkCredential(deps: OperatorDeps, name: string): Promise<Findin
           replace,
         )
       : ok('provider', `provider ${name}: credential readable`)
-  } catch {
+  } catch (cause) {
+    rethrowTrouble(cause)
     return await unreadable(deps, 'provider', `the credential of provider ${name}`, replace)
   }
 }

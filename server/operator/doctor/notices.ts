@@ -6,7 +6,7 @@ import { renderUsd } from '#domain/money.ts'
 import { shellWord } from '#forms/shell-word.ts'
 import type { OperatorDeps } from '../deps.ts'
 import { type Finding, ok, warning } from './finding.ts'
-import { unreadable } from './unreadable.ts'
+import { rethrowTrouble, unreadable } from './unreadable.ts'
 
 /** For each account with a threshold: an `ok`, or a finding per reason why its notices cannot be sent. */
 export async function checkThresholds(deps: OperatorDeps): Promise<readonly Finding[]> {
@@ -83,8 +83,11 @@ async function checkLastNotice(
 }
 
 async function isSecretReadable({ store }: OperatorDeps, id: Account['id']): Promise<boolean> {
-  return await store.thresholds.webhookSecret(id).then(
-    () => true,
-    () => false,
-  )
+  try {
+    await store.thresholds.webhookSecret(id)
+    return true
+  } catch (cause) {
+    rethrowTrouble(cause)
+    return false
+  }
 }

@@ -1,4 +1,5 @@
 /** The finding about a credential or secret that cannot be decrypted. */
+import { GatewayError } from '#domain/errors.ts'
 import type { OperatorDeps } from '../deps.ts'
 import { type Finding, problem } from './finding.ts'
 
@@ -20,4 +21,9 @@ export async function unreadable(
         `${what} cannot be read, because there is no master key here`,
         'start the gateway if it is given the key, or name the key in GATEWAY_MASTER_KEY_FILE',
       )
+}
+
+/** A store that cannot be read says nothing about a secret in it. @throws store_unavailable */
+export function rethrowTrouble(cause: unknown): void {
+  if (cause instanceof GatewayError && cause.code === 'store_unavailable') throw cause
 }

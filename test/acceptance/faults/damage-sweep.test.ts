@@ -29,6 +29,7 @@ const IDENTITIES = /^(accounts|sqlite_autoindex_accounts_2|keys|keys_by_\w+|key_
 test.each<readonly [string, Damage, Moment, (owner: string) => boolean]>([
   ['noise, before the start', 'noise', 'start', () => true],
   ['noise, while it serves', 'noise', 'serving', () => true],
+  ['noise in a provider, while it serves', 'noise', 'serving', (owner) => owner === 'providers'],
   ['noise in one sector, before the start', 'sector', 'start', () => true],
   [
     'an account or a key lost, before the start',

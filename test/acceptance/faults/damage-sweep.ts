@@ -63,7 +63,10 @@ export async function openScene(): Promise<Scene> {
     cpSync(clean, cli.dataDir, { recursive: true })
     if (moment === 'start') spoil()
     const started = await start(cli)
-    if (moment === 'serving') spoil()
+    if (moment === 'serving') {
+      dropCache(file(cli.dataDir))
+      spoil()
+    }
     return started
   }
 
@@ -170,6 +173,16 @@ function overwrite(path: string, page: number, damage: Damage): void {
   const descriptor = openSync(path, 'r+')
   writeSync(descriptor, bytes, 0, bytes.length, (page - 1) * PAGE_BYTES + from)
   closeSync(descriptor)
+}
+
+/** A commit by another process makes the gateway read every page anew; it would answer from memory otherwise. */
+function dropCache(path: string): void {
+  const database = new Database(path, { readwrite: true, create: false })
+  const { user_version: version } = database.query('PRAGMA user_version').get() as {
+    user_version: number
+  }
+  database.run(`PRAGMA user_version = ${version}`)
+  database.close(true)
 }
 
 /** The same noise in every run: xorshift, seeded with the page's number. */
