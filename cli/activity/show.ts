@@ -68,10 +68,14 @@ function moneyOf(receipt: Receipt): readonly Field[] {
     ],
     ['price version', receipt.price_version],
     ['usage source', receipt.usage_source],
-    ['operator cost', `$${receipt.operator_cost_usd}`],
+    ['charged to nobody', unpaid(receipt.operator_cost_usd)],
     ['provider states', stated_cost_usd === null ? null : `$${stated_cost_usd}${difference}`],
   ]
 }
+
+/** Output of failed attempts, and images that were withheld: not what the vendor charges, which is not known here. */
+const unpaid = (usd: string): string =>
+  usd === '0' ? 'nothing' : `output of $${usd} at the model's price`
 
 const timesOf = ({ queued_ms, first_byte_ms, total_ms }: Receipt): readonly Field[] => [
   ['queued', spanOf(queued_ms)],
@@ -85,7 +89,9 @@ function attemptOf(attempt: Receipt['attempts'][number], index: number): Field {
     `${model} at ${provider}: ${outcome}`,
     ...(status === null ? [] : [`status ${status}`]),
     spanOf(ms),
-    ...(operator_cost_usd === '0' ? [] : [`cost the operator $${operator_cost_usd}`]),
+    ...(operator_cost_usd === '0'
+      ? []
+      : [`output of $${operator_cost_usd} that nobody is charged`]),
     ...(reason === null ? [] : [`"${reason}"`]),
   ]
   return [`attempt ${index + 1}`, parts.join(', ')]

@@ -79,7 +79,7 @@ export interface OperatorReceiptRecord extends Omit<ReceiptRecord, 'attempts'> {
   /** Whether the cost exceeds what was held: the provider ignored the bound of the answer. */
   readonly beyond_hold: boolean
   readonly attempts: readonly OperatorAttemptRecord[]
-  /** The cost of failed attempts and of images that were withheld, which is not charged. */
+  /** Output of failed attempts and images that were withheld, at the model's price, which nobody is charged. */
   readonly operator_cost_usd: string
   /** The cost stated by the provider; null without one. */
   readonly stated_cost_usd: string | null

@@ -293,7 +293,7 @@ describe('an admitted request', () => {
     expect((await why(broken)).story).toEqual([
       'attempt 1: spare, asked for demo/echo, was overloaded with status 529 after 7 ms: too many',
       expect.stringContaining('503 upstream_overloaded'),
-      'nothing was charged; output that nobody pays for cost the operator $0.002',
+      "nothing was charged; output of $0.002 at the model's price is charged to nobody",
     ])
     const left = note(2, { endedBy: 'client', status: 499, firstEventMs: null, totalMs: 30 })
     expect((await why(left)).story).toContain('the client hung up after 30 ms, before any content')

@@ -48,7 +48,7 @@ function describeCost(receipt: OperatorReceiptRecord): string {
   const lost =
     operator_cost_usd === '0'
       ? ''
-      : `; output that nobody pays for cost the operator $${operator_cost_usd}`
+      : `; output of $${operator_cost_usd} at the model's price is charged to nobody`
   if (charged_at === null) return `nothing was charged${lost}`
   const by = usage_source === 'estimated' ? 'as we estimate' : 'as the provider counts'
   return `charged $${cost_usd} (${cost_rub} ₽) for what was produced, ${by}${lost}`
