@@ -164,6 +164,7 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
       list: () => import('./users/list.ts'),
       show: () => import('./users/show.ts'),
       add: () => import('./users/add.ts'),
+      'test-mail': () => import('./users/test-mail.ts'),
       disable: () => import('./users/disable.ts'),
       enable: () => import('./users/enable.ts'),
       remove: () => import('./users/remove.ts'),

@@ -27,6 +27,7 @@ import { type Listener, listen } from './listener.ts'
 import { startObserver, type TelemetryOptions } from './observer.ts'
 import { type SigninListener, type SigninOptions, startSignin } from './signin-listener.ts'
 import { type Sweeper, startSweeper } from './sweeper.ts'
+import { mailTrial } from './trial-mail.ts'
 import { createUpstreamCache } from './upstream-cache.ts'
 import { openWatch } from './watch.ts'
 
@@ -232,6 +233,7 @@ function openOperatorSocket(
     dataDir,
     delivery: {
       smtp: delivery != null && delivery.smtp !== null,
+      tryMail: delivery?.smtp ? mailTrial(delivery.smtp, clock) : undefined,
       loopbackWebhooks: delivery?.webhooks.loopback ?? false,
     },
     live: {

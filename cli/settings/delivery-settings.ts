@@ -2,8 +2,9 @@
 import { readFileSync } from 'node:fs'
 import { readSender, readSmtpUrl, type SmtpServer } from '#notify/smtp-server.ts'
 import type { WebhookPermissions } from '#notify/webhook-policy.ts'
-import type { DeliveryConfig } from '#operator/deps.ts'
+import type { DeliveryConfig, MailTrial } from '#operator/deps.ts'
 import type { GatewayOptions } from '#server/gateway.ts'
+import { mailTrial } from '#server/trial-mail.ts'
 import type { Context, Environment } from '../context.ts'
 import { CommandError, EXIT, usageError } from '../exit.ts'
 import { type ConfigFile, readConfigFile } from './config-file.ts'
@@ -27,7 +28,12 @@ export function readDelivery(context: Context): DeliveryConfig {
   const { env } = context
   const file = readOrEmpty(context)
   const smtp = Boolean(env[URL_FILE_VARIABLE] || findSetting(env, file, 'smtp.url'))
-  return { smtp, loopbackWebhooks: isSet(env) }
+  const tryMail: MailTrial = async (to) => {
+    const server = readSmtp(env, file)
+    if (server === null) return { status: null, failure: 'no_smtp' }
+    return await mailTrial(server, context.clock)(to)
+  }
+  return { smtp, tryMail: smtp ? tryMail : undefined, loopbackWebhooks: isSet(env) }
 }
 
 function readOrEmpty(context: Context): ConfigFile {

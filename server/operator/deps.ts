@@ -36,10 +36,17 @@ export interface CodeMailFailure {
   readonly isOfMail: boolean
 }
 
+/** Sends one mail now. Resolves with the mail server's reply code, and the class of a failure: `refused`, `auth`, `status`. */
+export type MailTrial = (
+  to: string,
+) => Promise<{ readonly status: number | null; readonly failure: string | null }>
+
 /** How this process is configured to deliver notices. */
 export interface DeliveryConfig {
   /** Whether a mail server is configured. */
   readonly smtp: boolean
+  /** Sends a trial mail; injected, because `operator` may not import `notify`. Absent without a mail server. */
+  readonly tryMail?: MailTrial | undefined
   /** Whether webhooks may go to this machine without TLS, for testing. */
   readonly loopbackWebhooks: boolean
 }

@@ -74,6 +74,7 @@ export const VERBS = {
   'users.list': async () => (await import('./people.ts')).listPeople,
   'users.show': async () => (await import('./people.ts')).showPerson,
   'users.add': async () => (await import('./people.ts')).addPerson,
+  'users.test-mail': async () => (await import('./test-mail.ts')).testMail,
   'users.disable': async () => (await import('./people.ts')).disablePerson,
   'users.enable': async () => (await import('./people.ts')).enablePerson,
   'users.remove': async () => (await import('./people.ts')).removePerson,

@@ -77,6 +77,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   'users list': { names: (theirs) => [['--before', theirs.person]], acts: [] },
   'users show': person(),
   'users add': { acts: ['bo@example.org'] },
+  'users test-mail': { acts: ['bo@example.org'], code: 6 },
   'users disable': person('--yes'),
   'users enable': person(),
   'users remove': person('--yes'),

@@ -105,6 +105,7 @@ const SAMPLES: { readonly [Name in VerbName]: VerbInput<Name> } = {
   'users.list': {},
   'users.show': { person: 'ann@example.org' },
   'users.add': { email: 'new@example.org' },
+  'users.test-mail': { email: 'new@example.org' },
   'users.disable': { person: 'ann@example.org' },
   'users.enable': { person: 'bob@example.org' },
   'users.remove': { person: 'ann@example.org' },

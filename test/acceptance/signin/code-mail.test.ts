@@ -57,3 +57,45 @@ test('after a permanent refusal the mail is dropped, and the log says so without
   expect(mail.asked).toEqual([email])
   expect(setup.appliance.said()).not.toContain(email)
 })
+
+test('users test-mail reports what the mail server says, with the gateway up and down, and is recorded', async () => {
+  // The first for a code, the others for trials.
+  const { mail, setup } = await openWith((nth) => (nth < 2 ? 250 : nth === 2 ? 550 : 451))
+  const password = 'canary-password'
+  const down = { GATEWAY_SMTP_URL: `smtp://ann:${password}@127.0.0.1:1` }
+  const up = {
+    GATEWAY_SMTP_URL: `smtp://127.0.0.1:${mail.port}`,
+    GATEWAY_SMTP_FROM: 'g@example.org',
+  }
+  await until(() => mail.taken.length === 1, 'the code was mailed')
+  const trial = async (env: Readonly<Record<string, string>> = {}) => {
+    const { code, out, err } = await setup.cli.runBeside(
+      ['users', 'test-mail', 'trial@example.org', '--json'],
+      { env },
+    )
+    expect(out + err).not.toMatch(/canary|secret words/)
+    return [code, JSON.parse(out)]
+  }
+  const email = 'trial@example.org'
+  expect(await trial()).toEqual([0, { email, accepted: true, status: 250, failure: null }])
+  expect(mail.taken.at(-1)).toMatchObject({ to: [email] })
+  expect(await trial()).toEqual([6, { email, accepted: false, status: 550, failure: 'status' }])
+  await setup.appliance.stop()
+  expect(await trial(up)).toEqual([6, { email, accepted: false, status: 451, failure: 'status' }])
+  const from = { GATEWAY_SMTP_FROM: 'g@example.org' }
+  expect(await trial({ ...down, ...from })).toEqual([
+    6,
+    { email, accepted: false, status: null, failure: 'refused' },
+  ])
+  expect(await trial()).toEqual([6, { email, accepted: false, status: null, failure: 'no_smtp' }])
+  const acts = setup.cli.json<{ verb: string; changed: object }[]>(['activity', '--admin'])
+  const tried = acts.filter(({ verb }) => verb === 'users.test-mail')
+  expect(tried.map(({ changed }) => changed)).toMatchObject([
+    { failure: 'no_smtp' },
+    { failure: 'refused' },
+    { status: 451 },
+    { status: 550 },
+    { accepted: true },
+  ])
+  expect(JSON.stringify(tried)).not.toContain(email)
+})
