@@ -142,7 +142,7 @@ export async function findEntry(
     ...(account !== null && { accountId: account.id }),
   }
   const sent = await store.activity.list({ requestId: id, ...within })
-  const idEnd = sent.length > 0 ? null : shownEndOf(id)
+  const idEnd = sent.length > 0 ? null : shownEndOf('gen-', id)
   const matching = idEnd === null ? sent : await store.activity.list({ idEnd, ...within })
   const [only, ...others] = matching
   if (only === undefined) throw await notFound(store, id)

@@ -1,5 +1,6 @@
 /** Verbs for deliveries of notices: list, show every attempt, redeliver. */
 import * as z from 'zod/mini'
+import type { Account } from '#domain/account.ts'
 import { renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { EventId } from '#domain/id.ts'
@@ -8,6 +9,7 @@ import type { Channel, DeliveryTry, Notice } from '#domain/notice.ts'
 import { accountField, scopeField } from '#forms/fields.ts'
 import type { OperatorDeps } from './deps.ts'
 import { findAccount, findScope } from './find-account.ts'
+import { shownEndOf } from './shown-id.ts'
 import { invalidInput, mutation, verb } from './verb.ts'
 
 export interface DeliveryRecord {
@@ -103,10 +105,12 @@ export const listDeliveries = verb(
 
 const eventField = z.string().check(z.minLength(1))
 
-/** Only of the account that `scope` names; null is every account. @throws account_not_found, notice_not_found */
+/** By id, or by its end as lists show it. Only of the account that `scope` names; null is every account. @throws account_not_found, notice_not_found */
 async function findEvent(deps: OperatorDeps, event: string, scope: string | null) {
   const account = await findScope(deps, scope)
-  const [first, ...rest] = await deps.store.notices.find(event as EventId)
+  const end = shownEndOf('evt_', event)
+  const id = (end === null ? null : await endingIn(deps, end, account)) ?? event
+  const [first, ...rest] = await deps.store.notices.find(id as EventId)
   if (first && (account === null || first.accountId === account.id)) {
     return [first, ...rest] as const
   }
@@ -117,6 +121,28 @@ async function findEvent(deps: OperatorDeps, event: string, scope: string | null
       hint: 'gatewayctl deliveries list',
     },
   )
+}
+
+/** The only notice whose id ends so; null where there is none. @throws notice_not_found for several */
+async function endingIn(
+  { store }: OperatorDeps,
+  end: string,
+  account: Account | null,
+): Promise<EventId | null> {
+  const ids = new Set<EventId>()
+  for (const { id: accountId } of account === null ? await store.accounts.list() : [account]) {
+    for (const { eventId } of await store.notices.list({ accountId, limit: MAX_NOTICES })) {
+      if (eventId.endsWith(end)) ids.add(eventId)
+    }
+  }
+  if (ids.size > 1) {
+    throw new GatewayError(
+      'notice_not_found',
+      `several notices have an id that ends in "${end}"\n${[...ids].join('\n')}`,
+      { hint: 'gatewayctl deliveries list --json' },
+    )
+  }
+  return [...ids][0] ?? null
 }
 
 /** One event with every attempt on every channel. @throws notice_not_found */

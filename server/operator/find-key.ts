@@ -1,11 +1,13 @@
 /** Finds a key by id, exact name, or displayed prefix (cli grammar). */
 import type { Account } from '#domain/account.ts'
 import { GatewayError } from '#domain/errors.ts'
+import type { KeyId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { didYouMean, nearest } from '#forms/nearest.ts'
 import { shellWord } from '#forms/shell-word.ts'
 import type { OperatorDeps } from './deps.ts'
 import { accountNameOf, findScope } from './find-account.ts'
+import { shownEndOf } from './shown-id.ts'
 
 const MAX_CANDIDATES = 10
 const MAX_NAMES = 1_000
@@ -20,7 +22,9 @@ export async function findKey(
   scope: string | null,
 ): Promise<ApiKey> {
   const account = await findScope(deps, scope)
-  const found = await deps.store.keys.search(text, MAX_CANDIDATES, account?.id)
+  const stated = await deps.store.keys.search(text, MAX_CANDIDATES, account?.id)
+  const end = stated.length > 0 ? null : shownEndOf('key_', text)
+  const found = end === null ? stated : await endingIn(deps, end, account)
   const byId = found.find(({ id }) => id === text)
   if (byId) return byId
   const named = found.filter(({ name }) => name === text)
@@ -38,6 +42,27 @@ export async function findKey(
       ? 'name one by its id: gatewayctl keys list'
       : 'name one by its id, or its account with --account',
   })
+}
+
+/** As a list shows its id; at most `MAX_CANDIDATES`. */
+async function endingIn(
+  { store }: OperatorDeps,
+  end: string,
+  account: Account | null,
+): Promise<readonly ApiKey[]> {
+  const found: ApiKey[] = []
+  let after: KeyId | undefined
+  do {
+    const page = await store.keys.list({
+      includeRevoked: true,
+      limit: MAX_NAMES,
+      ...(account !== null && { accountId: account.id }),
+      ...(after !== undefined && { after }),
+    })
+    found.push(...page.keys.filter(({ id }) => id.endsWith(end)))
+    after = page.hasMore ? page.keys.at(-1)?.id : undefined
+  } while (after !== undefined && found.length < MAX_CANDIDATES)
+  return found.slice(0, MAX_CANDIDATES)
 }
 
 const describeKey = async (deps: OperatorDeps, { name, id, label, accountId }: ApiKey) =>

@@ -83,7 +83,7 @@ function matching(all: readonly InFlight[], id: string): readonly InFlight[] {
   if (byId.length > 0) return byId
   const bySender = all.filter(({ requestId }) => requestId === id)
   if (bySender.length > 0) return bySender
-  const end = shownEndOf(id)
+  const end = shownEndOf('gen-', id)
   return end === null ? [] : all.filter(({ generationId }) => generationId.endsWith(end))
 }
 

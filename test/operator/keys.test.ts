@@ -180,3 +180,17 @@ test('limits.set changes only the given limits and reports old and new values', 
   const [same] = await act(deps, 'limits.set', { keys: ['a'], rpm_limit: 120 })
   expect(same?.changes).toEqual([])
 })
+
+test('a key is found by the end of its id as lists show it, and by no bare one', async () => {
+  const deps = await openFurnished()
+  const { id } = await create(deps, 'ci')
+  for (const shown of [`key_…${id.slice(-6)}`, `key_...${id.slice(-6)}`, `key_${id.slice(-8)}`])
+    expect(await act(deps, 'keys.show', { key: shown })).toMatchObject({ id })
+  for (const none of [id.slice(-6), 'key_…000000', `gen-…${id.slice(-6)}`])
+    expect(await codeOf(act(deps, 'keys.show', { key: none }))).toBe('key_not_found')
+  // Whoever gave that name to another key means it.
+  const named = await create(deps, `key_${id.slice(-8)}`)
+  expect(await act(deps, 'keys.show', { key: `key_${id.slice(-8)}` })).toMatchObject({
+    id: named.id,
+  })
+})

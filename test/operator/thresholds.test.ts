@@ -250,6 +250,13 @@ describe('a test', () => {
       running: false,
     })
     const event = await act(deps, 'deliveries.show', { event: record.event_id })
+    // As a narrow terminal lists it.
+    const shown = `evt_…${record.event_id.slice(-6)}`
+    expect(await act(deps, 'deliveries.show', { event: shown })).toEqual(event)
+    for (const none of ['evt_…000000', record.event_id.slice(-6)])
+      await expect(act(deps, 'deliveries.show', { event: none })).rejects.toMatchObject({
+        code: 'notice_not_found',
+      })
     const due = { state: 'pending', tries: 0, next_try_at: '2026-08-23T12:00:00Z', log: [] }
     expect(event).toMatchObject({
       event_id: record.event_id,
