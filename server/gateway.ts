@@ -7,6 +7,7 @@ import { withEndingListener } from '#domain/ending-listener.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { DEFAULT_SETTINGS, type Settings } from '#domain/settings.ts'
 import { type Pulse, startPulse } from '#domain/snapshot/pulse.ts'
+import { createSteadyClock, type SteadyClock } from '#domain/steady-clock.ts'
 import { systemCodeOf } from '#domain/system-code.ts'
 import { createApi } from '#http/app.ts'
 import { type ApiDeps, toApiDeps } from '#http/deps.ts'
@@ -90,8 +91,9 @@ export async function startGateway(given: GatewayOptions): Promise<Gateway> {
   })
   const api = createApi(deps)
   const metricsUrl = observer.open(deps)
+  const steadyClock = createSteadyClock(options.clock, await options.store.steadyTime.last())
   // First, because it takes longest: once the API listens, the operator's socket follows at once.
-  const signin = await openSignin(options)
+  const signin = await openSignin(options, steadyClock)
   let listener: Listener
   try {
     const answer = observer.before((request) => api.fetch(request))
@@ -104,10 +106,11 @@ export async function startGateway(given: GatewayOptions): Promise<Gateway> {
   const authUrl = signin?.issuer ?? null
   const watch = openWatch(deps.running, pulse, () => draining)
   const codeMailFailure = () => signin?.codeMailFailure() ?? null
-  const live = { inFlight, hops: deps.health.readings, authUrl, codeMailFailure, watch }
+  const { readings: hops } = deps.health
+  const live = { inFlight, hops, authUrl, codeMailFailure, watch, clockJump: steadyClock.jump }
   const operatorSocket = openOperatorSocket(options, () => courier?.wake(), listener.url, live)
   const courier = sendNotices(options)
-  const sweeper = sweep(options)
+  const sweeper = sweep(options, steadyClock)
 
   let stopped: Promise<void> | null = null
   const stop = async (drainMs: number): Promise<void> => {
@@ -160,8 +163,8 @@ const toDeps = (
     ...moment,
   })
 
-const sweep = (options: GatewayOptions): Sweeper => {
-  const { store, clock, activityKeptMs = ACTIVITY_KEPT_MS, logFault } = options
+const sweep = (options: GatewayOptions, clock: SteadyClock): Sweeper => {
+  const { store, activityKeptMs = ACTIVITY_KEPT_MS, logFault } = options
   return startSweeper({
     store,
     clock,
@@ -182,7 +185,10 @@ function sendNotices({ store, clock, delivery, logFault }: GatewayOptions): Cour
   })
 }
 
-async function openSignin(options: GatewayOptions): Promise<SigninListener | null> {
+async function openSignin(
+  options: GatewayOptions,
+  steadyClock: SteadyClock,
+): Promise<SigninListener | null> {
   const { signin, signinMissing, store, clock, delivery, logFault = () => {} } = options
   if (signin === undefined) return null
   const smtp = delivery?.smtp ?? null
@@ -191,6 +197,7 @@ async function openSignin(options: GatewayOptions): Promise<SigninListener | nul
       store: store.signin,
       isWritable: async () => (await store.health({ checkIntegrity: false })).writable,
       clock,
+      steadyClock,
       smtp,
       logFault,
     })
@@ -222,7 +229,10 @@ function openOperatorSocket(
   options: GatewayOptions,
   wakeCourier: () => void,
   url: string,
-  moment: Pick<LiveFacts, 'inFlight' | 'hops' | 'authUrl' | 'codeMailFailure' | 'watch'>,
+  moment: Pick<
+    LiveFacts,
+    'inFlight' | 'hops' | 'authUrl' | 'codeMailFailure' | 'watch' | 'clockJump'
+  >,
 ) {
   const { adminSocket, store, clock, version = '0', dataDir = null, baseUrl, delivery } = options
   if (adminSocket === null) return null

@@ -27,6 +27,8 @@ export interface SigninListenerDeps {
   /** Whether the store takes writes: almost every page stores something, and would wait for the disk. */
   isWritable(): Promise<boolean>
   readonly clock: Clock
+  /** For what is deleted for its age. */
+  readonly steadyClock: Clock
   readonly smtp: SmtpServer | null
   logFault(cause: unknown, errorId?: string): void
 }
@@ -43,7 +45,7 @@ export interface SigninListener {
 /** Listens, and resolves once its keys are loaded. @throws the error of `listen` if the address is taken */
 export async function startSignin(
   options: SigninOptions,
-  { store, isWritable, clock, smtp, logFault }: SigninListenerDeps,
+  { store, isWritable, clock, steadyClock, smtp, logFault }: SigninListenerDeps,
 ): Promise<SigninListener> {
   const { promise: app, resolve, reject } = Promise.withResolvers<SigninEndpoint>()
   // A request before it is ready gets the listener's error; this only avoids an unhandled rejection.
@@ -57,12 +59,13 @@ export async function startSignin(
   try {
     const [{ openSigninProvider }, mailer] = await Promise.all([
       import('#signin/open.ts'),
-      openCodeChannel(options, { store, isWritable, clock, smtp, logFault }),
+      openCodeChannel(options, { store, clock, smtp, logFault }),
     ])
     const { allowsSignup, limits } = options
     const provider = await openSigninProvider({
       store,
       clock,
+      steadyClock,
       issuer,
       codeDelivery: mailer.delivery,
       reach: identityReach(isLoopbackHttp(new URL(issuer))),
@@ -107,7 +110,12 @@ interface SigninEndpoint {
 
 async function openCodeChannel(
   { logCode }: SigninOptions,
-  { store, clock, smtp, logFault }: SigninListenerDeps,
+  {
+    store,
+    clock,
+    smtp,
+    logFault,
+  }: Pick<SigninListenerDeps, 'store' | 'clock' | 'smtp' | 'logFault'>,
 ): Promise<CodeMailer> {
   if (smtp !== null) {
     const { startCodeMailer } = await import('./code-mailer.ts')

@@ -4,7 +4,8 @@ import { NOTICE_KEPT_MS } from '#domain/notice.ts'
 import type { Store } from '#domain/store.ts'
 
 export interface SweeperOptions {
-  readonly store: Pick<Store, 'activity' | 'answers' | 'notices'>
+  readonly store: Pick<Store, 'activity' | 'answers' | 'notices' | 'steadyTime'>
+  /** Where it is wrong, it deletes what is not old: a steady one. */
   readonly clock: Clock
   /** How long the log keeps ended requests; null for ever. */
   readonly activityKeptMs: number | null
@@ -43,6 +44,7 @@ export function startSweeper(options: SweeperOptions): Sweeper {
   async function run(): Promise<void> {
     await pause(pace.firstMs, signal)
     for (;;) {
+      await options.store.steadyTime.note(options.clock.now()).catch(logFault)
       for (const trim of trimsOf(options)) {
         await trimAll(trim, pace.pauseMs, signal).catch((cause) => {
           if (!signal.aborted) logFault(cause)

@@ -1,11 +1,8 @@
-/** The store of kept answers, bounded in bytes: adds answers, and evicts expired and oldest ones. */
+/** The store of kept answers, bounded in bytes: adds answers, and evicts the oldest. */
 import type { Instant } from '#domain/clock.ts'
 import { KEPT_MS, type KeptAnswer, MAX_KEPT_BYTES } from '#domain/idempotency.ts'
 import type { AnswerRow, AnswerTable } from './answer-table.ts'
 import type { GroupCommit } from './group-commit.ts'
-
-/** After a quiet day many have expired; each new answer removes at most so many of them. */
-const MAX_EXPIRED_AT_ONCE = 100
 
 export interface AnswerCache {
   /** Runs `write` in a transaction of its own; every other method must be called in one. False when it was not committed. */
@@ -28,17 +25,15 @@ export function openAnswerCache(table: AnswerTable, commit: GroupCommit): Answer
     if (keptBytes !== null) keptBytes -= bytes
   }
 
-  /** Evicts expired answers and, as far as needed, the oldest; false if there is still no room. */
-  const makeRoom = ({ body, keptAt }: KeptAnswer): boolean => {
+  /** Evicts the oldest answers as far as needed; false if there is still no room. Expired ones are the sweeper's. */
+  const makeRoom = ({ body }: KeptAnswer): boolean => {
     keptBytes ??= table.sumBytes()
-    for (let dropped = 0; ; dropped++) {
+    while (keptBytes + body.byteLength > MAX_KEPT_BYTES) {
       const oldest = table.oldest()
-      const fits = keptBytes + body.byteLength <= MAX_KEPT_BYTES
-      if (oldest === null) return fits
-      const isDue = dropped < MAX_EXPIRED_AT_ONCE && oldest.created_at <= keptAt - KEPT_MS
-      if (fits && !isDue) return true
+      if (oldest === null) return false
       drop(oldest)
     }
+    return true
   }
 
   return {

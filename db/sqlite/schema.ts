@@ -247,6 +247,11 @@ export const keptSince = sqliteTable('kept_since', {
   since: instant('since').notNull(),
 })
 
+export const steadyTime = sqliteTable('steady_time', {
+  one: integer('one').primaryKey(),
+  at: instant('at').notNull(),
+})
+
 export const acts = sqliteTable('acts', {
   id: text('id').$type<ActId>().primaryKey(),
   at: instant('at').notNull(),

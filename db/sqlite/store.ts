@@ -44,6 +44,9 @@ export function createStore(
     answers: lazyPort({ find: true, piece: true, keep: true, trim: true }, async () =>
       (await import('./answers.ts')).createAnswers(connection),
     ),
+    steadyTime: lazyPort({ last: true, note: true }, async () =>
+      (await import('./steady-time.ts')).createSteadyTime(connection),
+    ),
     acts: lazyPort({ note: true, list: true }, async () =>
       (await import('./acts.ts')).createActs(connection),
     ),

@@ -4,7 +4,7 @@
  */
 import type { Admissions, Claim, Refusal, Verdict } from './admission.ts'
 import type { CancelSignal } from './cancel.ts'
-import type { Clock, Instant } from './clock.ts'
+import type { Clock } from './clock.ts'
 import type { AccountId } from './id.ts'
 import type { MaybePromise } from './maybe-promise.ts'
 
@@ -26,7 +26,7 @@ type Refused = Extract<Verdict, { admitted: false }>
 /** One that waits. */
 interface Waiter {
   readonly claim: Claim
-  readonly since: Instant
+  readonly sinceMs: number
   refused: Refused
   /** While its claim is judged, it does not leave: it may be admitted at this moment. */
   isJudged: boolean
@@ -123,7 +123,7 @@ class Line {
     }
     const waiter: Waiter = {
       claim,
-      since: this.deps.clock.now(),
+      sinceMs: this.deps.clock.monotonicMs(),
       refused,
       isJudged: false,
       leaving: null,
@@ -193,8 +193,8 @@ class Line {
 
   /** As long as the first has waited in vain, waiting is of no use to another. */
   private giveUp(refused: Refused): Refused {
-    const now = this.deps.clock.now()
-    const waitedMs = Math.min(this.deps.waitMs, now - (this.waiters[0]?.since ?? now))
+    const nowMs = this.deps.clock.monotonicMs()
+    const waitedMs = Math.min(this.deps.waitMs, nowMs - (this.waiters[0]?.sinceMs ?? nowMs))
     const retryAfterSeconds = Math.max(1, Math.ceil(waitedMs / 1000))
     return { ...refused, refusal: { ...refused.refusal, retryAfterSeconds } }
   }

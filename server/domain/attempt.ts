@@ -2,11 +2,11 @@
 
 import type { FailedAttempt } from './activity.ts'
 import type { Grant } from './admission.ts'
-import type { Caller } from './caller.ts'
+import { type Caller, sinceArrivalMs } from './caller.ts'
 import { type Canceller, cancelWith } from './cancel.ts'
 import type { ChatEvents, ChatRequest } from './chat.ts'
 import type { CostedOffer, CostedOffers } from './claim.ts'
-import { type Clock, elapsedMs, type Instant, pause } from './clock.ts'
+import { type Clock, pause } from './clock.ts'
 import { GatewayError } from './errors.ts'
 import { holdUntilContent } from './hold-until-content.ts'
 import type { HopHealth } from './hop-health.ts'
@@ -34,8 +34,8 @@ export interface Attempt extends Sending {
   /** The same, where it is lower than the client's own or the model's; else null. */
   readonly loweredBound: number | null
   readonly meter: Meter
-  /** When the attempt began; a pause before a retry is not included. */
-  startedAt: Instant
+  /** When the attempt began, by `Clock.monotonicMs`; a pause before a retry is not included. */
+  startedMs: number
   /** Aborted when the request is aborted, or when only this attempt is given up. */
   readonly canceller: Canceller
   /** Whether it decides if a resting hop serves again. */
@@ -80,7 +80,7 @@ function startAttempt(
     sentBound,
     loweredBound: loweredBound(request, offer.hop, sentBound, settings),
     meter: startMeter(request, offer.hop.card, paidTokens),
-    startedAt: clock.now(),
+    startedMs: clock.monotonicMs(),
     canceller: cancelWith(signal),
     isSent: false,
     isProbe: false,
@@ -152,8 +152,8 @@ function nextTurn(
   return last && pauseMs !== null ? { offer: last, pauseMs } : null
 }
 
-const isOutOfTime = ({ clock, settings }: AttemptDeps, { arrivedAt }: Caller): boolean =>
-  clock.now() - arrivedAt >= settings.totalTimeoutMs
+const isOutOfTime = ({ clock, settings }: AttemptDeps, caller: Caller): boolean =>
+  sinceArrivalMs(clock, caller) >= settings.totalTimeoutMs
 
 /** Records a failed attempt, and closes its exchange with the provider. */
 export function noteFailure(
@@ -162,7 +162,7 @@ export function noteFailure(
   failure: UpstreamFailure,
   isCharged: boolean,
 ): void {
-  const { offer, meter, startedAt, canceller } = current
+  const { offer, meter, startedMs, canceller } = current
   canceller.abort()
   health.failed(offer.hop, failure)
   failed.push({
@@ -171,7 +171,7 @@ export function noteFailure(
     outcome: failure.kind,
     status: failure.details.status ?? null,
     reason: failure.message,
-    ms: elapsedMs(startedAt, clock.now()),
+    ms: clock.monotonicMs() - startedMs,
     operatorCost: meter.produced && !isCharged ? costOf(current) : NO_MONEY,
   })
 }
@@ -221,7 +221,7 @@ function open(
   attempt: Attempt,
   isLast: boolean,
 ): Promise<AsyncIterable<ChatEvents>> {
-  attempt.startedAt = deps.clock.now()
+  attempt.startedMs = deps.clock.monotonicMs()
   const upstream = findUpstream(deps, attempt.offer.hop.provider)
   return upstream instanceof Promise
     ? askLater(deps, walk, attempt, upstream, isLast)
@@ -270,11 +270,8 @@ function toCredentialFailure(cause: unknown): never {
 }
 
 /** All attempts of a request share one total time-out. */
-function timeoutsFor(
-  { clock, settings }: AttemptDeps,
-  { arrivedAt }: Caller,
-): UpstreamCall['timeouts'] {
-  const spentMs = clock.now() - arrivedAt
+function timeoutsFor({ clock, settings }: AttemptDeps, caller: Caller): UpstreamCall['timeouts'] {
+  const spentMs = sinceArrivalMs(clock, caller)
   if (spentMs <= 0) return settings
   return {
     connectTimeoutMs: settings.connectTimeoutMs,

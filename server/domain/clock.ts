@@ -10,7 +10,10 @@ export type Instant = number & { readonly [unit]: 'epoch-ms' }
 export type Day = number & { readonly [unit]: 'utc-day' }
 
 export interface Clock {
+  /** The time of day. It may be wrong, and steps when it is corrected. */
   now(): Instant
+  /** Whole milliseconds since some moment, which no correction moves: for durations. */
+  monotonicMs(): number
 }
 
 export const MINUTE_MS = 60_000
@@ -20,7 +23,10 @@ export const DAY_MS = 86_400_000
 /** A backward step of the clock by more than this is a correction: what was noted in the future must not be waited for. */
 export const LARGE_STEP_MS = 5 * MINUTE_MS
 
-export const systemClock: Clock = { now: () => Date.now() as Instant }
+export const systemClock: Clock = {
+  now: () => Date.now() as Instant,
+  monotonicMs: () => Math.floor(performance.now()),
+}
 
 /** Resolves after `ms`; rejects with the signal's reason when that comes first. */
 export const pause = (ms: number, signal: CancelSignal): Promise<void> =>

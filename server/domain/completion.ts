@@ -9,7 +9,7 @@ import {
   openFirst,
   startAttempts,
 } from './attempt.ts'
-import type { Caller } from './caller.ts'
+import { type Caller, momentOf } from './caller.ts'
 import type { CancelSignal } from './cancel.ts'
 import type { AnswerHead, ChatRequest } from './chat.ts'
 import { type CostedOffers, costOffers, toClaim } from './claim.ts'
@@ -121,7 +121,7 @@ async function passOn(
     for await (const batch of events) {
       const delivered = meter.note(batch)
       if (meter.produced && walk.firstEventAt === null) {
-        walk.firstEventAt = deps.clock.now()
+        walk.firstEventAt = momentOf(deps.clock, caller)
         deps.health.began(offer.hop)
       }
       await walk.emit({ type: 'events', events: delivered })

@@ -8,6 +8,7 @@ import {
 } from './activity.ts'
 import type { AdmissionQueue } from './admission-queue.ts'
 import { type Attempt, imageOf, withheldCost } from './attempt.ts'
+import { sinceArrivalMs } from './caller.ts'
 import type { CancelSignal } from './cancel.ts'
 import type { ChatRequest } from './chat.ts'
 import { type Clock, elapsedMs, type Instant } from './clock.ts'
@@ -162,7 +163,7 @@ function toEntry(
     queuedMs: elapsedMs(arrivedAt, admittedAt(walk)),
     ...boundsOf(walk),
     firstEventMs: firstEventAt === null ? null : elapsedMs(arrivedAt, firstEventAt),
-    totalMs: elapsedMs(arrivedAt, clock.now()),
+    totalMs: sinceArrivalMs(clock, caller),
     usage: charge?.usage ?? NO_USAGE,
     usageSource: charge?.source ?? null,
     cost: charge?.amount ?? NO_MONEY,

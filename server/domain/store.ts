@@ -12,6 +12,7 @@ import type { ModelCards } from './model-card.ts'
 import type { Notices } from './notice.ts'
 import type { Providers } from './provider.ts'
 import type { Rates } from './rate.ts'
+import type { SteadyTime } from './steady-clock.ts'
 
 /**
  * Why an engine cannot write: disk full (or nearly so), no permission, damaged file, locked by another program, moved, removed or
@@ -58,6 +59,7 @@ export interface Store {
   readonly activity: Activity
   readonly acts: Acts
   readonly answers: Answers
+  readonly steadyTime: SteadyTime
   /** Recomputes every stored sum from the ledger, in one snapshot. @throws store_unavailable */
   audit(): Promise<Audit>
   health(options: { readonly checkIntegrity: boolean }): Promise<StoreHealth>

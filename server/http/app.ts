@@ -187,7 +187,7 @@ async function handle(
     checkAddress(request)
     const response = await answer(deps, context)
     if (deps.log !== null && !context.streams && !route.quiet) {
-      deps.log(toRequestLine(context, response.status, null, deps.clock.now()))
+      deps.log(toRequestLine(context, response.status, null, deps.clock))
     }
     return response
   } catch (thrown) {

@@ -56,7 +56,7 @@ export async function refuse(
   if (context.isArriving) headers['Connection'] = 'close'
   Object.assign(headers, extra)
 
-  deps.log?.(toRequestLine(context, error.status, error, deps.clock.now()))
+  deps.log?.(toRequestLine(context, error.status, error, deps.clock))
   const body = { error: toErrorFields(error), request_id: context.requestId }
   return new Response(JSON.stringify(body), { status: error.status, headers })
 }

@@ -1,4 +1,5 @@
 /** The context of one HTTP request: what is known about it so far. */
+import { type Arrival, momentOf, noteArrival } from '#domain/caller.ts'
 import type { Clock, Instant } from '#domain/clock.ts'
 import type { GenerationId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
@@ -14,11 +15,10 @@ import { readRequestId } from './request-id.ts'
 import { toBody } from './wire/long-body.ts'
 
 /** Filled in step by step; fields of later steps stay null if one fails. */
-export interface RequestContext {
+export interface RequestContext extends Arrival {
   readonly request: Request
   readonly route: string
   readonly requestId: string
-  readonly arrivedAt: Instant
   key: ApiKey | null
   /** The memory that its body and its answer take; null before the key is known. */
   held: HeldBytes | null
@@ -44,12 +44,12 @@ export interface RequestContext {
 }
 
 export function startContext({ clock }: ApiDeps, request: Request, route: string): RequestContext {
-  const arrivedAt = clock.now()
+  const arrival = noteArrival(clock)
   return {
     request,
     route,
-    requestId: readRequestId(request, arrivedAt),
-    arrivedAt,
+    requestId: readRequestId(request, arrival.arrivedAt),
+    ...arrival,
     key: null,
     held: null,
     isArriving: false,
@@ -84,7 +84,7 @@ export function noteStep(context: RequestContext, step: CompletionStep, clock: C
       context.provider = step.head.provider
       break
     case 'events':
-      context.firstEventAt ??= clock.now()
+      context.firstEventAt ??= momentOf(clock, context)
       break
     case 'receipt':
       context.charge = step.charge

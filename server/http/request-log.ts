@@ -1,6 +1,7 @@
 /** The request log: one line per request, with numbers and names; never a body, a header or a secret. */
 import { CLIENT_CLOSED_REQUEST } from '#domain/activity.ts'
-import { type Instant, renderInstant } from '#domain/clock.ts'
+import { sinceArrivalMs } from '#domain/caller.ts'
+import { type Clock, renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { renderUsd, subtractUsd } from '#domain/money.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
@@ -44,11 +45,11 @@ export function toRequestLine(
   context: RequestContext,
   status: number,
   error: GatewayError | null,
-  now: Instant,
+  clock: Clock,
 ): RequestLine {
   const { charge, firstEventAt, arrivedAt } = context
   const line: { -readonly [Field in keyof RequestLine]: RequestLine[Field] } = {
-    ts: renderInstant(now),
+    ts: renderInstant(clock.now()),
     level: status === 500 ? 'error' : status >= 500 ? 'warn' : 'info',
     msg: 'request',
     route: context.route,
@@ -64,7 +65,7 @@ export function toRequestLine(
     images: charge?.usage.outputImages ?? 0,
     cost_usd: charge ? renderUsd(charge.amount) : status === CLIENT_CLOSED_REQUEST ? null : '0',
     ttft_ms: firstEventAt === null ? null : firstEventAt - arrivedAt,
-    total_ms: now - arrivedAt,
+    total_ms: sinceArrivalMs(clock, context),
   }
   if (charge !== null && context.hold !== null && charge.amount > context.hold) {
     line.beyond_hold_usd = renderUsd(subtractUsd(charge.amount, context.hold))

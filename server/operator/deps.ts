@@ -5,6 +5,7 @@ import type { ModelCard } from '#domain/model-card.ts'
 import type { Probe } from '#domain/probe.ts'
 import type { Provider } from '#domain/provider.ts'
 import type { Watch } from '#domain/snapshot/watch.ts'
+import type { ClockJump } from '#domain/steady-clock.ts'
 import type { GatewayStore } from '#signin/store.ts'
 
 /** State that only a running server has. */
@@ -21,6 +22,8 @@ export interface LiveFacts {
   inFlight(): number
   /** Why the last sign-in code could not be mailed; null once one was, and before the first. */
   codeMailFailure(): CodeMailFailure | null
+  /** A jump of the clock by which nothing is deleted yet; null while the clock is believed. */
+  clockJump(): ClockJump | null
   /** Hops with recent failures. */
   hops(): readonly HopReading[]
   /** Requests in progress and the latest that ended. */

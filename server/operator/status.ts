@@ -1,7 +1,7 @@
 /** The status verb. */
 import * as z from 'zod/mini'
 import type { Account } from '#domain/account.ts'
-import { dayOf, dayStart, monthStart, renderInstant } from '#domain/clock.ts'
+import { dayOf, dayStart, elapsedMs, monthStart, renderInstant } from '#domain/clock.ts'
 import type { HopReading } from '#domain/hop-health.ts'
 import { renderRubPerUsd, renderUsd } from '#domain/money.ts'
 import { FIGURES_MS, readSpan, type Span } from '#domain/snapshot/figures.ts'
@@ -43,7 +43,7 @@ export const showStatus = verb(input, async (deps, { account, warnings }) => {
     listen: live?.listen ?? null,
     pid: live?.pid ?? null,
     started_at: live ? renderInstant(live.startedAt) : null,
-    uptime_seconds: live ? Math.floor((at - live.startedAt) / 1000) : null,
+    uptime_seconds: live ? Math.floor(elapsedMs(live.startedAt, at) / 1000) : null,
     /** Null while no server runs or the sign-in provider is off. */
     auth_url: live?.authUrl ?? null,
     clients: await store.signin.clients.count(),

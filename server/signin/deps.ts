@@ -28,6 +28,8 @@ export type Reach = (address: string, request: OutboundRequest, issuer: string) 
 export interface SigninDeps {
   readonly store: SigninStore
   readonly clock: Clock
+  /** For what is deleted for its age; absent, `clock`. */
+  readonly steadyClock?: Clock
   /** `{auth_url}`: exactly the `iss` of tokens, without a path and without a trailing slash. */
   readonly issuer: string
   readonly codeDelivery: CodeDelivery

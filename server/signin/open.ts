@@ -50,7 +50,10 @@ export async function openSigninProvider(deps: SigninDeps): Promise<Signin> {
     if (current !== signin.current) signin = await buildContext(current)
     return signin
   })
-  return { answer: app.answer, close: startSweeping(deps) }
+  return {
+    answer: app.answer,
+    close: startSweeping({ ...deps, clock: deps.steadyClock ?? deps.clock }),
+  }
 }
 
 /** Rejects an empty or short secret, because HMAC would accept it and it could be guessed. */

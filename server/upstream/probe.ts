@@ -36,11 +36,11 @@ export function createProbe(clock: Clock): Probe {
 type Untimed = Omit<ProbeAnswer, 'ms'>
 
 async function timed(clock: Clock, ask: () => Promise<Untimed>): Promise<ProbeAnswer> {
-  const startedAt = clock.now()
+  const startedMs = clock.monotonicMs()
   const answer = await ask().catch(
     (thrown: unknown): Untimed => ({ ...NO_ANSWER, ...describeFailure(thrown) }),
   )
-  return { ...answer, ms: clock.now() - startedAt }
+  return { ...answer, ms: clock.monotonicMs() - startedMs }
 }
 
 const NO_ANSWER: Untimed = {

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { operatorCost } from '#domain/activity.ts'
 import type { ChatRequest, Routing } from '#domain/chat.ts'
+import { HOUR_MS } from '#domain/clock.ts'
 import type { CompletionDeps } from '#domain/completion.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { createHopHealth } from '#domain/hop-health.ts'
@@ -560,6 +561,27 @@ describe('the time of a request', () => {
       Object.values(scripts).map(({ calls: [call] }) => call?.timeouts.totalTimeoutMs),
     ).toEqual([60_000, 40_000, 15_000])
   })
+
+  test.each([2 * HOUR_MS, -2 * HOUR_MS])(
+    'a clock that is set by %i ms meanwhile takes none of it',
+    async (ms) => {
+      await route('acme', 'beta')
+      const acme = script(
+        async function* () {},
+        async () => {
+          bench.clock.step(ms)
+          bench.clock.advance(20_000)
+          throw new UpstreamFailure('failed', 'broken')
+        },
+      )
+      const beta = answers()
+      const walked = await walk(depsOf({ acme, beta }, { settings }))
+      expect(beta.calls[0]?.timeouts.totalTimeoutMs).toBe(40_000)
+      const { line } = await bench.books(walked.caller)
+      expect(line).toMatchObject({ firstEventMs: 20_000, totalMs: 20_000 })
+      expect(line.failedAttempts).toMatchObject([{ ms: 20_000 }])
+    },
+  )
 
   test('after it has passed no other hop is tried', async () => {
     await route('acme', 'beta')

@@ -2,7 +2,7 @@
 import { expect } from 'vitest'
 import { openStore } from '#db/index.ts'
 import type { ActivityEntry } from '#domain/activity.ts'
-import type { Caller } from '#domain/caller.ts'
+import { type Caller, noteArrival } from '#domain/caller.ts'
 import type { ChatEvent, ChatEvents, ChatRequest } from '#domain/chat.ts'
 import { type CompletionDeps, complete } from '#domain/completion.ts'
 import { createHopHealth } from '#domain/hop-health.ts'
@@ -86,7 +86,7 @@ export async function openWalkBench(): Promise<WalkBench> {
   const call: WalkBench['call'] = async (limits = {}) => {
     const key = aKey(clock.now(), limits)
     await store.keys.issue(key, newSecret())
-    return { key, requestId: 'req_1', arrivedAt: clock.now() }
+    return { key, requestId: 'req_1', ...noteArrival(clock) }
   }
   const start: WalkBench['start'] = async (deps, request, signal, limits) => {
     const caller = await call(limits)

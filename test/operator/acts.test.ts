@@ -128,6 +128,7 @@ const LIVE: OperatorDeps['live'] = {
   inFlight: () => 1,
   hops: () => [],
   codeMailFailure: () => null,
+  clockJump: () => null,
   watch: {
     ...restingWatch(),
     inFlight: () => [

@@ -62,6 +62,7 @@ test('status tells a running server from a store that a command opened', async (
     inFlight: () => 3,
     hops: () => [],
     codeMailFailure: () => null,
+    clockJump: () => null,
     watch: restingWatch(),
   }
   expect(await act({ ...deps, live }, 'status', {})).toMatchObject({
@@ -128,6 +129,7 @@ describe('doctor', () => {
       inFlight: () => 1,
       hops: () => [],
       codeMailFailure: () => null,
+      clockJump: () => null,
       watch: restingWatch(),
     }
     expect(await findings({ ...deps, live }, 'problem')).toEqual([])

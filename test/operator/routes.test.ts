@@ -189,6 +189,7 @@ describe('health', () => {
       inFlight: () => 0,
       hops: health.readings,
       codeMailFailure: () => null,
+      clockJump: () => null,
       watch: restingWatch(),
     }
     return { ...deps, live }

@@ -68,6 +68,7 @@ test('while nothing ends, an empty line is sent as a heartbeat', async () => {
     inFlight: () => 0,
     hops: () => [],
     codeMailFailure: () => null,
+    clockJump: () => null,
     watch: restingWatch(),
   }
   const { body } = await tail({ ...deps, live }, {}, 1)

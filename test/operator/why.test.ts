@@ -1,6 +1,7 @@
 /** Why: a refusal replayed by today's limits, with the command that lifts it; an admitted request in words. */
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { FailedAttempt } from '#domain/activity.ts'
+import { noteArrival } from '#domain/caller.ts'
 import { type CompletionDeps, complete } from '#domain/completion.ts'
 import { RequestRefused } from '#domain/ending.ts'
 import type { ErrorMetadata } from '#domain/errors.ts'
@@ -33,7 +34,7 @@ const keyNow = async (): Promise<ApiKey> =>
 
 /** Asks as the API does. @returns the generation's id, whether it was refused or served */
 async function ask(stated: Parameters<typeof aRequest>[0] = {}): Promise<string> {
-  const caller = { key: await keyNow(), requestId: 'mine', arrivedAt: deps.clock.now() }
+  const caller = { key: await keyNow(), requestId: 'mine', ...noteArrival(deps.clock) }
   const request = aRequest({
     model: 'demo/echo',
     body: { messages: [{ role: 'user', content: 'hello' }] },
@@ -187,7 +188,7 @@ describe('a refused request', () => {
     await deps.store.accounts.create(anAccount({ id: 'acct_2', name: "Ann's" }))
     await act(deps, 'keys.create', { name: 'poor', account: "Ann's" })
     const key = (await deps.store.keys.search('poor', 1))[0] as ApiKey
-    const caller = { key, requestId: 'r', arrivedAt: deps.clock.now() }
+    const caller = { key, requestId: 'r', ...noteArrival(deps.clock) }
     const walk = complete(
       gateway,
       caller,

@@ -1,10 +1,11 @@
 // The sweeper: expired data is deleted in slices, requests run between them, and nothing else is deleted.
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { openStore } from '#db/index.ts'
-import { DAY_MS } from '#domain/clock.ts'
+import { type Clock, DAY_MS, HOUR_MS } from '#domain/clock.ts'
 import { newGenerationId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { NOTICE_KEPT_MS } from '#domain/notice.ts'
+import { createSteadyClock } from '#domain/steady-clock.ts'
 import type { Store } from '#domain/store.ts'
 import { startSweeper } from '#server/sweeper.ts'
 import { type HandClock, handClock } from '#test/support/hand-clock.ts'
@@ -38,9 +39,9 @@ beforeEach(async () => {
 /** Runs on this store until the end of the test. */
 function sweep(
   activityKeptMs: number | null,
-  { over = store, pace = QUICK, logFault = (_cause: unknown) => {} } = {},
+  { over = store, by = clock as Clock, pace = QUICK, logFault = (_cause: unknown) => {} } = {},
 ) {
-  const sweeper = startSweeper({ store: over, clock, activityKeptMs, pace, logFault })
+  const sweeper = startSweeper({ store: over, clock: by, activityKeptMs, pace, logFault })
   onTestFinished(() => sweeper.stop())
   return sweeper
 }
@@ -131,6 +132,52 @@ test('an activity log without a retention period is kept; notices and stored ans
   await soon(async () => expect(await left()).toEqual({ lines: 1, notices: 0 }))
   expect(await store.activity.keptSince()).toBeNull()
 })
+
+test.each([
+  ['with a restart', true],
+  ['without a restart', false],
+])(
+  'T49: nothing is deleted by a clock that is a year ahead for a while, %s',
+  async (_, restarts) => {
+    await leaveThings()
+    const find = () => store.answers.find(key.id, 'k', clock.now())
+    const steadyNow = async () => createSteadyClock(clock, await store.steadyTime.last())
+    let by = await steadyNow()
+    let sweeps = 0
+    const over: Store = {
+      ...store,
+      answers: {
+        ...store.answers,
+        trim: (...slice) => {
+          sweeps++
+          return store.answers.trim(...slice)
+        },
+      },
+    }
+    const sweepTwice = async (): Promise<void> => {
+      const before = sweeps
+      const sweeper = sweep(3 * DAY_MS, { over, by })
+      await soon(async () => expect(sweeps).toBeGreaterThan(before + 1))
+      await sweeper.stop()
+    }
+    await sweepTwice()
+    clock.step(400 * DAY_MS)
+    if (restarts) by = await steadyNow()
+    await sweepTwice()
+    clock.advance(23 * HOUR_MS)
+    await sweepTwice()
+    expect(await left()).toEqual({ lines: 1, notices: 1 })
+    clock.step(-400 * DAY_MS)
+    expect(await find()).toBeDefined()
+    // The clock stays ahead: after a day it is believed.
+    clock.step(400 * DAY_MS)
+    await sweepTwice()
+    clock.advance(DAY_MS)
+    await sweepTwice()
+    await sweepTwice()
+    expect(await left()).toEqual({ lines: 0, notices: 0 })
+  },
+)
 
 test('requests run between two slices, and a slice is at most twice as large as the one before', async () => {
   await serve(2_000)

@@ -43,6 +43,7 @@ export function handClock(startMs: number): HandClock {
   let nowMs = startMs
   return {
     now: () => nowMs as Instant,
+    monotonicMs: () => nowMs,
     advance(ms) {
       nowMs += ms
     },

@@ -20,6 +20,7 @@ import revocations from './0018_revocations.sql' with { type: 'text' }
 import outputBound from './0019_output_bound.sql' with { type: 'text' }
 import holds from './0020_holds.sql' with { type: 'text' }
 import codeCounts from './0021_code_counts.sql' with { type: 'text' }
+import steadyTime from './0022_steady_time.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly string[] = [
   initial,
@@ -43,4 +44,5 @@ export const MIGRATIONS: readonly string[] = [
   outputBound,
   holds,
   codeCounts,
+  steadyTime,
 ]

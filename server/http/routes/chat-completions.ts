@@ -42,9 +42,15 @@ export async function chatCompletions(deps: ApiDeps, context: RequestContext): P
   }
 
   deps.disableIdleTimeout(context.request)
-  const { requestId, arrivedAt } = context
+  const { requestId, arrivedAt, arrivedMs } = context
   const { held } = context
-  const walk = deps.running.start(deps, { key, requestId, arrivedAt }, request, held, run?.over)
+  const walk = deps.running.start(
+    deps,
+    { key, requestId, arrivedAt, arrivedMs },
+    request,
+    held,
+    run?.over,
+  )
   // A repeatable image request runs to its end even after a disconnect, so that a repetition gets the image.
   if (run === null || !request.wantsImages) deps.disconnects.watch(context, walk)
   try {

@@ -29,8 +29,8 @@ export async function answerQuote(
   key: ApiKey,
   request: ChatRequest,
 ): Promise<Response> {
-  const { requestId, arrivedAt } = context
-  const quoted = await quote(deps, { key, requestId, arrivedAt }, request)
+  const { requestId, arrivedAt, arrivedMs } = context
+  const quoted = await quote(deps, { key, requestId, arrivedAt, arrivedMs }, request)
   context.quota = quoted.quota
   return renderJson(context, renderQuote(request, quoted))
 }

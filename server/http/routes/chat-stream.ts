@@ -191,6 +191,6 @@ class StreamedAnswer implements PieceSource {
     context.held?.release()
     deps.disconnects.forget(context)
     deps.restoreIdleTimeout(context.request)
-    deps.log?.(toRequestLine(context, status, this.error ?? this.failure, deps.clock.now()))
+    deps.log?.(toRequestLine(context, status, this.error ?? this.failure, deps.clock))
   }
 }

@@ -2,7 +2,9 @@
 
 import { stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
+import { HOUR_MS } from '#domain/clock.ts'
 import { isLoopbackHost } from '#domain/loopback.ts'
+import type { ClockJump } from '#domain/steady-clock.ts'
 import type { OperatorDeps } from '../deps.ts'
 import { type Finding, ok, problem, warning } from './finding.ts'
 
@@ -83,8 +85,19 @@ const inMegabytes = (bytes: number): string =>
 const MAX_SKEW_MS = 5_000
 
 /** Uses the skew of the last `providers test`; the doctor itself makes no network requests. */
-export async function checkClock({ probe }: OperatorDeps): Promise<readonly Finding[]> {
-  const last = probe.lastSkew()
+export async function checkClock({ probe, live }: OperatorDeps): Promise<readonly Finding[]> {
+  return [...judgeJump(live?.clockJump() ?? null), ...judgeSkew(probe.lastSkew())]
+}
+
+function judgeJump(jump: ClockJump | null): readonly Finding[] {
+  if (jump === null) return []
+  const message = `the clock jumped ahead by ${inHours(jump.aheadMs)}; if it stays, data is deleted for its age by it in ${inHours(jump.restMs)}`
+  return [warning('clock', message, 'date -u')]
+}
+
+const inHours = (ms: number): string => `${(ms / HOUR_MS).toFixed(1)} h`
+
+function judgeSkew(last: ReturnType<OperatorDeps['probe']['lastSkew']>): readonly Finding[] {
   if (last === null) return []
   const { provider, skewMs } = last
   const by = `${(Math.abs(skewMs) / 1_000).toFixed(1)} s`

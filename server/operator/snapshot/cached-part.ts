@@ -27,28 +27,28 @@ export function createCachedPart<Value>(
 ): CachedPart<Value> {
   let last: Versioned<Value> | null = null
   let refreshing: Promise<Versioned<Value>> | null = null
-  let dueAt = 0
+  let dueMs = 0
   let tookMs = 0
 
   const refresh = async (): Promise<Versioned<Value>> => {
-    const startedAt = clock.now()
+    const startedMs = clock.monotonicMs()
     try {
       last = { value: await compute(), version: (last?.version ?? 0) + 1 }
       return last
     } finally {
       refreshing = null
-      tookMs = clock.now() - startedAt
-      dueAt = startedAt + Math.max(leastMs, tookMs / MAX_SHARE)
+      tookMs = clock.monotonicMs() - startedMs
+      dueMs = startedMs + Math.max(leastMs, tookMs / MAX_SHARE)
     }
   }
 
   return {
     async read() {
-      const now = clock.now()
-      if (refreshing === null && (last === null || now >= dueAt)) refreshing = refresh()
+      const nowMs = clock.monotonicMs()
+      if (refreshing === null && (last === null || nowMs >= dueMs)) refreshing = refresh()
       if (refreshing === null) return last ?? (await refresh())
       if (last === null) return await refreshing
-      const isStale = now >= dueAt + MAX_STALE_MS
+      const isStale = nowMs >= dueMs + MAX_STALE_MS
       const known = last
       const made = refreshing.catch(() => known)
       return tookMs <= QUICK_MS || isStale ? await made : known

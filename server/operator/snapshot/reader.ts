@@ -1,6 +1,6 @@
 /** Reads snapshots of a running gateway for watchers; each part has its own refresh interval. */
 import type { Account } from '#domain/account.ts'
-import { HOUR_MS, type Instant, renderInstant } from '#domain/clock.ts'
+import { elapsedMs, HOUR_MS, type Instant, renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { FIGURES_MS, readSpan, type Span } from '#domain/snapshot/figures.ts'
 import { MAX_RECENT, MAX_RECENT_ERRORS } from '#domain/snapshot/pulse.ts'
@@ -116,7 +116,7 @@ async function readGateway(
     listen,
     pid,
     started_at: renderInstant(startedAt),
-    uptime_seconds: Math.floor((now - startedAt) / 1000),
+    uptime_seconds: Math.floor(elapsedMs(startedAt, now) / 1000),
     healthy: health.writable && health.schemaVersion === health.newestSchemaVersion,
     draining: watch.draining(),
   }

@@ -33,7 +33,7 @@ export function renderInFlight(
 }
 
 export function renderOne(one: InFlight, now: Instant): InFlightRecord {
-  const elapsedMs = now - one.arrivedAt
+  const elapsedMs = Math.max(0, now - one.arrivedAt)
   const answeringMs = one.firstEventMs === null ? 0 : elapsedMs - one.firstEventMs
   return {
     id: one.generationId,
