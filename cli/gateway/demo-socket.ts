@@ -50,10 +50,14 @@ export function withDemo(context: Context): Context {
   return context
 }
 
-/** Notes that a command has reached the demo: the operator may have meant another gateway. */
+/** The command lines whose note is printed: a command may call several verbs. */
+const noted = new WeakSet<Context['typed']>()
+
+/** Notes once that a command has reached the demo: the operator may have meant another gateway. */
 export function noteDemo(context: Context): void {
-  if (context.isDemo)
-    printNote(context, '· this is the demo gateway: it runs in memory and saves nothing')
+  if (!context.isDemo || noted.has(context.typed)) return
+  noted.add(context.typed)
+  printNote(context, '· this is the demo gateway: it runs in memory and saves nothing')
 }
 
 /** The socket path for a new demo; null with the reason where there is none. */

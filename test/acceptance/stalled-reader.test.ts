@@ -59,7 +59,9 @@ test('a reader that stops reading cannot hold a slot for ever', {
     base_url: upstream.url.origin,
     credential: null,
   })
-  await gateway.verb('models.add', { model: 'acme/m', in_usd: '1', out_usd: '2' })
+  // An answer ends when it costs more than is held: this one holds enough for what fits between the two.
+  const model = { model: 'acme/m', context_length: 1_000_000_000, in_usd: '1', out_usd: '0.1' }
+  await gateway.verb('models.add', model)
   const { key } = await gateway.verb('keys.create', { name: 'worker', concurrency_limit: 1 })
   const client = dial(gateway.url)
   client.socket.pause()

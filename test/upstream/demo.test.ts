@@ -97,6 +97,16 @@ describe('lorem', () => {
     expect(finish).toEqual([stopped()])
   })
 
+  test.each([
+    [null, 4_096, 64],
+    [null, 10, 10],
+    [1_000, 100, 100],
+  ])('max_tokens %s with a bound of %i gives %i words', async (asked, bound, words) => {
+    const request = asking('go', { maxOutputTokens: asked })
+    const { usage } = await ask('lorem', { request, maxOutputTokens: bound })
+    expect(usage).toMatchObject({ outputTokens: words })
+  })
+
   test('keeps the requested rate', async () => {
     const startedMs = performance.now()
     const endUser = 'rate-100 delay-100'

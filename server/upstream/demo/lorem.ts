@@ -1,4 +1,4 @@
-/** demo/lorem generates `max_tokens` words (default 64) at the pace set in `user`: for load tests. */
+/** demo/lorem generates the client's `max_tokens` words (default 64), at most the bound that is sent, at the pace set in `user`: for load tests. */
 import type { ChatEvents } from '#domain/chat.ts'
 import type { UpstreamCall } from '#domain/upstream.ts'
 import { readPace } from './pace.ts'
@@ -14,7 +14,8 @@ const MAX_WORDS = 100_000
 /** Always finishes with `stop`: the requested length is the whole answer. */
 export async function* answerLorem(call: UpstreamCall): AsyncGenerator<ChatEvents, void> {
   const { request, maxOutputTokens } = call
-  const count = Math.min(maxOutputTokens ?? USUAL_WORDS, MAX_WORDS)
+  const asked = request.maxOutputTokens ?? USUAL_WORDS
+  const count = Math.min(asked, maxOutputTokens ?? MAX_WORDS, MAX_WORDS)
   const words = Array.from({ length: count }, (_, index) => `${WORDS[index % WORDS.length]} `)
   yield* speak(call, words, readPace(request.endUser))
   yield [

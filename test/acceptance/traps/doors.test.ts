@@ -268,7 +268,8 @@ describe('T37: a chunked body', () => {
     client.send(chunked())
     client.send(chunk(MAX_BYTES - text.length))
     client.send(`${text.length.toString(16)}\r\n${text}\r\n0\r\n\r\n`)
-    expect(await answerTo(client)).toBe('200')
+    // Of the right size, and read whole: only then is it known to be beyond the model's context (contract §8).
+    expect(await answerTo(client)).toBe('400 context_length_exceeded')
   })
 
   test.each([
