@@ -72,7 +72,7 @@ export function prepareActivity(
       entry.endedBy,
       entry.finishReason,
       entry.startedAt,
-      admittedAt ?? entry.startedAt,
+      admittedAt ?? entry.startedAt + entry.queuedMs,
       entry.firstEventMs,
       entry.totalMs,
       usage.inputTokens,

@@ -98,7 +98,7 @@ class Line {
   private readonly deps: AdmissionQueueDeps
   private readonly emptied: () => void
   private waiters: Waiter[] = []
-  private serving: Promise<void> | null = null
+  private isServing = false
   private isServedAgain = false
   private timer: ReturnType<typeof setInterval> | null = null
 
@@ -109,7 +109,9 @@ class Line {
 
   wait(claim: Claim, refused: Refused, signal: CancelSignal): Promise<Verdict> {
     const ofKey = this.waiters.filter((waiter) => waiter.claim.keyId === claim.keyId)
-    if (ofKey.length >= MAX_WAITING) return Promise.resolve(this.giveUp(refused))
+    if (ofKey.length >= MAX_WAITING) {
+      return Promise.resolve(this.giveUp(refused, this.waiters[0]?.sinceMs))
+    }
     const { promise, resolve, reject } = Promise.withResolvers<Verdict>()
     const leave = (how: () => void): void => {
       if (waiter.isJudged) {
@@ -132,7 +134,7 @@ class Line {
     }
     const hangUp = (): void => leave(() => reject(signal.reason))
     const timeout = setTimeout(
-      () => leave(() => resolve(this.giveUp(waiter.refused))),
+      () => leave(() => resolve(this.giveUp(waiter.refused, waiter.sinceMs))),
       this.deps.waitMs,
     )
     this.waiters.push(waiter)
@@ -150,13 +152,8 @@ class Line {
   /** Judges those that wait, the first first; who waits behind one that still has to is left alone. */
   async serve(): Promise<void> {
     this.isServedAgain = true
-    this.serving ??= this.serveAll().finally(() => {
-      this.serving = null
-    })
-    await this.serving
-  }
-
-  private async serveAll(): Promise<void> {
+    if (this.isServing) return
+    this.isServing = true
     while (this.isServedAgain) {
       this.isServedAgain = false
       const still: Waiter[] = []
@@ -166,6 +163,7 @@ class Line {
         if (!(await this.judge(waiter))) still.push(waiter)
       }
     }
+    this.isServing = false
   }
 
   /** Whether its waiting is over. */
@@ -191,12 +189,18 @@ class Line {
     return false
   }
 
-  /** As long as the first has waited in vain, waiting is of no use to another. */
-  private giveUp(refused: Refused): Refused {
-    const nowMs = this.deps.clock.monotonicMs()
-    const waitedMs = Math.min(this.deps.waitMs, nowMs - (this.waiters[0]?.sinceMs ?? nowMs))
+  /** As long as one has waited in vain, coming again sooner is of no use. */
+  private giveUp({ refusal, grant, quota }: Refused, sinceMs: number | undefined): Refused {
+    const { clock, waitMs } = this.deps
+    const nowMs = clock.monotonicMs()
+    const waitedMs = Math.min(waitMs, nowMs - (sinceMs ?? nowMs))
     const retryAfterSeconds = Math.max(1, Math.ceil(waitedMs / 1000))
-    return { ...refused, refusal: { ...refused.refusal, retryAfterSeconds } }
+    return {
+      admitted: false,
+      quota,
+      grant: { ...grant, at: clock.now() },
+      refusal: { ...refusal, retryAfterSeconds },
+    }
   }
 
   private remove(waiter: Waiter): void {
