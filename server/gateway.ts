@@ -107,7 +107,16 @@ export async function startGateway(given: GatewayOptions): Promise<Gateway> {
   const watch = openWatch(deps.running, pulse, () => draining)
   const codeMailFailure = () => signin?.codeMailFailure() ?? null
   const { readings: hops } = deps.health
-  const live = { inFlight, hops, authUrl, codeMailFailure, watch, clockJump: steadyClock.jump }
+  const { allowsSignup } = options.signin ?? {}
+  const live = {
+    inFlight,
+    hops,
+    authUrl,
+    allowsSignup,
+    codeMailFailure,
+    watch,
+    clockJump: steadyClock.jump,
+  }
   const operatorSocket = openOperatorSocket(options, () => courier?.wake(), listener.url, live)
   const courier = sendNotices(options)
   const sweeper = sweep(options, steadyClock)
@@ -231,7 +240,7 @@ function openOperatorSocket(
   url: string,
   moment: Pick<
     LiveFacts,
-    'inFlight' | 'hops' | 'authUrl' | 'codeMailFailure' | 'watch' | 'clockJump'
+    'inFlight' | 'hops' | 'authUrl' | 'allowsSignup' | 'codeMailFailure' | 'watch' | 'clockJump'
   >,
 ) {
   const { adminSocket, store, clock, version = '0', dataDir = null, baseUrl, delivery } = options

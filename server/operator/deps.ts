@@ -16,6 +16,8 @@ export interface LiveFacts {
   readonly baseUrl: string
   /** Where people sign in; null when the sign-in provider is off. */
   readonly authUrl: string | null
+  /** Whether any address may sign in once it is verified (`auth_signup`). */
+  readonly allowsSignup?: boolean | undefined
   readonly pid: number
   readonly startedAt: Instant
   /** Requests in progress now. */

@@ -8,7 +8,7 @@ import { checkAddresses, checkClock, checkDisk, checkProgram } from './doctor/ho
 import { checkMasks, checkPrices, checkProviders, checkRate, checkRoutes } from './doctor/models.ts'
 import { checkThresholds } from './doctor/notices.ts'
 import { checkDescriptors } from './doctor/process.ts'
-import { checkCodes, checkIdentities } from './doctor/signin.ts'
+import { checkCodes, checkIdentities, checkSignup } from './doctor/signin.ts'
 import { checkHolds, checkLedger, checkLog, checkStore } from './doctor/store.ts'
 import { verb } from './verb.ts'
 
@@ -32,6 +32,7 @@ const CHECKS: readonly Check[] = [
   checkMasks,
   checkThresholds,
   checkCodes,
+  checkSignup,
   checkIdentities,
   checkDescriptors,
 ]

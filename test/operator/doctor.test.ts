@@ -167,6 +167,18 @@ describe('codes of people who sign in', () => {
     expect(await findings(deps, 'sign-in')).toMatchObject([{ level, message }])
   })
 
+  test('anybody may ask for them, unless sign-up is closed or there is no application', async () => {
+    const deps = await open(true)
+    const signup = (allowsSignup: boolean) =>
+      findings({ ...deps, live: { ...deps.live, allowsSignup } as OperatorDeps['live'] }, 'sign-up')
+    expect(await signup(true)).toEqual([])
+    await act(deps, 'clients.create', wiki)
+    expect(await signup(true)).toMatchObject([
+      { level: 'warning', message: expect.stringContaining('auth_signup is open') },
+    ])
+    expect(await signup(false)).toEqual([])
+  })
+
   test('are not sent by a gateway that does not listen for sign-in', async () => {
     const deps = await open(true)
     await act(deps, 'clients.create', wiki)

@@ -49,6 +49,23 @@ async function withoutMail({ store, live }: OperatorDeps): Promise<Finding> {
       )
 }
 
+/** Applications may trust that whoever is signed in is one of the operator's people. Known only of a running gateway. */
+export async function checkSignup({
+  store,
+  live,
+  delivery,
+}: OperatorDeps): Promise<readonly Finding[]> {
+  if (live === null || live.authUrl === null || live.allowsSignup !== true) return []
+  if (!delivery.smtp || (await store.signin.clients.list()).length === 0) return []
+  return [
+    warning(
+      'sign-up',
+      'anybody with a mailbox may sign in to every application (auth_signup is open)',
+      'set auth_signup = "closed", and name your people: gatewayctl users add EMAIL',
+    ),
+  ]
+}
+
 /** Whether the secret of each identity provider can be read. */
 export async function checkIdentities(deps: OperatorDeps): Promise<readonly Finding[]> {
   const { identityProviders } = deps.store.signin
