@@ -87,16 +87,16 @@ export function requireNamedFile({ configFile: { path } }: Context): void {
   try {
     accessSync(path, constants.R_OK)
   } catch (cause) {
-    throw unreadable(path, cause)
+    throw unreadable(path, cause, 'create it, or name another with --config or GATEWAY_CONFIG')
   }
 }
 
-const unreadable = (path: string, cause: unknown): CommandError =>
+const unreadable = (path: string, cause: unknown, hint: string | null = null): CommandError =>
   new CommandError(
     'config',
     EXIT.failed,
     `cannot read the configuration ${path}: ${fileFault(cause)}`,
-    'create it, or name another with --config or GATEWAY_CONFIG',
+    hint,
   )
 
 type Table = Readonly<Record<string, unknown>>

@@ -30,6 +30,7 @@ fpath=(x "$HOME/etc") PROFILE=$HOME/etc/profile.ps1
   inPlace: {
     'gen-01m7z7pme5dgn33v0jwjg7p919': '$REFUSED',
     'gen-01m7ze6jkdbzqj2wqg7rjt4fs1': '$REFUSED',
+    'why g7p919': 'why "$(gatewayctl activity -q --limit 1 | tail -c 7)"',
     'gatewayctl activity tail': 'timeout 1 gatewayctl activity tail',
     'gatewayctl dashboard': 'gatewayctl dashboard --once',
     '--key-file -': '--key-file - <<< sk-y',
