@@ -7,7 +7,7 @@ import type { UsdNanos } from './money.ts'
 import { estimatedOutputImageTokens } from './output-image-tokens.ts'
 import { ANY_IMAGE, type ImageChoice } from './pricing.ts'
 import { estimatePrompt } from './prompt-estimate.ts'
-import { denseBytesOf, tokensOf, utf8Bytes } from './text-size.ts'
+import { denseBytesOf, tokensOf, tokensWithin, utf8Bytes } from './text-size.ts'
 import { NO_USAGE, promptTokens, type Usage } from './usage.ts'
 
 export interface Reading {
@@ -308,7 +308,7 @@ class EventMeter implements Meter {
       paidTokens,
     } = this
     const text = { bytes: bytes + reasoningBytes, dense: dense + reasoningDense }
-    const reasoning = tokensOf({ bytes: reasoningBytes, dense: reasoningDense })
+    const reasoning = tokensWithin({ bytes: reasoningBytes, dense: reasoningDense })
     const outputTokens = Math.min(paidTokens, tokensOf(text))
     return {
       ...NO_USAGE,

@@ -11,10 +11,13 @@ const BYTES_PER_TOKEN = 4
 const DENSE_BYTES_PER_TOKEN = 7
 
 /** An estimate of the tokens that a text of this size makes. */
-export const tokensOf = ({ bytes, dense }: TextSize): number =>
-  dense === 0
-    ? Math.ceil(bytes / BYTES_PER_TOKEN)
-    : Math.ceil((bytes - dense) / BYTES_PER_TOKEN + dense / DENSE_BYTES_PER_TOKEN)
+export const tokensOf = (size: TextSize): number => Math.ceil(shareOf(size))
+
+/** The same for a part of a text, of which a token that it shares with the rest is not counted. */
+export const tokensWithin = (size: TextSize): number => Math.floor(shareOf(size))
+
+const shareOf = ({ bytes, dense }: TextSize): number =>
+  (bytes - dense) / BYTES_PER_TOKEN + dense / DENSE_BYTES_PER_TOKEN
 
 /** Up to about this length, counting by hand is faster than calling the encoder. */
 const SHORT_CHARS = 24
