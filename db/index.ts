@@ -13,6 +13,7 @@ import { NO_LOG_SYNC, startLogSync } from './sqlite/log-sync.ts'
 import { migrate, type OnOlderSchema } from './sqlite/migrate.ts'
 import { openDatabase } from './sqlite/open.ts'
 import { createStore } from './sqlite/store.ts'
+import { noteBoot, requireWholeLog } from './sqlite/whole-log.ts'
 import type { Vault } from './vault.ts'
 
 export interface StoreOptions {
@@ -43,7 +44,9 @@ export async function openStore(options: StoreOptions): Promise<GatewayStore> {
   let checkpointer = NO_CHECKPOINTER
   try {
     const vault = masterKey === null ? null : await unlock(masterKey)
+    if (!inMemory) requireWholeLog(path)
     database = openDatabase(path)
+    if (!inMemory) noteBoot(path)
     if (serves) requireSoundTables(database)
     migrate(database, path, options.onOlderSchema)
     const logSync = inMemory ? NO_LOG_SYNC : startLogSync(path)

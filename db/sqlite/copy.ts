@@ -3,6 +3,7 @@ import { Database } from 'bun:sqlite'
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { GatewayError } from '#domain/errors.ts'
+import { requireWholeLog } from './whole-log.ts'
 
 export interface CopyOptions {
   /** Whether to copy kept answers: a backup leaves them out, because they are text of conversations and expire within a day. */
@@ -18,9 +19,10 @@ export const isPartial = (name: string): boolean => /\.\d+\.partial$/.test(name)
 
 /**
  * Copies the database at `path` over a read-only connection, which neither blocks a serving process nor waits for it.
- * @throws store_unavailable if the copy is damaged
+ * @throws store_unavailable if the database's log or the copy is damaged
  */
 export function copyFile(path: string, file: string, options: CopyOptions): void {
+  requireWholeLog(path)
   const source = new Database(path, { readonly: true, strict: true })
   try {
     source.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)

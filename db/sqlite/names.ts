@@ -1,5 +1,6 @@
 /** The names of things, for a shell that completes them: read beside whoever serves, without a lock, and nothing else. */
 import { Database } from 'bun:sqlite'
+import { requireWholeLog } from './whole-log.ts'
 
 /** What can be named on a command line. */
 export type Named = 'account' | 'client' | 'identity' | 'key' | 'model' | 'person' | 'provider'
@@ -38,6 +39,7 @@ export function readNames(
 ): readonly Name[] {
   let database: Database | null = null
   try {
+    requireWholeLog(path)
     database = new Database(path, { readonly: true, strict: true })
     return database
       .query<Name, (string | null)[]>(

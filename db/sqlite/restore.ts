@@ -15,7 +15,8 @@ export function replaceDatabase(path: string, source: string, aside: string): bo
   const hadOne = existsSync(path)
   if (hadOne) keepAside(path, aside)
   // Of the one that goes; SQLite would lay it over the one that comes.
-  for (const end of ['-wal', '-shm']) rmSync(path + end, { force: true })
+  // The index first: without its log it would tell of one that is damaged.
+  for (const end of ['-shm', '-wal']) rmSync(path + end, { force: true })
   renameSync(fresh, path)
   sync(dirname(path))
   return hadOne
@@ -24,7 +25,7 @@ export function replaceDatabase(path: string, source: string, aside: string): bo
 /** Takes a database out of its place, whole; call it with the directory's lock. */
 export function setAside(path: string, aside: string): void {
   keepAside(path, aside)
-  for (const end of ['', '-wal', '-shm']) rmSync(path + end, { force: true })
+  for (const end of ['', '-shm', '-wal']) rmSync(path + end, { force: true })
   sync(dirname(path))
 }
 
