@@ -82,6 +82,7 @@ export function createModels({
     async price(id, version) {
       await commit.commitDurably(() => {
         requireStored(drizzle, id)
+        retireOvertaken(drizzle, all().get(id)?.versions ?? [], version, clock.now())
         insertVersion(id, version)
       }, forget)
       return requireModel(id)
@@ -116,6 +117,21 @@ export function createModels({
         requireStored(drizzle, id)
         drizzle.delete(models).where(eq(models.id, id)).run()
       }, forget),
+  }
+}
+
+/** A version that has begun overtakes those that have not, but were not dated ahead: the clock was set back since. */
+function retireOvertaken(
+  drizzle: ReturnType<typeof openDrizzle>,
+  versions: readonly PriceVersion[],
+  { effectiveFrom }: PriceVersion,
+  at: Instant,
+): void {
+  if (effectiveFrom > at) return
+  for (const version of versions) {
+    if (version.effectiveFrom <= at || wasAhead(version)) continue
+    const isIt = eq(priceVersions.id, version.id)
+    drizzle.update(priceVersions).set({ retired: true }).where(isIt).run()
   }
 }
 
@@ -172,11 +188,15 @@ function inForce(versions: readonly PriceVersion[], at: Instant): PriceVersion |
   return found ?? oldestInForce(versions)
 }
 
-/** One that was dated ahead when it was set waits for its date. */
+/** Whether it was dated ahead when it was set. */
+const wasAhead = ({ id, effectiveFrom }: PriceVersion): boolean =>
+  effectiveFrom > priceVersionSetAt(id)
+
+/** One that was dated ahead waits for its date. */
 function oldestInForce(versions: readonly PriceVersion[]): PriceVersion | null {
   let oldest: PriceVersion | null = null
   for (const version of versions) {
-    if (version.effectiveFrom > priceVersionSetAt(version.id)) continue
+    if (wasAhead(version)) continue
     if (!oldest || version.effectiveFrom < oldest.effectiveFrom) oldest = version
   }
   return oldest

@@ -1,5 +1,5 @@
 /** Exchange rates in SQLite, kept in memory between changes because every charge is stamped with one. */
-import { desc } from 'drizzle-orm'
+import { and, desc, eq, gt } from 'drizzle-orm'
 import { drizzle as openDrizzle } from 'drizzle-orm/bun-sqlite'
 import { instant } from '#domain/clock.ts'
 import { type RubPerUsd, readRubPerUsd, renderRubPerUsd } from '#domain/money.ts'
@@ -13,7 +13,7 @@ const DEFAULT_RATE: Rate = {
   setByOperator: false,
 }
 
-export function createRates({ database, commit }: Connection): Rates {
+export function createRates({ database, commit, clock }: Connection): Rates {
   const drizzle = openDrizzle({ client: database })
   let known: readonly Rate[] | null = null
 
@@ -42,11 +42,17 @@ export function createRates({ database, commit }: Connection): Rates {
     set: (rubPerUsd, effectiveFrom) =>
       commit.commitDurably(
         () => {
-          const stored = renderRubPerUsd(rubPerUsd)
+          const at = clock.now()
+          const stored = { rubPerUsd: renderRubPerUsd(rubPerUsd), ahead: effectiveFrom > at }
+          // What has not begun, but was not dated ahead, was set by a clock that has been set back since.
+          if (!stored.ahead) {
+            const isOvertaken = and(gt(rates.effectiveFrom, at), eq(rates.ahead, false))
+            drizzle.delete(rates).where(isOvertaken).run()
+          }
           drizzle
             .insert(rates)
-            .values({ effectiveFrom, rubPerUsd: stored })
-            .onConflictDoUpdate({ target: rates.effectiveFrom, set: { rubPerUsd: stored } })
+            .values({ effectiveFrom, ...stored })
+            .onConflictDoUpdate({ target: rates.effectiveFrom, set: stored })
             .run()
         },
         () => {

@@ -156,6 +156,7 @@ export const priceVersions = sqliteTable('price_versions', {
 export const rates = sqliteTable('rates', {
   effectiveFrom: instant('effective_from').primaryKey(),
   rubPerUsd: text('rub_per_usd').notNull(),
+  ahead: bool('ahead').notNull().default(false),
 })
 
 export const holds = sqliteTable('holds', {

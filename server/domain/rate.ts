@@ -19,6 +19,9 @@ export interface Rates {
   at(at: Instant): MaybePromise<Rate>
   /** Newest first. */
   list(): Promise<readonly Rate[]>
-  /** Durable before it resolves. */
+  /**
+   * Durable before it resolves. One that is not dated ahead removes those that have not begun but were not dated ahead either:
+   * they were set by a clock that has been set back since.
+   */
   set(rubPerUsd: RubPerUsd, effectiveFrom: Instant): Promise<void>
 }

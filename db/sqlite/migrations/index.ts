@@ -21,6 +21,7 @@ import outputBound from './0019_output_bound.sql' with { type: 'text' }
 import holds from './0020_holds.sql' with { type: 'text' }
 import codeCounts from './0021_code_counts.sql' with { type: 'text' }
 import steadyTime from './0022_steady_time.sql' with { type: 'text' }
+import ratesAhead from './0023_rates_ahead.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly string[] = [
   initial,
@@ -45,4 +46,5 @@ export const MIGRATIONS: readonly string[] = [
   holds,
   codeCounts,
   steadyTime,
+  ratesAhead,
 ]

@@ -1,9 +1,20 @@
 /** What every engine promises while its clock is wrong, and when it is right again: nothing opens twice. */
 import { describe, expect, test } from 'vitest'
-import { DAY_MS, type Instant, instant, MINUTE_MS } from '#domain/clock.ts'
+import { DAY_MS, type Instant, instant, later, MINUTE_MS } from '#domain/clock.ts'
 import { MAX_END_USERS_A_DAY } from '#domain/end-user.ts'
+import { newPriceVersionId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
-import { aCharge, aClaim, anActivity, usd } from '#test/support/nouns.ts'
+import {
+  aCard,
+  aCharge,
+  aClaim,
+  anActivity,
+  aProvider,
+  aVersion,
+  perM,
+  rate,
+  usd,
+} from '#test/support/nouns.ts'
 import type { Bench } from './bench.ts'
 
 const at = (text: string): Instant => instant(Date.parse(text))
@@ -86,6 +97,48 @@ export function correctedClockContract(bench: Bench): void {
         spendMonth: usd('1'),
         requestsDay: 1,
       })
+    })
+  })
+
+  describe('what an operator sets', () => {
+    const prompt = async () => (await bench.store.models.find('acme/small'))?.price?.prices.prompt
+    const priceAt = (dollars: string, from = bench.clock.now()) => ({
+      ...aVersion({ prompt: perM(dollars) }, from),
+      id: newPriceVersionId(bench.clock.now()),
+    })
+
+    test('while the clock is behind: the price serves at once, and when it is right again', async () => {
+      await bench.store.providers.add(aProvider(), null)
+      const { models } = bench.store
+      await models.add(aCard({ price: priceAt('1') }))
+      await models.price('acme/small', priceAt('2'))
+      await models.price('acme/small', priceAt('9', later(bench.clock.now(), 5 * DAY_MS)))
+      bench.clock.step(-2 * DAY_MS)
+      await models.price('acme/small', priceAt('3'))
+      expect(await prompt()).toBe(perM('3'))
+      bench.clock.step(2 * DAY_MS)
+      expect(await prompt()).toBe(perM('3'))
+      await bench.restart()
+      expect(await prompt()).toBe(perM('3'))
+      bench.clock.advance(5 * DAY_MS)
+      expect(await prompt()).toBe(perM('9'))
+    })
+
+    test('while the clock is behind: the rate serves at once, and when it is right again', async () => {
+      const now = () => bench.clock.now()
+      const set = (rub: string, from = now()) => bench.store.rates.set(rate(rub), from)
+      const current = async () => (await bench.store.rates.at(now())).rubPerUsd
+      await set('80')
+      await set('99', later(now(), 5 * DAY_MS))
+      bench.clock.step(-2 * DAY_MS)
+      await set('90')
+      expect(await current()).toBe(rate('90'))
+      bench.clock.step(2 * DAY_MS)
+      expect(await current()).toBe(rate('90'))
+      await bench.restart()
+      expect(await current()).toBe(rate('90'))
+      bench.clock.advance(5 * DAY_MS)
+      expect(await current()).toBe(rate('99'))
     })
   })
 
