@@ -16,6 +16,8 @@ export interface OfferCost {
   readonly full: number
   /** The bound is not lowered below it; at `full` or above, it is not lowered at all. */
   readonly floor: number
+  /** The most that an answer within the full bound costs, without the base. */
+  readonly fullOutput: UsdNanos
 }
 
 export function toOfferCost(
@@ -25,40 +27,51 @@ export function toOfferCost(
   settings: Settings,
 ): OfferCost {
   const full = fullBound(request, hop, keyBound, settings)
-  return {
-    base: mostOfBase(request, hop.card, version.prices),
-    perMillion: mostPerMillionOutput(request, hop.card, version.prices),
-    choices: request.choices,
+  return offerCost(
+    mostOfBase(request, hop.card, version.prices),
+    mostPerMillionOutput(request, hop.card, version.prices),
+    request.choices,
     full,
-    floor: floorBound(request, hop, full, settings),
-  }
+    floorBound(request, hop, full, settings),
+  )
 }
 
-/** The cost of an offer that no bound changes. */
-export const fixedCost = (base: UsdNanos): OfferCost => ({
+/** An offer's cost from its parts. */
+export const offerCost = (
+  base: UsdNanos,
+  perMillion: UsdNanos,
+  choices: number,
+  full: number,
+  floor: number,
+): OfferCost => ({
   base,
-  perMillion: NO_MONEY,
-  choices: 1,
-  full: 0,
-  floor: 0,
+  perMillion,
+  choices,
+  full,
+  floor,
+  fullOutput: outputCost(perMillion, choices, full),
 })
+
+/** The cost of an offer that no bound changes. */
+export const fixedCost = (base: UsdNanos): OfferCost => offerCost(base, NO_MONEY, 1, 0, 0)
 
 const MILLION = 1_000_000n
 
+const outputCost = (perMillion: UsdNanos, choices: number, bound: number): UsdNanos =>
+  ((BigInt(choices * bound) * perMillion + MILLION - 1n) / MILLION) as UsdNanos
+
 /** The output tokens of one choice that `money` pays for, within floor and full bound; null does not lower it. */
-export function boundFor(
-  { full, floor, choices, perMillion }: OfferCost,
-  money: UsdNanos | null,
-): number {
-  if (money === null || floor >= full || perMillion === NO_MONEY) return full
+export function boundFor(cost: OfferCost, money: UsdNanos | null): number {
+  const { full, floor, choices, perMillion, fullOutput } = cost
+  if (money === null || floor >= full || fullOutput <= money) return full
   const paid = (money * MILLION) / (BigInt(choices) * perMillion)
-  return paid >= full ? full : Math.max(floor, Number(paid))
+  return Math.max(floor, Number(paid))
 }
 
 /** The most that an answer within `bound` costs. */
-export function costWithin({ base, perMillion, choices }: OfferCost, bound: number): UsdNanos {
-  const output = BigInt(choices) * BigInt(bound) * perMillion
-  const most = base + (output + MILLION - 1n) / MILLION
+export function costWithin(cost: OfferCost, bound: number): UsdNanos {
+  const { base, perMillion, choices, full, fullOutput } = cost
+  const most = base + (bound === full ? fullOutput : outputCost(perMillion, choices, bound))
   return (most > MAX_USD_NANOS ? MAX_USD_NANOS : most) as UsdNanos
 }
 

@@ -141,17 +141,26 @@ export function mostOfBase(request: ChatRequest, card: ModelCard, prices: Prices
 export function mostPerMillionOutput(
   request: ChatRequest,
   card: ModelCard,
-  { completion, tiers }: Prices,
+  prices: Prices,
 ): UsdNanos {
   // A model that only draws has no text to bound: its images are held as such.
   if (!card.outputModalities.includes('text')) return NO_MONEY
-  let most = completion
-  if (tiers.length > 0) {
-    const input = inputBound(request, card)
-    for (const tier of tiers) if (input > tier.aboveTokens) most = higherOf(most, tier.completion)
-  }
-  return toAmount(most * 1_000_000n + ROUND_UP)
+  if (prices.tiers.length === 0) return perMillionOf(prices)
+  return roundedPerMillion(highestCompletionPrice(prices, inputBound(request, card)))
 }
+
+/** Of one price list, it is the same for every request. */
+function perMillionOf(prices: Prices): UsdNanos {
+  let known = perMillions.get(prices)
+  if (known === undefined) {
+    known = roundedPerMillion(prices.completion)
+    perMillions.set(prices, known)
+  }
+  return known
+}
+const perMillions = new WeakMap<Prices, UsdNanos>()
+
+const roundedPerMillion = (price: UsdAttos): UsdNanos => toAmount(price * 1_000_000n + ROUND_UP)
 
 /** Added before rounding half up: a bound is never rounded down. */
 const ROUND_UP = 499_999_999n
@@ -163,8 +172,11 @@ function mostPerImage(request: ChatRequest, prices: Prices, input: number): UsdA
   return (tokens * highestImageTokenPrice(prices, input)) as UsdAttos
 }
 
-function highestImageTokenPrice(prices: Prices, most: number): UsdAttos {
-  if (prices.imageOutputToken !== null) return prices.imageOutputToken
+const highestImageTokenPrice = (prices: Prices, most: number): UsdAttos =>
+  prices.imageOutputToken ?? highestCompletionPrice(prices, most)
+
+/** The highest price of a token of text in an answer, for a prompt of at most `most` tokens. */
+function highestCompletionPrice(prices: Prices, most: number): UsdAttos {
   let found = prices.completion
   for (const tier of prices.tiers) {
     if (most > tier.aboveTokens) found = higherOf(found, tier.completion)

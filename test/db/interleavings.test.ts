@@ -9,7 +9,7 @@ import type { Claim } from '#domain/admission.ts'
 import { dayOf, dayStart, instant, nextDay, nextMonthStart } from '#domain/clock.ts'
 import { type ApiKey, type Limits, NO_LIMITS } from '#domain/key.ts'
 import type { UsdNanos } from '#domain/money.ts'
-import { fixedCost, type OfferCost } from '#domain/offer-cost.ts'
+import { fixedCost, type OfferCost, offerCost } from '#domain/offer-cost.ts'
 import { newSecret } from '#domain/secret.ts'
 import type { Store } from '#domain/store.ts'
 import { type HandClock, handClock } from '#test/support/hand-clock.ts'
@@ -32,13 +32,15 @@ const smallMoney = fc.nat(100).map((amount) => BigInt(amount) as UsdNanos)
 /** What an offer costs: an amount, or tokens that may be lowered. */
 const aCost: fc.Arbitrary<OfferCost> = fc.oneof(
   money.map(fixedCost),
-  fc.record({
-    base: smallMoney,
-    perMillion: fc.nat(3_000_000).map((amount) => BigInt(amount) as UsdNanos),
-    choices: fc.integer({ min: 1, max: 3 }),
-    full: fc.nat(400),
-    floor: fc.nat(40),
-  }),
+  fc
+    .record({
+      base: smallMoney,
+      perMillion: fc.nat(3_000_000).map((amount) => BigInt(amount) as UsdNanos),
+      choices: fc.integer({ min: 1, max: 3 }),
+      full: fc.nat(400),
+      floor: fc.nat(40),
+    })
+    .map((one) => offerCost(one.base, one.perMillion, one.choices, one.full, one.floor)),
 )
 const costs = fc.array(aCost, { minLength: 1, maxLength: 2 })
 const orNone = <T>(some: fc.Arbitrary<T>) => fc.option(some, { nil: null, freq: 2 })
