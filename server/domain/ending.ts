@@ -144,6 +144,8 @@ function toEntry(
 ): ActivityEntry {
   const { caller, request, generationId, attempts, firstEventAt } = walk
   const { key, requestId, arrivedAt } = caller
+  // By a clock that is never set; the instants are those of one that may be.
+  const totalMs = sinceArrivalMs(clock, caller)
   const hop = attempts?.current.offer.hop
   const meter = attempts?.current.meter
   return {
@@ -160,10 +162,11 @@ function toEntry(
     endedBy,
     finishReason: meter ? (error ? 'error' : meter.finishReason) : null,
     startedAt: arrivedAt,
-    queuedMs: elapsedMs(arrivedAt, admittedAt(walk)),
+    queuedMs: Math.min(totalMs, elapsedMs(arrivedAt, admittedAt(walk))),
     ...boundsOf(walk),
-    firstEventMs: firstEventAt === null ? null : elapsedMs(arrivedAt, firstEventAt),
-    totalMs: sinceArrivalMs(clock, caller),
+    firstEventMs:
+      firstEventAt === null ? null : Math.min(totalMs, elapsedMs(arrivedAt, firstEventAt)),
+    totalMs,
     usage: charge?.usage ?? NO_USAGE,
     usageSource: charge?.source ?? null,
     cost: charge?.amount ?? NO_MONEY,
