@@ -17,8 +17,8 @@ export function integrityFindings(database: Database): readonly string[] {
 const LOGS: ReadonlySet<string> = new Set(['activity', 'ledger', 'answers', 'answer_pieces'])
 
 /**
- * Checks every other table, with its indexes, before anybody is judged by what they seem to lack: a page that was replaced by
- * an older one, or by part of another, reads as sound. Half a microsecond per row. @throws store_unavailable
+ * Checks every other table, with its indexes and what its rows refer to, before anybody is judged by what they seem to lack: a
+ * page that was replaced by an older one, or by part of another, reads as sound. A microsecond per row. @throws store_unavailable
  */
 export function requireSoundTables(database: Database): void {
   const tables = database
@@ -31,6 +31,9 @@ export function requireSoundTables(database: Database): void {
       .all()
     if (first !== undefined && first.integrity_check !== 'ok') {
       throw unavailable('damaged', new Error(`table ${name}: ${first.integrity_check}`))
+    }
+    if (database.query(`PRAGMA foreign_key_check("${name}")`).get() !== null) {
+      throw unavailable('damaged', new Error(`a row of ${name} refers to nothing`))
     }
   }
 }

@@ -37,6 +37,7 @@ test.each<readonly [string, Damage, Moment, (owner: string) => boolean]>([
     'start',
     (owner) => IDENTITIES.test(owner),
   ],
+  ['a provider lost, before the start', 'empty', 'start', (owner) => owner === 'providers'],
 ])(
   '%s',
   async (_, damage, moment, accepts) => {
