@@ -119,7 +119,9 @@ export function takeDay(hot: EndUserState, at: Instant, areWritten: boolean): vo
   if (before === null) return
   // Those counted together have one window for all, and may be counted separately on the other day: the log knows each.
   if (before.users.has(REST_OF_END_USERS)) hot.hasWindows = false
-  const minutes = hot.endUserMinutes && currentMinutes(hot.endUserMinutes, before, at)
+  const minutes = hot.endUserMinutes && minutesByName(hot.endUserMinutes, before)
+  // Those that are read again keep what the log does not tell.
+  if (minutes !== null && hot.hasWindows) dropEmpty(minutes, at)
   const days = [...hot.otherEndUsers, before]
   if (areWritten) for (const { users } of days) dropIdle(users)
   hot.recentEndUsers = days.find(({ day }) => day === hot.today) ?? null
@@ -135,18 +137,44 @@ export function takeMinutes(hot: EndUserState, minutes: ReadonlyMap<string, Wind
   }
 }
 
+/** The windows that were read at `at`, with what those before them must not forget. */
+export function carryMinutes(
+  { endUserMinutes, recentEndUsers }: EndUserState,
+  read: ReadonlyMap<string, Window>,
+  at: Instant,
+): ReadonlyMap<string, Window> {
+  const minutes = new Map(read)
+  const before =
+    endUserMinutes === null || recentEndUsers === null
+      ? endUserMinutes
+      : minutesByName(endUserMinutes, recentEndUsers)
+  for (const [name, window] of before ?? []) {
+    // The log has the original names, so nothing is read for those counted together.
+    if (name === REST_OF_END_USERS) {
+      minutes.set(name, window)
+      continue
+    }
+    const minute = minutes.get(name) ?? new Window(MINUTE_MS)
+    minute.carry(window, at)
+    if (minute.count(at) > 0) minutes.set(name, minute)
+  }
+  return minutes
+}
+
 function dropIdle(users: Map<string, HotEndUser>): void {
   for (const [name, { inProgress }] of users) if (inProgress === 0) users.delete(name)
 }
 
-/** The windows that hold anything, with the requests since they were read. */
-function currentMinutes(
+/** The windows, with the requests since they were read. */
+function minutesByName(
   read: ReadonlyMap<string, Window>,
   { users }: RecentEndUsers,
-  at: Instant,
-): ReadonlyMap<string, Window> {
+): Map<string, Window> {
   const minutes = new Map(read)
   for (const [name, { minute }] of users) if (minute !== null) minutes.set(name, minute)
-  for (const [name, minute] of minutes) if (minute.count(at) === 0) minutes.delete(name)
   return minutes
+}
+
+function dropEmpty(minutes: Map<string, Window>, at: Instant): void {
+  for (const [name, minute] of minutes) if (minute.count(at) === 0) minutes.delete(name)
 }

@@ -10,6 +10,7 @@ import { fromInteger } from './amount.ts'
 import type { Connection } from './connection.ts'
 import { unavailable } from './disk.ts'
 import {
+  carryMinutes,
   type HotEndUser,
   prepareEndUsers,
   type RecentEndUsers,
@@ -34,7 +35,11 @@ export interface HotKey {
   day: Window | null
   /** False until the windows are read from the log; no request of the key is admitted before. */
   hasWindows: boolean
-  /** Where the clock was behind the log when the windows were read: the instant from which they must be read again. */
+  /** The latest time that it was asked at; after a step back of the clock, since then. */
+  seenAt: Instant
+  /** From where the clock was last set back; null if it was not, or has been there again. */
+  setBackFrom: Instant | null
+  /** Where the clock was behind the log, or behind itself, when the windows were read: from when they must be read again. */
   windowsEndAt: Instant | null
   /** The read in progress, if any. */
   loadingWindows: Promise<void> | null
@@ -202,10 +207,14 @@ async function readWindows(windows: WindowReader, hot: HotKey, at: Instant): Pro
   ])
   // The limits changed meanwhile, so the windows must be read again.
   if (hot.key.limits !== limits) return
+  if (hot.minute !== null) minute?.carry(hot.minute, at)
+  if (hot.day !== null) day?.carry(hot.day, at)
   hot.minute = minute
   hot.day = day
-  takeMinutes(hot, endUserMinutes)
-  hot.windowsEndAt = windowsEndAt
+  takeMinutes(hot, endUserMinutes && carryMinutes(hot, endUserMinutes, at))
+  if (hot.setBackFrom !== null && hot.setBackFrom <= at) hot.setBackFrom = null
+  const ends = [windowsEndAt, hot.setBackFrom].filter((one) => one !== null)
+  hot.windowsEndAt = ends.length === 0 ? null : (Math.min(...ends) as Instant)
   hot.hasWindows = true
 }
 
@@ -215,20 +224,22 @@ function prepareHotKeyReader({ commit, database }: Connection, periods: Periods)
   return (id: KeyId, at: Instant): HotKey | undefined => {
     commit.flush()
     const row = find().get(id)
-    return row === null ? undefined : periods.read(toHotKey(toKey(row), dayOf(at)))
+    return row === null ? undefined : periods.read(toHotKey(toKey(row), at))
   }
 }
 
-const toHotKey = (key: ApiKey, today: Day): HotKey => ({
+const toHotKey = (key: ApiKey, at: Instant): HotKey => ({
   key,
   minute: null,
   day: null,
   hasWindows: false,
   windowsEndAt: null,
+  seenAt: at,
+  setBackFrom: null,
   loadingWindows: null,
   inProgress: 0,
-  today,
-  thisMonth: monthStart(today),
+  today: dayOf(at),
+  thisMonth: monthStart(dayOf(at)),
   hasSums: false,
   daySpend: { spent: NO_MONEY, held: NO_MONEY },
   monthSpend: { spent: NO_MONEY, held: NO_MONEY },

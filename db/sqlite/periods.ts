@@ -7,10 +7,14 @@ import { takeDay } from './end-users.ts'
 import type { HotKey, OpenHold } from './hot-state.ts'
 import { prepareSpendReader } from './spend-reader.ts'
 
+/** A request may be this much older than the one before it, without a step of the clock. */
+const STEP_MS = 1_000
+
 export interface Periods {
   /**
    * Takes a key to the day of `at`. Its sums are read, because a corrected clock may return to a day. A step back of less
-   * than a day stays in the day. Its windows are given up where the clock has caught up with the log.
+   * than a day stays in the day. Its windows are given up where the clock was set back, because a clock that was ahead has let
+   * go of requests, and where it has come back to where it was.
    */
   turn(hot: HotKey, at: Instant): void
   /** Reads the sums of its day and month, and returns it. */
@@ -38,6 +42,7 @@ export function preparePeriods(
 
   return {
     turn(hot, at) {
+      noteStep(hot, at)
       const today = dayOf(at)
       const isOver = today !== hot.today && nextDay(today) !== hot.today
       if (isOver) {
@@ -46,10 +51,19 @@ export function preparePeriods(
         takeDay(hot, at, commit.writable)
       }
       if (isOver || (!hot.hasSums && commit.writable)) read(hot)
-      if (hot.windowsEndAt !== null && at >= hot.windowsEndAt) hot.hasWindows = false
     },
     read,
   }
+}
+
+/** Gives its windows up where the log tells more than they do. */
+function noteStep(hot: HotKey, at: Instant): void {
+  if (hot.windowsEndAt !== null && at >= hot.windowsEndAt) hot.hasWindows = false
+  if (at < hot.seenAt - STEP_MS) {
+    hot.setBackFrom = hot.seenAt
+    hot.hasWindows = false
+  } else if (at <= hot.seenAt) return
+  hot.seenAt = at
 }
 
 /** What the requests of a key that are in progress hold of its day and of its month. */

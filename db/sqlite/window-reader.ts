@@ -76,7 +76,7 @@ export function prepareWindowReader(connection: Connection, slots: WindowSlots):
         return found.length >= limit
       })
       const window = new Window(spanMs)
-      for (const at of found.slice(0, limit).reverse()) window.take(at)
+      window.restore(found.slice(0, limit).reverse(), now)
       return window
     },
     async readByEndUser(id, spanMs, now) {
@@ -88,7 +88,7 @@ export function prepareWindowReader(connection: Connection, slots: WindowSlots):
       const windows = new Map<string, Window>()
       for (const { name, at } of found.reverse()) {
         const window = windows.get(name) ?? new Window(spanMs)
-        window.take(at)
+        window.restore([at], now)
         windows.set(name, window)
       }
       return windows

@@ -5,11 +5,13 @@ const FIRST_CAPACITY = 16
 
 /**
  * A ring buffer of instants. Adding, counting and expiring are O(1) amortised per request, whatever the limit; memory grows
- * with the requests inside the span, eight bytes each.
+ * with the requests inside the span, sixteen bytes each.
  */
 export class Window {
   readonly spanMs: number
   #ring = new Float64Array(FIRST_CAPACITY)
+  /** By the clock, beside each instant of the ring; not a number for a request that was read from the log. */
+  #takenAt = new Float64Array(FIRST_CAPACITY)
   #head = 0
   #size = 0
   /** The latest instant seen, on the time line of `#steady`. */
@@ -33,10 +35,43 @@ export class Window {
 
   /** Records a request. An instant before the newest one counts as the newest, so that a clock step frees no slot early. */
   take(at: Instant): void {
+    this.#add(this.#steady(at), at)
+  }
+
+  /** Records requests that were read from the log at `now`, the oldest first; one that lies ahead counts as made now. */
+  restore(log: readonly Instant[], now: Instant): void {
+    for (const at of log) this.#add(this.#steady(Math.min(at, now) as Instant), Number.NaN)
+  }
+
+  /**
+   * Takes over from the window before it, after the log was read at `now` because the clock was set: requests taken within the
+   * span that the clock now places outside of what was read. They keep their age.
+   */
+  carry(before: Window, now: Instant): void {
+    const found: (readonly [at: number, takenAt: number])[] = []
+    for (let i = 0; i < before.#size; i++) {
+      const takenAt = before.#takenAt[before.#place(i)] as number
+      const ageMs = before.#newest - before.#at(i)
+      if (Math.abs(takenAt - now) >= this.spanMs && ageMs < this.spanMs) {
+        found.push([now - ageMs, takenAt])
+      }
+    }
+    if (found.length === 0) return
+    for (let i = 0; i < this.#size; i++) {
+      found.push([this.#at(i), this.#takenAt[this.#place(i)] as number])
+    }
+    this.#head = 0
+    this.#size = 0
+    for (const [at, takenAt] of found.sort(([a], [b]) => a - b)) this.#add(at, takenAt)
+    this.#steady(now)
+  }
+
+  #add(at: number, takenAt: number): void {
     if (this.#size === this.#ring.length) this.#grow()
-    const steady = this.#steady(at)
-    const newest = this.#size > 0 ? this.#at(this.#size - 1) : steady
-    this.#ring[(this.#head + this.#size) % this.#ring.length] = Math.max(steady, newest)
+    const newest = this.#size > 0 ? this.#at(this.#size - 1) : at
+    const place = this.#place(this.#size)
+    this.#ring[place] = Math.max(at, newest)
+    this.#takenAt[place] = takenAt
     this.#size++
   }
 
@@ -69,7 +104,11 @@ export class Window {
   }
 
   #at(position: number): number {
-    return this.#ring[(this.#head + position) % this.#ring.length] as number
+    return this.#ring[this.#place(position)] as number
+  }
+
+  #place(position: number): number {
+    return (this.#head + position) % this.#ring.length
   }
 
   #oldest(): number {
@@ -78,8 +117,13 @@ export class Window {
 
   #grow(): void {
     const larger = new Float64Array(this.#ring.length * 2)
-    for (let i = 0; i < this.#size; i++) larger[i] = this.#at(i)
+    const takenAt = new Float64Array(larger.length)
+    for (let i = 0; i < this.#size; i++) {
+      larger[i] = this.#at(i)
+      takenAt[i] = this.#takenAt[this.#place(i)] as number
+    }
     this.#ring = larger
+    this.#takenAt = takenAt
     this.#head = 0
   }
 }

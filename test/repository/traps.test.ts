@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import project from '../../package.json' with { type: 'json' }
 
-const TRAPS = Array.from({ length: 49 }, (_, n) => `T${n + 1}`)
+const TRAPS = Array.from({ length: 50 }, (_, n) => `T${n + 1}`)
 
 const filesIn = (room: string): readonly string[] =>
   readdirSync(room, { recursive: true, encoding: 'utf8' })

@@ -1,6 +1,6 @@
 /** What every engine promises while its clock is wrong, and when it is right again: nothing opens twice. */
 import { describe, expect, test } from 'vitest'
-import { DAY_MS, type Instant, instant, later, MINUTE_MS } from '#domain/clock.ts'
+import { DAY_MS, HOUR_MS, type Instant, instant, later, MINUTE_MS } from '#domain/clock.ts'
 import { MAX_END_USERS_A_DAY } from '#domain/end-user.ts'
 import { newPriceVersionId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
@@ -99,6 +99,55 @@ export function correctedClockContract(bench: Bench): void {
       })
     })
   })
+
+  describe.each(ends)(
+    'a clock that was ahead for a moment, %s, and is right again',
+    (_, restart) => {
+      const limits = [
+        ['rpd_limit', { rpd: 4 }],
+        ['rpm_limit', { rpm: 4 }],
+        ['end_user_rpm', { endUserRpm: 4 }],
+      ] as const
+      const jumps = [2 * MINUTE_MS, 3 * HOUR_MS, 2 * DAY_MS]
+      const cases = limits.flatMap(([name, limit]) => jumps.map((ms) => [name, ms, limit] as const))
+
+      test.each(cases)(
+        'T50: %s is not available a second time after %i ms',
+        async (name, ms, limit) => {
+          const { key } = await bench.issue(limit)
+          for (let n = 0; n < 3; n++) expect(await ask(key)).toBeNull()
+          bench.clock.step(ms)
+          await restart()
+          await usageOf(key)
+          if (name === 'rpd_limit') expect(await ask(key, 'bob')).toBeNull()
+          bench.clock.step(1_000 - ms)
+          await restart()
+          if (name !== 'rpd_limit') expect(await ask(key)).toBeNull()
+          // After a restart nothing tells how long ago a request was made that lies more than a window ahead.
+          else if (ms > DAY_MS && bench.survives && restart === ends[0][1])
+            expect(await ask(key)).toBeNull()
+          expect(await ask(key)).toBe(name)
+          await noDrift()
+        },
+      )
+    },
+  )
+
+  test.each(['rpd', 'rpm', 'endUserRpm'] as const)(
+    'what %s admitted while the clock was ahead, or behind, counts when it is right again',
+    async (limit) => {
+      for (const ms of [2 * DAY_MS, -2 * DAY_MS]) {
+        const { key } = await bench.issue({ [limit]: 4 })
+        for (let n = 0; n < 2; n++) expect(await ask(key)).toBeNull()
+        bench.clock.step(ms)
+        for (let n = 0; n < 2; n++) expect(await ask(key)).toBeNull()
+        bench.clock.step(1_000 - ms)
+        expect(await ask(key)).not.toBeNull()
+        bench.clock.advance(limit === 'rpd' ? DAY_MS : MINUTE_MS)
+        expect(await ask(key)).toBeNull()
+      }
+    },
+  )
 
   describe('what an operator sets', () => {
     const prompt = async () => (await bench.store.models.find('acme/small'))?.price?.prices.prompt
