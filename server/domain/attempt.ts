@@ -65,7 +65,7 @@ export const startAttempts = (
 
 /** An attempt at an offer, within the bound that the granted money pays for there. */
 function startAttempt(
-  { clock, settings }: AttemptDeps,
+  { settings }: AttemptDeps,
   { request, signal }: Walk,
   { offer, cost }: CostedOffer,
   { money }: Grant,
@@ -80,7 +80,7 @@ function startAttempt(
     sentBound,
     loweredBound: loweredBound(request, offer.hop, sentBound, settings),
     meter: startMeter(request, offer.hop.card, paidTokens),
-    startedMs: clock.monotonicMs(),
+    startedMs: 0,
     canceller: cancelWith(signal),
     isSent: false,
     isProbe: false,

@@ -29,7 +29,8 @@ import { requireImages } from './hold-until-content.ts'
 import type { GenerationId } from './id.ts'
 import type { Pay } from './idempotency.ts'
 import type { Charge } from './ledger.ts'
-import { findOffers } from './offer.ts'
+import type { MaybePromise } from './maybe-promise.ts'
+import { findOffers, type Offer, type Offers } from './offer.ts'
 import { toRefusalError } from './refusal.ts'
 import type { Hop } from './route.ts'
 import type { Store } from './store.ts'
@@ -53,32 +54,47 @@ export const complete = (
 ): Walk => new Walk(deps, caller, request, signal, walkOn)
 
 async function walkOn(walk: Walk): Promise<void> {
-  const { deps, caller, request, signal } = walk
+  const { deps, caller, request, signal, generationId } = walk
   try {
-    let offers: CostedOffers
-    let verdict: Verdict
-    try {
-      const found = findOffers(deps, caller.key, request)
-      offers = costOffers(deps, walk, found instanceof Promise ? await found : found)
-      const claim = toClaim(deps, walk, offers)
-      walk.claim = claim
-      const judged = deps.queue.admit(claim, signal)
-      verdict = judged instanceof Promise ? await judged : judged
-    } catch (thrown) {
-      // The client left while it waited for money that others hold.
-      if (signal.aborted && walk.claim !== null) return await leave(deps, walk, judgeAbort(signal))
-      return await refuse(deps, walk, thrown, null)
-    }
-    const { grant } = verdict
-    walk.grant = grant
-    if (!verdict.admitted) {
-      const error = toRefusalError(verdict.refusal, caller.key.name)
-      return await refuse(deps, walk, error, verdict.quota)
-    }
-
+    const judging = judge(walk)
+    const judged = judging instanceof Promise ? await judging : judging
+    if (judged === null) return
+    const { offers, verdict } = judged
+    const { grant, quota } = verdict
     const attempts = startAttempts(deps, walk, offers[0], grant)
     walk.attempts = attempts
-    const outcome = await passOn(walk, offers, attempts, verdict)
+    let outcome: Outcome
+    try {
+      const { hold } = grant
+      const { loweredBound } = attempts.current
+      await walk.emit({ type: 'admitted', generationId, quota, hold, loweredBound })
+      const events = await openFirst(deps, walk, offers, grant, attempts)
+      const { meter, offer } = attempts.current
+      await walk.emit({
+        type: 'opened',
+        head: toHead(generationId, caller, offer.hop),
+        loweredBound: attempts.current.loweredBound,
+      })
+      outcome = COMPLETED
+      for await (const batch of events) {
+        const delivered = meter.note(batch)
+        if (meter.produced && walk.firstEventAt === null) noteFirst(walk, offer)
+        await walk.emit({ type: 'events', events: delivered })
+        if (!isBeyondHold(attempts.current, hold)) continue
+        outcome = CUT
+        await walk.emit({ type: 'events', events: meter.cut() })
+        break
+      }
+      // An aborted exchange ends like a complete stream; without a finish reason, only the signal distinguishes them.
+      if (meter.finishReason === null) signal.throwIfAborted()
+      requireImages(request, meter)
+    } catch (thrown) {
+      // `READER_LEFT`: the reader stopped reading; the signal says why.
+      outcome =
+        thrown === READER_LEFT
+          ? judgeAbort(signal)
+          : judgeFailure(thrown, attempts.current.offer.hop, request, signal)
+    }
     const charge = priceOutcome(outcome, attempts.current)
     endExchange(deps, outcome, attempts, charge !== null)
     if (walk.isRepeatable && charge !== null && isWhole(outcome)) {
@@ -94,52 +110,69 @@ async function walkOn(walk: Walk): Promise<void> {
   }
 }
 
-/** Passes the answer on to its reader, to its end or the request's. */
-async function passOn(
+interface Admitted {
+  readonly offers: CostedOffers
+  readonly verdict: Extract<Verdict, { admitted: true }>
+}
+
+/** Null for a client that left while it waited. @throws RequestRefused */
+function judge(walk: Walk): MaybePromise<Admitted | null> {
+  const { deps, caller, request } = walk
+  try {
+    const found = findOffers(deps, caller.key, request)
+    if (found instanceof Promise) return judgeLater(walk, found)
+    const offers = costOffers(deps, walk, found)
+    const verdict = claim(walk, offers)
+    // Fast path: the catalogue and the state of the key are in memory, and the money is there.
+    if (!(verdict instanceof Promise) && verdict.admitted) {
+      walk.grant = verdict.grant
+      return { offers, verdict }
+    }
+    return judgedLater(walk, offers, verdict)
+  } catch (thrown) {
+    return refuse(deps, walk, thrown, null)
+  }
+}
+
+async function judgeLater(walk: Walk, finding: Promise<Offers>): Promise<Admitted | null> {
+  let offers: CostedOffers
+  try {
+    offers = costOffers(walk.deps, walk, await finding)
+  } catch (thrown) {
+    return await refuse(walk.deps, walk, thrown, null)
+  }
+  return await judgedLater(walk, offers, claim(walk, offers))
+}
+
+function claim(walk: Walk, offers: CostedOffers): MaybePromise<Verdict> {
+  walk.claim = toClaim(walk.deps, walk, offers)
+  return walk.deps.queue.admit(walk.claim, walk.signal)
+}
+
+async function judgedLater(
   walk: Walk,
   offers: CostedOffers,
-  attempts: Attempts,
-  { quota, grant }: Verdict,
-): Promise<Outcome> {
-  const { deps, caller, request, signal, generationId } = walk
-  let outcome = COMPLETED
+  judging: MaybePromise<Verdict>,
+): Promise<Admitted | null> {
+  const { deps, caller, signal } = walk
+  let verdict: Verdict
   try {
-    await walk.emit({
-      type: 'admitted',
-      generationId,
-      quota,
-      hold: grant.hold,
-      loweredBound: attempts.current.loweredBound,
-    })
-    const events = await openFirst(deps, walk, offers, grant, attempts)
-    const { meter, offer } = attempts.current
-    await walk.emit({
-      type: 'opened',
-      head: toHead(generationId, caller, offer.hop),
-      loweredBound: attempts.current.loweredBound,
-    })
-    for await (const batch of events) {
-      const delivered = meter.note(batch)
-      if (meter.produced && walk.firstEventAt === null) {
-        walk.firstEventAt = momentOf(deps.clock, caller)
-        deps.health.began(offer.hop)
-      }
-      await walk.emit({ type: 'events', events: delivered })
-      if (isBeyondHold(attempts.current, grant.hold)) {
-        outcome = CUT
-        await walk.emit({ type: 'events', events: meter.cut() })
-        break
-      }
-    }
-    // An aborted exchange ends like a complete stream; without a finish reason, only the signal distinguishes them.
-    if (meter.finishReason === null) signal.throwIfAborted()
-    requireImages(request, meter)
-    return outcome
+    verdict = await judging
   } catch (thrown) {
-    // `READER_LEFT`: the reader stopped reading; the signal says why.
-    if (thrown === READER_LEFT) return judgeAbort(signal)
-    return judgeFailure(thrown, attempts.current.offer.hop, request, signal)
+    // The client left while it waited for money that others hold.
+    if (!signal.aborted) return await refuse(deps, walk, thrown, null)
+    await leave(deps, walk, judgeAbort(signal))
+    return null
   }
+  walk.grant = verdict.grant
+  if (verdict.admitted) return { offers, verdict }
+  const error = toRefusalError(verdict.refusal, caller.key.name)
+  return await refuse(deps, walk, error, verdict.quota)
+}
+
+function noteFirst(walk: Walk, { hop }: Offer): void {
+  walk.firstEventAt = momentOf(walk.deps.clock, walk.caller)
+  walk.deps.health.began(hop)
 }
 
 const isWhole = (outcome: Outcome): boolean => outcome === COMPLETED || outcome === CUT

@@ -163,7 +163,8 @@ function toEntry(
     finishReason: meter ? (error ? 'error' : meter.finishReason) : null,
     startedAt: arrivedAt,
     queuedMs: Math.min(totalMs, elapsedMs(arrivedAt, admittedAt(walk))),
-    ...boundsOf(walk),
+    hold: heldFor(walk),
+    loweredBound: loweredBoundOf(walk),
     firstEventMs:
       firstEventAt === null ? null : Math.min(totalMs, elapsedMs(arrivedAt, firstEventAt)),
     totalMs,
@@ -179,13 +180,12 @@ function toEntry(
   }
 }
 
-/** What was held for it, and how long its answer could be. */
-const boundsOf = ({ attempts, grant }: Walk): Pick<ActivityEntry, 'hold' | 'loweredBound'> =>
-  attempts === null || grant === null
-    ? NOT_ADMITTED
-    : { hold: grant.hold, loweredBound: attempts.current.loweredBound }
+/** Nothing is held for a request that was not admitted. */
+const heldFor = ({ attempts, grant }: Walk): UsdNanos | null =>
+  attempts === null || grant === null ? null : grant.hold
 
-const NOT_ADMITTED = { hold: null, loweredBound: null }
+const loweredBoundOf = ({ attempts }: Walk): number | null =>
+  attempts === null ? null : attempts.current.loweredBound
 
 /** When it was admitted, or last judged; its arrival before that. */
 const admittedAt = ({ grant, claim, caller }: Walk): Instant =>

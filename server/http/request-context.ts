@@ -44,12 +44,13 @@ export interface RequestContext extends Arrival {
 }
 
 export function startContext({ clock }: ApiDeps, request: Request, route: string): RequestContext {
-  const arrival = noteArrival(clock)
+  const { arrivedAt, arrivedMs } = noteArrival(clock)
   return {
     request,
     route,
-    requestId: readRequestId(request, arrival.arrivedAt),
-    ...arrival,
+    requestId: readRequestId(request, arrivedAt),
+    arrivedAt,
+    arrivedMs,
     key: null,
     held: null,
     isArriving: false,

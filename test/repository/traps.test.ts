@@ -74,8 +74,9 @@ test('T19: one road leads upstream, and every limit stands on it', () => {
   // On it the verdict comes before the first provider is asked.
   const walk = code('server/domain/completion.ts')
   expect(filesWith(/\badmissions\.admit\(/)).toEqual(['server/domain/admission-queue.ts'])
-  expect(walk.indexOf('queue.admit(claim')).toBeGreaterThan(0)
-  expect(walk.indexOf('queue.admit(claim')).toBeLessThan(walk.indexOf('openFirst(deps'))
+  expect(filesWith(/\bqueue\.admit\(/)).toEqual(['server/domain/completion.ts'])
+  expect(walk.indexOf('judge(walk)')).toBeGreaterThan(0)
+  expect(walk.indexOf('judge(walk)')).toBeLessThan(walk.indexOf('openFirst(deps'))
 })
 
 test('T38: nothing runs a command, a template or code that came as text', () => {

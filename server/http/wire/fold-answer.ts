@@ -165,11 +165,17 @@ const toAnswer = (
   usage,
 })
 
-const toChoice = (choice: Choice): JsonObject => ({
-  index: choice.index,
-  message: toMessage(choice),
-  ...toEnding(choice),
-})
+function toChoice(choice: Choice): JsonObject {
+  const { index, logprobs, reason, native, choiceFields } = choice
+  const rendered = {
+    index,
+    message: toMessage(choice),
+    logprobs,
+    finish_reason: reason,
+    native_finish_reason: native,
+  }
+  return choiceFields === null ? rendered : { ...rendered, ...choiceFields }
+}
 
 /** The message without its images. */
 function toMessage({ fields, text, refusal, reasoning, toolCalls }: Choice): JsonObject {
