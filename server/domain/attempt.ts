@@ -251,7 +251,7 @@ function ask(
     hop: offer.hop,
     requestId: caller.requestId,
     maxOutputTokens: attempt.sentBound,
-    timeouts: timeoutsFor(deps, caller),
+    timeouts: timeoutsFor(deps, caller, attempt),
     sending: attempt,
     signal: canceller,
   })
@@ -270,8 +270,12 @@ function toCredentialFailure(cause: unknown): never {
 }
 
 /** All attempts of a request share one total time-out. */
-function timeoutsFor({ clock, settings }: AttemptDeps, caller: Caller): UpstreamCall['timeouts'] {
-  const spentMs = sinceArrivalMs(clock, caller)
+function timeoutsFor(
+  { settings }: AttemptDeps,
+  { arrivedMs }: Caller,
+  { startedMs }: Attempt,
+): UpstreamCall['timeouts'] {
+  const spentMs = startedMs - arrivedMs
   if (spentMs <= 0) return settings
   return {
     connectTimeoutMs: settings.connectTimeoutMs,

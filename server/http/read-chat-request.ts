@@ -141,8 +141,9 @@ function noteAttachments(request: Draft, { named, fileBytes, earlier }: Attachme
   if (earlier > 0) request.earlierImages = earlier
 }
 
-/** Null where the text is as long as it is written. */
+/** Null where the text is as long as it is written; of a short one in ASCII, escapes are too few to matter. */
 function readTextSize(text: string, bytes: number, attachmentBytes: number): TextSize | null {
+  if (bytes < LONG_BYTES && bytes === text.length) return null
   const size = spelledSize(text, bytes)
   if (size.bytes === bytes && size.dense === 0) return null
   return { bytes: Math.max(0, size.bytes - attachmentBytes), dense: size.dense }
