@@ -5,8 +5,9 @@ import type { ChatRequest } from './chat.ts'
 import type { Clock } from './clock.ts'
 import type { GenerationId } from './id.ts'
 import type { Offer, Offers } from './offer.ts'
-import { type OfferCost, toOfferCost } from './offer-cost.ts'
-import { checkThinking } from './output-bound.ts'
+import { type OfferCost, offerCost } from './offer-cost.ts'
+import { checkThinking, floorBound, fullBound } from './output-bound.ts'
+import { mostOfBase, mostPerMillionOutput } from './pricing.ts'
 import type { Settings } from './settings.ts'
 
 interface Claimant {
@@ -57,3 +58,20 @@ export const toClaim = (
   endUser: request.endUser,
   offers: offers.map(({ cost }) => cost),
 })
+
+/** What a request costs at most at an offer; `keyBound` is the key's `max_output_tokens`. */
+export function toOfferCost(
+  request: ChatRequest,
+  { hop, version }: Offer,
+  keyBound: number | null,
+  settings: Settings,
+): OfferCost {
+  const full = fullBound(request, hop, keyBound, settings)
+  return offerCost(
+    mostOfBase(request, hop.card, version.prices),
+    mostPerMillionOutput(request, hop.card, version.prices),
+    request.choices,
+    full,
+    floorBound(request, hop, full, settings),
+  )
+}

@@ -1,10 +1,5 @@
 /** What a request costs at most at one offer, in parts from which admission lowers the output to what money pays for (contract §8). */
-import type { ChatRequest } from './chat.ts'
 import { MAX_USD_NANOS, NO_MONEY, type UsdNanos } from './money.ts'
-import type { Offer } from './offer.ts'
-import { floorBound, fullBound } from './output-bound.ts'
-import { mostOfBase, mostPerMillionOutput } from './pricing.ts'
-import type { Settings } from './settings.ts'
 
 export interface OfferCost {
   /** The most of everything but the answer's tokens: prompt, input images, images drawn, the request itself. */
@@ -18,22 +13,6 @@ export interface OfferCost {
   readonly floor: number
   /** The most that an answer within the full bound costs, without the base. */
   readonly fullOutput: UsdNanos
-}
-
-export function toOfferCost(
-  request: ChatRequest,
-  { hop, version }: Offer,
-  keyBound: number | null,
-  settings: Settings,
-): OfferCost {
-  const full = fullBound(request, hop, keyBound, settings)
-  return offerCost(
-    mostOfBase(request, hop.card, version.prices),
-    mostPerMillionOutput(request, hop.card, version.prices),
-    request.choices,
-    full,
-    floorBound(request, hop, full, settings),
-  )
 }
 
 /** An offer's cost from its parts. */
