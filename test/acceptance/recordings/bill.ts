@@ -22,7 +22,8 @@ export function billOf({ count, isPartial, said }: Truth, asked: string): Bill {
   const stated = count ?? { ...NO_COUNT, prompt: tokensIn(asked) }
   const imageTokens = Math.max(stated.imageTokens, 1290 * said.images.length)
   const words = Math.max(stated.completion - stated.imageTokens, tokensIn(wordsOf(said)))
-  const reasoning = Math.max(stated.reasoning, tokensIn(said.reasoning))
+  const thoughts = Math.floor(Buffer.byteLength(said.reasoning) / 4)
+  const reasoning = Math.max(stated.reasoning, thoughts)
   return {
     count: { ...stated, completion: words + imageTokens, imageTokens, reasoning },
     source: 'estimated',
