@@ -21,7 +21,10 @@ export const mount: Mount = (providers) =>
     .description('check upstream accounts by listing their models; free without --spend')
     .argument('[name]', 'only this provider; default: all, or those that serve --model')
     .option('--model <id>', 'also check that they know this model')
-    .option('--spend', 'also request one token from the model, at your expense')
+    .option(
+      '--spend',
+      'also request one token from the model, at your expense; refused where the provider takes no bound',
+    )
     .action(
       action(async (context, name: string | undefined, { model, spend }: Flags) => {
         if (spend && model === undefined) {

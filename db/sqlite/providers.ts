@@ -2,10 +2,10 @@
 import { asc, eq } from 'drizzle-orm'
 import { drizzle as openDrizzle } from 'drizzle-orm/bun-sqlite'
 import { GatewayError } from '#domain/errors.ts'
-import type { Provider, Providers } from '#domain/provider.ts'
+import { amendProvider, type Provider, type Providers } from '#domain/provider.ts'
 import type { Connection } from './connection.ts'
 import { requireVault } from './require-vault.ts'
-import { providers } from './schema.ts'
+import { models, providers } from './schema.ts'
 
 const place = (name: string): string => `providers|credential|${name}|v1`
 
@@ -52,23 +52,22 @@ export function createProviders(connection: Connection, modelsChanged: () => voi
     async list() {
       return [...all().values()]
     },
-    async edit({ hasCredential: _, ...row }, change) {
-      const sealed =
-        change === 'keep'
-          ? {}
-          : {
-              sealedCredential:
-                change.credential === null
-                  ? null
-                  : requireVault(connection).seal(change.credential, place(row.name)),
-            }
-      await commit.commitDurably(() => {
-        requireProvider(all(), row.name)
+    async edit(name, amendment) {
+      const { credential } = amendment
+      const sealed = credential ? requireVault(connection).seal(credential, place(name)) : null
+      return await commit.commitDurably(() => {
+        const before = requireProvider(all(), name)
+        const after = amendProvider(before, amendment)
+        const { hasCredential: _, ...row } = after
         drizzle
           .update(providers)
-          .set({ ...row, ...sealed })
-          .where(eq(providers.name, row.name))
+          .set({ ...row, ...(credential !== undefined && { sealedCredential: sealed }) })
+          .where(eq(providers.name, name))
           .run()
+        if (after.type !== before.type) {
+          drizzle.update(models).set({ isCatalogued: false }).where(eq(models.provider, name)).run()
+        }
+        return after
       }, changed)
     },
     async learnBound({ name, type, baseUrl }, learnedBound) {
@@ -100,8 +99,10 @@ export function createProviders(connection: Connection, modelsChanged: () => voi
   }
 }
 
-function requireProvider(known: Map<string, Provider>, name: string): void {
-  if (!known.has(name)) throw providerNotFound(name)
+function requireProvider(known: Map<string, Provider>, name: string): Provider {
+  const provider = known.get(name)
+  if (provider === undefined) throw providerNotFound(name)
+  return provider
 }
 
 export const providerNotFound = (name: string): GatewayError =>

@@ -51,28 +51,33 @@ export function createThresholds(connection: Connection, hotState: HotState): Th
       }
     },
 
-    async set(threshold, webhookSecret, at) {
-      const { accountId, below, email, webhookUrl } = threshold
-      const sealed = seal(connection, threshold, webhookSecret)
-      await commit.commitDurably(
+    async set(change, offer, at) {
+      const { accountId } = change
+      const { changed } = await commit.commitDurably(
         () => {
-          requireRow(accountId)
+          const row = requireRow(accountId)
           const account = hotState.account(accountId)
-          write({ accountId, below, email, webhookUrl }, sealed)
+          const { below = null, email = null, webhookUrl = null } = { ...row, ...change }
+          const threshold = { accountId, below, email, webhookUrl }
+          const hasNone = (row?.sealedWebhookSecret ?? null) === null
+          const takesOffer = webhookUrl !== null && (hasNone || offer?.rotates === true)
+          const secret = takesOffer ? offer?.secret : undefined
+          write(threshold, seal(connection, threshold, secret))
           const mark = account.threshold?.mark ?? null
           const hot = toHotThreshold(threshold, mark)
-          const change =
+          const verdict =
             hot === null
               ? { accountId, mark: null, facts: null, channels: [] }
               : judgeMark(accountId, hot, account.balance, 'threshold', at)
-          if (change) writeMark(change)
-          if (hot && change) hot.mark = change.mark
-          return hot
+          if (verdict) writeMark(verdict)
+          if (hot && verdict) hot.mark = verdict.mark
+          return { hot, changed: { ...threshold, hasNewSecret: secret !== undefined } }
         },
-        (hot) => {
+        ({ hot }) => {
           hotState.account(accountId).threshold = hot
         },
       )
+      return changed
     },
 
     async webhookSecret(accountId) {
@@ -88,9 +93,9 @@ export function createThresholds(connection: Connection, hotState: HotState): Th
 function seal(
   connection: Connection,
   { accountId, webhookUrl }: Threshold,
-  secret: string | null | undefined,
+  secret: string | undefined,
 ): { sealedWebhookSecret?: string | null } {
-  if (webhookUrl === null || secret === null) return { sealedWebhookSecret: null }
+  if (webhookUrl === null) return { sealedWebhookSecret: null }
   if (secret === undefined) return {}
   return { sealedWebhookSecret: requireVault(connection).seal(secret, place(accountId)) }
 }

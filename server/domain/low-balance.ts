@@ -66,15 +66,33 @@ export function judgeLowBalance(
   return { mark: isReset ? null : mark, notify: false }
 }
 
+/** Changes to a threshold; an absent field stays as it is. */
+export type ThresholdChange = Pick<Threshold, 'accountId'> & Partial<Threshold>
+
+/** A secret for a webhook that has none yet, or for any where it rotates; it goes with the webhook. */
+export interface WebhookSecretOffer {
+  readonly secret: string
+  readonly rotates: boolean
+}
+
+export interface ChangedThreshold extends Threshold {
+  /** Whether the offered secret was taken. */
+  readonly hasNewSecret: boolean
+}
+
 /** Port: thresholds and their marks. An engine judges within the transaction that changes the balance. */
 export interface Thresholds {
   /** The threshold as set; all null for an account where none was ever set. @throws account_not_found */
   find(accountId: AccountId): Promise<Threshold & { readonly mark: Mark | null }>
   /**
-   * Replaces the threshold and judges the balance again, durable before it resolves. `webhookSecret` is stored encrypted;
-   * undefined keeps the current one. @throws account_not_found
+   * Changes the threshold as it is by then and judges the balance again, durable before it resolves; the secret is stored
+   * encrypted. @throws account_not_found
    */
-  set(threshold: Threshold, webhookSecret: string | null | undefined, at: Instant): Promise<void>
+  set(
+    change: ThresholdChange,
+    offer: WebhookSecretOffer | undefined,
+    at: Instant,
+  ): Promise<ChangedThreshold>
   /** Null where no webhook is set. @throws internal_error when it cannot be decrypted with this master key */
   webhookSecret(accountId: AccountId): Promise<string | null>
 }

@@ -113,8 +113,8 @@ export interface ModelCards {
   price(id: string, version: PriceVersion): Promise<ModelCard>
   /** Retires every version, future ones included; the model is refused until it is priced again. @throws model_not_found */
   unprice(id: string): Promise<ModelCard>
-  /** Changes the descriptive fields; route and prices, future ones included, stay. @throws model_not_found */
-  amend(id: string, facts: CardFacts): Promise<ModelCard>
+  /** Changes the stated fields; route and prices, future ones included, stay. @throws model_not_found */
+  amend(id: string, facts: Partial<CardFacts>): Promise<ModelCard>
   /** Replaces the route; an empty one means only its own provider. @throws model_not_found, provider_not_found */
   route(id: string, hops: readonly RouteHop[]): Promise<ModelCard>
   /** Past charges keep their versions. @throws model_not_found */

@@ -1,7 +1,7 @@
 /** The built-in catalog: models of well-known providers from public sources, as model cards (docs/catalog.md). */
 import { type Instant, readInstant } from '#domain/clock.ts'
 import { newPriceVersionId } from '#domain/id.ts'
-import { factsOf, type Modality, type ModelCard, type Prices } from '#domain/model-card.ts'
+import type { Modality, ModelCard, Prices } from '#domain/model-card.ts'
 import { FREE, perMillion, readPrice, type UsdAttos } from '#domain/money.ts'
 import type { Provider } from '#domain/provider.ts'
 import type { OperatorDeps } from './deps.ts'
@@ -67,15 +67,22 @@ export async function isFromCatalog(
 
 type Bounds = Pick<ModelCard, 'upstreamName' | 'contextLength' | 'maxCompletionTokens'>
 
-/** Marks the models that a program before schema 17 added from the catalog: it did not note where their bounds came from. */
-export async function markCatalogued({ store }: Pick<OperatorDeps, 'store'>): Promise<void> {
+/**
+ * Marks the models whose bounds are the catalog's, of one provider or of all: those that a program before schema 17 added, which
+ * did not note where bounds came from, and those of a provider that got another type.
+ */
+export async function markCatalogued(
+  { store }: Pick<OperatorDeps, 'store'>,
+  provider?: string,
+): Promise<void> {
   const types = new Map((await store.providers.list()).map(({ name, type }) => [name, type]))
   const marks: Promise<unknown>[] = []
   for (const card of await store.models.list()) {
     const type = types.get(card.provider)
+    if (provider !== undefined && card.provider !== provider) continue
     if (card.isCatalogued || type === undefined || type === 'openai-compatible') continue
     if (!(await isFromCatalog(type, card))) continue
-    marks.push(store.models.amend(card.id, { ...factsOf(card), isCatalogued: true }))
+    marks.push(store.models.amend(card.id, { isCatalogued: true }))
   }
   await Promise.all(marks)
 }

@@ -2,8 +2,15 @@
 import * as z from 'zod/mini'
 import { type ActFacts, changesBetween } from '#domain/act.ts'
 import { GatewayError } from '#domain/errors.ts'
-import { amendProvider, type OutputBound, outputBoundOf, type Provider } from '#domain/provider.ts'
+import {
+  type OutputBound,
+  outputBoundOf,
+  type Provider,
+  type ProviderAmendment,
+} from '#domain/provider.ts'
 import { shellWord } from '#forms/shell-word.ts'
+import { markCatalogued } from './catalog.ts'
+import type { OperatorDeps } from './deps.ts'
 import {
   baseUrlFor,
   credentialField,
@@ -37,12 +44,15 @@ export const editProvider = mutation(
   }),
   async (deps, input): Promise<EditedProviderRecord> => {
     const before = await findProvider(deps, input.name)
-    const edited = amendProvider(before, settleEdit(before, input))
     const { credential } = input
-    if (credential === undefined) requireSameAddress(before, edited)
-    await deps.store.providers.edit(edited, credential === undefined ? 'keep' : { credential })
+    const amendment = {
+      ...settleEdit(before, input),
+      ...(credential !== undefined && { credential }),
+    }
+    const edited = await edit(deps, before, amendment)
+    if (edited.type !== before.type) await markCatalogued(deps, edited.name)
     return {
-      ...(await report(deps, await findProvider(deps, before.name))),
+      ...(await report(deps, edited)),
       credential_changed: credential !== undefined,
       previous: {
         type: before.type,
@@ -54,7 +64,32 @@ export const editProvider = mutation(
   (_, edited) => describeEdit(edited),
 )
 
-/** Type, address and stated bound after an edit. @throws invalid_request, also for the built-in provider */
+/** @throws invalid_request with the command that also states the credential */
+async function edit(
+  { store }: OperatorDeps,
+  { name }: Provider,
+  amendment: ProviderAmendment,
+): Promise<Provider> {
+  try {
+    return await store.providers.edit(name, amendment)
+  } catch (thrown) {
+    if (!(thrown instanceof GatewayError) || thrown.details.param !== 'credential') throw thrown
+    const { type, baseUrl } = amendment
+    const typed = [
+      ...(type === undefined ? [] : ['--type', type]),
+      ...(baseUrl === undefined ? [] : ['--base-url', shellWord(baseUrl)]),
+    ].join(' ')
+    throw new GatewayError('invalid_request', thrown.message, {
+      param: 'credential',
+      hint: `gatewayctl providers edit ${name} ${typed} --key-file -   (or --no-key)`,
+    })
+  }
+}
+
+/**
+ * What an edit changes: the fields that are stated, and what another type entails.
+ * @throws invalid_request, also for the built-in provider
+ */
 export function settleEdit(
   before: Pick<Provider, 'name' | 'type' | 'baseUrl' | 'outputBound'>,
   stated: {
@@ -62,34 +97,20 @@ export function settleEdit(
     readonly base_url?: string | undefined
     readonly output_bound?: OutputBound | null | undefined
   },
-): Pick<Provider, 'type' | 'baseUrl' | 'outputBound'> {
+): ProviderAmendment {
   if (before.type === 'demo') throw builtIn(before)
   const type =
     stated.type === undefined ? before.type : typeFor(before.name, stated.type, undefined)
+  const { base_url: address, output_bound: bound } = stated
+  if (type === before.type) {
+    return {
+      ...(address !== undefined && { baseUrl: baseUrlFor(type, address) }),
+      ...(bound !== undefined && { outputBound: outputBoundFor(type, bound) }),
+    }
+  }
   // A new type gets its vendor's address unless one is given.
-  const kept = type === before.type ? before.baseUrl : undefined
-  const { output_bound: bound = type === before.type ? before.outputBound : null } = stated
-  const baseUrl = baseUrlFor(type, stated.base_url ?? kept)
-  return { type, baseUrl, outputBound: outputBoundFor(type, bound) }
+  return { type, baseUrl: baseUrlFor(type, address), outputBound: outputBoundFor(type, bound) }
 }
-
-/** @throws invalid_request with param `credential`: the caller can ask for it and repeat the edit */
-function requireSameAddress(before: Provider, { name, type, baseUrl }: Provider): void {
-  if (!before.hasCredential || isSameAddress(before.baseUrl, baseUrl)) return
-  const flags = `${type === before.type ? '' : ` --type ${type}`} --base-url ${shellWord(baseUrl)}`
-  throw new GatewayError(
-    'invalid_request',
-    `the credential of ${name} was given for ${before.baseUrl}: another address needs it anew`,
-    {
-      param: 'credential',
-      hint: `gatewayctl providers edit ${name}${flags} --key-file -   (or --no-key)`,
-    },
-  )
-}
-
-/** Compares the normalised URLs. */
-const isSameAddress = (one: string, other: string): boolean =>
-  new URL(one).href === new URL(other).href
 
 /** Records that the credential changed, never its value. */
 function describeEdit({

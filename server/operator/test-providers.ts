@@ -3,7 +3,7 @@ import * as z from 'zod/mini'
 import { GatewayError, toGatewayError } from '#domain/errors.ts'
 import type { ModelCard } from '#domain/model-card.ts'
 import type { ProbeAnswer } from '#domain/probe.ts'
-import type { Provider } from '#domain/provider.ts'
+import { outputBoundOf, type Provider } from '#domain/provider.ts'
 import { type RouteHop, routeOf } from '#domain/route.ts'
 import type { OperatorDeps } from './deps.ts'
 import { findModel } from './models.ts'
@@ -31,7 +31,8 @@ export interface ProviderTestRecord {
 }
 
 /**
- * Tests all providers, one, or those that serve a model. Without `spend` it only lists models; with it, it pays for a completion.
+ * Tests all providers, one, or those that serve a model. Without `spend` it only lists models; with it, it pays for a completion
+ * of one token, where the provider takes a bound.
  * @throws provider_not_found, model_not_found, invalid_request
  */
 export const testProviders = verb(
@@ -54,6 +55,7 @@ export const testProviders = verb(
     }
     const card = model === null ? null : await findModel(deps, model)
     const providers = await chooseProviders(deps, name, card)
+    if (spend) requireBounded(providers)
     return await Promise.all(
       providers.map((provider) => test(deps, provider, card, { spend, withinMs })),
     )
@@ -70,6 +72,18 @@ async function chooseProviders(
   if (card === null) return all
   const hops = routeOf(card).map(({ provider }) => provider)
   return all.filter((provider) => hops.includes(provider.name))
+}
+
+/** A completion is bought as one token; a provider that takes no bound could sell any number. @throws invalid_request */
+function requireBounded(providers: readonly Provider[]): void {
+  const unbounded = providers.find((provider) => outputBoundOf(provider) === 'none')
+  if (unbounded === undefined) return
+  const { name } = unbounded
+  throw new GatewayError(
+    'invalid_request',
+    `${name} takes no bound of an answer (output bound none): a test could buy more than one token`,
+    { param: 'spend', hint: `gatewayctl providers test ${name}   (without --spend buys nothing)` },
+  )
 }
 
 interface TestOptions {

@@ -67,24 +67,30 @@ export const setThreshold = mutation(
     const { store, clock, delivery } = deps
     const account = await findAccount(deps, input.account)
     const before = await store.thresholds.find(account.id)
-    const { threshold_usd: below = before.below, email = before.email } = input
+    const { threshold_usd: below, email, webhook_url, rotate_secret: rotatesSecret } = input
     const webhookUrl =
-      typeof input.webhook_url === 'string'
-        ? readWebhookUrl(input.webhook_url, delivery.loopbackWebhooks)
-        : input.webhook_url === null
-          ? null
-          : before.webhookUrl
-    if (webhookUrl === null && input.rotate_secret) {
+      typeof webhook_url === 'string'
+        ? readWebhookUrl(webhook_url, delivery.loopbackWebhooks)
+        : webhook_url
+    if (rotatesSecret && (webhookUrl === undefined ? before.webhookUrl : webhookUrl) === null) {
       throw invalidInput('rotate_secret', 'there is no webhook whose secret could be changed')
     }
-    const isMade = webhookUrl !== null && (before.webhookUrl === null || input.rotate_secret)
-    const secret = isMade ? newWebhookSecret() : null
-    const after = { accountId: account.id, below, email, webhookUrl }
-    await store.thresholds.set(after, secret ?? undefined, clock.now())
+    const secret = newWebhookSecret()
+    const change = {
+      accountId: account.id,
+      ...(below !== undefined && { below }),
+      ...(email !== undefined && { email }),
+      ...(webhookUrl !== undefined && { webhookUrl }),
+    }
+    const after = await store.thresholds.set(
+      change,
+      { secret, rotates: rotatesSecret },
+      clock.now(),
+    )
     return {
       ...(await report(deps, account)),
       previous: renderThreshold(before),
-      webhook_secret: secret,
+      webhook_secret: after.hasNewSecret ? secret : null,
       warnings: warningsFor(after, delivery),
     }
   },

@@ -191,11 +191,12 @@ async function take(world: World, one: Step): Promise<void> {
       return
     case 'threshold':
       books.setThreshold(one.below, clock.now())
-      return world.store.thresholds.set(
+      await world.store.thresholds.set(
         aThreshold({ below: one.below, webhookUrl: null }),
         undefined,
         clock.now(),
       )
+      return
     case 'amend': {
       const known = books.keys.get(key.id)
       const amended = world.store.keys.amend(key.id, { limits: one.limits }, clock.now())

@@ -4,7 +4,7 @@ import { HOUR_MS, later } from '#domain/clock.ts'
 import { createHopHealth } from '#domain/hop-health.ts'
 import type { Offer } from '#domain/offer.ts'
 import { findOffers, offersOf } from '#domain/offer.ts'
-import { aHop, aKey, aProvider, aRequest, aVersion, perM, rate } from '#test/support/nouns.ts'
+import { aHop, aKey, aRequest, aVersion, perM, rate } from '#test/support/nouns.ts'
 import { openWalkBench, type WalkBench } from './walking.ts'
 
 let bench: WalkBench
@@ -39,12 +39,12 @@ test.each([
   ],
   [
     'its provider',
-    () => bench.store.providers.edit(aProvider({ baseUrl: 'http://127.0.0.1:7' }), 'keep'),
+    () => bench.store.providers.edit('acme', { baseUrl: 'http://127.0.0.1:7' }),
     ({ hop }: Offer) => expect(hop.provider.baseUrl).toBe('http://127.0.0.1:7'),
   ],
   [
     'the credential of its provider',
-    () => bench.store.providers.edit(aProvider(), { credential: null }),
+    () => bench.store.providers.edit('acme', { credential: null }),
     () => {},
   ],
   [

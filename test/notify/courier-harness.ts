@@ -75,7 +75,7 @@ export async function openCourierHarness(): Promise<CourierHarness> {
     async open(accountId, where) {
       await store.accounts.create(anAccount({ id: accountId, name: accountId }))
       const threshold = aThreshold({ accountId, below: null, ...where })
-      await store.thresholds.set(threshold, secret, clock.now())
+      await store.thresholds.set(threshold, { secret, rotates: false }, clock.now())
     },
     async post(stated = {}) {
       const notice = aNotice(clock.now(), stated)

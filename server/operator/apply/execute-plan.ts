@@ -2,12 +2,7 @@
 import { GatewayError, toGatewayError } from '#domain/errors.ts'
 import type { KeyId } from '#domain/id.ts'
 import { factsOf } from '#domain/model-card.ts'
-import {
-  amendProvider,
-  type OutputBound,
-  type Provider,
-  type ProviderType,
-} from '#domain/provider.ts'
+import type { OutputBound, Provider, ProviderType } from '#domain/provider.ts'
 import { createAccount } from '../accounts.ts'
 import { createClient, editClient, removeClient } from '../clients.ts'
 import type { OperatorDeps } from '../deps.ts'
@@ -124,9 +119,14 @@ async function applyProvider(context: PlanContext, step: Step): Promise<void> {
     await performAs(context, 'providers.add', step, () => providers.add(provider, credential))
     return
   }
-  const before = await findProvider(deps, name)
-  const provider = amendProvider(before, facts)
-  await performAs(context, 'providers.edit', step, () => providers.edit(provider, { credential }))
+  const { outputBound } = await findProvider(deps, name)
+  const amendment = {
+    type: facts.type,
+    baseUrl: facts.baseUrl,
+    ...(facts.outputBound !== outputBound && { outputBound: facts.outputBound }),
+    credential,
+  }
+  await performAs(context, 'providers.edit', step, () => providers.edit(name, amendment))
 }
 
 function credentialFor(credentials: PlanContext['credentials'], name: string): string {

@@ -288,21 +288,50 @@ export function catalogueContract(bench: Bench): void {
       const before = await providers.find('acme')
       expect(await providers.find('acme')).toBe(before)
       const baseUrl = 'https://elsewhere.example/v1'
-      await providers.edit(aProvider({ baseUrl }), 'keep')
+      await providers.edit('acme', { baseUrl, credential: 'first' })
       expect(await providers.find('acme')).toEqual(aProvider({ baseUrl, hasCredential: true }))
       expect(await providers.credential('acme')).toBe('first')
       const between = await providers.find('acme')
-      await providers.edit(aProvider({ baseUrl }), { credential: 'second' })
+      await providers.edit('acme', { credential: 'second' })
       expect(await providers.find('acme')).not.toBe(between)
       expect(await providers.credential('acme')).toBe('second')
       await bench.restart()
       expect(await bench.store.providers.credential('acme')).toBe('second')
-      await bench.store.providers.edit(aProvider({ baseUrl }), { credential: null })
+      await bench.store.providers.edit('acme', { credential: null })
       expect(await bench.store.providers.find('acme')).toEqual(aProvider({ baseUrl }))
       expect(await bench.store.models.find('acme/small')).toBeDefined()
-      expect(await codeOf(bench.store.providers.edit(aProvider({ name: 'none' }), 'keep'))).toBe(
-        'provider_not_found',
+      expect(await codeOf(bench.store.providers.edit('none', {}))).toBe('provider_not_found')
+    })
+
+    test('is edited as it is by then: a credential serves only its address, and what was learned stays', async () => {
+      const { providers } = bench.store
+      await providers.add(aProvider({ hasCredential: true }), 'first')
+      const baseUrl = 'https://elsewhere.example/v1'
+      expect(await codeOf(providers.edit('acme', { baseUrl }))).toBe('invalid_request')
+      expect(await providers.find('acme')).toEqual(aProvider({ hasCredential: true }))
+      const moved = providers.edit('acme', { baseUrl, credential: 'second' })
+      await Promise.all([moved, providers.edit('acme', { outputBound: null })])
+      expect(await providers.find('acme')).toEqual(aProvider({ baseUrl, hasCredential: true }))
+      expect(await providers.credential('acme')).toBe('second')
+      await providers.learnBound(aProvider({ baseUrl }), 'max_tokens')
+      await providers.edit('acme', { credential: null })
+      expect(await providers.find('acme')).toEqual(
+        aProvider({ baseUrl, learnedBound: 'max_tokens' }),
       )
+      await providers.edit('acme', { outputBound: null })
+      expect(await providers.find('acme')).toEqual(aProvider({ baseUrl }))
+    })
+
+    test('of another type, its models no longer have the bounds of the catalogue', async () => {
+      const { providers, models } = bench.store
+      await providers.add(aProvider({ type: 'openai' }), null)
+      await models.add(aCard({ isCatalogued: true }))
+      await providers.edit('acme', { baseUrl: 'https://eu.api.openai.com/v1' })
+      expect((await models.find('acme/small'))?.isCatalogued).toBe(true)
+      await providers.edit('acme', { type: 'openai-compatible' })
+      expect((await models.find('acme/small'))?.isCatalogued).toBe(false)
+      await bench.restart()
+      expect((await bench.store.models.find('acme/small'))?.isCatalogued).toBe(false)
     })
 
     test('learns the word of its bound once, unless the operator stated it or it has changed', async () => {

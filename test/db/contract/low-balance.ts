@@ -11,8 +11,12 @@ const HOUR_MS = 3_600_000
 
 /** An account with $100 is there; its threshold is $20 unless a test says otherwise. */
 export function lowBalanceContract(bench: Bench): void {
-  const set = (stated: Partial<Threshold> = {}, secret?: string | null) =>
-    bench.store.thresholds.set(aThreshold(stated), secret, bench.clock.now())
+  const set = (stated: Partial<Threshold> = {}, secret?: string, rotates = true) =>
+    bench.store.thresholds.set(
+      aThreshold(stated),
+      secret === undefined ? secret : { secret, rotates },
+      bench.clock.now(),
+    )
   const find = () => bench.store.thresholds.find('acct_1')
   const mark = async () => (await find()).mark
   const adjust = (amount: string) =>
@@ -42,15 +46,29 @@ export function lowBalanceContract(bench: Bench): void {
       await set({ below: usd('5') })
       await bench.restart()
       expect(await secret()).toBe('whsec_one')
-      await set({}, 'whsec_two')
+      expect(await set({}, 'whsec_not_needed', false)).toMatchObject({ hasNewSecret: false })
+      expect(await secret()).toBe('whsec_one')
+      expect(await set({}, 'whsec_two')).toMatchObject({ hasNewSecret: true })
       expect(await secret()).toBe('whsec_two')
-      await set({}, null)
-      expect(await secret()).toBeNull()
-      await set({}, 'whsec_three')
       await set({ webhookUrl: null })
       expect(await secret()).toBeNull()
       await set({})
       expect(await secret()).toBeNull()
+    })
+
+    test('changes in the stated fields alone, as it is by then', async () => {
+      const { thresholds } = bench.store
+      const at = bench.clock.now()
+      await set({ webhookUrl: 'https://hooks.example.org/' }, 'whsec_one')
+      await Promise.all([
+        thresholds.set({ accountId: 'acct_1', webhookUrl: null }, undefined, at),
+        thresholds.set({ accountId: 'acct_1', email: 'new@example.org' }, undefined, at),
+      ])
+      const left = aThreshold({ webhookUrl: null, email: 'new@example.org' })
+      expect(await find()).toEqual({ ...left, mark: null })
+      await bench.restart()
+      expect(await find()).toEqual({ ...left, mark: null })
+      expect(await bench.store.thresholds.webhookSecret('acct_1')).toBeNull()
     })
 
     test('of an unknown account is refused', async () => {

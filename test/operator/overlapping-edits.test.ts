@@ -1,0 +1,76 @@
+/** Edits that overlap: each changes the fields that it states, and none writes back what another has changed or removed. */
+import { expect, test } from 'vitest'
+import { act, openFurnished } from './deps.ts'
+
+const AT = 'https://models.example/v1'
+
+test('of a threshold leave a removed webhook removed, and its secret', async () => {
+  const deps = await openFurnished()
+  await act(deps, 'thresholds.set', { webhook_url: 'https://hooks.example/low' })
+  await Promise.all([
+    act(deps, 'thresholds.set', { webhook_url: null }),
+    act(deps, 'thresholds.set', { email: 'ops@example.org', threshold_usd: '5' }),
+  ])
+  expect(await act(deps, 'thresholds.show', {})).toMatchObject({
+    webhook_url: null,
+    email: 'ops@example.org',
+    threshold_usd: '5.00',
+  })
+  const again = await act(deps, 'thresholds.set', { webhook_url: 'https://hooks.example/low' })
+  expect(again.webhook_secret).toMatch(/^whsec_/)
+})
+
+test('of a provider keep its new address, and pair no credential with another', async () => {
+  const deps = await openFurnished()
+  const acme = { name: 'acme', type: 'openai-compatible', base_url: AT }
+  await act(deps, 'providers.add', { ...acme, credential: 'sk-first' })
+  const base_url = 'https://moved.example/v1'
+  await Promise.all([
+    act(deps, 'providers.edit', { name: 'acme', base_url, credential: 'sk-second' }),
+    act(deps, 'providers.edit', { name: 'acme', output_bound: 'both' }),
+  ])
+  expect(await act(deps, 'providers.show', { name: 'acme' })).toMatchObject({
+    base_url,
+    output_bound: 'both',
+  })
+  expect(await deps.store.providers.credential('acme')).toBe('sk-second')
+  // A credential for the old address arrives while the provider moves to one without.
+  await act(deps, 'providers.edit', { name: 'acme', credential: null })
+  const [moved, given] = await Promise.allSettled([
+    act(deps, 'providers.edit', { name: 'acme', base_url: AT }),
+    act(deps, 'providers.edit', { name: 'acme', base_url, credential: 'sk-third' }),
+  ])
+  expect([moved.status, given.status]).toEqual(['fulfilled', 'fulfilled'])
+  expect((await deps.store.providers.find('acme'))?.baseUrl).toBe(base_url)
+})
+
+test('of a provider of another type end the catalogue’s bounds, and a vendor’s bring them back', async () => {
+  const deps = await openFurnished()
+  await act(deps, 'providers.add', { name: 'openai', credential: null })
+  const catalogued = async () =>
+    new Set(
+      (await deps.store.models.list()).flatMap((card) =>
+        card.provider === 'openai' ? [card.isCatalogued] : [],
+      ),
+    )
+  expect(await catalogued()).toEqual(new Set([true]))
+  const compatible = { type: 'openai-compatible', base_url: AT }
+  await act(deps, 'providers.edit', { name: 'openai', ...compatible })
+  expect(await catalogued()).toEqual(new Set([false]))
+  await act(deps, 'providers.edit', { name: 'openai', type: 'openai' })
+  expect(await catalogued()).toEqual(new Set([true]))
+})
+
+test('a provider that takes no bound sells no test', async () => {
+  const deps = await openFurnished()
+  const acme = { name: 'acme', type: 'openai-compatible', base_url: AT, credential: null }
+  await act(deps, 'providers.add', { ...acme, output_bound: 'none' })
+  await act(deps, 'models.add', { model: 'acme/m', in_usd: '1', out_usd: '1' })
+  await expect(
+    act(deps, 'providers.test', { name: 'acme', model: 'acme/m', spend: true }),
+  ).rejects.toMatchObject({
+    code: 'invalid_request',
+    message: expect.stringContaining('output bound none'),
+    details: { param: 'spend' },
+  })
+})
