@@ -22,8 +22,23 @@ export async function call<Name extends VerbName>(
 ): Promise<VerbRecord<Name>> {
   const progress = awaitProgress(context, name.replace('.', ' '))
   try {
-    const { record } = await ask(context, name, input, { ...DEFAULT_OPTIONS, ...options })
-    return record as VerbRecord<Name>
+    const [answer] = await ask(context, [{ name, input }], { ...DEFAULT_OPTIONS, ...options })
+    return answer?.record as VerbRecord<Name>
+  } finally {
+    progress.done()
+  }
+}
+
+/** The same for two verbs that only read, of which each would open the directory. */
+export async function callBoth<One extends VerbName, Other extends VerbName>(
+  context: Context,
+  one: { readonly name: One; readonly input: VerbInput<One> },
+  other: { readonly name: Other; readonly input: VerbInput<Other> },
+): Promise<readonly [VerbRecord<One>, VerbRecord<Other>]> {
+  const progress = awaitProgress(context, one.name.replace('.', ' '))
+  try {
+    const [first, second] = await ask(context, [one, other], DEFAULT_OPTIONS)
+    return [first?.record as VerbRecord<One>, second?.record as VerbRecord<Other>]
   } finally {
     progress.done()
   }
@@ -49,6 +64,11 @@ type CallOptions = Pick<OpenOptions, 'create' | 'upgrade'>
 
 const DEFAULT_OPTIONS: CallOptions = { create: false, upgrade: false }
 
+interface Call {
+  readonly name: VerbName
+  readonly input: unknown
+}
+
 interface Answer {
   readonly record: unknown
 }
@@ -56,19 +76,32 @@ interface Answer {
 /** A gateway that is starting holds the directory before it has a socket, so the socket is tried once more. */
 async function ask(
   context: Context,
-  name: VerbName,
-  input: unknown,
+  calls: readonly Call[],
   options: CallOptions,
-): Promise<Answer> {
-  const answer = await overSocket(options.create ? context : withDemo(context), name, input)
-  if (answer !== null) return answer
+): Promise<readonly Answer[]> {
+  const answers = await allOverSocket(options.create ? context : withDemo(context), calls)
+  if (answers !== null) return answers
   try {
-    return await inProcess(context, name, input, options)
+    return await inProcess(context, calls, options)
   } catch (thrown) {
-    const late = isLocked(thrown) ? await overSocket(context, name, input) : null
+    const late = isLocked(thrown) ? await allOverSocket(context, calls) : null
     if (late === null) throw toDamageError(thrown, false)
     return late
   }
+}
+
+/** Null when nothing listens. */
+async function allOverSocket(
+  context: Context,
+  calls: readonly Call[],
+): Promise<readonly Answer[] | null> {
+  const answers: Answer[] = []
+  for (const { name, input } of calls) {
+    const answer = await overSocket(context, name, input)
+    if (answer === null) return null
+    answers.push(answer)
+  }
+  return answers
 }
 
 const isLocked = (thrown: unknown): boolean =>
@@ -176,22 +209,26 @@ const WITH_MASTER_KEY: ReadonlySet<VerbName> = new Set([
 
 async function inProcess(
   context: Context,
-  name: VerbName,
-  input: unknown,
+  calls: readonly Call[],
   options: CallOptions,
-): Promise<Answer> {
+): Promise<readonly Answer[]> {
   const { toOperatorDeps, openDirectory } = await import('./open-operator.ts')
   const store = await openDirectory(context, {
     ...options,
-    withMasterKey: WITH_MASTER_KEY.has(name),
+    withMasterKey: calls.some(({ name }) => WITH_MASTER_KEY.has(name)),
   })
   try {
     const [{ perform }, { VERBS }] = await Promise.all([
       import('#operator/verb.ts'),
       import('#operator/verbs.ts'),
     ])
-    const verb: AnyVerb = await VERBS[name]()
-    return { record: await perform(verb, toOperatorDeps(context, store, context.dataDir), input) }
+    const deps = toOperatorDeps(context, store, context.dataDir)
+    const answers: Answer[] = []
+    for (const { name, input } of calls) {
+      const verb: AnyVerb = await VERBS[name]()
+      answers.push({ record: await perform(verb, deps, input) })
+    }
+    return answers
   } finally {
     await store.close()
   }

@@ -4,7 +4,7 @@ import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
 import type { Context } from '../context.ts'
 import { KEY_KINDS, readChoice } from '../flags/read-choice.ts'
-import { call } from '../gateway/operator.ts'
+import { callBoth } from '../gateway/operator.ts'
 import { RARE_LIMITS } from '../limits/columns.ts'
 import { type Column, printList } from '../terminal/output.ts'
 import { relativeTime } from '../terminal/relative-time.ts'
@@ -30,12 +30,17 @@ export const mount: Mount = (keys) =>
     .action(
       action(async (context, flags: Flags) => {
         const order = ORDERS[readChoice('--sort', flags.sort ?? 'created', ORDER_NAMES)]
-        const all = await call(context, 'keys.list', {
+        const input = {
           ...context.accountInput,
           include_revoked: flags.includeRevoked === true,
           kind: flags.kind === undefined ? null : readChoice('--kind', flags.kind, KEY_KINDS),
-        })
-        await noteScope(context, 'default account')
+        }
+        const [all, accounts] = await callBoth(
+          context,
+          { name: 'keys.list', input },
+          { name: 'accounts.list', input: {} },
+        )
+        await noteScope(context, 'default account', accounts)
         const { model } = flags
         const rows = all.filter((key) => model === undefined || allows(key.allowed_models, model))
         printList(context, rows.toSorted(order), columns(context), (key) => key.id)

@@ -13,13 +13,14 @@ export interface Scope {
 
 type Account = VerbRecord<'accounts.list'>[number]
 
-/** `usual` is what the command covers without `--account`. Asks the gateway only where the note is shown. */
+/** `usual` is what the command covers without `--account`. Asks for the accounts only where the note is shown and they are not `known`. */
 export async function noteScope(
   context: Context,
   usual: 'default account' | 'all accounts',
+  known: readonly Account[] | null = null,
 ): Promise<Scope> {
   if (context.json || context.quiet) return toScope([], false)
-  const accounts = await call(context, 'accounts.list', {})
+  const accounts = known ?? (await call(context, 'accounts.list', {}))
   const stated = context.accountInput.account
   const isMixed = stated === undefined && usual === 'all accounts' && accounts.length > 1
   if (accounts.length > 1) printNote(context, wordsOf(accounts, stated, usual))
