@@ -1,6 +1,5 @@
 /** Whether the write-ahead log has every commit that its index knows of: SQLite takes a damaged log for a shorter one. */
 import { closeSync, fstatSync, openSync, readFileSync, readSync, writeFileSync } from 'node:fs'
-import { endianness } from 'node:os'
 import { unavailable } from './disk.ts'
 
 /**
@@ -37,9 +36,12 @@ export function noteBoot(path: string): void {
 
 const bootFileOf = (path: string): string => `${path}-boot`
 
+/** The index is in the machine's byte order; without `node:os`, which a short command need not load. */
+const isLittleEndian = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1
+
 /** Null where the kernel does not tell: then nothing is compared. */
 const readBoot = (): string | null =>
-  endianness() === 'LE'
+  isLittleEndian
     ? (readIfThere('/proc/sys/kernel/random/boot_id')?.toString().trim() ?? null)
     : null
 

@@ -1,38 +1,19 @@
-/** Verbs for accounts: list, create, rename, show. */
+/** Verbs for accounts: create, rename, show. */
 import * as z from 'zod/mini'
-import { type Account, DEFAULT_ACCOUNT_NAME } from '#domain/account.ts'
-import { renderInstant } from '#domain/clock.ts'
+import { DEFAULT_ACCOUNT_NAME } from '#domain/account.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { newAccountId } from '#domain/id.ts'
-import { NO_MONEY, renderUsd } from '#domain/money.ts'
+import { NO_MONEY } from '#domain/money.ts'
 import { nameField } from '#forms/fields.ts'
 import { findAccount } from './find-account.ts'
+import { type AccountRecord, renderAccount } from './list-accounts.ts'
 import { renderThreshold, type ThresholdRecord } from './threshold-record.ts'
 import { mutation, verb } from './verb.ts'
-
-export interface AccountRecord {
-  readonly id: string
-  readonly name: string
-  readonly balance_usd: string
-  readonly created_at: string
-}
 
 export interface AccountDetailsRecord extends AccountRecord, ThresholdRecord {
   /** Those that are not revoked. */
   readonly keys: number
 }
-
-const renderAccount = ({ id, name, balance, createdAt }: Account): AccountRecord => ({
-  id,
-  name,
-  balance_usd: renderUsd(balance),
-  created_at: renderInstant(createdAt),
-})
-
-/** Oldest first. */
-export const listAccounts = verb(z.strictObject({}), async ({ store }) =>
-  (await store.accounts.list()).map(renderAccount),
-)
 
 /** The new account has no balance and no keys. @throws already_exists */
 export const createAccount = mutation(
