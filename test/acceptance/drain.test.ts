@@ -11,6 +11,7 @@ import {
   until,
 } from '#test/support/appliance.ts'
 import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
+import { dial, post } from '#test/support/raw-client.ts'
 import { readSse } from '#test/support/read-sse.ts'
 import { oks, startSyntheticUpstream } from '#test/support/synthetic-upstream.ts'
 
@@ -65,11 +66,11 @@ async function startSlow(
 }
 
 /** A model whose answers outlast every test. */
-async function addEndless(gateway: Appliance): Promise<void> {
+async function addEndless(gateway: Appliance, address = upstream.baseUrls.endless): Promise<void> {
   await gateway.verb('providers.add', {
     name: 'endless',
     type: 'openai-compatible',
-    base_url: upstream.baseUrls.endless,
+    base_url: address,
     credential: null,
   })
   // Its words cost nothing, so that it never passes what is held.
@@ -174,9 +175,33 @@ describe('SIGTERM while an answer runs', () => {
 
   test('a third one ends it at once, and the next start resolves what was open', async () => {
     const { gateway, key } = await startSlow()
-    await addEndless(gateway)
+    let pulled = 0
+    const chunk = `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: 'x'.repeat(65_536) } }] })}\n\n`
+    const body = () =>
+      new ReadableStream({
+        pull(controller) {
+          pulled++
+          controller.enqueue(new TextEncoder().encode(chunk))
+        },
+      })
+    const flood = Bun.serve({
+      port: 0,
+      hostname: '127.0.0.1',
+      fetch: () => new Response(body(), { headers: { 'content-type': 'text/event-stream' } }),
+    })
+    await addEndless(gateway, flood.url.origin)
     // Nobody reads it: the farewell of the second signal waits a second for that.
-    const { body } = await gateway.chat(key, { ...hello, model: 'endless/m', stream: true })
+    const client = dial(gateway.url)
+    client.socket.pause()
+    const asked = { ...hello, model: 'endless/m', stream: true }
+    client.send(post('/v1/chat/completions', { Authorization: `Bearer ${key}` }, asked))
+    let before = -1
+    await until(async () => {
+      const isStalled = pulled > 0 && pulled === before
+      before = pulled
+      await Bun.sleep(50)
+      return isStalled
+    }, 'the stream is stalled')
     process.kill(gateway.pid, 'SIGTERM')
     await until(async () => (await fetch(`${gateway.url}/readyz`)).status === 503, 'it drains')
     for (let again = 0; again < 2; again++) {
@@ -184,7 +209,8 @@ describe('SIGTERM while an answer runs', () => {
       await Bun.sleep(20)
     }
     await gateway.exited
-    await body?.cancel().catch(() => {})
+    client.hangUp()
+    await flood.stop(true)
     await start()
     expect(openHolds(cli)).toBe(0)
     expect(cli.run(['doctor', '-q']).code).toBe(0)
