@@ -142,6 +142,7 @@ export function carryMinutes(
   { endUserMinutes, recentEndUsers }: EndUserState,
   read: ReadonlyMap<string, Window>,
   at: Instant,
+  isByClock: boolean,
 ): ReadonlyMap<string, Window> {
   const minutes = new Map(read)
   const before =
@@ -154,6 +155,7 @@ export function carryMinutes(
       minutes.set(name, window)
       continue
     }
+    if (!isByClock) continue
     const minute = minutes.get(name) ?? new Window(MINUTE_MS)
     minute.carry(window, at)
     if (minute.count(at) > 0) minutes.set(name, minute)

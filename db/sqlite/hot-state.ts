@@ -207,11 +207,13 @@ async function readWindows(windows: WindowReader, hot: HotKey, at: Instant): Pro
   ])
   // The limits changed meanwhile, so the windows must be read again.
   if (hot.key.limits !== limits) return
-  if (hot.minute !== null) minute?.carry(hot.minute, at)
-  if (hot.day !== null) day?.carry(hot.day, at)
+  // A changed limit is no step of the clock: then the log alone tells, and what is not in it has left the window.
+  const isByClock = hot.setBackFrom !== null || hot.windowsEndAt !== null
+  if (isByClock && hot.minute !== null) minute?.carry(hot.minute, at)
+  if (isByClock && hot.day !== null) day?.carry(hot.day, at)
   hot.minute = minute
   hot.day = day
-  takeMinutes(hot, endUserMinutes && carryMinutes(hot, endUserMinutes, at))
+  takeMinutes(hot, endUserMinutes && carryMinutes(hot, endUserMinutes, at, isByClock))
   if (hot.setBackFrom !== null && hot.setBackFrom <= at) hot.setBackFrom = null
   const ends = [windowsEndAt, hot.setBackFrom].filter((one) => one !== null)
   hot.windowsEndAt = ends.length === 0 ? null : (Math.min(...ends) as Instant)
