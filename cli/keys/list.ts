@@ -4,7 +4,7 @@ import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
 import type { Context } from '../context.ts'
 import { KEY_KINDS, readChoice } from '../flags/read-choice.ts'
-import { callBoth } from '../gateway/operator.ts'
+import { call, callBoth } from '../gateway/operator.ts'
 import { RARE_LIMITS } from '../limits/columns.ts'
 import { type Column, printList } from '../terminal/output.ts'
 import { relativeTime } from '../terminal/relative-time.ts'
@@ -35,11 +35,15 @@ export const mount: Mount = (keys) =>
           include_revoked: flags.includeRevoked === true,
           kind: flags.kind === undefined ? null : readChoice('--kind', flags.kind, KEY_KINDS),
         }
-        const [all, accounts] = await callBoth(
-          context,
-          { name: 'keys.list', input },
-          { name: 'accounts.list', input: {} },
-        )
+        // Whose they are is said only where people read it.
+        const [all, accounts] =
+          context.json || context.quiet
+            ? [await call(context, 'keys.list', input), []]
+            : await callBoth(
+                context,
+                { name: 'keys.list', input },
+                { name: 'accounts.list', input: {} },
+              )
         await noteScope(context, 'default account', accounts)
         const { model } = flags
         const rows = all.filter((key) => model === undefined || allows(key.allowed_models, model))
