@@ -1,8 +1,9 @@
 /** Providers in SQLite; their credentials are sealed by the vault before they touch the disk. */
 import { asc, eq } from 'drizzle-orm'
 import { drizzle as openDrizzle } from 'drizzle-orm/bun-sqlite'
+import { amendProvider } from '#domain/amend-provider.ts'
 import { GatewayError } from '#domain/errors.ts'
-import { amendProvider, type Provider, type Providers } from '#domain/provider.ts'
+import type { Provider, Providers } from '#domain/provider.ts'
 import type { Connection } from './connection.ts'
 import { requireVault } from './require-vault.ts'
 import { models, providers } from './schema.ts'

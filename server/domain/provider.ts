@@ -1,7 +1,6 @@
 /** A provider: an operator's account with an upstream, its address and its protocol. */
 import { parseAbsoluteUrl } from './absolute-url.ts'
 import type { Instant } from './clock.ts'
-import { GatewayError } from './errors.ts'
 import type { MaybePromise } from './maybe-promise.ts'
 
 /** The wire format of a provider. */
@@ -127,33 +126,6 @@ function isAt(ofVendor: string, baseUrl: string): boolean {
 /** Changes to a provider; an absent field stays as it is. A credential of null is removed. */
 export type ProviderAmendment = Partial<Pick<Provider, 'type' | 'baseUrl' | 'outputBound'>> & {
   readonly credential?: string | null
-}
-
-/**
- * An edited provider; what was learnt of another server is forgotten, and when the operator states or resets the bound. A
- * credential serves only the address that it was given for (hardening §4.2).
- * @throws invalid_request with param `credential`: the caller can ask for it and repeat the edit
- */
-export function amendProvider(before: Provider, amendment: ProviderAmendment): Provider {
-  const { credential, ...facts } = amendment
-  const after = { ...before, ...facts }
-  if (credential === undefined && before.hasCredential) requireSameAddress(before, after)
-  const isSame = after.type === before.type && after.baseUrl === before.baseUrl
-  const keepsLearned = isSame && facts.outputBound === undefined
-  return {
-    ...after,
-    hasCredential: credential === undefined ? before.hasCredential : credential !== null,
-    learnedBound: keepsLearned ? before.learnedBound : null,
-  }
-}
-
-function requireSameAddress(before: Provider, { name, baseUrl }: Provider): void {
-  if (new URL(before.baseUrl).href === new URL(baseUrl).href) return
-  throw new GatewayError(
-    'invalid_request',
-    `the credential of ${name} was given for ${before.baseUrl}: another address needs it anew`,
-    { param: 'credential' },
-  )
 }
 
 /** Port: providers and their credentials, which are encrypted at rest and read only by `server/upstream`. */
