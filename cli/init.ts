@@ -117,7 +117,7 @@ async function beginAnew(context: Context, { force, confirm }: Flags): Promise<s
     act: `set ${path} aside`,
   })
   const { asideOf, lockStopped } = await import('./backup/aside.ts')
-  const { setAside } = await import('#db/sqlite/restore.ts')
+  const { setAside } = await import('#db/sqlite/files/restore.ts')
   const release = lockStopped(context.dataDir)
   const aside = asideOf(context)
   try {

@@ -10,8 +10,8 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
 /** Default output file. */
 export const BINARY = `${ROOT}dist/gatewayctl`
 
-/** What runs on threads of its own; each is found in the binary under its path (`db/sqlite/log-checkpoint.ts`). */
-const THREADS = [`${ROOT}db/sqlite/log-checkpoint-thread.ts`]
+/** What runs on threads of its own; each is found in the binary under its path (`db/sqlite/engine/log-checkpoint.ts`). */
+const THREADS = [`${ROOT}db/sqlite/engine/log-checkpoint-thread.ts`]
 
 type CompileOptions = {
   readonly entry?: string

@@ -1,8 +1,8 @@
 /** Metrics and traces, loaded only if an operator enabled them. */
 import type { Clock } from '#domain/clock.ts'
-import { withEndingListener } from '#domain/ending-listener.ts'
 import type { GenerationId } from '#domain/id.ts'
 import type { Store } from '#domain/store.ts'
+import { withEndingListener } from '#domain/walk/ending-listener.ts'
 import type { ApiDeps } from '#http/deps.ts'
 import type { RequestLog } from '#http/request-log.ts'
 import type { Tally } from '#telemetry/tally.ts'

@@ -1,7 +1,7 @@
 /** Where a replaced database is kept, and the lock that keeps gateways out meanwhile. */
 import { join } from 'node:path'
 import { DATABASE_FILE } from '#db/file-name.ts'
-import { lockDirectory } from '#db/sqlite/lock.ts'
+import { lockDirectory } from '#db/sqlite/engine/lock.ts'
 import { renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { Context } from '../context.ts'

@@ -2,7 +2,7 @@
 
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import { isPartial } from '#db/sqlite/copy.ts'
+import { isPartial } from '#db/sqlite/files/copy.ts'
 import { DAY_MS, type Instant, renderInstant } from '#domain/clock.ts'
 import { systemCodeOf } from '#domain/system-code.ts'
 import { shellWord } from '#forms/shell-word.ts'

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { Command, type Option } from 'commander'
 import { DATABASE_FILE } from '#db/file-name.ts'
-import type { Name, Named } from '#db/sqlite/names.ts'
+import type { Name, Named } from '#db/sqlite/files/names.ts'
 import { globalFlags, splitWords, VALUED } from '../command-line.ts'
 import { openContext } from '../context.ts'
 import { NOUNS, type Noun } from '../nouns.ts'
@@ -159,7 +159,7 @@ async function ofKind(
   const context = openContext(dataDir === undefined ? {} : { dataDir })
   const path = join(context.dataDir, DATABASE_FILE)
   if (!existsSync(path)) return []
-  const { readNames } = await import('#db/sqlite/names.ts')
+  const { readNames } = await import('#db/sqlite/files/names.ts')
   const read = (what: Named, beginning = current): readonly Name[] =>
     readNames(path, what, beginning, statedBefore(before, '--account') ?? null).filter(isPlain)
   if (kind !== 'mask') return read(kind)

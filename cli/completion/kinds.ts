@@ -1,7 +1,7 @@
 /** What completes an argument or flag: names of objects, files, or fixed words. */
 
 import { DATABASE_FILE } from '#db/file-name.ts'
-import type { Named } from '#db/sqlite/names.ts'
+import type { Named } from '#db/sqlite/files/names.ts'
 import { OUTPUT_BOUNDS, PROVIDER_PRESETS } from '#domain/provider.ts'
 import { USAGE_DIMENSIONS } from '#domain/usage-report.ts'
 

@@ -17,7 +17,7 @@ import type { Modality } from '#domain/model-card.ts'
 import type { RubMicros, UsdNanos } from '#domain/money.ts'
 import type { Channel, NoticeState, NoticeType } from '#domain/notice.ts'
 import type { BoundWord, OutputBound, ProviderType } from '#domain/provider.ts'
-import { fromInteger, toInteger } from './amount.ts'
+import { fromInteger, toInteger } from './money/amount.ts'
 
 const nanos = customType<{ data: UsdNanos; driverData: number }>({
   dataType: () => 'integer',

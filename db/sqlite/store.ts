@@ -3,21 +3,21 @@ import { statSync } from 'node:fs'
 import type { Activity } from '#domain/activity.ts'
 import type { Store, StoreHealth } from '#domain/store.ts'
 import type { GatewayStore } from '#signin/store.ts'
-import { createAdmissions } from './admissions.ts'
-import type { Connection } from './connection.ts'
-import { type HotState, startHotState } from './hot-state.ts'
-import { integrityFindings } from './integrity.ts'
-import { prepareNoteUse } from './key-use.ts'
-import { createKeys } from './keys.ts'
-import { lazyPort } from './lazy-port.ts'
-import { NEWEST_SCHEMA_VERSION, schemaVersion } from './migrate.ts'
-import { endLeases, voidOpenHolds } from './recover.ts'
-import { schemaFindings } from './schema-findings.ts'
-import { createSigninStore } from './signin-store.ts'
-import { translatePortErrors } from './translate-errors.ts'
-import { prepareWindowReader } from './window-reader.ts'
-import { openWindowSlots } from './window-slots.ts'
-import { prepareWriter, type Writer } from './writer.ts'
+import { createAdmissions } from './admission/admissions.ts'
+import { type HotState, startHotState } from './admission/hot-state.ts'
+import { endLeases, voidOpenHolds } from './admission/recover.ts'
+import { prepareWindowReader } from './admission/window-reader.ts'
+import { openWindowSlots } from './admission/window-slots.ts'
+import { prepareWriter, type Writer } from './admission/writer.ts'
+import type { Connection } from './engine/connection.ts'
+import { lazyPort } from './engine/lazy-port.ts'
+import { NEWEST_SCHEMA_VERSION, schemaVersion } from './engine/migrate.ts'
+import { translatePortErrors } from './engine/translate-errors.ts'
+import { integrityFindings } from './files/integrity.ts'
+import { schemaFindings } from './files/schema-findings.ts'
+import { prepareNoteUse } from './keys/key-use.ts'
+import { createKeys } from './keys/keys.ts'
+import { createSigninStore } from './signin/store.ts'
 
 /** Resolves what an earlier process left open, then opens every port. `release` gives the directory back at the end. */
 export function createStore(
@@ -42,18 +42,18 @@ export function createStore(
     admissions,
     activity: createActivity(connection, writer),
     answers: lazyPort({ find: true, piece: true, keep: true, trim: true }, async () =>
-      (await import('./answers.ts')).createAnswers(connection),
+      (await import('./admission/answers.ts')).createAnswers(connection),
     ),
     steadyTime: lazyPort({ last: true, note: true }, async () =>
-      (await import('./steady-time.ts')).createSteadyTime(connection),
+      (await import('./engine/steady-time.ts')).createSteadyTime(connection),
     ),
     acts: lazyPort({ note: true, list: true }, async () =>
-      (await import('./acts.ts')).createActs(connection),
+      (await import('./log/acts.ts')).createActs(connection),
     ),
     ...lazyAccounting(connection, hotState),
     ...lazyCatalogue(connection),
     signin: createSigninStore(connection),
-    audit: async () => (await import('./audit.ts')).audit(connection, hotState),
+    audit: async () => (await import('./money/audit.ts')).audit(connection, hotState),
     async health({ checkIntegrity }): Promise<StoreHealth> {
       commit.flush()
       const trouble = commit.trouble()
@@ -101,10 +101,10 @@ function createActivity(connection: Connection, writer: Writer): Activity {
     },
     ...lazyPort<Reading>(
       { list: true, count: true, find: true, drift: true, usage: true },
-      async () => (await import('./activity-reader.ts')).createActivityReader(connection),
+      async () => (await import('./log/activity-reader.ts')).createActivityReader(connection),
     ),
     ...lazyPort<Trimming>({ trim: true, keptSince: true }, async () =>
-      (await import('./activity-trimmer.ts')).createActivityTrimmer(connection),
+      (await import('./log/activity-trimmer.ts')).createActivityTrimmer(connection),
     ),
   }
 }
@@ -116,23 +116,23 @@ function lazyAccounting(
   return {
     accounts: lazyPort(
       { create: true, rename: true, find: true, findByName: true, list: true },
-      async () => (await import('./accounts.ts')).createAccounts(connection),
+      async () => (await import('./money/accounts.ts')).createAccounts(connection),
     ),
     ledger: lazyPort({ credit: true, list: true, count: true, chargeOf: true }, async () =>
-      (await import('./ledger.ts')).createLedger(connection, hotState),
+      (await import('./money/ledger.ts')).createLedger(connection, hotState),
     ),
     thresholds: lazyPort({ find: true, set: true, webhookSecret: true }, async () =>
-      (await import('./thresholds.ts')).createThresholds(connection, hotState),
+      (await import('./money/thresholds.ts')).createThresholds(connection, hotState),
     ),
     notices: lazyPort(
       { post: true, claim: true, tried: true, list: true, find: true, trim: true },
-      async () => (await import('./notices.ts')).createNotices(connection),
+      async () => (await import('./outbox/notices.ts')).createNotices(connection),
     ),
   }
 }
 
 function lazyCatalogue(connection: Connection): Pick<Store, 'models' | 'providers' | 'rates'> {
-  const load = async () => (await import('./catalogue.ts')).openCatalogue(connection)
+  const load = async () => (await import('./catalogue/catalogue.ts')).openCatalogue(connection)
   let loading: ReturnType<typeof load> | null = null
   const catalogue = () => {
     loading ??= load()

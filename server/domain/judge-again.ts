@@ -6,10 +6,10 @@ import { type ErrorCode, GatewayError } from './errors.ts'
 import { newGenerationId } from './id.ts'
 import type { ApiKey } from './key.ts'
 import { NO_MONEY } from './money.ts'
-import { findCard, offersOf } from './offer.ts'
 import { fixedCost } from './offer-cost.ts'
 import { toRefusalError } from './refusal.ts'
 import type { Store } from './store.ts'
+import { findCard, offersOf } from './walk/offer.ts'
 
 interface JudgeDeps {
   readonly clock: Clock

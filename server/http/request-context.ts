@@ -1,16 +1,17 @@
 /** The context of one HTTP request: what is known about it so far. */
-import { type Arrival, momentOf, noteArrival } from '#domain/caller.ts'
+
 import type { Clock, Instant } from '#domain/clock.ts'
 import type { GenerationId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
 import type { Charge } from '#domain/ledger.ts'
 import type { UsdNanos } from '#domain/money.ts'
 import type { QuotaReading } from '#domain/quota.ts'
-import type { CompletionStep } from '#domain/walk.ts'
-import type { HeldBytes } from './byte-budget.ts'
+import { type Arrival, momentOf, noteArrival } from '#domain/walk/caller.ts'
+import type { CompletionStep } from '#domain/walk/walk.ts'
 import type { ApiDeps } from './deps.ts'
 import type { Unwatched } from './disconnects.ts'
 import { addRateHeaders, EXPOSED_HEADERS, type HeaderFields } from './rate-headers.ts'
+import type { HeldBytes } from './read/byte-budget.ts'
 import { readRequestId } from './request-id.ts'
 import { toBody } from './wire/long-body.ts'
 

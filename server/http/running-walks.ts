@@ -1,14 +1,14 @@
 /** All chat requests in progress, their progress, and the two ways to end one early. */
 
-import type { Caller } from '#domain/caller.ts'
 import { Canceller } from '#domain/cancel.ts'
 import type { ChatRequest } from '#domain/chat.ts'
-import { type CompletionDeps, complete } from '#domain/completion.ts'
 import type { GatewayError } from '#domain/errors.ts'
 import { type Placed, Roster } from '#domain/roster.ts'
 import type { WalkProgress } from '#domain/snapshot/in-flight.ts'
-import type { StepReader, Walk } from '#domain/walk.ts'
-import type { HeldBytes } from './byte-budget.ts'
+import type { Caller } from '#domain/walk/caller.ts'
+import { type CompletionDeps, complete } from '#domain/walk/completion.ts'
+import type { StepReader, Walk } from '#domain/walk/walk.ts'
+import type { HeldBytes } from './read/byte-budget.ts'
 
 export interface RunningWalk {
   readonly caller: Caller

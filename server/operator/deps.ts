@@ -1,11 +1,11 @@
 /** The dependencies of a verb, the same in a running server and in a command that opened the store itself. */
 import type { Clock, Instant } from '#domain/clock.ts'
-import type { HopReading } from '#domain/hop-health.ts'
 import type { ModelCard } from '#domain/model-card.ts'
 import type { Probe } from '#domain/probe.ts'
 import type { Provider } from '#domain/provider.ts'
 import type { Watch } from '#domain/snapshot/watch.ts'
 import type { ClockJump } from '#domain/steady-clock.ts'
+import type { HopReading } from '#domain/walk/hop-health.ts'
 import type { GatewayStore } from '#signin/store.ts'
 
 /** State that only a running server has. */

@@ -1,7 +1,7 @@
 /** Records of a route's hop and its health. */
 import { type Instant, renderInstant } from '#domain/clock.ts'
-import type { HopReading } from '#domain/hop-health.ts'
 import type { RouteHop } from '#domain/route.ts'
+import type { HopReading } from '#domain/walk/hop-health.ts'
 
 export interface HopRecord {
   /** Lower positions are tried first. */

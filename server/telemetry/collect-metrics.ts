@@ -1,12 +1,12 @@
 /** Collects the metrics of the running gateway for a scrape: counters, and gauges of the present state. */
 import type { Account } from '#domain/account.ts'
-import type { Caller } from '#domain/caller.ts'
 import type { Clock, Instant } from '#domain/clock.ts'
-import type { HopReading } from '#domain/hop-health.ts'
 import type { KeyId } from '#domain/id.ts'
 import { type ApiKey, keyStatus } from '#domain/key.ts'
 import { renderUsdNumber, type UsdNanos } from '#domain/money.ts'
 import type { Store } from '#domain/store.ts'
+import type { Caller } from '#domain/walk/caller.ts'
+import type { HopReading } from '#domain/walk/hop-health.ts'
 import {
   countedKeys,
   counter,

@@ -2,7 +2,7 @@
 import { mkdirSync, readdirSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { lockDirectory } from '#db/sqlite/lock.ts'
+import { lockDirectory } from '#db/sqlite/engine/lock.ts'
 import { BINARY } from '#scripts/compile.ts'
 import { until } from '#test/support/appliance.ts'
 import { type CliHarness, openCli } from '#test/support/cli-harness.ts'

@@ -1,6 +1,6 @@
 // A port is loaded by the first call that is made of it, once, and is itself from then on.
 import { expect, test } from 'vitest'
-import { lazyPort } from '#db/sqlite/lazy-port.ts'
+import { lazyPort } from '#db/sqlite/engine/lazy-port.ts'
 
 test('nothing is loaded before the first call, and only once after it', async () => {
   let loads = 0

@@ -1,9 +1,9 @@
 // What somebody did to the schema by hand is found, and what only an engine writes otherwise is not.
 import { Database } from 'bun:sqlite'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { migrate } from '#db/sqlite/migrate.ts'
+import { migrate } from '#db/sqlite/engine/migrate.ts'
+import { schemaFindings } from '#db/sqlite/files/schema-findings.ts'
 import { MIGRATIONS } from '#db/sqlite/migrations/index.ts'
-import { schemaFindings } from '#db/sqlite/schema-findings.ts'
 
 let database: Database
 beforeEach(() => {

@@ -3,7 +3,7 @@ import { Database } from 'bun:sqlite'
 import { is } from 'drizzle-orm'
 import { getTableConfig, SQLiteTable } from 'drizzle-orm/sqlite-core'
 import { expect, test } from 'vitest'
-import { migrate } from '#db/sqlite/migrate.ts'
+import { migrate } from '#db/sqlite/engine/migrate.ts'
 import * as schema from '#db/sqlite/schema.ts'
 
 interface Column {

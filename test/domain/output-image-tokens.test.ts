@@ -1,9 +1,9 @@
 // What a drawn image takes where images are made of tokens: likely, and at most.
 import { describe, expect, test } from 'vitest'
-import { startMeter } from '#domain/meter.ts'
 import { estimatedOutputImageTokens, maxOutputImageTokens } from '#domain/output-image-tokens.ts'
 import { chargeFor } from '#domain/pricing.ts'
 import { NO_USAGE } from '#domain/usage.ts'
+import { startMeter } from '#domain/walk/meter.ts'
 import { ampleHold } from '#test/support/ample-hold.ts'
 import { aCard, aRequest, aVersion, perM, price, rate, usd } from '#test/support/nouns.ts'
 

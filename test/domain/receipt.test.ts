@@ -2,7 +2,6 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { ActivityEntry } from '#domain/activity.ts'
-import type { Caller } from '#domain/caller.ts'
 import type { ChatEvent, ChatRequest } from '#domain/chat.ts'
 import { later } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
@@ -15,6 +14,7 @@ import { type Receipt, readReceipt, toReceipt } from '#domain/receipt.ts'
 import { renderReceipt } from '#domain/receipt-report.ts'
 import { type FailureKind, UpstreamFailure } from '#domain/upstream.ts'
 import { NO_USAGE, type Usage } from '#domain/usage.ts'
+import type { Caller } from '#domain/walk/caller.ts'
 import {
   aClaim,
   aHop,
@@ -38,7 +38,7 @@ import {
   text,
   until,
 } from '#test/support/scripted-upstream.ts'
-import { COUNTED, openWalkBench, type Walk, type WalkBench } from './walking.ts'
+import { COUNTED, openWalkBench, type Walk, type WalkBench } from './walk/walking.ts'
 
 const RATE = rate('92.5')
 const ANY: ImageChoice = { resolution: undefined, quality: undefined }

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { ChatEvent } from '#domain/chat.ts'
 import { aRequest, usd } from '#test/support/nouns.ts'
 import { finish, text } from '#test/support/scripted-upstream.ts'
-import { COUNTED, IMAGE, openWalkBench, says, type WalkBench } from './walking.ts'
+import { COUNTED, IMAGE, openWalkBench, says, type WalkBench } from './walk/walking.ts'
 
 let bench: WalkBench
 beforeEach(async () => {

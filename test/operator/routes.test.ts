@@ -1,7 +1,7 @@
 /** Routes through their verbs: hops added, changed, dropped and read back, with the health that a running server knows. */
 import { describe, expect, test } from 'vitest'
-import { createHopHealth } from '#domain/hop-health.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
+import { createHopHealth } from '#domain/walk/hop-health.ts'
 import type { OperatorDeps } from '#operator/deps.ts'
 import { restingWatch } from '#test/support/resting-watch.ts'
 import { act, openFurnished, type TestOperatorDeps } from './deps.ts'

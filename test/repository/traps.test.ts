@@ -66,15 +66,17 @@ const filesWith = (pattern: RegExp): readonly string[] =>
 
 test('T19: one road leads upstream, and every limit stands on it', () => {
   // Who opens an upstream, who asks for that, who walks, who starts a walk.
-  expect(filesWith(/\bupstreamFor\(/)).toEqual(['server/domain/attempt.ts'])
-  expect(filesWith(/\bupstream\.open\(/)).toEqual(['server/domain/attempt.ts'])
-  expect(filesWith(/\bimport \{[^}]*\bopenFirst\b[^}]*\}/)).toEqual(['server/domain/completion.ts'])
+  expect(filesWith(/\bupstreamFor\(/)).toEqual(['server/domain/walk/attempt.ts'])
+  expect(filesWith(/\bupstream\.open\(/)).toEqual(['server/domain/walk/attempt.ts'])
+  expect(filesWith(/\bimport \{[^}]*\bopenFirst\b[^}]*\}/)).toEqual([
+    'server/domain/walk/completion.ts',
+  ])
   expect(filesWith(/\bimport \{[^}]*\bcomplete\b[^}]*\}/)).toEqual(['server/http/running-walks.ts'])
   expect(filesWith(/\brunning\.start\(/)).toEqual(['server/http/routes/chat-completions.ts'])
   // On it the verdict comes before the first provider is asked.
-  const walk = code('server/domain/completion.ts')
+  const walk = code('server/domain/walk/completion.ts')
   expect(filesWith(/\badmissions\.admit\(/)).toEqual(['server/domain/admission-queue.ts'])
-  expect(filesWith(/\bqueue\.admit\(/)).toEqual(['server/domain/completion.ts'])
+  expect(filesWith(/\bqueue\.admit\(/)).toEqual(['server/domain/walk/completion.ts'])
   expect(walk.indexOf('judge(walk)')).toBeGreaterThan(0)
   expect(walk.indexOf('judge(walk)')).toBeLessThan(walk.indexOf('openFirst(deps'))
 })
@@ -87,7 +89,7 @@ test('T38: nothing runs a command, a template or code that came as text', () => 
   ).toEqual([])
   // The log is folded on a thread, which runs a file of ours.
   expect(filesWith(/new Worker\((?!THREAD\))/)).toEqual([])
-  expect(filesWith(/new Worker\(/)).toEqual(['db/sqlite/log-checkpoint.ts'])
+  expect(filesWith(/new Worker\(/)).toEqual(['db/sqlite/engine/log-checkpoint.ts'])
   expect(filesWith(/\beval\(|new Function\(|\bsetTimeout\(\s*['"`]/)).toEqual([])
   expect(filesWith(/\bimport\(\s*[^'"\s]/)).toEqual([])
   // The program becomes itself anew, with more room for connections, before it serves anybody.

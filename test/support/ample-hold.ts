@@ -1,9 +1,9 @@
 /** What a request holds where money is ample. */
 import type { ChatRequest } from '#domain/chat.ts'
-import { toOfferCost } from '#domain/claim.ts'
 import type { ModelCard, PriceVersion } from '#domain/model-card.ts'
 import { holdFor } from '#domain/offer-cost.ts'
 import { DEFAULT_SETTINGS } from '#domain/settings.ts'
+import { toOfferCost } from '#domain/walk/claim.ts'
 import { aProvider } from '#test/support/nouns.ts'
 
 export const ampleHold = (request: ChatRequest, card: ModelCard, version: PriceVersion) => {

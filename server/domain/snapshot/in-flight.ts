@@ -1,6 +1,5 @@
 /** A request in progress: its caller, what has arrived so far, and its cost so far. */
-import { type Attempts, imageOf } from '../attempt.ts'
-import type { Caller } from '../caller.ts'
+
 import type { ChatRequest } from '../chat.ts'
 import type { Instant } from '../clock.ts'
 import type { GenerationId } from '../id.ts'
@@ -8,6 +7,8 @@ import type { ApiKey } from '../key.ts'
 import type { UsdNanos } from '../money.ts'
 import { chargeFor } from '../pricing.ts'
 import { completionTokens, promptTokens } from '../usage.ts'
+import { type Attempts, imageOf } from '../walk/attempt.ts'
+import type { Caller } from '../walk/caller.ts'
 
 /**
  * `streaming`: content is being streamed; `waiting`: for a non-streamed answer; `image`: for an image; `opening`: a stream

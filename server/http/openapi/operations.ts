@@ -1,5 +1,5 @@
 /** Every operation of the HTTP API; a test compares this table with the routes. */
-import { MAX_BODY_BYTES } from '../body.ts'
+import { MAX_BODY_BYTES } from '../read/body.ts'
 import { MAX_FORM_BYTES } from '../routes/keys.ts'
 import { json, type Operation } from './operation.ts'
 import { refTo } from './schemas.ts'

@@ -1,6 +1,6 @@
 /** Parameters of a request: path, query and headers. */
 import { PRINTABLE } from '../first-runs.ts'
-import { MAX_LISTED } from '../read-key-request.ts'
+import { MAX_LISTED } from '../read/key-request.ts'
 import { ACCEPTED_ID } from '../request-id.ts'
 import type { JsonSchema } from './notes.ts'
 

@@ -2,9 +2,9 @@
 
 import { CLIENT_CLOSED_REQUEST } from '#domain/activity.ts'
 import { unixSeconds } from '#domain/clock.ts'
-import { RequestRefused } from '#domain/ending.ts'
 import { type GatewayError, toGatewayError } from '#domain/errors.ts'
-import type { CompletionStep } from '#domain/walk.ts'
+import { RequestRefused } from '#domain/walk/ending.ts'
+import type { CompletionStep } from '#domain/walk/walk.ts'
 import { within } from '#domain/within.ts'
 import type { ApiDeps } from '../deps.ts'
 import type { FirstRun } from '../first-runs.ts'

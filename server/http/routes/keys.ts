@@ -14,14 +14,14 @@ import { type KeyRecord, renderKey } from '#domain/key-report.ts'
 import { newSecret } from '#domain/secret.ts'
 import { requireFuture, statedLimits } from '#forms/fields.ts'
 import { maskWarnings, nameWarnings } from '#forms/key-warnings.ts'
-import { readBody } from '../body.ts'
 import type { ApiDeps } from '../deps.ts'
+import { readBody } from '../read/body.ts'
 import {
   readAmendment,
   readIssue,
   readKeyListQuery,
   requireUniqueNames,
-} from '../read-key-request.ts'
+} from '../read/key-request.ts'
 import {
   headersFor,
   JSON_TEXT,

@@ -1,5 +1,5 @@
 /** The body of a non-streamed answer, sent in as few writes as possible. */
-import type { HeldBytes } from '../byte-budget.ts'
+import type { HeldBytes } from '../read/byte-budget.ts'
 
 /**
  * From 15 KiB on, Bun writes each part of each header separately: sixty writes and 250 µs. With a stream it sends the headers

@@ -1,8 +1,8 @@
 // Stream events built by hand: every way to end, tool calls in pieces, growing usage, and failures in between.
 import { describe, expect, test } from 'vitest'
 import type { ChatEvent, JsonObject } from '#domain/chat.ts'
-import { startMeter } from '#domain/meter.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
+import { startMeter } from '#domain/walk/meter.ts'
 import { aCard, aRequest } from '#test/support/nouns.ts'
 import { startStream } from '#upstream/anthropic/from-stream.ts'
 import type { SseEvent } from '#upstream/sse.ts'

@@ -1,0 +1,145 @@
+/** Reads a key's sliding windows back from the log, so that they survive a restart and a change of limits. */
+import { type Instant, later } from '#domain/clock.ts'
+import type { KeyId } from '#domain/id.ts'
+import { Window } from '#domain/window.ts'
+import type { Connection } from '../engine/connection.ts'
+import { nextTurn } from '../engine/next-turn.ts'
+import { SLICE_ROWS } from '../engine/slices.ts'
+import { statement } from '../engine/statement.ts'
+import type { WindowSlots } from './window-slots.ts'
+
+/** Requests that lie more than a span ahead were made before the clock was set back; no window contains them. */
+export interface WindowReader {
+  /**
+   * The newest `limit` requests of the span, which are all that decide when a slot frees; null without a limit. Nobody may
+   * be admitted to the window before it is there.
+   */
+  read(id: KeyId, spanMs: number, limit: number | null, now: Instant): Promise<Window | null>
+  /** The requests of each end user in the span, by the name that they came with. */
+  readByEndUser(id: KeyId, spanMs: number, now: Instant): Promise<ReadonlyMap<string, Window>>
+  /** How many requests were admitted in the span. */
+  count(id: KeyId, spanMs: number, now: Instant): Promise<number>
+  /** The first request that lies a span ahead or more; null as long as the clock is not behind the log. */
+  firstAhead(id: KeyId, spanMs: number, now: Instant): Promise<Instant | null>
+}
+
+/** Instants after `after` and before `before`. */
+type Span = { readonly id: KeyId; readonly after: number; readonly before: number }
+
+/** What has ended: in the table of slots, or in the log behind its end. */
+const logged = (columns: string, slots: string): string => `
+  SELECT ${columns} FROM ${slots} WHERE slot.key_id = $id AND slot.admitted_at > $after AND slot.admitted_at < $before
+  UNION ALL
+  SELECT ${columns} FROM activity AS slot
+  WHERE slot.generation_id >= (SELECT below FROM window_slots_end)
+    AND slot.key_id = $id AND slot.admitted = 1 AND slot.admitted_at > $after AND slot.admitted_at < $before`
+
+/** A request is in one of the tables, and goes from the one to the other when it ends; its instant stays. */
+const ADMITTED = `${logged('slot.admitted_at', 'window_slots AS slot')}
+  UNION ALL
+  SELECT admitted_at FROM holds WHERE key_id = $id AND admitted_at > $after AND admitted_at < $before`
+
+const ADMITTED_BY_NAME = `
+  SELECT name, at FROM (${logged(
+    'end_user AS name, slot.admitted_at AS at',
+    'window_slots AS slot JOIN activity USING (generation_id)',
+  )}
+  UNION ALL
+  SELECT end_user, admitted_at FROM holds WHERE key_id = $id AND admitted_at > $after AND admitted_at < $before)
+  WHERE name IS NOT NULL`
+
+export function prepareWindowReader(connection: Connection, slots: WindowSlots): WindowReader {
+  const { database, commit } = connection
+  const scanBack = prepareBackwardScan(connection, slots)
+  const newest = statement<{ admitted_at: Instant }, [Span]>(
+    database,
+    `SELECT admitted_at FROM (${ADMITTED}) ORDER BY admitted_at DESC`,
+  )
+  const named = statement<{ name: string; at: Instant }, [Span]>(
+    database,
+    `${ADMITTED_BY_NAME} ORDER BY at DESC`,
+  )
+  const count = statement<{ requests: number }, [Span]>(
+    database,
+    `SELECT count(*) AS requests FROM (${ADMITTED})`,
+  )
+  const oldest = statement<{ admitted_at: Instant }, [Span]>(
+    database,
+    `SELECT admitted_at FROM (${ADMITTED}) ORDER BY admitted_at LIMIT 1`,
+  )
+  return {
+    async read(id, spanMs, limit, now) {
+      if (limit === null) return null
+      const found: Instant[] = []
+      await scanBack(around(id, now, spanMs), Math.min(limit, SLICE_ROWS), (span) => {
+        for (const row of newest().all(span)) found.push(row.admitted_at)
+        return found.length >= limit
+      })
+      const window = new Window(spanMs)
+      window.restore(found.slice(0, limit).reverse(), now)
+      return window
+    },
+    async readByEndUser(id, spanMs, now) {
+      const found: { readonly name: string; readonly at: Instant }[] = []
+      await scanBack(around(id, now, spanMs), SLICE_ROWS, (span) => {
+        for (const row of named().all(span)) found.push(row)
+        return false
+      })
+      const windows = new Map<string, Window>()
+      for (const { name, at } of found.reverse()) {
+        const window = windows.get(name) ?? new Window(spanMs)
+        window.restore([at], now)
+        windows.set(name, window)
+      }
+      return windows
+    },
+    async count(id, spanMs, now) {
+      let requests = 0
+      await scanBack(around(id, now, spanMs), SLICE_ROWS, (span) => {
+        requests += count().get(span)?.requests ?? 0
+        return false
+      })
+      return requests
+    },
+    async firstAhead(id, spanMs, now) {
+      commit.flush()
+      const after = later(now, spanMs - 1)
+      return oldest().get({ id, after, before: Number.MAX_SAFE_INTEGER })?.admitted_at ?? null
+    },
+  }
+}
+
+const around = (id: KeyId, now: Instant, spanMs: number): Span => ({
+  id,
+  after: later(now, -spanMs),
+  before: later(now, spanMs),
+})
+
+/** Reads one slice of a key's log, in the turn that cut it; true when that is enough. */
+type VisitSpan = (span: Span) => boolean
+
+/**
+ * Shows a span of a key's log, the newest first, in slices of `rows` slots and a turn for each but the first; the few
+ * lines that have no slot yet come on top. Requests of one instant are never in two of them.
+ */
+function prepareBackwardScan({ database, commit }: Connection, slots: WindowSlots) {
+  const cut = statement<{ admitted_at: Instant }, [Span & { rows: number }]>(
+    database,
+    `SELECT admitted_at FROM window_slots
+     WHERE key_id = $id AND admitted_at > $after AND admitted_at < $before
+     ORDER BY admitted_at DESC LIMIT 1 OFFSET $rows - 1`,
+  )
+  return async (whole: Span, rows: number, visit: VisitSpan): Promise<void> => {
+    await slots.catchUp()
+    const { id, after } = whole
+    let { before } = whole
+    for (;;) {
+      commit.flush()
+      const last = cut().get({ id, after, before, rows })
+      const isEnough = visit({ id, after: last ? last.admitted_at - 1 : after, before })
+      if (!last || isEnough) return
+      before = last.admitted_at
+      await nextTurn()
+    }
+  }
+}

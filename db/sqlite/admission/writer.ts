@@ -1,0 +1,96 @@
+/** The rows that a request writes, as prepared statements: the only writes on the path of a request. */
+import type { SQLQueryBindings } from 'bun:sqlite'
+import type { ActivityEntry } from '#domain/activity.ts'
+import type { Day, Instant } from '#domain/clock.ts'
+import { chargeEntryId, type GenerationId, type KeyId } from '#domain/id.ts'
+import type { Charge } from '#domain/ledger.ts'
+import { renderRubPerUsd, type UsdNanos } from '#domain/money.ts'
+import type { Connection } from '../engine/connection.ts'
+import { statement } from '../engine/statement.ts'
+import { prepareActivity } from '../log/activity-writer.ts'
+import { type MarkChange, prepareMarkWriter } from '../money/low-balance.ts'
+import { prepareSums } from '../money/sums.ts'
+import type { OpenHold } from './hot-state.ts'
+import type { WindowSlots } from './window-slots.ts'
+
+export interface Writer {
+  hold(hold: OpenHold): void
+  release(id: GenerationId): void
+  /** The balance follows when the transaction closes. */
+  charge(hold: OpenHold, charge: Charge, at: Instant): void
+  mark(change: MarkChange): void
+  /** The day's sums follow when the transaction closes. */
+  spend(keyId: KeyId, day: Day, amount: UsdNanos, endUser: string | null): void
+  used(keyId: KeyId, at: Instant): void
+  activity(entry: ActivityEntry, admittedAt: Instant | null): void
+}
+
+/** Drizzle would build these statements anew for every row; a request cannot afford that. */
+export function prepareWriter(connection: Connection, slots: WindowSlots): Writer {
+  const { database } = connection
+  const sums = prepareSums(connection)
+  const insertHold = statement<unknown, SQLQueryBindings[]>(
+    database,
+    `INSERT INTO holds (generation_id, request_id, account_id, key_id, model, amount_nanos, admitted_at,
+       end_user)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+  )
+  const deleteHold = statement<unknown, SQLQueryBindings[]>(
+    database,
+    'DELETE FROM holds WHERE generation_id = ?',
+  )
+  const insertCharge = statement<unknown, SQLQueryBindings[]>(
+    database,
+    `INSERT INTO ledger (id, account_id, kind, amount_nanos, at, key_id, generation_id, rub_per_usd,
+       price_version, day, end_user)
+     VALUES (?, ?, 'charge', ?, ?, ?, ?, ?, ?, ?, ?)`,
+  )
+  const markUse = statement<unknown, SQLQueryBindings[]>(
+    database,
+    'UPDATE keys SET last_used_at = ? WHERE id = ?',
+  )
+  const insertActivity = prepareActivity(database)
+  return {
+    hold({ claim, amount }) {
+      const { generationId, requestId, accountId, keyId, model, at, endUser } = claim
+      insertHold().run(
+        generationId,
+        requestId,
+        accountId,
+        keyId,
+        model,
+        Number(amount),
+        at,
+        endUser,
+      )
+    },
+    release(id) {
+      deleteHold().run(id)
+    },
+    charge({ claim, day, endUser }, { amount, rubPerUsd, priceVersion }, at) {
+      const { generationId, accountId, keyId } = claim
+      insertCharge().run(
+        chargeEntryId(generationId),
+        accountId,
+        -Number(amount),
+        at,
+        keyId,
+        generationId,
+        renderRubPerUsd(rubPerUsd),
+        priceVersion,
+        day,
+        endUser?.name ?? null,
+      )
+      sums.debit(accountId, amount)
+    },
+    mark: prepareMarkWriter(connection),
+    spend: sums.spend,
+    used(keyId, at) {
+      markUse().run(at, keyId)
+    },
+    activity(entry, admittedAt) {
+      const isNew = insertActivity(entry, admittedAt)
+      if (isNew && admittedAt !== null) slots.note(entry.keyId, admittedAt, entry.generationId)
+    },
+  }
+}

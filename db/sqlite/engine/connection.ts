@@ -1,0 +1,42 @@
+/** What every table's file works with: one connection, its committer and the clock. */
+import type { Database } from 'bun:sqlite'
+import type { Clock } from '#domain/clock.ts'
+import type { Vault } from '../../vault.ts'
+import { type Disk, NO_DISK } from './disk.ts'
+import { type GroupCommit, startGroupCommit } from './group-commit.ts'
+import { type LogCheckpointer, NO_CHECKPOINTER } from './log-checkpoint.ts'
+import type { LogSync } from './log-sync.ts'
+
+export interface Connection {
+  readonly database: Database
+  readonly commit: GroupCommit
+  readonly clock: Clock
+  /** Null when no master key was given: credentials can then be neither kept nor read. */
+  readonly vault: Vault | null
+  readonly checkpointer: LogCheckpointer
+  /** Whether a charge waits for the disk, not only for the operating system. */
+  readonly syncCharges: boolean
+}
+
+export const connect = (
+  database: Database,
+  logSync: LogSync,
+  rest: Pick<Connection, 'clock' | 'vault' | 'syncCharges'>,
+  checkpointer: LogCheckpointer = NO_CHECKPOINTER,
+  disk: Disk = NO_DISK,
+): Connection => ({
+  database,
+  commit: startGroupCommit(
+    database,
+    {
+      ...logSync,
+      dirty() {
+        logSync.dirty()
+        checkpointer.dirty()
+      },
+    },
+    disk,
+  ),
+  checkpointer,
+  ...rest,
+})

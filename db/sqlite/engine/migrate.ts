@@ -1,0 +1,66 @@
+/** Brings a database to the newest schema, in one transaction, or refuses one that is newer than this binary. */
+import type { Database } from 'bun:sqlite'
+import { GatewayError } from '#domain/errors.ts'
+import { copyDatabase } from '../files/copy.ts'
+import { MIGRATIONS } from '../migrations/index.ts'
+
+export const NEWEST_SCHEMA_VERSION = MIGRATIONS.length
+
+/** How many migrations this database has seen. */
+export const schemaVersion = (database: Database): number =>
+  (database.query('PRAGMA user_version').get() as { user_version: number }).user_version
+
+export interface Upgrade {
+  readonly from: number
+  readonly to: number
+  /** Where the database is kept as it was. */
+  readonly copy: string
+}
+
+/** What becomes of a populated database of an older schema: it is brought to the newest, and this told before; or refused. */
+export type OnOlderSchema = ((upgrade: Upgrade) => void) | 'refuse'
+
+/** Runs each missing migration once. A populated older database is copied beside itself first. @throws store_unavailable */
+export function migrate(
+  database: Database,
+  path: string,
+  onOlderSchema: OnOlderSchema = () => {},
+): void {
+  const version = schemaVersion(database)
+  if (version === NEWEST_SCHEMA_VERSION) return
+  if (version > NEWEST_SCHEMA_VERSION) throw newerSchema(version)
+  // Whole, kept answers too, and of now: an earlier upgrade may have left one of this name.
+  if (version > 0) {
+    if (onOlderSchema === 'refuse') throw olderSchema(version)
+    const copy = `${path}.pre-migrate-${version}`
+    onOlderSchema({ from: version, to: NEWEST_SCHEMA_VERSION, copy })
+    copyDatabase(database, copy, { answers: true })
+  }
+  const run = database.transaction(() => {
+    for (const sql of MIGRATIONS.slice(version)) database.run(sql)
+    database.run(`PRAGMA user_version = ${NEWEST_SCHEMA_VERSION}`)
+  })
+  run.immediate()
+}
+
+/** Only an upgrade that was asked for is one: the binary before it cannot open the database any more. */
+const olderSchema = (version: number): GatewayError =>
+  new GatewayError(
+    'store_unavailable',
+    `this database is schema ${version}, and this binary works with ${NEWEST_SCHEMA_VERSION}: serve upgrades it, and no other command does`,
+    {
+      hint: 'gatewayctl backup    then: gatewayctl serve',
+      metadata: { schema_version: version, newest_schema_version: NEWEST_SCHEMA_VERSION },
+    },
+  )
+
+/** A binary must not guess at tables it has never seen. */
+export const newerSchema = (version: number): GatewayError =>
+  new GatewayError(
+    'store_unavailable',
+    `this database is schema ${version}, this binary knows ${NEWEST_SCHEMA_VERSION}`,
+    {
+      hint: 'install a newer gatewayctl, or restore a backup made before the upgrade',
+      metadata: { schema_version: version, newest_schema_version: NEWEST_SCHEMA_VERSION },
+    },
+  )

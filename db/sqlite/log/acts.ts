@@ -1,0 +1,49 @@
+/** The log of acts in SQLite. Triggers of the table prevent updates and deletions. */
+import type { Act, Acts } from '#domain/act.ts'
+import type { Instant } from '#domain/clock.ts'
+import type { ActId } from '#domain/id.ts'
+import type { Connection } from '../engine/connection.ts'
+import { BEHIND_ALL } from '../engine/slices.ts'
+import { statement } from '../engine/statement.ts'
+
+type ActRow = {
+  readonly id: ActId
+  readonly at: Instant
+  readonly who: string
+  readonly verb: string
+  readonly target: string | null
+  readonly changed: string
+}
+
+export function createActs({ database, commit }: Connection): Acts {
+  const insert = statement<unknown, [ActRow]>(
+    database,
+    'INSERT INTO acts (id, at, who, verb, target, changed) VALUES ($id, $at, $who, $verb, $target, $changed)',
+  )
+  const newest = statement<
+    ActRow,
+    [{ since: number; until: number; verb: string | null; before: string; limit: number }]
+  >(
+    database,
+    `SELECT * FROM acts WHERE at >= $since AND at < $until AND ($verb IS NULL OR verb = $verb) AND id < $before
+     ORDER BY id DESC LIMIT $limit`,
+  )
+  return {
+    async note(act) {
+      const row = { ...act, changed: JSON.stringify(act.changed) }
+      await commit.commitDurably(() => void insert().run(row))
+    },
+    async list({
+      since = 0,
+      until = Number.MAX_SAFE_INTEGER,
+      verb = null,
+      before = BEHIND_ALL,
+      limit,
+    }) {
+      commit.flush()
+      return newest().all({ since, until, verb, before, limit }).map(toAct)
+    },
+  }
+}
+
+const toAct = (row: ActRow): Act => ({ ...row, changed: JSON.parse(row.changed) })

@@ -1,0 +1,75 @@
+/** Accounts in SQLite; plain SQL, so that listing keys need not load Drizzle. */
+import type { Account, Accounts } from '#domain/account.ts'
+import type { Instant } from '#domain/clock.ts'
+import { GatewayError } from '#domain/errors.ts'
+import type { AccountId } from '#domain/id.ts'
+import type { UsdNanos } from '#domain/money.ts'
+import type { Connection } from '../engine/connection.ts'
+import { statement } from '../engine/statement.ts'
+import { fromInteger, toInteger } from './amount.ts'
+
+interface AccountRow {
+  readonly id: AccountId
+  readonly name: string
+  readonly created_at: Instant
+  readonly balance_nanos: number
+}
+
+export function createAccounts({ database, commit }: Connection): Accounts {
+  const byId = statement<AccountRow, [AccountId]>(database, 'SELECT * FROM accounts WHERE id = ?')
+  const byName = statement<AccountRow, [string]>(database, 'SELECT * FROM accounts WHERE name = ?')
+  const all = statement<AccountRow>(database, 'SELECT * FROM accounts ORDER BY id')
+  const insert = statement<unknown, [AccountId, string, Instant, number]>(
+    database,
+    'INSERT INTO accounts (id, name, created_at, balance_nanos) VALUES (?, ?, ?, ?)',
+  )
+
+  const update = statement<unknown, [string, AccountId]>(
+    database,
+    'UPDATE accounts SET name = ? WHERE id = ?',
+  )
+
+  const requireFree = (name: string): void => {
+    if (byName().get(name)) {
+      throw new GatewayError('already_exists', `there is already an account "${name}"`)
+    }
+  }
+
+  return {
+    async create({ id, name, createdAt, balance }) {
+      await commit.commitDurably(() => {
+        requireFree(name)
+        insert().run(id, name, createdAt, toInteger(balance))
+      })
+    },
+    rename: (id, name) =>
+      commit.commitDurably(() => {
+        if (byId().get(id)?.name !== name) requireFree(name)
+        update().run(name, id)
+        const row = byId().get(id)
+        if (row === null) throw new GatewayError('account_not_found', `there is no account ${id}`)
+        return toAccount(row)
+      }),
+    async find(id) {
+      commit.flush()
+      const row = byId().get(id)
+      return row === null ? undefined : toAccount(row)
+    },
+    async findByName(name) {
+      commit.flush()
+      const row = byName().get(name)
+      return row === null ? undefined : toAccount(row)
+    },
+    async list() {
+      commit.flush()
+      return all().all().map(toAccount)
+    },
+  }
+}
+
+const toAccount = (row: AccountRow): Account => ({
+  id: row.id,
+  name: row.name,
+  createdAt: row.created_at,
+  balance: fromInteger<UsdNanos>(row.balance_nanos),
+})

@@ -1,0 +1,146 @@
+/** A temporary table on disk with every sum twice: computed from the ledger, and as stored. */
+import type { Database } from 'bun:sqlite'
+import type { KeptSum } from '#domain/audit.ts'
+import type { Day } from '#domain/clock.ts'
+import type { AccountId, KeyId } from '#domain/id.ts'
+import type { UsdNanos } from '#domain/money.ts'
+import { nextTurn } from '../engine/next-turn.ts'
+import { SLICE_ROWS } from '../engine/slices.ts'
+import { statement } from '../engine/statement.ts'
+import { addLedger } from './audit-ledger.ts'
+
+/** A balance has neither day nor end user, and no requests; a day of a key no end user. They are 0 and empty. */
+export interface SumRow {
+  readonly what: Exclude<KeptSum, `live_${string}`>
+  readonly subject: AccountId | KeyId
+  readonly day: Day
+  readonly endUser: string
+  readonly ledger: UsdNanos
+  readonly kept: UsdNanos
+  readonly charges: number
+  readonly requests: number
+}
+
+export interface Sums {
+  /** Every row once, in slices. */
+  walk(): AsyncGenerator<readonly SumRow[], void>
+  /** What the ledger adds up to for an account. */
+  balance(id: AccountId): UsdNanos
+  /** What it adds up to for a key, from a day on and before another. */
+  spent(id: KeyId, from: Day, before: Day): UsdNanos
+}
+
+/** Sums the whole ledger and reads all stored sums, in slices. */
+export async function addUp(database: Database): Promise<Sums & { readonly entries: number }> {
+  database.run(TABLE)
+  const entries = await addLedger(database)
+  const put = statement<unknown, [KeptRow]>(database, PUT)
+  for (const sql of KEPT) {
+    for await (const rows of pagesOf<KeptRow>(database, sql)) {
+      for (const row of rows) put().run(row)
+    }
+  }
+  return { entries, ...readSums(database) }
+}
+
+const TABLE = `
+  CREATE TEMP TABLE sums (
+    what TEXT, subject TEXT, day INTEGER, end_user TEXT,
+    added INTEGER DEFAULT 0, kept INTEGER DEFAULT 0,
+    charges INTEGER DEFAULT 0, requests INTEGER DEFAULT 0,
+    PRIMARY KEY (what, subject, day, end_user)
+  ) WITHOUT ROWID`
+
+type Place = {
+  readonly what: string
+  readonly subject: string
+  readonly day: number
+  readonly end_user: string
+}
+
+type KeptRow = Place & {
+  readonly kept: number
+  readonly requests: number
+}
+
+const keyDaysOf = (table: string): string =>
+  `SELECT 'key_day' AS what, key_id AS subject, day, '' AS end_user, spent_nanos AS kept, requests
+   FROM ${table} WHERE (day, key_id, '') > ($day, $subject, $end_user) ORDER BY day, key_id`
+
+/** What is kept, in the order of its own table's key; what two tables have of one day of a key is added up. */
+const KEPT = [
+  `SELECT 'balance' AS what, id AS subject, 0 AS day, '' AS end_user, balance_nanos AS kept, 0 AS requests
+   FROM accounts WHERE (id, 0, '') > ($subject, $day, $end_user) ORDER BY id`,
+  keyDaysOf('key_days'),
+  keyDaysOf('resting_key_days'),
+  `SELECT 'end_user_day' AS what, key_id AS subject, day, end_user, spent_nanos AS kept, requests
+   FROM end_user_days WHERE (day, key_id, end_user) > ($day, $subject, $end_user)
+   ORDER BY day, key_id, end_user`,
+]
+
+const PUT = `
+  INSERT INTO temp.sums (what, subject, day, end_user, kept, requests)
+  VALUES ($what, $subject, $day, $end_user, $kept, $requests)
+  ON CONFLICT DO UPDATE SET kept = kept + excluded.kept, requests = requests + excluded.requests`
+
+/** Sorts before every row. */
+const START: Place = { what: '', subject: '', day: 0, end_user: '' }
+
+/** The rows of a query that continues after a place, a slice at a time. */
+async function* pagesOf<Row extends Place>(
+  database: Database,
+  sql: string,
+): AsyncGenerator<readonly Row[], void> {
+  const next = statement<Row, [Place]>(database, `${sql} LIMIT ${SLICE_ROWS}`)
+  let place: Place = START
+  for (;;) {
+    const rows = next().all(place)
+    yield rows
+    const last = rows.at(-1)
+    if (last === undefined || rows.length < SLICE_ROWS) return
+    const { what, subject, day, end_user } = last
+    place = { what, subject, day, end_user }
+    await nextTurn()
+  }
+}
+
+type BesideRow = Place & {
+  readonly added: string
+  readonly kept: string
+  readonly charges: number
+  readonly requests: number
+}
+
+/** As text, because a sum may exceed 2^53. */
+const BESIDE = `
+  SELECT what, subject, day, end_user, CAST(added AS TEXT) AS added, CAST(kept AS TEXT) AS kept, charges, requests
+  FROM temp.sums WHERE (what, subject, day, end_user) > ($what, $subject, $day, $end_user)
+  ORDER BY what, subject, day, end_user`
+
+const toSum = ({ end_user: endUser, added, kept, ...row }: BesideRow): SumRow => ({
+  ...(row as Pick<SumRow, 'what' | 'subject' | 'day' | 'charges' | 'requests'>),
+  endUser,
+  ledger: BigInt(added) as UsdNanos,
+  kept: BigInt(kept) as UsdNanos,
+})
+
+function readSums(database: Database): Sums {
+  const added = (whose: string) => `SELECT CAST(coalesce(sum(added), 0) AS TEXT) AS added
+    FROM temp.sums WHERE ${whose}`
+  const balance = statement<{ added: string }, [AccountId]>(
+    database,
+    added("what = 'balance' AND subject = ?"),
+  )
+  const spent = statement<{ added: string }, [KeyId, Day, Day]>(
+    database,
+    added("what = 'key_day' AND subject = ? AND day >= ? AND day < ?"),
+  )
+  const read = (row: { readonly added: string } | null) => BigInt(row?.added ?? 0) as UsdNanos
+  return {
+    async *walk() {
+      for await (const rows of pagesOf<BesideRow>(database, BESIDE)) yield rows.map(toSum)
+    },
+    balance: (id) => read(balance().get(id)),
+    spent: (id, from, before) => read(spent().get(id, from, before)),
+  }
+}

@@ -1,0 +1,54 @@
+/** Spend per account and day, summed over its keys in slices, between which requests are served. */
+import type { AccountDaySpend } from '#domain/admission.ts'
+import type { Day } from '#domain/clock.ts'
+import type { AccountId } from '#domain/id.ts'
+import { addUsd, NO_MONEY, type UsdNanos } from '#domain/money.ts'
+import type { Connection } from '../engine/connection.ts'
+import { nextTurn } from '../engine/next-turn.ts'
+import { SLICE_ROWS } from '../engine/slices.ts'
+import { statement } from '../engine/statement.ts'
+import { fromInteger } from './amount.ts'
+import { type DayPosition, type DayRange, IN_DAY_RANGE, prepareDayRanges } from './day-ranges.ts'
+import { KEY_DAYS } from './key-days.ts'
+
+interface DayRow {
+  readonly account_id: AccountId
+  readonly day: Day
+  readonly spent_nanos: number
+  readonly requests: number
+}
+
+const DAYS = `
+  SELECT account_id, day, sum(spent_nanos) AS spent_nanos, sum(requests) AS requests
+  FROM (SELECT * FROM ${KEY_DAYS} WHERE ${IN_DAY_RANGE}) AS slice JOIN keys ON keys.id = slice.key_id
+  GROUP BY account_id, day`
+
+export function prepareDaySpends({ database, commit }: Connection) {
+  const days = statement<DayRow, [DayRange]>(database, DAYS)
+  const rangeAfter = prepareDayRanges(database, KEY_DAYS, SLICE_ROWS)
+  return async (since: Day): Promise<readonly AccountDaySpend[]> => {
+    commit.flush()
+    const sums = new Map<string, AccountDaySpend>()
+    let place: DayPosition = { day: since, key_id: '' }
+    for (;;) {
+      const { range, next } = rangeAfter(place)
+      for (const row of days().all(range)) addTo(sums, row)
+      if (next === null) break
+      place = next
+      await nextTurn()
+    }
+    return [...sums.values()].toSorted((a, b) => a.day - b.day)
+  }
+}
+
+function addTo(sums: Map<string, AccountDaySpend>, row: DayRow): void {
+  const { account_id: accountId, day, requests } = row
+  const name = `${accountId} ${day}`
+  const known = sums.get(name)
+  sums.set(name, {
+    accountId,
+    day,
+    spent: addUsd(known?.spent ?? NO_MONEY, fromInteger<UsdNanos>(row.spent_nanos)),
+    requests: (known?.requests ?? 0) + requests,
+  })
+}

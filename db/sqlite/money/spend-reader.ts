@@ -1,0 +1,42 @@
+/** Reads what a key, or all of them, spent on a UTC day and since the start of its month. */
+import type { Spend } from '#domain/admission.ts'
+import { type Day, nextMonthStart } from '#domain/clock.ts'
+import type { KeyId } from '#domain/id.ts'
+import { addUsd, NO_MONEY, type UsdNanos } from '#domain/money.ts'
+import type { Connection } from '../engine/connection.ts'
+import { statement } from '../engine/statement.ts'
+import { fromInteger } from './amount.ts'
+import { KEY_DAYS } from './key-days.ts'
+
+/** `today` lies in the month that begins on `monthStart`; a null id asks for all keys together. */
+export type ReadSpend = (id: KeyId | null, today: Day, monthStart: Day) => Spend
+
+interface DayRow {
+  readonly day: Day
+  readonly spent_nanos: number
+}
+
+/** Day by day: the sums are in the order of days, and a month of all keys lies between two days of one. */
+const DAYS_OF_KEY = `
+  WITH RECURSIVE days (day) AS (SELECT ?2 UNION ALL SELECT day + 1 FROM days WHERE day + 1 < ?3)
+  SELECT days.day, spent_nanos FROM days CROSS JOIN ${KEY_DAYS} AS sums ON sums.day = days.day AND key_id = ?1`
+
+export function prepareSpendReader({ database }: Connection): ReadSpend {
+  const days = statement<DayRow, [KeyId, Day, Day]>(database, DAYS_OF_KEY)
+  const daysOfAll = statement<DayRow, [Day, Day]>(
+    database,
+    `SELECT day, sum(spent_nanos) AS spent_nanos FROM ${KEY_DAYS} WHERE day >= ? AND day < ? GROUP BY day`,
+  )
+  return (id, today, monthStart) => {
+    let day = NO_MONEY
+    let month = NO_MONEY
+    const next = nextMonthStart(monthStart)
+    const rows = id === null ? daysOfAll().all(monthStart, next) : days().all(id, monthStart, next)
+    for (const row of rows) {
+      const spent = fromInteger<UsdNanos>(row.spent_nanos)
+      month = addUsd(month, spent)
+      if (row.day === today) day = addUsd(day, spent)
+    }
+    return { day, month }
+  }
+}

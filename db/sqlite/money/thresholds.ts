@@ -1,0 +1,101 @@
+/** Thresholds in SQLite; a change is judged in its own transaction, and every movement after it sees it. */
+import { eq } from 'drizzle-orm'
+import { drizzle as openDrizzle } from 'drizzle-orm/bun-sqlite'
+import { GatewayError } from '#domain/errors.ts'
+import type { AccountId } from '#domain/id.ts'
+import type { Threshold, Thresholds } from '#domain/low-balance.ts'
+import type { HotState } from '../admission/hot-state.ts'
+import type { Connection } from '../engine/connection.ts'
+import { requireVault } from '../engine/require-vault.ts'
+import { accounts, thresholds } from '../schema.ts'
+import { judgeMark, prepareMarkWriter, toHotThreshold } from './low-balance.ts'
+
+const place = (id: AccountId): string => `thresholds|webhook_secret|${id}|v1`
+
+export function createThresholds(connection: Connection, hotState: HotState): Thresholds {
+  const { database, commit } = connection
+  const drizzle = openDrizzle({ client: database })
+  const writeMark = prepareMarkWriter(connection)
+
+  const requireRow = (id: AccountId) => {
+    const found = drizzle
+      .select()
+      .from(accounts)
+      .leftJoin(thresholds, eq(thresholds.accountId, accounts.id))
+      .where(eq(accounts.id, id))
+      .get()
+    if (found) return found.thresholds
+    throw new GatewayError('account_not_found', `there is no account ${id}`)
+  }
+
+  const write = (threshold: Threshold, sealed: { sealedWebhookSecret?: string | null }): void => {
+    const stated = { ...threshold, ...sealed }
+    drizzle
+      .insert(thresholds)
+      .values(stated)
+      .onConflictDoUpdate({ target: thresholds.accountId, set: stated })
+      .run()
+  }
+
+  return {
+    async find(accountId) {
+      commit.flush()
+      const row = requireRow(accountId)
+      const notifiedAt = row?.notifiedAt ?? null
+      return {
+        accountId,
+        below: row?.below ?? null,
+        email: row?.email ?? null,
+        webhookUrl: row?.webhookUrl ?? null,
+        mark: notifiedAt === null ? null : { notifiedAt },
+      }
+    },
+
+    async set(change, offer, at) {
+      const { accountId } = change
+      const { changed } = await commit.commitDurably(
+        () => {
+          const row = requireRow(accountId)
+          const account = hotState.account(accountId)
+          const { below = null, email = null, webhookUrl = null } = { ...row, ...change }
+          const threshold = { accountId, below, email, webhookUrl }
+          const hasNone = (row?.sealedWebhookSecret ?? null) === null
+          const takesOffer = webhookUrl !== null && (hasNone || offer?.rotates === true)
+          const secret = takesOffer ? offer?.secret : undefined
+          write(threshold, seal(connection, threshold, secret))
+          const mark = account.threshold?.mark ?? null
+          const hot = toHotThreshold(threshold, mark)
+          const verdict =
+            hot === null
+              ? { accountId, mark: null, facts: null, channels: [] }
+              : judgeMark(accountId, hot, account.balance, 'threshold', at)
+          if (verdict) writeMark(verdict)
+          if (hot && verdict) hot.mark = verdict.mark
+          return { hot, changed: { ...threshold, hasNewSecret: secret !== undefined } }
+        },
+        ({ hot }) => {
+          hotState.account(accountId).threshold = hot
+        },
+      )
+      return changed
+    },
+
+    async webhookSecret(accountId) {
+      const row = requireRow(accountId)
+      return row?.sealedWebhookSecret
+        ? requireVault(connection).open(row.sealedWebhookSecret, place(accountId))
+        : null
+    },
+  }
+}
+
+/** Nothing where the one that stands is to stay; without an address there is none. */
+function seal(
+  connection: Connection,
+  { accountId, webhookUrl }: Threshold,
+  secret: string | undefined,
+): { sealedWebhookSecret?: string | null } {
+  if (webhookUrl === null) return { sealedWebhookSecret: null }
+  if (secret === undefined) return {}
+  return { sealedWebhookSecret: requireVault(connection).seal(secret, place(accountId)) }
+}

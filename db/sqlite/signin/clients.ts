@@ -1,0 +1,95 @@
+/** Clients of the sign-in provider in SQLite. */
+import type { Instant } from '#domain/clock.ts'
+import { GatewayError } from '#domain/errors.ts'
+import type { Client, Clients } from '#signin/register/client.ts'
+import type { Connection } from '../engine/connection.ts'
+import { type Named, statement } from '../engine/statement.ts'
+import { prepareRevocations } from './revocations.ts'
+
+interface ClientRow {
+  readonly id: string
+  readonly name: string
+  readonly redirect_uris: string
+  readonly logout_uris: string
+  readonly requires_pkce: number
+  readonly secret_sha256: string
+  readonly created_at: Instant
+  readonly updated_at: Instant
+}
+
+export function createClients({ database, commit }: Connection): Clients {
+  const byId = statement<ClientRow, [string]>(database, 'SELECT * FROM clients WHERE id = ?')
+  const all = statement<ClientRow>(database, 'SELECT * FROM clients ORDER BY created_at, id')
+  const insert = statement<unknown, [Named]>(
+    database,
+    `INSERT INTO clients VALUES ($id, $name, $redirectUris, $logoutUris, $requiresPkce, $secretDigest, $createdAt,
+       $updatedAt)`,
+  )
+  const update = statement<unknown, [Named]>(
+    database,
+    `UPDATE clients SET name = $name, redirect_uris = $redirectUris, logout_uris = $logoutUris,
+       requires_pkce = $requiresPkce, secret_sha256 = $secretDigest, updated_at = $updatedAt
+     WHERE id = $id`,
+  )
+  const remove = statement<unknown, [string]>(database, 'DELETE FROM clients WHERE id = ?')
+  const revocations = prepareRevocations(database)
+  const count = statement<{ n: number }>(database, 'SELECT count(*) AS n FROM clients')
+  const find = (id: string): Client | undefined => {
+    const row = byId().get(id)
+    return row === null ? undefined : toClient(row)
+  }
+
+  return {
+    create: (client) =>
+      commit.commitDurably(() => {
+        if (find(client.id)) {
+          throw new GatewayError('already_exists', `there is already a client "${client.id}"`)
+        }
+        insert().run(toRow(client))
+      }),
+    async find(id) {
+      commit.flush()
+      return find(id)
+    },
+    async count() {
+      commit.flush()
+      return count().get()?.n ?? 0
+    },
+    async list() {
+      commit.flush()
+      return all().all().map(toClient)
+    },
+    amend: (id, amendment, at) =>
+      commit.commitDurably(() => {
+        const client = find(id)
+        if (client === undefined) return undefined
+        const amended = { ...client, ...amendment, updatedAt: at }
+        const { createdAt: _, ...row } = toRow(amended)
+        update().run(row)
+        return amended
+      }),
+    remove: (id) =>
+      commit.commitDurably(() => {
+        revocations.revoke(id)
+        return remove().run(id).changes > 0
+      }),
+  }
+}
+
+const toRow = (client: Client) => ({
+  ...client,
+  redirectUris: JSON.stringify(client.redirectUris),
+  logoutUris: JSON.stringify(client.logoutUris),
+  requiresPkce: Number(client.requiresPkce),
+})
+
+const toClient = (row: ClientRow): Client => ({
+  id: row.id,
+  name: row.name,
+  redirectUris: JSON.parse(row.redirect_uris) as string[],
+  logoutUris: JSON.parse(row.logout_uris) as string[],
+  requiresPkce: row.requires_pkce === 1,
+  secretDigest: row.secret_sha256,
+  createdAt: row.created_at,
+  updatedAt: row.updated_at,
+})

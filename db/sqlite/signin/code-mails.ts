@@ -1,0 +1,85 @@
+/** Mails with sign-in codes in SQLite, encrypted by the vault. */
+import type { Database } from 'bun:sqlite'
+import type { Instant } from '#domain/clock.ts'
+import type { EventId } from '#domain/id.ts'
+import type { CodeMail, CodeMails, WaitingMail } from '#signin/register/code-mail.ts'
+import type { Vault } from '../../vault.ts'
+import type { Connection } from '../engine/connection.ts'
+import { requireVault } from '../engine/require-vault.ts'
+import { type Named, statement } from '../engine/statement.ts'
+
+interface MailRow {
+  readonly interaction: string
+  readonly event_id: EventId
+  readonly sealed: string
+  readonly tries: number
+  readonly next_try_at: Instant
+  readonly expires_at: Instant
+}
+
+const place = (id: EventId): string => `code_mails|${id}|v1`
+
+export const sealMail = (vault: Vault, id: EventId, mail: CodeMail): string =>
+  vault.seal(JSON.stringify(mail), place(id))
+
+export function createCodeMails(connection: Connection): CodeMails {
+  const { database, commit } = connection
+  const table = prepare(database)
+
+  return {
+    async due(at, limit) {
+      commit.flush()
+      const rows = table.due().all({ at, limit })
+      const vault = requireVault(connection)
+      const due = rows.flatMap((row) => toWaiting(vault, row) ?? [])
+      if (due.length < rows.length) {
+        const readable = new Set(due.map(({ id }) => id))
+        const lost = rows.filter(({ event_id }) => !readable.has(event_id))
+        await commit.enqueue(() => {
+          for (const { interaction, event_id: id } of lost) table.drop().run({ interaction, id })
+        })
+      }
+      return { due, nextAt: table.next().get({ at })?.next_try_at ?? null }
+    },
+    reschedule: ({ interaction, id }, nextTryAt) =>
+      commit.enqueue(() => {
+        table.reschedule().run({ interaction, id, nextTryAt })
+      }),
+    drop: ({ interaction, id }) =>
+      commit.enqueue(() => {
+        table.drop().run({ interaction, id })
+      }),
+  }
+}
+
+/** Null if it was encrypted with another master key; its code could not be redeemed either. */
+function toWaiting(vault: Vault, row: MailRow): WaitingMail | null {
+  const { interaction, event_id: id, tries, expires_at: expiresAt } = row
+  try {
+    const mail = JSON.parse(vault.open(row.sealed, place(id))) as CodeMail
+    return { interaction, id, mail, tries, expiresAt }
+  } catch {
+    return null
+  }
+}
+
+const prepare = (database: Database) => ({
+  due: statement<MailRow, [{ at: Instant; limit: number }]>(
+    database,
+    `SELECT * FROM code_mails WHERE next_try_at <= $at AND expires_at > $at
+     ORDER BY next_try_at LIMIT $limit`,
+  ),
+  next: statement<{ next_try_at: Instant }, [{ at: Instant }]>(
+    database,
+    'SELECT next_try_at FROM code_mails WHERE expires_at > $at ORDER BY next_try_at LIMIT 1',
+  ),
+  reschedule: statement<unknown, [Named]>(
+    database,
+    `UPDATE code_mails SET tries = tries + 1, next_try_at = $nextTryAt
+     WHERE interaction = $interaction AND event_id = $id`,
+  ),
+  drop: statement<unknown, [Named]>(
+    database,
+    'DELETE FROM code_mails WHERE interaction = $interaction AND event_id = $id',
+  ),
+})

@@ -1,0 +1,81 @@
+/** Detours in SQLite: the statement that looks a state up also consumes it, so that it is accepted only once. */
+import type { Detours, PendingIdentity } from '#signin/register/detour.ts'
+import type { Connection } from '../engine/connection.ts'
+import { type Named, statement } from '../engine/statement.ts'
+
+interface ArrivalRow {
+  readonly provider: string
+  readonly subject: string
+  readonly told_name: string | null
+  readonly told_email: string | null
+}
+
+export function createDetours({ database, commit }: Connection): Detours {
+  const table = prepare(database)
+
+  /** Whether the statement changed its row. */
+  const changes = async (run: () => { readonly changes: number }): Promise<boolean> => {
+    let count = 0
+    await commit.enqueue(() => {
+      count = run().changes
+    })
+    return count === 1
+  }
+
+  return {
+    begin: (detour) =>
+      commit.enqueue(() => {
+        table.begin().run({ ...detour })
+      }),
+    end: (detour, at) => changes(() => table.end().run({ ...detour, at })),
+    keepIdentity: (interaction, arrival) =>
+      changes(() => table.keep().run({ interaction, ...arrival })),
+    async pendingIdentity(interaction, at) {
+      commit.flush()
+      return toArrival(table.waiting().get({ interaction, at }))
+    },
+    drop: (interaction) =>
+      commit.enqueue(() => {
+        table.drop().run({ interaction })
+      }),
+    sweep: (before) =>
+      commit.enqueue(() => {
+        table.sweep().run({ before })
+      }),
+  }
+}
+
+function prepare(database: Connection['database']) {
+  const by = <Row>(sql: string) => statement<Row, [Named]>(database, sql)
+  return {
+    // Inserts nothing if the provider was removed, because the row would refer to nothing.
+    begin: by(
+      `REPLACE INTO detours (interaction, provider, state_sha256, expires_at)
+       SELECT $interaction, name, $state, $expiresAt FROM identity_providers WHERE name = $provider`,
+    ),
+    end: by(
+      `UPDATE detours SET state_sha256 = NULL
+       WHERE interaction = $interaction AND provider = $provider AND state_sha256 = $state AND expires_at > $at`,
+    ),
+    keep: by(
+      `UPDATE detours SET subject = $subject, told_name = $claimedName, told_email = $claimedEmail
+       WHERE interaction = $interaction AND provider = $provider AND state_sha256 IS NULL`,
+    ),
+    waiting: by<ArrivalRow>(
+      `SELECT provider, subject, told_name, told_email FROM detours
+       WHERE interaction = $interaction AND subject IS NOT NULL AND expires_at > $at`,
+    ),
+    drop: by('DELETE FROM detours WHERE interaction = $interaction'),
+    sweep: by('DELETE FROM detours WHERE expires_at < $before'),
+  }
+}
+
+const toArrival = (row: ArrivalRow | null): PendingIdentity | undefined =>
+  row === null
+    ? undefined
+    : {
+        provider: row.provider,
+        subject: row.subject,
+        claimedName: row.told_name,
+        claimedEmail: row.told_email,
+      }

@@ -1,0 +1,126 @@
+/** Identity providers in SQLite, with their secrets encrypted by the vault. */
+import type { Instant } from '#domain/clock.ts'
+import { GatewayError } from '#domain/errors.ts'
+import type {
+  IdentityProvider,
+  IdentityProviders,
+  IdentityProviderType,
+} from '#signin/register/identity-provider.ts'
+import type { Connection } from '../engine/connection.ts'
+import { requireVault } from '../engine/require-vault.ts'
+import { type Named, statement } from '../engine/statement.ts'
+
+interface ProviderRow {
+  readonly name: string
+  readonly type: IdentityProviderType
+  readonly label: string
+  readonly issuer: string
+  readonly client_id: string
+  readonly sealed_secret: string
+  readonly authoritative_for: string
+  readonly created_at: Instant
+  readonly updated_at: Instant
+}
+
+/** Bound to the issuer by authenticated encryption, so that an edited row cannot send the secret elsewhere. */
+const place = ({ name, issuer }: { readonly name: string; readonly issuer: string }): string =>
+  `identity_providers|secret|${name}|${issuer}|v1`
+
+export function createIdentityProviders(connection: Connection): IdentityProviders {
+  const { database, commit } = connection
+  const table = prepare(database)
+  const find = (name: string): IdentityProvider | undefined => toProvider(table.byName().get(name))
+
+  return {
+    async add(provider, secret) {
+      const sealed = requireVault(connection).seal(secret, place(provider))
+      await commit.commitDurably(() => {
+        const taken = table.taken().get(provider.name, provider.issuer)
+        if (taken) {
+          throw new GatewayError(
+            'already_exists',
+            `there is already an identity provider "${taken.name}" of ${taken.issuer}`,
+          )
+        }
+        table.insert().run({ ...toRow(provider), sealed })
+      })
+    },
+    async find(name) {
+      commit.flush()
+      return find(name)
+    },
+    async list() {
+      commit.flush()
+      return table
+        .all()
+        .all()
+        .flatMap((row) => toProvider(row) ?? [])
+    },
+    amend: (name, { secret, ...amendment }, at) =>
+      commit.commitDurably(() => {
+        const provider = find(name)
+        if (provider === undefined) return undefined
+        const amended = { ...provider, ...amendment, updatedAt: at }
+        const sealed =
+          secret === undefined ? null : requireVault(connection).seal(secret, place(provider))
+        const { label, clientId, authoritativeFor, updatedAt } = toRow(amended)
+        table.update().run({ name, label, clientId, authoritativeFor, updatedAt, sealed })
+        return amended
+      }),
+    remove: (name) => commit.commitDurably(() => table.remove().run(name).changes > 0),
+    async secret(name) {
+      const row = table.byName().get(name)
+      if (row) return requireVault(connection).open(row.sealed_secret, place(row))
+      throw new GatewayError('provider_not_found', `there is no identity provider "${name}"`)
+    },
+  }
+}
+
+function prepare(database: Connection['database']) {
+  return {
+    byName: statement<ProviderRow, [string]>(
+      database,
+      'SELECT * FROM identity_providers WHERE name = ?',
+    ),
+    taken: statement<ProviderRow, [string, string]>(
+      database,
+      'SELECT * FROM identity_providers WHERE name = ? OR issuer = ?',
+    ),
+    all: statement<ProviderRow>(
+      database,
+      'SELECT * FROM identity_providers ORDER BY created_at, name',
+    ),
+    insert: statement<unknown, [Named]>(
+      database,
+      `INSERT INTO identity_providers VALUES ($name, $type, $label, $issuer, $clientId, $sealed, $authoritativeFor,
+         $createdAt, $updatedAt)`,
+    ),
+    update: statement<unknown, [Named]>(
+      database,
+      `UPDATE identity_providers SET label = $label, client_id = $clientId, authoritative_for = $authoritativeFor,
+         sealed_secret = ifnull($sealed, sealed_secret), updated_at = $updatedAt
+       WHERE name = $name`,
+    ),
+    // Foreign keys cascade.
+    remove: statement<unknown, [string]>(database, 'DELETE FROM identity_providers WHERE name = ?'),
+  }
+}
+
+const toRow = (provider: IdentityProvider) => ({
+  ...provider,
+  authoritativeFor: JSON.stringify(provider.authoritativeFor),
+})
+
+const toProvider = (row: ProviderRow | null): IdentityProvider | undefined =>
+  row === null
+    ? undefined
+    : {
+        name: row.name,
+        type: row.type,
+        label: row.label,
+        issuer: row.issuer,
+        clientId: row.client_id,
+        authoritativeFor: JSON.parse(row.authoritative_for) as string[],
+        createdAt: row.created_at,
+        updatedAt: row.updated_at,
+      }

@@ -1,0 +1,101 @@
+/** The keyring in SQLite: signing keys and secrets, encrypted by the vault. */
+import type { Instant } from '#domain/clock.ts'
+import type { Keyring } from '#signin/register/keyring.ts'
+import type { Vault } from '../../vault.ts'
+import type { Connection } from '../engine/connection.ts'
+import { requireVault } from '../engine/require-vault.ts'
+import { statement } from '../engine/statement.ts'
+
+interface KeyRow {
+  readonly id: string
+  readonly sealed_jwk: string
+  readonly created_at: Instant
+  readonly retired_at: Instant | null
+}
+
+const keyPlace = (id: string): string => `signing_keys|jwk|${id}|v1`
+const secretPlace = (name: string): string => `signin_secrets|${name}|v1`
+
+export function createKeyring(connection: Connection): Keyring {
+  const { database, commit } = connection
+  const table = prepare(database)
+
+  return {
+    async signingKeys() {
+      commit.flush()
+      const vault = requireVault(connection)
+      return table
+        .all()
+        .all()
+        .flatMap((row) => {
+          const jwk = openOrNull(vault, row.sealed_jwk, keyPlace(row.id))
+          const { id, created_at: createdAt, retired_at: retiredAt } = row
+          return jwk === null ? [] : [{ id, jwk, createdAt, retiredAt }]
+        })
+    },
+    async current() {
+      return table.current().get()?.id ?? null
+    },
+    async addSigningKey({ id, jwk, createdAt }) {
+      const sealed = requireVault(connection).seal(jwk, keyPlace(id))
+      await commit.commitDurably(() => {
+        table.retire().run(createdAt)
+        table.insert().run(id, sealed, createdAt)
+      })
+    },
+    async secret(name, fresh) {
+      const vault = requireVault(connection)
+      const place = secretPlace(name)
+      const kept = table.secret().get(name)
+      const secret = kept && openOrNull(vault, kept.sealed, place)
+      if (secret) return secret
+      await commit.commitDurably(() => {
+        table.keepSecret().run(name, vault.seal(fresh, place))
+      })
+      return fresh
+    },
+    sweep: (before) =>
+      commit.enqueue(() => {
+        table.sweep().run(before)
+      }),
+  }
+}
+
+/** Values encrypted with another master key are skipped, so that people can sign in with new keys. */
+function openOrNull(vault: Vault, sealed: string, place: string): string | null {
+  try {
+    return vault.open(sealed, place)
+  } catch {
+    return null
+  }
+}
+
+function prepare(database: Connection['database']) {
+  return {
+    all: statement<KeyRow>(
+      database,
+      'SELECT * FROM signing_keys ORDER BY retired_at IS NOT NULL, created_at DESC',
+    ),
+    current: statement<{ id: string }>(
+      database,
+      'SELECT id FROM signing_keys WHERE retired_at IS NULL',
+    ),
+    retire: statement<unknown, [Instant]>(
+      database,
+      'UPDATE signing_keys SET retired_at = ? WHERE retired_at IS NULL',
+    ),
+    insert: statement<unknown, [string, string, Instant]>(
+      database,
+      'INSERT INTO signing_keys (id, sealed_jwk, created_at) VALUES (?, ?, ?)',
+    ),
+    secret: statement<{ sealed: string }, [string]>(
+      database,
+      'SELECT sealed FROM signin_secrets WHERE name = ?',
+    ),
+    keepSecret: statement<unknown, [string, string]>(
+      database,
+      'REPLACE INTO signin_secrets (name, sealed) VALUES (?, ?)',
+    ),
+    sweep: statement<unknown, [Instant]>(database, 'DELETE FROM signing_keys WHERE retired_at < ?'),
+  }
+}

@@ -1,0 +1,122 @@
+/** People in SQLite. Disabling or removing a person signs them out in the same transaction. */
+import type { Instant } from '#domain/clock.ts'
+import { GatewayError } from '#domain/errors.ts'
+import { emailKey } from '#signin/register/email.ts'
+import type { People, Person, PersonId } from '#signin/register/person.ts'
+import type { Connection } from '../engine/connection.ts'
+import { type Named, statement } from '../engine/statement.ts'
+import { type PersonRow, toPerson } from './person-row.ts'
+import { prepareRevocations } from './revocations.ts'
+
+export function createPeople({ database, commit }: Connection): People {
+  const table = prepare(database)
+  const revocations = prepareRevocations(database)
+  const count = statement<{ n: number }>(database, 'SELECT count(*) AS n FROM people')
+  const find = (id: PersonId): Person | undefined => toPerson(table.byId().get(id))
+  const findByEmail = (email: string): Person | undefined =>
+    toPerson(table.byEmail().get(emailKey(email)))
+
+  return {
+    add: (person) =>
+      commit.commitDurably(() => {
+        if (findByEmail(person.email)) {
+          throw new GatewayError('already_exists', `there is already a person ${person.email}`)
+        }
+        table.insert().run(toRow(person))
+      }),
+    async find(id) {
+      commit.flush()
+      return find(id)
+    },
+    async findByEmail(email) {
+      commit.flush()
+      return findByEmail(email)
+    },
+    async count() {
+      commit.flush()
+      return count().get()?.n ?? 0
+    },
+    async list({ matching, accountId, isDisabled, before, limit }) {
+      commit.flush()
+      const query = {
+        matching: matching === undefined ? null : emailKey(matching),
+        accountId: accountId ?? null,
+        isDisabled: isDisabled === undefined ? null : Number(isDisabled),
+        beforeAt: before?.createdAt ?? null,
+        beforeId: before?.id ?? null,
+        limit,
+      }
+      return table
+        .list()
+        .all(query)
+        .flatMap((row) => toPerson(row) ?? [])
+    },
+    confirmEmail: (email, newcomer, at, begunAt) =>
+      commit.commitDurably(() => {
+        const known = findByEmail(email)
+        if (known === undefined) {
+          if (newcomer === null) return undefined
+          table.insert().run(toRow(newcomer))
+        } else if (known.disabledAt === null && revocations.isRevoked(known.id, begunAt)) {
+          return 'revoked'
+        } else if (!known.isEmailVerified) {
+          // Sessions and identities from before the verification may belong to somebody else (hardening §3.2).
+          revocations.endArtifacts(known.id)
+          table.unlink().run(known.id)
+        }
+        table.prove().run({ key: emailKey(email), at })
+        return findByEmail(email)
+      }),
+    setDisabled: (id, at) =>
+      commit.commitDurably(() => {
+        if (at !== null) revocations.revoke(id)
+        table.disable().run({ id, at })
+        return find(id)
+      }),
+    remove: (id) =>
+      commit.commitDurably(() => {
+        revocations.revoke(id)
+        return table.remove().run(id).changes > 0
+      }),
+  }
+}
+
+function prepare(database: Connection['database']) {
+  return {
+    byId: statement<PersonRow, [PersonId]>(database, 'SELECT * FROM people WHERE id = ?'),
+    byEmail: statement<PersonRow, [string]>(database, 'SELECT * FROM people WHERE email_key = ?'),
+    list: statement<PersonRow, [Named]>(
+      database,
+      `SELECT * FROM people
+       WHERE ($matching IS NULL OR instr(email_key, $matching) > 0)
+         AND ($accountId IS NULL OR account_id = $accountId)
+         AND ($isDisabled IS NULL OR (disabled_at IS NOT NULL) = $isDisabled)
+         AND ($beforeAt IS NULL OR (created_at, id) < ($beforeAt, $beforeId))
+       ORDER BY created_at DESC, id DESC LIMIT $limit`,
+    ),
+    insert: statement<unknown, [Named]>(
+      database,
+      `INSERT INTO people VALUES ($id, $email, $emailKey, $isEmailVerified, $name, $accountId, $createdAt, $updatedAt,
+         $lastSignInAt, $disabledAt)`,
+    ),
+    // The claims change only with the first verification.
+    prove: statement<unknown, [{ key: string; at: Instant }]>(
+      database,
+      `UPDATE people SET updated_at = iif(email_verified = 1, updated_at, $at), email_verified = 1,
+         last_sign_in_at = iif(disabled_at IS NULL, $at, last_sign_in_at)
+       WHERE email_key = $key`,
+    ),
+    disable: statement<unknown, [{ id: PersonId; at: Instant | null }]>(
+      database,
+      'UPDATE people SET disabled_at = $at WHERE id = $id',
+    ),
+    remove: statement<unknown, [PersonId]>(database, 'DELETE FROM people WHERE id = ?'),
+    unlink: statement<unknown, [PersonId]>(database, 'DELETE FROM identities WHERE person_id = ?'),
+  }
+}
+
+const toRow = (person: Person) => ({
+  ...person,
+  emailKey: emailKey(person.email),
+  isEmailVerified: Number(person.isEmailVerified),
+})

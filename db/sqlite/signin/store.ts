@@ -1,0 +1,73 @@
+/** The sign-in provider's port on the engine's one connection; each part is loaded when it is first used. */
+import type { SigninStore } from '#signin/store.ts'
+import type { Connection } from '../engine/connection.ts'
+import { lazyPort } from '../engine/lazy-port.ts'
+
+export function createSigninStore(connection: Connection): SigninStore {
+  return {
+    clients: lazyPort(
+      { create: true, find: true, list: true, count: true, amend: true, remove: true },
+      async () => (await import('./clients.ts')).createClients(connection),
+    ),
+    people: lazyPort(
+      {
+        add: true,
+        find: true,
+        findByEmail: true,
+        list: true,
+        count: true,
+        confirmEmail: true,
+        setDisabled: true,
+        remove: true,
+      },
+      async () => (await import('./people.ts')).createPeople(connection),
+    ),
+    artifacts: lazyPort(
+      {
+        add: true,
+        replace: true,
+        revocations: true,
+        find: true,
+        findByUid: true,
+        consume: true,
+        extend: true,
+        remove: true,
+        revokeGrant: true,
+        revokePerson: true,
+        countSessions: true,
+        sweep: true,
+      },
+      async () => (await import('./artifacts.ts')).createArtifacts(connection),
+    ),
+    mailCodes: lazyPort(
+      { issue: true, issuedTo: true, pending: true, redeem: true, drop: true, sweep: true },
+      async () => (await import('./mail-codes.ts')).createMailCodes(connection),
+    ),
+    codeMails: lazyPort({ due: true, reschedule: true, drop: true }, async () =>
+      (await import('./code-mails.ts')).createCodeMails(connection),
+    ),
+    keyring: lazyPort(
+      { signingKeys: true, current: true, addSigningKey: true, secret: true, sweep: true },
+      async () => (await import('./keyring.ts')).createKeyring(connection),
+    ),
+    identityProviders: lazyPort(
+      { add: true, find: true, list: true, amend: true, remove: true, secret: true },
+      async () => (await import('./identity-providers.ts')).createIdentityProviders(connection),
+    ),
+    identities: lazyPort(
+      { recognise: true, link: true, ofPerson: true, countPeople: true, unlink: true },
+      async () => (await import('./identities.ts')).createIdentities(connection),
+    ),
+    detours: lazyPort(
+      {
+        begin: true,
+        end: true,
+        keepIdentity: true,
+        pendingIdentity: true,
+        drop: true,
+        sweep: true,
+      },
+      async () => (await import('./detours.ts')).createDetours(connection),
+    ),
+  }
+}

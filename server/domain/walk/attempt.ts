@@ -1,0 +1,286 @@
+/** An attempt: one request sent to one hop. Another may follow only while no part of an answer has arrived (contract §7). */
+
+import type { FailedAttempt } from '../activity.ts'
+import type { Grant } from '../admission.ts'
+import { type Canceller, cancelWith } from '../cancel.ts'
+import type { ChatEvents, ChatRequest } from '../chat.ts'
+import { type Clock, pause } from '../clock.ts'
+import { GatewayError } from '../errors.ts'
+import type { Charge } from '../ledger.ts'
+import type { MaybePromise } from '../maybe-promise.ts'
+import { NO_MONEY, subtractUsd, type UsdNanos } from '../money.ts'
+import { boundFor } from '../offer-cost.ts'
+import { boundToSend, loweredBound } from '../output-bound.ts'
+import { chargedImage, chargeFor, type ImageChoice } from '../pricing.ts'
+import type { Provider } from '../provider.ts'
+import type { Settings } from '../settings.ts'
+import { type Sending, type Upstream, type UpstreamCall, UpstreamFailure } from '../upstream.ts'
+import { type Caller, sinceArrivalMs } from './caller.ts'
+import type { CostedOffer, CostedOffers } from './claim.ts'
+import { holdUntilContent } from './hold-until-content.ts'
+import type { HopHealth } from './hop-health.ts'
+import { type Meter, startMeter } from './meter.ts'
+import type { Offer } from './offer.ts'
+import { pauseBeforeRetryMs } from './retry.ts'
+import type { Walk } from './walk.ts'
+
+export interface Attempt extends Sending {
+  readonly request: ChatRequest
+  readonly offer: Offer
+  /** Output tokens of all choices that are paid for. */
+  readonly paidTokens: number
+  /** The bound that the provider is sent, in tokens of one choice; null for none. */
+  readonly sentBound: number | null
+  /** The same, where it is lower than the client's own or the model's; else null. */
+  readonly loweredBound: number | null
+  readonly meter: Meter
+  /** When the attempt began, by `Clock.monotonicMs`; a pause before a retry is not included. */
+  startedMs: number
+  /** Aborted when the request is aborted, or when only this attempt is given up. */
+  readonly canceller: Canceller
+  /** Whether it decides if a resting hop serves again. */
+  isProbe: boolean
+}
+
+/** The attempts of one walk: the one being made, and those that failed, in order. */
+export interface Attempts {
+  current: Attempt
+  readonly failed: FailedAttempt[]
+}
+
+export interface AttemptDeps {
+  readonly clock: Clock
+  readonly settings: Settings
+  readonly health: HopHealth
+  /** Rejects, and never throws, when its credential cannot be read. */
+  upstreamFor(provider: Provider): MaybePromise<Upstream>
+}
+
+export const startAttempts = (
+  deps: AttemptDeps,
+  walk: Walk,
+  first: CostedOffer,
+  grant: Grant,
+): Attempts => ({ current: startAttempt(deps, walk, first, grant), failed: [] })
+
+/** An attempt at an offer, within the bound that the granted money pays for there. */
+function startAttempt(
+  { settings }: AttemptDeps,
+  { request, signal }: Walk,
+  { offer, cost }: CostedOffer,
+  { money }: Grant,
+): Attempt {
+  const bound = boundFor(cost, money)
+  const sentBound = boundToSend(request, offer.hop, bound, settings)
+  const paidTokens = bound * cost.choices
+  return {
+    request,
+    offer,
+    paidTokens,
+    sentBound,
+    loweredBound: loweredBound(request, offer.hop, sentBound, settings),
+    meter: startMeter(request, offer.hop.card, paidTokens),
+    startedMs: 0,
+    canceller: cancelWith(signal),
+    isSent: false,
+    isProbe: false,
+  }
+}
+
+/**
+ * Tries the offers in order until one begins to answer, and retries the last one where that may help.
+ * `attempts.current` is the attempt that answers, or the last that failed. @throws UpstreamFailure, the signal's reason
+ */
+export const openFirst = (
+  deps: AttemptDeps,
+  walk: Walk,
+  offers: CostedOffers,
+  grant: Grant,
+  attempts: Attempts,
+): Promise<AsyncIterable<ChatEvents>> =>
+  // Fast path: the first offer nearly always answers.
+  open(deps, walk, attempts.current, offers.length === 1).catch((thrown) =>
+    openNext(deps, walk, offers, grant, attempts, thrown),
+  )
+
+/** Tries the remaining offers after the first has failed. */
+async function openNext(
+  deps: AttemptDeps,
+  walk: Walk,
+  offers: CostedOffers,
+  grant: Grant,
+  attempts: Attempts,
+  failure: unknown,
+): Promise<AsyncIterable<ChatEvents>> {
+  const { caller, request, signal } = walk
+  let thrown = failure
+  for (let turn = 1; ; turn++) {
+    const { canceller } = attempts.current
+    canceller.throwIfAborted()
+    canceller.abort()
+    // Only a provider's failure justifies another attempt, and only while the client is connected.
+    if (!(thrown instanceof UpstreamFailure) || signal.aborted) throw thrown
+    const next = isOutOfTime(deps, caller) ? null : nextTurn(offers, turn, thrown, request)
+    if (next === null) throw thrown
+    noteFailure(deps, attempts, thrown, false)
+    attempts.current = startAttempt(deps, walk, next.offer, grant)
+    if (next.pauseMs > 0) await pause(next.pauseMs, signal)
+    try {
+      return await open(deps, walk, attempts.current, turn + 1 >= offers.length)
+    } catch (again) {
+      thrown = again
+    }
+  }
+}
+
+interface Turn {
+  readonly offer: CostedOffer
+  readonly pauseMs: number
+}
+
+/** The offer to try after `turn` failed attempts: the next one, or a retry of the last. */
+function nextTurn(
+  offers: CostedOffers,
+  turn: number,
+  failure: UpstreamFailure,
+  request: ChatRequest,
+): Turn | null {
+  const next = offers[turn]
+  if (next) return { offer: next, pauseMs: 0 }
+  const last = offers[offers.length - 1]
+  const pauseMs = turn === offers.length ? pauseBeforeRetryMs(failure, request) : null
+  return last && pauseMs !== null ? { offer: last, pauseMs } : null
+}
+
+const isOutOfTime = ({ clock, settings }: AttemptDeps, caller: Caller): boolean =>
+  sinceArrivalMs(clock, caller) >= settings.totalTimeoutMs
+
+/** Records a failed attempt, and closes its exchange with the provider. */
+export function noteFailure(
+  { clock, health }: AttemptDeps,
+  { current, failed }: Attempts,
+  failure: UpstreamFailure,
+  isCharged: boolean,
+): void {
+  const { offer, meter, startedMs, canceller } = current
+  canceller.abort()
+  health.failed(offer.hop, failure)
+  failed.push({
+    model: offer.hop.card.id,
+    provider: offer.hop.provider.name,
+    outcome: failure.kind,
+    status: failure.details.status ?? null,
+    reason: failure.message,
+    ms: clock.monotonicMs() - startedMs,
+    operatorCost: meter.produced && !isCharged ? costOf(current) : NO_MONEY,
+  })
+}
+
+/** The cost of what an uncharged attempt produced, at the model's price. */
+function costOf(attempt: Attempt): UsdNanos {
+  const { offer, meter } = attempt
+  const { usage, source } = meter.read()
+  const { version, rate } = offer
+  return chargeFor(meter.readWithheld() ?? usage, version, rate.rubPerUsd, source, imageOf(attempt))
+    .amount
+}
+
+/** The cost of the images that were withheld, at the model's price. */
+export function withheldCost(attempt: Attempt, charge: Charge): UsdNanos {
+  const { offer, meter } = attempt
+  const usage = meter.readWithheld()
+  if (usage === null) return NO_MONEY
+  const { version, rate } = offer
+  const whole = chargeFor(usage, version, rate.rubPerUsd, charge.source, imageOf(attempt))
+  return subtractUsd(whole.amount, charge.amount)
+}
+
+/**
+ * Whether what has surely been produced costs more than is held (contract §8): the provider ignores its bound. False once
+ * the answer has finished, because only its count is still to come.
+ */
+export function isBeyondHold(attempt: Attempt, hold: UsdNanos): boolean {
+  const { offer, meter, paidTokens } = attempt
+  if (meter.sureOutputTokens <= paidTokens || meter.isFinished) return false
+  const { version, rate } = offer
+  const usage = meter.readSurely()
+  return chargeFor(usage, version, rate.rubPerUsd, 'estimated', imageOf(attempt)).amount > hold
+}
+
+/** The image size and quality to price: those generated where they are known, else those requested. */
+export const imageOf = ({ request, offer, meter }: Attempt): ImageChoice =>
+  chargedImage(offer.version.prices.imagePrices, request.image, meter.drawn)
+
+/**
+ * Opens the upstream of an attempt. While another offer may follow, events are buffered until content arrives, so that an
+ * earlier failure can fall back to that offer. The last offer streams at once.
+ */
+function open(
+  deps: AttemptDeps,
+  walk: Walk,
+  attempt: Attempt,
+  isLast: boolean,
+): Promise<AsyncIterable<ChatEvents>> {
+  attempt.startedMs = deps.clock.monotonicMs()
+  const upstream = findUpstream(deps, attempt.offer.hop.provider)
+  return upstream instanceof Promise
+    ? askLater(deps, walk, attempt, upstream, isLast)
+    : ask(deps, walk, attempt, upstream, isLast)
+}
+
+const askLater = async (
+  deps: AttemptDeps,
+  walk: Walk,
+  attempt: Attempt,
+  upstream: Promise<Upstream>,
+  isLast: boolean,
+): Promise<AsyncIterable<ChatEvents>> => ask(deps, walk, attempt, await upstream, isLast)
+
+function ask(
+  deps: AttemptDeps,
+  { caller, request }: Walk,
+  attempt: Attempt,
+  upstream: Upstream,
+  isLast: boolean,
+): Promise<AsyncIterable<ChatEvents>> {
+  const { offer, canceller } = attempt
+  canceller.throwIfAborted()
+  attempt.isProbe = deps.health.attempted(offer.hop)
+  const events = upstream.open({
+    request,
+    hop: offer.hop,
+    requestId: caller.requestId,
+    maxOutputTokens: attempt.sentBound,
+    timeouts: timeoutsFor(deps, caller, attempt),
+    sending: attempt,
+    signal: canceller,
+  })
+  return isLast ? events : holdUntilContent(events, request, attempt.meter)
+}
+
+/** An unreadable credential fails only this provider; another may still answer. A store that cannot be read fails the request. */
+function findUpstream({ upstreamFor }: AttemptDeps, provider: Provider): MaybePromise<Upstream> {
+  const found = upstreamFor(provider)
+  return found instanceof Promise ? found.catch(toCredentialFailure) : found
+}
+
+function toCredentialFailure(cause: unknown): never {
+  if (!(cause instanceof GatewayError) || cause.code === 'store_unavailable') throw cause
+  throw new UpstreamFailure('unauthorized', 'its credential cannot be read', { cause })
+}
+
+/** All attempts of a request share one total time-out. */
+function timeoutsFor(
+  { settings }: AttemptDeps,
+  { arrivedMs }: Caller,
+  { startedMs }: Attempt,
+): UpstreamCall['timeouts'] {
+  const spentMs = startedMs - arrivedMs
+  if (spentMs <= 0) return settings
+  return {
+    connectTimeoutMs: settings.connectTimeoutMs,
+    firstByteTimeoutMs: settings.firstByteTimeoutMs,
+    silenceTimeoutMs: settings.silenceTimeoutMs,
+    totalTimeoutMs: Math.max(1, settings.totalTimeoutMs - spentMs),
+  }
+}

@@ -1,0 +1,77 @@
+/** What a request claims before it is sent upstream: a slot of every window, one of concurrency, and its highest possible cost. */
+import type { Claim } from '../admission.ts'
+import type { ChatRequest } from '../chat.ts'
+import type { Clock } from '../clock.ts'
+import type { GenerationId } from '../id.ts'
+import { type OfferCost, offerCost } from '../offer-cost.ts'
+import { checkThinking, floorBound, fullBound } from '../output-bound.ts'
+import { mostOfBase, mostPerMillionOutput } from '../pricing.ts'
+import type { Settings } from '../settings.ts'
+import type { Caller } from './caller.ts'
+import type { Offer, Offers } from './offer.ts'
+
+interface Claimant {
+  readonly caller: Caller
+  readonly request: ChatRequest
+  readonly generationId: GenerationId
+}
+
+interface ClaimDeps {
+  readonly clock: Clock
+  readonly settings: Settings
+}
+
+/** An offer and what the request costs at most there. */
+export interface CostedOffer {
+  readonly offer: Offer
+  readonly cost: OfferCost
+}
+
+/** In the order they are tried; never empty. */
+export type CostedOffers = readonly [CostedOffer, ...CostedOffer[]]
+
+/** @throws invalid_request for a thinking budget that the key's limit has no room for */
+export function costOffers(
+  { settings }: Pick<ClaimDeps, 'settings'>,
+  { caller: { key }, request }: Pick<Claimant, 'caller' | 'request'>,
+  offers: Offers,
+): CostedOffers {
+  checkThinking(request, offers[0].hop, key)
+  return offers.map((offer) => ({
+    offer,
+    cost: toOfferCost(request, offer, key.limits.maxOutputTokens, settings),
+  })) as unknown as CostedOffers
+}
+
+/** Claims what every offer may cost, so that one verdict covers them all. */
+export const toClaim = (
+  { clock }: Pick<ClaimDeps, 'clock'>,
+  { caller: { key, requestId }, request, generationId }: Claimant,
+  offers: CostedOffers,
+): Claim => ({
+  generationId,
+  requestId,
+  keyId: key.id,
+  accountId: key.accountId,
+  at: clock.now(),
+  model: offers[0].offer.hop.card.id,
+  endUser: request.endUser,
+  offers: offers.map(({ cost }) => cost),
+})
+
+/** What a request costs at most at an offer; `keyBound` is the key's `max_output_tokens`. */
+export function toOfferCost(
+  request: ChatRequest,
+  { hop, version }: Offer,
+  keyBound: number | null,
+  settings: Settings,
+): OfferCost {
+  const full = fullBound(request, hop, keyBound, settings)
+  return offerCost(
+    mostOfBase(request, hop.card, version.prices),
+    mostPerMillionOutput(request, hop.card, version.prices),
+    request.choices,
+    full,
+    floorBound(request, hop, full, settings),
+  )
+}

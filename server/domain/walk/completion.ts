@@ -1,0 +1,219 @@
+/** The walk of one request, from model card to receipt, top to bottom. A non-streamed answer folds the same events. */
+import type { Verdict } from '../admission.ts'
+import type { AdmissionQueue } from '../admission-queue.ts'
+import type { CancelSignal } from '../cancel.ts'
+import type { AnswerHead, ChatRequest } from '../chat.ts'
+import { unixSeconds } from '../clock.ts'
+import type { GenerationId } from '../id.ts'
+import type { Pay } from '../idempotency.ts'
+import type { Charge } from '../ledger.ts'
+import type { MaybePromise } from '../maybe-promise.ts'
+import { toRefusalError } from '../refusal.ts'
+import type { Hop } from '../route.ts'
+import type { Store } from '../store.ts'
+import {
+  type AttemptDeps,
+  type Attempts,
+  isBeyondHold,
+  noteFailure,
+  openFirst,
+  startAttempts,
+} from './attempt.ts'
+import { type Caller, momentOf } from './caller.ts'
+import { type CostedOffers, costOffers, toClaim } from './claim.ts'
+import {
+  COMPLETED,
+  CUT,
+  judgeAbort,
+  judgeFailure,
+  leave,
+  type Outcome,
+  priceOutcome,
+  refuse,
+  settle,
+} from './ending.ts'
+import { requireImages } from './hold-until-content.ts'
+import { findOffers, type Offer, type Offers } from './offer.ts'
+import { READER_LEFT, Walk } from './walk.ts'
+
+export interface CompletionDeps extends AttemptDeps {
+  readonly queue: AdmissionQueue
+  readonly store: Pick<Store, 'admissions' | 'models' | 'providers' | 'rates' | 'activity'>
+}
+
+/**
+ * Answers one chat request. The walk throws `RequestRefused` before its first step if the request was not admitted, and
+ * `GatewayError` after it if the upstream failed before any content. However it ends, by `return()` too, its admission is
+ * resolved exactly once.
+ */
+export const complete = (
+  deps: CompletionDeps,
+  caller: Caller,
+  request: ChatRequest,
+  signal: CancelSignal,
+): Walk => new Walk(deps, caller, request, signal, walkOn)
+
+async function walkOn(walk: Walk): Promise<void> {
+  const { deps, caller, request, signal, generationId } = walk
+  try {
+    const judging = judge(walk)
+    const judged = judging instanceof Promise ? await judging : judging
+    if (judged === null) return
+    const { offers, verdict } = judged
+    const { grant, quota } = verdict
+    const attempts = startAttempts(deps, walk, offers[0], grant)
+    walk.attempts = attempts
+    let outcome: Outcome
+    try {
+      const { hold } = grant
+      const { loweredBound } = attempts.current
+      await walk.emit({ type: 'admitted', generationId, quota, hold, loweredBound })
+      const events = await openFirst(deps, walk, offers, grant, attempts)
+      const { meter, offer } = attempts.current
+      await walk.emit({
+        type: 'opened',
+        head: toHead(generationId, caller, offer.hop),
+        loweredBound: attempts.current.loweredBound,
+      })
+      outcome = COMPLETED
+      for await (const batch of events) {
+        const delivered = meter.note(batch)
+        if (meter.produced && walk.firstEventAt === null) noteFirst(walk, offer)
+        await walk.emit({ type: 'events', events: delivered })
+        if (!isBeyondHold(attempts.current, hold)) continue
+        outcome = CUT
+        await walk.emit({ type: 'events', events: meter.cut() })
+        break
+      }
+      // An aborted exchange ends like a complete stream; without a finish reason, only the signal distinguishes them.
+      if (meter.finishReason === null) signal.throwIfAborted()
+      requireImages(request, meter)
+    } catch (thrown) {
+      // `READER_LEFT`: the reader stopped reading; the signal says why.
+      outcome =
+        thrown === READER_LEFT
+          ? judgeAbort(signal)
+          : judgeFailure(thrown, attempts.current.offer.hop, request, signal)
+    }
+    const charge = priceOutcome(outcome, attempts.current)
+    endExchange(deps, outcome, attempts, charge !== null)
+    if (walk.isRepeatable && charge !== null && isWhole(outcome)) {
+      await settleOnceKept(walk, charge, () => settle(deps, walk, outcome, charge))
+    } else await settle(deps, walk, outcome, charge)
+    if (outcome.error) {
+      if (charge === null) throw outcome.error
+      await walk.emit({ type: 'failed', error: outcome.error })
+    }
+    if (charge !== null) await walk.emit({ type: 'receipt', charge })
+  } finally {
+    walk.end()
+  }
+}
+
+interface Admitted {
+  readonly offers: CostedOffers
+  readonly verdict: Extract<Verdict, { admitted: true }>
+}
+
+/** Null for a client that left while it waited. @throws RequestRefused */
+function judge(walk: Walk): MaybePromise<Admitted | null> {
+  const { deps, caller, request } = walk
+  try {
+    const found = findOffers(deps, caller.key, request)
+    if (found instanceof Promise) return judgeLater(walk, found)
+    const offers = costOffers(deps, walk, found)
+    const verdict = claim(walk, offers)
+    // Fast path: the catalogue and the state of the key are in memory, and the money is there.
+    if (!(verdict instanceof Promise) && verdict.admitted) {
+      walk.grant = verdict.grant
+      return { offers, verdict }
+    }
+    return judgedLater(walk, offers, verdict)
+  } catch (thrown) {
+    return refuse(deps, walk, thrown, null)
+  }
+}
+
+async function judgeLater(walk: Walk, finding: Promise<Offers>): Promise<Admitted | null> {
+  let offers: CostedOffers
+  try {
+    offers = costOffers(walk.deps, walk, await finding)
+  } catch (thrown) {
+    return await refuse(walk.deps, walk, thrown, null)
+  }
+  return await judgedLater(walk, offers, claim(walk, offers))
+}
+
+function claim(walk: Walk, offers: CostedOffers): MaybePromise<Verdict> {
+  walk.claim = toClaim(walk.deps, walk, offers)
+  return walk.deps.queue.admit(walk.claim, walk.signal)
+}
+
+async function judgedLater(
+  walk: Walk,
+  offers: CostedOffers,
+  judging: MaybePromise<Verdict>,
+): Promise<Admitted | null> {
+  const { deps, caller, signal } = walk
+  let verdict: Verdict
+  try {
+    verdict = await judging
+  } catch (thrown) {
+    // The client left while it waited for money that others hold.
+    if (!signal.aborted) return await refuse(deps, walk, thrown, null)
+    await leave(deps, walk, judgeAbort(signal))
+    return null
+  }
+  walk.grant = verdict.grant
+  if (verdict.admitted) return { offers, verdict }
+  const error = toRefusalError(verdict.refusal, caller.key.name)
+  return await refuse(deps, walk, error, verdict.quota)
+}
+
+function noteFirst(walk: Walk, { hop }: Offer): void {
+  walk.firstEventAt = momentOf(walk.deps.clock, walk.caller)
+  walk.deps.health.began(hop)
+}
+
+const isWhole = (outcome: Outcome): boolean => outcome === COMPLETED || outcome === CUT
+
+/** A repeatable answer is written to disk before its charge is committed, so that a crash cannot charge for a lost answer. */
+async function settleOnceKept(walk: Walk, charge: Charge, settle: Pay): Promise<void> {
+  let paying: Promise<boolean> | null = null
+  const pay = (): Promise<boolean> => {
+    paying ??= settle()
+    return paying
+  }
+  try {
+    await walk.emit({ type: 'priced', charge, pay })
+  } catch (thrown) {
+    // The answer is complete: a client that disconnects now is charged.
+    if (thrown !== READER_LEFT) throw thrown
+  } finally {
+    await pay()
+  }
+}
+
+/** Closes the provider's connection however the walk ends: a reader that stops early never iterated over `events`. */
+function endExchange(
+  deps: CompletionDeps,
+  outcome: Outcome,
+  attempts: Attempts,
+  isCharged: boolean,
+): void {
+  const { canceller, offer, meter, isProbe } = attempts.current
+  if (outcome.failure) {
+    noteFailure(deps, attempts, outcome.failure, isCharged)
+    return
+  }
+  if (outcome !== COMPLETED) canceller.abort()
+  if (outcome === COMPLETED || meter.produced) deps.health.served(offer.hop)
+  else if (isProbe) deps.health.abandoned(offer.hop)
+}
+
+const toHead = (id: GenerationId, caller: Caller, { card, provider }: Hop): AnswerHead => ({
+  id,
+  createdUnixSeconds: unixSeconds(caller.arrivedAt),
+  model: card.id,
+  provider: provider.name,
+})

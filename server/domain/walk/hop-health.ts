@@ -1,0 +1,155 @@
+/** Circuit breaker per hop: one that keeps failing rests, and a single probe request decides whether it serves again. */
+import { type Clock, type Instant, later } from '../clock.ts'
+import type { Hop } from '../route.ts'
+import type { UpstreamFailure } from '../upstream.ts'
+
+/** Consecutive failures after which a hop rests. */
+const FAILURES_BEFORE_REST = 3
+/** The first rest; each probe that fails doubles it. */
+const FIRST_REST_MS = 5_000
+const MAX_REST_MS = 300_000
+/** A provider's `Retry-After` may exceed a day (quirks: a monthly quota); the hop is probed after this long anyway. */
+const MAX_ASKED_REST_MS = 600_000
+/** For an account that is rejected or out of credit, which only its operator can fix. */
+const OPERATOR_REST_MS = 60_000
+
+interface FailureRun {
+  failures: number
+  restCount: number
+  /** Null until it rests for the first time, and again once the answer to a probe has begun. */
+  restsUntil: Instant | null
+  /** Whether a probe request is in progress. */
+  isProbed: boolean
+}
+
+/** A hop that has failed recently, for `status` and the dashboard. */
+export interface HopReading {
+  readonly provider: string
+  readonly upstreamName: string
+  /** In a row. */
+  readonly failures: number
+  /** Null while it serves. */
+  readonly restsUntil: Instant | null
+}
+
+export interface HopHealth {
+  /** Moves resting hops to the end and otherwise keeps the order. None is removed: if all rest, they are still tried. */
+  arrange<T extends { readonly hop: Hop }>(offers: readonly T[]): readonly T[]
+  /**
+   * A request is about to be sent. True if the hop's rest is over, so that this is the probe; other requests avoid the hop until
+   * its answer begins, or it ends.
+   */
+  attempted(hop: Hop): boolean
+  /** The first content of an answer has arrived: a probe ends the rest, however long it streams. */
+  began(hop: Hop): void
+  served(hop: Hop): void
+  failed(hop: Hop, failure: UpstreamFailure): void
+  /** The client of the probe disconnected before the hop answered or failed; the next request becomes the probe. */
+  abandoned(hop: Hop): void
+  readings(): readonly HopReading[]
+}
+
+const nameOf = ({ provider, card }: Hop): string => `${provider.name} ${card.upstreamName}`
+
+/** Kept in memory; after a restart every hop counts as healthy. */
+export function createHopHealth(clock: Clock): HopHealth {
+  const runs = new Map<string, FailureRun & { readonly hop: Hop }>()
+
+  const isResting = (hop: Hop, at: Instant): boolean => {
+    const run = runs.get(nameOf(hop))
+    return run !== undefined && isRestingAt(run, at)
+  }
+
+  const endProbe = (hop: Hop): void => {
+    const run = runs.get(nameOf(hop))
+    if (!run?.isProbed) return
+    run.isProbed = false
+    run.restsUntil = clock.now()
+  }
+
+  return {
+    arrange(offers) {
+      if (runs.size === 0 || offers.length < 2) return offers
+      const at = clock.now()
+      const resting = offers.filter(({ hop }) => isResting(hop, at))
+      if (resting.length === 0) return offers
+      return [...offers.filter((offer) => !resting.includes(offer)), ...resting]
+    },
+    attempted(hop) {
+      if (runs.size === 0) return false
+      const run = runs.get(nameOf(hop))
+      if (!run || run.restsUntil === null) return false
+      const at = clock.now()
+      if (isRestingAt(run, at)) return false
+      run.isProbed = true
+      run.restsUntil = later(at, restMs(run.restCount))
+      return true
+    },
+    began(hop) {
+      const run = runs.size === 0 ? undefined : runs.get(nameOf(hop))
+      if (!run?.isProbed) return
+      // Its failures still count until it is served: an answer that breaks off rests it again, for longer.
+      run.isProbed = false
+      run.restsUntil = null
+    },
+    served(hop) {
+      if (runs.size > 0) runs.delete(nameOf(hop))
+    },
+    failed(hop, failure) {
+      if (!isHopFault(failure)) {
+        endProbe(hop)
+        return
+      }
+      const name = nameOf(hop)
+      const run = runs.get(name) ?? { hop, ...NO_FAILURES }
+      runs.set(name, run)
+      recordFailure(run, failure, clock.now())
+    },
+    abandoned: endProbe,
+    readings: () =>
+      [...runs.values()].map((run) => ({
+        provider: run.hop.provider.name,
+        upstreamName: run.hop.card.upstreamName,
+        failures: run.failures,
+        restsUntil: isRestingAt(run, clock.now()) ? run.restsUntil : null,
+      })),
+  }
+}
+
+/** A rest longer than the maximum was begun before the clock was set back, and counts as over. */
+const isRestingAt = ({ restsUntil }: FailureRun, at: Instant): boolean =>
+  restsUntil !== null && at < restsUntil && restsUntil <= later(at, MAX_ASKED_REST_MS)
+
+const NO_FAILURES: FailureRun = { failures: 0, restCount: 0, restsUntil: null, isProbed: false }
+
+/** A caller's error, or an image that a model refused to generate, says nothing about the hop. */
+const isHopFault = ({ kind, details }: UpstreamFailure): boolean =>
+  kind !== 'rejected' && kind !== 'no-image' && details.permanent !== 'request'
+
+function recordFailure(run: FailureRun, failure: UpstreamFailure, at: Instant): void {
+  const { restsUntil, isProbed } = run
+  run.failures++
+  run.isProbed = false
+  if (restsUntil !== null && isRestingAt(run, at) && !isProbed) {
+    // A request sent before the rest began, so not the probe: it can only extend the rest, by the provider's `Retry-After`.
+    const askedUntil = later(at, askedRestMs(failure) ?? 0)
+    if (askedUntil > restsUntil) run.restsUntil = askedUntil
+    return
+  }
+  const isDue = run.restCount > 0 || run.failures >= FAILURES_BEFORE_REST
+  const ms = askedRestMs(failure) ?? (isDue ? restMs(run.restCount) : null)
+  if (ms === null) return
+  run.restCount++
+  run.restsUntil = later(at, ms)
+}
+
+/** The rest that the failure itself calls for; null if it says nothing. */
+function askedRestMs({ kind, details }: UpstreamFailure): number | null {
+  if (kind === 'unauthorized' || details.permanent === 'account') return OPERATOR_REST_MS
+  const { retryAfterSeconds } = details
+  if (kind !== 'overloaded' || retryAfterSeconds === undefined) return null
+  return Math.min(retryAfterSeconds * 1_000, MAX_ASKED_REST_MS)
+}
+
+const restMs = (rests: number): number =>
+  Math.min(FIRST_REST_MS * 2 ** Math.min(rests, 16), MAX_REST_MS)

@@ -1,0 +1,334 @@
+/** The meter counts an answer as it streams, so that its usage is known however it ends. */
+import type { ChatEvent, ChatEvents, ChatRequest } from '../chat.ts'
+import { inputImageTokensOf } from '../input-image-tokens.ts'
+import type { UsageSource } from '../ledger.ts'
+import type { ModelCard } from '../model-card.ts'
+import type { UsdNanos } from '../money.ts'
+import { estimatedOutputImageTokens } from '../output-image-tokens.ts'
+import { ANY_IMAGE, type ImageChoice } from '../pricing.ts'
+import { estimatePrompt } from '../prompt-estimate.ts'
+import { denseBytesOf, tokensOf, tokensWithin, utf8Bytes } from '../text-size.ts'
+import { NO_USAGE, promptTokens, type Usage } from '../usage.ts'
+
+export interface Reading {
+  readonly usage: Usage
+  readonly source: UsageSource
+}
+
+export interface Meter {
+  /** Counts them, and answers those to deliver: images beyond those that the request holds are withheld (contract §8). */
+  note(events: ChatEvents): ChatEvents
+  /** Whether any content, or a complete count from the provider, has arrived. */
+  readonly produced: boolean
+  /** Whether any content has arrived that is delivered. */
+  readonly hasContent: boolean
+  /** Images delivered. */
+  readonly images: number
+  /** Size and quality of the generated image as the provider states them. */
+  readonly drawn: ImageChoice
+  /** The cost that the provider states; null if it states none. */
+  readonly statedCost: UsdNanos | null
+  readonly finishReason: string | null
+  /**
+   * The provider's count if it is complete, else an estimate from the streamed bytes (contract §7). With a partial count,
+   * the prompt is the provider's and the output the larger of the two.
+   */
+  read(): Reading
+  /** The same with the images that were withheld, which the provider bills all the same; null where there were none. */
+  readWithheld(): Usage | null
+  /**
+   * The same as `read` for a client that disconnected: the provider generates and bills the images anyway, so that if none has
+   * arrived, each requested image counts (contract §7).
+   */
+  readAfterDisconnect(): Reading
+  /** Output tokens that have been produced at least. */
+  readonly sureOutputTokens: number
+  /** Prompt and output that have been used at least. */
+  readSurely(): Usage
+  /** Whether every choice has finished. */
+  readonly isFinished: boolean
+  /** Ends the choices that have not finished, as at their bound; answers the events that say so. */
+  cut(): ChatEvents
+}
+
+/** Sanitises a provider's count: an invalid one must neither prevent settlement nor produce a negative charge. */
+const toCount = (stated: number): number =>
+  Math.min(Number.MAX_SAFE_INTEGER, Math.max(0, Math.ceil(stated) || 0))
+
+const toUsage = (stated: Usage): Usage => ({
+  inputTokens: toCount(stated.inputTokens),
+  cacheReadTokens: toCount(stated.cacheReadTokens),
+  cacheWriteTokens: toCount(stated.cacheWriteTokens),
+  imageInputTokens: toCount(stated.imageInputTokens),
+  outputTokens: toCount(stated.outputTokens),
+  reasoningTokens: toCount(stated.reasoningTokens),
+  imageOutputTokens: toCount(stated.imageOutputTokens),
+  inputImages: toCount(stated.inputImages),
+  outputImages: toCount(stated.outputImages),
+})
+
+/** The bytes of a legacy `function_call`, which is passed through as an unknown field but must be counted. */
+function functionCallBytes(call: unknown): number {
+  if (typeof call !== 'object' || call === null) return 0
+  const { name, arguments: text } = call as {
+    readonly name?: unknown
+    readonly arguments?: unknown
+  }
+  return [name, text].reduce<number>(
+    (sum, one) => sum + (typeof one === 'string' ? utf8Bytes(one) : 0),
+    0,
+  )
+}
+
+/** No tokenizer has fewer tokens than this for a text; what is fewer than this is not a proof. */
+const MAX_BYTES_PER_TOKEN = 10
+
+/** The provider's prompt counts, if there are any, and the larger of the two counts for each kind of output. */
+function mergePartialCount(stated: Usage | null, estimated: Usage): Usage {
+  if (stated === null) return estimated
+  return {
+    ...(promptTokens(stated) > 0 ? stated : estimated),
+    outputTokens: Math.max(stated.outputTokens, estimated.outputTokens),
+    reasoningTokens: Math.max(stated.reasoningTokens, estimated.reasoningTokens),
+    imageOutputTokens: Math.max(stated.imageOutputTokens, estimated.imageOutputTokens),
+  }
+}
+
+/** The estimate, within the catalogue's context: no provider counts more. */
+function estimatePromptUsage(request: ChatRequest, card: MeteredCard) {
+  const most = (card.isCatalogued ? card.contextLength : null) ?? Number.MAX_SAFE_INTEGER
+  const { words, images } = estimatePrompt(request, card)
+  const countsAsContext = images > 0 && inputImageTokensOf(card).countsAsContext
+  const imageInputTokens = countsAsContext ? Math.min(most, images) : images
+  const room = countsAsContext ? most - imageInputTokens : most
+  return { inputTokens: Math.min(room, words), imageInputTokens }
+}
+
+/** Counts every requested image, where none has arrived and the provider has not counted. */
+function withRequestedImages(
+  reading: Reading,
+  { wantsImages, choices, image }: ChatRequest,
+): Reading {
+  const { usage, source } = reading
+  if (!wantsImages || usage.outputImages > 0 || source === 'provider') return reading
+  const imageOutputTokens = Math.max(
+    usage.imageOutputTokens,
+    choices * estimatedOutputImageTokens(image),
+  )
+  return { usage: { ...usage, imageOutputTokens, outputImages: choices }, source }
+}
+
+/** The card fields that an estimate needs. */
+export type MeteredCard = Pick<
+  ModelCard,
+  'id' | 'upstreamName' | 'contextLength' | 'isCatalogued' | 'imagesPerAnswer'
+>
+
+/** Starts a meter for one request at one model. An estimate of the answer is `paidTokens` at most: it proves no more. */
+export const startMeter = (request: ChatRequest, card: MeteredCard, paidTokens: number): Meter =>
+  new EventMeter(request, card, paidTokens)
+
+/** A class, because every attempt has one, and closures over these counters would allocate a dozen objects. */
+class EventMeter implements Meter {
+  produced = false
+  hasContent = false
+  images = 0
+  drawn = ANY_IMAGE
+  statedCost: UsdNanos | null = null
+  finishReason: string | null = null
+  private readonly request: ChatRequest
+  private readonly card: MeteredCard
+  /** The images that the request holds. */
+  private readonly mostImages: number
+  private withheld = 0
+  private stated: Usage | null = null
+  private partial = false
+  private readonly paidTokens: number
+  private bytes = 0
+  private dense = 0
+  private reasoningBytes = 0
+  private reasoningDense = 0
+  private readonly finished: number[] = []
+
+  constructor(request: ChatRequest, card: MeteredCard, paidTokens: number) {
+    this.request = request
+    this.card = card
+    this.mostImages = request.wantsImages ? request.choices * card.imagesPerAnswer : 0
+    this.paidTokens = paidTokens
+  }
+
+  note(events: ChatEvents): ChatEvents {
+    const { images, withheld } = this
+    for (const event of events) this.noteEvent(event)
+    return this.withheld === withheld ? events : withoutSurplus(events, this.images - images)
+  }
+
+  private noteEvent(event: ChatEvent): void {
+    switch (event.type) {
+      case 'text-delta':
+      case 'refusal-delta':
+        this.noteText(event.text)
+        break
+      case 'reasoning-delta': {
+        const bytes = utf8Bytes(event.text)
+        this.reasoningBytes += bytes
+        if (bytes > event.text.length) this.reasoningDense += denseBytesOf(event.text)
+        this.noteContent(0)
+        break
+      }
+      case 'tool-call-delta':
+        this.noteText(event.name ?? '')
+        this.noteText(event.arguments)
+        break
+      case 'image':
+        if (this.images >= this.mostImages) {
+          this.withheld++
+          this.produced = true
+          break
+        }
+        this.images++
+        this.drawn = event.drawn ?? this.drawn
+        this.noteContent(0)
+        break
+      case 'finish':
+        this.finishReason ??= event.reason
+        if (!this.finished.includes(event.choice)) this.finished.push(event.choice)
+        break
+      case 'usage':
+        this.statedCost = event.statedCost ?? this.statedCost
+        if (event.usage === null) break
+        this.stated = toUsage(event.usage)
+        this.partial = event.partial ?? false
+        // A partial count alone is not an answer that can be charged.
+        if (!this.partial) this.produced = true
+        break
+      case 'message-fields': {
+        const bytes = functionCallBytes(event.fields['function_call'])
+        if (bytes > 0) this.noteContent(bytes)
+        break
+      }
+      case 'choice-fields':
+      case 'answer-fields':
+        break
+    }
+  }
+
+  private noteText(text: string): void {
+    const bytes = utf8Bytes(text)
+    if (bytes > text.length) this.dense += denseBytesOf(text)
+    this.noteContent(bytes)
+  }
+
+  private noteContent(bytes: number): void {
+    this.bytes += bytes
+    this.hasContent = true
+    this.produced = true
+  }
+
+  read(): Reading {
+    const whole = this.readWhole()
+    return this.withheld === 0 ? whole : this.readDelivered(whole)
+  }
+
+  readWithheld(): Usage | null {
+    return this.withheld === 0 ? null : this.readWhole().usage
+  }
+
+  /** Everything that arrived. */
+  private readWhole(): Reading {
+    const { stated, partial, images, withheld } = this
+    const usage = stated !== null && !partial ? stated : mergePartialCount(stated, this.estimate())
+    return {
+      usage: withImageCounts(usage, this.request.inputImages, images + withheld),
+      source: stated === null || partial ? 'estimated' : 'provider',
+    }
+  }
+
+  /** Without the withheld images: their share of the image tokens, or of all that is not text where one count has both. */
+  private readDelivered({ usage, source }: Reading): Reading {
+    const { images, withheld } = this
+    const delivered = (tokens: number): number =>
+      Math.floor((tokens * images) / (images + withheld))
+    const counts = { ...usage, outputImages: images }
+    if (usage.imageOutputTokens > 0) {
+      const imageOutputTokens = delivered(usage.imageOutputTokens)
+      return { usage: { ...counts, imageOutputTokens }, source: images > 0 ? 'estimated' : source }
+    }
+    const { outputTokens, reasoningTokens } = usage
+    const text = Math.min(outputTokens, Math.max(reasoningTokens, this.estimate().outputTokens))
+    return {
+      usage: { ...counts, outputTokens: text + delivered(outputTokens - text) },
+      source: 'estimated',
+    }
+  }
+
+  readAfterDisconnect(): Reading {
+    return withRequestedImages(this.read(), this.request)
+  }
+
+  get sureOutputTokens(): number {
+    const counted = this.stated?.outputTokens ?? 0
+    return Math.max(counted, Math.floor((this.bytes + this.reasoningBytes) / MAX_BYTES_PER_TOKEN))
+  }
+
+  readSurely(): Usage {
+    const { stated, request } = this
+    const isPromptCounted = stated !== null && promptTokens(stated) > 0
+    const inputTokens = Math.floor(request.textBytes / MAX_BYTES_PER_TOKEN)
+    return {
+      ...(isPromptCounted ? stated : { ...NO_USAGE, inputTokens }),
+      outputTokens: this.sureOutputTokens,
+    }
+  }
+
+  get isFinished(): boolean {
+    return this.finished.length >= this.request.choices
+  }
+
+  cut(): ChatEvents {
+    const endings: ChatEvent[] = []
+    for (let choice = 0; choice < this.request.choices; choice++) {
+      if (this.finished.includes(choice)) continue
+      endings.push({ type: 'finish', choice, reason: 'length', native: 'length' })
+    }
+    this.note(endings)
+    return endings
+  }
+
+  private estimate(): Usage {
+    const {
+      request,
+      bytes,
+      dense,
+      reasoningBytes,
+      reasoningDense,
+      images,
+      withheld,
+      drawn,
+      paidTokens,
+    } = this
+    const text = { bytes: bytes + reasoningBytes, dense: dense + reasoningDense }
+    const reasoning = tokensWithin({ bytes: reasoningBytes, dense: reasoningDense })
+    const outputTokens = Math.min(paidTokens, tokensOf(text))
+    return {
+      ...NO_USAGE,
+      ...estimatePromptUsage(request, this.card),
+      outputTokens,
+      reasoningTokens: Math.min(outputTokens, reasoning),
+      imageOutputTokens:
+        (images + withheld) *
+        estimatedOutputImageTokens(drawn.quality === undefined ? request.image : drawn),
+    }
+  }
+}
+
+/** Keeps the first `most` images. */
+function withoutSurplus(events: ChatEvents, most: number): ChatEvents {
+  let images = 0
+  return events.filter(({ type }) => type !== 'image' || images++ < most)
+}
+
+const withImageCounts = (usage: Usage, inputImages: number, outputImages: number): Usage =>
+  usage.inputImages === inputImages && usage.outputImages === outputImages
+    ? usage
+    : { ...usage, inputImages, outputImages }

@@ -1,0 +1,76 @@
+/** A quote: whether a request would be admitted, and its highest possible cost. Takes nothing and sends nothing. */
+
+import type { ChatRequest } from '../chat.ts'
+import type { GatewayError } from '../errors.ts'
+import { newGenerationId } from '../id.ts'
+import { type RubMicros, toRub, type UsdNanos } from '../money.ts'
+import { boundFor, costWithin } from '../offer-cost.ts'
+import { boundToSend, loweredBound } from '../output-bound.ts'
+import type { QuotaReading } from '../quota.ts'
+import { toRefusalError } from '../refusal.ts'
+import type { Caller } from './caller.ts'
+import { type CostedOffer, costOffers, toClaim } from './claim.ts'
+import type { CompletionDeps } from './completion.ts'
+import { findOffers } from './offer.ts'
+
+/** One hop of the route, in the order that this request would have tried them. */
+export interface QuotedHop {
+  readonly model: string
+  readonly provider: string
+  readonly maxCost: UsdNanos
+  /** The bound of the answer's length, in tokens of one choice. */
+  readonly maxOutputTokens: number
+  /** The same, where it is lower than the client's own or the model's; else null. */
+  readonly loweredBound: number | null
+}
+
+export interface Quote {
+  /** Null where the request would be admitted. */
+  readonly refusal: GatewayError | null
+  readonly quota: QuotaReading
+  readonly route: readonly QuotedHop[]
+  /** The amount that would be held: the highest possible cost on any hop of its route. */
+  readonly maxCost: UsdNanos
+  readonly maxCostRub: RubMicros
+}
+
+/**
+ * Judges a request as `complete` would at this instant, and takes nothing.
+ * @throws the errors before admission: model_not_allowed, model_not_found, unsupported_modality, unpriced_model …
+ */
+export async function quote(
+  deps: CompletionDeps,
+  caller: Caller,
+  request: ChatRequest,
+): Promise<Quote> {
+  const found = await findOffers(deps, caller.key, request)
+  const offers = costOffers(deps, { caller, request }, found)
+  const generationId = newGenerationId(caller.arrivedAt)
+  const claim = toClaim(deps, { caller, request, generationId }, offers)
+  const verdict = await deps.store.admissions.judge(claim)
+  const { hold, money } = verdict.grant
+  return {
+    refusal: verdict.admitted ? null : toRefusalError(verdict.refusal, caller.key.name),
+    quota: verdict.quota,
+    route: offers.map((offer) => quoteHop(deps, request, offer, money)),
+    maxCost: hold,
+    maxCostRub: toRub(hold, found[0].rate.rubPerUsd),
+  }
+}
+
+function quoteHop(
+  { settings }: CompletionDeps,
+  request: ChatRequest,
+  { offer: { hop }, cost }: CostedOffer,
+  money: UsdNanos | null,
+): QuotedHop {
+  const bound = boundFor(cost, money)
+  const sent = boundToSend(request, hop, bound, settings)
+  return {
+    model: hop.card.id,
+    provider: hop.provider.name,
+    maxCost: costWithin(cost, bound),
+    maxOutputTokens: sent ?? bound,
+    loweredBound: loweredBound(request, hop, sent, settings),
+  }
+}

@@ -1,0 +1,206 @@
+/** Reads a chat request: validates the fields that the gateway uses, and passes all others through (contract §7). */
+import { z } from 'zod'
+import type { ChatRequest, JsonObject, Routing } from '#domain/chat.ts'
+import { GatewayError } from '#domain/errors.ts'
+import { ANY_IMAGE, type ImageChoice } from '#domain/pricing.ts'
+import { spelledSize, type TextSize } from '#domain/text-size.ts'
+import { rejectKeyLike, rejectWholeKey } from '../bearer.ts'
+import { renderPath } from '../render-path.ts'
+import { rejectExtras } from './billed-extras.ts'
+import type { Body } from './body.ts'
+import { type Attachments, readMessages } from './messages.ts'
+
+const MAX_CHOICES = 128
+const MAX_TOKENS = 2 ** 31 - 1
+const MAX_FALLBACK_MODELS = 8
+const MAX_PROVIDERS = 64
+const MAX_USER_CHARS = 256
+const MAX_MODEL_CHARS = 256
+/** For a shorter body, serialising again costs less than keeping the text. */
+const LONG_BYTES = 2_048
+
+const number = z.number().nullish()
+const tokens = z.int().min(1).max(MAX_TOKENS).nullish()
+const name = z.string().max(MAX_MODEL_CHARS)
+const providers = z.array(name).max(MAX_PROVIDERS).nullish()
+
+/** Null means absent: client libraries send it for options that are not set. */
+export const chatForm = z.object({
+  model: name,
+  messages: z.unknown(),
+  modalities: z.array(z.string()).max(16).nullish(),
+  stream: z.boolean().nullish(),
+  stream_options: z.object({ include_usage: z.boolean().nullish() }).nullish(),
+  user: z.string().max(MAX_USER_CHARS).nullish(),
+  n: z.int().min(1).max(MAX_CHOICES).nullish(),
+  max_tokens: tokens,
+  max_completion_tokens: tokens,
+  temperature: number,
+  top_p: number,
+  presence_penalty: number,
+  frequency_penalty: number,
+  image_config: z
+    .object({
+      size: z.string().nullish(),
+      image_size: z.string().nullish(),
+      quality: z.string().nullish(),
+      aspect_ratio: z.string().nullish(),
+    })
+    .nullish(),
+  allow_fallbacks: z.boolean().nullish(),
+  models: z.array(name).max(MAX_FALLBACK_MODELS).nullish(),
+  provider: z
+    .object({
+      allow_fallbacks: z.boolean().nullish(),
+      order: providers,
+      only: providers,
+      ignore: providers,
+    })
+    .nullish(),
+})
+
+type ChatForm = z.output<typeof chatForm>
+
+const isNumber = (value: unknown): boolean => Number.isFinite(value)
+const isTokens = (value: unknown): boolean => isWhole(value, MAX_TOKENS)
+const isWhole = (value: unknown, most: number): boolean =>
+  Number.isInteger(value) && (value as number) >= 1 && (value as number) <= most
+
+/** The form's checks for the most common fields only. */
+const ORDINARY = new Map<string, (value: unknown) => boolean>([
+  ['messages', () => true],
+  ['model', (value) => typeof value === 'string' && value.length <= MAX_MODEL_CHARS],
+  ['user', (value) => typeof value === 'string' && value.length <= MAX_USER_CHARS],
+  ['stream', (value) => typeof value === 'boolean'],
+  ['n', (value) => isWhole(value, MAX_CHOICES)],
+  ['max_tokens', isTokens],
+  ['max_completion_tokens', isTokens],
+  ['temperature', isNumber],
+  ['top_p', isNumber],
+  ['presence_penalty', isNumber],
+  ['frequency_penalty', isNumber],
+])
+const FORM_FIELDS = new Set(Object.keys(chatForm.shape))
+
+/**
+ * Fast path: whether the fields are certainly valid, without running the form, which allocates two objects per field even for
+ * absent ones. Everything else is validated by the form.
+ */
+export function isOrdinary(fields: JsonObject): boolean {
+  if (fields['model'] === undefined || fields['messages'] === undefined) return false
+  for (const field in fields) {
+    if (!FORM_FIELDS.has(field)) continue
+    if (ORDINARY.get(field)?.(fields[field]) !== true) return false
+  }
+  return true
+}
+
+function readForm(fields: JsonObject): ChatForm {
+  if (isOrdinary(fields)) return fields as ChatForm
+  const parsed = chatForm.safeParse(fields)
+  if (!parsed.success) throw toInvalidRequest(fields, parsed.error.issues)
+  return parsed.data
+}
+
+/** @throws invalid_request, unsupported_parameter, unsupported_modality, invalid_image, too_many_images */
+export function readChatRequest({ fields, exact = fields, text, bytes }: Body): ChatRequest {
+  const read = readForm(fields)
+  rejectKeyLike(read.model, 'model')
+  if (read.models) for (const model of read.models) rejectKeyLike(model, 'models')
+  if (read.user) rejectWholeKey(read.user, 'user')
+  rejectExtras(fields)
+  const attachments = readMessages(read.messages)
+  const wantsImages = read.modalities ? readModalities(read.modalities) : false
+  const request: Draft = {
+    model: read.model,
+    body: toForwardedBody(exact, wantsImages),
+    stream: read.stream ?? false,
+    includeUsage: read.stream_options?.include_usage ?? true,
+    wantsImages,
+    image: read.image_config ? toImageChoice(read.image_config) : ANY_IMAGE,
+    endUser: read.user || null,
+    choices: read.n ?? 1,
+    maxOutputTokens: read.max_completion_tokens ?? read.max_tokens ?? null,
+    textBytes: bytes - attachments.bytes,
+    inputImages: attachments.count,
+    allowFallbacks: read.allow_fallbacks ?? read.provider?.allow_fallbacks ?? true,
+  }
+  if (text !== undefined && bytes >= LONG_BYTES) request.source = { text, fields: exact }
+  const textSize = text === undefined ? null : readTextSize(text, bytes, attachments.bytes)
+  if (textSize !== null) request.textSize = textSize
+  noteAttachments(request, attachments)
+  if (read.models || read.provider) request.routing = toRouting(read.models, read.provider)
+  return request
+}
+
+type Draft = { -readonly [Field in keyof ChatRequest]: ChatRequest[Field] }
+
+function noteAttachments(request: Draft, { named, fileBytes, earlier }: Attachments): void {
+  if (named > 0) request.isUnbounded = true
+  if (fileBytes > 0) request.fileBytes = fileBytes
+  if (earlier > 0) request.earlierImages = earlier
+}
+
+/** Null where the text is as long as it is written; of a short one in ASCII, escapes are too few to matter. */
+function readTextSize(text: string, bytes: number, attachmentBytes: number): TextSize | null {
+  if (bytes < LONG_BYTES && bytes === text.length) return null
+  const size = spelledSize(text, bytes)
+  if (size.bytes === bytes && size.dense === 0) return null
+  return { bytes: Math.max(0, size.bytes - attachmentBytes), dense: size.dense }
+}
+
+const toImageChoice = (config: NonNullable<ChatForm['image_config']>): ImageChoice => ({
+  resolution: config.size ?? config.image_size ?? undefined,
+  quality: config.quality ?? undefined,
+})
+
+const toRouting = (models: ChatForm['models'], provider: ChatForm['provider']): Routing => ({
+  models: models ?? [],
+  order: provider?.order ?? [],
+  only: provider?.only ?? [],
+  ignore: provider?.ignore ?? [],
+})
+
+function toInvalidRequest(fields: JsonObject, issues: readonly z.core.$ZodIssue[]): GatewayError {
+  const issue = issues[0]
+  const path = issue?.path ?? []
+  const param = renderPath(path)
+  // At the top level, only a required field can be missing.
+  const isMissing = path.length === 1 && fields[String(path[0])] === undefined
+  const problem = isMissing ? 'is required' : issue?.message
+  return new GatewayError('invalid_request', `${param}: ${problem}`, { param })
+}
+
+/** Whether images are requested; order and repetition do not matter (contract §7). */
+function readModalities(modalities: readonly string[]): boolean {
+  const unknown = modalities.find((modality) => modality !== 'text' && modality !== 'image')
+  if (unknown !== undefined) {
+    throw new GatewayError(
+      'unsupported_modality',
+      'modalities: the gateway answers with "text" and "image"',
+      { param: 'modalities' },
+    )
+  }
+  return modalities.includes('image')
+}
+
+/**
+ * The body for an upstream: without routing fields, nulls, and `modalities` of a text answer. Returns `fields` itself if
+ * nothing is removed.
+ */
+function toForwardedBody(fields: JsonObject, wantsImages: boolean): JsonObject {
+  for (const field in fields) {
+    if (isKept(fields, field, wantsImages)) continue
+    return Object.fromEntries(
+      Object.entries(fields).filter(([name]) => isKept(fields, name, wantsImages)),
+    )
+  }
+  return fields
+}
+
+const isKept = (fields: JsonObject, field: string, wantsImages: boolean): boolean =>
+  fields[field] !== null && !isOurs(field) && (field !== 'modalities' || wantsImages)
+
+/** The gateway's own routing fields; and `__proto__`, because assigning it would change the object's prototype. */
+const isOurs = (field: string): boolean =>
+  field === 'allow_fallbacks' || field === 'provider' || field === 'models' || field === '__proto__'
