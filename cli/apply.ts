@@ -112,7 +112,7 @@ async function withPlaceInFile<Answer>(
       thrown.code,
       EXIT.failed,
       `${inFile(path, place === '' ? null : lineOf(text, place.split('.')))}: ${place === '' || words.startsWith(place) ? '' : `${place}: `}${words}`,
-      thrown.details.hint ?? 'docs/operator.md: The gateway as a file',
+      thrown.details.hint ?? 'docs/operator/file.md',
     )
   }
 }

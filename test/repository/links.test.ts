@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 const PAGES = [
   'README.md',
   '.github/CONTRIBUTING.md',
-  ...readdirSync('docs')
+  ...readdirSync('docs', { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name}`),
 ]

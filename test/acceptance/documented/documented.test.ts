@@ -1,4 +1,4 @@
-// Every command that README.md and docs/*.md tell you to type is typed, page by page, in order, against the compiled program.
+// Every command that README.md and the pages below docs tell you to type is typed, page by page, in order, against the compiled program.
 import { describe, expect, test } from 'vitest'
 import { PAGES, typedIn } from './pages.ts'
 import { PLANS } from './plans.ts'

@@ -4,10 +4,10 @@ import { fileURLToPath } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 
-/** README.md and docs/*.md, by their paths from the root. */
+/** README.md and the pages below docs, by their paths from the root. */
 export const PAGES: readonly string[] = [
   'README.md',
-  ...readdirSync(`${ROOT}docs`)
+  ...readdirSync(`${ROOT}docs`, { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name}`)
     .toSorted(),

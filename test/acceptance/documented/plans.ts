@@ -15,37 +15,66 @@ const ASK = `ask() { command curl -s "http://$GATEWAY_LISTEN/v1/chat/completions
   -H 'Content-Type: application/json' -d '{"model":"demo/echo","messages":[{"role":"user","content":"hi"}]}'; }
 `
 
-const GUIDE: Plan = {
-  before: `${FURNISHED}${ASK}
-for name in openai groq; do echo sk-x | gatewayctl providers add $name --no-check; done
-echo sk-x | gatewayctl providers add azure --no-check --base-url https://azure.example.org
+/** Some requests of two keys; the last one was refused. */
+const ASKED = `${FURNISHED}${ASK}
 PROD=$(gatewayctl keys create prod-web)
 CI=$(gatewayctl keys create ci --rpm 1)
 ask "$PROD"
 ask "$CI"
 REFUSED=$(ask "$CI" | jq -r .request_id)
-mkdir -p "$HOME/etc/backups" "$HOME/.config/fish/completions"
+`
+
+const GUIDE: Readonly<Record<string, Plan>> = {
+  'docs/operator/backups.md': {
+    before: `${ASKED}gatewayctl accounts create acme; mkdir -p "$HOME/etc/backups"`,
+    inPlace: {
+      '/var/backups/gatewayctl': '"$HOME/etc/backups"',
+      'gatewayctl backup --restore FILE':
+        'kill %1; wait %1 || true; gatewayctl backup --restore "$(ls -t "$HOME"/etc/backups/* | head -1)"',
+    },
+  },
+  'docs/operator/commands.md': {
+    before: `${FURNISHED}
+mkdir -p "$HOME/etc" "$HOME/.config/fish/completions"
 fpath=(x "$HOME/etc") PROFILE=$HOME/etc/profile.ps1
 `,
-  inPlace: {
-    'gen-01m7z7pme5dgn33v0jwjg7p919': '$REFUSED',
-    'gen-01m7ze6jkdbzqj2wqg7rjt4fs1': '$REFUSED',
-    'why g7p919': 'why "$(gatewayctl activity -q --limit 1 | tail -c 7)"',
-    'gatewayctl activity tail': 'timeout 1 gatewayctl activity tail',
-    'gatewayctl dashboard': 'gatewayctl dashboard --once',
-    '--key-file -': '--key-file - <<< sk-y',
-    '/var/backups/gatewayctl': '"$HOME/etc/backups"',
-    'gatewayctl backup --restore FILE':
-      'kill %1; wait %1 || true; gatewayctl backup --restore "$(ls -t "$HOME"/etc/backups/* | head -1)"',
-    '/etc/bash_completion.d': '"$HOME/etc"',
-    '~/.config': '"$HOME/.config"',
-    'apply -f gateway.toml': 'apply --yes -f gateway.toml',
+    inPlace: { '/etc/bash_completion.d': '"$HOME/etc"', '~/.config': '"$HOME/.config"' },
   },
-  notHere: {
-    'gatewayctl thresholds test': 'it sends a mail, and a webhook to a stranger',
-    'gatewayctl providers test': 'it asks the vendors, one of them for money',
+  'docs/operator/file.md': {
+    before: FURNISHED,
+    inPlace: { 'apply -f gateway.toml': 'apply --yes -f gateway.toml' },
   },
-  ends: { 'gatewayctl activity tail': 124 },
+  'docs/operator/low-balance.md': {
+    before: FURNISHED,
+    notHere: {
+      'gatewayctl thresholds test': 'it sends a mail, and a webhook to a stranger',
+    },
+  },
+  'docs/operator/money.md': { before: FURNISHED },
+  'docs/operator/requests.md': {
+    before: `${ASKED}gatewayctl accounts create acme\n`,
+    inPlace: {
+      'gen-01m7z7pme5dgn33v0jwjg7p919': '$REFUSED',
+      'gen-01m7ze6jkdbzqj2wqg7rjt4fs1': '$REFUSED',
+      'why g7p919': 'why "$(gatewayctl activity -q --limit 1 | tail -c 7)"',
+      'gatewayctl activity tail': 'timeout 1 gatewayctl activity tail',
+    },
+    ends: { 'gatewayctl activity tail': 124 },
+  },
+  'docs/operator/routes.md': {
+    before: `${FURNISHED}
+for name in openai groq; do echo sk-x | gatewayctl providers add $name --no-check; done
+echo sk-x | gatewayctl providers add azure --no-check --base-url https://azure.example.org
+`,
+    inPlace: { '--key-file -': '--key-file - <<< sk-y' },
+    notHere: {
+      'gatewayctl providers test': 'it asks the vendors, one of them for money',
+    },
+  },
+  'docs/operator/watching.md': {
+    before: FURNISHED,
+    inPlace: { 'gatewayctl dashboard': 'gatewayctl dashboard --once' },
+  },
 }
 
 export const PLANS: Readonly<Record<string, Plan>> = {
@@ -62,7 +91,7 @@ export const PLANS: Readonly<Record<string, Plan>> = {
   'docs/keys.md': {
     before: `${FURNISHED}gatewayctl keys create prod-web`,
   },
-  'docs/operator.md': GUIDE,
+  ...GUIDE,
   'docs/sign-in.md': {
     before: `gatewayctl init --no-input\nexport GATEWAY_AUTH_URL=https://auth.example.org`,
     env: { GOOGLE_SECRET: 'x' },

@@ -59,7 +59,7 @@ test('every page that speaks of a TLS proxy has its server', () => {
 })
 
 test('nginx waits longer than a request may take, and takes bodies as large as the gateway does', () => {
-  const guide = blocksOf('docs/operator.md').map(({ text }) => text)
+  const guide = blocksOf('docs/operator/settings.md').map(({ text }) => text)
   const total = /^total_timeout = "(\d+)m"/m.exec(guide.join('\n'))?.[1]
   expect(Number(/proxy_read_timeout (\d+)m;/.exec(gatewayServer)?.[1])).toBeGreaterThan(
     Number(total),

@@ -9,7 +9,7 @@ import { type Received, startReceiver } from '#test/support/receiver.ts'
 import { blocksOf, PAGES } from './pages.ts'
 
 const MODULES = fileURLToPath(new URL('../../../node_modules', import.meta.url))
-const GUIDE = 'docs/operator.md'
+const GUIDE = 'docs/operator/low-balance.md'
 
 let cli: CliHarness
 beforeAll(() => {
