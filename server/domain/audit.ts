@@ -4,24 +4,15 @@ import type { AccountId, GenerationId, KeyId } from './id.ts'
 import type { BalanceAudit } from './ledger.ts'
 import type { UsdNanos } from './money.ts'
 
-/**
- * The stored sums: an account's balance, a key's spend on a UTC day, and that of each of its end users. `live_…` are the
- * in-memory sums of the serving process: balance, day, and month (the sum of its days).
- */
-export type KeptSum =
-  | 'balance'
-  | 'key_day'
-  | 'end_user_day'
-  | 'live_balance'
-  | 'live_key_day'
-  | 'live_key_month'
+/** The stored sums: an account's balance, a key's spend on a UTC day, and that of each of its end users. */
+export type KeptSum = 'balance' | 'key_day' | 'end_user_day'
 
 export type AuditFinding =
   /** A sum that differs from that of the ledger. */
   | {
       readonly what: KeptSum
       readonly subject: AccountId | KeyId
-      /** The first day of a month for a monthly sum; null for a balance. */
+      /** Null for a balance. */
       readonly day: Day | null
       readonly endUser: string | null
       readonly kept: UsdNanos
@@ -36,12 +27,25 @@ export type AuditFinding =
       readonly requests: number
       readonly charges: number
     }
-  /** A hold without a request in progress, one missing from the table, one already charged, or a wrong sum of holds. */
-  | {
-      readonly what: 'hold'
-      readonly subject: GenerationId | AccountId | KeyId
-      readonly fault: 'nobody_runs' | 'not_kept' | 'charged' | 'sum'
-    }
+  /** A hold of a request that was charged. */
+  | { readonly what: 'hold'; readonly subject: GenerationId }
+  | EngineFinding
+
+/** What only the engine can find, because it is about what it keeps beside its tables, in its own words. */
+export interface EngineFinding {
+  readonly what: 'engine'
+  /** What the engine calls it. */
+  readonly engine: string
+  readonly subject: GenerationId | AccountId | KeyId
+  readonly message: string
+  /** Where it is about a sum. */
+  readonly sum: {
+    /** The first day of a month for a monthly sum; null for a balance. */
+    readonly day: Day | null
+    readonly kept: UsdNanos
+    readonly ledger: UsdNanos
+  } | null
+}
 
 /** A charge above what was held for its request, because the provider ignored the bound of the answer. It is no difference. */
 export interface BeyondHold {

@@ -3,7 +3,7 @@ import * as z from 'zod/mini'
 import type { AuditFinding } from '#domain/audit.ts'
 import { type Day, renderDay, renderInstant } from '#domain/clock.ts'
 import type { KeyId } from '#domain/id.ts'
-import { renderUsd, subtractUsd } from '#domain/money.ts'
+import { renderUsd, subtractUsd, type UsdNanos } from '#domain/money.ts'
 import type { OperatorDeps } from './deps.ts'
 import { verb } from './verb.ts'
 
@@ -86,67 +86,50 @@ function createNameLookup({ store }: OperatorDeps, accounts: ReadonlyMap<string,
   }
 }
 
-type SumFinding = Extract<AuditFinding, { readonly kept: unknown }>
-
 export function render(finding: AuditFinding, name: string): FindingRecord {
   const { what, subject: id } = finding
-  if (what === 'hold')
-    return { ...NO_SUMS, what, id, message: describeHold(finding.fault, id, name) }
+  if (what === 'engine') {
+    const { engine, sum } = finding
+    const amounts = sum === null ? NO_AMOUNTS : toAmounts(sum)
+    const day = sum === null || sum.day === null ? null : renderDay(sum.day)
+    return { what: engine, id, day, user: null, ...amounts, message: `${name}: ${finding.message}` }
+  }
+  if (what === 'hold') {
+    const message = `the hold of ${id} is recorded, but it was charged`
+    return { what, id, day: null, user: null, ...NO_AMOUNTS, message }
+  }
   const day = finding.day === null ? null : renderDay(finding.day)
   const known = { what, id, day, user: finding.endUser }
   if (what === 'requests') {
     const { requests, charges } = finding
     const message = `${place(finding, name)}: ${requests} requests counted, but ${charges} were charged`
-    return { ...NO_SUMS, ...known, message }
+    return { ...known, ...NO_AMOUNTS, message }
   }
-  const { kept, ledger } = finding
-  const difference = renderUsd(subtractUsd(kept, ledger))
+  const amounts = toAmounts(finding)
+  const { kept_usd: kept, ledger_usd: ledger, difference_usd: difference } = amounts
+  const recorded = what === 'balance' ? `the balance is $${kept}` : `$${kept} is recorded`
   return {
     ...known,
-    kept_usd: renderUsd(kept),
-    ledger_usd: renderUsd(ledger),
-    difference_usd: difference,
-    message: `${place(finding, name)}: ${describeKept(finding)}, but the ledger adds up to $${renderUsd(ledger)} (difference $${difference})`,
+    ...amounts,
+    message: `${place(finding, name)}: ${recorded}, but the ledger adds up to $${ledger} (difference $${difference})`,
   }
 }
 
-const NO_SUMS = { day: null, user: null, kept_usd: null, ledger_usd: null, difference_usd: null }
+const NO_AMOUNTS = { kept_usd: null, ledger_usd: null, difference_usd: null }
 
-function describeKept({ what, kept }: SumFinding): string {
-  const amount = `$${renderUsd(kept)}`
-  if (what.startsWith('live_')) return `the running gateway has ${amount}`
-  return what === 'balance' ? `the balance is ${amount}` : `${amount} is recorded`
-}
+const toAmounts = ({ kept, ledger }: { readonly kept: UsdNanos; readonly ledger: UsdNanos }) => ({
+  kept_usd: renderUsd(kept),
+  ledger_usd: renderUsd(ledger),
+  difference_usd: renderUsd(subtractUsd(kept, ledger)),
+})
 
-/** "end user ann of key worker on 2026-08-23", "key worker in 2026-08". */
+/** "end user ann of key worker on 2026-08-23". */
 function place(
-  {
-    what,
-    day,
-    endUser,
-  }: { readonly what: string; readonly day: Day | null; readonly endUser: string | null },
+  { day, endUser }: { readonly day: Day | null; readonly endUser: string | null },
   name: string,
 ): string {
-  const date = day === null ? '' : renderDay(day)
-  const when = what === 'live_key_month' ? ` in ${date.slice(0, 7)}` : date && ` on ${date}`
+  const when = day === null ? '' : ` on ${renderDay(day)}`
   if (endUser === null) return `${name}${when}`
   const who = endUser === '' ? 'the end users counted together' : `end user ${endUser}`
   return `${who} of ${name}${when}`
-}
-
-function describeHold(
-  fault: Extract<AuditFinding, { readonly what: 'hold' }>['fault'],
-  id: string,
-  name: string,
-): string {
-  switch (fault) {
-    case 'nobody_runs':
-      return `the hold of ${id} is recorded, but no request in progress has it`
-    case 'not_kept':
-      return `${id} is in progress, but its hold is not recorded`
-    case 'charged':
-      return `the hold of ${id} is recorded, but it was charged`
-    case 'sum':
-      return `${name}: its holds do not add up to what the running gateway has`
-  }
 }

@@ -7,7 +7,7 @@ import { openStore } from '#db/index.ts'
 import { NEWEST_SCHEMA_VERSION } from '#db/sqlite/engine/migrate.ts'
 import { MIGRATIONS } from '#db/sqlite/migrations/index.ts'
 import { MAX_FINDINGS } from '#domain/audit.ts'
-import { DAY_MS, dayOf } from '#domain/clock.ts'
+import { DAY_MS, dayOf, renderDay } from '#domain/clock.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { newSecret } from '#domain/secret.ts'
 import type { Store } from '#domain/store.ts'
@@ -64,7 +64,10 @@ describe('what was tampered with is found', () => {
     expect(await findings()).toEqual([{ what: 'balance', ...where, ...sums }])
     // What serves reckons with the wrong balance too, once it has read it.
     await store.admissions.admit(aClaim(key, clock.now()))
-    expect((await findings()).map(({ what }) => what)).toEqual(['balance', 'live_balance'])
+    expect(await findings()).toMatchObject([
+      { what: 'balance' },
+      { engine: 'live_balance', subject: 'acct_1', sum: { day: null, ...sums } },
+    ])
   })
 
   test('a day of a key, of which a part rests', async () => {
@@ -93,8 +96,21 @@ describe('what was tampered with is found', () => {
     await store.admissions.quota(key.id, clock.now())
     expect(await findings()).toEqual([
       finding,
-      { ...finding, what: 'live_key_day' },
-      { ...finding, what: 'live_key_month', day: today() - 21 },
+      {
+        what: 'engine',
+        engine: 'live_key_day',
+        subject: key.id,
+        message: `on ${renderDay(today())} the running gateway has $0.74999999, but the ledger adds up to $0.75 (difference $-0.00000001)`,
+        sum: { day: today(), ...sums },
+      },
+      {
+        what: 'engine',
+        engine: 'live_key_month',
+        subject: key.id,
+        message:
+          'in 2026-08 the running gateway has $0.74999999, but the ledger adds up to $0.75 (difference $-0.00000001)',
+        sum: { day: today() - 21, ...sums },
+      },
     ])
   })
 
@@ -166,9 +182,17 @@ describe('what was tampered with is found', () => {
     )
     expect(await findings()).toMatchObject([
       { what: 'requests' },
-      { what: 'hold', subject: 'gen-stray', fault: 'nobody_runs' },
-      { what: 'hold', subject: claim.generationId, fault: 'not_kept' },
-      { what: 'hold', subject: 'gen-stray', fault: 'charged' },
+      {
+        engine: 'hold',
+        subject: 'gen-stray',
+        message: 'its hold is recorded, but no request in progress has it',
+      },
+      {
+        engine: 'hold',
+        subject: claim.generationId,
+        message: 'it is in progress, but its hold is not recorded',
+      },
+      { what: 'hold', subject: 'gen-stray' },
     ])
   })
 

@@ -112,22 +112,23 @@ describe('a difference', () => {
     ],
     [
       {
-        what: 'live_key_month',
+        what: 'engine',
+        engine: 'live_key_month',
         subject: 'key_1',
-        day,
-        endUser: null,
-        kept: usd('1'),
-        ledger: usd('2'),
+        message: 'in 2026-08 the running gateway has $1.00',
+        sum: { day, kept: usd('1'), ledger: usd('2') },
       },
-      'key k in 2026-08: the running gateway has $1.00',
+      'key k: in 2026-08 the running gateway has $1.00',
     ],
     [
       { what: 'requests', subject: 'key_1', day, endUser: null, requests: 1, charges: 2 },
       'key k on 2026-08-23: 1 requests counted, but 2 were charged',
     ],
-    [{ what: 'hold', subject: 'gen-1', fault: 'nobody_runs' }, 'the hold of gen-1 is recorded'],
-    [{ what: 'hold', subject: 'gen-1', fault: 'charged' }, 'but it was charged'],
-    [{ what: 'hold', subject: 'key_1', fault: 'sum' }, 'key k: its holds do not add up'],
+    [{ what: 'hold', subject: 'gen-1' }, 'the hold of gen-1 is recorded, but it was charged'],
+    [
+      { what: 'engine', engine: 'hold', subject: 'key_1', message: 'they differ', sum: null },
+      'key k: they differ',
+    ],
   ])('%# is told in words', (found, words) => {
     expect(render(found, 'key k').message).toContain(words)
   })

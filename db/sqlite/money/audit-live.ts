@@ -1,9 +1,9 @@
 /** Compares the sums in memory with the ledger: a wrong one refuses or admits requests wrongly at once. */
 import type { Database } from 'bun:sqlite'
-import type { AuditFinding } from '#domain/audit.ts'
-import { nextDay, nextMonthStart } from '#domain/clock.ts'
+import type { AuditFinding, EngineFinding } from '#domain/audit.ts'
+import { type Day, nextDay, nextMonthStart, renderDay } from '#domain/clock.ts'
 import type { GenerationId } from '#domain/id.ts'
-import { addUsd, NO_MONEY, type UsdNanos } from '#domain/money.ts'
+import { addUsd, NO_MONEY, renderUsd, subtractUsd, type UsdNanos } from '#domain/money.ts'
 import type { LiveSums } from '../admission/live-sums.ts'
 import { nextTurn } from '../engine/next-turn.ts'
 import type { Sums } from './audit-sums.ts'
@@ -16,7 +16,7 @@ const SLICE_KEYS = 500
 export async function* auditLive(
   sums: Sums,
   { accounts, keys }: LiveSums,
-): AsyncGenerator<readonly AuditFinding[], void> {
+): AsyncGenerator<readonly EngineFinding[], void> {
   yield accounts.flatMap(({ id, balance }) =>
     findDifference('live_balance', id, null, balance, sums.balance(id)),
   )
@@ -34,16 +34,19 @@ export async function* auditLive(
   }
 }
 
-type SumFinding = Extract<AuditFinding, { readonly kept: UsdNanos }>
-
-const findDifference = (
-  what: SumFinding['what'],
-  subject: SumFinding['subject'],
-  day: SumFinding['day'],
+function findDifference(
+  engine: 'live_balance' | 'live_key_day' | 'live_key_month',
+  subject: EngineFinding['subject'],
+  day: Day | null,
   kept: UsdNanos,
   ledger: UsdNanos,
-): readonly AuditFinding[] =>
-  kept === ledger ? [] : [{ what, subject, day, endUser: null, kept, ledger }]
+): readonly EngineFinding[] {
+  if (kept === ledger) return []
+  const date = day === null ? '' : renderDay(day)
+  const when = engine === 'live_key_month' ? `in ${date.slice(0, 7)} ` : date && `on ${date} `
+  const message = `${when}the running gateway has $${renderUsd(kept)}, but the ledger adds up to $${renderUsd(ledger)} (difference $${renderUsd(subtractUsd(kept, ledger))})`
+  return [{ what: 'engine', engine, subject, message, sum: { day, kept, ledger } }]
+}
 
 /** The table of holds against the requests in progress, and what accounts and keys hold together against both. */
 export function auditHolds(database: Database, live: LiveSums): readonly AuditFinding[] {
@@ -56,27 +59,30 @@ export function auditHolds(database: Database, live: LiveSums): readonly AuditFi
   const running = new Set(live.open.map(({ id }) => id))
   const isCharged = prepareIsCharged(database)
   return [
-    ...[...kept.difference(running)].map((subject) => holdFinding(subject, 'nobody_runs')),
-    ...[...running.difference(kept)].map((subject) => holdFinding(subject, 'not_kept')),
-    ...[...kept.union(running)].filter(isCharged).map((subject) => holdFinding(subject, 'charged')),
+    ...[...kept.difference(running)].map((id) =>
+      aboutHold(id, 'its hold is recorded, but no request in progress has it'),
+    ),
+    ...[...running.difference(kept)].map((id) =>
+      aboutHold(id, 'it is in progress, but its hold is not recorded'),
+    ),
+    ...[...kept.union(running)]
+      .filter(isCharged)
+      .map((subject) => ({ what: 'hold' as const, subject })),
     ...auditHeld(live),
   ]
 }
 
-type HoldFinding = Extract<AuditFinding, { readonly what: 'hold' }>
-
-const holdFinding = (
-  subject: HoldFinding['subject'],
-  fault: HoldFinding['fault'],
-): AuditFinding => ({
-  what: 'hold',
+const aboutHold = (subject: EngineFinding['subject'], message: string): EngineFinding => ({
+  what: 'engine',
+  engine: 'hold',
   subject,
-  fault,
+  message,
+  sum: null,
 })
 
-function auditHeld({ accounts, keys, open }: LiveSums): readonly AuditFinding[] {
-  const sums = new Map<HoldFinding['subject'], UsdNanos>()
-  const add = (id: HoldFinding['subject'], amount: UsdNanos): void => {
+function auditHeld({ accounts, keys, open }: LiveSums): readonly EngineFinding[] {
+  const sums = new Map<EngineFinding['subject'], UsdNanos>()
+  const add = (id: EngineFinding['subject'], amount: UsdNanos): void => {
     sums.set(id, addUsd(sums.get(id) ?? NO_MONEY, amount))
   }
   for (const { accountId, keyId, amount } of open) {
@@ -85,5 +91,5 @@ function auditHeld({ accounts, keys, open }: LiveSums): readonly AuditFinding[] 
   }
   return [...accounts, ...keys]
     .filter(({ id, held }) => held !== (sums.get(id) ?? NO_MONEY))
-    .map(({ id }) => holdFinding(id, 'sum'))
+    .map(({ id }) => aboutHold(id, 'its holds do not add up to what the running gateway has'))
 }

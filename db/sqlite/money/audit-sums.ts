@@ -11,7 +11,7 @@ import { addLedger } from './audit-ledger.ts'
 
 /** A balance has neither day nor end user, and no requests; a day of a key no end user. They are 0 and empty. */
 export interface SumRow {
-  readonly what: Exclude<KeptSum, `live_${string}`>
+  readonly what: KeptSum
   readonly subject: AccountId | KeyId
   readonly day: Day
   readonly endUser: string
