@@ -5,7 +5,6 @@
 import { GatewayError } from '#domain/errors.ts'
 import type { KeyId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
-import { TransientMap } from '#domain/transient-map.ts'
 
 const MEBIBYTE = 1024 * 1024
 /** A body is in memory as text and as the values parsed from it. */
@@ -29,7 +28,8 @@ interface Share {
 
 export class ByteBudget {
   private readonly totalBytes: number
-  private readonly shares = new TransientMap<KeyId, Share>()
+  /** Of every key that ever asked: a small record that stays, so that no request adds and removes one. */
+  private readonly shares = new Map<KeyId, Share>()
   private used = 0
 
   constructor(totalBytes: number) {
@@ -43,30 +43,28 @@ export class ByteBudget {
 
   /** What a request of this key holds; nothing at first. */
   hold(key: ApiKey): HeldBytes {
-    return new HeldBytes(this, key)
+    let share = this.shares.get(key.id)
+    if (share === undefined) {
+      share = { bytes: 0 }
+      this.shares.set(key.id, share)
+    }
+    return new HeldBytes(this, key, share)
   }
 
   /** For a request that holds `held` bytes and takes `bytes` more. @throws concurrency_limit_exceeded, gateway_overloaded */
-  require(key: ApiKey, held: number, bytes: number): void {
-    const share = held + bytes > LONG_BYTES * COPIES ? LONG_SHARE : 1
-    const keyLimit = this.totalBytes * KEY_SHARE * share
-    const keyUsed = this.shares.get(key.id)?.bytes ?? 0
-    if (keyUsed + bytes > keyLimit) throw keyIsFull(key, bytes, keyUsed, keyLimit)
-    const limit = this.totalBytes * share
+  require(key: ApiKey, share: Share, held: number, bytes: number): void {
+    const part = held + bytes > LONG_BYTES * COPIES ? LONG_SHARE : 1
+    const keyLimit = this.totalBytes * KEY_SHARE * part
+    if (share.bytes + bytes > keyLimit) throw keyIsFull(key, bytes, share.bytes, keyLimit)
+    const limit = this.totalBytes * part
     if (this.used + bytes > limit) throw isFull(bytes, this.used, limit)
   }
 
-  change({ id }: ApiKey, bytes: number): void {
-    let share = this.shares.get(id)
-    if (share === undefined) {
-      share = { bytes: 0 }
-      this.shares.set(id, share)
-    }
+  change(share: Share, bytes: number): void {
     const most = this.totalBytes * KEY_SHARE
     const before = Math.min(share.bytes, most)
     share.bytes += bytes
     this.used += Math.min(share.bytes, most) - before
-    if (share.bytes === 0) this.shares.take(id)
   }
 }
 
@@ -74,11 +72,13 @@ export class ByteBudget {
 export class HeldBytes {
   private readonly budget: ByteBudget
   private readonly key: ApiKey
+  private readonly share: Share
   private bytes = 0
 
-  constructor(budget: ByteBudget, key: ApiKey) {
+  constructor(budget: ByteBudget, key: ApiKey, share: Share) {
     this.budget = budget
     this.key = key
+    this.share = share
   }
 
   /** Adds a body, or a part of one, that is about to be read. @throws concurrency_limit_exceeded, gateway_overloaded */
@@ -88,7 +88,7 @@ export class HeldBytes {
 
   /** @throws concurrency_limit_exceeded, gateway_overloaded */
   take(bytes: number): void {
-    this.budget.require(this.key, this.bytes, bytes)
+    this.budget.require(this.key, this.share, this.bytes, bytes)
     this.set(this.bytes + bytes)
   }
 
@@ -106,7 +106,7 @@ export class HeldBytes {
   /** Replaces the count; never refused, for memory that is taken already. */
   set(bytes: number): void {
     if (bytes === this.bytes) return
-    this.budget.change(this.key, bytes - this.bytes)
+    this.budget.change(this.share, bytes - this.bytes)
     this.bytes = bytes
   }
 
