@@ -19,7 +19,7 @@ Fields may be added at any time; none is removed within a major version.
 
 Ids only, one per line: --quiet. A pipe without --json gets tab-separated fields without a header;
 --csv is for spreadsheets. All of them have every row, unless --limit is given.
-docs/cli-json has the schema of every document.`
+Every release has the JSON Schema of each document: gatewayctl-VERSION.cli-json.json, by command.`
 
 /** `gatewayctl help first-run` */
 export const FIRST_RUN_TOPIC = `Try it without a provider's key; nothing is saved:

@@ -1,17 +1,5 @@
-// Writes docs/cli-json: `bun scripts/cli-json.ts`. A test holds the files to the types, and what commands print to the files.
-import { mkdirSync, rmSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
-import { fileNameOf, renderSchemas } from './cli-json/render.ts'
-
-const DIRECTORY = fileURLToPath(new URL('../docs/cli-json', import.meta.url))
+// Prints the JSON Schema of what every command prints under --json, by command: `bun scripts/cli-json.ts`. A release has it.
+import { renderSchemas } from './cli-json/render.ts'
 
 const schemas = await renderSchemas()
-rmSync(DIRECTORY, { recursive: true, force: true })
-mkdirSync(DIRECTORY, { recursive: true })
-for (const [command, schema] of schemas) {
-  await Bun.write(`${DIRECTORY}/${fileNameOf(command)}`, `${JSON.stringify(schema, null, 2)}\n`)
-}
-process.stderr.write(`wrote ${schemas.size} schemas\n`)
-Bun.spawnSync(['node_modules/.bin/biome', 'format', '--write', DIRECTORY], {
-  cwd: fileURLToPath(new URL('..', import.meta.url)),
-})
+process.stdout.write(`${JSON.stringify(Object.fromEntries(schemas), null, 2)}\n`)

@@ -10,7 +10,7 @@ import { readLock } from './release/lock.ts'
 import { run } from './release/run.ts'
 import { fetchRuntime, isTarget, TARGETS, type Target } from './release/runtimes.ts'
 import { renderSbom } from './release/sbom.ts'
-import { openStage } from './release/stage.ts'
+import { openStage, printFromCommit } from './release/stage.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const CACHE = join(ROOT, 'dist', 'runtimes')
@@ -42,14 +42,18 @@ writeFileSync(
   join(out, sbom),
   `${JSON.stringify(renderSbom(readLock(), { version: pinned }), null, 2)}\n`,
 )
+const schemas = `gatewayctl-${project.version}.cli-json.json`
+writeFileSync(join(out, schemas), await printFromCommit('scripts/cli-json.ts', ROOT, commit))
 for (const path of ['docs/install/gatewayctl.service', 'docs/install/Dockerfile']) {
   const name = path.slice(path.lastIndexOf('/') + 1)
   copyFileSync(join(ROOT, path), join(out, name))
   files.push(name)
 }
-const sums = [...files, sbom].toSorted().map((name) => `${sha256(join(out, name))}  ${name}\n`)
+const sums = [...files, sbom, schemas]
+  .toSorted()
+  .map((name) => `${sha256(join(out, name))}  ${name}\n`)
 writeFileSync(join(out, 'SHA256SUMS'), sums.join(''))
-tell(`✓ ${files.length + 1} files and SHA256SUMS in ${out}`)
+tell(`✓ ${files.length + 2} files and SHA256SUMS in ${out}`)
 
 function readTarget(text: string): Target {
   if (isTarget(text)) return text

@@ -1,4 +1,4 @@
-// What each command prints under --json: a list of one means an array. The schemas in docs/cli-json are made of these types.
+// What each command prints under --json: a list of one means an array. The schemas are made of these types.
 
 import type { RestoreRecord } from '#cli/backup/restore.ts'
 import type { BackupRecord } from '#cli/backup/take.ts'

@@ -40,9 +40,6 @@ export async function renderSchemas(): Promise<ReadonlyMap<string, Schema>> {
   }
 }
 
-/** `keys-list.json` */
-export const fileNameOf = (command: string): string => `${command.replace(/[ -]+/g, '-')}.json`
-
 const titleOf = (command: string): string =>
   command === 'error'
     ? 'what a command under --json says when it fails'

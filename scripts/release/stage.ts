@@ -1,5 +1,5 @@
 // A clean copy of a commit with the packages of its lock file, in a new directory: nothing of this checkout is in a release.
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { run } from './run.ts'
@@ -12,11 +12,7 @@ export interface Stage {
 }
 
 export async function openStage(root: string, commit: string): Promise<Stage> {
-  const place = mkdtempSync(join(tmpdir(), 'gatewayctl-stage-'))
-  const archive = join(place, 'source.tar')
-  await run(['git', 'archive', '--format=tar', '-o', archive, commit], { cwd: root })
-  await run(['tar', '-xf', archive, '-C', place])
-  rmSync(archive)
+  const place = await unpack(root, commit)
   // What ships is the packages of the lock file, without a script of theirs having run.
   await run(['npm', 'ci', '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund'], {
     cwd: place,
@@ -28,4 +24,28 @@ export async function openStage(root: string, commit: string): Promise<Stage> {
     },
     close: () => rmSync(place, { recursive: true, force: true }),
   }
+}
+
+/** What a script of a commit prints, with the development packages of this checkout, such as the compiler. */
+export async function printFromCommit(
+  script: string,
+  root: string,
+  commit: string,
+): Promise<string> {
+  const place = await unpack(root, commit)
+  try {
+    symlinkSync(join(root, 'node_modules'), join(place, 'node_modules'))
+    return await run([process.execPath, script], { cwd: place })
+  } finally {
+    rmSync(place, { recursive: true, force: true })
+  }
+}
+
+async function unpack(root: string, commit: string): Promise<string> {
+  const place = mkdtempSync(join(tmpdir(), 'gatewayctl-stage-'))
+  const archive = join(place, 'source.tar')
+  await run(['git', 'archive', '--format=tar', '-o', archive, commit], { cwd: root })
+  await run(['tar', '-xf', archive, '-C', place])
+  rmSync(archive)
+  return place
 }
