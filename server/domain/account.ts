@@ -1,4 +1,5 @@
 /** An account owns keys and one balance; spend is charged to it (spec §1). */
+import type { Act, Amended } from './act.ts'
 import type { Instant } from './clock.ts'
 import type { AccountId } from './id.ts'
 import type { UsdNanos } from './money.ts'
@@ -17,9 +18,9 @@ export interface Account {
 /** Port: where accounts are kept. */
 export interface Accounts {
   /** Durable before it resolves. @throws already_exists when the name is taken. */
-  create(account: Account): Promise<void>
-  /** Only the name changes. Durable before it resolves. @throws account_not_found, already_exists when the name is taken */
-  rename(id: AccountId, name: string): Promise<Account>
+  create(account: Account, act: Act): Promise<void>
+  /** Only the name changes, and the act gains both. Durable before it resolves. @throws account_not_found, already_exists when the name is taken */
+  rename(id: AccountId, name: string, act: Act): Promise<Amended<Account>>
   find(id: AccountId): Promise<Account | undefined>
   findByName(name: string): Promise<Account | undefined>
   /** Oldest first. */

@@ -1,8 +1,6 @@
 /** Acts: what operators changed, when and who; append-only, as the ledger is. */
 import type { Instant } from './clock.ts'
 import { type ActId, newActId } from './id.ts'
-import type { ApiKey } from './key.ts'
-import { keyFacts } from './key-report.ts'
 
 type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json }
 
@@ -24,6 +22,12 @@ export interface Act {
 /** What an act changed; `draftAct` adds the rest. */
 export type ActFacts = Pick<Act, 'target' | 'changed'>
 
+/** What an amendment found and what it left, as the act saw both. */
+export interface Amended<Noun> {
+  readonly before: Noun
+  readonly after: Noun
+}
+
 export interface ActQuery {
   readonly since?: Instant
   /** Before then. */
@@ -35,9 +39,13 @@ export interface ActQuery {
   readonly limit: number
 }
 
-/** Port: the log of acts. */
+/**
+ * Port: the log of acts. A method of any port that changes something at somebody's word takes the act as its last argument and
+ * writes it in the transaction of the change, or neither; `changed` then gains what only that transaction sees (the values
+ * before). An act without changes is not written.
+ */
 export interface Acts {
-  /** Durable before it resolves. */
+  /** For what changes nothing in the store: a backup, a trial mail, the end of a request. Durable before it resolves. */
   note(act: Act): Promise<void>
   /** Newest first. */
   list(query: ActQuery): Promise<readonly Act[]>
@@ -61,19 +69,3 @@ export const changesBetween = (before: ActChanges, after: ActChanges): ActChange
 /** The fields that are set. */
 export const statedIn = (facts: ActChanges): ActChanges =>
   Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== null))
-
-export const describeIssue = (key: ApiKey): ActFacts => ({
-  target: key.id,
-  changed: { kind: key.kind, label: key.label, ...statedIn(keyFacts(key)) },
-})
-
-/** Null where nothing changed. */
-export function describeAmendment(before: ApiKey, after: ApiKey): ActFacts | null {
-  const changed = changesBetween(keyFacts(before), keyFacts(after))
-  return Object.keys(changed).length === 0 ? null : { target: after.id, changed }
-}
-
-export const describeRevocation = ({ id, name }: ApiKey): ActFacts => ({
-  target: id,
-  changed: { name, status: 'revoked' },
-})

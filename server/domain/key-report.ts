@@ -1,4 +1,5 @@
 /** The flat record of a key, as HTTP and `--json` both show it (contract §5). */
+import { type ActChanges, type Amended, changesBetween, statedIn } from './act.ts'
 import type { KeySpending } from './admission.ts'
 import { type Instant, renderInstant } from './clock.ts'
 import { type ApiKey, type KeyStatus, keyStatus } from './key.ts'
@@ -54,13 +55,27 @@ export const renderLimits = ({ limits }: ApiKey): LimitsRecord => ({
 })
 
 /** The changeable fields of a key, as the log of acts shows them. */
-export const keyFacts = (key: ApiKey) => ({
+const keyFacts = (key: ApiKey) => ({
   name: key.name,
   note: key.note,
   ...renderLimits(key),
   disabled: key.disabledAt !== null,
   expires_at: time(key.expiresAt),
 })
+
+/** What an act of issuing a key says. */
+export const describeIssue = (key: ApiKey): ActChanges => ({
+  kind: key.kind,
+  label: key.label,
+  ...statedIn(keyFacts(key)),
+})
+
+/** What an act of amending a key says; empty where nothing changed. */
+export const describeAmendment = ({ before, after }: Amended<ApiKey>): ActChanges =>
+  changesBetween(keyFacts(before), keyFacts(after))
+
+/** What an act of revoking a key says. */
+export const describeRevocation = ({ name }: ApiKey): ActChanges => ({ name, status: 'revoked' })
 
 export const renderKey = (key: ApiKey, usage: KeySpending, at: Instant): KeyRecord => ({
   object: 'api_key',

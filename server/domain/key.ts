@@ -1,4 +1,5 @@
 /** An API key and its limits. Its secret is stored separately, so that a rotation keeps id and counters. */
+import type { Act, Amended } from './act.ts'
 import type { AllowList } from './allow-list.ts'
 import type { Instant } from './clock.ts'
 import { type AccountId, type KeyId, newKeyId } from './id.ts'
@@ -92,7 +93,17 @@ export interface KeyAmendment {
   readonly note?: string | null
   readonly limits?: Partial<Limits>
   readonly expiresAt?: Instant | null
-  readonly disabledAt?: Instant | null
+  /** One that is disabled already keeps its time. */
+  readonly disabled?: boolean
+}
+
+export function amendKey(
+  key: ApiKey,
+  { limits, disabled, ...fields }: KeyAmendment,
+  at: Instant,
+): ApiKey {
+  const disabledAt = disabled === false ? null : disabled ? (key.disabledAt ?? at) : key.disabledAt
+  return { ...key, ...fields, disabledAt, limits: { ...key.limits, ...limits }, updatedAt: at }
 }
 
 export interface KeyQuery {
@@ -113,7 +124,7 @@ export interface KeyPage {
 /** Port: where keys and their secrets are kept. Every change holds from the next request and is durable before it resolves. */
 export interface Keys {
   /** Stores the key and a digest of its secret, never the secret itself. */
-  issue(key: ApiKey, secret: Secret): Promise<void>
+  issue(key: ApiKey, secret: Secret, act: Act): Promise<void>
   /** The key with this secret, whatever its state; called once per request. */
   findBySecret(secret: Secret, at: Instant): MaybePromise<ApiKey | undefined>
   find(id: KeyId): Promise<ApiKey | undefined>
@@ -122,15 +133,15 @@ export interface Keys {
   list(query: KeyQuery): Promise<KeyPage>
   /** Whether a key that is not revoked has exactly this name, in this account or in any. */
   isNamed(name: string, accountId?: AccountId): Promise<boolean>
-  /** @throws key_not_found, key_revoked */
-  amend(id: KeyId, amendment: KeyAmendment, at: Instant): Promise<ApiKey>
+  /** The act gains what changed, from what to what. @throws key_not_found, key_revoked */
+  amend(id: KeyId, amendment: KeyAmendment, act: Act): Promise<Amended<ApiKey>>
   /**
    * Gives the key a new secret and label; id, limits and counters stay. Earlier secrets stay valid until `graceUntil` (null:
-   * invalid from `at`), but never longer than before. @throws key_not_found, key_revoked
+   * invalid from the act on), but never longer than before. @throws key_not_found, key_revoked
    */
-  rotate(id: KeyId, secret: Secret, at: Instant, graceUntil: Instant | null): Promise<ApiKey>
+  rotate(id: KeyId, secret: Secret, graceUntil: Instant | null, act: Act): Promise<ApiKey>
   /** Records a use without an admission, which records its own. It is written later; the caller does not wait. */
   noteUse(id: KeyId, at: Instant): MaybePromise<void>
-  /** Idempotent. @throws key_not_found */
-  revoke(id: KeyId, at: Instant): Promise<ApiKey>
+  /** Idempotent: only the first leaves its act. @throws key_not_found */
+  revoke(id: KeyId, act: Act): Promise<ApiKey>
 }

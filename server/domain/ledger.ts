@@ -1,4 +1,5 @@
 /** The ledger: every movement of an account's money, once. The balance always equals their sum. */
+import type { Act } from './act.ts'
 import type { Day, Instant } from './clock.ts'
 import type { AccountId, EntryId, GenerationId, KeyId, PriceVersionId } from './id.ts'
 import type { RubMicros, RubPerUsd, UsdAttos, UsdNanos } from './money.ts'
@@ -73,7 +74,7 @@ export interface Ledger {
    * Changes the balance and writes the entry in one transaction, durable before it resolves. Returns the new balance.
    * @throws account_not_found, already_exists (the same `ref` again)
    */
-  credit(entry: LedgerEntry): Promise<UsdNanos>
+  credit(entry: LedgerEntry, act: Act): Promise<UsdNanos>
   /** Newest first. */
   list(query: LedgerQuery): Promise<readonly LedgerEntry[]>
   /** How many entries match. */

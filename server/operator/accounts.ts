@@ -19,13 +19,12 @@ export interface AccountDetailsRecord extends AccountRecord, ThresholdRecord {
 export const createAccount = mutation(
   'accounts.create',
   z.strictObject({ name: nameField }),
-  async ({ store, clock }, { name }): Promise<AccountRecord> => {
+  async ({ store, clock }, { name }, act): Promise<AccountRecord> => {
     const at = clock.now()
     const account = { id: newAccountId(at), name, createdAt: at, balance: NO_MONEY }
-    await store.accounts.create(account)
+    await store.accounts.create(account, act(account.id, { name }))
     return renderAccount(account)
   },
-  (_, { id, name }) => ({ target: id, changed: { name } }),
 )
 
 /**
@@ -35,20 +34,18 @@ export const createAccount = mutation(
 export const renameAccount = mutation(
   'accounts.rename',
   z.strictObject({ account: z.string(), name: nameField }),
-  async (deps, { account, name }): Promise<AccountRecord & { readonly previous: string }> => {
-    const before = await findAccount(deps, account)
-    if (before.name === DEFAULT_ACCOUNT_NAME && name !== before.name) {
+  async (deps, { account, name }, act): Promise<AccountRecord & { readonly previous: string }> => {
+    const found = await findAccount(deps, account)
+    if (found.name === DEFAULT_ACCOUNT_NAME && name !== found.name) {
       throw new GatewayError(
         'invalid_request',
         `account ${DEFAULT_ACCOUNT_NAME} keeps its name: commands without --account act on it`,
         { param: 'account', hint: 'gatewayctl accounts create NAME' },
       )
     }
-    const after = await deps.store.accounts.rename(before.id, name)
+    const { before, after } = await deps.store.accounts.rename(found.id, name, act(found.id))
     return { ...renderAccount(after), previous: before.name }
   },
-  (_, { id, name, previous }) =>
-    name === previous ? null : { target: id, changed: { name: { from: previous, to: name } } },
 )
 
 /** One account with its number of keys and its low-balance threshold. @throws account_not_found */

@@ -1,6 +1,7 @@
 /** Verbs for balances: show, top up, adjust. */
 import * as z from 'zod/mini'
-import { type ActFacts, statedIn } from '#domain/act.ts'
+import type { Account } from '#domain/account.ts'
+import { statedIn } from '#domain/act.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { AccountId } from '#domain/id.ts'
 import { newEntryId } from '#domain/id.ts'
@@ -20,7 +21,7 @@ import { accountField, lineField, noteField, readAs, usdField } from '#forms/fie
 import type { OperatorDeps } from './deps.ts'
 import { findAccount } from './find-account.ts'
 import { type EntryRecord, renderEntry } from './ledger.ts'
-import { mutation, verb } from './verb.ts'
+import { type DraftAct, mutation, verb } from './verb.ts'
 
 export interface BalanceRecord {
   readonly account: string
@@ -71,31 +72,22 @@ export const topUp = mutation(
     note: z._default(z.nullable(noteField), null),
     ref: z._default(z.nullable(lineField(200).check(z.minLength(1))), null),
   }),
-  async (deps, input): Promise<TopUpRecord> => {
+  async (deps, input, act): Promise<TopUpRecord> => {
     const account = await findAccount(deps, input.account)
-    const { entry, rate } = await draftEntry(deps, account.id, {
-      kind: 'top_up',
-      amount: input.amount_usd,
-      note: input.note,
-      ref: input.ref,
-    })
-    const earlier = input.ref === null ? undefined : await entryByRef(deps, account.id, input.ref)
+    const { amount_usd: amount, note, ref } = input
+    const earlier = ref === null ? undefined : await entryByRef(deps, account.id, ref)
     if (earlier) {
-      if (earlier.amount !== entry.amount) throw refTaken(earlier)
+      if (earlier.amount !== amount) throw refTaken(earlier)
+      const rate = await deps.store.rates.at(deps.clock.now())
       return {
         ...render(account.name, account.balance, rate),
         applied: false,
         entry: renderEntry(earlier, account.name),
       }
     }
-    const balance = await deps.store.ledger.credit(entry)
-    return {
-      ...render(account.name, balance, rate),
-      applied: true,
-      entry: renderEntry(entry, account.name),
-    }
+    const credited = await credit(deps, account, { kind: 'top_up', amount, note, ref }, act)
+    return { ...credited, applied: true }
   },
-  (_, { account, applied, entry }) => (applied ? describeEntry(account, entry) : null),
 )
 
 const signedUsdField = readAs((text) => {
@@ -116,36 +108,25 @@ export const adjustBalance = mutation(
     amount_usd: signedUsdField,
     note: noteField.check(z.trim(), z.minLength(1, 'must say why')),
   }),
-  async (deps, input): Promise<AdjustmentRecord> => {
+  async (deps, input, act): Promise<AdjustmentRecord> => {
     const account = await findAccount(deps, input.account)
-    const { entry, rate } = await draftEntry(deps, account.id, {
-      kind: 'adjust',
-      amount: input.amount_usd,
-      note: input.note,
-      ref: null,
-    })
-    const balance = await deps.store.ledger.credit(entry)
-    return { ...render(account.name, balance, rate), entry: renderEntry(entry, account.name) }
+    const { amount_usd: amount, note } = input
+    return await credit(deps, account, { kind: 'adjust', amount, note, ref: null }, act)
   },
-  (_, { account, entry }) => describeEntry(account, entry),
 )
 
-const describeEntry = (account: string, { id, amount_usd, note, ref }: EntryRecord): ActFacts => ({
-  target: account,
-  changed: { amount_usd, entry: id, ...statedIn({ note, ref }) },
-})
-
-/** A ledger entry with the current time and exchange rate. */
-async function draftEntry(
+/** Writes an entry with the current time and exchange rate. */
+export async function credit(
   { store, clock }: OperatorDeps,
-  accountId: AccountId,
+  account: Account,
   stated: Pick<LedgerEntry, 'kind' | 'amount' | 'note' | 'ref'>,
-): Promise<{ readonly entry: LedgerEntry; readonly rate: Rate }> {
+  act: DraftAct,
+): Promise<AdjustmentRecord> {
   const at = clock.now()
   const rate = await store.rates.at(at)
   const entry: LedgerEntry = {
     id: newEntryId(at),
-    accountId,
+    accountId: account.id,
     at,
     keyId: null,
     generationId: null,
@@ -155,7 +136,10 @@ async function draftEntry(
     priceVersion: null,
     ...stated,
   }
-  return { entry, rate }
+  const { amount, note, ref } = stated
+  const changed = { amount_usd: renderUsd(amount), entry: entry.id, ...statedIn({ note, ref }) }
+  const balance = await store.ledger.credit(entry, act(account.name, changed))
+  return { ...render(account.name, balance, rate), entry: renderEntry(entry, account.name) }
 }
 
 async function entryByRef(

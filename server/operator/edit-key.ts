@@ -35,29 +35,25 @@ export const editKey = mutation(
   async (
     deps,
     { account, key: text, name, note, disabled, expires_at },
+    act,
   ): Promise<EditedKeyRecord> => {
     const { store, clock } = deps
-    const at = clock.now()
-    const before = await findKey(deps, text, account)
-    const renamed = name !== undefined && name !== before.name
+    const found = await findKey(deps, text, account)
+    const renamed = name !== undefined && name !== found.name
     const warnings = renamed ? await nameWarnings(store, name) : []
-    const after = await store.keys.amend(
-      before.id,
+    const { before, after } = await store.keys.amend(
+      found.id,
       {
         ...(name !== undefined && { name }),
         ...(note !== undefined && { note }),
-        ...(disabled !== undefined && { disabledAt: disabled ? (before.disabledAt ?? at) : null }),
-        ...(expires_at !== undefined && { expiresAt: requireFuture(expires_at, at) }),
+        ...(disabled !== undefined && { disabled }),
+        ...(expires_at !== undefined && { expiresAt: requireFuture(expires_at, clock.now()) }),
       },
-      at,
+      act(found.id),
     )
     return { ...(await reportKey(deps, after)), changes: changesBetween(before, after), warnings }
   },
-  (_, { id, changes }) => (changes.length === 0 ? null : { target: id, changed: byField(changes) }),
 )
-
-const byField = (changes: readonly KeyChange[]) =>
-  Object.fromEntries(changes.map(({ field, from, to }) => [field, { from, to }]))
 
 const fieldsOf = ({ name, note, disabledAt, expiresAt }: ApiKey) => ({
   name,

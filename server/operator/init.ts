@@ -1,13 +1,14 @@
 /** Creates the default account, the demo provider with its models, and a first key. Idempotent: adds only what is missing. */
 import * as z from 'zod/mini'
-import { DEFAULT_ACCOUNT_NAME } from '#domain/account.ts'
-import { newAccountId, newEntryId } from '#domain/id.ts'
-import { NO_MONEY, renderUsd, type UsdNanos } from '#domain/money.ts'
+import { type Account, DEFAULT_ACCOUNT_NAME } from '#domain/account.ts'
+import { newAccountId } from '#domain/id.ts'
+import { NO_MONEY, renderUsd } from '#domain/money.ts'
 import { nameField, usdField } from '#forms/fields.ts'
+import { credit } from './balance.ts'
 import type { OperatorDeps } from './deps.ts'
 import { findAccount } from './find-account.ts'
 import { createKey, type IssuedKeyRecord } from './keys.ts'
-import { mutation } from './verb.ts'
+import { type DraftAct, mutation } from './verb.ts'
 
 export interface InitRecord {
   readonly account: string
@@ -32,9 +33,13 @@ export const initialise = mutation(
     demo_credit_usd: z._default(z.nullable(usdField), null),
     rpm_limit: z._default(z.nullable(z.int().check(z.minimum(1))), null),
   }),
-  async (deps, input): Promise<InitRecord> => {
-    const isNew = await createAccount(deps)
-    const credited = isNew && (await credit(deps, input.demo_credit_usd ?? NO_MONEY))
+  async (deps, input, act): Promise<InitRecord> => {
+    const made = await createAccount(deps, act)
+    const isNew = made !== null
+    const amount = isNew ? (input.demo_credit_usd ?? NO_MONEY) : NO_MONEY
+    if (isNew && amount !== NO_MONEY) {
+      await credit(deps, made, { kind: 'top_up', amount, note: 'first credit', ref: null }, act)
+    }
     const hasDemo = input.demo && (await addDemo(deps, isNew))
     const key = input.first_key ? await firstKey(deps, input.key_name, input.rpm_limit) : null
     const account = await findAccount(deps, DEFAULT_ACCOUNT_NAME)
@@ -44,50 +49,26 @@ export const initialise = mutation(
       created: [
         ...(isNew ? ['account' as const] : []),
         ...(hasDemo ? ['provider' as const] : []),
-        ...(credited ? ['credit' as const] : []),
+        ...(amount === NO_MONEY ? [] : ['credit' as const]),
         ...(key ? ['key' as const] : []),
       ],
       models: (await deps.store.models.list()).map(({ id }) => id),
       key,
     }
   },
-  (_, { account, created, balance_usd, key }) =>
-    created.length === 0
-      ? null
-      : { target: account, changed: { created, balance_usd, key: key?.id ?? null } },
 )
 
-async function createAccount({ store, clock }: OperatorDeps): Promise<boolean> {
-  if (await store.accounts.findByName(DEFAULT_ACCOUNT_NAME)) return false
+/** Null where it is there. */
+async function createAccount(
+  { store, clock }: OperatorDeps,
+  act: DraftAct,
+): Promise<Account | null> {
+  if (await store.accounts.findByName(DEFAULT_ACCOUNT_NAME)) return null
   const at = clock.now()
-  await store.accounts.create({
-    id: newAccountId(at),
-    name: DEFAULT_ACCOUNT_NAME,
-    createdAt: at,
-    balance: NO_MONEY,
-  })
-  return true
-}
-
-async function credit(deps: OperatorDeps, amount: UsdNanos): Promise<boolean> {
-  if (amount === NO_MONEY) return false
-  const at = deps.clock.now()
-  await deps.store.ledger.credit({
-    id: newEntryId(at),
-    accountId: (await findAccount(deps, DEFAULT_ACCOUNT_NAME)).id,
-    kind: 'top_up',
-    amount,
-    at,
-    keyId: null,
-    generationId: null,
-    day: null,
-    endUser: null,
-    rubPerUsd: (await deps.store.rates.at(at)).rubPerUsd,
-    priceVersion: null,
-    note: 'first credit',
-    ref: null,
-  })
-  return true
+  const name = DEFAULT_ACCOUNT_NAME
+  const account = { id: newAccountId(at), name, createdAt: at, balance: NO_MONEY }
+  await store.accounts.create(account, act(name, { created: 'account' }))
+  return account
 }
 
 /** Added only with a new account or when there is no provider, so that a removed demo is not added again. */

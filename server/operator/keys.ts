@@ -1,9 +1,8 @@
 /** Verbs for keys: create, show, identify, revoke. */
 import * as z from 'zod/mini'
-import { type ActChanges, statedIn } from '#domain/act.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { type ApiKey, draftKey, NO_LIMITS } from '#domain/key.ts'
-import type { LimitsRecord } from '#domain/key-report.ts'
+import { describeIssue, describeRevocation } from '#domain/key-report.ts'
 import type { WindowReading } from '#domain/quota.ts'
 import { newSecret, readSecret } from '#domain/secret.ts'
 import {
@@ -40,7 +39,7 @@ export const createKey = mutation(
     note: z._default(z.nullable(noteField), null),
     expires_at: z._default(z.nullable(timeField), null),
   }),
-  async (deps, input): Promise<IssuedKeyRecord> => {
+  async (deps, input, act): Promise<IssuedKeyRecord> => {
     const { store, clock } = deps
     const at = clock.now()
     const account = await findAccount(deps, input.account)
@@ -54,28 +53,11 @@ export const createKey = mutation(
     const expiresAt = requireFuture(input.expires_at, at)
     const draft = { accountId: account.id, name, kind, note, limits, expiresAt }
     const key = draftKey(draft, secret, at)
-    await store.keys.issue(key, secret)
+    const issued = { account: account.name, ...describeIssue(key) }
+    await store.keys.issue(key, secret, act(key.id, issued))
     return { ...(await reportKey(deps, key)), key: secret, warnings }
   },
-  ({ account }, record) => ({ target: record.id, changed: { account, ...factsOf(record) } }),
 )
-
-/** An explicit list, because the record also contains the secret. */
-const ACT_FIELDS = [
-  'kind',
-  'label',
-  'name',
-  'note',
-  'expires_at',
-  ...Object.keys(limitsFields),
-] as const
-
-const factsOf = (record: IssuedKeyRecord): ActChanges =>
-  statedIn(
-    Object.fromEntries(
-      ACT_FIELDS.map((field) => [field, record[field as keyof LimitsRecord] ?? null]),
-    ),
-  )
 
 const renderWindow = (reading: WindowReading | null) =>
   reading === null
@@ -116,9 +98,9 @@ async function detailsOf(deps: OperatorDeps, key: ApiKey) {
 export const revokeKey = mutation(
   'keys.revoke',
   namedKey,
-  async (deps, { key, account }): Promise<OperatorKeyRecord> => {
-    const { id } = await findKey(deps, key, account)
-    return reportKey(deps, await deps.store.keys.revoke(id, deps.clock.now()))
+  async (deps, { key, account }, act): Promise<OperatorKeyRecord> => {
+    const found = await findKey(deps, key, account)
+    const revoked = act(found.id, describeRevocation(found))
+    return reportKey(deps, await deps.store.keys.revoke(found.id, revoked))
   },
-  (_, { id, name, status }) => ({ target: id, changed: { name, status } }),
 )

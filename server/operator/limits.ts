@@ -61,7 +61,7 @@ export const setLimits = mutation(
     account: scopeField,
     keys: z.array(z.string().check(z.minLength(1))).check(z.minLength(1)),
   }),
-  async (deps, input): Promise<readonly AmendedLimitsRecord[]> => {
+  async (deps, input, act): Promise<readonly AmendedLimitsRecord[]> => {
     // All keys are found before any is changed, so that a misspelt name changes nothing.
     const keys: ApiKey[] = []
     for (const text of input.keys) {
@@ -71,19 +71,12 @@ export const setLimits = mutation(
     const warnings = await maskWarnings(deps.store, limits.allowedModels ?? null)
     const amended: AmendedLimitsRecord[] = []
     for (const key of keys) {
-      const after = await deps.store.keys.amend(key.id, { limits }, deps.clock.now())
+      const { before, after } = await deps.store.keys.amend(key.id, { limits }, act(key.id))
       const account = await accountNameOf(deps, after.accountId)
-      amended.push({ ...render(after, account), changes: changesBetween(key, after), warnings })
+      amended.push({ ...render(after, account), changes: changesBetween(before, after), warnings })
     }
     return amended
   },
-  (_, amended) =>
-    amended
-      .filter(({ changes }) => changes.length > 0)
-      .map(({ id, changes }) => ({
-        target: id,
-        changed: Object.fromEntries(changes.map(({ limit, from, to }) => [limit, { from, to }])),
-      })),
 )
 
 function requireNotRevoked(key: ApiKey): ApiKey {

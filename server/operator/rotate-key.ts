@@ -1,7 +1,7 @@
 /** Rotates a key's secret; its id, limits, counters and log entries stay (contract §5). */
 import * as z from 'zod/mini'
 import { later, renderInstant } from '#domain/clock.ts'
-import { newSecret } from '#domain/secret.ts'
+import { labelOf, newSecret } from '#domain/secret.ts'
 import { scopeField } from '#forms/fields.ts'
 import { findKey } from './find-key.ts'
 import type { IssuedKeyRecord } from './keys.ts'
@@ -30,22 +30,20 @@ export const rotateKey = mutation(
       DAY_SECONDS,
     ),
   }),
-  async (deps, { account, key: text, grace_seconds }): Promise<RotatedKeyRecord> => {
+  async (deps, { account, key: text, grace_seconds }, act): Promise<RotatedKeyRecord> => {
     const { store, clock } = deps
     const at = clock.now()
     const { id } = await findKey(deps, text, account)
     const secret = newSecret()
     const until = grace_seconds === 0 ? null : later(at, grace_seconds * 1_000)
-    const key = await store.keys.rotate(id, secret, at, until)
+    const earlier_secrets_until = until === null ? null : renderInstant(until)
+    const rotated = act(id, { label: labelOf(secret), earlier_secrets_until })
+    const key = await store.keys.rotate(id, secret, until, rotated)
     return {
       ...(await reportKey(deps, key)),
       key: secret,
       warnings: [],
-      earlier_secrets_until: until === null ? null : renderInstant(until),
+      earlier_secrets_until,
     }
   },
-  (_, { id, label, earlier_secrets_until }) => ({
-    target: id,
-    changed: { label, earlier_secrets_until },
-  }),
 )

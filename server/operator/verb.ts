@@ -1,6 +1,6 @@
 /** A verb: one operation of the operator API: validated input, and an answer that is exactly what `--json` prints. */
 import type * as z from 'zod/mini'
-import { type ActFacts, draftAct } from '#domain/act.ts'
+import { type Act, type ActChanges, type ActFacts, draftAct } from '#domain/act.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { readForm } from '#forms/read-form.ts'
 import type { OperatorDeps } from './deps.ts'
@@ -33,14 +33,24 @@ export const verb = <Schema extends z.ZodMiniType, Answer>(
   run,
 })
 
-/** Defines a verb that changes something and records it in the log of acts. `describe` must not include secrets. */
+/** Drafts the act of a verb, for the port method that makes the change; `changed` must not include secrets. */
+export type DraftAct = (target: string | null, changed?: ActChanges) => Act
+
+/** Defines a verb that changes something: each change of the store takes an act of its own along. */
 export const mutation = <Schema extends z.ZodMiniType, Answer>(
   name: string,
   input: Schema,
-  run: (deps: OperatorDeps, input: z.output<Schema>) => Promise<Answer>,
-  describe: (input: z.output<Schema>, answer: Answer) => ActFacts | readonly ActFacts[] | null,
+  run: (deps: OperatorDeps, input: z.output<Schema>, act: DraftAct) => Promise<Answer>,
+  describe: (
+    input: z.output<Schema>,
+    answer: Answer,
+  ) => ActFacts | readonly ActFacts[] | null = () => null,
 ): Verb<z.input<Schema>, z.output<Schema>, Answer> => ({
-  ...verb(input, run),
+  read: (untrusted) => parse(input, untrusted),
+  run: (deps, input) =>
+    run(deps, input, (target, changed = {}) =>
+      draftAct(deps.clock.now(), deps.who, name, { target, changed }),
+    ),
   acts: { verb: name, describe },
 })
 

@@ -7,7 +7,7 @@ import { newEventId } from '#domain/id.ts'
 import { newPerson } from '#signin/register/person.ts'
 import { type Appliance, furnishCli, startAppliance } from '#test/support/appliance.ts'
 import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
-import { aClaim, aNotice, anActivity, aTopUp, usd } from '#test/support/nouns.ts'
+import { aClaim, aNotice, anAct, anActivity, aTopUp, usd } from '#test/support/nouns.ts'
 import { hasTerminals, openTerminal } from '#test/support/terminal.ts'
 
 /** More than two slices of an export. */
@@ -27,7 +27,10 @@ async function fill({ dataDir }: CliHarness): Promise<void> {
     const numbers = (many: number) => Array.from({ length: many }, (_, index) => index)
     await Promise.all(
       numbers(ROWS).map((n) =>
-        store.ledger.credit(aTopUp(later(now, -n), usd('0.01'), { accountId, ref: `r${n}` })),
+        store.ledger.credit(
+          aTopUp(later(now, -n), usd('0.01'), { accountId, ref: `r${n}` }),
+          anAct(),
+        ),
       ),
     )
     for (const n of numbers(ROWS)) store.activity.note(anActivity(aClaim(key, later(now, -n))))

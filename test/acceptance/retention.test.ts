@@ -14,7 +14,7 @@ import {
 } from '#test/support/appliance.ts'
 import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 import { handClock } from '#test/support/hand-clock.ts'
-import { aCharge, aClaim, aKey, anActivity, usd } from '#test/support/nouns.ts'
+import { aCharge, aClaim, aKey, anAct, anActivity, usd } from '#test/support/nouns.ts'
 
 const LINES = 2_000
 const A_DAY = { env: { GATEWAY_RETENTION_ACTIVITY: '24h' } }
@@ -38,13 +38,13 @@ beforeEach(async () => {
     { accountId: account.id, id: newKeyId(clock.now()), name: 'old-timer' },
   )
   secret = newSecret()
-  await store.keys.issue(key, secret as never)
+  await store.keys.issue(key, secret as never, anAct())
   const unlimited = aKey(
     clock.now(),
     {},
     { accountId: account.id, id: newKeyId(clock.now()), name: 'batch' },
   )
-  await store.keys.issue(unlimited, newSecret())
+  await store.keys.issue(unlimited, newSecret(), anAct())
   const settled: Promise<boolean>[] = []
   for (let n = 0; n < LINES; n++) {
     const claim = aClaim(unlimited, clock.now(), usd('0'))

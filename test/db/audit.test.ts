@@ -12,7 +12,16 @@ import type { ApiKey } from '#domain/key.ts'
 import { newSecret } from '#domain/secret.ts'
 import type { Store } from '#domain/store.ts'
 import { handClock } from '#test/support/hand-clock.ts'
-import { aCharge, aClaim, aKey, anAccount, anActivity, aTopUp, usd } from '#test/support/nouns.ts'
+import {
+  aCharge,
+  aClaim,
+  aKey,
+  anAccount,
+  anAct,
+  anActivity,
+  aTopUp,
+  usd,
+} from '#test/support/nouns.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
 
 let clock: ReturnType<typeof handClock>
@@ -24,10 +33,10 @@ beforeEach(async () => {
   clock = handClock('2026-08-22T12:00:00Z')
   dataDir = tempDirectory()
   store = await openStore({ dataDir, clock })
-  await store.accounts.create(anAccount())
-  await store.ledger.credit(aTopUp(clock.now(), usd('100')))
+  await store.accounts.create(anAccount(), anAct())
+  await store.ledger.credit(aTopUp(clock.now(), usd('100')), anAct())
   key = aKey(clock.now())
-  await store.keys.issue(key, newSecret())
+  await store.keys.issue(key, newSecret(), anAct())
 })
 
 async function serve(endUser: string | null, amount: string): Promise<void> {

@@ -14,7 +14,7 @@ import { systemClock } from '#domain/clock.ts'
 import { newGenerationId } from '#domain/id.ts'
 import { newSecret } from '#domain/secret.ts'
 import { startChild } from '#test/support/child.ts'
-import { aKey, anAccount, aTopUp, usd } from '#test/support/nouns.ts'
+import { aKey, anAccount, anAct, aTopUp, usd } from '#test/support/nouns.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
 
 const clock = systemClock
@@ -23,9 +23,9 @@ const clock = systemClock
 async function furnished(): Promise<string> {
   const dataDir = tempDirectory()
   const store = await openStore({ dataDir, clock })
-  await store.accounts.create(anAccount())
-  await store.ledger.credit(aTopUp(clock.now(), usd('20')))
-  await store.keys.issue(aKey(clock.now()), newSecret())
+  await store.accounts.create(anAccount(), anAct())
+  await store.ledger.credit(aTopUp(clock.now(), usd('20')), anAct())
+  await store.keys.issue(aKey(clock.now()), newSecret(), anAct())
   await store.close()
   return dataDir
 }
@@ -110,7 +110,7 @@ test('what was there is kept aside whole, with what still lay in its log', async
   // A killed server: its last commits are in the log alone.
   const killed = tempDirectory()
   const store = await openStore({ dataDir, clock })
-  await store.ledger.credit(aTopUp(clock.now(), usd('5'), { ref: 'late' }))
+  await store.ledger.credit(aTopUp(clock.now(), usd('5'), { ref: 'late' }), anAct())
   for (const end of ['', '-wal']) copyFileSync(path + end, join(killed, DATABASE_FILE + end))
   await store.close()
   expect(statSync(join(killed, `${DATABASE_FILE}-wal`)).size).toBeGreaterThan(0)

@@ -15,6 +15,7 @@ import {
   aKey,
   aNotice,
   anAccount,
+  anAct,
   anActivity,
   aThreshold,
   aTopUp,
@@ -32,10 +33,10 @@ async function open() {
   const mostPages = (pages: number) => database.run(`PRAGMA max_page_count = ${pages}`)
   const isWritable = async () => (await store.health({ checkIntegrity: false })).writable
 
-  await store.accounts.create(anAccount())
-  await store.ledger.credit(aTopUp(clock.now(), usd('100')))
+  await store.accounts.create(anAccount(), anAct())
+  await store.ledger.credit(aTopUp(clock.now(), usd('100')), anAct())
   const key = aKey(clock.now())
-  await store.keys.issue(key, newSecret())
+  await store.keys.issue(key, newSecret(), anAct())
   return { clock, database, store, key, mostPages, isWritable }
 }
 
@@ -63,8 +64,10 @@ test('a full disk refuses, keeps what was owed, and recovers', async () => {
   // Refused before anything is taken, and said so.
   const refused = { code: 'store_unavailable', status: 503 }
   await expect(store.admissions.admit(aClaim(key, clock.now()))).rejects.toMatchObject(refused)
-  await expect(store.ledger.credit(aTopUp(clock.now(), usd('1')))).rejects.toMatchObject(refused)
-  await expect(store.keys.revoke(key.id, clock.now())).rejects.toMatchObject(refused)
+  await expect(store.ledger.credit(aTopUp(clock.now(), usd('1')), anAct())).rejects.toMatchObject(
+    refused,
+  )
+  await expect(store.keys.revoke(key.id, anAct(clock.now()))).rejects.toMatchObject(refused)
   // Reading goes on.
   expect(await store.keys.find(key.id)).toMatchObject({ id: key.id, revokedAt: null })
   expect((await store.health({ checkIntegrity: true })).integrityFindings).toEqual([])

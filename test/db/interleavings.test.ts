@@ -18,6 +18,7 @@ import {
   aClaim,
   aKey,
   anAccount,
+  anAct,
   anActivity,
   aThreshold,
   aTopUp,
@@ -115,12 +116,12 @@ async function open(dataDir: string, balance: UsdNanos, limits: readonly Limits[
   mkdirSync(dataDir)
   const clock = handClock('2026-08-31T23:58:30Z')
   const store = await openStore({ dataDir, clock })
-  await store.accounts.create(anAccount())
-  await store.ledger.credit(aTopUp(clock.now(), balance))
+  await store.accounts.create(anAccount(), anAct())
+  await store.ledger.credit(aTopUp(clock.now(), balance), anAct())
   const books = plainBooks(balance)
   const keys = limits.map((one) => aKey(clock.now(), one))
   for (const key of keys) {
-    await store.keys.issue(key, newSecret())
+    await store.keys.issue(key, newSecret(), anAct())
     books.keys.set(key.id, { limits: key.limits, revoked: false })
   }
   return { store, dataDir, clock, keys, claims: [], books }
@@ -187,7 +188,9 @@ async function take(world: World, one: Step): Promise<void> {
       return resolve(world, one.which, null)
     case 'topUp':
       books.topUp(one.amount, clock.now())
-      expect(await world.store.ledger.credit(aTopUp(clock.now(), one.amount))).toBe(books.balance)
+      expect(await world.store.ledger.credit(aTopUp(clock.now(), one.amount), anAct())).toBe(
+        books.balance,
+      )
       return
     case 'threshold':
       books.setThreshold(one.below, clock.now())
@@ -199,14 +202,14 @@ async function take(world: World, one: Step): Promise<void> {
       return
     case 'amend': {
       const known = books.keys.get(key.id)
-      const amended = world.store.keys.amend(key.id, { limits: one.limits }, clock.now())
+      const amended = world.store.keys.amend(key.id, { limits: one.limits }, anAct(clock.now()))
       if (known?.revoked) return void (await expect(amended).rejects.toThrow())
       await amended
       if (known) known.limits = one.limits
       return
     }
     case 'revoke': {
-      await world.store.keys.revoke(key.id, clock.now())
+      await world.store.keys.revoke(key.id, anAct(clock.now()))
       const known = books.keys.get(key.id)
       if (known) known.revoked = true
       return

@@ -15,7 +15,7 @@ import { type Day, dayOf } from '#domain/clock.ts'
 import type { KeyId } from '#domain/id.ts'
 import type { UsdNanos } from '#domain/money.ts'
 import { handClock } from '#test/support/hand-clock.ts'
-import { aKey, anAccount } from '#test/support/nouns.ts'
+import { aKey, anAccount, anAct } from '#test/support/nouns.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
 
 const clock = handClock('2026-08-22T12:00:00Z')
@@ -58,10 +58,10 @@ async function open(keys: number, bounds: Parameters<typeof openKeyDays>[1]) {
   }
   onTestFinished(close)
   const store = createStore(now.connection, path, () => {})
-  await store.accounts.create(anAccount())
+  await store.accounts.create(anAccount(), anAct())
   for (let n = 0; n < keys; n++) {
     const key = aKey(clock.now())
-    await store.keys.issue(key, `if-${key.id}` as never)
+    await store.keys.issue(key, `if-${key.id}` as never, anAct())
     ids.push(key.id)
   }
 

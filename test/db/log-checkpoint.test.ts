@@ -8,7 +8,7 @@ import { openStore } from '#db/index.ts'
 import { type LogCheckpointer, startLogCheckpointer } from '#db/sqlite/engine/log-checkpoint.ts'
 import { openDatabase } from '#db/sqlite/engine/open.ts'
 import { systemClock } from '#domain/clock.ts'
-import { anAccount } from '#test/support/nouns.ts'
+import { anAccount, anAct } from '#test/support/nouns.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
 
 let path: string
@@ -99,7 +99,7 @@ test('a file that it cannot open does not prevent closing', async () => {
 test('a store that serves closes as any other', async () => {
   const dataDir = tempDirectory()
   const store = await openStore({ dataDir, clock: systemClock, serves: true })
-  await store.accounts.create(anAccount())
+  await store.accounts.create(anAccount(), anAct())
   await store.close()
   expect(existsSync(join(dataDir, `${DATABASE_FILE}-wal`))).toBe(false)
   await fold.close()

@@ -1,7 +1,9 @@
 // A window of thousands is read back from the log in slices: others are served meanwhile, and not a slot is lost or won.
+
 import { expect, test } from 'vitest'
 import { DAY_MS } from '#domain/clock.ts'
 import type { ApiKey } from '#domain/key.ts'
+import { anAct } from '#test/support/nouns.ts'
 import { openWindowStore, type WindowStore } from './window-store.ts'
 
 /** More than one slice by far, and the first of their instants more than a slice by itself. */
@@ -62,7 +64,7 @@ test('limits that are set while it is read hold for those who wait', async () =>
   const key = await deps.issue({ rpd: USED + 3 })
   await use(deps, key)
   const amend = (rpd: number) =>
-    deps.store.keys.amend(key.id, { limits: { rpd } }, deps.clock.now())
+    deps.store.keys.amend(key.id, { limits: { rpd } }, anAct(deps.clock.now()))
   await amend(USED / 2)
   await deps.restart()
   const waiting = deps.serve(key, 200)
@@ -77,7 +79,7 @@ test('a key that is revoked while its windows are read admits no request', async
   await use(deps, key)
   await deps.restart()
   const waiting = deps.serve(key, 200)
-  await deps.store.keys.revoke(key.id, deps.clock.now())
+  await deps.store.keys.revoke(key.id, anAct(deps.clock.now()))
   expect(await waiting).toBe(0)
 })
 
@@ -87,7 +89,7 @@ test('requests that end while it is read for a higher limit are counted once', a
   await use(deps, key)
   const running = Array.from({ length: 100 }, () => deps.claim(key))
   for (const claim of running) await deps.store.admissions.admit(claim)
-  await deps.store.keys.amend(key.id, { limits: { rpd: USED + 105 } }, deps.clock.now())
+  await deps.store.keys.amend(key.id, { limits: { rpd: USED + 105 } }, anAct(deps.clock.now()))
   const waiting = deps.serve(key, 200)
   // One in every turn, as the slices are read.
   for (const claim of running) {

@@ -3,7 +3,16 @@ import { expect, onTestFinished, test } from 'vitest'
 import { openStore } from '#db/index.ts'
 import type { Store } from '#domain/store.ts'
 import { handClock } from '#test/support/hand-clock.ts'
-import { aCharge, aClaim, aKey, anAccount, anActivity, aTopUp, usd } from '#test/support/nouns.ts'
+import {
+  aCharge,
+  aClaim,
+  aKey,
+  anAccount,
+  anAct,
+  anActivity,
+  aTopUp,
+  usd,
+} from '#test/support/nouns.ts'
 
 const LINES = 10_000
 
@@ -12,10 +21,10 @@ async function openLong(): Promise<Store> {
   const clock = handClock('2026-08-22T12:00:00Z')
   const store = await openStore({ dataDir: ':memory:', clock })
   onTestFinished(() => store.close())
-  await store.accounts.create(anAccount())
-  await store.ledger.credit(aTopUp(clock.now(), usd('100')))
+  await store.accounts.create(anAccount(), anAct())
+  await store.ledger.credit(aTopUp(clock.now(), usd('100')), anAct())
   const key = aKey(clock.now())
-  await store.keys.issue(key, 'if-x' as never)
+  await store.keys.issue(key, 'if-x' as never, anAct())
   const at = clock.now()
   const charge = aCharge(usd('0.000000001'))
   const settled: Promise<boolean>[] = []

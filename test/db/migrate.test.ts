@@ -9,7 +9,15 @@ import { migrate, NEWEST_SCHEMA_VERSION, schemaVersion } from '#db/sqlite/engine
 import { MIGRATIONS } from '#db/sqlite/migrations/index.ts'
 import { newSecret } from '#domain/secret.ts'
 import { handClock } from '#test/support/hand-clock.ts'
-import { aCard, aClaim, aKey, anAccount, anActivity, aProvider } from '#test/support/nouns.ts'
+import {
+  aCard,
+  aClaim,
+  aKey,
+  anAccount,
+  anAct,
+  anActivity,
+  aProvider,
+} from '#test/support/nouns.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
 
 const clock = handClock('2026-08-22T12:00:00Z')
@@ -38,9 +46,9 @@ test('a failed migration is rolled back', () => {
 test('what an older binary wrote is read: a log without tokens of images, and a price list without theirs', async () => {
   const dataDir = tempDirectory()
   const store = await openStore({ dataDir, clock })
-  await store.accounts.create(anAccount())
+  await store.accounts.create(anAccount(), anAct())
   const key = aKey(clock.now())
-  await store.keys.issue(key, newSecret())
+  await store.keys.issue(key, newSecret(), anAct())
   const line = anActivity(aClaim(key, clock.now()))
   store.activity.note(line)
   await store.providers.add(aProvider(), null)
@@ -98,7 +106,7 @@ test('of models of an older binary only those of the demo are the catalogue’s,
 test('a schema newer than this binary is refused, and the directory is free again', async () => {
   const dataDir = tempDirectory()
   const store = await openStore({ dataDir, clock })
-  await store.accounts.create(anAccount())
+  await store.accounts.create(anAccount(), anAct())
   await store.close()
 
   const path = join(dataDir, DATABASE_FILE)

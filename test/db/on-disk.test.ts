@@ -18,6 +18,7 @@ import {
   aKey,
   aNotice,
   anAccount,
+  anAct,
   anActivity,
   aProvider,
   aTopUp,
@@ -34,8 +35,8 @@ let store: Store
 beforeEach(async () => {
   dataDir = tempDirectory()
   store = await openStore({ dataDir, clock, masterKey })
-  await store.accounts.create(anAccount())
-  await store.ledger.credit(aTopUp(clock.now(), usd('100')))
+  await store.accounts.create(anAccount(), anAct())
+  await store.ledger.credit(aTopUp(clock.now(), usd('100')), anAct())
 })
 
 const bytes = () =>
@@ -45,7 +46,7 @@ describe('no secret is written', () => {
   test('neither a key’s, nor a provider’s, nor the master key; open or closed', async () => {
     const secret = newSecret()
     const key = aKey(clock.now(), {}, { name: 'findable name' })
-    await store.keys.issue(key, secret)
+    await store.keys.issue(key, secret, anAct())
     await store.keys.findBySecret(secret, clock.now())
     const credential = 'sk-canary-4f1d0e7b'
     await store.providers.add(aProvider({ hasCredential: true }), credential)
@@ -66,7 +67,7 @@ describe('no secret is written', () => {
 
   test('T11: a digest that was read from the file opens nothing', async () => {
     const secret = newSecret()
-    await store.keys.issue(aKey(clock.now()), secret)
+    await store.keys.issue(aKey(clock.now()), secret, anAct())
     await store.close()
     const database = new Database(join(dataDir, DATABASE_FILE), { readonly: true })
     const row = database.query<{ sha256: Buffer }, []>('SELECT sha256 FROM key_secrets').get()
@@ -126,7 +127,7 @@ test('a store whose charges wait for the disk settles them as any other', async 
 
 async function spendSome(): Promise<void> {
   const key = aKey(clock.now())
-  await store.keys.issue(key, newSecret())
+  await store.keys.issue(key, newSecret(), anAct())
   const claim = aClaim(key, clock.now())
   await store.admissions.admit(claim)
   await store.admissions.settle(claim.generationId, {
@@ -229,7 +230,7 @@ test('a damaged price is an error, never a free model', async () => {
 /** Admits a request of a new key. */
 async function begin() {
   const key = aKey(clock.now())
-  await store.keys.issue(key, newSecret())
+  await store.keys.issue(key, newSecret(), anAct())
   const claim = aClaim(key, clock.now())
   await store.admissions.admit(claim)
   const settle = () =>
@@ -279,7 +280,7 @@ describe('kept answers', () => {
   }
   const keeper = async () => {
     const key = aKey(clock.now())
-    await store.keys.issue(key, newSecret())
+    await store.keys.issue(key, newSecret(), anAct())
     return (idempotencyKey: string, pay?: Pay) =>
       store.answers.keep(
         {

@@ -5,7 +5,16 @@ import type { Claim } from '#domain/admission.ts'
 import type { ApiKey, Limits } from '#domain/key.ts'
 import type { Store } from '#domain/store.ts'
 import { handClock } from '#test/support/hand-clock.ts'
-import { aCharge, aClaim, aKey, anAccount, anActivity, aTopUp, usd } from '#test/support/nouns.ts'
+import {
+  aCharge,
+  aClaim,
+  aKey,
+  anAccount,
+  anAct,
+  anActivity,
+  aTopUp,
+  usd,
+} from '#test/support/nouns.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
 
 const PENNY = usd('0.000000001')
@@ -22,8 +31,8 @@ export async function openWindowStore() {
     isOpen = false
   }
   onTestFinished(close)
-  await store.accounts.create(anAccount())
-  await store.ledger.credit(aTopUp(clock.now(), usd('100')))
+  await store.accounts.create(anAccount(), anAct())
+  await store.ledger.credit(aTopUp(clock.now(), usd('100')), anAct())
 
   const deps = {
     dataDir,
@@ -39,7 +48,7 @@ export async function openWindowStore() {
     },
     async issue(limits: Partial<Limits> = {}): Promise<ApiKey> {
       const key = aKey(clock.now(), limits)
-      await store.keys.issue(key, `if-${key.id}` as never)
+      await store.keys.issue(key, `if-${key.id}` as never, anAct())
       return key
     },
     claim: (key: ApiKey): Claim => aClaim(key, clock.now(), PENNY),

@@ -1,9 +1,11 @@
 // The order of checks (contract §2), the one error body (contract §3), and the rate headers on every refusal (contract §4).
+
 import { describe, expect, test } from 'vitest'
 import { instant } from '#domain/clock.ts'
 import { newSecret } from '#domain/secret.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import { furnish, handClock, hello, openApi, usd } from '#test/support/furnish.ts'
+import { anAct } from '#test/support/nouns.ts'
 import { never, script, text, until } from '#test/support/scripted-upstream.ts'
 
 const NOON = Date.UTC(2026, 7, 22, 12)
@@ -45,7 +47,7 @@ test('the refusal of a revoked key carries the rate headers', async () => {
   const { deps, chat, clock } = await open()
   const { key, bearer } = await deps.issue({ rpm: 5 })
   await (await chat(bearer, hello())).text()
-  await deps.store.keys.revoke(key.id, clock.now())
+  await deps.store.keys.revoke(key.id, anAct(clock.now()))
   const { code, headers } = await refusal(await chat(bearer, hello()))
   expect(code).toBe('api_key_revoked')
   expect(headers.get('x-ratelimit-limit-minute')).toBe('5')
@@ -284,13 +286,17 @@ describe('the secret', () => {
     }
     const { keys } = deps.store
     expect(await status()).toBe(200)
-    await keys.amend(key.id, { disabledAt: clock.now() }, clock.now())
+    await keys.amend(key.id, { disabled: true }, anAct(clock.now()))
     expect(await status()).toBe('api_key_disabled')
-    await keys.amend(key.id, { disabledAt: null, expiresAt: instant(NOON + 1000) }, clock.now())
+    await keys.amend(
+      key.id,
+      { disabled: false, expiresAt: instant(NOON + 1000) },
+      anAct(clock.now()),
+    )
     expect(await status()).toBe(200)
     clock.advance(1000)
     expect(await status()).toBe('api_key_expired')
-    await keys.revoke(key.id, clock.now())
+    await keys.revoke(key.id, anAct(clock.now()))
     expect(await status()).toBe('api_key_revoked')
   })
 })
@@ -383,7 +389,7 @@ describe('every response', () => {
       expect(await ask('GET', '/v1/nothing', headers)).toEqual([404, 'route_not_found', null])
       expect(await ask('PUT', '/v1/key', headers)).toEqual([405, 'method_not_allowed', null])
     }
-    await deps.store.keys.revoke(key.id, clock.now())
+    await deps.store.keys.revoke(key.id, anAct(clock.now()))
     expect(await ask('GET', '/v1/nothing', bearer)).toEqual([404, 'route_not_found', '5'])
   })
 

@@ -13,7 +13,7 @@ import {
   openApi,
   type TestKey,
 } from '#test/support/furnish.ts'
-import { usd } from '#test/support/nouns.ts'
+import { anAct, usd } from '#test/support/nouns.ts'
 import { eventually, finish, never, script, text, until } from '#test/support/scripted-upstream.ts'
 
 const NOON = Date.UTC(2026, 7, 22, 12)
@@ -284,10 +284,10 @@ describe('a receipt is not shown', () => {
   async function strangerOf(account: string): Promise<TestKey['bearer']> {
     const at = clock.now()
     const id = newAccountId(at)
-    await deps.store.accounts.create({ ...deps.account, id, name: account })
+    await deps.store.accounts.create({ ...deps.account, id, name: account }, anAct())
     const secret = newSecret()
     const key = { ...worker.key, id: newKeyId(at), accountId: id, label: labelOf(secret) }
-    await deps.store.keys.issue(key, secret)
+    await deps.store.keys.issue(key, secret, anAct())
     return { Authorization: `Bearer ${secret}` }
   }
 

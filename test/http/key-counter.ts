@@ -1,4 +1,5 @@
 /** An API for managing keys: a provisioning key, a second account with keys of its own, and a function that sends requests. */
+
 import { onTestFinished } from 'vitest'
 import type { Account } from '#domain/account.ts'
 import { newAccountId } from '#domain/id.ts'
@@ -15,6 +16,7 @@ import {
   openApi,
   type TestKey,
 } from '#test/support/furnish.ts'
+import { anAct } from '#test/support/nouns.ts'
 
 export const NOON = Date.UTC(2026, 7, 22, 12)
 
@@ -54,7 +56,7 @@ export async function openKeyCounter(changes: Partial<ApiDeps> = {}): Promise<Ke
     const secret = newSecret()
     const stated = { name: 'worker', kind: 'ordinary', note: null, expiresAt: null } as const
     const key = draftKey({ ...stated, limits: NO_LIMITS, ...wish, accountId }, secret, clock.now())
-    await deps.store.keys.issue(key, secret)
+    await deps.store.keys.issue(key, secret, anAct())
     return { key, bearer: bearerOf(secret) }
   }
   const boss = await issueIn(deps.account, { name: 'boss', kind: 'provisioning' })
@@ -89,7 +91,7 @@ export async function openKeyCounter(changes: Partial<ApiDeps> = {}): Promise<Ke
     async openAccount(name) {
       const at = clock.now()
       const account = { id: newAccountId(at), name, createdAt: at, balance: NO_MONEY }
-      await deps.store.accounts.create(account)
+      await deps.store.accounts.create(account, anAct())
       return account
     },
   }

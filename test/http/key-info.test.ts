@@ -1,8 +1,10 @@
 // GET /v1/key: a key’s own limits, usage and state (spec §4.5, contract §5).
+
 import { expect, test } from 'vitest'
 import { instant } from '#domain/clock.ts'
 import { readRubPerUsd } from '#domain/money.ts'
 import { furnish, handClock, hello, openApi, usd } from '#test/support/furnish.ts'
+import { anAct } from '#test/support/nouns.ts'
 
 const NOON = Date.UTC(2026, 7, 22, 12)
 
@@ -138,7 +140,7 @@ test('a key that expires shows when', async () => {
   const deps = await furnish({ clock })
   const { bearer, key } = await deps.issue()
   const { get } = openApi(deps)
-  await deps.store.keys.amend(key.id, { expiresAt: instant(NOON + 1_000) }, clock.now())
+  await deps.store.keys.amend(key.id, { expiresAt: instant(NOON + 1_000) }, anAct(clock.now()))
   expect(await (await get('/v1/key', bearer)).json()).toMatchObject({
     expires_at: '2026-08-22T12:00:01Z',
   })

@@ -1,7 +1,9 @@
 // What /v1/keys refuses, in which order and with which message; no key of another account and no secret is shown.
+
 import { describe, expect, test } from 'vitest'
 import type { KeyId } from '#domain/id.ts'
 import { newSecret } from '#domain/secret.ts'
+import { anAct } from '#test/support/nouns.ts'
 import { type Answer, bearerOf, type KeyCounter, openKeyCounter } from './key-counter.ts'
 
 /** Status and code, after checking what every refusal has in common. */
@@ -220,7 +222,7 @@ describe('the order of checks', () => {
     const { id } = await mint()
     const { bearer: ordinary } = await deps.issue()
     const { bearer: revoked, key } = await deps.issue({}, 'provisioning')
-    await deps.store.keys.revoke(key.id, clock.now())
+    await deps.store.keys.revoke(key.id, anAct(clock.now()))
     for (const [method, path, body] of routes(id)) {
       const asked = async (headers: Record<string, string>) =>
         refusal(await ask(method, path, body, headers)).slice(0, 2)
@@ -444,7 +446,7 @@ describe('access to keys', () => {
       const body = new ReadableStream(
         {
           async pull(controller) {
-            await deps.store.keys.revoke(boss.key.id, clock.now())
+            await deps.store.keys.revoke(boss.key.id, anAct(clock.now()))
             controller.enqueue(new TextEncoder().encode(text))
             controller.close()
           },

@@ -4,6 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Limits } from '#domain/key.ts'
 import { DEFAULT_SETTINGS } from '#domain/settings.ts'
 import { furnish, handClock, hello, openApi, usd } from '#test/support/furnish.ts'
+import { anAct } from '#test/support/nouns.ts'
 import { script } from '#test/support/scripted-upstream.ts'
 
 const NOON = Date.parse('2026-08-22T12:00:00Z')
@@ -159,9 +160,9 @@ test.each(['revoked', 'disabled', 'expired'] as const)('a key that is %s', async
   const { key, bearer } = await deps.issue()
   const { keys } = deps.store
   const at = clock.now()
-  if (status === 'revoked') await keys.revoke(key.id, at)
-  else if (status === 'disabled') await keys.amend(key.id, { disabledAt: at }, at)
-  else await keys.amend(key.id, { expiresAt: at }, at)
+  if (status === 'revoked') await keys.revoke(key.id, anAct(at))
+  else if (status === 'disabled') await keys.amend(key.id, { disabled: true }, anAct(at))
+  else await keys.amend(key.id, { expiresAt: at }, anAct(at))
   expect(await refusalOf(await chat(bearer, hello()))).toMatchObject({
     status: 401,
     code: `api_key_${status}`,

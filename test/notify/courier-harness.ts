@@ -9,7 +9,7 @@ import { newWebhookSecret } from '#domain/webhook-secret.ts'
 import { type Courier, type CourierOptions, startCourier } from '#notify/courier.ts'
 import { webhookPolicy } from '#notify/webhook-policy.ts'
 import { type HandClock, handClock } from '#test/support/hand-clock.ts'
-import { aNotice, anAccount, aThreshold } from '#test/support/nouns.ts'
+import { aNotice, anAccount, anAct, aThreshold } from '#test/support/nouns.ts'
 import { eventually } from '#test/support/scripted-upstream.ts'
 
 export interface CourierHarness {
@@ -73,7 +73,7 @@ export async function openCourierHarness(): Promise<CourierHarness> {
     faults,
     find,
     async open(accountId, where) {
-      await store.accounts.create(anAccount({ id: accountId, name: accountId }))
+      await store.accounts.create(anAccount({ id: accountId, name: accountId }), anAct())
       const threshold = aThreshold({ accountId, below: null, ...where })
       await store.thresholds.set(threshold, { secret, rotates: false }, clock.now())
     },

@@ -4,7 +4,7 @@ import type { ActivityEntry } from '#domain/activity.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { chargeFor } from '#domain/pricing.ts'
 import { NO_USAGE } from '#domain/usage.ts'
-import { aClaim, anAccount, anActivity, rate, usd } from '#test/support/nouns.ts'
+import { aClaim, anAccount, anAct, anActivity, rate, usd } from '#test/support/nouns.ts'
 import { act, openFurnished, type TestOperatorDeps } from './deps.ts'
 
 let deps: TestOperatorDeps
@@ -102,7 +102,7 @@ describe('activity list', () => {
   })
 
   test('knows accounts by name, and shows all of them unless one is named', async () => {
-    await deps.store.accounts.create(anAccount({ id: 'acct_other', name: 'other' }))
+    await deps.store.accounts.create(anAccount({ id: 'acct_other', name: 'other' }), anAct())
     const ours = note()
     const theirs = note({ accountId: 'acct_other' })
     expect(await ids({})).toEqual([theirs.generationId, ours.generationId])

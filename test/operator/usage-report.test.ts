@@ -5,7 +5,7 @@ import { DAY_MS } from '#domain/clock.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { NO_MONEY } from '#domain/money.ts'
 import { NO_USAGE } from '#domain/usage.ts'
-import { aCharge, aClaim, anAccount, anActivity, usd } from '#test/support/nouns.ts'
+import { aCharge, aClaim, anAccount, anAct, anActivity, usd } from '#test/support/nouns.ts'
 import { act, openFurnished, type TestOperatorDeps } from './deps.ts'
 
 let deps: TestOperatorDeps
@@ -119,7 +119,7 @@ describe('a report', () => {
     const total = async (input: object) => (await report(input)).total.cost_usd
     expect(await total({ since: '2026-08-24T00:00:00Z' })).toBe('2.00')
     expect(await total({ until: '2026-08-24T00:00:00Z' })).toBe('5.00')
-    await deps.store.accounts.create(anAccount({ id: 'acct_2', name: 'other' }))
+    await deps.store.accounts.create(anAccount({ id: 'acct_2', name: 'other' }), anAct())
     expect(await total({ account: 'other' })).toBe('0')
     expect(await total({ account: 'default' })).toBe('7.00')
     await expect(report({ account: 'nobody' })).rejects.toMatchObject({ code: 'account_not_found' })

@@ -9,7 +9,7 @@ import { type CompletionDeps, complete } from '#domain/walk/completion.ts'
 import { RequestRefused } from '#domain/walk/ending.ts'
 import { createHopHealth } from '#domain/walk/hop-health.ts'
 import { anAdmissionQueue } from '#test/support/an-admission-queue.ts'
-import { anAccount, aRequest, usd } from '#test/support/nouns.ts'
+import { anAccount, anAct, aRequest, usd } from '#test/support/nouns.ts'
 import { openUpstream } from '#upstream/registry.ts'
 import { act, openFurnished, type TestOperatorDeps } from './deps.ts'
 
@@ -185,7 +185,7 @@ describe('a refused request', () => {
   })
 
   test('of another account is lifted there', async () => {
-    await deps.store.accounts.create(anAccount({ id: 'acct_2', name: "Ann's" }))
+    await deps.store.accounts.create(anAccount({ id: 'acct_2', name: "Ann's" }), anAct())
     await act(deps, 'keys.create', { name: 'poor', account: "Ann's" })
     const key = (await deps.store.keys.search('poor', 1))[0] as ApiKey
     const caller = { key, requestId: 'r', ...noteArrival(deps.clock) }

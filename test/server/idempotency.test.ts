@@ -1,9 +1,11 @@
 // Idempotency-Key over real sockets: a success is charged once, a failure runs anew, an image survives its client's disconnect.
+
 import { afterEach, describe, expect, test } from 'vitest'
 import { DAY_MS, later } from '#domain/clock.ts'
 import { MAX_ANSWER_BYTES } from '#domain/idempotency.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import { handClock, hello, type TestKey, usd } from '#test/support/furnish.ts'
+import { anAct } from '#test/support/nouns.ts'
 import { dial, post } from '#test/support/raw-client.ts'
 import { readSse } from '#test/support/read-sse.ts'
 import { eventually, finish, never, script, text, until } from '#test/support/scripted-upstream.ts'
@@ -113,7 +115,7 @@ describe('a successful answer', () => {
     expect([again.status, replayed(again)]).toEqual([200, 'true'])
     expect(again.headers.get('x-ratelimit-remaining-minute')).toBe('0')
 
-    await s.deps.store.keys.revoke(key.key.id, s.deps.clock.now())
+    await s.deps.store.keys.revoke(key.key.id, anAct(s.deps.clock.now()))
     expect((await ask(s, painting(), 'k', key)).status).toBe(401)
   })
 
@@ -363,7 +365,7 @@ describe('a request that did not succeed runs anew', () => {
     const key = await s.deps.issue({ dailySpend: usd('0') })
     expect((await ask(s, hello(), 'k-1', key)).status).toBe(402)
     const { keys } = s.deps.store
-    await keys.amend(key.key.id, { limits: { dailySpend: null } }, s.deps.clock.now())
+    await keys.amend(key.key.id, { limits: { dailySpend: null } }, anAct(s.deps.clock.now()))
     const again = await ask(s, hello(), 'k-1', key)
     expect([again.status, replayed(again)]).toEqual([200, null])
   })

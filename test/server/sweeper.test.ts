@@ -15,6 +15,7 @@ import {
   aKey,
   aNotice,
   anAccount,
+  anAct,
   anActivity,
   aTopUp,
   usd,
@@ -30,10 +31,10 @@ beforeEach(async () => {
   clock = handClock('2026-08-22T12:00:00Z')
   store = await openStore({ dataDir: ':memory:', clock })
   onTestFinished(() => store.close())
-  await store.accounts.create(anAccount())
-  await store.ledger.credit(aTopUp(clock.now(), usd('100')))
+  await store.accounts.create(anAccount(), anAct())
+  await store.ledger.credit(aTopUp(clock.now(), usd('100')), anAct())
   key = aKey(clock.now())
-  await store.keys.issue(key, 'if-x' as never)
+  await store.keys.issue(key, 'if-x' as never, anAct())
 })
 
 /** Runs on this store until the end of the test. */

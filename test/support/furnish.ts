@@ -13,6 +13,7 @@ import type { Upstream } from '#domain/upstream.ts'
 import { createApi } from '#http/app.ts'
 import { type ApiDeps, toApiDeps } from '#http/deps.ts'
 import type { GatewayStore } from '#signin/store.ts'
+import { anAct } from '#test/support/nouns.ts'
 import { demoCards, demoProvider } from '#upstream/demo/cards.ts'
 import { openUpstream } from '#upstream/registry.ts'
 
@@ -63,22 +64,25 @@ export async function furnish(
     createdAt: at,
     balance: NO_MONEY,
   }
-  await store.accounts.create(account)
-  await store.ledger.credit({
-    id: newEntryId(at),
-    accountId: account.id,
-    kind: 'top_up',
-    amount: usd(options.balance ?? '100'),
-    at,
-    keyId: null,
-    generationId: null,
-    day: null,
-    endUser: null,
-    rubPerUsd: DEFAULT_RUB_PER_USD,
-    priceVersion: null,
-    note: null,
-    ref: null,
-  })
+  await store.accounts.create(account, anAct())
+  await store.ledger.credit(
+    {
+      id: newEntryId(at),
+      accountId: account.id,
+      kind: 'top_up',
+      amount: usd(options.balance ?? '100'),
+      at,
+      keyId: null,
+      generationId: null,
+      day: null,
+      endUser: null,
+      rubPerUsd: DEFAULT_RUB_PER_USD,
+      priceVersion: null,
+      note: null,
+      ref: null,
+    },
+    anAct(),
+  )
   await store.providers.add(demoProvider(at), null)
   for (const card of demoCards(at)) await store.models.add(card)
 
@@ -104,7 +108,7 @@ export async function furnish(
         disabledAt: null,
         revokedAt: null,
       }
-      await store.keys.issue(key, secret)
+      await store.keys.issue(key, secret, anAct())
       return { key, bearer: { Authorization: `Bearer ${secret}` } }
     },
   }

@@ -1,5 +1,6 @@
 /** Domain objects with defaults; a test overrides the fields that it needs. */
 import type { Account } from '#domain/account.ts'
+import type { Act } from '#domain/act.ts'
 import type { ActivityEntry } from '#domain/activity.ts'
 import type { Claim } from '#domain/admission.ts'
 import type { ChatRequest } from '#domain/chat.ts'
@@ -112,6 +113,17 @@ export const aRequest = (stated: Partial<ChatRequest> = {}): ChatRequest => ({
   textBytes: 100,
   inputImages: 0,
   allowFallbacks: true,
+  ...stated,
+})
+
+/** A new one for every change, because an id is noted once; older than all that a gateway notes. */
+export const anAct = (at: Instant = EPOCH, stated: Partial<Act> = {}): Act => ({
+  id: `act_0000000000${crypto.randomUUID()}`,
+  at,
+  who: 'tester',
+  verb: 'test',
+  target: null,
+  changed: { tested: true },
   ...stated,
 })
 

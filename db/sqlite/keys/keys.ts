@@ -1,12 +1,14 @@
 /** Keys in SQLite; every change reaches the hot state in the same turn. */
-import type { Instant } from '#domain/clock.ts'
+import type { Amended } from '#domain/act.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { KeyId } from '#domain/id.ts'
-import type { ApiKey, KeyAmendment, Keys } from '#domain/key.ts'
+import { type ApiKey, amendKey, type Keys } from '#domain/key.ts'
+import { describeAmendment } from '#domain/key-report.ts'
 import { labelOf } from '#domain/secret.ts'
 import type { HotState } from '../admission/hot-state.ts'
 import type { Connection } from '../engine/connection.ts'
 import { unavailable } from '../engine/disk.ts'
+import { prepareNoteAct } from '../log/acts.ts'
 import { type KeyTable, openKeyTable } from './key-table.ts'
 import { type KeyTally, openKeyTally } from './key-tally.ts'
 import type { NoteUse } from './key-use.ts'
@@ -83,10 +85,11 @@ function findKeys(
 }
 
 function changeKeys(
-  { commit }: Connection,
+  { database, commit }: Connection,
   hotState: HotState,
   { table, tally, secrets }: KeyTables,
 ): Omit<Keys, keyof Finding | 'noteUse'> {
+  const noteAct = prepareNoteAct(database)
   const requireKey = (id: KeyId): ApiKey => {
     const key = table.find(id)
     if (key) return withLastUse(key, hotState)
@@ -107,22 +110,29 @@ function changeKeys(
   }
 
   return {
-    async issue(key, secret) {
+    async issue(key, secret, act) {
       const write = (): void => {
+        noteAct(act)
         table.insert(key)
         secrets.keep(secret, key, key.createdAt)
       }
       await commit.commitDurably(write, () => tally.issued(key))
     },
 
-    amend: (id, amendment, at) =>
-      commit.commitDurably(
-        () => store(amended(requireUnrevoked(id), amendment, at)),
-        hotState.replace,
-      ),
+    amend(id, amendment, act) {
+      const write = (): Amended<ApiKey> => {
+        const before = requireUnrevoked(id)
+        const amended = { before, after: store(amendKey(before, amendment, act.at)) }
+        noteAct(act, describeAmendment(amended))
+        return amended
+      }
+      return commit.commitDurably(write, ({ after }) => hotState.replace(after))
+    },
 
-    rotate(id, secret, at, graceUntil) {
+    rotate(id, secret, graceUntil, act) {
+      const { at } = act
       const write = (): ApiKey => {
+        noteAct(act)
         const key = { ...requireUnrevoked(id), label: labelOf(secret), updatedAt: at }
         secrets.retire(id, graceUntil ?? at)
         secrets.keep(secret, key, at)
@@ -134,12 +144,15 @@ function changeKeys(
       })
     },
 
-    revoke(id, at) {
+    revoke(id, act) {
+      const { at } = act
       let isFirst = false
       const write = (): ApiKey => {
         const key = requireKey(id)
         isFirst = key.revokedAt === null
-        return isFirst ? store({ ...key, revokedAt: at, updatedAt: at }) : key
+        if (!isFirst) return key
+        noteAct(act)
+        return store({ ...key, revokedAt: at, updatedAt: at })
       }
       return commit.commitDurably(write, (key) => {
         if (isFirst) tally.revoked(key)
@@ -153,8 +166,4 @@ function changeKeys(
 function withLastUse(key: ApiKey, hotState: HotState): ApiKey {
   const lastUsedAt = hotState.loaded(key.id)?.lastUsedAt ?? key.lastUsedAt
   return lastUsedAt === key.lastUsedAt ? key : { ...key, lastUsedAt }
-}
-
-function amended(key: ApiKey, { limits, ...fields }: KeyAmendment, at: Instant): ApiKey {
-  return { ...key, ...fields, limits: { ...key.limits, ...limits }, updatedAt: at }
 }

@@ -1,5 +1,6 @@
 /** The log of acts in SQLite. Triggers of the table prevent updates and deletions. */
-import type { Act, Acts } from '#domain/act.ts'
+import type { Database } from 'bun:sqlite'
+import type { Act, ActChanges, Acts } from '#domain/act.ts'
 import type { Instant } from '#domain/clock.ts'
 import type { ActId } from '#domain/id.ts'
 import type { Connection } from '../engine/connection.ts'
@@ -15,11 +16,23 @@ type ActRow = {
   readonly changed: string
 }
 
-export function createActs({ database, commit }: Connection): Acts {
+/** Writes an act, in the transaction that is open: the one of its change. */
+export type NoteAct = (act: Act, seen?: ActChanges) => void
+
+/** `seen` is what the transaction adds to the act; one without changes is not written. */
+export function prepareNoteAct(database: Database): NoteAct {
   const insert = statement<unknown, [ActRow]>(
     database,
     'INSERT INTO acts (id, at, who, verb, target, changed) VALUES ($id, $at, $who, $verb, $target, $changed)',
   )
+  return ({ changed: stated, ...act }, seen = {}) => {
+    const changed = { ...stated, ...seen }
+    if (Object.keys(changed).length > 0) insert().run({ ...act, changed: JSON.stringify(changed) })
+  }
+}
+
+export function createActs({ database, commit }: Connection): Acts {
+  const noteAct = prepareNoteAct(database)
   const newest = statement<
     ActRow,
     [{ since: number; until: number; verb: string | null; before: string; limit: number }]
@@ -29,10 +42,7 @@ export function createActs({ database, commit }: Connection): Acts {
      ORDER BY id DESC LIMIT $limit`,
   )
   return {
-    async note(act) {
-      const row = { ...act, changed: JSON.stringify(act.changed) }
-      await commit.commitDurably(() => void insert().run(row))
-    },
+    note: (act) => commit.commitDurably(() => noteAct(act)),
     async list({
       since = 0,
       until = Number.MAX_SAFE_INTEGER,

@@ -1,11 +1,14 @@
 /** Accounts in SQLite; plain SQL, so that listing keys need not load Drizzle. */
+
 import type { Account, Accounts } from '#domain/account.ts'
+import { changesBetween } from '#domain/act.ts'
 import type { Instant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { AccountId } from '#domain/id.ts'
 import type { UsdNanos } from '#domain/money.ts'
 import type { Connection } from '../engine/connection.ts'
 import { statement } from '../engine/statement.ts'
+import { prepareNoteAct } from '../log/acts.ts'
 import { fromInteger, toInteger } from './amount.ts'
 
 interface AccountRow {
@@ -29,6 +32,7 @@ export function createAccounts({ database, commit }: Connection): Accounts {
     'UPDATE accounts SET name = ? WHERE id = ?',
   )
 
+  const noteAct = prepareNoteAct(database)
   const requireFree = (name: string): void => {
     if (byName().get(name)) {
       throw new GatewayError('already_exists', `there is already an account "${name}"`)
@@ -36,19 +40,22 @@ export function createAccounts({ database, commit }: Connection): Accounts {
   }
 
   return {
-    async create({ id, name, createdAt, balance }) {
+    async create({ id, name, createdAt, balance }, act) {
       await commit.commitDurably(() => {
         requireFree(name)
+        noteAct(act)
         insert().run(id, name, createdAt, toInteger(balance))
       })
     },
-    rename: (id, name) =>
+    rename: (id, name, act) =>
       commit.commitDurably(() => {
-        if (byId().get(id)?.name !== name) requireFree(name)
-        update().run(name, id)
         const row = byId().get(id)
         if (row === null) throw new GatewayError('account_not_found', `there is no account ${id}`)
-        return toAccount(row)
+        const before = toAccount(row)
+        if (before.name !== name) requireFree(name)
+        update().run(name, id)
+        noteAct(act, changesBetween({ name: before.name }, { name }))
+        return { before, after: { ...before, name } }
       }),
     async find(id) {
       commit.flush()

@@ -19,6 +19,7 @@ import {
 import type { HotState } from '../admission/hot-state.ts'
 import type { Connection } from '../engine/connection.ts'
 import { belowBoth, EVERYTHING, type Slice, slicesBack } from '../engine/slices.ts'
+import { prepareNoteAct } from '../log/acts.ts'
 import { accounts, ledger } from '../schema.ts'
 import { type HotThreshold, judgeMark, type MarkChange, prepareMarkWriter } from './low-balance.ts'
 
@@ -26,6 +27,7 @@ export function createLedger(connection: Connection, hotState: HotState): Ledger
   const { database, commit } = connection
   const drizzle = openDrizzle({ client: database })
   const writeMark = prepareMarkWriter(connection)
+  const noteAct = prepareNoteAct(database)
 
   const balanceOf = (entry: LedgerEntry): UsdNanos => {
     const row = drizzle.select().from(accounts).where(eq(accounts.id, entry.accountId)).get()
@@ -45,7 +47,7 @@ export function createLedger(connection: Connection, hotState: HotState): Ledger
   }
 
   return {
-    async credit(entry) {
+    async credit(entry, act) {
       const { balance } = await commit.commitDurably(
         () => {
           rejectDuplicateRef(entry)
@@ -53,6 +55,7 @@ export function createLedger(connection: Connection, hotState: HotState): Ledger
           rejectOutOfRange(balance)
           // Read before anything is written, so that a rolled back balance is never kept in memory.
           const { threshold } = hotState.account(entry.accountId)
+          noteAct(act)
           drizzle
             .insert(ledger)
             .values({ ...entry, rubPerUsd: renderRubPerUsd(entry.rubPerUsd) })

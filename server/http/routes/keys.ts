@@ -1,16 +1,10 @@
 /** /v1/keys: a provisioning key issues, lists, amends and revokes the ordinary keys of its account (spec §4.3, §4.4). */
-import {
-  type ActFacts,
-  describeAmendment,
-  describeIssue,
-  describeRevocation,
-  draftAct,
-} from '#domain/act.ts'
+import { type Act, type ActChanges, draftAct } from '#domain/act.ts'
 import type { JsonObject } from '#domain/chat.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { KeyId } from '#domain/id.ts'
 import { type ApiKey, draftKey, NO_LIMITS } from '#domain/key.ts'
-import { type KeyRecord, renderKey } from '#domain/key-report.ts'
+import { describeIssue, describeRevocation, type KeyRecord, renderKey } from '#domain/key-report.ts'
 import { newSecret } from '#domain/secret.ts'
 import { requireFuture, statedLimits } from '#forms/fields.ts'
 import { maskWarnings, nameWarnings } from '#forms/key-warnings.ts'
@@ -52,8 +46,11 @@ export async function issueKey(deps: ApiDeps, context: RequestContext): Promise<
   const secret = newSecret()
   const draft = { accountId, name, kind: 'ordinary', note: null, limits, expiresAt } as const
   const key = draftKey(draft, secret, at)
-  await store.keys.issue(key, secret)
-  await note(deps, caller, 'keys.create', describeIssue(key))
+  await store.keys.issue(
+    key,
+    secret,
+    actOf(deps, caller, 'keys.create', key.id, describeIssue(key)),
+  )
   const record = { ...(await recordOf(deps, key)), key: secret, ...withWarnings(warnings) }
   await readQuota(deps, context)
   const headers = { ...headersFor(context, JSON_TEXT), 'Cache-Control': 'no-store' }
@@ -103,25 +100,24 @@ export async function amendKey(
   await recheckKey(deps, caller)
   const { store, clock } = deps
   const at = clock.now()
-  const before = requireOrdinary(await findOwn(deps, caller, id))
+  const found = requireOrdinary(await findOwn(deps, caller, id))
   const { name, disabled, expires_at } = form
   const limits = statedLimits(form)
-  const renamed = name !== undefined && name !== before.name
+  const renamed = name !== undefined && name !== found.name
   const warnings = [
     ...(renamed ? await nameWarnings(store, name, caller.accountId) : []),
     ...(await maskWarnings(store, limits.allowedModels ?? null)),
   ]
-  const after = await store.keys.amend(
-    before.id,
+  const { after } = await store.keys.amend(
+    found.id,
     {
       limits,
       ...(name !== undefined && { name }),
-      ...(disabled !== undefined && { disabledAt: disabled ? (before.disabledAt ?? at) : null }),
+      ...(disabled !== undefined && { disabled }),
       ...(expires_at !== undefined && { expiresAt: requireFuture(expires_at, at) }),
     },
-    at,
+    actOf(deps, caller, 'keys.edit', found.id),
   )
-  await note(deps, caller, 'keys.edit', describeAmendment(before, after))
   const record = { ...(await recordOf(deps, after)), ...withWarnings(warnings) }
   await readQuota(deps, context)
   return renderJson(context, record)
@@ -135,21 +131,20 @@ export async function revokeKey(
 ): Promise<Response> {
   const caller = await admitProvisioning(deps, context)
   const key = requireOrdinary(await findOwn(deps, caller, id))
-  await deps.store.keys.revoke(key.id, deps.clock.now())
-  if (key.revokedAt === null) await note(deps, caller, 'keys.revoke', describeRevocation(key))
+  const revoked = actOf(deps, caller, 'keys.revoke', key.id, describeRevocation(key))
+  await deps.store.keys.revoke(key.id, revoked)
   await readQuota(deps, context)
   return renderJson(context, { id: key.id, object: 'api_key.deleted', deleted: true })
 }
 
-/** Logs an act of a provisioning key under its id, with the same verbs as an operator's acts. */
-async function note(
-  { store, clock }: ApiDeps,
+/** An act of a provisioning key, under its id, with the same verbs as an operator's acts. */
+const actOf = (
+  { clock }: ApiDeps,
   { id }: ApiKey,
   verb: string,
-  facts: ActFacts | null,
-): Promise<void> {
-  if (facts !== null) await store.acts.note(draftAct(clock.now(), id, verb, facts))
-}
+  target: KeyId,
+  changed: ActChanges = {},
+): Act => draftAct(clock.now(), id, verb, { target, changed })
 
 async function readForm<Form>(
   { timings }: ApiDeps,

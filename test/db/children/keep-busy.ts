@@ -8,19 +8,20 @@ import { systemClock } from '#domain/clock.ts'
 import { newAccountId, newKeyId } from '#domain/id.ts'
 import type { UsdNanos } from '#domain/money.ts'
 import { newSecret } from '#domain/secret.ts'
-import { aCharge, aClaim, aKey, anAccount, anActivity, aTopUp } from '#test/support/nouns.ts'
+import { aCharge, aClaim, aKey, anAccount, anAct, anActivity, aTopUp } from '#test/support/nouns.ts'
 
 const WORKERS = 8
 const clock = systemClock
 const store = await openStore({ dataDir: process.argv[2] ?? '', clock, serves: true })
 
 const accountId = newAccountId(clock.now())
-await store.accounts.create(anAccount({ id: accountId, name: accountId }))
+await store.accounts.create(anAccount({ id: accountId, name: accountId }), anAct())
 await store.ledger.credit(
   aTopUp(clock.now(), 1_000_000_000n as UsdNanos, { accountId, ref: accountId }),
+  anAct(),
 )
 const key = aKey(clock.now(), {}, { id: newKeyId(clock.now()), accountId })
-await store.keys.issue(key, newSecret())
+await store.keys.issue(key, newSecret(), anAct())
 
 const acknowledge = (line: string): void => {
   writeSync(1, `${line}\n`)
@@ -46,7 +47,7 @@ async function serve(): Promise<never> {
 async function topUp(): Promise<never> {
   for (let n = 0; ; n++) {
     const ref = `${accountId}-${n}`
-    await store.ledger.credit(aTopUp(clock.now(), 1_000n as UsdNanos, { accountId, ref }))
+    await store.ledger.credit(aTopUp(clock.now(), 1_000n as UsdNanos, { accountId, ref }), anAct())
     acknowledge(`credited ${ref}`)
     await Bun.sleep(upTo(20))
   }

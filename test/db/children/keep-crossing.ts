@@ -12,6 +12,7 @@ import {
   aClaim,
   aKey,
   anAccount,
+  anAct,
   anActivity,
   aThreshold,
   aTopUp,
@@ -22,13 +23,13 @@ const clock = systemClock
 const store = await openStore({ dataDir: process.argv[2] ?? '', clock, serves: true })
 
 const accountId = newAccountId(clock.now())
-await store.accounts.create(anAccount({ id: accountId, name: accountId }))
+await store.accounts.create(anAccount({ id: accountId, name: accountId }), anAct())
 const credit = (amount: string) =>
-  store.ledger.credit(aTopUp(clock.now(), usd(amount), { accountId }))
+  store.ledger.credit(aTopUp(clock.now(), usd(amount), { accountId }), anAct())
 await credit('20.5')
 await store.thresholds.set(aThreshold({ accountId }), undefined, clock.now())
 const key = aKey(clock.now(), {}, { id: newKeyId(clock.now()), accountId })
-await store.keys.issue(key, newSecret())
+await store.keys.issue(key, newSecret(), anAct())
 writeSync(1, `account ${accountId}\n`)
 
 for (let crossed = 1; ; crossed++) {

@@ -1,7 +1,7 @@
 /** What every engine promises about accounts. */
 import { expect, test } from 'vitest'
 import { instant } from '#domain/clock.ts'
-import { anAccount, usd } from '#test/support/nouns.ts'
+import { anAccount, anAct, usd } from '#test/support/nouns.ts'
 import type { Bench } from './bench.ts'
 
 export function accountsContract(bench: Bench): void {
@@ -17,31 +17,41 @@ export function accountsContract(bench: Bench): void {
   })
 
   test('they are listed oldest first', async () => {
-    await bench.store.accounts.create(anAccount({ id: 'acct_3', name: 'c', createdAt: instant(3) }))
-    await bench.store.accounts.create(anAccount({ id: 'acct_2', name: 'b', createdAt: instant(2) }))
+    await bench.store.accounts.create(
+      anAccount({ id: 'acct_3', name: 'c', createdAt: instant(3) }),
+      anAct(),
+    )
+    await bench.store.accounts.create(
+      anAccount({ id: 'acct_2', name: 'b', createdAt: instant(2) }),
+      anAct(),
+    )
     const ids = (await bench.store.accounts.list()).map(({ id }) => id)
     expect(ids).toEqual(['acct_1', 'acct_2', 'acct_3'])
   })
 
   test('a renamed one keeps its id and its balance, and its old name is free', async () => {
     const { accounts } = bench.store
-    await accounts.create(anAccount({ id: 'acct_2', name: 'b' }))
+    await accounts.create(anAccount({ id: 'acct_2', name: 'b' }), anAct())
+    const before = anAccount({ id: 'acct_2', name: 'b' })
     const renamed = anAccount({ id: 'acct_2', name: 'c' })
-    expect(await accounts.rename('acct_2', 'c')).toEqual(renamed)
-    expect(await accounts.rename('acct_2', 'c')).toEqual(renamed)
+    const rename = () => accounts.rename('acct_2', 'c', anAct())
+    expect(await rename()).toEqual({ before, after: renamed })
+    expect(await rename()).toEqual({ before: renamed, after: renamed })
     expect(await accounts.findByName('c')).toEqual(renamed)
     expect(await accounts.findByName('b')).toBeUndefined()
-    await expect(accounts.rename('acct_2', 'default')).rejects.toMatchObject({
+    await expect(accounts.rename('acct_2', 'default', anAct())).rejects.toMatchObject({
       code: 'already_exists',
     })
-    await expect(accounts.rename('acct_none', 'd')).rejects.toMatchObject({
+    await expect(accounts.rename('acct_none', 'd', anAct())).rejects.toMatchObject({
       code: 'account_not_found',
     })
     expect(await accounts.find('acct_2')).toEqual(renamed)
   })
 
   test('a name is taken once', async () => {
-    await expect(bench.store.accounts.create(anAccount({ id: 'acct_2' }))).rejects.toMatchObject({
+    await expect(
+      bench.store.accounts.create(anAccount({ id: 'acct_2' }), anAct()),
+    ).rejects.toMatchObject({
       code: 'already_exists',
     })
     expect(await bench.store.accounts.list()).toHaveLength(1)

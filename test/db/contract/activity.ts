@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import type { ActivityEntry, ActivityQuery } from '#domain/activity.ts'
 import { instant, later } from '#domain/clock.ts'
 import type { UsageSource } from '#domain/ledger.ts'
-import { aClaim, anAccount, anActivity, usd } from '#test/support/nouns.ts'
+import { aClaim, anAccount, anAct, anActivity, usd } from '#test/support/nouns.ts'
 import type { Bench } from './bench.ts'
 
 export function activityContract(bench: Bench): void {
@@ -53,7 +53,7 @@ export function activityContract(bench: Bench): void {
   })
 
   test('it is listed newest first and cut to what is asked', async () => {
-    await bench.store.accounts.create(anAccount({ id: 'acct_2', name: 'other' }))
+    await bench.store.accounts.create(anAccount({ id: 'acct_2', name: 'other' }), anAct())
     const { key } = await bench.issue()
     const { key: other } = await bench.issue({}, { accountId: 'acct_2' })
     const start = bench.clock.now()

@@ -1,8 +1,54 @@
-/** What every engine promises about the log of acts: written once, read newest first, kept. */
-import { expect, test } from 'vitest'
+/** What every engine promises about the log of acts: written once, with its change or not at all, read newest first, kept. */
+import { describe, expect, test } from 'vitest'
 import { type Act, draftAct } from '#domain/act.ts'
 import { later } from '#domain/clock.ts'
+import { newSecret } from '#domain/secret.ts'
+import type { Store } from '#domain/store.ts'
+import { aKey, anAccount, anAct, aTopUp, usd } from '#test/support/nouns.ts'
 import type { Bench } from './bench.ts'
+
+/** A change that takes its act along. */
+interface Change {
+  readonly make: (store: Store, act: Act) => Promise<unknown>
+  /** What the act gains in the transaction of the change. */
+  readonly gains?: Act['changed']
+}
+
+const KEY = aKey(anAct().at, {}, { id: 'key_1' })
+const SECRET = newSecret()
+
+/** Every method that changes something at somebody's word, in a gateway with one of everything. */
+const CHANGES: Readonly<Record<string, Change>> = {
+  'accounts.create': {
+    make: ({ accounts }, act) => accounts.create(anAccount({ id: 'acct_2', name: 'b' }), act),
+  },
+  'accounts.rename': {
+    make: ({ accounts }, act) => accounts.rename('acct_1', 'b', act),
+    gains: { name: { from: 'default', to: 'b' } },
+  },
+  'keys.issue': { make: ({ keys }, act) => keys.issue({ ...KEY, id: 'key_2' }, newSecret(), act) },
+  'keys.amend': {
+    make: ({ keys }, act) => keys.amend('key_1', { disabled: true, limits: { rpm: 5 } }, act),
+    gains: { rpm_limit: { from: null, to: 5 }, disabled: { from: false, to: true } },
+  },
+  'keys.rotate': { make: ({ keys }, act) => keys.rotate('key_1', newSecret(), null, act) },
+  'keys.revoke': { make: ({ keys }, act) => keys.revoke('key_1', act) },
+  'ledger.credit': {
+    make: ({ ledger }, act) => ledger.credit(aTopUp(anAct().at, usd('1')), act),
+  },
+}
+
+async function furnish({ keys }: Store): Promise<void> {
+  await keys.issue(KEY, SECRET, anAct())
+}
+
+/** All that the changes change. */
+const stateOf = async ({ accounts, keys, ledger }: Store) => [
+  await accounts.list(),
+  (await keys.list({ includeRevoked: true, limit: 9 })).keys,
+  await keys.findBySecret(SECRET, anAct().at),
+  await ledger.list({ limit: 9 }),
+]
 
 export function actsContract(bench: Bench): void {
   async function note(verb: string, stated: Partial<Act> = {}): Promise<Act> {
@@ -19,7 +65,7 @@ export function actsContract(bench: Bench): void {
     bench.clock.advance(1_000)
     const third = await note('keys.revoke', { changed: { 'a "quoted" name': ['x', { y: 1.5 }] } })
     await bench.restart()
-    const list = (query: object = {}) => bench.store.acts.list({ limit: 9, ...query })
+    const list = (query: object = {}) => bench.store.acts.list({ limit: 9, since: start, ...query })
     expect(await list()).toEqual([third, second, first])
     expect(await list({ limit: 1 })).toEqual([third])
     expect(await list({ before: third.id })).toEqual([second, first])
@@ -33,6 +79,55 @@ export function actsContract(bench: Bench): void {
   test('one id is noted once', async () => {
     const act = await note('limits.set')
     await expect(note('limits.set', { id: act.id })).rejects.toThrow()
-    expect(await bench.store.acts.list({ limit: 9 })).toEqual([act])
+    expect(await bench.store.acts.list({ limit: 9, since: act.at })).toEqual([act])
+  })
+
+  describe('a change and its act are one', () => {
+    test.each(Object.entries(CHANGES))('%s', async (_, { make, gains }) => {
+      const { store, clock } = bench
+      await furnish(store)
+      const before = await stateOf(store)
+      const taken = await note('taken')
+      await expect(make(store, anAct(clock.now(), { id: taken.id }))).rejects.toThrow()
+      expect(await stateOf(store)).toEqual(before)
+
+      const changed = gains === undefined ? { told: 'before' } : {}
+      const act = anAct(clock.now(), { changed })
+      await make(store, act)
+      expect(await stateOf(store)).not.toEqual(before)
+      await bench.restart()
+      const [noted, ...others] = (
+        await bench.store.acts.list({ limit: 9, since: clock.now() })
+      ).filter(({ id }) => id !== taken.id)
+      expect(noted).toEqual({ ...act, changed: { ...changed, ...gains } })
+      expect(others).toEqual([])
+    })
+
+    test('where nothing changes there is no act', async () => {
+      const { store, clock } = bench
+      await furnish(store)
+      await store.keys.revoke('key_1', anAct())
+      const silent = () => anAct(clock.now(), { changed: {} })
+      await store.accounts.rename('acct_1', 'default', silent())
+      await store.keys.revoke('key_1', anAct(clock.now()))
+      expect(await store.acts.list({ limit: 9, since: clock.now() })).toEqual([])
+    })
+
+    test('two editors at once: each act says what it found', async () => {
+      const { store, clock } = bench
+      await furnish(store)
+      await Promise.all(
+        [5, 7].map((rpm) =>
+          store.keys.amend('key_1', { limits: { rpm } }, anAct(clock.now(), { changed: {} })),
+        ),
+      )
+      const acts = await store.acts.list({ limit: 9, since: clock.now() })
+      expect(acts.map(({ changed }) => changed['rpm_limit'])).toEqual(
+        expect.arrayContaining([
+          { from: null, to: 5 },
+          { from: 5, to: 7 },
+        ]),
+      )
+    })
   })
 }

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { DAY_MS, dayOf, dayStart, type Instant } from '#domain/clock.ts'
 import { MAX_END_USERS_A_DAY } from '#domain/end-user.ts'
 import type { ApiKey } from '#domain/key.ts'
-import { aCharge, aClaim, anAccount, anActivity, usd } from '#test/support/nouns.ts'
+import { aCharge, aClaim, anAccount, anAct, anActivity, usd } from '#test/support/nouns.ts'
 import type { Bench } from './bench.ts'
 
 export function auditContract(bench: Bench): void {
@@ -23,7 +23,7 @@ export function auditContract(bench: Bench): void {
 
   test('every balance is the sum of its entries, and every day that of its charges', async () => {
     const { key } = await bench.issue()
-    await bench.store.accounts.create(anAccount({ id: 'acct_2', name: 'other' }))
+    await bench.store.accounts.create(anAccount({ id: 'acct_2', name: 'other' }), anAct())
     await bench.spend(key, '0.000000007')
     await serve(key, 'ann', '0.5')
     await serve(key, 'bob', '0')

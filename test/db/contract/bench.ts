@@ -8,7 +8,16 @@ import type { UsdNanos } from '#domain/money.ts'
 import { labelOf, newSecret, type Secret } from '#domain/secret.ts'
 import type { Store } from '#domain/store.ts'
 import { type HandClock, handClock } from '#test/support/hand-clock.ts'
-import { aCharge, aClaim, aKey, anAccount, anActivity, aTopUp, usd } from '#test/support/nouns.ts'
+import {
+  aCharge,
+  aClaim,
+  aKey,
+  anAccount,
+  anAct,
+  anActivity,
+  aTopUp,
+  usd,
+} from '#test/support/nouns.ts'
 
 export type OpenStore = (clock: Clock) => Promise<Store>
 /** Ends the store's process and starts another over the same data. */
@@ -49,7 +58,7 @@ export function setBench(open: OpenStore, reopen?: ReopenStore): Bench {
   beforeEach(async () => {
     clock = handClock('2026-08-22T12:00:00Z')
     store = await open(clock)
-    await store.accounts.create(anAccount())
+    await store.accounts.create(anAccount(), anAct())
     await bench.topUp('100')
   })
   afterEach(() => store.close())
@@ -68,11 +77,11 @@ export function setBench(open: OpenStore, reopen?: ReopenStore): Bench {
     async issue(limits = {}, stated = {}) {
       const secret = newSecret()
       const key = aKey(clock.now(), limits, { label: labelOf(secret), ...stated })
-      await store.keys.issue(key, secret)
+      await store.keys.issue(key, secret, anAct())
       return { key, secret }
     },
     topUp: (amount, accountId = 'acct_1') =>
-      store.ledger.credit(aTopUp(clock.now(), usd(amount), { accountId })),
+      store.ledger.credit(aTopUp(clock.now(), usd(amount), { accountId }), anAct()),
     async admit(key, hold = '0.01') {
       const claim = aClaim(key, clock.now(), usd(hold))
       const verdict = await store.admissions.admit(claim)

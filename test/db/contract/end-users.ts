@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { MAX_END_USERS_A_DAY } from '#domain/end-user.ts'
 import type { ApiKey } from '#domain/key.ts'
-import { aCharge, aClaim, anActivity, usd } from '#test/support/nouns.ts'
+import { aCharge, aClaim, anAct, anActivity, usd } from '#test/support/nouns.ts'
 import type { Bench } from './bench.ts'
 
 export function endUsersContract(bench: Bench): void {
@@ -57,9 +57,13 @@ export function endUsersContract(bench: Bench): void {
     await bench.restart()
     expect(await ask(key, 'ann')).toBe('end_user_daily_usd')
     const at = bench.clock.now()
-    await bench.store.keys.amend(key.id, { limits: { endUserDailySpend: null, endUserRpm: 2 } }, at)
+    await bench.store.keys.amend(
+      key.id,
+      { limits: { endUserDailySpend: null, endUserRpm: 2 } },
+      anAct(at),
+    )
     expect(await ask(key, 'ann')).toBe('end_user_rpm')
-    await bench.store.keys.amend(key.id, { limits: { endUserRpm: 3 } }, at)
+    await bench.store.keys.amend(key.id, { limits: { endUserRpm: 3 } }, anAct(at))
     expect(await ask(key, 'ann')).toBeNull()
     expect(await ask(key, 'ann')).toBe('end_user_rpm')
   })
@@ -67,7 +71,7 @@ export function endUsersContract(bench: Bench): void {
   test('a rate that is set later counts the requests before it', async () => {
     const { key } = await bench.issue()
     const amend = (endUserRpm: number | null) =>
-      bench.store.keys.amend(key.id, { limits: { endUserRpm } }, bench.clock.now())
+      bench.store.keys.amend(key.id, { limits: { endUserRpm } }, anAct(bench.clock.now()))
     for (const name of ['ann', 'bob', 'ann']) await ask(key, name)
     await amend(2)
     expect(await ask(key, 'ann')).toBe('end_user_rpm')
@@ -115,7 +119,7 @@ export function endUsersContract(bench: Bench): void {
     await bench.store.keys.amend(
       key.id,
       { limits: { endUserDailySpend: usd('0.01') } },
-      bench.clock.now(),
+      anAct(bench.clock.now()),
     )
     expect(await ask(key, 'ann')).toBeNull()
     expect(await ask(key, 'bob')).toBeNull()

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { later } from '#domain/clock.ts'
 import type { AccountId, KeyId } from '#domain/id.ts'
 import { newSecret } from '#domain/secret.ts'
-import { aKey, anAccount, usd } from '#test/support/nouns.ts'
+import { aKey, anAccount, anAct, usd } from '#test/support/nouns.ts'
 import type { Bench } from './bench.ts'
 import { rotationContract } from './rotation.ts'
 
@@ -61,7 +61,7 @@ export function keysContract(bench: Bench): void {
     test('answers in every state: judging it is not the store’s part', async () => {
       const { key, secret } = await bench.issue()
       const { store, clock } = bench
-      await store.keys.revoke(key.id, clock.now())
+      await store.keys.revoke(key.id, anAct(clock.now()))
       const found = await store.keys.findBySecret(secret, clock.now())
       expect(found?.revokedAt).toBe(clock.now())
     })
@@ -124,7 +124,7 @@ export function keysContract(bench: Bench): void {
       const amended = await store.keys.amend(
         key.id,
         { name: 'renamed', limits: { rpm: 5, dailySpend: null } },
-        clock.now(),
+        anAct(clock.now()),
       )
       const expected = {
         ...key,
@@ -132,7 +132,7 @@ export function keysContract(bench: Bench): void {
         limits: { ...key.limits, rpm: 5, dailySpend: null },
         updatedAt: clock.now(),
       }
-      expect(amended).toEqual(expected)
+      expect(amended).toEqual({ before: key, after: expected })
       expect(await store.keys.find(key.id)).toEqual(expected)
       expect(await store.keys.findBySecret(secret, clock.now())).toEqual(expected)
     })
@@ -140,9 +140,9 @@ export function keysContract(bench: Bench): void {
     test('disables and enables again', async () => {
       const { key } = await bench.issue()
       const { keys } = bench.store
-      await keys.amend(key.id, { disabledAt: bench.clock.now() }, bench.clock.now())
+      await keys.amend(key.id, { disabled: true }, anAct(bench.clock.now()))
       expect((await bench.admit(key)).refusal?.code).toBe('key_revoked')
-      await keys.amend(key.id, { disabledAt: null }, bench.clock.now())
+      await keys.amend(key.id, { disabled: false }, anAct(bench.clock.now()))
       expect((await bench.admit(key)).refusal).toBeNull()
     })
 
@@ -151,9 +151,9 @@ export function keysContract(bench: Bench): void {
       const { claim } = await bench.admit(key)
       expect((await bench.admit(key)).refusal?.code).toBe('concurrency_limit_exceeded')
       const now = bench.clock.now()
-      await bench.store.keys.amend(key.id, { limits: { concurrency: 2 } }, now)
+      await bench.store.keys.amend(key.id, { limits: { concurrency: 2 } }, anAct(now))
       expect((await bench.admit(key)).refusal).toBeNull()
-      await bench.store.keys.amend(key.id, { limits: { concurrency: null } }, now)
+      await bench.store.keys.amend(key.id, { limits: { concurrency: null } }, anAct(now))
       expect((await bench.admit(key)).refusal).toBeNull()
       expect(await bench.settle(claim, '0.01')).toBe(true)
     })
@@ -162,9 +162,11 @@ export function keysContract(bench: Bench): void {
       const { key } = await bench.issue()
       const { keys } = bench.store
       const now = bench.clock.now()
-      await keys.revoke(key.id, now)
-      expect(await refusalOf(keys.amend(key.id, { name: 'x' }, now))).toBe('key_revoked')
-      expect(await refusalOf(keys.amend('key_none', { name: 'x' }, now))).toBe('key_not_found')
+      await keys.revoke(key.id, anAct(now))
+      expect(await refusalOf(keys.amend(key.id, { name: 'x' }, anAct(now)))).toBe('key_revoked')
+      expect(await refusalOf(keys.amend('key_none', { name: 'x' }, anAct(now)))).toBe(
+        'key_not_found',
+      )
     })
   })
 
@@ -173,7 +175,7 @@ export function keysContract(bench: Bench): void {
       const { key, secret } = await bench.issue()
       const { claim } = await bench.admit(key, '0.01')
       const revokedAt = bench.clock.now()
-      await bench.store.keys.revoke(key.id, revokedAt)
+      await bench.store.keys.revoke(key.id, anAct(revokedAt))
       expect((await bench.store.keys.findBySecret(secret, revokedAt))?.revokedAt).toBe(revokedAt)
       const { refusal } = await bench.admit(key)
       expect(refusal).toMatchObject({ code: 'key_revoked', used: 'revoked' })
@@ -185,10 +187,12 @@ export function keysContract(bench: Bench): void {
     test('changes nothing when it is repeated', async () => {
       const { key } = await bench.issue()
       const { keys } = bench.store
-      const first = await keys.revoke(key.id, bench.clock.now())
+      const first = await keys.revoke(key.id, anAct(bench.clock.now()))
       bench.clock.advance(5_000)
-      expect(await keys.revoke(key.id, bench.clock.now())).toEqual(first)
-      expect(await refusalOf(keys.revoke('key_none', bench.clock.now()))).toBe('key_not_found')
+      expect(await keys.revoke(key.id, anAct(bench.clock.now()))).toEqual(first)
+      expect(await refusalOf(keys.revoke('key_none', anAct(bench.clock.now())))).toBe(
+        'key_not_found',
+      )
     })
   })
 
@@ -214,15 +218,15 @@ export function keysContract(bench: Bench): void {
 
     test('goes on from any id, and counts what was issued and revoked since it was last asked', async () => {
       const { keys, accounts } = bench.store
-      await accounts.create(anAccount({ id: 'acct_2', name: 'other' }))
+      await accounts.create(anAccount({ id: 'acct_2', name: 'other' }), anAct())
       const [one, two, three] = [await bench.issue(), await bench.issue(), await bench.issue()]
       const read = async (after: KeyId, includeRevoked: boolean) => {
         const page = await keys.list({ accountId: 'acct_1', includeRevoked, limit: 10, after })
         return [page.keys.map(({ id }) => id), page.totalCount]
       }
       expect(await read(three.key.id, false)).toEqual([[two.key.id, one.key.id], 3])
-      await keys.revoke(two.key.id, bench.clock.now())
-      await keys.revoke(two.key.id, bench.clock.now())
+      await keys.revoke(two.key.id, anAct(bench.clock.now()))
+      await keys.revoke(two.key.id, anAct(bench.clock.now()))
       expect(await read(three.key.id, false)).toEqual([[one.key.id], 2])
       // Not even a page that follows a revoked key, or one that is not there, loses its place.
       expect(await read(two.key.id, true)).toEqual([[one.key.id], 3])
@@ -230,7 +234,7 @@ export function keysContract(bench: Bench): void {
       await bench.issue()
       await bench.issue({}, { accountId: 'acct_2' })
       const refused = aKey(bench.clock.now(), {}, { accountId: 'acct_none' })
-      await keys.issue(refused, newSecret()).catch(() => {})
+      await keys.issue(refused, newSecret(), anAct()).catch(() => {})
       expect(await read(one.key.id, false)).toEqual([[], 3])
       expect((await keys.list({ includeRevoked: true, limit: 1 })).totalCount).toBe(5)
       expect(
@@ -241,11 +245,11 @@ export function keysContract(bench: Bench): void {
     })
 
     test('leaves the revoked out unless asked, and keeps accounts apart', async () => {
-      await bench.store.accounts.create(anAccount({ id: 'acct_2', name: 'other' }))
+      await bench.store.accounts.create(anAccount({ id: 'acct_2', name: 'other' }), anAct())
       const { key: kept } = await bench.issue()
       const { key: revoked } = await bench.issue()
       await bench.issue({}, { accountId: 'acct_2' })
-      await bench.store.keys.revoke(revoked.id, bench.clock.now())
+      await bench.store.keys.revoke(revoked.id, anAct(bench.clock.now()))
       const count = async (accountId: 'acct_1' | 'acct_2' | undefined, includeRevoked: boolean) => {
         const scope = accountId ? { accountId } : {}
         const page = await bench.store.keys.list({ ...scope, includeRevoked, limit: 10 })
@@ -284,7 +288,7 @@ export function keysContract(bench: Bench): void {
     })
 
     test('is of one account where one is named, whatever others hold', async () => {
-      await bench.store.accounts.create(anAccount({ id: 'acct_2', name: 'other' }))
+      await bench.store.accounts.create(anAccount({ id: 'acct_2', name: 'other' }), anAct())
       const { key } = await bench.issue({}, { name: 'web' })
       const { key: other } = await bench.issue({}, { name: 'web', accountId: 'acct_2' })
       const find = async (text: string, accountId?: AccountId) =>
@@ -309,7 +313,7 @@ export function keysContract(bench: Bench): void {
   })
 
   test('a name is taken while a living key bears it, exactly', async () => {
-    await bench.store.accounts.create(anAccount({ id: 'acct_2', name: 'other' }))
+    await bench.store.accounts.create(anAccount({ id: 'acct_2', name: 'other' }), anAct())
     const { key } = await bench.issue({}, { name: 'ci' })
     const isNamed = async () => {
       const { keys } = bench.store
@@ -320,7 +324,7 @@ export function keysContract(bench: Bench): void {
     for (const name of ['CI', 'c', 'ci ', '%', '', key.id, key.label]) {
       expect([name, await bench.store.keys.isNamed(name)]).toEqual([name, false])
     }
-    await bench.store.keys.revoke(key.id, bench.clock.now())
+    await bench.store.keys.revoke(key.id, anAct(bench.clock.now()))
     expect(await isNamed()).toEqual([false, false, false])
     await bench.issue({}, { name: 'ci', accountId: 'acct_2' })
     expect(await isNamed()).toEqual([true, false, true])
@@ -329,7 +333,7 @@ export function keysContract(bench: Bench): void {
   test('a key of an account that does not exist is refused whole', async () => {
     const secret = newSecret()
     const orphan = aKey(bench.clock.now(), {}, { accountId: 'acct_none' })
-    await expect(bench.store.keys.issue(orphan, secret)).rejects.toThrow()
+    await expect(bench.store.keys.issue(orphan, secret, anAct())).rejects.toThrow()
     expect(await bench.store.keys.findBySecret(secret, bench.clock.now())).toBeUndefined()
     expect(await bench.store.keys.find(orphan.id)).toBeUndefined()
   })

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { DAY_MS, dayOf, instant, later } from '#domain/clock.ts'
 import { MAX_USD_NANOS } from '#domain/money.ts'
-import { anAccount, aTopUp, usd } from '#test/support/nouns.ts'
+import { anAccount, anAct, aTopUp, usd } from '#test/support/nouns.ts'
 import type { Bench } from './bench.ts'
 
 export function ledgerContract(bench: Bench): void {
@@ -16,19 +16,19 @@ export function ledgerContract(bench: Bench): void {
 
     test('is kept as it was given', async () => {
       const entry = aTopUp(bench.clock.now(), usd('5'), { note: 'invoice 7', ref: 'inv-7' })
-      await bench.store.ledger.credit(entry)
+      await bench.store.ledger.credit(entry, anAct())
       expect((await bench.store.ledger.list({ limit: 1 }))[0]).toEqual(entry)
     })
 
     test('an adjustment may take away, also below nothing', async () => {
       const entry = aTopUp(bench.clock.now(), usd('-100.5'), { kind: 'adjust' })
-      expect(await bench.store.ledger.credit(entry)).toBe(usd('-0.5'))
+      expect(await bench.store.ledger.credit(entry, anAct())).toBe(usd('-0.5'))
     })
 
     test('with the same reference again is refused, and nothing moves', async () => {
       const once = () => aTopUp(bench.clock.now(), usd('5'), { ref: 'inv-7' })
-      await bench.store.ledger.credit(once())
-      await expect(bench.store.ledger.credit(once())).rejects.toMatchObject({
+      await bench.store.ledger.credit(once(), anAct())
+      await expect(bench.store.ledger.credit(once(), anAct())).rejects.toMatchObject({
         code: 'already_exists',
       })
       expect(await balance()).toBe(usd('105'))
@@ -37,7 +37,10 @@ export function ledgerContract(bench: Bench): void {
 
     test('is counted, and listed from any entry on', async () => {
       for (let n = 0; n < 5; n++) {
-        await bench.store.ledger.credit(aTopUp(bench.clock.now(), usd('1'), { note: String(n) }))
+        await bench.store.ledger.credit(
+          aTopUp(bench.clock.now(), usd('1'), { note: String(n) }),
+          anAct(),
+        )
         bench.clock.advance(1_000)
       }
       const all = await bench.store.ledger.list({ kind: 'top_up', limit: 9 })
@@ -55,7 +58,7 @@ export function ledgerContract(bench: Bench): void {
 
     test('is found by its reference', async () => {
       const entry = aTopUp(bench.clock.now(), usd('5'), { ref: 'inv-7' })
-      await bench.store.ledger.credit(entry)
+      await bench.store.ledger.credit(entry, anAct())
       await bench.topUp('6')
       expect(await bench.store.ledger.list({ ref: 'inv-7', limit: 9 })).toEqual([entry])
       expect(await bench.store.ledger.list({ ref: 'inv-8', limit: 9 })).toEqual([])
@@ -63,7 +66,7 @@ export function ledgerContract(bench: Bench): void {
 
     test('twenty at once with one reference: one is applied', async () => {
       const credits = Array.from({ length: 20 }, () =>
-        bench.store.ledger.credit(aTopUp(bench.clock.now(), usd('5'), { ref: 'inv-7' })),
+        bench.store.ledger.credit(aTopUp(bench.clock.now(), usd('5'), { ref: 'inv-7' }), anAct()),
       )
       const done = await Promise.allSettled(credits)
       expect(done.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
@@ -72,7 +75,7 @@ export function ledgerContract(bench: Bench): void {
 
     test('for an unknown account is refused', async () => {
       const entry = aTopUp(bench.clock.now(), usd('5'), { accountId: 'acct_none' })
-      await expect(bench.store.ledger.credit(entry)).rejects.toMatchObject({
+      await expect(bench.store.ledger.credit(entry, anAct())).rejects.toMatchObject({
         code: 'account_not_found',
       })
     })
@@ -81,7 +84,7 @@ export function ledgerContract(bench: Bench): void {
       const { credit } = bench.store.ledger
       for (const amount of [MAX_USD_NANOS, -MAX_USD_NANOS - usd('100.000000001')]) {
         const entry = aTopUp(bench.clock.now(), amount as typeof MAX_USD_NANOS)
-        await expect(credit(entry)).rejects.toMatchObject({ code: 'invalid_request' })
+        await expect(credit(entry, anAct())).rejects.toMatchObject({ code: 'invalid_request' })
       }
       expect(await balance()).toBe(usd('100'))
     })
@@ -129,7 +132,7 @@ export function ledgerContract(bench: Bench): void {
     test('is newest first and cut to what is asked', async () => {
       const { key } = await bench.issue()
       const { key: other } = await bench.issue()
-      await bench.store.accounts.create(anAccount({ id: 'acct_2', name: 'other' }))
+      await bench.store.accounts.create(anAccount({ id: 'acct_2', name: 'other' }), anAct())
       const start = bench.clock.now()
       bench.clock.advance(1_000)
       await bench.spend(key, '1')
@@ -165,7 +168,10 @@ export function ledgerContract(bench: Bench): void {
 
     test('finds what lies far back, and lists everything in front of it', async () => {
       const { key } = await bench.issue()
-      await bench.store.ledger.credit(aTopUp(bench.clock.now(), usd('7'), { ref: 'first' }))
+      await bench.store.ledger.credit(
+        aTopUp(bench.clock.now(), usd('7'), { ref: 'first' }),
+        anAct(),
+      )
       for (let i = 0; i < 2_500; i++) await bench.spend(key, '0.000000001')
       const { ledger } = bench.store
       const all = await ledger.list({ limit: 10_000 })

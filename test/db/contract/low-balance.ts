@@ -4,7 +4,7 @@ import { DAY_MS, later } from '#domain/clock.ts'
 import type { ApiKey } from '#domain/key.ts'
 import type { Threshold } from '#domain/low-balance.ts'
 import type { Notice } from '#domain/notice.ts'
-import { aClaim, anAccount, aThreshold, aTopUp, rate, usd } from '#test/support/nouns.ts'
+import { aClaim, anAccount, anAct, aThreshold, aTopUp, rate, usd } from '#test/support/nouns.ts'
 import type { Bench } from './bench.ts'
 
 const HOUR_MS = 3_600_000
@@ -20,7 +20,7 @@ export function lowBalanceContract(bench: Bench): void {
   const find = () => bench.store.thresholds.find('acct_1')
   const mark = async () => (await find()).mark
   const adjust = (amount: string) =>
-    bench.store.ledger.credit(aTopUp(bench.clock.now(), usd(amount), { kind: 'adjust' }))
+    bench.store.ledger.credit(aTopUp(bench.clock.now(), usd(amount), { kind: 'adjust' }), anAct())
   const told = () => bench.store.notices.list({ limit: 99 })
   const events = async () => new Set((await told()).map(({ eventId }) => eventId)).size
   const marked = () => ({ notifiedAt: bench.clock.now() })
@@ -195,7 +195,7 @@ export function lowBalanceContract(bench: Bench): void {
     })
 
     test('of another account is not this one’s affair', async () => {
-      await bench.store.accounts.create(anAccount({ id: 'acct_2', name: 'other' }))
+      await bench.store.accounts.create(anAccount({ id: 'acct_2', name: 'other' }), anAct())
       await bench.topUp('100', 'acct_2')
       await set()
       const { key: other } = await bench.issue({}, { accountId: 'acct_2' })
@@ -246,9 +246,9 @@ export function lowBalanceContract(bench: Bench): void {
     test('that is refused moves nothing', async () => {
       await fall()
       const [before, repeated] = [await find(), aTopUp(bench.clock.now(), usd('1'), { ref: 'r' })]
-      await bench.store.ledger.credit(repeated)
+      await bench.store.ledger.credit(repeated, anAct())
       const again = aTopUp(bench.clock.now(), usd('99'), { ref: 'r' })
-      await expect(bench.store.ledger.credit(again)).rejects.toThrow()
+      await expect(bench.store.ledger.credit(again, anAct())).rejects.toThrow()
       expect(await find()).toEqual(before)
     })
   })

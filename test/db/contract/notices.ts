@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { DAY_MS, type Instant, later } from '#domain/clock.ts'
 import type { DeliveryTry, Notice } from '#domain/notice.ts'
-import { aNotice, anAccount } from '#test/support/nouns.ts'
+import { aNotice, anAccount, anAct } from '#test/support/nouns.ts'
 import type { Bench } from './bench.ts'
 
 const LEASE_MS = 60_000
@@ -217,7 +217,7 @@ export function noticesContract(bench: Bench): void {
   })
 
   test('a list is newest first and cut to what is asked', async () => {
-    await bench.store.accounts.create(anAccount({ id: 'acct_2', name: 'other' }))
+    await bench.store.accounts.create(anAccount({ id: 'acct_2', name: 'other' }), anAct())
     const first = await post()
     bench.clock.advance(1_000)
     const second = await post({ accountId: 'acct_2' })

@@ -1,7 +1,7 @@
 /** What every engine that outlives its process promises: nothing acknowledged is lost, nothing held is leaked. */
 import { expect, test } from 'vitest'
 import { MINUTE_MS } from '#domain/clock.ts'
-import { aCard, aProvider, rate, usd } from '#test/support/nouns.ts'
+import { aCard, anAct, aProvider, rate, usd } from '#test/support/nouns.ts'
 import type { Bench } from './bench.ts'
 
 export function restartContract(bench: Bench): void {
@@ -77,8 +77,8 @@ export function restartContract(bench: Bench): void {
     await bench.store.providers.add(aProvider({ hasCredential: true }), 'sk-kept')
     await bench.store.models.add(aCard())
     await bench.store.rates.set(rate('92.5'), bench.clock.now())
-    await bench.store.keys.amend(key.id, { limits: { rpm: 9 } }, bench.clock.now())
-    await bench.store.keys.revoke(gone.id, bench.clock.now())
+    await bench.store.keys.amend(key.id, { limits: { rpm: 9 } }, anAct(bench.clock.now()))
+    await bench.store.keys.revoke(gone.id, anAct(bench.clock.now()))
     await bench.restart()
     const { keys, models, providers, rates } = bench.store
     const now = bench.clock.now()

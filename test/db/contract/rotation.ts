@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { type Instant, later } from '#domain/clock.ts'
 import { type ApiKey, keyStatus } from '#domain/key.ts'
 import { labelOf, newSecret, type Secret } from '#domain/secret.ts'
-import { usd } from '#test/support/nouns.ts'
+import { anAct, usd } from '#test/support/nouns.ts'
 import type { Bench } from './bench.ts'
 
 const HOUR_MS = 3_600_000
@@ -17,7 +17,7 @@ export function rotationContract(bench: Bench): void {
     const secret = newSecret()
     const now = bench.clock.now()
     const until = graceMs === null ? null : later(now, graceMs)
-    return { secret, rotated: await bench.store.keys.rotate(key.id, secret, now, until) }
+    return { secret, rotated: await bench.store.keys.rotate(key.id, secret, until, anAct(now)) }
   }
 
   describe('a rotation', () => {
@@ -121,13 +121,13 @@ export function rotationContract(bench: Bench): void {
       const { key, secret: old } = await bench.issue()
       const { keys } = bench.store
       const now = bench.clock.now()
-      await keys.revoke(key.id, now)
+      await keys.revoke(key.id, anAct(now))
       const secret = newSecret()
       for (const [id, code] of [
         [key.id, 'key_revoked'],
         ['key_none', 'key_not_found'],
       ] as const) {
-        await expect(keys.rotate(id, secret, now, null)).rejects.toMatchObject({ code })
+        await expect(keys.rotate(id, secret, null, anAct(now))).rejects.toMatchObject({ code })
       }
       expect(await whoAnswers(secret)).toBeUndefined()
       // Its own secret is still known, so that whoever uses it is told that the key was revoked.

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { DAY_MS, dayOf, type Instant, instant, nextDay } from '#domain/clock.ts'
 import type { Limits } from '#domain/key.ts'
-import { aCharge, aClaim, anAccount, anActivity, usd } from '#test/support/nouns.ts'
+import { aCharge, aClaim, anAccount, anAct, anActivity, usd } from '#test/support/nouns.ts'
 import type { Bench } from './bench.ts'
 
 const at = (text: string): Instant => instant(Date.parse(text))
@@ -17,7 +17,7 @@ export function spendingContract(bench: Bench): void {
     const { key: second } = await bench.issue()
     await bench.spend(first, '0.25')
     await bench.spend(second, '0.5')
-    await bench.store.keys.revoke(second.id, bench.clock.now())
+    await bench.store.keys.revoke(second.id, anAct(bench.clock.now()))
     const now = bench.clock.now()
     expect(await bench.store.admissions.spend(now)).toEqual({
       day: usd('0.75'),
@@ -38,7 +38,7 @@ export function spendingContract(bench: Bench): void {
     bench.clock.advance(DAY_MS)
     await bench.spend(first, '1')
     await bench.spend(second, '0.5')
-    await bench.store.keys.revoke(second.id, bench.clock.now())
+    await bench.store.keys.revoke(second.id, anAct(bench.clock.now()))
     const of = { accountId: 'acct_1' }
     const days = [
       { ...of, day: today, spent: usd('0.25'), requests: 1 },
@@ -144,7 +144,7 @@ export function spendingContract(bench: Bench): void {
         bench.store.keys.amend(
           key.id,
           { limits: { [limit]: value === null ? null : usd(value) } },
-          bench.clock.now(),
+          anAct(bench.clock.now()),
         )
       expect((await bench.admit(key)).refusal?.code).toBe(code)
       await amend('2')
@@ -158,7 +158,7 @@ export function spendingContract(bench: Bench): void {
     test('set for the first time, it counts what was spent before', async () => {
       const { key } = await bench.issue()
       await bench.spend(key, '3')
-      await bench.store.keys.amend(key.id, { limits }, bench.clock.now())
+      await bench.store.keys.amend(key.id, { limits }, anAct(bench.clock.now()))
       expect((await bench.admit(key)).refusal).toMatchObject({ code, used: '3.00' })
     })
 
@@ -276,7 +276,7 @@ export function spendingContract(bench: Bench): void {
     })
 
     test('of one account is not another’s', async () => {
-      await bench.store.accounts.create(anAccount({ id: 'acct_2', name: 'other' }))
+      await bench.store.accounts.create(anAccount({ id: 'acct_2', name: 'other' }), anAct())
       const { key } = await bench.issue({}, { accountId: 'acct_2' })
       expect((await bench.admit(key)).refusal?.code).toBe('insufficient_balance')
       await bench.topUp('1', 'acct_2')
@@ -304,7 +304,7 @@ export function spendingContract(bench: Bench): void {
     const { claim } = await bench.admit(key, '0.9')
     const code = async () => (await bench.admit(key, '0.9')).refusal?.code
     const amend = (limits: Partial<Limits>) =>
-      bench.store.keys.amend(key.id, { limits }, bench.clock.now())
+      bench.store.keys.amend(key.id, { limits }, anAct(bench.clock.now()))
     expect(await code()).toBe('rate_limit_exceeded')
     await amend({ rpm: null })
     expect(await code()).toBe('concurrency_limit_exceeded')

@@ -11,7 +11,7 @@ import {
   type UsageDimension,
   type UsageQuery,
 } from '#domain/usage-report.ts'
-import { aCharge, aClaim, anAccount, anActivity, usd } from '#test/support/nouns.ts'
+import { aCharge, aClaim, anAccount, anAct, anActivity, usd } from '#test/support/nouns.ts'
 import type { Bench } from './bench.ts'
 
 export function usageContract(bench: Bench): void {
@@ -182,7 +182,7 @@ export function usageContract(bench: Bench): void {
     })
 
     test('of one account', async () => {
-      await bench.store.accounts.create(anAccount({ id: 'acct_2', name: 'two' }))
+      await bench.store.accounts.create(anAccount({ id: 'acct_2', name: 'two' }), anAct())
       const { key } = await bench.issue({}, { accountId: 'acct_2' })
       await bench.topUp('5', 'acct_2')
       await serve(key, '0.7', { accountId: 'acct_2' })

@@ -1,7 +1,7 @@
 /** What every engine promises about sliding windows and requests in progress. */
 import { describe, expect, test } from 'vitest'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '#domain/clock.ts'
-import { aClaim } from '#test/support/nouns.ts'
+import { aClaim, anAct } from '#test/support/nouns.ts'
 import type { Bench } from './bench.ts'
 
 export function windowsContract(bench: Bench): void {
@@ -45,7 +45,7 @@ export function windowsContract(bench: Bench): void {
         await bench.spend(key, '0.001')
         bench.clock.advance(1_000)
       }
-      await bench.store.keys.amend(key.id, { limits: { [limit]: 3 } }, bench.clock.now())
+      await bench.store.keys.amend(key.id, { limits: { [limit]: 3 } }, anAct(bench.clock.now()))
       expect((await bench.admit(key)).refusal?.code).toBe('rate_limit_exceeded')
       bench.clock.advance(spanMs - 3_000)
       expect((await bench.admit(key)).refusal).toBeNull()
@@ -58,7 +58,7 @@ export function windowsContract(bench: Bench): void {
         bench.clock.advance(1_000)
       }
       const amend = (value: number | null) =>
-        bench.store.keys.amend(key.id, { limits: { [limit]: value } }, bench.clock.now())
+        bench.store.keys.amend(key.id, { limits: { [limit]: value } }, anAct(bench.clock.now()))
       await amend(2)
       const { refusal } = await bench.admit(key)
       expect(refusal).toMatchObject({ limitValue: 2, used: 3 })
@@ -79,7 +79,7 @@ export function windowsContract(bench: Bench): void {
       const { key } = await bench.issue()
       for (let n = 0; n < 4; n++) await bench.spend(key, '0.001')
       const amend = (value: number) =>
-        bench.store.keys.amend(key.id, { limits: { [limit]: value } }, bench.clock.now())
+        bench.store.keys.amend(key.id, { limits: { [limit]: value } }, anAct(bench.clock.now()))
       await amend(2)
       expect((await bench.admit(key)).refusal?.code).toBe('rate_limit_exceeded')
       await amend(4)

@@ -11,7 +11,7 @@ import type { Caller } from '#domain/walk/caller.ts'
 import { type CompletionDeps, complete } from '#domain/walk/completion.ts'
 import { RequestRefused } from '#domain/walk/ending.ts'
 import type { HandClock } from '#test/support/hand-clock.ts'
-import { aRequest, aVersion, perM, usd } from '#test/support/nouns.ts'
+import { anAct, aRequest, aVersion, perM, usd } from '#test/support/nouns.ts'
 import { finish, never, type Script, script, text, until } from '#test/support/scripted-upstream.ts'
 import {
   COUNTED,
@@ -507,9 +507,9 @@ describe('a request that is refused', () => {
     const { caller, generator } = await start(says(), aRequest(), new AbortController().signal)
     const now = clock.now()
     const { id } = caller.key
-    if (state === 'revoked') await store.keys.revoke(id, now)
-    if (state === 'disabled') await store.keys.amend(id, { disabledAt: now }, now)
-    if (state === 'expired') await store.keys.amend(id, { expiresAt: now }, now)
+    if (state === 'revoked') await store.keys.revoke(id, anAct(now))
+    if (state === 'disabled') await store.keys.amend(id, { disabled: true }, anAct(now))
+    if (state === 'expired') await store.keys.amend(id, { expiresAt: now }, anAct(now))
     const refused = (await generator.next().catch((thrown) => thrown)) as RequestRefused
     expect(refused.error).toMatchObject({ code, status: 401 })
     expect(refused.error.message).toContain(state)

@@ -18,6 +18,7 @@ import {
   aCard,
   aKey,
   anAccount,
+  anAct,
   aProvider,
   aRequest,
   aTopUp,
@@ -85,7 +86,7 @@ export async function openWalkBench(): Promise<WalkBench> {
 
   const call: WalkBench['call'] = async (limits = {}) => {
     const key = aKey(clock.now(), limits)
-    await store.keys.issue(key, newSecret())
+    await store.keys.issue(key, newSecret(), anAct())
     return { key, requestId: 'req_1', ...noteArrival(clock) }
   }
   const start: WalkBench['start'] = async (deps, request, signal, limits) => {
@@ -126,8 +127,8 @@ export async function openWalkBench(): Promise<WalkBench> {
 }
 
 async function furnish(store: Store, clock: HandClock): Promise<void> {
-  await store.accounts.create(anAccount())
-  await store.ledger.credit(aTopUp(clock.now(), usd('10')))
+  await store.accounts.create(anAccount(), anAct())
+  await store.ledger.credit(aTopUp(clock.now(), usd('10')), anAct())
   await store.providers.add(aProvider(), null)
   await store.models.add(aCard())
   await store.models.add(aCard({ id: 'acme/unpriced', price: null }))
