@@ -1,6 +1,7 @@
 /** How a command ends: one table of exit codes, one shape of error, on standard error. */
+
+import type { Clock } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
-import type { Context } from './context.ts'
 import { clean } from './terminal/clean.ts'
 import { logLine } from './terminal/log-line.ts'
 import { UnwritableError, writeError } from './terminal/streams.ts'
@@ -113,7 +114,14 @@ export function endWithError(
 }
 
 /** The same as one line of a JSON log, with the stack as a field. */
-export function endWithLogLine(thrown: unknown, { clock, typed, debug }: Context): void {
+export function endWithLogLine(
+  thrown: unknown,
+  {
+    clock,
+    typed,
+    debug,
+  }: { readonly clock: Clock; readonly typed: readonly string[]; readonly debug: boolean },
+): void {
   const { code, exitCode, message, hint } = endingOf(thrown)
   process.exitCode = exitCode
   writeError(

@@ -1,6 +1,7 @@
 /** The chat operation in the gateway's own model: the request, and the events of its answer. */
+
+import type { ImageChoice } from './model-card.ts'
 import type { UsdNanos } from './money.ts'
-import type { ImageChoice } from './pricing.ts'
 import type { TextSize } from './text-size.ts'
 import type { Usage } from './usage.ts'
 

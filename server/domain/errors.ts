@@ -1,7 +1,5 @@
 /** The gateway's error: a code, and what the caller may know. Status and type are derived from the code. */
 
-import type { StoreTrouble } from './store.ts'
-
 /** Every code the gateway may answer with, its HTTP status and OpenAI error type (contract §3). */
 export const ERROR_CODES = {
   invalid_json: [400, 'invalid_request_error'],
@@ -59,6 +57,12 @@ export const ERROR_CODES = {
 export type ErrorCode = keyof typeof ERROR_CODES
 
 export type ErrorMetadata = Readonly<Record<string, string | number | boolean | null>>
+
+/**
+ * Why an engine cannot write: disk full (or nearly so), no permission, damaged file, locked by another program, moved, removed or
+ * replaced under the engine, or another disk error.
+ */
+export type StoreTrouble = 'full' | 'read_only' | 'damaged' | 'locked' | 'moved' | 'failing'
 
 export interface ErrorDetails {
   /** Path to the offending field, as OpenAI's `param`. */

@@ -3,7 +3,6 @@ import type { Instant } from './clock.ts'
 import type { PriceVersionId } from './id.ts'
 import type { MaybePromise } from './maybe-promise.ts'
 import type { UsdAttos } from './money.ts'
-import type { RouteHop } from './route.ts'
 
 export type Modality = 'text' | 'image' | 'audio' | 'video' | 'file'
 
@@ -13,6 +12,15 @@ export interface ImagePrice {
   readonly quality: string
   readonly usd: UsdAttos
 }
+
+/** Size and quality of an image, in the terms of the price list; undefined where not stated. */
+export interface ImageChoice {
+  readonly resolution: string | undefined
+  readonly quality: string | undefined
+}
+
+/** Neither is stated. */
+export const ANY_IMAGE: ImageChoice = { resolution: undefined, quality: undefined }
 
 /**
  * Unit prices in USD per token, per image or per request. Null falls back: a class of the prompt to `prompt`, one of the
@@ -49,6 +57,17 @@ export interface PriceVersion {
   readonly id: PriceVersionId
   readonly effectiveFrom: Instant
   readonly prices: Prices
+}
+
+/** A hop as the operator sets it. */
+export interface RouteHop {
+  readonly provider: string
+  /** The provider's name for the model. */
+  readonly upstreamName: string
+  /** Hops of a lower position are tried first; at least 1. */
+  readonly position: number
+  /** Its share of the requests among hops of one position; at least 1. */
+  readonly weight: number
 }
 
 export interface ModelCard {

@@ -1,5 +1,5 @@
 /** Tokens of a generated image, for models that bill images by token: an estimate, and an upper bound. */
-import type { ImageChoice } from './pricing.ts'
+import type { ImageChoice } from './model-card.ts'
 
 /** OpenAI's figures for 1024x1024, the same for all of its models except the newest. */
 const ESTIMATES: ReadonlyMap<string | undefined, number> = new Map([

@@ -1,17 +1,6 @@
 /** A route: the hops that may serve a model, and the order they are tried in; a hop is one provider that serves it. */
-import type { ModelCard } from './model-card.ts'
+import type { ModelCard, RouteHop } from './model-card.ts'
 import type { Provider } from './provider.ts'
-
-/** A hop as the operator sets it. */
-export interface RouteHop {
-  readonly provider: string
-  /** The provider's name for the model. */
-  readonly upstreamName: string
-  /** Hops of a lower position are tried first; at least 1. */
-  readonly position: number
-  /** Its share of the requests among hops of one position; at least 1. */
-  readonly weight: number
-}
 
 /** A hop as a request uses it. */
 export interface Hop {

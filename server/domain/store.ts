@@ -4,6 +4,7 @@ import type { Acts } from './act.ts'
 import type { Activity } from './activity.ts'
 import type { Admissions } from './admission.ts'
 import type { Audit } from './audit.ts'
+import type { StoreTrouble } from './errors.ts'
 import type { Answers } from './idempotency.ts'
 import type { Keys } from './key.ts'
 import type { Ledger } from './ledger.ts'
@@ -13,12 +14,6 @@ import type { Notices } from './notice.ts'
 import type { Providers } from './provider.ts'
 import type { Rates } from './rate.ts'
 import type { SteadyTime } from './steady-clock.ts'
-
-/**
- * Why an engine cannot write: disk full (or nearly so), no permission, damaged file, locked by another program, moved, removed or
- * replaced under the engine, or another disk error.
- */
-export type StoreTrouble = 'full' | 'read_only' | 'damaged' | 'locked' | 'moved' | 'failing'
 
 /** A difference between the schema and the one that the engine creates. */
 export interface SchemaFinding {

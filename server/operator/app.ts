@@ -1,8 +1,8 @@
 /** The operator API of a running server, on a Unix socket that only its owner can open: `POST /verbs/:name`, `GET /tail`, `GET /watch`. */
 import { Hono } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
+import type { StoreTrouble } from '#domain/errors.ts'
 import { GatewayError, toGatewayError } from '#domain/errors.ts'
-import type { StoreTrouble } from '#domain/store.ts'
 import type { OperatorDeps } from './deps.ts'
 import type { Watchers } from './snapshot/stream.ts'
 import { type AnyVerb, perform } from './verb.ts'

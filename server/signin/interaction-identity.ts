@@ -1,7 +1,7 @@
 /** The part of an interaction that signs in through a third party (hardening §3.2). */
 import { SignInEnded } from './adapter.ts'
 import type { FederationProblem, ReturnResult } from './identities/federation.ts'
-import type { InteractionContext } from './interaction.ts'
+import type { InteractionContext } from './interaction-context.ts'
 import { disabledPage, finish, page, seeOther } from './interaction-pages.ts'
 import { type Outcome, outcomePath } from './outcome.ts'
 import { interactionPath } from './provider.ts'

@@ -1,7 +1,7 @@
 /** The pages of an interaction, and the responses that end it. */
 import type { Payload } from 'oidc-provider/lib/provider.js'
 import type { SigninDeps } from './deps.ts'
-import type { InteractionContext } from './interaction.ts'
+import type { InteractionContext } from './interaction-context.ts'
 import { CODE_MINUTES } from './mail-code.ts'
 import { codeProblem, type ReadOutcome } from './outcome.ts'
 import { formTarget } from './pages/form-target.ts'

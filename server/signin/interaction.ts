@@ -4,16 +4,14 @@ import type { Interaction, Provider } from 'oidc-provider/lib/provider.js'
 import type { Instant } from '#domain/clock.ts'
 import { SignInEnded } from './adapter.ts'
 import { type Bridge, openBridge } from './bridge.ts'
-import type { SigninDeps } from './deps.ts'
 import { readForm } from './form-body.ts'
-import type { Federation } from './identities/federation.ts'
+import type { Call, InteractionContext, SigninContext } from './interaction-context.ts'
 import {
   linkPendingIdentity,
   pendingIdentityLabel,
   receiveFromThirdParty,
   sendToThirdParty,
 } from './interaction-identity.ts'
-import type { InteractionLimit } from './interaction-limit.ts'
 import {
   codePage,
   disabledPage,
@@ -24,52 +22,18 @@ import {
   seeOther,
   signInPage,
 } from './interaction-pages.ts'
-import type { KnownBrowsers } from './known-browsers.ts'
-import { type MailCodeFlow, readCode } from './mail-code.ts'
+import { readCode } from './mail-code.ts'
 import { type Outcome, outcomePath, readOutcome, signInProblem } from './outcome.ts'
-import { type Language, readLanguage } from './pages/language.ts'
+import { readLanguage } from './pages/language.ts'
 import type { ErrorKind } from './pages/view.ts'
 import { interactionPath } from './provider.ts'
-import type { Client } from './register/client.ts'
 import { digestOf } from './register/digest.ts'
 import { readEmail } from './register/email.ts'
 import type { PendingCode } from './register/mail-code.ts'
 import { newPerson, type PersonId } from './register/person.ts'
 import { revocationsBefore } from './request-reads.ts'
-import { AUTHORIZE, type Step } from './routes.ts'
+import { AUTHORIZE } from './routes.ts'
 import { keepTyped, readTyped } from './typed-address.ts'
-
-export interface Call {
-  readonly request: Request
-  readonly uid: string
-  /** Null shows the page. */
-  readonly step: Step | null
-  /** The identity provider in the path: POST is its button, GET its callback. */
-  readonly identity: string | null
-  readonly body: Uint8Array | null
-  /** The client's network address. */
-  readonly address: string
-}
-
-export interface SigninContext {
-  readonly deps: SigninDeps
-  readonly provider: Provider
-  readonly codeFlow: MailCodeFlow
-  readonly knownBrowsers: KnownBrowsers
-  readonly identities: Federation
-  readonly interactionLimit: InteractionLimit
-  /** The same for logins at third parties, because each sends requests to them on behalf of an unauthenticated client. */
-  readonly detourLimit: InteractionLimit
-}
-
-/** The context of one request. */
-export interface InteractionContext extends SigninContext {
-  readonly call: Call
-  readonly bridge: Bridge
-  readonly interaction: Interaction
-  readonly client: Client
-  readonly language: Language
-}
 
 /** Handles a request to `/sign-in/:uid`. Never throws an error that a person could have caused. */
 export async function answerInteraction(signin: SigninContext, call: Call): Promise<Response> {

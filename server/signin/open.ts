@@ -2,7 +2,7 @@
 import { createSigninApp, type SigninApp } from './app.ts'
 import type { SigninDeps } from './deps.ts'
 import { openFederation } from './identities/federation.ts'
-import type { SigninContext } from './interaction.ts'
+import type { SigninContext } from './interaction-context.ts'
 import { limitInteractions } from './interaction-limit.ts'
 import { openKnownBrowsers } from './known-browsers.ts'
 import { DEFAULT_LIMITS } from './limits.ts'

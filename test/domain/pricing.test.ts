@@ -2,16 +2,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { ModelCard, Prices } from '#domain/model-card.ts'
-import { pricingModel } from '#domain/model-card.ts'
+import { type ImageChoice, pricingModel } from '#domain/model-card.ts'
 import { MAX_USD_NANOS, type UsdAttos } from '#domain/money.ts'
 import { maxOutputImageTokens } from '#domain/output-image-tokens.ts'
-import {
-  type ChargeLine,
-  chargedImage,
-  chargeFor,
-  chargeLines,
-  type ImageChoice,
-} from '#domain/pricing.ts'
+import { type ChargeLine, chargedImage, chargeFor, chargeLines } from '#domain/pricing.ts'
 import { NO_USAGE, type Usage } from '#domain/usage.ts'
 import { ampleHold } from '#test/support/ample-hold.ts'
 import {

@@ -9,7 +9,7 @@ import { newEntryId, newEventId, newGenerationId, newKeyId, newPriceVersionId } 
 import { type ApiKey, type Limits, NO_LIMITS } from '#domain/key.ts'
 import type { Charge, LedgerEntry } from '#domain/ledger.ts'
 import type { Threshold } from '#domain/low-balance.ts'
-import type { ModelCard, Prices, PriceVersion } from '#domain/model-card.ts'
+import type { ModelCard, Prices, PriceVersion, RouteHop } from '#domain/model-card.ts'
 import {
   perMillion,
   type RubMicros,
@@ -24,7 +24,6 @@ import {
 import { type Notice, renderLowBalance } from '#domain/notice.ts'
 import { fixedCost } from '#domain/offer-cost.ts'
 import type { Provider } from '#domain/provider.ts'
-import type { RouteHop } from '#domain/route.ts'
 import { NO_USAGE } from '#domain/usage.ts'
 
 /** Parses a value written by the test; throws when it is invalid. */

@@ -8,7 +8,6 @@ import { Window } from '#domain/window.ts'
 import type { Connection } from '../engine/connection.ts'
 import { statement } from '../engine/statement.ts'
 import { fromInteger } from '../money/amount.ts'
-import type { MutableSpending } from './spending.ts'
 
 export interface HotEndUser {
   /** The name that it is counted under; `REST_OF_END_USERS` for those counted together. */
@@ -18,7 +17,7 @@ export interface HotEndUser {
   /** Null while the key caps no rate. */
   minute: Window | null
   day: Day
-  readonly daySpend: MutableSpending
+  readonly daySpend: { spent: UsdNanos; held: UsdNanos }
   inProgress: number
 }
 

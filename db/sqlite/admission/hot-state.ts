@@ -1,9 +1,11 @@
 /** The hot state of keys and accounts: what admission needs, cached in memory and rebuilt from the tables. */
 import type { Claim } from '#domain/admission.ts'
-import { DAY_MS, type Day, dayOf, type Instant, MINUTE_MS, monthStart } from '#domain/clock.ts'
+import type { Day } from '#domain/clock.ts'
+import { DAY_MS, dayOf, type Instant, MINUTE_MS, monthStart, nextDay } from '#domain/clock.ts'
 import type { AccountId, GenerationId, KeyId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
-import { addUsd, NO_MONEY, subtractUsd, type UsdNanos } from '#domain/money.ts'
+import type { UsdNanos } from '#domain/money.ts'
+import { addUsd, NO_MONEY, subtractUsd } from '#domain/money.ts'
 import { TransientMap } from '#domain/transient-map.ts'
 import type { Window } from '#domain/window.ts'
 import type { Connection } from '../engine/connection.ts'
@@ -13,17 +15,16 @@ import { statement } from '../engine/statement.ts'
 import { type KeyRow, toKey } from '../keys/key-row.ts'
 import { fromInteger } from '../money/amount.ts'
 import { type HotThreshold, toHotThreshold } from '../money/low-balance.ts'
+import { prepareSpendReader } from '../money/spend-reader.ts'
 import {
   carryMinutes,
   type HotEndUser,
   prepareEndUsers,
   type RecentEndUsers,
   remember,
+  takeDay,
   takeMinutes,
 } from './end-users.ts'
-import { copyLiveSums, type LiveSums } from './live-sums.ts'
-import { type Periods, preparePeriods } from './periods.ts'
-import { addHold, endHold, type MutableSpending } from './spending.ts'
 import type { WindowReader } from './window-reader.ts'
 
 /** Keys whose state is kept in memory; an idle one beyond it is rebuilt when it is used again. */
@@ -344,3 +345,137 @@ function evictIdle(hotKeys: Map<KeyId, HotKey>): void {
     dropped++
   }
 }
+
+/** A request may be this much older than the one before it, without a step of the clock. */
+const STEP_MS = 1_000
+
+export interface Periods {
+  /**
+   * Takes a key to the day of `at`. Its sums are read, because a corrected clock may return to a day. A step back of less
+   * than a day stays in the day. Its windows are given up where the clock was set back, because a clock that was ahead has let
+   * go of requests, and where it has come back to where it was.
+   */
+  turn(hot: HotKey, at: Instant): void
+  /** Reads the sums of its day and month, and returns it. */
+  read(hot: HotKey): HotKey
+}
+
+function preparePeriods(connection: Connection, open: Iterable<[GenerationId, OpenHold]>): Periods {
+  const { commit } = connection
+  const readSpend = prepareSpendReader(connection)
+
+  const read = (hot: HotKey): HotKey => {
+    commit.flush()
+    hot.hasSums = commit.writable
+    const spend = readSpend(hot.key.id, hot.today, hot.thisMonth)
+    const held = sumHolds(open, hot)
+    hot.daySpend.spent = spend.day
+    hot.daySpend.held = held.day
+    hot.monthSpend.spent = spend.month
+    hot.monthSpend.held = held.month
+    return hot
+  }
+
+  return {
+    turn(hot, at) {
+      noteStep(hot, at)
+      const today = dayOf(at)
+      const isOver = today !== hot.today && nextDay(today) !== hot.today
+      if (isOver) {
+        hot.today = today
+        hot.thisMonth = monthStart(today)
+        takeDay(hot, at, commit.writable)
+      }
+      if (isOver || (!hot.hasSums && commit.writable)) read(hot)
+    },
+    read,
+  }
+}
+
+/** Gives its windows up where the log tells more than they do. */
+function noteStep(hot: HotKey, at: Instant): void {
+  if (hot.windowsEndAt !== null && at >= hot.windowsEndAt) hot.hasWindows = false
+  if (at < hot.seenAt - STEP_MS) {
+    hot.setBackFrom = hot.seenAt
+    hot.hasWindows = false
+  } else if (at <= hot.seenAt) return
+  hot.seenAt = at
+}
+
+/** What the requests of a key that are in progress hold of its day and of its month. */
+function sumHolds(
+  open: Iterable<[GenerationId, OpenHold]>,
+  { key, inProgress, today, thisMonth }: HotKey,
+): { readonly day: UsdNanos; readonly month: UsdNanos } {
+  let day = NO_MONEY
+  let month = NO_MONEY
+  if (inProgress === 0) return { day, month }
+  for (const [, hold] of open) {
+    if (hold.claim.keyId !== key.id) continue
+    if (hold.day === today) day = addUsd(day, hold.amount)
+    if (hold.month === thisMonth) month = addUsd(month, hold.amount)
+  }
+  return { day, month }
+}
+
+export interface MutableSpending {
+  spent: UsdNanos
+  held: UsdNanos
+}
+
+function addHold(spending: MutableSpending, amount: UsdNanos): void {
+  spending.held = addUsd(spending.held, amount)
+}
+
+/** A hold ends; `spent` is what became of it. */
+function endHold(spending: MutableSpending, held: UsdNanos, spent: UsdNanos): void {
+  spending.held = subtractUsd(spending.held, held)
+  spending.spent = addUsd(spending.spent, spent)
+}
+
+export interface LiveSums {
+  readonly accounts: readonly {
+    readonly id: AccountId
+    readonly balance: UsdNanos
+    readonly held: UsdNanos
+  }[]
+  readonly keys: readonly LiveKey[]
+  readonly open: readonly {
+    readonly id: GenerationId
+    readonly keyId: KeyId
+    readonly accountId: AccountId
+    readonly amount: UsdNanos
+  }[]
+}
+
+interface LiveKey {
+  readonly id: KeyId
+  readonly today: Day
+  readonly thisMonth: Day
+  readonly spentToday: UsdNanos
+  readonly spentThisMonth: UsdNanos
+  readonly held: UsdNanos
+}
+
+/** Bounded by the keys and accounts that are kept in memory, and by the requests in progress. */
+const copyLiveSums = (
+  accounts: ReadonlyMap<AccountId, HotAccount>,
+  keys: ReadonlyMap<KeyId, HotKey>,
+  open: Iterable<[GenerationId, OpenHold]>,
+): LiveSums => ({
+  accounts: [...accounts].map(([id, { balance, held }]) => ({ id, balance, held })),
+  keys: [...keys].map(([id, { today, thisMonth, daySpend, monthSpend, held }]) => ({
+    id,
+    today,
+    thisMonth,
+    spentToday: daySpend.spent,
+    spentThisMonth: monthSpend.spent,
+    held,
+  })),
+  open: [...open].map(([id, { claim, amount }]) => ({
+    id,
+    keyId: claim.keyId,
+    accountId: claim.accountId,
+    amount,
+  })),
+})

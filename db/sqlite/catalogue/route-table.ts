@@ -2,7 +2,7 @@
 import type { Database } from 'bun:sqlite'
 import { asc, eq } from 'drizzle-orm'
 import { drizzle as openDrizzle } from 'drizzle-orm/bun-sqlite'
-import type { RouteHop } from '#domain/route.ts'
+import type { RouteHop } from '#domain/model-card.ts'
 import { hops, providers } from '../schema.ts'
 import { providerNotFound } from './providers.ts'
 

@@ -1,8 +1,8 @@
 /** Disk trouble: why writes fail, and whether space is short. */
 import { statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
+import type { StoreTrouble } from '#domain/errors.ts'
 import { GatewayError } from '#domain/errors.ts'
-import type { StoreTrouble } from '#domain/store.ts'
 
 export interface Disk {
   /** Whether so little space is left that only running requests should still be written. */

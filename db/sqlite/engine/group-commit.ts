@@ -1,6 +1,6 @@
 /** Group commit: everything written in one turn of the event loop goes to the database in one transaction. */
 import type { Database } from 'bun:sqlite'
-import type { StoreTrouble } from '#domain/store.ts'
+import type { StoreTrouble } from '#domain/errors.ts'
 import { type Disk, NO_DISK, troubleOf, unavailable } from './disk.ts'
 import type { LogSync } from './log-sync.ts'
 import {

@@ -1,6 +1,6 @@
 /** Pending writes: many share one transaction, and each gets its own result. */
 import type { Database } from 'bun:sqlite'
-import type { StoreTrouble } from '#domain/store.ts'
+import type { StoreTrouble } from '#domain/errors.ts'
 import { troubleOf } from './disk.ts'
 
 /** A write on its way. */

@@ -1,6 +1,6 @@
 /** Whether the disk accepts writes, by the last commit, the free space, where the files are, or a test write. */
 import type { Database } from 'bun:sqlite'
-import type { StoreTrouble } from '#domain/store.ts'
+import type { StoreTrouble } from '#domain/errors.ts'
 import { type Disk, troubleOf } from './disk.ts'
 import { statement } from './statement.ts'
 

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { ChatRequest, JsonObject, Routing } from '#domain/chat.ts'
 import { GatewayError } from '#domain/errors.ts'
-import { ANY_IMAGE, type ImageChoice } from '#domain/pricing.ts'
+import { ANY_IMAGE, type ImageChoice } from '#domain/model-card.ts'
 import { spelledSize, type TextSize } from '#domain/text-size.ts'
 import { rejectKeyLike, rejectWholeKey } from '../bearer.ts'
 import { renderPath } from '../render-path.ts'

@@ -1,8 +1,9 @@
 /** Checks what requests depend on: exchange rate, providers, prices, routes, masks. */
 
 import { idleMasks } from '#domain/allow-list.ts'
+import type { RouteHop } from '#domain/model-card.ts'
 import { renderRubPerUsd } from '#domain/money.ts'
-import { type RouteHop, routeOf } from '#domain/route.ts'
+import { routeOf } from '#domain/route.ts'
 import { shellWord } from '#forms/shell-word.ts'
 import type { OperatorDeps } from '../deps.ts'
 import { listAllKeys } from '../list-keys.ts'

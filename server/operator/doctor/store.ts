@@ -1,7 +1,8 @@
 /** Checks the store: integrity, schema, ledger sums, retention and holds. */
 import { renderInstant } from '#domain/clock.ts'
+import type { StoreTrouble } from '#domain/errors.ts'
 import { renderUsd } from '#domain/money.ts'
-import type { StoreHealth, StoreTrouble } from '#domain/store.ts'
+import type { StoreHealth } from '#domain/store.ts'
 import type { OperatorDeps } from '../deps.ts'
 import { type Finding, ok, problem, warning } from './finding.ts'
 

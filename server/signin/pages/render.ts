@@ -8,7 +8,12 @@ import { drawDisabled, drawError } from './refusal.ts'
 import { drawSignIn } from './sign-in.ts'
 import { drawSignedOut, drawSignOut, drawStayed } from './sign-out.ts'
 import type { PageView } from './view.ts'
-import { type Words, wordsIn } from './words.ts'
+import type { Words } from './words.ts'
+import { ENGLISH } from './words-en.ts'
+import { RUSSIAN } from './words-ru.ts'
+
+/** The texts of each language. */
+export const WORDS: Readonly<Record<Language, Words>> = { en: ENGLISH, ru: RUSSIAN }
 
 /** The whole document. `host` is that of the issuer, for the reader to compare with the address bar. */
 export async function renderPage(
@@ -16,7 +21,7 @@ export async function renderPage(
   language: Language,
   host: string,
 ): Promise<string> {
-  return String(await layOut(draw(view, wordsIn(language)), language, host))
+  return String(await layOut(draw(view, WORDS[language]), language, host))
 }
 
 function draw(view: PageView, words: Words): Sheet {

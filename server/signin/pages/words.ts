@@ -1,9 +1,6 @@
-/** The texts of the pages: one dictionary per language, all of the same type. */
+/** The type of the texts of the pages, of which each language has a dictionary. */
 import type { html } from 'hono/html'
-import type { Language } from './language.ts'
 import type { CodeProblem, ErrorKind, SignInProblem } from './view.ts'
-import { ENGLISH } from './words-en.ts'
-import { RUSSIAN } from './words-ru.ts'
 
 /** HTML that is already escaped, such as a name within a sentence. */
 export type Html = ReturnType<typeof html>
@@ -92,7 +89,3 @@ export interface Words {
 
 /** Scopes with a translated description. */
 export type KnownScope = 'openid' | 'email' | 'profile' | 'offline_access'
-
-const DICTIONARIES: Readonly<Record<Language, Words>> = { en: ENGLISH, ru: RUSSIAN }
-
-export const wordsIn = (language: Language): Words => DICTIONARIES[language]

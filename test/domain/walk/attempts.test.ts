@@ -4,7 +4,7 @@ import { operatorCost } from '#domain/activity.ts'
 import type { ChatRequest, Routing } from '#domain/chat.ts'
 import { HOUR_MS } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
-import type { RouteHop } from '#domain/route.ts'
+import type { RouteHop } from '#domain/model-card.ts'
 import { DEFAULT_SETTINGS } from '#domain/settings.ts'
 import {
   type FailureDetails,

@@ -2,9 +2,8 @@
 import { HtmlValidate } from 'html-validate'
 import { describe, expect, test } from 'vitest'
 import type { Language } from '#signin/pages/language.ts'
-import { renderPage } from '#signin/pages/render.ts'
+import { renderPage, WORDS } from '#signin/pages/render.ts'
 import type { PageView } from '#signin/pages/view.ts'
-import { wordsIn } from '#signin/pages/words.ts'
 import { VIEWS } from './views.ts'
 
 const LANGUAGES: readonly Language[] = ['en', 'ru']
@@ -121,8 +120,8 @@ const ARGUMENT = Object.assign(new String('NAME'), {
 
 describe('the dictionaries', () => {
   test('translate every sentence, each in its own script', () => {
-    const english = sentencesOf(wordsIn('en'))
-    const russian = sentencesOf(wordsIn('ru'))
+    const english = sentencesOf(WORDS.en)
+    const russian = sentencesOf(WORDS.ru)
     expect(russian.map(([path]) => path)).toEqual(english.map(([path]) => path))
     const given = /NAME|cookie|name@example\.com/g
     expect(english.filter(([, sentence]) => /\p{Script=Cyrillic}/u.test(sentence))).toEqual([])
@@ -140,7 +139,7 @@ describe('the dictionaries', () => {
     ['ru', 3, 'Осталось 3 попытки.'],
     ['ru', 5, 'Осталось 5 попыток.'],
   ] as const)('%s counts %d attempts', (language, attemptsLeft, expected) => {
-    const { wrong } = wordsIn(language).code.problems
+    const { wrong } = WORDS[language].code.problems
     expect(wrong({ kind: 'wrong', attemptsLeft })).toContain(expected)
   })
 
@@ -152,7 +151,7 @@ describe('the dictionaries', () => {
     ['ru', 11, '11 минут.'],
     ['ru', 21, '21 минуту.'],
   ] as const)('%s counts %d minutes', (language, minutes, expected) => {
-    const tooMany = wordsIn(language).signIn.problems['too-many-codes']
+    const tooMany = WORDS[language].signIn.problems['too-many-codes']
     expect(tooMany({ kind: 'too-many-codes', minutes })).toContain(expected)
   })
 })

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { EndedBy } from '#domain/activity.ts'
 import type { UsageSource } from '#domain/ledger.ts'
-import { PRICE_CLASSES, type PriceClass } from '#domain/price-classes.ts'
+import { PRICE_CLASSES, type PriceClass } from '#domain/pricing.ts'
 import type { ReceiptAttempt } from '#domain/receipt.ts'
 import type { renderGeneration } from '../../wire/render-generation.ts'
 import { count, id, moment, oneOf, rub, text, usd, usdNumber } from './scalars.ts'

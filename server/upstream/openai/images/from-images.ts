@@ -1,6 +1,6 @@
 /** Theirs → ours: an answer of the images API as the events of a message with images. */
 import type { ChatEvent, JsonObject } from '#domain/chat.ts'
-import type { ImageChoice } from '#domain/pricing.ts'
+import type { ImageChoice } from '#domain/model-card.ts'
 import type { Usage } from '#domain/usage.ts'
 import { toImageUrl } from '../../image-type.ts'
 import { isObject, readList, readObject, readText } from '../../read-json.ts'
