@@ -28,7 +28,6 @@ import { listenForSignals } from './serve/signals.ts'
 import { startFetch } from './serve/start-fetch.ts'
 import { readServeSettings, type ServeFlags, type ServeSettings } from './settings/config.ts'
 import { type DeliverySettings, readDeliverySettings } from './settings/delivery-settings.ts'
-import { settleRuntime } from './settings/runtime-settings.ts'
 import {
   readSigninSettings,
   type SigninFlags,
@@ -103,7 +102,6 @@ function openServerOutput(context: Context, { log }: Flags): void {
 
 /** @throws CommandError, GatewayError */
 async function run(context: Context, flags: Flags): Promise<void> {
-  settleRuntime(context)
   if (!flags.demo) checkSocketPath(context)
   const settings = readServeSettings(context, flags)
   const signin = readSigninSettings(context, flags, settings.port)

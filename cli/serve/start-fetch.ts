@@ -4,7 +4,7 @@
 const NOWHERE = '/dev/null'
 
 /**
- * Bun starts this thread with the first fetch (webhooks, images, proxies, identity providers). Starting it when no
+ * Bun starts this thread with the first fetch (webhooks, identity providers). Starting it when no
  * descriptor is left crashes the process, and any client can use up descriptors.
  */
 export const startFetch = (): Promise<void> =>

@@ -1,6 +1,6 @@
 /** A running gateway and the commands beside it: one writer, changes that hold from the next request, no socket left in the way. */
 import { Database } from 'bun:sqlite'
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { openContext } from '#cli/context.ts'
@@ -78,31 +78,6 @@ const ask = (url: string, key: string, body: object = {}): Promise<Response> =>
       ...body,
     }),
   })
-
-describe('what the runtime reads at its start alone', () => {
-  const PROXY = { HTTPS_PROXY: 'http://127.0.0.1:9' }
-  const runtimeOf = ({ process }: Serving): readonly string[] =>
-    readFileSync(`/proc/${process.pid}/environ`, 'utf8')
-      .split('\0')
-      .filter((variable) => variable.startsWith('BUN_'))
-
-  test('is left as it is, unless there is a reason', async () => {
-    cli.run(['init'])
-    expect(runtimeOf(await serve())).toEqual([])
-  })
-
-  test('behind a proxy more than 256 requests go out at once', async () => {
-    cli.run(['init'])
-    const seen = runtimeOf(await serve([], PROXY))
-    expect(seen).toEqual(['BUN_CONFIG_MAX_HTTP_REQUESTS=20000'])
-  })
-
-  test('what the operator has set stays', async () => {
-    cli.run(['init'])
-    const env = { ...PROXY, BUN_CONFIG_MAX_HTTP_REQUESTS: '512' }
-    expect(runtimeOf(await serve([], env))).toEqual(['BUN_CONFIG_MAX_HTTP_REQUESTS=512'])
-  })
-})
 
 describe('commands beside a running gateway', () => {
   test('change it from the next request, over its socket', async () => {

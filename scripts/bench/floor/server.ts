@@ -20,7 +20,7 @@ const REQUEST = { 'content-type': 'application/json', authorization: 'Bearer ben
 const RESPONSE = { headers: { 'content-type': 'application/json' } }
 const MAX_BYTES = 65_536
 
-const post = postOverConnection(toTarget(new URL(upstream)))
+const post = postOverConnection(toTarget(new URL(upstream), null))
 const accounting: Accounting | null =
   step === 'accounting' ? await openAccounting(dataDir, secret) : null
 

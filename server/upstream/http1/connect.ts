@@ -11,6 +11,7 @@ import {
 import { fail, isOnlyExchange, onPeerClosed, receive } from './exchange.ts'
 import { forgetIdle } from './idle-connections.ts'
 import type { Target } from './target.ts'
+import { openTunnel, type TunnelEvents } from './tunnel.ts'
 
 /**
  * Connects for an exchange and sends its request once the connection is established and, with TLS, the certificate accepted.
@@ -19,7 +20,12 @@ import type { Target } from './target.ts'
 export function connect(target: Target, exchange: Exchange): void {
   const connection = startConnection(target, exchange)
   exchange.connection = connection
-  const { hostname, port, tls } = target
+  const { peer, tunnel } = target
+  if (tunnel !== null) {
+    openTunnel(peer, tunnel, connection, TUNNELLED)
+    return
+  }
+  const { hostname, port, tls } = peer
   const connecting =
     tls === null
       ? Bun.connect({ hostname, port, data: connection, socket: CLEAR })
@@ -56,16 +62,8 @@ function send(connection: Connection): void {
 }
 
 const SHARED = {
-  data({ data: connection }: Socket<Connection>, bytes: Buffer): void {
-    if (connection.isDead) return
-    if (connection.exchange !== null) {
-      receive(connection.exchange, connection, bytes)
-      return
-    }
-    // No request is pending: these bytes would be taken for the answer to the next one.
-    forgetIdle(connection)
-    dropConnection(connection)
-  },
+  data: ({ data: connection }: Socket<Connection>, bytes: Buffer): void =>
+    onData(connection, bytes),
   drain: ({ data: connection }: Socket<Connection>): void => sendRest(connection),
   end: ({ data: connection }: Socket<Connection>): void => onClosed(connection, true),
   close: ({ data: connection }: Socket<Connection>): void => onClosed(connection, false),
@@ -102,6 +100,25 @@ function attachSocket(socket: Socket<Connection>): boolean {
   connection.socket = socket
   if (connection.isDead) socket.terminate()
   return !connection.isDead
+}
+
+const TUNNELLED: TunnelEvents = { onConnected, onData, onClosed, onFailed }
+
+function onData(connection: Connection, bytes: Buffer): void {
+  if (connection.isDead) return
+  if (connection.exchange !== null) {
+    receive(connection.exchange, connection, bytes)
+    return
+  }
+  // No request is pending: these bytes would be taken for the answer to the next one.
+  forgetIdle(connection)
+  dropConnection(connection)
+}
+
+function onFailed(connection: Connection, thrown: unknown): void {
+  if (connection.isDead) return
+  if (connection.exchange !== null) fail(connection.exchange, thrown)
+  dropConnection(connection)
 }
 
 function onConnected(connection: Connection): void {

@@ -1,15 +1,26 @@
 /** One connection to a provider: it carries one exchange at a time and is idle in between. */
 import { Buffer } from 'node:buffer'
-import type { Socket } from 'bun'
 import type { ExchangeControl, Piece, Reply, ReplyHandler } from '../reply.ts'
 import type { Parser } from './parser.ts'
 import { type RequestText, writeText } from './request.ts'
 import type { Target } from './target.ts'
 
+/** What a connection needs of a socket. */
+export interface Line {
+  /** How many bytes it accepted; it copies them. Negative when it is closed. */
+  write(bytes: Buffer, start?: number, length?: number): number
+  pause(): unknown
+  resume(): unknown
+  ref(): unknown
+  unref(): unknown
+  /** Closes at once. */
+  terminate(): unknown
+}
+
 export interface Connection {
   readonly target: Target
-  /** Null until it is established. */
-  socket: Socket<Connection> | null
+  /** Null until it is established; through a proxy's tunnel, from the beginning. */
+  socket: Line | null
   /** Null while it is idle. */
   exchange: Exchange | null
   /** The part of the request that the socket has not accepted yet. */
@@ -98,7 +109,7 @@ export function resumeConnection(connection: Connection): void {
   connection.socket?.resume()
 }
 
-/** Closes at once. One that is still connecting is closed once it is established, because connecting cannot be cancelled. */
+/** Closes at once. One that is still connecting is closed once it is established: connecting without a tunnel cannot be cancelled. */
 export function dropConnection(connection: Connection): void {
   if (connection.isDead) return
   connection.isDead = true

@@ -10,7 +10,7 @@ import {
 import { toRequestText } from '#upstream/http1/request.ts'
 import { toTarget } from '#upstream/http1/target.ts'
 
-const target = toTarget(new URL('http://provider.test/v1'))
+const target = toTarget(new URL('http://provider.test/v1'), null)
 
 /** A connection whose socket accepts this many bytes at a time. */
 function openLine(takes: number): { readonly line: Connection; readonly heard: () => string } {

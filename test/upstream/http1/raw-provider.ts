@@ -137,11 +137,12 @@ export function handControl(): HandControl {
 interface PostOptions extends Partial<Message> {
   readonly control?: ExchangeControl
   readonly fresh?: boolean
+  readonly proxy?: URL
 }
 
 export function post({ url }: Pick<RawProvider, 'url'>, options: PostOptions = {}): Promise<Reply> {
   const opening = Promise.withResolvers<Reply>()
-  postOverConnection(toTarget(url))(
+  postOverConnection(toTarget(url, options.proxy ?? null))(
     { headers: options.headers ?? {}, body: options.body ?? '{}' },
     opening,
     options.control ?? handControl(),

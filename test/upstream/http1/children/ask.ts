@@ -1,6 +1,7 @@
-// Posts once to the given URL with the provider client, in the environment in which this process was started.
+// Posts to the given URL with the provider client, in the environment in which this process was started: once, or as often as asked.
+import { UpstreamFailure } from '#domain/upstream.ts'
 import { fromTransportError } from '#upstream/failure.ts'
-import { openPost } from '#upstream/post.ts'
+import { openPost } from '#upstream/http1/post.ts'
 import type { Reply } from '#upstream/reply.ts'
 
 const nobody = () => {}
@@ -11,7 +12,7 @@ const control = {
   connected: nobody,
   sent: nobody,
 }
-try {
+async function ask(): Promise<string> {
   const opening = Promise.withResolvers<Reply>()
   openPost(process.argv[2] ?? '')({ headers: {}, body: '{}' }, opening, control, false)
   const reply = await opening.promise
@@ -19,7 +20,13 @@ try {
   for (let piece = await reply.read(); !piece.done; piece = await reply.read()) {
     bytes += piece.value.length
   }
-  console.log(`${reply.status} ${bytes}`)
+  return `${reply.status} ${bytes}`
+}
+
+try {
+  for (let times = Number(process.argv[3] ?? 1); times > 0; times--) console.log(await ask())
 } catch (thrown) {
-  console.log(fromTransportError(thrown).message)
+  console.log(
+    thrown instanceof UpstreamFailure ? thrown.message : fromTransportError(thrown).message,
+  )
 }
