@@ -1,4 +1,4 @@
-/** The vault: providers' credentials and secrets of webhooks at rest, AES-256-GCM under a key derived from the master key (hardening of secrets). */
+/** The vault: providers' credentials and secrets of webhooks at rest, AES-256-GCM under a key derived from the master key (hardening §4.2). */
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto'
 import { GatewayError } from '#domain/errors.ts'
 

@@ -1,4 +1,4 @@
-/** An account owns keys and one balance; spend is charged to it (spec §1). */
+/** An account owns keys and one balance; spend is charged to it (contract §8). */
 import type { Act, Amended } from './act.ts'
 import type { Instant } from './clock.ts'
 import type { AccountId } from './id.ts'

@@ -67,7 +67,7 @@ export interface ActivityEntry {
   readonly costRub: RubMicros
   /** Size and quality that the image price was looked up by; null where no image was charged by the piece. */
   readonly image: ImageChoice | null
-  /** The cost stated by the provider, for comparison (quirks: OpenRouter, xAI); null where it states none. */
+  /** The cost stated by the provider, for comparison (quirks §1); null where it states none. */
   readonly statedCost: UsdNanos | null
   /** In the order they were made, the last one too if it failed. */
   readonly failedAttempts: readonly FailedAttempt[]
@@ -122,7 +122,7 @@ export interface ActivityQuery {
 /** How long the log keeps a request that has ended, by default. The ledger is kept for ever in any case. */
 export const ACTIVITY_KEPT_MS = 90 * DAY_MS
 
-/** Windows of requests are read back from the log after a restart, and the longest looks back for a day (spec §8). */
+/** Windows of requests are read back from the log after a restart, and the longest looks back for a day (contract §8). */
 export const MIN_ACTIVITY_KEPT_MS = DAY_MS
 
 export type DriftQuery = Pick<ActivityQuery, 'accountId' | 'since' | 'until'>

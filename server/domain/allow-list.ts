@@ -1,4 +1,4 @@
-/** Which models a key may call: exact ids and masks, compared as text, never as patterns (spec §8). */
+/** Which models a key may call: exact ids and masks, compared as text, never as patterns (contract §8). */
 
 /** Exact ids, `<provider>/*`, or `*`; null allows every model. */
 export type AllowList = readonly string[] | null

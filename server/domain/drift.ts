@@ -1,4 +1,4 @@
-/** Drift: the difference between our charges for a model and the costs that its providers state (quirks: OpenRouter, xAI). */
+/** Drift: the difference between our charges for a model and the costs that its providers state (quirks §1). */
 import { subtractUsd, type UsdNanos } from './money.ts'
 
 /** One model over a period; requests without a charge, or without a cost stated by the provider, are excluded. */

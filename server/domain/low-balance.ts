@@ -1,4 +1,4 @@
-/** The low-balance mark: whether an account is known to be low, and when its owner is notified (spec §3.2, contract §9). */
+/** The low-balance mark: whether an account is known to be low, and when its owner is notified (contract §9). */
 import { DAY_MS, type Instant } from './clock.ts'
 import type { AccountId } from './id.ts'
 import type { UsdNanos } from './money.ts'

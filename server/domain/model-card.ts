@@ -108,7 +108,7 @@ export function factsOf(card: ModelCard): CardFacts {
 
 export type PricingModel = 'per_token' | 'per_image' | 'mixed'
 
-/** How images are priced: by image, by token, or text by token and images by image (spec §4.2). */
+/** How images are priced: by image, by token, or text by token and images by image (contract §6). */
 export function pricingModel(prices: Prices): PricingModel {
   if (prices.imagePrices.length === 0) return 'per_token'
   return prices.prompt === 0n && prices.completion === 0n ? 'per_image' : 'mixed'

@@ -78,7 +78,7 @@ const DEFAULT_RETRY_SECONDS = 5
 
 /**
  * Converts a provider's failure to a client error when no other hop may be tried (contract §3). Where the caller allowed only
- * one attempt, everything but the caller's own error is a 502 (spec §7, contract §7).
+ * one attempt, everything but the caller's own error is a 502 (contract §3, §7).
  */
 export function toClientError(
   failure: UpstreamFailure,

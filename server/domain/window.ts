@@ -1,4 +1,4 @@
-/** A sliding window of request instants: a slot frees exactly one span after its request (spec §8). */
+/** A sliding window of request instants: a slot frees exactly one span after its request (contract §8). */
 import { type Instant, LARGE_STEP_MS } from './clock.ts'
 
 const FIRST_CAPACITY = 16

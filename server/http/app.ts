@@ -217,7 +217,7 @@ async function answerUnserved(deps: ApiDeps, request: Request, path: string): Pr
   )
 }
 
-/** A known key gets rate headers on these errors too (spec §8); an unknown key gets the same error, not a 401. */
+/** A known key gets rate headers on these errors too (contract §4); an unknown key gets the same error, not a 401. */
 async function noteCaller({ store }: ApiDeps, context: RequestContext): Promise<void> {
   try {
     context.key = await findCaller(context.request, store.keys, context.arrivedAt)

@@ -1,4 +1,4 @@
-/** The rate headers: what is left of a key's windows, on every answer to a known key (spec §8, contract §4). */
+/** The rate headers: what is left of a key's windows, on every answer to a known key (contract §4). */
 import type { QuotaReading } from '#domain/quota.ts'
 
 export type HeaderFields = Record<string, string>

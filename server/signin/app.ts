@@ -1,4 +1,4 @@
-/** The HTTP app of the sign-in provider: protocol endpoints go to oidc-provider, the pages are our own (spec §4.6). */
+/** The HTTP app of the sign-in provider: protocol endpoints go to oidc-provider, the pages are our own (contract §10). */
 import { Hono } from 'hono'
 import { toGet, withLoginPrompt, withSpacedScope } from './authorize-request.ts'
 import { openBridge } from './bridge.ts'

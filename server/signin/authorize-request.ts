@@ -1,9 +1,9 @@
-/** Authorization requests that the library does not accept as they are (spec §4.6). */
+/** Authorization requests that the library does not accept as they are (contract §10). */
 
 /** Listeners and proxies may reject longer URLs. */
 const LONGEST = 8000
 
-/** Spec §4.6 allows `+` between scopes, and some clients percent-encode it: `openid%2Bemail`. */
+/** `+` may stand between scopes (contract §10), and some clients percent-encode it: `openid%2Bemail`. */
 export function withSpacedScope(query: URLSearchParams): URLSearchParams {
   const [scope = '', ...others] = query.getAll('scope')
   if (others.length > 0 || !scope.includes('+') || scope.includes(' ')) return query

@@ -190,7 +190,7 @@ class CodeFlowProvider extends Provider {
   }
 }
 
-/** Rejected like an unknown mode (hardening §1.3). */
+/** Rejected like an unknown mode (hardening §1). */
 function refuseFragment(provider: Provider): void {
   provider.Client.prototype.responseModeAllowed = (mode, responseType) => {
     if (mode === 'fragment' && responseType?.includes('token') !== true) {

@@ -5,7 +5,7 @@ import type { SigninStore } from './store.ts'
 const CODE = 'AuthorizationCode'
 
 /**
- * `redirect_uri` is optional here (spec §4.6), but the library requires it, so a missing one is filled in from the code. One that
+ * `redirect_uri` is optional here (contract §10), but the library requires it, so a missing one is filled in from the code. One that
  * the client sends is compared as usual. A parameter without a value counts as omitted (RFC 6749 §3.2).
  */
 export async function withRedirect(
@@ -38,7 +38,7 @@ export interface RefusalCount {
   answered(form: URLSearchParams, answer: Response): Promise<void>
 }
 
-/** A wrong verifier does not consume the code, so the number of attempts per code is limited (hardening §1.3). */
+/** A wrong verifier does not consume the code, so the number of attempts per code is limited (hardening §1). */
 export function countRefusals({ artifacts }: SigninStore): RefusalCount {
   const refusals = new Map<string, number>()
   return {

@@ -1,4 +1,4 @@
-/** What an attacker gets out of `/v1/keys` by headers, addresses and other people's words: nothing (hardening T1–T5, T8, T11). */
+/** What an attacker gets out of `/v1/keys` by headers, addresses and other people's words: nothing (traps T1, T2, T3, T4, T5, T8, T11). */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readDatabase, until } from '#test/support/appliance.ts'
 import { dial } from '#test/support/raw-client.ts'

@@ -1,4 +1,4 @@
-/** Every row of spec §8, and an end user's caps: a limit that is reached refuses, and one that is raised or lifted lets the very next request through. */
+/** Every limit of contract §8, and an end user's caps: a limit that is reached refuses, and one that is raised or lifted lets the very next request through. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Appliance, furnishCli, startAppliance, until } from '#test/support/appliance.ts'
 import { openCli } from '#test/support/cli-harness.ts'

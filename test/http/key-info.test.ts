@@ -1,4 +1,4 @@
-// GET /v1/key: a key’s own limits, usage and state (spec §4.5, contract §5).
+// GET /v1/key: a key’s own limits, usage and state (contract §5).
 
 import { expect, test } from 'vitest'
 import { instant } from '#domain/clock.ts'

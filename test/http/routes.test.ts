@@ -1,4 +1,4 @@
-// Every route and who may call it: without a key, with an ordinary key, with a provisioning key (hardening T7).
+// Every route and who may call it: without a key, with an ordinary key, with a provisioning key (traps T7).
 import { expect, test } from 'vitest'
 import { hello } from '#test/support/furnish.ts'
 import { bearerOf, openKeyCounter } from './key-counter.ts'

@@ -8,7 +8,7 @@ const FAILURES_BEFORE_REST = 3
 /** The first rest; each probe that fails doubles it. */
 const FIRST_REST_MS = 5_000
 const MAX_REST_MS = 300_000
-/** A provider's `Retry-After` may exceed a day (quirks: a monthly quota); the hop is probed after this long anyway. */
+/** A provider's `Retry-After` may exceed a day (quirks §4); the hop is probed after this long anyway. */
 const MAX_ASKED_REST_MS = 600_000
 /** For an account that is rejected or out of credit, which only its operator can fix. */
 const OPERATOR_REST_MS = 60_000

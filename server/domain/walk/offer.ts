@@ -280,7 +280,7 @@ const unpriced = (card: ModelCard): GatewayError =>
     },
   )
 
-/** Streaming an image and images from a model that draws none are refused (spec §4.2, §7). */
+/** Streaming an image and images from a model that draws none are refused (contract §7). */
 function checkModality(request: ChatRequest, card: ModelCard): void {
   if (request.wantsImages && request.stream) {
     throw new GatewayError(

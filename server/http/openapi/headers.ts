@@ -1,4 +1,4 @@
-/** Every response header, and which responses have it (spec §8, contract §4). */
+/** Every response header, and which responses have it (contract §4). */
 import type { JsonSchema } from './notes.ts'
 
 interface Header {

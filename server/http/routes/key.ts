@@ -1,4 +1,4 @@
-/** GET /v1/key: the caller's own limits and usage. Takes no slot, and works when every limit is exhausted (spec §4.5). */
+/** GET /v1/key: the caller's own limits and usage. Takes no slot, and works when every limit is exhausted (contract §5). */
 import type { ApiDeps } from '../deps.ts'
 import { type RequestContext, readQuota, renderJson } from '../request-context.ts'
 import { renderKeyInfo } from '../wire/render-key-info.ts'

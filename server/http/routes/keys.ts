@@ -1,4 +1,4 @@
-/** /v1/keys: a provisioning key issues, lists, amends and revokes the ordinary keys of its account (spec §4.3, §4.4). */
+/** /v1/keys: a provisioning key issues, lists, amends and revokes the ordinary keys of its account (contract §5). */
 import { type Act, type ActChanges, draftAct } from '#domain/act.ts'
 import type { JsonObject } from '#domain/chat.ts'
 import { GatewayError } from '#domain/errors.ts'

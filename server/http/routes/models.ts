@@ -1,4 +1,4 @@
-/** GET /v1/models and GET /v1/models/{id}, restricted to what the key may call (spec §4.1, contract §6). Takes no slot. */
+/** GET /v1/models and GET /v1/models/{id}, restricted to what the key may call (contract §6). Takes no slot. */
 import { allows } from '#domain/allow-list.ts'
 import type { ModelCard } from '#domain/model-card.ts'
 import { findCard } from '#domain/walk/offer.ts'

@@ -1,4 +1,4 @@
-/** One entry of a message's `images`: a data URL (spec §2.2). */
+/** One entry of a message's `images`: a data URL (contract §7). */
 import { isBase64 } from '#domain/base64.ts'
 
 const HEAD = /^data:[a-z0-9.+/-]{1,80};base64,/i

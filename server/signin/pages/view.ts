@@ -1,4 +1,4 @@
-/** The views: what each page shows and where its forms post. Pages depend on nothing else (spec §4.6). */
+/** The views: what each page shows and where its forms post. Pages depend on nothing else (contract §10). */
 
 /** Where a form posts, and its hidden fields, such as a CSRF token. */
 export interface Form {

@@ -70,7 +70,7 @@ function toFormat({ type, json_schema: stated }: JsonObject): GenerationConfig {
   }
 }
 
-/** A model that can draw is told to answer with text unless images are requested (spec §4.2). */
+/** A model that can draw is told to answer with text unless images are requested (contract §7). */
 function toModalities({ body, wantsImages }: ChatRequest, card: ModelCard): GenerationConfig {
   if (!wantsImages) {
     return card.outputModalities.includes('image') ? { responseModalities: ['TEXT'] } : {}

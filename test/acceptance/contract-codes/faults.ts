@@ -81,7 +81,7 @@ export const FAULTS = {
       failing('busy, for who wants one attempt', { model: 'acme/busy', ...ONCE }, acme(429)),
       failing('silent, for who wants one attempt', { model: 'acme/silent', ...ONCE }, acme()),
       failing(
-        'an image without fallbacks (spec §7)',
+        'an image without fallbacks (contract §3)',
         { model: 'acme/broken', ...IMAGE, ...ONCE },
         acme(500),
         { shouldRetry: 'false' },

@@ -112,7 +112,7 @@ export const KEYS = {
           await visitor.call('GET', '/models', undefined, headers(await working(visitor))),
       })),
       {
-        what: 'a valid secret in the query (spec §5.1)',
+        what: 'a valid secret in the query (contract §3)',
         async ask(visitor) {
           const secret = await working(visitor)
           return await visitor.call('GET', `/models?api_key=${secret}&key=${secret}`)
@@ -158,7 +158,7 @@ export const KEYS = {
     status: 403,
     type: 'permission_error',
     cases: [
-      outside('a chat (spec §7)', (visitor) => visitor.chat(), 'demo/echo'),
+      outside('a chat (contract §3)', (visitor) => visitor.chat(), 'demo/echo'),
       outside('a model that does not exist either', (v) => v.chat({ model: 'none/x' }), 'none/x'),
       outside('one card', (visitor) => visitor.call('GET', '/models/demo/echo'), 'demo/echo'),
     ],

@@ -1,4 +1,4 @@
-/** Limits that are used up: 402 and 429 (spec §7, §8). */
+/** Limits that are used up: 402 and 429 (contract §3, §8). */
 import { expect } from 'vitest'
 import type { VerbInput } from '#operator/verbs.ts'
 import { type Case, limitOf, type Row } from './case.ts'

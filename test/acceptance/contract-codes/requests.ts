@@ -166,7 +166,7 @@ export const REQUESTS = {
     type: 'invalid_request_error',
     cases: [
       {
-        what: 'a streamed image request (spec §4.2, §7)',
+        what: 'a streamed image request (contract §7)',
         param: 'stream',
         ask: chat(image({ stream: true, modalities: ['text', 'image', 'image'] })),
       },

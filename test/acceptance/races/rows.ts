@@ -67,7 +67,7 @@ const PER_MINUTE = windowOf('rpm_limit', 60, null)
 const PER_DAY = windowOf('rpd_limit', 86_400, 'false')
 const PER_MINUTE_OF_ONE = windowOf('end_user_rpm', 60, null)
 
-/** Every limit of spec §8, and those of an end user. */
+/** Every limit of contract §8, and those of an end user. */
 export const RACES: readonly Race[] = [
   { limit: 'rpm_limit', value: 3, firstTwo: 'ended', refusal: PER_MINUTE, after: PER_MINUTE },
   { limit: 'rpd_limit', value: 3, firstTwo: 'ended', refusal: PER_DAY, after: PER_DAY },

@@ -1,4 +1,4 @@
-// Whatever host a request claims (contract §10, hardening §1.3), addresses, cookies and tokens are those of {auth_url}.
+// Whatever host a request claims (contract §10, hardening §1), addresses, cookies and tokens are those of {auth_url}.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { until } from '#test/support/appliance.ts'
 import { dial } from '#test/support/raw-client.ts'

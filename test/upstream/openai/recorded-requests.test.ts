@@ -27,7 +27,7 @@ function asked({ provider, modalities, ...rest }: Wire): Wire {
   return {
     ...rest,
     ...(provider && { provider: routing }),
-    // Images do not stream (spec §4.2).
+    // Images do not stream (contract §7).
     ...(modalities && !rest.stream && { modalities }),
   }
 }

@@ -21,7 +21,7 @@ export const logprobs = z
   .nullable()
   .describe('Log probabilities, as the provider gave them')
 
-/** An image of an answer (spec §2.2). */
+/** An image of an answer (contract §7). */
 export const image = z.object({
   type: z.literal('image_url'),
   image_url: z.object({ url: text('A data URL', 'data:image/png;base64,iVBORw0KGgo…') }),

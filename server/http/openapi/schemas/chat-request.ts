@@ -1,4 +1,4 @@
-/** Notes on the fields of a chat request: those that the gateway reads, and those that it passes through (spec §4.2, contract §7). */
+/** Notes on the fields of a chat request: those that the gateway reads, and those that it passes through (contract §7). */
 import type { z } from 'zod'
 import type { chatForm } from '../../read/chat-request.ts'
 import type { JsonSchema, Notes } from '../notes.ts'

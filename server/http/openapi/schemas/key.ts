@@ -93,7 +93,7 @@ export const revokedKey = z.object({
   deleted: z.literal(true),
 })
 
-/** `GET /v1/key` (spec §4.5). */
+/** `GET /v1/key` (contract §5). */
 export const keyInfo = z
   .object({
     object: z.literal('key_info'),

@@ -47,5 +47,5 @@ const other = z
 
 export const message = z.union([other, assistant])
 
-/** OpenAI's messages (spec §2.2). */
+/** OpenAI's messages (contract §7). */
 export const messages = z.array(message).min(1).max(MAX_MESSAGES)

@@ -1,4 +1,4 @@
-/** The `usage` of a chat answer: OpenAI's counts, and what they cost in both currencies (spec §2.3, contract §7). */
+/** The `usage` of a chat answer: OpenAI's counts, and what they cost in both currencies (contract §7). */
 import { z } from 'zod'
 import type { UsageSource } from '#domain/ledger.ts'
 import type { NOTHING_USED, renderUsage } from '../../wire/render-usage.ts'
