@@ -123,7 +123,7 @@ function openMetrics(options: MetricsOptions, tally: Tally, deps: ApiDeps): List
       import('#telemetry/collect-metrics.ts'),
       import('#telemetry/exposition.ts'),
     ])
-    return await renderFamilies(await gather(metricsDeps, tally))
+    return renderFamilies(await gather(metricsDeps, tally))
   }
   const loaded = import('#telemetry/metrics-app.ts').then(({ metricsApp }) =>
     metricsApp(options.token, scrape),

@@ -99,7 +99,6 @@ const ALLOWED = [
   ['server/notify/courier.ts', '#domain/notice.ts'],
   ['server/notify/webhook.ts', '#outbound/reach.ts'],
   ['server/telemetry/collect-metrics.ts', '#domain/key.ts'],
-  ['server/telemetry/exposition.ts', 'prom-client'],
   ['server/operator/app.ts', '#domain/key.ts'],
   ['server/operator/keys.ts', '#forms/fields.ts'],
   ['server/http/routes/keys.ts', '#forms/fields.ts'],
