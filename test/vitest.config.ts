@@ -1,29 +1,15 @@
-// How the suite runs: under Bun, one process per file, with migrations imported as text.
-import { readFileSync } from 'node:fs'
+// How the suite runs: under Bun, one process per file.
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
-const root = fileURLToPath(new URL('..', import.meta.url))
-
-/** Vite does not know `import sql from './0001.sql' with { type: 'text' }`; Bun does. */
-const sqlText = {
-  name: 'sql-text',
-  enforce: 'pre' as const,
-  load(id: string) {
-    const path = id.split('?')[0] ?? id
-    return path.endsWith('.sql')
-      ? `export default ${JSON.stringify(readFileSync(path, 'utf8'))}`
-      : undefined
-  },
-}
-
 export default defineConfig({
-  root,
-  plugins: [sqlText],
-  // The build inlines the version; a test sees a fixed one.
-  define: { GATEWAY_VERSION: JSON.stringify('0.0.0-test') },
+  root: fileURLToPath(new URL('..', import.meta.url)),
   test: {
+    // Bun imports TypeScript, JSON and SQL itself: transforming them for it took longer than most tests.
+    experimental: { viteModuleRunner: false, nodeLoader: false },
     pool: 'forks',
+    // The build inlines the version; a test sees a fixed one.
+    execArgv: [`--define=GATEWAY_VERSION="0.0.0-test"`],
     // Most of the longer ones wait: for kills, deadlines, browsers. Left to itself vitest runs one at a time on two cores.
     maxWorkers: 3,
     include: ['test/**/*.test.{ts,tsx}'],

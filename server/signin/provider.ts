@@ -131,7 +131,8 @@ const sessionSeconds = (age: number): number =>
 const isSecure = (issuer: string): boolean => issuer.startsWith('https:')
 
 /** The name of the session cookie. */
-const sessionCookie = (issuer: string): string => (isSecure(issuer) ? '__Host-session' : 'session')
+export const sessionCookie = (issuer: string): string =>
+  isSecure(issuer) ? '__Host-session' : 'session'
 
 function cookies({ issuer }: SigninDeps, keys: Keys) {
   const secure = isSecure(issuer)

@@ -1,10 +1,8 @@
 /** Comma-separated lines: what a spreadsheet reads back is what was meant, and nothing in it runs. */
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { spanOf } from '#cli/activity/span.ts'
 import { printCsv } from '#cli/terminal/csv.ts'
-
-const written = vi.hoisted((): string[] => [])
-vi.mock('#cli/terminal/streams.ts', () => ({ writeOut: (text: string) => written.push(text) }))
+import { written } from './written.ts'
 
 function cell(value: string | number | boolean | null): string {
   written.length = 0

@@ -1,11 +1,12 @@
 /** What a command prints: a table for a person, tab-separated lines for a pipe, never a control character. */
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { Context } from '#cli/context.ts'
 import { openContext } from '#cli/context.ts'
 import { clean } from '#cli/terminal/clean.ts'
 import { type Column, printList } from '#cli/terminal/output.ts'
 import { bytes, duration, relativeTime } from '#cli/terminal/relative-time.ts'
 import { type Instant, readInstant } from '#domain/clock.ts'
+import { written } from './written.ts'
 
 interface Row {
   readonly name: string
@@ -22,13 +23,6 @@ const ROWS: readonly Row[] = [
   { name: '漢字', rpm: null },
   { name: 'evil\u001b[2J\tx\u202e', rpm: 5 },
 ]
-
-const written = vi.hoisted((): string[] => [])
-vi.mock('#cli/terminal/streams.ts', () => ({
-  isTerminal: () => false,
-  writeError: () => {},
-  writeOut: (text: string) => written.push(text),
-}))
 
 interface Bill {
   readonly name: string

@@ -1,52 +1,39 @@
 /** Progress: shown at a terminal after a second, cleared at the end, and never in a script. */
-import { afterEach, expect, test, vi } from 'vitest'
-import { openContext } from '#cli/context.ts'
-import { awaitProgress, showProgress } from '#cli/terminal/progress.ts'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { hasTerminals } from '#test/support/terminal.ts'
 
-const streams = vi.hoisted(() => ({ written: '', isTerminal: true }))
-vi.mock('#cli/terminal/streams.ts', () => ({
-  isTerminal: () => streams.isTerminal,
-  writeError: (text: string) => {
-    streams.written += text
+const CHILD = join(import.meta.dirname, 'children/show-progress.ts')
+const CLEAR = '\r\u001b[K'
+const COPYING = `copying …${CLEAR}`
+
+/** What standard error shows of work that takes so many seconds, followed by work that blocks its process. */
+function shown(seconds: number, { flags = {}, atTerminal = true } = {}): string {
+  const command = [process.execPath, CHILD, JSON.stringify(flags), String(seconds)]
+  const quoted = command.map((word) => `'${word}'`).join(' ')
+  const { exitCode, stdout, stderr } = Bun.spawnSync(
+    atTerminal ? ['script', '-qec', quoted, '/dev/null'] : command,
+    { stdin: 'ignore' },
+  )
+  expect(exitCode).toBe(0)
+  return stdout.toString() + stderr.toString()
+}
+
+test.skipIf(!hasTerminals)('nothing is shown within the first second', () => {
+  expect(shown(0)).toBe(COPYING)
+})
+
+test.skipIf(!hasTerminals)('longer work is shown every second, and cleared', () => {
+  expect(shown(2)).toBe(`${CLEAR}audit … 1s${CLEAR}audit … 2s${CLEAR}${COPYING}`)
+})
+
+test.skipIf(!hasTerminals).each([{ quiet: true }, { json: true }])(
+  'a script sees nothing: %j',
+  (flags) => {
+    expect(shown(5, { flags })).toBe('')
   },
-}))
-
-vi.useFakeTimers()
-afterEach(() => {
-  streams.written = ''
-  streams.isTerminal = true
-})
-
-test('nothing is shown within the first second', () => {
-  const progress = awaitProgress(openContext({}, {}), 'audit')
-  vi.advanceTimersByTime(999)
-  progress.done()
-  vi.advanceTimersByTime(5_000)
-  expect(streams.written).toBe('')
-})
-
-test('longer work is shown every second, and cleared', () => {
-  const progress = awaitProgress(openContext({}, {}), 'audit')
-  vi.advanceTimersByTime(2_500)
-  expect(streams.written).toBe('\r\u001b[Kaudit … 1s\r\u001b[Kaudit … 2s')
-  progress.done()
-  vi.advanceTimersByTime(5_000)
-  expect(streams.written.endsWith('2s\r\u001b[K')).toBe(true)
-})
-
-test.each([{ quiet: true }, { json: true }])('a script sees nothing: %j', (flags) => {
-  const context = openContext(flags, {})
-  const progress = awaitProgress(context, 'audit')
-  vi.advanceTimersByTime(5_000)
-  progress.done()
-  showProgress(context, 'copying').done()
-  expect(streams.written).toBe('')
-})
+)
 
 test('nor does a pipe', () => {
-  streams.isTerminal = false
-  const progress = awaitProgress(openContext({}, {}), 'audit')
-  vi.advanceTimersByTime(5_000)
-  progress.done()
-  expect(streams.written).toBe('')
+  expect(shown(5, { atTerminal: false })).toBe('')
 })

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { judgeCeiling, type Spending } from '#domain/ceiling.ts'
 import type { UsdNanos } from '#domain/money.ts'
+import { FULL } from '#test/support/tier.ts'
 
 const nanos = (amount: bigint | number) => BigInt(amount) as UsdNanos
 const spending = (spent: number, held: number): Spending => ({
@@ -82,6 +83,6 @@ test('in any interleaving, settled spend stays within the ceiling and one reques
       while (open.length > 0) end(0)
       expect(spent <= BigInt(ceiling) + largest).toBe(true)
     }),
-    { numRuns: 500 },
+    { numRuns: FULL ? 500 : 100 },
   )
 })

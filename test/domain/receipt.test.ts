@@ -38,6 +38,7 @@ import {
   text,
   until,
 } from '#test/support/scripted-upstream.ts'
+import { FULL } from '#test/support/tier.ts'
 import { COUNTED, openWalkBench, type Walk, type WalkBench } from './walk/walking.ts'
 
 const RATE = rate('92.5')
@@ -144,7 +145,7 @@ describe('the lines', () => {
         const sum = lines.reduce((all, { amount }) => all + amount, 0n)
         expect(roundToNanos(sum as UsdAttos)).toBe(total)
       }),
-      { numRuns: 500 },
+      { numRuns: FULL ? 500 : 50 },
     )
   })
 })

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { DAY_MS, instant, MINUTE_MS } from '#domain/clock.ts'
 import { readWindow } from '#domain/quota.ts'
 import { Window } from '#domain/window.ts'
+import { FULL } from '#test/support/tier.ts'
 
 const T0 = 1_700_000_000_000
 const at = (ms: number) => instant(T0 + ms)
@@ -141,7 +142,7 @@ test('any run of requests is judged as by a plain list of their instants', () =>
         expect((end === -1 ? admitted.length : end) - first).toBeLessThanOrEqual(limit)
       }
     }),
-    { numRuns: 300 },
+    { numRuns: FULL ? 300 : 50 },
   )
 })
 

@@ -7,6 +7,7 @@ import type { RubMicros, RubPerUsd, UsdAttos, UsdNanos } from '#domain/money.ts'
 import { NO_USAGE } from '#domain/usage.ts'
 import { startFold } from '#http/wire/fold-answer.ts'
 import { renderUsage } from '#http/wire/render-usage.ts'
+import { FULL } from '#test/support/tier.ts'
 
 const HEAD: AnswerHead = {
   id: 'gen-1',
@@ -94,7 +95,7 @@ test('the text of every event is in the answer, in its place', () => {
       const said = fold.render(HEAD, CHARGE).join('')
       expect(JSON.parse(said)).toEqual(readPlainly(batches.flat()))
     }),
-    { numRuns: 2_000 },
+    { numRuns: FULL ? 2_000 : 200 },
   )
 })
 

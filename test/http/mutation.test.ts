@@ -1,9 +1,10 @@
-// A thousand malformed requests: none causes an internal error, and none leaves a hold open.
+// Malformed requests: none causes an internal error, and none leaves a hold open.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { furnish, hello, openApi } from '#test/support/furnish.ts'
+import { FULL } from '#test/support/tier.ts'
 
-const REQUESTS = 1_000
+const REQUESTS = FULL ? 1_000 : 200
 const SEED = 20_260_822
 
 const anything = fc.oneof(
@@ -137,7 +138,8 @@ test('random bodies, headers, paths and methods', async () => {
   )
 
   // Proof that the requests vary enough to reach different outcomes.
-  for (const status of [200, 400, 401, 404, 405]) expect(seen.get(status)).toBeGreaterThan(5)
+  for (const status of [200, 400, 401, 404, 405])
+    expect(seen.get(status)).toBeGreaterThan(REQUESTS / 200)
   expect((await deps.store.health({ checkIntegrity: false })).openHolds).toBe(0)
   expect((await deps.store.admissions.usage(key.id, deps.clock.now())).requestsInProgress).toBe(0)
   expect((await deps.store.audit()).findings).toEqual([])

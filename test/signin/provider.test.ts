@@ -8,9 +8,9 @@ import type { CodeDelivery, SigninDeps } from '#signin/deps.ts'
 import { openSigninProvider } from '#signin/open.ts'
 import { sweep } from '#signin/sweep.ts'
 import { openBrowser } from '#test/acceptance/signin/browser.ts'
-import { putArtifact } from '#test/db/contract/write-artifacts.ts'
 import { handClock } from '#test/support/hand-clock.ts'
 import { dial } from '#test/support/raw-client.ts'
+import { keepSigningKey } from '#test/support/signing-key.ts'
 
 const ISSUER = 'https://auth.example.org'
 const REDIRECT = 'https://app.example.org/callback'
@@ -41,6 +41,7 @@ async function open(codeDelivery: CodeDelivery, issuer = ISSUER) {
     createdAt: at,
     updatedAt: at,
   })
+  await keepSigningKey(store.signin.keyring, at)
   const provider = await openSigninProvider(deps)
   let isOpen = true
   const closeStore = async (): Promise<void> => {
@@ -389,7 +390,7 @@ test('a site with many networks may start a thousand', async () => {
 test('all expired data is deleted, however much there is, and nothing else', async () => {
   const { store, clock } = await open({ kind: 'none' })
   const put = (nth: number, ms: number) =>
-    putArtifact(store, {
+    store.artifacts.add({
       kind: 'Interaction',
       digest: `digest-${nth}`,
       payload: '{}',
@@ -399,6 +400,7 @@ test('all expired data is deleted, however much there is, and nothing else', asy
       clientId: null,
       consumedAt: null,
       expiresAt: later(clock.now(), ms),
+      revocations: 0,
     })
   await Promise.all(Array.from({ length: 2500 }, (_, nth) => put(nth, 0)))
   await put(2500, 60 * 60_000)

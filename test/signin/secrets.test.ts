@@ -5,6 +5,7 @@ import { openStore } from '#db/index.ts'
 import { identityReach } from '#server/identity-reach.ts'
 import { openSigninProvider } from '#signin/open.ts'
 import { handClock } from '#test/support/hand-clock.ts'
+import { keepSigningKey } from '#test/support/signing-key.ts'
 import { ISSUER, openTestSignin } from './identities/test-signin.ts'
 
 test('T9: a cookie signed with an empty or a guessed key is not accepted; one signed with the stored key is', async () => {
@@ -36,6 +37,7 @@ test.each(['cookies', 'mail-codes', 'identities'])(
     const store = await openStore({ dataDir: ':memory:', clock, masterKey })
     onTestFinished(() => store.close())
     const { signin } = store
+    await keepSigningKey(signin.keyring, clock.now())
     for (const secret of ['', 'short', 'x'.repeat(42)]) {
       const keyring = {
         ...signin.keyring,

@@ -22,7 +22,6 @@ import holds from './0020_holds.sql' with { type: 'text' }
 import codeCounts from './0021_code_counts.sql' with { type: 'text' }
 import steadyTime from './0022_steady_time.sql' with { type: 'text' }
 import ratesAhead from './0023_rates_ahead.sql' with { type: 'text' }
-import artifactVersions from './0024_artifact_versions.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly string[] = [
   initial,
@@ -48,5 +47,4 @@ export const MIGRATIONS: readonly string[] = [
   codeCounts,
   steadyTime,
   ratesAhead,
-  artifactVersions,
 ]

@@ -24,10 +24,15 @@ export function createSigninStore(connection: Connection): SigninStore {
     ),
     artifacts: lazyPort(
       {
-        write: true,
+        add: true,
+        replace: true,
         revocations: true,
         find: true,
         findByUid: true,
+        consume: true,
+        extend: true,
+        remove: true,
+        revokeGrant: true,
         revokePerson: true,
         countSessions: true,
         sweep: true,

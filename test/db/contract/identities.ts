@@ -6,7 +6,6 @@ import type { IdentityProvider } from '#signin/register/identity-provider.ts'
 import { newPerson, type Person } from '#signin/register/person.ts'
 import type { HandClock } from '#test/support/hand-clock.ts'
 import type { SigninBench } from './signin.ts'
-import { putArtifact } from './write-artifacts.ts'
 
 const MINUTE = 60_000
 
@@ -228,7 +227,7 @@ function linksContract(bench: SigninBench): void {
     const squatter = newPerson('owner@example.org', at)
     await people.add(squatter)
     await identities.link(anIdentity(), squatter.id, at, 0)
-    await putArtifact(bench.signin, {
+    await artifacts.add({
       kind: 'Session',
       digest: 'd',
       payload: '{}',
@@ -238,6 +237,7 @@ function linksContract(bench: SigninBench): void {
       clientId: null,
       consumedAt: null,
       expiresAt: later(at, MINUTE),
+      revocations: 0,
     })
     await people.confirmEmail('owner@example.org', null, at, 0)
     expect(await identities.ofPerson(squatter.id)).toEqual([])

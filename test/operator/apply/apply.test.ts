@@ -4,10 +4,11 @@ import { describe, expect, test } from 'vitest'
 import { factsOf } from '#domain/model-card.ts'
 import type { GatewayFile } from '#operator/apply/document.ts'
 import type { OperatorDeps } from '#operator/deps.ts'
+import { FULL } from '#test/support/tier.ts'
 import { act, openFurnished, type TestOperatorDeps } from '../deps.ts'
 import { files } from './files.ts'
 
-const RUNS = { numRuns: 25 }
+const RUNS = { numRuns: FULL ? 25 : 4 }
 
 const credentialsFor = (file: GatewayFile): Record<string, string> =>
   Object.fromEntries(
@@ -325,7 +326,7 @@ describe('the plan is exact', () => {
         expect(applied).toMatchObject({ failure: null, done: chosen.length })
         expect(await stepsOf(deps, edited)).toEqual([])
       }),
-      { numRuns: 40 },
+      { numRuns: FULL ? 40 : 6 },
     )
   })
 

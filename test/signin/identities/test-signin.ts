@@ -9,6 +9,7 @@ import type { IdentityProvider } from '#signin/register/identity-provider.ts'
 import { newPerson, type Person } from '#signin/register/person.ts'
 import { type Browser, openBrowser, type Page } from '#test/acceptance/signin/browser.ts'
 import { handClock } from '#test/support/hand-clock.ts'
+import { keepSigningKey } from '#test/support/signing-key.ts'
 
 export const ISSUER = 'http://127.0.0.1:4141'
 export const REDIRECT = 'https://app.example.org/callback'
@@ -30,8 +31,6 @@ export interface TestSigninOptions {
   readonly allowsSignup?: boolean
   readonly issuer?: string
   readonly totalMs?: number
-  /** How many providers share the store; requests go to each in turn. */
-  readonly nodes?: number
 }
 
 export type TestSignin = Awaited<ReturnType<typeof openTestSignin>>
@@ -41,7 +40,6 @@ export async function openTestSignin({
   issuer = ISSUER,
   totalMs,
   codeDelivery,
-  nodes = 1,
 }: TestSigninOptions = {}) {
   const clock = handClock(new Date().toISOString())
   const masterKey = new Uint8Array(32).fill(7)
@@ -50,50 +48,41 @@ export async function openTestSignin({
   const faults: unknown[] = []
   const mailedCodes = new Map<string, string>()
   const at = clock.now()
-  const register = (id: string) =>
-    store.clients.create({
-      id,
-      name: 'Wiki',
-      redirectUris: [REDIRECT],
-      logoutUris: [],
-      requiresPkce: true,
-      secretDigest: digestOf('secret'),
-      createdAt: at,
-      updatedAt: at,
-    })
-  await register('wiki')
-  const openNode = () =>
-    openSigninProvider({
-      store,
-      clock,
-      issuer,
-      codeDelivery: codeDelivery ?? {
-        kind: 'log',
-        log: (email, code) => mailedCodes.set(email, code),
-      },
-      reach: identityReach(issuer.startsWith('http:'), totalMs),
-      allowsSignup,
-      logFault: (cause) => faults.push(cause),
-    })
-  const providers = await Promise.all(Array.from({ length: nodes }, openNode))
+  await store.clients.create({
+    id: 'wiki',
+    name: 'Wiki',
+    redirectUris: [REDIRECT],
+    logoutUris: [],
+    requiresPkce: true,
+    secretDigest: digestOf('secret'),
+    createdAt: at,
+    updatedAt: at,
+  })
+  await keepSigningKey(store.keyring, at)
+  const provider = await openSigninProvider({
+    store,
+    clock,
+    issuer,
+    codeDelivery: codeDelivery ?? {
+      kind: 'log',
+      log: (email, code) => mailedCodes.set(email, code),
+    },
+    reach: identityReach(issuer.startsWith('http:'), totalMs),
+    allowsSignup,
+    logFault: (cause) => faults.push(cause),
+  })
   onTestFinished(async () => {
-    for (const provider of providers) provider.close()
+    provider.close()
     await opened.close()
   })
-  let asked = 0
-  const ask = async (address: string | URL, init?: RequestInit): Promise<Response> => {
-    const provider = providers[asked++ % nodes]
-    if (provider === undefined) throw new Error('there is no such node')
-    return provider.answer(new Request(String(address), init), '192.0.2.1')
-  }
+  const ask = (address: string | URL, init?: RequestInit) =>
+    provider.answer(new Request(String(address), init), '192.0.2.1')
 
   return {
     store,
     clock,
     faults,
     mailedCodes,
-    register,
-    ask,
     browser: (headers: Readonly<Record<string, string>> = {}): Browser =>
       openBrowser(issuer, headers, ask),
     start: (browser: Browser, more: Readonly<Record<string, string>> = {}): Promise<Page> =>
