@@ -1,5 +1,5 @@
 /** Clients of the soak: each asks, waits a moment and asks again, and compares the answer with what it asked for. */
-import type { Chance } from '../simulate/random.ts'
+import type { Chance } from './chance.ts'
 import type { Findings } from './findings.ts'
 import type { SoakKey } from './keys.ts'
 import type { Life } from './life.ts'

@@ -1,6 +1,7 @@
 /** `kill -9`, again and again, each while answers are on their way; after each start the books are read. */
-import { startChance } from '../simulate/random.ts'
+
 import { checkAudit, checkBooks } from './books.ts'
+import { startChance } from './chance.ts'
 import type { Findings } from './findings.ts'
 import { startLife } from './life.ts'
 import type { SoakRig } from './rig.ts'

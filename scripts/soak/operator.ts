@@ -1,5 +1,5 @@
 /** The operator of the soak: runs one command after the other, also while the gateway is killed. */
-import type { Chance } from '../simulate/random.ts'
+import type { Chance } from './chance.ts'
 import type { Findings } from './findings.ts'
 import { type PrintedKey, type SoakKey, toKey } from './keys.ts'
 import type { Ended, SoakRig } from './rig.ts'

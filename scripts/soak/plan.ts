@@ -1,5 +1,5 @@
 /** What a request of the soak wants of its upstream: named in the prompt, so that the request alone says what will happen. */
-import type { Chance } from '../simulate/random.ts'
+import type { Chance } from './chance.ts'
 
 export const FAULTS = [
   'cut',

@@ -1,6 +1,7 @@
 /** A soak of so many minutes: short lives that end at random instants, then one long life whose growth is judged. */
-import { type Chance, startChance } from '../simulate/random.ts'
+
 import { checkAudit, checkBooks } from './books.ts'
+import { type Chance, startChance } from './chance.ts'
 import { runClient } from './client.ts'
 import type { Findings } from './findings.ts'
 import { type PrintedKey, type SoakKey, toKey } from './keys.ts'

@@ -1,4 +1,4 @@
-/** Randomness that can be repeated: the same seed gives the same scenario. */
+/** Randomness that can be repeated: the same seed gives the same run. */
 
 export interface Chance {
   /** At least 0, less than 1. */
