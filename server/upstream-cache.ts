@@ -1,40 +1,39 @@
 /** Caches one open upstream per provider, and reopens it when the provider changes. */
-
 import type { MaybePromise } from '#domain/maybe-promise.ts'
 import type { Provider, Providers } from '#domain/provider.ts'
 import type { Upstream } from '#domain/upstream.ts'
 import { openUpstream } from '#upstream/registry.ts'
 
 interface Opened {
-  readonly provider: Provider
+  readonly revision: number
   /** A promise only while its credential is being read. */
   upstream: MaybePromise<Upstream>
 }
 
-/** Credentials are decrypted once per provider, not once per request. */
+/** Credentials are decrypted once per revision of a provider, not once per request. */
 export function createUpstreamCache(
   providers: Providers,
 ): (provider: Provider) => MaybePromise<Upstream> {
   const opened = new Map<string, Opened>()
 
   return (provider) => {
-    const known = opened.get(provider.name)
-    // The store returns a new object once anything changes, including the credential.
-    if (known?.provider === provider) return known.upstream
-    const upstream = providers.credential(provider.name).then((credential) =>
+    const { name, revision } = provider
+    const known = opened.get(name)
+    if (known?.revision === revision) return known.upstream
+    const upstream = providers.credential(name).then((credential) =>
       openUpstream(provider, credential, (word) => {
         // Where it cannot be stored now, it is learnt again after a restart.
         providers.learnBound(provider, word).catch(() => undefined)
       }),
     )
-    const entry: Opened = { provider, upstream }
-    opened.set(provider.name, entry)
+    const entry: Opened = { revision, upstream }
+    opened.set(name, entry)
     upstream.then(
       (ready) => {
         entry.upstream = ready
       },
       // A failure is not cached: the operator may fix an unreadable credential.
-      () => opened.delete(provider.name),
+      () => opened.delete(name),
     )
     return upstream
   }

@@ -13,10 +13,8 @@ import type {
 } from '#domain/id.ts'
 import type { KeyKind } from '#domain/key.ts'
 import type { EntryKind, UsageSource } from '#domain/ledger.ts'
-import type { Modality } from '#domain/model-card.ts'
 import type { RubMicros, UsdNanos } from '#domain/money.ts'
 import type { Channel, NoticeState, NoticeType } from '#domain/notice.ts'
-import type { BoundWord, OutputBound, ProviderType } from '#domain/provider.ts'
 import { fromInteger, toInteger } from './money/amount.ts'
 
 const nanos = customType<{ data: UsdNanos; driverData: number }>({
@@ -100,64 +98,6 @@ export const endUserDays = sqliteTable(
   },
   (table) => [primaryKey({ columns: [table.day, table.keyId, table.endUser] })],
 )
-
-export const providers = sqliteTable('providers', {
-  name: text('name').primaryKey(),
-  type: text('type').$type<ProviderType>().notNull(),
-  baseUrl: text('base_url').notNull(),
-  sealedCredential: text('sealed_credential'),
-  outputBound: text('output_bound').$type<OutputBound>(),
-  learnedBound: text('learned_bound').$type<BoundWord>(),
-  createdAt: instant('created_at').notNull(),
-})
-
-export const models = sqliteTable('models', {
-  id: text('id').primaryKey(),
-  provider: text('provider').notNull(),
-  upstreamName: text('upstream_name').notNull(),
-  name: text('name').notNull(),
-  description: text('description').notNull(),
-  createdAt: instant('created_at').notNull(),
-  contextLength: integer('context_length'),
-  maxCompletionTokens: integer('max_completion_tokens'),
-  isCatalogued: bool('catalogued').notNull().default(false),
-  imagesPerAnswer: integer('images_per_answer').notNull().default(1),
-  inputModalities: text('input_modalities', { mode: 'json' })
-    .$type<readonly Modality[]>()
-    .notNull(),
-  outputModalities: text('output_modalities', { mode: 'json' })
-    .$type<readonly Modality[]>()
-    .notNull(),
-  supportedParameters: text('supported_parameters', { mode: 'json' })
-    .$type<readonly string[]>()
-    .notNull(),
-})
-
-export const hops = sqliteTable(
-  'hops',
-  {
-    modelId: text('model_id').notNull(),
-    provider: text('provider').notNull(),
-    upstreamName: text('upstream_name').notNull(),
-    position: integer('position').notNull(),
-    weight: integer('weight').notNull(),
-  },
-  (table) => [primaryKey({ columns: [table.modelId, table.provider] })],
-)
-
-export const priceVersions = sqliteTable('price_versions', {
-  id: text('id').$type<PriceVersionId>().primaryKey(),
-  modelId: text('model_id').notNull(),
-  effectiveFrom: instant('effective_from').notNull(),
-  prices: text('prices').notNull(),
-  retired: bool('retired').notNull().default(false),
-})
-
-export const rates = sqliteTable('rates', {
-  effectiveFrom: instant('effective_from').primaryKey(),
-  rubPerUsd: text('rub_per_usd').notNull(),
-  ahead: bool('ahead').notNull().default(false),
-})
 
 export const holds = sqliteTable('holds', {
   generationId: text('generation_id').$type<GenerationId>().primaryKey(),

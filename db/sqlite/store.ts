@@ -9,6 +9,10 @@ import { endLeases, voidOpenHolds } from './admission/recover.ts'
 import { prepareWindowReader } from './admission/window-reader.ts'
 import { openWindowSlots } from './admission/window-slots.ts'
 import { prepareWriter, type Writer } from './admission/writer.ts'
+import { openCatalogue } from './catalogue/catalogue.ts'
+import { createModels } from './catalogue/models.ts'
+import { createProviders } from './catalogue/providers.ts'
+import { createRates } from './catalogue/rates.ts'
 import type { Connection } from './engine/connection.ts'
 import { lazyPort } from './engine/lazy-port.ts'
 import { NEWEST_SCHEMA_VERSION, schemaVersion } from './engine/migrate.ts'
@@ -32,6 +36,7 @@ export function createStore(
   endLeases(connection)
   const windows = prepareWindowReader(connection, slots)
   const hotState = startHotState(connection, windows)
+  const catalogue = openCatalogue(connection)
 
   const noteUse = prepareNoteUse(connection.commit, writer)
   const admissions = createAdmissions(connection, hotState, writer, windows, noteUse)
@@ -51,7 +56,10 @@ export function createStore(
       (await import('./log/acts.ts')).createActs(connection),
     ),
     ...lazyAccounting(connection, hotState),
-    ...lazyCatalogue(connection),
+    catalogue,
+    models: createModels(connection, catalogue),
+    providers: createProviders(connection, catalogue),
+    rates: createRates(connection, catalogue),
     signin: createSigninStore(connection),
     audit: async () => (await import('./money/audit.ts')).audit(connection, hotState),
     async health({ checkIntegrity }): Promise<StoreHealth> {
@@ -128,43 +136,5 @@ function lazyAccounting(
       { post: true, claim: true, tried: true, list: true, find: true, trim: true },
       async () => (await import('./outbox/notices.ts')).createNotices(connection),
     ),
-  }
-}
-
-function lazyCatalogue(connection: Connection): Pick<Store, 'models' | 'providers' | 'rates'> {
-  const load = async () => (await import('./catalogue/catalogue.ts')).openCatalogue(connection)
-  let loading: ReturnType<typeof load> | null = null
-  const catalogue = () => {
-    loading ??= load()
-    return loading
-  }
-  return {
-    models: lazyPort(
-      {
-        find: true,
-        list: true,
-        version: true,
-        add: true,
-        price: true,
-        unprice: true,
-        amend: true,
-        route: true,
-        remove: true,
-      },
-      async () => (await catalogue()).models,
-    ),
-    providers: lazyPort(
-      {
-        add: true,
-        find: true,
-        list: true,
-        edit: true,
-        learnBound: true,
-        remove: true,
-        credential: true,
-      },
-      async () => (await catalogue()).providers,
-    ),
-    rates: lazyPort({ at: true, list: true, set: true }, async () => (await catalogue()).rates),
   }
 }

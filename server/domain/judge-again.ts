@@ -13,7 +13,7 @@ import { findCard, offersOf } from './walk/offer.ts'
 
 interface JudgeDeps {
   readonly clock: Clock
-  readonly store: Pick<Store, 'admissions' | 'models' | 'providers' | 'rates'>
+  readonly store: Pick<Store, 'admissions' | 'catalogue'>
 }
 
 /** Errors that depend on the request's body, which the log does not keep. */
@@ -31,7 +31,8 @@ export async function judgeAgain(
   try {
     const refusal = await judgeLimits(deps, entry)
     if (refusal?.code === 'key_revoked') return toRefusalError(refusal, key.name)
-    await offersOf(deps, await findCard(deps, key, entry.model))
+    const catalogue = deps.store.catalogue.current()
+    offersOf({ catalogue, at: deps.clock.now() }, findCard(catalogue, key, entry.model))
     if (BODY_ERRORS.has(entry.code as ErrorCode)) return 'unknown'
     return refusal && toRefusalError(refusal, key.name)
   } catch (thrown) {

@@ -1,7 +1,6 @@
-/** The model card: a model's names, capabilities, route and price (contract §6). */
+/** The model card: a model's names, capabilities, route and prices (contract §6). */
 import type { Instant } from './clock.ts'
-import type { PriceVersionId } from './id.ts'
-import type { MaybePromise } from './maybe-promise.ts'
+import { type PriceVersionId, priceVersionSetAt } from './id.ts'
 import type { UsdAttos } from './money.ts'
 
 export type Modality = 'text' | 'image' | 'audio' | 'video' | 'file'
@@ -91,20 +90,47 @@ export interface ModelCard {
   readonly inputModalities: readonly Modality[]
   readonly outputModalities: readonly Modality[]
   readonly supportedParameters: readonly string[]
-  /** The version in force, or null: a model without a price is refused, never free. */
-  readonly price: PriceVersion | null
+  /** Newest first, those that are still to come too; a model without a price is refused, never free. */
+  readonly prices: readonly PriceVersion[]
 }
 
 /** More in one answer would not fit in memory. */
 export const MAX_IMAGES_PER_ANSWER = 100
 
-/** The descriptive fields of a card: everything except id, price and route. */
-export type CardFacts = Omit<ModelCard, 'id' | 'createdAt' | 'route' | 'price'>
+/** The descriptive fields of a card: everything except id, prices and route. */
+export type CardFacts = Omit<ModelCard, 'id' | 'createdAt' | 'route' | 'prices'>
 
 export function factsOf(card: ModelCard): CardFacts {
-  const { id: _id, createdAt: _createdAt, route: _route, price: _price, ...facts } = card
+  const { id: _id, createdAt: _createdAt, route: _route, prices: _prices, ...facts } = card
   return facts
 }
+
+/**
+ * The version with the latest date that has come; of one date the one added last. Under a clock that is behind all that were
+ * ever in force, the oldest of these. Null: the model has no price yet.
+ */
+export function priceAt({ prices }: Pick<ModelCard, 'prices'>, at: Instant): PriceVersion | null {
+  let found: PriceVersion | null = null
+  for (const version of prices) {
+    if (version.effectiveFrom > at) continue
+    if (!found || version.effectiveFrom > found.effectiveFrom) found = version
+  }
+  return found ?? oldestInForce(prices)
+}
+
+/** One that was dated ahead waits for its date. */
+function oldestInForce(prices: readonly PriceVersion[]): PriceVersion | null {
+  let oldest: PriceVersion | null = null
+  for (const version of prices) {
+    if (wasAhead(version)) continue
+    if (!oldest || version.effectiveFrom < oldest.effectiveFrom) oldest = version
+  }
+  return oldest
+}
+
+/** Whether it was dated ahead when it was set. */
+export const wasAhead = ({ id, effectiveFrom }: PriceVersion): boolean =>
+  effectiveFrom > priceVersionSetAt(id)
 
 export type PricingModel = 'per_token' | 'per_image' | 'mixed'
 
@@ -119,17 +145,17 @@ const MODEL_ID = /^[a-z0-9][a-z0-9._-]{0,63}\/[^\s/*][^\s*]{0,190}$/
 /** Whether `id` has the shape `<provider>/<model>`. */
 export const isModelId = (id: string): boolean => MODEL_ID.test(id)
 
-/** Port: the catalogue. Changes hold from the next request and are durable before they resolve. */
+/** Port: changes of models; what they are is in the catalogue. They hold from the next request and are durable before they resolve. */
 export interface ModelCards {
-  find(id: string): MaybePromise<ModelCard | undefined>
-  /** By id. */
-  list(): Promise<readonly ModelCard[]>
   /** A price version, even if its model was removed. */
   version(id: PriceVersionId): Promise<PriceVersion | undefined>
   /** @throws already_exists */
   add(card: ModelCard): Promise<void>
-  /** Adds a price version, effective from its date. @throws model_not_found */
-  price(id: string, version: PriceVersion): Promise<ModelCard>
+  /**
+   * Adds a price version, effective from its date. One that has begun at `at` overtakes those that have not, but were not dated
+   * ahead: they were set by a clock that has been set back since. @throws model_not_found
+   */
+  price(id: string, version: PriceVersion, at: Instant): Promise<ModelCard>
   /** Retires every version, future ones included; the model is refused until it is priced again. @throws model_not_found */
   unprice(id: string): Promise<ModelCard>
   /** Changes the stated fields; route and prices, future ones included, stay. @throws model_not_found */

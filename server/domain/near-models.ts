@@ -1,24 +1,23 @@
 /** Which models a client may have meant by an id that is none, among those that its key may call. */
 import { allows } from './allow-list.ts'
+import type { Catalogue } from './catalogue.ts'
 import type { ApiKey } from './key.ts'
-import type { ModelCards } from './model-card.ts'
 
 const MOST = 3
 /** Shorter words are part of too many names. */
 const MIN_CHARS = 3
 
 /** At most three ids, the most alike first. */
-export async function nearModels(
-  models: Pick<ModelCards, 'list'>,
+export function nearModels(
+  { models }: Pick<Catalogue, 'models'>,
   { limits }: ApiKey,
   wanted: string,
-): Promise<readonly string[]> {
+): readonly string[] {
   const word = plain(nameOf(wanted))
   if (word.length < MIN_CHARS) return []
-  const cards = await models.list().catch(() => [])
-  return cards
-    .filter(({ id }) => allows(limits.allowedModels, id))
-    .map(({ id }) => ({ id, likeness: likeness(word, plain(nameOf(id))) }))
+  return [...models.keys()]
+    .filter((id) => allows(limits.allowedModels, id))
+    .map((id) => ({ id, likeness: likeness(word, plain(nameOf(id))) }))
     .filter(({ likeness: degree }) => degree > 0)
     .sort((a, b) => b.likeness - a.likeness || a.id.length - b.id.length)
     .slice(0, MOST)

@@ -1,7 +1,6 @@
 /** A provider: an operator's account with an upstream, its address and its protocol. */
 import { parseAbsoluteUrl } from './absolute-url.ts'
 import type { Instant } from './clock.ts'
-import type { MaybePromise } from './maybe-promise.ts'
 
 /** The wire format of a provider. */
 export type Family = 'openai' | 'anthropic' | 'gemini' | 'demo'
@@ -103,7 +102,12 @@ export interface Provider {
   /** The word that it took after it had refused another; forgotten when its type or address changes. */
   readonly learnedBound: BoundWord | null
   readonly createdAt: Instant
+  /** The catalogue's version that last changed anything of it, the credential included; no other provider ever had it. */
+  readonly revision: number
 }
+
+/** A provider that is to be added. */
+export type NewProvider = Omit<Provider, 'hasCredential' | 'revision'>
 
 /** How the bound of an answer is sent to a provider; null: in the one way of its family. */
 export const outputBoundOf = (provider: Provider): OutputBound | null =>
@@ -128,20 +132,16 @@ export type ProviderAmendment = Partial<Pick<Provider, 'type' | 'baseUrl' | 'out
   readonly credential?: string | null
 }
 
-/** Port: providers and their credentials, which are encrypted at rest and read only by `server/upstream`. */
+/** Port: changes of providers, and their credentials, which are encrypted at rest and read only by `server/upstream`. */
 export interface Providers {
   /** @throws already_exists */
-  add(provider: Provider, credential: string | null): Promise<void>
-  /** Returns the same object until anything of it changes, the credential included, so that callers may cache by identity. */
-  find(name: string): MaybePromise<Provider | undefined>
-  /** By name. */
-  list(): Promise<readonly Provider[]>
+  add(provider: NewProvider, credential: string | null): Promise<void>
   /**
    * Amends the provider as it is by then (`amendProvider`), from the next request. Of another type, its models no longer have
    * the catalogue's bounds. @throws provider_not_found, invalid_request
    */
   edit(name: string, amendment: ProviderAmendment): Promise<Provider>
-  /** Remembers the word of its bound, unless the provider has changed, is gone, or the operator or an earlier answer said it. */
+  /** Remembers the word of its bound, unless the provider has changed or is gone, or the operator or an earlier answer said it. */
   learnBound(provider: Provider, word: BoundWord): Promise<void>
   /** Removes its models too; past charges stay. @throws provider_not_found */
   remove(name: string): Promise<void>

@@ -1,6 +1,5 @@
 /** The exchange rate: rubles per dollar, set by an operator, recorded with each charge; past charges never change. */
-import type { Instant } from './clock.ts'
-import type { MaybePromise } from './maybe-promise.ts'
+import { type Instant, instant } from './clock.ts'
 import { type RubPerUsd, readRubPerUsd } from './money.ts'
 
 export interface Rate {
@@ -13,15 +12,23 @@ export interface Rate {
 /** In force until an operator sets a rate; `status` and `doctor` report it. */
 export const DEFAULT_RUB_PER_USD = readRubPerUsd('90') as RubPerUsd
 
-/** Port: rates by date. */
+const DEFAULT_RATE: Rate = {
+  rubPerUsd: DEFAULT_RUB_PER_USD,
+  effectiveFrom: instant(0),
+  setByOperator: false,
+}
+
+/** The rate in force; before the oldest, as under a clock that is behind, the oldest. */
+export function rateAt({ rates }: { readonly rates: readonly Rate[] }, at: Instant): Rate {
+  for (const rate of rates) if (rate.effectiveFrom <= at) return rate
+  return rates.at(-1) ?? DEFAULT_RATE
+}
+
+/** Port: changes of the rate; what it is is in the catalogue. */
 export interface Rates {
-  /** The rate in force at `at`; before the oldest, as under a clock that is behind, the oldest. */
-  at(at: Instant): MaybePromise<Rate>
-  /** Newest first. */
-  list(): Promise<readonly Rate[]>
   /**
-   * Durable before it resolves. One that is not dated ahead removes those that have not begun but were not dated ahead either:
-   * they were set by a clock that has been set back since.
+   * Durable before it resolves. One that has begun at `at` removes those that have not, but were not dated ahead: they were
+   * set by a clock that has been set back since.
    */
-  set(rubPerUsd: RubPerUsd, effectiveFrom: Instant): Promise<void>
+  set(rubPerUsd: RubPerUsd, effectiveFrom: Instant, at: Instant): Promise<void>
 }

@@ -4,6 +4,7 @@ import type { Acts } from './act.ts'
 import type { Activity } from './activity.ts'
 import type { Admissions } from './admission.ts'
 import type { Audit } from './audit.ts'
+import type { Catalogues } from './catalogue.ts'
 import type { StoreTrouble } from './errors.ts'
 import type { Answers } from './idempotency.ts'
 import type { Keys } from './key.ts'
@@ -48,6 +49,7 @@ export interface Store {
   readonly ledger: Ledger
   readonly thresholds: Thresholds
   readonly notices: Notices
+  readonly catalogue: Catalogues
   readonly models: ModelCards
   readonly providers: Providers
   readonly rates: Rates

@@ -5,12 +5,9 @@ import type { Store } from '#domain/store.ts'
 import { nearest } from './nearest.ts'
 
 /** One sentence for each mask that matches no known model. */
-export async function maskWarnings(
-  { models }: Pick<Store, 'models'>,
-  masks: AllowList,
-): Promise<string[]> {
+export function maskWarnings({ catalogue }: Pick<Store, 'catalogue'>, masks: AllowList): string[] {
   if (masks === null) return []
-  const known = (await models.list()).map(({ id }) => id)
+  const known = [...catalogue.current().models.keys()]
   const providers = [...new Set(known.map((id) => `${id.slice(0, id.indexOf('/'))}/*`))]
   return idleMasks(masks, known).map((mask) => {
     const meant = nearest(mask, mask.endsWith('/*') ? providers : known)

@@ -16,7 +16,7 @@ import {
   toRub,
   type UsdNanos,
 } from '#domain/money.ts'
-import type { Rate } from '#domain/rate.ts'
+import { type Rate, rateAt } from '#domain/rate.ts'
 import { accountField, lineField, noteField, readAs, usdField } from '#forms/fields.ts'
 import type { OperatorDeps } from './deps.ts'
 import { findAccount } from './find-account.ts'
@@ -54,7 +54,11 @@ export const showBalance = verb(
   z.strictObject({ account: accountField }),
   async (deps, input): Promise<BalanceRecord> => {
     const account = await findAccount(deps, input.account)
-    return render(account.name, account.balance, await deps.store.rates.at(deps.clock.now()))
+    return render(
+      account.name,
+      account.balance,
+      rateAt(deps.store.catalogue.current(), deps.clock.now()),
+    )
   },
 )
 
@@ -78,7 +82,7 @@ export const topUp = mutation(
     const earlier = ref === null ? undefined : await entryByRef(deps, account.id, ref)
     if (earlier) {
       if (earlier.amount !== amount) throw refTaken(earlier)
-      const rate = await deps.store.rates.at(deps.clock.now())
+      const rate = rateAt(deps.store.catalogue.current(), deps.clock.now())
       return {
         ...render(account.name, account.balance, rate),
         applied: false,
@@ -123,7 +127,7 @@ export async function credit(
   act: DraftAct,
 ): Promise<AdjustmentRecord> {
   const at = clock.now()
-  const rate = await store.rates.at(at)
+  const rate = rateAt(store.catalogue.current(), at)
   const entry: LedgerEntry = {
     id: newEntryId(at),
     accountId: account.id,

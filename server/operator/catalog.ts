@@ -75,10 +75,10 @@ export async function markCatalogued(
   { store }: Pick<OperatorDeps, 'store'>,
   provider?: string,
 ): Promise<void> {
-  const types = new Map((await store.providers.list()).map(({ name, type }) => [name, type]))
+  const { models, providers } = store.catalogue.current()
   const marks: Promise<unknown>[] = []
-  for (const card of await store.models.list()) {
-    const type = types.get(card.provider)
+  for (const card of models.values()) {
+    const type = providers.get(card.provider)?.type
     if (provider !== undefined && card.provider !== provider) continue
     if (card.isCatalogued || type === undefined || type === 'openai-compatible') continue
     if (!(await isFromCatalog(type, card))) continue
@@ -119,7 +119,7 @@ export function toCard(
       ...(entry.output.includes('image') ? ['modalities'] : []),
       ...entry.features.flatMap((feature) => PARAMETERS[feature]),
     ],
-    price: prices === null ? null : { id: newPriceVersionId(at), effectiveFrom: at, prices },
+    prices: prices === null ? [] : [{ id: newPriceVersionId(at), effectiveFrom: at, prices }],
   }
 }
 

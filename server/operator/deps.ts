@@ -2,7 +2,7 @@
 import type { Clock, Instant } from '#domain/clock.ts'
 import type { ModelCard } from '#domain/model-card.ts'
 import type { Probe } from '#domain/probe.ts'
-import type { Provider } from '#domain/provider.ts'
+import type { NewProvider } from '#domain/provider.ts'
 import type { Watch } from '#domain/snapshot/watch.ts'
 import type { ClockJump } from '#domain/steady-clock.ts'
 import type { HopReading } from '#domain/walk/hop-health.ts'
@@ -58,7 +58,7 @@ export interface DeliveryConfig {
 
 /** The built-in provider and its priced models. */
 export interface DemoKit {
-  readonly provider: Provider
+  readonly provider: NewProvider
   readonly cards: readonly ModelCard[]
 }
 

@@ -43,7 +43,7 @@ export const editProvider = mutation(
     output_bound: outputBoundField,
   }),
   async (deps, input): Promise<EditedProviderRecord> => {
-    const before = await findProvider(deps, input.name)
+    const before = findProvider(deps, input.name)
     const { credential } = input
     const amendment = {
       ...settleEdit(before, input),
@@ -52,7 +52,7 @@ export const editProvider = mutation(
     const edited = await edit(deps, before, amendment)
     if (edited.type !== before.type) await markCatalogued(deps, edited.name)
     return {
-      ...(await report(deps, edited)),
+      ...report(deps, edited),
       credential_changed: credential !== undefined,
       previous: {
         type: before.type,

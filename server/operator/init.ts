@@ -52,7 +52,7 @@ export const initialise = mutation(
         ...(amount === NO_MONEY ? [] : ['credit' as const]),
         ...(key ? ['key' as const] : []),
       ],
-      models: (await deps.store.models.list()).map(({ id }) => id),
+      models: [...deps.store.catalogue.current().models.keys()],
       key,
     }
   },
@@ -74,9 +74,10 @@ async function createAccount(
 /** Added only with a new account or when there is no provider, so that a removed demo is not added again. */
 async function addDemo(deps: OperatorDeps, isNew: boolean): Promise<boolean> {
   const { store, clock } = deps
-  if (!isNew && (await store.providers.list()).length > 0) return false
+  const { providers } = store.catalogue.current()
+  if (!isNew && providers.size > 0) return false
   const { provider, cards } = await deps.demoKit(clock.now())
-  if (await store.providers.find(provider.name)) return false
+  if (providers.has(provider.name)) return false
   await store.providers.add(provider, null)
   for (const card of cards) await store.models.add(card)
   return true

@@ -46,7 +46,7 @@ export const createKey = mutation(
     const limits = { ...NO_LIMITS, ...statedLimits(input) }
     const warnings = [
       ...(await nameWarnings(store, input.name)),
-      ...(await maskWarnings(store, limits.allowedModels)),
+      ...maskWarnings(store, limits.allowedModels),
     ]
     const secret = newSecret()
     const { name, kind, note } = input

@@ -68,7 +68,7 @@ export const setLimits = mutation(
       keys.push(requireNotRevoked(await findKey(deps, text, input.account)))
     }
     const limits = statedLimits(input)
-    const warnings = await maskWarnings(deps.store, limits.allowedModels ?? null)
+    const warnings = maskWarnings(deps.store, limits.allowedModels ?? null)
     const amended: AmendedLimitsRecord[] = []
     for (const key of keys) {
       const { before, after } = await deps.store.keys.amend(key.id, { limits }, act(key.id))

@@ -1,6 +1,12 @@
 /** The record of a model, with prices per million tokens as in price lists. */
-import { renderInstant } from '#domain/clock.ts'
-import { type ModelCard, type Prices, type PriceVersion, pricingModel } from '#domain/model-card.ts'
+import { type Instant, renderInstant } from '#domain/clock.ts'
+import {
+  type ModelCard,
+  type Prices,
+  type PriceVersion,
+  priceAt,
+  pricingModel,
+} from '#domain/model-card.ts'
 import { renderPerMillion, renderPrice, type UsdAttos } from '#domain/money.ts'
 import { routeOf } from '#domain/route.ts'
 import { type HopRecord, renderHop } from './hop-record.ts'
@@ -55,21 +61,24 @@ export interface ModelRecord {
 const orNull = (price: UsdAttos | null): string | null =>
   price === null ? null : renderPerMillion(price)
 
-export const renderModel = (card: ModelCard): ModelRecord => ({
-  id: card.id,
-  provider: card.provider,
-  upstream: card.upstreamName,
-  route: routeOf(card).map(renderHop),
-  name: card.name,
-  created_at: renderInstant(card.createdAt),
-  context_length: card.contextLength,
-  max_completion_tokens: card.maxCompletionTokens,
-  is_catalogued: card.isCatalogued,
-  images_per_answer: card.imagesPerAnswer,
-  input_modalities: card.inputModalities,
-  output_modalities: card.outputModalities,
-  price: card.price && renderVersion(card.price),
-})
+export function renderModel(card: ModelCard, at: Instant): ModelRecord {
+  const price = priceAt(card, at)
+  return {
+    id: card.id,
+    provider: card.provider,
+    upstream: card.upstreamName,
+    route: routeOf(card).map(renderHop),
+    name: card.name,
+    created_at: renderInstant(card.createdAt),
+    context_length: card.contextLength,
+    max_completion_tokens: card.maxCompletionTokens,
+    is_catalogued: card.isCatalogued,
+    images_per_answer: card.imagesPerAnswer,
+    input_modalities: card.inputModalities,
+    output_modalities: card.outputModalities,
+    price: price && renderVersion(price),
+  }
+}
 
 export const renderVersion = ({ id, effectiveFrom, prices }: PriceVersion): PriceRecord => ({
   version: id,

@@ -9,6 +9,7 @@ import {
   MAX_IMAGES_PER_ANSWER,
   type ModelCard,
   type Prices,
+  priceAt,
 } from '#domain/model-card.ts'
 import { FREE, type UsdAttos } from '#domain/money.ts'
 import { lineField, perMillionField, priceField, timeField } from '#forms/fields.ts'
@@ -56,15 +57,16 @@ export const listModels = verb(
   }),
   async (deps, { mask, provider, unpriced }): Promise<readonly ModelRecord[]> => {
     // An empty list would mean that the provider serves nothing.
-    if (provider !== null) await findProvider(deps, provider)
-    return (await deps.store.models.list())
+    if (provider !== null) findProvider(deps, provider)
+    const at = deps.clock.now()
+    return [...deps.store.catalogue.current().models.values()]
       .filter(
         (card) =>
           (mask === null || allows([mask], card.id)) &&
           (provider === null || isOf(card, provider)) &&
-          (!unpriced || card.price === null),
+          (!unpriced || priceAt(card, at) === null),
       )
-      .map(renderModel)
+      .map((card) => renderModel(card, at))
   },
 )
 
@@ -74,15 +76,15 @@ const isOf = (card: ModelCard, name: string): boolean =>
 
 /** @throws model_not_found */
 export const showModel = verb(z.strictObject({ model: z.string() }), async (deps, { model }) =>
-  renderModel(await findModel(deps, model)),
+  renderModel(findModel(deps, model), deps.clock.now()),
 )
 
 /** @throws model_not_found */
-export async function findModel({ store }: OperatorDeps, id: string): Promise<ModelCard> {
-  const card = await store.models.find(id)
+export function findModel({ store }: OperatorDeps, id: string): ModelCard {
+  const { models } = store.catalogue.current()
+  const card = models.get(id)
   if (card) return card
-  const ids = (await store.models.list()).map((other) => other.id)
-  const meant = nearest(id, ids)
+  const meant = nearest(id, [...models.keys()])
   throw new GatewayError('model_not_found', `no model is called "${id}"${didYouMean(meant)}`, {
     hint: 'gatewayctl models list',
   })
@@ -109,7 +111,7 @@ export const addModel = mutation(
   async (deps, input): Promise<ModelRecord> => {
     const slash = input.model.indexOf('/')
     const own = input.model.slice(slash + 1)
-    const provider = await findProvider(deps, input.provider ?? input.model.slice(0, slash))
+    const provider = findProvider(deps, input.provider ?? input.model.slice(0, slash))
     const prices = pricesFrom(input, null)
     const at = deps.clock.now()
     const draws = input.images || (prices?.imagePrices.length ?? 0) > 0
@@ -132,10 +134,10 @@ export const addModel = mutation(
       inputModalities: ['text', 'image'],
       outputModalities: draws ? ['text', 'image'] : ['text'],
       supportedParameters: draws ? ['max_tokens', 'modalities'] : ['max_tokens'],
-      price: prices === null ? null : { id: newPriceVersionId(at), effectiveFrom: at, prices },
+      prices: prices === null ? [] : [{ id: newPriceVersionId(at), effectiveFrom: at, prices }],
     }
     await deps.store.models.add(card)
-    return renderModel(card)
+    return renderModel(card, at)
   },
   (_, { id, provider, upstream, price }) => ({
     target: id,
@@ -152,20 +154,21 @@ export const priceModel = mutation(
     from: z._default(z.nullable(timeField), null),
   }),
   async (deps, input) => {
-    const card = await findModel(deps, input.model)
-    const prices = pricesFrom(input, card.price?.prices ?? null)
+    const card = findModel(deps, input.model)
+    const at = deps.clock.now()
+    const previous = priceAt(card, at)
+    const prices = pricesFrom(input, previous?.prices ?? null)
     if (prices === null || stated(input).length === 0) {
       throw new GatewayError('invalid_request', 'no price is stated', {
         hint: `gatewayctl models price ${card.id} --in-usd 2.50 --out-usd 10`,
       })
     }
-    const at = deps.clock.now()
     const version = { id: newPriceVersionId(at), effectiveFrom: input.from ?? at, prices }
-    const after = await deps.store.models.price(card.id, version)
+    const after = await deps.store.models.price(card.id, version, at)
     return {
-      ...renderModel(after),
+      ...renderModel(after, at),
       added: renderVersion(version),
-      previous: renderModel(card).price,
+      previous: previous && renderVersion(previous),
     }
   },
   (_, { id, added, previous }) => ({
@@ -218,9 +221,10 @@ export const unpriceModel = mutation(
   'models.unprice',
   z.strictObject({ model: z.string() }),
   async (deps, { model }) => {
-    const card = await findModel(deps, model)
+    const card = findModel(deps, model)
+    const at = deps.clock.now()
     const after = await deps.store.models.unprice(card.id)
-    return { ...renderModel(after), previous: renderModel(card).price }
+    return { ...renderModel(after, at), previous: renderModel(card, at).price }
   },
   (_, { id, previous }) =>
     previous === null
@@ -233,9 +237,9 @@ export const removeModel = mutation(
   'models.remove',
   z.strictObject({ model: z.string() }),
   async (deps, { model }) => {
-    const card = await findModel(deps, model)
+    const card = findModel(deps, model)
     await deps.store.models.remove(card.id)
-    return { ...renderModel(card), removed: true }
+    return { ...renderModel(card, deps.clock.now()), removed: true }
   },
   (_, { id, provider, upstream }) => ({
     target: id,

@@ -3,9 +3,11 @@ import * as z from 'zod/mini'
 import { parseAbsoluteUrl } from '#domain/absolute-url.ts'
 import { type Instant, renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
+import { priceAt } from '#domain/model-card.ts'
 import {
   isProviderName,
   isProviderType,
+  type NewProvider,
   OUTPUT_BOUNDS,
   type OutputBound,
   outputBoundOf,
@@ -35,8 +37,9 @@ export interface ProviderRecord {
   readonly routed_models: number
 }
 
-export async function report({ store }: OperatorDeps, provider: Provider): Promise<ProviderRecord> {
-  const all = await store.models.list()
+export function report({ store, clock }: OperatorDeps, provider: Provider): ProviderRecord {
+  const all = [...store.catalogue.current().models.values()]
+  const at = clock.now()
   const cards = all.filter((card) => card.provider === provider.name)
   const routed = all.filter(
     (card) => !cards.includes(card) && card.route.some((hop) => hop.provider === provider.name),
@@ -51,27 +54,27 @@ export async function report({ store }: OperatorDeps, provider: Provider): Promi
       provider.outputBound !== null ? 'stated' : provider.learnedBound ? 'learned' : 'default',
     created_at: renderInstant(provider.createdAt),
     models: cards.length,
-    unpriced_models: cards.filter(({ price }) => price === null).length,
+    unpriced_models: cards.filter((card) => priceAt(card, at) === null).length,
     routed_models: routed.length,
   }
 }
 
 /** Sorted by name, without credentials. */
 export const listProviders = verb(z.strictObject({}), async (deps) =>
-  Promise.all((await deps.store.providers.list()).map((provider) => report(deps, provider))),
+  [...deps.store.catalogue.current().providers.values()].map((provider) => report(deps, provider)),
 )
 
 /** @throws provider_not_found */
 export const showProvider = verb(z.strictObject({ name: z.string() }), async (deps, { name }) =>
-  report(deps, await findProvider(deps, name)),
+  report(deps, findProvider(deps, name)),
 )
 
 /** @throws provider_not_found */
-export async function findProvider({ store }: OperatorDeps, name: string): Promise<Provider> {
-  const provider = await store.providers.find(name)
+export function findProvider({ store }: OperatorDeps, name: string): Provider {
+  const { providers } = store.catalogue.current()
+  const provider = providers.get(name)
   if (provider) return provider
-  const names = (await store.providers.list()).map((other) => other.name)
-  const meant = nearest(name, names)
+  const meant = nearest(name, [...providers.keys()])
   throw new GatewayError(
     'provider_not_found',
     `no provider is called "${name}"${didYouMean(meant)}`,
@@ -130,19 +133,18 @@ export const addProvider = mutation(
     const at = deps.clock.now()
     const type = typeFor(input.name, input.type, input.base_url)
     const { credential } = input
-    const provider: Provider = {
+    const provider: NewProvider = {
       name: input.name,
       type,
       baseUrl: baseUrlFor(type, input.base_url),
-      hasCredential: credential !== null,
       outputBound: outputBoundFor(type, input.output_bound),
       learnedBound: null,
       createdAt: at,
     }
-    if (credential === undefined) throw await withoutCredential(deps, provider)
+    if (credential === undefined) throw withoutCredential(deps, provider)
     await deps.store.providers.add(provider, credential)
     await addCatalog(deps, provider, at)
-    return await report(deps, provider)
+    return report(deps, findProvider(deps, provider.name))
   },
   ({ output_bound }, { name, type, base_url, has_credential, models }) => ({
     target: name,
@@ -151,11 +153,8 @@ export const addProvider = mutation(
 )
 
 /** What is wrong without a credential; the store refuses a taken name only once there is one. */
-async function withoutCredential(
-  { store }: OperatorDeps,
-  { name }: Provider,
-): Promise<GatewayError> {
-  if (await store.providers.find(name)) {
+function withoutCredential({ store }: OperatorDeps, { name }: NewProvider): GatewayError {
+  if (store.catalogue.current().providers.has(name)) {
     return new GatewayError('already_exists', `there is already a provider "${name}"`)
   }
   return invalidInput('credential', 'must be given, or null for none')
@@ -201,10 +200,15 @@ export function baseUrlFor(type: ProviderType, stated: string | undefined): stri
   )
 }
 
-async function addCatalog({ store }: OperatorDeps, provider: Provider, at: Instant): Promise<void> {
+async function addCatalog(
+  { store }: OperatorDeps,
+  provider: NewProvider,
+  at: Instant,
+): Promise<void> {
+  const { models } = store.catalogue.current()
   for (const entry of await catalogOf(provider.type)) {
     const card = toCard(entry, provider, at)
-    if (!(await store.models.find(card.id))) await store.models.add(card)
+    if (!models.has(card.id)) await store.models.add(card)
   }
 }
 
@@ -213,7 +217,7 @@ export const removeProvider = mutation(
   'providers.remove',
   z.strictObject({ name: z.string() }),
   async (deps, { name }) => {
-    const provider = await report(deps, await findProvider(deps, name))
+    const provider = report(deps, findProvider(deps, name))
     await deps.store.providers.remove(name)
     return { ...provider, removed: true }
   },

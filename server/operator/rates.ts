@@ -2,7 +2,7 @@
 import * as z from 'zod/mini'
 import { renderInstant } from '#domain/clock.ts'
 import { readRubPerUsd, renderRubPerUsd } from '#domain/money.ts'
-import type { Rate } from '#domain/rate.ts'
+import { type Rate, rateAt } from '#domain/rate.ts'
 import { timeField } from '#forms/fields.ts'
 import { mutation, verb } from './verb.ts'
 
@@ -22,10 +22,10 @@ const render = ({ rubPerUsd, effectiveFrom, setByOperator }: Rate): RateRecord =
 })
 
 /** The current rate and the history, newest first. */
-export const showRates = verb(z.strictObject({}), async ({ store, clock }) => ({
-  ...render(await store.rates.at(clock.now())),
-  history: (await store.rates.list()).map(render),
-}))
+export const showRates = verb(z.strictObject({}), async ({ store, clock }) => {
+  const catalogue = store.catalogue.current()
+  return { ...render(rateAt(catalogue, clock.now())), history: catalogue.rates.map(render) }
+})
 
 const rateField = z.string().check(
   z.refine((text) => readRubPerUsd(text) !== undefined, {
@@ -43,10 +43,10 @@ export const setRate = mutation(
   }),
   async ({ store, clock }, input) => {
     const at = clock.now()
-    const previous = await store.rates.at(at)
+    const previous = rateAt(store.catalogue.current(), at)
     const rubPerUsd = readRubPerUsd(input.rub_per_usd) ?? previous.rubPerUsd
     const effectiveFrom = input.from ?? at
-    await store.rates.set(rubPerUsd, effectiveFrom)
+    await store.rates.set(rubPerUsd, effectiveFrom, at)
     return {
       ...render({ rubPerUsd, effectiveFrom, setByOperator: true }),
       previous: render(previous),

@@ -37,7 +37,7 @@ function report({ live }: OperatorDeps, card: ModelCard): RouteRecord {
 
 /** @throws model_not_found */
 export const showRoute = verb(z.strictObject({ model: z.string() }), async (deps, { model }) =>
-  report(deps, await findModel(deps, model)),
+  report(deps, findModel(deps, model)),
 )
 
 /** Limits how long a request can take when every hop fails. */
@@ -64,8 +64,8 @@ export const setHop = mutation(
     weight: z.optional(rankField),
   }),
   async (deps, input) => {
-    const card = await findModel(deps, input.model)
-    const { name } = await findProvider(deps, input.provider)
+    const card = findModel(deps, input.model)
+    const { name } = findProvider(deps, input.provider)
     const route = routeOf(card)
     const others = route.filter(({ provider }) => provider !== name)
     const known = route.find(({ provider }) => provider === name)
@@ -92,7 +92,7 @@ export const dropHop = mutation(
   'models.route.drop',
   z.strictObject({ model: z.string(), provider: z.string() }),
   async (deps, input) => {
-    const card = await findModel(deps, input.model)
+    const card = findModel(deps, input.model)
     const route = routeOf(card)
     const left = route.filter(({ provider }) => provider !== input.provider)
     if (left.length === route.length) throw noHop(card, route, input.provider)
@@ -106,7 +106,7 @@ export const dropHop = mutation(
 export const resetRoute = mutation(
   'models.route.reset',
   z.strictObject({ model: z.string() }),
-  async (deps, { model }) => saveRoute(deps, await findModel(deps, model), []),
+  async (deps, { model }) => saveRoute(deps, findModel(deps, model), []),
   (_, route) => describeRoute(route),
 )
 

@@ -3,6 +3,7 @@ import * as z from 'zod/mini'
 import type { Account } from '#domain/account.ts'
 import { dayOf, dayStart, elapsedMs, monthStart, renderInstant } from '#domain/clock.ts'
 import { renderRubPerUsd, renderUsd } from '#domain/money.ts'
+import { rateAt } from '#domain/rate.ts'
 import { FIGURES_MS, readSpan, type Span } from '#domain/snapshot/figures.ts'
 import type { HopReading } from '#domain/walk/hop-health.ts'
 import { scopeField } from '#forms/fields.ts'
@@ -28,11 +29,10 @@ export const showStatus = verb(input, async (deps, { account, warnings }) => {
   const span = live && readSpan(live.watch.pulse.endings, at, FIGURES_MS)
   const health = await store.health({ checkIntegrity: false })
   const within = await findScope(deps, account)
-  const [accounts, cards, rate] = await Promise.all([
-    within === null ? store.accounts.list() : [within],
-    store.models.list(),
-    store.rates.at(at),
-  ])
+  const accounts = within === null ? await store.accounts.list() : [within]
+  const catalogue = store.catalogue.current()
+  const cards = [...catalogue.models.values()]
+  const rate = rateAt(catalogue, at)
   return {
     version: deps.version,
     /** The name of the account that money and keys are of; null: of all. */
@@ -58,7 +58,7 @@ export const showStatus = verb(input, async (deps, { account, warnings }) => {
     newest_schema_version: health.newestSchemaVersion,
     /** Null without a backup, and for a store in memory. */
     last_backup_at: warnings ? await backupOf(deps) : null,
-    providers: (await store.providers.list()).map(({ name, type, hasCredential }) => ({
+    providers: [...catalogue.providers.values()].map(({ name, type, hasCredential }) => ({
       name,
       type,
       has_credential: hasCredential,

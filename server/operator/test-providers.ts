@@ -1,7 +1,7 @@
 /** The verb that tests providers: whether they answer, accept the credential, and know a model. */
 import * as z from 'zod/mini'
 import { GatewayError, toGatewayError } from '#domain/errors.ts'
-import type { ModelCard, RouteHop } from '#domain/model-card.ts'
+import { type ModelCard, priceAt, type RouteHop } from '#domain/model-card.ts'
 import type { ProbeAnswer } from '#domain/probe.ts'
 import { outputBoundOf, type Provider } from '#domain/provider.ts'
 import { routeOf } from '#domain/route.ts'
@@ -53,8 +53,8 @@ export const testProviders = verb(
         hint: `gatewayctl providers test ${name ?? ''} --spend --model M`.replace('  ', ' '),
       })
     }
-    const card = model === null ? null : await findModel(deps, model)
-    const providers = await chooseProviders(deps, name, card)
+    const card = model === null ? null : findModel(deps, model)
+    const providers = chooseProviders(deps, name, card)
     if (spend) requireBounded(providers)
     return await Promise.all(
       providers.map((provider) => test(deps, provider, card, { spend, withinMs })),
@@ -62,13 +62,13 @@ export const testProviders = verb(
   },
 )
 
-async function chooseProviders(
+function chooseProviders(
   deps: OperatorDeps,
   name: string | null,
   card: ModelCard | null,
-): Promise<readonly Provider[]> {
-  if (name !== null) return [await findProvider(deps, name)]
-  const all = await deps.store.providers.list()
+): readonly Provider[] {
+  if (name !== null) return [findProvider(deps, name)]
+  const all = [...deps.store.catalogue.current().providers.values()]
   if (card === null) return all
   const hops = routeOf(card).map(({ provider }) => provider)
   return all.filter((provider) => hops.includes(provider.name))
@@ -113,7 +113,7 @@ async function test(
     status: answer.status,
     ms: answer.ms,
     models: models?.length ?? null,
-    priced_models: models && (await countPriced(deps, provider, models)),
+    priced_models: models && countPriced(deps, provider, models),
     model: card?.id ?? null,
     upstream,
     prompt_tokens: answer.tokens?.input ?? null,
@@ -124,12 +124,15 @@ async function test(
 }
 
 /** How many of the listed names are upstream names of models with a price (also a price of zero). */
-async function countPriced(
-  { store }: OperatorDeps,
+function countPriced(
+  { store, clock }: OperatorDeps,
   { name }: Provider,
   listed: readonly string[],
-): Promise<number> {
-  const cards = (await store.models.list()).filter(({ price }) => price !== null)
+): number {
+  const at = clock.now()
+  const cards = [...store.catalogue.current().models.values()].filter(
+    (card) => priceAt(card, at) !== null,
+  )
   const own = cards.flatMap(routeOf).filter(({ provider }) => provider === name)
   const priced = new Set(own.map(({ upstreamName }) => upstreamName))
   return new Set(listed).intersection(priced).size

@@ -7,6 +7,7 @@ import { newEventId } from '#domain/id.ts'
 import { channelsOf, type Threshold } from '#domain/low-balance.ts'
 import { NO_MONEY, renderUsd } from '#domain/money.ts'
 import { type Channel, draftNotices, type LowBalanceFacts } from '#domain/notice.ts'
+import { rateAt } from '#domain/rate.ts'
 import { newWebhookSecret } from '#domain/webhook-secret.ts'
 import { accountField, usdField } from '#forms/fields.ts'
 import type { DeliveryConfig, OperatorDeps } from './deps.ts'
@@ -153,7 +154,7 @@ async function draftTest(
   { below }: Threshold,
 ): Promise<LowBalanceFacts> {
   const at = clock.now()
-  const { rubPerUsd } = await store.rates.at(at)
+  const { rubPerUsd } = rateAt(store.catalogue.current(), at)
   const facts = { eventId: newEventId(at), accountId, at, balance, rubPerUsd }
   return { ...facts, below: below ?? NO_MONEY, isTest: true }
 }

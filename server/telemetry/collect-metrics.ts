@@ -22,7 +22,7 @@ import type { Tally } from './tally.ts'
 export interface MetricsDeps {
   readonly store: Pick<
     Store,
-    'accounts' | 'admissions' | 'health' | 'keys' | 'providers' | 'thresholds'
+    'accounts' | 'admissions' | 'catalogue' | 'health' | 'keys' | 'thresholds'
   >
   readonly clock: Clock
   readonly version: string
@@ -48,7 +48,7 @@ export async function collectMetrics(
     ...processFamilies(),
     inFlight(deps, tally),
     ...talliedFamilies(tally),
-    await restingProviders(deps),
+    restingProviders(deps),
     ...(await keyFamilies(deps, [...countedKeys(tally)] as KeyId[])),
     ...(await accountFamilies(deps)),
   ]
@@ -89,7 +89,7 @@ function inFlight({ running }: MetricsDeps, tally: Tally): MetricFamily {
   return gauge('gateway_inflight_requests', 'Chat requests in progress', samples)
 }
 
-async function restingProviders({ store, health }: MetricsDeps): Promise<MetricFamily> {
+function restingProviders({ store, health }: MetricsDeps): MetricFamily {
   const resting = new Set(
     health
       .readings()
@@ -99,7 +99,7 @@ async function restingProviders({ store, health }: MetricsDeps): Promise<MetricF
   return gauge(
     'gateway_provider_resting',
     'A hop of it failed so often that others are asked first',
-    (await store.providers.list()).map(({ name }) => ({
+    [...store.catalogue.current().providers.keys()].map((name) => ({
       labels: { provider: name },
       value: Number(resting.has(name)),
     })),

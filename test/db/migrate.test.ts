@@ -1,4 +1,5 @@
 // A database is brought to the newest schema once, and one from the future is refused untouched.
+
 import { Database } from 'bun:sqlite'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,6 +9,7 @@ import { openStore } from '#db/index.ts'
 import { migrate, NEWEST_SCHEMA_VERSION, schemaVersion } from '#db/sqlite/engine/migrate.ts'
 import { MIGRATIONS } from '#db/sqlite/migrations/index.ts'
 import { newSecret } from '#domain/secret.ts'
+import { priceOf } from '#test/support/catalogue.ts'
 import { handClock } from '#test/support/hand-clock.ts'
 import {
   aCard,
@@ -64,7 +66,7 @@ test('what an older binary wrote is read: a log without tokens of images, and a 
 
   const again = await openStore({ dataDir, clock })
   expect((await again.activity.find(line.generationId))?.usage.imageInputTokens).toBe(0)
-  expect((await again.models.find('acme/small'))?.price?.prices.imageInputToken).toBeNull()
+  expect(priceOf(again, 'acme/small', clock.now())?.prices.imageInputToken).toBeNull()
   await again.close()
 })
 

@@ -1,4 +1,5 @@
 // What lies on the disk: no secret, a ledger that nothing rewrites, and one whole file once the store is closed.
+
 import { Database } from 'bun:sqlite'
 import { copyFileSync, existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,6 +12,7 @@ import { type KeyId, newGenerationId } from '#domain/id.ts'
 import { KEPT_MS, type Pay } from '#domain/idempotency.ts'
 import { newSecret } from '#domain/secret.ts'
 import type { Store } from '#domain/store.ts'
+import { providerOf } from '#test/support/catalogue.ts'
 import { handClock } from '#test/support/hand-clock.ts'
 import {
   aCharge,
@@ -86,7 +88,7 @@ describe('no secret is written', () => {
     await expect(keyless.providers.add(second, 'sk-other')).rejects.toMatchObject({
       code: 'internal_error',
     })
-    expect(await keyless.providers.find('second')).toBeUndefined()
+    expect(providerOf(keyless, 'second')).toBeUndefined()
     await expect(keyless.providers.credential('acme')).rejects.toMatchObject({
       code: 'internal_error',
     })
@@ -223,7 +225,7 @@ test('a damaged price is an error, never a free model', async () => {
     VALUES ('price_1', 'acme/x', 0, '{"prompt":"-1","completion":"1","imagePrices":[],"tiers":[]}')`)
   database.close(true)
   store = await openStore({ dataDir, clock })
-  await expect(store.models.find('acme/x')).rejects.toThrow(RangeError)
+  expect(() => store.catalogue.current()).toThrow(RangeError)
   await store.close()
 })
 

@@ -23,17 +23,23 @@ const tables = Object.values<unknown>(schema)
 const byName = (a: { readonly name: string }, b: { readonly name: string }) =>
   a.name < b.name ? -1 : 1
 
-/** Tables of the sign-in provider: plain SQL alone speaks of them. */
+/** Tables of the sign-in provider and of the catalogue: plain SQL alone speaks of them. */
 const PLAIN = [
   'artifacts',
+  'catalogue_version',
   'clients',
   'code_mails',
   'detours',
+  'hops',
   'identities',
   'identity_providers',
   'mail_code_counts',
   'mail_codes',
+  'models',
   'people',
+  'price_versions',
+  'providers',
+  'rates',
   'revocations',
   'signin_secrets',
   'signing_keys',

@@ -1,4 +1,5 @@
 // A receipt tells what the ledger says, to the nano-dollar, from what was counted; and who was asked, how often, how it ended.
+
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { ActivityEntry } from '#domain/activity.ts'
@@ -15,6 +16,7 @@ import { renderReceipt } from '#domain/receipt-report.ts'
 import { type FailureKind, UpstreamFailure } from '#domain/upstream.ts'
 import { NO_USAGE, type Usage } from '#domain/usage.ts'
 import type { Caller } from '#domain/walk/caller.ts'
+import { priceOf } from '#test/support/catalogue.ts'
 import {
   aClaim,
   aHop,
@@ -236,7 +238,7 @@ describe('after a walk', () => {
   test('that was answered: key, rate, price version, times', async () => {
     const receipt = await walk(takes(340, null))
     expect(outcomes(receipt)).toEqual([['acme', 'answered', null, 340]])
-    const priced = (await bench.store.models.find('acme/small'))?.price
+    const priced = priceOf(bench.store, 'acme/small', bench.clock.now())
     expect(renderReceipt(receipt)).toMatchObject({
       object: 'generation',
       key_name: 'worker',
@@ -293,7 +295,8 @@ describe('after a walk', () => {
       { resolution: 'small', quality: '*', usd: price('0.01') },
       { resolution: 'large', quality: '*', usd: price('0.25') },
     ]
-    await bench.store.models.price('acme/pixel', aVersion({ imagePrices }, bench.clock.now()))
+    const at = bench.clock.now()
+    await bench.store.models.price('acme/pixel', aVersion({ imagePrices }, at), at)
     const provider = silent()
     const leaving = new AbortController()
     const request = aRequest({
@@ -355,7 +358,8 @@ describe('after a walk', () => {
   test('is the same when its price has changed and its model is gone', async () => {
     const { caller } = await bench.walk(bench.depsOf(takes(0, null)))
     const before = await receiptFor(caller)
-    await bench.store.models.price('acme/small', aVersion({ prompt: perM('9') }, bench.clock.now()))
+    const at = bench.clock.now()
+    await bench.store.models.price('acme/small', aVersion({ prompt: perM('9') }, at), at)
     await bench.store.models.remove('acme/small')
     expect(before.lines).toHaveLength(2)
     expect(await receiptFor(caller)).toEqual(before)

@@ -26,25 +26,27 @@ await deps.store.models.add({
   inputModalities: ['text', 'image'],
   outputModalities: ['text', 'image'],
   supportedParameters: ['temperature'],
-  price: {
-    id: newPriceVersionId(now),
-    effectiveFrom: now,
-    prices: {
-      prompt: perMillion(price('0.3'))!,
-      completion: perMillion(price('2.5'))!,
-      cacheRead: perMillion(price('0.03'))!,
-      cacheWrite: null,
-      request: price('0'),
-      inputImage: price('0'),
-      imageInputToken: null,
-      imageOutputToken: null,
-      imagePrices: [
-        { resolution: '512x512', quality: 'low', usd: price('0.01') },
-        { resolution: '1024x1024', quality: 'medium', usd: price('0.039') },
-      ],
-      tiers: [],
+  prices: [
+    {
+      id: newPriceVersionId(now),
+      effectiveFrom: now,
+      prices: {
+        prompt: perMillion(price('0.3'))!,
+        completion: perMillion(price('2.5'))!,
+        cacheRead: perMillion(price('0.03'))!,
+        cacheWrite: null,
+        request: price('0'),
+        inputImage: price('0'),
+        imageInputToken: null,
+        imageOutputToken: null,
+        imagePrices: [
+          { resolution: '512x512', quality: 'low', usd: price('0.01') },
+          { resolution: '1024x1024', quality: 'medium', usd: price('0.039') },
+        ],
+        tiers: [],
+      },
     },
-  },
+  ],
 })
 
 const ids = async (response: Response): Promise<string[]> =>

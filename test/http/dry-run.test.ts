@@ -1,6 +1,8 @@
 // `X-Gateway-Dry-Run: true` answers the verdict, the route and the highest possible cost, and consumes nothing.
+
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { ModelCard } from '#domain/model-card.ts'
+import { modelOf } from '#test/support/catalogue.ts'
 import { type Furnished, furnish, hello, openApi, type TestKey } from '#test/support/furnish.ts'
 import { aProvider, usd } from '#test/support/nouns.ts'
 
@@ -86,7 +88,7 @@ test('a request that fails before admission is refused as usual', async () => {
 test('lists every hop of a route with its highest cost', async () => {
   const { store } = deps
   await store.providers.add(aProvider({ name: 'other' }), null)
-  const echo = (await store.models.find('demo/echo')) as ModelCard
+  const echo = modelOf(store, 'demo/echo') as ModelCard
   const hop = { upstreamName: 'echo', position: 1, weight: 1 }
   await store.models.route(echo.id, [
     { ...hop, provider: 'demo' },

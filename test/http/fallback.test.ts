@@ -1,9 +1,11 @@
 // Fallbacks: another model may answer until the first content arrives, and only the model that answered is charged.
+
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { ModelCard } from '#domain/model-card.ts'
 import type { UsdAttos } from '#domain/money.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import { NO_USAGE } from '#domain/usage.ts'
+import { modelOf } from '#test/support/catalogue.ts'
 import { type Furnished, furnish, hello, openApi, type TestKey } from '#test/support/furnish.ts'
 import {
   eventually,
@@ -27,8 +29,8 @@ beforeEach(async () => {
   deps = await furnish()
   key = await deps.issue()
   const at = deps.clock.now()
-  const echo = (await deps.store.models.find('demo/echo')) as ModelCard
-  const { price } = echo
+  const echo = modelOf(deps.store, 'demo/echo') as ModelCard
+  const [price] = echo.prices
   if (!price) throw new Error('the demo has no price')
   const prices = {
     ...price.prices,
@@ -38,7 +40,6 @@ beforeEach(async () => {
   const spare = {
     name: 'spare',
     type: 'openai-compatible',
-    hasCredential: false,
     outputBound: null,
     learnedBound: null,
   } as const
@@ -50,9 +51,9 @@ beforeEach(async () => {
   await deps.store.models.add({
     ...card,
     id: SPARE,
-    price: { ...price, id: 'price_spare', prices },
+    prices: [{ ...price, id: 'price_spare', prices }],
   })
-  await deps.store.models.add({ ...card, id: 'spare/unpriced', price: null })
+  await deps.store.models.add({ ...card, id: 'spare/unpriced', prices: [] })
 })
 afterEach(() => deps.store.close())
 

@@ -1,9 +1,11 @@
 // GET /v1/generation: the receipt of a request, for keys of its own account, without the operator’s internal data.
+
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { newAccountId, newGenerationId, newKeyId } from '#domain/id.ts'
 import { labelOf, newSecret } from '#domain/secret.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import { NO_USAGE } from '#domain/usage.ts'
+import { modelOf } from '#test/support/catalogue.ts'
 import {
   type Furnished,
   furnish,
@@ -64,7 +66,7 @@ test('a receipt has exactly these fields', async () => {
   const asked = hello({ user: 'u_204' })
   const answer = await api.chat(worker.bearer, asked, { 'X-Request-Id': 'mine-1' })
   const { id, usage } = (await answer.json()) as { id: string; usage: { cost_rub: number } }
-  const card = await deps.store.models.find('demo/echo')
+  const card = modelOf(deps.store, 'demo/echo')
   expect(await (await receiptFor(api, id)).json()).toEqual({
     object: 'generation',
     max_output_tokens: null,
@@ -84,7 +86,7 @@ test('a receipt has exactly these fields', async () => {
     cost_usd: '0.000026',
     cost_rub: usage.cost_rub,
     rub_per_usd: '90',
-    price_version: card?.price?.id,
+    price_version: card?.prices[0]?.id,
     charged_at: '2026-08-22T12:00:00.440Z',
     lines: [
       line('input_tokens', 10, '0.000001', '0.00001'),
@@ -223,13 +225,12 @@ describe('a receipt is shown', () => {
 
   test('after a fallback: every attempt, without the operator’s internal data', async () => {
     const at = clock.now()
-    const echo = await deps.store.models.find('demo/echo')
+    const echo = modelOf(deps.store, 'demo/echo')
     await deps.store.providers.add(
       {
         name: 'spare',
         type: 'openai-compatible',
         baseUrl: 'http://10.1.2.3/v1',
-        hasCredential: false,
         outputBound: null,
         learnedBound: null,
         createdAt: at,
@@ -257,7 +258,7 @@ describe('a receipt is shown', () => {
     const body = await response.text()
     expect(JSON.parse(body)).toMatchObject({
       provider: 'demo',
-      price_version: echo?.price?.id,
+      price_version: echo?.prices[0]?.id,
       attempts: [
         {
           provider: 'spare',

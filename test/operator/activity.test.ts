@@ -1,9 +1,11 @@
 /** The log through its verbs: searched, a receipt shown whole, and prices compared with what providers state. */
+
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { ActivityEntry } from '#domain/activity.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { chargeFor } from '#domain/pricing.ts'
 import { NO_USAGE } from '#domain/usage.ts'
+import { priceOf } from '#test/support/catalogue.ts'
 import { aClaim, anAccount, anAct, anActivity, rate, usd } from '#test/support/nouns.ts'
 import { act, openFurnished, type TestOperatorDeps } from './deps.ts'
 
@@ -30,7 +32,7 @@ async function charged(stated: Partial<ActivityEntry> = {}): Promise<ActivityEnt
   const { store, clock } = deps
   const claim = { ...aClaim(key, clock.now()), model: 'demo/echo' }
   const { admitted } = await store.admissions.admit(claim)
-  const version = (await store.models.find('demo/echo'))?.price
+  const version = priceOf(store, 'demo/echo', clock.now())
   if (!admitted || !version) throw new Error('it was not admitted')
   const usage = { ...NO_USAGE, inputTokens: 22, outputTokens: 3 }
   const charge = chargeFor(usage, version, rate('90'), 'provider', NO_CHOICE)

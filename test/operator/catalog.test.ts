@@ -1,10 +1,12 @@
 /** The catalog: every entry becomes a card, every price is exact, and a vendor's models come with its provider. */
+
 import { describe, expect, test } from 'vitest'
 import { instant } from '#domain/clock.ts'
 import { factsOf, isModelId, type ModelCard } from '#domain/model-card.ts'
 import { perMillion, readPrice, renderPrice } from '#domain/money.ts'
 import { PROVIDER_PRESETS, type Provider } from '#domain/provider.ts'
 import { type CatalogEntry, catalogOf, markCatalogued, toCard } from '#operator/catalog.ts'
+import { modelOf, modelsOf, providersOf } from '#test/support/catalogue.ts'
 import { act, openFurnished } from './deps.ts'
 
 const { default: file } = await import('#operator/catalog/models.json', {
@@ -20,6 +22,7 @@ const provider = (name: string): Provider => ({
   outputBound: null,
   learnedBound: null,
   createdAt: instant(0),
+  revision: 1,
 })
 
 const cardOf = async (vendor: string, model: string) => {
@@ -59,7 +62,7 @@ describe('cards', () => {
       upstreamName: 'gpt-5.4',
       provider: 'openai',
     })
-    expect(card.price?.prices.tiers).toEqual([
+    expect(card.prices[0]?.prices.tiers).toEqual([
       {
         aboveTokens: 272_000,
         prompt: 5_000_000_000_000n,
@@ -71,7 +74,7 @@ describe('cards', () => {
   })
 
   test('price images by piece where the vendor bills pieces', async () => {
-    const { price } = await cardOf('xai', 'grok-imagine-image')
+    const [price] = (await cardOf('xai', 'grok-imagine-image')).prices
     expect(price?.prices.imagePrices).toEqual([
       { resolution: '*', quality: '*', usd: readPrice('0.02') },
     ])
@@ -89,7 +92,7 @@ describe('cards', () => {
       'gpt-image-2',
     ])
     for (const { served_by, model } of both) {
-      const { price } = await cardOf(served_by, model)
+      const [price] = (await cardOf(served_by, model)).prices
       expect(price?.prices.imagePrices).toEqual([])
       expect(price?.prices.imageOutputToken).toBeGreaterThan(0n)
     }
@@ -104,19 +107,19 @@ describe('cards', () => {
   })
 
   test('price tokens of images apart from those of text', async () => {
-    const { price } = await cardOf('openai', 'gpt-image-1')
+    const [price] = (await cardOf('openai', 'gpt-image-1')).prices
     const { prompt, imageInputToken, imageOutputToken } = price?.prices ?? ({} as never)
     expect([prompt, imageInputToken, imageOutputToken].map((one) => renderPrice(one!))).toEqual([
       '0.000005',
       '0.00001',
       '0.00004',
     ])
-    expect((await cardOf('openai', 'gpt-4.1')).price?.prices.imageInputToken).toBeNull()
+    expect((await cardOf('openai', 'gpt-4.1')).prices[0]?.prices.imageInputToken).toBeNull()
   })
 
   test('are unpriced where no source has a price, or thinking costs another one', async () => {
-    expect((await cardOf('groq', 'groq/compound')).price).toBeNull()
-    expect((await cardOf('alibaba', 'qwen-plus')).price).toBeNull()
+    expect((await cardOf('groq', 'groq/compound')).prices).toEqual([])
+    expect((await cardOf('alibaba', 'qwen-plus')).prices).toEqual([])
   })
 
   test('are unpriced where they draw, and no source says at what price', async () => {
@@ -124,7 +127,9 @@ describe('cards', () => {
     for (const vendor of ['google', 'openai', 'openrouter', 'xai']) {
       const drawers = (await catalogOf(vendor)).filter(({ output }) => output.includes('image'))
       const cards = drawers.map((entry) => toCard(entry, provider(vendor), instant(0)))
-      unpriced.push(...cards.filter(({ price }) => price === null).map(({ provider }) => provider))
+      unpriced.push(
+        ...cards.filter(({ prices }) => prices.length === 0).map(({ provider }) => provider),
+      )
     }
     // OpenRouter's nine, of whose images no source tells the price, and one of xAI's without any.
     expect(unpriced).toEqual([...Array(9).fill('openrouter'), 'xai'])
@@ -154,7 +159,8 @@ describe('providers.add', () => {
   test('anthropic brings its models at four prices each: prompt, answer, cache read, cache write', async () => {
     const deps = await openFurnished()
     await act(deps, 'providers.add', { name: 'anthropic', credential: 'sk-ant-x' })
-    const { price, ...card } = await cardOf('anthropic', 'claude-haiku-4-5')
+    const card = await cardOf('anthropic', 'claude-haiku-4-5')
+    const [price] = card.prices
     expect(card).toMatchObject({ upstreamName: 'claude-haiku-4-5', maxCompletionTokens: 64_000 })
     const { prompt, completion, cacheRead, cacheWrite } = price?.prices ?? ({} as never)
     expect(
@@ -173,7 +179,7 @@ describe('providers.add', () => {
     const ids = (await act(deps, 'models.list', { provider: 'google' })).map(({ id }) => id)
     expect(ids).toContain('google/gemini-2.5-flash-image')
     expect(ids.filter((id) => id.includes('imagen'))).toEqual([])
-    const { price } = await cardOf('google', 'gemini-3-pro-image')
+    const [price] = (await cardOf('google', 'gemini-3-pro-image')).prices
     expect(price?.prices.imageOutputToken).toBe(perMillion(readPrice('120')!))
   })
 
@@ -188,7 +194,7 @@ describe('providers.add', () => {
     const deps = await openFurnished()
     await act(deps, 'providers.add', { name: 'openai', credential: 'sk-x' })
     await act(deps, 'models.add', { model: 'openai/mine', context_length: 8_000 })
-    const isCatalogued = async (id: string) => (await deps.store.models.find(id))?.isCatalogued
+    const isCatalogued = async (id: string) => modelOf(deps.store, id)?.isCatalogued
     expect(await isCatalogued('openai/gpt-4.1')).toBe(true)
     expect(await isCatalogued('demo/echo')).toBe(true)
     expect(await isCatalogued('openai/mine')).toBe(false)
@@ -212,15 +218,15 @@ describe('providers.add', () => {
       is_catalogued: false,
       images_per_answer: 4,
     })
-    expect((await deps.store.models.find('demo/more'))?.imagesPerAnswer).toBe(4)
+    expect(modelOf(deps.store, 'demo/more')?.imagesPerAnswer).toBe(4)
   })
 
   test('bounds that an older program took from it are recognised, and an operator’s are not', async () => {
     const deps = await openFurnished()
-    const { models, providers } = deps.store
+    const { models } = deps.store
     await act(deps, 'providers.add', { name: 'work', type: 'openai', credential: 'sk-x' })
     const forget = async (id: string, more: Partial<ModelCard> = {}) => {
-      const card = (await models.find(id))!
+      const card = modelOf(deps.store, id)!
       await models.amend(id, { ...factsOf(card), isCatalogued: false, ...more })
     }
     await forget('work/gpt-4.1')
@@ -232,18 +238,18 @@ describe('providers.add', () => {
       base_url: 'http://127.0.0.1:9',
       credential: null,
     })
-    const same = (await models.find('work/gpt-4.1'))!
-    await models.add({ ...same, id: 'other/gpt-4.1', provider: 'other', price: null })
-    expect(await providers.list()).toHaveLength(3)
+    const same = modelOf(deps.store, 'work/gpt-4.1')!
+    await models.add({ ...same, id: 'other/gpt-4.1', provider: 'other', prices: [] })
+    expect(providersOf(deps.store)).toHaveLength(3)
 
     await markCatalogued(deps)
-    const marked = (await models.list()).filter(({ isCatalogued }) => !isCatalogued)
+    const marked = modelsOf(deps.store).filter(({ isCatalogued }) => !isCatalogued)
     expect(marked.map(({ id }) => id)).toEqual([
       'other/gpt-4.1',
       'work/gpt-4.1-mini',
       'work/gpt-4.1-nano',
     ])
-    expect((await models.find('work/gpt-4.1'))?.price).toEqual(same.price)
+    expect(modelOf(deps.store, 'work/gpt-4.1')?.prices).toEqual(same.prices)
   })
 
   test.each([

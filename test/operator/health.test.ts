@@ -9,6 +9,7 @@ import { MIGRATIONS } from '#db/sqlite/migrations/index.ts'
 import type { KeyId } from '#domain/id.ts'
 import { fixedCost } from '#domain/offer-cost.ts'
 import type { OperatorDeps } from '#operator/deps.ts'
+import { providersOf } from '#test/support/catalogue.ts'
 import { restingWatch } from '#test/support/resting-watch.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
 import { act, openFurnished, openOperator } from './deps.ts'
@@ -188,7 +189,7 @@ describe('doctor', () => {
     const rest = { demoKit, delivery, probe, who, version: '0', live: null }
     const deps: OperatorDeps = { store, clock, dataDir, ...rest }
     await act(deps, 'providers.add', { name: 'acme', base_url: 'http://h', credential: 'sk-x' })
-    await store.providers.list()
+    providersOf(store)
 
     const database = new Database(join(dataDir, 'gateway.db'), { strict: true })
     const { page } = database

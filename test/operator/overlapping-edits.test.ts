@@ -1,5 +1,7 @@
 /** Edits that overlap: each changes the fields that it states, and none writes back what another has changed or removed. */
+
 import { expect, test } from 'vitest'
+import { modelsOf, providerOf } from '#test/support/catalogue.ts'
 import { act, openFurnished } from './deps.ts'
 
 const AT = 'https://models.example/v1'
@@ -41,7 +43,7 @@ test('of a provider keep its new address, and pair no credential with another', 
     act(deps, 'providers.edit', { name: 'acme', base_url, credential: 'sk-third' }),
   ])
   expect([moved.status, given.status]).toEqual(['fulfilled', 'fulfilled'])
-  expect((await deps.store.providers.find('acme'))?.baseUrl).toBe(base_url)
+  expect(providerOf(deps.store, 'acme')?.baseUrl).toBe(base_url)
 })
 
 test('of a provider of another type end the catalogue’s bounds, and a vendor’s bring them back', async () => {
@@ -49,7 +51,7 @@ test('of a provider of another type end the catalogue’s bounds, and a vendor�
   await act(deps, 'providers.add', { name: 'openai', credential: null })
   const catalogued = async () =>
     new Set(
-      (await deps.store.models.list()).flatMap((card) =>
+      modelsOf(deps.store).flatMap((card) =>
         card.provider === 'openai' ? [card.isCatalogued] : [],
       ),
     )

@@ -1,8 +1,10 @@
 /** Routes through their verbs: hops added, changed, dropped and read back, with the health that a running server knows. */
+
 import { describe, expect, test } from 'vitest'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import { createHopHealth } from '#domain/walk/hop-health.ts'
 import type { OperatorDeps } from '#operator/deps.ts'
+import { modelOf, providerOf } from '#test/support/catalogue.ts'
 import { restingWatch } from '#test/support/resting-watch.ts'
 import { act, openFurnished, type TestOperatorDeps } from './deps.ts'
 
@@ -99,7 +101,7 @@ describe('a route', () => {
       model: MODEL,
       hops: [OWN],
     })
-    expect((await deps.store.models.find(MODEL))?.route).toEqual([])
+    expect(modelOf(deps.store, MODEL)?.route).toEqual([])
   })
 
   test('is part of the model’s record', async () => {
@@ -167,10 +169,10 @@ describe('health', () => {
     await set(deps, { upstream: 'echo-eu' })
     await set(deps, { provider: 'beta' })
     const health = createHopHealth(deps.clock)
-    const card = await deps.store.models.find(MODEL)
+    const card = modelOf(deps.store, MODEL)
     if (!card) throw new Error('the demo has no echo')
     const fail = async (name: string, upstreamName: string): Promise<void> => {
-      const provider = await deps.store.providers.find(name)
+      const provider = providerOf(deps.store, name)
       if (!provider) throw new Error(`there is no ${name}`)
       health.failed(
         { card: { ...card, upstreamName }, provider },

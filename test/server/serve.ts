@@ -56,5 +56,5 @@ export async function serve(
 /** Words of `demo/echo` cost nothing from now on: as many as anybody wants are within a hold. */
 export async function freeWords({ deps: { store, clock } }: Pick<Served, 'deps'>): Promise<void> {
   const version = aVersion({ prompt: perM('1'), completion: perM('0') })
-  await store.models.price('demo/echo', { ...version, effectiveFrom: clock.now() })
+  await store.models.price('demo/echo', { ...version, effectiveFrom: clock.now() }, clock.now())
 }

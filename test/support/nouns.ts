@@ -61,7 +61,11 @@ export const aVersion = (stated: Partial<Prices> = {}, effectiveFrom = EPOCH): P
   prices: aPriceList(stated),
 })
 
-export const aCard = (stated: Partial<ModelCard> = {}): ModelCard => ({
+/** With one price, unless `price` is null or `prices` are stated. */
+export const aCard = ({
+  price,
+  ...stated
+}: Partial<ModelCard> & { readonly price?: PriceVersion | null } = {}): ModelCard => ({
   id: 'acme/small',
   provider: 'acme',
   upstreamName: 'small',
@@ -76,8 +80,8 @@ export const aCard = (stated: Partial<ModelCard> = {}): ModelCard => ({
   inputModalities: ['text'],
   outputModalities: ['text'],
   supportedParameters: [],
+  prices: price === null ? [] : [price ?? aVersion()],
   ...stated,
-  price: stated.price === undefined ? aVersion() : stated.price,
 })
 
 export const aProvider = (stated: Partial<Provider> = {}): Provider => ({
@@ -88,6 +92,7 @@ export const aProvider = (stated: Partial<Provider> = {}): Provider => ({
   outputBound: null,
   learnedBound: null,
   createdAt: EPOCH,
+  revision: 1,
   ...stated,
 })
 

@@ -11,7 +11,7 @@ import { demoCards, demoProvider } from '#upstream/demo/cards.ts'
 import { openUpstream } from '#upstream/registry.ts'
 import { type CallOptions, call, collect, collectFolded, request } from './fixtures.ts'
 
-const demo = openUpstream(demoProvider(instant(0)), null)
+const demo = openUpstream({ ...demoProvider(instant(0)), hasCredential: false, revision: 1 }, null)
 const asking = (content: unknown, more: Partial<ChatRequest> = {}, body = {}): ChatRequest =>
   request(
     {
@@ -247,7 +247,7 @@ test('every model has a price and answers', async () => {
     expect(isModelId(card.id)).toBe(true)
     expect((await ask(card.upstreamName, { request: asking('hello') })).failure).toBeNull()
   }
-  const [echo, , , image] = cards.map(({ price }) => price!.prices)
+  const [echo, , , image] = cards.map(({ prices }) => prices[0]!.prices)
   expect([renderPerMillion(echo!.prompt), renderPerMillion(echo!.completion)]).toEqual(['1', '2'])
   expect(renderPrice(image!.imagePrices[0]!.usd)).toBe('0.01')
   expect([pricingModel(echo!), pricingModel(image!)]).toEqual(['per_token', 'per_image'])

@@ -17,6 +17,7 @@ export const provider = (baseUrl: string, type: ProviderType = 'openai-compatibl
   outputBound: null,
   learnedBound: null,
   createdAt: instant(0),
+  revision: 1,
 })
 
 const card = (upstreamName = 'model-9'): ModelCard => ({
@@ -34,7 +35,7 @@ const card = (upstreamName = 'model-9'): ModelCard => ({
   inputModalities: ['text'],
   outputModalities: ['text', 'image'],
   supportedParameters: [],
-  price: null,
+  prices: [],
 })
 
 export const request = (body: JsonObject = {}, more: Partial<ChatRequest> = {}): ChatRequest => ({

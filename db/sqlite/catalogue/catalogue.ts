@@ -1,18 +1,133 @@
-/** The catalogue: models, the providers that serve them, and the rate that their charges are shown at. */
-import type { Store } from '#domain/store.ts'
+/** The catalogue in SQLite: held in memory, because every request looks at it, and read again after a change. */
+import type { Catalogue, Catalogues } from '#domain/catalogue.ts'
+import type { Instant } from '#domain/clock.ts'
+import type { PriceVersionId } from '#domain/id.ts'
+import type { ModelCard, PriceVersion, RouteHop } from '#domain/model-card.ts'
+import { type RubPerUsd, readRubPerUsd } from '#domain/money.ts'
+import type { Provider } from '#domain/provider.ts'
 import type { Connection } from '../engine/connection.ts'
-import { createModels } from './models.ts'
-import { createProviders } from './providers.ts'
-import { createRates } from './rates.ts'
+import { statement } from '../engine/statement.ts'
+import { toPrices } from './price-row.ts'
 
-export function openCatalogue(
-  connection: Connection,
-): Pick<Store, 'models' | 'providers' | 'rates'> {
-  const models = createModels(connection)
+export interface HeldCatalogue extends Catalogues {
+  /** Runs a change in its own transaction, durably; `write` gets the version that the catalogue has with it. */
+  change<T>(write: (version: number) => T): Promise<T>
+}
+
+type ModelRow = Omit<ModelCard, JsonField | 'isCatalogued' | 'route' | 'prices'> &
+  Readonly<Record<JsonField, string>> & { readonly isCatalogued: number }
+type JsonField = 'inputModalities' | 'outputModalities' | 'supportedParameters'
+
+type ProviderRow = Omit<Provider, 'hasCredential'> & { readonly hasCredential: number }
+
+interface PriceRow {
+  readonly id: PriceVersionId
+  readonly modelId: string
+  readonly effectiveFrom: Instant
+  readonly prices: string
+}
+
+interface RateRow {
+  readonly rubPerUsd: string
+  readonly effectiveFrom: Instant
+}
+
+export function openCatalogue({ database, commit }: Connection): HeldCatalogue {
+  const version = statement<{ version: number }>(database, 'SELECT version FROM catalogue_version')
+  const raise = statement<{ version: number }>(
+    database,
+    'UPDATE catalogue_version SET version = version + 1 RETURNING version',
+  )
+  const models = statement<ModelRow>(
+    database,
+    `SELECT id, provider, upstream_name AS upstreamName, name, description, created_at AS createdAt,
+       context_length AS contextLength, max_completion_tokens AS maxCompletionTokens, catalogued AS isCatalogued,
+       images_per_answer AS imagesPerAnswer, input_modalities AS inputModalities,
+       output_modalities AS outputModalities, supported_parameters AS supportedParameters
+     FROM models ORDER BY id`,
+  )
+  const hops = statement<RouteHop & { readonly modelId: string }>(
+    database,
+    `SELECT model_id AS modelId, provider, upstream_name AS upstreamName, position, weight
+     FROM hops ORDER BY position, provider`,
+  )
+  const prices = statement<PriceRow>(
+    database,
+    `SELECT id, model_id AS modelId, effective_from AS effectiveFrom, prices
+     FROM price_versions WHERE retired = 0 ORDER BY id DESC`,
+  )
+  const providers = statement<ProviderRow>(
+    database,
+    `SELECT name, type, base_url AS baseUrl, sealed_credential IS NOT NULL AS hasCredential,
+       output_bound AS outputBound, learned_bound AS learnedBound, created_at AS createdAt, revision
+     FROM providers ORDER BY name`,
+  )
+  const rates = statement<RateRow>(
+    database,
+    `SELECT rub_per_usd AS rubPerUsd, effective_from AS effectiveFrom
+     FROM rates ORDER BY effective_from DESC`,
+  )
+
+  const read = (): Catalogue => {
+    const routeOf = Map.groupBy(hops().all(), ({ modelId }) => modelId)
+    const pricesOf = Map.groupBy(prices().all(), ({ modelId }) => modelId)
+    const toCard = (row: ModelRow): ModelCard => ({
+      ...row,
+      isCatalogued: row.isCatalogued === 1,
+      inputModalities: JSON.parse(row.inputModalities),
+      outputModalities: JSON.parse(row.outputModalities),
+      supportedParameters: JSON.parse(row.supportedParameters),
+      route: (routeOf.get(row.id) ?? []).map(({ modelId: _, ...hop }) => hop),
+      prices: (pricesOf.get(row.id) ?? []).map(toVersion),
+    })
+    return {
+      version: version().get()?.version ?? 0,
+      models: new Map(
+        models()
+          .all()
+          .map((row) => [row.id, toCard(row)]),
+      ),
+      providers: new Map(
+        providers()
+          .all()
+          .map((row) => [row.name, { ...row, hasCredential: row.hasCredential === 1 }]),
+      ),
+      rates: rates()
+        .all()
+        .map(({ rubPerUsd, effectiveFrom }) => ({
+          rubPerUsd: readRubPerUsd(rubPerUsd) as RubPerUsd,
+          effectiveFrom,
+          setByOperator: true,
+        })),
+    }
+  }
+
+  let held: Catalogue | null = null
+  const current = (): Catalogue => {
+    held ??= read()
+    return held
+  }
   return {
-    models,
-    // A provider takes its models with it.
-    providers: createProviders(connection, models.forget),
-    rates: createRates(connection),
+    current,
+    async change(write) {
+      // Not first inside the transaction, which may be rolled back.
+      current()
+      return await commit.commitDurably(
+        () => write(raise().get()?.version ?? 0),
+        () => {
+          held = null
+        },
+      )
+    },
   }
 }
+
+export const toVersion = ({
+  id,
+  effectiveFrom,
+  prices,
+}: Omit<PriceRow, 'modelId'>): PriceVersion => ({
+  id,
+  effectiveFrom,
+  prices: toPrices(prices),
+})

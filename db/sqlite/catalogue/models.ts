@@ -1,203 +1,123 @@
-/** The catalogue in SQLite, kept in memory between changes because every request looks at it. */
-import { asc, eq } from 'drizzle-orm'
-import { drizzle as openDrizzle } from 'drizzle-orm/bun-sqlite'
-import type { Instant } from '#domain/clock.ts'
+/** Changes of models in SQLite, with their routes and prices. */
 import { GatewayError } from '#domain/errors.ts'
-import { priceVersionSetAt } from '#domain/id.ts'
-import type { ModelCard, ModelCards, PriceVersion } from '#domain/model-card.ts'
+import type { PriceVersionId } from '#domain/id.ts'
+import {
+  type ModelCard,
+  type ModelCards,
+  type PriceVersion,
+  type RouteHop,
+  wasAhead,
+} from '#domain/model-card.ts'
 import type { Connection } from '../engine/connection.ts'
-import { models, priceVersions } from '../schema.ts'
-import { fromPrices, toPrices } from './price-row.ts'
-import { openRoutes } from './route-table.ts'
+import { type Named, statement } from '../engine/statement.ts'
+import { type HeldCatalogue, toVersion } from './catalogue.ts'
+import { fromPrices } from './price-row.ts'
+import { providerNotFound } from './providers.ts'
 
-interface KnownModel {
-  /** With the price that was in force when it was last asked for: the same object until another is. */
-  card: ModelCard
-  /** Newest first. */
-  readonly versions: readonly PriceVersion[]
-}
-
-export function createModels({
-  database,
-  commit,
-  clock,
-}: Connection): ModelCards & { forget(): void } {
-  const drizzle = openDrizzle({ client: database })
-  const routes = openRoutes(database)
-  let known: Map<string, KnownModel> | null = null
-
-  const all = (): Map<string, KnownModel> => {
-    known ??= load(drizzle, commit, routes)
-    return known
-  }
-
-  const current = (model: KnownModel, at: Instant): ModelCard => {
-    const price = inForce(model.versions, at)
-    if (price !== model.card.price) model.card = { ...model.card, price }
-    return model.card
-  }
-
-  const find = (id: string): ModelCard | undefined => {
-    const model = all().get(id)
-    return model && current(model, clock.now())
-  }
+export function createModels({ database }: Connection, catalogue: HeldCatalogue): ModelCards {
+  const insert = statement<unknown, [Named]>(
+    database,
+    `INSERT INTO models (id, provider, upstream_name, name, description, created_at, context_length, max_completion_tokens,
+       catalogued, images_per_answer, input_modalities, output_modalities, supported_parameters)
+     VALUES ($id, $provider, $upstreamName, $name, $description, $createdAt, $contextLength, $maxCompletionTokens,
+       $isCatalogued, $imagesPerAnswer, $inputModalities, $outputModalities, $supportedParameters)`,
+  )
+  const update = statement<unknown, [Named]>(
+    database,
+    `UPDATE models SET provider = $provider, upstream_name = $upstreamName, name = $name, description = $description,
+       created_at = $createdAt, context_length = $contextLength, max_completion_tokens = $maxCompletionTokens,
+       catalogued = $isCatalogued, images_per_answer = $imagesPerAnswer, input_modalities = $inputModalities,
+       output_modalities = $outputModalities, supported_parameters = $supportedParameters
+     WHERE id = $id`,
+  )
+  const remove = statement<unknown, [string]>(database, 'DELETE FROM models WHERE id = ?')
+  const dropHops = statement<unknown, [string]>(database, 'DELETE FROM hops WHERE model_id = ?')
+  const insertHop = statement<unknown, [string, string, string, number, number]>(
+    database,
+    'INSERT INTO hops (model_id, provider, upstream_name, position, weight) VALUES (?, ?, ?, ?, ?)',
+  )
+  const version = statement<Parameters<typeof toVersion>[0], [PriceVersionId]>(
+    database,
+    'SELECT id, effective_from AS effectiveFrom, prices FROM price_versions WHERE id = ?',
+  )
+  const insertVersion = statement<unknown, [PriceVersionId, string, number, string]>(
+    database,
+    'INSERT INTO price_versions (id, model_id, effective_from, prices) VALUES (?, ?, ?, ?)',
+  )
+  const retire = statement<unknown, [PriceVersionId]>(
+    database,
+    'UPDATE price_versions SET retired = 1 WHERE id = ?',
+  )
 
   const requireModel = (id: string): ModelCard => {
-    const card = find(id)
+    const card = catalogue.current().models.get(id)
     if (card) return card
-    throw unknownModel(id)
+    throw new GatewayError('model_not_found', `there is no model ${id}`, {
+      hint: 'gatewayctl models list',
+    })
   }
 
-  const insertVersion = (modelId: string, { prices, ...version }: PriceVersion): void => {
-    drizzle
-      .insert(priceVersions)
-      .values({ ...version, modelId, prices: fromPrices(prices) })
-      .run()
+  const writeRoute = (id: string, route: readonly RouteHop[]): void => {
+    dropHops().run(id)
+    for (const { provider, upstreamName, position, weight } of route) {
+      if (!catalogue.current().providers.has(provider)) throw providerNotFound(provider)
+      insertHop().run(id, provider, upstreamName, position, weight)
+    }
   }
 
-  const forget = (): void => {
-    known = null
+  const writeVersion = (modelId: string, { id, effectiveFrom, prices }: PriceVersion): void => {
+    insertVersion().run(id, modelId, effectiveFrom, fromPrices(prices))
+  }
+
+  /** Changes a model that is there, and answers it as it is then. */
+  const change = async (id: string, write: (card: ModelCard) => void): Promise<ModelCard> => {
+    await catalogue.change(() => write(requireModel(id)))
+    return requireModel(id)
   }
 
   return {
-    forget,
-    find,
-    async list() {
-      const at = clock.now()
-      return [...all().values()].map((model) => current(model, at))
-    },
     async version(id) {
-      commit.flush()
-      const row = drizzle.select().from(priceVersions).where(eq(priceVersions.id, id)).get()
-      return row && toVersion(row)
+      const row = version().get(id)
+      return row === null ? undefined : toVersion(row)
     },
-    add: ({ price, route, ...row }) =>
-      commit.commitDurably(() => {
-        if (isStored(drizzle, row.id))
-          throw new GatewayError('already_exists', `there is already a model ${row.id}`)
-        drizzle.insert(models).values(row).run()
-        routes.replace(row.id, route)
-        if (price) insertVersion(row.id, price)
-      }, forget),
-    async price(id, version) {
-      await commit.commitDurably(() => {
-        requireStored(drizzle, id)
-        retireOvertaken(drizzle, all().get(id)?.versions ?? [], version, clock.now())
-        insertVersion(id, version)
-      }, forget)
-      return requireModel(id)
-    },
-    async unprice(id) {
-      await commit.commitDurably(() => {
-        requireStored(drizzle, id)
-        drizzle
-          .update(priceVersions)
-          .set({ retired: true })
-          .where(eq(priceVersions.modelId, id))
-          .run()
-      }, forget)
-      return requireModel(id)
-    },
-    async amend(id, facts) {
-      await commit.commitDurably(() => {
-        requireStored(drizzle, id)
-        drizzle.update(models).set(facts).where(eq(models.id, id)).run()
-      }, forget)
-      return requireModel(id)
-    },
-    async route(id, route) {
-      await commit.commitDurably(() => {
-        requireStored(drizzle, id)
-        routes.replace(id, route)
-      }, forget)
-      return requireModel(id)
-    },
+    add: (card) =>
+      catalogue.change(() => {
+        const { id } = card
+        if (catalogue.current().models.has(id))
+          throw new GatewayError('already_exists', `there is already a model ${id}`)
+        insert().run(toRow(card))
+        writeRoute(id, card.route)
+        for (const one of card.prices) writeVersion(id, one)
+      }),
+    price: (id, one, at) =>
+      change(id, ({ prices }) => {
+        const overtakes = (other: PriceVersion): boolean =>
+          one.effectiveFrom <= at && other.effectiveFrom > at && !wasAhead(other)
+        for (const other of prices) if (overtakes(other)) retire().run(other.id)
+        writeVersion(id, one)
+      }),
+    unprice: (id) =>
+      change(id, ({ prices }) => {
+        for (const one of prices) retire().run(one.id)
+      }),
+    amend: (id, facts) =>
+      change(id, (card) => {
+        update().run(toRow({ ...card, ...facts }))
+      }),
+    route: (id, route) => change(id, () => writeRoute(id, route)),
     remove: (id) =>
-      commit.commitDurably(() => {
-        requireStored(drizzle, id)
-        drizzle.delete(models).where(eq(models.id, id)).run()
-      }, forget),
+      catalogue.change(() => {
+        remove().run(requireModel(id).id)
+      }),
   }
 }
 
-/** A version that has begun overtakes those that have not, but were not dated ahead: the clock was set back since. */
-function retireOvertaken(
-  drizzle: ReturnType<typeof openDrizzle>,
-  versions: readonly PriceVersion[],
-  { effectiveFrom }: PriceVersion,
-  at: Instant,
-): void {
-  if (effectiveFrom > at) return
-  for (const version of versions) {
-    if (version.effectiveFrom <= at || wasAhead(version)) continue
-    const isIt = eq(priceVersions.id, version.id)
-    drizzle.update(priceVersions).set({ retired: true }).where(isIt).run()
+function toRow({ route: _, prices: _prices, ...card }: ModelCard) {
+  return {
+    ...card,
+    isCatalogued: Number(card.isCatalogued),
+    inputModalities: JSON.stringify(card.inputModalities),
+    outputModalities: JSON.stringify(card.outputModalities),
+    supportedParameters: JSON.stringify(card.supportedParameters),
   }
-}
-
-/** Of the table: after every change the models in memory would be read anew. */
-const isStored = (drizzle: ReturnType<typeof openDrizzle>, id: string): boolean =>
-  drizzle.select({ id: models.id }).from(models).where(eq(models.id, id)).get() !== undefined
-
-function requireStored(drizzle: ReturnType<typeof openDrizzle>, id: string): void {
-  if (!isStored(drizzle, id)) throw unknownModel(id)
-}
-
-const unknownModel = (id: string): GatewayError =>
-  new GatewayError('model_not_found', `there is no model ${id}`, { hint: 'gatewayctl models list' })
-
-/** Everything in use; the models by id. */
-function load(
-  drizzle: ReturnType<typeof openDrizzle>,
-  commit: Connection['commit'],
-  routes: ReturnType<typeof openRoutes>,
-): Map<string, KnownModel> {
-  commit.flush()
-  const versions = new Map<string, PriceVersion[]>()
-  const inUse = drizzle.select().from(priceVersions).where(eq(priceVersions.retired, false))
-  for (const row of inUse.orderBy(asc(priceVersions.id)).all()) {
-    const list = versions.get(row.modelId) ?? []
-    list.unshift(toVersion(row))
-    versions.set(row.modelId, list)
-  }
-  const byModel = routes.load()
-  const cards = new Map<string, KnownModel>()
-  for (const row of drizzle.select().from(models).orderBy(asc(models.id)).all()) {
-    const card = { ...row, route: byModel.get(row.id) ?? [], price: null }
-    cards.set(row.id, { card, versions: versions.get(row.id) ?? [] })
-  }
-  return cards
-}
-
-const toVersion = (row: typeof priceVersions.$inferSelect): PriceVersion => ({
-  id: row.id,
-  effectiveFrom: row.effectiveFrom,
-  prices: toPrices(row.prices),
-})
-
-/**
- * The version with the latest date that has come; of one date the one added last. Under a clock that is behind all that were
- * ever in force, the oldest of these.
- */
-function inForce(versions: readonly PriceVersion[], at: Instant): PriceVersion | null {
-  let found: PriceVersion | null = null
-  for (const version of versions) {
-    if (version.effectiveFrom > at) continue
-    if (!found || version.effectiveFrom > found.effectiveFrom) found = version
-  }
-  return found ?? oldestInForce(versions)
-}
-
-/** Whether it was dated ahead when it was set. */
-const wasAhead = ({ id, effectiveFrom }: PriceVersion): boolean =>
-  effectiveFrom > priceVersionSetAt(id)
-
-/** One that was dated ahead waits for its date. */
-function oldestInForce(versions: readonly PriceVersion[]): PriceVersion | null {
-  let oldest: PriceVersion | null = null
-  for (const version of versions) {
-    if (wasAhead(version)) continue
-    if (!oldest || version.effectiveFrom < oldest.effectiveFrom) oldest = version
-  }
-  return oldest
 }

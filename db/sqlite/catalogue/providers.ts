@@ -1,109 +1,93 @@
-/** Providers in SQLite; their credentials are sealed by the vault before they touch the disk. */
-import { asc, eq } from 'drizzle-orm'
-import { drizzle as openDrizzle } from 'drizzle-orm/bun-sqlite'
+/** Changes of providers in SQLite; their credentials are sealed by the vault before they touch the disk. */
 import { amendProvider } from '#domain/amend-provider.ts'
 import { GatewayError } from '#domain/errors.ts'
-import type { Provider, Providers } from '#domain/provider.ts'
+import type { BoundWord, Provider, Providers } from '#domain/provider.ts'
 import type { Connection } from '../engine/connection.ts'
 import { requireVault } from '../engine/require-vault.ts'
-import { models, providers } from '../schema.ts'
+import { type Named, statement } from '../engine/statement.ts'
+import type { HeldCatalogue } from './catalogue.ts'
 
 const place = (name: string): string => `providers|credential|${name}|v1`
 
-export function createProviders(connection: Connection, modelsChanged: () => void): Providers {
-  const { database, commit } = connection
-  const drizzle = openDrizzle({ client: database })
-  let known: Map<string, Provider> | null = null
+export function createProviders(connection: Connection, catalogue: HeldCatalogue): Providers {
+  const { database } = connection
+  const insert = statement<unknown, [Named]>(
+    database,
+    `INSERT INTO providers (name, type, base_url, sealed_credential, output_bound, learned_bound, created_at, revision)
+     VALUES ($name, $type, $baseUrl, $sealed, $outputBound, $learnedBound, $createdAt, $revision)`,
+  )
+  const update = statement<unknown, [Named]>(
+    database,
+    `UPDATE providers SET type = $type, base_url = $baseUrl, output_bound = $outputBound,
+       learned_bound = $learnedBound, revision = $revision WHERE name = $name`,
+  )
+  const seal = statement<unknown, [string | null, string]>(
+    database,
+    'UPDATE providers SET sealed_credential = ? WHERE name = ?',
+  )
+  const learn = statement<unknown, [BoundWord, number, string]>(
+    database,
+    'UPDATE providers SET learned_bound = ?, revision = ? WHERE name = ?',
+  )
+  const leaveCatalogue = statement<unknown, [string]>(
+    database,
+    'UPDATE models SET catalogued = 0 WHERE provider = ?',
+  )
+  const remove = statement<unknown, [string]>(database, 'DELETE FROM providers WHERE name = ?')
+  const sealed = statement<{ readonly sealed: string | null }, [string]>(
+    database,
+    'SELECT sealed_credential AS sealed FROM providers WHERE name = ?',
+  )
 
-  const all = (): Map<string, Provider> => {
-    if (known) return known
-    commit.flush()
-    const rows = drizzle.select().from(providers).orderBy(asc(providers.name)).all()
-    known = new Map(
-      rows.map(({ sealedCredential, ...row }) => [
-        row.name,
-        { ...row, hasCredential: sealedCredential !== null },
-      ]),
-    )
-    return known
+  const requireProvider = (name: string): Provider => {
+    const provider = catalogue.current().providers.get(name)
+    if (provider === undefined) throw providerNotFound(name)
+    return provider
   }
-
-  const changed = (): void => {
-    known = null
-    modelsChanged()
-  }
+  const sealFor = (name: string, credential: string | null): string | null =>
+    credential === null ? null : requireVault(connection).seal(credential, place(name))
 
   return {
-    async add({ hasCredential: _, ...row }, credential) {
-      const sealedCredential =
-        credential === null ? null : requireVault(connection).seal(credential, place(row.name))
-      await commit.commitDurably(() => {
-        if (all().has(row.name)) {
-          throw new GatewayError('already_exists', `there is already a provider "${row.name}"`)
+    async add({ name, type, baseUrl, outputBound, learnedBound, createdAt }, credential) {
+      const row = { name, type, baseUrl, outputBound, learnedBound, createdAt }
+      const text = sealFor(name, credential)
+      await catalogue.change((revision) => {
+        if (catalogue.current().providers.has(name)) {
+          throw new GatewayError('already_exists', `there is already a provider "${name}"`)
         }
-        drizzle
-          .insert(providers)
-          .values({ ...row, sealedCredential })
-          .run()
-      }, changed)
-    },
-    find(name) {
-      return all().get(name)
-    },
-    async list() {
-      return [...all().values()]
+        insert().run({ ...row, sealed: text, revision })
+      })
     },
     async edit(name, amendment) {
       const { credential } = amendment
-      const sealed = credential ? requireVault(connection).seal(credential, place(name)) : null
-      return await commit.commitDurably(() => {
-        const before = requireProvider(all(), name)
-        const after = amendProvider(before, amendment)
-        const { hasCredential: _, ...row } = after
-        drizzle
-          .update(providers)
-          .set({ ...row, ...(credential !== undefined && { sealedCredential: sealed }) })
-          .where(eq(providers.name, name))
-          .run()
-        if (after.type !== before.type) {
-          drizzle.update(models).set({ isCatalogued: false }).where(eq(models.provider, name)).run()
-        }
+      const text = sealFor(name, credential ?? null)
+      return await catalogue.change((revision) => {
+        const before = requireProvider(name)
+        const after = { ...amendProvider(before, amendment), revision }
+        const { hasCredential: _, createdAt: _createdAt, ...row } = after
+        update().run(row)
+        if (credential !== undefined) seal().run(text, name)
+        if (after.type !== before.type) leaveCatalogue().run(name)
         return after
-      }, changed)
+      })
     },
-    async learnBound({ name, type, baseUrl }, learnedBound) {
-      await commit.commitDurably(
-        () => {
-          const now = all().get(name)
-          const isOpen = now?.outputBound === null && now.learnedBound === null
-          if (!isOpen || now.type !== type || now.baseUrl !== baseUrl) return false
-          drizzle.update(providers).set({ learnedBound }).where(eq(providers.name, name)).run()
-          return true
-        },
-        (isNew) => {
-          if (isNew) changed()
-        },
-      )
+    async learnBound({ name, revision, outputBound, learnedBound }, word) {
+      const now = catalogue.current().providers.get(name)
+      if (now?.revision !== revision || (outputBound ?? learnedBound) !== null) return
+      await catalogue.change((version) => {
+        learn().run(word, version, name)
+      })
     },
     remove: (name) =>
-      commit.commitDurably(() => {
-        requireProvider(all(), name)
-        drizzle.delete(providers).where(eq(providers.name, name)).run()
-      }, changed),
+      catalogue.change(() => {
+        remove().run(requireProvider(name).name)
+      }),
     async credential(name) {
-      const row = drizzle.select().from(providers).where(eq(providers.name, name)).get()
-      if (!row) throw providerNotFound(name)
-      return row.sealedCredential === null
-        ? null
-        : requireVault(connection).open(row.sealedCredential, place(name))
+      const row = sealed().get(name)
+      if (row === null) throw providerNotFound(name)
+      return row.sealed === null ? null : requireVault(connection).open(row.sealed, place(name))
     },
   }
-}
-
-function requireProvider(known: Map<string, Provider>, name: string): Provider {
-  const provider = known.get(name)
-  if (provider === undefined) throw providerNotFound(name)
-  return provider
 }
 
 export const providerNotFound = (name: string): GatewayError =>

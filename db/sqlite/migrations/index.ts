@@ -22,6 +22,7 @@ import holds from './0020_holds.sql' with { type: 'text' }
 import codeCounts from './0021_code_counts.sql' with { type: 'text' }
 import steadyTime from './0022_steady_time.sql' with { type: 'text' }
 import ratesAhead from './0023_rates_ahead.sql' with { type: 'text' }
+import catalogueVersion from './0024_catalogue_version.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly string[] = [
   initial,
@@ -47,4 +48,5 @@ export const MIGRATIONS: readonly string[] = [
   codeCounts,
   steadyTime,
   ratesAhead,
+  catalogueVersion,
 ]

@@ -33,12 +33,12 @@ import {
   settle,
 } from './ending.ts'
 import { requireImages } from './hold-until-content.ts'
-import { findOffers, type Offer, type Offers } from './offer.ts'
+import { arrangeOffers, findOffers, type Offer, type Offers } from './offer.ts'
 import { READER_LEFT, Walk } from './walk.ts'
 
 export interface CompletionDeps extends AttemptDeps {
   readonly queue: AdmissionQueue
-  readonly store: Pick<Store, 'admissions' | 'models' | 'providers' | 'rates' | 'activity'>
+  readonly store: Pick<Store, 'admissions' | 'catalogue' | 'activity'>
 }
 
 /**
@@ -119,9 +119,7 @@ interface Admitted {
 function judge(walk: Walk): MaybePromise<Admitted | null> {
   const { deps, caller, request } = walk
   try {
-    const found = findOffers(deps, caller.key, request)
-    if (found instanceof Promise) return judgeLater(walk, found)
-    const offers = costOffers(deps, walk, found)
+    const offers = costOffers(deps, walk, offersFor(deps, caller, request))
     const verdict = claim(walk, offers)
     // Fast path: the catalogue and the state of the key are in memory, and the money is there.
     if (!(verdict instanceof Promise) && verdict.admitted) {
@@ -134,14 +132,14 @@ function judge(walk: Walk): MaybePromise<Admitted | null> {
   }
 }
 
-async function judgeLater(walk: Walk, finding: Promise<Offers>): Promise<Admitted | null> {
-  let offers: CostedOffers
-  try {
-    offers = costOffers(walk.deps, walk, await finding)
-  } catch (thrown) {
-    return await refuse(walk.deps, walk, thrown, null)
-  }
-  return await judgedLater(walk, offers, claim(walk, offers))
+/** What the catalogue offers at this instant, in the order in which it is tried. @throws what `findOffers` throws */
+export function offersFor(
+  { store, clock, health }: Pick<CompletionDeps, 'store' | 'clock' | 'health'>,
+  { key }: Pick<Caller, 'key'>,
+  request: ChatRequest,
+): Offers {
+  const asked = { catalogue: store.catalogue.current(), key, at: clock.now() }
+  return arrangeOffers(health, request, findOffers(asked, request))
 }
 
 function claim(walk: Walk, offers: CostedOffers): MaybePromise<Verdict> {

@@ -10,8 +10,7 @@ import type { QuotaReading } from '../quota.ts'
 import { toRefusalError } from '../refusal.ts'
 import type { Caller } from './caller.ts'
 import { type CostedOffer, costOffers, toClaim } from './claim.ts'
-import type { CompletionDeps } from './completion.ts'
-import { findOffers } from './offer.ts'
+import { type CompletionDeps, offersFor } from './completion.ts'
 
 /** One hop of the route, in the order that this request would have tried them. */
 export interface QuotedHop {
@@ -43,8 +42,7 @@ export async function quote(
   caller: Caller,
   request: ChatRequest,
 ): Promise<Quote> {
-  const found = await findOffers(deps, caller.key, request)
-  const offers = costOffers(deps, { caller, request }, found)
+  const offers = costOffers(deps, { caller, request }, offersFor(deps, caller, request))
   const generationId = newGenerationId(caller.arrivedAt)
   const claim = toClaim(deps, { caller, request, generationId }, offers)
   const verdict = await deps.store.admissions.judge(claim)
@@ -54,7 +52,7 @@ export async function quote(
     quota: verdict.quota,
     route: offers.map((offer) => quoteHop(deps, request, offer, money)),
     maxCost: hold,
-    maxCostRub: toRub(hold, found[0].rate.rubPerUsd),
+    maxCostRub: toRub(hold, offers[0].offer.rate.rubPerUsd),
   }
 }
 

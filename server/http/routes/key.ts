@@ -1,4 +1,5 @@
 /** GET /v1/key: the caller's own limits and usage. Takes no slot, and works when every limit is exhausted (contract §5). */
+import { rateAt } from '#domain/rate.ts'
 import type { ApiDeps } from '../deps.ts'
 import { type RequestContext, readQuota, renderJson } from '../request-context.ts'
 import { renderKeyInfo } from '../wire/render-key-info.ts'
@@ -10,7 +11,7 @@ export async function showKey(deps: ApiDeps, context: RequestContext): Promise<R
   const at = clock.now()
   const usage = await store.admissions.usage(key.id, at)
   const account = await store.accounts.find(key.accountId)
-  const { rubPerUsd } = await store.rates.at(at)
+  const { rubPerUsd } = rateAt(store.catalogue.current(), at)
   if (!account) throw new Error(`key ${key.id} has no account`)
   await readQuota(deps, context)
   return renderJson(context, renderKeyInfo({ key, usage, balance: account.balance, rubPerUsd, at }))

@@ -41,7 +41,7 @@ export async function issueKey(deps: ApiDeps, context: RequestContext): Promise<
   const expiresAt = requireFuture(form.expires_at ?? null, at)
   const warnings = [
     ...(await nameWarnings(store, name, accountId)),
-    ...(await maskWarnings(store, limits.allowedModels)),
+    ...maskWarnings(store, limits.allowedModels),
   ]
   const secret = newSecret()
   const draft = { accountId, name, kind: 'ordinary', note: null, limits, expiresAt } as const
@@ -106,7 +106,7 @@ export async function amendKey(
   const renamed = name !== undefined && name !== found.name
   const warnings = [
     ...(renamed ? await nameWarnings(store, name, caller.accountId) : []),
-    ...(await maskWarnings(store, limits.allowedModels ?? null)),
+    ...maskWarnings(store, limits.allowedModels ?? null),
   ]
   const { after } = await store.keys.amend(
     found.id,

@@ -37,11 +37,12 @@ export async function listModels(
   filter: ModelFilter,
 ): Promise<Response> {
   const key = await admitOrdinary(deps, context)
-  const cards = await deps.store.models.list()
+  const cards = [...deps.store.catalogue.current().models.values()]
   await readQuota(deps, context)
+  const at = deps.clock.now()
   const data = cards
     .filter((card) => allows(key.limits.allowedModels, card.id) && passes(card, filter))
-    .map(renderCard)
+    .map((card) => renderCard(card, at))
   return renderJson(context, { object: 'list', data })
 }
 
@@ -53,7 +54,7 @@ export async function showModel(
 ): Promise<Response> {
   const key = await admitOrdinary(deps, context)
   rejectKeyLike(id, 'model')
-  const card = await findCard(deps, key, id)
+  const card = findCard(deps.store.catalogue.current(), key, id)
   await readQuota(deps, context)
-  return renderJson(context, renderCard(card))
+  return renderJson(context, renderCard(card, deps.clock.now()))
 }

@@ -1,10 +1,10 @@
 /** A model's card: OpenAI's record with OpenRouter's fields (contract §6). */
-import { unixSeconds } from '#domain/clock.ts'
-import { type ModelCard, type Prices, pricingModel } from '#domain/model-card.ts'
+import { type Instant, unixSeconds } from '#domain/clock.ts'
+import { type ModelCard, type Prices, priceAt, pricingModel } from '#domain/model-card.ts'
 import { FREE, renderPrice } from '#domain/money.ts'
 
-export function renderCard(card: ModelCard) {
-  const prices = card.price?.prices
+export function renderCard(card: ModelCard, at: Instant) {
+  const prices = priceAt(card, at)?.prices
   return {
     id: card.id,
     object: 'model',

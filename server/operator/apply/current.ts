@@ -1,5 +1,5 @@
 /** Reads the current state as entities, without the built-in demo provider and its models. */
-
+import { rateAt } from '#domain/rate.ts'
 import type { OperatorDeps } from '../deps.ts'
 import { listAllKeys } from '../list-keys.ts'
 import {
@@ -16,15 +16,17 @@ import {
 /** Without revoked keys, and without the rate unless an operator set it. */
 export async function readCurrent(deps: OperatorDeps): Promise<readonly Entity[]> {
   const { store, clock } = deps
-  const rate = await store.rates.at(clock.now())
-  const providers = await store.providers.list()
+  const at = clock.now()
+  const catalogue = store.catalogue.current()
+  const rate = rateAt(catalogue, at)
+  const providers = [...catalogue.providers.values()]
   const demo = new Set(providers.filter(({ type }) => type === DEMO).map(({ name }) => name))
-  const cards = await store.models.list()
+  const cards = [...catalogue.models.values()].filter(({ provider }) => !demo.has(provider))
   return [
     ...(rate.setByOperator ? [rateEntity(rate.rubPerUsd)] : []),
     ...(await currentAccounts(deps)),
     ...providers.filter(({ name }) => !demo.has(name)).map(providerEntity),
-    ...cards.filter(({ provider }) => !demo.has(provider)).map(modelEntity),
+    ...cards.map((card) => modelEntity(card, at)),
     ...(await currentKeys(deps)),
     ...(await currentClients(deps)),
   ]

@@ -116,7 +116,7 @@ async function desiredModels(
     const isCatalogued =
       (before?.isCatalogued === true && hasSameBounds(before, card)) ||
       (await isFromCatalog(vendors.get(card.provider) ?? '', card))
-    entities.push(modelEntity({ ...card, isCatalogued }))
+    entities.push(modelEntity({ ...card, isCatalogued }, at))
   }
   return entities
 }
@@ -155,7 +155,7 @@ function desiredCard(entry: Entry<'models'>, n: number, at: Instant): ModelCard 
     inputModalities: entry.input_modalities,
     outputModalities: entry.output_modalities,
     supportedParameters: entry.supported_parameters,
-    price: prices && { id: newPriceVersionId(at), effectiveFrom: at, prices },
+    prices: prices ? [{ id: newPriceVersionId(at), effectiveFrom: at, prices }] : [],
   }
 }
 
@@ -268,7 +268,7 @@ async function fromCatalog(
     if (!catalog) continue
     const vendor = typeFor(name, type, base_url)
     for (const entry of await catalogOf(vendor)) {
-      const entity = modelEntity(toCard(entry, { name }, at))
+      const entity = modelEntity(toCard(entry, { name }, at), at)
       const title = entityRef(entity)
       if (!named.has(title)) found.push(known.get(title) ?? entity)
     }

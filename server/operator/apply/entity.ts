@@ -1,9 +1,9 @@
 /** An entity: one thing that a file can configure, as plain fields that can be compared. */
-import { renderInstant } from '#domain/clock.ts'
+import { type Instant, renderInstant } from '#domain/clock.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { renderLimits } from '#domain/key-report.ts'
 import type { Threshold } from '#domain/low-balance.ts'
-import type { ModelCard } from '#domain/model-card.ts'
+import { type ModelCard, type PriceVersion, priceAt } from '#domain/model-card.ts'
 import { type RubPerUsd, renderRubPerUsd, renderUsd } from '#domain/money.ts'
 import type { Provider } from '#domain/provider.ts'
 import type { Client } from '#signin/register/client.ts'
@@ -67,7 +67,7 @@ export const providerEntity = ({
   baseUrl,
   hasCredential,
   outputBound,
-}: Omit<Provider, 'learnedBound' | 'createdAt'>): Entity => ({
+}: Omit<Provider, 'learnedBound' | 'createdAt' | 'revision'>): Entity => ({
   kind: 'provider',
   name,
   fields: { type, base_url: baseUrl, has_credential: hasCredential, output_bound: outputBound },
@@ -88,7 +88,7 @@ export const CARD_FIELDS = [
   'supported_parameters',
 ] as const
 
-export const modelEntity = (card: ModelCard): Entity => ({
+export const modelEntity = (card: ModelCard, at: Instant): Entity => ({
   kind: 'model',
   name: card.id,
   fields: {
@@ -103,7 +103,7 @@ export const modelEntity = (card: ModelCard): Entity => ({
     output_modalities: card.outputModalities,
     supported_parameters: card.supportedParameters,
     route: card.route.length === 0 ? null : inOrder(card.route.map(renderHop)).map(toFields),
-    ...priceFields(card),
+    ...priceFields(priceAt(card, at)),
   },
   id: null,
   card,
@@ -131,7 +131,7 @@ const PRICE_FIELDS = [
 const FREE_BY_DEFAULT: readonly string[] = ['per_request_usd', 'per_input_image_usd']
 
 /** Each prefixed with `price.`; all null without a price. */
-function priceFields({ price }: ModelCard): Fields {
+function priceFields(price: PriceVersion | null): Fields {
   const record = price && renderVersion(price)
   const plain = PRICE_FIELDS.map((field): [string, Value] => {
     const value = record?.[field] ?? null

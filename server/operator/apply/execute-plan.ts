@@ -2,7 +2,7 @@
 import { GatewayError, toGatewayError } from '#domain/errors.ts'
 import type { KeyId } from '#domain/id.ts'
 import { factsOf } from '#domain/model-card.ts'
-import type { OutputBound, Provider, ProviderType } from '#domain/provider.ts'
+import type { OutputBound, ProviderType } from '#domain/provider.ts'
 import { createAccount } from '../accounts.ts'
 import { createClient, editClient, removeClient } from '../clients.ts'
 import type { OperatorDeps } from '../deps.ts'
@@ -115,11 +115,11 @@ async function applyProvider(context: PlanContext, step: Step): Promise<void> {
   const credential = facts.hasCredential ? credentialFor(credentials, name) : null
   const { providers } = deps.store
   if (step.op === 'add') {
-    const provider: Provider = { ...facts, learnedBound: null, createdAt: deps.clock.now() }
+    const provider = { ...facts, learnedBound: null, createdAt: deps.clock.now() }
     await performAs(context, 'providers.add', step, () => providers.add(provider, credential))
     return
   }
-  const { outputBound } = await findProvider(deps, name)
+  const { outputBound } = findProvider(deps, name)
   const amendment = {
     type: facts.type,
     baseUrl: facts.baseUrl,
@@ -163,8 +163,9 @@ async function applyModel(context: PlanContext, step: Step): Promise<void> {
     )
   }
   if (prices.length > 0) {
-    const { price } = card
-    const set = () => (price === null ? models.unprice(name) : models.price(name, price))
+    const [price] = card.prices
+    const at = context.deps.clock.now()
+    const set = () => (price === undefined ? models.unprice(name) : models.price(name, price, at))
     await performAs(context, 'models.price', changes(prices), set)
   }
   if (changed.includes('route')) {

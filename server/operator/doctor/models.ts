@@ -1,8 +1,9 @@
 /** Checks what requests depend on: exchange rate, providers, prices, routes, masks. */
 
 import { idleMasks } from '#domain/allow-list.ts'
-import type { RouteHop } from '#domain/model-card.ts'
+import { priceAt, type RouteHop } from '#domain/model-card.ts'
 import { renderRubPerUsd } from '#domain/money.ts'
+import { rateAt } from '#domain/rate.ts'
 import { routeOf } from '#domain/route.ts'
 import { shellWord } from '#forms/shell-word.ts'
 import type { OperatorDeps } from '../deps.ts'
@@ -12,7 +13,7 @@ import { rethrowTrouble, unreadable } from './unreadable.ts'
 
 /** Whether an operator has set the rate. */
 export async function checkRate({ store, clock }: OperatorDeps): Promise<readonly Finding[]> {
-  const { rubPerUsd, setByOperator } = await store.rates.at(clock.now())
+  const { rubPerUsd, setByOperator } = rateAt(store.catalogue.current(), clock.now())
   const rate = `USD/RUB ${renderRubPerUsd(rubPerUsd)}`
   return [
     setByOperator
@@ -28,7 +29,7 @@ export async function checkRate({ store, clock }: OperatorDeps): Promise<readonl
 /** Whether every credential can be decrypted and none is a key of this gateway. */
 export async function checkProviders(deps: OperatorDeps): Promise<readonly Finding[]> {
   const findings: Finding[] = []
-  for (const { name, hasCredential } of await deps.store.providers.list()) {
+  for (const { name, hasCredential } of deps.store.catalogue.current().providers.values()) {
     findings.push(
       hasCredential ? await checkCredential(deps, name) : ok('provider', `provider ${name}`),
     )
@@ -56,9 +57,10 @@ async function checkCredential(deps: OperatorDeps, name: string): Promise<Findin
 }
 
 /** Requests to a model without a price are refused. */
-export async function checkPrices({ store }: OperatorDeps): Promise<readonly Finding[]> {
-  const cards = await store.models.list()
-  const unpriced = cards.filter(({ price }) => price === null)
+export async function checkPrices({ store, clock }: OperatorDeps): Promise<readonly Finding[]> {
+  const cards = [...store.catalogue.current().models.values()]
+  const at = clock.now()
+  const unpriced = cards.filter((card) => priceAt(card, at) === null)
   const [first] = unpriced
   if (cards.length === 0)
     return [warning('prices', 'there is no model', 'gatewayctl models add PROVIDER/MODEL')]
@@ -75,7 +77,7 @@ export async function checkPrices({ store }: OperatorDeps): Promise<readonly Fin
 
 /** Warns of models whose every hop is resting after failures. */
 export async function checkRoutes({ store, live }: OperatorDeps): Promise<readonly Finding[]> {
-  const cards = await store.models.list()
+  const cards = [...store.catalogue.current().models.values()]
   const resting = (live?.hops() ?? []).filter(({ restsUntil }) => restsUntil !== null)
   const rests = ({ provider, upstreamName }: RouteHop): boolean =>
     resting.some((hop) => hop.provider === provider && hop.upstreamName === upstreamName)
@@ -97,7 +99,7 @@ export async function checkRoutes({ store, live }: OperatorDeps): Promise<readon
 
 /** A mask that matches no model is probably a typing error. */
 export async function checkMasks(deps: OperatorDeps): Promise<readonly Finding[]> {
-  const models = (await deps.store.models.list()).map(({ id }) => id)
+  const models = [...deps.store.catalogue.current().models.keys()]
   const idle = (await listAllKeys(deps, false)).flatMap((key) =>
     idleMasks(key.limits.allowedModels, models).map((mask) => ({ key, mask })),
   )

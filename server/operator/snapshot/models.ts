@@ -75,9 +75,10 @@ export async function readProviders(
   const since = later(span.now, -FIGURES_MS)
   const failures = [...watch.pulse.failures.since()].filter(({ at }) => at > since)
   const running = watch.inFlight(Number.POSITIVE_INFINITY)
-  const cards = await store.models.list()
+  const { models, providers } = store.catalogue.current()
+  const cards = [...models.values()]
   const hops = live.hops()
-  return (await store.providers.list()).map(({ name, type }): ProviderTrafficRecord => {
+  return [...providers.values()].map(({ name, type }): ProviderTrafficRecord => {
     const own = failures.filter(({ provider }) => provider === name)
     const health = renderHealth(worstOf(hops.filter(({ provider }) => provider === name)))
     const served = renderServed(name, span, own)

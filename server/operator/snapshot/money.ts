@@ -4,6 +4,7 @@ import type { AccountDaySpend } from '#domain/admission.ts'
 import { type Day, dayOf, type Instant, monthStart, renderInstant } from '#domain/clock.ts'
 import { addUsd, NO_MONEY, renderRubPerUsd, renderUsd, type UsdNanos } from '#domain/money.ts'
 import type { Channel, Notice } from '#domain/notice.ts'
+import { rateAt } from '#domain/rate.ts'
 import { toRunway } from '#domain/snapshot/pace.ts'
 import type { OperatorDeps } from '../deps.ts'
 import { renderThreshold } from '../threshold-record.ts'
@@ -29,7 +30,7 @@ export async function readMoney(
   const spends = (await readDays(deps, now)).filter(({ accountId }) => accountId === account.id)
   const { day, month } = sumsOf(spends, now)
   const threshold = await store.thresholds.find(account.id)
-  const rate = await store.rates.at(now)
+  const rate = rateAt(store.catalogue.current(), now)
   const { threshold_usd, marked, notified_at } = renderThreshold(threshold)
   // Read again: its balance moves, and its name may be changed.
   const { name, balance } = (await store.accounts.find(account.id)) ?? account

@@ -3,7 +3,7 @@ import type { Instant } from '#domain/clock.ts'
 import { newPriceVersionId } from '#domain/id.ts'
 import type { Modality, ModelCard, Prices } from '#domain/model-card.ts'
 import type { UsdAttos } from '#domain/money.ts'
-import type { Provider } from '#domain/provider.ts'
+import type { NewProvider } from '#domain/provider.ts'
 
 const NOTHING = 0n as UsdAttos
 const DOLLAR_PER_MILLION = 1_000_000_000_000n as UsdAttos
@@ -31,11 +31,10 @@ const PER_IMAGE: Prices = {
 }
 
 /** The provider named `demo`. */
-export const demoProvider = (at: Instant): Provider => ({
+export const demoProvider = (at: Instant): NewProvider => ({
   name: 'demo',
   type: 'demo',
   baseUrl: 'demo:',
-  hasCredential: false,
   outputBound: null,
   learnedBound: null,
   createdAt: at,
@@ -78,5 +77,5 @@ const toCard = (
   inputModalities: TEXT,
   outputModalities: TEXT,
   supportedParameters: ['max_tokens', 'max_completion_tokens', 'n', 'stream', 'user'],
-  price: { id: newPriceVersionId(at), effectiveFrom: at, prices },
+  prices: [{ id: newPriceVersionId(at), effectiveFrom: at, prices }],
 })

@@ -1,14 +1,55 @@
 /** What every engine promises about models, providers and rates. */
+
 import { describe, expect, test } from 'vitest'
 import { DAY_MS, instant, later } from '#domain/clock.ts'
 import { newPriceVersionId } from '#domain/id.ts'
 import type { Provider } from '#domain/provider.ts'
 import { DEFAULT_RUB_PER_USD } from '#domain/rate.ts'
+import {
+  modelOf,
+  modelsOf,
+  priceOf,
+  providerOf,
+  providersOf,
+  rateOf,
+} from '#test/support/catalogue.ts'
 import { aCard, aHop, aProvider, aVersion, perM, price, rate } from '#test/support/nouns.ts'
 import type { Bench } from './bench.ts'
 
 export function catalogueContract(bench: Bench): void {
+  test('is one value, which a change replaces and leaves as it was', async () => {
+    const { catalogue, models, providers, rates } = bench.store
+    const changes = [
+      () => providers.add(aProvider(), null),
+      () => providers.edit('acme', { outputBound: 'both' }),
+      () => models.add(aCard()),
+      () => models.price('acme/small', aVersion({}, at()), at()),
+      () => models.amend('acme/small', { name: 'Other' }),
+      () => models.route('acme/small', [aHop()]),
+      () => models.unprice('acme/small'),
+      () => rates.set(rate('91'), at(), at()),
+      () => models.remove('acme/small'),
+      () => providers.remove('acme'),
+    ]
+    for (const change of changes) {
+      const before = catalogue.current()
+      const copy = structuredClone(before)
+      expect(catalogue.current()).toBe(before)
+      await change()
+      expect(catalogue.current().version).toBeGreaterThan(before.version)
+      expect(before).toEqual(copy)
+    }
+    const { version } = catalogue.current()
+    expect(await codeOf(models.remove('acme/none'))).toBe('model_not_found')
+    expect(catalogue.current().version).toBe(version)
+    await bench.restart()
+    expect(bench.store.catalogue.current().version).toBe(version)
+  })
+
   const at = () => bench.clock.now()
+  /** Providers whatever their revision. */
+  const knownProviders = () => providersOf(bench.store).map((one) => ({ ...one, revision: 1 }))
+  const known = (name: string) => knownProviders().find((one) => one.name === name)
   const codeOf = async (act: Promise<unknown>) =>
     ((await act.catch((thrown) => thrown)) as { code?: string }).code
 
@@ -44,8 +85,8 @@ export function catalogueContract(bench: Bench): void {
         ),
       })
       await bench.store.models.add(card)
-      expect(await bench.store.models.find(card.id)).toEqual(card)
-      expect(await bench.store.models.list()).toEqual([card])
+      expect(modelOf(bench.store, card.id)).toEqual(card)
+      expect(modelsOf(bench.store)).toEqual([card])
     })
 
     test('says something else of itself, and keeps its prices and its route', async () => {
@@ -53,8 +94,8 @@ export function catalogueContract(bench: Bench): void {
       const card = aCard({ price: aVersion({}, at()), route: [aHop({ weight: 7 })] })
       await bench.store.models.add(card)
       const scheduled = aVersion({ prompt: perM('9') }, later(at(), 60_000))
-      await bench.store.models.price(card.id, scheduled)
-      const { id, createdAt, route, price: known } = card
+      await bench.store.models.price(card.id, scheduled, at())
+      const { id, createdAt, route, prices } = card
       const facts = {
         provider: 'acme',
         upstreamName: 'other',
@@ -68,11 +109,11 @@ export function catalogueContract(bench: Bench): void {
         outputModalities: ['image'] as const,
         supportedParameters: ['seed'],
       }
-      const after = { id, createdAt, route, price: known, ...facts }
+      const after = { id, createdAt, route, prices: [scheduled, ...prices], ...facts }
       expect(await bench.store.models.amend(id, facts)).toEqual(after)
-      expect(await bench.store.models.list()).toEqual([after])
+      expect(modelsOf(bench.store)).toEqual([after])
       bench.clock.advance(60_000)
-      expect((await bench.store.models.find(id))?.price).toEqual(scheduled)
+      expect(priceOf(bench.store, id, at())).toEqual(scheduled)
       expect(await codeOf(bench.store.models.amend('acme/none', facts))).toBe('model_not_found')
     })
 
@@ -80,10 +121,9 @@ export function catalogueContract(bench: Bench): void {
       await bench.store.providers.add(aProvider(), null)
       for (const id of ['acme/b', 'acme/a'])
         await bench.store.models.add(aCard({ id, price: null }))
-      const models = await bench.store.models.list()
-      expect(models.map(({ id, price }) => [id, price])).toEqual([
-        ['acme/a', null],
-        ['acme/b', null],
+      expect(modelsOf(bench.store).map(({ id, prices }) => [id, prices])).toEqual([
+        ['acme/a', []],
+        ['acme/b', []],
       ])
     })
 
@@ -92,11 +132,11 @@ export function catalogueContract(bench: Bench): void {
       const { models } = bench.store
       await models.add(aCard())
       expect(await codeOf(models.add(aCard()))).toBe('already_exists')
-      expect(await codeOf(models.price('acme/none', aVersion()))).toBe('model_not_found')
+      expect(await codeOf(models.price('acme/none', aVersion(), at()))).toBe('model_not_found')
       expect(await codeOf(models.remove('acme/none'))).toBe('model_not_found')
       await models.remove('acme/small')
-      expect(await models.find('acme/small')).toBeUndefined()
-      expect(await models.list()).toEqual([])
+      expect(modelOf(bench.store, 'acme/small')).toBeUndefined()
+      expect(modelsOf(bench.store)).toEqual([])
       expect(await codeOf(models.remove('acme/small'))).toBe('model_not_found')
     })
 
@@ -105,12 +145,13 @@ export function catalogueContract(bench: Bench): void {
       const { models } = bench.store
       const card = aCard()
       await models.add(card)
-      await models.price('acme/small', aVersion({}, later(at(), 5_000)))
-      expect((await models.unprice('acme/small')).price).toBeNull()
+      await models.price('acme/small', aVersion({}, later(at(), 5_000)), at())
+      expect((await models.unprice('acme/small')).prices).toEqual([])
       bench.clock.advance(10_000)
       await bench.restart()
-      expect((await bench.store.models.find('acme/small'))?.price).toBeNull()
-      expect(await bench.store.models.version(card.price?.id ?? 'price_0')).toEqual(card.price)
+      expect(priceOf(bench.store, 'acme/small', at())).toBeNull()
+      const [price] = card.prices
+      expect(await bench.store.models.version(price?.id ?? 'price_0')).toEqual(price)
       expect(await codeOf(bench.store.models.unprice('acme/none'))).toBe('model_not_found')
     })
 
@@ -118,18 +159,18 @@ export function catalogueContract(bench: Bench): void {
       await bench.store.providers.add(aProvider(), null)
       const { models, providers } = bench.store
       await models.add(aCard())
-      await models.price('acme/small', aVersion({}, later(at(), 5_000)))
+      await models.price('acme/small', aVersion({}, later(at(), 5_000)), at())
       await models.remove('acme/small')
       await models.add(aCard({ price: null }))
       bench.clock.advance(10_000)
-      expect((await models.find('acme/small'))?.price).toBeNull()
-      await models.price('acme/small', aVersion({}, at()))
+      expect(priceOf(bench.store, 'acme/small', at())).toBeNull()
+      await models.price('acme/small', aVersion({}, at()), at())
       await providers.remove('acme')
       await providers.add(aProvider(), null)
       await models.add(aCard({ price: null }))
-      expect((await models.find('acme/small'))?.price).toBeNull()
+      expect(priceOf(bench.store, 'acme/small', at())).toBeNull()
       await bench.restart()
-      expect((await bench.store.models.find('acme/small'))?.price).toBeNull()
+      expect(priceOf(bench.store, 'acme/small', at())).toBeNull()
     })
   })
 
@@ -140,12 +181,12 @@ export function catalogueContract(bench: Bench): void {
       const first = aVersion({}, at())
       await models.add(aCard({ price: first }))
       const second = aVersion({ prompt: perM('7') }, later(at(), 1_000))
-      expect((await models.price('acme/small', second)).price).toEqual(first)
+      expect((await models.price('acme/small', second, at())).prices).toEqual([second, first])
+      expect(priceOf(bench.store, 'acme/small', at())).toEqual(first)
       bench.clock.advance(999)
-      expect((await models.find('acme/small'))?.price).toEqual(first)
+      expect(priceOf(bench.store, 'acme/small', at())).toEqual(first)
       bench.clock.advance(1)
-      expect((await models.find('acme/small'))?.price).toEqual(second)
-      expect((await models.list())[0]?.price).toEqual(second)
+      expect(priceOf(bench.store, 'acme/small', at())).toEqual(second)
     })
 
     test('that is dated back does not replace a later one; of one date the last one counts', async () => {
@@ -153,11 +194,11 @@ export function catalogueContract(bench: Bench): void {
       const { models } = bench.store
       await models.add(aCard({ price: aVersion({}, at()) }))
       const back = { ...aVersion({ prompt: perM('1') }, at()), effectiveFrom: instant(at() - 1) }
-      await models.price('acme/small', back)
-      expect((await models.find('acme/small'))?.price?.prices.prompt).toBe(perM('2.5'))
+      await models.price('acme/small', back, at())
+      expect(priceOf(bench.store, 'acme/small', at())?.prices.prompt).toBe(perM('2.5'))
       for (const dollars of ['3', '4', '5']) {
-        await models.price('acme/small', aVersion({ prompt: perM(dollars) }, at()))
-        expect((await models.find('acme/small'))?.price?.prices.prompt).toBe(perM(dollars))
+        await models.price('acme/small', aVersion({ prompt: perM(dollars) }, at()), at())
+        expect(priceOf(bench.store, 'acme/small', at())?.prices.prompt).toBe(perM(dollars))
       }
     })
 
@@ -167,7 +208,7 @@ export function catalogueContract(bench: Bench): void {
       const first = aVersion({ cacheRead: perM('0.25'), request: price('0.001') }, at())
       const second = aVersion({ prompt: perM('7') }, later(at(), 1_000))
       await models.add(aCard({ price: first }))
-      await models.price('acme/small', second)
+      await models.price('acme/small', second, at())
       expect(await models.version(first.id)).toEqual(first)
       expect(await models.version(second.id)).toEqual(second)
       expect(await models.version('price_none')).toBeUndefined()
@@ -181,9 +222,9 @@ export function catalogueContract(bench: Bench): void {
       await bench.store.providers.add(aProvider(), null)
       const ahead = { ...aVersion({}, later(at(), 1)), id: newPriceVersionId(at()) }
       await bench.store.models.add(aCard({ price: ahead }))
-      expect((await bench.store.models.find('acme/small'))?.price).toBeNull()
+      expect(priceOf(bench.store, 'acme/small', at())).toBeNull()
       bench.clock.advance(-DAY_MS)
-      expect((await bench.store.models.find('acme/small'))?.price).toBeNull()
+      expect(priceOf(bench.store, 'acme/small', at())).toBeNull()
     })
 
     test('serves, the oldest, under a clock that is behind all of them', async () => {
@@ -191,13 +232,12 @@ export function catalogueContract(bench: Bench): void {
       const { models } = bench.store
       const first = aVersion({}, at())
       await models.add(aCard({ price: first }))
-      await models.price('acme/small', aVersion({ prompt: perM('7') }, later(at(), 1_000)))
-      const price = async () => (await bench.store.models.find('acme/small'))?.price
+      await models.price('acme/small', aVersion({ prompt: perM('7') }, later(at(), 1_000)), at())
+      const price = async () => priceOf(bench.store, 'acme/small', at())
       bench.clock.advance(-2 * DAY_MS)
       expect(await price()).toEqual(first)
       await bench.restart()
       expect(await price()).toEqual(first)
-      expect((await bench.store.models.list())[0]?.price).toEqual(first)
       await bench.store.models.unprice('acme/small')
       expect(await price()).toBeNull()
     })
@@ -221,20 +261,20 @@ export function catalogueContract(bench: Bench): void {
         GAMMA,
         BETA,
       ])
-      expect((await models.find('acme/small'))?.route).toEqual([ACME, GAMMA, BETA])
+      expect(modelOf(bench.store, 'acme/small')?.route).toEqual([ACME, GAMMA, BETA])
       await bench.restart()
-      expect((await bench.store.models.list())[0]?.route).toEqual([ACME, GAMMA, BETA])
+      expect(modelsOf(bench.store)[0]?.route).toEqual([ACME, GAMMA, BETA])
       await bench.store.models.route('acme/small', [BETA])
-      expect((await bench.store.models.find('acme/small'))?.route).toEqual([BETA])
+      expect(modelOf(bench.store, 'acme/small')?.route).toEqual([BETA])
       await bench.store.models.route('acme/small', [])
-      expect(await bench.store.models.find('acme/small')).toMatchObject({ route: [] })
+      expect(modelOf(bench.store, 'acme/small')).toMatchObject({ route: [] })
     })
 
     test('comes with a card that has one', async () => {
       await named('beta')
       const card = aCard({ id: 'acme/large', route: [BETA] })
       await bench.store.models.add(card)
-      expect((await bench.store.models.find('acme/large'))?.route).toEqual([BETA])
+      expect(modelOf(bench.store, 'acme/large')?.route).toEqual([BETA])
     })
 
     test('through a provider that is not there changes nothing', async () => {
@@ -243,7 +283,7 @@ export function catalogueContract(bench: Bench): void {
       await models.route('acme/small', [BETA])
       expect(await codeOf(models.route('acme/small', [ACME, GAMMA]))).toBe('provider_not_found')
       expect(await codeOf(models.route('acme/none', [ACME]))).toBe('model_not_found')
-      expect((await models.find('acme/small'))?.route).toEqual([BETA])
+      expect(modelOf(bench.store, 'acme/small')?.route).toEqual([BETA])
     })
 
     test('loses the hops of a provider that is removed, and is gone with its model', async () => {
@@ -251,10 +291,10 @@ export function catalogueContract(bench: Bench): void {
       const { models, providers } = bench.store
       await models.route('acme/small', [ACME, BETA])
       await providers.remove('beta')
-      expect((await models.find('acme/small'))?.route).toEqual([ACME])
+      expect(modelOf(bench.store, 'acme/small')?.route).toEqual([ACME])
       await models.remove('acme/small')
       await models.add(aCard())
-      expect((await models.find('acme/small'))?.route).toEqual([])
+      expect(modelOf(bench.store, 'acme/small')?.route).toEqual([])
     })
   })
 
@@ -263,12 +303,12 @@ export function catalogueContract(bench: Bench): void {
       const { providers } = bench.store
       await providers.add(aProvider({ name: 'zeta' }), null)
       await providers.add(aProvider({ hasCredential: true }), 'sk-test')
-      expect(await providers.list()).toEqual([
+      expect(knownProviders()).toEqual([
         aProvider({ hasCredential: true }),
         aProvider({ name: 'zeta' }),
       ])
-      expect(await providers.find('zeta')).toEqual(aProvider({ name: 'zeta' }))
-      expect(await providers.find('none')).toBeUndefined()
+      expect(known('zeta')).toEqual(aProvider({ name: 'zeta' }))
+      expect(providerOf(bench.store, 'none')).toBeUndefined()
     })
 
     test('gives its credential back, and it alone', async () => {
@@ -278,29 +318,40 @@ export function catalogueContract(bench: Bench): void {
       expect(await providers.credential('acme')).toBe('sk-ключ-🔑')
       expect(await providers.credential('free')).toBeNull()
       expect(await codeOf(providers.credential('none'))).toBe('provider_not_found')
-      expect(JSON.stringify(await providers.list())).not.toContain('sk-')
+      expect(JSON.stringify(providersOf(bench.store))).not.toContain('sk-')
     })
 
-    test('is another object once it is changed, and the same until then', async () => {
+    test('has another revision with every change of it, and with no other', async () => {
       const { providers, models } = bench.store
+      const revision = () => providerOf(bench.store, 'acme')?.revision ?? 0
       await providers.add(aProvider({ hasCredential: true }), 'first')
       await models.add(aCard())
-      const before = await providers.find('acme')
-      expect(await providers.find('acme')).toBe(before)
+      const added = revision()
+      expect(added).toBeGreaterThan(0)
+      await providers.add(aProvider({ name: 'other' }), null)
+      expect(revision()).toBe(added)
       const baseUrl = 'https://elsewhere.example/v1'
       await providers.edit('acme', { baseUrl, credential: 'first' })
-      expect(await providers.find('acme')).toEqual(aProvider({ baseUrl, hasCredential: true }))
+      expect(known('acme')).toEqual(aProvider({ baseUrl, hasCredential: true }))
       expect(await providers.credential('acme')).toBe('first')
-      const between = await providers.find('acme')
+      const moved = revision()
+      expect(moved).toBeGreaterThan(added)
       await providers.edit('acme', { credential: 'second' })
-      expect(await providers.find('acme')).not.toBe(between)
+      const renewed = revision()
+      expect(renewed).toBeGreaterThan(moved)
       expect(await providers.credential('acme')).toBe('second')
       await bench.restart()
+      expect(revision()).toBe(renewed)
       expect(await bench.store.providers.credential('acme')).toBe('second')
       await bench.store.providers.edit('acme', { credential: null })
-      expect(await bench.store.providers.find('acme')).toEqual(aProvider({ baseUrl }))
-      expect(await bench.store.models.find('acme/small')).toBeDefined()
+      expect(known('acme')).toEqual(aProvider({ baseUrl }))
+      expect(modelOf(bench.store, 'acme/small')).toBeDefined()
       expect(await codeOf(bench.store.providers.edit('none', {}))).toBe('provider_not_found')
+      // One of its name that comes later is another.
+      const { revision: last } = providerOf(bench.store, 'acme') as Provider
+      await bench.store.providers.remove('acme')
+      await bench.store.providers.add(aProvider(), null)
+      expect(revision()).toBeGreaterThan(last)
     })
 
     test('is edited as it is by then: a credential serves only its address, and what was learned stays', async () => {
@@ -308,18 +359,16 @@ export function catalogueContract(bench: Bench): void {
       await providers.add(aProvider({ hasCredential: true }), 'first')
       const baseUrl = 'https://elsewhere.example/v1'
       expect(await codeOf(providers.edit('acme', { baseUrl }))).toBe('invalid_request')
-      expect(await providers.find('acme')).toEqual(aProvider({ hasCredential: true }))
+      expect(known('acme')).toEqual(aProvider({ hasCredential: true }))
       const moved = providers.edit('acme', { baseUrl, credential: 'second' })
       await Promise.all([moved, providers.edit('acme', { outputBound: null })])
-      expect(await providers.find('acme')).toEqual(aProvider({ baseUrl, hasCredential: true }))
+      expect(known('acme')).toEqual(aProvider({ baseUrl, hasCredential: true }))
       expect(await providers.credential('acme')).toBe('second')
-      await providers.learnBound(aProvider({ baseUrl }), 'max_tokens')
+      await providers.learnBound(providerOf(bench.store, 'acme') as Provider, 'max_tokens')
       await providers.edit('acme', { credential: null })
-      expect(await providers.find('acme')).toEqual(
-        aProvider({ baseUrl, learnedBound: 'max_tokens' }),
-      )
+      expect(known('acme')).toEqual(aProvider({ baseUrl, learnedBound: 'max_tokens' }))
       await providers.edit('acme', { outputBound: null })
-      expect(await providers.find('acme')).toEqual(aProvider({ baseUrl }))
+      expect(known('acme')).toEqual(aProvider({ baseUrl }))
     })
 
     test('of another type, its models no longer have the bounds of the catalogue', async () => {
@@ -327,29 +376,32 @@ export function catalogueContract(bench: Bench): void {
       await providers.add(aProvider({ type: 'openai' }), null)
       await models.add(aCard({ isCatalogued: true }))
       await providers.edit('acme', { baseUrl: 'https://eu.api.openai.com/v1' })
-      expect((await models.find('acme/small'))?.isCatalogued).toBe(true)
+      expect(modelOf(bench.store, 'acme/small')?.isCatalogued).toBe(true)
       await providers.edit('acme', { type: 'openai-compatible' })
-      expect((await models.find('acme/small'))?.isCatalogued).toBe(false)
+      expect(modelOf(bench.store, 'acme/small')?.isCatalogued).toBe(false)
       await bench.restart()
-      expect((await bench.store.models.find('acme/small'))?.isCatalogued).toBe(false)
+      expect(modelOf(bench.store, 'acme/small')?.isCatalogued).toBe(false)
     })
 
     test('learns the word of its bound once, unless the operator stated it or it has changed', async () => {
       const { providers } = bench.store
       await providers.add(aProvider(), null)
       await providers.add(aProvider({ name: 'stated', outputBound: 'both' }), null)
-      const before = (await providers.find('acme')) as Provider
-      await providers.learnBound(aProvider({ baseUrl: 'http://old.example' }), 'max_tokens')
-      expect(await providers.find('acme')).toBe(before)
+      const before = providerOf(bench.store, 'acme') as Provider
+      await providers.edit('acme', { credential: null })
+      const edited = providerOf(bench.store, 'acme') as Provider
       await providers.learnBound(before, 'max_tokens')
-      expect(await providers.find('acme')).toEqual(aProvider({ learnedBound: 'max_tokens' }))
-      const learned = await providers.find('acme')
-      await providers.learnBound(before, 'max_completion_tokens')
-      expect(await providers.find('acme')).toBe(learned)
-      await providers.learnBound(aProvider({ name: 'stated' }), 'max_tokens')
+      expect(providerOf(bench.store, 'acme')).toEqual(edited)
+      await providers.learnBound(edited, 'max_tokens')
+      expect(known('acme')).toEqual(aProvider({ learnedBound: 'max_tokens' }))
+      const learned = providerOf(bench.store, 'acme') as Provider
+      await providers.learnBound(edited, 'max_completion_tokens')
+      await providers.learnBound(learned, 'max_completion_tokens')
+      expect(providerOf(bench.store, 'acme')).toEqual(learned)
+      await providers.learnBound(providerOf(bench.store, 'stated') as Provider, 'max_tokens')
       await providers.learnBound(aProvider({ name: 'gone' }), 'max_tokens')
       await bench.restart()
-      expect(await bench.store.providers.list()).toEqual([
+      expect(knownProviders()).toEqual([
         aProvider({ learnedBound: 'max_tokens' }),
         aProvider({ name: 'stated', outputBound: 'both' }),
       ])
@@ -364,8 +416,8 @@ export function catalogueContract(bench: Bench): void {
       await models.add(aCard())
       await models.add(aCard({ id: 'other/x', provider: 'other' }))
       await providers.remove('acme')
-      expect((await models.list()).map(({ id }) => id)).toEqual(['other/x'])
-      expect(await models.find('acme/small')).toBeUndefined()
+      expect(modelsOf(bench.store).map(({ id }) => id)).toEqual(['other/x'])
+      expect(modelOf(bench.store, 'acme/small')).toBeUndefined()
       expect(await codeOf(providers.remove('acme'))).toBe('provider_not_found')
       expect(await codeOf(providers.credential('acme'))).toBe('provider_not_found')
     })
@@ -373,28 +425,28 @@ export function catalogueContract(bench: Bench): void {
 
   describe('a rate', () => {
     test('is the documented default until an operator sets one', async () => {
-      expect(await bench.store.rates.at(at())).toMatchObject({
+      expect(rateOf(bench.store, at())).toMatchObject({
         rubPerUsd: DEFAULT_RUB_PER_USD,
         setByOperator: false,
       })
-      expect(await bench.store.rates.list()).toEqual([])
+      expect(bench.store.catalogue.current().rates).toEqual([])
     })
 
     test('holds from its date, the oldest before it too', async () => {
       const { rates } = bench.store
       const now = at()
-      await rates.set(rate('92.5'), now)
-      await rates.set(rate('95.000001'), later(now, 1_000))
+      await rates.set(rate('92.5'), now, now)
+      await rates.set(rate('95.000001'), later(now, 1_000), now)
       // A clock that is behind does not bring the default back.
-      expect((await rates.at(instant(now - 1))).rubPerUsd).toBe(rate('92.5'))
-      expect((await rates.at(now)).rubPerUsd).toBe(rate('92.5'))
-      expect((await rates.at(later(now, 999))).rubPerUsd).toBe(rate('92.5'))
-      expect(await rates.at(later(now, 1_000))).toEqual({
+      expect(rateOf(bench.store, instant(now - 1)).rubPerUsd).toBe(rate('92.5'))
+      expect(rateOf(bench.store, now).rubPerUsd).toBe(rate('92.5'))
+      expect(rateOf(bench.store, later(now, 999)).rubPerUsd).toBe(rate('92.5'))
+      expect(rateOf(bench.store, later(now, 1_000))).toEqual({
         rubPerUsd: rate('95.000001'),
         effectiveFrom: later(now, 1_000),
         setByOperator: true,
       })
-      expect((await rates.list()).map(({ rubPerUsd }) => rubPerUsd)).toEqual([
+      expect(bench.store.catalogue.current().rates.map(({ rubPerUsd }) => rubPerUsd)).toEqual([
         rate('95.000001'),
         rate('92.5'),
       ])
@@ -402,10 +454,10 @@ export function catalogueContract(bench: Bench): void {
 
     test('of the same date is replaced', async () => {
       const { rates } = bench.store
-      await rates.set(rate('92.5'), at())
-      await rates.set(rate('93'), at())
-      expect((await rates.at(at())).rubPerUsd).toBe(rate('93'))
-      expect(await rates.list()).toHaveLength(1)
+      await rates.set(rate('92.5'), at(), at())
+      await rates.set(rate('93'), at(), at())
+      expect(rateOf(bench.store, at()).rubPerUsd).toBe(rate('93'))
+      expect(bench.store.catalogue.current().rates).toHaveLength(1)
     })
   })
 }

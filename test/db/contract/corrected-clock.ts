@@ -1,9 +1,11 @@
 /** What every engine promises while its clock is wrong, and when it is right again: nothing opens twice. */
+
 import { describe, expect, test } from 'vitest'
 import { DAY_MS, HOUR_MS, type Instant, instant, later, MINUTE_MS } from '#domain/clock.ts'
 import { MAX_END_USERS_A_DAY } from '#domain/end-user.ts'
 import { newPriceVersionId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
+import { priceOf, rateOf } from '#test/support/catalogue.ts'
 import {
   aCard,
   aCharge,
@@ -150,7 +152,7 @@ export function correctedClockContract(bench: Bench): void {
   )
 
   describe('what an operator sets', () => {
-    const prompt = async () => (await bench.store.models.find('acme/small'))?.price?.prices.prompt
+    const prompt = async () => priceOf(bench.store, 'acme/small', bench.clock.now())?.prices.prompt
     const priceAt = (dollars: string, from = bench.clock.now()) => ({
       ...aVersion({ prompt: perM(dollars) }, from),
       id: newPriceVersionId(bench.clock.now()),
@@ -160,10 +162,11 @@ export function correctedClockContract(bench: Bench): void {
       await bench.store.providers.add(aProvider(), null)
       const { models } = bench.store
       await models.add(aCard({ price: priceAt('1') }))
-      await models.price('acme/small', priceAt('2'))
-      await models.price('acme/small', priceAt('9', later(bench.clock.now(), 5 * DAY_MS)))
+      await models.price('acme/small', priceAt('2'), bench.clock.now())
+      const ahead = priceAt('9', later(bench.clock.now(), 5 * DAY_MS))
+      await models.price('acme/small', ahead, bench.clock.now())
       bench.clock.step(-2 * DAY_MS)
-      await models.price('acme/small', priceAt('3'))
+      await models.price('acme/small', priceAt('3'), bench.clock.now())
       expect(await prompt()).toBe(perM('3'))
       bench.clock.step(2 * DAY_MS)
       expect(await prompt()).toBe(perM('3'))
@@ -175,8 +178,8 @@ export function correctedClockContract(bench: Bench): void {
 
     test('while the clock is behind: the rate serves at once, and when it is right again', async () => {
       const now = () => bench.clock.now()
-      const set = (rub: string, from = now()) => bench.store.rates.set(rate(rub), from)
-      const current = async () => (await bench.store.rates.at(now())).rubPerUsd
+      const set = (rub: string, from = now()) => bench.store.rates.set(rate(rub), from, now())
+      const current = async () => rateOf(bench.store, now()).rubPerUsd
       await set('80')
       await set('99', later(now(), 5 * DAY_MS))
       bench.clock.step(-2 * DAY_MS)

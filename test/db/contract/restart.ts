@@ -1,6 +1,8 @@
 /** What every engine that outlives its process promises: nothing acknowledged is lost, nothing held is leaked. */
+
 import { expect, test } from 'vitest'
 import { MINUTE_MS } from '#domain/clock.ts'
+import { priceOf, rateOf } from '#test/support/catalogue.ts'
 import { aCard, anAct, aProvider, rate, usd } from '#test/support/nouns.ts'
 import type { Bench } from './bench.ts'
 
@@ -76,17 +78,17 @@ export function restartContract(bench: Bench): void {
     const { key: gone, secret: goneSecret } = await bench.issue()
     await bench.store.providers.add(aProvider({ hasCredential: true }), 'sk-kept')
     await bench.store.models.add(aCard())
-    await bench.store.rates.set(rate('92.5'), bench.clock.now())
+    await bench.store.rates.set(rate('92.5'), bench.clock.now(), bench.clock.now())
     await bench.store.keys.amend(key.id, { limits: { rpm: 9 } }, anAct(bench.clock.now()))
     await bench.store.keys.revoke(gone.id, anAct(bench.clock.now()))
     await bench.restart()
-    const { keys, models, providers, rates } = bench.store
+    const { keys, providers } = bench.store
     const now = bench.clock.now()
     expect((await keys.findBySecret(secret, now))?.limits.rpm).toBe(9)
     expect((await keys.findBySecret(goneSecret, now))?.revokedAt).toBe(now)
-    expect((await models.find('acme/small'))?.price?.prices.prompt).toBeGreaterThan(0n)
+    expect(priceOf(bench.store, 'acme/small', bench.clock.now())?.prices.prompt).toBeGreaterThan(0n)
     expect(await providers.credential('acme')).toBe('sk-kept')
-    expect((await rates.at(now)).rubPerUsd).toBe(rate('92.5'))
+    expect(rateOf(bench.store, now).rubPerUsd).toBe(rate('92.5'))
   })
 
   test('the store is sound', async () => {

@@ -1,4 +1,5 @@
 // Several hops for one model: who is asked, in which order, how often, and that only what answered is paid for, once.
+
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { operatorCost } from '#domain/activity.ts'
 import type { ChatRequest, Routing } from '#domain/chat.ts'
@@ -14,6 +15,7 @@ import {
 } from '#domain/upstream.ts'
 import type { CompletionDeps } from '#domain/walk/completion.ts'
 import { createHopHealth } from '#domain/walk/hop-health.ts'
+import { modelOf } from '#test/support/catalogue.ts'
 import { aHop, aProvider, aRequest, usd } from '#test/support/nouns.ts'
 import {
   eventually,
@@ -462,7 +464,7 @@ describe('a hop that rests', () => {
       },
     )
     const deps = depsOf({ acme })
-    const hop = { card: (await bench.store.models.find('acme/small'))!, provider: aProvider() }
+    const hop = { card: modelOf(bench.store, 'acme/small')!, provider: aProvider() }
     deps.health.failed(hop, new UpstreamFailure('unauthorized', 'no'))
     bench.clock.advance(60_000)
     deps.health.attempted(hop)
@@ -473,7 +475,7 @@ describe('a hop that rests', () => {
 
   test('stays under the probe that another request makes', async () => {
     const deps = depsOf({ acme: answers() })
-    const hop = { card: (await bench.store.models.find('acme/small'))!, provider: aProvider() }
+    const hop = { card: modelOf(bench.store, 'acme/small')!, provider: aProvider() }
     deps.health.failed(hop, new UpstreamFailure('unauthorized', 'no'))
     bench.clock.advance(60_000)
     deps.health.attempted(hop)
@@ -490,7 +492,7 @@ describe('a hop that rests', () => {
     })
     const deps = depsOf({ acme })
     deps.health.failed(
-      { card: (await bench.store.models.find('acme/small'))!, provider: aProvider() },
+      { card: modelOf(bench.store, 'acme/small')!, provider: aProvider() },
       new UpstreamFailure('failed', 'once'),
     )
     expect(deps.health.readings()).toHaveLength(1)

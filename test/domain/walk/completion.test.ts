@@ -102,7 +102,7 @@ describe('an answer that comes whole', () => {
       onStep: ({ type }) => {
         if (type !== 'opened') return
         const dearer = aVersion({ prompt: perM('1000') }, clock.now())
-        void store.models.price('acme/small', dearer)
+        void store.models.price('acme/small', dearer, clock.now())
       },
     })
     expect((await books(walked.caller)).charged).toBe(85_000n)

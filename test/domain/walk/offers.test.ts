@@ -1,10 +1,11 @@
-// What is offered once is offered again as long as it holds, and not a request longer.
+// What a catalogue offers for a request at an instant: the same from the same, and from another what has changed.
 import { beforeEach, expect, test } from 'vitest'
 import { HOUR_MS, later } from '#domain/clock.ts'
+import { UpstreamFailure } from '#domain/upstream.ts'
 import { createHopHealth } from '#domain/walk/hop-health.ts'
-import type { Offer } from '#domain/walk/offer.ts'
-import { findOffers, offersOf } from '#domain/walk/offer.ts'
-import { aHop, aKey, aRequest, aVersion, perM, rate } from '#test/support/nouns.ts'
+import { arrangeOffers, findOffers, type Offer, offersOf } from '#domain/walk/offer.ts'
+import { modelOf } from '#test/support/catalogue.ts'
+import { aHop, aKey, aProvider, aRequest, aVersion, perM, rate } from '#test/support/nouns.ts'
 import { openWalkBench, type WalkBench } from './walking.ts'
 
 let bench: WalkBench
@@ -12,29 +13,29 @@ beforeEach(async () => {
   bench = await openWalkBench()
 })
 
-const offered = async (): Promise<Offer> => {
-  const { clock, store } = bench
-  const deps = { clock, store, health: createHopHealth(clock) }
-  const [offer] = await findOffers(deps, aKey(clock.now()), aRequest())
-  return offer
-}
+const now = () => bench.clock.now()
 
-test('a model with one hop is offered as the same object, request after request', async () => {
-  // The first touches of the catalogue load it.
-  await offered()
-  expect(await offered()).toBe(await offered())
+const askedNow = () => ({ catalogue: bench.store.catalogue.current(), key: aKey(now()), at: now() })
+
+const offered = (): Offer => findOffers(askedNow(), aRequest())[0]
+
+test('a catalogue offers the same again, also once there is another', async () => {
+  const asked = askedNow()
+  const before = findOffers(asked, aRequest())
+  await bench.store.models.remove('acme/small')
+  expect(findOffers(asked, aRequest())).toEqual(before)
+  expect(() => offered()).toThrow('there is no model acme/small')
 })
 
 test.each([
   [
     'its price',
-    () =>
-      bench.store.models.price('acme/small', aVersion({ prompt: perM('7') }, bench.clock.now())),
+    () => bench.store.models.price('acme/small', aVersion({ prompt: perM('7') }, now()), now()),
     ({ version }: Offer) => expect(version.prices.prompt).toBe(perM('7')),
   ],
   [
     'the rate',
-    () => bench.store.rates.set(rate('77'), bench.clock.now()),
+    () => bench.store.rates.set(rate('77'), now(), now()),
     (offer: Offer) => expect(offer.rate.rubPerUsd).toBe(rate('77')),
   ],
   [
@@ -53,32 +54,43 @@ test.each([
     ({ hop }: Offer) => expect(hop.card.upstreamName).toBe('smaller'),
   ],
 ])('%s changes, and the next request is offered what is new', async (_, change, isNew) => {
-  await offered()
-  const before = await offered()
+  const before = offered()
   await change()
-  const after = await offered()
-  expect(after).not.toBe(before)
+  const after = offered()
+  expect(after).not.toEqual(before)
   isNew(after)
-  expect(await offered()).toBe(after)
+  expect(offered()).toEqual(after)
 })
 
 test('a price that comes into force by its date is offered from then on', async () => {
   const { clock, store } = bench
-  const dear = aVersion({ prompt: perM('9') }, later(clock.now(), HOUR_MS))
-  await store.models.price('acme/small', dear)
-  const before = await offered()
+  const dear = aVersion({ prompt: perM('9') }, later(now(), HOUR_MS))
+  await store.models.price('acme/small', dear, now())
+  const before = offered()
   clock.advance(HOUR_MS - 1)
-  expect(await offered()).toBe(before)
+  expect(offered()).toEqual(before)
   clock.advance(1)
-  expect((await offered()).version).toMatchObject({ id: dear.id })
+  expect(offered().version).toMatchObject({ id: dear.id })
 })
 
 test('a provider that is gone is offered no more', async () => {
-  const { clock, store } = bench
-  await offered()
-  const { card } = (await offered()).hop
-  await store.models.remove('acme/small')
-  for (const { id } of await store.models.list()) await store.models.remove(id)
+  const { store } = bench
+  const card = modelOf(store, 'acme/small')!
   await store.providers.remove('acme')
-  expect(() => offersOf({ clock, store }, card)).toThrow('no provider serves acme/small')
+  expect(() => offersOf(askedNow(), card)).toThrow('no provider serves acme/small')
+})
+
+test('without fallbacks the one offer is of a hop that does not rest', async () => {
+  const { clock, store } = bench
+  await store.providers.add(aProvider({ name: 'beta' }), null)
+  await store.models.route('acme/small', [aHop(), aHop({ provider: 'beta', position: 2 })])
+  const health = createHopHealth(clock)
+  const offers = findOffers(askedNow(), aRequest())
+  const arranged = () =>
+    arrangeOffers(health, aRequest({ allowFallbacks: false }), offers).map(
+      ({ hop }) => hop.provider.name,
+    )
+  expect(arranged()).toEqual(['acme'])
+  health.failed(offers[0].hop, new UpstreamFailure('unauthorized', 'no account'))
+  expect(arranged()).toEqual(['beta'])
 })

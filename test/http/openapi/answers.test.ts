@@ -1,4 +1,5 @@
 // Every kind of response that the API gives is checked against the OpenAPI document: status, headers, and each body field.
+
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import type { RubPerUsd } from '#domain/money.ts'
 import { draftNotices } from '#domain/notice.ts'
@@ -6,6 +7,7 @@ import { UpstreamFailure } from '#domain/upstream.ts'
 import { NO_USAGE } from '#domain/usage.ts'
 import type { ApiDeps } from '#http/deps.ts'
 import { renderDocument } from '#http/openapi/document.ts'
+import { modelOf } from '#test/support/catalogue.ts'
 import { type Furnished, furnish, hello, openApi, usd } from '#test/support/furnish.ts'
 import { hear, holdTo } from '#test/support/openapi.ts'
 import { finish, script, text } from '#test/support/scripted-upstream.ts'
@@ -183,9 +185,9 @@ describe('a chat', () => {
 
 test('the catalogue, one model of it, and a model without a price', async () => {
   const { store } = deps
-  const echo = await store.models.find('demo/echo')
+  const echo = modelOf(store, 'demo/echo')
   if (!echo) throw new Error('the demo has no echo')
-  await store.models.add({ ...echo, id: 'demo/free', price: null, contextLength: null })
+  await store.models.add({ ...echo, id: 'demo/free', prices: [], contextLength: null })
   const ask = open()
   expect((await ask('GET', '/v1/models', undefined, everyLimit)).body.data).toHaveLength(5)
   await ask('GET', '/v1/models?output_modalities=image&q=demo', undefined, everyLimit)

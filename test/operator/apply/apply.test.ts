@@ -1,9 +1,11 @@
 // A file is made so, and stays so: applied twice it changes nothing, and what is exported is what there is.
+
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { factsOf } from '#domain/model-card.ts'
+import { factsOf, priceAt } from '#domain/model-card.ts'
 import type { GatewayFile } from '#operator/apply/document.ts'
 import type { OperatorDeps } from '#operator/deps.ts'
+import { modelOf, modelsOf, providersOf, rateOf } from '#test/support/catalogue.ts'
 import { FULL } from '#test/support/tier.ts'
 import { act, openFurnished, type TestOperatorDeps } from '../deps.ts'
 import { files } from './files.ts'
@@ -54,11 +56,11 @@ async function stateOf({ store, clock }: OperatorDeps) {
   }
   return {
     accounts,
-    rate: (await store.rates.at(clock.now())).rubPerUsd,
-    providers: (await store.providers.list()).map(({ createdAt: _, ...rest }) => rest),
-    models: (await store.models.list()).map(({ createdAt: _, price, ...rest }) => ({
-      ...rest,
-      prices: price?.prices ?? null,
+    rate: rateOf(store, clock.now()).rubPerUsd,
+    providers: providersOf(store).map(({ createdAt: _, revision: _revision, ...rest }) => rest),
+    models: modelsOf(store).map(({ createdAt: _, ...card }) => ({
+      ...card,
+      prices: priceAt(card, clock.now())?.prices ?? null,
     })),
     clients: (await store.signin.clients.list()).map((client) => ({
       name: client.name,
@@ -110,14 +112,14 @@ describe('whatever the file', () => {
 
     const there = await openFurnished()
     expect((await apply(there, { ...exported, models })).failure).toBeNull()
-    const cards = await there.store.models.list()
+    const cards = modelsOf(there.store)
     const others = cards.filter(({ isCatalogued }) => !isCatalogued)
     expect(others.map(({ id }) => id)).toEqual(['openai/gpt-4.1', 'openai/mine'])
     expect(cards.length).toBeGreaterThan(20)
-    expect((await there.store.models.find('openai/mine'))?.imagesPerAnswer).toBe(4)
+    expect(modelOf(there.store, 'openai/mine')?.imagesPerAnswer).toBe(4)
 
     expect((await apply(there, exported)).failure).toBeNull()
-    expect((await there.store.models.find('openai/gpt-4.1'))?.isCatalogued).toBe(true)
+    expect(modelOf(there.store, 'openai/gpt-4.1')?.isCatalogued).toBe(true)
     expect(await stateOf(there)).toEqual(await stateOf(here))
   })
 
@@ -125,12 +127,12 @@ describe('whatever the file', () => {
     const deps = await openFurnished()
     await act(deps, 'providers.add', { name: 'openai', credential: 'key-openai' })
     const { models } = deps.store
-    const card = (await models.find('openai/gpt-4.1'))!
+    const card = modelOf(deps.store, 'openai/gpt-4.1')!
     await models.amend(card.id, { ...factsOf(card), contextLength: 500_000 })
     const exported = throughToml(await act(deps, 'export', {}))
     const renamed = (exported.models ?? []).map((model) => ({ ...model, name: `${model.id}!` }))
     expect((await apply(deps, { ...exported, models: renamed })).failure).toBeNull()
-    expect(await models.find(card.id)).toMatchObject({
+    expect(modelOf(deps.store, card.id)).toMatchObject({
       name: 'openai/gpt-4.1!',
       contextLength: 500_000,
       isCatalogued: true,
@@ -346,7 +348,7 @@ describe('the plan is exact', () => {
     const left = await act(deps, 'export', {})
     expect([left.models, left.providers, left.clients?.length]).toEqual([undefined, undefined, 1])
     // The demo is the binary's own.
-    expect((await deps.store.models.list()).length).toBeGreaterThan(0)
+    expect(modelsOf(deps.store).length).toBeGreaterThan(0)
   })
 
   test('an absent section is not changed', async () => {
