@@ -2,6 +2,8 @@
 import type { Database } from 'bun:sqlite'
 import { join } from 'node:path'
 import type { Clock } from '#domain/clock.ts'
+import { newEpochId } from '#domain/id.ts'
+import { LOCAL_NODE } from '#domain/owner.ts'
 import type { GatewayStore } from '#signin/store.ts'
 import { DATABASE_FILE } from './file-name.ts'
 import { connect } from './sqlite/engine/connection.ts'
@@ -53,7 +55,10 @@ export async function openStore(options: StoreOptions): Promise<GatewayStore> {
     if (serves && !inMemory) checkpointer = startLogCheckpointer(database, path)
     const rest = { clock, vault, syncCharges }
     const openFiles = inMemory ? NO_DISK : watchDisk(path, filesOf(dataDir, path))
-    return createStore(connect(database, logSync, rest, checkpointer, openFiles), path, release)
+    const at = clock.now()
+    const opening = { owner: { node: LOCAL_NODE, epoch: newEpochId(at) }, at }
+    const connection = connect(database, logSync, rest, checkpointer, openFiles)
+    return createStore(connection, path, opening, release)
   } catch (error) {
     // A running thread would keep the process from exiting.
     await checkpointer.close()

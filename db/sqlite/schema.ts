@@ -6,6 +6,7 @@ import type {
   AccountId,
   ActId,
   EntryId,
+  EpochId,
   EventId,
   GenerationId,
   KeyId,
@@ -108,6 +109,10 @@ export const holds = sqliteTable('holds', {
   amount: nanos('amount_nanos').notNull(),
   admittedAt: instant('admitted_at').notNull(),
   endUser: text('end_user'),
+  node: text('node').notNull(),
+  epoch: text('epoch').$type<EpochId>().notNull(),
+  day: integer('day').$type<Day>().notNull(),
+  countedAs: text('counted_as'),
 })
 
 export const ledger = sqliteTable('ledger', {

@@ -1,11 +1,13 @@
 /** The SQLite engine: one writing process, hot state in memory, group commit, every port on one connection. */
 import { statSync } from 'node:fs'
 import type { Activity } from '#domain/activity.ts'
+import type { Instant } from '#domain/clock.ts'
+import type { Owner } from '#domain/owner.ts'
 import type { Store, StoreHealth } from '#domain/store.ts'
 import type { GatewayStore } from '#signin/store.ts'
 import { createAdmissions } from './admission/admissions.ts'
+import { prepareExpiry } from './admission/expire.ts'
 import { type HotState, startHotState } from './admission/hot-state.ts'
-import { endLeases, voidOpenHolds } from './admission/recover.ts'
 import { prepareWindowReader } from './admission/window-reader.ts'
 import { openWindowSlots } from './admission/window-slots.ts'
 import { prepareWriter, type Writer } from './admission/writer.ts'
@@ -21,28 +23,40 @@ import { integrityFindings } from './files/integrity.ts'
 import { schemaFindings } from './files/schema-findings.ts'
 import { prepareNoteUse } from './keys/key-use.ts'
 import { createKeys } from './keys/keys.ts'
+import { endLeases } from './outbox/end-leases.ts'
 import { createSigninStore } from './signin/store.ts'
+
+/** Who opens it, and when. */
+export interface Opening {
+  readonly owner: Owner
+  readonly at: Instant
+}
 
 /** Resolves what an earlier process left open, then opens every port. `release` gives the directory back at the end. */
 export function createStore(
   connection: Connection,
   path: string,
+  { owner, at }: Opening,
   release: () => void,
 ): GatewayStore {
   const { database, commit } = connection
   const slots = openWindowSlots(connection)
   const writer = prepareWriter(connection, slots)
-  voidOpenHolds(connection, writer)
-  endLeases(connection)
   const windows = prepareWindowReader(connection, slots)
   const hotState = startHotState(connection, windows)
   const catalogue = openCatalogue(connection)
+  const { expireOthers, ...expiry } = prepareExpiry(connection, hotState, writer)
+  expireOthers(owner, at)
+  endLeases(connection)
 
   const noteUse = prepareNoteUse(connection.commit, writer)
-  const admissions = createAdmissions(connection, hotState, writer, windows, noteUse)
+  const admissions = {
+    ...createAdmissions(connection, hotState, writer, windows, noteUse),
+    ...expiry,
+  }
   const { admit, settle } = admissions
 
-  const ports = translatePortErrors<GatewayStore>({
+  const ports = translatePortErrors<Omit<GatewayStore, 'owner'>>({
     keys: createKeys(connection, hotState, noteUse),
     admissions,
     activity: createActivity(connection, writer),
@@ -93,7 +107,7 @@ export function createStore(
     },
   })
   // On the hot path: these two translate their own errors, which saves a promise per call.
-  return { ...ports, admissions: { ...ports.admissions, admit, settle } }
+  return { owner, ...ports, admissions: { ...ports.admissions, admit, settle } }
 }
 
 type Trimming = Pick<Activity, 'trim' | 'keptSince'>

@@ -2,12 +2,13 @@
 import type { ActivityEntry } from './activity.ts'
 import { judgeCeiling, type Spending } from './ceiling.ts'
 import { type Day, dayOf, dayStart, type Instant, nextDay, nextMonthStart } from './clock.ts'
-import type { AccountId, GenerationId, KeyId } from './id.ts'
+import type { AccountId, EpochId, GenerationId, KeyId } from './id.ts'
 import type { Limits } from './key.ts'
 import type { Charge } from './ledger.ts'
 import type { MaybePromise } from './maybe-promise.ts'
 import { addUsd, NO_MONEY, renderUsd, type UsdNanos } from './money.ts'
 import { baseOf, holdFor, type OfferCost } from './offer-cost.ts'
+import type { Owner } from './owner.ts'
 import type { QuotaReading } from './quota.ts'
 import type { Window } from './window.ts'
 
@@ -15,6 +16,7 @@ import type { Window } from './window.ts'
 export interface Claim {
   readonly generationId: GenerationId
   readonly requestId: string
+  readonly owner: Owner
   readonly keyId: KeyId
   readonly accountId: AccountId
   /** The moment of admission: it decides the windows, the UTC day and the UTC month. */
@@ -136,6 +138,16 @@ export interface Admissions {
    * they are committed. False when it had been resolved before, and then nothing changes.
    */
   settle(id: GenerationId, settlement: Settlement): Promise<boolean>
+  /**
+   * The beat of a node, by which others tell that its epoch goes on. False once it has expired: what it held is released, and
+   * the node must open anew. An engine of one node keeps no beat: its lock tells as much.
+   */
+  renew(owner: Owner, at: Instant): Promise<boolean>
+  /**
+   * Voids what is held by these epochs, which have ended: as after `settle` without a charge, and the log has their requests as
+   * broken off by the gateway. An engine of one node does it when it opens, for all epochs before.
+   */
+  expire(epochs: readonly EpochId[], at: Instant): Promise<void>
   quota(keyId: KeyId, at: Instant): Promise<QuotaReading>
   /** Read from the database the first time, from memory after that. @throws key_not_found */
   spending(keyId: KeyId, at: Instant): Promise<KeySpending>

@@ -5,6 +5,7 @@ export type AccountId = `acct_${string}`
 export type KeyId = `key_${string}`
 export type GenerationId = `gen-${string}`
 export type EventId = `evt_${string}`
+export type EpochId = `epoch_${string}`
 export type EntryId = `led_${string}`
 export type ActId = `act_${string}`
 export type PriceVersionId = `price_${string}`
@@ -83,6 +84,7 @@ export const generationsFrom = (at: Instant): GenerationId => `gen-${timeCharsOf
 /** The same for ledger entries; a charge has the instant of its request's arrival. */
 export const entriesFrom = (at: Instant): EntryId => `led_${timeCharsOf(Math.max(0, at))}`
 export const newEventId = (at: Instant): EventId => mint('evt_', at)
+export const newEpochId = (at: Instant): EpochId => mint('epoch_', at)
 export const newEntryId = (at: Instant): EntryId => mint('led_', at)
 /** The same for notices. */
 export const eventsFrom = (at: Instant): EventId => `evt_${timeCharsOf(Math.max(0, at))}`

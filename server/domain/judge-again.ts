@@ -13,7 +13,7 @@ import { findCard, offersOf } from './walk/offer.ts'
 
 interface JudgeDeps {
   readonly clock: Clock
-  readonly store: Pick<Store, 'admissions' | 'catalogue'>
+  readonly store: Pick<Store, 'owner' | 'admissions' | 'catalogue'>
 }
 
 /** Errors that depend on the request's body, which the log does not keep. */
@@ -49,7 +49,8 @@ async function judgeLimits(
   const { requestId, keyId, accountId, model, endUser, refusal } = entry
   const hold = refusal?.hold ?? NO_MONEY
   const offers = [fixedCost(hold)]
-  const claim = { requestId, keyId, accountId, model, endUser, offers, at }
+  const { owner } = store
+  const claim = { requestId, owner, keyId, accountId, model, endUser, offers, at }
   const verdict = await store.admissions.judge({ ...claim, generationId: newGenerationId(at) })
   return verdict.admitted ? null : verdict.refusal
 }

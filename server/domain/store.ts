@@ -12,6 +12,7 @@ import type { Ledger } from './ledger.ts'
 import type { Thresholds } from './low-balance.ts'
 import type { ModelCards } from './model-card.ts'
 import type { Notices } from './notice.ts'
+import type { Owner } from './owner.ts'
 import type { Providers } from './provider.ts'
 import type { Rates } from './rate.ts'
 import type { SteadyTime } from './steady-clock.ts'
@@ -43,6 +44,8 @@ export interface StoreHealth {
 
 /** Every port throws `store_unavailable` if the disk fails a write or a read. */
 export interface Store {
+  /** Who opened it. */
+  readonly owner: Owner
   readonly accounts: Accounts
   readonly keys: Keys
   readonly admissions: Admissions

@@ -17,6 +17,7 @@ import {
   anAccount,
   anAct,
   anActivity,
+  anOwner,
   aThreshold,
   aTopUp,
   usd,
@@ -29,7 +30,9 @@ async function open() {
   const database = openDatabase(path)
   migrate(database, path)
   const rest = { clock, vault: null, syncCharges: false }
-  const store = createStore(connect(database, startLogSync(path), rest), path, () => {})
+  const opening = { owner: anOwner(), at: clock.now() }
+  const connection = connect(database, startLogSync(path), rest)
+  const store = createStore(connection, path, opening, () => {})
   const mostPages = (pages: number) => database.run(`PRAGMA max_page_count = ${pages}`)
   const isWritable = async () => (await store.health({ checkIntegrity: false })).writable
 

@@ -15,7 +15,7 @@ import { type Day, dayOf } from '#domain/clock.ts'
 import type { KeyId } from '#domain/id.ts'
 import type { UsdNanos } from '#domain/money.ts'
 import { handClock } from '#test/support/hand-clock.ts'
-import { aKey, anAccount, anAct } from '#test/support/nouns.ts'
+import { aKey, anAccount, anAct, anOwner } from '#test/support/nouns.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
 import { FULL } from '#test/support/tier.ts'
 
@@ -59,7 +59,7 @@ async function open(keys: number, bounds: Parameters<typeof openKeyDays>[1]) {
     now.database.close(true)
   }
   onTestFinished(close)
-  const store = createStore(now.connection, path, () => {})
+  const store = createStore(now.connection, path, { owner: anOwner(), at: clock.now() }, () => {})
   await store.accounts.create(anAccount(), anAct())
   for (let n = 0; n < keys; n++) {
     const key = aKey(clock.now())

@@ -13,6 +13,7 @@ import { keysContract } from './contract/keys.ts'
 import { ledgerContract } from './contract/ledger.ts'
 import { lowBalanceContract } from './contract/low-balance.ts'
 import { noticesContract } from './contract/notices.ts'
+import { ownersContract } from './contract/owners.ts'
 import { restartContract } from './contract/restart.ts'
 import { retentionContract } from './contract/retention.ts'
 import { spendingContract } from './contract/spending.ts'
@@ -27,6 +28,7 @@ export function storeContract(name: string, open: OpenStore, reopen?: ReopenStor
     describe('keys', () => keysContract(bench))
     describe('windows', () => windowsContract(bench))
     describe('spending', () => spendingContract(bench))
+    describe('owners', () => ownersContract(bench))
     describe('end users', () => endUsersContract(bench))
     describe('a corrected clock', () => correctedClockContract(bench))
     describe('ledger', () => ledgerContract(bench))

@@ -113,6 +113,7 @@ describe('doctor', () => {
       generationId: 'gen-x',
       endUser: null,
       requestId: 'req-x',
+      owner: deps.store.owner,
       keyId: id as KeyId,
       accountId: account.id,
       at: deps.clock.now(),

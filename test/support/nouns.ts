@@ -5,7 +5,14 @@ import type { ActivityEntry } from '#domain/activity.ts'
 import type { Claim } from '#domain/admission.ts'
 import type { ChatRequest } from '#domain/chat.ts'
 import { type Instant, instant } from '#domain/clock.ts'
-import { newEntryId, newEventId, newGenerationId, newKeyId, newPriceVersionId } from '#domain/id.ts'
+import {
+  newEntryId,
+  newEpochId,
+  newEventId,
+  newGenerationId,
+  newKeyId,
+  newPriceVersionId,
+} from '#domain/id.ts'
 import { type ApiKey, type Limits, NO_LIMITS } from '#domain/key.ts'
 import type { Charge, LedgerEntry } from '#domain/ledger.ts'
 import type { Threshold } from '#domain/low-balance.ts'
@@ -23,6 +30,7 @@ import {
 } from '#domain/money.ts'
 import { type Notice, renderLowBalance } from '#domain/notice.ts'
 import { fixedCost } from '#domain/offer-cost.ts'
+import type { Owner } from '#domain/owner.ts'
 import type { Provider } from '#domain/provider.ts'
 import { NO_USAGE } from '#domain/usage.ts'
 
@@ -40,6 +48,9 @@ export const perM = (text: string): UsdAttos => demand(perMillion(price(text)))
 export const rate = (text: string): RubPerUsd => demand(readRubPerUsd(text))
 
 const EPOCH = instant(0)
+
+export const anOwner = (): Owner => ({ node: 'a', epoch: newEpochId(EPOCH) })
+const OWNER = anOwner()
 
 export const aPriceList = (stated: Partial<Prices> = {}): Prices => ({
   prompt: perM('2.5'),
@@ -163,6 +174,7 @@ export const aKey = (
 export const aClaim = (key: ApiKey, at: Instant, hold: UsdNanos = usd('0.01')): Claim => ({
   generationId: newGenerationId(at),
   requestId: 'req_1',
+  owner: OWNER,
   keyId: key.id,
   accountId: key.accountId,
   at,

@@ -32,7 +32,7 @@ export function createAdmissions(
   writer: Writer,
   windows: WindowReader,
   noteUse: NoteUse,
-): Admissions {
+): Omit<Admissions, 'renew' | 'expire'> {
   const { commit } = connection
   const readSpend = prepareSpendReader(connection)
   const spendByDay = prepareDaySpends(connection)

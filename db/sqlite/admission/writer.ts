@@ -32,8 +32,8 @@ export function prepareWriter(connection: Connection, slots: WindowSlots): Write
   const insertHold = statement<unknown, SQLQueryBindings[]>(
     database,
     `INSERT INTO holds (generation_id, request_id, account_id, key_id, model, amount_nanos, admitted_at,
-       end_user)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+       end_user, counted_as, day, node, epoch)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
   const deleteHold = statement<unknown, SQLQueryBindings[]>(
     database,
@@ -51,8 +51,8 @@ export function prepareWriter(connection: Connection, slots: WindowSlots): Write
   )
   const insertActivity = prepareActivity(database)
   return {
-    hold({ claim, amount }) {
-      const { generationId, requestId, accountId, keyId, model, at, endUser } = claim
+    hold({ claim, amount, day, endUser: counted }) {
+      const { generationId, requestId, accountId, keyId, model, at, endUser, owner } = claim
       insertHold().run(
         generationId,
         requestId,
@@ -62,6 +62,10 @@ export function prepareWriter(connection: Connection, slots: WindowSlots): Write
         Number(amount),
         at,
         endUser,
+        counted?.name ?? null,
+        day,
+        owner.node,
+        owner.epoch,
       )
     },
     release(id) {

@@ -23,6 +23,7 @@ import codeCounts from './0021_code_counts.sql' with { type: 'text' }
 import steadyTime from './0022_steady_time.sql' with { type: 'text' }
 import ratesAhead from './0023_rates_ahead.sql' with { type: 'text' }
 import catalogueVersion from './0024_catalogue_version.sql' with { type: 'text' }
+import owners from './0025_owners.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly string[] = [
   initial,
@@ -49,4 +50,5 @@ export const MIGRATIONS: readonly string[] = [
   steadyTime,
   ratesAhead,
   catalogueVersion,
+  owners,
 ]

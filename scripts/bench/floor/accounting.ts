@@ -31,7 +31,7 @@ export async function openAccounting(dataDir: string, secret: string): Promise<A
       const at = systemClock.now()
       const generationId = newGenerationId(at)
       const made = { generationId, requestId: newRequestId(at), keyId, accountId, model: MODEL }
-      const claim = { ...made, at, endUser: null, offers: [fixedCost(HOLD)] }
+      const claim = { ...made, owner: store.owner, at, endUser: null, offers: [fixedCost(HOLD)] }
       const { admitted } = await store.admissions.admit(claim)
       if (!admitted) throw new Error('a request was refused')
       return (tokens) => {

@@ -7,6 +7,7 @@ import { type OfferCost, offerCost } from '../offer-cost.ts'
 import { checkThinking, floorBound, fullBound } from '../output-bound.ts'
 import { mostOfBase, mostPerMillionOutput } from '../pricing.ts'
 import type { Settings } from '../settings.ts'
+import type { Store } from '../store.ts'
 import type { Caller } from './caller.ts'
 import type { Offer, Offers } from './offer.ts'
 
@@ -19,6 +20,7 @@ interface Claimant {
 interface ClaimDeps {
   readonly clock: Clock
   readonly settings: Settings
+  readonly store: Pick<Store, 'owner'>
 }
 
 /** An offer and what the request costs at most there. */
@@ -45,12 +47,13 @@ export function costOffers(
 
 /** Claims what every offer may cost, so that one verdict covers them all. */
 export const toClaim = (
-  { clock }: Pick<ClaimDeps, 'clock'>,
+  { clock, store }: Pick<ClaimDeps, 'clock' | 'store'>,
   { caller: { key, requestId }, request, generationId }: Claimant,
   offers: CostedOffers,
 ): Claim => ({
   generationId,
   requestId,
+  owner: store.owner,
   keyId: key.id,
   accountId: key.accountId,
   at: clock.now(),

@@ -38,7 +38,7 @@ import { READER_LEFT, Walk } from './walk.ts'
 
 export interface CompletionDeps extends AttemptDeps {
   readonly queue: AdmissionQueue
-  readonly store: Pick<Store, 'admissions' | 'catalogue' | 'activity'>
+  readonly store: Pick<Store, 'owner' | 'admissions' | 'catalogue' | 'activity'>
 }
 
 /**

@@ -43,6 +43,7 @@ export function restartContract(bench: Bench): void {
   test('an open hold is voided, its slot stays taken, and the log says who broke it off', async () => {
     const { key } = await bench.issue({ rpm: 1, concurrency: 1, dailySpend: usd('1') })
     const { claim } = await bench.admit(key, '0.9')
+    const { epoch } = bench.store.owner
     bench.clock.advance(2_000)
     await bench.restart()
     const usage = await bench.store.admissions.usage(key.id, bench.clock.now())
@@ -50,6 +51,7 @@ export function restartContract(bench: Bench): void {
     expect(usage.requestsMinute).toBe(1)
     expect((await bench.admit(key)).refusal?.limit).toBe('rpm_limit')
     expect(await bench.settle(claim, '0.9')).toBe(false)
+    expect(bench.store.owner.epoch).not.toBe(epoch)
     expect(await bench.store.activity.find(claim.generationId)).toMatchObject({
       endedBy: 'gateway',
       status: 500,

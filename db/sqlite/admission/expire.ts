@@ -1,0 +1,106 @@
+/** Releases the holds of epochs that ended, and logs their requests as failed. */
+import type { ActivityEntry } from '#domain/activity.ts'
+import type { Admissions } from '#domain/admission.ts'
+import { type Day, elapsedMs, type Instant } from '#domain/clock.ts'
+import type { AccountId, EpochId, GenerationId, KeyId } from '#domain/id.ts'
+import { NO_MONEY, type RubMicros } from '#domain/money.ts'
+import type { Owner } from '#domain/owner.ts'
+import { NO_USAGE } from '#domain/usage.ts'
+import type { Connection } from '../engine/connection.ts'
+import { unavailable } from '../engine/disk.ts'
+import { statement } from '../engine/statement.ts'
+import { fromInteger } from '../money/amount.ts'
+import type { HotState } from './hot-state.ts'
+import type { Writer } from './writer.ts'
+
+interface HoldRow {
+  readonly generation_id: GenerationId
+  readonly request_id: string
+  readonly account_id: AccountId
+  readonly key_id: KeyId
+  readonly model: string
+  readonly amount_nanos: number
+  readonly admitted_at: Instant
+  readonly day: Day
+  readonly end_user: string | null
+  readonly counted_as: string | null
+}
+
+export interface Expiry extends Pick<Admissions, 'renew' | 'expire'> {
+  /** All but this one: the lock on the directory proves that every other has ended. */
+  expireOthers({ epoch }: Owner, at: Instant): void
+}
+
+/**
+ * No answer of these requests was completed (its charge would have been committed first, and the hold with it), so
+ * nothing is known that could be charged. Their window slots stay taken.
+ */
+export function prepareExpiry(
+  { database, commit }: Connection,
+  hotState: HotState,
+  writer: Writer,
+): Expiry {
+  const ended = new Set<EpochId>()
+  const ofOthers = statement<HoldRow, [EpochId]>(database, 'SELECT * FROM holds WHERE epoch <> ?')
+  const ofSome = statement<HoldRow, [string]>(
+    database,
+    'SELECT * FROM holds WHERE epoch IN (SELECT value FROM json_each(?))',
+  )
+
+  const release = (holds: readonly HoldRow[], at: Instant): void => {
+    for (const hold of holds) {
+      hotState.resolve(hold.generation_id, NO_MONEY)
+      commit.defer(() => {
+        writer.release(hold.generation_id)
+        writer.spend(hold.key_id, hold.day, NO_MONEY, hold.counted_as)
+        writer.activity(toActivity(hold, elapsedMs(hold.admitted_at, at)), hold.admitted_at)
+      })
+    }
+    commit.flush()
+  }
+
+  return {
+    expireOthers({ epoch }, at) {
+      release(ofOthers().all(epoch), at)
+    },
+    renew: async ({ epoch }) => !ended.has(epoch),
+    async expire(epochs, at) {
+      // A hold may not have its row yet.
+      commit.flush()
+      if (!commit.writable) throw unavailable()
+      for (const epoch of epochs) ended.add(epoch)
+      release(ofSome().all(JSON.stringify(epochs)), at)
+      await commit.synced()
+    },
+  }
+}
+
+const toActivity = (hold: HoldRow, totalMs: number): ActivityEntry => ({
+  generationId: hold.generation_id,
+  requestId: hold.request_id,
+  accountId: hold.account_id,
+  keyId: hold.key_id,
+  model: hold.model,
+  provider: null,
+  endUser: hold.end_user,
+  stream: false,
+  status: 500,
+  code: 'internal_error',
+  endedBy: 'gateway',
+  finishReason: null,
+  startedAt: hold.admitted_at,
+  firstEventMs: null,
+  totalMs,
+  usage: NO_USAGE,
+  usageSource: null,
+  cost: NO_MONEY,
+  queuedMs: 0,
+  image: null,
+  statedCost: null,
+  failedAttempts: [],
+  withheldCost: NO_MONEY,
+  hold: fromInteger(hold.amount_nanos),
+  loweredBound: null,
+  refusal: null,
+  costRub: 0n as RubMicros,
+})
