@@ -227,8 +227,8 @@ const wakeOnPost = (store: GatewayStore, wake: () => void): GatewayStore => ({
   ...store,
   notices: {
     ...store.notices,
-    async post(notices) {
-      await store.notices.post(notices)
+    async post(notices, act) {
+      await store.notices.post(notices, act)
       wake()
     },
   },

@@ -1,7 +1,9 @@
 /** The low-balance mark: whether an account is known to be low, and when its owner is notified (contract §9). */
+import { parseAbsoluteUrl } from './absolute-url.ts'
+import { type Act, type ActChanges, type Amended, changesBetween } from './act.ts'
 import { DAY_MS, type Instant } from './clock.ts'
 import type { AccountId } from './id.ts'
-import type { UsdNanos } from './money.ts'
+import { renderUsd, type UsdNanos } from './money.ts'
 import type { Channel } from './notice.ts'
 
 /** The balance below which an account's owner is notified, and the addresses. */
@@ -75,10 +77,28 @@ export interface WebhookSecretOffer {
   readonly rotates: boolean
 }
 
-export interface ChangedThreshold extends Threshold {
+export interface ChangedThreshold extends Amended<Threshold> {
   /** Whether the offered secret was taken. */
   readonly hasNewSecret: boolean
 }
+
+/** What an act of setting a threshold says: of a webhook's address only the origin, because its path may be secret. */
+export function describeThreshold({ before, after, hasNewSecret }: ChangedThreshold): ActChanges {
+  const originOf = ({ webhookUrl }: Threshold): string | null =>
+    webhookUrl === null ? null : (parseAbsoluteUrl(webhookUrl)?.origin ?? null)
+  return {
+    ...changesBetween(factsOf(before), factsOf(after)),
+    ...(before.webhookUrl !== after.webhookUrl && {
+      webhook: { from: originOf(before), to: originOf(after) },
+    }),
+    ...(hasNewSecret && { webhook_secret: 'new' }),
+  }
+}
+
+const factsOf = ({ below, email }: Threshold): ActChanges => ({
+  threshold_usd: below === null ? null : renderUsd(below),
+  email,
+})
 
 /** Port: thresholds and their marks. An engine judges within the transaction that changes the balance. */
 export interface Thresholds {
@@ -86,12 +106,12 @@ export interface Thresholds {
   find(accountId: AccountId): Promise<Threshold & { readonly mark: Mark | null }>
   /**
    * Changes the threshold as it is by then and judges the balance again, durable before it resolves; the secret is stored
-   * encrypted. @throws account_not_found
+   * encrypted. The act gains what changed, from what to what. @throws account_not_found
    */
   set(
     change: ThresholdChange,
     offer: WebhookSecretOffer | undefined,
-    at: Instant,
+    act: Act,
   ): Promise<ChangedThreshold>
   /** Null where no webhook is set. @throws internal_error when it cannot be decrypted with this master key */
   webhookSecret(accountId: AccountId): Promise<string | null>

@@ -1,4 +1,5 @@
 /** A notice to an account's owner, kept in the outbox until it is delivered or given up (contract §9). */
+import type { Act } from './act.ts'
 import { DAY_MS, type Instant, renderInstant } from './clock.ts'
 import type { AccountId, EventId } from './id.ts'
 import { type RubPerUsd, renderRub, renderUsd, toRub, type UsdNanos } from './money.ts'
@@ -51,7 +52,7 @@ export interface Notices {
    * Writes notices that no change of a balance caused: a test, or a redelivery, which keeps its body and delivery log and
    * takes the rest from here. Durable before it resolves.
    */
-  post(notices: readonly Notice[]): Promise<void>
+  post(notices: readonly Notice[], act: Act): Promise<void>
   /**
    * Leases notices that are due, at most `limit`, until `leaseUntil`; if the courier dies, they become due again. A notice that
    * was posted, tried or leased by a clock that has been set back since is due at once.

@@ -15,19 +15,21 @@ export const noteBackup = mutation(
     size_bytes: z.int().check(z.minimum(0)),
     taken_at: timeField,
   }),
-  async (_, { file, taken_at }) => ({ file, taken_at: renderInstant(taken_at) }),
-  ({ file, size_bytes, taken_at }) => ({
-    target: file,
-    changed: { size_bytes, taken_at: renderInstant(taken_at) },
-  }),
+  async ({ store }, { file, size_bytes, taken_at: takenAt }, act) => {
+    const taken_at = renderInstant(takenAt)
+    await store.acts.note(act(file, { size_bytes, taken_at }))
+    return { file, taken_at }
+  },
 )
 
 /** Records that a backup was restored. */
 export const noteRestore = mutation(
   'backup.restore',
   z.strictObject({ file: pathField, replaced: z.nullable(pathField) }),
-  async (_, noted) => noted,
-  ({ file, replaced }) => ({ target: file, changed: { replaced } }),
+  async ({ store }, { file, replaced }, act) => {
+    await store.acts.note(act(file, { replaced }))
+    return { file, replaced }
+  },
 )
 
 /** When the latest backup was recorded; null if none was. */

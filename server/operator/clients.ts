@@ -1,6 +1,6 @@
 /** Verbs for sign-in clients: the applications that people sign in to (contract §10). */
 import * as z from 'zod/mini'
-import type { ActFacts } from '#domain/act.ts'
+import type { Act } from '#domain/act.ts'
 import { renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { nameField } from '#forms/fields.ts'
@@ -8,6 +8,7 @@ import { didYouMean, nearest } from '#forms/nearest.ts'
 import {
   type Client,
   type ClientAmendment,
+  describeClient,
   isClearText,
   newClientId,
   newClientSecret,
@@ -68,7 +69,7 @@ export const createClient = mutation(
     logout_uris: z._default(logoutsField, []),
     require_pkce: z._default(z.boolean(), true),
   }),
-  async (deps, input): Promise<IssuedClientRecord> => {
+  async (deps, input, act): Promise<IssuedClientRecord> => {
     const at = deps.clock.now()
     const { secret, digest } = newClientSecret()
     const client: Client = {
@@ -81,17 +82,10 @@ export const createClient = mutation(
       createdAt: at,
       updatedAt: at,
     }
-    await deps.store.signin.clients.create(client)
+    await deps.store.signin.clients.create(client, act(client.id, describeClient(client)))
     return issued(deps, client, secret)
   },
-  (_, client) => describe(client),
 )
-
-/** The client's new state, without its secret. */
-const describe = (client: ClientRecord): ActFacts => {
-  const { client_id: target, name, redirect_uris, logout_uris, require_pkce } = client
-  return { target, changed: { name, redirect_uris, logout_uris, require_pkce } }
-}
 
 /** Oldest first. */
 export const listClients = verb(z.strictObject({}), async ({ store }) =>
@@ -115,44 +109,44 @@ export const editClient = mutation(
     logout_uris: z.optional(logoutsField),
     require_pkce: z.optional(z.boolean()),
   }),
-  async (deps, input) => {
+  async (deps, input, act) => {
     const client = await findClient(deps, input.client)
     const { name, redirect_uris, logout_uris, require_pkce } = input
     return render(
-      await amend(deps, client, {
-        ...(name !== undefined && { name }),
-        ...(redirect_uris !== undefined && { redirectUris: redirect_uris }),
-        ...(logout_uris !== undefined && { logoutUris: logout_uris }),
-        ...(require_pkce !== undefined && { requiresPkce: require_pkce }),
-      }),
+      await amend(
+        deps,
+        client.id,
+        {
+          ...(name !== undefined && { name }),
+          ...(redirect_uris !== undefined && { redirectUris: redirect_uris }),
+          ...(logout_uris !== undefined && { logoutUris: logout_uris }),
+          ...(require_pkce !== undefined && { requiresPkce: require_pkce }),
+        },
+        act(client.id),
+      ),
     )
   },
-  (_, client) => describe(client),
 )
 
 /** The old secret becomes invalid at once; people stay signed in. @throws client_not_found */
 export const rotateClientSecret = mutation(
   'clients.rotate-secret',
   byName,
-  async (deps, input) => {
-    const client = await findClient(deps, input.client)
+  async (deps, input, act) => {
+    const { id } = await findClient(deps, input.client)
     const { secret, digest } = newClientSecret()
-    return issued(deps, await amend(deps, client, { secretDigest: digest }), secret)
+    const rotated = act(id, { client_secret: 'new' })
+    return issued(deps, await amend(deps, id, { secretDigest: digest }, rotated), secret)
   },
-  (_, { client_id, name }) => ({ target: client_id, changed: { name, client_secret: 'new' } }),
 )
 
 /** Its codes and tokens become invalid. @throws client_not_found */
-export const removeClient = mutation(
-  'clients.remove',
-  byName,
-  async (deps, input) => {
-    const client = await findClient(deps, input.client)
-    await deps.store.signin.clients.remove(client.id)
-    return { ...render(client), removed: true }
-  },
-  (_, { client_id, name, removed }) => ({ target: client_id, changed: { name, removed } }),
-)
+export const removeClient = mutation('clients.remove', byName, async (deps, input, act) => {
+  const client = await findClient(deps, input.client)
+  const removed = act(client.id, { name: client.name, removed: true })
+  await deps.store.signin.clients.remove(client.id, removed)
+  return { ...render(client), removed: true }
+})
 
 /** Old keys are kept to verify existing tokens. */
 export const rotateSigningKey = mutation(
@@ -172,11 +166,12 @@ export const rotateSigningKey = mutation(
 )
 
 async function amend(
-  { store, clock }: OperatorDeps,
-  { id }: Client,
+  { store }: OperatorDeps,
+  id: string,
   amendment: ClientAmendment,
+  act: Act,
 ): Promise<Client> {
-  const amended = await store.signin.clients.amend(id, amendment, clock.now())
+  const amended = await store.signin.clients.amend(id, amendment, act)
   if (amended === undefined) throw notFound(id, undefined)
   return amended
 }

@@ -177,7 +177,7 @@ export const redeliver = mutation(
     event: eventField,
     channel: z._default(z.nullable(z.enum(['email', 'webhook'])), null),
   }),
-  async (deps, input): Promise<RedeliveryRecord> => {
+  async (deps, input, act): Promise<RedeliveryRecord> => {
     const { store, clock } = deps
     const notices = await findEvent(deps, input.event, input.account)
     const [{ eventId, accountId }] = notices
@@ -190,11 +190,11 @@ export const redeliver = mutation(
     }
     const missing = wanted.filter(({ state }) => state !== 'delivered')
     const again = missing.length > 0 ? missing : wanted
+    const channels = again.map(({ channel }) => channel)
     await store.notices.post(
       again.map((notice) => ({ ...notice, state: 'pending', tries: 0, nextTryAt: clock.now() })),
+      act(eventId, { channels }),
     )
-    const channels = again.map(({ channel }) => channel)
     return { event_id: eventId, channels, running: deps.live !== null }
   },
-  (_, { event_id, channels }) => ({ target: event_id, changed: { channels } }),
 )

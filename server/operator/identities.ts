@@ -1,6 +1,5 @@
 /** Verbs for identity providers: third parties that people can sign in with (hardening §3.2). */
 import * as z from 'zod/mini'
-import type { ActFacts } from '#domain/act.ts'
 import { renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { nameField } from '#forms/fields.ts'
@@ -8,6 +7,7 @@ import { didYouMean, nearest } from '#forms/nearest.ts'
 import type { Identity } from '#signin/register/identity.ts'
 import {
   callbackPath,
+  describeIdentityProvider,
   IDENTITY_PRESETS,
   type IdentityPreset,
   type IdentityProvider,
@@ -80,7 +80,7 @@ export const addIdentityProvider = mutation(
     label: z.optional(nameField),
     authoritative_for: z._default(domainsField, []),
   }),
-  async (deps, input) => {
+  async (deps, input, act) => {
     const at = deps.clock.now()
     const preset = presetFor(input)
     const provider: IdentityProvider = {
@@ -93,10 +93,10 @@ export const addIdentityProvider = mutation(
       updatedAt: at,
     }
     if (input.secret === undefined) throw await withoutSecret(deps, provider)
-    await deps.store.signin.identityProviders.add(provider, input.secret)
+    const added = act(provider.name, describeIdentityProvider(provider))
+    await deps.store.signin.identityProviders.add(provider, input.secret, added)
     return report(deps, provider)
   },
-  (_, provider) => describe(provider),
 )
 
 /** What is wrong without a secret; the store refuses a taken name or issuer only once there is one. */
@@ -138,12 +138,6 @@ function presetFor({
   )
 }
 
-/** The provider's new state, without its secret. */
-const describe = (provider: IdentityProviderRecord, more: ActFacts['changed'] = {}): ActFacts => {
-  const { name: target, type, label, issuer, client_id, authoritative_for } = provider
-  return { target, changed: { type, label, issuer, client_id, authoritative_for, ...more } }
-}
-
 /** In the order of the buttons on the sign-in page. */
 export const listIdentityProviders = verb(z.strictObject({}), async (deps) =>
   Promise.all(
@@ -168,7 +162,7 @@ export const editIdentityProvider = mutation(
     authoritative_for: z.optional(domainsField),
     secret: z.optional(secretField),
   }),
-  async (deps, input) => {
+  async (deps, input, act) => {
     const provider = await findIdentityProvider(deps, input.name)
     const amended = await deps.store.signin.identityProviders.amend(
       provider.name,
@@ -178,27 +172,24 @@ export const editIdentityProvider = mutation(
         ...(input.authoritative_for !== undefined && { authoritativeFor: input.authoritative_for }),
         ...(input.secret !== undefined && { secret: input.secret }),
       },
-      deps.clock.now(),
+      act(provider.name, input.secret === undefined ? {} : { secret: 'new' }),
     )
     if (amended === undefined) throw notFound(input.name, undefined)
     return report(deps, amended)
   },
-  ({ secret }, provider) => describe(provider, secret === undefined ? {} : { secret: 'new' }),
 )
 
 /** Removes the links between people and their identities there too. @throws provider_not_found */
 export const removeIdentityProvider = mutation(
   'identities.remove',
   byName,
-  async (deps, { name }) => {
+  async (deps, { name }, act) => {
     const provider = await report(deps, await findIdentityProvider(deps, name))
-    await deps.store.signin.identityProviders.remove(name)
+    const { issuer, people } = provider
+    const removed = act(name, { issuer, people, removed: true })
+    await deps.store.signin.identityProviders.remove(name, removed)
     return { ...provider, removed: true }
   },
-  (_, { name: target, issuer, people, removed }) => ({
-    target,
-    changed: { issuer, people, removed },
-  }),
 )
 
 /** @throws provider_not_found */

@@ -36,19 +36,19 @@ export const showRunning = verb(
 export const killRequest = mutation(
   'activity.kill',
   named,
-  async (deps, input): Promise<KillRecord> => {
+  async (deps, input, act): Promise<KillRecord> => {
     const found = await findInFlight(deps, input)
     const killed = await deps.live?.watch.kill(found.generationId)
     if (!killed) throw await notInProgress(deps, found.generationId)
-    return {
-      id: found.generationId,
+    const ended = {
       request_id: found.requestId,
       key_id: found.key.id,
       model: found.model,
       ended: killed.ended,
     }
+    await deps.store.acts.note(act(found.generationId, ended))
+    return { id: found.generationId, ...ended }
   },
-  (_, { id, ...killed }) => ({ target: id, changed: killed }),
 )
 
 /**

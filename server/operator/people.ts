@@ -1,6 +1,5 @@
 /** Verbs for people who can sign in: list, show, add, disable, remove, revoke sessions, unlink identities. */
 import * as z from 'zod/mini'
-import type { ActChanges, ActFacts } from '#domain/act.ts'
 import { type Instant, renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { nameField, readAs, scopeField } from '#forms/fields.ts'
@@ -10,7 +9,7 @@ import { newPerson, type Person, type PersonId } from '#signin/register/person.t
 import type { OperatorDeps } from './deps.ts'
 import { accountNameOf, findAccount, findScope } from './find-account.ts'
 import { findIdentityProvider, type IdentityRecord, identitiesOf } from './identities.ts'
-import { mutation, verb } from './verb.ts'
+import { type DraftAct, mutation, verb } from './verb.ts'
 
 export interface PersonRecord {
   /** The `sub` claim. */
@@ -100,86 +99,72 @@ export const addPerson = mutation(
     name: z.optional(nameField),
     account: z.optional(z.string()),
   }),
-  async (deps, { email, name, account }) => {
-    const accountId = account === undefined ? null : (await findAccount(deps, account)).id
+  async (deps, { email, name, account }, act) => {
+    const owner = account === undefined ? null : await findAccount(deps, account)
+    const accountId = owner?.id ?? null
     const person = { ...newPerson(email, deps.clock.now()), name: name ?? null, accountId }
-    await deps.store.signin.people.add(person)
+    // Only the id, because the log of acts outlives a removed person.
+    await deps.store.signin.people.add(person, act(person.id, { account: owner?.name ?? null }))
     return details(deps, person)
   },
-  (_, person) => describe(person, { account: person.account }),
 )
 
-/** Only the id, because the log of acts outlives a removed person. */
-const describe = ({ id }: PersonRecord, changed: ActChanges): ActFacts => ({ target: id, changed })
-
 /** Signs the person out everywhere and prevents sign-in. @throws person_not_found */
-export const disablePerson = mutation(
-  'users.disable',
-  namedPerson,
-  async (deps, input) => setDisabled(deps, input, deps.clock.now()),
-  (_, person) => describe(person, { disabled: true }),
+export const disablePerson = mutation('users.disable', namedPerson, async (deps, input, act) =>
+  setDisabled(deps, input, true, act),
 )
 
 /** @throws person_not_found */
-export const enablePerson = mutation(
-  'users.enable',
-  namedPerson,
-  async (deps, input) => setDisabled(deps, input, null),
-  (_, person) => describe(person, { disabled: false }),
+export const enablePerson = mutation('users.enable', namedPerson, async (deps, input, act) =>
+  setDisabled(deps, input, false, act),
 )
 
 async function setDisabled(
   deps: OperatorDeps,
   { person: text, account }: z.output<typeof namedPerson>,
-  at: Instant | null,
+  disabled: boolean,
+  act: DraftAct,
 ) {
-  const person = await findPerson(deps, text, account)
-  const isUnchanged = (person.disabledAt !== null) === (at !== null)
-  const changed = isUnchanged ? person : await deps.store.signin.people.setDisabled(person.id, at)
+  const { id } = await findPerson(deps, text, account)
+  const changed = await deps.store.signin.people.setDisabled(id, disabled, act(id, { disabled }))
   if (changed === undefined) throw notFound(text, undefined)
   return details(deps, changed)
 }
 
 /** If the address signs in again, it is a new person with a new `sub`. @throws person_not_found */
-export const removePerson = mutation(
-  'users.remove',
-  namedPerson,
-  async (deps, input) => {
-    const person = await findPerson(deps, input.person, input.account)
-    const record = await details(deps, person)
-    await deps.store.signin.people.remove(person.id)
-    return { ...record, removed: true }
-  },
-  (_, person) => describe(person, { removed: true }),
-)
+export const removePerson = mutation('users.remove', namedPerson, async (deps, input, act) => {
+  const person = await findPerson(deps, input.person, input.account)
+  const record = await details(deps, person)
+  await deps.store.signin.people.remove(person.id, act(person.id, { removed: true }))
+  return { ...record, removed: true }
+})
 
 /** Revokes every session, code and token; the person can sign in again. @throws person_not_found */
 export const revokeSessions = mutation(
   'users.sessions.revoke',
   namedPerson,
-  async (deps, input) => {
+  async (deps, input, act) => {
     const person = await findPerson(deps, input.person, input.account)
-    const ended = await deps.store.signin.artifacts.revokePerson(person.id, deps.clock.now())
+    const ended = await deps.store.signin.artifacts.revokePerson(person.id, act(person.id))
     return { ...(await details(deps, person)), ended_sessions: ended }
   },
-  (_, person) => describe(person, { ended_sessions: person.ended_sessions }),
 )
 
 /** Other ways to sign in and existing sessions stay. @throws person_not_found, provider_not_found */
 export const unlinkIdentity = mutation(
   'users.identities.remove',
   z.strictObject({ account: scopeField, person: z.string(), provider: z.string() }),
-  async (deps, input) => {
+  async (deps, input, act) => {
     const person = await findPerson(deps, input.person, input.account)
     const { name, issuer } = await findIdentityProvider(deps, input.provider)
-    if ((await deps.store.signin.identities.unlink(person.id, issuer)) === 0) {
+    const unlinked = act(person.id, { unlinked: name })
+    if ((await deps.store.signin.identities.unlink(person.id, issuer, unlinked)) === 0) {
       throw new GatewayError('provider_not_found', `${person.email} does not sign in by ${name}`, {
         hint: `gatewayctl users show ${person.id}`,
       })
     }
     return { ...(await details(deps, person)), unlinked: name }
   },
-  (_, person) => describe(person, { unlinked: person.unlinked }),
 )
 
 /** By address or by id, of the account that `scope` names; null is anybody. @throws account_not_found, person_not_found */

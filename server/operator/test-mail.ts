@@ -19,13 +19,14 @@ export interface MailTrialRecord {
 export const testMail = mutation(
   'users.test-mail',
   z.strictObject({ account: scopeField, email: readAs(readEmail, 'an e-mail address') }),
-  async (deps, { account, email }): Promise<MailTrialRecord> => {
+  async (deps, { account, email }, act): Promise<MailTrialRecord> => {
     await findScope(deps, account)
     const { tryMail } = deps.delivery
     const { status, failure } =
       tryMail === undefined ? { status: null, failure: 'no_smtp' } : await tryMail(email)
-    return { email, accepted: failure === null, status, failure }
+    const outcome = { accepted: failure === null, status, failure }
+    // Without the address: the log of acts outlives a removed person.
+    await deps.store.acts.note(act(null, outcome))
+    return { email, ...outcome }
   },
-  // Without the address: the log of acts outlives a removed person.
-  (_, { accepted, status, failure }) => ({ target: null, changed: { accepted, status, failure } }),
 )

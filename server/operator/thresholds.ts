@@ -1,7 +1,6 @@
 /** Verbs for low-balance thresholds: show, set, send a test notice. */
 import * as z from 'zod/mini'
 import type { Account } from '#domain/account.ts'
-import { changesBetween } from '#domain/act.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { newEventId } from '#domain/id.ts'
 import { channelsOf, type Threshold } from '#domain/low-balance.ts'
@@ -64,16 +63,16 @@ export const setThreshold = mutation(
     webhook_url: z.nullish(z.string()),
     rotate_secret: z._default(z.boolean(), false),
   }),
-  async (deps, input): Promise<SetThresholdRecord> => {
-    const { store, clock, delivery } = deps
+  async (deps, input, act): Promise<SetThresholdRecord> => {
+    const { store, delivery } = deps
     const account = await findAccount(deps, input.account)
-    const before = await store.thresholds.find(account.id)
+    const found = await store.thresholds.find(account.id)
     const { threshold_usd: below, email, webhook_url, rotate_secret: rotatesSecret } = input
     const webhookUrl =
       typeof webhook_url === 'string'
         ? readWebhookUrl(webhook_url, delivery.loopbackWebhooks)
         : webhook_url
-    if (rotatesSecret && (webhookUrl === undefined ? before.webhookUrl : webhookUrl) === null) {
+    if (rotatesSecret && (webhookUrl === undefined ? found.webhookUrl : webhookUrl) === null) {
       throw invalidInput('rotate_secret', 'there is no webhook whose secret could be changed')
     }
     const secret = newWebhookSecret()
@@ -83,39 +82,16 @@ export const setThreshold = mutation(
       ...(email !== undefined && { email }),
       ...(webhookUrl !== undefined && { webhookUrl }),
     }
-    const after = await store.thresholds.set(
-      change,
-      { secret, rotates: rotatesSecret },
-      clock.now(),
-    )
+    const offer = { secret, rotates: rotatesSecret }
+    const { after, hasNewSecret } = await store.thresholds.set(change, offer, act(account.name))
     return {
       ...(await report(deps, account)),
-      previous: renderThreshold(before),
-      webhook_secret: after.hasNewSecret ? secret : null,
+      previous: renderThreshold(found),
+      webhook_secret: hasNewSecret ? secret : null,
       warnings: warningsFor(after, delivery),
     }
   },
-  (_, record) => describeChange(record),
 )
-
-/** The path of a webhook URL may be secret, so only its origin is recorded in the log of acts. */
-const hostOf = (url: string | null): string | null => url && new URL(url).origin
-
-function describeChange({ account, previous, webhook_secret, ...now }: SetThresholdRecord) {
-  const { threshold_usd, email } = now
-  const moved = previous.webhook_url !== now.webhook_url
-  const changed = {
-    ...changesBetween(
-      { threshold_usd: previous.threshold_usd, email: previous.email },
-      { threshold_usd, email },
-    ),
-    ...(moved && {
-      webhook: { from: hostOf(previous.webhook_url), to: hostOf(now.webhook_url) },
-    }),
-    ...(webhook_secret !== null && { webhook_secret: 'new' }),
-  }
-  return Object.keys(changed).length === 0 ? null : { target: account, changed }
-}
 
 function warningsFor({ below, email, webhookUrl }: Threshold, { smtp }: DeliveryConfig): string[] {
   const hasNoChannel = email === null && webhookUrl === null
@@ -135,17 +111,17 @@ export const testThreshold = mutation(
     account: accountField,
     channel: z._default(z.nullable(z.enum(['email', 'webhook'])), null),
   }),
-  async (deps, input): Promise<TestRecord> => {
+  async (deps, input, act): Promise<TestRecord> => {
     const account = await findAccount(deps, input.account)
     const threshold = await deps.store.thresholds.find(account.id)
     const set = channelsOf(threshold)
     const channels = input.channel === null ? set : set.filter((one) => one === input.channel)
     if (channels.length === 0) throw noChannel(account, input.channel)
     const facts = await draftTest(deps, account, threshold)
-    await deps.store.notices.post(draftNotices(facts, channels))
+    const tested = act(account.name, { event_id: facts.eventId, channels })
+    await deps.store.notices.post(draftNotices(facts, channels), tested)
     return { event_id: facts.eventId, channels, running: deps.live !== null }
   },
-  ({ account }, { event_id, channels }) => ({ target: account, changed: { event_id, channels } }),
 )
 
 async function draftTest(

@@ -38,11 +38,14 @@ async function fill({ dataDir }: CliHarness): Promise<void> {
       const at = later(now, -n)
       await store.acts.note(draftAct(at, 'tester', 'test', { target: String(n), changed: {} }))
       const eventId = newEventId(at)
-      await store.notices.post([
-        aNotice(at, { accountId, eventId, channel: 'email' }),
-        aNotice(at, { accountId, eventId, channel: 'webhook' }),
-      ])
-      await store.signin.people.add(newPerson(`p${n}@example.org` as never, at))
+      await store.notices.post(
+        [
+          aNotice(at, { accountId, eventId, channel: 'email' }),
+          aNotice(at, { accountId, eventId, channel: 'webhook' }),
+        ],
+        anAct(),
+      )
+      await store.signin.people.add(newPerson(`p${n}@example.org` as never, at), anAct())
     }
   } finally {
     await store.close()

@@ -99,11 +99,11 @@ test('a full disk refuses, keeps what was owed, and recovers', async () => {
 
 test('a notice that the full disk refused is written once there is space, unchanged', async () => {
   const { clock, store, key, mostPages, isWritable } = await open()
-  await store.thresholds.set(aThreshold({ webhookUrl: null }), undefined, clock.now())
+  await store.thresholds.set(aThreshold({ webhookUrl: null }), undefined, anAct(clock.now()))
   const claim = aClaim(key, clock.now(), usd('90'))
   await store.admissions.admit(claim)
   // Due all the time: but where nothing can be noted of a try, none is begun.
-  await store.notices.post([aNotice(clock.now())])
+  await store.notices.post([aNotice(clock.now())], anAct())
   const noise = aClaim(key, clock.now())
   mostPages(1)
   for (let n = 0; n < 500 && (await isWritable()); n++) {

@@ -199,7 +199,7 @@ async function take(world: World, one: Step): Promise<void> {
       await world.store.thresholds.set(
         aThreshold({ below: one.below, webhookUrl: null }),
         undefined,
-        clock.now(),
+        anAct(clock.now()),
       )
       return
     case 'amend': {

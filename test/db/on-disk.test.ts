@@ -386,7 +386,7 @@ describe('kept answers', () => {
 
 test('what a courier had in hand when it died is due at the next start, without waiting for its lease', async () => {
   const [taken, ended] = [aNotice(clock.now()), aNotice(clock.now())]
-  await store.notices.post([taken, ended])
+  await store.notices.post([taken, ended], anAct())
   expect(await store.notices.claim(clock.now(), later(clock.now(), 30_000), 9)).toHaveLength(2)
   const attempt = { at: clock.now(), status: 204, failure: null, ms: 1 }
   const then = { state: 'delivered', nextTryAt: null } as const

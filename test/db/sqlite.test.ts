@@ -1,11 +1,11 @@
 // The SQLite engine keeps the store's contract, in memory and on a disk that outlives it.
 import { openStore } from '#db/index.ts'
-import type { Store } from '#domain/store.ts'
+import type { GatewayStore } from '#signin/store.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
 import { storeContract } from './store-contract.ts'
 
 const masterKey = new Uint8Array(32).fill(7)
-const directories = new WeakMap<Store, string>()
+const directories = new WeakMap<GatewayStore, string>()
 
 storeContract('in memory', (clock) => openStore({ dataDir: ':memory:', clock, masterKey }))
 

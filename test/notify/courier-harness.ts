@@ -75,11 +75,11 @@ export async function openCourierHarness(): Promise<CourierHarness> {
     async open(accountId, where) {
       await store.accounts.create(anAccount({ id: accountId, name: accountId }), anAct())
       const threshold = aThreshold({ accountId, below: null, ...where })
-      await store.thresholds.set(threshold, { secret, rotates: false }, clock.now())
+      await store.thresholds.set(threshold, { secret, rotates: false }, anAct(clock.now()))
     },
     async post(stated = {}) {
       const notice = aNotice(clock.now(), stated)
-      await store.notices.post([notice])
+      await store.notices.post([notice], anAct())
       return notice
     },
     start(options = {}) {

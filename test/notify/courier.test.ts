@@ -1,8 +1,10 @@
 // The courier on a real outbox and real sockets: each notice is delivered at least once, with one id and body.
+
 import { expect, onTestFinished, test } from 'vitest'
 import { newEventId } from '#domain/id.ts'
 import type { SmtpServer } from '#notify/smtp-server.ts'
 import { openMailServer, startMailServer } from '#test/support/mail-server.ts'
+import { anAct } from '#test/support/nouns.ts'
 import { type Answer, never, type Received, startReceiver, verify } from '#test/support/receiver.ts'
 import { eventually } from '#test/support/scripted-upstream.ts'
 import { type CourierHarness, openCourierHarness } from './courier-harness.ts'
@@ -122,7 +124,7 @@ test.each([
   const notice = await harness.post()
   if (answer === null) {
     const none = { accountId: 'acct_1', below: null, email: null, webhookUrl: null } as const
-    await harness.store.thresholds.set(none, undefined, harness.clock.now())
+    await harness.store.thresholds.set(none, undefined, anAct(harness.clock.now()))
   }
   harness.start()
   const failure = answer === null ? 'no_address' : 'status'
@@ -306,7 +308,7 @@ test('a changed address applies from the next attempt', async () => {
   await harness.store.thresholds.set(
     { accountId: 'acct_1', below: null, email: null, webhookUrl: moved.url },
     undefined,
-    harness.clock.now(),
+    anAct(harness.clock.now()),
   )
   await windTo(harness, nextTryAt, wake)
   expect(await harness.tried(notice, 2)).toMatchObject({ state: 'delivered' })

@@ -15,7 +15,7 @@ import type { OperatorDeps } from '#operator/deps.ts'
 import type { AnyVerb } from '#operator/verb.ts'
 import { VERBS, type VerbInput, type VerbName } from '#operator/verbs.ts'
 import { newPerson, type PersonId } from '#signin/register/person.ts'
-import { aKey } from '#test/support/nouns.ts'
+import { aKey, anAct } from '#test/support/nouns.ts'
 import { restingWatch } from '#test/support/resting-watch.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
 import { act, openOperator, type TestOperatorDeps } from './deps.ts'
@@ -197,7 +197,7 @@ async function furnish(): Promise<TestGateway> {
     ...newPerson('bob@example.org' as never, base.clock.now()),
     disabledAt: base.clock.now(),
   }
-  await store.signin.people.add(bob)
+  await store.signin.people.add(bob, anAct(base.clock.now()))
   await act(deps, 'thresholds.set', { webhook_url: 'https://ops.example.org/old' })
   const event = await postNotice(deps)
   deps.clock.advance(1_000)
@@ -213,7 +213,10 @@ async function postNotice({ store, clock }: TestOperatorDeps): Promise<string> {
   const at = clock.now()
   const accountId = (await store.accounts.list())[0]?.id ?? 'acct_'
   const facts = { eventId: newEventId(at), accountId, at, balance: NO_MONEY, below: NO_MONEY }
-  await store.notices.post(draftNotices({ ...facts, rubPerUsd: DEFAULT_RUB_PER_USD }, ['webhook']))
+  await store.notices.post(
+    draftNotices({ ...facts, rubPerUsd: DEFAULT_RUB_PER_USD }, ['webhook']),
+    anAct(at),
+  )
   return facts.eventId
 }
 

@@ -1,4 +1,5 @@
 /** What doctor asks of the world around the store: backups, addresses, disks, clocks. */
+
 import { truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -9,6 +10,7 @@ import { draftNotices } from '#domain/notice.ts'
 import { DEFAULT_RUB_PER_USD } from '#domain/rate.ts'
 import type { OperatorDeps } from '#operator/deps.ts'
 import { checkAddresses, judgeFreeSpace } from '#operator/doctor/host.ts'
+import { anAct } from '#test/support/nouns.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
 import { act, openFurnished, type TestOperatorDeps } from './deps.ts'
 
@@ -213,7 +215,7 @@ test('a notice that could not be delivered is reported, until one was', async ()
       ['webhook'],
     )
     if (notice === undefined) throw new Error('there is no notice')
-    await deps.store.notices.post([notice])
+    await deps.store.notices.post([notice], anAct())
     const attempt = { at, status: null, failure: state === 'dead' ? 'refused' : null, ms: 1 }
     await deps.store.notices.tried(notice.eventId, 'webhook', attempt, { state, nextTryAt: null })
     return notice.eventId

@@ -63,7 +63,7 @@ async function serve(requests: number): Promise<void> {
 async function leaveThings(): Promise<void> {
   await serve(1)
   const notice = aNotice(clock.now())
-  await store.notices.post([notice])
+  await store.notices.post([notice], anAct())
   const attempt = { at: clock.now(), status: 204, failure: null, ms: 1 }
   const then = { state: 'delivered', nextTryAt: null } as const
   await store.notices.tried(notice.eventId, 'webhook', attempt, then)

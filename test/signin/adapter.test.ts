@@ -1,10 +1,12 @@
 // The protocol library's storage adapter: a one-time artifact is consumed once, and what has ended is not brought back, however
 // requests overlap.
+
 import { expect, onTestFinished, test } from 'vitest'
 import { openStore } from '#db/index.ts'
 import { adaptersOf } from '#signin/adapter.ts'
 import { rememberReads } from '#signin/request-reads.ts'
 import { handClock } from '#test/support/hand-clock.ts'
+import { anAct } from '#test/support/nouns.ts'
 
 const HOUR = 3600
 
@@ -50,7 +52,7 @@ test('T10: a request that is overtaken by a revocation leaves nothing, under an 
   await rememberReads(() => adapterOf('Session').upsert('old', BY_ANN, HOUR))
   await rememberReads(async () => {
     await adapterOf('Session').find('old')
-    await store.artifacts.revokePerson(BY_ANN.accountId, clock.now())
+    await store.artifacts.revokePerson(BY_ANN.accountId, anAct(clock.now()))
     await adapterOf('Session').upsert('old', BY_ANN, HOUR)
     await adapterOf('Session').upsert('new', BY_ANN, HOUR)
     for (const kind of ['Grant', 'Interaction', 'AuthorizationCode']) {
@@ -94,7 +96,7 @@ test('the requests of one interaction count as begun with it', async () => {
   await rememberReads(() =>
     adapterOf('Interaction').upsert('i', { params: { client_id: 'wiki' } }, HOUR),
   )
-  await store.artifacts.revokePerson(BY_ANN.accountId, clock.now())
+  await store.artifacts.revokePerson(BY_ANN.accountId, anAct(clock.now()))
   const completed = { params: { client_id: 'wiki' }, result: { login: BY_ANN } }
   await rememberReads(async () => {
     await adapterOf('Interaction').find('i')
@@ -113,7 +115,7 @@ test('who has completed an interaction loses it with everything else', async () 
   await rememberReads(() =>
     adapterOf('Interaction').upsert('i', { result: { login: BY_ANN } }, HOUR),
   )
-  await store.artifacts.revokePerson(BY_ANN.accountId, clock.now())
+  await store.artifacts.revokePerson(BY_ANN.accountId, anAct(clock.now()))
   await rememberReads(async () => {
     expect(await adapterOf('Interaction').find('i')).toBeUndefined()
   })

@@ -1,4 +1,5 @@
 // The sign-in provider behind a TLS proxy: cookies, expiry, rate limits, malformed requests, and internal errors.
+
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openStore } from '#db/index.ts'
 import { later } from '#domain/clock.ts'
@@ -9,6 +10,7 @@ import { openSigninProvider } from '#signin/open.ts'
 import { sweep } from '#signin/sweep.ts'
 import { openBrowser } from '#test/acceptance/signin/browser.ts'
 import { handClock } from '#test/support/hand-clock.ts'
+import { anAct } from '#test/support/nouns.ts'
 import { dial } from '#test/support/raw-client.ts'
 import { keepSigningKey } from '#test/support/signing-key.ts'
 
@@ -31,16 +33,19 @@ async function open(codeDelivery: CodeDelivery, issuer = ISSUER) {
     logFault: (cause) => faults.push(cause),
   }
   const at = clock.now()
-  await store.signin.clients.create({
-    id: 'wiki',
-    name: 'Wiki',
-    redirectUris: [REDIRECT],
-    logoutUris: [],
-    requiresPkce: true,
-    secretDigest: 'ab'.repeat(32),
-    createdAt: at,
-    updatedAt: at,
-  })
+  await store.signin.clients.create(
+    {
+      id: 'wiki',
+      name: 'Wiki',
+      redirectUris: [REDIRECT],
+      logoutUris: [],
+      requiresPkce: true,
+      secretDigest: 'ab'.repeat(32),
+      createdAt: at,
+      updatedAt: at,
+    },
+    anAct(),
+  )
   await keepSigningKey(store.signin.keyring, at)
   const provider = await openSigninProvider(deps)
   let isOpen = true
@@ -146,7 +151,7 @@ test('a person who is disabled between the code and the callback is told to star
   await ask(`${interaction}/email`, post(cookie, { email: 'a@example.org' }))
   const finished = await ask(`${interaction}/code`, post(cookie, { code: codes[0] ?? '' }))
   const person = await store.people.findByEmail('a@example.org')
-  await store.people.setDisabled(person?.id ?? 'usr_', clock.now())
+  await store.people.setDisabled(person?.id ?? 'usr_', true, anAct(clock.now()))
   const onward = new URL(finished.headers.get('location') ?? '').pathname
   const back = await ask(onward, { headers: { cookie } })
   expect([back.status, faults]).toEqual([400, []])

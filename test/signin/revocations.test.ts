@@ -1,5 +1,7 @@
 // A person is revoked in the middle of a sign-in: nothing that was begun before completes it, and nothing is linked.
+
 import { expect, onTestFinished, test } from 'vitest'
+import { anAct } from '#test/support/nouns.ts'
 import { openIssuer } from '#test/support/third-party.ts'
 import { isSignedIn, onwardFrom, openTestSignin } from './identities/test-signin.ts'
 
@@ -48,8 +50,8 @@ test.each(Object.entries(begun))('%s completes no sign-in after it', async (_wha
   const { deps, ann } = setup
   const complete = await begin(setup)
   const linked = await deps.store.identities.ofPerson(ann.id)
-  await deps.store.people.setDisabled(ann.id, deps.clock.now())
-  await deps.store.people.setDisabled(ann.id, null)
+  await deps.store.people.setDisabled(ann.id, true, anAct(deps.clock.now()))
+  await deps.store.people.setDisabled(ann.id, false, anAct())
   expect(await complete()).toMatchObject({
     status: 400,
     text: expect.stringContaining('This page is out of date'),
@@ -67,7 +69,7 @@ test('a person who asks to sign in as somebody else, in a browser of one who was
   const { deps, ann } = await open()
   const browser = deps.browser()
   expect(isSignedIn(await deps.byCode(browser, await deps.start(browser), 'bob@x.org'))).toBe(true)
-  await deps.store.artifacts.revokePerson(ann.id, deps.clock.now())
+  await deps.store.artifacts.revokePerson(ann.id, anAct(deps.clock.now()))
   const asked = await deps.start(browser, { prompt: 'login' })
   const leaving = await deps.byCode(browser, asked, EMAIL)
   expect(isSignedIn(await browser.submit(leaving, '/oauth/logout/confirm', {}))).toBe(true)

@@ -1,9 +1,11 @@
 // The metrics of a running gateway: every request once, by key, model, status and limit, and the state of keys and balances.
+
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import type { RequestLine } from '#http/request-log.ts'
 import { type Gateway, startGateway } from '#server/gateway.ts'
 import { type Furnished, furnish, hello, type TestKey, usd } from '#test/support/furnish.ts'
+import { anAct } from '#test/support/nouns.ts'
 import { eventually, finish, script, text } from '#test/support/scripted-upstream.ts'
 import { readMetrics } from './read-metrics.ts'
 
@@ -122,7 +124,11 @@ describe('counters', () => {
     await start({ delivery: { smtp: null, webhooks: { loopback: true, private: false } } })
     const { account, clock, store } = deps
     const threshold = { accountId: account.id, below: usd('200'), webhookUrl: null }
-    await store.thresholds.set({ ...threshold, email: 'o@example.org' }, undefined, clock.now())
+    await store.thresholds.set(
+      { ...threshold, email: 'o@example.org' },
+      undefined,
+      anAct(clock.now()),
+    )
     await (await chat(hello())).json()
     await eventually(
       async () => (await scrape()).sum('gateway_email_deliveries_total') === 1,
@@ -159,7 +165,7 @@ describe('gauges', () => {
     await deps.store.thresholds.set(
       { accountId: deps.account.id, below: usd('20'), email: null, webhookUrl: null },
       undefined,
-      deps.clock.now(),
+      anAct(deps.clock.now()),
     )
     const idle = await deps.issue({ rpm: 9 })
     await (await chat(hello())).json()

@@ -3,10 +3,11 @@ import { eq } from 'drizzle-orm'
 import { drizzle as openDrizzle } from 'drizzle-orm/bun-sqlite'
 import { GatewayError } from '#domain/errors.ts'
 import type { AccountId } from '#domain/id.ts'
-import type { Threshold, Thresholds } from '#domain/low-balance.ts'
+import { describeThreshold, type Threshold, type Thresholds } from '#domain/low-balance.ts'
 import type { HotState } from '../admission/hot-state.ts'
 import type { Connection } from '../engine/connection.ts'
 import { requireVault } from '../engine/require-vault.ts'
+import { prepareNoteAct } from '../log/acts.ts'
 import { accounts, thresholds } from '../schema.ts'
 import { judgeMark, prepareMarkWriter, toHotThreshold } from './low-balance.ts'
 
@@ -16,6 +17,7 @@ export function createThresholds(connection: Connection, hotState: HotState): Th
   const { database, commit } = connection
   const drizzle = openDrizzle({ client: database })
   const writeMark = prepareMarkWriter(connection)
+  const noteAct = prepareNoteAct(database)
 
   const requireRow = (id: AccountId) => {
     const found = drizzle
@@ -43,24 +45,21 @@ export function createThresholds(connection: Connection, hotState: HotState): Th
       const row = requireRow(accountId)
       const notifiedAt = row?.notifiedAt ?? null
       return {
-        accountId,
-        below: row?.below ?? null,
-        email: row?.email ?? null,
-        webhookUrl: row?.webhookUrl ?? null,
+        ...toThreshold(accountId, row),
         mark: notifiedAt === null ? null : { notifiedAt },
       }
     },
 
-    async set(change, offer, at) {
+    async set(change, offer, act) {
       const { accountId } = change
       const { changed } = await commit.commitDurably(
         () => {
           const row = requireRow(accountId)
           const account = hotState.account(accountId)
-          const { below = null, email = null, webhookUrl = null } = { ...row, ...change }
-          const threshold = { accountId, below, email, webhookUrl }
+          const before = toThreshold(accountId, row)
+          const threshold = { ...before, ...change }
           const hasNone = (row?.sealedWebhookSecret ?? null) === null
-          const takesOffer = webhookUrl !== null && (hasNone || offer?.rotates === true)
+          const takesOffer = threshold.webhookUrl !== null && (hasNone || offer?.rotates === true)
           const secret = takesOffer ? offer?.secret : undefined
           write(threshold, seal(connection, threshold, secret))
           const mark = account.threshold?.mark ?? null
@@ -68,10 +67,12 @@ export function createThresholds(connection: Connection, hotState: HotState): Th
           const verdict =
             hot === null
               ? { accountId, mark: null, facts: null, channels: [] }
-              : judgeMark(accountId, hot, account.balance, 'threshold', at)
+              : judgeMark(accountId, hot, account.balance, 'threshold', act.at)
           if (verdict) writeMark(verdict)
           if (hot && verdict) hot.mark = verdict.mark
-          return { hot, changed: { ...threshold, hasNewSecret: secret !== undefined } }
+          const changed = { before, after: threshold, hasNewSecret: secret !== undefined }
+          noteAct(act, describeThreshold(changed))
+          return { hot, changed }
         },
         ({ hot }) => {
           hotState.account(accountId).threshold = hot
@@ -88,6 +89,14 @@ export function createThresholds(connection: Connection, hotState: HotState): Th
     },
   }
 }
+
+/** All null where none was ever set. */
+const toThreshold = (accountId: AccountId, row: Partial<Threshold> | null): Threshold => ({
+  accountId,
+  below: row?.below ?? null,
+  email: row?.email ?? null,
+  webhookUrl: row?.webhookUrl ?? null,
+})
 
 /** Nothing where the one that stands is to stay; without an address there is none. */
 function seal(

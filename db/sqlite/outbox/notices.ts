@@ -3,10 +3,12 @@ import { type Instant, LARGE_STEP_MS, later } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { Notice, Notices } from '#domain/notice.ts'
 import type { Connection } from '../engine/connection.ts'
+import { prepareNoteAct } from '../log/acts.ts'
 import { openOutboxTable } from './outbox-table.ts'
 
 export function createNotices({ database, commit }: Connection): Notices {
   const outbox = openOutboxTable(database)
+  const noteAct = prepareNoteAct(database)
   /** When notices were last claimed; null before the first time, because the clock may have been set back while nothing ran. */
   let claimedAt: Instant | null = null
 
@@ -16,8 +18,9 @@ export function createNotices({ database, commit }: Connection): Notices {
   }
 
   return {
-    post: (notices) =>
+    post: (notices, act) =>
       commit.commitDurably(() => {
+        noteAct(act)
         for (const notice of notices) outbox.write(notice)
       }),
 

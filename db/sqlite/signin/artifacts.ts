@@ -4,6 +4,7 @@ import type { Artifact, Artifacts } from '#signin/register/artifact.ts'
 import type { PersonId } from '#signin/register/person.ts'
 import type { Connection } from '../engine/connection.ts'
 import { type Named, statement } from '../engine/statement.ts'
+import { prepareNoteAct } from '../log/acts.ts'
 import { prepareRevocations } from './revocations.ts'
 
 interface ArtifactRow {
@@ -22,6 +23,7 @@ interface ArtifactRow {
 export function createArtifacts({ database, commit }: Connection): Artifacts {
   const table = prepare(database)
   const revocations = prepareRevocations(database)
+  const noteAct = prepareNoteAct(database)
 
   /** Whether the statement changed its row. */
   const changes = async (run: () => { readonly changes: number }): Promise<boolean> => {
@@ -57,10 +59,11 @@ export function createArtifacts({ database, commit }: Connection): Artifacts {
       commit.enqueue(() => {
         table.revokeGrant().run(grantId, kind)
       }),
-    revokePerson: (personId, at) =>
+    revokePerson: (personId, act) =>
       commit.commitDurably(() => {
-        const sessions = table.countSessions().get(personId, at)?.n ?? 0
+        const sessions = table.countSessions().get(personId, act.at)?.n ?? 0
         revocations.revoke(personId)
+        noteAct(act, { ended_sessions: sessions })
         return sessions
       }),
     async countSessions(personId, at) {

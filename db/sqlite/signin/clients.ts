@@ -1,9 +1,10 @@
 /** Clients of the sign-in provider in SQLite. */
 import type { Instant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
-import type { Client, Clients } from '#signin/register/client.ts'
+import { type Client, type Clients, describeClient } from '#signin/register/client.ts'
 import type { Connection } from '../engine/connection.ts'
 import { type Named, statement } from '../engine/statement.ts'
+import { prepareNoteAct } from '../log/acts.ts'
 import { prepareRevocations } from './revocations.ts'
 
 interface ClientRow {
@@ -33,6 +34,7 @@ export function createClients({ database, commit }: Connection): Clients {
   )
   const remove = statement<unknown, [string]>(database, 'DELETE FROM clients WHERE id = ?')
   const revocations = prepareRevocations(database)
+  const noteAct = prepareNoteAct(database)
   const count = statement<{ n: number }>(database, 'SELECT count(*) AS n FROM clients')
   const find = (id: string): Client | undefined => {
     const row = byId().get(id)
@@ -40,12 +42,13 @@ export function createClients({ database, commit }: Connection): Clients {
   }
 
   return {
-    create: (client) =>
+    create: (client, act) =>
       commit.commitDurably(() => {
         if (find(client.id)) {
           throw new GatewayError('already_exists', `there is already a client "${client.id}"`)
         }
         insert().run(toRow(client))
+        noteAct(act)
       }),
     async find(id) {
       commit.flush()
@@ -59,19 +62,22 @@ export function createClients({ database, commit }: Connection): Clients {
       commit.flush()
       return all().all().map(toClient)
     },
-    amend: (id, amendment, at) =>
+    amend: (id, amendment, act) =>
       commit.commitDurably(() => {
         const client = find(id)
         if (client === undefined) return undefined
-        const amended = { ...client, ...amendment, updatedAt: at }
+        const amended = { ...client, ...amendment, updatedAt: act.at }
         const { createdAt: _, ...row } = toRow(amended)
         update().run(row)
+        noteAct(act, describeClient(amended))
         return amended
       }),
-    remove: (id) =>
+    remove: (id, act) =>
       commit.commitDurably(() => {
         revocations.revoke(id)
-        return remove().run(id).changes > 0
+        if (remove().run(id).changes === 0) return false
+        noteAct(act)
+        return true
       }),
   }
 }

@@ -5,6 +5,7 @@ import type { ClaimedIdentity, Identities, Identity } from '#signin/register/ide
 import type { Person, PersonId } from '#signin/register/person.ts'
 import type { Connection } from '../engine/connection.ts'
 import { type Named, statement } from '../engine/statement.ts'
+import { prepareNoteAct } from '../log/acts.ts'
 import { type PersonRow, toPerson } from './person-row.ts'
 import { prepareRevocations } from './revocations.ts'
 
@@ -20,6 +21,7 @@ interface IdentityRow {
 export function createIdentities({ database, commit }: Connection): Identities {
   const table = prepare(database)
   const revocations = prepareRevocations(database)
+  const noteAct = prepareNoteAct(database)
 
   const link = (identity: ClaimedIdentity, personId: PersonId, at: Instant): boolean =>
     table.link().run({ ...identity, personId, at }).changes === 1
@@ -62,8 +64,12 @@ export function createIdentities({ database, commit }: Connection): Identities {
       commit.flush()
       return table.countPeople().get({ issuer })?.n ?? 0
     },
-    unlink: (personId, issuer) =>
-      commit.commitDurably(() => table.unlink().run({ personId, issuer }).changes),
+    unlink: (personId, issuer, act) =>
+      commit.commitDurably(() => {
+        const { changes } = table.unlink().run({ personId, issuer })
+        if (changes > 0) noteAct(act)
+        return changes
+      }),
   }
 }
 

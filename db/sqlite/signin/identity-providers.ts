@@ -1,14 +1,16 @@
 /** Identity providers in SQLite, with their secrets encrypted by the vault. */
 import type { Instant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
-import type {
-  IdentityProvider,
-  IdentityProviders,
-  IdentityProviderType,
+import {
+  describeIdentityProvider,
+  type IdentityProvider,
+  type IdentityProviders,
+  type IdentityProviderType,
 } from '#signin/register/identity-provider.ts'
 import type { Connection } from '../engine/connection.ts'
 import { requireVault } from '../engine/require-vault.ts'
 import { type Named, statement } from '../engine/statement.ts'
+import { prepareNoteAct } from '../log/acts.ts'
 
 interface ProviderRow {
   readonly name: string
@@ -29,10 +31,11 @@ const place = ({ name, issuer }: { readonly name: string; readonly issuer: strin
 export function createIdentityProviders(connection: Connection): IdentityProviders {
   const { database, commit } = connection
   const table = prepare(database)
+  const noteAct = prepareNoteAct(database)
   const find = (name: string): IdentityProvider | undefined => toProvider(table.byName().get(name))
 
   return {
-    async add(provider, secret) {
+    async add(provider, secret, act) {
       const sealed = requireVault(connection).seal(secret, place(provider))
       await commit.commitDurably(() => {
         const taken = table.taken().get(provider.name, provider.issuer)
@@ -43,6 +46,7 @@ export function createIdentityProviders(connection: Connection): IdentityProvide
           )
         }
         table.insert().run({ ...toRow(provider), sealed })
+        noteAct(act)
       })
     },
     async find(name) {
@@ -56,18 +60,24 @@ export function createIdentityProviders(connection: Connection): IdentityProvide
         .all()
         .flatMap((row) => toProvider(row) ?? [])
     },
-    amend: (name, { secret, ...amendment }, at) =>
+    amend: (name, { secret, ...amendment }, act) =>
       commit.commitDurably(() => {
         const provider = find(name)
         if (provider === undefined) return undefined
-        const amended = { ...provider, ...amendment, updatedAt: at }
+        const amended = { ...provider, ...amendment, updatedAt: act.at }
         const sealed =
           secret === undefined ? null : requireVault(connection).seal(secret, place(provider))
         const { label, clientId, authoritativeFor, updatedAt } = toRow(amended)
         table.update().run({ name, label, clientId, authoritativeFor, updatedAt, sealed })
+        noteAct(act, describeIdentityProvider(amended))
         return amended
       }),
-    remove: (name) => commit.commitDurably(() => table.remove().run(name).changes > 0),
+    remove: (name, act) =>
+      commit.commitDurably(() => {
+        if (table.remove().run(name).changes === 0) return false
+        noteAct(act)
+        return true
+      }),
     async secret(name) {
       const row = table.byName().get(name)
       if (row) return requireVault(connection).open(row.sealed_secret, place(row))

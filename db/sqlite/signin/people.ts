@@ -5,24 +5,27 @@ import { emailKey } from '#signin/register/email.ts'
 import type { People, Person, PersonId } from '#signin/register/person.ts'
 import type { Connection } from '../engine/connection.ts'
 import { type Named, statement } from '../engine/statement.ts'
+import { prepareNoteAct } from '../log/acts.ts'
 import { type PersonRow, toPerson } from './person-row.ts'
 import { prepareRevocations } from './revocations.ts'
 
 export function createPeople({ database, commit }: Connection): People {
   const table = prepare(database)
   const revocations = prepareRevocations(database)
+  const noteAct = prepareNoteAct(database)
   const count = statement<{ n: number }>(database, 'SELECT count(*) AS n FROM people')
   const find = (id: PersonId): Person | undefined => toPerson(table.byId().get(id))
   const findByEmail = (email: string): Person | undefined =>
     toPerson(table.byEmail().get(emailKey(email)))
 
   return {
-    add: (person) =>
+    add: (person, act) =>
       commit.commitDurably(() => {
         if (findByEmail(person.email)) {
           throw new GatewayError('already_exists', `there is already a person ${person.email}`)
         }
         table.insert().run(toRow(person))
+        noteAct(act)
       }),
     async find(id) {
       commit.flush()
@@ -67,16 +70,21 @@ export function createPeople({ database, commit }: Connection): People {
         table.prove().run({ key: emailKey(email), at })
         return findByEmail(email)
       }),
-    setDisabled: (id, at) =>
+    setDisabled: (id, isDisabled, act) =>
       commit.commitDurably(() => {
-        if (at !== null) revocations.revoke(id)
-        table.disable().run({ id, at })
+        const person = find(id)
+        if (person === undefined || (person.disabledAt !== null) === isDisabled) return person
+        if (isDisabled) revocations.revoke(id)
+        table.disable().run({ id, at: isDisabled ? act.at : null })
+        noteAct(act)
         return find(id)
       }),
-    remove: (id) =>
+    remove: (id, act) =>
       commit.commitDurably(() => {
         revocations.revoke(id)
-        return table.remove().run(id).changes > 0
+        if (table.remove().run(id).changes === 0) return false
+        noteAct(act)
+        return true
       }),
   }
 }

@@ -1,4 +1,5 @@
 /** Artifacts: the stored protocol state (sessions, interactions, grants, codes and tokens). */
+import type { Act } from '#domain/act.ts'
 import type { Instant } from '#domain/clock.ts'
 import type { PersonId } from './person.ts'
 
@@ -39,7 +40,7 @@ export interface Artifacts {
   /** Removes all artifacts of one kind that were issued under a grant. */
   revokeGrant(kind: string, grantId: string): Promise<void>
   /** Revokes a person: removes all sessions and tokens, and refuses what was begun before; returns how many sessions there were. */
-  revokePerson(personId: PersonId, at: Instant): Promise<number>
+  revokePerson(personId: PersonId, act: Act): Promise<number>
   /** How many sessions a person has. */
   countSessions(personId: PersonId, at: Instant): Promise<number>
   /** Removes what expired before `before`; returns how many. Used codes are kept until then, to detect replays. */

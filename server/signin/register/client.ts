@@ -1,6 +1,7 @@
 /** Clients: the applications that people sign in to, each registered by the operator (contract §10). */
 
 import { parseAbsoluteUrl } from '#domain/absolute-url.ts'
+import type { Act, ActChanges } from '#domain/act.ts'
 import type { Instant } from '#domain/clock.ts'
 import { isLoopbackHost } from '#domain/loopback.ts'
 import { digestOf, randomName, randomSecret } from './digest.ts'
@@ -27,16 +28,24 @@ export type ClientAmendment = Partial<Omit<Client, 'id' | 'createdAt' | 'updated
 
 export interface Clients {
   /** @throws already_exists when the id is taken */
-  create(client: Client): Promise<void>
+  create(client: Client, act: Act): Promise<void>
   find(id: string): Promise<Client | undefined>
   /** Oldest first. */
   list(): Promise<readonly Client[]>
   count(): Promise<number>
-  /** Undefined when there is no such client. */
-  amend(id: string, amendment: ClientAmendment, at: Instant): Promise<Client | undefined>
+  /** The act gains the client's new state. Undefined when there is no such client. */
+  amend(id: string, amendment: ClientAmendment, act: Act): Promise<Client | undefined>
   /** Also revokes it: removes its codes, tokens and grants, and refuses what was begun before. False if there is no such client. */
-  remove(id: string): Promise<boolean>
+  remove(id: string, act: Act): Promise<boolean>
 }
+
+/** What an act says of a client: its state, without its secret. */
+export const describeClient = (client: Client): ActChanges => ({
+  name: client.name,
+  redirect_uris: client.redirectUris,
+  logout_uris: client.logoutUris,
+  require_pkce: client.requiresPkce,
+})
 
 const SLUG_CHARS = 24
 const SUFFIX_CHARS = 6

@@ -1,6 +1,7 @@
 /** Identity providers: third parties that people may sign in with, each added by the operator (hardening §3.2). */
 
 import { parseAbsoluteUrl } from '#domain/absolute-url.ts'
+import type { Act, ActChanges } from '#domain/act.ts'
 import type { Instant } from '#domain/clock.ts'
 import { isLoopbackHost } from '#domain/loopback.ts'
 
@@ -30,21 +31,30 @@ export type IdentityProviderAmendment = Partial<
 
 export interface IdentityProviders {
   /** Encrypts the secret. @throws already_exists when name or issuer is taken, internal_error without a master key */
-  add(provider: IdentityProvider, secret: string): Promise<void>
+  add(provider: IdentityProvider, secret: string, act: Act): Promise<void>
   find(name: string): Promise<IdentityProvider | undefined>
   /** In the order in which they were added. */
   list(): Promise<readonly IdentityProvider[]>
-  /** Encrypts a new secret. Undefined when there is no such provider. */
+  /** Encrypts a new secret. The act gains the provider's new state. Undefined when there is no such provider. */
   amend(
     name: string,
     amendment: IdentityProviderAmendment,
-    at: Instant,
+    act: Act,
   ): Promise<IdentityProvider | undefined>
   /** Also removes its identities and logins in progress. False if there is no such provider. */
-  remove(name: string): Promise<boolean>
+  remove(name: string, act: Act): Promise<boolean>
   /** @throws internal_error when it cannot be read with this master key */
   secret(name: string): Promise<string>
 }
+
+/** What an act says of an identity provider: its state, without its secret. */
+export const describeIdentityProvider = (provider: IdentityProvider): ActChanges => ({
+  type: provider.type,
+  label: provider.label,
+  issuer: provider.issuer,
+  client_id: provider.clientId,
+  authoritative_for: provider.authoritativeFor,
+})
 
 export interface IdentityPreset {
   readonly type: IdentityProviderType

@@ -1,4 +1,5 @@
 /** Identities of people at third parties. The key is issuer and subject, never an e-mail address (hardening §3.2). */
+import type { Act } from '#domain/act.ts'
 import type { Instant } from '#domain/clock.ts'
 import type { IdentityProvider } from './identity-provider.ts'
 import type { Person, PersonId } from './person.ts'
@@ -49,7 +50,7 @@ export interface Identities {
   /** How many people are linked to an issuer. */
   countPeople(issuer: string): Promise<number>
   /** Returns how many were removed. */
-  unlink(personId: PersonId, issuer: string): Promise<number>
+  unlink(personId: PersonId, issuer: string, act: Act): Promise<number>
 }
 
 /** A third party's claims about an address. */

@@ -1,4 +1,5 @@
 /** People who sign in, each with an opaque id that never changes (`sub`, contract §10). */
+import type { Act } from '#domain/act.ts'
 import type { Instant } from '#domain/clock.ts'
 import type { AccountId } from '#domain/id.ts'
 import { randomName } from './digest.ts'
@@ -33,7 +34,7 @@ export interface PeopleQuery {
 
 export interface People {
   /** @throws already_exists if the address is taken */
-  add(person: Person): Promise<void>
+  add(person: Person, act: Act): Promise<void>
   find(id: PersonId): Promise<Person | undefined>
   /** Case-insensitive. */
   findByEmail(email: string): Promise<Person | undefined>
@@ -52,9 +53,9 @@ export interface People {
     revocations: number,
   ): Promise<Person | 'revoked' | undefined>
   /** Disabling revokes the person: it ends all sessions, codes and tokens, and refuses what was begun before. Undefined if there is no such person. */
-  setDisabled(id: PersonId, at: Instant | null): Promise<Person | undefined>
+  setDisabled(id: PersonId, isDisabled: boolean, act: Act): Promise<Person | undefined>
   /** Also revokes the person. False if there is no such person. */
-  remove(id: PersonId): Promise<boolean>
+  remove(id: PersonId, act: Act): Promise<boolean>
 }
 
 const ID_CHARS = 26

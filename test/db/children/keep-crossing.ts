@@ -27,7 +27,7 @@ await store.accounts.create(anAccount({ id: accountId, name: accountId }), anAct
 const credit = (amount: string) =>
   store.ledger.credit(aTopUp(clock.now(), usd(amount), { accountId }), anAct())
 await credit('20.5')
-await store.thresholds.set(aThreshold({ accountId }), undefined, clock.now())
+await store.thresholds.set(aThreshold({ accountId }), undefined, anAct(clock.now()))
 const key = aKey(clock.now(), {}, { id: newKeyId(clock.now()), accountId })
 await store.keys.issue(key, newSecret(), anAct())
 writeSync(1, `account ${accountId}\n`)

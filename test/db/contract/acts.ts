@@ -3,19 +3,45 @@ import { describe, expect, test } from 'vitest'
 import { type Act, draftAct } from '#domain/act.ts'
 import { later } from '#domain/clock.ts'
 import { newSecret } from '#domain/secret.ts'
-import type { Store } from '#domain/store.ts'
-import { aKey, anAccount, anAct, aTopUp, usd } from '#test/support/nouns.ts'
+import type { Client } from '#signin/register/client.ts'
+import type { IdentityProvider } from '#signin/register/identity-provider.ts'
+import { newPerson } from '#signin/register/person.ts'
+import type { GatewayStore } from '#signin/store.ts'
+import { aKey, aNotice, anAccount, anAct, aTopUp, usd } from '#test/support/nouns.ts'
 import type { Bench } from './bench.ts'
 
 /** A change that takes its act along. */
 interface Change {
-  readonly make: (store: Store, act: Act) => Promise<unknown>
+  readonly make: (store: GatewayStore, act: Act) => Promise<unknown>
   /** What the act gains in the transaction of the change. */
   readonly gains?: Act['changed']
 }
 
-const KEY = aKey(anAct().at, {}, { id: 'key_1' })
+const AT = anAct().at
+const KEY = aKey(AT, {}, { id: 'key_1' })
 const SECRET = newSecret()
+const NOTICE = aNotice(AT)
+const CLIENT: Client = {
+  id: 'wiki_1',
+  name: 'Wiki',
+  redirectUris: ['https://app.example.org/callback'],
+  logoutUris: [],
+  requiresPkce: true,
+  secretDigest: 'ab'.repeat(32),
+  createdAt: AT,
+  updatedAt: AT,
+}
+const IDENTITY_PROVIDER: IdentityProvider = {
+  name: 'sso',
+  type: 'oidc',
+  issuer: 'https://sso.example.org',
+  label: 'SSO',
+  clientId: 'gateway',
+  authoritativeFor: [],
+  createdAt: AT,
+  updatedAt: AT,
+}
+const ANN = newPerson('ann@example.org', AT)
 
 /** Every method that changes something at somebody's word, in a gateway with one of everything. */
 const CHANGES: Readonly<Record<string, Change>> = {
@@ -34,20 +60,92 @@ const CHANGES: Readonly<Record<string, Change>> = {
   'keys.rotate': { make: ({ keys }, act) => keys.rotate('key_1', newSecret(), null, act) },
   'keys.revoke': { make: ({ keys }, act) => keys.revoke('key_1', act) },
   'ledger.credit': {
-    make: ({ ledger }, act) => ledger.credit(aTopUp(anAct().at, usd('1')), act),
+    make: ({ ledger }, act) => ledger.credit(aTopUp(AT, usd('1')), act),
+  },
+  'thresholds.set': {
+    make: ({ thresholds }, act) => {
+      const webhookUrl = 'https://hooks.example.org/hidden'
+      const change = { accountId: 'acct_1', below: usd('9'), webhookUrl } as const
+      return thresholds.set(change, { secret: 'whsec_1', rotates: false }, act)
+    },
+    gains: {
+      threshold_usd: { from: null, to: '9.00' },
+      webhook: { from: null, to: 'https://hooks.example.org' },
+      webhook_secret: 'new',
+    },
+  },
+  'notices.post': { make: ({ notices }, act) => notices.post([aNotice(AT)], act) },
+  'clients.create': {
+    make: ({ signin }, act) => signin.clients.create({ ...CLIENT, id: 'wiki_2' }, act),
+  },
+  'clients.amend': {
+    make: ({ signin }, act) => signin.clients.amend('wiki_1', { name: 'Other' }, act),
+    gains: {
+      name: 'Other',
+      redirect_uris: CLIENT.redirectUris,
+      logout_uris: [],
+      require_pkce: true,
+    },
+  },
+  'clients.remove': { make: ({ signin }, act) => signin.clients.remove('wiki_1', act) },
+  'people.add': {
+    make: ({ signin }, act) => signin.people.add(newPerson('bob@example.org', AT), act),
+  },
+  'people.setDisabled': {
+    make: ({ signin }, act) => signin.people.setDisabled(ANN.id, true, act),
+  },
+  'people.remove': { make: ({ signin }, act) => signin.people.remove(ANN.id, act) },
+  'artifacts.revokePerson': {
+    make: ({ signin }, act) => signin.artifacts.revokePerson(ANN.id, act),
+    gains: { ended_sessions: 0 },
+  },
+  'identityProviders.add': {
+    make: ({ signin }, act) => {
+      const other = { ...IDENTITY_PROVIDER, name: 'other', issuer: 'https://other.example.org' }
+      return signin.identityProviders.add(other, 'shh', act)
+    },
+  },
+  'identityProviders.amend': {
+    make: ({ signin }, act) => signin.identityProviders.amend('sso', { label: 'Staff' }, act),
+    gains: {
+      type: 'oidc',
+      label: 'Staff',
+      issuer: IDENTITY_PROVIDER.issuer,
+      client_id: 'gateway',
+      authoritative_for: [],
+    },
+  },
+  'identityProviders.remove': {
+    make: ({ signin }, act) => signin.identityProviders.remove('sso', act),
+  },
+  'identities.unlink': {
+    make: ({ signin }, act) => signin.identities.unlink(ANN.id, IDENTITY_PROVIDER.issuer, act),
   },
 }
 
-async function furnish({ keys }: Store): Promise<void> {
+async function furnish({ keys, notices, signin }: GatewayStore): Promise<void> {
   await keys.issue(KEY, SECRET, anAct())
+  await notices.post([NOTICE], anAct())
+  await signin.clients.create(CLIENT, anAct())
+  await signin.people.add(ANN, anAct())
+  await signin.identityProviders.add(IDENTITY_PROVIDER, 'shh', anAct())
+  const identity = { issuer: IDENTITY_PROVIDER.issuer, subject: 's-1', claimedName: null }
+  await signin.identities.link(identity, ANN.id, AT, 0)
 }
 
 /** All that the changes change. */
-const stateOf = async ({ accounts, keys, ledger }: Store) => [
+const stateOf = async ({ accounts, keys, ledger, thresholds, notices, signin }: GatewayStore) => [
   await accounts.list(),
   (await keys.list({ includeRevoked: true, limit: 9 })).keys,
-  await keys.findBySecret(SECRET, anAct().at),
+  await keys.findBySecret(SECRET, AT),
   await ledger.list({ limit: 9 }),
+  [await thresholds.find('acct_1'), await thresholds.webhookSecret('acct_1')],
+  await notices.list({ limit: 9 }),
+  await signin.clients.list(),
+  await signin.people.list({ limit: 9 }),
+  await signin.artifacts.revocations(),
+  await signin.identityProviders.list(),
+  await signin.identities.ofPerson(ANN.id),
 ]
 
 export function actsContract(bench: Bench): void {

@@ -6,7 +6,7 @@ import type { AccountId } from '#domain/id.ts'
 import type { ApiKey, Limits } from '#domain/key.ts'
 import type { UsdNanos } from '#domain/money.ts'
 import { labelOf, newSecret, type Secret } from '#domain/secret.ts'
-import type { Store } from '#domain/store.ts'
+import type { GatewayStore } from '#signin/store.ts'
 import { type HandClock, handClock } from '#test/support/hand-clock.ts'
 import {
   aCharge,
@@ -19,12 +19,12 @@ import {
   usd,
 } from '#test/support/nouns.ts'
 
-export type OpenStore = (clock: Clock) => Promise<Store>
+export type OpenStore = (clock: Clock) => Promise<GatewayStore>
 /** Ends the store's process and starts another over the same data. */
-export type ReopenStore = (store: Store, clock: Clock) => Promise<Store>
+export type ReopenStore = (store: GatewayStore, clock: Clock) => Promise<GatewayStore>
 
 export interface Bench {
-  readonly store: Store
+  readonly store: GatewayStore
   readonly clock: HandClock
   /** Whether this engine has a `restart`. */
   readonly survives: boolean
@@ -52,7 +52,7 @@ export interface Attempt {
 
 /** Registers the opening and closing of a store around each test; one account with $100 is there. */
 export function setBench(open: OpenStore, reopen?: ReopenStore): Bench {
-  let store: Store
+  let store: GatewayStore
   let clock: HandClock
 
   beforeEach(async () => {

@@ -1,10 +1,12 @@
 /** What the port promises of third parties: one owner per identity, one return per state, and nothing left of who is gone. */
+
 import { expect, test } from 'vitest'
 import { later } from '#domain/clock.ts'
 import type { ClaimedIdentity } from '#signin/register/identity.ts'
 import type { IdentityProvider } from '#signin/register/identity-provider.ts'
 import { newPerson, type Person } from '#signin/register/person.ts'
 import type { HandClock } from '#test/support/hand-clock.ts'
+import { anAct } from '#test/support/nouns.ts'
 import type { SigninBench } from './signin.ts'
 
 const MINUTE = 60_000
@@ -50,13 +52,13 @@ function providersContract(bench: SigninBench): void {
   test('an identity provider is found as it was added; name and issuer are taken once; its secret is apart', async () => {
     const { identityProviders } = bench.signin
     const sso = anIdentityProvider(bench.clock)
-    await identityProviders.add(sso, 'shh')
+    await identityProviders.add(sso, 'shh', anAct())
     expect(await identityProviders.find('sso')).toEqual(sso)
     expect(await identityProviders.list()).toEqual([sso])
     expect(await identityProviders.secret('sso')).toBe('shh')
     for (const taken of [{ issuer: 'https://other.example' }, { name: 'other' }]) {
       await expect(
-        identityProviders.add(anIdentityProvider(bench.clock, taken), 'x'),
+        identityProviders.add(anIdentityProvider(bench.clock, taken), 'x', anAct()),
       ).rejects.toMatchObject({ code: 'already_exists' })
     }
     await expect(identityProviders.secret('nobody')).rejects.toMatchObject({
@@ -67,30 +69,30 @@ function providersContract(bench: SigninBench): void {
   test('what is amended is all but name, type and issuer; the secret only when one is brought', async () => {
     const { identityProviders } = bench.signin
     const sso = anIdentityProvider(bench.clock)
-    await identityProviders.add(sso, 'shh')
+    await identityProviders.add(sso, 'shh', anAct())
     const changed = { label: 'New', clientId: 'two', authoritativeFor: [] }
     const at = later(bench.clock.now(), MINUTE)
     const amended = { ...sso, ...changed, updatedAt: at }
-    expect(await identityProviders.amend('sso', changed, at)).toEqual(amended)
+    expect(await identityProviders.amend('sso', changed, anAct(at))).toEqual(amended)
     expect(await identityProviders.find('sso')).toEqual(amended)
     expect(await identityProviders.secret('sso')).toBe('shh')
-    expect(await identityProviders.amend('sso', { secret: 'hush' }, at)).toEqual(amended)
+    expect(await identityProviders.amend('sso', { secret: 'hush' }, anAct(at))).toEqual(amended)
     expect(await identityProviders.secret('sso')).toBe('hush')
-    expect(await identityProviders.amend('nobody', { secret: 'x' }, at)).toBeUndefined()
+    expect(await identityProviders.amend('nobody', { secret: 'x' }, anAct(at))).toBeUndefined()
   })
 
   test('identities and detours end with their provider, even if it is added again', async () => {
     const { identityProviders, identities, detours } = bench.signin
     const { clock } = bench
     const sso = anIdentityProvider(clock)
-    await identityProviders.add(sso, 'shh')
+    await identityProviders.add(sso, 'shh', anAct())
     const ann = await aProved(bench, 'ann@example.org')
     await identities.link(anIdentity(), ann.id, clock.now(), 0)
     const detour = { interaction: 'i', provider: 'sso', state: 'st' }
     await detours.begin({ ...detour, expiresAt: later(clock.now(), MINUTE) })
-    expect(await identityProviders.remove('sso')).toBe(true)
-    expect(await identityProviders.remove('sso')).toBe(false)
-    await identityProviders.add(sso, 'shh')
+    expect(await identityProviders.remove('sso', anAct())).toBe(true)
+    expect(await identityProviders.remove('sso', anAct())).toBe(false)
+    await identityProviders.add(sso, 'shh', anAct())
     expect(await detours.end(detour, clock.now())).toBe(false)
     expect(await identities.recognise(anIdentity(), null, clock.now(), 0)).toBeUndefined()
   })
@@ -100,7 +102,7 @@ function arrivalsContract(bench: SigninBench): void {
   test('a linked identity is recognised by issuer and subject alone', async () => {
     const { identityProviders, identities } = bench.signin
     const { clock } = bench
-    await identityProviders.add(anIdentityProvider(clock), 'shh')
+    await identityProviders.add(anIdentityProvider(clock), 'shh', anAct())
     const ann = await aProved(bench, 'ann@example.org')
     expect(await identities.link(anIdentity(), ann.id, clock.now(), 0)).toBe(true)
     clock.advance(MINUTE)
@@ -130,8 +132,8 @@ function arrivalsContract(bench: SigninBench): void {
     const { identityProviders, identities, people } = bench.signin
     const { clock } = bench
     const at = clock.now()
-    await identityProviders.add(anIdentityProvider(clock), 'shh')
-    await people.add(newPerson('unproved@example.org', at))
+    await identityProviders.add(anIdentityProvider(clock), 'shh', anAct())
+    await people.add(newPerson('unproved@example.org', at), anAct())
     const ann = await aProved(bench, 'ann@example.org')
     const arrive = (subject: string, email: string | null) =>
       identities.recognise(anIdentity({ subject }), email, at, 0)
@@ -153,10 +155,10 @@ function arrivalsContract(bench: SigninBench): void {
   test('a disabled person is returned as disabled, and nothing is linked', async () => {
     const { identityProviders, identities, people } = bench.signin
     const { clock } = bench
-    await identityProviders.add(anIdentityProvider(clock), 'shh')
+    await identityProviders.add(anIdentityProvider(clock), 'shh', anAct())
     const ann = await aProved(bench, 'ann@example.org')
     await identities.link(anIdentity(), ann.id, clock.now(), 0)
-    await people.setDisabled(ann.id, clock.now())
+    await people.setDisabled(ann.id, true, anAct(clock.now()))
     clock.advance(MINUTE)
     for (const subject of ['s-1', 's-2']) {
       const came = await identities.recognise(
@@ -176,10 +178,10 @@ function revokedContract(bench: SigninBench): void {
   test('a sign-in that began before a revocation recognises nobody, and links nothing', async () => {
     const { identityProviders, identities, artifacts } = bench.signin
     const at = bench.clock.now()
-    await identityProviders.add(anIdentityProvider(bench.clock), 'shh')
+    await identityProviders.add(anIdentityProvider(bench.clock), 'shh', anAct())
     const ann = await aProved(bench, 'ann@example.org')
     await identities.link(anIdentity(), ann.id, at, 0)
-    await artifacts.revokePerson(ann.id, at)
+    await artifacts.revokePerson(ann.id, anAct(at))
     const second = anIdentity({ subject: 's-2' })
     expect(await identities.recognise(anIdentity(), null, at, 0)).toBe('revoked')
     expect(await identities.recognise(second, 'ann@example.org', at, 0)).toBe('revoked')
@@ -195,7 +197,7 @@ function linksContract(bench: SigninBench): void {
   test('an identity belongs to one person; a second one cannot link it', async () => {
     const { identityProviders, identities } = bench.signin
     const at = bench.clock.now()
-    await identityProviders.add(anIdentityProvider(bench.clock), 'shh')
+    await identityProviders.add(anIdentityProvider(bench.clock), 'shh', anAct())
     const [ann, bob] = [await aProved(bench, 'ann@x.org'), await aProved(bench, 'bob@x.org')]
     const won = await Promise.all(
       [ann, bob].map(({ id }) => identities.link(anIdentity(), id, at, 0)),
@@ -208,14 +210,14 @@ function linksContract(bench: SigninBench): void {
   test('it is unlinked by issuer, and goes with its person', async () => {
     const { identityProviders, identities, people } = bench.signin
     const at = bench.clock.now()
-    await identityProviders.add(anIdentityProvider(bench.clock), 'shh')
+    await identityProviders.add(anIdentityProvider(bench.clock), 'shh', anAct())
     const ann = await aProved(bench, 'ann@x.org')
     await identities.link(anIdentity(), ann.id, at, 0)
     await identities.link(anIdentity({ subject: 's-2' }), ann.id, at, 0)
-    expect(await identities.unlink(ann.id, 'https://other.example')).toBe(0)
-    expect(await identities.unlink(ann.id, 'https://sso.example.org')).toBe(2)
+    expect(await identities.unlink(ann.id, 'https://other.example', anAct())).toBe(0)
+    expect(await identities.unlink(ann.id, 'https://sso.example.org', anAct())).toBe(2)
     await identities.link(anIdentity(), ann.id, at, 0)
-    await people.remove(ann.id)
+    await people.remove(ann.id, anAct())
     expect(await identities.countPeople('https://sso.example.org')).toBe(0)
     expect(await identities.link(anIdentity(), ann.id, at, 0)).toBe(false)
   })
@@ -223,9 +225,9 @@ function linksContract(bench: SigninBench): void {
   test('the first proof of an address ends what was linked before it', async () => {
     const { identityProviders, identities, people, artifacts } = bench.signin
     const at = bench.clock.now()
-    await identityProviders.add(anIdentityProvider(bench.clock), 'shh')
+    await identityProviders.add(anIdentityProvider(bench.clock), 'shh', anAct())
     const squatter = newPerson('owner@example.org', at)
-    await people.add(squatter)
+    await people.add(squatter, anAct())
     await identities.link(anIdentity(), squatter.id, at, 0)
     await artifacts.add({
       kind: 'Session',
@@ -260,7 +262,7 @@ function detoursContract(bench: SigninBench): void {
   test('a state is consumed once: not after it expires, not for another interaction, not after the next detour began', async () => {
     const { detours, identityProviders } = bench.signin
     const at = bench.clock.now()
-    await identityProviders.add(anIdentityProvider(bench.clock), 'shh')
+    await identityProviders.add(anIdentityProvider(bench.clock), 'shh', anAct())
     await begin()
     expect(await detours.end({ ...detour, interaction: 'i2' }, at)).toBe(false)
     expect(await detours.end({ ...detour, provider: 'other' }, at)).toBe(false)
@@ -278,7 +280,7 @@ function detoursContract(bench: SigninBench): void {
     const { detours, identityProviders } = bench.signin
     const { clock } = bench
     const at = clock.now()
-    await identityProviders.add(anIdentityProvider(clock), 'shh')
+    await identityProviders.add(anIdentityProvider(clock), 'shh', anAct())
     const arrival = { provider: 'sso', subject: 's', claimedName: 'ann', claimedEmail: null }
     expect(await detours.keepIdentity('i1', arrival)).toBe(false)
     await begin()

@@ -15,7 +15,7 @@ export function lowBalanceContract(bench: Bench): void {
     bench.store.thresholds.set(
       aThreshold(stated),
       secret === undefined ? secret : { secret, rotates },
-      bench.clock.now(),
+      anAct(bench.clock.now()),
     )
   const find = () => bench.store.thresholds.find('acct_1')
   const mark = async () => (await find()).mark
@@ -61,8 +61,8 @@ export function lowBalanceContract(bench: Bench): void {
       const at = bench.clock.now()
       await set({ webhookUrl: 'https://hooks.example.org/' }, 'whsec_one')
       await Promise.all([
-        thresholds.set({ accountId: 'acct_1', webhookUrl: null }, undefined, at),
-        thresholds.set({ accountId: 'acct_1', email: 'new@example.org' }, undefined, at),
+        thresholds.set({ accountId: 'acct_1', webhookUrl: null }, undefined, anAct(at)),
+        thresholds.set({ accountId: 'acct_1', email: 'new@example.org' }, undefined, anAct(at)),
       ])
       const left = aThreshold({ webhookUrl: null, email: 'new@example.org' })
       expect(await find()).toEqual({ ...left, mark: null })
@@ -78,7 +78,7 @@ export function lowBalanceContract(bench: Bench): void {
       for (const act of [
         () => thresholds.find(accountId),
         () => thresholds.webhookSecret(accountId),
-        () => thresholds.set(aThreshold({ accountId }), undefined, now),
+        () => thresholds.set(aThreshold({ accountId }), undefined, anAct(now)),
       ]) {
         await expect(act()).rejects.toMatchObject({ code: 'account_not_found' })
       }

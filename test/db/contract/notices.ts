@@ -11,7 +11,7 @@ export function noticesContract(bench: Bench): void {
   const now = () => bench.clock.now()
   const post = async (stated: Partial<Notice> = {}): Promise<Notice> => {
     const notice = aNotice(now(), stated)
-    await bench.store.notices.post([notice])
+    await bench.store.notices.post([notice], anAct())
     return notice
   }
   const claim = (limit = 9) => bench.store.notices.claim(now(), later(now(), LEASE_MS), limit)
@@ -44,7 +44,7 @@ export function noticesContract(bench: Bench): void {
 
   test('several are posted together or not at all', async () => {
     const [one, stray] = [aNotice(now()), aNotice(now(), { accountId: 'acct_none' })]
-    await expect(bench.store.notices.post([one, stray])).rejects.toThrow()
+    await expect(bench.store.notices.post([one, stray], anAct())).rejects.toThrow()
     expect(await bench.store.notices.list({ limit: 9 })).toEqual([])
   })
 

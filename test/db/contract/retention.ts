@@ -5,7 +5,7 @@ import { newGenerationId } from '#domain/id.ts'
 import { KEPT_MS, type KeptAnswer } from '#domain/idempotency.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { NOTICE_KEPT_MS, type Notice } from '#domain/notice.ts'
-import { aClaim, aNotice, anActivity, usd } from '#test/support/nouns.ts'
+import { aClaim, aNotice, anAct, anActivity, usd } from '#test/support/nouns.ts'
 import type { Bench } from './bench.ts'
 import { readWhole } from './read-whole.ts'
 
@@ -205,7 +205,7 @@ function noticesContract(bench: Bench): void {
   }
   const post = async (stated: Partial<Notice> = {}): Promise<Notice> => {
     const notice = aNotice(now(), stated)
-    await notices().post([notice])
+    await notices().post([notice], anAct())
     return notice
   }
   const trim = (limit = 9) => notices().trim(later(now(), -NOTICE_KEPT_MS), limit)

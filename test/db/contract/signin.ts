@@ -1,4 +1,5 @@
 /** What the port of the sign-in provider promises: each act whole, and one winner however many ask at once. */
+
 import { expect, test } from 'vitest'
 import { instant, later } from '#domain/clock.ts'
 import type { Artifact } from '#signin/register/artifact.ts'
@@ -9,6 +10,7 @@ import { newPerson, type PeopleQuery, type Person } from '#signin/register/perso
 import { newSigningKey } from '#signin/register/signing-key.ts'
 import type { SigninStore } from '#signin/store.ts'
 import type { HandClock } from '#test/support/hand-clock.ts'
+import { anAct } from '#test/support/nouns.ts'
 import { identitiesContract } from './identities.ts'
 
 export interface SigninBench {
@@ -60,22 +62,22 @@ function clientsContract(bench: SigninBench): void {
   test('a client is found as it was made, amended, and removed with all that was issued to it', async () => {
     const { clients, artifacts } = bench.signin
     const client = aClient(bench.clock)
-    await clients.create(client)
-    await expect(clients.create(client)).rejects.toMatchObject({ code: 'already_exists' })
+    await clients.create(client, anAct())
+    await expect(clients.create(client, anAct())).rejects.toMatchObject({ code: 'already_exists' })
     expect(await clients.find(client.id)).toEqual(client)
     expect(await clients.list()).toEqual([client])
     expect(await clients.count()).toBe(1)
     const changed = { name: 'Docs', requiresPkce: false, logoutUris: ['https://a.example/'] }
     const at = later(bench.clock.now(), MINUTE)
-    expect(await clients.amend(client.id, changed, at)).toEqual({
+    expect(await clients.amend(client.id, changed, anAct(at))).toEqual({
       ...client,
       ...changed,
       updatedAt: at,
     })
-    expect(await clients.amend('nobody', changed, at)).toBeUndefined()
+    expect(await clients.amend('nobody', changed, anAct(at))).toBeUndefined()
     await artifacts.add(anArtifact(bench.clock, { clientId: client.id }))
-    expect(await clients.remove(client.id)).toBe(true)
-    expect(await clients.remove(client.id)).toBe(false)
+    expect(await clients.remove(client.id, anAct())).toBe(true)
+    expect(await clients.remove(client.id, anAct())).toBe(false)
     expect(await clients.find(client.id)).toBeUndefined()
     expect(await artifacts.find('AuthorizationCode', 'cd'.repeat(32))).toBeUndefined()
   })
@@ -85,12 +87,12 @@ function amendmentsContract(bench: SigninBench): void {
   test('what is amended at once is all kept: a new secret is not replaced by the old one', async () => {
     const { clients } = bench.signin
     const client = aClient(bench.clock)
-    await clients.create(client)
+    await clients.create(client, anAct())
     const at = later(bench.clock.now(), MINUTE)
     const secretDigest = 'cd'.repeat(32)
     await Promise.all([
-      clients.amend(client.id, { secretDigest }, at),
-      clients.amend(client.id, { name: 'Docs' }, at),
+      clients.amend(client.id, { secretDigest }, anAct(at)),
+      clients.amend(client.id, { name: 'Docs' }, anAct(at)),
     ])
     const amended = { ...client, name: 'Docs', secretDigest, updatedAt: at }
     expect(await clients.find(client.id)).toEqual(amended)
@@ -108,7 +110,7 @@ function peopleContract(bench: SigninBench): void {
     expect(again).toEqual(first)
     expect(await people.count()).toBe(1)
     expect(await people.findByEmail('a@example.ORG')).toEqual(first)
-    await expect(people.add(newPerson('a@example.org', at))).rejects.toMatchObject({
+    await expect(people.add(newPerson('a@example.org', at), anAct())).rejects.toMatchObject({
       code: 'already_exists',
     })
   })
@@ -118,7 +120,7 @@ function peopleContract(bench: SigninBench): void {
     const made = []
     for (const name of ['One', 'two', 'three_', 'four%']) {
       const person = newPerson(`${name}@example.org`, bench.clock.now())
-      await people.add(person)
+      await people.add(person, anAct())
       made.unshift(person)
       if (name !== 'two') bench.clock.advance(1)
     }
@@ -135,7 +137,7 @@ function peopleContract(bench: SigninBench): void {
     expect(await emails({ matching: 'ONE@' })).toEqual(['One'])
     expect(await emails({ matching: '_' })).toEqual(['three_'])
     expect(await emails({ accountId: 'acct_none' })).toEqual([])
-    await people.setDisabled(last.id, bench.clock.now())
+    await people.setDisabled(last.id, true, anAct(bench.clock.now()))
     expect(await emails({ isDisabled: true })).toEqual([last.email.split('@')[0]])
     expect(await emails({ isDisabled: false })).toHaveLength(3)
     expect(await emails({ isDisabled: false, matching: 'four' }, 1)).toEqual(['four%'])
@@ -145,20 +147,20 @@ function peopleContract(bench: SigninBench): void {
     const { people, artifacts } = bench.signin
     const at = bench.clock.now()
     const person = newPerson('b@example.org', at)
-    await people.add(person)
+    await people.add(person, anAct())
     const session = anArtifact(bench.clock, { kind: 'Session', personId: person.id, uid: 'u1' })
     await artifacts.add(session)
     expect(await artifacts.countSessions(person.id, at)).toBe(1)
-    expect(await people.setDisabled(person.id, at)).toMatchObject({ disabledAt: at })
+    expect(await people.setDisabled(person.id, true, anAct(at))).toMatchObject({ disabledAt: at })
     expect(await artifacts.find('Session', session.digest)).toBeUndefined()
     const proved = await people.confirmEmail('b@example.org', null, later(at, 5), 0)
     expect(proved).toMatchObject({ disabledAt: at, lastSignInAt: null })
-    expect(await people.setDisabled(person.id, null)).toMatchObject({ disabledAt: null })
+    expect(await people.setDisabled(person.id, false, anAct())).toMatchObject({ disabledAt: null })
     await artifacts.add({ ...session, revocations: await artifacts.revocations() })
-    expect(await artifacts.revokePerson(person.id, at)).toBe(1)
-    expect(await people.remove(person.id)).toBe(true)
-    expect(await people.remove(person.id)).toBe(false)
-    expect(await people.setDisabled(person.id, at)).toBeUndefined()
+    expect(await artifacts.revokePerson(person.id, anAct(at))).toBe(1)
+    expect(await people.remove(person.id, anAct())).toBe(true)
+    expect(await people.remove(person.id, anAct())).toBe(false)
+    expect(await people.setDisabled(person.id, true, anAct(at))).toBeUndefined()
   })
 }
 
@@ -225,7 +227,7 @@ function artifactsContract(bench: SigninBench): void {
 function revocationsContract(bench: SigninBench): void {
   const aPerson = async (email: string): Promise<Person> => {
     const person = newPerson(email, bench.clock.now())
-    await bench.signin.people.add(person)
+    await bench.signin.people.add(person, anAct())
     return person
   }
   const verify = ({ email }: Person, revocations: number) =>
@@ -245,12 +247,12 @@ function revocationsContract(bench: SigninBench): void {
   })
 
   const endings: Readonly<Record<string, (person: Person) => Promise<unknown>>> = {
-    revoked: ({ id }) => bench.signin.artifacts.revokePerson(id, bench.clock.now()),
+    revoked: ({ id }) => bench.signin.artifacts.revokePerson(id, anAct(bench.clock.now())),
     'disabled and enabled': async ({ id }) => {
-      await bench.signin.people.setDisabled(id, bench.clock.now())
-      await bench.signin.people.setDisabled(id, null)
+      await bench.signin.people.setDisabled(id, true, anAct(bench.clock.now()))
+      await bench.signin.people.setDisabled(id, false, anAct())
     },
-    removed: ({ id }) => bench.signin.people.remove(id),
+    removed: ({ id }) => bench.signin.people.remove(id, anAct()),
   }
 
   test.each(Object.entries(endings))(
@@ -276,9 +278,9 @@ function revocationsContract(bench: SigninBench): void {
   test('for a removed client, nothing that was begun before is issued', async () => {
     const { artifacts, clients } = bench.signin
     const client = aClient(bench.clock)
-    await clients.create(client)
+    await clients.create(client, anAct())
     const token = anArtifact(bench.clock, { clientId: client.id })
-    await clients.remove(client.id)
+    await clients.remove(client.id, anAct())
     expect(await artifacts.add(token)).toBe(false)
   })
 
@@ -287,9 +289,9 @@ function revocationsContract(bench: SigninBench): void {
     const counts = new Set([await artifacts.revocations()])
     for (const email of ['ann@x.org', 'bob@x.org']) {
       const { id } = await aPerson(email)
-      await artifacts.revokePerson(id, bench.clock.now())
+      await artifacts.revokePerson(id, anAct(bench.clock.now()))
       counts.add(await artifacts.revocations())
-      await people.remove(id)
+      await people.remove(id, anAct())
       counts.add(await artifacts.revocations())
     }
     expect(counts.size).toBe(5)
@@ -301,7 +303,7 @@ function revocationsContract(bench: SigninBench): void {
     const before = await artifacts.revocations()
     expect(await verify(ann, before)).toMatchObject({ isEmailVerified: true })
     bench.clock.advance(MINUTE)
-    await artifacts.revokePerson(ann.id, bench.clock.now())
+    await artifacts.revokePerson(ann.id, anAct(bench.clock.now()))
     expect(await verify(ann, before)).toBe('revoked')
     const found = await bench.signin.people.find(ann.id)
     expect(found?.lastSignInAt).toBe(bench.clock.now() - MINUTE)

@@ -1,7 +1,9 @@
 // Sign-in through an identity provider: who is signed in, who must confirm an address first, and which responses are refused.
+
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { later, MINUTE_MS } from '#domain/clock.ts'
 import type { Browser, Page } from '#test/acceptance/signin/browser.ts'
+import { anAct } from '#test/support/nouns.ts'
 import { type Behaviour, type Issuer, openIssuer } from '#test/support/third-party.ts'
 import {
   ISSUER,
@@ -154,7 +156,7 @@ describe('a person who returns from the identity provider', () => {
       id: 'usr_added',
       email: EMAIL,
     } as const
-    await deps.store.people.add({ ...added, isEmailVerified: false, createdAt: at })
+    await deps.store.people.add({ ...added, isEmailVerified: false, createdAt: at }, anAct())
     const browser = deps.browser()
     const page = await roundTrip(deps, issuer, browser)
     expect(page.text).toContain('name="email"')
@@ -186,7 +188,7 @@ describe('a person who returns from the identity provider', () => {
     const { deps, issuer } = await open({}, {}, ['example.org'])
     const ann = await deps.withVerified(EMAIL)
     await roundTrip(deps, issuer)
-    await deps.store.people.setDisabled(ann.id, deps.clock.now())
+    await deps.store.people.setDisabled(ann.id, true, anAct(deps.clock.now()))
     for (const claims of [{}, { sub: 's-9' }]) {
       issuer.behaviour = { claims }
       const page = await roundTrip(deps, issuer)
@@ -538,7 +540,7 @@ describe('an identity provider that the operator removes', () => {
     await deps.withVerified(EMAIL)
     const browser = deps.browser()
     const back = issuer.consent(await pressButton(deps, browser))
-    await deps.store.identityProviders.remove('sso')
+    await deps.store.identityProviders.remove('sso', anAct())
     const page = await browser.open(back)
     expect([page.status, isSignedIn(page)]).toEqual([400, false])
     expect(page.text).toContain('no longer offered')
@@ -561,7 +563,7 @@ describe('an identity provider that the operator removes', () => {
     }
     const coming = roundTrip(deps, issuer)
     await asked.promise
-    await deps.store.identityProviders.remove('sso')
+    await deps.store.identityProviders.remove('sso', anAct())
     gone.resolve(undefined)
     const page = await coming
     expect([page.status, isSignedIn(page)]).toEqual([400, false])
@@ -573,7 +575,7 @@ describe('an identity provider that the operator removes', () => {
     const browser = deps.browser()
     const page = await roundTrip(deps, issuer, browser)
     const asked = await browser.submit(page, '/email', { email: EMAIL })
-    await deps.store.identityProviders.remove('sso')
+    await deps.store.identityProviders.remove('sso', anAct())
     await deps.add(issuer.url)
     const back = await browser.submit(asked, '/code', { code: deps.mailedCodes.get(EMAIL) ?? '' })
     expect(isSignedIn(back)).toBe(true)

@@ -1,4 +1,5 @@
 // Opens a sign-in provider in memory with its own pages, for sign-ins by identity providers on loopback, in browsers without scripts.
+
 import { onTestFinished } from 'vitest'
 import { openStore } from '#db/index.ts'
 import { identityReach } from '#server/identity-reach.ts'
@@ -9,6 +10,7 @@ import type { IdentityProvider } from '#signin/register/identity-provider.ts'
 import { newPerson, type Person } from '#signin/register/person.ts'
 import { type Browser, openBrowser, type Page } from '#test/acceptance/signin/browser.ts'
 import { handClock } from '#test/support/hand-clock.ts'
+import { anAct } from '#test/support/nouns.ts'
 import { keepSigningKey } from '#test/support/signing-key.ts'
 
 export const ISSUER = 'http://127.0.0.1:4141'
@@ -48,16 +50,19 @@ export async function openTestSignin({
   const faults: unknown[] = []
   const mailedCodes = new Map<string, string>()
   const at = clock.now()
-  await store.clients.create({
-    id: 'wiki',
-    name: 'Wiki',
-    redirectUris: [REDIRECT],
-    logoutUris: [],
-    requiresPkce: true,
-    secretDigest: digestOf('secret'),
-    createdAt: at,
-    updatedAt: at,
-  })
+  await store.clients.create(
+    {
+      id: 'wiki',
+      name: 'Wiki',
+      redirectUris: [REDIRECT],
+      logoutUris: [],
+      requiresPkce: true,
+      secretDigest: digestOf('secret'),
+      createdAt: at,
+      updatedAt: at,
+    },
+    anAct(),
+  )
   await keepSigningKey(store.keyring, at)
   const provider = await openSigninProvider({
     store,
@@ -101,6 +106,7 @@ export async function openTestSignin({
           ...stated,
         },
         'canary-client-secret',
+        anAct(),
       ),
     async withVerified(email: string): Promise<Person> {
       const person = await store.people.confirmEmail(email, newPerson(email, at), at, 0)
