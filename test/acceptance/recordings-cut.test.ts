@@ -1,6 +1,7 @@
-/** Every recorded exchange, its line cut at ten random bytes: an error and no charge, or what came, the error, and its price. */
+/** Every recorded exchange, its line cut at random bytes: an error and no charge, or what came, the error, and its price. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readRecording, recordings } from '#test/support/replay.ts'
+import { FULL } from '#test/support/tier.ts'
 import {
   expectAnswer,
   expectBroken,
@@ -12,7 +13,7 @@ import { type Case, openReplayGateway, type ReplayGateway } from './recordings/r
 import { bytesOf, draws, truthOf } from './recordings/truth.ts'
 
 const SEED = Number(process.env['SEED'] ?? 20_260_824)
-const CUTS = 10
+const CUTS = FULL ? 10 : 2
 /** Seconds where nothing else runs; a machine that is busy elsewhere takes its time. */
 const MAX_MS = 240_000
 

@@ -2,6 +2,7 @@
 import { edenGC, fullGC, heapStats } from 'bun:jsc'
 import { afterEach, describe, expect, test } from 'vitest'
 import { hello } from '#test/support/furnish.ts'
+import { FULL } from '#test/support/tier.ts'
 import { type Served, serve } from './serve.ts'
 
 let served: Served | null = null
@@ -12,7 +13,7 @@ afterEach(async () => {
 })
 
 const AT_ONCE = 16
-const REQUESTS = 640
+const REQUESTS = FULL ? 640 : 320
 /** Not between two batches, when no request is running. */
 const COLLECTED_EVERY = 50
 

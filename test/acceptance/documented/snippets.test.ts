@@ -8,6 +8,7 @@ import { type Appliance, furnishCli, startAppliance } from '#test/support/applia
 import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 import { openPackages, type Packages } from '#test/support/packages.ts'
 import { openPython, type Python } from '#test/support/python.ts'
+import { FULL } from '#test/support/tier.ts'
 import { blocksOf } from './pages.ts'
 
 const INSTALL_MS = 400_000
@@ -86,7 +87,8 @@ describe('JavaScript', () => {
   })
 })
 
-describe('Vercel AI SDK', () => {
+// Their packages are installed first, which takes longer than all that is tried with them.
+describe.runIf(FULL)('Vercel AI SDK', () => {
   let packages: Packages | string
   beforeAll(async () => {
     packages = await openPackages(readFileSync(here('packages.txt'), 'utf8').trim().split('\n'))
@@ -104,7 +106,7 @@ describe('Vercel AI SDK', () => {
   })
 })
 
-describe('Python', () => {
+describe.runIf(FULL)('Python', () => {
   let python: Python | string
   let home: string
   beforeAll(async () => {

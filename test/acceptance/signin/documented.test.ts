@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { until } from '#test/support/appliance.ts'
 import { openPython } from '#test/support/python.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
+import { FULL } from '#test/support/tier.ts'
 import { freePort } from '#test/support/tls-front.ts'
 import { blocksOf } from '../documented/pages.ts'
 import { openBrowser } from './browser.ts'
@@ -61,7 +62,7 @@ const RECIPES: readonly Recipe[] = [
     name: 'Python with Authlib',
     language: 'python',
     file: 'app.py',
-    isReady: true,
+    isReady: FULL,
     async prepare() {
       const python = await openPython(join(ROOT, 'test/acceptance/signin/authlib/requirements.txt'))
       if (typeof python === 'string') return python

@@ -2,6 +2,7 @@
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openPython, type Python } from '#test/support/python.ts'
+import { FULL } from '#test/support/tier.ts'
 import { openSigninGateway, REDIRECT, type SigninGateway } from '../signin-gateway.ts'
 
 const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
@@ -12,6 +13,7 @@ let python: Python | string
 let setup: SigninGateway | undefined
 
 beforeAll(async () => {
+  if (!FULL) return
   python = await openPython(here('requirements.txt'))
   if (typeof python === 'string') console.warn(`authlib: skipped, ${python}`)
   else setup = await openSigninGateway()
@@ -50,7 +52,7 @@ async function withApplication(
   }
 }
 
-test.for(['client_secret_basic', 'client_secret_post'])(
+test.runIf(FULL).for(['client_secret_basic', 'client_secret_post'])(
   'Authlib signs a person in with %s',
   async (method, { skip }) => {
     if (setup === undefined || typeof python === 'string') return skip()
