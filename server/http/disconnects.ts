@@ -1,5 +1,5 @@
 /** Disconnects: before the first byte of an answer, only the request's own signal shows that the client has disconnected. */
-import { type Placed, Roster } from '#domain/roster.ts'
+import { type Placed, Roster } from '#runtime/short-lived.ts'
 import type { RequestContext } from './request-context.ts'
 import type { RunningWalk } from './running-walks.ts'
 

@@ -3,7 +3,7 @@ import type { Instant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { FoundAnswer, KeptAnswer, Pay, Repeatable } from '#domain/idempotency.ts'
 import type { Store } from '#domain/store.ts'
-import { TransientMap } from '#domain/transient-map.ts'
+import { TransientMap } from '#runtime/short-lived.ts'
 import { rejectWholeKey } from './bearer.ts'
 
 const HEADER = 'Idempotency-Key'

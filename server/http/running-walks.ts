@@ -3,11 +3,11 @@
 import { Canceller } from '#domain/cancel.ts'
 import type { ChatRequest } from '#domain/chat.ts'
 import type { GatewayError } from '#domain/errors.ts'
-import { type Placed, Roster } from '#domain/roster.ts'
 import type { WalkProgress } from '#domain/snapshot/in-flight.ts'
 import type { Caller } from '#domain/walk/caller.ts'
 import { type CompletionDeps, complete } from '#domain/walk/completion.ts'
 import type { StepReader, Walk } from '#domain/walk/walk.ts'
+import { type Placed, Roster } from '#runtime/short-lived.ts'
 import type { HeldBytes } from './read/byte-budget.ts'
 
 export interface RunningWalk {

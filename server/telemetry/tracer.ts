@@ -3,8 +3,8 @@
 import type { ActivityEntry } from '#domain/activity.ts'
 import { type Clock, type Instant, later } from '#domain/clock.ts'
 import type { GenerationId } from '#domain/id.ts'
-import { TransientMap } from '#domain/transient-map.ts'
 import { within } from '#domain/within.ts'
+import { TransientMap } from '#runtime/short-lived.ts'
 import { type Attribute, attributes, toSpans } from './spans.ts'
 import { readTraceparent, type TraceParent } from './traceparent.ts'
 

@@ -1,7 +1,13 @@
-/** Outgoing requests and incoming answers, as all HTTP provider families share them. */
-import type { UpstreamCall } from '#domain/upstream.ts'
-import type { Message, Post, Reply } from './reply.ts'
-import type { Watchdog } from './watchdog.ts'
+/** The call to a provider that all families share: one POST with time-outs, one retry on a closed idle connection, no redirects. */
+
+import type { ChatEvents } from '#domain/chat.ts'
+import type { MaybePromise } from '#domain/maybe-promise.ts'
+import { type UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
+import { isConnectionLost } from './failure.ts'
+import type { Message, Post, Reply, ReplyHandler } from './reply.ts'
+import { readStream, type Translation } from './stream.ts'
+import { type Answer, startWatchdog, type Watchdog } from './watchdog.ts'
+import { WholeAnswer, type WholeWire } from './whole-answer.ts'
 
 declare const GATEWAY_VERSION: string
 
@@ -41,15 +47,122 @@ export const toOutgoing = (
   body: Message['body'],
 ): Outgoing => ({ post, headers: request.stream ? stream : whole, requestId, body })
 
-/** A reply and the watchdog that limits how long reading it may take. */
-export interface Answer {
-  readonly reply: Reply
-  readonly watchdog: Watchdog
-}
-
 /**
  * Whether a request must not be retried: one for exactly one attempt (contract §7), and one for an image, which might be drawn
  * and billed twice. It gets a new connection, because an idle one may be closing.
  */
-export const isSentOnce = ({ request }: UpstreamCall): boolean =>
+const isSentOnce = ({ request }: UpstreamCall): boolean =>
   !request.allowFallbacks || request.wantsImages
+
+/** How a family speaks one provider's API: builds requests, reads errors and answers. */
+export interface Wire extends WholeWire {
+  /** @throws UpstreamFailure when this API cannot express the request */
+  toOutgoing(call: UpstreamCall): MaybePromise<Outgoing>
+  /** The failure for an error status; reads the body and releases the connection. */
+  toFailure(answer: Answer): Promise<UpstreamFailure>
+  /** How to send a refused request once more, if only the spelling of a field was at fault. Called before any content. */
+  respell?(failure: UpstreamFailure, call: UpstreamCall): Respelling | null
+  /** Null when the answer is one body. `contentType` decides, because some providers answer a streaming request with one. */
+  startStream(contentType: string, asked: boolean): Translation | null
+}
+
+export interface Respelling {
+  readonly wire: Wire
+  /** The provider has taken it. */
+  accepted(): void
+}
+
+/**
+ * Sends a request and resolves to the events of its answer once a success status has arrived.
+ * @throws UpstreamFailure; the signal's reason when the client has disconnected
+ */
+export function performCall(
+  wire: Wire,
+  call: UpstreamCall,
+  isRespelled = false,
+): Promise<AsyncIterable<ChatEvents>> {
+  try {
+    const outgoing = wire.toOutgoing(call)
+    return outgoing instanceof Promise
+      ? outgoing.then((late) => new PendingCall(wire, call, late, isRespelled).post())
+      : new PendingCall(wire, call, outgoing, isRespelled).post()
+  } catch (thrown) {
+    return Promise.reject(thrown)
+  }
+}
+
+/** A class because there is one per request: an `async` function with its awaits costs measurably more. */
+class PendingCall implements ReplyHandler {
+  private readonly wire: Wire
+  private readonly call: UpstreamCall
+  private readonly outgoing: Outgoing
+  private readonly watchdog: Watchdog
+  private readonly events = Promise.withResolvers<AsyncIterable<ChatEvents>>()
+  private readonly isRespelled: boolean
+  private isFresh: boolean
+
+  constructor(wire: Wire, call: UpstreamCall, outgoing: Outgoing, isRespelled: boolean) {
+    this.wire = wire
+    this.call = call
+    this.outgoing = outgoing
+    this.isRespelled = isRespelled
+    this.watchdog = startWatchdog(call)
+    this.isFresh = isSentOnce(call)
+  }
+
+  post(): Promise<AsyncIterable<ChatEvents>> {
+    const { outgoing } = this
+    outgoing.post(outgoing, this, this.watchdog, this.isFresh)
+    return this.events.promise
+  }
+
+  /** The response head has arrived. */
+  resolve(reply: Reply): void {
+    const { status } = reply
+    if (status >= 400) void this.refuse(reply)
+    else if (status >= 300) this.reject(redirected(status))
+    else this.events.resolve(this.read(reply))
+  }
+
+  reject(thrown: unknown): void {
+    const { isFresh, watchdog } = this
+    // A provider may close an idle connection just as a request is sent on it. The request is sent once more, because no
+    // byte of an answer had arrived; until then it counts as not sent.
+    if (!isFresh && isConnectionLost(thrown) && !watchdog.isAborted) {
+      this.isFresh = true
+      this.call.sending.isSent = false
+      void this.post()
+      return
+    }
+    watchdog.cancel()
+    this.events.reject(watchdog.explain(thrown))
+  }
+
+  private async refuse(reply: Reply): Promise<void> {
+    const { wire, call, watchdog } = this
+    try {
+      const failure = await wire.toFailure({ reply, watchdog })
+      const other = this.isRespelled ? null : (wire.respell?.(failure, call) ?? null)
+      if (other === null) return this.events.reject(failure)
+      call.signal.throwIfAborted()
+      const timeouts = watchdog.timeoutsLeft()
+      this.events.resolve(await performCall(other.wire, { ...call, timeouts }, true))
+      other.accepted()
+    } catch (thrown) {
+      this.events.reject(thrown)
+    }
+  }
+
+  private read(reply: Reply): AsyncIterable<ChatEvents> {
+    const { wire, call, watchdog } = this
+    const { source, stream } = call.request
+    if (source) source.text = null
+    const translation = wire.startStream(reply.headers.get('content-type') ?? '', stream)
+    if (translation === null) return new WholeAnswer(wire, call, reply, watchdog)
+    reply.forgetHead?.()
+    return readStream({ reply, watchdog }, translation)
+  }
+}
+
+const redirected = (status: number): UpstreamFailure =>
+  new UpstreamFailure('failed', 'it answered with a redirect, which is not followed', { status })

@@ -1,8 +1,8 @@
 /** Detects that this process, or the whole machine, has run out of file descriptors: the runtime reports it as a refused connection. */
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { GatewayError } from '#domain/errors.ts'
-import { openFilesLimit } from '#domain/open-files.ts'
 import { systemCodeOf } from '#domain/system-code.ts'
+import { openFilesLimit } from '#runtime/open-files.ts'
 
 /** Descriptors become free as soon as other requests end. */
 const RETRY_SECONDS = 1

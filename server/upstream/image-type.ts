@@ -1,5 +1,5 @@
 /** Detects an image's type by its first bytes: a provider's media type may be wrong, and the client must be able to open it. */
-import { isBase64 } from '#domain/base64.ts'
+import { isBase64 } from '#runtime/base64.ts'
 
 export type ImageType = 'image/png' | 'image/jpeg' | 'image/webp' | 'image/gif'
 

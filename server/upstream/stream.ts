@@ -1,10 +1,9 @@
 /** Turns a streamed answer into batches of chat events: one batch per piece, pulled by the reader. */
 import type { ChatEvent, ChatEvents } from '#domain/chat.ts'
 import type { MaybePromise } from '#domain/maybe-promise.ts'
-import type { Answer } from './call.ts'
 import type { Piece, Reply } from './reply.ts'
 import { createSseReader, type SseEvent } from './sse.ts'
-import type { Watchdog } from './watchdog.ts'
+import type { Answer, Watchdog } from './watchdog.ts'
 
 /** A family's stream translation. It keeps finish reasons and the last usage until the end. */
 export interface Translation {

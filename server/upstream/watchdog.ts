@@ -1,9 +1,9 @@
 /** Enforces the time-outs of an exchange: connect, first byte, silence between bytes, total. */
 import { onCancel } from '#domain/cancel.ts'
-import { clearDeadline, type Deadline, setDeadline } from '#domain/deadlines.ts'
 import { type UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
+import { clearDeadline, type Deadline, setDeadline } from '#runtime/deadlines.ts'
 import { fromTransportError } from './failure.ts'
-import type { Abortable, ExchangeControl } from './reply.ts'
+import type { Abortable, ExchangeControl, Reply } from './reply.ts'
 
 export const startWatchdog = (call: UpstreamCall): Watchdog => new Watchdog(call)
 
@@ -145,3 +145,9 @@ const timeoutMessage = (isConnecting: boolean): string =>
 
 /** Given to a pending read; `explain` turns it into the real reason. */
 const abortError = (): Error => new DOMException('the exchange was cut short', 'AbortError')
+
+/** A reply and the watchdog that limits how long reading it may take. */
+export interface Answer {
+  readonly reply: Reply
+  readonly watchdog: Watchdog
+}

@@ -1,8 +1,7 @@
 /** Figures: rates, percentiles and shares of the requests that ended in a time span, in total or per key, model or provider. */
 import { CLIENT_CLOSED_REQUEST } from '../activity.ts'
 import { type Instant, later, MINUTE_MS } from '../clock.ts'
-import type { Ended, Endings } from './endings.ts'
-import type { HopFailure } from './pulse.ts'
+import type { Ended, Endings, HopFailure } from './pulse.ts'
 
 export const FIGURES_MS = 300_000
 

@@ -1,7 +1,7 @@
 /** The deadline by which a request's body must have arrived. */
 
-import { clearDeadline, type Deadline, setDeadline } from '#domain/deadlines.ts'
 import { GatewayError } from '#domain/errors.ts'
+import { clearDeadline, type Deadline, setDeadline } from '#runtime/deadlines.ts'
 
 /** A body that is being received. A class instead of closures, because every request has one. */
 export class Arrival implements Deadline {

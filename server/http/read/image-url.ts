@@ -1,6 +1,7 @@
 /** An image in a request: a data URL with valid base64, or an https URL that the provider may fetch. */
-import { isBase64 } from '#domain/base64.ts'
+
 import { GatewayError } from '#domain/errors.ts'
+import { isBase64 } from '#runtime/base64.ts'
 
 export const MAX_INPUT_IMAGES = 16
 const MAX_ADDRESS_CHARS = 8_192

@@ -1,5 +1,5 @@
 /** One entry of a message's `images`: a data URL (contract §7). */
-import { isBase64 } from '#domain/base64.ts'
+import { isBase64 } from '#runtime/base64.ts'
 
 const HEAD = /^data:[a-z0-9.+/-]{1,80};base64,/i
 

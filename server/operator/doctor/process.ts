@@ -1,6 +1,6 @@
 /** Checks the file descriptors of the serving process. */
 import { readdir, readFile } from 'node:fs/promises'
-import { openFilesLimit } from '#domain/open-files.ts'
+import { openFilesLimit } from '#runtime/open-files.ts'
 import type { OperatorDeps } from '../deps.ts'
 import { type Finding, ok, problem, warning } from './finding.ts'
 

@@ -2,7 +2,7 @@
 import type { ActivityEntry } from '#domain/activity.ts'
 import { DAY_MS, later } from '#domain/clock.ts'
 import type { AccountId, KeyId } from '#domain/id.ts'
-import type { Latest } from '#domain/snapshot/latest.ts'
+import type { Latest } from '#domain/snapshot/pulse.ts'
 import { MAX_RECENT, MAX_RECENT_ERRORS } from '#domain/snapshot/pulse.ts'
 import { renderActivity } from '../activity-record.ts'
 import type { OperatorDeps } from '../deps.ts'

@@ -4,7 +4,7 @@ import type { AccountId } from '#domain/id.ts'
 import { renderUsd, type UsdNanos } from '#domain/money.ts'
 import { errorPercent, type Percentiles, type Span, toFigures } from '#domain/snapshot/figures.ts'
 import type { InFlight } from '#domain/snapshot/in-flight.ts'
-import { type Flow, STEP_SECONDS } from '#domain/snapshot/seconds.ts'
+import { type Flow, STEP_SECONDS } from '#domain/snapshot/pulse.ts'
 import type { Watch } from '#domain/snapshot/watch.ts'
 import type {
   InFlightRecord,

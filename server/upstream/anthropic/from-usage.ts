@@ -1,7 +1,6 @@
 /** Theirs → ours: usage in disjoint classes. This API's classes are disjoint; only thinking tokens are part of the output. */
 import { NO_USAGE, type Usage } from '#domain/usage.ts'
-import { isImpossible, readCount } from '../read-count.ts'
-import { isObject, readObject } from '../read-json.ts'
+import { isImpossible, isObject, readCount, readObject } from '../read-json.ts'
 
 /** Counts that are charged; when one of them is impossible, the whole usage is ignored. */
 const CHARGED = [

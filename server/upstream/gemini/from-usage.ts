@@ -1,8 +1,7 @@
 /** Theirs → ours: Gemini's usage in disjoint classes, so that each token is priced exactly once. */
 import type { JsonObject } from '#domain/chat.ts'
 import { NO_USAGE, type Usage } from '#domain/usage.ts'
-import { isImpossible, readCount } from '../read-count.ts'
-import { isObject, readList } from '../read-json.ts'
+import { isImpossible, isObject, readCount, readList } from '../read-json.ts'
 
 const COUNTS = [
   'promptTokenCount',

@@ -1,18 +1,326 @@
-/** One request and its answer: delivers the head, buffers the body, and handles every way an exchange can end. */
+/** One request and its answer on a connection, which then waits for the next: the head, the body, and every way to end. */
+
+import { Buffer } from 'node:buffer'
+import { unescape as decode } from 'node:querystring'
 import type { MaybePromise } from '#domain/maybe-promise.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
-import type { ExchangeControl, Piece, Reply, ReplyHandler } from '../reply.ts'
+import type { ExchangeControl, Message, Piece, Reply, ReplyHandler } from '../reply.ts'
 import {
-  type Connection,
-  dropConnection,
-  type Exchange,
-  pauseConnection,
-  resumeConnection,
-} from './connection.ts'
-import type { Head } from './head.ts'
-import { countIdle, keepIdle } from './idle-connections.ts'
-import { cutPiece, cutText, endsAtClose, startParser, takeBytes } from './parser.ts'
-import type { RequestText } from './request.ts'
+  cutPiece,
+  cutText,
+  endsAtClose,
+  type Head,
+  type Parser,
+  startParser,
+  takeBytes,
+} from './parser.ts'
+
+/** Where a socket connects to: a provider or a proxy. */
+export interface Peer {
+  /** A name or an address; IPv6 without brackets. */
+  readonly hostname: string
+  readonly port: number
+  /** Null for plain http. */
+  readonly tls: Bun.TLSOptions | null
+}
+
+export interface Target {
+  /** Idle connections are shared by origin. */
+  readonly origin: string
+  readonly peer: Peer
+  /** Null unless the peer is a proxy that is asked to connect to the provider, whose TLS it cannot see. */
+  readonly tunnel: Tunnel | null
+  /** The request line and the constant fields. */
+  readonly requestPrefix: string
+}
+
+/**
+ * The certificate is verified for the host name against the runtime's store, extended by `NODE_EXTRA_CA_CERTS` and
+ * `SSL_CERT_FILE`.
+ */
+const TLS: Bun.TLSOptions = {
+  rejectUnauthorized: true,
+  // ALPN (RFC 7301) with one entry; without it some load balancers guess.
+  ALPNProtocols: Buffer.from('\x08http/1.1'),
+}
+
+/** What is asked of a proxy before TLS begins. */
+export interface Tunnel {
+  /** The provider's. */
+  readonly hostname: string
+  /** The CONNECT request. */
+  readonly request: string
+}
+
+/** Both URLs are absolute, http or https; only the proxy's may have a user and a password. */
+export function toTarget(url: URL, proxy: URL | null): Target {
+  const { origin } = url
+  const path = url.pathname + url.search
+  const provider = toPeer(url)
+  if (proxy === null) {
+    return { origin, peer: provider, tunnel: null, requestPrefix: toPrefix(url, path) }
+  }
+  const peer = toPeer(proxy)
+  const credential = toCredential(proxy)
+  // A proxy that forwards requests is told the whole URL (RFC 9112 §3.2.2).
+  if (provider.tls === null) {
+    const requestPrefix = toPrefix(url, origin + path) + credential
+    return { origin, peer, tunnel: null, requestPrefix }
+  }
+  const place = `${url.hostname}:${provider.port}`
+  const request = `CONNECT ${place} HTTP/1.1\r\nhost: ${place}\r\n${credential}\r\n`
+  const tunnel = { hostname: provider.hostname, request }
+  return { origin, peer, tunnel, requestPrefix: toPrefix(url, path) }
+}
+
+function toPeer({ protocol, hostname, port }: URL): Peer {
+  const isTls = protocol === 'https:'
+  return {
+    hostname: hostname.replace(/^\[(.*)\]$/, '$1'),
+    port: Number(port) || (isTls ? 443 : 80),
+    tls: isTls ? TLS : null,
+  }
+}
+
+const toPrefix = ({ host }: URL, path: string): string =>
+  `POST ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\n`
+
+function toCredential({ username, password }: URL): string {
+  if (username === '' && password === '') return ''
+  const pair = Buffer.from(`${decode(username)}:${decode(password)}`)
+  return `proxy-authorization: Basic ${pair.toString('base64')}\r\n`
+}
+
+export interface RequestText {
+  readonly head: string
+  readonly body: Message['body']
+  /** Length of head and body in UTF-8. */
+  readonly bytes: number
+}
+
+/** Anything else could inject a line, or another request. */
+const NAME = /^[!#$%&'*+.^_`|~\da-z-]+$/
+const VALUE = /^[\t\x20-\x7e]*$/
+
+/** @throws UpstreamFailure `failed` when a field has forbidden characters, as a badly pasted credential can have */
+export function toRequestText(
+  { requestPrefix }: Target,
+  { headers, requestId, body }: Message,
+): RequestText {
+  const bodyBytes = countBytes(body)
+  const own = requestId === undefined ? '' : toLine('x-request-id', requestId)
+  const head = `${requestPrefix}content-length: ${bodyBytes}\r\n${toLines(headers)}${own}\r\n`
+  return { head, body, bytes: head.length + bodyBytes }
+}
+
+function countBytes(body: Message['body']): number {
+  if (typeof body === 'string' || body instanceof Uint8Array) return Buffer.byteLength(body)
+  let bytes = 0
+  for (const piece of body) bytes += Buffer.byteLength(piece)
+  return bytes
+}
+
+/** Writes the request to the beginning of `into`, which must be large enough. */
+function writeText({ head, body }: RequestText, into: Buffer): void {
+  let at = into.write(head)
+  if (body instanceof Uint8Array) into.set(body, at)
+  else if (typeof body === 'string') into.write(body, at)
+  else for (const piece of body) at += into.write(piece, at)
+}
+
+/** The headers of a provider are serialised once. */
+const written = new WeakMap<Message['headers'], string>()
+
+function toLines(headers: Message['headers']): string {
+  const known = written.get(headers)
+  if (known !== undefined) return known
+  let lines = ''
+  for (const name in headers) lines += toLine(name, headers[name] ?? '')
+  written.set(headers, lines)
+  return lines
+}
+
+function toLine(name: string, value: string): string {
+  if (!NAME.test(name) || !VALUE.test(value)) {
+    throw new UpstreamFailure('failed', `the ${name} header holds characters that cannot be sent`)
+  }
+  return `${name}: ${value}\r\n`
+}
+
+/** What a connection needs of a socket. */
+export interface Line {
+  /** How many bytes it accepted; it copies them. Negative when it is closed. */
+  write(bytes: Buffer, start?: number, length?: number): number
+  pause(): unknown
+  resume(): unknown
+  ref(): unknown
+  unref(): unknown
+  /** Closes at once. */
+  terminate(): unknown
+}
+
+export interface Connection {
+  readonly target: Target
+  /** Null until it is established; through a proxy's tunnel, from the beginning. */
+  socket: Line | null
+  /** Null while it is idle. */
+  exchange: Exchange | null
+  /** The part of the request that the socket has not accepted yet. */
+  unsent: Buffer | null
+  /** On the clock of `performance`. */
+  idleUntilMs: number
+  isPaused: boolean
+  isDead: boolean
+}
+
+/** One request and, from its head on, its answer. */
+export interface Exchange extends Reply {
+  /** Null once it was sent: an answer may take minutes, and a request may be large. */
+  request: RequestText | null
+  readonly parser: Parser
+  readonly control: Pick<ExchangeControl, 'connected' | 'sent'>
+  /** It asked for a new connection, which need not be kept afterwards. */
+  readonly isDedicated: boolean
+  /** Null before it has one and after the exchange has ended. */
+  connection: Connection | null
+  /** Receives the head; null once it has. */
+  handler: ReplyHandler | null
+  /** False when the provider compressed the body although `identity` was requested. */
+  isUncompressed: boolean
+  /** The whole body arrived with the head and still lies in the parser's buffer. */
+  hasWholeBody: boolean
+  /** The pending read. */
+  reading: Pick<PromiseWithResolvers<Piece>, 'resolve' | 'reject'> | null
+  /** Pieces that were not read yet. */
+  readonly buffered: Uint8Array[]
+  bufferedBytes: number
+  fault: { readonly thrown: unknown } | null
+}
+
+export const startConnection = (target: Target, exchange: Exchange): Connection => ({
+  target,
+  socket: null,
+  exchange,
+  unsent: null,
+  idleUntilMs: 0,
+  isPaused: false,
+  isDead: false,
+})
+
+/**
+ * Requests are written into this buffer before they are sent: the socket copies what it accepts, and reused memory is in the
+ * CPU's cache. Passing a string would flatten and encode it into new memory.
+ */
+const sendBuffer = Buffer.allocUnsafeSlow(262_144)
+
+/** Sends what the socket accepts; the rest follows when it drains. False when the connection is closed. */
+export function sendRequest(connection: Connection, request: RequestText): boolean {
+  const { bytes } = request
+  const isShort = bytes <= sendBuffer.length
+  const written = isShort ? sendBuffer : Buffer.allocUnsafeSlow(bytes)
+  writeText(request, written)
+  const sent = connection.socket?.write(written, 0, bytes) ?? -1
+  if (sent > 0) connection.exchange?.control.sent()
+  if (sent >= 0 && sent < bytes) {
+    const rest = written.subarray(sent, bytes)
+    connection.unsent = isShort ? Buffer.from(rest) : rest
+  }
+  return sent >= 0
+}
+
+/** Sends more after the socket has drained. */
+export function sendRest(connection: Connection): void {
+  if (connection.unsent === null || connection.socket === null) return
+  const sent = connection.socket.write(connection.unsent)
+  // Closed: the socket's `close` event follows.
+  if (sent < 0) return
+  if (sent > 0) connection.exchange?.control.sent()
+  connection.unsent = sent < connection.unsent.length ? connection.unsent.subarray(sent) : null
+}
+
+/** Stops reading, so that TCP slows the provider down. */
+function pauseConnection(connection: Connection): void {
+  if (connection.isPaused) return
+  connection.isPaused = true
+  connection.socket?.pause()
+}
+
+function resumeConnection(connection: Connection): void {
+  if (!connection.isPaused) return
+  connection.isPaused = false
+  connection.socket?.resume()
+}
+
+/** Closes at once. One that is still connecting is closed once it is established: connecting without a tunnel cannot be cancelled. */
+export function dropConnection(connection: Connection): void {
+  if (connection.isDead) return
+  connection.isDead = true
+  connection.exchange = null
+  connection.unsent = null
+  connection.socket?.terminate()
+}
+
+const MAX_PER_ORIGIN = 1_024
+const SWEEP_MS = 1_000
+
+const idle = new Map<string, Connection[]>()
+let sweeper: ReturnType<typeof setInterval> | null = null
+
+/** Takes an idle connection that has not expired; undefined when there is none. */
+export function takeIdle(origin: string): Connection | undefined {
+  const connections = idle.get(origin)
+  if (connections === undefined) return undefined
+  const nowMs = performance.now()
+  for (;;) {
+    const connection = connections.pop()
+    if (connection === undefined || connection.idleUntilMs > nowMs) {
+      connection?.socket?.ref()
+      return connection
+    }
+    dropConnection(connection)
+  }
+}
+
+/** Adds a connection, or closes it when the pool is full. Idle connections do not keep the process alive. */
+function keepIdle(connection: Connection, idleMs: number): void {
+  const { origin } = connection.target
+  let connections = idle.get(origin)
+  if (connections === undefined) {
+    connections = []
+    idle.set(origin, connections)
+  }
+  if (connections.length >= MAX_PER_ORIGIN) {
+    dropConnection(connection)
+    return
+  }
+  connection.idleUntilMs = performance.now() + idleMs
+  connection.socket?.unref()
+  connections.push(connection)
+  sweeper ??= setInterval(sweep, SWEEP_MS).unref()
+}
+
+/** Removes a connection that the provider has closed. */
+export function forgetIdle(connection: Connection): void {
+  const connections = idle.get(connection.target.origin)
+  const index = connections?.lastIndexOf(connection) ?? -1
+  if (index >= 0) connections?.splice(index, 1)
+}
+
+export const countIdle = (origin: string): number => idle.get(origin)?.length ?? 0
+
+function sweep(): void {
+  const nowMs = performance.now()
+  for (const [origin, connections] of idle) {
+    const fresh = connections.filter((connection) => connection.idleUntilMs > nowMs)
+    for (const connection of connections)
+      if (connection.idleUntilMs <= nowMs) dropConnection(connection)
+    if (fresh.length === 0) idle.delete(origin)
+    else idle.set(origin, fresh)
+  }
+  if (idle.size > 0 || sweeper === null) return
+  clearInterval(sweeper)
+  sweeper = null
+}
 
 /** Beyond it the connection is paused. The runtime reads at most half a mebibyte at once. */
 const MAX_BUFFERED_BYTES = 262_144

@@ -1,7 +1,9 @@
-/** An incremental parser of one HTTP/1.1 answer. */
-import { type Chunks, startChunks, takeChunks } from './chunks.ts'
-import { Head, readFraming, readIdleTime } from './head.ts'
-import { malformed } from './malformed.ts'
+/** An incremental parser of one HTTP/1.1 answer: its head, its framing and its chunks (RFC 9112 §4–§7.1). */
+import { UpstreamFailure } from '#domain/upstream.ts'
+
+/** `why` must not quote the provider. */
+const malformed = (why: string): UpstreamFailure =>
+  new UpstreamFailure('failed', `its answer is not proper HTTP: ${why}`)
 
 export interface Parser {
   /** Null until it is complete; interim responses (1xx) are skipped. */
@@ -148,4 +150,261 @@ function takeChunked(parser: Parser, chunks: Chunks, bytes: Buffer, at: number):
 function conclude(parser: Parser, hasStray: boolean): void {
   parser.isComplete = true
   if (hasStray) parser.idleMs = 0
+}
+
+/** A class because there is one per answer. Fields are searched on demand: only about six are needed. */
+export class Head {
+  readonly status: number
+  /** HTTP/1.0 */
+  readonly isHttp10: boolean
+  /** Each field follows a CRLF, so that a name is found only at the start of a line. */
+  private text: string
+
+  /** `text` is everything up to the empty line, each line with its CRLF. @throws UpstreamFailure when it is invalid */
+  constructor(text: string) {
+    if (!STATUS_LINE.test(text)) throw malformed('no status line')
+    this.text = text
+    this.status = Number(text.slice(STATUS_AT, STATUS_AT + 3))
+    this.isHttp10 = text[STATUS_AT - 2] === '0'
+    checkFields(text, text.indexOf('\r\n') + 2)
+  }
+
+  /** Frees the text; `get` finds no field afterwards. */
+  forget(): void {
+    this.text = ''
+  }
+
+  get(name: string): string | null {
+    const pattern = toPattern(name)
+    let found: string | null = null
+    pattern.lastIndex = 0
+    while (pattern.test(this.text)) {
+      const start = pattern.lastIndex
+      const value = this.text.slice(start, this.text.indexOf('\r\n', start)).trim()
+      found = found === null ? value : `${found}, ${value}`
+    }
+    return found
+  }
+}
+
+/** By field name; the names are few and fixed. */
+const patterns = new Map<string, RegExp>()
+
+function toPattern(name: string): RegExp {
+  const known = patterns.get(name)
+  if (known !== undefined) return known
+  const pattern = new RegExp(`\\r\\n${name}:`, 'gi')
+  patterns.set(name, pattern)
+  return pattern
+}
+
+/** A Content-Length, the chunked coding, or everything until the connection closes. */
+export type Framing = number | 'chunked' | 'close'
+
+const STATUS_LINE = /^HTTP\/1\.[01] [1-5]\d\d(?: [^\r\n\0]*)?\r\n/
+const STATUS_AT = 'HTTP/1.1 '.length
+/** One field on one line; obsolete line folding is not accepted. */
+const FIELD = /[!#$%&'*+.^_`|~\da-z-]+:[^\r\n\0]*\r\n/iy
+const MAX_FIELDS = 256
+
+function checkFields(text: string, start: number): void {
+  let fields = 0
+  FIELD.lastIndex = start
+  let end = start
+  while (FIELD.test(text)) {
+    end = FIELD.lastIndex
+    fields++
+    if (fields > MAX_FIELDS) throw malformed('too many fields')
+  }
+  if (end !== text.length) throw malformed('a broken field')
+}
+
+/** @throws UpstreamFailure when the framing is ambiguous */
+function readFraming(head: Head): Framing {
+  if (head.status === 204 || head.status === 304) return 0
+  const coding = head.get('transfer-encoding')
+  const length = head.get('content-length')
+  if (coding !== null) {
+    if (length !== null) throw malformed('two statements of its length')
+    if (head.isHttp10 || coding.toLowerCase() !== 'chunked') {
+      throw malformed('a transfer coding that was not asked for')
+    }
+    return 'chunked'
+  }
+  return length === null ? 'close' : readLength(length)
+}
+
+const LENGTH = /^\d{1,15}$/
+
+/** The same length repeated is one length (RFC 9112 §6.3). */
+function readLength(text: string): number {
+  if (LENGTH.test(text)) return Number(text)
+  const [length = '', ...others] = text.split(/ *, */)
+  if (!LENGTH.test(length) || others.some((other) => other !== length)) {
+    throw malformed('no readable length')
+  }
+  return Number(length)
+}
+
+const MAX_IDLE_MS = 30_000
+const CLOSE = /(?:^|,)\s*close\s*(?:,|$)/i
+const HINT = /(?:^|[\s,])timeout=(\d{1,9})/i
+
+/**
+ * How long the connection may be idle after this answer, in milliseconds; 0 when it must be closed. One second less than the
+ * provider's own `keep-alive` time-out.
+ */
+function readIdleTime(head: Head): number {
+  const connection = head.get('connection')
+  if (head.isHttp10 || (connection !== null && CLOSE.test(connection))) return 0
+  const keepAlive = head.get('keep-alive')
+  const hint = keepAlive === null ? null : HINT.exec(keepAlive)
+  if (hint === null) return MAX_IDLE_MS
+  return Math.min(Math.max(0, (Number(hint[1]) - 1) * 1_000), MAX_IDLE_MS)
+}
+
+type Step =
+  | 'size'
+  | 'extension'
+  | 'size-end'
+  | 'data'
+  | 'data-return'
+  | 'data-end'
+  | 'trailer-start'
+  | 'trailer'
+  | 'trailer-end'
+  | 'last-end'
+  | 'over'
+
+/** The decoder's state between two pieces. */
+export interface Chunks {
+  step: Step
+  /** The chunk's size while it is read, then the bytes still missing. */
+  left: number
+  digits: number
+  /** Bytes of this line, or of all trailers. */
+  lineBytes: number
+  /** Where the payload lies in the last piece. */
+  start: number
+  end: number
+}
+
+const MAX_CHUNK = 2 ** 48
+const MAX_LINE = 4_096
+const MAX_TRAILERS = 16_384
+
+const CR = 13
+const LF = 10
+
+const startChunks = (): Chunks => ({
+  step: 'size',
+  left: 0,
+  digits: 0,
+  lineBytes: 0,
+  start: 0,
+  end: 0,
+})
+
+/**
+ * Decodes `bytes` from `from` on, in place: the payload then lies from `start` to `end`. Returns where reading stopped, which is
+ * before the end of `bytes` only when the body is complete.
+ * @throws UpstreamFailure when the coding is invalid
+ */
+function takeChunks(chunks: Chunks, bytes: Buffer, from: number): number {
+  let at = from
+  let start = -1
+  let end = from
+  while (at < bytes.length && chunks.step !== 'over') {
+    if (chunks.step !== 'data') {
+      takeByte(chunks, bytes[at] ?? 0)
+      at++
+      continue
+    }
+    const stop = Math.min(bytes.length, at + chunks.left)
+    // The first chunk, usually the only one, stays where it is.
+    if (start < 0) start = at
+    else bytes.copyWithin(end, at, stop)
+    end = start === at ? stop : end + (stop - at)
+    chunks.left -= stop - at
+    if (chunks.left === 0) chunks.step = 'data-return'
+    at = stop
+  }
+  chunks.start = start < 0 ? end : start
+  chunks.end = end
+  return at
+}
+
+function takeByte(chunks: Chunks, byte: number): void {
+  switch (chunks.step) {
+    case 'size':
+      takeSize(chunks, byte)
+      break
+    case 'extension':
+      if (byte === CR) chunks.step = 'size-end'
+      else countLine(chunks, byte, MAX_LINE)
+      break
+    case 'size-end':
+      expect(byte, LF)
+      chunks.step = chunks.left === 0 ? 'trailer-start' : 'data'
+      chunks.lineBytes = 0
+      break
+    case 'data-return':
+      expect(byte, CR)
+      chunks.step = 'data-end'
+      break
+    case 'data-end':
+      expect(byte, LF)
+      chunks.step = 'size'
+      chunks.digits = 0
+      break
+    case 'trailer-start':
+      if (byte === CR) chunks.step = 'last-end'
+      else {
+        chunks.step = 'trailer'
+        countLine(chunks, byte, MAX_TRAILERS)
+      }
+      break
+    case 'trailer':
+      if (byte === CR) chunks.step = 'trailer-end'
+      else countLine(chunks, byte, MAX_TRAILERS)
+      break
+    case 'trailer-end':
+      expect(byte, LF)
+      chunks.step = 'trailer-start'
+      break
+    case 'last-end':
+      expect(byte, LF)
+      chunks.step = 'over'
+      break
+  }
+}
+
+function takeSize(chunks: Chunks, byte: number): void {
+  const digit = toDigit(byte)
+  if (digit >= 0) {
+    chunks.left = chunks.digits === 0 ? digit : chunks.left * 16 + digit
+    chunks.digits++
+    if (chunks.left > MAX_CHUNK || chunks.digits > MAX_LINE) {
+      throw malformed('a chunk without end')
+    }
+    return
+  }
+  const isSeparator = byte === 0x3b || byte === 0x20 || byte === 0x09
+  if (chunks.digits === 0 || !(isSeparator || byte === CR)) throw malformed('a chunk without size')
+  chunks.step = byte === CR ? 'size-end' : 'extension'
+}
+
+function countLine(chunks: Chunks, byte: number, most: number): void {
+  chunks.lineBytes++
+  if (byte === LF || chunks.lineBytes > most) throw malformed('a line without end')
+}
+
+function expect(byte: number, expected: number): void {
+  if (byte !== expected) throw malformed('a chunk that does not end')
+}
+
+function toDigit(byte: number): number {
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30
+  const letter = byte | 0x20
+  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1
 }

@@ -1,11 +1,28 @@
-/** Our own HTTP/1.1 client: posts on an idle connection when there is one, else on a new one. */
+/** Our own HTTP/1.1 client: posts on an idle connection when there is one, else opens a new one. */
+
+import type { Socket } from 'bun'
 import { readProxy } from '../proxy.ts'
 import type { Post } from '../reply.ts'
-import { connect, sendOrQueue } from './connect.ts'
-import { startExchange } from './exchange.ts'
-import { takeIdle } from './idle-connections.ts'
-import { type RequestText, toRequestText } from './request.ts'
-import { type Target, toTarget } from './target.ts'
+import {
+  type Connection,
+  dropConnection,
+  type Exchange,
+  fail,
+  forgetIdle,
+  isOnlyExchange,
+  onPeerClosed,
+  type RequestText,
+  receive,
+  sendRequest,
+  sendRest,
+  startConnection,
+  startExchange,
+  type Target,
+  takeIdle,
+  toRequestText,
+  toTarget,
+} from './exchange.ts'
+import { openTunnel, type TunnelEvents } from './tunnel.ts'
 
 /**
  * The client for an absolute http or https URL, through the proxy that the environment names for it. Opens no connection.
@@ -40,3 +57,124 @@ export const postOverConnection =
       sendOrQueue(connection)
     }
   }
+
+/**
+ * Connects for an exchange and sends its request once the connection is established and, with TLS, the certificate accepted.
+ * The runtime resolves the name and tries its addresses.
+ */
+function connect(target: Target, exchange: Exchange): void {
+  const connection = startConnection(target, exchange)
+  exchange.connection = connection
+  const { peer, tunnel } = target
+  if (tunnel !== null) {
+    openTunnel(peer, tunnel, connection, TUNNELLED)
+    return
+  }
+  const { hostname, port, tls } = peer
+  const connecting =
+    tls === null
+      ? Bun.connect({ hostname, port, data: connection, socket: CLEAR })
+      : Bun.connect({ hostname, port, data: connection, socket: SECURE, tls })
+  connecting.catch((thrown) => {
+    connection.isDead = true
+    if (connection.exchange !== null) fail(connection.exchange, thrown)
+  })
+}
+
+let queued: Connection[] = []
+
+/**
+ * Sends the request on an established connection: at once when it is the only one in progress; otherwise together with all that
+ * start in this turn of the event loop, so that their answers arrive, and are committed, together.
+ */
+function sendOrQueue(connection: Connection): void {
+  if (isOnlyExchange(connection)) send(connection)
+  else if (queued.push(connection) === 1) setImmediate(sendAll)
+}
+
+function sendAll(): void {
+  const connections = queued
+  queued = []
+  for (const connection of connections) send(connection)
+}
+
+function send(connection: Connection): void {
+  const { exchange } = connection
+  if (exchange === null || exchange.request === null) return
+  const isSent = sendRequest(connection, exchange.request)
+  exchange.request = null
+  if (!isSent) onPeerClosed(exchange, connection, false)
+}
+
+const SHARED = {
+  data: ({ data: connection }: Socket<Connection>, bytes: Buffer): void =>
+    onData(connection, bytes),
+  drain: ({ data: connection }: Socket<Connection>): void => sendRest(connection),
+  end: ({ data: connection }: Socket<Connection>): void => onClosed(connection, true),
+  close: ({ data: connection }: Socket<Connection>): void => onClosed(connection, false),
+  // The runtime closes a failed TLS session next.
+  error: ({ data: connection }: Socket<Connection>): void => onClosed(connection, false),
+}
+
+const CLEAR = {
+  ...SHARED,
+  open(socket: Socket<Connection>): void {
+    if (attachSocket(socket)) onConnected(socket.data)
+  },
+}
+
+const SECURE = {
+  ...SHARED,
+  open(socket: Socket<Connection>): void {
+    attachSocket(socket)
+  },
+  handshake(
+    { data: connection }: Socket<Connection>,
+    isTrusted: boolean,
+    error: Error | null,
+  ): void {
+    if (connection.isDead) return
+    if (isTrusted) onConnected(connection)
+    else if (connection.exchange !== null) fail(connection.exchange, error)
+  },
+}
+
+/** False when the exchange was aborted while connecting. */
+function attachSocket(socket: Socket<Connection>): boolean {
+  const connection = socket.data
+  connection.socket = socket
+  if (connection.isDead) socket.terminate()
+  return !connection.isDead
+}
+
+const TUNNELLED: TunnelEvents = { onConnected, onData, onClosed, onFailed }
+
+function onData(connection: Connection, bytes: Buffer): void {
+  if (connection.isDead) return
+  if (connection.exchange !== null) {
+    receive(connection.exchange, connection, bytes)
+    return
+  }
+  // No request is pending: these bytes would be taken for the answer to the next one.
+  forgetIdle(connection)
+  dropConnection(connection)
+}
+
+function onFailed(connection: Connection, thrown: unknown): void {
+  if (connection.isDead) return
+  if (connection.exchange !== null) fail(connection.exchange, thrown)
+  dropConnection(connection)
+}
+
+function onConnected(connection: Connection): void {
+  connection.exchange?.control.connected()
+  sendOrQueue(connection)
+}
+
+function onClosed(connection: Connection, isClean: boolean): void {
+  if (connection.isDead) return
+  const { exchange } = connection
+  if (exchange === null) forgetIdle(connection)
+  else onPeerClosed(exchange, connection, isClean)
+  dropConnection(connection)
+}

@@ -4,8 +4,7 @@ import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import { type ConnectionOptions, connect as connectTls } from 'node:tls'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import { fromTransportError } from '../failure.ts'
-import type { Connection, Line } from './connection.ts'
-import type { Peer, Tunnel } from './target.ts'
+import type { Connection, Line, Peer, Tunnel } from './exchange.ts'
 
 /** What happens to a tunnel: it fails, or is connected, and then receives until it is closed. */
 export interface TunnelEvents {

@@ -4,13 +4,16 @@ import { UpstreamFailure } from '#domain/upstream.ts'
 import { isObject, readChoiceIndex, readList, readObject, readText } from '../read-json.ts'
 import type { Scrub } from '../scrub.ts'
 import type { Translated } from '../whole-answer.ts'
-import { noteAnswerFields, noteChoiceFields } from './answer-fields.ts'
 import { findError } from './from-error.ts'
-import { fromFinish } from './from-finish.ts'
 import { fromAnyImagePart } from './from-image.ts'
-import { fromMessage } from './from-message.ts'
+import {
+  fromFinish,
+  fromMessage,
+  noteAnswerFields,
+  noteChoiceFields,
+  startToolCalls,
+} from './from-message.ts'
 import { toUsageEvent } from './from-usage.ts'
-import { startToolCalls } from './tool-calls.ts'
 
 /** Translates the body of a 200. An image may still be a remote URL. */
 export function fromResponse(body: unknown, scrub: Scrub): Translated {

@@ -2,17 +2,21 @@
 import type { ChatEvent, FinishReason, JsonObject } from '#domain/chat.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import { promptTokens } from '#domain/usage.ts'
-import { parseText } from '../parse-json.ts'
-import { isObject, readChoiceIndex, readObject, readText } from '../read-json.ts'
+import { isObject, parseText, readChoiceIndex, readObject, readText } from '../read-json.ts'
 import type { Scrub } from '../scrub.ts'
 import type { SseEvent } from '../sse.ts'
 import type { Translation } from '../stream.ts'
-import { type AnswerFields, noteAnswerFields, noteChoiceFields } from './answer-fields.ts'
 import { findError, fromErrorInside } from './from-error.ts'
-import { fromFinish } from './from-finish.ts'
-import { fromMessage } from './from-message.ts'
+import {
+  type AnswerFields,
+  fromFinish,
+  fromMessage,
+  noteAnswerFields,
+  noteChoiceFields,
+  startToolCalls,
+  type ToolCalls,
+} from './from-message.ts'
 import { toUsageEvent } from './from-usage.ts'
-import { startToolCalls, type ToolCalls } from './tool-calls.ts'
 
 interface Choice {
   readonly index: number

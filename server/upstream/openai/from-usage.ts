@@ -1,9 +1,8 @@
-/** Theirs → ours: a provider's usage in disjoint classes, so that each token is priced exactly once. */
+/** Theirs → ours: a provider's usage in disjoint classes, so that each token is priced exactly once; and the cost that it states. */
 import type { ChatEvent, JsonObject } from '#domain/chat.ts'
+import { addUsd, readUsdNumber, type UsdNanos } from '#domain/money.ts'
 import type { Usage } from '#domain/usage.ts'
-import { isImpossible, MAX_TOKENS, readCount } from '../read-count.ts'
-import { isObject, readObject } from '../read-json.ts'
-import { fromCost } from './from-cost.ts'
+import { isImpossible, isObject, MAX_TOKENS, readCount, readObject } from '../read-json.ts'
 
 /** Counts that are charged; when one of them is impossible, the whole usage is ignored. */
 const CHARGED = [
@@ -105,3 +104,33 @@ function noteCompletion(
   counted.outputTokens = produced - counted.imageOutputTokens
   counted.reasoningTokens = Math.min(reasoning, counted.outputTokens)
 }
+
+/** A tick of xAI is 1e-10 dollars. */
+const TICK_PLACES = 10
+
+/**
+ * Reads from `usage`: OpenRouter's `cost` (dollars), Perplexity's `cost.total_cost`, or xAI's `cost_in_usd_ticks`. Undefined when
+ * there is none or it is invalid.
+ */
+export function fromCost(usage: unknown): UsdNanos | undefined {
+  if (!isObject(usage)) return undefined
+  const { cost } = usage
+  if (usage['is_byok'] === true) return ofOwnKey(cost, usage['cost_details'])
+  // Perplexity's is zero until its last chunk.
+  const dollars = isObject(cost) ? cost['total_cost'] || undefined : cost
+  return readDollars(dollars) ?? readDollars(usage['cost_in_usd_ticks'], TICK_PLACES)
+}
+
+/**
+ * When OpenRouter uses the operator's own key with the vendor (BYOK), `cost` is only its fee (often 0) and the vendor bills
+ * `upstream_inference_cost`: the operator pays the sum. Undefined when either is missing. Without BYOK that field repeats `cost`
+ * or is null.
+ */
+function ofOwnKey(cost: unknown, details: unknown): UsdNanos | undefined {
+  const fee = readDollars(cost)
+  const bill = readDollars(readObject(details)['upstream_inference_cost'])
+  return fee === undefined || bill === undefined ? undefined : addUsd(fee, bill)
+}
+
+const readDollars = (value: unknown, places?: number): UsdNanos | undefined =>
+  typeof value === 'number' ? readUsdNumber(value, places) : undefined

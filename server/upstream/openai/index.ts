@@ -1,15 +1,19 @@
 /** The OpenAI family: chat completions and images of OpenAI and compatible providers. */
-import { type BoundWord, type OutputBound, outputBoundOf, type Provider } from '#domain/provider.ts'
-import type { Upstream } from '#domain/upstream.ts'
-import { toHeaders, toOutgoing } from '../call.ts'
+import {
+  type BoundWord,
+  type OutputBound,
+  outputBoundOf,
+  type Provider,
+  type ProviderType,
+} from '#domain/provider.ts'
+import type { Upstream, UpstreamCall } from '#domain/upstream.ts'
+import { performCall, toHeaders, toOutgoing, type Wire } from '../call.ts'
 import { fetchImage as fetchGuarded } from '../guarded-fetch/fetch-image.ts'
 import { openPost } from '../http1/post.ts'
-import { performCall, type Wire } from '../perform-call.ts'
 import { createScrub } from '../scrub.ts'
 import { toEndpoint } from './endpoint.ts'
 import { fromResponse } from './from-response.ts'
 import { startStream } from './from-stream.ts'
-import { usesImagesApi } from './images/uses-images-api.ts'
 import { openImagesWire } from './images/wire.ts'
 import { type FetchImage, inlineImages } from './inline-images.ts'
 import { respellBound } from './respell-bound.ts'
@@ -84,3 +88,30 @@ const isStream = (contentType: string, asked: boolean): boolean =>
 
 const EVENT_STREAM = /event-stream/i
 const ONE_BODY = /json|html/i
+
+/** Providers with OpenAI's images API. OpenRouter, for one, generates images only in chat. */
+const TYPES: ReadonlySet<ProviderType> = new Set([
+  'openai',
+  'azure',
+  'openai-compatible',
+  'xai',
+  'together',
+])
+
+const OPENAI_IMAGE_MODELS = /(?:^|\/)(?:chat)?gpt-image|(?:^|\/)dall-e/i
+
+/**
+ * Whether an image is requested of a model that only generates images: its card has no text output, or its name is that of an
+ * OpenAI image model. The name is checked because public catalogues list text as an output of some of them, and the id besides
+ * the upstream name because an Azure deployment can have any name.
+ */
+export function usesImagesApi({ request, hop }: UpstreamCall): boolean {
+  const { card, provider } = hop
+  return (
+    request.wantsImages &&
+    TYPES.has(provider.type) &&
+    (!card.outputModalities.includes('text') ||
+      OPENAI_IMAGE_MODELS.test(card.upstreamName) ||
+      OPENAI_IMAGE_MODELS.test(card.id))
+  )
+}

@@ -2,7 +2,6 @@
 import { describe, expect, test } from 'vitest'
 import type { ActivityEntry } from '#domain/activity.ts'
 import { type Instant, instant } from '#domain/clock.ts'
-import { Endings, MAX_ENDINGS } from '#domain/snapshot/endings.ts'
 import {
   errorPercent,
   percentiles,
@@ -11,9 +10,14 @@ import {
   sharesOf,
   toFigures,
 } from '#domain/snapshot/figures.ts'
-import { Latest } from '#domain/snapshot/latest.ts'
-import { startPulse } from '#domain/snapshot/pulse.ts'
-import { CURVE_SECONDS, Seconds } from '#domain/snapshot/seconds.ts'
+import {
+  CURVE_SECONDS,
+  Endings,
+  Latest,
+  MAX_ENDINGS,
+  Seconds,
+  startPulse,
+} from '#domain/snapshot/pulse.ts'
 import { NO_USAGE } from '#domain/usage.ts'
 import { aClaim, aKey, anActivity, usd } from '#test/support/nouns.ts'
 

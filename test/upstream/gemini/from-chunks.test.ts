@@ -4,7 +4,7 @@ import type { ChatEvent, JsonObject } from '#domain/chat.ts'
 import { NO_USAGE } from '#domain/usage.ts'
 import { fromResponse } from '#upstream/gemini/from-response.ts'
 import { startStream } from '#upstream/gemini/from-stream.ts'
-import { parseJson } from '#upstream/parse-json.ts'
+import { parseJson } from '#upstream/read-json.ts'
 import { createSseReader } from '#upstream/sse.ts'
 import { fold, sse } from '../fixtures.ts'
 

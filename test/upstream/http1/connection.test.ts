@@ -6,9 +6,9 @@ import {
   sendRequest,
   sendRest,
   startConnection,
-} from '#upstream/http1/connection.ts'
-import { toRequestText } from '#upstream/http1/request.ts'
-import { toTarget } from '#upstream/http1/target.ts'
+  toRequestText,
+  toTarget,
+} from '#upstream/http1/exchange.ts'
 
 const target = toTarget(new URL('http://provider.test/v1'), null)
 

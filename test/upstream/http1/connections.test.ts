@@ -1,6 +1,6 @@
 // Connection reuse: which connection serves which request, and when one is closed instead of kept.
 import { describe, expect, test } from 'vitest'
-import { countIdle } from '#upstream/http1/idle-connections.ts'
+import { countIdle } from '#upstream/http1/exchange.ts'
 import { openUpstream } from '#upstream/registry.ts'
 import { call, collectFolded, provider as named } from '../fixtures.ts'
 import { answer, answerAll, exchange, post, type RawLine, startRaw, until } from './raw-provider.ts'

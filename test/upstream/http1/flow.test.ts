@@ -1,6 +1,6 @@
 // Flow control in both directions, and aborts at any moment.
 import { describe, expect, test } from 'vitest'
-import { countIdle } from '#upstream/http1/idle-connections.ts'
+import { countIdle } from '#upstream/http1/exchange.ts'
 import {
   answer,
   exchange,

@@ -1,6 +1,6 @@
 // Providers that violate HTTP on real sockets: each costs one failure and one connection, and little memory.
 import { expect, test } from 'vitest'
-import { countIdle } from '#upstream/http1/idle-connections.ts'
+import { countIdle } from '#upstream/http1/exchange.ts'
 import type { Reply } from '#upstream/reply.ts'
 import { answer, exchange, post, type RawLine, readAll, startRaw, until } from './raw-provider.ts'
 

@@ -2,8 +2,8 @@
 import { createServer, type Server, type Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
 import { onTestFinished } from 'vitest'
+import { toTarget } from '#upstream/http1/exchange.ts'
 import { postOverConnection } from '#upstream/http1/post.ts'
-import { toTarget } from '#upstream/http1/target.ts'
 import type { Abortable, ExchangeControl, Message, Reply } from '#upstream/reply.ts'
 
 /** One connection, as the provider sees it. */

@@ -1,8 +1,7 @@
 // The cost that a provider reports is read exactly, and recorded beside the charge without changing it.
 import { expect, test } from 'vitest'
-import { fromCost } from '#upstream/openai/from-cost.ts'
 import { fromResponse } from '#upstream/openai/from-response.ts'
-import { toUsageEvent } from '#upstream/openai/from-usage.ts'
+import { fromCost, toUsageEvent } from '#upstream/openai/from-usage.ts'
 import { fromImages } from '#upstream/openai/images/from-images.ts'
 
 test.each([

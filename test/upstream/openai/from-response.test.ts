@@ -1,7 +1,7 @@
 // A whole answer becomes the same events as a stream.
 import { expect, test } from 'vitest'
 import { fromResponse } from '#upstream/openai/from-response.ts'
-import { parseJson } from '#upstream/parse-json.ts'
+import { parseJson } from '#upstream/read-json.ts'
 import { fold } from '../fixtures.ts'
 
 const PIXEL = 'data:image/png;base64,iVBORw0KGgo='

@@ -1,6 +1,6 @@
 // A conversation may change providers; fields that one of them added must not make the next refuse it.
 import { describe, expect, test } from 'vitest'
-import { toMessages } from '#upstream/openai/to-messages.ts'
+import { toMessages } from '#upstream/openai/to-request.ts'
 
 const call = {
   id: 'callAbc12',

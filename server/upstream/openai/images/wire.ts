@@ -1,8 +1,8 @@
 /** The images API as a `Wire`: generations and edits. */
 import type { Provider } from '#domain/provider.ts'
+import type { Wire } from '../../call.ts'
 import { toHeaders, toOutgoing } from '../../call.ts'
 import { openPost } from '../../http1/post.ts'
-import type { Wire } from '../../perform-call.ts'
 import type { Post } from '../../reply.ts'
 import type { Scrub } from '../../scrub.ts'
 import { toEndpoint } from '../endpoint.ts'

@@ -1,6 +1,5 @@
 /** Many deadlines share one timer, because most are cleared before they are due. */
-
-import { type Placed, Roster } from './roster.ts'
+import { type Placed, Roster } from './short-lived.ts'
 
 /** Checked when the timer fires; never expires before it is due. */
 export interface Deadline extends Placed {

@@ -1,7 +1,7 @@
 // Parsing JSON with megabytes in one string gives the same result as the language's own parser, errors included.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { parseJson, parseText } from '#upstream/parse-json.ts'
+import { parseJson, parseText } from '#upstream/read-json.ts'
 
 const LONG = 'QUJD'.repeat(50_000)
 

@@ -1,7 +1,7 @@
 // A roster has exactly the members that were added and not removed; a removed one does not survive the next young collection.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { Roster } from '#domain/roster.ts'
+import { Roster } from '#runtime/short-lived.ts'
 import { MAX_RETAINED, passThrough, TRANSIENTS, Transient } from './transients.ts'
 
 const ids = fc.array(fc.nat(40), { maxLength: 400 })

@@ -1,7 +1,7 @@
 // A transient map finds its entries by key, and a removed entry does not survive the next young collection.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { TransientMap } from '#domain/transient-map.ts'
+import { TransientMap } from '#runtime/short-lived.ts'
 import { MAX_RETAINED, passThrough, Transient } from './transients.ts'
 
 /** The index of the first pair that differs. Cheaper than an `expect` for each of many thousand pairs. */

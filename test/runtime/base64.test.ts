@@ -1,7 +1,7 @@
 // What counts as base64: decoded piece by piece, and judged as the pattern it replaces would.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { isBase64 } from '#domain/base64.ts'
+import { isBase64 } from '#runtime/base64.ts'
 import { FULL } from '#test/support/tier.ts'
 
 /** The definition, for texts short enough. */

@@ -1,7 +1,7 @@
 /** Many short-lived objects that pass through a collection, a few at a time, while the garbage collector runs. */
 import { edenGC, fullGC, heapStats } from 'bun:jsc'
 import { expect } from 'vitest'
-import type { Placed } from '#domain/roster.ts'
+import type { Placed } from '#runtime/short-lived.ts'
 
 export class Transient implements Placed {
   place = -1

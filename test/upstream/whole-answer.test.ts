@@ -1,8 +1,8 @@
 // The bodies of provider responses, assembled from pieces of any size.
 import { expect, test } from 'vitest'
-import { readErrorText, readWhole } from '#upstream/body.ts'
-import type { Answer } from '#upstream/call.ts'
+import type { Answer } from '#upstream/watchdog.ts'
 import { startWatchdog } from '#upstream/watchdog.ts'
+import { readErrorText, readWhole } from '#upstream/whole-answer.ts'
 import { call } from './fixtures.ts'
 
 /** A provider response without time-outs. */
