@@ -1,11 +1,10 @@
 /** The HTTP API: the routes under `/v1` and `/api/v1`, and the answer to any other path. */
 import { type Context, Hono } from 'hono'
 import { GatewayError, toGatewayError } from '#domain/errors.ts'
-import { checkAddress } from './address.ts'
-import { findCaller } from './bearer.ts'
+import { findKey } from './bearer.ts'
 import { addPreflightHeaders } from './cors.ts'
 import { type ApiDeps, type ApiOptions, toApiDeps } from './deps.ts'
-import { refuse } from './render-error.ts'
+import { answerError } from './render-error.ts'
 import { headersFor, type RequestContext, startContext } from './request-context.ts'
 import { toRequestLine, UNKNOWN_ROUTE } from './request-log.ts'
 import { routeNotFound } from './route-not-found.ts'
@@ -116,7 +115,9 @@ export function createApi(options: ApiOptions): Hono {
     isChat(request) ? handle(deps, request, CHAT, chatCompletions) : fetch(request, env, context)
   app.options('*', (c) => preflight(deps, c.req.raw))
   app.notFound((c) => answerOther(deps, c))
-  app.onError((thrown, c) => refuse(deps, startContext(deps, c.req.raw, UNKNOWN_ROUTE), thrown))
+  app.onError((thrown, c) =>
+    answerError(deps, startContext(deps.clock, c.req.raw, UNKNOWN_ROUTE), thrown),
+  )
   return app
 }
 
@@ -182,7 +183,7 @@ async function handle(
   route: ApiRoute,
   answer: (deps: ApiDeps, context: RequestContext) => Promise<Response>,
 ): Promise<Response> {
-  const context = startContext(deps, request, route.name)
+  const context = startContext(deps.clock, request, route.name)
   try {
     checkAddress(request)
     const response = await answer(deps, context)
@@ -192,24 +193,24 @@ async function handle(
     return response
   } catch (thrown) {
     context.held?.release()
-    return await refuse(deps, context, thrown)
+    return await answerError(deps, context, thrown)
   }
 }
 
 function preflight(deps: ApiDeps, request: Request): Response {
-  const headers = headersFor(startContext(deps, request, 'preflight'), '')
+  const headers = headersFor(startContext(deps.clock, request, 'preflight'), '')
   addPreflightHeaders(headers, request)
   return new Response(null, { status: 204, headers })
 }
 
 /** For an unknown path, or a method that the path does not support. */
 async function answerUnserved(deps: ApiDeps, request: Request, path: string): Promise<Response> {
-  const context = startContext(deps, request, UNKNOWN_ROUTE)
-  await noteCaller(deps, context)
+  const context = startContext(deps.clock, request, UNKNOWN_ROUTE)
+  await noteKey(deps, context)
   const methods = ROUTES.filter((route) => serves(route, path)).map(({ method }) => method)
-  if (methods.length === 0) return await refuse(deps, context, noRoute(request, path))
+  if (methods.length === 0) return await answerError(deps, context, noRoute(request, path))
   const allow = [...new Set(methods), ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS']
-  return await refuse(
+  return await answerError(
     deps,
     context,
     new GatewayError('method_not_allowed', `this address answers ${allow.join(', ')}`),
@@ -218,9 +219,9 @@ async function answerUnserved(deps: ApiDeps, request: Request, path: string): Pr
 }
 
 /** A known key gets rate headers on these errors too (contract §4); an unknown key gets the same error, not a 401. */
-async function noteCaller({ store }: ApiDeps, context: RequestContext): Promise<void> {
+async function noteKey({ store }: ApiDeps, context: RequestContext): Promise<void> {
   try {
-    context.key = await findCaller(context.request, store.keys, context.arrivedAt)
+    context.key = await findKey(context.request, store.keys, context.arrivedAt)
   } catch {
     // Without a key the error is the same.
   }
@@ -243,4 +244,13 @@ function serves({ path: pattern }: ApiRoute, path: string): boolean {
   const rest = path.slice(open)
   if (!path.startsWith(pattern.slice(0, open)) || rest === '') return false
   return pattern.endsWith('}') || !rest.includes('/')
+}
+
+/** Bun passes on a relative or malformed URL if `Host` is missing or invalid; routing uses the path only. */
+const WELL_FORMED = /^https?:\/\/(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?(?:[/?#]|$)/i
+
+/** Two `Host` headers arrive joined by a comma. @throws invalid_request */
+function checkAddress(request: Request): void {
+  if (WELL_FORMED.test(request.url) && !request.headers.get('host')?.includes(',')) return
+  throw new GatewayError('invalid_request', 'the request has no single, well-formed Host')
 }

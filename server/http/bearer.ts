@@ -1,9 +1,11 @@
-/** Bearer authentication: the key is looked up on every request, so that a revocation applies at once. */
-import type { Instant } from '#domain/clock.ts'
+/** Bearer authentication: who is calling, looked up on every request, so that a revocation applies at once; then the kind of key. */
+import type { Clock, Instant } from '#domain/clock.ts'
 import { type ErrorCode, GatewayError } from '#domain/errors.ts'
 import { type ApiKey, type KeyStatus, type Keys, keyStatus } from '#domain/key.ts'
 import type { MaybePromise } from '#domain/maybe-promise.ts'
 import { holdsSecret, readSecret } from '#domain/secret.ts'
+import type { ByteBudget } from './read/byte-budget.ts'
+import type { RequestContext } from './request-context.ts'
 
 const BEARER = /^bearer +(\S.*)$/i
 
@@ -18,7 +20,7 @@ const REASONS: Readonly<Record<Exclude<KeyStatus, 'active'>, readonly [ErrorCode
  * not match.
  * @throws missing_api_key, invalid_api_key (contract §3)
  */
-export function findCaller(request: Request, keys: Keys, at: Instant): MaybePromise<ApiKey> {
+export function findKey(request: Request, keys: Keys, at: Instant): MaybePromise<ApiKey> {
   const token = readToken(request.headers.get('authorization') ?? '')
   if (token === undefined) {
     throw new GatewayError(
@@ -66,10 +68,79 @@ const misplacedKey = (param: string): GatewayError =>
   )
 
 /** @throws api_key_revoked, api_key_expired, api_key_disabled */
-export function requireActive(key: ApiKey, at: Instant): void {
+function requireActive(key: ApiKey, at: Instant): void {
   const status = keyStatus(key, at)
   if (status === 'active') return
   throw new GatewayError(...REASONS[status], {
     metadata: { limit: 'status', limit_value: 'active', used: status, resets_at: null },
   })
+}
+
+/** What tells who is calling. */
+interface CallerDeps {
+  readonly clock: Clock
+  readonly store: { readonly keys: Keys }
+  readonly memory: ByteBudget
+}
+
+/** Any kind of key. @throws the codes of 401 */
+export function findCaller(deps: CallerDeps, context: RequestContext): MaybePromise<ApiKey> {
+  const key = findKey(context.request, deps.store.keys, context.arrivedAt)
+  return key instanceof Promise ? acceptKeyLater(deps, context, key) : acceptKey(deps, context, key)
+}
+
+const acceptKeyLater = async (
+  deps: CallerDeps,
+  context: RequestContext,
+  key: Promise<ApiKey>,
+): Promise<ApiKey> => acceptKey(deps, context, await key)
+
+function acceptKey({ memory }: CallerDeps, context: RequestContext, key: ApiKey): ApiKey {
+  // From here on, every answer has this key's rate headers, even if the key is then rejected.
+  context.key = key
+  context.held = memory.hold(key)
+  requireActive(key, context.arrivedAt)
+  return key
+}
+
+/** A key that calls models. @throws the codes of 401, provisioning_key_not_allowed */
+export function findOrdinaryCaller(
+  deps: CallerDeps,
+  context: RequestContext,
+): MaybePromise<ApiKey> {
+  const key = findCaller(deps, context)
+  return key instanceof Promise ? requireOrdinaryLater(key) : requireOrdinary(key)
+}
+
+const requireOrdinaryLater = async (key: Promise<ApiKey>): Promise<ApiKey> =>
+  requireOrdinary(await key)
+
+function requireOrdinary(key: ApiKey): ApiKey {
+  if (key.kind === 'ordinary') return key
+  throw new GatewayError(
+    'provisioning_key_not_allowed',
+    'a provisioning key manages keys and never calls models; use an ordinary key',
+  )
+}
+
+/** A key that manages keys. @throws the codes of 401, provisioning_key_required */
+export async function findProvisioningCaller(
+  deps: CallerDeps,
+  context: RequestContext,
+): Promise<ApiKey> {
+  const key = await findCaller(deps, context)
+  if (key.kind === 'provisioning') {
+    await deps.store.keys.noteUse(key.id, context.arrivedAt)
+    return key
+  }
+  throw new GatewayError(
+    'provisioning_key_required',
+    'this key calls models; keys are managed with a provisioning key',
+  )
+}
+
+/** Checks the key again after its body was received, which may take minutes: it may have been revoked. @throws the codes of 401 */
+export async function recheckKey({ store, clock }: CallerDeps, { id }: ApiKey): Promise<void> {
+  const key = await store.keys.find(id)
+  if (key) requireActive(key, clock.now())
 }

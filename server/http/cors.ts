@@ -1,5 +1,5 @@
 /** CORS: any origin is allowed, because a call is authenticated by its key and never by a cookie. */
-import type { HeaderFields } from './rate-headers.ts'
+import type { HeaderFields } from './request-context.ts'
 
 const USUAL_HEADERS =
   'Authorization, Content-Type, X-Request-Id, Idempotency-Key, X-Gateway-Dry-Run'

@@ -1,13 +1,12 @@
 /** The dependencies of the HTTP API, and their defaults. */
 import { AdmissionQueue } from '#domain/admission-queue.ts'
 import type { Store } from '#domain/store.ts'
-import type { CompletionDeps } from '#domain/walk/completion.ts'
 import { createHopHealth } from '#domain/walk/hop-health.ts'
-import { createDisconnects, type Disconnects } from './disconnects.ts'
+import type { CompletionDeps } from '#domain/walk/walk.ts'
 import { createFirstRuns, type FirstRuns } from './first-runs.ts'
 import { ByteBudget } from './read/byte-budget.ts'
 import type { RequestLog } from './request-log.ts'
-import { createRunningWalks, type RunningWalks } from './running-walks.ts'
+import { RunningWalks } from './running-walks.ts'
 import { DEFAULT_TIMINGS, type Timings } from './timings.ts'
 
 export interface ApiDeps extends CompletionDeps {
@@ -15,8 +14,6 @@ export interface ApiDeps extends CompletionDeps {
   readonly timings: Timings
   /** Every chat request in progress. */
   readonly running: RunningWalks
-  /** Detects when the client of a running request disconnects. */
-  readonly disconnects: Disconnects
   /** Running requests with an `Idempotency-Key`, and the stored answers of earlier ones. */
   readonly firstRuns: FirstRuns
   /** The memory of bodies and of answers that wait for their reader. */
@@ -46,8 +43,7 @@ export const toApiDeps = (options: ApiOptions): ApiDeps => ({
     waitMs: options.settings.reserveWaitMs,
   }),
   timings: DEFAULT_TIMINGS,
-  running: createRunningWalks(),
-  disconnects: createDisconnects(),
+  running: new RunningWalks(),
   firstRuns: createFirstRuns(options.store),
   memory: new ByteBudget(options.settings.memoryBudgetBytes),
   version: '0',

@@ -33,7 +33,7 @@ function shouldRetry({ code, status, details }: GatewayError, wantsImages: boole
 }
 
 /** Renders an error response, with rate headers if the key is known; never throws. */
-export async function refuse(
+export async function answerError(
   deps: ApiDeps,
   context: RequestContext,
   thrown: unknown,

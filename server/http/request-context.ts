@@ -1,19 +1,26 @@
-/** The context of one HTTP request: what is known about it so far. */
+/** The context of one HTTP request: what is known about it so far, and the headers of its answer. */
 
+import type { Admissions } from '#domain/admission.ts'
 import type { Clock, Instant } from '#domain/clock.ts'
-import type { GenerationId } from '#domain/id.ts'
+import { type GenerationId, newRequestId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
 import type { Charge } from '#domain/ledger.ts'
 import type { UsdNanos } from '#domain/money.ts'
 import type { QuotaReading } from '#domain/quota.ts'
+import { holdsSecret } from '#domain/secret.ts'
 import { type Arrival, momentOf, noteArrival } from '#domain/walk/caller.ts'
 import type { CompletionStep } from '#domain/walk/walk.ts'
-import type { ApiDeps } from './deps.ts'
-import type { Unwatched } from './disconnects.ts'
-import { addRateHeaders, EXPOSED_HEADERS, type HeaderFields } from './rate-headers.ts'
 import type { HeldBytes } from './read/byte-budget.ts'
-import { readRequestId } from './request-id.ts'
 import { toBody } from './wire/long-body.ts'
+
+export const ACCEPTED_ID = /^[A-Za-z0-9._:-]{1,128}$/
+
+/** Not unique: two requests may have the same id. */
+function readRequestId(request: Request, at: Instant): string {
+  const named = request.headers.get('x-request-id')
+  const isHarmless = named !== null && ACCEPTED_ID.test(named) && !holdsSecret(named)
+  return isHarmless ? named : newRequestId(at)
+}
 
 /** Filled in step by step; fields of later steps stay null if one fails. */
 export interface RequestContext extends Arrival {
@@ -36,15 +43,11 @@ export interface RequestContext extends Arrival {
   hold: UsdNanos | null
   /** The bound of the answer where it was lowered, for the header; else null. */
   loweredBound: number | null
-  /** Set while its walk runs and its signal is not watched yet (`disconnects.ts`). */
-  unwatched: Unwatched | null
-  /** Stops watching its signal; null while that is not watched. */
-  unwatch: (() => void) | null
   /** The body is streamed after the headers; the stream also logs the request. */
   streams: boolean
 }
 
-export function startContext({ clock }: ApiDeps, request: Request, route: string): RequestContext {
+export function startContext(clock: Clock, request: Request, route: string): RequestContext {
   const { arrivedAt, arrivedMs } = noteArrival(clock)
   return {
     request,
@@ -64,8 +67,6 @@ export function startContext({ clock }: ApiDeps, request: Request, route: string
     charge: null,
     hold: null,
     loweredBound: null,
-    unwatched: null,
-    unwatch: null,
     streams: false,
   }
 }
@@ -125,7 +126,10 @@ export function eventStreamHeaders(context: RequestContext): HeaderFields {
 }
 
 /** Reads the windows for the rate headers, unless admission has; takes no slot. */
-export async function readQuota({ store, clock }: ApiDeps, context: RequestContext): Promise<void> {
+export async function readQuota(
+  { store, clock }: { readonly store: { readonly admissions: Admissions }; readonly clock: Clock },
+  context: RequestContext,
+): Promise<void> {
   if (context.key === null || context.quota !== null) return
   context.quota = await store.admissions.quota(context.key.id, clock.now())
 }
@@ -138,3 +142,38 @@ export const renderJson = (context: RequestContext, body: unknown, status = 200)
     status,
     headers: headersFor(context, JSON_TEXT),
   })
+
+export type HeaderFields = Record<string, string>
+
+/** `Access-Control-Expose-Headers`. */
+export const EXPOSED_HEADERS = [
+  'X-RateLimit-Limit-Minute',
+  'X-RateLimit-Remaining-Minute',
+  'X-RateLimit-Reset-Minute',
+  'X-RateLimit-Limit-Day',
+  'X-RateLimit-Remaining-Day',
+  'X-RateLimit-Reset-Day',
+  'Retry-After',
+  'X-Should-Retry',
+  'X-Request-Id',
+  'X-Generation-Id',
+  'X-Gateway-Max-Output-Tokens',
+  'Idempotent-Replayed',
+].join(', ')
+
+/** Adds three headers for each window that has a limit. */
+function addRateHeaders(headers: HeaderFields, { minute, day }: QuotaReading): void {
+  if (minute !== null) {
+    headers['X-RateLimit-Limit-Minute'] = String(minute.limit)
+    headers['X-RateLimit-Remaining-Minute'] = renderRest(minute.remaining)
+    headers['X-RateLimit-Reset-Minute'] = String(minute.resetSeconds)
+  }
+  if (day !== null) {
+    headers['X-RateLimit-Limit-Day'] = String(day.limit)
+    headers['X-RateLimit-Remaining-Day'] = renderRest(day.remaining)
+    headers['X-RateLimit-Reset-Day'] = String(day.resetSeconds)
+  }
+}
+
+/** Faster than `String`, which caches its results; this number is different every time. */
+const renderRest = (remaining: number): string => remaining.toFixed(0)

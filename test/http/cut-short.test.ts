@@ -1,13 +1,13 @@
 // A complete answer whose request is aborted while its charge is being committed is charged and still sent.
 import { expect, test } from 'vitest'
 import { GatewayError } from '#domain/errors.ts'
-import { createRunningWalks } from '#http/running-walks.ts'
+import { RunningWalks } from '#http/running-walks.ts'
 import { furnish, hello, openApi } from '#test/support/furnish.ts'
 
 test('a complete answer is sent although its request is aborted during settlement', async () => {
   const deps = await furnish()
   const { bearer } = await deps.issue()
-  const running = createRunningWalks()
+  const running = new RunningWalks()
   const { admissions } = deps.store
   const store = {
     ...deps.store,

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import type { Answers } from '#domain/idempotency.ts'
 import { newSecret } from '#domain/secret.ts'
-import { createRunningWalks } from '#http/running-walks.ts'
+import { RunningWalks } from '#http/running-walks.ts'
 import { type Furnished, furnish, hello, openApi } from '#test/support/furnish.ts'
 import { eventually } from '#test/support/scripted-upstream.ts'
 
@@ -21,7 +21,7 @@ async function openGated() {
       return await answers.keep(answer, pay)
     },
   })
-  const running = createRunningWalks()
+  const running = new RunningWalks()
   const { chat } = openApi(gated, { running })
   return {
     running,

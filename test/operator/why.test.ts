@@ -5,11 +5,12 @@ import type { ErrorMetadata } from '#domain/errors.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { DEFAULT_SETTINGS } from '#domain/settings.ts'
 import { noteArrival } from '#domain/walk/caller.ts'
-import { type CompletionDeps, complete } from '#domain/walk/completion.ts'
 import { RequestRefused } from '#domain/walk/ending.ts'
 import { createHopHealth } from '#domain/walk/hop-health.ts'
+import type { CompletionDeps } from '#domain/walk/walk.ts'
 import { anAdmissionQueue } from '#test/support/an-admission-queue.ts'
 import { anAccount, anAct, aRequest, usd } from '#test/support/nouns.ts'
+import { walkSteps } from '#test/support/walk-steps.ts'
 import { openUpstream } from '#upstream/registry.ts'
 import { act, openFurnished, type TestOperatorDeps } from './deps.ts'
 
@@ -41,7 +42,7 @@ async function ask(stated: Parameters<typeof aRequest>[0] = {}): Promise<string>
     ...stated,
   })
   try {
-    for await (const step of complete(gateway, caller, request, new AbortController().signal)) {
+    for await (const step of walkSteps(gateway, caller, request, new AbortController().signal)) {
       if (step.type === 'admitted') id = step.generationId
     }
   } catch (thrown) {
@@ -189,7 +190,7 @@ describe('a refused request', () => {
     await act(deps, 'keys.create', { name: 'poor', account: "Ann's" })
     const key = (await deps.store.keys.search('poor', 1))[0] as ApiKey
     const caller = { key, requestId: 'r', ...noteArrival(deps.clock) }
-    const walk = complete(
+    const walk = walkSteps(
       gateway,
       caller,
       aRequest({ model: 'demo/echo' }),

@@ -1,14 +1,13 @@
 /** A request in progress: its caller, what has arrived so far, and its cost so far. */
 
-import type { ChatRequest } from '../chat.ts'
 import type { Instant } from '../clock.ts'
 import type { GenerationId } from '../id.ts'
 import type { ApiKey } from '../key.ts'
 import type { UsdNanos } from '../money.ts'
 import { chargeFor } from '../pricing.ts'
 import { completionTokens, promptTokens } from '../usage.ts'
-import { type Attempts, imageOf } from '../walk/attempt.ts'
-import type { Caller } from '../walk/caller.ts'
+import { imageOf } from '../walk/attempt.ts'
+import type { Walk } from '../walk/walk.ts'
 
 /**
  * `streaming`: content is being streamed; `waiting`: for a non-streamed answer; `image`: for an image; `opening`: a stream
@@ -37,17 +36,10 @@ export interface InFlight {
   readonly failedAttempts: number
 }
 
-/** The readable state of an admitted walk. */
-export interface WalkProgress {
-  readonly caller: Caller
-  readonly request: ChatRequest
-  readonly generationId: GenerationId
-  readonly attempts: Attempts
-  readonly firstEventAt: Instant | null
-}
-
-export function readInFlight(walk: WalkProgress): InFlight {
+/** Null before the walk is admitted. */
+export function readInFlight(walk: Walk): InFlight | null {
   const { caller, request, generationId, attempts, firstEventAt } = walk
+  if (attempts === null) return null
   const { current, failed } = attempts
   const { offer, meter } = current
   // An image counts as soon as it is requested, because a client that disconnects now is charged for it.
@@ -61,7 +53,7 @@ export function readInFlight(walk: WalkProgress): InFlight {
     provider: offer.hop.provider.name,
     endUser: request.endUser,
     stream: request.stream,
-    state: stateOf(walk),
+    state: stateOf(walk, failed.length > 0),
     arrivedAt: caller.arrivedAt,
     firstEventMs: firstEventAt === null ? null : firstEventAt - caller.arrivedAt,
     promptTokens: promptTokens(usage),
@@ -71,9 +63,9 @@ export function readInFlight(walk: WalkProgress): InFlight {
   }
 }
 
-function stateOf({ request, attempts, firstEventAt }: WalkProgress): InFlightState {
+function stateOf({ request, firstEventAt }: Walk, hasFailed: boolean): InFlightState {
   if (request.wantsImages) return 'image'
   if (firstEventAt !== null) return request.stream ? 'streaming' : 'waiting'
-  if (attempts.failed.length > 0) return 'retrying'
+  if (hasFailed) return 'retrying'
   return request.stream ? 'opening' : 'waiting'
 }

@@ -2,7 +2,7 @@
 
 import type { FailedAttempt } from '../activity.ts'
 import type { Grant } from '../admission.ts'
-import { type Canceller, cancelWith } from '../cancel.ts'
+import { type Canceller, type CancelSignal, cancelWith } from '../cancel.ts'
 import type { ChatEvents, ChatRequest } from '../chat.ts'
 import { type Clock, pause } from '../clock.ts'
 import { GatewayError } from '../errors.ts'
@@ -23,7 +23,6 @@ import type { HopHealth } from './hop-health.ts'
 import { type Meter, startMeter } from './meter.ts'
 import type { Offer } from './offer.ts'
 import { pauseBeforeRetryMs } from './retry.ts'
-import type { Walk } from './walk.ts'
 
 export interface Attempt extends Sending {
   readonly request: ChatRequest
@@ -49,6 +48,13 @@ export interface Attempts {
   readonly failed: FailedAttempt[]
 }
 
+/** What is attempted: a request, for its caller, until its signal. */
+export interface AttemptedCall {
+  readonly caller: Caller
+  readonly request: ChatRequest
+  readonly signal: CancelSignal
+}
+
 export interface AttemptDeps {
   readonly clock: Clock
   readonly settings: Settings
@@ -59,15 +65,15 @@ export interface AttemptDeps {
 
 export const startAttempts = (
   deps: AttemptDeps,
-  walk: Walk,
+  call: AttemptedCall,
   first: CostedOffer,
   grant: Grant,
-): Attempts => ({ current: startAttempt(deps, walk, first, grant), failed: [] })
+): Attempts => ({ current: startAttempt(deps, call, first, grant), failed: [] })
 
 /** An attempt at an offer, within the bound that the granted money pays for there. */
 function startAttempt(
   { settings }: AttemptDeps,
-  { request, signal }: Walk,
+  { request, signal }: AttemptedCall,
   { offer, cost }: CostedOffer,
   { money }: Grant,
 ): Attempt {
@@ -94,26 +100,26 @@ function startAttempt(
  */
 export const openFirst = (
   deps: AttemptDeps,
-  walk: Walk,
+  call: AttemptedCall,
   offers: CostedOffers,
   grant: Grant,
   attempts: Attempts,
 ): Promise<AsyncIterable<ChatEvents>> =>
   // Fast path: the first offer nearly always answers.
-  open(deps, walk, attempts.current, offers.length === 1).catch((thrown) =>
-    openNext(deps, walk, offers, grant, attempts, thrown),
+  open(deps, call, attempts.current, offers.length === 1).catch((thrown) =>
+    openNext(deps, call, offers, grant, attempts, thrown),
   )
 
 /** Tries the remaining offers after the first has failed. */
 async function openNext(
   deps: AttemptDeps,
-  walk: Walk,
+  call: AttemptedCall,
   offers: CostedOffers,
   grant: Grant,
   attempts: Attempts,
   failure: unknown,
 ): Promise<AsyncIterable<ChatEvents>> {
-  const { caller, request, signal } = walk
+  const { caller, request, signal } = call
   let thrown = failure
   for (let turn = 1; ; turn++) {
     const { canceller } = attempts.current
@@ -124,10 +130,10 @@ async function openNext(
     const next = isOutOfTime(deps, caller) ? null : nextTurn(offers, turn, thrown, request)
     if (next === null) throw thrown
     noteFailure(deps, attempts, thrown, false)
-    attempts.current = startAttempt(deps, walk, next.offer, grant)
+    attempts.current = startAttempt(deps, call, next.offer, grant)
     if (next.pauseMs > 0) await pause(next.pauseMs, signal)
     try {
-      return await open(deps, walk, attempts.current, turn + 1 >= offers.length)
+      return await open(deps, call, attempts.current, turn + 1 >= offers.length)
     } catch (again) {
       thrown = again
     }
@@ -218,28 +224,28 @@ export const imageOf = ({ request, offer, meter }: Attempt): ImageChoice =>
  */
 function open(
   deps: AttemptDeps,
-  walk: Walk,
+  call: AttemptedCall,
   attempt: Attempt,
   isLast: boolean,
 ): Promise<AsyncIterable<ChatEvents>> {
   attempt.startedMs = deps.clock.monotonicMs()
   const upstream = findUpstream(deps, attempt.offer.hop.provider)
   return upstream instanceof Promise
-    ? askLater(deps, walk, attempt, upstream, isLast)
-    : ask(deps, walk, attempt, upstream, isLast)
+    ? askLater(deps, call, attempt, upstream, isLast)
+    : ask(deps, call, attempt, upstream, isLast)
 }
 
 const askLater = async (
   deps: AttemptDeps,
-  walk: Walk,
+  call: AttemptedCall,
   attempt: Attempt,
   upstream: Promise<Upstream>,
   isLast: boolean,
-): Promise<AsyncIterable<ChatEvents>> => ask(deps, walk, attempt, await upstream, isLast)
+): Promise<AsyncIterable<ChatEvents>> => ask(deps, call, attempt, await upstream, isLast)
 
 function ask(
   deps: AttemptDeps,
-  { caller, request }: Walk,
+  { caller, request }: AttemptedCall,
   attempt: Attempt,
   upstream: Upstream,
   isLast: boolean,

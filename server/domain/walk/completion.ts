@@ -1,7 +1,5 @@
 /** The walk of one request, from model card to receipt, top to bottom. A non-streamed answer folds the same events. */
 import type { Verdict } from '../admission.ts'
-import type { AdmissionQueue } from '../admission-queue.ts'
-import type { CancelSignal } from '../cancel.ts'
 import type { AnswerHead, ChatRequest } from '../chat.ts'
 import { unixSeconds } from '../clock.ts'
 import type { GenerationId } from '../id.ts'
@@ -10,15 +8,7 @@ import type { Charge } from '../ledger.ts'
 import type { MaybePromise } from '../maybe-promise.ts'
 import { toRefusalError } from '../refusal.ts'
 import type { Hop } from '../route.ts'
-import type { Store } from '../store.ts'
-import {
-  type AttemptDeps,
-  type Attempts,
-  isBeyondHold,
-  noteFailure,
-  openFirst,
-  startAttempts,
-} from './attempt.ts'
+import { type Attempts, isBeyondHold, noteFailure, openFirst, startAttempts } from './attempt.ts'
 import { type Caller, momentOf } from './caller.ts'
 import { type CostedOffers, costOffers, toClaim } from './claim.ts'
 import {
@@ -34,27 +24,16 @@ import {
 } from './ending.ts'
 import { requireImages } from './hold-until-content.ts'
 import { arrangeOffers, findOffers, type Offer, type Offers } from './offer.ts'
-import { READER_LEFT, Walk } from './walk.ts'
-
-export interface CompletionDeps extends AttemptDeps {
-  readonly queue: AdmissionQueue
-  readonly store: Pick<Store, 'owner' | 'admissions' | 'catalogue' | 'activity'>
-}
+import { type CompletionDeps, READER_LEFT, type StepReader, type Walk } from './walk.ts'
 
 /**
- * Answers one chat request. The walk throws `RequestRefused` before its first step if the request was not admitted, and
- * `GatewayError` after it if the upstream failed before any content. However it ends, by `return()` too, its admission is
- * resolved exactly once.
+ * Answers one chat request: runs a walk to its end, calling `reader` with every step. It throws `RequestRefused` before its
+ * first step if the request was not admitted, and `GatewayError` after it if the upstream failed before any content. However it
+ * ends, its admission is resolved exactly once.
  */
-export const complete = (
-  deps: CompletionDeps,
-  caller: Caller,
-  request: ChatRequest,
-  signal: CancelSignal,
-): Walk => new Walk(deps, caller, request, signal, walkOn)
-
-async function walkOn(walk: Walk): Promise<void> {
+export async function runWalk(walk: Walk, reader: StepReader): Promise<void> {
   const { deps, caller, request, signal, generationId } = walk
+  walk.reader = reader
   try {
     const judging = judge(walk)
     const judged = judging instanceof Promise ? await judging : judging

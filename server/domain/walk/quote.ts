@@ -10,7 +10,8 @@ import type { QuotaReading } from '../quota.ts'
 import { toRefusalError } from '../refusal.ts'
 import type { Caller } from './caller.ts'
 import { type CostedOffer, costOffers, toClaim } from './claim.ts'
-import { type CompletionDeps, offersFor } from './completion.ts'
+import { offersFor } from './completion.ts'
+import type { CompletionDeps } from './walk.ts'
 
 /** One hop of the route, in the order that this request would have tried them. */
 export interface QuotedHop {

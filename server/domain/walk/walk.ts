@@ -1,6 +1,7 @@
 /** A walk: the processing of one chat request, from model card to receipt, and the steps that it emits to its reader. */
 import type { Claim, Grant } from '../admission.ts'
-import type { CancelSignal } from '../cancel.ts'
+import type { AdmissionQueue } from '../admission-queue.ts'
+import { Canceller, type CancelSignal, onCancel } from '../cancel.ts'
 import type { AnswerHead, ChatEvents, ChatRequest } from '../chat.ts'
 import type { Instant } from '../clock.ts'
 import type { GatewayError } from '../errors.ts'
@@ -10,9 +11,9 @@ import type { Charge } from '../ledger.ts'
 import type { MaybePromise } from '../maybe-promise.ts'
 import type { UsdNanos } from '../money.ts'
 import type { QuotaReading } from '../quota.ts'
-import type { Attempts } from './attempt.ts'
+import type { Store } from '../store.ts'
+import type { AttemptDeps, Attempts } from './attempt.ts'
 import type { Caller } from './caller.ts'
-import type { CompletionDeps } from './completion.ts'
 
 /** The steps of a walk, in this order: `admitted`, `opened`, `events`…, `priced`?, `failed`?, `receipt`. */
 export type CompletionStep =
@@ -39,26 +40,37 @@ export type CompletionStep =
   /** The charge is committed: the answer's last byte may leave. */
   | { readonly type: 'receipt'; readonly charge: Charge }
 
-/** Called with each step. The walk awaits a returned promise. */
-export type StepReader = (step: CompletionStep) => MaybePromise<void>
-
-type NextStep = IteratorResult<CompletionStep, void>
-
-const DONE: NextStep = { done: true, value: undefined }
+/** Who a walk is read by. */
+export interface StepReader {
+  /** Called with each step. The walk awaits a returned promise. @throws READER_LEFT where it wants no more */
+  read(step: CompletionStep): MaybePromise<void>
+  /** The walk was left: a promise that `read` has returned must settle. */
+  left(): void
+}
 
 /** Thrown into a walk whose reader has stopped reading. */
 export const READER_LEFT = new DOMException('the reader stopped reading', 'AbortError')
 
-/**
- * Either pushed, by `read`, or pulled step by step, by `next` and `return`, like an async generator; it starts at the first
- * of these calls. A class instead of a generator, because every request has one: a step allocates a promise only if the
- * reader is waiting for it.
- */
+/** A client that may leave: a request, whose signal is made when it is first asked for. */
+export interface Client {
+  readonly signal: CancelSignal
+}
+
+/** What walks are made with. */
+export interface CompletionDeps extends AttemptDeps {
+  readonly queue: AdmissionQueue
+  readonly store: Pick<Store, 'owner' | 'admissions' | 'catalogue' | 'activity'>
+}
+
+/** One walk, from its request to its end. A class, because every request has one. */
 export class Walk {
+  /** Its index in the roster of those in progress; negative while it is in none. */
+  place = -1
   readonly deps: CompletionDeps
   readonly caller: Caller
   readonly request: ChatRequest
-  readonly signal: CancelSignal
+  /** Aborted when its client leaves, and when the gateway ends it. */
+  readonly signal: Canceller
   readonly generationId: GenerationId
   /** Null before it is admitted. */
   attempts: Attempts | null = null
@@ -70,84 +82,85 @@ export class Walk {
   firstEventAt: Instant | null = null
   /** Whether its answer is stored for repetitions (`Idempotency-Key`). */
   isRepeatable = false
+  /** Whether it has ended and its admission is resolved. */
+  isOver = false
+  /** Who ends it by leaving; null where it runs to its end whoever leaves. */
+  client: Client | null = null
+  /** Whether it has just begun, so that its client is not watched yet. */
+  isYoung = true
   /** Called once, however it ends. */
   ended: (() => void) | null = null
+  /** Null before it runs. */
+  reader: StepReader | null = null
 
-  private readonly go: (walk: Walk) => Promise<void>
-  private reader: StepReader | null = null
-  private pendingRead: PromiseWithResolvers<NextStep> | null = null
-  private pendingEmit: PromiseWithResolvers<void> | null = null
-  private running: Promise<void> | null = null
-  private isAbandoned = false
-  private isOver = false
+  private watched: CancelSignal | null = null
+  /** Null until its end is awaited. */
+  private over: PromiseWithResolvers<void> | null = null
 
   constructor(
     deps: CompletionDeps,
     caller: Caller,
     request: ChatRequest,
-    signal: CancelSignal,
-    go: (walk: Walk) => Promise<void>,
+    signal = new Canceller(),
   ) {
     this.deps = deps
     this.caller = caller
     this.request = request
     this.signal = signal
-    this.go = go
     this.generationId = newGenerationId(caller.arrivedAt)
   }
 
-  /** Runs to the end, calling `reader` with every step. @throws what the walk throws */
-  read(reader: StepReader): Promise<void> {
-    this.reader = reader
-    this.running = this.go(this)
-    return this.running
+  /** Whether it was left or aborted; what it still says is incomplete. */
+  get isCutShort(): boolean {
+    return this.signal.aborted
   }
 
-  /** The next step. @throws what the walk throws, once */
-  next(): Promise<NextStep> {
-    if (this.isOver) return Promise.resolve(DONE)
-    const asking = Promise.withResolvers<NextStep>()
-    this.pendingRead = asking
-    if (this.running === null) this.start()
-    else this.pendingEmit?.resolve()
-    return asking.promise
+  /** Leaves the walk once its client leaves, or now if it has. */
+  watchClient(): void {
+    if (this.client === null || this.watched !== null) return
+    this.watched = this.client.signal
+    onCancel(this.watched, this)
   }
 
-  /** Ends the walk where it is and settles it, because the reader has stopped. Never throws. */
-  async return(): Promise<NextStep> {
-    this.isAbandoned = true
-    this.pendingEmit?.reject(READER_LEFT)
-    if (this.running === null) this.end()
-    else await this.running.catch(() => {})
-    return DONE
+  /** The client has left. */
+  handleEvent(): void {
+    void this.leave()
   }
 
-  [Symbol.asyncIterator](): this {
-    return this
+  /** For a client that has left: cancels the upstream and settles. */
+  async leave(): Promise<void> {
+    // The signal interrupts a walk that awaits its upstream; `left` ends one that waits for its reader.
+    this.signal.abort()
+    if (this.reader === null) this.end()
+    else this.reader.left()
+    await this.settled()
+  }
+
+  /** Fails the walk with `error`, which the client receives if it is still connected. */
+  abort(error: GatewayError): void {
+    this.signal.abort(error)
+  }
+
+  /** Resolves once it is over. */
+  async settled(): Promise<void> {
+    if (this.isOver) return
+    this.over ??= Promise.withResolvers()
+    await this.over.promise
   }
 
   /** For the walk itself: passes a step to the reader and waits until it wants the next. @throws READER_LEFT */
   emit(step: CompletionStep): MaybePromise<void> {
-    if (this.reader !== null) return this.reader(step)
-    this.pendingRead?.resolve({ done: false, value: step })
-    this.pendingRead = null
-    if (this.isAbandoned) throw READER_LEFT
-    this.pendingEmit = Promise.withResolvers()
-    return this.pendingEmit.promise
+    return this.reader?.read(step)
   }
 
-  /** For the walk itself: marks it as ended. */
+  /** For the walk itself: marks it as ended, and lets go of its client, which may read the answer for minutes. */
   end(): void {
     if (this.isOver) return
     this.isOver = true
+    this.watched?.removeEventListener('abort', this)
+    this.watched = null
+    this.client = null
     this.ended?.()
-  }
-
-  private start(): void {
-    this.running = this.go(this).then(
-      () => this.pendingRead?.resolve(DONE),
-      (thrown) =>
-        thrown === READER_LEFT ? this.pendingRead?.resolve(DONE) : this.pendingRead?.reject(thrown),
-    )
+    this.over?.resolve()
   }
 }

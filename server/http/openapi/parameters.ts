@@ -1,7 +1,7 @@
 /** Parameters of a request: path, query and headers. */
 import { PRINTABLE } from '../first-runs.ts'
 import { MAX_LISTED } from '../read/key-request.ts'
-import { ACCEPTED_ID } from '../request-id.ts'
+import { ACCEPTED_ID } from '../request-context.ts'
 import type { JsonSchema } from './notes.ts'
 
 interface Parameter {

@@ -4,24 +4,27 @@ import { CLIENT_CLOSED_REQUEST } from '#domain/activity.ts'
 import type { AnswerHead } from '#domain/chat.ts'
 import type { GatewayError } from '#domain/errors.ts'
 import type { Pay } from '#domain/idempotency.ts'
+import type { ApiKey } from '#domain/key.ts'
 import type { Charge } from '#domain/ledger.ts'
-import type { StepReader } from '#domain/walk/walk.ts'
+import type { MaybePromise } from '#domain/maybe-promise.ts'
+import type { Caller } from '#domain/walk/caller.ts'
+import { runWalk } from '#domain/walk/completion.ts'
+import type { CompletionStep, StepReader, Walk } from '#domain/walk/walk.ts'
+import { findOrdinaryCaller } from '../bearer.ts'
 import type { ApiDeps } from '../deps.ts'
 import { type FirstRun, readIdempotencyKey } from '../first-runs.ts'
 import { digest, expectBody, parseBody } from '../read/body.ts'
 import { readChatRequest } from '../read/chat-request.ts'
 import { shuttingDown } from '../render-error.ts'
 import { headersFor, JSON_TEXT, noteStep, type RequestContext } from '../request-context.ts'
-import type { RunningWalk } from '../running-walks.ts'
 import { startFold } from '../wire/fold-answer.ts'
 import { toBody } from '../wire/long-body.ts'
-import { admitOrdinary } from './admit-kind.ts'
 import { answerQuote, readDryRun } from './chat-quote.ts'
 import { answerStream } from './chat-stream.ts'
 import { keepAnswer, replay } from './replay.ts'
 
 export async function chatCompletions(deps: ApiDeps, context: RequestContext): Promise<Response> {
-  const admitted = admitOrdinary(deps, context)
+  const admitted = findOrdinaryCaller(deps, context)
   const key = admitted instanceof Promise ? await admitted : admitted
   if (deps.draining()) throw shuttingDown()
   const idempotencyKey = readIdempotencyKey(context.request.headers)
@@ -42,52 +45,53 @@ export async function chatCompletions(deps: ApiDeps, context: RequestContext): P
   }
 
   deps.disableIdleTimeout(context.request)
-  const { requestId, arrivedAt, arrivedMs } = context
   const { held } = context
-  const walk = deps.running.start(
-    deps,
-    { key, requestId, arrivedAt, arrivedMs },
-    request,
-    held,
-    run?.over,
-  )
   // A repeatable image request runs to its end even after a disconnect, so that a repetition gets the image.
-  if (run === null || !request.wantsImages) deps.disconnects.watch(context, walk)
+  const client = run !== null && request.wantsImages ? null : context.request
+  const walk = deps.running.start(deps, toCaller(context, key), request, client, () => {
+    held?.release()
+    run?.over()
+  })
+  walk.isRepeatable = run !== null
   try {
     if (request.stream) return await answerStream(deps, context, walk, run)
     const answer = new WholeAnswer(deps, context, walk, run)
-    await walk.read(answer.read)
+    await runWalk(walk, answer)
     return answer.render()
   } finally {
-    if (!context.streams) {
-      deps.disconnects.forget(context)
-      deps.restoreIdleTimeout(context.request)
-    }
+    if (!context.streams) deps.restoreIdleTimeout(context.request)
   }
 }
+
+const toCaller = ({ requestId, arrivedAt, arrivedMs }: RequestContext, key: ApiKey): Caller => ({
+  key,
+  requestId,
+  arrivedAt,
+  arrivedMs,
+})
 
 /**
  * Reads a walk for a non-streamed answer, which is sent after the receipt, when its charge is committed. A class, because every
  * request has one.
  */
-class WholeAnswer {
+class WholeAnswer implements StepReader {
   private readonly deps: ApiDeps
   private readonly context: RequestContext
-  private readonly walk: RunningWalk
+  private readonly walk: Walk
   private readonly run: FirstRun | null
   private readonly fold = startFold()
   private head: AnswerHead | null = null
   private failure: GatewayError | null = null
   private text: readonly string[] | null = null
 
-  constructor(deps: ApiDeps, context: RequestContext, walk: RunningWalk, run: FirstRun | null) {
+  constructor(deps: ApiDeps, context: RequestContext, walk: Walk, run: FirstRun | null) {
     this.deps = deps
     this.context = context
     this.walk = walk
     this.run = run
   }
 
-  readonly read: StepReader = (step) => {
+  read(step: CompletionStep): MaybePromise<void> {
     noteStep(this.context, step, this.deps.clock)
     if (step.type === 'opened') this.head = step.head
     else if (step.type === 'events') this.fold.note(step.events)
@@ -96,6 +100,9 @@ class WholeAnswer {
     else if (step.type === 'receipt' && this.failure === null) this.renderText(step.charge)
     return undefined
   }
+
+  /** It never lets the walk wait. */
+  left(): void {}
 
   private async keep(charge: Charge, pay: Pay): Promise<void> {
     const text = this.renderText(charge)

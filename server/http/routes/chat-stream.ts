@@ -3,14 +3,16 @@
 import { CLIENT_CLOSED_REQUEST } from '#domain/activity.ts'
 import { unixSeconds } from '#domain/clock.ts'
 import { type GatewayError, toGatewayError } from '#domain/errors.ts'
+import type { Pay } from '#domain/idempotency.ts'
+import type { MaybePromise } from '#domain/maybe-promise.ts'
+import { runWalk } from '#domain/walk/completion.ts'
 import { RequestRefused } from '#domain/walk/ending.ts'
-import type { CompletionStep } from '#domain/walk/walk.ts'
+import { type CompletionStep, READER_LEFT, type StepReader, type Walk } from '#domain/walk/walk.ts'
 import { within } from '#domain/within.ts'
 import type { ApiDeps } from '../deps.ts'
 import type { FirstRun } from '../first-runs.ts'
 import { eventStreamHeaders, noteStep, type RequestContext } from '../request-context.ts'
 import { toRequestLine } from '../request-log.ts'
-import type { RunningWalk } from '../running-walks.ts'
 import { type ChunkRenderer, startChunks } from '../wire/render-chunk.ts'
 import { type PieceSource, toSseBody } from '../wire/sse-body.ts'
 import { startTranscript, type Transcript } from './replay.ts'
@@ -19,7 +21,7 @@ import { startTranscript, type Transcript } from './replay.ts'
 export async function answerStream(
   deps: ApiDeps,
   context: RequestContext,
-  walk: RunningWalk,
+  walk: Walk,
   run: FirstRun | null,
 ): Promise<Response> {
   const answer = new StreamedAnswer(deps, context, walk, run)
@@ -36,7 +38,7 @@ export async function answerStream(
 }
 
 /** Settles a walk that will not be read any further; one that threw is settled already. */
-async function abandon(walk: RunningWalk, thrown: unknown): Promise<void> {
+async function abandon(walk: Walk, thrown: unknown): Promise<void> {
   if (walk.isOver) return
   walk.abort(toGatewayError(thrown))
   await walk.leave()
@@ -46,10 +48,10 @@ async function abandon(walk: RunningWalk, thrown: unknown): Promise<void> {
  * Renders the steps of a walk as text. The receipt renders usage and `[DONE]`, when the charge is committed. A class, because
  * there are thousands of streams at once.
  */
-class StreamedAnswer implements PieceSource {
+class StreamedAnswer implements PieceSource, StepReader {
   private readonly deps: ApiDeps
   private readonly context: RequestContext
-  private readonly walk: RunningWalk
+  private readonly walk: Walk
   private readonly transcript: Transcript | null
   private chunks: ChunkRenderer | null = null
   /** The first text, requested before the headers are sent. */
@@ -62,7 +64,14 @@ class StreamedAnswer implements PieceSource {
   private error: GatewayError | null = null
   /** The last text, rendered once: when it is stored, or when it is sent. */
   private ending: string | null = null
-  private isLast = false
+  /** The text of the receipt, which is sent once the walk has ended, so that an immediate repetition finds the stored answer. */
+  private last: string | null = null
+  /** Whoever waits for the next text. */
+  private asked: PromiseWithResolvers<string | null> | null = null
+  /** The walk, which waits until the text of a step was taken. */
+  private parked: PromiseWithResolvers<void> | null = null
+  private isLeft = false
+  private isOver = false
   private isClosed = false
   // Bound once instead of for every piece.
   private readonly pass = (text: string | null): string | null => {
@@ -72,13 +81,12 @@ class StreamedAnswer implements PieceSource {
   /** The last text of a stream that failed after the headers were sent. */
   private readonly fail = async (thrown: unknown): Promise<string | null> => {
     if (this.error !== null) return null
-    this.isLast = true
     await abandon(this.walk, thrown)
     this.error = toGatewayError(thrown instanceof RequestRefused ? thrown.error : thrown)
     return this.renderer().error(this.error, this.context.requestId) + this.renderer().end(null)
   }
 
-  constructor(deps: ApiDeps, context: RequestContext, walk: RunningWalk, run: FirstRun | null) {
+  constructor(deps: ApiDeps, context: RequestContext, walk: Walk, run: FirstRun | null) {
     this.deps = deps
     this.context = context
     this.walk = walk
@@ -90,7 +98,7 @@ class StreamedAnswer implements PieceSource {
    * may still refuse it, they are held. @throws what the walk throws until then
    */
   async begin(): Promise<boolean> {
-    this.first = this.read()
+    this.first = this.ask()
     for (;;) {
       if (await within(this.first, this.deps.timings.headerHoldMs)) return true
       if (this.context.generationId !== null) return false
@@ -98,7 +106,7 @@ class StreamedAnswer implements PieceSource {
   }
 
   next(): Promise<string | null> {
-    const reading = this.first ?? this.read()
+    const reading = this.first ?? this.ask()
     this.first = null
     return reading.then(this.pass, this.fail)
   }
@@ -107,22 +115,65 @@ class StreamedAnswer implements PieceSource {
     void this.walk.leave().then(() => this.close(CLIENT_CLOSED_REQUEST))
   }
 
-  /** The text of the next steps that have any, or null after the last. Throws what the walk throws. */
-  private async read(): Promise<string | null> {
-    while (!this.isLast) {
-      const { value: step, done } = await this.walk.next()
-      if (done) return null
-      noteStep(this.context, step, this.deps.clock)
-      const text = this.renderOrAbort(step)
-      if (step.type === 'priced') {
-        await this.transcript?.keep(text, step.pay)
-      } else if (text !== '') {
-        this.transcript?.note(text)
-        if (step.type === 'receipt') await this.conclude()
-        return text
-      }
+  /** The text of the next steps that have any, or null after the last. Rejects with what the walk throws. */
+  private ask(): Promise<string | null> {
+    if (this.isOver) return Promise.resolve(null)
+    this.asked = Promise.withResolvers()
+    const { promise } = this.asked
+    if (this.walk.reader === null) runWalk(this.walk, this).then(this.conclude, this.breakOff)
+    else this.parked?.resolve()
+    return promise
+  }
+
+  /** For the walk: renders a step, and lets it wait until the text was taken. */
+  read(step: CompletionStep): MaybePromise<void> {
+    if (step.type === 'priced') return this.keep(this.render(step), step.pay)
+    // It was left while it waited: nobody takes another text.
+    if (this.asked === null) throw READER_LEFT
+    noteStep(this.context, step, this.deps.clock)
+    const text = this.renderOrAbort(step)
+    if (text === '') return undefined
+    this.transcript?.note(text)
+    if (step.type === 'receipt') {
+      this.last = text
+      return undefined
     }
-    return null
+    this.asked.resolve(text)
+    this.asked = null
+    return this.park()
+  }
+
+  /** Who leaves meanwhile waits no longer; the answer is stored all the same. */
+  private keep(ending: string, pay: Pay): MaybePromise<void> {
+    const keeping = this.transcript?.keep(ending, pay)
+    if (keeping === undefined) return undefined
+    const parked = this.park()
+    keeping.then(this.parked?.resolve, this.parked?.reject)
+    return parked
+  }
+
+  private park(): Promise<void> {
+    if (this.isLeft) throw READER_LEFT
+    this.parked = Promise.withResolvers()
+    return this.parked.promise
+  }
+
+  /** For the walk: it was left. */
+  left(): void {
+    this.isLeft = true
+    this.parked?.reject(READER_LEFT)
+  }
+
+  /** The walk has ended. */
+  private readonly conclude = (): void => {
+    this.isOver = true
+    this.asked?.resolve(this.last)
+  }
+
+  private readonly breakOff = (thrown: unknown): void => {
+    this.isOver = true
+    if (thrown === READER_LEFT) this.asked?.resolve(null)
+    else this.asked?.reject(thrown)
   }
 
   /** If a step cannot be rendered, its walk is aborted, settled and charged like one that failed. */
@@ -164,12 +215,6 @@ class StreamedAnswer implements PieceSource {
     return this.renderer().error(this.defect, this.context.requestId)
   }
 
-  /** Ends the walk before the last text is sent, so that an immediate repetition finds the stored answer. */
-  private async conclude(): Promise<void> {
-    this.isLast = true
-    await this.walk.next()
-  }
-
   private renderer(): ChunkRenderer {
     const { generationId, requestId, arrivedAt } = this.context
     const { model, includeUsage } = this.walk.request
@@ -189,7 +234,6 @@ class StreamedAnswer implements PieceSource {
     this.isClosed = true
     const { deps, context } = this
     context.held?.release()
-    deps.disconnects.forget(context)
     deps.restoreIdleTimeout(context.request)
     deps.log?.(toRequestLine(context, status, this.error ?? this.failure, deps.clock))
   }

@@ -4,10 +4,10 @@ import { renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { generationsFrom, isGenerationId } from '#domain/id.ts'
 import { readReceipt } from '#domain/receipt.ts'
+import { findOrdinaryCaller } from '../bearer.ts'
 import type { ApiDeps } from '../deps.ts'
 import { type RequestContext, readQuota, renderJson } from '../request-context.ts'
 import { renderGeneration } from '../wire/render-generation.ts'
-import { admitOrdinary } from './admit-kind.ts'
 
 /** @throws generation_not_found also while it runs, and for another account's, so that its existence is not disclosed */
 export async function showGeneration(
@@ -15,7 +15,7 @@ export async function showGeneration(
   context: RequestContext,
   id: string,
 ): Promise<Response> {
-  const key = await admitOrdinary(deps, context)
+  const key = await findOrdinaryCaller(deps, context)
   if (id === '') {
     throw new GatewayError('invalid_request', 'say which one: ?id=gen-…', { param: 'id' })
   }

@@ -1,13 +1,13 @@
 /** GET /v1/key: the caller's own limits and usage. Takes no slot, and works when every limit is exhausted (contract §5). */
 import { rateAt } from '#domain/rate.ts'
+import { findCaller } from '../bearer.ts'
 import type { ApiDeps } from '../deps.ts'
 import { type RequestContext, readQuota, renderJson } from '../request-context.ts'
 import { renderKeyInfo } from '../wire/render-key-info.ts'
-import { admitAny } from './admit-kind.ts'
 
 export async function showKey(deps: ApiDeps, context: RequestContext): Promise<Response> {
   const { store, clock } = deps
-  const key = await admitAny(deps, context)
+  const key = await findCaller(deps, context)
   const at = clock.now()
   const usage = await store.admissions.usage(key.id, at)
   const account = await store.accounts.find(key.accountId)

@@ -8,6 +8,7 @@ import { describeIssue, describeRevocation, type KeyRecord, renderKey } from '#d
 import { newSecret } from '#domain/secret.ts'
 import { requireFuture, statedLimits } from '#forms/fields.ts'
 import { maskWarnings, nameWarnings } from '#forms/key-warnings.ts'
+import { findProvisioningCaller, recheckKey } from '../bearer.ts'
 import type { ApiDeps } from '../deps.ts'
 import { readBody } from '../read/body.ts'
 import {
@@ -23,14 +24,13 @@ import {
   readQuota,
   renderJson,
 } from '../request-context.ts'
-import { admitProvisioning, recheckKey } from './admit-kind.ts'
 
 /** Large enough for every field at its maximum size with every character escaped. */
 export const MAX_FORM_BYTES = 1024 * 1024
 
 /** 201; the only response that contains the secret. */
 export async function issueKey(deps: ApiDeps, context: RequestContext): Promise<Response> {
-  const caller = await admitProvisioning(deps, context)
+  const caller = await findProvisioningCaller(deps, context)
   const form = await readForm(deps, context, readIssue)
   await recheckKey(deps, caller)
   const { store, clock } = deps
@@ -63,7 +63,7 @@ export async function listKeys(
   context: RequestContext,
   sent: Readonly<Record<string, string>>,
 ): Promise<Response> {
-  const { accountId } = await admitProvisioning(deps, context)
+  const { accountId } = await findProvisioningCaller(deps, context)
   const page = await deps.store.keys.list({ ...readKeyListQuery(sent), accountId })
   const data = await Promise.all(page.keys.map((key) => recordOf(deps, key)))
   await readQuota(deps, context)
@@ -83,7 +83,7 @@ export async function showAnyKey(
   context: RequestContext,
   id: string,
 ): Promise<Response> {
-  const caller = await admitProvisioning(deps, context)
+  const caller = await findProvisioningCaller(deps, context)
   const record = await recordOf(deps, await findOwn(deps, caller, id))
   await readQuota(deps, context)
   return renderJson(context, record)
@@ -95,7 +95,7 @@ export async function amendKey(
   context: RequestContext,
   id: string,
 ): Promise<Response> {
-  const caller = await admitProvisioning(deps, context)
+  const caller = await findProvisioningCaller(deps, context)
   const form = await readForm(deps, context, readAmendment)
   await recheckKey(deps, caller)
   const { store, clock } = deps
@@ -129,7 +129,7 @@ export async function revokeKey(
   context: RequestContext,
   id: string,
 ): Promise<Response> {
-  const caller = await admitProvisioning(deps, context)
+  const caller = await findProvisioningCaller(deps, context)
   const key = requireOrdinary(await findOwn(deps, caller, id))
   const revoked = actOf(deps, caller, 'keys.revoke', key.id, describeRevocation(key))
   await deps.store.keys.revoke(key.id, revoked)

@@ -2,11 +2,10 @@
 import { allows } from '#domain/allow-list.ts'
 import type { ModelCard } from '#domain/model-card.ts'
 import { findCard } from '#domain/walk/offer.ts'
-import { rejectKeyLike } from '../bearer.ts'
+import { findOrdinaryCaller, rejectKeyLike } from '../bearer.ts'
 import type { ApiDeps } from '../deps.ts'
 import { type RequestContext, readQuota, renderJson } from '../request-context.ts'
 import { renderCard } from '../wire/render-card.ts'
-import { admitOrdinary } from './admit-kind.ts'
 
 export interface ModelFilter {
   /** `?output_modalities=image,text`: a model must support all of them. */
@@ -36,7 +35,7 @@ export async function listModels(
   context: RequestContext,
   filter: ModelFilter,
 ): Promise<Response> {
-  const key = await admitOrdinary(deps, context)
+  const key = await findOrdinaryCaller(deps, context)
   const cards = [...deps.store.catalogue.current().models.values()]
   await readQuota(deps, context)
   const at = deps.clock.now()
@@ -52,7 +51,7 @@ export async function showModel(
   context: RequestContext,
   id: string,
 ): Promise<Response> {
-  const key = await admitOrdinary(deps, context)
+  const key = await findOrdinaryCaller(deps, context)
   rejectKeyLike(id, 'model')
   const card = findCard(deps.store.catalogue.current(), key, id)
   await readQuota(deps, context)

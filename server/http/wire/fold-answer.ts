@@ -8,7 +8,6 @@ import type {
   ToolCallDelta,
 } from '#domain/chat.ts'
 import type { Charge } from '#domain/ledger.ts'
-import { mergeLogprobs } from './merge-logprobs.ts'
 import { renderImage } from './render-image.ts'
 import { renderToolCall, type ToolCall } from './render-tool-call.ts'
 import { renderUsage } from './render-usage.ts'
@@ -231,3 +230,15 @@ function renderChoice(choice: Choice, before: string, into: string[]): void {
 
 /** Removes a provider's own `images` field, which would be a duplicate. */
 const NO_IMAGES = { images: undefined }
+
+/** Arrays of the same name are concatenated; other values are replaced. */
+function mergeLogprobs(known: JsonObject | null, more: unknown): JsonObject | null {
+  if (typeof more !== 'object' || more === null) return known
+  if (known === null) return more as JsonObject
+  const merged: Record<string, unknown> = { ...known }
+  for (const [name, value] of Object.entries(more)) {
+    const before = merged[name]
+    merged[name] = Array.isArray(before) && Array.isArray(value) ? [...before, ...value] : value
+  }
+  return merged
+}

@@ -13,8 +13,8 @@ import {
   type UpstreamCall,
   UpstreamFailure,
 } from '#domain/upstream.ts'
-import type { CompletionDeps } from '#domain/walk/completion.ts'
 import { createHopHealth } from '#domain/walk/hop-health.ts'
+import type { CompletionDeps } from '#domain/walk/walk.ts'
 import { modelOf } from '#test/support/catalogue.ts'
 import { aHop, aProvider, aRequest, usd } from '#test/support/nouns.ts'
 import {

@@ -8,11 +8,13 @@ import type { Store } from '#domain/store.ts'
 import { type FailureKind, type UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
 import { NO_USAGE } from '#domain/usage.ts'
 import type { Caller } from '#domain/walk/caller.ts'
-import { type CompletionDeps, complete } from '#domain/walk/completion.ts'
+import { runWalk } from '#domain/walk/completion.ts'
 import { RequestRefused } from '#domain/walk/ending.ts'
+import type { CompletionDeps } from '#domain/walk/walk.ts'
 import type { HandClock } from '#test/support/hand-clock.ts'
 import { anAct, aRequest, aVersion, perM, usd } from '#test/support/nouns.ts'
 import { finish, never, type Script, script, text, until } from '#test/support/scripted-upstream.ts'
+import { walkSteps } from '#test/support/walk-steps.ts'
 import {
   COUNTED,
   IMAGE,
@@ -232,7 +234,7 @@ describe('an upstream that fails', () => {
       ...bench.depsOf(says()),
       upstreamFor: () => Promise.reject(new GatewayError('internal_error', 'no master key')),
     }
-    const steps = complete(deps, caller, aRequest(), new AbortController().signal)
+    const steps = walkSteps(deps, caller, aRequest(), new AbortController().signal)
     await steps.next()
     await expect(steps.next()).rejects.toMatchObject({ code: 'upstream_error' })
     expect((await books(caller)).charges).toBe(0)
@@ -282,9 +284,12 @@ describe('a consumer that stops', () => {
   test('by throwing into the walk still settles it', async () => {
     const { caller, generator } = await start(said(), aRequest(), new AbortController().signal)
     const told: string[] = []
-    await generator.read(({ type }) => {
-      told.push(type)
-      if (type === 'events') throw new Error('the reader broke')
+    await runWalk(generator.walk, {
+      read({ type }) {
+        told.push(type)
+        if (type === 'events') throw new Error('the reader broke')
+      },
+      left() {},
     })
     expect(told).toEqual(['admitted', 'opened', 'events', 'failed', 'receipt'])
     expect(await books(caller)).toMatchObject({ charges: 1, line: { endedBy: 'gateway' } })
@@ -490,7 +495,7 @@ describe('a request that is refused', () => {
     )
     for await (const _ of generator);
     clock.advance(20_500)
-    const again = complete(bench.depsOf(says()), caller, aRequest(), new AbortController().signal)
+    const again = walkSteps(bench.depsOf(says()), caller, aRequest(), new AbortController().signal)
     const refused = (await again.next().catch((thrown) => thrown)) as RequestRefused
     expect(refused.error).toMatchObject({
       code: 'rate_limit_exceeded',

@@ -9,9 +9,8 @@ import { DEFAULT_SETTINGS } from '#domain/settings.ts'
 import type { Store } from '#domain/store.ts'
 import { NO_USAGE } from '#domain/usage.ts'
 import { type Caller, noteArrival } from '#domain/walk/caller.ts'
-import { type CompletionDeps, complete } from '#domain/walk/completion.ts'
 import { createHopHealth } from '#domain/walk/hop-health.ts'
-import type { CompletionStep } from '#domain/walk/walk.ts'
+import type { CompletionDeps, CompletionStep } from '#domain/walk/walk.ts'
 import { anAdmissionQueue } from '#test/support/an-admission-queue.ts'
 import { type HandClock, handClock } from '#test/support/hand-clock.ts'
 import {
@@ -27,6 +26,7 @@ import {
   usd,
 } from '#test/support/nouns.ts'
 import { type Script, script } from '#test/support/scripted-upstream.ts'
+import { walkSteps } from '#test/support/walk-steps.ts'
 
 /** 22 tokens in and 3 out: $0.000085 at the models' price. */
 export const COUNTED: ChatEvent = {
@@ -68,7 +68,7 @@ export interface WalkBench {
     request: ChatRequest,
     signal: AbortSignal,
     limits?: Partial<Limits>,
-  ): Promise<{ readonly caller: Caller; readonly generator: ReturnType<typeof complete> }>
+  ): Promise<{ readonly caller: Caller; readonly generator: ReturnType<typeof walkSteps> }>
   /** Walks to the end; `onStep` may do something to it on the way. */
   walk(deps: CompletionDeps, request?: ChatRequest, wishes?: WalkWishes): Promise<Walk>
   /** The books after one request: its one line, what it cost, and proof that nothing is left open. */
@@ -91,7 +91,7 @@ export async function openWalkBench(): Promise<WalkBench> {
   }
   const start: WalkBench['start'] = async (deps, request, signal, limits) => {
     const caller = await call(limits)
-    return { caller, generator: complete(deps, caller, request, signal) }
+    return { caller, generator: walkSteps(deps, caller, request, signal) }
   }
 
   return {

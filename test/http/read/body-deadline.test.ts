@@ -1,6 +1,6 @@
 // The deadlines of request bodies: one timer serves all of them, and each body is held to its own deadline.
 import { expect, test } from 'vitest'
-import { Arrival } from '#http/read/body-deadline.ts'
+import { Arrival } from '#http/read/body.ts'
 
 /** Longer than any test takes. */
 const LONG_MS = 600_000
