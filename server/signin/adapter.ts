@@ -1,41 +1,35 @@
 /** The storage adapter of oidc-provider, on our own store. Ids are hashed before they are stored. */
-import { InvalidGrant, LoginRequired } from 'oidc-provider/lib/helpers/errors.js'
+import { InvalidGrant } from 'oidc-provider/lib/helpers/errors.js'
 import type { Adapter, Payload } from 'oidc-provider/lib/provider.js'
 import { type Clock, LARGE_STEP_MS, later } from '#domain/clock.ts'
-import type { Artifact, Artifacts } from './register/artifact.ts'
+import type { Artifact } from './register/artifact.ts'
 import type { Client } from './register/client.ts'
 import { digestOf } from './register/digest.ts'
 import type { PersonId } from './register/person.ts'
-import { findArtifact, putArtifact } from './request-reads.ts'
+import { requestArtifacts } from './request-artifacts.ts'
 import type { SigninStore } from './store.ts'
-
-/** What the request depends on was revoked, or ended by another request, while it ran. */
-export class SignInEnded extends LoginRequired {
-  constructor() {
-    super('the sign-in was ended')
-  }
-}
 
 /** For the library, which asks for one adapter per kind. */
 export const adaptersOf =
   (store: SigninStore, clock: Clock) =>
   (kind: string): Adapter =>
-    kind === 'Client' ? clientAdapter(store) : artifactAdapter(store, clock, kind)
+    kind === 'Client' ? clientAdapter(store) : artifactAdapter(clock, kind)
 
-function artifactAdapter({ artifacts }: SigninStore, clock: Clock, kind: string): Adapter {
+function artifactAdapter(clock: Clock, kind: string): Adapter {
   return {
     async upsert(id, payload, expiresInSeconds = 0) {
+      const artifacts = requestArtifacts()
       const expiresAt = later(clock.now(), expiresInSeconds * 1000)
-      const artifact = toArtifact(kind, id, payload, expiresAt)
-      const { grantId } = artifact
-      if (!(await putArtifact(artifacts, artifact))) return refuse(kind)
+      const { grantId, ...artifact } = toArtifact(kind, id, payload, expiresAt)
+      artifacts.put({ grantId, ...artifact })
+      if (kind !== 'RefreshToken' || grantId === null) return
       // A refresh token is useless without its grant, which may expire earlier, so the grant is extended.
-      if (kind === 'RefreshToken' && grantId !== null) {
-        await artifacts.extend('Grant', digestOf(grantId), expiresAt)
-      }
+      const grant = await artifacts.find('Grant', digestOf(grantId))
+      if (grant !== undefined && grant.expiresAt < expiresAt) artifacts.put({ ...grant, expiresAt })
     },
     async find(id) {
-      const artifact = await findArtifact(artifacts, kind, digestOf(id))
+      const artifacts = requestArtifacts()
+      const artifact = await artifacts.find(kind, digestOf(id))
       if (artifact === undefined) return undefined
       const payload = { ...toPayload(artifact), jti: id }
       if (isFromFuture(payload, clock)) {
@@ -48,7 +42,7 @@ function artifactAdapter({ artifacts }: SigninStore, clock: Clock, kind: string)
     },
     // Without the id, which callers that look up by uid do not need.
     async findByUid(uid) {
-      const artifact = await artifacts.findByUid(kind, uid)
+      const artifact = await requestArtifacts().findByUid(kind, uid)
       const payload = artifact && toPayload(artifact)
       return payload && !isFromFuture(payload, clock) ? payload : undefined
     },
@@ -56,23 +50,16 @@ function artifactAdapter({ artifacts }: SigninStore, clock: Clock, kind: string)
       return undefined
     },
     async consume(id) {
-      const digest = digestOf(id)
-      if (await artifacts.consume(kind, digest, clock.now())) return
-      // Consumed by a concurrent request since the library's check: treated as a replay.
-      const grantId = (await artifacts.find(kind, digest))?.grantId
-      if (grantId != null) await endGrant(artifacts, grantId)
-      throw new InvalidGrant('already consumed')
+      const artifacts = requestArtifacts()
+      const artifact = await artifacts.find(kind, digestOf(id))
+      if (artifact === undefined) throw new InvalidGrant('it has ended')
+      artifacts.put({ ...artifact, consumedAt: clock.now() })
     },
-    destroy: (id) => artifacts.remove(kind, digestOf(id)),
-    revokeByGrantId: (grantId) => artifacts.revokeGrant(kind, grantId),
+    destroy: (id) => requestArtifacts().remove(kind, digestOf(id)),
+    async revokeByGrantId(grantId) {
+      requestArtifacts().revokeGrant(kind, grantId)
+    },
   }
-}
-
-/** The library stores a session last, when its answer is complete: it is left out, and the next request finds none. */
-function refuse(kind: string): void {
-  if (kind === 'Session') return
-  if (kind === 'AccessToken' || kind === 'RefreshToken') throw new InvalidGrant('it was revoked')
-  throw new SignInEnded()
 }
 
 /** An `exp`, in seconds since the Unix epoch. */
@@ -87,21 +74,12 @@ const isFromFuture = ({ iat, loginTs }: Payload, clock: Clock): boolean =>
     (seconds) => typeof seconds === 'number' && seconds * 1000 > later(clock.now(), LARGE_STEP_MS),
   )
 
-/** Revokes what the library revokes on a replay. */
-async function endGrant(artifacts: Artifacts, grantId: string): Promise<void> {
-  const issued = ['AccessToken', 'RefreshToken', 'AuthorizationCode']
-  await Promise.all([
-    ...issued.map((kind) => artifacts.revokeGrant(kind, grantId)),
-    artifacts.remove('Grant', digestOf(grantId)),
-  ])
-}
-
 function toArtifact(
   kind: string,
   id: string,
   { jti: _, ...payload }: Payload,
   expiresAt: Artifact['expiresAt'],
-): Omit<Artifact, 'revocations'> {
+): Artifact {
   const session = payload['session'] as { readonly accountId?: unknown } | undefined
   const result = payload['result'] as
     | { readonly login?: { readonly accountId?: unknown } }

@@ -13,13 +13,11 @@ import { newErrorId } from './library-pages.ts'
 import { leadOnward } from './onward.ts'
 import { readLanguage } from './pages/language.ts'
 import type { ErrorKind } from './pages/view.ts'
-import { interactionPath, sessionCookie } from './provider.ts'
 import { isIdentityProviderName } from './register/identity-provider.ts'
-import { rememberReads } from './request-reads.ts'
+import { inOneAct } from './request-artifacts.ts'
 import { AUTHORIZE, isStep, LOGOUT, methodsOf } from './routes.ts'
 import { STORE_TROUBLE_STATUS, storeTroubleHeaders } from './store-trouble.ts'
 import { countRefusals, withRedirect } from './token-request.ts'
-import { openTurns } from './turns.ts'
 
 export interface SigninApp {
   /** `address`: the client's network address. */
@@ -27,7 +25,11 @@ export interface SigninApp {
 }
 
 interface Env {
-  readonly Bindings: { readonly address: string }
+  readonly Bindings: {
+    readonly address: string
+    /** Read once, because a request may run again; null if it is too long. */
+    readonly body: Uint8Array | null
+  }
 }
 
 /** The context is read on every request, because a rotated signing key creates a new provider. */
@@ -36,27 +38,20 @@ export function createSigninApp(
   signin: () => Promise<SigninContext>,
 ): SigninApp {
   const { deps, interactionLimit } = first
-  const refusals = countRefusals(deps.store)
+  const refusals = countRefusals()
   const app = new Hono<Env>()
-  const turns = openTurns()
-  const session = new RegExp(`(?:^|;) *${sessionCookie(deps.issuer)}=([^;]*)`)
 
-  /**
-   * The library reads a session, changes it and stores the whole of it, so concurrent requests of one browser, such as those
-   * of restored tabs, would lose each other's changes, and a sign-out could be undone.
-   */
-  const forward = (
+  const forward = async (
     request: Request,
     address: string,
     target: string,
     body: Uint8Array | null,
-  ): Promise<Response> =>
-    turns(session.exec(request.headers.get('cookie') ?? '')?.[1], async () => {
-      const { provider } = await signin()
-      const bridge = openBridge(request, target, body, address)
-      await provider.callback()(bridge.req, bridge.res)
-      return await bridge.answer
-    })
+  ): Promise<Response> => {
+    const { provider } = await signin()
+    const bridge = openBridge(request, target, body, address)
+    await provider.callback()(bridge.req, bridge.res)
+    return await bridge.answer
+  }
   const fail = (request: Request, kind: ErrorKind) =>
     failPage(deps, readLanguage(request.headers.get('accept-language')), kind)
 
@@ -78,18 +73,18 @@ export function createSigninApp(
   })
 
   for (const path of [AUTHORIZE, LOGOUT]) {
-    app.post(path, async (c) => {
-      const body = await readBody(c.req.raw)
+    app.post(path, (c) => {
+      const { body } = c.env
       const form = body === null ? undefined : readForm(c.req.raw, body)
       return (form && toGet(path, form)) ?? fail(c.req.raw, 'bad-request')
     })
   }
 
   app.post('/oauth/token', async (c) => {
-    const body = await readBody(c.req.raw)
+    const { body } = c.env
     if (body === null) return tooLong()
     const form = readForm(c.req.raw, body)
-    const filled = form && (await withRedirect(deps.store, form))
+    const filled = form && (await withRedirect(form))
     const sent = filled === undefined || filled === form ? body : Buffer.from(filled.toString())
     const answer = await forward(c.req.raw, c.env.address, '/oauth/token', sent)
     if (form !== undefined) await refusals.answered(form, answer)
@@ -102,16 +97,11 @@ export function createSigninApp(
     return next()
   })
 
-  const answerPage = (call: Call): Promise<Response> => {
-    // A form that is submitted twice, by a double click, waits for the result of the first.
-    const key = call.step === 'code' ? interactionPath(call.uid) : undefined
-    return turns(key, async () => answerInteraction(await signin(), call))
-  }
-  mountInteractions(app, answerPage, fail)
+  mountInteractions(app, async (call) => answerInteraction(await signin(), call), fail)
 
   app.all('*', async (c) => {
     const { pathname, search } = new URL(c.req.url)
-    const body = c.req.method === 'POST' ? await readBody(c.req.raw) : new Uint8Array()
+    const { body } = c.env
     if (body === null) return tooLong()
     const sent = c.req.method === 'POST' ? body : null
     const answer = await forward(c.req.raw, c.env.address, pathname + search, sent)
@@ -120,15 +110,19 @@ export function createSigninApp(
 
   app.onError((thrown, c) => faultPage(deps, c.req.raw, thrown))
 
-  const answer = (request: Request, address: string): Response | Promise<Response> => {
+  const answer = async (request: Request, address: string): Promise<Response> => {
     if (!URL.canParse(request.url)) return new Response(null, { status: 400 })
-    return app.fetch(request, { address })
+    try {
+      const body = await readBody(request)
+      const run = async () => app.fetch(request, { address, body })
+      return await inOneAct(deps.store.artifacts, run)
+    } catch (thrown) {
+      return faultPage(deps, request, thrown)
+    }
   }
   return {
-    async answer(request, address) {
-      const answered = await rememberReads(() => answer(request, address))
-      return withSecurityHeaders(answered, deps.issuer)
-    },
+    answer: async (request, address) =>
+      withSecurityHeaders(await answer(request, address), deps.issuer),
   }
 }
 
@@ -146,15 +140,14 @@ function mountInteractions(
     if (step !== undefined && !isStep(step)) return fail(c.req.raw, 'not-found')
     if (!isPost && step !== undefined) return c.redirect(`/sign-in/${encodeURIComponent(uid)}`, 303)
     if (isPost && step === undefined) return fail(c.req.raw, 'not-found')
-    const body = isPost ? await readBody(c.req.raw) : null
-    if (isPost && body === null) return fail(c.req.raw, 'bad-request')
-    const { address } = c.env
+    const { address, body } = c.env
+    if (body === null) return fail(c.req.raw, 'bad-request')
     return answer({
       request: c.req.raw,
       uid,
       step: step ?? null,
       identity: null,
-      body,
+      body: isPost ? body : null,
       address,
     })
   })
@@ -186,11 +179,24 @@ async function faultPage(deps: SigninDeps, request: Request, thrown: unknown): P
   }
   const errorId = newErrorId()
   deps.logFault(thrown, errorId)
+  if (isOfProgram(request)) return protocolFault(thrown)
   const page = await failPage(deps, language, 'failed', errorId)
   const trouble = storeTroubleHeaders(thrown)
   if (trouble === undefined) return page
   for (const [name, value] of Object.entries(trouble)) page.headers.set(name, value)
   return new Response(page.body, { status: STORE_TROUBLE_STATUS, headers: page.headers })
+}
+
+/** Applications expect JSON. */
+const isOfProgram = ({ url }: Request): boolean =>
+  ['/oauth/token', '/oauth/userinfo'].includes(new URL(url).pathname)
+
+function protocolFault(thrown: unknown): Response {
+  const trouble = storeTroubleHeaders(thrown)
+  const status = trouble === undefined ? 500 : STORE_TROUBLE_STATUS
+  const headers = { ...trouble, 'Cache-Control': 'no-store' }
+  const body = { error: 'server_error', error_description: 'the gateway failed; try again' }
+  return Response.json(body, { status, headers })
 }
 
 const tooLong = (): Response =>

@@ -1,14 +1,13 @@
 /** The part of an interaction that signs in through a third party (hardening §3.2). */
-import { SignInEnded } from './adapter.ts'
 import type { FederationProblem, ReturnResult } from './identities/federation.ts'
 import type { InteractionContext } from './interaction-context.ts'
-import { disabledPage, finish, page, seeOther } from './interaction-pages.ts'
+import { disabledPage, endedPage, finish, page, seeOther } from './interaction-pages.ts'
 import { type Outcome, outcomePath } from './outcome.ts'
 import { interactionPath } from './provider.ts'
 import { digestOf } from './register/digest.ts'
 import { type ClaimedIdentity, vouchedEmail } from './register/identity.ts'
 import type { Person } from './register/person.ts'
-import { revocationsBefore } from './request-reads.ts'
+import { requestArtifacts } from './request-artifacts.ts'
 
 /**
  * Handles the button. The redirect goes through a page of our own, because the CSP forbids forms that end at third parties.
@@ -56,9 +55,9 @@ async function completeSignIn(
   const { identities, detours, mailCodes } = deps.store
   const identity = toIdentity(provider.issuer, claims.subject, claims.name)
   const vouched = vouchedEmail(provider, claims.email)
-  const begunAt = await revocationsBefore(deps.store.artifacts)
+  const begunAt = await requestArtifacts().revocationsBefore()
   const person = await identities.recognise(identity, vouched, deps.clock.now(), begunAt)
-  if (person === 'revoked') throw new SignInEnded()
+  if (person === 'revoked') return endedPage(context)
   if (person !== undefined) {
     await detours.drop(digestOf(call.uid))
     if (person.disabledAt !== null) return disabledPage(context, person)
@@ -99,7 +98,7 @@ export async function linkPendingIdentity(
   const provider = await identityProviders.find(waiting.provider)
   if (provider !== undefined) {
     const identity = toIdentity(provider.issuer, waiting.subject, waiting.claimedName)
-    await identities.link(identity, person.id, at, await revocationsBefore(deps.store.artifacts))
+    await identities.link(identity, person.id, at, await requestArtifacts().revocationsBefore())
   }
   await detours.drop(interaction)
 }

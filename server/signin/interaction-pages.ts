@@ -128,6 +128,16 @@ export function page(
   })
 }
 
+/** For a person who was revoked after the interaction began, which ends with it. */
+export async function endedPage({
+  interaction,
+  deps,
+  language,
+}: InteractionContext): Promise<Response> {
+  await interaction.destroy()
+  return failPage(deps, language, 'expired')
+}
+
 /** The error page for an interaction that cannot continue. */
 export const failPage = (
   { issuer }: Pick<SigninDeps, 'issuer'>,

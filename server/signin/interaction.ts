@@ -2,7 +2,6 @@
 import { SessionNotFound } from 'oidc-provider/lib/helpers/errors.js'
 import type { Interaction, Provider } from 'oidc-provider/lib/provider.js'
 import type { Instant } from '#domain/clock.ts'
-import { SignInEnded } from './adapter.ts'
 import { type Bridge, openBridge } from './bridge.ts'
 import { readForm } from './form-body.ts'
 import type { Call, InteractionContext, SigninContext } from './interaction-context.ts'
@@ -15,6 +14,7 @@ import {
 import {
   codePage,
   disabledPage,
+  endedPage,
   failPage,
   finish,
   formOf,
@@ -31,7 +31,7 @@ import { digestOf } from './register/digest.ts'
 import { readEmail } from './register/email.ts'
 import type { PendingCode } from './register/mail-code.ts'
 import { newPerson, type PersonId } from './register/person.ts'
-import { revocationsBefore } from './request-reads.ts'
+import { requestArtifacts } from './request-artifacts.ts'
 import { AUTHORIZE } from './routes.ts'
 import { keepTyped, readTyped } from './typed-address.ts'
 
@@ -57,15 +57,7 @@ export async function answerInteraction(signin: SigninContext, call: Call): Prom
     client,
     language: readLanguage(request.headers.get('accept-language'), locales),
   }
-  try {
-    return await (interaction.prompt.name === 'consent'
-      ? answerConsent(context)
-      : answerSignIn(context))
-  } catch (thrown) {
-    if (!(thrown instanceof SignInEnded)) throw thrown
-    await interaction.destroy()
-    return failPage(deps, context.language, 'expired')
-  }
+  return interaction.prompt.name === 'consent' ? answerConsent(context) : answerSignIn(context)
 }
 
 async function find(provider: Provider, { req, res }: Bridge): Promise<Interaction | ErrorKind> {
@@ -90,7 +82,8 @@ async function answerSignIn(context: InteractionContext): Promise<Response> {
   if (call.identity !== null) return answerIdentity(context, call.identity)
   const fields = call.body === null ? undefined : readForm(call.request, call.body)
   if (call.step === 'email') return takeEmail(context, fields?.get('email') ?? '')
-  const pending = await deps.store.mailCodes.pending(digestOf(call.uid))
+  const code = await deps.store.mailCodes.pending(digestOf(call.uid))
+  const pending = code?.isUsed ? undefined : code
   if (call.step === 'restart') {
     await deps.store.mailCodes.drop(digestOf(call.uid))
     await deps.store.detours.drop(digestOf(call.uid))
@@ -100,6 +93,8 @@ async function answerSignIn(context: InteractionContext): Promise<Response> {
   if (call.step === 'code' && pending === undefined && interaction.result?.login !== undefined) {
     return seeOther(`${AUTHORIZE}/${call.uid}`)
   }
+  // The first of them is about to complete the interaction.
+  if (call.step === 'code' && code?.isUsed) requestArtifacts().giveWay()
   if (call.step === null) return showState(context, pending)
   if (pending === undefined || call.step === 'consent') return seeOther(interactionPath(call.uid))
   if (call.step === 'resend') return sendAgain(context, pending)
@@ -191,9 +186,12 @@ async function takeCode(
   switch (redemption.verdict) {
     case 'wrong':
       return refuse({ problem: 'wrong', left: redemption.attemptsLeft })
-    case 'spent':
     case 'expired':
-      return refuse({ problem: redemption.verdict })
+      // Used, at this moment, by the first of two submissions.
+      if (pending.expiresAt > context.deps.clock.now()) requestArtifacts().giveWay()
+      return refuse({ problem: 'expired' })
+    case 'spent':
+      return refuse({ problem: 'spent' })
     case 'right':
       return completeSignIn(context, redemption.email)
   }
@@ -204,10 +202,10 @@ async function completeSignIn(context: InteractionContext, email: string): Promi
   const { deps } = context
   const at = deps.clock.now()
   const newcomer = deps.allowsSignup ? newPerson(email, at) : null
-  const begunAt = await revocationsBefore(deps.store.artifacts)
+  const begunAt = await requestArtifacts().revocationsBefore()
   const person = await deps.store.people.confirmEmail(email, newcomer, at, begunAt)
   if (person === undefined) return seeOther(interactionPath(context.call.uid))
-  if (person === 'revoked') throw new SignInEnded()
+  if (person === 'revoked') return endedPage(context)
   if (person.disabledAt !== null) return disabledPage(context, person)
   await linkPendingIdentity(context, person)
   const answer = await finish(context, { login: { accountId: person.id, amr: ['otp'] } })

@@ -131,8 +131,7 @@ const sessionSeconds = (age: number): number =>
 const isSecure = (issuer: string): boolean => issuer.startsWith('https:')
 
 /** The name of the session cookie. */
-export const sessionCookie = (issuer: string): string =>
-  isSecure(issuer) ? '__Host-session' : 'session'
+const sessionCookie = (issuer: string): string => (isSecure(issuer) ? '__Host-session' : 'session')
 
 function cookies({ issuer }: SigninDeps, keys: Keys) {
   const secure = isSecure(issuer)

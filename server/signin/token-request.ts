@@ -1,6 +1,6 @@
 /** Additions to the token endpoint: `redirect_uri` is optional, and guesses of PKCE verifiers are limited. */
 import { digestOf } from './register/digest.ts'
-import type { SigninStore } from './store.ts'
+import { requestArtifacts } from './request-artifacts.ts'
 
 const CODE = 'AuthorizationCode'
 
@@ -8,15 +8,12 @@ const CODE = 'AuthorizationCode'
  * `redirect_uri` is optional here (contract §10), but the library requires it, so a missing one is filled in from the code. One that
  * the client sends is compared as usual. A parameter without a value counts as omitted (RFC 6749 §3.2).
  */
-export async function withRedirect(
-  { artifacts }: SigninStore,
-  form: URLSearchParams,
-): Promise<URLSearchParams> {
+export async function withRedirect(form: URLSearchParams): Promise<URLSearchParams> {
   const code = form.get('code')
   const stated = form.getAll('redirect_uri')
   if (code === null || stated.length > 1 || stated.some((uri) => uri !== '')) return form
   if (form.get('grant_type') !== 'authorization_code') return form
-  const artifact = await artifacts.find(CODE, digestOf(code))
+  const artifact = await requestArtifacts().find(CODE, digestOf(code))
   const { redirectUri } = JSON.parse(artifact?.payload ?? '{}') as { readonly redirectUri?: string }
   const filled = new URLSearchParams(form)
   filled.set('redirect_uri', redirectUri ?? NOWHERE)
@@ -39,7 +36,7 @@ export interface RefusalCount {
 }
 
 /** A wrong verifier does not consume the code, so the number of attempts per code is limited (hardening §1). */
-export function countRefusals({ artifacts }: SigninStore): RefusalCount {
+export function countRefusals(): RefusalCount {
   const refusals = new Map<string, number>()
   return {
     async answered(form, answer) {
@@ -51,6 +48,7 @@ export function countRefusals({ artifacts }: SigninStore): RefusalCount {
       refusals.set(digest, count)
       if (count < MAX_REFUSALS) return
       refusals.delete(digest)
+      const artifacts = requestArtifacts()
       const artifact = await artifacts.find(CODE, digest)
       // A used code is kept, so that its replay is detected.
       if (artifact?.consumedAt === null) await artifacts.remove(CODE, digest)

@@ -1,11 +1,12 @@
 // What a release promises: runtimes are what the lock file names, and the same sources make the same binary.
 import { createHash } from 'node:crypto'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { compile } from '#scripts/compile.ts'
 import { readLock } from '#scripts/release/lock.ts'
 import { demandIntegrity, TARGETS } from '#scripts/release/runtimes.ts'
+import { printFromCommit } from '#scripts/release/stage.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
 
 test('every target has its runtime in the lock file, at the version that is pinned', () => {
@@ -43,3 +44,24 @@ test('a target whose runtime is not there says what to do', async () => {
   const built = compile({ target: 'linux-arm64', runtime: join(tempDirectory(), 'none') })
   await expect(built).rejects.toThrow(/no runtime for linux-arm64/)
 })
+
+test.skipIf(Bun.which('git') === null)(
+  'what a script prints for a release is of the commit, with the packages of the checkout',
+  async () => {
+    const root = tempDirectory()
+    const script = join(root, 'say.ts')
+    const git = (...args: readonly string[]) => {
+      const who = ['-c', 'user.name=a', '-c', 'user.email=a@example.org']
+      const { exitCode, stderr } = Bun.spawnSync(['git', ...who, ...args], { cwd: root })
+      expect(exitCode, stderr.toString()).toBe(0)
+    }
+    mkdirSync(join(root, 'node_modules', 'word'), { recursive: true })
+    writeFileSync(join(root, 'node_modules', 'word', 'index.js'), "export const word = 'borrowed'")
+    writeFileSync(script, "import { word } from 'word'\nconsole.log('committed', word)")
+    git('init', '--quiet')
+    git('add', 'say.ts')
+    git('commit', '--quiet', '--no-gpg-sign', '-m', 'one')
+    writeFileSync(script, "console.log('not committed')")
+    expect(await printFromCommit('say.ts', root, 'HEAD')).toBe('committed borrowed\n')
+  },
+)

@@ -9,6 +9,7 @@ import type { CodeDelivery, SigninDeps } from '#signin/deps.ts'
 import { openSigninProvider } from '#signin/open.ts'
 import { sweep } from '#signin/sweep.ts'
 import { openBrowser } from '#test/acceptance/signin/browser.ts'
+import { putArtifact } from '#test/db/contract/write-artifacts.ts'
 import { handClock } from '#test/support/hand-clock.ts'
 import { anAct } from '#test/support/nouns.ts'
 import { dial } from '#test/support/raw-client.ts'
@@ -395,7 +396,7 @@ test('a site with many networks may start a thousand', async () => {
 test('all expired data is deleted, however much there is, and nothing else', async () => {
   const { store, clock } = await open({ kind: 'none' })
   const put = (nth: number, ms: number) =>
-    store.artifacts.add({
+    putArtifact(store, {
       kind: 'Interaction',
       digest: `digest-${nth}`,
       payload: '{}',
@@ -405,7 +406,6 @@ test('all expired data is deleted, however much there is, and nothing else', asy
       clientId: null,
       consumedAt: null,
       expiresAt: later(clock.now(), ms),
-      revocations: 0,
     })
   await Promise.all(Array.from({ length: 2500 }, (_, nth) => put(nth, 0)))
   await put(2500, 60 * 60_000)

@@ -24,6 +24,7 @@ import steadyTime from './0022_steady_time.sql' with { type: 'text' }
 import ratesAhead from './0023_rates_ahead.sql' with { type: 'text' }
 import catalogueVersion from './0024_catalogue_version.sql' with { type: 'text' }
 import owners from './0025_owners.sql' with { type: 'text' }
+import artifactVersions from './0026_artifact_versions.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly string[] = [
   initial,
@@ -51,4 +52,5 @@ export const MIGRATIONS: readonly string[] = [
   ratesAhead,
   catalogueVersion,
   owners,
+  artifactVersions,
 ]

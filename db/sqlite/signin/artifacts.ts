@@ -1,6 +1,11 @@
 /** Sign-in artifacts in SQLite, written in the group commit of their turn; a kill loses none that a client was told of. */
 import type { Instant } from '#domain/clock.ts'
-import type { Artifact, Artifacts } from '#signin/register/artifact.ts'
+import type {
+  ArtifactChange,
+  Artifacts,
+  ArtifactWrite,
+  StoredArtifact,
+} from '#signin/register/artifact.ts'
 import type { PersonId } from '#signin/register/person.ts'
 import type { Connection } from '../engine/connection.ts'
 import { type Named, statement } from '../engine/statement.ts'
@@ -18,6 +23,7 @@ interface ArtifactRow {
   readonly consumed_at: Instant | null
   readonly expires_at: Instant
   readonly revocations: number
+  readonly version: number
 }
 
 export function createArtifacts({ database, commit }: Connection): Artifacts {
@@ -25,18 +31,28 @@ export function createArtifacts({ database, commit }: Connection): Artifacts {
   const revocations = prepareRevocations(database)
   const noteAct = prepareNoteAct(database)
 
-  /** Whether the statement changed its row. */
-  const changes = async (run: () => { readonly changes: number }): Promise<boolean> => {
-    let count = 0
-    await commit.enqueue(() => {
-      count = run().changes
-    })
-    return count === 1
+  const isAsRead = ({ kind, digest, version, after }: ArtifactChange, counted: number): boolean => {
+    if ((table.version().get(kind, digest)?.version ?? 0) !== version) return false
+    const subjects = [after?.personId, after?.clientId]
+    return !subjects.some((subject) => subject != null && revocations.isRevoked(subject, counted))
+  }
+  const apply = ({ changes, revokedGrants, revocations }: ArtifactWrite): void => {
+    for (const { kind, grantId } of revokedGrants) table.revokeGrant().run(grantId, kind)
+    for (const { kind, digest, after } of changes) {
+      if (after === null) table.remove().run(kind, digest)
+      else table.put().run({ ...after, revocations })
+    }
   }
 
   return {
-    add: (artifact) => changes(() => table.add().run(toRow(artifact))),
-    replace: (artifact) => changes(() => table.replace().run(toRow(artifact))),
+    async write(write) {
+      let isWritten = false
+      await commit.enqueue(() => {
+        isWritten = write.changes.every((change) => isAsRead(change, write.revocations))
+        if (isWritten) apply(write)
+      })
+      return isWritten
+    },
     revocations: async () => revocations.count(),
     async find(kind, digest) {
       commit.flush()
@@ -46,19 +62,6 @@ export function createArtifacts({ database, commit }: Connection): Artifacts {
       commit.flush()
       return toArtifact(table.findByUid().get(uid, kind))
     },
-    consume: (kind, digest, at) => changes(() => table.consume().run({ kind, digest, at })),
-    extend: (kind, digest, expiresAt) =>
-      commit.enqueue(() => {
-        table.extend().run({ kind, digest, expiresAt })
-      }),
-    remove: (kind, digest) =>
-      commit.enqueue(() => {
-        table.remove().run(kind, digest)
-      }),
-    revokeGrant: (kind, grantId) =>
-      commit.enqueue(() => {
-        table.revokeGrant().run(grantId, kind)
-      }),
     revokePerson: (personId, act) =>
       commit.commitDurably(() => {
         const sessions = table.countSessions().get(personId, act.at)?.n ?? 0
@@ -83,24 +86,18 @@ export function createArtifacts({ database, commit }: Connection): Artifacts {
 /** Slices keep each transaction short, so that streams are not delayed. */
 const MAX_SWEPT = 1000
 
-/** Neither its person nor its client was revoked since. */
-const MAY_STAND =
-  'NOT EXISTS (SELECT 1 FROM revocations WHERE subject IN ($personId, $clientId) AND n > $revocations)'
-
 function prepare(database: Connection['database']) {
   return {
-    add: statement<unknown, [Named]>(
+    version: statement<{ version: number }, [string, string]>(
       database,
-      `INSERT INTO artifacts (kind, sha256, payload, grant_id, uid, person_id, client_id, expires_at, revocations)
-       SELECT $kind, $digest, $payload, $grantId, $uid, $personId, $clientId, $expiresAt, $revocations WHERE ${MAY_STAND}
-       ON CONFLICT DO NOTHING`,
+      'SELECT version FROM artifacts WHERE kind = ? AND sha256 = ?',
     ),
-    // An update cannot bring back what was removed since it was read.
-    replace: statement<unknown, [Named]>(
+    put: statement<unknown, [Named]>(
       database,
-      `UPDATE artifacts SET payload = $payload, grant_id = $grantId, uid = $uid, person_id = $personId,
-         client_id = $clientId, expires_at = $expiresAt
-       WHERE kind = $kind AND sha256 = $digest AND ${MAY_STAND}`,
+      `INSERT INTO artifacts (kind, sha256, payload, grant_id, uid, person_id, client_id, consumed_at, expires_at, revocations)
+       VALUES ($kind, $digest, $payload, $grantId, $uid, $personId, $clientId, $consumedAt, $expiresAt, $revocations)
+       ON CONFLICT DO UPDATE SET payload = $payload, grant_id = $grantId, uid = $uid, person_id = $personId,
+         client_id = $clientId, consumed_at = $consumedAt, expires_at = $expiresAt, version = version + 1`,
     ),
     find: statement<ArtifactRow, [string, string]>(
       database,
@@ -109,16 +106,6 @@ function prepare(database: Connection['database']) {
     findByUid: statement<ArtifactRow, [string, string]>(
       database,
       'SELECT * FROM artifacts WHERE uid = ? AND kind = ?',
-    ),
-    consume: statement<unknown, [{ kind: string; digest: string; at: Instant }]>(
-      database,
-      `UPDATE artifacts SET consumed_at = $at
-       WHERE kind = $kind AND sha256 = $digest AND consumed_at IS NULL`,
-    ),
-    extend: statement<unknown, [{ kind: string; digest: string; expiresAt: Instant }]>(
-      database,
-      `UPDATE artifacts SET expires_at = $expiresAt
-       WHERE kind = $kind AND sha256 = $digest AND expires_at < $expiresAt`,
     ),
     remove: statement<unknown, [string, string]>(
       database,
@@ -140,9 +127,7 @@ function prepare(database: Connection['database']) {
   }
 }
 
-const toRow = ({ consumedAt: _, ...artifact }: Artifact): Named => artifact
-
-const toArtifact = (row: ArtifactRow | null): Artifact | undefined =>
+const toArtifact = (row: ArtifactRow | null): StoredArtifact | undefined =>
   row === null
     ? undefined
     : {
@@ -156,4 +141,5 @@ const toArtifact = (row: ArtifactRow | null): Artifact | undefined =>
         consumedAt: row.consumed_at,
         expiresAt: row.expires_at,
         revocations: row.revocations,
+        version: row.version,
       }

@@ -102,9 +102,9 @@ export function createMailCodes(connection: Connection): MailCodes {
     async pending(interaction) {
       commit.flush()
       const row = table.find().get(interaction)
-      if (row === null || row.used_at !== null) return undefined
-      const attemptsLeft = MAX_ATTEMPTS - row.attempts
-      return { email: row.email, attemptsLeft, expiresAt: row.expires_at }
+      if (row === null) return undefined
+      const { email, attempts, expires_at: expiresAt, used_at: usedAt } = row
+      return { email, attemptsLeft: MAX_ATTEMPTS - attempts, expiresAt, isUsed: usedAt !== null }
     },
     redeem: (interaction, digest, at) =>
       commit.commitDurably(() => redeem(interaction, digest, at)),

@@ -24,15 +24,10 @@ export function createSigninStore(connection: Connection): SigninStore {
     ),
     artifacts: lazyPort(
       {
-        add: true,
-        replace: true,
+        write: true,
         revocations: true,
         find: true,
         findByUid: true,
-        consume: true,
-        extend: true,
-        remove: true,
-        revokeGrant: true,
         revokePerson: true,
         countSessions: true,
         sweep: true,

@@ -18,27 +18,44 @@ export interface Artifact {
   readonly clientId: string | null
   readonly consumedAt: Instant | null
   readonly expiresAt: Instant
+}
+
+export interface StoredArtifact extends Artifact {
   /** How many revocations there were when the sign-in began that it belongs to. */
+  readonly revocations: number
+  /** How often it was written, from 1. */
+  readonly version: number
+}
+
+/** What one artifact becomes. */
+export interface ArtifactChange extends Pick<Artifact, 'kind' | 'digest'> {
+  /** The version that was read; 0 adds it under a new id. */
+  readonly version: number
+  /** Null removes it. */
+  readonly after: Artifact | null
+}
+
+/** Everything that one request changes. */
+export interface ArtifactWrite {
+  readonly changes: readonly ArtifactChange[]
+  /** All artifacts of a kind that were issued under a grant are removed. */
+  readonly revokedGrants: readonly { readonly kind: string; readonly grantId: string }[]
+  /** How many revocations there were when the sign-in began that the request belongs to; what is added keeps it. */
   readonly revocations: number
 }
 
 export interface Artifacts {
-  /** Adds it under a new id. False if its person or client was revoked after there were `revocations`: it must not be issued. */
-  add(artifact: Artifact): Promise<boolean>
-  /** Updates all fields except `consumedAt` and `revocations`. False if it no longer exists, or for the same reason. */
-  replace(artifact: Artifact): Promise<boolean>
   /** How many revocations there were, of anybody. What was read after this, and was not revoked since, is valid. */
   revocations(): Promise<number>
   /** Includes expired artifacts until they are swept. */
-  find(kind: string, digest: string): Promise<Artifact | undefined>
-  findByUid(kind: string, uid: string): Promise<Artifact | undefined>
-  /** True for exactly one of several concurrent callers. */
-  consume(kind: string, digest: string, at: Instant): Promise<boolean>
-  /** Extends its expiry to at least `expiresAt`. Does nothing if it no longer exists. */
-  extend(kind: string, digest: string, expiresAt: Instant): Promise<void>
-  remove(kind: string, digest: string): Promise<void>
-  /** Removes all artifacts of one kind that were issued under a grant. */
-  revokeGrant(kind: string, grantId: string): Promise<void>
+  find(kind: string, digest: string): Promise<StoredArtifact | undefined>
+  findByUid(kind: string, uid: string): Promise<StoredArtifact | undefined>
+  /**
+   * Writes all of it, or nothing and answers false: if an artifact is not at the version that was read, or a person or client of
+   * one that is kept was revoked since `revocations`. So a code is consumed once, no session loses what another request added to
+   * it, and nothing that has ended is brought back.
+   */
+  write(write: ArtifactWrite): Promise<boolean>
   /** Revokes a person: removes all sessions and tokens, and refuses what was begun before; returns how many sessions there were. */
   revokePerson(personId: PersonId, act: Act): Promise<number>
   /** How many sessions a person has. */

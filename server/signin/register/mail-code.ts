@@ -59,6 +59,7 @@ export interface PendingCode {
   readonly email: string
   readonly attemptsLeft: number
   readonly expiresAt: Instant
+  readonly isUsed: boolean
 }
 
 export interface MailCodes {
@@ -69,7 +70,7 @@ export interface MailCodes {
   issue(code: MailCode, bounds: MailCodeBounds, mail: CodeMail | null): Promise<IssueVerdict>
   /** How many codes were issued to an address since then. */
   issuedTo(email: string, since: Instant): Promise<number>
-  /** The interaction's code, even if expired or without attempts left; undefined if there is none or it was used. */
+  /** The interaction's code, even if expired, used or without attempts left. */
   pending(interaction: string): Promise<PendingCode | undefined>
   /** Counts an attempt before comparing, so that concurrent attempts all count. The correct code is consumed. */
   redeem(interaction: string, digest: string, at: Instant): Promise<Redemption>

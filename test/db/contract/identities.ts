@@ -8,6 +8,7 @@ import { newPerson, type Person } from '#signin/register/person.ts'
 import type { HandClock } from '#test/support/hand-clock.ts'
 import { anAct } from '#test/support/nouns.ts'
 import type { SigninBench } from './signin.ts'
+import { putArtifact } from './write-artifacts.ts'
 
 const MINUTE = 60_000
 
@@ -229,7 +230,7 @@ function linksContract(bench: SigninBench): void {
     const squatter = newPerson('owner@example.org', at)
     await people.add(squatter, anAct())
     await identities.link(anIdentity(), squatter.id, at, 0)
-    await artifacts.add({
+    await putArtifact(bench.signin, {
       kind: 'Session',
       digest: 'd',
       payload: '{}',
@@ -239,7 +240,6 @@ function linksContract(bench: SigninBench): void {
       clientId: null,
       consumedAt: null,
       expiresAt: later(at, MINUTE),
-      revocations: 0,
     })
     await people.confirmEmail('owner@example.org', null, at, 0)
     expect(await identities.ofPerson(squatter.id)).toEqual([])

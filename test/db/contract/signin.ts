@@ -1,7 +1,7 @@
 /** What the port of the sign-in provider promises: each act whole, and one winner however many ask at once. */
 
 import { expect, test } from 'vitest'
-import { instant, later } from '#domain/clock.ts'
+import { type Instant, instant, later } from '#domain/clock.ts'
 import type { Artifact } from '#signin/register/artifact.ts'
 import type { Client } from '#signin/register/client.ts'
 import type { CodeMail } from '#signin/register/code-mail.ts'
@@ -12,6 +12,7 @@ import type { SigninStore } from '#signin/store.ts'
 import type { HandClock } from '#test/support/hand-clock.ts'
 import { anAct } from '#test/support/nouns.ts'
 import { identitiesContract } from './identities.ts'
+import { aRemoval, aWrite, putArtifact } from './write-artifacts.ts'
 
 export interface SigninBench {
   readonly signin: SigninStore
@@ -42,7 +43,6 @@ const anArtifact = (at: HandClock, stated: Partial<Artifact> = {}): Artifact => 
   clientId: null,
   consumedAt: null,
   expiresAt: later(at.now(), MINUTE),
-  revocations: 0,
   ...stated,
 })
 
@@ -75,7 +75,7 @@ function clientsContract(bench: SigninBench): void {
       updatedAt: at,
     })
     expect(await clients.amend('nobody', changed, anAct(at))).toBeUndefined()
-    await artifacts.add(anArtifact(bench.clock, { clientId: client.id }))
+    await putArtifact(bench.signin, anArtifact(bench.clock, { clientId: client.id }))
     expect(await clients.remove(client.id, anAct())).toBe(true)
     expect(await clients.remove(client.id, anAct())).toBe(false)
     expect(await clients.find(client.id)).toBeUndefined()
@@ -149,14 +149,14 @@ function peopleContract(bench: SigninBench): void {
     const person = newPerson('b@example.org', at)
     await people.add(person, anAct())
     const session = anArtifact(bench.clock, { kind: 'Session', personId: person.id, uid: 'u1' })
-    await artifacts.add(session)
+    await putArtifact(bench.signin, session)
     expect(await artifacts.countSessions(person.id, at)).toBe(1)
     expect(await people.setDisabled(person.id, true, anAct(at))).toMatchObject({ disabledAt: at })
     expect(await artifacts.find('Session', session.digest)).toBeUndefined()
     const proved = await people.confirmEmail('b@example.org', null, later(at, 5), 0)
     expect(proved).toMatchObject({ disabledAt: at, lastSignInAt: null })
     expect(await people.setDisabled(person.id, false, anAct())).toMatchObject({ disabledAt: null })
-    await artifacts.add({ ...session, revocations: await artifacts.revocations() })
+    await putArtifact(bench.signin, session, { revocations: await artifacts.revocations() })
     expect(await artifacts.revokePerson(person.id, anAct(at))).toBe(1)
     expect(await people.remove(person.id, anAct())).toBe(true)
     expect(await people.remove(person.id, anAct())).toBe(false)
@@ -165,59 +165,88 @@ function peopleContract(bench: SigninBench): void {
 }
 
 function artifactsContract(bench: SigninBench): void {
-  test('of many who consume at once one does, and it stays consumed when it is replaced', async () => {
+  test('of many who consume at once one does, and who read it before replaces nothing', async () => {
     const { artifacts } = bench.signin
-    const { kind, digest, ...rest } = anArtifact(bench.clock)
-    expect(await artifacts.add({ kind, digest, ...rest })).toBe(true)
-    const at = bench.clock.now()
+    const code = anArtifact(bench.clock)
+    const { kind, digest } = code
+    expect(await putArtifact(bench.signin, code)).toBe(true)
+    expect(await artifacts.find(kind, digest)).toEqual({ ...code, version: 1, revocations: 0 })
+    const used = { ...code, consumedAt: bench.clock.now() }
     const tries = await Promise.all(
-      Array.from({ length: 40 }, () => artifacts.consume(kind, digest, at)),
+      Array.from({ length: 40 }, () => putArtifact(bench.signin, used, { version: 1 })),
     )
     expect(tries.filter((won) => won)).toHaveLength(1)
-    expect(await artifacts.replace({ kind, digest, ...rest, payload: '{"a":2}' })).toBe(true)
-    expect(await artifacts.find(kind, digest)).toMatchObject({ payload: '{"a":2}', consumedAt: at })
+    expect(await putArtifact(bench.signin, code, { version: 1 })).toBe(false)
+    expect(await artifacts.write(aRemoval(code, 1))).toBe(false)
+    expect(await artifacts.find(kind, digest)).toEqual({ ...used, version: 2, revocations: 0 })
     expect(await artifacts.find('RefreshToken', digest)).toBeUndefined()
-    expect(await artifacts.consume(kind, 'unknown', at)).toBe(false)
-    await artifacts.remove(kind, digest)
+    expect(await artifacts.write(aRemoval(code, 2))).toBe(true)
     expect(await artifacts.find(kind, digest)).toBeUndefined()
+    expect(await artifacts.write(aRemoval(code, 2))).toBe(false)
   })
 
-  test('extending an artifact never shortens it, and does not restore a removed one', async () => {
+  test('everything of a write is written, or nothing', async () => {
     const { artifacts } = bench.signin
-    const { kind, digest, ...rest } = anArtifact(bench.clock)
-    await artifacts.add({ kind, digest, ...rest })
-    const expiresAt = later(rest.expiresAt, 5)
-    await artifacts.extend(kind, digest, expiresAt)
-    await artifacts.extend(kind, digest, rest.expiresAt)
-    await artifacts.extend('RefreshToken', digest, later(expiresAt, 5))
-    expect(await artifacts.find(kind, digest)).toEqual({ kind, digest, ...rest, expiresAt })
-    await artifacts.remove(kind, digest)
-    await artifacts.extend(kind, digest, later(expiresAt, 5))
-    expect(await artifacts.find(kind, digest)).toBeUndefined()
+    const one = (kind: string, stated: Partial<Artifact> = {}) =>
+      anArtifact(bench.clock, { kind, ...stated })
+    const [grant, token, session] = [one('Grant'), one('AccessToken'), one('Session')]
+    await putArtifact(bench.signin, one('RefreshToken', { grantId: 'g' }))
+    await putArtifact(bench.signin, session)
+    const revokedGrants = [{ kind: 'RefreshToken', grantId: 'g' }]
+    const write = (version: number) =>
+      artifacts.write(
+        aWrite(
+          [
+            { after: grant, version: 0 },
+            { after: { ...session, payload: '{"a":2}' }, version },
+            { after: token, version: 0 },
+          ],
+          { revokedGrants },
+        ),
+      )
+    const isThere = async ({ kind, digest }: Artifact) =>
+      (await artifacts.find(kind, digest)) !== undefined
+    for (const version of [0, 2]) {
+      expect(await write(version)).toBe(false)
+      expect(await isThere(grant)).toBe(false)
+      expect(await isThere(token)).toBe(false)
+      expect(await isThere(one('RefreshToken'))).toBe(true)
+      expect(await artifacts.find('Session', session.digest)).toMatchObject({ payload: '{"a":1}' })
+    }
+    expect(await write(1)).toBe(true)
+    expect(await isThere(grant)).toBe(true)
+    expect(await isThere(token)).toBe(true)
+    expect(await isThere(one('RefreshToken'))).toBe(false)
+    expect(await artifacts.find('Session', session.digest)).toMatchObject({
+      payload: '{"a":2}',
+      version: 2,
+    })
   })
 
   test('a grant is revoked kind by kind; a session is found by its uid', async () => {
     const { artifacts } = bench.signin
     const grantId = 'grant'
     const add = (kind: string, digest: string, more: Partial<Artifact> = {}) =>
-      artifacts.add(anArtifact(bench.clock, { kind, digest, ...more }))
+      putArtifact(bench.signin, anArtifact(bench.clock, { kind, digest, ...more }))
     await add('AccessToken', '1', { grantId })
     await add('RefreshToken', '2', { grantId })
     await add('AccessToken', '3', { grantId: 'other' })
     await add('Session', '4', { uid: 'uid' })
-    await artifacts.revokeGrant('AccessToken', grantId)
+    await artifacts.write(aWrite([], { revokedGrants: [{ kind: 'AccessToken', grantId }] }))
     expect(await artifacts.find('AccessToken', '1')).toBeUndefined()
     expect(await artifacts.find('RefreshToken', '2')).toBeDefined()
     expect(await artifacts.find('AccessToken', '3')).toBeDefined()
-    expect(await artifacts.findByUid('Session', 'uid')).toMatchObject({ digest: '4' })
+    expect(await artifacts.findByUid('Session', 'uid')).toMatchObject({ digest: '4', version: 1 })
     expect(await artifacts.findByUid('AccessToken', 'uid')).toBeUndefined()
   })
 
   test('what expired before is swept, and nothing else', async () => {
     const { artifacts } = bench.signin
     const { clock } = bench
-    await artifacts.add(anArtifact(clock, { digest: 'old', expiresAt: instant(clock.now() - 1) }))
-    await artifacts.add(anArtifact(clock, { digest: 'new', expiresAt: clock.now() }))
+    const add = (digest: string, expiresAt: Instant) =>
+      putArtifact(bench.signin, anArtifact(clock, { digest, expiresAt }))
+    await add('old', instant(clock.now() - 1))
+    await add('new', clock.now())
     expect(await artifacts.sweep(clock.now())).toBe(1)
     expect(await artifacts.find('AuthorizationCode', 'old')).toBeUndefined()
     expect(await artifacts.find('AuthorizationCode', 'new')).toBeDefined()
@@ -235,14 +264,14 @@ function revocationsContract(bench: SigninBench): void {
 
   test('what was removed since it was read is not brought back, and an id is added once', async () => {
     const { artifacts } = bench.signin
-    const { kind, digest, ...rest } = anArtifact(bench.clock)
-    const artifact = { kind, digest, ...rest }
-    expect(await artifacts.replace(artifact)).toBe(false)
-    expect(await artifacts.add(artifact)).toBe(true)
-    expect(await artifacts.add({ ...artifact, payload: '{"a":2}' })).toBe(false)
-    expect(await artifacts.find(kind, digest)).toEqual(artifact)
-    await artifacts.remove(kind, digest)
-    expect(await artifacts.replace(artifact)).toBe(false)
+    const artifact = anArtifact(bench.clock)
+    const { kind, digest } = artifact
+    expect(await putArtifact(bench.signin, artifact, { version: 1 })).toBe(false)
+    expect(await putArtifact(bench.signin, artifact)).toBe(true)
+    expect(await putArtifact(bench.signin, { ...artifact, payload: '{"a":2}' })).toBe(false)
+    expect(await artifacts.find(kind, digest)).toMatchObject(artifact)
+    await artifacts.write(aRemoval(artifact, 1))
+    expect(await putArtifact(bench.signin, artifact, { version: 1 })).toBe(false)
     expect(await artifacts.find(kind, digest)).toBeUndefined()
   })
 
@@ -261,27 +290,30 @@ function revocationsContract(bench: SigninBench): void {
       const { artifacts } = bench.signin
       const [ann, bob] = [await aPerson('ann@x.org'), await aPerson('bob@x.org')]
       const before = await artifacts.revocations()
-      const session = (digest: string, { id }: Person, revocations: number) =>
-        anArtifact(bench.clock, { kind: 'Session', digest, personId: id, revocations })
-      await artifacts.add(session('1', ann, before))
+      const put = (digest: string, { id }: Person, revocations: number, version = 0) => {
+        const session = anArtifact(bench.clock, { kind: 'Session', digest, personId: id })
+        return putArtifact(bench.signin, session, { version, revocations })
+      }
+      await put('1', ann, before)
       await end(ann)
-      expect(await artifacts.replace(session('1', ann, before))).toBe(false)
-      expect(await artifacts.add(session('2', ann, before))).toBe(false)
+      expect(await put('1', ann, before, 1)).toBe(false)
+      expect(await put('2', ann, before)).toBe(false)
       expect(await artifacts.countSessions(ann.id, bench.clock.now())).toBe(0)
-      expect(await artifacts.add(session('3', bob, before))).toBe(true)
+      expect(await put('3', bob, before)).toBe(true)
       const after = await artifacts.revocations()
       expect(after).toBeGreaterThan(before)
-      expect(await artifacts.add(session('4', ann, after))).toBe(true)
+      expect(await put('4', ann, after)).toBe(true)
+      expect(await artifacts.find('Session', '4')).toMatchObject({ revocations: after })
     },
   )
 
   test('for a removed client, nothing that was begun before is issued', async () => {
-    const { artifacts, clients } = bench.signin
+    const { clients } = bench.signin
     const client = aClient(bench.clock)
     await clients.create(client, anAct())
     const token = anArtifact(bench.clock, { clientId: client.id })
     await clients.remove(client.id, anAct())
-    expect(await artifacts.add(token)).toBe(false)
+    expect(await putArtifact(bench.signin, token)).toBe(false)
   })
 
   test('no count of revocations comes twice, whoever is removed', async () => {
@@ -347,14 +379,18 @@ function mailCodesContract(bench: SigninBench): void {
       Array.from({ length: 5 }, () => mailCodes.redeem('i1', code().digest, at)),
     )
     expect(right.filter(({ verdict }) => verdict === 'right')).toHaveLength(1)
-    expect(await mailCodes.pending('i1')).toBeUndefined()
+    expect(await mailCodes.pending('i1')).toMatchObject({ isUsed: true })
   })
 
   test('a code dies with its time, with its successor, and when it is dropped', async () => {
     const { mailCodes } = bench.signin
     const at = bench.clock.now()
     await mailCodes.issue(code(), bounds, null)
-    expect(await mailCodes.pending('i1')).toMatchObject({ email: 'c@example.org', attemptsLeft: 5 })
+    expect(await mailCodes.pending('i1')).toMatchObject({
+      email: 'c@example.org',
+      attemptsLeft: 5,
+      isUsed: false,
+    })
     expect(await mailCodes.redeem('i1', code().digest, code().expiresAt)).toEqual({
       verdict: 'expired',
     })

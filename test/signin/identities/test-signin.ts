@@ -33,6 +33,8 @@ export interface TestSigninOptions {
   readonly allowsSignup?: boolean
   readonly issuer?: string
   readonly totalMs?: number
+  /** How many providers share the store; requests go to each in turn. */
+  readonly nodes?: number
 }
 
 export type TestSignin = Awaited<ReturnType<typeof openTestSignin>>
@@ -42,6 +44,7 @@ export async function openTestSignin({
   issuer = ISSUER,
   totalMs,
   codeDelivery,
+  nodes = 1,
 }: TestSigninOptions = {}) {
   const clock = handClock(new Date().toISOString())
   const masterKey = new Uint8Array(32).fill(7)
@@ -50,44 +53,54 @@ export async function openTestSignin({
   const faults: unknown[] = []
   const mailedCodes = new Map<string, string>()
   const at = clock.now()
-  await store.clients.create(
-    {
-      id: 'wiki',
-      name: 'Wiki',
-      redirectUris: [REDIRECT],
-      logoutUris: [],
-      requiresPkce: true,
-      secretDigest: digestOf('secret'),
-      createdAt: at,
-      updatedAt: at,
-    },
-    anAct(),
-  )
-  await keepSigningKey(store.keyring, at)
-  const provider = await openSigninProvider({
-    store,
-    clock,
-    issuer,
-    codeDelivery: codeDelivery ?? {
-      kind: 'log',
-      log: (email, code) => mailedCodes.set(email, code),
-    },
-    reach: identityReach(issuer.startsWith('http:'), totalMs),
-    allowsSignup,
-    logFault: (cause) => faults.push(cause),
-  })
+  const register = (id: string) =>
+    store.clients.create(
+      {
+        id,
+        name: 'Wiki',
+        redirectUris: [REDIRECT],
+        logoutUris: [],
+        requiresPkce: true,
+        secretDigest: digestOf('secret'),
+        createdAt: at,
+        updatedAt: at,
+      },
+      anAct(),
+    )
+  await register('wiki')
+  if (nodes === 1) await keepSigningKey(store.keyring, at)
+  const openNode = () =>
+    openSigninProvider({
+      store,
+      clock,
+      issuer,
+      codeDelivery: codeDelivery ?? {
+        kind: 'log',
+        log: (email, code) => mailedCodes.set(email, code),
+      },
+      reach: identityReach(issuer.startsWith('http:'), totalMs),
+      allowsSignup,
+      logFault: (cause) => faults.push(cause),
+    })
+  const providers = await Promise.all(Array.from({ length: nodes }, openNode))
   onTestFinished(async () => {
-    provider.close()
+    for (const provider of providers) provider.close()
     await opened.close()
   })
-  const ask = (address: string | URL, init?: RequestInit) =>
-    provider.answer(new Request(String(address), init), '192.0.2.1')
+  let asked = 0
+  const ask = async (address: string | URL, init?: RequestInit): Promise<Response> => {
+    const provider = providers[asked++ % nodes]
+    if (provider === undefined) throw new Error('there is no such node')
+    return provider.answer(new Request(String(address), init), '192.0.2.1')
+  }
 
   return {
     store,
     clock,
     faults,
     mailedCodes,
+    register,
+    ask,
     browser: (headers: Readonly<Record<string, string>> = {}): Browser =>
       openBrowser(issuer, headers, ask),
     start: (browser: Browser, more: Readonly<Record<string, string>> = {}): Promise<Page> =>
