@@ -19,11 +19,13 @@ export interface CodeMailer {
 }
 
 const TRY_MS = 15_000
+/** Longer than an attempt; the mail of a process that was killed waits until then. */
+const LEASE_MS = 20_000
 /** The pause after the first failure, the second, and so on; people do not wait longer than this. */
 const PAUSES_MS = [3_000, 15_000, MINUTE_MS, 2 * MINUTE_MS, 4 * MINUTE_MS]
 const STOP_TIMEOUT_MS = 2_000
 const MAX_AT_ONCE = 8
-/** The interval while mails are being sent. */
+/** The interval while mails are being sent, and the shortest. */
 const POLL_MS = 1_000
 /** The longest sleep; a new mail wakes the loop. */
 const MAX_SLEEP_MS = MINUTE_MS
@@ -40,28 +42,29 @@ export function startCodeMailer(deps: CodeMailerDeps): CodeMailer {
   const { mails, clock, logFault } = deps
   const cut = new AbortController()
   const waker = createWaker()
-  const inProgress = new Map<string, Promise<void>>()
+  const inProgress = new Set<Promise<void>>()
   let failure: CodeMailFailure | null = null
   let isClosed = false
 
   /** Starts sending what is due; returns how long to sleep. */
   const sendDue = async (): Promise<number> => {
-    const { due, nextAt } = await mails.due(clock.now(), 2 * MAX_AT_ONCE)
-    const free = due.filter(({ id }) => !inProgress.has(id)).slice(0, MAX_AT_ONCE - inProgress.size)
-    for (const waiting of free) {
+    const [at, free] = [clock.now(), MAX_AT_ONCE - inProgress.size]
+    if (free === 0) return POLL_MS
+    const claimed = await mails.claim(at, later(at, LEASE_MS), free)
+    for (const waiting of claimed.mails) {
       const sending = deliver(deps, waiting, cut.signal, (found) => {
         failure = found
       })
         .catch(logFault)
         .finally(() => {
-          inProgress.delete(waiting.id)
+          inProgress.delete(sending)
           waker.wake()
         })
-      inProgress.set(waiting.id, sending)
+      inProgress.add(sending)
     }
     if (inProgress.size > 0) return POLL_MS
-    if (nextAt === null) return MAX_SLEEP_MS
-    return Math.min(Math.max(nextAt - clock.now(), 0), MAX_SLEEP_MS)
+    if (claimed.nextAt === null) return MAX_SLEEP_MS
+    return Math.min(Math.max(claimed.nextAt - clock.now(), POLL_MS), MAX_SLEEP_MS)
   }
 
   const run = async (): Promise<void> => {
@@ -82,7 +85,7 @@ export function startCodeMailer(deps: CodeMailerDeps): CodeMailer {
       isClosed = true
       waker.wake()
       await running
-      const sent = Promise.all(inProgress.values())
+      const sent = Promise.all(inProgress)
       if (!(await within(sent, STOP_TIMEOUT_MS))) cut.abort()
       await sent
     },
@@ -104,11 +107,11 @@ async function deliver(
     report(null)
     return mails.drop(waiting)
   }
-  if (cut.aborted) return
+  if (cut.aborted) return mails.reschedule(waiting, tries, clock.now())
   const reason = `${outcome.failure} ${outcome.status ?? ''}`.trim()
   report({ at: clock.now(), reason, isOfMail: outcome.isFinal === true })
   const nextAt = nextTry(outcome, tries, clock.now())
-  if (nextAt !== null && nextAt < expiresAt) return mails.reschedule(waiting, nextAt)
+  if (nextAt !== null && nextAt < expiresAt) return mails.reschedule(waiting, tries + 1, nextAt)
   await mails.drop(waiting)
   throw new Error(`a sign-in code could not be sent: ${reason}`)
 }

@@ -153,9 +153,10 @@ export const rotateSigningKey = mutation(
   'clients.rotate-signing-key',
   z.strictObject({}),
   async ({ store, clock }) => {
+    const { keyring } = store.signin
     const key = await newSigningKey(clock.now())
-    await store.signin.keyring.addSigningKey(key)
-    const keys = await store.signin.keyring.signingKeys()
+    while (!(await keyring.addSigningKey(key, await keyring.current())));
+    const keys = await keyring.signingKeys()
     return {
       key_id: key.id,
       created_at: renderInstant(key.createdAt),

@@ -1,18 +1,19 @@
 /** Codes by e-mail: creating, sending and verifying them (hardening §3.1). */
 import { createHmac, randomInt } from 'node:crypto'
 import { type Instant, instant, later, MINUTE_MS, renderInstant } from '#domain/clock.ts'
+import { newEventId } from '#domain/id.ts'
 import { codeMail, notKnownMail } from './code-mail.ts'
 import type { SigninDeps } from './deps.ts'
 import type { SigninLimits } from './limits.ts'
 import { NETWORKS_OF_SITE, networkOf, siteOf } from './network.ts'
 import type { Language } from './pages/language.ts'
-import type { CodeMail } from './register/code-mail.ts'
 import { digestOf } from './register/digest.ts'
 import { emailKey } from './register/email.ts'
 import type {
   IssueVerdict,
   MailCodeBounds,
   NetworkBounds,
+  NewMail,
   Redemption,
 } from './register/mail-code.ts'
 
@@ -74,11 +75,11 @@ export function openMailCodeFlow(
       .update(`${uid}\n${emailKey(email)}\n${code}`)
       .digest('hex')
 
-  const write = (asker: CodeRequest, code: string, at: Instant, isKnown: boolean): CodeMail => {
+  const write = (asker: CodeRequest, code: string, at: Instant, isKnown: boolean): NewMail => {
     const { email, clientName, language, address, links } = asker
     const about = { clientName, address, at: renderInstant(at), minutes: CODE_MINUTES, links }
     const letter = isKnown ? codeMail(language, code, about) : notKnownMail(language, about)
-    return { to: email, ...letter }
+    return { id: newEventId(at), mail: { to: email, ...letter } }
   }
 
   let quietUntil = instant(0)

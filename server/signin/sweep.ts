@@ -11,17 +11,21 @@ const KEEP_RETIRED_MS = 90 * DAY_MS
 
 type Swept = Pick<SigninDeps, 'store' | 'clock'>
 
+/** Slices keep each transaction short, so that streams are not delayed. */
+const SLICE = 1000
+
 /** Removes everything that has expired; stops between two slices if `isOver` returns true. */
 export async function sweep({ store, clock }: Swept, isOver: () => boolean): Promise<void> {
   const at = clock.now()
-  let swept: number
-  do {
-    swept = await store.artifacts.sweep(later(at, -KEEP_EXPIRED_MS))
-  } while (swept > 0 && !isOver())
-  if (isOver()) return
-  await store.mailCodes.sweep(later(at, -LOOKBACK_MS))
-  await store.detours.sweep(at)
-  await store.keyring.sweep(later(at, -KEEP_RETIRED_MS))
+  const { artifacts, mailCodes, detours, keyring } = store
+  for (const slice of [
+    () => artifacts.sweep(later(at, -KEEP_EXPIRED_MS), SLICE),
+    () => mailCodes.sweep(later(at, -LOOKBACK_MS), SLICE),
+    () => detours.sweep(at, SLICE),
+    () => keyring.sweep(later(at, -KEEP_RETIRED_MS), SLICE),
+  ]) {
+    while (!isOver() && (await slice()) === SLICE);
+  }
 }
 
 /** Sweeps every minute, never concurrently. Returns a function that stops it. */

@@ -2,6 +2,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { openStore } from '#db/index.ts'
 import { later } from '#domain/clock.ts'
+import { newEventId } from '#domain/id.ts'
 import { startCodeMailer } from '#server/code-mailer.ts'
 import { until } from '#test/support/appliance.ts'
 import { handClock } from '#test/support/hand-clock.ts'
@@ -49,9 +50,13 @@ async function open(behaviour: MailBehaviour = {}) {
     }
     const mail = { to, subject: 'Code', text: interaction, html: `<p>${interaction}</p>` }
     const bounds = { perPair: BOUND, network: null, lookbackMs: BOUND.withinMs }
-    return signin.mailCodes.issue(code, bounds, mail)
+    return signin.mailCodes.issue(code, bounds, { id: newEventId(issuedAt), mail })
   }
-  const waiting = async () => (await signin.codeMails.due(later(clock.now(), 590_000), 99)).due
+  /** What is not sent, whoever has leased it. It takes their place: no mailer claims it again. */
+  const waiting = async () => {
+    const at = later(clock.now(), 590_000)
+    return (await signin.codeMails.claim(at, at, 99)).mails
+  }
   return { server, faults, startMailer, put, waiting }
 }
 
@@ -68,8 +73,9 @@ test('mails that waited before the start are sent, and new ones too, each once',
       if (delivery.kind === 'mail') delivery.wake()
     }),
   )
-  await until(async () => (await waiting()).length === 0, 'nothing waits')
+  await until(() => server.taken.length === 31, 'all have come')
   await close()
+  expect(await waiting()).toEqual([])
   const came = server.taken.flatMap(({ to }) => to)
   expect(came.sort()).toEqual(['early', ...many].map((name) => `${name}@example.org`).sort())
   expect(faults).toEqual([])
@@ -97,6 +103,7 @@ test('a temporary refusal postpones the mail and counts; a permanent one drops i
   await put('later')
   const mailer = startMailer()
   const { delivery, close } = mailer
+  await until(() => mailer.failure() !== null, 'it is refused')
   await until(async () => (await waiting())[0]?.tries === 1, 'it is put off')
   expect(mailer.failure()).toEqual({ at: clock.now(), reason: 'status 451', isOfMail: false })
   await put('never')
@@ -107,4 +114,35 @@ test('a temporary refusal postpones the mail and counts; a permanent one drops i
   expect((await waiting()).map(({ interaction }) => interaction)).toEqual(['later'])
   expect(server.asked).toEqual(['later@example.org', 'never@example.org'])
   await close()
+})
+
+test('two mailers over one store send each mail once', async () => {
+  const { server, faults, startMailer, put, waiting } = await open()
+  const mailers = [startMailer(), startMailer()]
+  const names = Array.from({ length: 40 }, (_, n) => `n${n}`)
+  await Promise.all(
+    names.map(async (name) => {
+      await put(name)
+      for (const { delivery } of mailers) if (delivery.kind === 'mail') delivery.wake()
+    }),
+  )
+  await until(() => server.taken.length >= names.length, 'all have come')
+  await Promise.all(mailers.map(({ close }) => close()))
+  expect(await waiting()).toEqual([])
+  const came = server.taken.flatMap(({ to }) => to)
+  expect(came.sort()).toEqual(names.map((name) => `${name}@example.org`).sort())
+  expect(faults).toEqual([])
+})
+
+test('a mail that is cut off by the shutdown is claimed at once by the next start', async () => {
+  let connections = 0
+  const { startMailer, put } = await open({
+    options: { onConnect: () => void connections++, closeTimeout: 10 },
+  })
+  await put('patient')
+  for (let nth = 1; nth <= 2; nth++) {
+    const { close } = startMailer()
+    await until(() => connections === nth, `the mail server was asked for the ${nth}. time`)
+    await close()
+  }
 })

@@ -116,3 +116,8 @@ test('a sign-out while applications are signed in to ends them all', async () =>
   expect((await deps.start(browser)).text).toContain('name="email"')
   expect(deps.faults).toEqual([])
 })
+
+test('at a first start of both there is one signing key', async () => {
+  const { store } = await openTestSignin({ nodes: 2 })
+  expect(await store.keyring.signingKeys()).toHaveLength(1)
+})

@@ -73,18 +73,15 @@ export function createArtifacts({ database, commit }: Connection): Artifacts {
       commit.flush()
       return table.countSessions().get(personId, at)?.n ?? 0
     },
-    async sweep(before) {
-      let changes = 0
+    async sweep(before, limit) {
+      let gone = 0
       await commit.enqueue(() => {
-        changes = table.sweep().run(before).changes
+        gone = table.sweep().run(before, limit).changes
       })
-      return changes
+      return gone
     },
   }
 }
-
-/** Slices keep each transaction short, so that streams are not delayed. */
-const MAX_SWEPT = 1000
 
 function prepare(database: Connection['database']) {
   return {
@@ -119,10 +116,10 @@ function prepare(database: Connection['database']) {
       database,
       "SELECT count(*) AS n FROM artifacts WHERE person_id = ? AND kind = 'Session' AND expires_at > ?",
     ),
-    sweep: statement<unknown, [Instant]>(
+    sweep: statement<unknown, [Instant, number]>(
       database,
       `DELETE FROM artifacts WHERE (kind, sha256) IN
-         (SELECT kind, sha256 FROM artifacts WHERE expires_at < ? LIMIT ${MAX_SWEPT})`,
+         (SELECT kind, sha256 FROM artifacts WHERE expires_at < ? LIMIT ?)`,
     ),
   }
 }

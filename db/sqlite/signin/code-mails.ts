@@ -27,23 +27,25 @@ export function createCodeMails(connection: Connection): CodeMails {
   const table = prepare(database)
 
   return {
-    async due(at, limit) {
+    async claim(at, leaseUntil, limit) {
       commit.flush()
       const rows = table.due().all({ at, limit })
       const vault = requireVault(connection)
-      const due = rows.flatMap((row) => toWaiting(vault, row) ?? [])
-      if (due.length < rows.length) {
-        const readable = new Set(due.map(({ id }) => id))
-        const lost = rows.filter(({ event_id }) => !readable.has(event_id))
-        await commit.enqueue(() => {
-          for (const { interaction, event_id: id } of lost) table.drop().run({ interaction, id })
-        })
+      const mails = rows.flatMap((row) => toWaiting(vault, row) ?? [])
+      const readable = new Set(mails.map(({ id }) => id))
+      const lease = (): void => {
+        for (const { interaction, event_id: id, tries } of rows) {
+          if (!readable.has(id)) table.drop().run({ interaction, id })
+          else table.reschedule().run({ interaction, id, tries, nextTryAt: leaseUntil })
+        }
       }
-      return { due, nextAt: table.next().get({ at })?.next_try_at ?? null }
+      // While the disk takes no writes nothing could be noted of an attempt, so none is made.
+      const isLeased = rows.length === 0 || commit.tryWrite(lease)
+      return { mails: isLeased ? mails : [], nextAt: table.next().get({ at })?.next_try_at ?? null }
     },
-    reschedule: ({ interaction, id }, nextTryAt) =>
+    reschedule: ({ interaction, id }, tries, nextTryAt) =>
       commit.enqueue(() => {
-        table.reschedule().run({ interaction, id, nextTryAt })
+        table.reschedule().run({ interaction, id, tries, nextTryAt })
       }),
     drop: ({ interaction, id }) =>
       commit.enqueue(() => {
@@ -75,7 +77,7 @@ const prepare = (database: Database) => ({
   ),
   reschedule: statement<unknown, [Named]>(
     database,
-    `UPDATE code_mails SET tries = tries + 1, next_try_at = $nextTryAt
+    `UPDATE code_mails SET tries = $tries, next_try_at = $nextTryAt
      WHERE interaction = $interaction AND event_id = $id`,
   ),
   drop: statement<unknown, [Named]>(

@@ -38,10 +38,13 @@ export function createDetours({ database, commit }: Connection): Detours {
       commit.enqueue(() => {
         table.drop().run({ interaction })
       }),
-    sweep: (before) =>
-      commit.enqueue(() => {
-        table.sweep().run({ before })
-      }),
+    async sweep(before, limit) {
+      let gone = 0
+      await commit.enqueue(() => {
+        gone = table.sweep().run({ before, limit }).changes
+      })
+      return gone
+    },
   }
 }
 
@@ -66,7 +69,10 @@ function prepare(database: Connection['database']) {
        WHERE interaction = $interaction AND subject IS NOT NULL AND expires_at > $at`,
     ),
     drop: by('DELETE FROM detours WHERE interaction = $interaction'),
-    sweep: by('DELETE FROM detours WHERE expires_at < $before'),
+    sweep: by(
+      `DELETE FROM detours WHERE interaction IN
+         (SELECT interaction FROM detours WHERE expires_at < $before LIMIT $limit)`,
+    ),
   }
 }
 

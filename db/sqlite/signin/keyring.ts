@@ -36,28 +36,35 @@ export function createKeyring(connection: Connection): Keyring {
     async current() {
       return table.current().get()?.id ?? null
     },
-    async addSigningKey({ id, jwk, createdAt }) {
+    async addSigningKey({ id, jwk, createdAt }, previous) {
       const sealed = requireVault(connection).seal(jwk, keyPlace(id))
-      await commit.commitDurably(() => {
+      return commit.commitDurably(() => {
+        if ((table.current().get()?.id ?? null) !== previous) return false
         table.retire().run(createdAt)
         table.insert().run(id, sealed, createdAt)
+        return true
       })
     },
     async secret(name, fresh) {
       const vault = requireVault(connection)
       const place = secretPlace(name)
-      const kept = table.secret().get(name)
-      const secret = kept && openOrNull(vault, kept.sealed, place)
-      if (secret) return secret
-      await commit.commitDurably(() => {
+      const find = (): string | null => {
+        const kept = table.secret().get(name)
+        return kept && openOrNull(vault, kept.sealed, place)
+      }
+      const add = (): string => {
         table.keepSecret().run(name, vault.seal(fresh, place))
-      })
-      return fresh
+        return fresh
+      }
+      return find() ?? commit.commitDurably(() => find() ?? add())
     },
-    sweep: (before) =>
-      commit.enqueue(() => {
-        table.sweep().run(before)
-      }),
+    async sweep(before, limit) {
+      let gone = 0
+      await commit.enqueue(() => {
+        gone = table.sweep().run(before, limit).changes
+      })
+      return gone
+    },
   }
 }
 
@@ -96,6 +103,9 @@ function prepare(database: Connection['database']) {
       database,
       'REPLACE INTO signin_secrets (name, sealed) VALUES (?, ?)',
     ),
-    sweep: statement<unknown, [Instant]>(database, 'DELETE FROM signing_keys WHERE retired_at < ?'),
+    sweep: statement<unknown, [Instant, number]>(
+      database,
+      'DELETE FROM signing_keys WHERE id IN (SELECT id FROM signing_keys WHERE retired_at < ? LIMIT ?)',
+    ),
   }
 }

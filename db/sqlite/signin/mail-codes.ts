@@ -1,7 +1,6 @@
 /** Mail codes in SQLite: the statement that looks a code up also counts the attempt, so that concurrent attempts all count. */
 import { type Instant, instant, later } from '#domain/clock.ts'
-import { type EventId, newEventId } from '#domain/id.ts'
-import type { CodeMail } from '#signin/register/code-mail.ts'
+import type { EventId } from '#domain/id.ts'
 import { sameDigest } from '#signin/register/digest.ts'
 import { emailKey } from '#signin/register/email.ts'
 import {
@@ -11,6 +10,7 @@ import {
   type MailCode,
   type MailCodeBounds,
   type MailCodes,
+  type NewMail,
   type Redemption,
 } from '#signin/register/mail-code.ts'
 import type { Connection } from '../engine/connection.ts'
@@ -35,10 +35,10 @@ export function createMailCodes(connection: Connection): MailCodes {
   const { database, commit } = connection
   const table = prepare(database)
 
-  const seal = (mail: CodeMail, at: Instant): SealedMail => {
-    const id = newEventId(at)
-    return { id, sealed: sealMail(requireVault(connection), id, mail) }
-  }
+  const seal = ({ id, mail }: NewMail): SealedMail => ({
+    id,
+    sealed: sealMail(requireVault(connection), id, mail),
+  })
 
   /** When the next code may be issued; null if it may now. */
   const nextOf = (
@@ -92,7 +92,7 @@ export function createMailCodes(connection: Connection): MailCodes {
 
   return {
     issue(code, bounds, mail) {
-      const sealed = mail && seal(mail, code.issuedAt)
+      const sealed = mail && seal(mail)
       return commit.commitDurably(() => issue(code, bounds, sealed))
     },
     async issuedTo(email, since) {
@@ -113,12 +113,16 @@ export function createMailCodes(connection: Connection): MailCodes {
         table.drop().run(interaction)
         table.dropMail().run(interaction)
       }),
-    sweep: (before) =>
-      commit.enqueue(() => {
-        table.sweepCodes().run(before)
-        table.sweepMails().run(before)
-        table.sweepCounts().run(before)
-      }),
+    async sweep(before, limit) {
+      let left = limit
+      await commit.enqueue(() => {
+        left = limit
+        for (const sweep of [table.sweepCodes(), table.sweepMails(), table.sweepCounts()]) {
+          left -= sweep.run(before, left).changes
+        }
+      })
+      return limit - left
+    },
   }
 }
 
@@ -147,6 +151,11 @@ function prepare(database: Connection['database']) {
     statement<{ at: Instant }, [Lookback]>(
       database,
       `SELECT at FROM mail_code_counts WHERE at > $since AND at < $until ${which} ORDER BY at DESC LIMIT $most`,
+    )
+  const swept = (table: string, key: string, since: string) =>
+    statement<unknown, [Instant, number]>(
+      database,
+      `DELETE FROM ${table} WHERE ${key} IN (SELECT ${key} FROM ${table} WHERE ${since} < ? LIMIT ?)`,
     )
   return {
     ofEmail: counted('AND email_key = $key'),
@@ -190,17 +199,8 @@ function prepare(database: Connection['database']) {
       database,
       'DELETE FROM code_mails WHERE interaction = ?',
     ),
-    sweepMails: statement<unknown, [Instant]>(
-      database,
-      'DELETE FROM code_mails WHERE expires_at < ?',
-    ),
-    sweepCodes: statement<unknown, [Instant]>(
-      database,
-      'DELETE FROM mail_codes WHERE expires_at < ?',
-    ),
-    sweepCounts: statement<unknown, [Instant]>(
-      database,
-      'DELETE FROM mail_code_counts WHERE at < ?',
-    ),
+    sweepCodes: swept('mail_codes', 'interaction', 'expires_at'),
+    sweepMails: swept('code_mails', 'interaction', 'expires_at'),
+    sweepCounts: swept('mail_code_counts', 'rowid', 'at'),
   }
 }

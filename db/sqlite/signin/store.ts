@@ -38,7 +38,7 @@ export function createSigninStore(connection: Connection): SigninStore {
       { issue: true, issuedTo: true, pending: true, redeem: true, drop: true, sweep: true },
       async () => (await import('./mail-codes.ts')).createMailCodes(connection),
     ),
-    codeMails: lazyPort({ due: true, reschedule: true, drop: true }, async () =>
+    codeMails: lazyPort({ claim: true, reschedule: true, drop: true }, async () =>
       (await import('./code-mails.ts')).createCodeMails(connection),
     ),
     keyring: lazyPort(

@@ -60,6 +60,6 @@ export interface Artifacts {
   revokePerson(personId: PersonId, act: Act): Promise<number>
   /** How many sessions a person has. */
   countSessions(personId: PersonId, at: Instant): Promise<number>
-  /** Removes what expired before `before`; returns how many. Used codes are kept until then, to detect replays. */
-  sweep(before: Instant): Promise<number>
+  /** Removes what expired before `before`, at most `limit`; returns how many. Used codes are kept until then, to detect replays. */
+  sweep(before: Instant, limit: number): Promise<number>
 }

@@ -23,18 +23,21 @@ export interface WaitingMail {
   readonly expiresAt: Instant
 }
 
-export interface DueMails {
-  readonly due: readonly WaitingMail[]
-  /** When the next mail is due; null if there is none. */
+export interface ClaimedMails {
+  readonly mails: readonly WaitingMail[]
+  /** When the next mail that is left is due, or a lease ends; null if there is none. */
   readonly nextAt: Instant | null
 }
 
 /** Mails are added by `MailCodes.issue`, together with their codes, and encrypted at rest. */
 export interface CodeMails {
-  /** Up to `limit` mails that are due and not expired, oldest due first. Removes those encrypted with another master key. */
-  due(at: Instant, limit: number): Promise<DueMails>
-  /** Records a failed attempt; does nothing if the mail was replaced. */
-  reschedule(waiting: WaitingMail, nextTryAt: Instant): Promise<void>
+  /**
+   * Leases mails that are due and not expired, at most `limit`, oldest due first, until `leaseUntil`; if the mailer dies, they become
+   * due again. Removes those encrypted with another master key.
+   */
+  claim(at: Instant, leaseUntil: Instant, limit: number): Promise<ClaimedMails>
+  /** Notes how many attempts have failed, and ends the lease; does nothing if the mail was replaced. */
+  reschedule(waiting: WaitingMail, tries: number, nextTryAt: Instant): Promise<void>
   /** Removes a mail that was sent or given up, but not one that has replaced it. */
   drop(waiting: WaitingMail): Promise<void>
 }

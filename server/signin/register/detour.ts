@@ -29,6 +29,6 @@ export interface Detours {
   /** The pending identity of an interaction. */
   pendingIdentity(interaction: string, at: Instant): Promise<PendingIdentity | undefined>
   drop(interaction: string): Promise<void>
-  /** Removes detours that expired before `before`. */
-  sweep(before: Instant): Promise<void>
+  /** Removes detours that expired before `before`, at most `limit`; returns how many. */
+  sweep(before: Instant, limit: number): Promise<number>
 }

@@ -15,12 +15,12 @@ export interface Keyring {
   signingKeys(): Promise<readonly SigningKey[]>
   /** The id of the current signing key; read on every request, so that a rotation applies from the next one. */
   current(): Promise<string | null>
-  /** Makes it the current signing key and retires the previous one. */
-  addSigningKey(key: SigningKey): Promise<void>
+  /** Makes it the current signing key and retires `previous`, the id of the current one. False if another is current. */
+  addSigningKey(key: SigningKey, previous: string | null): Promise<boolean>
   /** The stored secret of that name; if there is no readable one, stores and returns `fresh`. */
   secret(name: SecretName, fresh: string): Promise<string>
-  /** Removes keys that were retired before `before`. */
-  sweep(before: Instant): Promise<void>
+  /** Removes keys that were retired before `before`, at most `limit`; returns how many. */
+  sweep(before: Instant, limit: number): Promise<number>
 }
 
 /** Secrets for signing cookies, for hashing codes, and for deriving nonce and PKCE verifier of logins at third parties. */

@@ -1,6 +1,6 @@
 /** Mail codes: digits that verify an address (hardening §3.1). One per interaction; a new one replaces the old. */
 import type { Instant } from '#domain/clock.ts'
-import type { CodeMail } from './code-mail.ts'
+import type { WaitingMail } from './code-mail.ts'
 
 export interface MailCode {
   /** SHA-256 of the interaction's id in hexadecimal. */
@@ -62,12 +62,15 @@ export interface PendingCode {
   readonly isUsed: boolean
 }
 
+/** The mail of a new code. */
+export type NewMail = Pick<WaitingMail, 'id' | 'mail'>
+
 export interface MailCodes {
   /**
    * Stores and counts the code, or refuses and keeps the interaction's earlier code. The mail, if any, is stored in the same
    * transaction and replaces an earlier one, so that a kill cannot separate them.
    */
-  issue(code: MailCode, bounds: MailCodeBounds, mail: CodeMail | null): Promise<IssueVerdict>
+  issue(code: MailCode, bounds: MailCodeBounds, mail: NewMail | null): Promise<IssueVerdict>
   /** How many codes were issued to an address since then. */
   issuedTo(email: string, since: Instant): Promise<number>
   /** The interaction's code, even if expired, used or without attempts left. */
@@ -76,8 +79,8 @@ export interface MailCodes {
   redeem(interaction: string, digest: string, at: Instant): Promise<Redemption>
   /** Removes the interaction's code, and its mail if that is not sent yet. */
   drop(interaction: string): Promise<void>
-  /** Removes expired codes and mails, and counts older than the longest window. */
-  sweep(before: Instant): Promise<void>
+  /** Removes codes and mails that expired, and counts that were made, before `before`: at most `limit`; returns how many. */
+  sweep(before: Instant, limit: number): Promise<number>
 }
 
 export const MAX_ATTEMPTS = 5

@@ -299,7 +299,7 @@ function detoursContract(bench: SigninBench): void {
     await detours.drop('i1')
     expect(await detours.pendingIdentity('i1', at)).toBeUndefined()
     await begin()
-    await detours.sweep(later(at, MINUTE + 1))
+    expect(await detours.sweep(later(at, MINUTE + 1), 9)).toBe(1)
     expect(await detours.end(detour, at)).toBe(false)
   })
 

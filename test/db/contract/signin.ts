@@ -2,6 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { type Instant, instant, later } from '#domain/clock.ts'
+import { newEventId } from '#domain/id.ts'
 import type { Artifact } from '#signin/register/artifact.ts'
 import type { Client } from '#signin/register/client.ts'
 import type { CodeMail } from '#signin/register/code-mail.ts'
@@ -240,15 +241,17 @@ function artifactsContract(bench: SigninBench): void {
     expect(await artifacts.findByUid('AccessToken', 'uid')).toBeUndefined()
   })
 
-  test('what expired before is swept, and nothing else', async () => {
+  test('what expired before is swept, as much as is asked for, and nothing else', async () => {
     const { artifacts } = bench.signin
     const { clock } = bench
     const add = (digest: string, expiresAt: Instant) =>
       putArtifact(bench.signin, anArtifact(clock, { digest, expiresAt }))
-    await add('old', instant(clock.now() - 1))
+    for (const old of ['a', 'b', 'c']) await add(old, instant(clock.now() - 1))
     await add('new', clock.now())
-    expect(await artifacts.sweep(clock.now())).toBe(1)
-    expect(await artifacts.find('AuthorizationCode', 'old')).toBeUndefined()
+    expect(await artifacts.sweep(clock.now(), 2)).toBe(2)
+    expect(await artifacts.sweep(clock.now(), 2)).toBe(1)
+    expect(await artifacts.sweep(clock.now(), 2)).toBe(0)
+    expect(await artifacts.find('AuthorizationCode', 'a')).toBeUndefined()
     expect(await artifacts.find('AuthorizationCode', 'new')).toBeDefined()
   })
 }
@@ -425,7 +428,10 @@ function mailCodesContract(bench: SigninBench): void {
     expect(await mailCodes.issuedTo('C@example.org', later(first, -1))).toBe(2)
     expect(await mailCodes.issuedTo('C@example.org', first)).toBe(1)
     clock.advance(60 * MINUTE)
-    await mailCodes.sweep(clock.now())
+    expect(await mailCodes.sweep(first, 9)).toBe(0)
+    expect(await mailCodes.sweep(clock.now(), 3)).toBe(3)
+    expect(await mailCodes.sweep(clock.now(), 9)).toBeGreaterThan(0)
+    expect(await mailCodes.sweep(clock.now(), 9)).toBe(0)
     expect(await mailCodes.issue(code(), bounds, null)).toEqual({ isIssued: true, lately: 1 })
   })
 
@@ -499,7 +505,7 @@ function codeMailsContract(bench: SigninBench): void {
         expiresAt: later(bench.clock.now(), 10 * MINUTE),
       },
       bounds,
-      mail,
+      mail && { id: newEventId(bench.clock.now()), mail },
     )
   const aMail = (subject: string): CodeMail => ({
     to: 'g@example.org',
@@ -507,41 +513,73 @@ function codeMailsContract(bench: SigninBench): void {
     text: 'a',
     html: 'b',
   })
+  /** What is due, each leased for a moment that is over at once: it is still due. */
   const due = async (limit = 9) => {
-    const { due, nextAt } = await bench.signin.codeMails.due(bench.clock.now(), limit)
-    return { subjects: due.map(({ mail }) => mail.subject), nextAt, due }
+    const at = bench.clock.now()
+    const { mails, nextAt } = await bench.signin.codeMails.claim(at, at, limit)
+    return { subjects: mails.map(({ mail }) => mail.subject), nextAt, mails }
   }
 
   test('a mail waits from its code on, put off when it fails, and is gone once it is dropped or over', async () => {
     const { codeMails } = bench.signin
     const { clock } = bench
-    expect(await due()).toEqual({ subjects: [], nextAt: null, due: [] })
+    expect(await due()).toEqual({ subjects: [], nextAt: null, mails: [] })
     await issue('i1', aMail('one'))
     clock.advance(1)
     await issue('i2', aMail('two'))
-    expect(await due()).toMatchObject({ subjects: ['one', 'two'], nextAt: clock.now() - 1 })
-    const [one] = (await due(1)).due
+    expect(await due(1)).toMatchObject({ subjects: ['one'], nextAt: clock.now() })
+    expect((await due()).subjects.sort()).toEqual(['one', 'two'])
+    const one = (await due()).mails.find(({ interaction }) => interaction === 'i1')
     expect(one).toMatchObject({ interaction: 'i1', mail: aMail('one'), tries: 0 })
     if (one === undefined) return
     const then = later(clock.now(), MINUTE)
-    await codeMails.reschedule(one, then)
+    await codeMails.reschedule(one, 1, then)
     expect(await due()).toMatchObject({ subjects: ['two'] })
     clock.set(then)
-    const again = (await due()).due.find(({ interaction }) => interaction === 'i1')
+    const again = (await due()).mails.find(({ interaction }) => interaction === 'i1')
     expect(again).toEqual({ ...one, tries: 1 })
     await codeMails.drop(one)
     expect(await due()).toMatchObject({ subjects: ['two'] })
     clock.advance(9 * MINUTE)
-    expect(await due()).toEqual({ subjects: [], nextAt: null, due: [] })
+    expect(await due()).toEqual({ subjects: [], nextAt: null, mails: [] })
+  })
+
+  test('a mail is claimed once until its lease ends: by its time, a failure, or a later mail', async () => {
+    const { codeMails } = bench.signin
+    const { clock } = bench
+    const claim = async () => {
+      const at = clock.now()
+      const { mails, nextAt } = await codeMails.claim(at, later(at, MINUTE), 2)
+      return { subjects: mails.map(({ mail }) => mail.subject), nextAt, mails }
+    }
+    for (const name of ['one', 'two', 'three']) {
+      await issue(name, aMail(name))
+      clock.advance(1)
+    }
+    const claims = await Promise.all([claim(), claim(), claim()])
+    expect(claims.map(({ subjects }) => subjects)).toEqual([['one', 'two'], ['three'], []])
+    expect(claims[2]?.nextAt).toBe(later(clock.now(), MINUTE))
+    const [one] = claims[0]?.mails ?? []
+    if (one === undefined) return
+    await codeMails.reschedule(one, 0, clock.now())
+    expect((await claim()).subjects).toEqual(['one'])
+    await issue('two', aMail('second'))
+    expect((await claim()).subjects).toEqual(['second'])
+    clock.advance(MINUTE)
+    expect([...(await claim()).subjects, ...(await claim()).subjects].sort()).toEqual([
+      'one',
+      'second',
+      'three',
+    ])
   })
 
   test('a later mail takes the place of an earlier one, which then moves nothing; a refusal leaves it', async () => {
     const { codeMails, mailCodes } = bench.signin
     await issue('i1', aMail('old'))
-    const [old] = (await due()).due
+    const [old] = (await due()).mails
     await issue('i1', aMail('new'))
     if (old === undefined) return
-    await codeMails.reschedule(old, later(bench.clock.now(), MINUTE))
+    await codeMails.reschedule(old, 1, later(bench.clock.now(), MINUTE))
     await codeMails.drop(old)
     expect((await due()).subjects).toEqual(['new'])
     await issue('i1', aMail('third'))
@@ -558,16 +596,28 @@ function keyringContract(bench: SigninBench): void {
     const { clock } = bench
     expect(await keyring.current()).toBeNull()
     const first = await newSigningKey(clock.now())
-    await keyring.addSigningKey(first)
+    expect(await keyring.addSigningKey(first, null)).toBe(true)
     clock.advance(MINUTE)
     const second = await newSigningKey(clock.now())
-    await keyring.addSigningKey(second)
+    expect(await keyring.addSigningKey(second, null)).toBe(false)
+    expect(await keyring.addSigningKey(second, first.id)).toBe(true)
     expect(await keyring.current()).toBe(second.id)
     expect(await keyring.signingKeys()).toEqual([second, { ...first, retiredAt: clock.now() }])
-    await keyring.sweep(later(clock.now(), 1))
+    expect(await keyring.sweep(later(clock.now(), 1), 9)).toBe(1)
+    expect(await keyring.sweep(later(clock.now(), 1), 9)).toBe(0)
     expect(await keyring.signingKeys()).toEqual([second])
     expect(await keyring.secret('cookies', 'one')).toBe('one')
     expect(await keyring.secret('cookies', 'two')).toBe('one')
     expect(await keyring.secret('mail-codes', 'three')).toBe('three')
+  })
+
+  test('of several who add a first key or a secret at once, one does', async () => {
+    const { keyring } = bench.signin
+    const keys = await Promise.all([1, 2, 3].map(() => newSigningKey(bench.clock.now())))
+    const added = await Promise.all(keys.map((key) => keyring.addSigningKey(key, null)))
+    expect(added.filter((isAdded) => isAdded)).toHaveLength(1)
+    expect(await keyring.signingKeys()).toEqual([keys[added.indexOf(true)]])
+    const secrets = ['one', 'two', 'three'].map((fresh) => keyring.secret('identities', fresh))
+    expect(new Set(await Promise.all(secrets)).size).toBe(1)
   })
 }
