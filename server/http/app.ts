@@ -4,6 +4,7 @@ import { GatewayError, toGatewayError } from '#domain/errors.ts'
 import { findKey } from './bearer.ts'
 import { addPreflightHeaders } from './cors.ts'
 import { type ApiDeps, type ApiOptions, toApiDeps } from './deps.ts'
+import { API_PATHS, type Method, type Place, ROOT_PATHS } from './paths.ts'
 import { answerError } from './render-error.ts'
 import { headersFor, type RequestContext, startContext } from './request-context.ts'
 import { toRequestLine, UNKNOWN_ROUTE } from './request-log.ts'
@@ -26,82 +27,57 @@ interface Address {
 type Answer = (deps: ApiDeps, context: RequestContext, address: Address) => Promise<Response>
 
 interface ApiRoute {
-  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  readonly method: Method
   readonly path: string
   readonly name: string
   readonly answer: Answer
-  /** Not logged, because it is called too often. */
-  readonly quiet?: true
 }
+
+const ANSWERS: Readonly<Record<keyof typeof API_PATHS, Answer>> = {
+  chat: chatCompletions,
+  models: (deps, context, { query }) => listModels(deps, context, readModelFilter(query)),
+  model: (deps, context, { id }) => showModel(deps, context, id),
+  key: showKey,
+  generation: (deps, context, { query }) => showGeneration(deps, context, query['id'] ?? ''),
+  'keys.issue': issueKey,
+  'keys.list': (deps, context, { query }) => listKeys(deps, context, query),
+  'keys.show': (deps, context, { id }) => showAnyKey(deps, context, id),
+  'keys.amend': (deps, context, { id }) => amendKey(deps, context, id),
+  'keys.revoke': (deps, context, { id }) => revokeKey(deps, context, id),
+}
+
+const ROOT_ANSWERS: Readonly<Record<keyof typeof ROOT_PATHS, Answer>> = {
+  openapi: showDocument,
+  healthz: alive,
+  readyz: ready,
+}
+
+/** Not logged, because they are called too often. */
+const QUIET: ReadonlySet<string> = new Set(['healthz', 'readyz'])
+
+const toRoutes = <Name extends string>(
+  paths: Readonly<Record<Name, Place>>,
+  answers: Readonly<Record<Name, Answer>>,
+  prefix = '',
+): readonly ApiRoute[] =>
+  Object.entries<Place>(paths).map(([name, [method, path]]) => ({
+    method,
+    path: prefix + path,
+    name,
+    answer: answers[name as Name],
+  }))
 
 const PREFIXES = ['/v1', '/api/v1']
 
-const CHAT: ApiRoute = {
-  method: 'POST',
-  path: '/chat/completions',
-  name: 'chat',
-  answer: chatCompletions,
-}
-
-const API: readonly ApiRoute[] = [
-  CHAT,
-  {
-    method: 'GET',
-    path: '/models',
-    name: 'models',
-    answer: (deps, context, { query }) => listModels(deps, context, readModelFilter(query)),
-  },
-  {
-    method: 'GET',
-    path: '/models/:id{.+}',
-    name: 'model',
-    answer: (deps, context, { id }) => showModel(deps, context, id),
-  },
-  { method: 'GET', path: '/key', name: 'key', answer: showKey },
-  {
-    method: 'GET',
-    path: '/generation',
-    name: 'generation',
-    answer: (deps, context, { query }) => showGeneration(deps, context, query['id'] ?? ''),
-  },
-  { method: 'POST', path: '/keys', name: 'keys.issue', answer: issueKey },
-  {
-    method: 'GET',
-    path: '/keys',
-    name: 'keys.list',
-    answer: (deps, context, { query }) => listKeys(deps, context, query),
-  },
-  {
-    method: 'GET',
-    path: '/keys/:id',
-    name: 'keys.show',
-    answer: (deps, context, { id }) => showAnyKey(deps, context, id),
-  },
-  {
-    method: 'PATCH',
-    path: '/keys/:id',
-    name: 'keys.amend',
-    answer: (deps, context, { id }) => amendKey(deps, context, id),
-  },
-  {
-    method: 'DELETE',
-    path: '/keys/:id',
-    name: 'keys.revoke',
-    answer: (deps, context, { id }) => revokeKey(deps, context, id),
-  },
-]
-
 const ROUTES: readonly ApiRoute[] = [
-  ...PREFIXES.flatMap((prefix) => API.map((route) => ({ ...route, path: prefix + route.path }))),
-  { method: 'GET', path: '/openapi.json', name: 'openapi', answer: showDocument },
-  { method: 'GET', path: '/healthz', name: 'healthz', answer: alive, quiet: true },
-  { method: 'GET', path: '/readyz', name: 'readyz', answer: ready, quiet: true },
+  ...PREFIXES.flatMap((prefix) => toRoutes(API_PATHS, ANSWERS, prefix)),
+  ...toRoutes(ROOT_PATHS, ROOT_ANSWERS),
 ]
 
 /** `GET /v1/models`, for the error of an unknown path; ids are left out. */
-const SERVED = API.filter(({ path }) => !path.includes(':')).map(
-  ({ method, path }) => `${method} /v1${path}`,
-)
+const SERVED = Object.values<Place>(API_PATHS)
+  .filter(([, path]) => !path.includes(':'))
+  .map(([method, path]) => `${method} /v1${path}`)
 
 /** One handler per route and no middleware, so that hono calls it directly. */
 export function createApi(options: ApiOptions): Hono {
@@ -112,7 +88,7 @@ export function createApi(options: ApiOptions): Hono {
   }
   const { fetch } = app
   app.fetch = (request, env, context) =>
-    isChat(request) ? handle(deps, request, CHAT, chatCompletions) : fetch(request, env, context)
+    isChat(request) ? handle(deps, request, 'chat', chatCompletions) : fetch(request, env, context)
   app.options('*', (c) => preflight(deps, c.req.raw))
   app.notFound((c) => answerOther(deps, c))
   app.onError((thrown, c) =>
@@ -132,7 +108,7 @@ function isChat({ method, url }: Request): boolean {
   return false
 }
 
-const CHAT_PATHS = PREFIXES.map((prefix) => prefix + CHAT.path)
+const CHAT_PATHS = PREFIXES.map((prefix) => prefix + API_PATHS.chat[1])
 const MIN_ORIGIN_CHARS = 'http://'.length + 1
 
 /** The router removes the body of an answer to HEAD, whose length must be that of GET all the same (RFC 9110, §8.6). */
@@ -147,7 +123,7 @@ async function stateLength(request: Request, answer: Promise<Response>): Promise
 const answerRoute = (deps: ApiDeps, c: Context, route: ApiRoute, id: string): Promise<Response> =>
   stateLength(
     c.req.raw,
-    handle(deps, c.req.raw, route, (_deps, context) =>
+    handle(deps, c.req.raw, route.name, (_deps, context) =>
       route.answer(deps, context, { id, query: c.req.query() }),
     ),
   )
@@ -180,14 +156,14 @@ function idIn({ path: pattern }: ApiRoute, path: string): string {
 async function handle(
   deps: ApiDeps,
   request: Request,
-  route: ApiRoute,
+  name: string,
   answer: (deps: ApiDeps, context: RequestContext) => Promise<Response>,
 ): Promise<Response> {
-  const context = startContext(deps.clock, request, route.name)
+  const context = startContext(deps.clock, request, name)
   try {
     checkAddress(request)
     const response = await answer(deps, context)
-    if (deps.log !== null && !context.streams && !route.quiet) {
+    if (deps.log !== null && !context.streams && !QUIET.has(name)) {
       deps.log(toRequestLine(context, response.status, null, deps.clock))
     }
     return response

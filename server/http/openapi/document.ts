@@ -1,4 +1,5 @@
 /** The OpenAPI 3.1 document. Request schemas are those that validate requests; tests check the rest. */
+import { API_PATHS, type Place, ROOT_PATHS } from '../paths.ts'
 import { headersOf, RATE_HEADERS, renderHeaders } from './headers.ts'
 import { type Operation, renderOperation, renderRefusal } from './operation.ts'
 import { API_OPERATIONS, ROOT_OPERATIONS } from './operations.ts'
@@ -48,8 +49,8 @@ export function renderDocument(version: string) {
     security: [{ key: [] }],
     tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
     paths: {
-      ...renderPaths(API_OPERATIONS, {}),
-      ...renderPaths(ROOT_OPERATIONS, { servers: [{ url: '/' }] }),
+      ...renderPaths(API_PATHS, API_OPERATIONS, {}),
+      ...renderPaths(ROOT_PATHS, ROOT_OPERATIONS, { servers: [{ url: '/' }] }),
     },
     webhooks: renderWebhooks(),
     components: {
@@ -79,12 +80,17 @@ const RESPONSES_ELSEWHERE = {
   MethodNotAllowed: renderRefusal(405, ['method_not_allowed'], RATE_HEADERS),
 }
 
-function renderPaths(operations: readonly Operation[], beside: object) {
+function renderPaths<Name extends string>(
+  places: Readonly<Record<Name, Place>>,
+  operations: Readonly<Record<Name, Operation>>,
+  beside: object,
+) {
   const paths: Record<string, Record<string, unknown>> = {}
-  for (const operation of operations) {
-    const path = paths[operation.path] ?? { ...beside }
-    paths[operation.path] = path
-    path[operation.method] = renderOperation(operation)
+  for (const [name, [method, pattern]] of Object.entries<Place>(places)) {
+    // What is left of a path is a model's id, in two parts.
+    const path = pattern.replace(':id{.+}', '{provider}/{model}').replace(':id', '{id}')
+    paths[path] ??= { ...beside }
+    paths[path][method.toLowerCase()] = renderOperation(operations[name as Name])
   }
   return paths
 }

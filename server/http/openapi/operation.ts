@@ -10,8 +10,6 @@ import { refTo, type SchemaName } from './schemas.ts'
 type KeyOf = 'any' | 'ordinary' | 'provisioning' | null
 
 export interface Operation {
-  readonly method: 'get' | 'post' | 'patch' | 'delete'
-  readonly path: string
   /** OpenAI's own where it has one. */
   readonly operationId: string
   readonly tag: string

@@ -1,78 +1,77 @@
-/** Every operation of the HTTP API; a test compares this table with the routes. */
+/** What every operation of the HTTP API takes, does and answers, by its name in `paths.ts`. */
+
+import type { API_PATHS, ROOT_PATHS } from '../paths.ts'
 import { MAX_BODY_BYTES } from '../read/body.ts'
 import { MAX_FORM_BYTES } from '../routes/keys.ts'
 import { json, type Operation } from './operation.ts'
 import { refTo } from './schemas.ts'
 
-const CHAT: Operation = {
-  method: 'post',
-  path: '/chat/completions',
-  operationId: 'createChatCompletion',
-  tag: 'Chat',
-  summary: 'Text and images, whole or streamed',
-  description:
-    'Checked in this order: key, kind of key, body, allow-list, model, modality, money, windows. A refused request consumes ' +
-    'nothing. A client that disconnects pays for what was produced, and nothing before its request was written to a ' +
-    'provider; the provider is cancelled within a second.',
-  key: 'ordinary',
-  parameters: ['Idempotency-Key', 'X-Gateway-Dry-Run'],
-  body: { schema: 'ChatRequest', mostBytes: MAX_BODY_BYTES },
-  headers: ['X-Generation-Id', 'X-Gateway-Max-Output-Tokens'],
-  answers: [
-    {
-      status: 200,
-      description:
-        'The whole answer; with `stream` an event stream of chunks; with `X-Gateway-Dry-Run` a quote.',
-      headers: ['Cache-Control', 'X-Accel-Buffering', 'Idempotent-Replayed'],
-      content: {
-        ...json({
-          oneOf: [refTo('ChatCompletion'), refTo('Quote')],
-          discriminator: {
-            propertyName: 'object',
-            mapping: {
-              'chat.completion': '#/components/schemas/ChatCompletion',
-              quote: '#/components/schemas/Quote',
-            },
-          },
-        }),
-        'text/event-stream': { schema: refTo('ChatCompletionChunk') },
-      },
-    },
-  ],
-  codes: [
-    'unsupported_parameter',
-    'image_streaming_not_supported',
-    'unsupported_modality',
-    'invalid_image',
-    'too_many_images',
-    'context_length_exceeded',
-    'daily_spend_limit_exceeded',
-    'monthly_spend_limit_exceeded',
-    'insufficient_balance',
-    'model_not_allowed',
-    'model_not_found',
-    'idempotency_conflict',
-    'rate_limit_exceeded',
-    'concurrency_limit_exceeded',
-    'spend_reserved',
-    'upstream_error',
-    'no_image_returned',
-    'no_route_available',
-    'upstream_overloaded',
-    'unpriced_model',
-    'shutting_down',
-    'ended_by_operator',
-    'store_unavailable',
-    'gateway_overloaded',
-    'descriptors_exhausted',
-    'upstream_timeout',
-  ],
-}
+const FORM = { mostBytes: MAX_FORM_BYTES } as const
 
-const MODELS: readonly Operation[] = [
-  {
-    method: 'get',
-    path: '/models',
+export const API_OPERATIONS: Readonly<Record<keyof typeof API_PATHS, Operation>> = {
+  chat: {
+    operationId: 'createChatCompletion',
+    tag: 'Chat',
+    summary: 'Text and images, whole or streamed',
+    description:
+      'Checked in this order: key, kind of key, body, allow-list, model, modality, money, windows. A refused request consumes ' +
+      'nothing. A client that disconnects pays for what was produced, and nothing before its request was written to a ' +
+      'provider; the provider is cancelled within a second.',
+    key: 'ordinary',
+    parameters: ['Idempotency-Key', 'X-Gateway-Dry-Run'],
+    body: { schema: 'ChatRequest', mostBytes: MAX_BODY_BYTES },
+    headers: ['X-Generation-Id', 'X-Gateway-Max-Output-Tokens'],
+    answers: [
+      {
+        status: 200,
+        description:
+          'The whole answer; with `stream` an event stream of chunks; with `X-Gateway-Dry-Run` a quote.',
+        headers: ['Cache-Control', 'X-Accel-Buffering', 'Idempotent-Replayed'],
+        content: {
+          ...json({
+            oneOf: [refTo('ChatCompletion'), refTo('Quote')],
+            discriminator: {
+              propertyName: 'object',
+              mapping: {
+                'chat.completion': '#/components/schemas/ChatCompletion',
+                quote: '#/components/schemas/Quote',
+              },
+            },
+          }),
+          'text/event-stream': { schema: refTo('ChatCompletionChunk') },
+        },
+      },
+    ],
+    codes: [
+      'unsupported_parameter',
+      'image_streaming_not_supported',
+      'unsupported_modality',
+      'invalid_image',
+      'too_many_images',
+      'context_length_exceeded',
+      'daily_spend_limit_exceeded',
+      'monthly_spend_limit_exceeded',
+      'insufficient_balance',
+      'model_not_allowed',
+      'model_not_found',
+      'idempotency_conflict',
+      'rate_limit_exceeded',
+      'concurrency_limit_exceeded',
+      'spend_reserved',
+      'upstream_error',
+      'no_image_returned',
+      'no_route_available',
+      'upstream_overloaded',
+      'unpriced_model',
+      'shutting_down',
+      'ended_by_operator',
+      'store_unavailable',
+      'gateway_overloaded',
+      'descriptors_exhausted',
+      'upstream_timeout',
+    ],
+  },
+  models: {
     operationId: 'listModels',
     tag: 'Models',
     summary: 'The models that the key may call',
@@ -81,9 +80,7 @@ const MODELS: readonly Operation[] = [
     parameters: ['output_modalities', 'q'],
     answers: [{ status: 200, description: 'The cards.', content: json(refTo('ModelList')) }],
   },
-  {
-    method: 'get',
-    path: '/models/{provider}/{model}',
+  model: {
     operationId: 'retrieveModel',
     tag: 'Models',
     summary: 'One model',
@@ -93,12 +90,7 @@ const MODELS: readonly Operation[] = [
     answers: [{ status: 200, description: 'The card.', content: json(refTo('Model')) }],
     codes: ['model_not_allowed', 'model_not_found'],
   },
-]
-
-const SELF: readonly Operation[] = [
-  {
-    method: 'get',
-    path: '/key',
+  key: {
     operationId: 'getCurrentKey',
     tag: 'Key',
     summary: "The key's limits, spend, requests in progress, and the balance",
@@ -108,9 +100,7 @@ const SELF: readonly Operation[] = [
       { status: 200, description: 'Limits, usage and balance.', content: json(refTo('KeyInfo')) },
     ],
   },
-  {
-    method: 'get',
-    path: '/generation',
+  generation: {
     operationId: 'getGeneration',
     tag: 'Chat',
     summary: 'The receipt of a request that has ended',
@@ -120,14 +110,7 @@ const SELF: readonly Operation[] = [
     answers: [{ status: 200, description: 'The receipt.', content: json(refTo('Generation')) }],
     codes: ['generation_not_found'],
   },
-]
-
-const FORM = { mostBytes: MAX_FORM_BYTES } as const
-
-const KEYS: readonly Operation[] = [
-  {
-    method: 'post',
-    path: '/keys',
+  'keys.issue': {
     operationId: 'createKey',
     tag: 'Keys',
     summary: 'Issues an ordinary key',
@@ -148,9 +131,7 @@ const KEYS: readonly Operation[] = [
       'gateway_overloaded',
     ],
   },
-  {
-    method: 'get',
-    path: '/keys',
+  'keys.list': {
     operationId: 'listKeys',
     tag: 'Keys',
     summary: 'The keys of the account, newest first',
@@ -158,9 +139,7 @@ const KEYS: readonly Operation[] = [
     parameters: ['limit', 'after', 'include_revoked'],
     answers: [{ status: 200, description: 'A page of keys.', content: json(refTo('KeyList')) }],
   },
-  {
-    method: 'get',
-    path: '/keys/{id}',
+  'keys.show': {
     operationId: 'getKey',
     tag: 'Keys',
     summary: 'One key of the account',
@@ -169,9 +148,7 @@ const KEYS: readonly Operation[] = [
     answers: [{ status: 200, description: 'The key.', content: json(refTo('Key')) }],
     codes: ['key_not_found'],
   },
-  {
-    method: 'patch',
-    path: '/keys/{id}',
+  'keys.amend': {
     operationId: 'updateKey',
     tag: 'Keys',
     summary: 'Changes a key, from its next request',
@@ -189,9 +166,7 @@ const KEYS: readonly Operation[] = [
       'gateway_overloaded',
     ],
   },
-  {
-    method: 'delete',
-    path: '/keys/{id}',
+  'keys.revoke': {
     operationId: 'deleteKey',
     tag: 'Keys',
     summary: 'Revokes a key permanently, from its next request',
@@ -203,34 +178,25 @@ const KEYS: readonly Operation[] = [
     ],
     codes: ['provisioning_key_not_allowed', 'key_not_found', 'store_unavailable'],
   },
-]
+}
 
-/** Under both prefixes. */
-export const API_OPERATIONS: readonly Operation[] = [CHAT, ...MODELS, ...SELF, ...KEYS]
-
-/** Under no prefix, and without a key. */
-export const ROOT_OPERATIONS: readonly Operation[] = [
-  {
-    method: 'get',
-    path: '/openapi.json',
+/** They need no key. */
+export const ROOT_OPERATIONS: Readonly<Record<keyof typeof ROOT_PATHS, Operation>> = {
+  openapi: {
     operationId: 'getOpenapi',
     tag: 'Service',
     summary: 'This document',
     key: null,
     answers: [{ status: 200, description: 'OpenAPI 3.1.', content: json({ type: 'object' }) }],
   },
-  {
-    method: 'get',
-    path: '/healthz',
+  healthz: {
     operationId: 'getHealth',
     tag: 'Service',
     summary: 'Liveness',
     key: null,
     answers: [{ status: 200, description: 'The process is alive.', content: json(refTo('Alive')) }],
   },
-  {
-    method: 'get',
-    path: '/readyz',
+  readyz: {
     operationId: 'getReadiness',
     tag: 'Service',
     summary: 'Readiness',
@@ -240,4 +206,4 @@ export const ROOT_OPERATIONS: readonly Operation[] = [
       { status: 503, description: 'It should not get traffic.', content: json(refTo('Readiness')) },
     ],
   },
-]
+}
