@@ -1,5 +1,5 @@
 /** `gatewayctl keys list`: the keys, their limits and what they spent. */
-import { allows } from '#domain/allow-list.ts'
+import { allows } from '#domain/key.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
 import type { Context } from '../context.ts'

@@ -1,16 +1,14 @@
 /** Claim → Admission → release: one verdict takes every slot and the hold, or nothing (contract §2, §8). */
 import type { ActivityEntry } from './activity.ts'
-import { judgeCeiling, type Spending } from './ceiling.ts'
 import { type Day, dayOf, dayStart, type Instant, nextDay, nextMonthStart } from './clock.ts'
 import type { AccountId, EpochId, GenerationId, KeyId } from './id.ts'
 import type { Limits } from './key.ts'
 import type { Charge } from './ledger.ts'
 import type { MaybePromise } from './maybe-promise.ts'
 import { addUsd, NO_MONEY, renderUsd, type UsdNanos } from './money.ts'
-import { baseOf, holdFor, type OfferCost } from './offer-cost.ts'
 import type { Owner } from './owner.ts'
-import type { QuotaReading } from './quota.ts'
-import type { Window } from './window.ts'
+import { baseOf, holdFor, type OfferCost } from './pricing.ts'
+import type { QuotaReading, Window } from './window.ts'
 
 /** What a request asks for before it goes upstream. */
 export interface Claim {
@@ -323,4 +321,27 @@ function moneyRefusal(
     resetsAt: isReserved || rule.nextPeriod === null ? null : dayStart(rule.nextPeriod(dayOf(at))),
     retryAfterSeconds: isReserved ? RETRY_SOON_SECONDS : null,
   }
+}
+
+export interface Spending {
+  readonly spent: UsdNanos
+  /** Σ of the holds of requests still in progress. */
+  readonly held: UsdNanos
+}
+
+/** `exhausted` lasts until the period ends or the operator acts; `reserved` until requests in progress end. */
+export type CeilingVerdict = 'admitted' | 'exhausted' | 'reserved'
+
+/**
+ * With no other hold, a request may cross the ceiling, so that the last cent can be spent; with any other hold it may not.
+ * Therefore a ceiling is exceeded by one request at most, whatever the concurrency.
+ */
+export function judgeCeiling(
+  spending: Spending,
+  ceiling: UsdNanos,
+  hold: UsdNanos,
+): CeilingVerdict {
+  if (spending.spent >= ceiling) return 'exhausted'
+  if (spending.held === NO_MONEY) return 'admitted'
+  return addUsd(addUsd(spending.spent, spending.held), hold) <= ceiling ? 'admitted' : 'reserved'
 }

@@ -1,7 +1,6 @@
 /** An API key and its limits. Its secret is stored separately, so that a rotation keeps id and counters. */
 import type { Act, Amended } from './act.ts'
-import type { AllowList } from './allow-list.ts'
-import type { Instant } from './clock.ts'
+import type { Arrival, Instant } from './clock.ts'
 import { type AccountId, type KeyId, newKeyId } from './id.ts'
 import type { MaybePromise } from './maybe-promise.ts'
 import type { UsdNanos } from './money.ts'
@@ -144,4 +143,31 @@ export interface Keys {
   noteUse(id: KeyId, at: Instant): MaybePromise<void>
   /** Idempotent: only the first leaves its act. @throws key_not_found */
   revoke(id: KeyId, act: Act): Promise<ApiKey>
+}
+
+/** Exact ids, `<provider>/*`, or `*`; null allows every model. */
+export type AllowList = readonly string[] | null
+
+export const MASK = /^(\*|[^\s/*]+\/(\*|[^\s*]+))$/
+export const MAX_MASKS = 256
+export const MAX_MASK_CHARS = 256
+
+/** Whether `text` is an exact model id, `<provider>/*` or `*`. */
+export const isMask = (text: string): boolean => text.length <= MAX_MASK_CHARS && MASK.test(text)
+
+const matches = (mask: string, model: string): boolean =>
+  mask === model || mask === '*' || (mask.endsWith('/*') && model.startsWith(mask.slice(0, -1)))
+
+/** Case-sensitive; must be checked for every candidate of a route. */
+export const allows = (list: AllowList, model: string): boolean =>
+  list === null || list.some((mask) => matches(mask, model))
+
+/** The masks of a list that match none of the known models: accepted, but worth a warning. */
+export const idleMasks = (list: AllowList, models: readonly string[]): readonly string[] =>
+  (list ?? []).filter((mask) => !models.some((model) => matches(mask, model)))
+
+/** Who calls: a key, and the request that it came with. */
+export interface Caller extends Arrival {
+  readonly key: ApiKey
+  readonly requestId: string
 }

@@ -1,7 +1,8 @@
 /** Which models a client may have meant by an id that is none, among those that its key may call. */
-import { allows } from './allow-list.ts'
+
 import type { Catalogue } from './catalogue.ts'
 import type { ApiKey } from './key.ts'
+import { allows } from './key.ts'
 
 const MOST = 3
 /** Shorter words are part of too many names. */

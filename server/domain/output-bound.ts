@@ -2,11 +2,10 @@
 import type { ChatRequest } from './chat.ts'
 import { GatewayError } from './errors.ts'
 import type { ApiKey } from './key.ts'
-import type { ModelCard } from './model-card.ts'
+import type { Hop, ModelCard } from './model-card.ts'
 import { maxOutputImageTokens } from './output-image-tokens.ts'
 import { estimatePromptTokens } from './prompt-estimate.ts'
 import { PROVIDER_PRESETS } from './provider.ts'
-import type { Hop } from './route.ts'
 import type { Settings } from './settings.ts'
 import { ANSWER_TOKENS, thinkingBudgetOf } from './thinking.ts'
 

@@ -2,7 +2,7 @@
 import type { CancelSignal } from './cancel.ts'
 import type { ChatEvents, ChatRequest } from './chat.ts'
 import { type ErrorMetadata, GatewayError } from './errors.ts'
-import type { Hop } from './route.ts'
+import type { Hop } from './model-card.ts'
 import type { Settings } from './settings.ts'
 
 /** Set by the wire family: how far a request has got. */

@@ -1,10 +1,9 @@
 /** Input fields shared by the HTTP API and the operator's verbs: money, times, names and limits, parsed into domain values. */
 import * as z from 'zod/mini'
 import { DEFAULT_ACCOUNT_NAME } from '#domain/account.ts'
-import { isMask, MAX_MASKS } from '#domain/allow-list.ts'
 import { type Instant, readInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
-import { type Limits, MAX_NAME_CHARS, MAX_WINDOW_SLOTS } from '#domain/key.ts'
+import { isMask, type Limits, MAX_MASKS, MAX_NAME_CHARS, MAX_WINDOW_SLOTS } from '#domain/key.ts'
 import type { LimitsRecord } from '#domain/key-report.ts'
 import { perMillion, readPrice, readUsd } from '#domain/money.ts'
 

@@ -2,14 +2,14 @@
 
 import type { Admissions } from '#domain/admission.ts'
 import type { Clock, Instant } from '#domain/clock.ts'
+import { type Arrival, momentOf, noteArrival } from '#domain/clock.ts'
 import { type GenerationId, newRequestId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
 import type { Charge } from '#domain/ledger.ts'
 import type { UsdNanos } from '#domain/money.ts'
-import type { QuotaReading } from '#domain/quota.ts'
 import { holdsSecret } from '#domain/secret.ts'
-import { type Arrival, momentOf, noteArrival } from '#domain/walk/caller.ts'
 import type { CompletionStep } from '#domain/walk/walk.ts'
+import type { QuotaReading } from '#domain/window.ts'
 import type { HeldBytes } from './read/byte-budget.ts'
 import { toBody } from './wire/long-body.ts'
 

@@ -1,11 +1,10 @@
 /** The request log: one line per request, with numbers and names; never a body, a header or a secret. */
 import { CLIENT_CLOSED_REQUEST } from '#domain/activity.ts'
-import { type Clock, renderInstant } from '#domain/clock.ts'
+import { type Clock, renderInstant, sinceArrivalMs } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { renderUsd, subtractUsd } from '#domain/money.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import { completionTokens, promptTokens } from '#domain/usage.ts'
-import { sinceArrivalMs } from '#domain/walk/caller.ts'
 import type { RequestContext } from './request-context.ts'
 
 export interface RequestLine {

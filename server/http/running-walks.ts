@@ -1,6 +1,6 @@
 /** All chat requests in progress, and when the client of one has left. */
 import type { ChatRequest } from '#domain/chat.ts'
-import type { Caller } from '#domain/walk/caller.ts'
+import type { Caller } from '#domain/key.ts'
 import { type Client, type CompletionDeps, Walk } from '#domain/walk/walk.ts'
 import { Roster } from '#runtime/short-lived.ts'
 

@@ -3,8 +3,8 @@ import * as z from 'zod/mini'
 import { GatewayError } from '#domain/errors.ts'
 import { type ApiKey, draftKey, NO_LIMITS } from '#domain/key.ts'
 import { describeIssue, describeRevocation } from '#domain/key-report.ts'
-import type { WindowReading } from '#domain/quota.ts'
 import { newSecret, readSecret } from '#domain/secret.ts'
+import type { WindowReading } from '#domain/window.ts'
 import {
   accountField,
   limitsFields,

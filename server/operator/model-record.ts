@@ -6,9 +6,9 @@ import {
   type PriceVersion,
   priceAt,
   pricingModel,
+  routeOf,
 } from '#domain/model-card.ts'
 import { renderPerMillion, renderPrice, type UsdAttos } from '#domain/money.ts'
-import { routeOf } from '#domain/route.ts'
 import { type HopRecord, renderHop } from './hop-record.ts'
 
 export interface PriceRecord {

@@ -1,9 +1,9 @@
 /** Verbs for models: list, show, add, price, unprice, remove. */
 import * as z from 'zod/mini'
 import { changesBetween } from '#domain/act.ts'
-import { allows } from '#domain/allow-list.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { newPriceVersionId } from '#domain/id.ts'
+import { allows } from '#domain/key.ts'
 import {
   isModelId,
   MAX_IMAGES_PER_ANSWER,

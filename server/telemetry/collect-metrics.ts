@@ -2,10 +2,10 @@
 import type { Account } from '#domain/account.ts'
 import type { Clock, Instant } from '#domain/clock.ts'
 import type { KeyId } from '#domain/id.ts'
+import type { Caller } from '#domain/key.ts'
 import { type ApiKey, keyStatus } from '#domain/key.ts'
 import { renderUsdNumber, type UsdNanos } from '#domain/money.ts'
 import type { Store } from '#domain/store.ts'
-import type { Caller } from '#domain/walk/caller.ts'
 import type { HopReading } from '#domain/walk/hop-health.ts'
 import {
   countedKeys,

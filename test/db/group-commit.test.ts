@@ -1,9 +1,13 @@
 // Writes of one turn are committed together; a faulty one rejects alone; a disk that refuses is waited for.
 import { Database } from 'bun:sqlite'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
-import { type GroupCommit, startGroupCommit } from '#db/sqlite/engine/group-commit.ts'
+import {
+  drop,
+  type GroupCommit,
+  isWaiting,
+  startGroupCommit,
+} from '#db/sqlite/engine/group-commit.ts'
 import { NO_LOG_SYNC } from '#db/sqlite/engine/log-sync.ts'
-import { drop, isWaiting } from '#db/sqlite/engine/pending.ts'
 import { GatewayError } from '#domain/errors.ts'
 
 let database: Database

@@ -1,6 +1,6 @@
 // Masks are compared as text: exact ids, `<provider>/*` and `*`, nothing else.
 import { describe, expect, test } from 'vitest'
-import { allows, idleMasks, isMask } from '#domain/allow-list.ts'
+import { allows, idleMasks, isMask } from '#domain/key.ts'
 
 describe('a mask', () => {
   test.each(['*', 'acme/*', 'acme/small', 'acme/small:free', 'acme/team/small', 'a.b-c_d/x'])(

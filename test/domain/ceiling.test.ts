@@ -1,7 +1,7 @@
 // No interleaving of requests crosses a ceiling by more than one request; a lone one may use its last cent.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { judgeCeiling, type Spending } from '#domain/ceiling.ts'
+import { judgeCeiling, type Spending } from '#domain/admission.ts'
 import type { UsdNanos } from '#domain/money.ts'
 import { FULL } from '#test/support/tier.ts'
 

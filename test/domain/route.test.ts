@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { RouteHop } from '#domain/model-card.ts'
-import { drawOrder, routeOf, toHop } from '#domain/route.ts'
+import { drawOrder, routeOf, toHop } from '#domain/model-card.ts'
 import { aCard, aHop, aProvider } from '#test/support/nouns.ts'
 
 const names = (hops: readonly RouteHop[]) => hops.map(({ provider }) => provider)

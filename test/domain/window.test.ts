@@ -2,8 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { DAY_MS, instant, MINUTE_MS } from '#domain/clock.ts'
-import { readWindow } from '#domain/quota.ts'
-import { Window } from '#domain/window.ts'
+import { readWindow, Window } from '#domain/window.ts'
 import { FULL } from '#test/support/tier.ts'
 
 const T0 = 1_700_000_000_000

@@ -1,7 +1,6 @@
 // A client is watched while its walk runs, and no longer: a slow reader of its answer must not keep the walk in memory.
 import { expect, test } from 'vitest'
-import { systemClock } from '#domain/clock.ts'
-import { noteArrival } from '#domain/walk/caller.ts'
+import { noteArrival, systemClock } from '#domain/clock.ts'
 import type { CompletionDeps } from '#domain/walk/walk.ts'
 import { RunningWalks } from '#http/running-walks.ts'
 import { aKey, aRequest } from '#test/support/nouns.ts'

@@ -1,10 +1,10 @@
 /** Why: a refusal replayed by today's limits, with the command that lifts it; an admitted request in words. */
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { FailedAttempt } from '#domain/activity.ts'
+import { noteArrival } from '#domain/clock.ts'
 import type { ErrorMetadata } from '#domain/errors.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { DEFAULT_SETTINGS } from '#domain/settings.ts'
-import { noteArrival } from '#domain/walk/caller.ts'
 import { RequestRefused } from '#domain/walk/ending.ts'
 import { createHopHealth } from '#domain/walk/hop-health.ts'
 import type { CompletionDeps } from '#domain/walk/walk.ts'

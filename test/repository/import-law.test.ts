@@ -153,6 +153,14 @@ beforeAll(() => {
   }
   build('server/http/cycle-a.ts', ["import { b } from './cycle-b.ts'", 'export const a = () => b'])
   build('server/http/cycle-b.ts', ["import { a } from './cycle-a.ts'", 'export const b = () => a'])
+  build('server/http/type-a.ts', [
+    "import type { B } from './type-b.ts'",
+    'export interface A { readonly b: B }',
+  ])
+  build('server/http/type-b.ts', [
+    "import type { A } from './type-a.ts'",
+    'export interface B { readonly a: A }',
+  ])
   build('server/http/today.ts', ['export const today = () => new Date()'])
   build('server/domain/clock.ts', ['export const now = () => new Date()'])
   build('server/http/unkind.ts', ['export default 1', 'process.exit(1)', 'export const a: any = 1'])
@@ -172,6 +180,7 @@ test.each(ALLOWED)('%s may import %s', (...crossing) => {
 
 test.each([
   ['server/http/cycle-a.ts', 'lint/suspicious/noImportCycles'],
+  ['server/http/type-a.ts', 'lint/suspicious/noImportCycles'],
   ['server/http/today.ts', 'lint/style/noRestrictedGlobals'],
   ['server/http/unkind.ts', 'lint/style/noDefaultExport'],
   ['server/http/unkind.ts', 'lint/nursery/noProcessExit'],

@@ -2,7 +2,7 @@
 
 import { type CancelSignal, cancelWith } from '#domain/cancel.ts'
 import type { ChatRequest } from '#domain/chat.ts'
-import type { Caller } from '#domain/walk/caller.ts'
+import type { Caller } from '#domain/key.ts'
 import { runWalk } from '#domain/walk/completion.ts'
 import {
   type CompletionDeps,

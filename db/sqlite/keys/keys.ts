@@ -1,18 +1,20 @@
 /** Keys in SQLite; every change reaches the hot state in the same turn. */
 import type { Amended } from '#domain/act.ts'
+import type { Instant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { KeyId } from '#domain/id.ts'
 import { type ApiKey, amendKey, type Keys } from '#domain/key.ts'
 import { describeAmendment } from '#domain/key-report.ts'
-import { labelOf } from '#domain/secret.ts'
-import type { HotState } from '../admission/hot-state.ts'
+import { labelOf, type Secret } from '#domain/secret.ts'
+import type { HotKey, HotState } from '../admission/hot-state.ts'
+import type { Writer } from '../admission/writer.ts'
 import type { Connection } from '../engine/connection.ts'
 import { unavailable } from '../engine/disk.ts'
+import type { GroupCommit } from '../engine/group-commit.ts'
+import { statement } from '../engine/statement.ts'
 import { prepareNoteAct } from '../log/acts.ts'
 import { type KeyTable, openKeyTable } from './key-table.ts'
 import { type KeyTally, openKeyTally } from './key-tally.ts'
-import type { NoteUse } from './key-use.ts'
-import { createSecrets, type Secrets } from './secrets.ts'
 
 export function createKeys(connection: Connection, hotState: HotState, noteUse: NoteUse): Keys {
   const { database } = connection
@@ -167,3 +169,90 @@ function withLastUse(key: ApiKey, hotState: HotState): ApiKey {
   const lastUsedAt = hotState.loaded(key.id)?.lastUsedAt ?? key.lastUsedAt
   return lastUsedAt === key.lastUsedAt ? key : { ...key, lastUsedAt }
 }
+
+export interface Secrets {
+  /** Call it inside the transaction that issues or rotates the key. */
+  keep(secret: Secret, key: Pick<ApiKey, 'id' | 'label'>, at: Instant): void
+  /** Ends every secret of a key at `until`, if it does not end sooner. Call it inside the transaction that rotates. */
+  retire(id: KeyId, until: Instant): void
+  /** Looks the secrets of a key up anew. Call it when that transaction is committed. */
+  forget(id: KeyId): void
+  /** The key this secret opens, if its time is not over. */
+  keyOf(secret: Secret, at: Instant): KeyId | undefined
+}
+
+interface KnownSecret {
+  readonly keyId: KeyId
+  readonly expiresAt: Instant | null
+}
+
+/** A digest always means the same key, so remembering it is safe while no rotation moves its end. */
+const MAX_KNOWN = 20_000
+
+/** In base64. Of the runtime's hash APIs, this one allocates no objects to collect, and every request needs it. */
+const toDigest = (secret: Secret): string => Bun.SHA256.hash(secret, 'base64')
+
+function createSecrets({ database, commit }: Connection): Secrets {
+  const known = new Map<string, KnownSecret>()
+  const find = statement<KnownSecret, [Buffer]>(
+    database,
+    'SELECT key_id AS keyId, expires_at AS expiresAt FROM key_secrets WHERE sha256 = ?',
+  )
+  const insert = statement<unknown, [Buffer, KeyId, string, Instant]>(
+    database,
+    'INSERT INTO key_secrets (sha256, key_id, label, created_at) VALUES (?, ?, ?, ?)',
+  )
+  const retire = statement<unknown, [{ id: KeyId; until: Instant }]>(
+    database,
+    `UPDATE key_secrets SET expires_at = $until
+     WHERE key_id = $id AND (expires_at IS NULL OR expires_at > $until)`,
+  )
+
+  const lookUp = (digest: string): KnownSecret | undefined => {
+    commit.flush()
+    const row = find().get(Buffer.from(digest, 'base64'))
+    if (row === null) return undefined
+    if (known.size >= MAX_KNOWN) known.clear()
+    known.set(digest, row)
+    return row
+  }
+
+  return {
+    keep(secret, { id, label }, at) {
+      insert().run(Buffer.from(toDigest(secret), 'base64'), id, label, at)
+    },
+    retire(id, until) {
+      retire().run({ id, until })
+    },
+    forget(id) {
+      for (const [digest, { keyId }] of known) if (keyId === id) known.delete(digest)
+    },
+    keyOf(secret, at) {
+      const digest = toDigest(secret)
+      const found = known.get(digest) ?? lookUp(digest)
+      const open = found && (found.expiresAt === null || found.expiresAt > at)
+      return open ? found.keyId : undefined
+    },
+  }
+}
+
+const WRITE_INTERVAL_MS = 60_000
+
+/** Records a use; the row is written later. */
+export type NoteUse = (hot: HotKey, at: Instant) => void
+
+export function prepareNoteUse({ defer }: GroupCommit, writer: Writer): NoteUse {
+  const write = ({ key, useWrittenAt }: HotKey): void => {
+    if (useWrittenAt !== null) writer.used(key.id, useWrittenAt)
+  }
+  return (hot, at) => {
+    hot.lastUsedAt = at
+    if (!isDue(hot, at)) return
+    hot.useWrittenAt = at
+    defer(write, hot)
+  }
+}
+
+/** What was written further ahead was written before the clock was set back. */
+const isDue = ({ useWrittenAt }: HotKey, at: Instant): boolean =>
+  useWrittenAt === null || Math.abs(at - useWrittenAt) >= WRITE_INTERVAL_MS

@@ -9,7 +9,7 @@ import { SLICE_ROWS } from '../engine/slices.ts'
 import { statement } from '../engine/statement.ts'
 import { fromInteger } from './amount.ts'
 import { type DayPosition, type DayRange, IN_DAY_RANGE, prepareDayRanges } from './day-ranges.ts'
-import { KEY_DAYS } from './key-days.ts'
+import { KEY_DAYS } from './sums.ts'
 
 interface DayRow {
   readonly account_id: AccountId

@@ -6,7 +6,7 @@ import { addUsd, NO_MONEY, type UsdNanos } from '#domain/money.ts'
 import type { Connection } from '../engine/connection.ts'
 import { statement } from '../engine/statement.ts'
 import { fromInteger } from './amount.ts'
-import { KEY_DAYS } from './key-days.ts'
+import { KEY_DAYS } from './sums.ts'
 
 /** `today` lies in the month that begins on `monthStart`; a null id asks for all keys together. */
 export type ReadSpend = (id: KeyId | null, today: Day, monthStart: Day) => Spend

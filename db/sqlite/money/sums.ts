@@ -7,8 +7,10 @@ import type { Day } from '#domain/clock.ts'
 import type { AccountId, KeyId } from '#domain/id.ts'
 import type { UsdNanos } from '#domain/money.ts'
 import type { Connection } from '../engine/connection.ts'
+import { ignoreTrouble } from '../engine/disk.ts'
+import { nextTurn } from '../engine/next-turn.ts'
 import { statement } from '../engine/statement.ts'
-import { openKeyDays } from './key-days.ts'
+import { DAYS_BEGIN, type DayRange, IN_DAY_RANGE, prepareDayRanges } from './day-ranges.ts'
 
 interface DaySum {
   readonly keyId: KeyId
@@ -74,6 +76,75 @@ export function prepareSums(connection: Connection): Sums {
     spend(keyId, day, amount, endUser) {
       add(keyId, day, amount, null)
       if (endUser !== null) add(keyId, day, amount, endUser)
+    },
+  }
+}
+
+export interface KeyDays {
+  /** In the transaction that is open. */
+  add(keyId: KeyId, day: Day, spent: UsdNanos, requests: number): void
+}
+
+/** Both tables, for reading: a sum is the total of its rows in both. */
+export const KEY_DAYS = `(
+  SELECT day, key_id, spent_nanos, requests FROM key_days
+  UNION ALL
+  SELECT day, key_id, spent_nanos, requests FROM resting_key_days)`
+
+/** A megabyte of sums. */
+const MAX_RECENT = 16_384
+/** How many changes pass between two counts of the recent sums. */
+const CHECK_AFTER = 4_096
+/** Rows moved in one transaction; it takes some milliseconds. */
+const REST_ROWS = 256
+
+const ADD_UP = `
+  ON CONFLICT (day, key_id) DO UPDATE
+  SET spent_nanos = spent_nanos + excluded.spent_nanos, requests = requests + excluded.requests`
+
+export function openKeyDays(
+  { database, commit }: Connection,
+  { mostRecent = MAX_RECENT, checkAfter = CHECK_AFTER, restRows = REST_ROWS } = {},
+): KeyDays {
+  const addTo = statement<unknown, SQLQueryBindings[]>(
+    database,
+    `INSERT INTO key_days (key_id, day, spent_nanos, requests) VALUES (?, ?, ?, ?) ${ADD_UP}`,
+  )
+  const countRecent = statement<{ sums: number }>(database, 'SELECT count(*) AS sums FROM key_days')
+  const carry = statement<unknown, [DayRange]>(
+    database,
+    `INSERT INTO resting_key_days (key_id, day, spent_nanos, requests)
+     SELECT key_id, day, spent_nanos, requests FROM key_days WHERE ${IN_DAY_RANGE} ${ADD_UP}`,
+  )
+  const drop = statement<unknown, [DayRange]>(
+    database,
+    `DELETE FROM key_days WHERE ${IN_DAY_RANGE}`,
+  )
+  const rangeAfter = prepareDayRanges(database, 'key_days', restRows)
+  let added = 0
+
+  /** Moves all recent sums to the large table; rows that the disk refuses stay where they are. */
+  const moveToResting = async (): Promise<void> => {
+    if (!commit.writable || (countRecent().get()?.sums ?? 0) <= mostRecent) return
+    let place = DAYS_BEGIN
+    while (commit.writable) {
+      const { range, next } = rangeAfter(place)
+      const isDone = commit.tryWrite(() => {
+        carry().run(range)
+        drop().run(range)
+      })
+      if (!isDone || next === null) return
+      place = next
+      await nextTurn()
+    }
+  }
+
+  return {
+    add(keyId, day, spent, requests) {
+      addTo().run(keyId, day, Number(spent), requests)
+      if (++added < checkAfter) return
+      added = 0
+      setImmediate(() => moveToResting().catch(ignoreTrouble))
     },
   }
 }

@@ -1,28 +1,24 @@
 /** An attempt: one request sent to one hop. Another may follow only while no part of an answer has arrived (contract §7). */
-
 import type { FailedAttempt } from '../activity.ts'
 import type { Grant } from '../admission.ts'
 import { type Canceller, type CancelSignal, cancelWith } from '../cancel.ts'
-import type { ChatEvents, ChatRequest } from '../chat.ts'
-import { type Clock, pause } from '../clock.ts'
+import type { ChatEvent, ChatEvents, ChatRequest } from '../chat.ts'
+import { type Clock, pause, sinceArrivalMs } from '../clock.ts'
 import { GatewayError } from '../errors.ts'
+import type { Caller } from '../key.ts'
 import type { Charge } from '../ledger.ts'
 import type { MaybePromise } from '../maybe-promise.ts'
 import type { ImageChoice } from '../model-card.ts'
 import { NO_MONEY, subtractUsd, type UsdNanos } from '../money.ts'
-import { boundFor } from '../offer-cost.ts'
 import { boundToSend, loweredBound } from '../output-bound.ts'
-import { chargedImage, chargeFor } from '../pricing.ts'
+import { boundFor, chargedImage, chargeFor } from '../pricing.ts'
 import type { Provider } from '../provider.ts'
 import type { Settings } from '../settings.ts'
 import { type Sending, type Upstream, type UpstreamCall, UpstreamFailure } from '../upstream.ts'
-import { type Caller, sinceArrivalMs } from './caller.ts'
 import type { CostedOffer, CostedOffers } from './claim.ts'
-import { holdUntilContent } from './hold-until-content.ts'
 import type { HopHealth } from './hop-health.ts'
 import { type Meter, startMeter } from './meter.ts'
 import type { Offer } from './offer.ts'
-import { pauseBeforeRetryMs } from './retry.ts'
 
 export interface Attempt extends Sending {
   readonly request: ChatRequest
@@ -290,4 +286,86 @@ function timeoutsFor(
     silenceTimeoutMs: settings.silenceTimeoutMs,
     totalTimeoutMs: Math.max(1, settings.totalTimeoutMs - spentMs),
   }
+}
+
+/** The buffered events come first in the result. @throws UpstreamFailure if the answer ends without content */
+async function holdUntilContent(
+  opening: Promise<AsyncIterable<ChatEvents>>,
+  request: ChatRequest,
+  meter: Meter,
+): Promise<AsyncIterable<ChatEvents>> {
+  const iterator = (await opening)[Symbol.asyncIterator]()
+  const held: ChatEvents[] = []
+  try {
+    for (;;) {
+      const { done, value } = await iterator.next()
+      if (done) throw noContent(request)
+      held.push(value)
+      if (value.some((event) => isContent(event, request))) return resume(held, iterator)
+    }
+  } catch (thrown) {
+    // Discarded, but counted, because the provider may bill the operator for it.
+    for (const batch of held) meter.note(batch)
+    throw thrown
+  }
+}
+
+async function* resume(
+  held: readonly ChatEvents[],
+  iterator: AsyncIterator<ChatEvents>,
+): AsyncGenerator<ChatEvents, void> {
+  yield* held
+  try {
+    for (;;) {
+      const { done, value } = await iterator.next()
+      if (done) return
+      yield value
+    }
+  } finally {
+    await iterator.return?.()
+  }
+}
+
+/** A finish reason counts as an (empty) answer; where images are requested, only an image does. */
+const isContent = ({ type }: ChatEvent, { wantsImages }: ChatRequest): boolean =>
+  wantsImages ? type === 'image' : !BESIDE_CONTENT.has(type)
+
+/** An image is none where no image is requested: it is not delivered. */
+const BESIDE_CONTENT: ReadonlySet<ChatEvent['type']> = new Set([
+  'usage',
+  'answer-fields',
+  'choice-fields',
+  'image',
+])
+
+const noContent = ({ wantsImages }: ChatRequest): UpstreamFailure =>
+  wantsImages ? noImage() : new UpstreamFailure('failed', 'it answered with nothing')
+
+const noImage = (): UpstreamFailure => new UpstreamFailure('no-image', 'the answer holds no image')
+
+/** @throws UpstreamFailure if images were requested and none arrived */
+export function requireImages(request: ChatRequest, meter: Meter): void {
+  if (request.wantsImages && meter.images === 0) throw noImage()
+}
+
+/** Long enough for a load balancer to pick another server, too short to be noticed. */
+const PAUSE_MS = 250
+/** A longer wait is left to the client, which knows how much time it has. */
+const MAX_PAUSE_MS = 2_000
+
+/**
+ * The pause before retrying the same hop: the provider's `Retry-After` if it sent one; null for no retry. A retry follows a
+ * failed or briefly overloaded provider. No retry after a time-out, because the client has already waited that long; nor for
+ * an image, because the missing one may have been generated and billed; nor where the request allows only one attempt
+ * (contract §7).
+ */
+export function pauseBeforeRetryMs(
+  { kind, details }: UpstreamFailure,
+  { allowFallbacks, wantsImages }: ChatRequest,
+): number | null {
+  if (!allowFallbacks || wantsImages || details.permanent) return null
+  if (kind !== 'failed' && kind !== 'overloaded') return null
+  const { retryAfterSeconds } = details
+  const pauseMs = retryAfterSeconds === undefined ? PAUSE_MS : retryAfterSeconds * 1_000
+  return pauseMs <= MAX_PAUSE_MS ? pauseMs : null
 }

@@ -1,15 +1,22 @@
 /** The walk of one request, from model card to receipt, top to bottom. A non-streamed answer folds the same events. */
 import type { Verdict } from '../admission.ts'
 import type { AnswerHead, ChatRequest } from '../chat.ts'
-import { unixSeconds } from '../clock.ts'
+import { momentOf, unixSeconds } from '../clock.ts'
 import type { GenerationId } from '../id.ts'
 import type { Pay } from '../idempotency.ts'
+import type { Caller } from '../key.ts'
 import type { Charge } from '../ledger.ts'
 import type { MaybePromise } from '../maybe-promise.ts'
+import type { Hop } from '../model-card.ts'
 import { toRefusalError } from '../refusal.ts'
-import type { Hop } from '../route.ts'
-import { type Attempts, isBeyondHold, noteFailure, openFirst, startAttempts } from './attempt.ts'
-import { type Caller, momentOf } from './caller.ts'
+import {
+  type Attempts,
+  isBeyondHold,
+  noteFailure,
+  openFirst,
+  requireImages,
+  startAttempts,
+} from './attempt.ts'
 import { type CostedOffers, costOffers, toClaim } from './claim.ts'
 import {
   COMPLETED,
@@ -22,7 +29,6 @@ import {
   refuse,
   settle,
 } from './ending.ts'
-import { requireImages } from './hold-until-content.ts'
 import { arrangeOffers, findOffers, type Offer, type Offers } from './offer.ts'
 import { type CompletionDeps, READER_LEFT, type StepReader, type Walk } from './walk.ts'
 

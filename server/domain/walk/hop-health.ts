@@ -1,6 +1,6 @@
 /** Circuit breaker per hop: one that keeps failing rests, and a single probe request decides whether it serves again. */
 import { type Clock, type Instant, later } from '../clock.ts'
-import type { Hop } from '../route.ts'
+import type { Hop } from '../model-card.ts'
 import type { UpstreamFailure } from '../upstream.ts'
 
 /** Consecutive failures after which a hop rests. */

@@ -1,16 +1,24 @@
 /** An offer: a hop with its price and exchange rate; and how the offers for a request are found. */
-import { allows } from '../allow-list.ts'
+
 import type { Catalogue } from '../catalogue.ts'
 import type { ChatRequest, Routing } from '../chat.ts'
 import type { Instant } from '../clock.ts'
 import { GatewayError } from '../errors.ts'
 import type { ApiKey } from '../key.ts'
-import { type ModelCard, type PriceVersion, priceAt } from '../model-card.ts'
+import { allows } from '../key.ts'
+import {
+  drawOrder,
+  type Hop,
+  type ModelCard,
+  type PriceVersion,
+  priceAt,
+  routeOf,
+  toHop,
+} from '../model-card.ts'
 import { FREE } from '../money.ts'
 import { nearModels } from '../near-models.ts'
 import { checkContext } from '../output-bound.ts'
 import { type Rate, rateAt } from '../rate.ts'
-import { drawOrder, type Hop, routeOf, toHop } from '../route.ts'
 import type { HopHealth } from './hop-health.ts'
 
 export interface Offer {

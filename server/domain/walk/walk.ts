@@ -7,13 +7,13 @@ import type { Instant } from '../clock.ts'
 import type { GatewayError } from '../errors.ts'
 import { type GenerationId, newGenerationId } from '../id.ts'
 import type { Pay } from '../idempotency.ts'
+import type { Caller } from '../key.ts'
 import type { Charge } from '../ledger.ts'
 import type { MaybePromise } from '../maybe-promise.ts'
 import type { UsdNanos } from '../money.ts'
-import type { QuotaReading } from '../quota.ts'
 import type { Store } from '../store.ts'
+import type { QuotaReading } from '../window.ts'
 import type { AttemptDeps, Attempts } from './attempt.ts'
-import type { Caller } from './caller.ts'
 
 /** The steps of a walk, in this order: `admitted`, `opened`, `events`…, `priced`?, `failed`?, `receipt`. */
 export type CompletionStep =

@@ -1,5 +1,5 @@
 /** GET /v1/models and GET /v1/models/{id}, restricted to what the key may call (contract §6). Takes no slot. */
-import { allows } from '#domain/allow-list.ts'
+import { allows } from '#domain/key.ts'
 import type { ModelCard } from '#domain/model-card.ts'
 import { findCard } from '#domain/walk/offer.ts'
 import { findOrdinaryCaller, rejectKeyLike } from '../bearer.ts'

@@ -1,10 +1,9 @@
 /** Checks what requests depend on: exchange rate, providers, prices, routes, masks. */
 
-import { idleMasks } from '#domain/allow-list.ts'
-import { priceAt, type RouteHop } from '#domain/model-card.ts'
+import { idleMasks } from '#domain/key.ts'
+import { priceAt, type RouteHop, routeOf } from '#domain/model-card.ts'
 import { renderRubPerUsd } from '#domain/money.ts'
 import { rateAt } from '#domain/rate.ts'
-import { routeOf } from '#domain/route.ts'
 import { shellWord } from '#forms/shell-word.ts'
 import type { OperatorDeps } from '../deps.ts'
 import { listAllKeys } from '../list-keys.ts'

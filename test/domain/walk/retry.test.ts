@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { ChatRequest } from '#domain/chat.ts'
 import { type FailureDetails, type FailureKind, UpstreamFailure } from '#domain/upstream.ts'
-import { pauseBeforeRetryMs } from '#domain/walk/retry.ts'
+import { pauseBeforeRetryMs } from '#domain/walk/attempt.ts'
 import { aRequest } from '#test/support/nouns.ts'
 
 const pause = (

@@ -1,7 +1,6 @@
 /** Notes on the fields of a key that is issued or amended (contract §5). */
 import type * as z from 'zod/mini'
-import { MASK, MAX_MASK_CHARS } from '#domain/allow-list.ts'
-import { MAX_NAME_CHARS } from '#domain/key.ts'
+import { MASK, MAX_MASK_CHARS, MAX_NAME_CHARS } from '#domain/key.ts'
 import { NAME_PATTERN } from '#forms/fields.ts'
 import type { amendmentForm, issueForm } from '../../read/key-request.ts'
 import type { Notes } from '../notes.ts'
