@@ -26,7 +26,7 @@ export const openWatch = (running: RunningWalks, pulse: Pulse, draining: () => b
   async kill(id) {
     const walk = running
       .list()
-      .find(({ generationId, attempts }) => attempts !== null && generationId === id)
+      .find(({ generationId, claim }) => claim !== null && generationId === id)
     return walk && { ended: await end(walk) }
   },
 })

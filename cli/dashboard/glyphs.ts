@@ -47,7 +47,7 @@ export const UNICODE: Glyphs = {
   dot: '·',
   arrows: '↑↓',
   enter: '⏎',
-  states: { streaming: '≋', waiting: '·', image: '▣', opening: '…', retrying: '↻' },
+  states: { queued: '‖', streaming: '≋', waiting: '·', image: '▣', opening: '…', retrying: '↻' },
 }
 
 export const ASCII: Glyphs = {
@@ -71,7 +71,7 @@ export const ASCII: Glyphs = {
   dot: '-',
   arrows: 'up/down',
   enter: 'enter',
-  states: { streaming: '=', waiting: '-', image: '#', opening: '.', retrying: '@' },
+  states: { queued: '~', streaming: '=', waiting: '-', image: '#', opening: '.', retrying: '@' },
 }
 
 /** ASCII on request, and for a locale with another encoding than UTF-8; without a locale, Unicode. */

@@ -85,6 +85,46 @@ describe('a request in progress', () => {
     })
   })
 
+  test('is seen and ended while it waits for money that another holds', async () => {
+    const { key } = await gateway.verb('keys.create', { name: 'short', daily_spend_limit_usd: '0.3' })
+    // At two dollars a million, either may cost 20 cents.
+    const ask = (requestId: string) =>
+      gateway.chat(
+        key,
+        {
+          model: 'demo/lorem',
+          stream: true,
+          max_tokens: 100_000,
+          messages: [{ role: 'user', content: 'go on' }],
+        },
+        {
+          headers: {
+            authorization: `Bearer ${key}`,
+            'content-type': 'application/json',
+            'x-request-id': requestId,
+          },
+        },
+      )
+    const holder = await ask('holds')
+    const held = holder.text()
+    const queued = ask('queued')
+    await until(
+      async () => (await gateway.verb('activity.running', { id: 'queued' })).state === 'queued',
+      'it waits',
+    )
+    expect(await gateway.verb('activity.running', { id: 'queued' })).toMatchObject({
+      model: 'demo/lorem',
+      provider: null,
+      cost_usd: '0',
+    })
+    expect(kill('queued', '--yes').code).toBe(0)
+    const refused = await queued
+    expect(refused.status).toBe(503)
+    expect(await refused.text()).toContain('ended_by_operator')
+    expect(kill('holds', '--yes').code).toBe(0)
+    await held
+  })
+
   test('goes on while nobody has agreed', async () => {
     const { id, heard } = await talk('unasked')
     expect(kill('unasked')).toEqual({

@@ -39,9 +39,10 @@ const HERE: Readonly<Record<Screen, Help>> = {
   ],
 }
 
-const STATES = ['streaming', 'waiting', 'image', 'opening', 'retrying'] as const
+const STATES = ['queued', 'streaming', 'waiting', 'image', 'opening', 'retrying'] as const
 
 const MEANINGS: Readonly<Record<(typeof STATES)[number], string>> = {
+  queued: 'waiting for money that others hold',
   streaming: 'streaming',
   waiting: 'waiting for the full answer',
   image: 'generating an image',

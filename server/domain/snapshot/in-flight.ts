@@ -3,25 +3,25 @@
 import type { Instant } from '../clock.ts'
 import type { GenerationId } from '../id.ts'
 import type { ApiKey } from '../key.ts'
-import type { UsdNanos } from '../money.ts'
+import { NO_MONEY, type UsdNanos } from '../money.ts'
 import { chargeFor } from '../pricing.ts'
 import { completionTokens, promptTokens } from '../usage.ts'
 import { imageOf } from '../walk/attempt.ts'
 import type { Walk } from '../walk/walk.ts'
 
 /**
- * `streaming`: content is being streamed; `waiting`: for a non-streamed answer; `image`: for an image; `opening`: a stream
+ * `queued`: for money that others hold, before its admission; `streaming`: content is being streamed; `waiting`: for a non-streamed answer; `image`: for an image; `opening`: a stream
  * without content yet; `retrying`: the same after a failed attempt.
  */
-export type InFlightState = 'streaming' | 'waiting' | 'image' | 'opening' | 'retrying'
+export type InFlightState = 'queued' | 'streaming' | 'waiting' | 'image' | 'opening' | 'retrying'
 
 export interface InFlight {
   readonly generationId: GenerationId
   readonly requestId: string
   readonly key: ApiKey
-  /** Model and provider of the current hop. */
+  /** Model and provider of the current hop; no provider before the request is admitted. */
   readonly model: string
-  readonly provider: string
+  readonly provider: string | null
   readonly endUser: string | null
   readonly stream: boolean
   readonly state: InFlightState
@@ -36,25 +36,29 @@ export interface InFlight {
   readonly failedAttempts: number
 }
 
-/** Null before the walk is admitted. */
+/** Null before the walk claims anything. */
 export function readInFlight(walk: Walk): InFlight | null {
-  const { caller, request, generationId, attempts, firstEventAt } = walk
-  if (attempts === null) return null
+  const { caller, request, generationId, claim, attempts, firstEventAt } = walk
+  if (claim === null) return null
+  const of = {
+    generationId,
+    requestId: caller.requestId,
+    key: caller.key,
+    endUser: request.endUser,
+    stream: request.stream,
+    arrivedAt: caller.arrivedAt,
+  }
+  if (attempts === null) return { ...of, ...QUEUED, model: claim.model }
   const { current, failed } = attempts
   const { offer, meter } = current
   // An image counts as soon as it is requested, because a client that disconnects now is charged for it.
   const { usage, source } = request.wantsImages ? meter.readAfterDisconnect() : meter.read()
   const { amount } = chargeFor(usage, offer.version, offer.rate.rubPerUsd, source, imageOf(current))
   return {
-    generationId,
-    requestId: caller.requestId,
-    key: caller.key,
+    ...of,
     model: offer.hop.card.id,
     provider: offer.hop.provider.name,
-    endUser: request.endUser,
-    stream: request.stream,
     state: stateOf(walk, failed.length > 0),
-    arrivedAt: caller.arrivedAt,
     firstEventMs: firstEventAt === null ? null : firstEventAt - caller.arrivedAt,
     promptTokens: promptTokens(usage),
     outputTokens: completionTokens(usage),
@@ -62,6 +66,16 @@ export function readInFlight(walk: Walk): InFlight | null {
     failedAttempts: failed.length,
   }
 }
+
+const QUEUED = {
+  provider: null,
+  state: 'queued',
+  firstEventMs: null,
+  promptTokens: 0,
+  outputTokens: 0,
+  cost: NO_MONEY,
+  failedAttempts: 0,
+} as const
 
 function stateOf({ request, firstEventAt }: Walk, hasFailed: boolean): InFlightState {
   if (request.wantsImages) return 'image'

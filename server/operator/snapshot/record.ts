@@ -58,7 +58,8 @@ export interface InFlightRecord {
   readonly key_name: string
   readonly user: string | null
   readonly model: string
-  readonly provider: string
+  /** Null while it waits for its admission. */
+  readonly provider: string | null
   readonly stream: boolean
   readonly state: InFlightState
   readonly arrived_at: string
