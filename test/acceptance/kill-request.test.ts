@@ -86,7 +86,10 @@ describe('a request in progress', () => {
   })
 
   test('is seen and ended while it waits for money that another holds', async () => {
-    const { key } = await gateway.verb('keys.create', { name: 'short', daily_spend_limit_usd: '0.3' })
+    const { key } = await gateway.verb('keys.create', {
+      name: 'short',
+      daily_spend_limit_usd: '0.3',
+    })
     // At two dollars a million, either may cost 20 cents.
     const ask = (requestId: string) =>
       gateway.chat(
