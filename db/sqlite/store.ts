@@ -50,7 +50,7 @@ export function createStore(
 
   const noteUse = prepareNoteUse(connection.commit, writer)
   const admissions = {
-    ...createAdmissions(connection, hotState, writer, windows, noteUse),
+    ...createAdmissions(connection, hotState, writer, windows, noteUse, catalogue),
     ...expiry,
   }
   const { admit, settle } = admissions

@@ -4,9 +4,9 @@
  */
 import type { Admissions, Claim, Refusal, Verdict } from './admission.ts'
 import type { CancelSignal } from './cancel.ts'
+import { type Stale, untilCurrent } from './catalogue.ts'
 import type { Clock } from './clock.ts'
 import type { AccountId } from './id.ts'
-import type { MaybePromise } from './maybe-promise.ts'
 
 /** Requests of one key that may wait at once. */
 const MAX_WAITING = 64
@@ -23,9 +23,13 @@ export interface AdmissionQueueDeps {
 
 type Refused = Extract<Verdict, { admitted: false }>
 
+const isToWait = (verdict: Verdict): verdict is Refused =>
+  !verdict.admitted && verdict.refusal.code === 'spend_reserved'
+
 /** One that waits. */
 interface Waiter {
-  readonly claim: Claim
+  readonly claimNow: () => Claim
+  claim: Claim
   readonly sinceMs: number
   refused: Refused
   /** While its claim is judged, it does not leave: it may be admitted at this moment. */
@@ -56,13 +60,19 @@ export class AdmissionQueue {
     this.deps = deps
   }
 
-  /** The verdict, at once or after waiting for money that others hold. @throws the signal's reason, what `admit` throws */
-  admit(claim: Claim, signal: CancelSignal): MaybePromise<Verdict> {
-    const line = this.lines.size === 0 ? undefined : this.lines.get(claim.accountId)
-    if (line !== undefined) return this.join(line, claim, signal)
-    const verdict = this.deps.store.admissions.admit(claim)
-    if (verdict instanceof Promise) return verdict.then((late) => this.orWait(late, claim, signal))
-    return this.orWait(verdict, claim, signal)
+  /**
+   * The verdict on a claim, at once or after waiting for money that others hold. `claimNow` makes it, anew whenever it is
+   * judged again: by the clock and the catalogue of then. @throws the signal's reason; what `claimNow` and `admit` throw
+   */
+  admit(claimNow: () => Claim, signal: CancelSignal): Promise<Verdict> {
+    const { store, waitMs } = this.deps
+    return untilCurrent(async () => {
+      const claim = claimNow()
+      const line = this.lines.size === 0 ? undefined : this.lines.get(claim.accountId)
+      const verdict = await (line ? this.join(line, claim) : store.admissions.admit(claim))
+      if (verdict === 'stale' || !isToWait(verdict) || waitMs === 0) return verdict
+      return await this.lineOf(claim.accountId).wait(claimNow, claim, verdict, signal)
+    })
   }
 
   /** A hold of this account has ended. */
@@ -70,26 +80,23 @@ export class AdmissionQueue {
     if (this.lines.size > 0) void this.lines.get(accountId)?.serve()
   }
 
-  private orWait(verdict: Verdict, claim: Claim, signal: CancelSignal): MaybePromise<Verdict> {
-    if (verdict.admitted || verdict.refusal.code !== 'spend_reserved') return verdict
-    if (this.deps.waitMs === 0) return verdict
-    let line = this.lines.get(claim.accountId)
-    if (line === undefined) {
-      line = new Line(this.deps, () => this.lines.delete(claim.accountId))
-      this.lines.set(claim.accountId, line)
-    }
-    return line.wait(claim, verdict, signal)
+  /** Nobody overtakes one that waits for the same money. */
+  private async join(line: Line, claim: Claim): Promise<Verdict | Stale> {
+    const { admissions } = this.deps.store
+    const judged = await admissions.judge(claim)
+    if (judged === 'stale' || !(judged.admitted || isToWait(judged))) return judged
+    const ahead = line.ahead(claim)
+    if (ahead === null) return await admissions.admit(claim)
+    return { ...judged, admitted: false, refusal: judged.admitted ? ahead : judged.refusal }
   }
 
-  /** Nobody overtakes one that waits for the same money. */
-  private async join(line: Line, claim: Claim, signal: CancelSignal): Promise<Verdict> {
-    const judged = await this.deps.store.admissions.judge(claim)
-    if (!judged.admitted && judged.refusal.code !== 'spend_reserved') return judged
-    const ahead = line.ahead(claim)
-    if (ahead === null)
-      return this.orWait(await this.deps.store.admissions.admit(claim), claim, signal)
-    const refusal = judged.admitted ? ahead : judged.refusal
-    return this.orWait({ ...judged, admitted: false, refusal }, claim, signal)
+  private lineOf(accountId: AccountId): Line {
+    let line = this.lines.get(accountId)
+    if (line === undefined) {
+      line = new Line(this.deps, () => this.lines.delete(accountId))
+      this.lines.set(accountId, line)
+    }
+    return line
   }
 }
 
@@ -107,7 +114,12 @@ class Line {
     this.emptied = emptied
   }
 
-  wait(claim: Claim, refused: Refused, signal: CancelSignal): Promise<Verdict> {
+  wait(
+    claimNow: () => Claim,
+    claim: Claim,
+    refused: Refused,
+    signal: CancelSignal,
+  ): Promise<Verdict> {
     const ofKey = this.waiters.filter((waiter) => waiter.claim.keyId === claim.keyId)
     if (ofKey.length >= MAX_WAITING) {
       return Promise.resolve(this.giveUp(refused, this.waiters[0]?.sinceMs))
@@ -124,6 +136,7 @@ class Line {
       how()
     }
     const waiter: Waiter = {
+      claimNow,
       claim,
       sinceMs: this.deps.clock.monotonicMs(),
       refused,
@@ -168,18 +181,20 @@ class Line {
 
   /** Whether its waiting is over. */
   private async judge(waiter: Waiter): Promise<boolean> {
-    const claim = { ...waiter.claim, at: this.deps.clock.now() }
     let verdict: Verdict
     waiter.isJudged = true
     try {
-      verdict = await this.deps.store.admissions.admit(claim)
+      verdict = await untilCurrent(() => {
+        waiter.claim = waiter.claimNow()
+        return this.deps.store.admissions.admit(waiter.claim)
+      })
     } catch (thrown) {
       waiter.isJudged = false
       waiter.fail(thrown)
       return true
     }
     waiter.isJudged = false
-    if (verdict.admitted || verdict.refusal.code !== 'spend_reserved') {
+    if (!isToWait(verdict)) {
       // A client that left at this moment is admitted: its walk ends it, and pays nothing.
       waiter.admit(verdict)
       return true

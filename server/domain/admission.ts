@@ -1,10 +1,10 @@
 /** Claim → Admission → release: one verdict takes every slot and the hold, or nothing (contract §2, §8). */
 import type { ActivityEntry } from './activity.ts'
+import type { Stale } from './catalogue.ts'
 import { type Day, dayOf, dayStart, type Instant, nextDay, nextMonthStart } from './clock.ts'
 import type { AccountId, EpochId, GenerationId, KeyId } from './id.ts'
 import type { Limits } from './key.ts'
 import type { Charge } from './ledger.ts'
-import type { MaybePromise } from './maybe-promise.ts'
 import { addUsd, NO_MONEY, renderUsd, type UsdNanos } from './money.ts'
 import type { Owner } from './owner.ts'
 import { baseOf, holdFor, type OfferCost } from './pricing.ts'
@@ -24,6 +24,8 @@ export interface Claim {
   readonly endUser: string | null
   /** What it costs at most at each offer, in the order of the offers. */
   readonly offers: readonly OfferCost[]
+  /** The version of the catalogue that these offers are of. */
+  readonly catalogue: number
 }
 
 /** What a claim is granted: held until it is settled or voided. */
@@ -127,10 +129,10 @@ export interface AccountDaySpend {
 
 /** Port: slots, holds and their one resolution. */
 export interface Admissions {
-  /** Takes every slot and the hold, or none. Rejects, and never throws. */
-  admit(claim: Claim): MaybePromise<Verdict>
-  /** The verdict that `admit` would give at this instant; takes nothing. */
-  judge(claim: Claim): Promise<Verdict>
+  /** Takes every slot and the hold, or none. Stale, before anything else, where the catalogue is another than the claim's. */
+  admit(claim: Claim): Promise<Verdict | Stale>
+  /** What `admit` would answer at this instant; takes nothing. */
+  judge(claim: Claim): Promise<Verdict | Stale>
   /**
    * Resolves an admission once: hold, ledger, balance, day sums and activity move together, and the promise waits until
    * they are committed. False when it had been resolved before, and then nothing changes.

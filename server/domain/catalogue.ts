@@ -1,4 +1,5 @@
 /** The catalogue: what a request may be offered, and at what price, as one value that is replaced and never changed. */
+import { GatewayError } from './errors.ts'
 import type { ModelCard } from './model-card.ts'
 import type { Provider } from './provider.ts'
 import type { Rate } from './rate.ts'
@@ -12,6 +13,25 @@ export interface Catalogue {
   readonly providers: ReadonlyMap<string, Provider>
   /** Newest first; empty until an operator sets one. */
   readonly rates: readonly Rate[]
+}
+
+/** The answer to what was made by another version than that in force: nothing is taken or changed, and it is to be made anew. */
+export type Stale = 'stale'
+
+/** How often it is made anew. */
+const MOST_ROUNDS = 8
+
+/** Asks until what it asks with is of the catalogue in force. @throws store_unavailable where that changes every time */
+export async function untilCurrent<Answer>(ask: () => Promise<Answer | Stale>): Promise<Answer> {
+  for (let round = 0; round < MOST_ROUNDS; round++) {
+    const answer = await ask()
+    if (answer !== 'stale') return answer
+  }
+  throw new GatewayError(
+    'store_unavailable',
+    'the catalogue is changed faster than anything can be judged by it: try again',
+    { retryAfterSeconds: 1 },
+  )
 }
 
 /** Port: the catalogue in force. */

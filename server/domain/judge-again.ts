@@ -1,6 +1,7 @@
 /** Judges whether a logged request would be admitted now, by current limits, balance and catalogue; takes nothing. */
 import type { ActivityEntry } from './activity.ts'
 import type { Refusal } from './admission.ts'
+import { untilCurrent } from './catalogue.ts'
 import type { Clock } from './clock.ts'
 import { type ErrorCode, GatewayError } from './errors.ts'
 import { newGenerationId } from './id.ts'
@@ -45,12 +46,15 @@ async function judgeLimits(
   { store, clock }: JudgeDeps,
   entry: ActivityEntry,
 ): Promise<Refusal | null> {
-  const at = clock.now()
   const { requestId, keyId, accountId, model, endUser, refusal } = entry
   const hold = refusal?.hold ?? NO_MONEY
   const offers = [fixedCost(hold)]
   const { owner } = store
-  const claim = { requestId, owner, keyId, accountId, model, endUser, offers, at }
-  const verdict = await store.admissions.judge({ ...claim, generationId: newGenerationId(at) })
+  const claim = { requestId, owner, keyId, accountId, model, endUser, offers }
+  const verdict = await untilCurrent(() => {
+    const at = clock.now()
+    const { version: catalogue } = store.catalogue.current()
+    return store.admissions.judge({ ...claim, generationId: newGenerationId(at), at, catalogue })
+  })
   return verdict.admitted ? null : verdict.refusal
 }

@@ -1,4 +1,5 @@
 // A full disk stops admissions and operators, never loses a charge, and is over when there is room again.
+
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { connect } from '#db/sqlite/engine/connection.ts'
@@ -8,6 +9,7 @@ import { openDatabase } from '#db/sqlite/engine/open.ts'
 import { createStore } from '#db/sqlite/store.ts'
 import { newGenerationId } from '#domain/id.ts'
 import { newSecret } from '#domain/secret.ts'
+import { admitClaim } from '#test/support/admit.ts'
 import { handClock } from '#test/support/hand-clock.ts'
 import {
   aCharge,
@@ -50,7 +52,7 @@ test('a full disk refuses, keeps what was owed, and recovers', async () => {
   const acknowledged = new Set<string>()
   const serve = async () => {
     const claim = aClaim(key, clock.now())
-    await store.admissions.admit(claim)
+    await admitClaim(store.admissions, claim)
     const settling = store.admissions.settle(claim.generationId, {
       at: clock.now(),
       charge: aCharge(usd('0.01')),
@@ -66,7 +68,9 @@ test('a full disk refuses, keeps what was owed, and recovers', async () => {
 
   // Refused before anything is taken, and said so.
   const refused = { code: 'store_unavailable', status: 503 }
-  await expect(store.admissions.admit(aClaim(key, clock.now()))).rejects.toMatchObject(refused)
+  await expect(admitClaim(store.admissions, aClaim(key, clock.now()))).rejects.toMatchObject(
+    refused,
+  )
   await expect(store.ledger.credit(aTopUp(clock.now(), usd('1')), anAct())).rejects.toMatchObject(
     refused,
   )
@@ -101,7 +105,7 @@ test('a notice that the full disk refused is written once there is space, unchan
   const { clock, store, key, mostPages, isWritable } = await open()
   await store.thresholds.set(aThreshold({ webhookUrl: null }), undefined, anAct(clock.now()))
   const claim = aClaim(key, clock.now(), usd('90'))
-  await store.admissions.admit(claim)
+  await admitClaim(store.admissions, claim)
   // Due all the time: but where nothing can be noted of a try, none is begun.
   await store.notices.post([aNotice(clock.now())], anAct())
   const noise = aClaim(key, clock.now())
@@ -156,7 +160,7 @@ test('an answer for which there is no room is not kept, and blocks no other requ
   expect(await isWritable()).toBe(true)
   const rows = database.query<{ n: number }, []>('SELECT count(*) AS n FROM answers')
   expect(rows.get()).toEqual({ n: 1 })
-  expect((await store.admissions.admit(aClaim(key, clock.now()))).admitted).toBe(true)
+  expect((await admitClaim(store.admissions, aClaim(key, clock.now()))).admitted).toBe(true)
   expect(await keep('after', 1_000)).toBe(true)
   for (const name of ['before', 'after']) {
     expect(await store.answers.find(key.id, name, clock.now())).toBeDefined()

@@ -12,6 +12,7 @@ import type { UsdNanos } from '#domain/money.ts'
 import { fixedCost, type OfferCost, offerCost } from '#domain/pricing.ts'
 import { newSecret } from '#domain/secret.ts'
 import type { Store } from '#domain/store.ts'
+import { admitClaim } from '#test/support/admit.ts'
 import { type HandClock, handClock } from '#test/support/hand-clock.ts'
 import {
   aCharge,
@@ -138,7 +139,7 @@ async function admit(
   const claim = { ...aClaim(key, world.clock.now()), endUser, offers }
   const expected = world.books.admit(claim)
   world.claims.push(claim)
-  const verdict = await world.store.admissions.admit(claim)
+  const verdict = await admitClaim(world.store.admissions, claim)
   const told = verdict.admitted
     ? { code: null, limit: null, resetsAt: null }
     : {

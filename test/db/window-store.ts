@@ -1,9 +1,11 @@
 /** A directory of its own with money, keys of any limits, and a clock set by hand: what the tests of windows are played in. */
+
 import { expect, onTestFinished } from 'vitest'
 import { openStore } from '#db/index.ts'
 import type { Claim } from '#domain/admission.ts'
 import type { ApiKey, Limits } from '#domain/key.ts'
 import type { Store } from '#domain/store.ts'
+import { admitClaim } from '#test/support/admit.ts'
 import { handClock } from '#test/support/hand-clock.ts'
 import {
   aCharge,
@@ -54,7 +56,7 @@ export async function openWindowStore() {
     claim: (key: ApiKey): Claim => aClaim(key, clock.now(), PENNY),
     async begin(key: ApiKey): Promise<Claim> {
       const claim = deps.claim(key)
-      expect(await store.admissions.admit(claim)).toMatchObject({ admitted: true })
+      expect(await admitClaim(store.admissions, claim)).toMatchObject({ admitted: true })
       return claim
     },
     settle: (claim: Claim): Promise<boolean> =>
@@ -68,7 +70,7 @@ export async function openWindowStore() {
       const claims = Array.from({ length: count }, () => deps.claim(key))
       const admitted = await Promise.all(
         claims.map(async (claim) => {
-          const verdict = await store.admissions.admit(claim)
+          const verdict = await admitClaim(store.admissions, claim)
           return verdict.admitted && (await deps.settle(claim))
         }),
       )

@@ -5,6 +5,7 @@ import type { ActivityEntry } from '#domain/activity.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { chargeFor } from '#domain/pricing.ts'
 import { NO_USAGE } from '#domain/usage.ts'
+import { admitClaim } from '#test/support/admit.ts'
 import { priceOf } from '#test/support/catalogue.ts'
 import { aClaim, anAccount, anAct, anActivity, rate, usd } from '#test/support/nouns.ts'
 import { act, openFurnished, type TestOperatorDeps } from './deps.ts'
@@ -30,8 +31,9 @@ function note(stated: Partial<ActivityEntry> = {}): ActivityEntry {
 async function charged(stated: Partial<ActivityEntry> = {}): Promise<ActivityEntry> {
   deps.clock.advance(1_000)
   const { store, clock } = deps
-  const claim = { ...aClaim(key, clock.now()), model: 'demo/echo' }
-  const { admitted } = await store.admissions.admit(claim)
+  const catalogue = store.catalogue.current().version
+  const claim = { ...aClaim(key, clock.now()), model: 'demo/echo', catalogue }
+  const { admitted } = await admitClaim(store.admissions, claim)
   const version = priceOf(store, 'demo/echo', clock.now())
   if (!admitted || !version) throw new Error('it was not admitted')
   const usage = { ...NO_USAGE, inputTokens: 22, outputTokens: 3 }

@@ -9,6 +9,7 @@ import { MIGRATIONS } from '#db/sqlite/migrations/index.ts'
 import type { KeyId } from '#domain/id.ts'
 import { fixedCost } from '#domain/pricing.ts'
 import type { OperatorDeps } from '#operator/deps.ts'
+import { admitClaim } from '#test/support/admit.ts'
 import { providersOf } from '#test/support/catalogue.ts'
 import { restingWatch } from '#test/support/resting-watch.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
@@ -109,7 +110,7 @@ describe('doctor', () => {
     const { id } = await act(deps, 'keys.show', { key: 'default' })
     const account = await deps.store.accounts.findByName('default')
     if (!account) throw new Error('init made no account')
-    const verdict = await deps.store.admissions.admit({
+    const verdict = await admitClaim(deps.store.admissions, {
       generationId: 'gen-x',
       endUser: null,
       requestId: 'req-x',
@@ -119,6 +120,7 @@ describe('doctor', () => {
       at: deps.clock.now(),
       model: 'demo/echo',
       offers: [fixedCost(1n as never)],
+      catalogue: deps.store.catalogue.current().version,
     })
     expect(verdict.admitted).toBe(true)
     expect(await findings(deps, 'problem')).toEqual(['holds'])

@@ -181,6 +181,8 @@ export const aClaim = (key: ApiKey, at: Instant, hold: UsdNanos = usd('0.01')): 
   model: 'acme/small',
   endUser: null,
   offers: [fixedCost(hold)],
+  // Of a store whose catalogue nobody has changed.
+  catalogue: 1,
 })
 
 const NINETY = rate('90')

@@ -9,13 +9,14 @@ import {
   type Standing,
   type Verdict,
 } from '#domain/admission.ts'
+import type { Catalogues } from '#domain/catalogue.ts'
 import { DAY_MS, dayOf, type Instant, MINUTE_MS, monthStart } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { KeyId } from '#domain/id.ts'
 import { keyStatus } from '#domain/key.ts'
 import { NO_QUOTA, type QuotaReading, readWindow } from '#domain/window.ts'
 import type { Connection } from '../engine/connection.ts'
-import { rethrow, toStoreError, unavailable } from '../engine/disk.ts'
+import { toStoreError, unavailable } from '../engine/disk.ts'
 import type { NoteUse } from '../keys/keys.ts'
 import { prepareDaySpends } from '../money/day-spends.ts'
 import { prepareSpendReader } from '../money/spend-reader.ts'
@@ -31,6 +32,7 @@ export function createAdmissions(
   writer: Writer,
   windows: WindowReader,
   noteUse: NoteUse,
+  catalogue: Catalogues,
 ): Omit<Admissions, 'renew' | 'expire'> {
   const { commit } = connection
   const readSpend = prepareSpendReader(connection)
@@ -69,29 +71,28 @@ export function createAdmissions(
     return { admitted: true, quota: readQuota(hot, claim.at), grant }
   }
 
-  const admitOnceRead = async (claim: Claim): Promise<Verdict> => {
-    for (;;) {
-      // Read again after the wait, so that verdict and reservation happen in one turn.
-      const hot = requireKey(claim.keyId, claim.at)
-      if (hot.hasWindows) return admitNow(claim, hot)
-      await hotState.readWindows(hot, claim.at)
-    }
-  }
+  const isStale = (claim: Claim): boolean => claim.catalogue !== catalogue.current().version
 
   return {
     async judge(claim) {
       const hot = await requireKeyWithWindows(claim.keyId, claim.at)
+      if (isStale(claim)) return 'stale'
       const { grant, refusal } = judge(claim, hot, hotState.endUser(claim, hot))
       const quota = readQuota(hot, claim.at)
       return refusal ? { admitted: false, quota, grant, refusal } : { admitted: true, quota, grant }
     },
 
-    admit(claim) {
+    async admit(claim) {
       try {
-        const hot = requireKey(claim.keyId, claim.at)
-        return hot.hasWindows ? admitNow(claim, hot) : admitOnceRead(claim).catch(rethrow)
+        for (;;) {
+          // Anew after each wait, so that verdict and reservation happen in one turn.
+          if (isStale(claim)) return 'stale'
+          const hot = requireKey(claim.keyId, claim.at)
+          if (hot.hasWindows) return admitNow(claim, hot)
+          await hotState.readWindows(hot, claim.at)
+        }
       } catch (thrown) {
-        return Promise.reject(toStoreError(thrown))
+        throw toStoreError(thrown)
       }
     },
 

@@ -31,9 +31,12 @@ export async function openAccounting(dataDir: string, secret: string): Promise<A
       const at = systemClock.now()
       const generationId = newGenerationId(at)
       const made = { generationId, requestId: newRequestId(at), keyId, accountId, model: MODEL }
-      const claim = { ...made, owner: store.owner, at, endUser: null, offers: [fixedCost(HOLD)] }
-      const { admitted } = await store.admissions.admit(claim)
-      if (!admitted) throw new Error('a request was refused')
+      const { owner } = store
+      const { version: catalogue } = store.catalogue.current()
+      const offers = [fixedCost(HOLD)]
+      const claim = { ...made, owner, at, endUser: null, offers, catalogue }
+      const verdict = await store.admissions.admit(claim)
+      if (verdict === 'stale' || !verdict.admitted) throw new Error('a request was refused')
       return (tokens) => {
         const charge = toCharge(tokens)
         const now = systemClock.now()

@@ -8,7 +8,8 @@ import { checkThinking, floorBound, fullBound } from '../output-bound.ts'
 import { mostOfBase, mostPerMillionOutput, type OfferCost, offerCost } from '../pricing.ts'
 import type { Settings } from '../settings.ts'
 import type { Store } from '../store.ts'
-import type { Offer, Offers } from './offer.ts'
+import type { HopHealth } from './hop-health.ts'
+import { arrangeOffers, findOffers, type Offer } from './offer.ts'
 
 interface Claimant {
   readonly caller: Caller
@@ -16,10 +17,11 @@ interface Claimant {
   readonly generationId: GenerationId
 }
 
-interface ClaimDeps {
+export interface ClaimDeps {
   readonly clock: Clock
   readonly settings: Settings
-  readonly store: Pick<Store, 'owner'>
+  readonly health: HopHealth
+  readonly store: Pick<Store, 'catalogue' | 'owner'>
 }
 
 /** An offer and what the request costs at most there. */
@@ -31,35 +33,44 @@ export interface CostedOffer {
 /** In the order they are tried; never empty. */
 export type CostedOffers = readonly [CostedOffer, ...CostedOffer[]]
 
-/** @throws invalid_request for a thinking budget that the key's limit has no room for */
-export function costOffers(
-  { settings }: Pick<ClaimDeps, 'settings'>,
-  { caller: { key }, request }: Pick<Claimant, 'caller' | 'request'>,
-  offers: Offers,
-): CostedOffers {
-  checkThinking(request, offers[0].hop, key)
-  return offers.map((offer) => ({
+/** A claim covers what every one of its offers may cost, so that one verdict covers them all. */
+export interface OffersClaimed {
+  readonly offers: CostedOffers
+  readonly claim: Claim
+}
+
+/**
+ * What the catalogue offers at this instant, and the claim of it.
+ * @throws what `findOffers` throws; invalid_request for a thinking budget that the key's limit has no room for
+ */
+export function claimNow(
+  { clock, settings, health, store }: ClaimDeps,
+  { caller: { key, requestId }, request, generationId }: Claimant,
+): OffersClaimed {
+  const at = clock.now()
+  const catalogue = store.catalogue.current()
+  const found = arrangeOffers(health, request, findOffers({ catalogue, key, at }, request))
+  checkThinking(request, found[0].hop, key)
+  const offers = found.map((offer) => ({
     offer,
     cost: toOfferCost(request, offer, key.limits.maxOutputTokens, settings),
   })) as unknown as CostedOffers
+  return {
+    offers,
+    claim: {
+      generationId,
+      requestId,
+      owner: store.owner,
+      keyId: key.id,
+      accountId: key.accountId,
+      at,
+      model: found[0].hop.card.id,
+      endUser: request.endUser,
+      offers: offers.map(({ cost }) => cost),
+      catalogue: catalogue.version,
+    },
+  }
 }
-
-/** Claims what every offer may cost, so that one verdict covers them all. */
-export const toClaim = (
-  { clock, store }: Pick<ClaimDeps, 'clock' | 'store'>,
-  { caller: { key, requestId }, request, generationId }: Claimant,
-  offers: CostedOffers,
-): Claim => ({
-  generationId,
-  requestId,
-  owner: store.owner,
-  keyId: key.id,
-  accountId: key.accountId,
-  at: clock.now(),
-  model: offers[0].offer.hop.card.id,
-  endUser: request.endUser,
-  offers: offers.map(({ cost }) => cost),
-})
 
 /** What a request costs at most at an offer; `keyBound` is the key's `max_output_tokens`. */
 export function toOfferCost(

@@ -1,12 +1,11 @@
 /** The walk of one request, from model card to receipt, top to bottom. A non-streamed answer folds the same events. */
 import type { Verdict } from '../admission.ts'
-import type { AnswerHead, ChatRequest } from '../chat.ts'
+import type { AnswerHead } from '../chat.ts'
 import { momentOf, unixSeconds } from '../clock.ts'
 import type { GenerationId } from '../id.ts'
 import type { Pay } from '../idempotency.ts'
 import type { Caller } from '../key.ts'
 import type { Charge } from '../ledger.ts'
-import type { MaybePromise } from '../maybe-promise.ts'
 import type { Hop } from '../model-card.ts'
 import { toRefusalError } from '../refusal.ts'
 import {
@@ -17,7 +16,7 @@ import {
   requireImages,
   startAttempts,
 } from './attempt.ts'
-import { type CostedOffers, costOffers, toClaim } from './claim.ts'
+import { type CostedOffers, claimNow, type OffersClaimed } from './claim.ts'
 import {
   COMPLETED,
   CUT,
@@ -29,7 +28,7 @@ import {
   refuse,
   settle,
 } from './ending.ts'
-import { arrangeOffers, findOffers, type Offer, type Offers } from './offer.ts'
+import type { Offer } from './offer.ts'
 import { type CompletionDeps, READER_LEFT, type StepReader, type Walk } from './walk.ts'
 
 /**
@@ -41,8 +40,7 @@ export async function runWalk(walk: Walk, reader: StepReader): Promise<void> {
   const { deps, caller, request, signal, generationId } = walk
   walk.reader = reader
   try {
-    const judging = judge(walk)
-    const judged = judging instanceof Promise ? await judging : judging
+    const judged = await judge(walk)
     if (judged === null) return
     const { offers, verdict } = judged
     const { grant, quota } = verdict
@@ -101,54 +99,24 @@ interface Admitted {
 }
 
 /** Null for a client that left while it waited. @throws RequestRefused */
-function judge(walk: Walk): MaybePromise<Admitted | null> {
-  const { deps, caller, request } = walk
-  try {
-    const offers = costOffers(deps, walk, offersFor(deps, caller, request))
-    const verdict = claim(walk, offers)
-    // Fast path: the catalogue and the state of the key are in memory, and the money is there.
-    if (!(verdict instanceof Promise) && verdict.admitted) {
-      walk.grant = verdict.grant
-      return { offers, verdict }
-    }
-    return judgedLater(walk, offers, verdict)
-  } catch (thrown) {
-    return refuse(deps, walk, thrown, null)
-  }
-}
-
-/** What the catalogue offers at this instant, in the order in which it is tried. @throws what `findOffers` throws */
-export function offersFor(
-  { store, clock, health }: Pick<CompletionDeps, 'store' | 'clock' | 'health'>,
-  { key }: Pick<Caller, 'key'>,
-  request: ChatRequest,
-): Offers {
-  const asked = { catalogue: store.catalogue.current(), key, at: clock.now() }
-  return arrangeOffers(health, request, findOffers(asked, request))
-}
-
-function claim(walk: Walk, offers: CostedOffers): MaybePromise<Verdict> {
-  walk.claim = toClaim(walk.deps, walk, offers)
-  return walk.deps.queue.admit(walk.claim, walk.signal)
-}
-
-async function judgedLater(
-  walk: Walk,
-  offers: CostedOffers,
-  judging: MaybePromise<Verdict>,
-): Promise<Admitted | null> {
+async function judge(walk: Walk): Promise<Admitted | null> {
   const { deps, caller, signal } = walk
+  let asked: OffersClaimed | undefined
   let verdict: Verdict
   try {
-    verdict = await judging
+    verdict = await deps.queue.admit(() => {
+      asked = claimNow(deps, walk)
+      walk.claim = asked.claim
+      return asked.claim
+    }, signal)
   } catch (thrown) {
+    if (!signal.aborted || thrown !== signal.reason) return await refuse(deps, walk, thrown, null)
     // The client left while it waited for money that others hold.
-    if (!signal.aborted) return await refuse(deps, walk, thrown, null)
     await leave(deps, walk, judgeAbort(signal))
     return null
   }
   walk.grant = verdict.grant
-  if (verdict.admitted) return { offers, verdict }
+  if (verdict.admitted) return { offers: (asked as OffersClaimed).offers, verdict }
   const error = toRefusalError(verdict.refusal, caller.key.name)
   return await refuse(deps, walk, error, verdict.quota)
 }

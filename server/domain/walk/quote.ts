@@ -1,5 +1,5 @@
 /** A quote: whether a request would be admitted, and its highest possible cost. Takes nothing and sends nothing. */
-
+import { untilCurrent } from '../catalogue.ts'
 import type { ChatRequest } from '../chat.ts'
 import type { GatewayError } from '../errors.ts'
 import { newGenerationId } from '../id.ts'
@@ -9,8 +9,7 @@ import { boundToSend, loweredBound } from '../output-bound.ts'
 import { boundFor, costWithin } from '../pricing.ts'
 import { toRefusalError } from '../refusal.ts'
 import type { QuotaReading } from '../window.ts'
-import { type CostedOffer, costOffers, toClaim } from './claim.ts'
-import { offersFor } from './completion.ts'
+import { type CostedOffer, claimNow } from './claim.ts'
 import type { CompletionDeps } from './walk.ts'
 
 /** One hop of the route, in the order that this request would have tried them. */
@@ -43,10 +42,12 @@ export async function quote(
   caller: Caller,
   request: ChatRequest,
 ): Promise<Quote> {
-  const offers = costOffers(deps, { caller, request }, offersFor(deps, caller, request))
   const generationId = newGenerationId(caller.arrivedAt)
-  const claim = toClaim(deps, { caller, request, generationId }, offers)
-  const verdict = await deps.store.admissions.judge(claim)
+  const { offers, verdict } = await untilCurrent(async () => {
+    const { offers, claim } = claimNow(deps, { caller, request, generationId })
+    const verdict = await deps.store.admissions.judge(claim)
+    return verdict === 'stale' ? verdict : { offers, verdict }
+  })
   const { hold, money } = verdict.grant
   return {
     refusal: verdict.admitted ? null : toRefusalError(verdict.refusal, caller.key.name),

@@ -2,12 +2,14 @@
  * Serves requests and tops up until it is killed. Each line it prints is a promise that must outlive it:
  * `settled <generation> <nanos>` or `credited <ref>`.
  */
+
 import { writeSync } from 'node:fs'
 import { openStore } from '#db/index.ts'
 import { systemClock } from '#domain/clock.ts'
 import { newAccountId, newKeyId } from '#domain/id.ts'
 import type { UsdNanos } from '#domain/money.ts'
 import { newSecret } from '#domain/secret.ts'
+import { admitClaim } from '#test/support/admit.ts'
 import { aCharge, aClaim, aKey, anAccount, anAct, anActivity, aTopUp } from '#test/support/nouns.ts'
 
 const WORKERS = 8
@@ -31,7 +33,7 @@ const upTo = (most: number): number => Math.floor(Math.random() * most)
 async function serve(): Promise<never> {
   for (;;) {
     const claim = aClaim(key, clock.now(), 1_000n as UsdNanos)
-    const { admitted } = await store.admissions.admit(claim)
+    const { admitted } = await admitClaim(store.admissions, claim)
     if (!admitted) throw new Error('refused')
     await Bun.sleep(upTo(3))
     const cost = BigInt(upTo(1_000)) as UsdNanos

@@ -2,11 +2,13 @@
  * Crosses its threshold down by a charge and up by a credit until it is killed. It prints `account <id>` first; each line
  * after it is a promise that must outlive it: `crossed <how often>`.
  */
+
 import { writeSync } from 'node:fs'
 import { openStore } from '#db/index.ts'
 import { systemClock } from '#domain/clock.ts'
 import { newAccountId, newKeyId } from '#domain/id.ts'
 import { newSecret } from '#domain/secret.ts'
+import { admitClaim } from '#test/support/admit.ts'
 import {
   aCharge,
   aClaim,
@@ -34,7 +36,7 @@ writeSync(1, `account ${accountId}\n`)
 
 for (let crossed = 1; ; crossed++) {
   const claim = aClaim(key, clock.now(), usd('1'))
-  const { admitted } = await store.admissions.admit(claim)
+  const { admitted } = await admitClaim(store.admissions, claim)
   if (!admitted) throw new Error('refused')
   const charge = aCharge(usd('1'))
   const activity = anActivity(claim, { cost: charge.amount })

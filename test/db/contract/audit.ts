@@ -1,8 +1,10 @@
 /** What every engine promises about the audit: what is kept is what the ledger adds up to, whatever is going on meanwhile. */
+
 import { expect, test } from 'vitest'
 import { DAY_MS, dayOf, dayStart, type Instant } from '#domain/clock.ts'
 import { MAX_END_USERS_A_DAY } from '#domain/end-user.ts'
 import type { ApiKey } from '#domain/key.ts'
+import { admitClaim } from '#test/support/admit.ts'
 import { aCharge, aClaim, anAccount, anAct, anActivity, usd } from '#test/support/nouns.ts'
 import type { Bench } from './bench.ts'
 
@@ -10,7 +12,7 @@ export function auditContract(bench: Bench): void {
   /** One request of an end user, admitted and charged now. */
   async function serve(key: ApiKey, endUser: string | null, amount = '0.01'): Promise<void> {
     const claim = { ...aClaim(key, bench.clock.now(), usd(amount)), endUser }
-    const { admitted } = await bench.store.admissions.admit(claim)
+    const { admitted } = await admitClaim(bench.store.admissions, claim)
     if (!admitted) throw new Error('it was not admitted')
     const charge = aCharge(usd(amount))
     const activity = anActivity(claim, { endUser, cost: charge.amount })

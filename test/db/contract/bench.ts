@@ -1,4 +1,5 @@
 /** The bench that a store is tried on: a fresh one for every test, a clock wound by hand, and the acts that tests repeat. */
+
 import { afterEach, beforeEach } from 'vitest'
 import type { Claim, Refusal, Verdict } from '#domain/admission.ts'
 import type { Clock } from '#domain/clock.ts'
@@ -7,6 +8,7 @@ import type { ApiKey, Limits } from '#domain/key.ts'
 import type { UsdNanos } from '#domain/money.ts'
 import { labelOf, newSecret, type Secret } from '#domain/secret.ts'
 import type { GatewayStore } from '#signin/store.ts'
+import { admitClaim } from '#test/support/admit.ts'
 import { type HandClock, handClock } from '#test/support/hand-clock.ts'
 import {
   aCharge,
@@ -84,7 +86,7 @@ export function setBench(open: OpenStore, reopen?: ReopenStore): Bench {
       store.ledger.credit(aTopUp(clock.now(), usd(amount), { accountId }), anAct()),
     async admit(key, hold = '0.01') {
       const claim = aClaim(key, clock.now(), usd(hold))
-      const verdict = await store.admissions.admit(claim)
+      const verdict = await admitClaim(store.admissions, claim)
       return { claim, verdict, refusal: verdict.admitted ? null : verdict.refusal }
     },
     settle(claim, amount) {

@@ -13,7 +13,7 @@ import {
   providersOf,
   rateOf,
 } from '#test/support/catalogue.ts'
-import { aCard, aHop, aProvider, aVersion, perM, price, rate } from '#test/support/nouns.ts'
+import { aCard, aClaim, aHop, aProvider, aVersion, perM, price, rate } from '#test/support/nouns.ts'
 import type { Bench } from './bench.ts'
 
 export function catalogueContract(bench: Bench): void {
@@ -52,6 +52,25 @@ export function catalogueContract(bench: Bench): void {
   const known = (name: string) => knownProviders().find((one) => one.name === name)
   const codeOf = async (act: Promise<unknown>) =>
     ((await act.catch((thrown) => thrown)) as { code?: string }).code
+
+  test('stands as its version says: a claim by another takes nothing and is refused nothing', async () => {
+    const { key } = await bench.issue({ rpm: 1 })
+    await bench.topUp('1')
+    const { admissions, catalogue, rates } = bench.store
+    const claimNow = () => ({ ...aClaim(key, at()), catalogue: catalogue.current().version })
+    const early = claimNow()
+    await rates.set(rate('91'), at(), at())
+    expect(await admissions.judge(early)).toBe('stale')
+    expect(await admissions.admit(early)).toBe('stale')
+    expect((await admissions.usage(key.id, at())).requestsMinute).toBe(0)
+    expect(await admissions.admit(claimNow())).toMatchObject({ admitted: true })
+    // Also where it would be refused by now, and of a key that is read for the first time.
+    expect(await admissions.admit(early)).toBe('stale')
+    const late = claimNow()
+    await bench.restart()
+    await bench.store.rates.set(rate('92'), at(), at())
+    expect(await bench.store.admissions.admit(late)).toBe('stale')
+  })
 
   describe('a model', () => {
     test('is kept whole, with every price', async () => {

@@ -5,6 +5,7 @@ import { DAY_MS, HOUR_MS, type Instant, instant, later, MINUTE_MS } from '#domai
 import { MAX_END_USERS_A_DAY } from '#domain/end-user.ts'
 import { newPriceVersionId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
+import { admitClaim } from '#test/support/admit.ts'
 import { priceOf, rateOf } from '#test/support/catalogue.ts'
 import {
   aCard,
@@ -29,7 +30,7 @@ export function correctedClockContract(bench: Bench): void {
 
   async function claimOf(key: ApiKey, endUser: string, amount: string) {
     const claim = { ...aClaim(key, bench.clock.now(), usd(amount)), endUser }
-    const verdict = await bench.store.admissions.admit(claim)
+    const verdict = await admitClaim(bench.store.admissions, claim)
     return { claim, limit: verdict.admitted ? null : verdict.refusal.limit }
   }
 

@@ -1,7 +1,9 @@
 /** What every engine promises about the end users of a key: each is capped alone, and a crowd is bounded. */
+
 import { expect, test } from 'vitest'
 import { MAX_END_USERS_A_DAY } from '#domain/end-user.ts'
 import type { ApiKey } from '#domain/key.ts'
+import { admitClaim } from '#test/support/admit.ts'
 import { aCharge, aClaim, anAct, anActivity, usd } from '#test/support/nouns.ts'
 import type { Bench } from './bench.ts'
 
@@ -10,7 +12,7 @@ export function endUsersContract(bench: Bench): void {
   async function ask(key: ApiKey, endUser: string | null, amount = '0.01'): Promise<string | null> {
     const claim = { ...aClaim(key, bench.clock.now(), usd(amount)), endUser }
     const { admissions } = bench.store
-    const verdict = await admissions.admit(claim)
+    const verdict = await admitClaim(admissions, claim)
     if (!verdict.admitted) return verdict.refusal.limit
     const charge = aCharge(usd(amount))
     const activity = anActivity(claim, { endUser, cost: charge.amount })
@@ -46,7 +48,9 @@ export function endUsersContract(bench: Bench): void {
       ...aClaim(key, bench.clock.now(), usd('0.3')),
       endUser: 'ann',
     }))
-    const verdicts = await Promise.all(claims.map((claim) => bench.store.admissions.admit(claim)))
+    const verdicts = await Promise.all(
+      claims.map((claim) => admitClaim(bench.store.admissions, claim)),
+    )
     expect(verdicts.filter(({ admitted }) => admitted)).toHaveLength(3)
   })
 

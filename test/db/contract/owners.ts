@@ -1,16 +1,18 @@
 /** What every engine promises about the owners of admissions: what a node held ends with its epoch, and nothing else does. */
+
 import { expect, test } from 'vitest'
 import type { Claim } from '#domain/admission.ts'
 import { DAY_MS } from '#domain/clock.ts'
 import type { ApiKey } from '#domain/key.ts'
 import type { Owner } from '#domain/owner.ts'
+import { admitClaim } from '#test/support/admit.ts'
 import { aClaim, anOwner, usd } from '#test/support/nouns.ts'
 import type { Bench } from './bench.ts'
 
 export function ownersContract(bench: Bench): void {
   const admit = async (key: ApiKey, owner: Owner, hold = '0.25'): Promise<Claim> => {
     const claim = { ...aClaim(key, bench.clock.now(), usd(hold)), owner, endUser: 'ann' }
-    const { admitted } = await bench.store.admissions.admit(claim)
+    const { admitted } = await admitClaim(bench.store.admissions, claim)
     if (!admitted) throw new Error('it was not admitted')
     return claim
   }

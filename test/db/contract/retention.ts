@@ -1,10 +1,12 @@
 /** What every engine promises about removing what is no longer kept: a slice at a time, and nothing that anybody reckons with. */
+
 import { describe, expect, test } from 'vitest'
 import { DAY_MS, later, MINUTE_MS } from '#domain/clock.ts'
 import { newGenerationId } from '#domain/id.ts'
 import { KEPT_MS, type KeptAnswer } from '#domain/idempotency.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { NOTICE_KEPT_MS, type Notice } from '#domain/notice.ts'
+import { admitClaim } from '#test/support/admit.ts'
 import { aClaim, aNotice, anAct, anActivity, usd } from '#test/support/nouns.ts'
 import type { Bench } from './bench.ts'
 import { readWhole } from './read-whole.ts'
@@ -121,7 +123,7 @@ function logContract(bench: Bench): void {
 
 async function spendAs(bench: Bench, key: ApiKey, endUser: string, amount: string): Promise<void> {
   const claim = { ...aClaim(key, bench.clock.now(), usd(amount)), endUser }
-  const { admitted } = await bench.store.admissions.admit(claim)
+  const { admitted } = await admitClaim(bench.store.admissions, claim)
   if (!admitted) throw new Error('not admitted')
   await bench.settle(claim, amount)
 }

@@ -1,7 +1,9 @@
 /** What every engine promises about money at admission: ceilings, balance, holds and their one resolution. */
+
 import { describe, expect, test } from 'vitest'
 import { DAY_MS, dayOf, type Instant, instant, nextDay } from '#domain/clock.ts'
 import type { Limits } from '#domain/key.ts'
+import { admitClaim } from '#test/support/admit.ts'
 import { aCharge, aClaim, anAccount, anAct, anActivity, usd } from '#test/support/nouns.ts'
 import type { Bench } from './bench.ts'
 
@@ -289,7 +291,7 @@ export function spendingContract(bench: Bench): void {
       const { key } = await bench.issue()
       const claims = Array.from({ length: 200 }, () => aClaim(key, bench.clock.now(), usd('60')))
       const { admissions } = bench.store
-      const verdicts = await Promise.all(claims.map((claim) => admissions.admit(claim)))
+      const verdicts = await Promise.all(claims.map((claim) => admitClaim(admissions, claim)))
       expect(verdicts.filter(({ admitted }) => admitted)).toHaveLength(1)
     })
   })

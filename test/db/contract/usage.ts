@@ -1,4 +1,5 @@
 /** What every engine promises about the usage report: exact sums, whatever is grouped by what. */
+
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { ActivityEntry } from '#domain/activity.ts'
 import { DAY_MS, dayOf, later } from '#domain/clock.ts'
@@ -11,6 +12,7 @@ import {
   type UsageDimension,
   type UsageQuery,
 } from '#domain/usage-report.ts'
+import { admitClaim } from '#test/support/admit.ts'
 import { aCharge, aClaim, anAccount, anAct, anActivity, usd } from '#test/support/nouns.ts'
 import type { Bench } from './bench.ts'
 
@@ -26,7 +28,7 @@ export function usageContract(bench: Bench): void {
   /** One request, admitted and charged now. */
   async function serve(key: ApiKey, cost: string, stated: Partial<ActivityEntry> = {}) {
     const claim = aClaim(key, bench.clock.now(), NO_MONEY)
-    const { admitted } = await bench.store.admissions.admit(claim)
+    const { admitted } = await admitClaim(bench.store.admissions, claim)
     if (!admitted) throw new Error('it was not admitted')
     const charge = aCharge(usd(cost))
     const activity = anActivity(claim, { cost: charge.amount, costRub: charge.costRub, ...stated })
@@ -199,7 +201,7 @@ export function usageContract(bench: Bench): void {
     clock.set(midnight as never)
     // Arrived before midnight, its body came after it.
     const claim = { ...aClaim(worker, arrivedAt, NO_MONEY), at: clock.now() }
-    await bench.store.admissions.admit(claim)
+    await admitClaim(bench.store.admissions, claim)
     const charge = aCharge(usd('0.5'))
     const activity = anActivity(claim, { startedAt: arrivedAt, queuedMs: 5, cost: charge.amount })
     await bench.store.admissions.settle(claim.generationId, { at: clock.now(), charge, activity })

@@ -1,6 +1,8 @@
 /** What every engine promises about sliding windows and requests in progress. */
+
 import { describe, expect, test } from 'vitest'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '#domain/clock.ts'
+import { admitClaim } from '#test/support/admit.ts'
 import { aClaim, anAct } from '#test/support/nouns.ts'
 import type { Bench } from './bench.ts'
 
@@ -141,7 +143,7 @@ export function windowsContract(bench: Bench): void {
       const { key } = await bench.issue({ [limit]: 10 })
       const claims = Array.from({ length: 200 }, () => aClaim(key, bench.clock.now()))
       const { admissions } = bench.store
-      const verdicts = await Promise.all(claims.map((claim) => admissions.admit(claim)))
+      const verdicts = await Promise.all(claims.map((claim) => admitClaim(admissions, claim)))
       expect(verdicts.filter(({ admitted }) => admitted)).toHaveLength(10)
     }
   })
@@ -195,7 +197,7 @@ export function windowsContract(bench: Bench): void {
     for (const asking of [
       admissions.quota('key_none', now),
       admissions.usage('key_none', now),
-      admissions.admit(aClaim(stranger, now)),
+      admitClaim(admissions, aClaim(stranger, now)),
     ]) {
       await expect(asking).rejects.toMatchObject({ code: 'key_not_found' })
     }
