@@ -8,11 +8,14 @@ import { UpstreamFailure } from '#domain/upstream.ts'
 import { completionTokens, NO_USAGE, promptTokens, type Usage } from '#domain/usage.ts'
 import { toEndpoint as toAnthropic } from './anthropic/endpoint.ts'
 import { readBaseAddress } from './base-address.ts'
+import { toHeaders } from './call.ts'
 import { toEndpoint as toGemini } from './gemini/endpoint.ts'
+import { openPost } from './http1/post.ts'
 import { toEndpoint as toOpenAi } from './openai/endpoint.ts'
 import { readProblem } from './openai/read-problem.ts'
 import { isObject, readList, readObject, readText } from './read-json.ts'
 import { openUpstream } from './registry.ts'
+import type { ExchangeControl, Message, Reply } from './reply.ts'
 import { createScrub } from './scrub.ts'
 
 const LIST_TIMEOUT_MS = 15_000
@@ -70,19 +73,15 @@ async function list(
 ): Promise<Untimed> {
   if (PROVIDER_PRESETS[provider.type].family === 'demo') return { ...NO_ANSWER, ok: true }
   const { url, headers } = toList(provider, credential)
-  const response = await fetch(url, {
-    headers,
-    redirect: 'manual',
-    signal: AbortSignal.timeout(withinMs),
-  })
-  const { status } = response
-  const serverTime = readHttpDate(response.headers.get('date') ?? '')
+  const reply = await get(url, headers, AbortSignal.timeout(withinMs))
+  const { status } = reply
+  const serverTime = readHttpDate(reply.headers.get('date') ?? '')
   const seen = {
     ...NO_ANSWER,
     status,
     skewMs: serverTime === undefined ? null : skewOf(serverTime, clock),
   }
-  const body = await readAll(response)
+  const body = await readAll(reply)
   if (status >= 200 && status < 300) return { ...seen, ok: true, models: readModels(body) }
   // Servers with a single model often have no list; then only a completion can check the credential.
   if (status === 404 || status === 405) {
@@ -96,11 +95,27 @@ async function list(
 /** The Date header is truncated to whole seconds; half a second is added as the best estimate. */
 const skewOf = (serverTime: Instant, clock: Clock): number => later(serverTime, 500) - clock.now()
 
-async function readAll(response: Response): Promise<string> {
+/** By the client and the proxy that requests go by. */
+function get({ href }: URL, headers: Message['headers'], signal: AbortSignal): Promise<Reply> {
+  const opening = Promise.withResolvers<Reply>()
+  const control: ExchangeControl = {
+    get isAborted() {
+      return signal.aborted
+    },
+    attach: (attached) => signal.addEventListener('abort', () => attached.abort(signal.reason)),
+    connecting() {},
+    connected() {},
+    sent() {},
+  }
+  openPost(href, 'GET')({ headers, body: '' }, opening, control, true)
+  return opening.promise
+}
+
+async function readAll(reply: Reply): Promise<string> {
   let text = ''
   const decoder = new TextDecoder()
-  for await (const piece of response.body ?? new Blob().stream()) {
-    text += decoder.decode(piece, { stream: true })
+  for (let piece = await reply.read(); !piece.done; piece = await reply.read()) {
+    text += decoder.decode(piece.value, { stream: true })
     if (text.length > MAX_LIST_BYTES) throw new UpstreamFailure('failed', 'its list has no end')
   }
   return text
@@ -111,7 +126,7 @@ function toList(provider: Provider, credential: string | null) {
   const url = readBaseAddress(provider)
   const base = url.pathname.replace(/\/(?:chat\/completions|messages)$/, '')
   url.pathname = `${base}/models`
-  const headers = { accept: 'application/json', ...authOf(provider, credential) }
+  const headers = toHeaders(authOf(provider, credential)).whole
   switch (PROVIDER_PRESETS[provider.type].family) {
     case 'anthropic':
       url.searchParams.set('limit', '1000')

@@ -58,7 +58,7 @@ export interface ReplyHandler {
 }
 
 /**
- * Posts to one URL and reports the head of the answer, whatever its status; redirects are not followed. A `fresh` request gets
+ * Posts to one URL (or gets it, with an empty body) and reports the head of the answer, whatever its status; redirects are not followed. A `fresh` request gets
  * a new connection, which is kept afterwards only when no other is idle. Rejects with a code that `isConnectionLost` accepts
  * only when an idle connection was reused and not one byte had arrived.
  */

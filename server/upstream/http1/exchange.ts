@@ -52,25 +52,29 @@ export interface Tunnel {
   readonly request: string
 }
 
+export type Method = 'GET' | 'POST'
+
 /** Both URLs are absolute, http or https; only the proxy's may have a user and a password. */
-export function toTarget(url: URL, proxy: URL | null): Target {
-  const { origin } = url
+export function toTarget(url: URL, proxy: URL | null, method: Method = 'POST'): Target {
+  const { origin, host } = url
   const path = url.pathname + url.search
+  const toPrefix = (asked: string): string =>
+    `${method} ${asked} HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\n`
   const provider = toPeer(url)
   if (proxy === null) {
-    return { origin, peer: provider, tunnel: null, requestPrefix: toPrefix(url, path) }
+    return { origin, peer: provider, tunnel: null, requestPrefix: toPrefix(path) }
   }
   const peer = toPeer(proxy)
   const credential = toCredential(proxy)
   // A proxy that forwards requests is told the whole URL (RFC 9112 §3.2.2).
   if (provider.tls === null) {
-    const requestPrefix = toPrefix(url, origin + path) + credential
+    const requestPrefix = toPrefix(origin + path) + credential
     return { origin, peer, tunnel: null, requestPrefix }
   }
   const place = `${url.hostname}:${provider.port}`
   const request = `CONNECT ${place} HTTP/1.1\r\nhost: ${place}\r\n${credential}\r\n`
   const tunnel = { hostname: provider.hostname, request }
-  return { origin, peer, tunnel, requestPrefix: toPrefix(url, path) }
+  return { origin, peer, tunnel, requestPrefix: toPrefix(path) }
 }
 
 function toPeer({ protocol, hostname, port }: URL): Peer {
@@ -81,9 +85,6 @@ function toPeer({ protocol, hostname, port }: URL): Peer {
     tls: isTls ? TLS : null,
   }
 }
-
-const toPrefix = ({ host }: URL, path: string): string =>
-  `POST ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\n`
 
 function toCredential({ username, password }: URL): string {
   if (username === '' && password === '') return ''
@@ -109,7 +110,9 @@ export function toRequestText(
 ): RequestText {
   const bodyBytes = countBytes(body)
   const own = requestId === undefined ? '' : toLine('x-request-id', requestId)
-  const head = `${requestPrefix}content-length: ${bodyBytes}\r\n${toLines(headers)}${own}\r\n`
+  // Only a GET has none.
+  const length = bodyBytes === 0 ? '' : `content-length: ${bodyBytes}\r\n`
+  const head = `${requestPrefix}${length}${toLines(headers)}${own}\r\n`
   return { head, body, bytes: head.length + bodyBytes }
 }
 

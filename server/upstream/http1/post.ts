@@ -10,6 +10,7 @@ import {
   fail,
   forgetIdle,
   isOnlyExchange,
+  type Method,
   onPeerClosed,
   type RequestText,
   receive,
@@ -28,9 +29,9 @@ import { openTunnel, type TunnelEvents } from './tunnel.ts'
  * The client for an absolute http or https URL, through the proxy that the environment names for it. Opens no connection.
  * @throws UpstreamFailure `failed` when the environment's proxy cannot be used
  */
-export function openPost(address: string): Post {
+export function openPost(address: string, method: Method = 'POST'): Post {
   const url = new URL(address)
-  return postOverConnection(toTarget(url, readProxy(url, process.env)))
+  return postOverConnection(toTarget(url, readProxy(url, process.env), method))
 }
 
 /** The number of connections is not limited: concurrent requests never wait for each other. */

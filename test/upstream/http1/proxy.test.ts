@@ -1,6 +1,9 @@
 // Requests through the proxy of the environment: which one, what it is told, and what it can do wrong.
 import { connect } from 'node:net'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { handClock } from '#test/support/hand-clock.ts'
+import { aProvider } from '#test/support/nouns.ts'
+import { createProbe } from '#upstream/probe.ts'
 import { readProxy } from '#upstream/proxy.ts'
 import { ask, certificate, fixture } from './ask.ts'
 import {
@@ -87,6 +90,27 @@ describe('to a provider without TLS', () => {
     expect(await ask(provider.url, { ...env, NO_PROXY: '127.0.0.0/8' })).toBe('200 2')
     expect(seen).toHaveLength(1)
   })
+})
+
+test("a provider's models are listed by the same way", async () => {
+  let head = ''
+  const middle = await startRaw(({ socket }) =>
+    socket.once('data', (bytes) => {
+      head = bytes.toString('latin1')
+      socket.end(answer('{"data":[{"id":"m"}]}', 'date: Sun, 23 Aug 2026 12:00:00 GMT\r\n'))
+    }),
+  )
+  vi.stubEnv('HTTP_PROXY', withCredential(middle))
+  onTestFinished(() => void vi.unstubAllEnvs())
+  const provider = aProvider({ type: 'openai-compatible', baseUrl: 'http://provider.example/v1' })
+  const listed = await createProbe(handClock('2026-08-23T12:00:00Z')).listModels(provider, 'sk-x')
+  expect(listed).toMatchObject({ ok: true, status: 200, models: ['m'], skewMs: 500 })
+  expect(head).toMatch(
+    'GET http://provider.example/v1/models HTTP/1.1\r\nhost: provider.example\r\n',
+  )
+  expect(head).toContain(`\r\n${CREDENTIAL}\r\n`)
+  expect(head).toContain('\r\nauthorization: Bearer sk-x\r\n')
+  expect(head).not.toContain('content-length')
 })
 
 /** A proxy that connects to where it is asked to; `asked` are the heads of the CONNECT requests, `open` their number now. */
