@@ -29,7 +29,7 @@ export interface Upstream {
    * Sends the request and waits for a successful status. The events end when the answer is complete; they throw
    * `UpstreamFailure` when the provider breaks off.
    */
-  open(call: UpstreamCall): Promise<AsyncIterable<ChatEvents>>
+  ask(call: UpstreamCall): Promise<AsyncIterable<ChatEvents>>
 }
 
 /**

@@ -168,7 +168,7 @@ async function handle(
     }
     return response
   } catch (thrown) {
-    context.held?.release()
+    context.taken?.release()
     return await answerError(deps, context, thrown)
   }
 }

@@ -98,7 +98,7 @@ const acceptKeyLater = async (
 function acceptKey({ memory }: CallerDeps, context: RequestContext, key: ApiKey): ApiKey {
   // From here on, every answer has this key's rate headers, even if the key is then rejected.
   context.key = key
-  context.held = memory.hold(key)
+  context.taken = memory.forRequest(key)
   requireActive(key, context.arrivedAt)
   return key
 }

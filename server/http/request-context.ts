@@ -10,7 +10,7 @@ import type { UsdNanos } from '#domain/money.ts'
 import { holdsSecret } from '#domain/secret.ts'
 import type { CompletionStep } from '#domain/walk/walk.ts'
 import type { QuotaReading } from '#domain/window.ts'
-import type { HeldBytes } from './read/byte-budget.ts'
+import type { TakenBytes } from './read/byte-budget.ts'
 import { toBody } from './wire/long-body.ts'
 
 export const ACCEPTED_ID = /^[A-Za-z0-9._:-]{1,128}$/
@@ -29,7 +29,7 @@ export interface RequestContext extends Arrival {
   readonly requestId: string
   key: ApiKey | null
   /** The memory that its body and its answer take; null before the key is known. */
-  held: HeldBytes | null
+  taken: TakenBytes | null
   /** A body is expected, of which some is unread. */
   isArriving: boolean
   quota: QuotaReading | null
@@ -56,7 +56,7 @@ export function startContext(clock: Clock, request: Request, route: string): Req
     arrivedAt,
     arrivedMs,
     key: null,
-    held: null,
+    taken: null,
     isArriving: false,
     quota: null,
     wantsImages: false,
@@ -81,7 +81,7 @@ export function noteStep(context: RequestContext, step: CompletionStep, clock: C
       context.loweredBound = step.loweredBound
       break
     case 'opened':
-      context.held?.dropText()
+      context.taken?.dropText()
       context.loweredBound = step.loweredBound
       context.model = step.head.model
       context.provider = step.head.provider
@@ -138,7 +138,7 @@ export const JSON_TEXT = 'application/json'
 
 /** A JSON answer with this request's headers. */
 export const renderJson = (context: RequestContext, body: unknown, status = 200): Response =>
-  new Response(toBody([JSON.stringify(body)], context.held), {
+  new Response(toBody([JSON.stringify(body)], context.taken), {
     status,
     headers: headersFor(context, JSON_TEXT),
   })

@@ -1,7 +1,5 @@
 /** All chat requests in progress, and when the client of one has left. */
-import type { ChatRequest } from '#domain/chat.ts'
-import type { Caller } from '#domain/key.ts'
-import { type Client, type CompletionDeps, Walk } from '#domain/walk/walk.ts'
+import type { Walk } from '#domain/walk/walk.ts'
 import { Roster } from '#runtime/short-lived.ts'
 
 /**
@@ -17,27 +15,18 @@ export class RunningWalks {
   private timer: ReturnType<typeof setInterval> | null = null
   private waiting: (() => void)[] = []
 
-  /**
-   * Starts a walk, which its reader then runs. It is left when its `client` leaves; null lets it run to its end. `ended` is
-   * called once, however it ends.
-   */
-  start(
-    deps: CompletionDeps,
-    caller: Caller,
-    request: ChatRequest,
-    client: Client | null,
-    ended: () => void,
-  ): Walk {
-    const walk = new Walk(deps, caller, request)
-    walk.client = client
-    walk.ended = () => {
-      this.forget(walk)
-      ended()
-    }
+  /** From its start, before it runs, until it has ended. */
+  add(walk: Walk): void {
     this.walks.add(walk)
     if (this.walks.size > this.peak) this.peak = this.walks.size
     this.timer ??= setInterval(this.watchClients, UNWATCHED_MS).unref()
-    return walk
+  }
+
+  remove(walk: Walk): void {
+    this.walks.remove(walk)
+    if (this.walks.size > 0) return
+    for (const resolve of this.waiting) resolve()
+    this.waiting = []
   }
 
   /** Oldest first. */
@@ -54,13 +43,6 @@ export class RunningWalks {
     return this.count === 0
       ? Promise.resolve()
       : new Promise((resolve) => this.waiting.push(resolve))
-  }
-
-  private forget(walk: Walk): void {
-    this.walks.remove(walk)
-    if (this.walks.size > 0) return
-    for (const resolve of this.waiting) resolve()
-    this.waiting = []
   }
 
   private readonly watchClients = (): void => {

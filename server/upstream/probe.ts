@@ -170,7 +170,7 @@ async function requestCompletion(
   credential: string | null,
   card: ModelCard,
 ): Promise<Untimed> {
-  const events = await openUpstream(provider, credential).open({
+  const events = await openUpstream(provider, credential).ask({
     hop: { card, provider },
     maxOutputTokens: 1,
     requestId: 'req_probe',

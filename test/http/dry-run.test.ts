@@ -14,7 +14,7 @@ let api: ReturnType<typeof openApi>
 beforeEach(async () => {
   deps = await furnish()
   api = openApi(deps, {
-    upstream: { open: () => Promise.reject(new Error('a dry run asks nobody')) },
+    upstream: { ask: () => Promise.reject(new Error('a dry run asks nobody')) },
   })
 })
 afterEach(() => deps.store.close())

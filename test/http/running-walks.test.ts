@@ -1,7 +1,7 @@
 // A client is watched while its walk runs, and no longer: a slow reader of its answer must not keep the walk in memory.
 import { expect, test } from 'vitest'
 import { noteArrival, systemClock } from '#domain/clock.ts'
-import type { CompletionDeps } from '#domain/walk/walk.ts'
+import { type CompletionDeps, Walk } from '#domain/walk/walk.ts'
 import { RunningWalks } from '#http/running-walks.ts'
 import { aKey, aRequest } from '#test/support/nouns.ts'
 import { eventually } from '#test/support/scripted-upstream.ts'
@@ -19,7 +19,13 @@ function open() {
   const running = new RunningWalks()
   const caller = { key: aKey(systemClock.now()), requestId: 'r', ...noteArrival(systemClock) }
   let ended = 0
-  const walk = running.start({} as CompletionDeps, caller, aRequest(), client, () => ended++)
+  const walk = new Walk({} as CompletionDeps, caller, aRequest())
+  walk.client = client
+  walk.ended = () => {
+    running.remove(walk)
+    ended++
+  }
+  running.add(walk)
   let left = 0
   walk.reader = { read: () => undefined, left: () => void left++ }
   const counts = { made: () => made, left: () => left, ended: () => ended }

@@ -243,7 +243,7 @@ describe('failure', () => {
       async function* () {},
       () => failing,
     )
-    const { ask, store, openHolds } = await open(played, { headerHoldMs: 20, keepAliveMs: 30 })
+    const { ask, store, openHolds } = await open(played, { headerWaitMs: 20, keepAliveMs: 30 })
     const response = await ask()
     expect(response.status).toBe(200)
     setTimeout(() => fail(new UpstreamFailure('timeout', 'too late')), 100)

@@ -12,7 +12,7 @@ test('they are sent when the delay is over, although no content has arrived', as
   })
   // If they were sent only with the first comment or content, this client would time out.
   const { gateway, chat } = await serve(played.upstream, {
-    headerHoldMs: 20,
+    headerWaitMs: 20,
     keepAliveMs: 60_000,
   })
   onTestFinished(() => gateway.stop(1_000))

@@ -109,7 +109,7 @@ beforeEach(async () => {
       one.type === 'google' ? openUpstream(one, 'k-123456') : openOpenAi(one, 'sk-123456', fetched),
     ]),
   )
-  s = await serve({ open: (call) => families.get(call.hop.provider.name)!.open(call) })
+  s = await serve({ ask: (call) => families.get(call.hop.provider.name)!.ask(call) })
   for (const one of providers) await s.deps.store.providers.add(one, null)
   await addModel('openai', 'gpt-image-1', PRICES.list)
   await addModel('openai', 'gpt-image-1.5', PRICES.tokens)

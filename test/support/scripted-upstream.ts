@@ -54,7 +54,7 @@ export function script(
       return over
     },
     upstream: {
-      async open(call) {
+      async ask(call) {
         calls.push(call)
         try {
           call.sending.isSent = true

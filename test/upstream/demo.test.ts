@@ -24,14 +24,14 @@ const asking = (content: unknown, more: Partial<ChatRequest> = {}, body = {}): C
     more,
   )
 const ask = (upstreamName: string, options: CallOptions) =>
-  collectFolded(demo.open(call({ upstreamName, ...options })))
+  collectFolded(demo.ask(call({ upstreamName, ...options })))
 const stopped = (choice = 0) => ({ choice, reason: 'stop', native: 'stop' })
 
 describe('echo', () => {
   test('repeats the prompt word by word, and counts every word once', async () => {
     const text = 'Guten  Tag,\nWelt! '
     const { events } = await collect(
-      demo.open(call({ upstreamName: 'echo', request: asking(text) })),
+      demo.ask(call({ upstreamName: 'echo', request: asking(text) })),
     )
     expect(events.slice(0, 3)).toEqual([
       { type: 'text-delta', choice: 0, text: 'Guten  ' },

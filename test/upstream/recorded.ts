@@ -27,7 +27,7 @@ export function serveRecordings(
     const type = typeOf(recording)
     const upstream = openUpstream(provider(replay.url + path, type), credential)
     const asked = request({ stream: recording.stream }, { stream: recording.stream })
-    return collectFolded(upstream.open(call({ request: asked, type })))
+    return collectFolded(upstream.ask(call({ request: asked, type })))
   }
   return { ask, replay: () => replay }
 }

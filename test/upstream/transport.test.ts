@@ -28,7 +28,7 @@ afterEach(() => socket?.stop())
 
 const streaming = request({ stream: true }, { stream: true })
 const open = (options: CallOptions = {}): Promise<AsyncIterable<ChatEvents>> =>
-  openUpstream(provider(`${socket.url}/v1`), 'sk-secret').open(
+  openUpstream(provider(`${socket.url}/v1`), 'sk-secret').ask(
     call({ request: streaming, ...options }),
   )
 const asStream = (response: ServerResponse) =>
@@ -327,7 +327,7 @@ describe('time-outs', () => {
     const hole = await openBlackHole()
     onTestFinished(() => hole.close())
     const timeouts = { connectTimeoutMs: 200 }
-    const opening = openUpstream(provider(`${hole.url}/v1`), null).open(call({ timeouts }))
+    const opening = openUpstream(provider(`${hole.url}/v1`), null).ask(call({ timeouts }))
     const unreached = { ...late, message: 'it could not be reached in time' }
     await withinMs(expect(opening).rejects.toMatchObject(unreached), 1_000)
   })
@@ -340,7 +340,7 @@ describe('time-outs', () => {
     const askAndLeave = async (url: string, isReached: () => boolean): Promise<boolean> => {
       const leaving = new AbortController()
       const asking = call({ signal: leaving.signal })
-      const opening = openUpstream(provider(`${url}/v1`), null).open(asking)
+      const opening = openUpstream(provider(`${url}/v1`), null).ask(asking)
       await untilSo(isReached)
       leaving.abort()
       await expect(opening).rejects.toMatchObject({ name: 'AbortError' })
@@ -376,7 +376,7 @@ describe('time-outs', () => {
     })
     const ask = () => {
       const asking = call()
-      const opening = openUpstream(provider(`${closing.url.origin}/v1`), null).open(asking)
+      const opening = openUpstream(provider(`${closing.url.origin}/v1`), null).ask(asking)
       return { asking, opening }
     }
     const first = ask()
@@ -391,7 +391,7 @@ describe('time-outs', () => {
     const mute = await startRaw(() => {})
     const timeouts = { connectTimeoutMs: 200 }
     const url = `https://localhost:${mute.url.port}/v1`
-    const opening = openUpstream(provider(url), null).open(call({ timeouts }))
+    const opening = openUpstream(provider(url), null).ask(call({ timeouts }))
     const unreached = { ...late, message: 'it could not be reached in time' }
     await withinMs(expect(opening).rejects.toMatchObject(unreached), 1_000)
     await untilSo(() => mute.lines.length === 1 && mute.open === 0)
@@ -413,7 +413,7 @@ describe('time-outs', () => {
     const hole = await openBlackHole()
     onTestFinished(() => hole.close())
     const timeouts = { firstByteTimeoutMs: 60 }
-    const opening = openUpstream(provider(`${hole.url}/v1`), null).open(call({ timeouts }))
+    const opening = openUpstream(provider(`${hole.url}/v1`), null).ask(call({ timeouts }))
     await withinMs(expect(opening).rejects.toMatchObject(late), 1_000)
   })
 
@@ -547,7 +547,7 @@ describe('a connection that breaks', () => {
 
   test('because it was refused: the request is not sent again', async () => {
     const failure = await openUpstream(provider('http://127.0.0.1:1/v1'), null)
-      .open(call())
+      .ask(call())
       .catch((thrown) => thrown)
     expect(failure).toMatchObject({ kind: 'failed', message: 'it refused the connection' })
     expect(JSON.stringify({ ...failure, text: String(failure.stack) })).not.toContain(
@@ -556,7 +556,7 @@ describe('a connection that breaks', () => {
   })
 
   test('because the name does not resolve: the attempt fails', async () => {
-    const opening = openUpstream(provider('http://nowhere.invalid/v1'), null).open(call())
+    const opening = openUpstream(provider('http://nowhere.invalid/v1'), null).ask(call())
     await expect(opening).rejects.toMatchObject({ kind: 'failed' })
   })
 })

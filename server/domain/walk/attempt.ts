@@ -94,7 +94,7 @@ function startAttempt(
  * Tries the offers in order until one begins to answer, and retries the last one where that may help.
  * `attempts.current` is the attempt that answers, or the last that failed. @throws UpstreamFailure, the signal's reason
  */
-export const openFirst = (
+export const askFirst = (
   deps: AttemptDeps,
   call: AttemptedCall,
   offers: CostedOffers,
@@ -102,12 +102,12 @@ export const openFirst = (
   attempts: Attempts,
 ): Promise<AsyncIterable<ChatEvents>> =>
   // Fast path: the first offer nearly always answers.
-  open(deps, call, attempts.current, offers.length === 1).catch((thrown) =>
-    openNext(deps, call, offers, grant, attempts, thrown),
+  ask(deps, call, attempts.current, offers.length === 1).catch((thrown) =>
+    askNext(deps, call, offers, grant, attempts, thrown),
   )
 
 /** Tries the remaining offers after the first has failed. */
-async function openNext(
+async function askNext(
   deps: AttemptDeps,
   call: AttemptedCall,
   offers: CostedOffers,
@@ -129,7 +129,7 @@ async function openNext(
     attempts.current = startAttempt(deps, call, next.offer, grant)
     if (next.pauseMs > 0) await pause(next.pauseMs, signal)
     try {
-      return await open(deps, call, attempts.current, turn + 1 >= offers.length)
+      return await ask(deps, call, attempts.current, turn + 1 >= offers.length)
     } catch (again) {
       thrown = again
     }
@@ -215,10 +215,10 @@ export const imageOf = ({ request, offer, meter }: Attempt): ImageChoice =>
   chargedImage(offer.version.prices.imagePrices, request.image, meter.drawn)
 
 /**
- * Opens the upstream of an attempt. While another offer may follow, events are buffered until content arrives, so that an
+ * Asks the upstream of an attempt. While another offer may follow, events are buffered until content arrives, so that an
  * earlier failure can fall back to that offer. The last offer streams at once.
  */
-function open(
+function ask(
   deps: AttemptDeps,
   call: AttemptedCall,
   attempt: Attempt,
@@ -227,19 +227,19 @@ function open(
   attempt.startedMs = deps.clock.monotonicMs()
   const upstream = findUpstream(deps, attempt.offer.hop.provider)
   return upstream instanceof Promise
-    ? askLater(deps, call, attempt, upstream, isLast)
-    : ask(deps, call, attempt, upstream, isLast)
+    ? sendLater(deps, call, attempt, upstream, isLast)
+    : send(deps, call, attempt, upstream, isLast)
 }
 
-const askLater = async (
+const sendLater = async (
   deps: AttemptDeps,
   call: AttemptedCall,
   attempt: Attempt,
   upstream: Promise<Upstream>,
   isLast: boolean,
-): Promise<AsyncIterable<ChatEvents>> => ask(deps, call, attempt, await upstream, isLast)
+): Promise<AsyncIterable<ChatEvents>> => send(deps, call, attempt, await upstream, isLast)
 
-function ask(
+function send(
   deps: AttemptDeps,
   { caller, request }: AttemptedCall,
   attempt: Attempt,
@@ -249,7 +249,7 @@ function ask(
   const { offer, canceller } = attempt
   canceller.throwIfAborted()
   attempt.isProbe = deps.health.attempted(offer.hop)
-  const events = upstream.open({
+  const events = upstream.ask({
     request,
     hop: offer.hop,
     requestId: caller.requestId,
@@ -258,7 +258,7 @@ function ask(
     sending: attempt,
     signal: canceller,
   })
-  return isLast ? events : holdUntilContent(events, request, attempt.meter)
+  return isLast ? events : bufferUntilContent(events, request, attempt.meter)
 }
 
 /** An unreadable credential fails only this provider; another may still answer. A store that cannot be read fails the request. */
@@ -289,7 +289,7 @@ function timeoutsFor(
 }
 
 /** The buffered events come first in the result. @throws UpstreamFailure if the answer ends without content */
-async function holdUntilContent(
+async function bufferUntilContent(
   opening: Promise<AsyncIterable<ChatEvents>>,
   request: ChatRequest,
   meter: Meter,

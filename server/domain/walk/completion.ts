@@ -10,9 +10,9 @@ import type { Hop } from '../model-card.ts'
 import { toRefusalError } from '../refusal.ts'
 import {
   type Attempts,
+  askFirst,
   isBeyondHold,
   noteFailure,
-  openFirst,
   requireImages,
   startAttempts,
 } from './attempt.ts'
@@ -51,7 +51,7 @@ export async function runWalk(walk: Walk, reader: StepReader): Promise<void> {
       const { hold } = grant
       const { loweredBound } = attempts.current
       await walk.emit({ type: 'admitted', generationId, quota, hold, loweredBound })
-      const events = await openFirst(deps, walk, offers, grant, attempts)
+      const events = await askFirst(deps, walk, offers, grant, attempts)
       const { meter, offer } = attempts.current
       await walk.emit({
         type: 'opened',

@@ -4,7 +4,7 @@ import { GatewayError } from '#domain/errors.ts'
 import { parseExactly } from '#domain/exact-json.ts'
 import { clearDeadline, type Deadline, setDeadline } from '#runtime/deadlines.ts'
 import type { RequestContext } from '../request-context.ts'
-import type { HeldBytes } from './byte-budget.ts'
+import type { TakenBytes } from './byte-budget.ts'
 
 export const MAX_BODY_BYTES = 32 * 1024 * 1024
 
@@ -31,12 +31,12 @@ export async function readBody(
     const arrival = expectBody(context, deadlineMs, mostBytes)
     return parseBody(context, arrival, await arrival.text())
   } finally {
-    context.held?.release()
+    context.taken?.release()
   }
 }
 
 /**
- * Starts receiving a body, which `context.held` counts; `parseBody` parses its text.
+ * Starts receiving a body, which `context.taken` counts; `parseBody` parses its text.
  * @throws unsupported_media_type, request_too_large, concurrency_limit_exceeded, gateway_overloaded
  */
 export function expectBody(
@@ -44,13 +44,13 @@ export function expectBody(
   deadlineMs: number,
   mostBytes = MAX_BODY_BYTES,
 ): Arrival {
-  const { request, held } = context
+  const { request, taken } = context
   checkMediaType(request.headers)
   context.isArriving = true
   const stated = statedBytes(request.headers, mostBytes)
   const arrival = new Arrival(deadlineMs)
-  if (stated === null) return arrival.expect(readCounted(request, mostBytes, arrival, held))
-  held?.takeBody(stated)
+  if (stated === null) return arrival.expect(readCounted(request, mostBytes, arrival, taken))
+  taken?.takeBody(stated)
   // The HTTP server enforces the stated Content-Length.
   arrival.bytes = stated
   return arrival.expect(request.text())
@@ -61,7 +61,7 @@ export function parseBody(context: RequestContext, arrival: Arrival, text: strin
   arrival.finish()
   context.isArriving = false
   const { bytes } = arrival
-  context.held?.arrived(text, bytes)
+  context.taken?.arrived(text, bytes)
   return readJson(text, bytes)
 }
 
@@ -133,7 +133,7 @@ async function readCounted(
   { body }: Request,
   mostBytes: number,
   counted: { bytes: number },
-  held: HeldBytes | null,
+  taken: TakenBytes | null,
 ): Promise<string> {
   if (body === null) return ''
   const decoder = new TextDecoder()
@@ -142,7 +142,7 @@ async function readCounted(
   for await (const chunk of body as AsyncIterable<Uint8Array>) {
     counted.bytes += chunk.byteLength
     if (counted.bytes > mostBytes) throw tooLarge(mostBytes, counted.bytes)
-    held?.takeBody(chunk.byteLength)
+    taken?.takeBody(chunk.byteLength)
     text += decoder.decode(chunk, { stream: true })
   }
   return text + decoder.decode()

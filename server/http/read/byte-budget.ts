@@ -21,7 +21,7 @@ const RETRY_SECONDS = 1
 /** The smallest budget in which a key can send one body of the maximum size. */
 export const MIN_BUDGET_BYTES = 192 * MEBIBYTE
 
-/** What the requests of one key hold together. */
+/** What the requests of one key take together. */
 interface Share {
   bytes: number
 }
@@ -41,19 +41,19 @@ export class ByteBudget {
     return this.used
   }
 
-  /** What a request of this key holds; nothing at first. */
-  hold(key: ApiKey): HeldBytes {
+  /** What a request of this key takes; nothing at first. */
+  forRequest(key: ApiKey): TakenBytes {
     let share = this.shares.get(key.id)
     if (share === undefined) {
       share = { bytes: 0 }
       this.shares.set(key.id, share)
     }
-    return new HeldBytes(this, key, share)
+    return new TakenBytes(this, key, share)
   }
 
-  /** For a request that holds `held` bytes and takes `bytes` more. @throws concurrency_limit_exceeded, gateway_overloaded */
-  require(key: ApiKey, share: Share, held: number, bytes: number): void {
-    const part = held + bytes > LONG_BYTES * COPIES ? LONG_SHARE : 1
+  /** For a request that holds `taken` bytes and takes `bytes` more. @throws concurrency_limit_exceeded, gateway_overloaded */
+  require(key: ApiKey, share: Share, taken: number, bytes: number): void {
+    const part = taken + bytes > LONG_BYTES * COPIES ? LONG_SHARE : 1
     const keyLimit = this.totalBytes * KEY_SHARE * part
     if (share.bytes + bytes > keyLimit) throw keyIsFull(key, bytes, share.bytes, keyLimit)
     const limit = this.totalBytes * part
@@ -68,8 +68,8 @@ export class ByteBudget {
   }
 }
 
-/** The bytes that one request holds. A class, because every request has one. */
-export class HeldBytes {
+/** The bytes that one request takes. A class, because every request has one. */
+export class TakenBytes {
   private readonly budget: ByteBudget
   private readonly key: ApiKey
   private readonly share: Share

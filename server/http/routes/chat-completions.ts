@@ -2,13 +2,13 @@
 
 import { CLIENT_CLOSED_REQUEST } from '#domain/activity.ts'
 import type { AnswerHead } from '#domain/chat.ts'
-import type { GatewayError } from '#domain/errors.ts'
+import { GatewayError } from '#domain/errors.ts'
 import type { Pay } from '#domain/idempotency.ts'
 import type { ApiKey, Caller } from '#domain/key.ts'
 import type { Charge } from '#domain/ledger.ts'
 import type { MaybePromise } from '#domain/maybe-promise.ts'
 import { runWalk } from '#domain/walk/completion.ts'
-import type { CompletionStep, StepReader, Walk } from '#domain/walk/walk.ts'
+import { type CompletionStep, type StepReader, Walk } from '#domain/walk/walk.ts'
 import { findOrdinaryCaller } from '../bearer.ts'
 import type { ApiDeps } from '../deps.ts'
 import { type FirstRun, readIdempotencyKey } from '../first-runs.ts'
@@ -18,7 +18,7 @@ import { shuttingDown } from '../render-error.ts'
 import { headersFor, JSON_TEXT, noteStep, type RequestContext } from '../request-context.ts'
 import { startFold } from '../wire/fold-answer.ts'
 import { toBody } from '../wire/long-body.ts'
-import { answerQuote, readDryRun } from './chat-quote.ts'
+import { answerQuote } from './chat-quote.ts'
 import { answerStream } from './chat-stream.ts'
 import { keepAnswer, replay } from './replay.ts'
 
@@ -44,14 +44,16 @@ export async function chatCompletions(deps: ApiDeps, context: RequestContext): P
   }
 
   deps.disableIdleTimeout(context.request)
-  const { held } = context
-  // A repeatable image request runs to its end even after a disconnect, so that a repetition gets the image.
-  const client = run !== null && request.wantsImages ? null : context.request
-  const walk = deps.running.start(deps, toCaller(context, key), request, client, () => {
-    held?.release()
-    run?.over()
-  })
+  const walk = new Walk(deps, toCaller(context, key), request)
   walk.isRepeatable = run !== null
+  // A repeatable image request runs to its end even after a disconnect, so that a repetition gets the image.
+  if (run === null || !request.wantsImages) walk.client = context.request
+  walk.ended = () => {
+    deps.running.remove(walk)
+    context.taken?.release()
+    run?.over()
+  }
+  deps.running.add(walk)
   try {
     if (request.stream) return await answerStream(deps, context, walk, run)
     const answer = new WholeAnswer(deps, context, walk, run)
@@ -68,6 +70,17 @@ const toCaller = ({ requestId, arrivedAt, arrivedMs }: RequestContext, key: ApiK
   arrivedAt,
   arrivedMs,
 })
+
+const DRY_RUN = 'X-Gateway-Dry-Run'
+
+/** False without the header. Other values are rejected, so that a misspelt one does not cost money. @throws invalid_request */
+function readDryRun(headers: Headers): boolean {
+  const stated = headers.get(DRY_RUN)
+  if (stated === null) return false
+  const word = stated.trim().toLowerCase()
+  if (word === 'true' || word === 'false') return word === 'true'
+  throw new GatewayError('invalid_request', `${DRY_RUN}: send true or false`, { param: DRY_RUN })
+}
 
 /**
  * Reads a walk for a non-streamed answer, which is sent after the receipt, when its charge is committed. A class, because every
@@ -125,6 +138,6 @@ class WholeAnswer implements StepReader {
     if (text === null || (this.walk.isCutShort && context.request.signal.aborted)) {
       return new Response(null, { status: CLIENT_CLOSED_REQUEST })
     }
-    return new Response(toBody(text, context.held), { headers: headersFor(context, JSON_TEXT) })
+    return new Response(toBody(text, context.taken), { headers: headersFor(context, JSON_TEXT) })
   }
 }

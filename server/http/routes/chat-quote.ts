@@ -1,23 +1,11 @@
 /** `X-Gateway-Dry-Run: true` on chat: the verdict, the route and the highest possible cost, without a charge. */
 import type { ChatRequest } from '#domain/chat.ts'
-import { GatewayError } from '#domain/errors.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { renderRub, renderUsd } from '#domain/money.ts'
 import { type Quote, quote } from '#domain/walk/quote.ts'
 import type { ApiDeps } from '../deps.ts'
 import { toErrorFields } from '../render-error.ts'
 import { type RequestContext, renderJson } from '../request-context.ts'
-
-const HEADER = 'X-Gateway-Dry-Run'
-
-/** False without the header. Other values are rejected, so that a misspelt one does not cost money. @throws invalid_request */
-export function readDryRun(headers: Headers): boolean {
-  const stated = headers.get(HEADER)
-  if (stated === null) return false
-  const word = stated.trim().toLowerCase()
-  if (word === 'true' || word === 'false') return word === 'true'
-  throw new GatewayError('invalid_request', `${HEADER}: send true or false`, { param: HEADER })
-}
 
 /**
  * Status 200 whether or not the request would be admitted; `admitted` says which, and `error` has the refusal with its

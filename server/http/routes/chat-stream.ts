@@ -95,12 +95,12 @@ class StreamedAnswer implements PieceSource, StepReader {
 
   /**
    * Waits for the first text; false if the headers must be sent before it. While the request waits for its admission, which
-   * may still refuse it, they are held. @throws what the walk throws until then
+   * may still refuse it, they wait. @throws what the walk throws until then
    */
   async begin(): Promise<boolean> {
     this.first = this.ask()
     for (;;) {
-      if (await within(this.first, this.deps.timings.headerHoldMs)) return true
+      if (await within(this.first, this.deps.timings.headerWaitMs)) return true
       if (this.context.generationId !== null) return false
     }
   }
@@ -233,7 +233,7 @@ class StreamedAnswer implements PieceSource, StepReader {
     if (this.isClosed) return
     this.isClosed = true
     const { deps, context } = this
-    context.held?.release()
+    context.taken?.release()
     deps.restoreIdleTimeout(context.request)
     deps.log?.(toRequestLine(context, status, this.error ?? this.failure, deps.clock))
   }

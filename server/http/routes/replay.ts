@@ -18,7 +18,7 @@ import {
 import { toBody, toStream } from '../wire/long-body.ts'
 
 /** A piece in our memory, and a copy of it in the connection's. */
-const HELD_BYTES = 2 * MAX_PIECE_BYTES
+const TAKEN_BYTES = 2 * MAX_PIECE_BYTES
 
 /**
  * The bytes of the first answer with the headers of this request. Takes no slot and is not charged.
@@ -40,11 +40,15 @@ export async function replay(
 }
 
 /** A long answer is read from the store as its reader takes it. */
-function toReplayedBody({ store }: ApiDeps, { held, request }: RequestContext, found: FoundAnswer) {
-  if (found.first.byteLength === found.bytes) return toBody(found.first, held)
-  held?.release()
-  held?.take(HELD_BYTES)
-  return toStream(readPieces(store.answers, found, request.signal), 1, held)
+function toReplayedBody(
+  { store }: ApiDeps,
+  { taken, request }: RequestContext,
+  found: FoundAnswer,
+) {
+  if (found.first.byteLength === found.bytes) return toBody(found.first, taken)
+  taken?.release()
+  taken?.take(TAKEN_BYTES)
+  return toStream(readPieces(store.answers, found, request.signal), 1, taken)
 }
 
 /** Ends early where the client has disconnected; an answer that was removed meanwhile breaks the connection off. */
@@ -91,7 +95,7 @@ export function startTranscript(deps: ApiDeps, context: RequestContext, run: Fir
       chars += text.length
       if (chars <= MAX_ANSWER_BYTES) {
         pieces.push(text)
-        context.held?.add(text.length)
+        context.taken?.add(text.length)
       } else pieces = []
     },
     async keep(ending, pay) {

@@ -1,5 +1,5 @@
 /** The body of a non-streamed answer, sent in as few writes as possible. */
-import type { HeldBytes } from '../read/byte-budget.ts'
+import type { TakenBytes } from '../read/byte-budget.ts'
 
 /**
  * From 15 KiB on, Bun writes each part of each header separately: sixty writes and 250 µs. With a stream it sends the headers
@@ -9,19 +9,19 @@ const LONG_BYTES = 15_000
 /** Written before the reader has to take it; an unread write is in memory beside the text that it came from. */
 const MAX_UNREAD_BYTES = 1024 * 1024
 
-/** The body for a Response, which `held` counts while it is sent. A long one is a stream, so it is chunked and has no Content-Length. */
+/** The body for a Response, which `taken` counts while it is sent. A long one is a stream, so it is chunked and has no Content-Length. */
 export function toBody(
   text: readonly string[] | Uint8Array<ArrayBuffer>,
-  held: HeldBytes | null,
+  taken: TakenBytes | null,
 ): string | Uint8Array<ArrayBuffer> | ReadableStream {
   const pieces = text instanceof Uint8Array ? [text] : text
   const length = lengthOf(pieces)
   if (isShort(pieces, length)) {
-    held?.release()
+    taken?.release()
     return text instanceof Uint8Array ? text : text.join('')
   }
-  held?.set(length)
-  return toStream(cut(pieces), MAX_UNREAD_BYTES, held)
+  taken?.set(length)
+  return toStream(cut(pieces), MAX_UNREAD_BYTES, taken)
 }
 
 type Piece = string | Uint8Array<ArrayBuffer>
@@ -30,7 +30,7 @@ type Piece = string | Uint8Array<ArrayBuffer>
 export const toStream = (
   pieces: Iterable<Piece> | AsyncIterable<Piece>,
   mostUnread: number,
-  held: HeldBytes | null,
+  taken: TakenBytes | null,
 ): ReadableStream =>
   new ReadableStream({
     // Bun's direct stream, which writes strings without copying them.
@@ -49,11 +49,11 @@ export const toStream = (
         await controller.flush(true)
         controller.end()
       } finally {
-        held?.release()
+        taken?.release()
       }
     },
     // Called instead of `pull` where the client has disconnected before.
-    cancel: () => held?.release(),
+    cancel: () => taken?.release(),
   })
 
 const lengthOf = (pieces: readonly Piece[]): number => {

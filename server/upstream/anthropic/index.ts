@@ -28,7 +28,7 @@ export function openAnthropic(provider: Provider, credential: string | null): Up
     startStream: (contentType) => (EVENT_STREAM.test(contentType) ? startStream(scrub) : null),
     fromBody: (body) => ({ events: fromResponse(body, scrub), failure: null }),
   }
-  return { open: (call) => performCall(wire, call) }
+  return { ask: (call) => performCall(wire, call) }
 }
 
 const EVENT_STREAM = /event-stream/i

@@ -18,7 +18,7 @@ const MODELS: Readonly<Record<string, (call: UpstreamCall) => Answer>> = {
 /** Serves `echo`, `lorem`, `image` and `flaky`; one token is one word. */
 export function openDemo(): Upstream {
   return {
-    async open(call) {
+    async ask(call) {
       const name = call.hop.card.upstreamName
       const answer = Object.hasOwn(MODELS, name) ? MODELS[name] : undefined
       if (answer === undefined) {

@@ -45,7 +45,7 @@ export function openGemini(provider: Provider, credential: string | null): Upstr
     startStream: (contentType, asked) => (isStream(contentType, asked) ? startStream(scrub) : null),
     fromBody: (body) => fromResponse(body, scrub),
   }
-  return { open: (call) => performCall(wire, call) }
+  return { ask: (call) => performCall(wire, call) }
 }
 
 async function toFailure(answer: Answer, scrub: Scrub): Promise<UpstreamFailure> {

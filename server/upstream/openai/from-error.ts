@@ -1,9 +1,7 @@
 /** Theirs → ours: errors of all the shapes that OpenAI-compatible providers send. */
 
-import type { JsonObject } from '#domain/chat.ts'
 import { type FailureDetails, type FailureKind, UpstreamFailure } from '#domain/upstream.ts'
 import { kindOfStatus } from '../failure.ts'
-import { isObject } from '../read-json.ts'
 import type { Scrub } from '../scrub.ts'
 import { isQuotaCode, permanentOf } from './permanent.ts'
 import { type Problem, readProblem } from './read-problem.ts'
@@ -30,22 +28,6 @@ export function fromErrorInside(value: unknown, scrub: Scrub): UpstreamFailure {
   const kind = status === undefined ? kindOfWords(problem) : kindOfStatus(status)
   return toFailure(kind, status, problem, scrub)
 }
-
-/** The error within a chunk or body of a 200: top-level, in a choice, or in Groq's `x_groq`. Null when there is none. */
-export function findError(body: JsonObject, scrub: Scrub): UpstreamFailure | null {
-  if (isSet(body['error']) || body['object'] === 'error') return fromErrorInside(body, scrub)
-  const groq = body['x_groq']
-  if (isObject(groq) && isSet(groq['error'])) return fromErrorInside(groq['error'], scrub)
-  const choices = body['choices']
-  if (!Array.isArray(choices)) return null
-  for (const choice of choices) {
-    if (isObject(choice) && isSet(choice['error'])) return fromErrorInside(choice['error'], scrub)
-  }
-  return null
-}
-
-const isSet = (error: unknown): boolean =>
-  error !== undefined && error !== null && error !== '' && error !== false
 
 function toFailure(
   kind: FailureKind,

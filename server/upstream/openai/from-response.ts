@@ -1,18 +1,20 @@
-/** Theirs → ours: a whole answer as the events that a stream would have sent. */
-import type { ChatEvent } from '#domain/chat.ts'
+/** Theirs → ours: a whole answer, and what it shares with a chunk of a stream: message or delta, tool calls, unknown fields, errors. */
+import type { ChatEvent, FinishReason, JsonObject, ToolCallDelta } from '#domain/chat.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
-import { isObject, readChoiceIndex, readList, readObject, readText } from '../read-json.ts'
+import { newCallId } from '../call-id.ts'
+import {
+  isObject,
+  parseText,
+  readChoiceIndex,
+  readList,
+  readObject,
+  readText,
+  readUnknownFields,
+} from '../read-json.ts'
 import type { Scrub } from '../scrub.ts'
 import type { Translated } from '../whole-answer.ts'
-import { findError } from './from-error.ts'
-import { fromAnyImagePart } from './from-image.ts'
-import {
-  fromFinish,
-  fromMessage,
-  noteAnswerFields,
-  noteChoiceFields,
-  startToolCalls,
-} from './from-message.ts'
+import { fromErrorInside } from './from-error.ts'
+import { fromAnyImagePart, fromImagePart, type ImageReader } from './from-image.ts'
 import { toUsageEvent } from './from-usage.ts'
 
 /** Translates the body of a 200. An image may still be a remote URL. */
@@ -56,3 +58,323 @@ function fromChoice(value: unknown, position: number, into: ChatEvent[]): void {
   const native = readText(choice['native_finish_reason']) ?? word
   into.push({ type: 'finish', choice: index, reason: fromFinish(word), native })
 }
+
+const KNOWN_OF_MESSAGE: ReadonlySet<string> = new Set([
+  'role',
+  'content',
+  'reasoning',
+  'reasoning_content',
+  'refusal',
+  'tool_calls',
+  'images',
+])
+
+/**
+ * Appends the events of one message or delta. `logprobs` belongs to its text. With `fromAnyImagePart` remote images pass, and
+ * the caller must fetch them.
+ */
+export function fromMessage(
+  message: JsonObject,
+  choice: number,
+  logprobs: unknown,
+  toolCalls: ToolCalls,
+  into: ChatEvent[],
+  readImageUrl: ImageReader = fromImagePart,
+): void {
+  const reasoning = readText(message['reasoning_content']) ?? readText(message['reasoning'])
+  if (reasoning !== undefined) into.push({ type: 'reasoning-delta', choice, text: reasoning })
+
+  const refusal = readText(message['refusal'])
+  const about = hasLogprobs(logprobs) ? logprobs : undefined
+  fromContent(
+    message['content'],
+    choice,
+    refusal === undefined ? about : undefined,
+    into,
+    readImageUrl,
+  )
+  if (refusal !== undefined) {
+    into.push({ type: 'refusal-delta', choice, text: refusal, ...(about && { logprobs: about }) })
+  }
+
+  const { images, tool_calls: calls } = message
+  if (images !== undefined) fromImages(images, choice, into, readImageUrl)
+  if (calls !== undefined) {
+    for (const entry of readList(calls)) {
+      const delta = noteToolCall(toolCalls, choice, entry)
+      if (delta) into.push(delta)
+    }
+  }
+  const fields = readUnknownFields(message, KNOWN_OF_MESSAGE)
+  if (fields) into.push({ type: 'message-fields', choice, fields })
+}
+
+/** `content` is a text, null, or a list of parts (Mistral's thinking). */
+function fromContent(
+  content: unknown,
+  choice: number,
+  logprobs: object | undefined,
+  into: ChatEvent[],
+  readImageUrl: ImageReader,
+): void {
+  if (Array.isArray(content)) {
+    for (const part of content) fromPart(part, choice, into, readImageUrl)
+    return
+  }
+  const text = typeof content === 'string' ? content : ''
+  if (logprobs) into.push({ type: 'text-delta', choice, text, logprobs })
+  else if (text !== '') into.push({ type: 'text-delta', choice, text })
+}
+
+function fromPart(
+  part: unknown,
+  choice: number,
+  into: ChatEvent[],
+  readImageUrl: ImageReader,
+): void {
+  if (typeof part === 'string') {
+    if (part !== '') into.push({ type: 'text-delta', choice, text: part })
+    return
+  }
+  if (!isObject(part)) return
+  const text = readText(part['text'])
+  if (part['type'] === 'thinking') {
+    const thought = toThought(part['thinking'])
+    if (thought !== '') into.push({ type: 'reasoning-delta', choice, text: thought })
+  } else if (text !== undefined) {
+    into.push({ type: 'text-delta', choice, text })
+  } else {
+    fromImages([part], choice, into, readImageUrl)
+  }
+}
+
+function toThought(thinking: unknown): string {
+  if (typeof thinking === 'string') return thinking
+  return readList(thinking)
+    .map((piece) => (isObject(piece) ? (readText(piece['text']) ?? '') : ''))
+    .join('')
+}
+
+function fromImages(
+  images: unknown,
+  choice: number,
+  into: ChatEvent[],
+  readImageUrl: ImageReader,
+): void {
+  for (const part of readList(images)) {
+    const url = readImageUrl(part)
+    if (url !== undefined) into.push({ type: 'image', choice, url })
+  }
+}
+
+function hasLogprobs(value: unknown): value is JsonObject {
+  if (!isObject(value)) return false
+  return readList(value['content']).length > 0 || readList(value['refusal']).length > 0
+}
+
+interface Slot {
+  readonly index: number
+  readonly id: string
+  readonly kind: ToolCallDelta['kind']
+  named: boolean
+  arguments: string
+}
+
+type Latest = Map<number, Slot>
+
+/** The calls of one choice so far; both are null until the first, because most answers have none. */
+export interface ToolCalls {
+  slots: Slot[] | null
+  /** The latest call by the provider's `index`. */
+  latest: Latest | null
+}
+
+export const startToolCalls = (): ToolCalls => ({ slots: null, latest: null })
+
+const KNOWN_OF_CALL: ReadonlySet<string> = new Set(['index', 'id', 'type', 'function', 'custom'])
+
+const isCustom = (entry: JsonObject): boolean =>
+  entry['type'] === 'custom' || isObject(entry['custom'])
+
+/** The event for one entry of `tool_calls`; undefined when it is not an object. */
+function noteToolCall(
+  toolCalls: ToolCalls,
+  choice: number,
+  entry: unknown,
+): ToolCallDelta | undefined {
+  if (!isObject(entry)) return undefined
+  toolCalls.slots ??= []
+  toolCalls.latest ??= new Map()
+  const { slots, latest } = toolCalls
+  const body = readObject(isCustom(entry) ? entry['custom'] : entry['function'])
+  const name = readText(body['name'])
+  const before = slots.length
+  const slot = find(slots, latest, entry, name !== undefined)
+  const pieces = toArguments(body['arguments'] ?? body['input'])
+  const fields = readUnknownFields(entry, KNOWN_OF_CALL)
+  const first = slots.length > before
+  const delta: ToolCallDelta = {
+    type: 'tool-call-delta',
+    choice,
+    index: slot.index,
+    ...(first && { id: slot.id }),
+    ...(name !== undefined && !slot.named && { name }),
+    kind: slot.kind,
+    arguments: pieces,
+    ...(fields && { fields }),
+  }
+  slot.named ||= name !== undefined
+  slot.arguments += pieces
+  return delta
+}
+
+/** Some providers send index 0 for every call and only distinct ids; some a new id with every piece; some no index at all. */
+function find(slots: Slot[], latest: Latest, entry: JsonObject, named: boolean): Slot {
+  const stated = entry['index']
+  const number = typeof stated === 'number' ? stated : undefined
+  const id = readText(entry['id'])
+  const same = id === undefined ? undefined : slots.find((slot) => slot.id === id)
+  if (same) return same
+  const continued = number === undefined ? slots.at(-1) : latest.get(number)
+  const isNew = named && (id !== undefined || number === undefined || isDone(continued))
+  if (continued && !isNew) return continued
+  const kind = isCustom(entry) ? 'custom' : 'function'
+  // Clients refer to a call by its id, and providers refuse a conversation with a call without one.
+  const slot: Slot = {
+    index: slots.length,
+    id: id ?? newCallId(),
+    kind,
+    named: false,
+    arguments: '',
+  }
+  slots.push(slot)
+  latest.set(number ?? slot.index, slot)
+  return slot
+}
+
+/** Whether a call has its name and complete arguments, so that another name begins another call, whatever its index. */
+function isDone(slot: Slot | undefined): boolean {
+  return slot?.named === true && slot.kind === 'function' && isObject(parseText(slot.arguments))
+}
+
+/** Usually text; some providers send the object itself. */
+function toArguments(value: unknown): string {
+  if (typeof value === 'string') return value
+  return isObject(value) ? JSON.stringify(value) : ''
+}
+
+/** Fields that the gateway sets itself or reads elsewhere, and padding. */
+const KNOWN_OF_ANSWER: ReadonlySet<string> = new Set([
+  'id',
+  'object',
+  'created',
+  'model',
+  'provider',
+  'choices',
+  'usage',
+  'error',
+  'data',
+  'x_groq',
+  'user_id',
+  'obfuscation',
+  'p',
+])
+
+/** Fields of a choice that are read elsewhere, and its text once more. */
+const KNOWN_OF_CHOICE: ReadonlySet<string> = new Set([
+  'index',
+  'message',
+  'delta',
+  'text',
+  'logprobs',
+  'finish_reason',
+  'native_finish_reason',
+  'usage',
+  'error',
+])
+
+/** Appends an event when a choice has fields that are not known here. */
+export function noteChoiceFields(value: JsonObject, choice: number, into: ChatEvent[]): void {
+  const fields = readUnknownFields(value, KNOWN_OF_CHOICE)
+  if (fields) into.push({ type: 'choice-fields', choice, fields })
+}
+
+/** The values passed on so far. */
+export interface AnswerFields {
+  said: Map<string, unknown> | null
+}
+
+/** Appends an event when a chunk has a new or changed field. `memory` is null for a whole answer. */
+export function noteAnswerFields(
+  memory: AnswerFields | null,
+  chunk: JsonObject,
+  into: ChatEvent[],
+): void {
+  let fields: Record<string, unknown> | null = null
+  for (const name in chunk) {
+    if (KNOWN_OF_ANSWER.has(name)) continue
+    const value = chunk[name]
+    if (value === null || value === undefined) continue
+    if (memory !== null && !hasChanged(memory, name, value)) continue
+    fields ??= {}
+    fields[name] = value
+  }
+  if (fields) into.push({ type: 'answer-fields', fields })
+}
+
+function hasChanged(memory: AnswerFields, name: string, value: unknown): boolean {
+  // Perplexity repeats its lists of citations in every chunk; they are compared as JSON.
+  const mark = typeof value === 'object' ? JSON.stringify(value) : value
+  memory.said ??= new Map()
+  if (memory.said.get(name) === mark) return false
+  memory.said.set(name, mark)
+  return true
+}
+
+const REASONS: Readonly<Record<string, FinishReason>> = {
+  stop: 'stop',
+  end_turn: 'stop',
+  eos: 'stop',
+  eos_token: 'stop',
+  stop_sequence: 'stop',
+  completed: 'stop',
+  length: 'length',
+  max_tokens: 'length',
+  max_output_tokens: 'length',
+  max_completion_tokens: 'length',
+  model_length: 'length',
+  tool_calls: 'tool_calls',
+  tool_call: 'tool_calls',
+  tool_use: 'tool_calls',
+  function_call: 'tool_calls',
+  content_filter: 'content_filter',
+  content_filtered: 'content_filter',
+  safety: 'content_filter',
+  refusal: 'content_filter',
+  recitation: 'content_filter',
+  prohibited_content: 'content_filter',
+  blocklist: 'content_filter',
+  spii: 'content_filter',
+  image_safety: 'content_filter',
+  sensitive: 'content_filter',
+  error: 'error',
+}
+
+/** An unknown reason is `stop`: the answer is complete. */
+export const fromFinish = (word: string): FinishReason => REASONS[word.toLowerCase()] ?? 'stop'
+
+/** The error within a chunk or body of a 200: top-level, in a choice, or in Groq's `x_groq`. Null when there is none. */
+export function findError(body: JsonObject, scrub: Scrub): UpstreamFailure | null {
+  if (isSet(body['error']) || body['object'] === 'error') return fromErrorInside(body, scrub)
+  const groq = body['x_groq']
+  if (isObject(groq) && isSet(groq['error'])) return fromErrorInside(groq['error'], scrub)
+  const choices = body['choices']
+  if (!Array.isArray(choices)) return null
+  for (const choice of choices) {
+    if (isObject(choice) && isSet(choice['error'])) return fromErrorInside(choice['error'], scrub)
+  }
+  return null
+}
+
+const isSet = (error: unknown): boolean =>
+  error !== undefined && error !== null && error !== '' && error !== false

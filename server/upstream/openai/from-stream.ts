@@ -6,16 +6,17 @@ import { isObject, parseText, readChoiceIndex, readObject, readText } from '../r
 import type { Scrub } from '../scrub.ts'
 import type { SseEvent } from '../sse.ts'
 import type { Translation } from '../stream.ts'
-import { findError, fromErrorInside } from './from-error.ts'
+import { fromErrorInside } from './from-error.ts'
 import {
   type AnswerFields,
+  findError,
   fromFinish,
   fromMessage,
   noteAnswerFields,
   noteChoiceFields,
   startToolCalls,
   type ToolCalls,
-} from './from-message.ts'
+} from './from-response.ts'
 import { toUsageEvent } from './from-usage.ts'
 
 interface Choice {

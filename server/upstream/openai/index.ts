@@ -77,7 +77,7 @@ export function openOpenAi(
     return word === undefined ? usual : wires[word]
   }
   return {
-    open: (call) =>
+    ask: (call) =>
       performCall(usesImagesApi(call) ? imagesApi : chatWire(call.hop.card.upstreamName), call),
   }
 }

@@ -174,7 +174,7 @@ describe('the size', () => {
     let textBytes = 0
     const { chat } = openApi(deps, {
       upstream: {
-        open: async ({ request }) => {
+        ask: async ({ request }) => {
           textBytes = request.textBytes
           return (async function* () {})()
         },
@@ -192,7 +192,7 @@ describe('the size', () => {
 
 test('a body that never ends is refused at its deadline', async () => {
   const { app } = openApi(deps, {
-    timings: { bodyDeadlineMs: 50, headerHoldMs: 1, keepAliveMs: 1, stalledReaderMs: 1 },
+    timings: { bodyDeadlineMs: 50, headerWaitMs: 1, keepAliveMs: 1, stalledReaderMs: 1 },
   })
   const response = await app.request('http://gateway.test/v1/chat/completions', {
     method: 'POST',

@@ -15,14 +15,14 @@ const { key: third } = await deps.issue()
 describe('a budget', () => {
   test('one key can send a body of the maximum size in the smallest one', () => {
     const budget = new ByteBudget(MIN_BUDGET_BYTES)
-    budget.hold(one).takeBody(32 * MEBIBYTE)
+    budget.forRequest(one).takeBody(32 * MEBIBYTE)
     expect(budget.usedBytes).toBe(64 * MEBIBYTE)
   })
 
   test('of one key: half of it, of which a quarter is for short bodies', () => {
     const budget = new ByteBudget(256 * MEBIBYTE)
-    budget.hold(one).takeBody(48 * MEBIBYTE)
-    expect(() => budget.hold(one).takeBody(65 * 1024)).toThrow(
+    budget.forRequest(one).takeBody(48 * MEBIBYTE)
+    expect(() => budget.forRequest(one).takeBody(65 * 1024)).toThrow(
       expect.objectContaining({
         code: 'concurrency_limit_exceeded',
         details: {
@@ -36,28 +36,28 @@ describe('a budget', () => {
         },
       }),
     )
-    for (let n = 0; n < 256; n++) budget.hold(one).takeBody(64 * 1024)
-    expect(() => budget.hold(one).takeBody(1)).toThrow('128.0 of 128.0 MiB')
-    budget.hold(other).takeBody(32 * MEBIBYTE)
+    for (let n = 0; n < 256; n++) budget.forRequest(one).takeBody(64 * 1024)
+    expect(() => budget.forRequest(one).takeBody(1)).toThrow('128.0 of 128.0 MiB')
+    budget.forRequest(other).takeBody(32 * MEBIBYTE)
   })
 
   test('of all keys: three quarters for long bodies, the rest for short ones', () => {
     const budget = new ByteBudget(256 * MEBIBYTE)
-    budget.hold(one).takeBody(48 * MEBIBYTE)
-    budget.hold(other).takeBody(48 * MEBIBYTE)
-    expect(() => budget.hold(third).takeBody(65 * 1024)).toThrow(
+    budget.forRequest(one).takeBody(48 * MEBIBYTE)
+    budget.forRequest(other).takeBody(48 * MEBIBYTE)
+    expect(() => budget.forRequest(third).takeBody(65 * 1024)).toThrow(
       expect.objectContaining({ code: 'gateway_overloaded' }),
     )
-    budget.hold(third).takeBody(64 * 1024)
+    budget.forRequest(third).takeBody(64 * 1024)
   })
 
   test('what a key holds beyond its share takes nothing from the others', () => {
     const budget = new ByteBudget(256 * MEBIBYTE)
-    const answer = budget.hold(one)
+    const answer = budget.forRequest(one)
     answer.set(1024 * MEBIBYTE)
-    expect(() => budget.hold(one).takeBody(1)).toThrow('of 128.0 MiB')
+    expect(() => budget.forRequest(one).takeBody(1)).toThrow('of 128.0 MiB')
     expect(budget.usedBytes).toBe(128 * MEBIBYTE)
-    budget.hold(other).takeBody(32 * MEBIBYTE)
+    budget.forRequest(other).takeBody(32 * MEBIBYTE)
     answer.set(8 * MEBIBYTE)
     answer.release()
     answer.release()
@@ -66,7 +66,7 @@ describe('a budget', () => {
 
   test('a text beyond Latin is counted with two bytes for each character', () => {
     const budget = new ByteBudget(256 * MEBIBYTE)
-    const held = budget.hold(one)
+    const held = budget.forRequest(one)
     held.arrived('plain', 5)
     expect(budget.usedBytes).toBe(10)
     held.arrived('猫猫', 6)

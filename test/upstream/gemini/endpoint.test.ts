@@ -56,7 +56,7 @@ test('models and methods have URLs of their own', async () => {
   })
   const upstream = openUpstream(provider(gemini.url, 'google'), 'k')
   for (const upstreamName of ['m', 'n', 'm']) {
-    const answer = await collectFolded(upstream.open(call({ upstreamName })))
+    const answer = await collectFolded(upstream.ask(call({ upstreamName })))
     // A whole body is an answer, also where it does not say why it ended.
     expect(answer).toMatchObject({ text: 'a', finish: [{ native: 'STOP' }], failure: null })
   }

@@ -6,7 +6,7 @@ import { call, collectFolded, provider as named } from '../fixtures.ts'
 import { answer, answerAll, exchange, post, type RawLine, startRaw, until } from './raw-provider.ts'
 
 const CHAT = JSON.stringify({ choices: [{ message: { content: 'hi' }, finish_reason: 'stop' }] })
-const asks = (url: URL) => collectFolded(openUpstream(named(`${url.origin}/v1`), null).open(call()))
+const asks = (url: URL) => collectFolded(openUpstream(named(`${url.origin}/v1`), null).ask(call()))
 
 test('the request line and headers are exactly these', async () => {
   const seen: (string | null)[] = []

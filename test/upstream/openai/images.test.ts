@@ -84,7 +84,7 @@ async function ask(body: JsonObject, options: ImageOptions = {}) {
     },
   )
   const made = wish(body, options)
-  const { events, failure } = await collect(upstream.open(made)).catch((thrown) => ({
+  const { events, failure } = await collect(upstream.ask(made)).catch((thrown) => ({
     events: [],
     failure: thrown,
   }))
@@ -187,7 +187,7 @@ describe('a drawing', () => {
     seen = []
     for (const base of ['openai/deployments/d?api-version=1', 'v1/chat/completions']) {
       const azure = openOpenAi(provider(server.url.href + base, 'azure'), 'k')
-      await collect(azure.open(wish(userMessage(text('x')), { type: 'azure' })))
+      await collect(azure.ask(wish(userMessage(text('x')), { type: 'azure' })))
     }
     expect(seen.map(({ path }) => path)).toEqual([
       '/openai/deployments/d/images/generations?api-version=1',

@@ -29,7 +29,7 @@ async function open(refuses: (body: JsonObject) => BoundWord | null) {
   const upstream = openOpenAi(provider(socket.url), null, undefined, (word) => learned.push(word))
   const ask = (upstreamName = 'm', more: JsonObject = {}) =>
     collectFolded(
-      upstream.open(
+      upstream.ask(
         call({ upstreamName, maxOutputTokens: 7, request: request({ max_tokens: 9, ...more }) }),
       ),
     )
@@ -99,7 +99,7 @@ test('a long body is forwarded as text, without the client’s bounds', async ()
   const text = JSON.stringify(fields)
   const source = { text, fields }
   await collectFolded(
-    openOpenAi(stated, null).open(
+    openOpenAi(stated, null).ask(
       call({ maxOutputTokens: 7, request: { ...request(body), source } }),
     ),
   )
@@ -108,7 +108,7 @@ test('a long body is forwarded as text, without the client’s bounds', async ()
   // Stated twice in one text, it is sent once.
   const twice = `{"max_tokens":8,${text.slice(1)}`
   await collectFolded(
-    openOpenAi(stated, null).open(
+    openOpenAi(stated, null).ask(
       call({
         maxOutputTokens: 7,
         request: { ...request(body), source: { text: twice, fields: JSON.parse(twice) } },

@@ -6,10 +6,8 @@ import { toImageUrl } from '../../image-type.ts'
 import { isObject, readList, readObject, readText } from '../../read-json.ts'
 import type { Scrub } from '../../scrub.ts'
 import type { Translated } from '../../whole-answer.ts'
-import { findError } from '../from-error.ts'
 import { isRemote } from '../from-image.ts'
-import { noteAnswerFields } from '../from-message.ts'
-import { broken } from '../from-response.ts'
+import { broken, findError, noteAnswerFields } from '../from-response.ts'
 import { fromUsage, toUsageEvent } from '../from-usage.ts'
 
 /**
