@@ -1,6 +1,8 @@
 /** Caches one open upstream per provider, and reopens it when the provider changes. */
+
+import type { Providers } from '#domain/catalogue.ts'
 import type { MaybePromise } from '#domain/maybe-promise.ts'
-import type { Provider, Providers } from '#domain/provider.ts'
+import type { Provider } from '#domain/provider.ts'
 import type { Upstream } from '#domain/upstream.ts'
 import { openUpstream } from '#upstream/registry.ts'
 

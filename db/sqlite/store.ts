@@ -12,7 +12,7 @@ import { prepareWindowReader } from './admission/window-reader.ts'
 import { openWindowSlots } from './admission/window-slots.ts'
 import { prepareWriter, type Writer } from './admission/writer.ts'
 import { openCatalogue } from './catalogue/catalogue.ts'
-import { createModels } from './catalogue/models.ts'
+import { createModels, openModelTable } from './catalogue/models.ts'
 import { createProviders } from './catalogue/providers.ts'
 import { createRates } from './catalogue/rates.ts'
 import type { Connection } from './engine/connection.ts'
@@ -44,6 +44,7 @@ export function createStore(
   const windows = prepareWindowReader(connection, slots)
   const hotState = startHotState(connection, windows)
   const catalogue = openCatalogue(connection)
+  const modelTable = openModelTable(database, catalogue)
   const { expireOthers, ...expiry } = prepareExpiry(connection, hotState, writer)
   expireOthers(owner, at)
   endLeases(connection)
@@ -70,8 +71,8 @@ export function createStore(
     ),
     ...lazyAccounting(connection, hotState),
     catalogue,
-    models: createModels(connection, catalogue),
-    providers: createProviders(connection, catalogue),
+    models: createModels(connection, catalogue, modelTable),
+    providers: createProviders(connection, catalogue, modelTable),
     rates: createRates(connection, catalogue),
     signin: createSigninStore(connection),
     audit: async () => (await import('./money/audit.ts')).audit(connection, hotState),

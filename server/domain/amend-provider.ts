@@ -1,6 +1,7 @@
 /** An operator's change to a provider: what it keeps, and what it must not. */
+import { type ActChanges, type Amended, changesBetween } from './act.ts'
 import { GatewayError } from './errors.ts'
-import type { Provider, ProviderAmendment } from './provider.ts'
+import { outputBoundOf, type Provider, type ProviderAmendment } from './provider.ts'
 
 /**
  * An edited provider; what was learnt of another server is forgotten, and when the operator states or resets the bound. A
@@ -19,6 +20,22 @@ export function amendProvider(before: Provider, amendment: ProviderAmendment): P
     learnedBound: keepsLearned ? before.learnedBound : null,
   }
 }
+
+/** What an act of editing a provider says: that the credential changed, never its value. */
+export const describeEdit = (
+  { before, after }: Amended<Provider>,
+  { credential }: ProviderAmendment,
+): ActChanges => ({
+  ...changesBetween(factsOf(before), factsOf(after)),
+  ...(credential !== undefined &&
+    (before.hasCredential || after.hasCredential) && { credential: 'changed' }),
+})
+
+const factsOf = (provider: Provider): ActChanges => ({
+  type: provider.type,
+  base_url: provider.baseUrl,
+  output_bound: outputBoundOf(provider),
+})
 
 function requireSameAddress(before: Provider, { name, baseUrl }: Provider): void {
   if (new URL(before.baseUrl).href === new URL(baseUrl).href) return

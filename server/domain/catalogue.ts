@@ -1,7 +1,8 @@
 /** The catalogue: what a request may be offered, and at what price, as one value that is replaced and never changed. */
+import type { Act, Amended } from './act.ts'
 import { GatewayError } from './errors.ts'
 import type { ModelCard } from './model-card.ts'
-import type { Provider } from './provider.ts'
+import type { BoundWord, NewProvider, Provider, ProviderAmendment } from './provider.ts'
 import type { Rate } from './rate.ts'
 
 export interface Catalogue {
@@ -38,4 +39,26 @@ export async function untilCurrent<Answer>(ask: () => Promise<Answer | Stale>): 
 export interface Catalogues {
   /** Held in memory, and replaced before the change of anything in it is acknowledged. */
   current(): Catalogue
+}
+
+/** Port: changes of providers, and their credentials, which are encrypted at rest and read only by `server/upstream`. */
+export interface Providers {
+  /** With its first models. @throws already_exists */
+  add(
+    provider: NewProvider,
+    credential: string | null,
+    cards: readonly ModelCard[],
+    act: Act,
+  ): Promise<void>
+  /**
+   * Amends the provider as it is by then (`amendProvider`), from the next request. Of another type, its models no longer have
+   * the catalogue's bounds. The act gains what changed, from what to what. @throws provider_not_found, invalid_request
+   */
+  edit(name: string, amendment: ProviderAmendment, act: Act): Promise<Amended<Provider>>
+  /** Remembers the word of its bound, at no operator's word, unless the provider has changed or is gone, or a word is known. */
+  learnBound(provider: Provider, word: BoundWord): Promise<void>
+  /** Removes its models too; past charges stay. @throws provider_not_found */
+  remove(name: string, act: Act): Promise<void>
+  /** Null if it needs none. @throws internal_error if it cannot be decrypted with this master key */
+  credential(name: string): Promise<string | null>
 }

@@ -1,4 +1,5 @@
 /** The model card: a model's names, capabilities, route and prices (contract §6). */
+import type { Act } from './act.ts'
 import type { Instant } from './clock.ts'
 import { type PriceVersionId, priceVersionSetAt } from './id.ts'
 import type { UsdAttos } from './money.ts'
@@ -151,20 +152,22 @@ export interface ModelCards {
   /** A price version, even if its model was removed. */
   version(id: PriceVersionId): Promise<PriceVersion | undefined>
   /** @throws already_exists */
-  add(card: ModelCard): Promise<void>
+  add(card: ModelCard, act: Act): Promise<void>
   /**
-   * Adds a price version, effective from its date. One that has begun at `at` overtakes those that have not, but were not dated
+   * Adds a price version, effective from its date. One that has begun at the act overtakes those that have not, but were not dated
    * ahead: they were set by a clock that has been set back since. @throws model_not_found
    */
-  price(id: string, version: PriceVersion, at: Instant): Promise<ModelCard>
+  price(id: string, version: PriceVersion, act: Act): Promise<ModelCard>
   /** Retires every version, future ones included; the model is refused until it is priced again. @throws model_not_found */
-  unprice(id: string): Promise<ModelCard>
+  unprice(id: string, act: Act): Promise<ModelCard>
   /** Changes the stated fields; route and prices, future ones included, stay. @throws model_not_found */
-  amend(id: string, facts: Partial<CardFacts>): Promise<ModelCard>
+  amend(id: string, facts: Partial<CardFacts>, act: Act): Promise<ModelCard>
+  /** Notes that their bounds are the shipped catalogue's; nobody's word, so without an act. Unknown ones are left out. */
+  markCatalogued(ids: readonly string[]): Promise<void>
   /** Replaces the route; an empty one means only its own provider. @throws model_not_found, provider_not_found */
-  route(id: string, hops: readonly RouteHop[]): Promise<ModelCard>
+  route(id: string, hops: readonly RouteHop[], act: Act): Promise<ModelCard>
   /** Past charges keep their versions. @throws model_not_found */
-  remove(id: string): Promise<void>
+  remove(id: string, act: Act): Promise<void>
 }
 
 /** A hop as a request uses it. */

@@ -1,4 +1,5 @@
 /** A provider: an operator's account with an upstream, its address and its protocol. */
+
 import { parseAbsoluteUrl } from './absolute-url.ts'
 import type { Instant } from './clock.ts'
 
@@ -130,21 +131,4 @@ function isAt(ofVendor: string, baseUrl: string): boolean {
 /** Changes to a provider; an absent field stays as it is. A credential of null is removed. */
 export type ProviderAmendment = Partial<Pick<Provider, 'type' | 'baseUrl' | 'outputBound'>> & {
   readonly credential?: string | null
-}
-
-/** Port: changes of providers, and their credentials, which are encrypted at rest and read only by `server/upstream`. */
-export interface Providers {
-  /** @throws already_exists */
-  add(provider: NewProvider, credential: string | null): Promise<void>
-  /**
-   * Amends the provider as it is by then (`amendProvider`), from the next request. Of another type, its models no longer have
-   * the catalogue's bounds. @throws provider_not_found, invalid_request
-   */
-  edit(name: string, amendment: ProviderAmendment): Promise<Provider>
-  /** Remembers the word of its bound, unless the provider has changed or is gone, or the operator or an earlier answer said it. */
-  learnBound(provider: Provider, word: BoundWord): Promise<void>
-  /** Removes its models too; past charges stay. @throws provider_not_found */
-  remove(name: string): Promise<void>
-  /** Null if it needs none. @throws internal_error if it cannot be decrypted with this master key */
-  credential(name: string): Promise<string | null>
 }

@@ -1,4 +1,5 @@
 /** The exchange rate: rubles per dollar, set by an operator, recorded with each charge; past charges never change. */
+import type { Act } from './act.ts'
 import { type Instant, instant } from './clock.ts'
 import { type RubPerUsd, readRubPerUsd } from './money.ts'
 
@@ -27,8 +28,8 @@ export function rateAt({ rates }: { readonly rates: readonly Rate[] }, at: Insta
 /** Port: changes of the rate; what it is is in the catalogue. */
 export interface Rates {
   /**
-   * Durable before it resolves. One that has begun at `at` removes those that have not, but were not dated ahead: they were
+   * Durable before it resolves. One that has begun at the act removes those that have not, but were not dated ahead: they were
    * set by a clock that has been set back since.
    */
-  set(rubPerUsd: RubPerUsd, effectiveFrom: Instant, at: Instant): Promise<void>
+  set(rubPerUsd: RubPerUsd, effectiveFrom: Instant, act: Act): Promise<void>
 }

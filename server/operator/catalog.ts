@@ -76,15 +76,14 @@ export async function markCatalogued(
   provider?: string,
 ): Promise<void> {
   const { models, providers } = store.catalogue.current()
-  const marks: Promise<unknown>[] = []
+  const ids: string[] = []
   for (const card of models.values()) {
     const type = providers.get(card.provider)?.type
     if (provider !== undefined && card.provider !== provider) continue
     if (card.isCatalogued || type === undefined || type === 'openai-compatible') continue
-    if (!(await isFromCatalog(type, card))) continue
-    marks.push(store.models.amend(card.id, { isCatalogued: true }))
+    if (await isFromCatalog(type, card)) ids.push(card.id)
   }
-  await Promise.all(marks)
+  await store.models.markCatalogued(ids)
 }
 
 const PARAMETERS = {

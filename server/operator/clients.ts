@@ -152,18 +152,17 @@ export const removeClient = mutation('clients.remove', byName, async (deps, inpu
 export const rotateSigningKey = mutation(
   'clients.rotate-signing-key',
   z.strictObject({}),
-  async ({ store, clock }) => {
+  async ({ store, clock }, _, act) => {
     const { keyring } = store.signin
     const key = await newSigningKey(clock.now())
-    while (!(await keyring.addSigningKey(key, await keyring.current())));
-    const keys = await keyring.signingKeys()
-    return {
-      key_id: key.id,
-      created_at: renderInstant(key.createdAt),
-      kept: keys.filter(({ id }) => id !== key.id).map(({ id }) => id),
+    for (;;) {
+      const previous = await keyring.current()
+      const kept = (await keyring.signingKeys()).map(({ id }) => id)
+      if (await keyring.addSigningKey(key, previous, act(key.id, { kept }))) {
+        return { key_id: key.id, created_at: renderInstant(key.createdAt), kept }
+      }
     }
   },
-  (_, { key_id, kept }) => ({ target: key_id, changed: { kept } }),
 )
 
 async function amend(

@@ -1,6 +1,6 @@
 /** Edits a provider's address, type or credential; its models, prices and routes stay. */
 import * as z from 'zod/mini'
-import { type ActFacts, changesBetween } from '#domain/act.ts'
+import type { Act, Amended } from '#domain/act.ts'
 import { GatewayError } from '#domain/errors.ts'
 import {
   type OutputBound,
@@ -42,17 +42,17 @@ export const editProvider = mutation(
     credential: z.optional(z.nullable(credentialField)),
     output_bound: outputBoundField,
   }),
-  async (deps, input): Promise<EditedProviderRecord> => {
-    const before = findProvider(deps, input.name)
+  async (deps, input, act): Promise<EditedProviderRecord> => {
+    const found = findProvider(deps, input.name)
     const { credential } = input
     const amendment = {
-      ...settleEdit(before, input),
+      ...settleEdit(found, input),
       ...(credential !== undefined && { credential }),
     }
-    const edited = await edit(deps, before, amendment)
-    if (edited.type !== before.type) await markCatalogued(deps, edited.name)
+    const { before, after } = await edit(deps, found, amendment, act(found.name))
+    if (after.type !== before.type) await markCatalogued(deps, after.name)
     return {
-      ...report(deps, edited),
+      ...report(deps, after),
       credential_changed: credential !== undefined,
       previous: {
         type: before.type,
@@ -61,7 +61,6 @@ export const editProvider = mutation(
       },
     }
   },
-  (_, edited) => describeEdit(edited),
 )
 
 /** @throws invalid_request with the command that also states the credential */
@@ -69,9 +68,10 @@ async function edit(
   { store }: OperatorDeps,
   { name }: Provider,
   amendment: ProviderAmendment,
-): Promise<Provider> {
+  act: Act,
+): Promise<Amended<Provider>> {
   try {
-    return await store.providers.edit(name, amendment)
+    return await store.providers.edit(name, amendment, act)
   } catch (thrown) {
     if (!(thrown instanceof GatewayError) || thrown.details.param !== 'credential') throw thrown
     const { type, baseUrl } = amendment
@@ -110,22 +110,6 @@ export function settleEdit(
   }
   // A new type gets its vendor's address unless one is given.
   return { type, baseUrl: baseUrlFor(type, address), outputBound: outputBoundFor(type, bound) }
-}
-
-/** Records that the credential changed, never its value. */
-function describeEdit({
-  name,
-  type,
-  base_url,
-  output_bound,
-  previous,
-  credential_changed,
-}: EditedProviderRecord) {
-  const changed: ActFacts['changed'] = {
-    ...changesBetween(previous, { type, base_url, output_bound }),
-    ...(credential_changed && { credential: 'changed' }),
-  }
-  return Object.keys(changed).length === 0 ? null : { target: name, changed }
 }
 
 const builtIn = ({ name }: Pick<Provider, 'name'>): GatewayError =>

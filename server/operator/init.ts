@@ -40,7 +40,7 @@ export const initialise = mutation(
     if (isNew && amount !== NO_MONEY) {
       await credit(deps, made, { kind: 'top_up', amount, note: 'first credit', ref: null }, act)
     }
-    const hasDemo = input.demo && (await addDemo(deps, isNew))
+    const hasDemo = input.demo && (await addDemo(deps, isNew, act))
     const key = input.first_key ? await firstKey(deps, input.key_name, input.rpm_limit) : null
     const account = await findAccount(deps, DEFAULT_ACCOUNT_NAME)
     return {
@@ -72,14 +72,14 @@ async function createAccount(
 }
 
 /** Added only with a new account or when there is no provider, so that a removed demo is not added again. */
-async function addDemo(deps: OperatorDeps, isNew: boolean): Promise<boolean> {
+async function addDemo(deps: OperatorDeps, isNew: boolean, act: DraftAct): Promise<boolean> {
   const { store, clock } = deps
   const { providers } = store.catalogue.current()
   if (!isNew && providers.size > 0) return false
   const { provider, cards } = await deps.demoKit(clock.now())
   if (providers.has(provider.name)) return false
-  await store.providers.add(provider, null)
-  for (const card of cards) await store.models.add(card)
+  const added = act(provider.name, { created: 'provider', models: cards.length })
+  await store.providers.add(provider, null, cards, added)
   return true
 }
 

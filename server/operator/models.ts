@@ -108,7 +108,7 @@ export const addModel = mutation(
     images: z._default(z.boolean(), false),
     images_per_answer: z._default(z.int().check(z.minimum(1), z.maximum(MAX_IMAGES_PER_ANSWER)), 1),
   }),
-  async (deps, input): Promise<ModelRecord> => {
+  async (deps, input, act): Promise<ModelRecord> => {
     const slash = input.model.indexOf('/')
     const own = input.model.slice(slash + 1)
     const provider = findProvider(deps, input.provider ?? input.model.slice(0, slash))
@@ -136,13 +136,12 @@ export const addModel = mutation(
       supportedParameters: draws ? ['max_tokens', 'modalities'] : ['max_tokens'],
       prices: prices === null ? [] : [{ id: newPriceVersionId(at), effectiveFrom: at, prices }],
     }
-    await deps.store.models.add(card)
-    return renderModel(card, at)
+    const record = renderModel(card, at)
+    const { upstream, price } = record
+    const added = { provider: card.provider, upstream, price: price && { ...price } }
+    await deps.store.models.add(card, act(card.id, added))
+    return record
   },
-  (_, { id, provider, upstream, price }) => ({
-    target: id,
-    changed: { provider, upstream, price: price && { ...price } },
-  }),
 )
 
 /** Adds a price version; absent prices stay unchanged. @throws model_not_found, invalid_request */
@@ -153,7 +152,7 @@ export const priceModel = mutation(
     model: z.string(),
     from: z._default(z.nullable(timeField), null),
   }),
-  async (deps, input) => {
+  async (deps, input, act) => {
     const card = findModel(deps, input.model)
     const at = deps.clock.now()
     const previous = priceAt(card, at)
@@ -164,17 +163,12 @@ export const priceModel = mutation(
       })
     }
     const version = { id: newPriceVersionId(at), effectiveFrom: input.from ?? at, prices }
-    const after = await deps.store.models.price(card.id, version, at)
-    return {
-      ...renderModel(after, at),
-      added: renderVersion(version),
-      previous: previous && renderVersion(previous),
-    }
+    const added = renderVersion(version)
+    const before = previous && renderVersion(previous)
+    const priced = act(card.id, changesBetween({ ...before }, { ...added }))
+    const after = await deps.store.models.price(card.id, version, priced)
+    return { ...renderModel(after, at), added, previous: before }
   },
-  (_, { id, added, previous }) => ({
-    target: id,
-    changed: changesBetween({ ...previous }, { ...added }),
-  }),
 )
 
 const stated = (input: StatedPrices): readonly unknown[] =>
@@ -220,29 +214,25 @@ const changed = (
 export const unpriceModel = mutation(
   'models.unprice',
   z.strictObject({ model: z.string() }),
-  async (deps, { model }) => {
+  async (deps, { model }, act) => {
     const card = findModel(deps, model)
     const at = deps.clock.now()
-    const after = await deps.store.models.unprice(card.id)
-    return { ...renderModel(after, at), previous: renderModel(card, at).price }
+    const previous = renderModel(card, at).price
+    const changed = { price: { from: previous?.version ?? null, to: null } }
+    const unpriced = act(card.id, card.prices.length === 0 ? {} : changed)
+    const after = await deps.store.models.unprice(card.id, unpriced)
+    return { ...renderModel(after, at), previous }
   },
-  (_, { id, previous }) =>
-    previous === null
-      ? null
-      : { target: id, changed: { price: { from: previous.version, to: null } } },
 )
 
 /** Removes its route and prices too; past charges stay. @throws model_not_found */
 export const removeModel = mutation(
   'models.remove',
   z.strictObject({ model: z.string() }),
-  async (deps, { model }) => {
+  async (deps, { model }, act) => {
     const card = findModel(deps, model)
-    await deps.store.models.remove(card.id)
+    const { provider, upstreamName: upstream } = card
+    await deps.store.models.remove(card.id, act(card.id, { removed: true, provider, upstream }))
     return { ...renderModel(card, deps.clock.now()), removed: true }
   },
-  (_, { id, provider, upstream }) => ({
-    target: id,
-    changed: { removed: true, provider, upstream },
-  }),
 )

@@ -3,7 +3,7 @@ import * as z from 'zod/mini'
 import { parseAbsoluteUrl } from '#domain/absolute-url.ts'
 import { type Instant, renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
-import { priceAt } from '#domain/model-card.ts'
+import { type ModelCard, priceAt } from '#domain/model-card.ts'
 import {
   isProviderName,
   isProviderType,
@@ -129,7 +129,7 @@ export const addProvider = mutation(
     credential: z.optional(z.nullable(credentialField)),
     output_bound: outputBoundField,
   }),
-  async (deps, input): Promise<ProviderRecord> => {
+  async (deps, input, act): Promise<ProviderRecord> => {
     const at = deps.clock.now()
     const type = typeFor(input.name, input.type, input.base_url)
     const { credential } = input
@@ -142,14 +142,18 @@ export const addProvider = mutation(
       createdAt: at,
     }
     if (credential === undefined) throw withoutCredential(deps, provider)
-    await deps.store.providers.add(provider, credential)
-    await addCatalog(deps, provider, at)
+    const cards = await newCards(deps, provider, at)
+    const { baseUrl: base_url, outputBound: output_bound } = provider
+    const added = act(provider.name, {
+      type,
+      base_url,
+      has_credential: credential !== null,
+      models: cards.length,
+      ...(output_bound && { output_bound }),
+    })
+    await deps.store.providers.add(provider, credential, cards, added)
     return report(deps, findProvider(deps, provider.name))
   },
-  ({ output_bound }, { name, type, base_url, has_credential, models }) => ({
-    target: name,
-    changed: { type, base_url, has_credential, models, ...(output_bound && { output_bound }) },
-  }),
 )
 
 /** What is wrong without a credential; the store refuses a taken name only once there is one. */
@@ -200,26 +204,25 @@ export function baseUrlFor(type: ProviderType, stated: string | undefined): stri
   )
 }
 
-async function addCatalog(
+/** What the catalog knows of its models, but those that are there. */
+async function newCards(
   { store }: OperatorDeps,
-  provider: NewProvider,
+  provider: Pick<Provider, 'name' | 'type'>,
   at: Instant,
-): Promise<void> {
+): Promise<readonly ModelCard[]> {
+  const cards = (await catalogOf(provider.type)).map((entry) => toCard(entry, provider, at))
   const { models } = store.catalogue.current()
-  for (const entry of await catalogOf(provider.type)) {
-    const card = toCard(entry, provider, at)
-    if (!models.has(card.id)) await store.models.add(card)
-  }
+  return cards.filter(({ id }) => !models.has(id))
 }
 
 /** Removes its models too; past charges stay. @throws provider_not_found */
 export const removeProvider = mutation(
   'providers.remove',
   z.strictObject({ name: z.string() }),
-  async (deps, { name }) => {
+  async (deps, { name }, act) => {
     const provider = report(deps, findProvider(deps, name))
-    await deps.store.providers.remove(name)
+    const { type, models } = provider
+    await deps.store.providers.remove(name, act(name, { removed: true, type, models }))
     return { ...provider, removed: true }
   },
-  (_, { name, type, models }) => ({ target: name, changed: { removed: true, type, models } }),
 )

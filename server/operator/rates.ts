@@ -41,19 +41,16 @@ export const setRate = mutation(
     rub_per_usd: rateField,
     from: z._default(z.nullable(timeField), null),
   }),
-  async ({ store, clock }, input) => {
+  async ({ store, clock }, input, act) => {
     const at = clock.now()
     const previous = rateAt(store.catalogue.current(), at)
     const rubPerUsd = readRubPerUsd(input.rub_per_usd) ?? previous.rubPerUsd
     const effectiveFrom = input.from ?? at
-    await store.rates.set(rubPerUsd, effectiveFrom, at)
-    return {
-      ...render({ rubPerUsd, effectiveFrom, setByOperator: true }),
-      previous: render(previous),
-    }
+    const record = render({ rubPerUsd, effectiveFrom, setByOperator: true })
+    const before = render(previous)
+    const { pair, rub_per_usd, effective_from } = record
+    const changed = { rub_per_usd: { from: before.rub_per_usd, to: rub_per_usd }, effective_from }
+    await store.rates.set(rubPerUsd, effectiveFrom, act(pair, changed))
+    return { ...record, previous: before }
   },
-  (_, { pair, rub_per_usd, effective_from, previous }) => ({
-    target: pair,
-    changed: { rub_per_usd: { from: previous.rub_per_usd, to: rub_per_usd }, effective_from },
-  }),
 )

@@ -1,6 +1,5 @@
 /** Verbs for routes: which providers serve a model, in which order, with their health. Changes take effect with the next request. */
 import * as z from 'zod/mini'
-import type { ActFacts } from '#domain/act.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { ModelCard, RouteHop } from '#domain/model-card.ts'
 import { routeOf } from '#domain/model-card.ts'
@@ -9,7 +8,7 @@ import type { OperatorDeps } from './deps.ts'
 import { type HealthRecord, type HopRecord, renderHealth, renderHop } from './hop-record.ts'
 import { findModel } from './models.ts'
 import { findProvider } from './providers.ts'
-import { mutation, verb } from './verb.ts'
+import { type DraftAct, mutation, verb } from './verb.ts'
 
 export interface RouteRecord {
   readonly model: string
@@ -63,7 +62,7 @@ export const setHop = mutation(
     position: z.optional(rankField),
     weight: z.optional(rankField),
   }),
-  async (deps, input) => {
+  async (deps, input, act) => {
     const card = findModel(deps, input.model)
     const { name } = findProvider(deps, input.provider)
     const route = routeOf(card)
@@ -82,52 +81,46 @@ export const setHop = mutation(
       position: input.position ?? known?.position ?? Math.min(last + 1, MAX_RANK),
       weight: input.weight ?? known?.weight ?? 1,
     }
-    return await saveRoute(deps, card, [...others, hop])
+    return await saveRoute(deps, card, [...others, hop], act)
   },
-  (_, route) => describeRoute(route),
 )
 
 /** Removes a hop. @throws model_not_found, provider_not_found, invalid_request when it is the last one */
 export const dropHop = mutation(
   'models.route.drop',
   z.strictObject({ model: z.string(), provider: z.string() }),
-  async (deps, input) => {
+  async (deps, input, act) => {
     const card = findModel(deps, input.model)
     const route = routeOf(card)
     const left = route.filter(({ provider }) => provider !== input.provider)
     if (left.length === route.length) throw noHop(card, route, input.provider)
     if (left.length === 0) throw lastHop(card, input.provider)
-    return await saveRoute(deps, card, left)
+    return await saveRoute(deps, card, left, act)
   },
-  (_, route) => describeRoute(route),
 )
 
 /** Removes the route, so that only the model's own provider serves it. @throws model_not_found */
 export const resetRoute = mutation(
   'models.route.reset',
   z.strictObject({ model: z.string() }),
-  async (deps, { model }) => saveRoute(deps, findModel(deps, model), []),
-  (_, route) => describeRoute(route),
+  async (deps, { model }, act) => saveRoute(deps, findModel(deps, model), [], act),
 )
-
-const describeRoute = ({ model, hops }: RouteRecord): ActFacts => ({
-  target: model,
-  changed: {
-    hops: hops.map(({ provider, upstream, position, weight }) => ({
-      provider,
-      upstream,
-      position,
-      weight,
-    })),
-  },
-})
 
 async function saveRoute(
   deps: OperatorDeps,
   card: ModelCard,
   route: readonly RouteHop[],
+  act: DraftAct,
 ): Promise<RouteRecord> {
-  return report(deps, await deps.store.models.route(card.id, route))
+  const hops = routeOf({ ...card, route })
+    .toSorted((a, b) => a.position - b.position || (a.provider < b.provider ? -1 : 1))
+    .map(({ provider, upstreamName: upstream, position, weight }) => ({
+      provider,
+      upstream,
+      position,
+      weight,
+    }))
+  return report(deps, await deps.store.models.route(card.id, route, act(card.id, { hops })))
 }
 
 function noHop({ id }: ModelCard, route: readonly RouteHop[], name: string): GatewayError {

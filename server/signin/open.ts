@@ -24,7 +24,7 @@ export async function openSigninProvider(deps: SigninDeps): Promise<Signin> {
   const current = await keyring.current()
   // Keys encrypted with a lost master key cannot be read; new ones replace them.
   if (!(await keyring.signingKeys()).some(({ id }) => id === current)) {
-    await keyring.addSigningKey(await newSigningKey(deps.clock.now()), current)
+    await keyring.addSigningKey(await newSigningKey(deps.clock.now()), current, null)
   }
   const cookies = await secretOf(keyring, 'cookies')
   const limits = deps.limits ?? DEFAULT_LIMITS

@@ -51,7 +51,7 @@ describe('no secret is written', () => {
     await store.keys.issue(key, secret, anAct())
     await store.keys.findBySecret(secret, clock.now())
     const credential = 'sk-canary-4f1d0e7b'
-    await store.providers.add(aProvider({ hasCredential: true }), credential)
+    await store.providers.add(aProvider({ hasCredential: true }), credential, [], anAct())
     await store.providers.credential('acme')
     const look = () => {
       const written = bytes()
@@ -81,11 +81,11 @@ describe('no secret is written', () => {
   })
 
   test('without a master key credentials are neither kept nor read', async () => {
-    await store.providers.add(aProvider({ hasCredential: true }), 'sk-kept')
+    await store.providers.add(aProvider({ hasCredential: true }), 'sk-kept', [], anAct())
     await store.close()
     const keyless = await openStore({ dataDir, clock })
     const second = aProvider({ name: 'second', hasCredential: true })
-    await expect(keyless.providers.add(second, 'sk-other')).rejects.toMatchObject({
+    await expect(keyless.providers.add(second, 'sk-other', [], anAct())).rejects.toMatchObject({
       code: 'internal_error',
     })
     expect(providerOf(keyless, 'second')).toBeUndefined()
@@ -101,8 +101,13 @@ describe('no secret is written', () => {
   })
 
   test('a sealed credential moved to another provider is unreadable', async () => {
-    await store.providers.add(aProvider({ hasCredential: true }), 'sk-first')
-    await store.providers.add(aProvider({ name: 'other', hasCredential: true }), 'sk-other')
+    await store.providers.add(aProvider({ hasCredential: true }), 'sk-first', [], anAct())
+    await store.providers.add(
+      aProvider({ name: 'other', hasCredential: true }),
+      'sk-other',
+      [],
+      anAct(),
+    )
     await store.close()
     const database = new Database(join(dataDir, DATABASE_FILE))
     database.run(`UPDATE providers SET sealed_credential =
@@ -214,7 +219,7 @@ test('a closed store is one whole file: copied alone, nothing is missing', async
 })
 
 test('a damaged price is an error, never a free model', async () => {
-  await store.providers.add(aProvider(), null)
+  await store.providers.add(aProvider(), null, [], anAct())
   await store.close()
   const database = new Database(join(dataDir, DATABASE_FILE))
   database.run(

@@ -38,7 +38,7 @@ test('with another master key the old keys and secrets are passed over, and new 
   const open = (fill: number) =>
     openStore({ dataDir, clock, masterKey: new Uint8Array(32).fill(fill) })
   const first = await open(1)
-  await first.signin.keyring.addSigningKey(await newSigningKey(clock.now()), null)
+  await first.signin.keyring.addSigningKey(await newSigningKey(clock.now()), null, null)
   await first.signin.keyring.secret('cookies', 'one')
   await first.close()
   const second = await open(2)

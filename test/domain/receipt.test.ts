@@ -21,6 +21,7 @@ import {
   aClaim,
   aHop,
   aKey,
+  anAct,
   anActivity,
   aProvider,
   aRequest,
@@ -191,7 +192,7 @@ describe('after a walk', () => {
 
   beforeEach(async () => {
     bench = await openWalkBench()
-    await bench.store.providers.add(aProvider({ name: 'beta' }), null)
+    await bench.store.providers.add(aProvider({ name: 'beta' }), null, [], anAct())
   })
   afterEach(() => bench.store.close())
 
@@ -260,7 +261,11 @@ describe('after a walk', () => {
   })
 
   test('that fell back: each attempt, its reason and its time', async () => {
-    await bench.store.models.route('acme/small', [aHop(), aHop({ provider: 'beta', position: 2 })])
+    await bench.store.models.route(
+      'acme/small',
+      [aHop(), aHop({ provider: 'beta', position: 2 })],
+      anAct(),
+    )
     const scripts: Record<string, Script> = {
       acme: takes(120, failure('overloaded')),
       beta: takes(300, null),
@@ -296,7 +301,7 @@ describe('after a walk', () => {
       { resolution: 'large', quality: '*', usd: price('0.25') },
     ]
     const at = bench.clock.now()
-    await bench.store.models.price('acme/pixel', aVersion({ imagePrices }, at), at)
+    await bench.store.models.price('acme/pixel', aVersion({ imagePrices }, at), anAct(at))
     const provider = silent()
     const leaving = new AbortController()
     const request = aRequest({
@@ -359,8 +364,8 @@ describe('after a walk', () => {
     const { caller } = await bench.walk(bench.depsOf(takes(0, null)))
     const before = await receiptFor(caller)
     const at = bench.clock.now()
-    await bench.store.models.price('acme/small', aVersion({ prompt: perM('9') }, at), at)
-    await bench.store.models.remove('acme/small')
+    await bench.store.models.price('acme/small', aVersion({ prompt: perM('9') }, at), anAct(at))
+    await bench.store.models.remove('acme/small', anAct())
     expect(before.lines).toHaveLength(2)
     expect(await receiptFor(caller)).toEqual(before)
   })

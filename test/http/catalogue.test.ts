@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { newPriceVersionId } from '#domain/id.ts'
 import { perMillion, readPrice, type UsdAttos } from '#domain/money.ts'
 import { furnish, openApi } from '#test/support/furnish.ts'
-import { aCard, aVersion } from '#test/support/nouns.ts'
+import { aCard, anAct, aVersion } from '#test/support/nouns.ts'
 
 const deps = await furnish()
 const { bearer } = await deps.issue()
@@ -11,43 +11,46 @@ const { get, app } = openApi(deps)
 
 const price = (text: string): UsdAttos => readPrice(text)!
 const now = deps.clock.now()
-await deps.store.models.add({
-  id: 'demo/deep/pixel-1',
-  provider: 'demo',
-  upstreamName: 'pixel',
-  route: [],
-  name: 'Pixel One',
-  description: 'Draws and talks.',
-  createdAt: now,
-  contextLength: 32_768,
-  maxCompletionTokens: 8_192,
-  isCatalogued: false,
-  imagesPerAnswer: 1,
-  inputModalities: ['text', 'image'],
-  outputModalities: ['text', 'image'],
-  supportedParameters: ['temperature'],
-  prices: [
-    {
-      id: newPriceVersionId(now),
-      effectiveFrom: now,
-      prices: {
-        prompt: perMillion(price('0.3'))!,
-        completion: perMillion(price('2.5'))!,
-        cacheRead: perMillion(price('0.03'))!,
-        cacheWrite: null,
-        request: price('0'),
-        inputImage: price('0'),
-        imageInputToken: null,
-        imageOutputToken: null,
-        imagePrices: [
-          { resolution: '512x512', quality: 'low', usd: price('0.01') },
-          { resolution: '1024x1024', quality: 'medium', usd: price('0.039') },
-        ],
-        tiers: [],
+await deps.store.models.add(
+  {
+    id: 'demo/deep/pixel-1',
+    provider: 'demo',
+    upstreamName: 'pixel',
+    route: [],
+    name: 'Pixel One',
+    description: 'Draws and talks.',
+    createdAt: now,
+    contextLength: 32_768,
+    maxCompletionTokens: 8_192,
+    isCatalogued: false,
+    imagesPerAnswer: 1,
+    inputModalities: ['text', 'image'],
+    outputModalities: ['text', 'image'],
+    supportedParameters: ['temperature'],
+    prices: [
+      {
+        id: newPriceVersionId(now),
+        effectiveFrom: now,
+        prices: {
+          prompt: perMillion(price('0.3'))!,
+          completion: perMillion(price('2.5'))!,
+          cacheRead: perMillion(price('0.03'))!,
+          cacheWrite: null,
+          request: price('0'),
+          inputImage: price('0'),
+          imageInputToken: null,
+          imageOutputToken: null,
+          imagePrices: [
+            { resolution: '512x512', quality: 'low', usd: price('0.01') },
+            { resolution: '1024x1024', quality: 'medium', usd: price('0.039') },
+          ],
+          tiers: [],
+        },
       },
-    },
-  ],
-})
+    ],
+  },
+  anAct(),
+)
 
 const ids = async (response: Response): Promise<string[]> =>
   ((await response.json()) as { data: { id: string }[] }).data.map(({ id }) => id)
@@ -93,9 +96,10 @@ test('a model shows the price of image input tokens where it differs', async () 
   }
   await deps.store.models.add(
     aCard({ id: 'demo/tokens', provider: 'demo', price: aVersion(prices) }),
+    anAct(),
   )
   const response = await get('/v1/models/demo/tokens', bearer)
-  await deps.store.models.remove('demo/tokens')
+  await deps.store.models.remove('demo/tokens', anAct())
   expect(await response.json()).toMatchObject({
     pricing: { image_input_token: '0.000008', image_output_token: '0.000032' },
     pricing_model: 'per_token',

@@ -7,6 +7,7 @@ import { UpstreamFailure } from '#domain/upstream.ts'
 import { NO_USAGE } from '#domain/usage.ts'
 import { modelOf } from '#test/support/catalogue.ts'
 import { type Furnished, furnish, hello, openApi, type TestKey } from '#test/support/furnish.ts'
+import { anAct } from '#test/support/nouns.ts'
 import {
   eventually,
   finish,
@@ -46,14 +47,19 @@ beforeEach(async () => {
   await deps.store.providers.add(
     { ...spare, baseUrl: 'http://127.0.0.1:9/v1', createdAt: at },
     null,
+    [],
+    anAct(),
   )
   const card = { ...echo, provider: 'spare' }
-  await deps.store.models.add({
-    ...card,
-    id: SPARE,
-    prices: [{ ...price, id: 'price_spare', prices }],
-  })
-  await deps.store.models.add({ ...card, id: 'spare/unpriced', prices: [] })
+  await deps.store.models.add(
+    {
+      ...card,
+      id: SPARE,
+      prices: [{ ...price, id: 'price_spare', prices }],
+    },
+    anAct(),
+  )
+  await deps.store.models.add({ ...card, id: 'spare/unpriced', prices: [] }, anAct())
 })
 afterEach(() => deps.store.close())
 

@@ -236,11 +236,17 @@ describe('a receipt is shown', () => {
         createdAt: at,
       },
       null,
+      [],
+      anAct(),
     )
-    await deps.store.models.route('demo/echo', [
-      { provider: 'spare', upstreamName: 'x', position: 1, weight: 1 },
-      { provider: 'demo', upstreamName: 'echo', position: 2, weight: 1 },
-    ])
+    await deps.store.models.route(
+      'demo/echo',
+      [
+        { provider: 'spare', upstreamName: 'x', position: 1, weight: 1 },
+        { provider: 'demo', upstreamName: 'echo', position: 2, weight: 1 },
+      ],
+      anAct(),
+    )
     const broke = script(
       async function* () {},
       async () => {

@@ -11,7 +11,7 @@ const NOON = Date.UTC(2026, 7, 22, 12)
 test('a key’s information has exactly these fields', async () => {
   const clock = handClock(NOON)
   const deps = await furnish({ clock, balance: '20' })
-  await deps.store.rates.set(readRubPerUsd('100')!, clock.now(), clock.now())
+  await deps.store.rates.set(readRubPerUsd('100')!, clock.now(), anAct(clock.now()))
   const { bearer, key } = await deps.issue({
     rpm: 60,
     concurrency: 4,

@@ -246,7 +246,7 @@ describe('every verb', () => {
     })
 
     // A gateway that is furnished already is not made again.
-    const isMarked = verb.acts !== undefined && name !== 'init'
+    const isMarked = verb.mutates === true && name !== 'init'
     const fresh = (await furnished.acts()).slice(0, -noted.length || undefined)
     // Whatever changes the gateway is marked, and leaves exactly one act; whatever is not marked changes nothing.
     expect({ changed: furnished.commits() !== before, acts: fresh.length }).toEqual({
@@ -354,6 +354,7 @@ test('the first acts of a gateway are its making, one for each thing made', asyn
   const { key } = await act(deps, 'init', { demo_credit_usd: '10' })
   expect(await act(deps, 'acts.list', {})).toMatchObject([
     { verb: 'keys.create', target: key?.id, changed: { account: 'default', name: 'default' } },
+    { verb: 'init', target: 'demo', changed: { created: 'provider', models: 4 } },
     { verb: 'init', target: 'default', changed: { amount_usd: '10.00', note: 'first credit' } },
     { verb: 'init', target: 'default', changed: { created: 'account' } },
   ])

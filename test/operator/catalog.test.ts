@@ -7,6 +7,7 @@ import { perMillion, readPrice, renderPrice } from '#domain/money.ts'
 import { PROVIDER_PRESETS, type Provider } from '#domain/provider.ts'
 import { type CatalogEntry, catalogOf, markCatalogued, toCard } from '#operator/catalog.ts'
 import { modelOf, modelsOf, providersOf } from '#test/support/catalogue.ts'
+import { anAct } from '#test/support/nouns.ts'
 import { act, openFurnished } from './deps.ts'
 
 const { default: file } = await import('#operator/catalog/models.json', {
@@ -227,7 +228,7 @@ describe('providers.add', () => {
     await act(deps, 'providers.add', { name: 'work', type: 'openai', credential: 'sk-x' })
     const forget = async (id: string, more: Partial<ModelCard> = {}) => {
       const card = modelOf(deps.store, id)!
-      await models.amend(id, { ...factsOf(card), isCatalogued: false, ...more })
+      await models.amend(id, { ...factsOf(card), isCatalogued: false, ...more }, anAct())
     }
     await forget('work/gpt-4.1')
     await forget('work/gpt-4.1-mini', { contextLength: 8_000 })
@@ -239,7 +240,7 @@ describe('providers.add', () => {
       credential: null,
     })
     const same = modelOf(deps.store, 'work/gpt-4.1')!
-    await models.add({ ...same, id: 'other/gpt-4.1', provider: 'other', prices: [] })
+    await models.add({ ...same, id: 'other/gpt-4.1', provider: 'other', prices: [] }, anAct())
     expect(providersOf(deps.store)).toHaveLength(3)
 
     await markCatalogued(deps)

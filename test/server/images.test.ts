@@ -6,7 +6,7 @@ import { newPriceVersionId } from '#domain/id.ts'
 import type { ModelCard, Prices } from '#domain/model-card.ts'
 import type { ProviderType } from '#domain/provider.ts'
 import type { Upstream } from '#domain/upstream.ts'
-import { aCard, aPriceList, aProvider, perM, price, usd } from '#test/support/nouns.ts'
+import { aCard, anAct, aPriceList, aProvider, perM, price, usd } from '#test/support/nouns.ts'
 import { readRecording, recordings } from '#test/support/replay.ts'
 import { eventually } from '#test/support/scripted-upstream.ts'
 import { fetchImage } from '#upstream/guarded-fetch/fetch-image.ts'
@@ -94,6 +94,7 @@ async function addModel(
       price: { id: newPriceVersionId(at), effectiveFrom: at, prices: aPriceList(prices) },
       ...more,
     }),
+    anAct(),
   )
 }
 
@@ -110,7 +111,7 @@ beforeEach(async () => {
     ]),
   )
   s = await serve({ ask: (call) => families.get(call.hop.provider.name)!.ask(call) })
-  for (const one of providers) await s.deps.store.providers.add(one, null)
+  for (const one of providers) await s.deps.store.providers.add(one, null, [], anAct())
   await addModel('openai', 'gpt-image-1', PRICES.list)
   await addModel('openai', 'gpt-image-1.5', PRICES.tokens)
   await addModel('openai', 'dall-e-3', PRICES.mixed)

@@ -6,7 +6,7 @@ import type { RequestLine } from '#http/request-log.ts'
 import { DEFAULT_TIMINGS, type Timings } from '#http/timings.ts'
 import { type Gateway, startGateway } from '#server/gateway.ts'
 import { type Furnished, furnish, type TestKey } from '#test/support/furnish.ts'
-import { aVersion, perM } from '#test/support/nouns.ts'
+import { anAct, aVersion, perM } from '#test/support/nouns.ts'
 
 export interface Served {
   readonly deps: Furnished
@@ -56,5 +56,9 @@ export async function serve(
 /** Words of `demo/echo` cost nothing from now on: as many as anybody wants are within a hold. */
 export async function freeWords({ deps: { store, clock } }: Pick<Served, 'deps'>): Promise<void> {
   const version = aVersion({ prompt: perM('1'), completion: perM('0') })
-  await store.models.price('demo/echo', { ...version, effectiveFrom: clock.now() }, clock.now())
+  await store.models.price(
+    'demo/echo',
+    { ...version, effectiveFrom: clock.now() },
+    anAct(clock.now()),
+  )
 }

@@ -83,8 +83,8 @@ export async function furnish(
     },
     anAct(),
   )
-  await store.providers.add(demoProvider(at), null)
-  for (const card of demoCards(at)) await store.models.add(card)
+  await store.providers.add(demoProvider(at), null, [], anAct())
+  for (const card of demoCards(at)) await store.models.add(card, anAct())
 
   return {
     store,

@@ -8,5 +8,5 @@ let made: ReturnType<typeof newSigningKey> | undefined
 /** Keeps it in a new store, so that the provider which opens there finds it. */
 export async function keepSigningKey(keyring: Keyring, at: Instant): Promise<void> {
   made ??= newSigningKey(at)
-  await keyring.addSigningKey({ ...(await made), createdAt: at }, null)
+  await keyring.addSigningKey({ ...(await made), createdAt: at }, null, null)
 }

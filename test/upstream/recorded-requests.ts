@@ -5,7 +5,7 @@ import { afterAll, beforeAll } from 'vitest'
 import type { JsonObject } from '#domain/chat.ts'
 import type { ProviderType } from '#domain/provider.ts'
 import { type Served, serve } from '#test/server/serve.ts'
-import { aCard, aProvider } from '#test/support/nouns.ts'
+import { aCard, anAct, aProvider } from '#test/support/nouns.ts'
 import { type Replay, startReplay } from '#test/support/replay.ts'
 import type { UpstreamRequest } from '#test/support/synthetic-upstream.ts'
 
@@ -63,6 +63,8 @@ export function serveRequests(typeOf: (name: string) => ProviderType): {
           baseUrl: `${replay.url}/r/${name}`,
         }),
         null,
+        [],
+        anAct(),
       )
       await store.models.add(
         aCard({
@@ -75,6 +77,7 @@ export function serveRequests(typeOf: (name: string) => ProviderType): {
           maxCompletionTokens: 1_000_000,
           isCatalogued: true,
         }),
+        anAct(),
       )
       const headers = {
         'content-type': 'application/json',

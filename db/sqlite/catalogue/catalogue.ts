@@ -1,17 +1,28 @@
 /** The catalogue in SQLite: held in memory, because every request looks at it, and read again after a change. */
+import type { Database } from 'bun:sqlite'
+import type { Act, ActChanges } from '#domain/act.ts'
 import type { Catalogue, Catalogues } from '#domain/catalogue.ts'
 import type { Instant } from '#domain/clock.ts'
+import { GatewayError } from '#domain/errors.ts'
 import type { PriceVersionId } from '#domain/id.ts'
 import type { ModelCard, PriceVersion, RouteHop } from '#domain/model-card.ts'
 import { type RubPerUsd, readRubPerUsd } from '#domain/money.ts'
 import type { Provider } from '#domain/provider.ts'
 import type { Connection } from '../engine/connection.ts'
 import { statement } from '../engine/statement.ts'
+import { prepareNoteAct } from '../log/acts.ts'
 import { toPrices } from './price-row.ts'
 
 export interface HeldCatalogue extends Catalogues {
-  /** Runs a change in its own transaction, durably; `write` gets the version that the catalogue has with it. */
-  change<T>(write: (version: number) => T): Promise<T>
+  /**
+   * Runs a change in its own transaction, durably, and writes its act there; `write` gets the version that the catalogue has
+   * with it, and `seen` is what the act gains.
+   */
+  change<T>(
+    act: Act | null,
+    write: (version: number) => T,
+    seen?: (written: T) => ActChanges,
+  ): Promise<T>
 }
 
 type ModelRow = Omit<ModelCard, JsonField | 'isCatalogued' | 'route' | 'prices'> &
@@ -33,11 +44,39 @@ interface RateRow {
 }
 
 export function openCatalogue({ database, commit }: Connection): HeldCatalogue {
-  const version = statement<{ version: number }>(database, 'SELECT version FROM catalogue_version')
   const raise = statement<{ version: number }>(
     database,
     'UPDATE catalogue_version SET version = version + 1 RETURNING version',
   )
+  const read = prepareRead(database)
+  const noteAct = prepareNoteAct(database)
+  let held: Catalogue | null = null
+  const current = (): Catalogue => {
+    held ??= read()
+    return held
+  }
+  return {
+    current,
+    async change(act, write, seen) {
+      // Not first inside the transaction, which may be rolled back.
+      current()
+      return await commit.commitDurably(
+        () => {
+          const written = write(raise().get()?.version ?? 0)
+          if (act !== null) noteAct(act, seen?.(written))
+          return written
+        },
+        () => {
+          held = null
+        },
+      )
+    },
+  }
+}
+
+/** Reads the whole of it. */
+function prepareRead(database: Database): () => Catalogue {
+  const version = statement<{ version: number }>(database, 'SELECT version FROM catalogue_version')
   const models = statement<ModelRow>(
     database,
     `SELECT id, provider, upstream_name AS upstreamName, name, description, created_at AS createdAt,
@@ -68,7 +107,7 @@ export function openCatalogue({ database, commit }: Connection): HeldCatalogue {
      FROM rates ORDER BY effective_from DESC`,
   )
 
-  const read = (): Catalogue => {
+  return () => {
     const routeOf = Map.groupBy(hops().all(), ({ modelId }) => modelId)
     const pricesOf = Map.groupBy(prices().all(), ({ modelId }) => modelId)
     const toCard = (row: ModelRow): ModelCard => ({
@@ -101,25 +140,6 @@ export function openCatalogue({ database, commit }: Connection): HeldCatalogue {
         })),
     }
   }
-
-  let held: Catalogue | null = null
-  const current = (): Catalogue => {
-    held ??= read()
-    return held
-  }
-  return {
-    current,
-    async change(write) {
-      // Not first inside the transaction, which may be rolled back.
-      current()
-      return await commit.commitDurably(
-        () => write(raise().get()?.version ?? 0),
-        () => {
-          held = null
-        },
-      )
-    },
-  }
 }
 
 export const toVersion = ({
@@ -131,3 +151,8 @@ export const toVersion = ({
   effectiveFrom,
   prices: toPrices(prices),
 })
+
+export const providerNotFound = (name: string): GatewayError =>
+  new GatewayError('provider_not_found', `there is no provider "${name}"`, {
+    hint: 'gatewayctl providers list',
+  })

@@ -1,4 +1,6 @@
 /** Changes of models in SQLite, with their routes and prices. */
+import type { Database } from 'bun:sqlite'
+import type { Act } from '#domain/act.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { PriceVersionId } from '#domain/id.ts'
 import {
@@ -10,11 +12,22 @@ import {
 } from '#domain/model-card.ts'
 import type { Connection } from '../engine/connection.ts'
 import { type Named, statement } from '../engine/statement.ts'
-import { type HeldCatalogue, toVersion } from './catalogue.ts'
+import { type HeldCatalogue, providerNotFound, toVersion } from './catalogue.ts'
 import { fromPrices } from './price-row.ts'
-import { providerNotFound } from './providers.ts'
 
-export function createModels({ database }: Connection, catalogue: HeldCatalogue): ModelCards {
+/** The rows of models, written in the transaction that is open. */
+export interface ModelTable {
+  /** @throws already_exists */
+  insert(card: ModelCard): void
+  update(card: ModelCard): void
+  mark(id: string): void
+  remove(id: string): void
+  writeRoute(id: string, route: readonly RouteHop[]): void
+  writeVersion(id: string, version: PriceVersion): void
+  retire(id: PriceVersionId): void
+}
+
+export function openModelTable(database: Database, catalogue: HeldCatalogue): ModelTable {
   const insert = statement<unknown, [Named]>(
     database,
     `INSERT INTO models (id, provider, upstream_name, name, description, created_at, context_length, max_completion_tokens,
@@ -31,14 +44,14 @@ export function createModels({ database }: Connection, catalogue: HeldCatalogue)
      WHERE id = $id`,
   )
   const remove = statement<unknown, [string]>(database, 'DELETE FROM models WHERE id = ?')
+  const mark = statement<unknown, [string]>(
+    database,
+    'UPDATE models SET catalogued = 1 WHERE id = ?',
+  )
   const dropHops = statement<unknown, [string]>(database, 'DELETE FROM hops WHERE model_id = ?')
   const insertHop = statement<unknown, [string, string, string, number, number]>(
     database,
     'INSERT INTO hops (model_id, provider, upstream_name, position, weight) VALUES (?, ?, ?, ?, ?)',
-  )
-  const version = statement<Parameters<typeof toVersion>[0], [PriceVersionId]>(
-    database,
-    'SELECT id, effective_from AS effectiveFrom, prices FROM price_versions WHERE id = ?',
   )
   const insertVersion = statement<unknown, [PriceVersionId, string, number, string]>(
     database,
@@ -48,14 +61,6 @@ export function createModels({ database }: Connection, catalogue: HeldCatalogue)
     database,
     'UPDATE price_versions SET retired = 1 WHERE id = ?',
   )
-
-  const requireModel = (id: string): ModelCard => {
-    const card = catalogue.current().models.get(id)
-    if (card) return card
-    throw new GatewayError('model_not_found', `there is no model ${id}`, {
-      hint: 'gatewayctl models list',
-    })
-  }
 
   const writeRoute = (id: string, route: readonly RouteHop[]): void => {
     dropHops().run(id)
@@ -69,9 +74,49 @@ export function createModels({ database }: Connection, catalogue: HeldCatalogue)
     insertVersion().run(id, modelId, effectiveFrom, fromPrices(prices))
   }
 
+  return {
+    insert(card) {
+      const { id } = card
+      if (catalogue.current().models.has(id)) {
+        throw new GatewayError('already_exists', `there is already a model ${id}`)
+      }
+      insert().run(toRow(card))
+      writeRoute(id, card.route)
+      for (const one of card.prices) writeVersion(id, one)
+    },
+    update: (card) => void update().run(toRow(card)),
+    mark: (id) => void mark().run(id),
+    remove: (id) => void remove().run(id),
+    writeRoute,
+    writeVersion,
+    retire: (id) => void retire().run(id),
+  }
+}
+
+export function createModels(
+  { database }: Connection,
+  catalogue: HeldCatalogue,
+  table: ModelTable,
+): ModelCards {
+  const version = statement<Parameters<typeof toVersion>[0], [PriceVersionId]>(
+    database,
+    'SELECT id, effective_from AS effectiveFrom, prices FROM price_versions WHERE id = ?',
+  )
+  const requireModel = (id: string): ModelCard => {
+    const card = catalogue.current().models.get(id)
+    if (card) return card
+    throw new GatewayError('model_not_found', `there is no model ${id}`, {
+      hint: 'gatewayctl models list',
+    })
+  }
+
   /** Changes a model that is there, and answers it as it is then. */
-  const change = async (id: string, write: (card: ModelCard) => void): Promise<ModelCard> => {
-    await catalogue.change(() => write(requireModel(id)))
+  const change = async (
+    id: string,
+    act: Act,
+    write: (card: ModelCard) => void,
+  ): Promise<ModelCard> => {
+    await catalogue.change(act, () => write(requireModel(id)))
     return requireModel(id)
   }
 
@@ -80,35 +125,28 @@ export function createModels({ database }: Connection, catalogue: HeldCatalogue)
       const row = version().get(id)
       return row === null ? undefined : toVersion(row)
     },
-    add: (card) =>
-      catalogue.change(() => {
-        const { id } = card
-        if (catalogue.current().models.has(id))
-          throw new GatewayError('already_exists', `there is already a model ${id}`)
-        insert().run(toRow(card))
-        writeRoute(id, card.route)
-        for (const one of card.prices) writeVersion(id, one)
-      }),
-    price: (id, one, at) =>
-      change(id, ({ prices }) => {
+    add: (card, act) => catalogue.change(act, () => table.insert(card)),
+    price: (id, one, act) =>
+      change(id, act, ({ prices }) => {
+        const { at } = act
         const overtakes = (other: PriceVersion): boolean =>
           one.effectiveFrom <= at && other.effectiveFrom > at && !wasAhead(other)
-        for (const other of prices) if (overtakes(other)) retire().run(other.id)
-        writeVersion(id, one)
+        for (const other of prices) if (overtakes(other)) table.retire(other.id)
+        table.writeVersion(id, one)
       }),
-    unprice: (id) =>
-      change(id, ({ prices }) => {
-        for (const one of prices) retire().run(one.id)
+    unprice: (id, act) =>
+      change(id, act, ({ prices }) => {
+        for (const one of prices) table.retire(one.id)
       }),
-    amend: (id, facts) =>
-      change(id, (card) => {
-        update().run(toRow({ ...card, ...facts }))
-      }),
-    route: (id, route) => change(id, () => writeRoute(id, route)),
-    remove: (id) =>
-      catalogue.change(() => {
-        remove().run(requireModel(id).id)
-      }),
+    amend: (id, facts, act) => change(id, act, (card) => table.update({ ...card, ...facts })),
+    async markCatalogued(ids) {
+      if (ids.length === 0) return
+      await catalogue.change(null, () => {
+        for (const id of ids) table.mark(id)
+      })
+    },
+    route: (id, route, act) => change(id, act, () => table.writeRoute(id, route)),
+    remove: (id, act) => catalogue.change(act, () => table.remove(requireModel(id).id)),
   }
 }
 

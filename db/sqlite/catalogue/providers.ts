@@ -1,15 +1,22 @@
 /** Changes of providers in SQLite; their credentials are sealed by the vault before they touch the disk. */
-import { amendProvider } from '#domain/amend-provider.ts'
+import type { Amended } from '#domain/act.ts'
+import { amendProvider, describeEdit } from '#domain/amend-provider.ts'
+import type { Providers } from '#domain/catalogue.ts'
 import { GatewayError } from '#domain/errors.ts'
-import type { BoundWord, Provider, Providers } from '#domain/provider.ts'
+import type { BoundWord, Provider } from '#domain/provider.ts'
 import type { Connection } from '../engine/connection.ts'
 import { requireVault } from '../engine/require-vault.ts'
 import { type Named, statement } from '../engine/statement.ts'
-import type { HeldCatalogue } from './catalogue.ts'
+import { type HeldCatalogue, providerNotFound } from './catalogue.ts'
+import type { ModelTable } from './models.ts'
 
 const place = (name: string): string => `providers|credential|${name}|v1`
 
-export function createProviders(connection: Connection, catalogue: HeldCatalogue): Providers {
+export function createProviders(
+  connection: Connection,
+  catalogue: HeldCatalogue,
+  models: ModelTable,
+): Providers {
   const { database } = connection
   const insert = statement<unknown, [Named]>(
     database,
@@ -48,38 +55,45 @@ export function createProviders(connection: Connection, catalogue: HeldCatalogue
     credential === null ? null : requireVault(connection).seal(credential, place(name))
 
   return {
-    async add({ name, type, baseUrl, outputBound, learnedBound, createdAt }, credential) {
+    async add(
+      { name, type, baseUrl, outputBound, learnedBound, createdAt },
+      credential,
+      cards,
+      act,
+    ) {
       const row = { name, type, baseUrl, outputBound, learnedBound, createdAt }
       const text = sealFor(name, credential)
-      await catalogue.change((revision) => {
+      await catalogue.change(act, (revision) => {
         if (catalogue.current().providers.has(name)) {
           throw new GatewayError('already_exists', `there is already a provider "${name}"`)
         }
         insert().run({ ...row, sealed: text, revision })
+        for (const card of cards) models.insert(card)
       })
     },
-    async edit(name, amendment) {
+    async edit(name, amendment, act) {
       const { credential } = amendment
       const text = sealFor(name, credential ?? null)
-      return await catalogue.change((revision) => {
+      const write = (revision: number): Amended<Provider> => {
         const before = requireProvider(name)
         const after = { ...amendProvider(before, amendment), revision }
         const { hasCredential: _, createdAt: _createdAt, ...row } = after
         update().run(row)
         if (credential !== undefined) seal().run(text, name)
         if (after.type !== before.type) leaveCatalogue().run(name)
-        return after
-      })
+        return { before, after }
+      }
+      return await catalogue.change(act, write, (edited) => describeEdit(edited, amendment))
     },
     async learnBound({ name, revision, outputBound, learnedBound }, word) {
       const now = catalogue.current().providers.get(name)
       if (now?.revision !== revision || (outputBound ?? learnedBound) !== null) return
-      await catalogue.change((version) => {
+      await catalogue.change(null, (version) => {
         learn().run(word, version, name)
       })
     },
-    remove: (name) =>
-      catalogue.change(() => {
+    remove: (name, act) =>
+      catalogue.change(act, () => {
         remove().run(requireProvider(name).name)
       }),
     async credential(name) {
@@ -89,8 +103,3 @@ export function createProviders(connection: Connection, catalogue: HeldCatalogue
     },
   }
 }
-
-export const providerNotFound = (name: string): GatewayError =>
-  new GatewayError('provider_not_found', `there is no provider "${name}"`, {
-    hint: 'gatewayctl providers list',
-  })

@@ -17,8 +17,9 @@ export function createRates({ database }: Connection, catalogue: HeldCatalogue):
      ON CONFLICT (effective_from) DO UPDATE SET rub_per_usd = excluded.rub_per_usd, ahead = excluded.ahead`,
   )
   return {
-    set: (rubPerUsd, effectiveFrom, at) =>
-      catalogue.change(() => {
+    set: (rubPerUsd, effectiveFrom, act) =>
+      catalogue.change(act, () => {
+        const { at } = act
         const isAhead = effectiveFrom > at
         if (!isAhead) overtake().run(at)
         write().run(effectiveFrom, renderRubPerUsd(rubPerUsd), Number(isAhead))

@@ -5,6 +5,7 @@ import type { Vault } from '../../vault.ts'
 import type { Connection } from '../engine/connection.ts'
 import { requireVault } from '../engine/require-vault.ts'
 import { statement } from '../engine/statement.ts'
+import { prepareNoteAct } from '../log/acts.ts'
 
 interface KeyRow {
   readonly id: string
@@ -19,6 +20,7 @@ const secretPlace = (name: string): string => `signin_secrets|${name}|v1`
 export function createKeyring(connection: Connection): Keyring {
   const { database, commit } = connection
   const table = prepare(database)
+  const noteAct = prepareNoteAct(database)
 
   return {
     async signingKeys() {
@@ -36,12 +38,13 @@ export function createKeyring(connection: Connection): Keyring {
     async current() {
       return table.current().get()?.id ?? null
     },
-    async addSigningKey({ id, jwk, createdAt }, previous) {
+    async addSigningKey({ id, jwk, createdAt }, previous, act) {
       const sealed = requireVault(connection).seal(jwk, keyPlace(id))
       return commit.commitDurably(() => {
         if ((table.current().get()?.id ?? null) !== previous) return false
         table.retire().run(createdAt)
         table.insert().run(id, sealed, createdAt)
+        if (act !== null) noteAct(act)
         return true
       })
     },

@@ -1,4 +1,5 @@
 /** Executes a plan step by step, recording each step as the act of the equivalent command; stops at the first failure. */
+import { type Act, draftAct } from '#domain/act.ts'
 import { GatewayError, toGatewayError } from '#domain/errors.ts'
 import type { KeyId } from '#domain/id.ts'
 import { factsOf } from '#domain/model-card.ts'
@@ -116,7 +117,7 @@ async function applyProvider(context: PlanContext, step: Step): Promise<void> {
   const { providers } = deps.store
   if (step.op === 'add') {
     const provider = { ...facts, learnedBound: null, createdAt: deps.clock.now() }
-    await performAs(context, 'providers.add', step, () => providers.add(provider, credential))
+    await providers.add(provider, credential, [], actOf(context, 'providers.add', step))
     return
   }
   const { outputBound } = findProvider(deps, name)
@@ -126,7 +127,7 @@ async function applyProvider(context: PlanContext, step: Step): Promise<void> {
     ...(facts.outputBound !== outputBound && { outputBound: facts.outputBound }),
     credential,
   }
-  await performAs(context, 'providers.edit', step, () => providers.edit(name, amendment))
+  await providers.edit(name, amendment, actOf(context, 'providers.edit', step))
 }
 
 function credentialFor(credentials: PlanContext['credentials'], name: string): string {
@@ -139,13 +140,13 @@ async function applyModel(context: PlanContext, step: Step): Promise<void> {
   const { models } = context.deps.store
   const { name } = step
   if (step.op === 'remove') {
-    await performAs(context, 'models.remove', step, () => models.remove(name))
+    await models.remove(name, actOf(context, 'models.remove', step))
     return
   }
   const card = context.desired.get(entityRef(step))?.card
   if (card === undefined) throw new GatewayError('internal_error', `no card of ${name}`)
   if (step.op === 'add') {
-    await performAs(context, 'models.add', step, () => models.add(card))
+    await models.add(card, actOf(context, 'models.add', step))
     return
   }
   const changed = Object.keys(step.changes)
@@ -158,19 +159,16 @@ async function applyModel(context: PlanContext, step: Step): Promise<void> {
   const cardFields = changed.filter((field) => (CARD_FIELDS as readonly string[]).includes(field))
   const prices = changed.filter(isPriceField)
   if (cardFields.length > 0) {
-    await performAs(context, 'models.edit', changes(cardFields), () =>
-      models.amend(name, factsOf(card)),
-    )
+    await models.amend(name, factsOf(card), actOf(context, 'models.edit', changes(cardFields)))
   }
   if (prices.length > 0) {
     const [price] = card.prices
-    const at = context.deps.clock.now()
-    const set = () => (price === undefined ? models.unprice(name) : models.price(name, price, at))
-    await performAs(context, 'models.price', changes(prices), set)
+    const act = actOf(context, 'models.price', changes(prices))
+    await (price === undefined ? models.unprice(name, act) : models.price(name, price, act))
   }
   if (changed.includes('route')) {
-    const hops = changes(['route'])
-    await performAs(context, 'models.route.set', hops, () => models.route(name, card.route))
+    const act = actOf(context, 'models.route.set', changes(['route']))
+    await models.route(name, card.route, act)
   }
 }
 
@@ -235,22 +233,9 @@ function idOf({ current }: PlanContext, step: Step): string {
   throw new GatewayError('internal_error', `${entityRef(step)} has no id`)
 }
 
-/** Runs a change that no verb makes in this form, and records it as the act of the verb named `verb`. */
-async function performAs(
-  { deps }: PlanContext,
-  verb: string,
-  step: Step,
-  run: () => Promise<unknown>,
-): Promise<void> {
+/** The act of a change that no verb makes in this form, under the name of the verb that it is like. */
+function actOf({ deps }: PlanContext, verb: string, step: Step): Act {
   const changed =
     step.op === 'remove' ? { removed: true } : step.op === 'add' ? step.fields : step.changes
-  await perform(
-    {
-      read: (nothing) => nothing,
-      run,
-      acts: { verb, describe: () => ({ target: step.name, changed }) },
-    },
-    deps,
-    null,
-  )
+  return draftAct(deps.clock.now(), deps.who, verb, { target: step.name, changed })
 }

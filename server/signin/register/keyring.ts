@@ -1,4 +1,5 @@
 /** The keyring: the signing keys of ID tokens and the provider's secrets, encrypted at rest. */
+import type { Act } from '#domain/act.ts'
 import type { Instant } from '#domain/clock.ts'
 
 export interface SigningKey {
@@ -15,8 +16,11 @@ export interface Keyring {
   signingKeys(): Promise<readonly SigningKey[]>
   /** The id of the current signing key; read on every request, so that a rotation applies from the next one. */
   current(): Promise<string | null>
-  /** Makes it the current signing key and retires `previous`, the id of the current one. False if another is current. */
-  addSigningKey(key: SigningKey, previous: string | null): Promise<boolean>
+  /**
+   * Makes it the current signing key and retires `previous`, the id of the current one. False if another is current. The act is
+   * null where nobody rotated: for the first, or in place of one that cannot be read.
+   */
+  addSigningKey(key: SigningKey, previous: string | null, act: Act | null): Promise<boolean>
   /** The stored secret of that name; if there is no readable one, stores and returns `fresh`. */
   secret(name: SecretName, fresh: string): Promise<string>
   /** Removes keys that were retired before `before`, at most `limit`; returns how many. */

@@ -9,7 +9,7 @@ import type { ModelCard } from '#domain/model-card.ts'
 import type { ProviderType } from '#domain/provider.ts'
 import { type Appliance, furnishCli, nanos, startAppliance } from '#test/support/appliance.ts'
 import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
-import { aCard, aProvider, aVersion, perM, price } from '#test/support/nouns.ts'
+import { aCard, anAct, aProvider, aVersion, perM, price } from '#test/support/nouns.ts'
 import { type Recording, type Replay, startReplay } from '#test/support/replay.ts'
 import { PER_IMAGE, PRICES } from './bill.ts'
 import type { Said, Wire } from './heard.ts'
@@ -138,11 +138,18 @@ async function furnishCatalogue(
   const addProvider = async ({ recording, provider: name, dress }: Case): Promise<void> => {
     const type = TYPES[recording.family] ?? (recording.family as ProviderType)
     const baseUrl = `${url}/r/${recording.name}${dress && `/~${dress}`}`
-    await store.providers.add(aProvider({ name, type, baseUrl, hasCredential: true }), CREDENTIAL)
+    await store.providers.add(
+      aProvider({ name, type, baseUrl, hasCredential: true }),
+      CREDENTIAL,
+      [],
+      anAct(),
+    )
   }
   await Promise.all(cases.map(addProvider))
   const byModel = Object.values(Object.groupBy(cases, modelOf))
-  await Promise.all(byModel.map(async (group = []) => await store.models.add(cardOf(group))))
+  await Promise.all(
+    byModel.map(async (group = []) => await store.models.add(cardOf(group), anAct())),
+  )
   await store.close()
 }
 

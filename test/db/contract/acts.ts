@@ -7,7 +7,20 @@ import type { Client } from '#signin/register/client.ts'
 import type { IdentityProvider } from '#signin/register/identity-provider.ts'
 import { newPerson } from '#signin/register/person.ts'
 import type { GatewayStore } from '#signin/store.ts'
-import { aKey, aNotice, anAccount, anAct, aTopUp, usd } from '#test/support/nouns.ts'
+import {
+  aCard,
+  aHop,
+  aKey,
+  aNotice,
+  anAccount,
+  anAct,
+  aProvider,
+  aTopUp,
+  aVersion,
+  perM,
+  rate,
+  usd,
+} from '#test/support/nouns.ts'
 import type { Bench } from './bench.ts'
 
 /** A change that takes its act along. */
@@ -75,6 +88,31 @@ const CHANGES: Readonly<Record<string, Change>> = {
     },
   },
   'notices.post': { make: ({ notices }, act) => notices.post([aNotice(AT)], act) },
+  'models.add': {
+    make: ({ models }, act) => models.add(aCard({ id: 'acme/large' }), act),
+  },
+  'models.price': {
+    make: ({ models }, act) => models.price('acme/small', aVersion({ prompt: perM('9') }), act),
+  },
+  'models.unprice': { make: ({ models }, act) => models.unprice('acme/small', act) },
+  'models.amend': { make: ({ models }, act) => models.amend('acme/small', { name: 'S' }, act) },
+  'models.route': { make: ({ models }, act) => models.route('acme/small', [aHop()], act) },
+  'models.remove': { make: ({ models }, act) => models.remove('acme/small', act) },
+  'providers.add': {
+    make: ({ providers }, act) => {
+      const cards = [aCard({ id: 'other/one', provider: 'other' })]
+      return providers.add(aProvider({ name: 'other' }), 'sk-other', cards, act)
+    },
+  },
+  'providers.edit': {
+    make: ({ providers }, act) => {
+      const amendment = { outputBound: 'none', credential: 'sk-new' } as const
+      return providers.edit('acme', amendment, act)
+    },
+    gains: { output_bound: { from: 'both', to: 'none' }, credential: 'changed' },
+  },
+  'providers.remove': { make: ({ providers }, act) => providers.remove('acme', act) },
+  'rates.set': { make: ({ rates }, act) => rates.set(rate('95'), AT, act) },
   'clients.create': {
     make: ({ signin }, act) => signin.clients.create({ ...CLIENT, id: 'wiki_2' }, act),
   },
@@ -123,7 +161,8 @@ const CHANGES: Readonly<Record<string, Change>> = {
   },
 }
 
-async function furnish({ keys, notices, signin }: GatewayStore): Promise<void> {
+async function furnish({ keys, notices, providers, signin }: GatewayStore): Promise<void> {
+  await providers.add(aProvider(), 'sk-acme', [aCard()], anAct())
   await keys.issue(KEY, SECRET, anAct())
   await notices.post([NOTICE], anAct())
   await signin.clients.create(CLIENT, anAct())
@@ -134,13 +173,24 @@ async function furnish({ keys, notices, signin }: GatewayStore): Promise<void> {
 }
 
 /** All that the changes change. */
-const stateOf = async ({ accounts, keys, ledger, thresholds, notices, signin }: GatewayStore) => [
+const stateOf = async ({
+  accounts,
+  keys,
+  ledger,
+  thresholds,
+  notices,
+  catalogue,
+  providers,
+  signin,
+}: GatewayStore) => [
   await accounts.list(),
   (await keys.list({ includeRevoked: true, limit: 9 })).keys,
   await keys.findBySecret(SECRET, AT),
   await ledger.list({ limit: 9 }),
   [await thresholds.find('acct_1'), await thresholds.webhookSecret('acct_1')],
   await notices.list({ limit: 9 }),
+  catalogue.current(),
+  await providers.credential('acme').catch(() => null),
   await signin.clients.list(),
   await signin.people.list({ limit: 9 }),
   await signin.artifacts.revocations(),

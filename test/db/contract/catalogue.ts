@@ -13,23 +13,33 @@ import {
   providersOf,
   rateOf,
 } from '#test/support/catalogue.ts'
-import { aCard, aClaim, aHop, aProvider, aVersion, perM, price, rate } from '#test/support/nouns.ts'
+import {
+  aCard,
+  aClaim,
+  aHop,
+  anAct,
+  aProvider,
+  aVersion,
+  perM,
+  price,
+  rate,
+} from '#test/support/nouns.ts'
 import type { Bench } from './bench.ts'
 
 export function catalogueContract(bench: Bench): void {
   test('is one value, which a change replaces and leaves as it was', async () => {
     const { catalogue, models, providers, rates } = bench.store
     const changes = [
-      () => providers.add(aProvider(), null),
-      () => providers.edit('acme', { outputBound: 'both' }),
-      () => models.add(aCard()),
-      () => models.price('acme/small', aVersion({}, at()), at()),
-      () => models.amend('acme/small', { name: 'Other' }),
-      () => models.route('acme/small', [aHop()]),
-      () => models.unprice('acme/small'),
-      () => rates.set(rate('91'), at(), at()),
-      () => models.remove('acme/small'),
-      () => providers.remove('acme'),
+      () => providers.add(aProvider(), null, [], anAct()),
+      () => providers.edit('acme', { outputBound: 'both' }, anAct()),
+      () => models.add(aCard(), anAct()),
+      () => models.price('acme/small', aVersion({}, at()), anAct(at())),
+      () => models.amend('acme/small', { name: 'Other' }, anAct()),
+      () => models.route('acme/small', [aHop()], anAct()),
+      () => models.unprice('acme/small', anAct()),
+      () => rates.set(rate('91'), at(), anAct(at())),
+      () => models.remove('acme/small', anAct()),
+      () => providers.remove('acme', anAct()),
     ]
     for (const change of changes) {
       const before = catalogue.current()
@@ -40,7 +50,7 @@ export function catalogueContract(bench: Bench): void {
       expect(before).toEqual(copy)
     }
     const { version } = catalogue.current()
-    expect(await codeOf(models.remove('acme/none'))).toBe('model_not_found')
+    expect(await codeOf(models.remove('acme/none', anAct()))).toBe('model_not_found')
     expect(catalogue.current().version).toBe(version)
     await bench.restart()
     expect(bench.store.catalogue.current().version).toBe(version)
@@ -59,7 +69,7 @@ export function catalogueContract(bench: Bench): void {
     const { admissions, catalogue, rates } = bench.store
     const claimNow = () => ({ ...aClaim(key, at()), catalogue: catalogue.current().version })
     const early = claimNow()
-    await rates.set(rate('91'), at(), at())
+    await rates.set(rate('91'), at(), anAct(at()))
     expect(await admissions.judge(early)).toBe('stale')
     expect(await admissions.admit(early)).toBe('stale')
     expect((await admissions.usage(key.id, at())).requestsMinute).toBe(0)
@@ -68,13 +78,13 @@ export function catalogueContract(bench: Bench): void {
     expect(await admissions.admit(early)).toBe('stale')
     const late = claimNow()
     await bench.restart()
-    await bench.store.rates.set(rate('92'), at(), at())
+    await bench.store.rates.set(rate('92'), at(), anAct(at()))
     expect(await bench.store.admissions.admit(late)).toBe('stale')
   })
 
   describe('a model', () => {
     test('is kept whole, with every price', async () => {
-      await bench.store.providers.add(aProvider(), null)
+      await bench.store.providers.add(aProvider(), null, [], anAct())
       const card = aCard({
         description: 'small, "quick"',
         contextLength: 32_768,
@@ -103,17 +113,17 @@ export function catalogueContract(bench: Bench): void {
           at(),
         ),
       })
-      await bench.store.models.add(card)
+      await bench.store.models.add(card, anAct())
       expect(modelOf(bench.store, card.id)).toEqual(card)
       expect(modelsOf(bench.store)).toEqual([card])
     })
 
     test('says something else of itself, and keeps its prices and its route', async () => {
-      await bench.store.providers.add(aProvider(), null)
+      await bench.store.providers.add(aProvider(), null, [], anAct())
       const card = aCard({ price: aVersion({}, at()), route: [aHop({ weight: 7 })] })
-      await bench.store.models.add(card)
+      await bench.store.models.add(card, anAct())
       const scheduled = aVersion({ prompt: perM('9') }, later(at(), 60_000))
-      await bench.store.models.price(card.id, scheduled, at())
+      await bench.store.models.price(card.id, scheduled, anAct(at()))
       const { id, createdAt, route, prices } = card
       const facts = {
         provider: 'acme',
@@ -129,17 +139,19 @@ export function catalogueContract(bench: Bench): void {
         supportedParameters: ['seed'],
       }
       const after = { id, createdAt, route, prices: [scheduled, ...prices], ...facts }
-      expect(await bench.store.models.amend(id, facts)).toEqual(after)
+      expect(await bench.store.models.amend(id, facts, anAct())).toEqual(after)
       expect(modelsOf(bench.store)).toEqual([after])
       bench.clock.advance(60_000)
       expect(priceOf(bench.store, id, at())).toEqual(scheduled)
-      expect(await codeOf(bench.store.models.amend('acme/none', facts))).toBe('model_not_found')
+      expect(await codeOf(bench.store.models.amend('acme/none', facts, anAct()))).toBe(
+        'model_not_found',
+      )
     })
 
     test('without a price has none, and the list is in order of ids', async () => {
-      await bench.store.providers.add(aProvider(), null)
+      await bench.store.providers.add(aProvider(), null, [], anAct())
       for (const id of ['acme/b', 'acme/a'])
-        await bench.store.models.add(aCard({ id, price: null }))
+        await bench.store.models.add(aCard({ id, price: null }), anAct())
       expect(modelsOf(bench.store).map(({ id, prices }) => [id, prices])).toEqual([
         ['acme/a', []],
         ['acme/b', []],
@@ -147,46 +159,48 @@ export function catalogueContract(bench: Bench): void {
     })
 
     test('is added once, priced only when it is there, and removed once', async () => {
-      await bench.store.providers.add(aProvider(), null)
+      await bench.store.providers.add(aProvider(), null, [], anAct())
       const { models } = bench.store
-      await models.add(aCard())
-      expect(await codeOf(models.add(aCard()))).toBe('already_exists')
-      expect(await codeOf(models.price('acme/none', aVersion(), at()))).toBe('model_not_found')
-      expect(await codeOf(models.remove('acme/none'))).toBe('model_not_found')
-      await models.remove('acme/small')
+      await models.add(aCard(), anAct())
+      expect(await codeOf(models.add(aCard(), anAct()))).toBe('already_exists')
+      expect(await codeOf(models.price('acme/none', aVersion(), anAct(at())))).toBe(
+        'model_not_found',
+      )
+      expect(await codeOf(models.remove('acme/none', anAct()))).toBe('model_not_found')
+      await models.remove('acme/small', anAct())
       expect(modelOf(bench.store, 'acme/small')).toBeUndefined()
       expect(modelsOf(bench.store)).toEqual([])
-      expect(await codeOf(models.remove('acme/small'))).toBe('model_not_found')
+      expect(await codeOf(models.remove('acme/small', anAct()))).toBe('model_not_found')
     })
 
     test('whose price was taken away has none, not even one that was to come', async () => {
-      await bench.store.providers.add(aProvider(), null)
+      await bench.store.providers.add(aProvider(), null, [], anAct())
       const { models } = bench.store
       const card = aCard()
-      await models.add(card)
-      await models.price('acme/small', aVersion({}, later(at(), 5_000)), at())
-      expect((await models.unprice('acme/small')).prices).toEqual([])
+      await models.add(card, anAct())
+      await models.price('acme/small', aVersion({}, later(at(), 5_000)), anAct(at()))
+      expect((await models.unprice('acme/small', anAct())).prices).toEqual([])
       bench.clock.advance(10_000)
       await bench.restart()
       expect(priceOf(bench.store, 'acme/small', at())).toBeNull()
       const [price] = card.prices
       expect(await bench.store.models.version(price?.id ?? 'price_0')).toEqual(price)
-      expect(await codeOf(bench.store.models.unprice('acme/none'))).toBe('model_not_found')
+      expect(await codeOf(bench.store.models.unprice('acme/none', anAct()))).toBe('model_not_found')
     })
 
     test('added again under an old name is not sold at an old price', async () => {
-      await bench.store.providers.add(aProvider(), null)
+      await bench.store.providers.add(aProvider(), null, [], anAct())
       const { models, providers } = bench.store
-      await models.add(aCard())
-      await models.price('acme/small', aVersion({}, later(at(), 5_000)), at())
-      await models.remove('acme/small')
-      await models.add(aCard({ price: null }))
+      await models.add(aCard(), anAct())
+      await models.price('acme/small', aVersion({}, later(at(), 5_000)), anAct(at()))
+      await models.remove('acme/small', anAct())
+      await models.add(aCard({ price: null }), anAct())
       bench.clock.advance(10_000)
       expect(priceOf(bench.store, 'acme/small', at())).toBeNull()
-      await models.price('acme/small', aVersion({}, at()), at())
-      await providers.remove('acme')
-      await providers.add(aProvider(), null)
-      await models.add(aCard({ price: null }))
+      await models.price('acme/small', aVersion({}, at()), anAct(at()))
+      await providers.remove('acme', anAct())
+      await providers.add(aProvider(), null, [], anAct())
+      await models.add(aCard({ price: null }), anAct())
       expect(priceOf(bench.store, 'acme/small', at())).toBeNull()
       await bench.restart()
       expect(priceOf(bench.store, 'acme/small', at())).toBeNull()
@@ -195,12 +209,15 @@ export function catalogueContract(bench: Bench): void {
 
   describe('a price', () => {
     test('takes over when its date comes, to the millisecond', async () => {
-      await bench.store.providers.add(aProvider(), null)
+      await bench.store.providers.add(aProvider(), null, [], anAct())
       const { models } = bench.store
       const first = aVersion({}, at())
-      await models.add(aCard({ price: first }))
+      await models.add(aCard({ price: first }), anAct())
       const second = aVersion({ prompt: perM('7') }, later(at(), 1_000))
-      expect((await models.price('acme/small', second, at())).prices).toEqual([second, first])
+      expect((await models.price('acme/small', second, anAct(at()))).prices).toEqual([
+        second,
+        first,
+      ])
       expect(priceOf(bench.store, 'acme/small', at())).toEqual(first)
       bench.clock.advance(999)
       expect(priceOf(bench.store, 'acme/small', at())).toEqual(first)
@@ -209,64 +226,69 @@ export function catalogueContract(bench: Bench): void {
     })
 
     test('that is dated back does not replace a later one; of one date the last one counts', async () => {
-      await bench.store.providers.add(aProvider(), null)
+      await bench.store.providers.add(aProvider(), null, [], anAct())
       const { models } = bench.store
-      await models.add(aCard({ price: aVersion({}, at()) }))
+      await models.add(aCard({ price: aVersion({}, at()) }), anAct())
       const back = { ...aVersion({ prompt: perM('1') }, at()), effectiveFrom: instant(at() - 1) }
-      await models.price('acme/small', back, at())
+      await models.price('acme/small', back, anAct(at()))
       expect(priceOf(bench.store, 'acme/small', at())?.prices.prompt).toBe(perM('2.5'))
       for (const dollars of ['3', '4', '5']) {
-        await models.price('acme/small', aVersion({ prompt: perM(dollars) }, at()), at())
+        await models.price('acme/small', aVersion({ prompt: perM(dollars) }, at()), anAct(at()))
         expect(priceOf(bench.store, 'acme/small', at())?.prices.prompt).toBe(perM(dollars))
       }
     })
 
     test('is found by its version, also when another serves and when its model is gone', async () => {
-      await bench.store.providers.add(aProvider(), null)
+      await bench.store.providers.add(aProvider(), null, [], anAct())
       const { models, providers } = bench.store
       const first = aVersion({ cacheRead: perM('0.25'), request: price('0.001') }, at())
       const second = aVersion({ prompt: perM('7') }, later(at(), 1_000))
-      await models.add(aCard({ price: first }))
-      await models.price('acme/small', second, at())
+      await models.add(aCard({ price: first }), anAct())
+      await models.price('acme/small', second, anAct(at()))
       expect(await models.version(first.id)).toEqual(first)
       expect(await models.version(second.id)).toEqual(second)
       expect(await models.version('price_none')).toBeUndefined()
-      await models.remove('acme/small')
-      await providers.remove('acme')
+      await models.remove('acme/small', anAct())
+      await providers.remove('acme', anAct())
       await bench.restart()
       expect(await bench.store.models.version(first.id)).toEqual(first)
     })
 
     test('in the future alone is no price yet', async () => {
-      await bench.store.providers.add(aProvider(), null)
+      await bench.store.providers.add(aProvider(), null, [], anAct())
       const ahead = { ...aVersion({}, later(at(), 1)), id: newPriceVersionId(at()) }
-      await bench.store.models.add(aCard({ price: ahead }))
+      await bench.store.models.add(aCard({ price: ahead }), anAct())
       expect(priceOf(bench.store, 'acme/small', at())).toBeNull()
       bench.clock.advance(-DAY_MS)
       expect(priceOf(bench.store, 'acme/small', at())).toBeNull()
     })
 
     test('serves, the oldest, under a clock that is behind all of them', async () => {
-      await bench.store.providers.add(aProvider(), null)
+      await bench.store.providers.add(aProvider(), null, [], anAct())
       const { models } = bench.store
       const first = aVersion({}, at())
-      await models.add(aCard({ price: first }))
-      await models.price('acme/small', aVersion({ prompt: perM('7') }, later(at(), 1_000)), at())
+      await models.add(aCard({ price: first }), anAct())
+      await models.price(
+        'acme/small',
+        aVersion({ prompt: perM('7') }, later(at(), 1_000)),
+        anAct(at()),
+      )
       const price = async () => priceOf(bench.store, 'acme/small', at())
       bench.clock.advance(-2 * DAY_MS)
       expect(await price()).toEqual(first)
       await bench.restart()
       expect(await price()).toEqual(first)
-      await bench.store.models.unprice('acme/small')
+      await bench.store.models.unprice('acme/small', anAct())
       expect(await price()).toBeNull()
     })
   })
 
   describe('a route', () => {
     const named = async (...names: readonly string[]) => {
-      await bench.store.providers.add(aProvider(), null)
-      for (const name of names) await bench.store.providers.add(aProvider({ name }), null)
-      await bench.store.models.add(aCard())
+      await bench.store.providers.add(aProvider(), null, [], anAct())
+      for (const name of names)
+        await bench.store.providers.add(aProvider({ name }), null, [], anAct())
+      await bench.store.models.add(aCard(), anAct())
     }
     const ACME = aHop({ weight: 9 })
     const BETA = aHop({ provider: 'beta', upstreamName: 'small-eu', position: 2, weight: 3 })
@@ -275,7 +297,7 @@ export function catalogueContract(bench: Bench): void {
     test('is kept whole, by position and then by name, and replaced whole', async () => {
       await named('beta', 'gamma')
       const { models } = bench.store
-      expect((await models.route('acme/small', [BETA, GAMMA, ACME])).route).toEqual([
+      expect((await models.route('acme/small', [BETA, GAMMA, ACME], anAct())).route).toEqual([
         ACME,
         GAMMA,
         BETA,
@@ -283,36 +305,38 @@ export function catalogueContract(bench: Bench): void {
       expect(modelOf(bench.store, 'acme/small')?.route).toEqual([ACME, GAMMA, BETA])
       await bench.restart()
       expect(modelsOf(bench.store)[0]?.route).toEqual([ACME, GAMMA, BETA])
-      await bench.store.models.route('acme/small', [BETA])
+      await bench.store.models.route('acme/small', [BETA], anAct())
       expect(modelOf(bench.store, 'acme/small')?.route).toEqual([BETA])
-      await bench.store.models.route('acme/small', [])
+      await bench.store.models.route('acme/small', [], anAct())
       expect(modelOf(bench.store, 'acme/small')).toMatchObject({ route: [] })
     })
 
     test('comes with a card that has one', async () => {
       await named('beta')
       const card = aCard({ id: 'acme/large', route: [BETA] })
-      await bench.store.models.add(card)
+      await bench.store.models.add(card, anAct())
       expect(modelOf(bench.store, 'acme/large')?.route).toEqual([BETA])
     })
 
     test('through a provider that is not there changes nothing', async () => {
       await named('beta')
       const { models } = bench.store
-      await models.route('acme/small', [BETA])
-      expect(await codeOf(models.route('acme/small', [ACME, GAMMA]))).toBe('provider_not_found')
-      expect(await codeOf(models.route('acme/none', [ACME]))).toBe('model_not_found')
+      await models.route('acme/small', [BETA], anAct())
+      expect(await codeOf(models.route('acme/small', [ACME, GAMMA], anAct()))).toBe(
+        'provider_not_found',
+      )
+      expect(await codeOf(models.route('acme/none', [ACME], anAct()))).toBe('model_not_found')
       expect(modelOf(bench.store, 'acme/small')?.route).toEqual([BETA])
     })
 
     test('loses the hops of a provider that is removed, and is gone with its model', async () => {
       await named('beta')
       const { models, providers } = bench.store
-      await models.route('acme/small', [ACME, BETA])
-      await providers.remove('beta')
+      await models.route('acme/small', [ACME, BETA], anAct())
+      await providers.remove('beta', anAct())
       expect(modelOf(bench.store, 'acme/small')?.route).toEqual([ACME])
-      await models.remove('acme/small')
-      await models.add(aCard())
+      await models.remove('acme/small', anAct())
+      await models.add(aCard(), anAct())
       expect(modelOf(bench.store, 'acme/small')?.route).toEqual([])
     })
   })
@@ -320,8 +344,8 @@ export function catalogueContract(bench: Bench): void {
   describe('a provider', () => {
     test('is kept, listed by name and found', async () => {
       const { providers } = bench.store
-      await providers.add(aProvider({ name: 'zeta' }), null)
-      await providers.add(aProvider({ hasCredential: true }), 'sk-test')
+      await providers.add(aProvider({ name: 'zeta' }), null, [], anAct())
+      await providers.add(aProvider({ hasCredential: true }), 'sk-test', [], anAct())
       expect(knownProviders()).toEqual([
         aProvider({ hasCredential: true }),
         aProvider({ name: 'zeta' }),
@@ -332,8 +356,8 @@ export function catalogueContract(bench: Bench): void {
 
     test('gives its credential back, and it alone', async () => {
       const { providers } = bench.store
-      await providers.add(aProvider({ hasCredential: true }), 'sk-ключ-🔑')
-      await providers.add(aProvider({ name: 'free' }), null)
+      await providers.add(aProvider({ hasCredential: true }), 'sk-ключ-🔑', [], anAct())
+      await providers.add(aProvider({ name: 'free' }), null, [], anAct())
       expect(await providers.credential('acme')).toBe('sk-ключ-🔑')
       expect(await providers.credential('free')).toBeNull()
       expect(await codeOf(providers.credential('none'))).toBe('provider_not_found')
@@ -343,60 +367,62 @@ export function catalogueContract(bench: Bench): void {
     test('has another revision with every change of it, and with no other', async () => {
       const { providers, models } = bench.store
       const revision = () => providerOf(bench.store, 'acme')?.revision ?? 0
-      await providers.add(aProvider({ hasCredential: true }), 'first')
-      await models.add(aCard())
+      await providers.add(aProvider({ hasCredential: true }), 'first', [], anAct())
+      await models.add(aCard(), anAct())
       const added = revision()
       expect(added).toBeGreaterThan(0)
-      await providers.add(aProvider({ name: 'other' }), null)
+      await providers.add(aProvider({ name: 'other' }), null, [], anAct())
       expect(revision()).toBe(added)
       const baseUrl = 'https://elsewhere.example/v1'
-      await providers.edit('acme', { baseUrl, credential: 'first' })
+      await providers.edit('acme', { baseUrl, credential: 'first' }, anAct())
       expect(known('acme')).toEqual(aProvider({ baseUrl, hasCredential: true }))
       expect(await providers.credential('acme')).toBe('first')
       const moved = revision()
       expect(moved).toBeGreaterThan(added)
-      await providers.edit('acme', { credential: 'second' })
+      await providers.edit('acme', { credential: 'second' }, anAct())
       const renewed = revision()
       expect(renewed).toBeGreaterThan(moved)
       expect(await providers.credential('acme')).toBe('second')
       await bench.restart()
       expect(revision()).toBe(renewed)
       expect(await bench.store.providers.credential('acme')).toBe('second')
-      await bench.store.providers.edit('acme', { credential: null })
+      await bench.store.providers.edit('acme', { credential: null }, anAct())
       expect(known('acme')).toEqual(aProvider({ baseUrl }))
       expect(modelOf(bench.store, 'acme/small')).toBeDefined()
-      expect(await codeOf(bench.store.providers.edit('none', {}))).toBe('provider_not_found')
+      expect(await codeOf(bench.store.providers.edit('none', {}, anAct()))).toBe(
+        'provider_not_found',
+      )
       // One of its name that comes later is another.
       const { revision: last } = providerOf(bench.store, 'acme') as Provider
-      await bench.store.providers.remove('acme')
-      await bench.store.providers.add(aProvider(), null)
+      await bench.store.providers.remove('acme', anAct())
+      await bench.store.providers.add(aProvider(), null, [], anAct())
       expect(revision()).toBeGreaterThan(last)
     })
 
     test('is edited as it is by then: a credential serves only its address, and what was learned stays', async () => {
       const { providers } = bench.store
-      await providers.add(aProvider({ hasCredential: true }), 'first')
+      await providers.add(aProvider({ hasCredential: true }), 'first', [], anAct())
       const baseUrl = 'https://elsewhere.example/v1'
-      expect(await codeOf(providers.edit('acme', { baseUrl }))).toBe('invalid_request')
+      expect(await codeOf(providers.edit('acme', { baseUrl }, anAct()))).toBe('invalid_request')
       expect(known('acme')).toEqual(aProvider({ hasCredential: true }))
-      const moved = providers.edit('acme', { baseUrl, credential: 'second' })
-      await Promise.all([moved, providers.edit('acme', { outputBound: null })])
+      const moved = providers.edit('acme', { baseUrl, credential: 'second' }, anAct())
+      await Promise.all([moved, providers.edit('acme', { outputBound: null }, anAct())])
       expect(known('acme')).toEqual(aProvider({ baseUrl, hasCredential: true }))
       expect(await providers.credential('acme')).toBe('second')
       await providers.learnBound(providerOf(bench.store, 'acme') as Provider, 'max_tokens')
-      await providers.edit('acme', { credential: null })
+      await providers.edit('acme', { credential: null }, anAct())
       expect(known('acme')).toEqual(aProvider({ baseUrl, learnedBound: 'max_tokens' }))
-      await providers.edit('acme', { outputBound: null })
+      await providers.edit('acme', { outputBound: null }, anAct())
       expect(known('acme')).toEqual(aProvider({ baseUrl }))
     })
 
     test('of another type, its models no longer have the bounds of the catalogue', async () => {
       const { providers, models } = bench.store
-      await providers.add(aProvider({ type: 'openai' }), null)
-      await models.add(aCard({ isCatalogued: true }))
-      await providers.edit('acme', { baseUrl: 'https://eu.api.openai.com/v1' })
+      await providers.add(aProvider({ type: 'openai' }), null, [], anAct())
+      await models.add(aCard({ isCatalogued: true }), anAct())
+      await providers.edit('acme', { baseUrl: 'https://eu.api.openai.com/v1' }, anAct())
       expect(modelOf(bench.store, 'acme/small')?.isCatalogued).toBe(true)
-      await providers.edit('acme', { type: 'openai-compatible' })
+      await providers.edit('acme', { type: 'openai-compatible' }, anAct())
       expect(modelOf(bench.store, 'acme/small')?.isCatalogued).toBe(false)
       await bench.restart()
       expect(modelOf(bench.store, 'acme/small')?.isCatalogued).toBe(false)
@@ -404,10 +430,10 @@ export function catalogueContract(bench: Bench): void {
 
     test('learns the word of its bound once, unless the operator stated it or it has changed', async () => {
       const { providers } = bench.store
-      await providers.add(aProvider(), null)
-      await providers.add(aProvider({ name: 'stated', outputBound: 'both' }), null)
+      await providers.add(aProvider(), null, [], anAct())
+      await providers.add(aProvider({ name: 'stated', outputBound: 'both' }), null, [], anAct())
       const before = providerOf(bench.store, 'acme') as Provider
-      await providers.edit('acme', { credential: null })
+      await providers.edit('acme', { credential: null }, anAct())
       const edited = providerOf(bench.store, 'acme') as Provider
       await providers.learnBound(before, 'max_tokens')
       expect(providerOf(bench.store, 'acme')).toEqual(edited)
@@ -428,16 +454,16 @@ export function catalogueContract(bench: Bench): void {
 
     test('is added once and removed once, with its models', async () => {
       const { providers, models } = bench.store
-      await providers.add(aProvider({ hasCredential: true }), 'first')
-      await providers.add(aProvider({ name: 'other' }), null)
-      expect(await codeOf(providers.add(aProvider(), 'second'))).toBe('already_exists')
+      await providers.add(aProvider({ hasCredential: true }), 'first', [], anAct())
+      await providers.add(aProvider({ name: 'other' }), null, [], anAct())
+      expect(await codeOf(providers.add(aProvider(), 'second', [], anAct()))).toBe('already_exists')
       expect(await providers.credential('acme')).toBe('first')
-      await models.add(aCard())
-      await models.add(aCard({ id: 'other/x', provider: 'other' }))
-      await providers.remove('acme')
+      await models.add(aCard(), anAct())
+      await models.add(aCard({ id: 'other/x', provider: 'other' }), anAct())
+      await providers.remove('acme', anAct())
       expect(modelsOf(bench.store).map(({ id }) => id)).toEqual(['other/x'])
       expect(modelOf(bench.store, 'acme/small')).toBeUndefined()
-      expect(await codeOf(providers.remove('acme'))).toBe('provider_not_found')
+      expect(await codeOf(providers.remove('acme', anAct()))).toBe('provider_not_found')
       expect(await codeOf(providers.credential('acme'))).toBe('provider_not_found')
     })
   })
@@ -454,8 +480,8 @@ export function catalogueContract(bench: Bench): void {
     test('holds from its date, the oldest before it too', async () => {
       const { rates } = bench.store
       const now = at()
-      await rates.set(rate('92.5'), now, now)
-      await rates.set(rate('95.000001'), later(now, 1_000), now)
+      await rates.set(rate('92.5'), now, anAct(now))
+      await rates.set(rate('95.000001'), later(now, 1_000), anAct(now))
       // A clock that is behind does not bring the default back.
       expect(rateOf(bench.store, instant(now - 1)).rubPerUsd).toBe(rate('92.5'))
       expect(rateOf(bench.store, now).rubPerUsd).toBe(rate('92.5'))
@@ -473,8 +499,8 @@ export function catalogueContract(bench: Bench): void {
 
     test('of the same date is replaced', async () => {
       const { rates } = bench.store
-      await rates.set(rate('92.5'), at(), at())
-      await rates.set(rate('93'), at(), at())
+      await rates.set(rate('92.5'), at(), anAct(at()))
+      await rates.set(rate('93'), at(), anAct(at()))
       expect(rateOf(bench.store, at()).rubPerUsd).toBe(rate('93'))
       expect(bench.store.catalogue.current().rates).toHaveLength(1)
     })

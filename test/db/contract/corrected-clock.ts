@@ -11,6 +11,7 @@ import {
   aCard,
   aCharge,
   aClaim,
+  anAct,
   anActivity,
   aProvider,
   aVersion,
@@ -160,14 +161,14 @@ export function correctedClockContract(bench: Bench): void {
     })
 
     test('while the clock is behind: the price serves at once, and when it is right again', async () => {
-      await bench.store.providers.add(aProvider(), null)
+      await bench.store.providers.add(aProvider(), null, [], anAct())
       const { models } = bench.store
-      await models.add(aCard({ price: priceAt('1') }))
-      await models.price('acme/small', priceAt('2'), bench.clock.now())
+      await models.add(aCard({ price: priceAt('1') }), anAct())
+      await models.price('acme/small', priceAt('2'), anAct(bench.clock.now()))
       const ahead = priceAt('9', later(bench.clock.now(), 5 * DAY_MS))
-      await models.price('acme/small', ahead, bench.clock.now())
+      await models.price('acme/small', ahead, anAct(bench.clock.now()))
       bench.clock.step(-2 * DAY_MS)
-      await models.price('acme/small', priceAt('3'), bench.clock.now())
+      await models.price('acme/small', priceAt('3'), anAct(bench.clock.now()))
       expect(await prompt()).toBe(perM('3'))
       bench.clock.step(2 * DAY_MS)
       expect(await prompt()).toBe(perM('3'))
@@ -179,7 +180,8 @@ export function correctedClockContract(bench: Bench): void {
 
     test('while the clock is behind: the rate serves at once, and when it is right again', async () => {
       const now = () => bench.clock.now()
-      const set = (rub: string, from = now()) => bench.store.rates.set(rate(rub), from, now())
+      const set = (rub: string, from = now()) =>
+        bench.store.rates.set(rate(rub), from, anAct(now()))
       const current = async () => rateOf(bench.store, now()).rubPerUsd
       await set('80')
       await set('99', later(now(), 5 * DAY_MS))

@@ -93,7 +93,7 @@ export function lowBalanceContract(bench: Bench): void {
         ['99', 1],
       ] as const) {
         const from = later(bench.clock.now(), daysFromNow * DAY_MS)
-        await bench.store.rates.set(rate(rub), from, bench.clock.now())
+        await bench.store.rates.set(rate(rub), from, anAct(bench.clock.now()))
       }
       await set()
       const { key } = await bench.issue()

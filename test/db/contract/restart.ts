@@ -78,9 +78,9 @@ export function restartContract(bench: Bench): void {
   test('keys, revocations, limits, the catalogue and rates are there', async () => {
     const { key, secret } = await bench.issue({ rpm: 1 })
     const { key: gone, secret: goneSecret } = await bench.issue()
-    await bench.store.providers.add(aProvider({ hasCredential: true }), 'sk-kept')
-    await bench.store.models.add(aCard())
-    await bench.store.rates.set(rate('92.5'), bench.clock.now(), bench.clock.now())
+    await bench.store.providers.add(aProvider({ hasCredential: true }), 'sk-kept', [], anAct())
+    await bench.store.models.add(aCard(), anAct())
+    await bench.store.rates.set(rate('92.5'), bench.clock.now(), anAct(bench.clock.now()))
     await bench.store.keys.amend(key.id, { limits: { rpm: 9 } }, anAct(bench.clock.now()))
     await bench.store.keys.revoke(gone.id, anAct(bench.clock.now()))
     await bench.restart()

@@ -596,11 +596,11 @@ function keyringContract(bench: SigninBench): void {
     const { clock } = bench
     expect(await keyring.current()).toBeNull()
     const first = await newSigningKey(clock.now())
-    expect(await keyring.addSigningKey(first, null)).toBe(true)
+    expect(await keyring.addSigningKey(first, null, null)).toBe(true)
     clock.advance(MINUTE)
     const second = await newSigningKey(clock.now())
-    expect(await keyring.addSigningKey(second, null)).toBe(false)
-    expect(await keyring.addSigningKey(second, first.id)).toBe(true)
+    expect(await keyring.addSigningKey(second, null, anAct())).toBe(false)
+    expect(await keyring.addSigningKey(second, first.id, anAct())).toBe(true)
     expect(await keyring.current()).toBe(second.id)
     expect(await keyring.signingKeys()).toEqual([second, { ...first, retiredAt: clock.now() }])
     expect(await keyring.sweep(later(clock.now(), 1), 9)).toBe(1)
@@ -614,7 +614,7 @@ function keyringContract(bench: SigninBench): void {
   test('of several who add a first key or a secret at once, one does', async () => {
     const { keyring } = bench.signin
     const keys = await Promise.all([1, 2, 3].map(() => newSigningKey(bench.clock.now())))
-    const added = await Promise.all(keys.map((key) => keyring.addSigningKey(key, null)))
+    const added = await Promise.all(keys.map((key) => keyring.addSigningKey(key, null, null)))
     expect(added.filter((isAdded) => isAdded)).toHaveLength(1)
     expect(await keyring.signingKeys()).toEqual([keys[added.indexOf(true)]])
     const secrets = ['one', 'two', 'three'].map((fresh) => keyring.secret('identities', fresh))

@@ -16,7 +16,7 @@ import {
 import { createHopHealth } from '#domain/walk/hop-health.ts'
 import type { CompletionDeps } from '#domain/walk/walk.ts'
 import { modelOf } from '#test/support/catalogue.ts'
-import { aHop, aProvider, aRequest, usd } from '#test/support/nouns.ts'
+import { aHop, anAct, aProvider, aRequest, usd } from '#test/support/nouns.ts'
 import {
   eventually,
   finish,
@@ -32,7 +32,8 @@ let bench: WalkBench
 
 beforeEach(async () => {
   bench = await openWalkBench()
-  for (const name of ['beta', 'gamma']) await bench.store.providers.add(aProvider({ name }), null)
+  for (const name of ['beta', 'gamma'])
+    await bench.store.providers.add(aProvider({ name }), null, [], anAct())
 })
 afterEach(() => bench.store.close())
 
@@ -88,6 +89,7 @@ const route = (...providers: readonly string[]) =>
   bench.store.models.route(
     'acme/small',
     providers.map((provider, n) => hopOf(provider, { position: n + 1 })),
+    anAct(),
   )
 
 const walk = (deps: CompletionDeps, request: Partial<ChatRequest> = {}) =>
@@ -176,7 +178,7 @@ describe('a hop that fails before it has said anything', () => {
 
   test('a provider that is gone is passed over', async () => {
     await route('acme', 'beta', 'gamma')
-    await bench.store.providers.remove('beta')
+    await bench.store.providers.remove('beta', anAct())
     const scripts = { acme: fails(), beta: answers(), gamma: answers() }
     const walked = await walk(depsOf(scripts))
     expect(calls(scripts)).toEqual({ acme: 1, beta: 0, gamma: 1 })
@@ -286,7 +288,7 @@ describe('exactly one attempt', () => {
 describe('an image', () => {
   const pixel = { model: 'acme/pixel', wantsImages: true } as const
   const routePixel = () =>
-    bench.store.models.route('acme/pixel', [hopOf('acme'), hopOf('beta', { position: 2 })])
+    bench.store.models.route('acme/pixel', [hopOf('acme'), hopOf('beta', { position: 2 })], anAct())
   /** A piece at $0.04, and what was counted. */
   const IMAGE_COST = usd('0.040085')
   const talks = () => says([text('I would rather not'), finish()], [COUNTED])
@@ -350,7 +352,7 @@ describe('what the request says of providers', () => {
   })
 
   test('all hops of the model asked for, before those of another', async () => {
-    await bench.store.models.route('acme/tokens', [hopOf('gamma')])
+    await bench.store.models.route('acme/tokens', [hopOf('gamma')], anAct())
     await route('acme', 'beta')
     const scripts = { acme: fails(), beta: fails(), gamma: answers() }
     const walked = await walk(depsOf(scripts), told({ models: ['acme/tokens'] }))
@@ -596,10 +598,11 @@ describe('the time of a request', () => {
 })
 
 test('hops of one position share the requests by weight', async () => {
-  await bench.store.models.route('acme/small', [
-    hopOf('acme', { weight: 1 }),
-    hopOf('beta', { weight: 9 }),
-  ])
+  await bench.store.models.route(
+    'acme/small',
+    [hopOf('acme', { weight: 1 }), hopOf('beta', { weight: 9 })],
+    anAct(),
+  )
   const scripts = { acme: answers(), beta: answers() }
   const health = createHopHealth(bench.clock)
   for (let i = 0; i < 60; i++) await walk(depsOf(scripts, { health }))

@@ -5,7 +5,16 @@ import { RequestRefused } from '#domain/walk/ending.ts'
 import type { CompletionDeps } from '#domain/walk/walk.ts'
 import { admitClaim } from '#test/support/admit.ts'
 import { anAdmissionQueue } from '#test/support/an-admission-queue.ts'
-import { aClaim, anActivity, aRequest, aVersion, perM, rate, usd } from '#test/support/nouns.ts'
+import {
+  aClaim,
+  anAct,
+  anActivity,
+  aRequest,
+  aVersion,
+  perM,
+  rate,
+  usd,
+} from '#test/support/nouns.ts'
 import { COUNTED, openWalkBench, says, type WalkBench } from './walking.ts'
 
 let bench: WalkBench
@@ -42,7 +51,7 @@ const makeDear = () =>
   bench.store.models.price(
     'acme/small',
     aVersion({ prompt: perM('25'), completion: perM('100') }, now()),
-    now(),
+    anAct(now()),
   )
 
 /** Holds money for another request, all that there is; what it returns gives it back. */
@@ -79,7 +88,7 @@ test('while it waits for money: a model that is gone is refused as one that is g
   const giveBack = await hold(deps)
   const walking = bench.walk(deps)
   await vi.waitFor(() => expect(claims).not.toEqual([]))
-  await bench.store.models.remove('acme/small')
+  await bench.store.models.remove('acme/small', anAct())
   await giveBack()
   const walked = await walking
   expect(refusalOf(walked).code).toBe('model_not_found')
@@ -98,7 +107,7 @@ test('before an engine that answers later has judged it: it is offered anew, and
 
 test('before an engine that answers later would refuse it: it is refused nothing that no longer holds', async () => {
   const dearest = aVersion({ prompt: perM('90000000') }, now())
-  await bench.store.models.price('acme/small', dearest, now())
+  await bench.store.models.price('acme/small', dearest, anAct(now()))
   const giveBack = await hold(bench.depsOf(says([])), '5')
   const refused = await bench.walk(bench.depsOf(says([COUNTED])))
   expect(refusalOf(refused).code).toBe('spend_reserved')
@@ -112,7 +121,7 @@ test('before an engine that answers later would refuse it: it is refused nothing
 })
 
 test('each time that it is offered anew: it is refused in the end, and may be sent again', async () => {
-  const changing = depsWith(() => bench.store.rates.set(rate('91'), now(), now()))
+  const changing = depsWith(() => bench.store.rates.set(rate('91'), now(), anAct(now())))
   const walked = await bench.walk(changing, aRequest())
   expect(refusalOf(walked)).toMatchObject({
     code: 'store_unavailable',

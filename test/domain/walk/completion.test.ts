@@ -103,7 +103,7 @@ describe('an answer that comes whole', () => {
       onStep: ({ type }) => {
         if (type !== 'opened') return
         const dearer = aVersion({ prompt: perM('1000') }, clock.now())
-        void store.models.price('acme/small', dearer, clock.now())
+        void store.models.price('acme/small', dearer, anAct(clock.now()))
       },
     })
     expect((await books(walked.caller)).charged).toBe(85_000n)

@@ -5,7 +5,16 @@ import { UpstreamFailure } from '#domain/upstream.ts'
 import { createHopHealth } from '#domain/walk/hop-health.ts'
 import { arrangeOffers, findOffers, type Offer, offersOf } from '#domain/walk/offer.ts'
 import { modelOf } from '#test/support/catalogue.ts'
-import { aHop, aKey, aProvider, aRequest, aVersion, perM, rate } from '#test/support/nouns.ts'
+import {
+  aHop,
+  aKey,
+  anAct,
+  aProvider,
+  aRequest,
+  aVersion,
+  perM,
+  rate,
+} from '#test/support/nouns.ts'
 import { openWalkBench, type WalkBench } from './walking.ts'
 
 let bench: WalkBench
@@ -22,7 +31,7 @@ const offered = (): Offer => findOffers(askedNow(), aRequest())[0]
 test('a catalogue offers the same again, also once there is another', async () => {
   const asked = askedNow()
   const before = findOffers(asked, aRequest())
-  await bench.store.models.remove('acme/small')
+  await bench.store.models.remove('acme/small', anAct())
   expect(findOffers(asked, aRequest())).toEqual(before)
   expect(() => offered()).toThrow('there is no model acme/small')
 })
@@ -30,27 +39,28 @@ test('a catalogue offers the same again, also once there is another', async () =
 test.each([
   [
     'its price',
-    () => bench.store.models.price('acme/small', aVersion({ prompt: perM('7') }, now()), now()),
+    () =>
+      bench.store.models.price('acme/small', aVersion({ prompt: perM('7') }, now()), anAct(now())),
     ({ version }: Offer) => expect(version.prices.prompt).toBe(perM('7')),
   ],
   [
     'the rate',
-    () => bench.store.rates.set(rate('77'), now(), now()),
+    () => bench.store.rates.set(rate('77'), now(), anAct(now())),
     (offer: Offer) => expect(offer.rate.rubPerUsd).toBe(rate('77')),
   ],
   [
     'its provider',
-    () => bench.store.providers.edit('acme', { baseUrl: 'http://127.0.0.1:7' }),
+    () => bench.store.providers.edit('acme', { baseUrl: 'http://127.0.0.1:7' }, anAct()),
     ({ hop }: Offer) => expect(hop.provider.baseUrl).toBe('http://127.0.0.1:7'),
   ],
   [
     'the credential of its provider',
-    () => bench.store.providers.edit('acme', { credential: null }),
+    () => bench.store.providers.edit('acme', { credential: null }, anAct()),
     () => {},
   ],
   [
     'its route',
-    () => bench.store.models.route('acme/small', [aHop({ upstreamName: 'smaller' })]),
+    () => bench.store.models.route('acme/small', [aHop({ upstreamName: 'smaller' })], anAct()),
     ({ hop }: Offer) => expect(hop.card.upstreamName).toBe('smaller'),
   ],
 ])('%s changes, and the next request is offered what is new', async (_, change, isNew) => {
@@ -65,7 +75,7 @@ test.each([
 test('a price that comes into force by its date is offered from then on', async () => {
   const { clock, store } = bench
   const dear = aVersion({ prompt: perM('9') }, later(now(), HOUR_MS))
-  await store.models.price('acme/small', dear, now())
+  await store.models.price('acme/small', dear, anAct(now()))
   const before = offered()
   clock.advance(HOUR_MS - 1)
   expect(offered()).toEqual(before)
@@ -76,14 +86,14 @@ test('a price that comes into force by its date is offered from then on', async 
 test('a provider that is gone is offered no more', async () => {
   const { store } = bench
   const card = modelOf(store, 'acme/small')!
-  await store.providers.remove('acme')
+  await store.providers.remove('acme', anAct())
   expect(() => offersOf(askedNow(), card)).toThrow('no provider serves acme/small')
 })
 
 test('without fallbacks the one offer is of a hop that does not rest', async () => {
   const { clock, store } = bench
-  await store.providers.add(aProvider({ name: 'beta' }), null)
-  await store.models.route('acme/small', [aHop(), aHop({ provider: 'beta', position: 2 })])
+  await store.providers.add(aProvider({ name: 'beta' }), null, [], anAct())
+  await store.models.route('acme/small', [aHop(), aHop({ provider: 'beta', position: 2 })], anAct())
   const health = createHopHealth(clock)
   const offers = findOffers(askedNow(), aRequest())
   const arranged = () =>

@@ -129,9 +129,9 @@ export async function openWalkBench(): Promise<WalkBench> {
 async function furnish(store: Store, clock: HandClock): Promise<void> {
   await store.accounts.create(anAccount(), anAct())
   await store.ledger.credit(aTopUp(clock.now(), usd('10')), anAct())
-  await store.providers.add(aProvider(), null)
-  await store.models.add(aCard())
-  await store.models.add(aCard({ id: 'acme/unpriced', price: null }))
+  await store.providers.add(aProvider(), null, [], anAct())
+  await store.models.add(aCard(), anAct())
+  await store.models.add(aCard({ id: 'acme/unpriced', price: null }), anAct())
   await store.models.add(
     aCard({
       id: 'acme/pixel',
@@ -139,8 +139,9 @@ async function furnish(store: Store, clock: HandClock): Promise<void> {
       outputModalities: ['image'],
       price: aVersion({ imagePrices: [{ resolution: '*', quality: '*', usd: price('0.04') }] }),
     }),
+    anAct(),
   )
-  await store.models.add(aCard({ id: 'acme/tokens', outputModalities: ['text', 'image'] }))
+  await store.models.add(aCard({ id: 'acme/tokens', outputModalities: ['text', 'image'] }), anAct())
 }
 
 async function readBooks(store: Store, clock: HandClock, { key }: Caller) {

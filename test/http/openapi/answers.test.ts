@@ -9,6 +9,7 @@ import type { ApiDeps } from '#http/deps.ts'
 import { renderDocument } from '#http/openapi/document.ts'
 import { modelOf } from '#test/support/catalogue.ts'
 import { type Furnished, furnish, hello, openApi, usd } from '#test/support/furnish.ts'
+import { anAct } from '#test/support/nouns.ts'
 import { hear, holdTo } from '#test/support/openapi.ts'
 import { finish, script, text } from '#test/support/scripted-upstream.ts'
 import { bearerOf, openKeyCounter } from '../key-counter.ts'
@@ -187,7 +188,7 @@ test('the catalogue, one model of it, and a model without a price', async () => 
   const { store } = deps
   const echo = modelOf(store, 'demo/echo')
   if (!echo) throw new Error('the demo has no echo')
-  await store.models.add({ ...echo, id: 'demo/free', prices: [], contextLength: null })
+  await store.models.add({ ...echo, id: 'demo/free', prices: [], contextLength: null }, anAct())
   const ask = open()
   expect((await ask('GET', '/v1/models', undefined, everyLimit)).body.data).toHaveLength(5)
   await ask('GET', '/v1/models?output_modalities=image&q=demo', undefined, everyLimit)

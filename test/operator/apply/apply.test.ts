@@ -6,6 +6,7 @@ import { factsOf, priceAt } from '#domain/model-card.ts'
 import type { GatewayFile } from '#operator/apply/document.ts'
 import type { OperatorDeps } from '#operator/deps.ts'
 import { modelOf, modelsOf, providersOf, rateOf } from '#test/support/catalogue.ts'
+import { anAct } from '#test/support/nouns.ts'
 import { FULL } from '#test/support/tier.ts'
 import { act, openFurnished, type TestOperatorDeps } from '../deps.ts'
 import { files } from './files.ts'
@@ -128,7 +129,7 @@ describe('whatever the file', () => {
     await act(deps, 'providers.add', { name: 'openai', credential: 'key-openai' })
     const { models } = deps.store
     const card = modelOf(deps.store, 'openai/gpt-4.1')!
-    await models.amend(card.id, { ...factsOf(card), contextLength: 500_000 })
+    await models.amend(card.id, { ...factsOf(card), contextLength: 500_000 }, anAct())
     const exported = throughToml(await act(deps, 'export', {}))
     const renamed = (exported.models ?? []).map((model) => ({ ...model, name: `${model.id}!` }))
     expect((await apply(deps, { ...exported, models: renamed })).failure).toBeNull()

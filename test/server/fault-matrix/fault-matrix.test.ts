@@ -7,7 +7,7 @@ import type { GenerationId } from '#domain/id.ts'
 import { DEFAULT_SETTINGS } from '#domain/settings.ts'
 import { type Gateway, startGateway } from '#server/gateway.ts'
 import { type Furnished, furnish, type TestKey } from '#test/support/furnish.ts'
-import { aCard, aPriceList, aProvider, aVersion, perM, price } from '#test/support/nouns.ts'
+import { aCard, anAct, aPriceList, aProvider, aVersion, perM, price } from '#test/support/nouns.ts'
 import { type Cell, expected, ROUTES, type Route } from './expected.ts'
 import {
   FAULTS,
@@ -40,9 +40,14 @@ beforeAll(async () => {
   deps = await furnish()
   key = await deps.issue({ concurrency: 10, rpm: 10_000 })
   const { store } = deps
-  await store.providers.add(aProvider({ name: 'faulty', baseUrl: faulty.url }), null)
-  await store.providers.add(aProvider({ name: 'good', baseUrl: good.url }), null)
-  await store.providers.add(aProvider({ name: 'gone', baseUrl: 'http://127.0.0.1:1/v1' }), null)
+  await store.providers.add(aProvider({ name: 'faulty', baseUrl: faulty.url }), null, [], anAct())
+  await store.providers.add(aProvider({ name: 'good', baseUrl: good.url }), null, [], anAct())
+  await store.providers.add(
+    aProvider({ name: 'gone', baseUrl: 'http://127.0.0.1:1/v1' }),
+    null,
+    [],
+    anAct(),
+  )
   for (const fault of FAULTS) {
     for (const route of ROUTES) for (const kind of KINDS) await addModel(fault, route, kind)
   }
@@ -90,6 +95,7 @@ async function addModel(fault: Fault, route: Route, kind: Kind): Promise<void> {
         imagePrices: [{ resolution: '*', quality: '*', usd: price('0.04') }],
       }),
     }),
+    anAct(),
   )
 }
 

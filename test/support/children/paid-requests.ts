@@ -2,7 +2,7 @@
 import { test } from 'bun:test'
 import { startGateway } from '#server/gateway.ts'
 import { furnish } from '#test/support/furnish.ts'
-import { aCard, aProvider, aVersion, perM } from '#test/support/nouns.ts'
+import { aCard, anAct, aProvider, aVersion, perM } from '#test/support/nouns.ts'
 
 /** Until whatever the first requests load and remember is there. */
 const WARM = 4
@@ -13,8 +13,11 @@ test('paid requests', async () => {
   const { value: origin = new Uint8Array() } = await mock.stdout.getReader().read()
   const baseUrl = `${new TextDecoder().decode(origin).trim()}/any/${stream ? 'openai-rush' : 'words'}/v1`
   const { store, clock, issue } = await furnish()
-  await store.providers.add(aProvider({ baseUrl }), null)
-  await store.models.add(aCard({ price: aVersion({ prompt: perM('1'), completion: perM('2') }) }))
+  await store.providers.add(aProvider({ baseUrl }), null, [], anAct())
+  await store.models.add(
+    aCard({ price: aVersion({ prompt: perM('1'), completion: perM('2') }) }),
+    anAct(),
+  )
   const { bearer } = await issue({ rpm: 1_000 })
   const listen = { hostname: '127.0.0.1', port: 0 }
   const gateway = await startGateway({ store, clock, listen, adminSocket: null, log: () => {} })

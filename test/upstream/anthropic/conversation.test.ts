@@ -4,7 +4,7 @@ import OpenAI from 'openai'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { JsonObject } from '#domain/chat.ts'
 import { type Served, serve } from '#test/server/serve.ts'
-import { aCard, aProvider, aVersion, perM } from '#test/support/nouns.ts'
+import { aCard, anAct, aProvider, aVersion, perM } from '#test/support/nouns.ts'
 import { eventually } from '#test/support/scripted-upstream.ts'
 import { type Socket, startProvider } from '../fixtures.ts'
 
@@ -33,6 +33,8 @@ beforeAll(async () => {
   await store.providers.add(
     aProvider({ name, type: 'anthropic', baseUrl: provider.url, createdAt: at }),
     null,
+    [],
+    anAct(),
   )
   const price = aVersion({
     prompt: perM('1'),
@@ -42,6 +44,7 @@ beforeAll(async () => {
   })
   await store.models.add(
     aCard({ id: MODEL, provider: name, upstreamName: 'claude-haiku-4-5', createdAt: at, price }),
+    anAct(),
   )
   const apiKey = served.key.bearer['Authorization']?.slice('Bearer '.length) ?? ''
   client = new OpenAI({ apiKey, baseURL: `${served.gateway.url}/v1`, maxRetries: 0 })

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { JsonObject } from '#domain/chat.ts'
 import { newPriceVersionId } from '#domain/id.ts'
 import type { Provider } from '#domain/provider.ts'
-import { aCard, aPriceList, aProvider, perM } from '#test/support/nouns.ts'
+import { aCard, anAct, aPriceList, aProvider, perM } from '#test/support/nouns.ts'
 import { openUpstream } from '#upstream/registry.ts'
 import { type Served, serve } from '../../server/serve.ts'
 import { type Socket, sse, startProvider } from '../fixtures.ts'
@@ -40,7 +40,7 @@ beforeAll(async () => {
     learnedBound: null,
   })
   s = await serve(openUpstream(google, SECRET))
-  await s.deps.store.providers.add(google, null)
+  await s.deps.store.providers.add(google, null, [], anAct())
   const at = s.deps.clock.now()
   await s.deps.store.models.add(
     aCard({
@@ -53,6 +53,7 @@ beforeAll(async () => {
         prices: aPriceList({ prompt: perM('1'), completion: perM('10') }),
       },
     }),
+    anAct(),
   )
   client = new OpenAI({
     apiKey: s.key.bearer['Authorization']!.slice('Bearer '.length),

@@ -3,7 +3,7 @@ import OpenAI from 'openai'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { JsonObject } from '#domain/chat.ts'
 import { newPriceVersionId } from '#domain/id.ts'
-import { aCard, aPriceList, aProvider, perM } from '#test/support/nouns.ts'
+import { aCard, anAct, aPriceList, aProvider, perM } from '#test/support/nouns.ts'
 import { eventually } from '#test/support/scripted-upstream.ts'
 import { openUpstream } from '#upstream/registry.ts'
 import { type Served, serve } from '../../server/serve.ts'
@@ -41,7 +41,7 @@ beforeAll(async () => {
     learnedBound: null,
   })
   s = await serve(openUpstream(google, 'AIzaSyTestTestTest123'))
-  await s.deps.store.providers.add(google, null)
+  await s.deps.store.providers.add(google, null, [], anAct())
   const at = s.deps.clock.now()
   const prices = aPriceList({
     prompt: perM('1'),
@@ -60,6 +60,7 @@ beforeAll(async () => {
       isCatalogued: true,
       price: { id: newPriceVersionId(at), effectiveFrom: at, prices },
     }),
+    anAct(),
   )
   client = new OpenAI({
     apiKey: s.key.bearer['Authorization']!.slice('Bearer '.length),
