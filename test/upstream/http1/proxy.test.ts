@@ -256,16 +256,22 @@ describe('a proxy that does not connect', () => {
     expect(seen()).toEqual({ sent: 0, connected: 0 })
   })
 
-  test('because it hangs is let go when the request is aborted', async () => {
-    let heard = ''
-    const server = await startRaw(({ socket }) =>
-      socket.on('data', (bytes) => {
-        heard += bytes.toString('latin1')
-      }),
-    )
+  test.each([
+    ['before its own TLS', 'https:', ''],
+    ['before it answers', 'http:', ''],
+    ['before the TLS of the provider', 'http:', 'HTTP/1.1 200 OK\r\n\r\n'],
+  ])('because it hangs %s is let go when the request is aborted', async (_, protocol, text) => {
+    let heard = 0
+    const server = await startRaw(({ socket }) => {
+      socket.on('data', () => heard++)
+      if (text !== '') socket.once('data', () => socket.write(text))
+    })
     const { control, abort, seen } = watched()
-    const asking = post(target, { control, proxy: server.url })
-    await until(() => heard.includes('\r\n\r\n'))
+    const asking = post(target, {
+      control,
+      proxy: new URL(server.url.href.replace('http:', protocol)),
+    })
+    await until(() => heard === (text === '' ? 1 : 2))
     abort(new Error('the client left'))
     await expect(asking).rejects.toThrow('the client left')
     await until(() => server.open === 0)
