@@ -67,7 +67,7 @@ const filesWith = (pattern: RegExp): readonly string[] =>
 test('T19: one road leads upstream, and every limit stands on it', () => {
   // Who opens an upstream, who asks for that, who walks, who starts a walk.
   expect(filesWith(/\bupstreamFor\(/)).toEqual(['server/domain/walk/attempt.ts'])
-  expect(filesWith(/\bupstream\.open\(/)).toEqual(['server/domain/walk/attempt.ts'])
+  expect(filesWith(/\bupstream\.ask\(/)).toEqual(['server/domain/walk/attempt.ts'])
   expect(filesWith(/\bimport \{[^}]*\bopenFirst\b[^}]*\}/)).toEqual([
     'server/domain/walk/completion.ts',
   ])
