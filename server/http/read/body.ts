@@ -19,50 +19,31 @@ export interface Body {
 }
 
 /**
- * A short-lived body: its memory is given back once it is parsed.
+ * Receives and parses a body, which `context.taken` counts until its request is answered.
  * @throws unsupported_media_type, request_too_large, concurrency_limit_exceeded, gateway_overloaded, invalid_json, invalid_request
  */
 export async function readBody(
   context: RequestContext,
   deadlineMs: number,
-  mostBytes: number,
-): Promise<Required<Body>> {
-  try {
-    const arrival = expectBody(context, deadlineMs, mostBytes)
-    return parseBody(context, arrival, await arrival.text())
-  } finally {
-    context.taken?.release()
-  }
-}
-
-/**
- * Starts receiving a body, which `context.taken` counts; `parseBody` parses its text.
- * @throws unsupported_media_type, request_too_large, concurrency_limit_exceeded, gateway_overloaded
- */
-export function expectBody(
-  context: RequestContext,
-  deadlineMs: number,
   mostBytes = MAX_BODY_BYTES,
-): Arrival {
+): Promise<Required<Body>> {
   const { request, taken } = context
   checkMediaType(request.headers)
   context.isArriving = true
   const stated = statedBytes(request.headers, mostBytes)
   const arrival = new Arrival(deadlineMs)
-  if (stated === null) return arrival.expect(readCounted(request, mostBytes, arrival, taken))
-  taken?.takeBody(stated)
-  // The HTTP server enforces the stated Content-Length.
-  arrival.bytes = stated
-  return arrival.expect(request.text())
-}
-
-/** @throws invalid_json, invalid_request */
-export function parseBody(context: RequestContext, arrival: Arrival, text: string): Required<Body> {
+  if (stated === null) arrival.expect(readCounted(request, mostBytes, arrival, taken))
+  else {
+    taken?.takeBody(stated)
+    // The HTTP server enforces the stated Content-Length.
+    arrival.bytes = stated
+    arrival.expect(request.text())
+  }
+  const text = await arrival.text()
   arrival.finish()
   context.isArriving = false
-  const { bytes } = arrival
-  context.taken?.arrived(text, bytes)
-  return readJson(text, bytes)
+  taken?.arrived(text, arrival.bytes)
+  return readJson(text, arrival.bytes)
 }
 
 /** SHA-256 in hexadecimal, computed off the event loop, because a body with images is large. */

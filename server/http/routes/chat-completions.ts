@@ -12,7 +12,7 @@ import { type CompletionStep, type StepReader, Walk } from '#domain/walk/walk.ts
 import { findOrdinaryCaller } from '../bearer.ts'
 import type { ApiDeps } from '../deps.ts'
 import { type FirstRun, readIdempotencyKey } from '../first-runs.ts'
-import { digest, expectBody, parseBody } from '../read/body.ts'
+import { digest, readBody } from '../read/body.ts'
 import { readChatRequest } from '../read/chat-request.ts'
 import { shuttingDown } from '../render-error.ts'
 import { headersFor, JSON_TEXT, noteStep, type RequestContext } from '../request-context.ts'
@@ -28,8 +28,7 @@ export async function chatCompletions(deps: ApiDeps, context: RequestContext): P
   if (deps.draining()) throw shuttingDown()
   const idempotencyKey = readIdempotencyKey(context.request.headers)
   const isDryRun = readDryRun(context.request.headers)
-  const arrival = expectBody(context, deps.timings.bodyDeadlineMs)
-  const body = parseBody(context, arrival, await arrival.text())
+  const body = await readBody(context, deps.timings.bodyDeadlineMs)
   const request = readChatRequest(body)
   context.wantsImages = request.wantsImages
   context.model = request.model
