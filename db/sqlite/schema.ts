@@ -113,6 +113,8 @@ export const holds = sqliteTable('holds', {
   epoch: text('epoch').$type<EpochId>().notNull(),
   day: integer('day').$type<Day>().notNull(),
   countedAs: text('counted_as'),
+  idempotencyKey: text('idempotency_key'),
+  bodySha256: text('body_sha256'),
 })
 
 export const ledger = sqliteTable('ledger', {

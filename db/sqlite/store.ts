@@ -8,6 +8,7 @@ import type { GatewayStore } from '#signin/store.ts'
 import { createAdmissions } from './admission/admissions.ts'
 import { prepareExpiry } from './admission/expire.ts'
 import { type HotState, startHotState } from './admission/hot-state.ts'
+import { prepareRepeats } from './admission/repeats.ts'
 import { prepareWindowReader } from './admission/window-reader.ts'
 import { openWindowSlots } from './admission/window-slots.ts'
 import { prepareWriter, type Writer } from './admission/writer.ts'
@@ -45,13 +46,14 @@ export function createStore(
   const hotState = startHotState(connection, windows)
   const catalogue = openCatalogue(connection)
   const modelTable = openModelTable(database, catalogue)
-  const { expireOthers, ...expiry } = prepareExpiry(connection, hotState, writer)
+  const repeats = prepareRepeats(connection)
+  const { expireOthers, ...expiry } = prepareExpiry(connection, hotState, writer, repeats)
   expireOthers(owner, at)
   endLeases(connection)
 
   const noteUse = prepareNoteUse(connection.commit, writer)
   const admissions = {
-    ...createAdmissions(connection, hotState, writer, windows, noteUse, catalogue),
+    ...createAdmissions(connection, hotState, writer, windows, repeats, noteUse, catalogue),
     ...expiry,
   }
   const { admit, settle } = admissions
@@ -60,8 +62,8 @@ export function createStore(
     keys: createKeys(connection, hotState, noteUse),
     admissions,
     activity: createActivity(connection, writer),
-    answers: lazyPort({ find: true, piece: true, keep: true, trim: true }, async () =>
-      (await import('./admission/answers.ts')).createAnswers(connection),
+    answers: lazyPort({ find: true, piece: true, stage: true, trim: true }, async () =>
+      (await import('./admission/answers.ts')).createAnswers(connection, hotState, repeats),
     ),
     steadyTime: lazyPort({ last: true, note: true }, async () =>
       (await import('./engine/steady-time.ts')).createSteadyTime(connection),

@@ -2,11 +2,12 @@
  * Where a request waits whose hold would fit after what is spent, but not beside what others hold: in order of arrival, until
  * enough of those have ended (contract §8). In memory: a request that waits has taken nothing.
  */
-import type { Admissions, Claim, Refusal, Verdict } from './admission.ts'
+import type { Admissions, Claim, Refusal, Repeated, Verdict } from './admission.ts'
 import type { CancelSignal } from './cancel.ts'
 import { type Stale, untilCurrent } from './catalogue.ts'
 import type { Clock } from './clock.ts'
 import type { AccountId } from './id.ts'
+import type { Answers, Repetition } from './idempotency.ts'
 
 /** Requests of one key that may wait at once. */
 const MAX_WAITING = 64
@@ -16,15 +17,18 @@ const JUDGE_AGAIN_MS = 1_000
 
 export interface AdmissionQueueDeps {
   readonly clock: Clock
-  readonly store: { readonly admissions: Pick<Admissions, 'admit' | 'judge'> }
+  readonly store: {
+    readonly admissions: Pick<Admissions, 'admit' | 'judge'>
+    readonly answers: Pick<Answers, 'find'>
+  }
   /** How long a request waits at most; 0: not at all. */
   readonly waitMs: number
 }
 
 type Refused = Extract<Verdict, { admitted: false }>
 
-const isToWait = (verdict: Verdict): verdict is Refused =>
-  !verdict.admitted && verdict.refusal.code === 'spend_reserved'
+const isToWait = (verdict: Verdict | Repeated): verdict is Refused =>
+  !verdict.admitted && verdict.refusal?.code === 'spend_reserved'
 
 /** One that waits. */
 interface Waiter {
@@ -36,7 +40,7 @@ interface Waiter {
   isJudged: boolean
   /** Why it leaves once it is judged. */
   leaving: (() => void) | null
-  admit(verdict: Verdict): void
+  admit(verdict: Verdict | Repeated): void
   fail(thrown: unknown): void
 }
 
@@ -64,7 +68,7 @@ export class AdmissionQueue {
    * The verdict on a claim, at once or after waiting for money that others hold. `claimNow` makes it, anew whenever it is
    * judged again: by the clock and the catalogue of then. @throws the signal's reason; what `claimNow` and `admit` throw
    */
-  admit(claimNow: () => Claim, signal: CancelSignal): Promise<Verdict> {
+  admit(claimNow: () => Claim, signal: CancelSignal): Promise<Verdict | Repeated> {
     const { store, waitMs } = this.deps
     return untilCurrent(async () => {
       const claim = claimNow()
@@ -81,9 +85,12 @@ export class AdmissionQueue {
   }
 
   /** Nobody overtakes one that waits for the same money. */
-  private async join(line: Line, claim: Claim): Promise<Verdict | Stale> {
-    const { admissions } = this.deps.store
+  private async join(line: Line, claim: Claim): Promise<Verdict | Stale | Repeated> {
+    const { admissions, answers } = this.deps.store
+    const found = claim.repeat && (await answers.find(claim.keyId, claim.repeat, claim.at))
     const judged = await admissions.judge(claim)
+    const repetition = found ?? line.repetition(claim)
+    if (repetition) return { admitted: false, refusal: null, repetition }
     if (judged === 'stale' || !(judged.admitted || isToWait(judged))) return judged
     const ahead = line.ahead(claim)
     if (ahead === null) return await admissions.admit(claim)
@@ -119,12 +126,12 @@ class Line {
     claim: Claim,
     refused: Refused,
     signal: CancelSignal,
-  ): Promise<Verdict> {
+  ): Promise<Verdict | Repeated> {
     const ofKey = this.waiters.filter((waiter) => waiter.claim.keyId === claim.keyId)
     if (ofKey.length >= MAX_WAITING) {
       return Promise.resolve(this.giveUp(refused, this.waiters[0]?.sinceMs))
     }
-    const { promise, resolve, reject } = Promise.withResolvers<Verdict>()
+    const { promise, resolve, reject } = Promise.withResolvers<Verdict | Repeated>()
     const leave = (how: () => void): void => {
       if (waiter.isJudged) {
         waiter.leaving ??= () => leave(how)
@@ -157,6 +164,16 @@ class Line {
     return promise
   }
 
+  /** Of the name of one that waits: it runs, to its client. */
+  repetition({ keyId, repeat }: Claim): Repetition | null {
+    if (repeat === null) return null
+    for (const { claim } of this.waiters) {
+      if (claim.keyId !== keyId || claim.repeat?.key !== repeat.key) continue
+      return { is: claim.repeat.digest === repeat.digest ? 'running' : 'other_body' }
+    }
+    return null
+  }
+
   /** Why one that waits for the same money as `claim` waits; null where none does. */
   ahead(claim: Claim): Refusal | null {
     return this.waiters.find((waiter) => isBehind(claim, waiter))?.refused.refusal ?? null
@@ -181,7 +198,7 @@ class Line {
 
   /** Whether its waiting is over. */
   private async judge(waiter: Waiter): Promise<boolean> {
-    let verdict: Verdict
+    let verdict: Verdict | Repeated
     waiter.isJudged = true
     try {
       verdict = await untilCurrent(() => {

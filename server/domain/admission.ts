@@ -3,6 +3,7 @@ import type { ActivityEntry } from './activity.ts'
 import type { Stale } from './catalogue.ts'
 import { type Day, dayOf, dayStart, type Instant, nextDay, nextMonthStart } from './clock.ts'
 import type { AccountId, EpochId, GenerationId, KeyId } from './id.ts'
+import type { Repeat, Repetition, StagedAnswer } from './idempotency.ts'
 import type { Limits } from './key.ts'
 import type { Charge } from './ledger.ts'
 import { addUsd, NO_MONEY, renderUsd, type UsdNanos } from './money.ts'
@@ -22,6 +23,8 @@ export interface Claim {
   readonly model: string
   /** The end user that the request names (`user`); null where it names none. */
   readonly endUser: string | null
+  /** Null for a request that its client does not mean to repeat. */
+  readonly repeat: Repeat | null
   /** What it costs at most at each offer, in the order of the offers. */
   readonly offers: readonly OfferCost[]
   /** The version of the catalogue that these offers are of. */
@@ -92,11 +95,20 @@ export type Verdict =
       readonly refusal: Refusal
     }
 
+/** A claim that repeats another, which is judged by no limit and takes nothing. */
+export interface Repeated {
+  readonly admitted: false
+  readonly refusal: null
+  readonly repetition: Repetition
+}
+
 /** How an admitted request ended. A null charge voids the hold. */
 export interface Settlement {
   readonly at: Instant
   readonly charge: Charge | null
   readonly activity: ActivityEntry
+  /** Shown with the charge. */
+  readonly answer: StagedAnswer | null
 }
 
 /** A key's spend, holds and requests in progress, as lists show them. */
@@ -129,13 +141,17 @@ export interface AccountDaySpend {
 
 /** Port: slots, holds and their one resolution. */
 export interface Admissions {
-  /** Takes every slot and the hold, or none. Stale, before anything else, where the catalogue is another than the claim's. */
-  admit(claim: Claim): Promise<Verdict | Stale>
-  /** What `admit` would answer at this instant; takes nothing. */
+  /**
+   * Takes every slot, the hold and the name by which it may be repeated, or none. Stale, before anything else, where the catalogue
+   * is another than the claim's; repeated before any limit is judged.
+   */
+  admit(claim: Claim): Promise<Verdict | Stale | Repeated>
+  /** What `admit` would answer at this instant to a claim that repeats none; takes nothing. */
   judge(claim: Claim): Promise<Verdict | Stale>
   /**
    * Resolves an admission once: hold, ledger, balance, day sums and activity move together, and the promise waits until
-   * they are committed. False when it had been resolved before, and then nothing changes.
+   * they are committed. From then on a repetition finds the staged answer, or runs anew where there is none. False when it had
+   * been resolved before, and then nothing changes.
    */
   settle(id: GenerationId, settlement: Settlement): Promise<boolean>
   /**

@@ -1,5 +1,6 @@
-/** Stored answers for idempotent retries: the same key with the same body gets the answer that was charged once (contract §7). */
+/** Idempotent retries: the same key with the same body gets the answer that was charged once (contract §7). */
 import { DAY_MS, type Instant } from './clock.ts'
+import { GatewayError } from './errors.ts'
 import type { GenerationId, KeyId } from './id.ts'
 
 /** How long an answer is kept. */
@@ -11,16 +12,17 @@ export const MAX_KEPT_BYTES = 256 * 1024 * 1024
 /** The longest piece of a stored answer: short enough to write and read without delaying other requests. */
 export const MAX_PIECE_BYTES = 256 * 1024
 
-/** A request that its client may repeat. */
-export interface Repeatable {
-  readonly keyId: KeyId
+/** By what a request is known that its client may repeat. */
+export interface Repeat {
   /** The client's `Idempotency-Key`; its scope is the API key. */
-  readonly idempotencyKey: string
-  /** SHA-256 in hexadecimal; a repetition must have the same body. */
-  readonly bodySha256: string
+  readonly key: string
+  /** Of the body, SHA-256 in hexadecimal; a repetition must have the same. */
+  readonly digest: string
 }
 
-export interface KeptAnswer extends Repeatable {
+export interface KeptAnswer {
+  readonly keyId: KeyId
+  readonly repeat: Repeat
   readonly generationId: GenerationId
   readonly contentType: string
   readonly body: Uint8Array<ArrayBuffer>
@@ -36,30 +38,49 @@ export interface FoundAnswer extends Omit<KeptAnswer, 'body'> {
   readonly first: Uint8Array<ArrayBuffer>
 }
 
-/** Commits the charge of an answer; idempotent. False if there was nothing to resolve. */
-export type Pay = () => Promise<boolean>
+/** An answer that is written, and that nobody finds before its admission is settled with it. */
+export type StagedAnswer = Pick<FoundAnswer, 'id'>
+
+/** What became of the request that another repeats: its answer is kept, or it runs, or it had another body. */
+export type Repetition = { readonly is: 'kept'; readonly answer: FoundAnswer } | Conflict
+export interface Conflict {
+  readonly is: 'running' | 'other_body'
+}
 
 /** Port: stored answers. */
 export interface Answers {
-  /** The answer stored under this key in the 24 hours before `at`, whatever its request's body. */
-  find(keyId: KeyId, idempotencyKey: string, at: Instant): Promise<FoundAnswer | undefined>
+  /** What a request repeats that names this key: an answer of the 24 hours before `at`, or a request in progress. */
+  find(keyId: KeyId, repeat: Repeat, at: Instant): Promise<Repetition | null>
   /**
    * The piece of an answer at `place`, from 0; undefined behind its last, and where the answer was removed since it was found.
    * An answer is read as its reader takes it, so that many slow readers of a long one take little memory.
    */
   piece(id: number, place: number): Promise<Uint8Array<ArrayBuffer> | undefined>
   /**
-   * Stores an answer, replacing any earlier one, and removes expired answers and the oldest beyond the bounds.
-   * Resolves once committed; false if it is too large, or the disk is too full to store it.
-   *
-   * `pay` is called once the answer is written; it can be found once `pay` resolves to true. If the process dies in between,
-   * the next process serves it if its charge is in the ledger, so a charged answer is never lost. Without `pay` it counts
-   * as paid.
+   * Writes the answer of a request in progress, piece by piece, and removes the oldest beyond the bounds. `settle` shows it, in the
+   * transaction of its charge. Null if it is too large, or the disk is too full to store it.
    */
-  keep(answer: KeptAnswer, pay?: Pay): Promise<boolean>
+  stage(answer: KeptAnswer): Promise<StagedAnswer | null>
   /**
-   * Removes answers that have expired at `at`, at most `limit` pieces. Returns how many; fewer only when none is left, or
-   * while the disk accepts no writes. A large answer has many pieces, so that one deletion stays short.
+   * Removes answers that have expired at `at`, and staged ones whose admission was resolved without them, at most `limit` pieces.
+   * Returns how many; fewer only when none is left, or while the disk accepts no writes. A large answer has many pieces, so that
+   * one deletion stays short.
    */
   trim(at: Instant, limit: number): Promise<number>
 }
+
+const HEADER = 'Idempotency-Key'
+
+/** Why a repetition gets no answer yet, or never. */
+export const toConflictError = ({ is }: Conflict): GatewayError =>
+  is === 'running'
+    ? new GatewayError(
+        'idempotency_conflict',
+        `the first request with this ${HEADER} is still running; ask again with the same key for its answer`,
+        { param: HEADER },
+      )
+    : new GatewayError(
+        'idempotency_conflict',
+        `this ${HEADER} was first used with another body; take a new key for a new request`,
+        { param: HEADER, permanent: true },
+      )

@@ -50,7 +50,7 @@ async function judgeLimits(
   const hold = refusal?.hold ?? NO_MONEY
   const offers = [fixedCost(hold)]
   const { owner } = store
-  const claim = { requestId, owner, keyId, accountId, model, endUser, offers }
+  const claim = { requestId, owner, keyId, accountId, model, endUser, repeat: null, offers }
   const verdict = await untilCurrent(() => {
     const at = clock.now()
     const { version: catalogue } = store.catalogue.current()

@@ -3,7 +3,6 @@ import { AdmissionQueue } from '#domain/admission-queue.ts'
 import type { Store } from '#domain/store.ts'
 import { createHopHealth } from '#domain/walk/hop-health.ts'
 import type { CompletionDeps } from '#domain/walk/walk.ts'
-import { createFirstRuns, type FirstRuns } from './first-runs.ts'
 import { ByteBudget } from './read/byte-budget.ts'
 import type { RequestLog } from './request-log.ts'
 import { RunningWalks } from './running-walks.ts'
@@ -14,8 +13,6 @@ export interface ApiDeps extends CompletionDeps {
   readonly timings: Timings
   /** Every chat request in progress. */
   readonly running: RunningWalks
-  /** Running requests with an `Idempotency-Key`, and the stored answers of earlier ones. */
-  readonly firstRuns: FirstRuns
   /** The memory of bodies and of answers that wait for their reader. */
   readonly memory: ByteBudget
   /** The version of the binary, for the OpenAPI document. */
@@ -44,7 +41,6 @@ export const toApiDeps = (options: ApiOptions): ApiDeps => ({
   }),
   timings: DEFAULT_TIMINGS,
   running: new RunningWalks(),
-  firstRuns: createFirstRuns(options.store),
   memory: new ByteBudget(options.settings.memoryBudgetBytes),
   version: '0',
   log: null,

@@ -52,7 +52,14 @@ beforeEach(async () => {
     await store.admissions.admit(claim)
     const charge = aCharge(usd('0.001'))
     const activity = anActivity(claim, { cost: charge.amount, costRub: charge.costRub })
-    settled.push(store.admissions.settle(claim.generationId, { at: clock.now(), charge, activity }))
+    settled.push(
+      store.admissions.settle(claim.generationId, {
+        answer: null,
+        at: clock.now(),
+        charge,
+        activity,
+      }),
+    )
   }
   await Promise.all(settled)
   await store.close()

@@ -44,7 +44,12 @@ async function serve(endUser: string | null, amount: string): Promise<void> {
   await store.admissions.admit(claim)
   const charge = aCharge(usd(amount))
   const activity = anActivity(claim, { endUser, cost: charge.amount })
-  await store.admissions.settle(claim.generationId, { at: clock.now(), charge, activity })
+  await store.admissions.settle(claim.generationId, {
+    answer: null,
+    at: clock.now(),
+    charge,
+    activity,
+  })
 }
 
 /** Writes to the file of a closed store, then opens it again. */
@@ -182,7 +187,8 @@ describe('what was tampered with is found', () => {
     }
     expect(await store.audit()).toMatchObject({ openHolds: 1, findings: [] })
     beside(`INSERT INTO holds SELECT 'gen-stray', request_id, account_id, key_id, model, amount_nanos,
-      admitted_at, end_user, node, epoch, day, counted_as FROM holds`)
+      admitted_at, end_user, node, epoch, day, counted_as,
+      idempotency_key, body_sha256 FROM holds`)
     beside('DELETE FROM holds WHERE generation_id = ?', claim.generationId)
     beside(
       `INSERT INTO ledger (id, account_id, kind, amount_nanos, at, key_id, generation_id, rub_per_usd, day)

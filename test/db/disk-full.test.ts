@@ -11,6 +11,7 @@ import { newGenerationId } from '#domain/id.ts'
 import { newSecret } from '#domain/secret.ts'
 import { admitClaim } from '#test/support/admit.ts'
 import { handClock } from '#test/support/hand-clock.ts'
+import { aRepeat, findAnswer, keepAnswer } from '#test/support/keep-answer.ts'
 import {
   aCharge,
   aClaim,
@@ -54,6 +55,7 @@ test('a full disk refuses, keeps what was owed, and recovers', async () => {
     const claim = aClaim(key, clock.now())
     await admitClaim(store.admissions, claim)
     const settling = store.admissions.settle(claim.generationId, {
+      answer: null,
       at: clock.now(),
       charge: aCharge(usd('0.01')),
       activity: anActivity(claim, { cost: usd('0.01'), endUser: 'x'.repeat(256) }),
@@ -118,7 +120,7 @@ test('a notice that the full disk refused is written once there is space, unchan
 
   const charge = aCharge(usd('90'))
   const activity = anActivity(claim, { cost: charge.amount })
-  const settlement = { at: clock.now(), charge, activity }
+  const settlement = { at: clock.now(), charge, activity, answer: null }
   const settled = store.admissions.settle(claim.generationId, settlement)
   expect(await store.notices.claim(clock.now(), clock.now(), 9)).toEqual([])
   const crossedAt = clock.now()
@@ -141,16 +143,10 @@ test('a notice that the full disk refused is written once there is space, unchan
 
 test('an answer for which there is no room is not kept, and blocks no other request', async () => {
   const { clock, database, store, key, mostPages, isWritable } = await open()
-  const keep = (idempotencyKey: string, length: number) =>
-    store.answers.keep({
-      keyId: key.id,
-      idempotencyKey,
-      bodySha256: '',
-      generationId: newGenerationId(clock.now()),
-      contentType: 'application/json',
-      body: new Uint8Array(length),
-      keptAt: clock.now(),
-    })
+  const keep = async (name: string, length: number): Promise<boolean> => {
+    const stated = { repeat: aRepeat(name), body: new Uint8Array(length) }
+    return (await keepAnswer(store, key, clock.now(), stated)) !== null
+  }
   const pages = () =>
     database.query<{ page_count: number }, []>('PRAGMA page_count').get()?.page_count ?? 0
   expect(await keep('before', 1_000)).toBe(true)
@@ -163,8 +159,8 @@ test('an answer for which there is no room is not kept, and blocks no other requ
   expect((await admitClaim(store.admissions, aClaim(key, clock.now()))).admitted).toBe(true)
   expect(await keep('after', 1_000)).toBe(true)
   for (const name of ['before', 'after']) {
-    expect(await store.answers.find(key.id, name, clock.now())).toBeDefined()
+    expect(await findAnswer(store, key, clock.now(), aRepeat(name))).toBeDefined()
   }
-  expect(await store.answers.find(key.id, 'too much', clock.now())).toBeUndefined()
+  expect(await findAnswer(store, key, clock.now(), aRepeat('too much'))).toBeUndefined()
   await store.close()
 })

@@ -143,9 +143,9 @@ async function admit(
   const told = verdict.admitted
     ? { code: null, limit: null, resetsAt: null }
     : {
-        code: verdict.refusal.code,
-        limit: verdict.refusal.limit,
-        resetsAt: verdict.refusal.resetsAt,
+        code: verdict.refusal?.code,
+        limit: verdict.refusal?.limit,
+        resetsAt: verdict.refusal?.resetsAt,
       }
   expect(told).toEqual(expected)
 }
@@ -157,6 +157,7 @@ async function resolve(world: World, which: number, share: number | null): Promi
   const cost = BigInt(Math.floor(Number(held) * (share ?? 0))) as UsdNanos
   const expected = world.books.resolve(claim.generationId, cost, world.clock.now())
   const settled = await world.store.admissions.settle(claim.generationId, {
+    answer: null,
     at: world.clock.now(),
     charge: share === null ? null : aCharge(cost),
     activity: anActivity(claim, { cost, endUser: claim.endUser }),

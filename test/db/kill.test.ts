@@ -5,10 +5,12 @@ import { openStore } from '#db/index.ts'
 import { systemClock } from '#domain/clock.ts'
 import type { AccountId } from '#domain/id.ts'
 import { startChild } from '#test/support/child.ts'
+import { aRepeat, findAnswer } from '#test/support/keep-answer.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
 import { FULL } from '#test/support/tier.ts'
 
 const CROSSING = join(import.meta.dirname, 'children/keep-crossing.ts')
+const ANSWERS = join(import.meta.dirname, 'children/keep-answers.ts')
 const BUSY = join(import.meta.dirname, 'children/keep-busy.ts')
 const ROUNDS = FULL ? 10 : 2
 const MAX_BUSY_MS = 250
@@ -87,4 +89,37 @@ test('after each kill: no mark without its notices, no crossing that is not told
     toldInAll += events.size
   }
   expect(toldInAll).toBeGreaterThan(ROUNDS * 3)
+}, 60_000)
+
+test(`${ROUNDS} kills: an answer is found if and only if it was paid for, and what was staged is swept`, async () => {
+  const dataDir = tempDirectory()
+  let lost = 0
+  for (let round = 0; round < ROUNDS; round++) {
+    const keeping = startChild(ANSWERS, dataDir, `${round}`)
+    await keeping.says('settled')
+    await Bun.sleep(Math.random() * MAX_BUSY_MS)
+    await keeping.kill()
+    const lines = wholeLines(keeping.printed).map((line) => line.split(' '))
+    const settled = new Set(lines.filter(([what]) => what === 'settled').map(([, name]) => name))
+
+    const store = await openStore({ dataDir, clock: systemClock })
+    const now = systemClock.now()
+    const charges = await store.ledger.list({ kind: 'charge', limit: 1_000_000 })
+    const charged = new Set(charges.map(({ generationId }) => generationId as string))
+    for (const [what, name = '', id = ''] of lines) {
+      if (what !== 'begun') continue
+      const found = await findAnswer(store, { id: `key_${round}` }, now, aRepeat(name))
+      expect([name, found?.generationId]).toEqual([name, charged.has(id) ? id : undefined])
+      if (settled.has(name)) expect(found).toBeDefined()
+      else lost++
+    }
+    // Its name is free again.
+    const left = await store.answers.find(`key_${round}`, aRepeat('left'), now)
+    expect(left).toBeNull()
+    expect(await store.answers.trim(now, 1_000_000)).toBeGreaterThanOrEqual(2)
+    expect(await store.answers.trim(now, 1_000_000)).toBe(0)
+    expect((await store.audit()).findings).toEqual([])
+    await store.close()
+  }
+  expect(lost).toBeGreaterThanOrEqual(ROUNDS)
 }, 60_000)

@@ -32,7 +32,12 @@ async function openLong(): Promise<Store> {
     const claim = aClaim(key, at, usd('0'))
     await store.admissions.admit(claim)
     settled.push(
-      store.admissions.settle(claim.generationId, { at, charge, activity: anActivity(claim) }),
+      store.admissions.settle(claim.generationId, {
+        answer: null,
+        at,
+        charge,
+        activity: anActivity(claim),
+      }),
     )
   }
   await Promise.all(settled)

@@ -6,14 +6,15 @@ import { join } from 'node:path'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { DATABASE_FILE } from '#db/file-name.ts'
 import { openStore } from '#db/index.ts'
+import { MIGRATIONS } from '#db/sqlite/migrations/index.ts'
 import { draftAct } from '#domain/act.ts'
 import { later } from '#domain/clock.ts'
-import { type KeyId, newGenerationId } from '#domain/id.ts'
-import { KEPT_MS, type Pay } from '#domain/idempotency.ts'
+import { KEPT_MS } from '#domain/idempotency.ts'
 import { newSecret } from '#domain/secret.ts'
 import type { Store } from '#domain/store.ts'
 import { providerOf } from '#test/support/catalogue.ts'
 import { handClock } from '#test/support/hand-clock.ts'
+import { aRepeat, beginAnswer, findAnswer, keepAnswer } from '#test/support/keep-answer.ts'
 import {
   aCharge,
   aClaim,
@@ -26,7 +27,6 @@ import {
   aTopUp,
   usd,
 } from '#test/support/nouns.ts'
-import { never } from '#test/support/scripted-upstream.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
 
 const clock = handClock('2026-08-22T12:00:00Z')
@@ -138,6 +138,7 @@ async function spendSome(): Promise<void> {
   const claim = aClaim(key, clock.now())
   await store.admissions.admit(claim)
   await store.admissions.settle(claim.generationId, {
+    answer: null,
     at: clock.now(),
     charge: aCharge(usd('0.25')),
     activity: anActivity(claim, { cost: usd('0.25') }),
@@ -242,6 +243,7 @@ async function begin() {
   await store.admissions.admit(claim)
   const settle = () =>
     store.admissions.settle(claim.generationId, {
+      answer: null,
       at: clock.now(),
       charge: aCharge(usd('0.01')),
       activity: anActivity(claim, { cost: usd('0.01') }),
@@ -288,23 +290,16 @@ describe('kept answers', () => {
   const keeper = async () => {
     const key = aKey(clock.now())
     await store.keys.issue(key, newSecret(), anAct())
-    return (idempotencyKey: string, pay?: Pay) =>
-      store.answers.keep(
-        {
-          keyId: key.id,
-          idempotencyKey,
-          bodySha256: '',
-          generationId: newGenerationId(clock.now()),
-          contentType: 'application/json',
-          body: new Uint8Array(600_000),
-          keptAt: clock.now(),
-        },
-        pay,
-      )
+    const stated = (name: string) => ({ repeat: aRepeat(name), body: new Uint8Array(600_000) })
+    return {
+      key,
+      keep: (name: string) => keepAnswer(store, key, clock.now(), stated(name)),
+      begin: (name: string) => beginAnswer(store, key, clock.now(), stated(name)),
+    }
   }
 
   test('are gone from the disk, with all their pieces, when they are trimmed after their day', async () => {
-    const keep = await keeper()
+    const { keep } = await keeper()
     await keep('a')
     clock.advance(KEPT_MS / 2)
     await keep('b')
@@ -317,16 +312,22 @@ describe('kept answers', () => {
     expect(rows()).toEqual({ names: ['b', 'c'], pieces: 6 })
   })
 
-  test('that are not paid for are gone from the disk at once', async () => {
-    const keep = await keeper()
+  test('that were staged and never shown are gone from the disk when they are trimmed', async () => {
+    const { key, keep, begin } = await keeper()
     await keep('a')
-    expect(await keep('b', async () => false)).toBe(false)
-    await expect(keep('c', () => Promise.reject(new RangeError('no')))).rejects.toThrow(RangeError)
-    expect(rows()).toEqual({ names: ['a'], pieces: 3 })
+    const [ended, running] = [await begin('b'), await begin('c')]
+    await ended.stage()
+    await running.stage()
+    await ended.end(null)
+    expect(await findAnswer(store, key, clock.now(), aRepeat('b'))).toBeUndefined()
+    expect(rows()).toEqual({ names: ['a', 'b', 'c'], pieces: 9 })
+    await store.answers.trim(clock.now(), 1_000)
+    expect(rows()).toEqual({ names: ['a', 'c'], pieces: 6 })
+    await running.end(null)
   })
 
   test('whose day is over leave the disk piece by piece, and by name with the last', async () => {
-    const keep = await keeper()
+    const { keep } = await keeper()
     await keep('a')
     await keep('b')
     clock.advance(KEPT_MS)
@@ -339,53 +340,43 @@ describe('kept answers', () => {
     expect(rows()).toEqual({ names: ['a'], pieces: 3 })
   })
 
-  test('that a killed process had paid for are found, those it had not are gone', async () => {
-    const [paid, unpaid, torn] = [await begin(), await begin(), await begin()]
-    const body = crypto.getRandomValues(new Uint8Array(60_000))
-    const keepUntil = ({ key, id }: typeof paid, pay: () => Promise<unknown>) =>
-      new Promise<void>((written) => {
-        const rest = { bodySha256: 'ab', contentType: 'text/plain', body, keptAt: clock.now() }
-        const answer = { keyId: key.id, idempotencyKey: 'k', generationId: id, ...rest }
-        void store.answers.keep(answer, async () => {
-          await pay()
-          written()
-          return await never
-        })
-      })
-    await Promise.all([
-      keepUntil(paid, paid.settle),
-      keepUntil(unpaid, async () => {}),
-      keepUntil(torn, torn.settle),
-    ])
+  test('that a killed process had staged cannot be found, are removed, and leave their names free', async () => {
+    const { key, keep, begin } = await keeper()
+    await keep('paid')
+    await (await begin('staged')).stage()
     await store.close()
     const database = new Database(join(dataDir, DATABASE_FILE))
-    database.run(
-      'DELETE FROM answer_pieces WHERE answer_id = (SELECT id FROM answers WHERE generation_id = ?)',
-      [torn.id],
-    )
+    database.run('DELETE FROM answer_pieces WHERE answer_id = 2 AND place = 2')
     database.close(true)
     store = await openStore({ dataDir, clock })
-    const found = await store.answers.find(paid.key.id, 'k', clock.now())
-    expect([found?.generationId, found?.first]).toEqual([paid.id, body])
-    for (const { key } of [unpaid, torn]) {
-      expect(await store.answers.find(key.id, 'k', clock.now())).toBeUndefined()
-    }
-    expect(rows()).toEqual({ names: ['k'], pieces: 1 })
+    const find = (name: string) => findAnswer(store, key, clock.now(), aRepeat(name))
+    expect(await find('paid')).toBeDefined()
+    expect(await find('staged')).toBeUndefined()
+    await store.answers.trim(clock.now(), 1_000)
+    expect(rows()).toEqual({ names: ['paid'], pieces: 3 })
+    expect(await keep('staged')).not.toBeNull()
+    expect(await find('staged')).toBeDefined()
   })
 
-  test('that a killed process left incomplete cannot be found, and are removed', async () => {
-    const keep = await keeper()
-    await keep('whole')
+  test('that an older binary was charged for and died before it showed are shown by the migration, others are not', async () => {
+    const { key, keep } = await keeper()
+    for (const name of ['charged', 'torn', 'free']) await keep(name)
     await store.close()
     const database = new Database(join(dataDir, DATABASE_FILE))
-    database.run("UPDATE answers SET whole = 0, idempotency_key = 'half'")
-    database.run('DELETE FROM answer_pieces WHERE place = 2')
-    const row = database.query<{ keyId: KeyId }, []>('SELECT key_id AS keyId FROM answers').get()
+    database.run('UPDATE answers SET whole = 0')
+    database.run('DELETE FROM answer_pieces WHERE answer_id = 2 AND place = 1')
+    database.run("UPDATE answers SET generation_id = 'gen-x' WHERE id = 3")
+    const sql = MIGRATIONS.find((one) => one.includes('INDEX answers_staged')) ?? ''
+    database.run('DROP INDEX answers_staged')
+    for (const column of ['idempotency_key', 'body_sha256']) {
+      database.run(`ALTER TABLE holds DROP COLUMN ${column}`)
+    }
+    database.run(sql)
     database.close(true)
     store = await openStore({ dataDir, clock })
-    const keyId = row?.keyId ?? 'key_'
-    expect(await store.answers.find(keyId, 'half', clock.now())).toBeUndefined()
-    expect(rows()).toEqual({ names: [], pieces: 0 })
+    const find = (name: string) => findAnswer(store, key, clock.now(), aRepeat(name))
+    expect(await find('charged')).toBeDefined()
+    for (const name of ['torn', 'free']) expect(await find(name)).toBeUndefined()
   })
 })
 

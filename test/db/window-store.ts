@@ -61,6 +61,7 @@ export async function openWindowStore() {
     },
     settle: (claim: Claim): Promise<boolean> =>
       store.admissions.settle(claim.generationId, {
+        answer: null,
         at: clock.now(),
         charge: aCharge(PENNY),
         activity: { ...anActivity(claim), startedAt: claim.at, totalMs: clock.now() - claim.at },

@@ -19,7 +19,7 @@ function open() {
   const running = new RunningWalks()
   const caller = { key: aKey(systemClock.now()), requestId: 'r', ...noteArrival(systemClock) }
   let ended = 0
-  const walk = new Walk({} as CompletionDeps, caller, aRequest())
+  const walk = new Walk({} as CompletionDeps, caller, aRequest(), null)
   walk.client = client
   walk.ended = () => {
     running.remove(walk)

@@ -4,7 +4,6 @@ import type { ChatEvent, ChatEvents, JsonObject } from '#domain/chat.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import { NO_USAGE } from '#domain/usage.ts'
 import type { ApiDeps } from '#http/deps.ts'
-import type { FirstRuns } from '#http/first-runs.ts'
 import { DEFAULT_TIMINGS, type Timings } from '#http/timings.ts'
 import { furnish, hello, openApi } from '#test/support/furnish.ts'
 import { readSse } from '#test/support/read-sse.ts'
@@ -296,20 +295,6 @@ describe('an event that cannot be serialized', () => {
     expect(chunks.at(-2)).toMatchObject({ error: { code: 'internal_error' } })
     expect(chunks.at(-1)?.usage?.['cost']).toBeGreaterThan(0)
     expect([await openHolds(), running.count]).toEqual([0, 0])
-  })
-
-  test('and a copy for replay that cannot be stored: the stream ends in an error, and no hold or slot remains', async () => {
-    const played = says([text('one'), finish(), USAGE])
-    const firstRuns: FirstRuns = {
-      begin: async () => ({ keep: () => Promise.reject(new Error('no shelf')), over() {} }),
-    }
-    const { ask, openHolds, running, store } = await open(played, {}, { firstRuns })
-    const { chunks, done } = readSse(await (await ask({}, { 'Idempotency-Key': 'k' })).text())
-    expect(chunks.some((one) => 'error' in one)).toBe(true)
-    expect(done).toBe(true)
-    expect(running.count).toBe(0)
-    expect(await openHolds()).toBe(0)
-    expect((await store.activity.list({ limit: 1 }))[0]?.cost).toBeGreaterThan(0n)
   })
 
   test('before the headers is an error status, and is settled too', async () => {

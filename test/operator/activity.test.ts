@@ -41,7 +41,12 @@ async function charged(stated: Partial<ActivityEntry> = {}): Promise<ActivityEnt
   const { amount: cost, costRub } = charge
   const settled = { usage, usageSource: 'provider', cost, costRub, provider: 'demo' } as const
   const activity = anActivity(claim, { ...settled, ...stated })
-  await store.admissions.settle(claim.generationId, { at: clock.now(), charge, activity })
+  await store.admissions.settle(claim.generationId, {
+    answer: null,
+    at: clock.now(),
+    charge,
+    activity,
+  })
   return activity
 }
 

@@ -22,7 +22,12 @@ test('a clean one counts what it added up', async () => {
   await store.admissions.admit(claim)
   const charge = aCharge(usd('0.5'))
   const activity = anActivity(claim, { endUser: 'ann', cost: charge.amount })
-  await store.admissions.settle(claim.generationId, { at: clock.now(), charge, activity })
+  await store.admissions.settle(claim.generationId, {
+    answer: null,
+    at: clock.now(),
+    charge,
+    activity,
+  })
   expect((await act(deps, 'doctor', {})).problems).toBe(0)
   await store.admissions.admit(aClaim(key, clock.now()))
   expect(await act(deps, 'audit', {})).toEqual({

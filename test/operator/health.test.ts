@@ -115,6 +115,7 @@ describe('doctor', () => {
       endUser: null,
       requestId: 'req-x',
       owner: deps.store.owner,
+      repeat: null,
       keyId: id as KeyId,
       accountId: account.id,
       at: deps.clock.now(),

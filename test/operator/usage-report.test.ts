@@ -28,7 +28,12 @@ async function serve(name: string, cost: string, stated: Partial<ActivityEntry> 
   const charge = aCharge(usd(cost))
   const { amount, costRub } = charge
   const activity = anActivity(claim, { usage: USAGE, cost: amount, costRub, ...stated })
-  await store.admissions.settle(claim.generationId, { at: clock.now(), charge, activity })
+  await store.admissions.settle(claim.generationId, {
+    answer: null,
+    at: clock.now(),
+    charge,
+    activity,
+  })
 }
 
 const report = (input: Parameters<typeof act<'usage.report'>>[2] = {}) =>

@@ -5,6 +5,7 @@ import { DAY_MS, later } from '#domain/clock.ts'
 import { MAX_ANSWER_BYTES } from '#domain/idempotency.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import { handClock, hello, type TestKey, usd } from '#test/support/furnish.ts'
+import { findAnswer } from '#test/support/keep-answer.ts'
 import { anAct } from '#test/support/nouns.ts'
 import { dial, post } from '#test/support/raw-client.ts'
 import { readSse } from '#test/support/read-sse.ts'
@@ -52,6 +53,11 @@ const codeOf = async (response: Response) => {
 const CONFLICT = [409, 'idempotency_conflict', 'Idempotency-Key']
 const replayed = (response: Response) => response.headers.get('idempotent-replayed')
 const generation = (response: Response) => response.headers.get('x-generation-id')
+const keptOf = ({ key, deps: { store, clock } }: Served) =>
+  findAnswer(store, key.key, clock.now(), {
+    key: 'k-1',
+    digest: new Bun.CryptoHasher('sha256').update(JSON.stringify(painting())).digest('hex'),
+  })
 const idle = (s: Served) =>
   eventually(() => s.gateway.live().inFlight === 0, 'nothing is in flight')
 
@@ -226,6 +232,27 @@ describe('while the first request is running', () => {
     expect(entries.map(({ endedBy }) => endedBy).sort()).toEqual(['client', 'completed'])
   })
 
+  test('the others are refused at once too where it waits for money that another request holds', async () => {
+    const { upstream, calls, draw } = painter()
+    const s = await open(upstream)
+    const key = await s.deps.issue({ dailySpend: usd('0.015') })
+    const ahead = ask(s, painting(), 'ahead', key)
+    await eventually(() => calls.length === 1, 'the upstream is asked')
+    const waiting = ask(s, painting(), 'k-1', key)
+    await eventually(() => s.gateway.live().inFlight === 2, 'it waits')
+    expect(await codeOf(await ask(s, painting(), 'k-1', key))).toEqual(CONFLICT)
+    expect(await codeOf(await ask(s, painting(), 'ahead', key))).toEqual(CONFLICT)
+    const other = await ask(s, painting({ n: 2 }), 'k-1', key)
+    expect(other.headers.get('x-should-retry')).toBe('false')
+    expect(calls).toHaveLength(1)
+    draw()
+    expect((await ahead).status).toBe(200)
+    const first = await waiting
+    expect([first.status, replayed(first)]).toEqual([200, null])
+    expect(replayed(await ask(s, painting(), 'k-1', key))).toBe('true')
+    expect(await charges(s)).toHaveLength(2)
+  })
+
   test('a shutdown waits for it, and stores its answer', async () => {
     const { upstream, calls, draw } = painter()
     const s = await open(upstream)
@@ -242,8 +269,7 @@ describe('while the first request is running', () => {
     expect([stopped, s.gateway.live().inFlight]).toEqual([false, 1])
     draw()
     await stopping
-    const { store, clock } = s.deps
-    expect(await store.answers.find(s.key.key.id, 'k-1', clock.now())).toBeDefined()
+    expect(await keptOf(s)).toBeDefined()
     expect(await charges(s)).toHaveLength(1)
   })
 
@@ -254,8 +280,7 @@ describe('while the first request is running', () => {
     await eventually(() => calls.length === 1, 'the upstream is asked')
     await s.gateway.stop(20)
     expect((await asked).status).toBe(503)
-    const { store, clock } = s.deps
-    expect(await store.answers.find(s.key.key.id, 'k-1', clock.now())).toBeUndefined()
+    expect(await keptOf(s)).toBeUndefined()
     expect(await charges(s)).toEqual([])
   })
 })

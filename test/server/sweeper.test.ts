@@ -1,14 +1,15 @@
 // The sweeper: expired data is deleted in slices, requests run between them, and nothing else is deleted.
+
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { openStore } from '#db/index.ts'
 import { type Clock, DAY_MS, HOUR_MS } from '#domain/clock.ts'
-import { newGenerationId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { NOTICE_KEPT_MS } from '#domain/notice.ts'
 import { createSteadyClock } from '#domain/steady-clock.ts'
 import type { Store } from '#domain/store.ts'
 import { startSweeper } from '#server/sweeper.ts'
 import { type HandClock, handClock } from '#test/support/hand-clock.ts'
+import { findAnswer, keepAnswer } from '#test/support/keep-answer.ts'
 import {
   aCharge,
   aClaim,
@@ -54,28 +55,26 @@ async function serve(requests: number): Promise<void> {
     await store.admissions.admit(claim)
     const charge = aCharge(usd('0.001'))
     const activity = anActivity(claim, { cost: charge.amount })
-    settled.push(store.admissions.settle(claim.generationId, { at: clock.now(), charge, activity }))
+    settled.push(
+      store.admissions.settle(claim.generationId, {
+        answer: null,
+        at: clock.now(),
+        charge,
+        activity,
+      }),
+    )
   }
   await Promise.all(settled)
 }
 
 /** One record of every kind that expires. */
 async function leaveThings(): Promise<void> {
-  await serve(1)
   const notice = aNotice(clock.now())
   await store.notices.post([notice], anAct())
   const attempt = { at: clock.now(), status: 204, failure: null, ms: 1 }
   const then = { state: 'delivered', nextTryAt: null } as const
   await store.notices.tried(notice.eventId, 'webhook', attempt, then)
-  await store.answers.keep({
-    keyId: key.id,
-    idempotencyKey: 'k',
-    bodySha256: '',
-    generationId: newGenerationId(clock.now()),
-    contentType: 'application/json',
-    body: new Uint8Array(1_000_000),
-    keptAt: clock.now(),
-  })
+  await keepAnswer(store, key, clock.now(), { body: new Uint8Array(1_000_000) })
 }
 
 const left = async () => ({
@@ -101,7 +100,7 @@ test('expired data is deleted; current data and all totals remain', async () => 
 
 test('data that expires while the sweeper runs is deleted by a later sweep', async () => {
   await leaveThings()
-  const find = () => store.answers.find(key.id, 'k', clock.now())
+  const find = () => findAnswer(store, key, clock.now())
   let sweeps = 0
   const over: Store = {
     ...store,
@@ -141,7 +140,7 @@ test.each([
   'T49: nothing is deleted by a clock that is a year ahead for a while, %s',
   async (_, restarts) => {
     await leaveThings()
-    const find = () => store.answers.find(key.id, 'k', clock.now())
+    const find = () => findAnswer(store, key, clock.now())
     const steadyNow = async () => createSteadyClock(clock, await store.steadyTime.last())
     let by = await steadyNow()
     let sweeps = 0

@@ -5,7 +5,7 @@ import type { Store } from '#domain/store.ts'
 
 /** Nobody waits in it, unless for so long. */
 export const anAdmissionQueue = (
-  store: Pick<Store, 'admissions'>,
+  store: Pick<Store, 'admissions' | 'answers'>,
   clock: Clock,
   waitMs = 0,
 ): AdmissionQueue => new AdmissionQueue({ clock, store, waitMs })

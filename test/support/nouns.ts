@@ -180,6 +180,7 @@ export const aClaim = (key: ApiKey, at: Instant, hold: UsdNanos = usd('0.01')): 
   at,
   model: 'acme/small',
   endUser: null,
+  repeat: null,
   offers: [fixedCost(hold)],
   // Of a store whose catalogue nobody has changed.
   catalogue: 1,

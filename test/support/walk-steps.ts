@@ -78,4 +78,4 @@ export const walkSteps = (
   caller: Caller,
   request: ChatRequest,
   signal: CancelSignal = new AbortController().signal,
-): WalkSteps => new WalkSteps(new Walk(deps, caller, request, cancelWith(signal)))
+): WalkSteps => new WalkSteps(new Walk(deps, caller, request, null, cancelWith(signal)))

@@ -6,6 +6,7 @@ import {
   judgeClaim,
   type KeySpending,
   type Refusal,
+  type Repeated,
   type Standing,
   type Verdict,
 } from '#domain/admission.ts'
@@ -22,6 +23,7 @@ import { prepareDaySpends } from '../money/day-spends.ts'
 import { prepareSpendReader } from '../money/spend-reader.ts'
 import type { HotEndUser } from './end-users.ts'
 import type { HotAccount, HotKey, HotState } from './hot-state.ts'
+import type { Repeats } from './repeats.ts'
 import { prepareSettle } from './settle.ts'
 import type { WindowReader } from './window-reader.ts'
 import type { Writer } from './writer.ts'
@@ -31,6 +33,7 @@ export function createAdmissions(
   hotState: HotState,
   writer: Writer,
   windows: WindowReader,
+  repeats: Repeats,
   noteUse: NoteUse,
   catalogue: Catalogues,
 ): Omit<Admissions, 'renew' | 'expire'> {
@@ -60,12 +63,16 @@ export function createAdmissions(
     return inactive === null ? judged : { grant: judged.grant, refusal: inactive }
   }
 
-  const admitNow = (claim: Claim, hot: HotKey): Verdict => {
+  const admitNow = (claim: Claim, hot: HotKey): Verdict | Repeated => {
+    const { keyId, repeat, at } = claim
+    const repetition = repeat && repeats.find(keyId, repeat, at)
+    if (repetition) return { admitted: false, refusal: null, repetition }
     const endUser = hotState.endUser(claim, hot)
     const { grant, refusal } = judge(claim, hot, endUser)
     if (refusal) return { admitted: false, quota: readQuota(hot, claim.at), grant, refusal }
     // Deferred: a hold that is lost in a crash was never charged either.
     const hold = hotState.take(claim, grant.hold, hot, endUser)
+    repeats.began(hold)
     hold.rowWrite = commit.defer(writer.hold, hold)
     noteUse(hot, claim.at)
     return { admitted: true, quota: readQuota(hot, claim.at), grant }
@@ -96,7 +103,7 @@ export function createAdmissions(
       }
     },
 
-    settle: prepareSettle(connection, hotState, writer),
+    settle: prepareSettle(connection, hotState, writer, repeats),
 
     async quota(keyId, at) {
       return readQuota(await requireKeyWithWindows(keyId, at), at)

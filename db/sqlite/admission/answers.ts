@@ -1,107 +1,169 @@
 /** Kept answers in SQLite, written and read in pieces, so that a large one does not block other requests. */
+import type { Database } from 'bun:sqlite'
+import type { Instant } from '#domain/clock.ts'
+import type { GenerationId, KeyId } from '#domain/id.ts'
 import {
   type Answers,
   KEPT_MS,
   type KeptAnswer,
   MAX_ANSWER_BYTES,
+  MAX_KEPT_BYTES,
   MAX_PIECE_BYTES,
-  type Pay,
 } from '#domain/idempotency.ts'
 import type { Connection } from '../engine/connection.ts'
 import { nextTurn } from '../engine/next-turn.ts'
-import { prepareIsCharged } from '../money/is-charged.ts'
-import { openAnswerCache } from './answer-cache.ts'
-import { openAnswerTable } from './answer-table.ts'
+import { statement } from '../engine/statement.ts'
+import type { HotState } from './hot-state.ts'
+import { preparePieces, type Repeats } from './repeats.ts'
 
 /** A checkpoint of one megabyte blocks for 5 to 10 ms, one of the usual four megabytes for twice as long. */
 const PIECES_PER_CHECKPOINT = 4
 
-const alreadyPaid: Pay = async () => true
+export function createAnswers(
+  { database, commit }: Connection,
+  { open }: HotState,
+  repeats: Repeats,
+): Answers {
+  const table = prepareTable(database)
+  const readPiece = preparePieces(database)
+  /** Of all answers; null if it must be summed again, after a rollback. */
+  let keptBytes: number | null = null
 
-/** Also completes or removes answers that an earlier process left incomplete. */
-export function createAnswers({ database, commit }: Connection): Answers {
-  const table = openAnswerTable(database)
-  const cache = openAnswerCache(table, commit)
-  const isCharged = prepareIsCharged(database)
-
-  /** Answers of an earlier process: completes those that are charged, removes the others. */
-  const endBegun = (): void => {
-    for (const begun of table.unfinished()) {
-      const isOwed = begun.is_written === 1 && isCharged(begun.generation_id)
-      if (isOwed) cache.finish(begun.id, begun)
-      else cache.drop(begun)
+  /** Runs `write` in a transaction of its own. False if the disk refused it. */
+  const tryWrite = (write: () => void): boolean => {
+    let isDone = false
+    try {
+      isDone = commit.tryWrite(write)
+    } finally {
+      if (!isDone) keptBytes = null
     }
+    return isDone
   }
 
-  const drop = (id: number, { body }: KeptAnswer): void => {
-    cache.tryWrite(() => cache.drop({ id, bytes: body.byteLength }))
+  const drop = ({ id, bytes }: Pick<AnswerRow, 'id' | 'bytes'>): void => {
+    table.drop(id)
+    if (keptBytes !== null) keptBytes -= bytes
   }
 
-  /** Writes an answer that cannot be found yet, and returns its id; null if there is no room. */
-  const write = async (answer: KeptAnswer): Promise<number | null> => {
-    const { body } = answer
-    const pieces = Math.max(1, Math.ceil(body.byteLength / MAX_PIECE_BYTES))
-    let id: number | null = null
-    for (let place = 0; place < pieces; place++) {
-      if (place > 0) await nextTurn()
-      const done = cache.tryWrite(() => {
-        if (place === 0) id = cache.begin(answer)
-        if (id === null) return
-        const from = place * MAX_PIECE_BYTES
-        table.addPiece(id, place, body.subarray(from, from + MAX_PIECE_BYTES))
-      })
-      if (id === null) return null
-      if (!done) {
-        drop(id, answer)
-        return null
-      }
-      if (place % PIECES_PER_CHECKPOINT === PIECES_PER_CHECKPOINT - 1) table.checkpoint()
+  /** One that was staged and never shown: its admission is resolved, or its process has died. */
+  const findLeft = (): AnswerRow | null =>
+    table.staged().find(({ generation_id }) => open.get(generation_id) === undefined) ?? null
+
+  const findExpired = (at: Instant): AnswerRow | null => {
+    const oldest = table.oldest()
+    return oldest !== null && oldest.created_at <= at - KEPT_MS ? oldest : null
+  }
+
+  /** Evicts the oldest as far as needed; false if there is still no room. Expired ones are the sweeper's. */
+  const makeRoom = (bytes: number): boolean => {
+    keptBytes ??= table.sumBytes()
+    while (keptBytes + bytes > MAX_KEPT_BYTES) {
+      const oldest = findLeft() ?? table.oldest()
+      if (oldest === null) return false
+      drop(oldest)
     }
-    return id
+    keptBytes += bytes
+    return true
   }
-
-  cache.tryWrite(endBegun)
 
   return {
-    async find(keyId, idempotencyKey, at) {
-      const row = table.find(keyId, idempotencyKey)
-      if (row === null || row.created_at <= at - KEPT_MS) return undefined
-      const first = table.piece(row.id, 0)
-      if (first === null) return undefined
-      return {
-        id: row.id,
-        keyId,
-        idempotencyKey,
-        bodySha256: row.body_sha256,
-        generationId: row.generation_id,
-        contentType: row.content_type,
-        bytes: row.bytes,
-        first,
-        keptAt: row.created_at,
+    find: async (...asked) => repeats.find(...asked),
+
+    piece: async (id, place) => readPiece(id, place) ?? undefined,
+
+    async stage(answer) {
+      const { body } = answer
+      const bytes = body.byteLength
+      if (bytes > MAX_ANSWER_BYTES) return null
+      const pieces = Math.max(1, Math.ceil(bytes / MAX_PIECE_BYTES))
+      let id: number | null = null
+      for (let place = 0; place < pieces; place++) {
+        if (place > 0) await nextTurn()
+        const isDone = tryWrite(() => {
+          if (place === 0) id = makeRoom(bytes) ? table.begin(answer) : null
+          if (id === null) return
+          const from = place * MAX_PIECE_BYTES
+          table.addPiece(id, place, body.subarray(from, from + MAX_PIECE_BYTES))
+        })
+        if (id === null) return null
+        if (!isDone) {
+          const begun = { id, bytes }
+          tryWrite(() => drop(begun))
+          return null
+        }
+        if (place % PIECES_PER_CHECKPOINT === PIECES_PER_CHECKPOINT - 1) table.checkpoint()
       }
+      return id === null ? null : { id }
     },
 
-    piece: async (id, place) => table.piece(id, place) ?? undefined,
-
-    async keep(answer, pay = alreadyPaid) {
-      if (answer.body.byteLength > MAX_ANSWER_BYTES) return false
-      const id = await write(answer)
-      if (id === null) return false
-      let isDue = false
-      try {
-        isDue = await pay()
-      } finally {
-        if (!isDue) drop(id, answer)
-      }
-      return isDue && cache.tryWrite(() => cache.finish(id, answer))
-    },
-
+    /** A row is removed with its last piece; until then it cannot be found. */
     async trim(at, limit) {
       let gone = 0
-      const done = cache.tryWrite(() => {
-        gone = cache.dropDue(at, limit)
+      const isDone = tryWrite(() => {
+        while (gone < limit) {
+          const due = findLeft() ?? findExpired(at)
+          if (due === null) return
+          gone += table.dropPieces(due.id, limit - gone)
+          if (gone < limit) drop(due)
+        }
       })
-      return done ? gone : 0
+      return isDone ? gone : 0
     },
+  }
+}
+
+/** Its names are the columns. */
+interface AnswerRow {
+  readonly id: number
+  readonly bytes: number
+  readonly generation_id: GenerationId
+  readonly created_at: Instant
+}
+
+/** The literals of `whole` are spelled out: SQLite uses a partial index only when it sees them. */
+function prepareTable(database: Database) {
+  const columns = 'SELECT id, bytes, generation_id, created_at FROM answers WHERE'
+  const staged = statement<AnswerRow>(database, `${columns} whole = 0 ORDER BY id`)
+  const oldest = statement<AnswerRow>(database, `${columns} whole = 1 ORDER BY id LIMIT 1`)
+  const sum = statement<{ bytes: number }>(
+    database,
+    'SELECT coalesce(sum(bytes), 0) AS bytes FROM answers',
+  )
+  const begin = statement<{ id: number }, [KeyId, string, string, string, string, number, Instant]>(
+    database,
+    `INSERT INTO answers
+       (key_id, idempotency_key, body_sha256, generation_id, content_type, bytes, created_at, whole)
+     VALUES (?, ?, ?, ?, ?, ?, ?, 0) RETURNING id`,
+  )
+  const addPiece = statement<unknown, [number, number, Uint8Array]>(
+    database,
+    'INSERT INTO answer_pieces (answer_id, place, body) VALUES (?, ?, ?)',
+  )
+  const drop = statement<unknown, [number]>(database, 'DELETE FROM answers WHERE id = ?')
+  const dropPieces = statement<unknown, [{ id: number; limit: number }]>(
+    database,
+    `DELETE FROM answer_pieces WHERE answer_id = $id
+       AND place > (SELECT max(place) FROM answer_pieces WHERE answer_id = $id) - $limit`,
+  )
+  const fold = statement<unknown>(database, 'PRAGMA wal_checkpoint(PASSIVE)')
+
+  return {
+    staged: () => staged().all(),
+    oldest: () => oldest().get(),
+    sumBytes: () => sum().get()?.bytes ?? 0,
+    begin({ keyId, repeat, generationId, contentType, body, keptAt }: KeptAnswer): number {
+      const { key, digest } = repeat
+      const bytes = body.byteLength
+      const row = begin().get(keyId, key, digest, generationId, contentType, bytes, keptAt)
+      if (row === null) throw new Error('a row that was inserted has no id')
+      return row.id
+    },
+    addPiece: (id: number, place: number, body: Uint8Array) => void addPiece().run(id, place, body),
+    /** Its pieces go with it. */
+    drop: (id: number) => void drop().run(id),
+    /** Removes the last `limit` pieces; returns how many there were. */
+    dropPieces: (id: number, limit: number) => dropPieces().run({ id, limit }).changes,
+    /** Runs a passive WAL checkpoint; call it outside a transaction. */
+    checkpoint: () => void fold().run(),
   }
 }

@@ -10,7 +10,8 @@ import type { Connection } from '../engine/connection.ts'
 import { unavailable } from '../engine/disk.ts'
 import { statement } from '../engine/statement.ts'
 import { fromInteger } from '../money/amount.ts'
-import type { HotState } from './hot-state.ts'
+import type { HotState, OpenHold } from './hot-state.ts'
+import type { Repeats } from './repeats.ts'
 import type { Writer } from './writer.ts'
 
 interface HoldRow {
@@ -39,6 +40,7 @@ export function prepareExpiry(
   { database, commit }: Connection,
   hotState: HotState,
   writer: Writer,
+  repeats: Repeats,
 ): Expiry {
   const ended = new Set<EpochId>()
   const ofOthers = statement<HoldRow, [EpochId]>(database, 'SELECT * FROM holds WHERE epoch <> ?')
@@ -48,8 +50,10 @@ export function prepareExpiry(
   )
 
   const release = (holds: readonly HoldRow[], at: Instant): void => {
+    const open: OpenHold[] = []
     for (const hold of holds) {
-      hotState.resolve(hold.generation_id, NO_MONEY)
+      const resolved = hotState.resolve(hold.generation_id, NO_MONEY)
+      if (resolved) open.push(resolved)
       commit.defer(() => {
         writer.release(hold.generation_id)
         writer.spend(hold.key_id, hold.day, NO_MONEY, hold.counted_as)
@@ -57,6 +61,7 @@ export function prepareExpiry(
       })
     }
     commit.flush()
+    for (const hold of open) repeats.ended(hold)
   }
 
   return {

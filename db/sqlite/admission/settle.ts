@@ -6,6 +6,7 @@ import type { Connection } from '../engine/connection.ts'
 import { isWaiting } from '../engine/group-commit.ts'
 import { judgeMark, type MarkChange } from '../money/low-balance.ts'
 import type { HotState, OpenHold } from './hot-state.ts'
+import type { Repeats } from './repeats.ts'
 import type { Writer } from './writer.ts'
 
 /** What is written of a request that ended. */
@@ -20,13 +21,15 @@ export function prepareSettle(
   { commit, syncCharges }: Connection,
   hotState: HotState,
   writer: Writer,
+  repeats: Repeats,
 ): Admissions['settle'] {
   const write = ({ hold, settlement, amount, change }: Ended): void => {
     const { claim, day, endUser } = hold
-    const { at, charge, activity } = settlement
+    const { at, charge, activity, answer } = settlement
     if (hold.rowWrite?.state === 'committed') writer.release(claim.generationId)
     if (charge) writer.charge(hold, charge, at)
     if (change) writer.mark(change)
+    if (answer) writer.show(answer)
     writer.spend(claim.keyId, day, amount, endUser === null ? null : endUser.name)
     writer.activity(activity, claim.at)
   }
@@ -41,6 +44,10 @@ export function prepareSettle(
     // With no other request in progress there is nothing to group with, so commit at once.
     if (hotState.open.size === 0) commit.endTurn()
     const committed = isWaiting(written) ? commit.committed(written) : COMMITTED
+    if (hold.claim.repeat !== null) {
+      const ended = (): void => repeats.ended(hold)
+      void committed.then(ended, ended)
+    }
     return syncCharges ? committed.then(() => commit.synced()).then(() => true) : committed
   }
 

@@ -1,8 +1,9 @@
 /** The rows that a request writes, as prepared statements: the only writes on the path of a request. */
-import type { SQLQueryBindings } from 'bun:sqlite'
+import type { Database, SQLQueryBindings } from 'bun:sqlite'
 import type { ActivityEntry } from '#domain/activity.ts'
 import type { Day, Instant } from '#domain/clock.ts'
 import { chargeEntryId, type GenerationId, type KeyId } from '#domain/id.ts'
+import type { StagedAnswer } from '#domain/idempotency.ts'
 import type { Charge } from '#domain/ledger.ts'
 import { renderRubPerUsd, type UsdNanos } from '#domain/money.ts'
 import type { Connection } from '../engine/connection.ts'
@@ -19,6 +20,8 @@ export interface Writer {
   /** The balance follows when the transaction closes. */
   charge(hold: OpenHold, charge: Charge, at: Instant): void
   mark(change: MarkChange): void
+  /** From now on it is found, and none that was found before by its name. */
+  show(answer: StagedAnswer): void
   /** The day's sums follow when the transaction closes. */
   spend(keyId: KeyId, day: Day, amount: UsdNanos, endUser: string | null): void
   used(keyId: KeyId, at: Instant): void
@@ -32,8 +35,8 @@ export function prepareWriter(connection: Connection, slots: WindowSlots): Write
   const insertHold = statement<unknown, SQLQueryBindings[]>(
     database,
     `INSERT INTO holds (generation_id, request_id, account_id, key_id, model, amount_nanos, admitted_at,
-       end_user, counted_as, day, node, epoch)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       end_user, counted_as, day, node, epoch, idempotency_key, body_sha256)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
   const deleteHold = statement<unknown, SQLQueryBindings[]>(
     database,
@@ -52,7 +55,7 @@ export function prepareWriter(connection: Connection, slots: WindowSlots): Write
   const insertActivity = prepareActivity(database)
   return {
     hold({ claim, amount, day, endUser: counted }) {
-      const { generationId, requestId, accountId, keyId, model, at, endUser, owner } = claim
+      const { generationId, requestId, accountId, keyId, model, at, endUser, owner, repeat } = claim
       insertHold().run(
         generationId,
         requestId,
@@ -66,6 +69,8 @@ export function prepareWriter(connection: Connection, slots: WindowSlots): Write
         day,
         owner.node,
         owner.epoch,
+        repeat === null ? null : repeat.key,
+        repeat === null ? null : repeat.digest,
       )
     },
     release(id) {
@@ -88,6 +93,7 @@ export function prepareWriter(connection: Connection, slots: WindowSlots): Write
       sums.debit(accountId, amount)
     },
     mark: prepareMarkWriter(connection),
+    show: prepareShow(database),
     spend: sums.spend,
     used(keyId, at) {
       markUse().run(at, keyId)
@@ -96,5 +102,18 @@ export function prepareWriter(connection: Connection, slots: WindowSlots): Write
       const isNew = insertActivity(entry, admittedAt)
       if (isNew && admittedAt !== null) slots.note(entry.keyId, admittedAt, entry.generationId)
     },
+  }
+}
+
+function prepareShow(database: Database): Writer['show'] {
+  const hide = statement<unknown, [number]>(
+    database,
+    `UPDATE answers SET whole = 0 WHERE whole = 1
+       AND (key_id, idempotency_key) = (SELECT key_id, idempotency_key FROM answers WHERE id = ?)`,
+  )
+  const show = statement<unknown, [number]>(database, 'UPDATE answers SET whole = 1 WHERE id = ?')
+  return ({ id }) => {
+    hide().run(id)
+    show().run(id)
   }
 }

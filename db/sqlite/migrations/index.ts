@@ -25,6 +25,7 @@ import ratesAhead from './0023_rates_ahead.sql' with { type: 'text' }
 import catalogueVersion from './0024_catalogue_version.sql' with { type: 'text' }
 import owners from './0025_owners.sql' with { type: 'text' }
 import artifactVersions from './0026_artifact_versions.sql' with { type: 'text' }
+import repeats from './0027_repeats.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly string[] = [
   initial,
@@ -53,4 +54,5 @@ export const MIGRATIONS: readonly string[] = [
   catalogueVersion,
   owners,
   artifactVersions,
+  repeats,
 ]

@@ -2,12 +2,11 @@
 import type { Database } from 'bun:sqlite'
 import type { AuditFinding, EngineFinding } from '#domain/audit.ts'
 import { type Day, nextDay, nextMonthStart, renderDay } from '#domain/clock.ts'
-import type { GenerationId } from '#domain/id.ts'
+import { chargeEntryId, type EntryId, type GenerationId } from '#domain/id.ts'
 import { addUsd, NO_MONEY, renderUsd, subtractUsd, type UsdNanos } from '#domain/money.ts'
 import type { LiveSums } from '../admission/hot-state.ts'
 import { nextTurn } from '../engine/next-turn.ts'
 import type { Sums } from './audit-sums.ts'
-import { prepareIsCharged } from './is-charged.ts'
 
 /** Judged in one go. */
 const SLICE_KEYS = 500
@@ -57,7 +56,8 @@ export function auditHolds(database: Database, live: LiveSums): readonly AuditFi
       .map(({ id }) => id),
   )
   const running = new Set(live.open.map(({ id }) => id))
-  const isCharged = prepareIsCharged(database)
+  const charge = database.query<unknown, [EntryId]>('SELECT 1 FROM ledger WHERE id = ?')
+  const isCharged = (id: GenerationId) => charge.get(chargeEntryId(id)) !== null
   return [
     ...[...kept.difference(running)].map((id) =>
       aboutHold(id, 'its hold is recorded, but no request in progress has it'),

@@ -34,7 +34,7 @@ export async function openAccounting(dataDir: string, secret: string): Promise<A
       const { owner } = store
       const { version: catalogue } = store.catalogue.current()
       const offers = [fixedCost(HOLD)]
-      const claim = { ...made, owner, at, endUser: null, offers, catalogue }
+      const claim = { ...made, owner, at, endUser: null, repeat: null, offers, catalogue }
       const verdict = await store.admissions.admit(claim)
       if (verdict === 'stale' || !verdict.admitted) throw new Error('a request was refused')
       return (tokens) => {
@@ -65,7 +65,7 @@ export async function openAccounting(dataDir: string, secret: string): Promise<A
           loweredBound: null,
           refusal: null,
         } as const
-        return store.admissions.settle(generationId, { at: now, charge, activity })
+        return store.admissions.settle(generationId, { answer: null, at: now, charge, activity })
       }
     },
   }

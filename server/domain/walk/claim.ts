@@ -3,6 +3,7 @@ import type { Claim } from '../admission.ts'
 import type { ChatRequest } from '../chat.ts'
 import type { Clock } from '../clock.ts'
 import type { GenerationId } from '../id.ts'
+import type { Repeat } from '../idempotency.ts'
 import type { Caller } from '../key.ts'
 import { checkThinking, floorBound, fullBound } from '../output-bound.ts'
 import { mostOfBase, mostPerMillionOutput, type OfferCost, offerCost } from '../pricing.ts'
@@ -15,6 +16,7 @@ interface Claimant {
   readonly caller: Caller
   readonly request: ChatRequest
   readonly generationId: GenerationId
+  readonly repeat: Repeat | null
 }
 
 export interface ClaimDeps {
@@ -45,7 +47,7 @@ export interface OffersClaimed {
  */
 export function claimNow(
   { clock, settings, health, store }: ClaimDeps,
-  { caller: { key, requestId }, request, generationId }: Claimant,
+  { caller: { key, requestId }, request, generationId, repeat }: Claimant,
 ): OffersClaimed {
   const at = clock.now()
   const catalogue = store.catalogue.current()
@@ -66,6 +68,7 @@ export function claimNow(
       at,
       model: found[0].hop.card.id,
       endUser: request.endUser,
+      repeat,
       offers: offers.map(({ cost }) => cost),
       catalogue: catalogue.version,
     },

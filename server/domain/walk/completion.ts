@@ -1,9 +1,9 @@
 /** The walk of one request, from model card to receipt, top to bottom. A non-streamed answer folds the same events. */
-import type { Verdict } from '../admission.ts'
+import type { Repeated, Verdict } from '../admission.ts'
 import type { AnswerHead } from '../chat.ts'
 import { momentOf, unixSeconds } from '../clock.ts'
 import type { GenerationId } from '../id.ts'
-import type { Pay } from '../idempotency.ts'
+import { type Repeat, type Repetition, type StagedAnswer, toConflictError } from '../idempotency.ts'
 import type { Caller } from '../key.ts'
 import type { Charge } from '../ledger.ts'
 import type { Hop } from '../model-card.ts'
@@ -18,6 +18,7 @@ import {
 } from './attempt.ts'
 import { type CostedOffers, claimNow, type OffersClaimed } from './claim.ts'
 import {
+  AnswerKept,
   COMPLETED,
   CUT,
   judgeAbort,
@@ -33,7 +34,7 @@ import { type CompletionDeps, READER_LEFT, type StepReader, type Walk } from './
 
 /**
  * Answers one chat request: runs a walk to its end, calling `reader` with every step. It throws `RequestRefused` before its
- * first step if the request was not admitted, and `GatewayError` after it if the upstream failed before any content. However it
+ * first step if the request was not admitted, `AnswerKept` or a conflict if it repeats another, and `GatewayError` after it if the upstream failed before any content. However it
  * ends, its admission is resolved exactly once.
  */
 export async function runWalk(walk: Walk, reader: StepReader): Promise<void> {
@@ -80,9 +81,14 @@ export async function runWalk(walk: Walk, reader: StepReader): Promise<void> {
     }
     const charge = priceOutcome(outcome, attempts.current)
     endExchange(deps, outcome, attempts, charge !== null)
-    if (walk.isRepeatable && charge !== null && isWhole(outcome)) {
-      await settleOnceKept(walk, charge, () => settle(deps, walk, outcome, charge))
-    } else await settle(deps, walk, outcome, charge)
+    let answer: StagedAnswer | null = null
+    try {
+      if (walk.repeat !== null && charge !== null && isWhole(outcome)) {
+        answer = await stage(walk, walk.repeat, charge)
+      }
+    } finally {
+      await settle(deps, walk, outcome, charge, answer)
+    }
     if (outcome.error) {
       if (charge === null) throw outcome.error
       await walk.emit({ type: 'failed', error: outcome.error })
@@ -102,7 +108,7 @@ interface Admitted {
 async function judge(walk: Walk): Promise<Admitted | null> {
   const { deps, caller, signal } = walk
   let asked: OffersClaimed | undefined
-  let verdict: Verdict
+  let verdict: Verdict | Repeated
   try {
     verdict = await deps.queue.admit(() => {
       asked = claimNow(deps, walk)
@@ -110,16 +116,29 @@ async function judge(walk: Walk): Promise<Admitted | null> {
       return asked.claim
     }, signal)
   } catch (thrown) {
-    if (!signal.aborted || thrown !== signal.reason) return await refuse(deps, walk, thrown, null)
+    if (!signal.aborted || thrown !== signal.reason) return await refuseFirst(walk, thrown)
     // The client left while it waited for money that others hold.
     await leave(deps, walk, judgeAbort(signal))
     return null
   }
+  if ('repetition' in verdict) throw toRepeated(verdict.repetition)
   walk.grant = verdict.grant
   if (verdict.admitted) return { offers: (asked as OffersClaimed).offers, verdict }
   const error = toRefusalError(verdict.refusal, caller.key.name)
   return await refuse(deps, walk, error, verdict.quota)
 }
+
+/** What the catalogue has against a request is nothing to one that repeats another. */
+async function refuseFirst(walk: Walk, thrown: unknown): Promise<never> {
+  const { deps, caller, repeat } = walk
+  const repetition =
+    repeat && (await deps.store.answers.find(caller.key.id, repeat, deps.clock.now()))
+  if (repetition) throw toRepeated(repetition)
+  return await refuse(deps, walk, thrown, null)
+}
+
+const toRepeated = (repetition: Repetition): Error =>
+  repetition.is === 'kept' ? new AnswerKept(repetition.answer) : toConflictError(repetition)
 
 function noteFirst(walk: Walk, { hop }: Offer): void {
   walk.firstEventAt = momentOf(walk.deps.clock, walk.caller)
@@ -128,21 +147,14 @@ function noteFirst(walk: Walk, { hop }: Offer): void {
 
 const isWhole = (outcome: Outcome): boolean => outcome === COMPLETED || outcome === CUT
 
-/** A repeatable answer is written to disk before its charge is committed, so that a crash cannot charge for a lost answer. */
-async function settleOnceKept(walk: Walk, charge: Charge, settle: Pay): Promise<void> {
-  let paying: Promise<boolean> | null = null
-  const pay = (): Promise<boolean> => {
-    paying ??= settle()
-    return paying
-  }
-  try {
-    await walk.emit({ type: 'priced', charge, pay })
-  } catch (thrown) {
-    // The answer is complete: a client that disconnects now is charged.
-    if (thrown !== READER_LEFT) throw thrown
-  } finally {
-    await pay()
-  }
+/** Writes a repeatable answer before its charge, which shows it: a kill loses both or neither. Null where it cannot be kept. */
+async function stage(walk: Walk, repeat: Repeat, charge: Charge): Promise<StagedAnswer | null> {
+  const { deps, caller, generationId } = walk
+  await walk.emit({ type: 'priced', charge })
+  if (walk.answer === null) return null
+  const facts = { keyId: caller.key.id, repeat, generationId, keptAt: deps.clock.now() }
+  // It is sent whether or not it can be kept.
+  return await deps.store.answers.stage({ ...facts, ...walk.answer }).catch(() => null)
 }
 
 /** Closes the provider's connection however the walk ends: a reader that stops early never iterated over `events`. */

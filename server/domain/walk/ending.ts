@@ -12,6 +12,7 @@ import type { ChatRequest } from '../chat.ts'
 import { type Clock, elapsedMs, type Instant, sinceArrivalMs } from '../clock.ts'
 import { type ErrorMetadata, GatewayError, toGatewayError } from '../errors.ts'
 import type { GenerationId } from '../id.ts'
+import type { FoundAnswer, StagedAnswer } from '../idempotency.ts'
 import type { Charge } from '../ledger.ts'
 import type { Hop, ImageChoice } from '../model-card.ts'
 import { NO_MONEY, type RubMicros, type UsdNanos } from '../money.ts'
@@ -35,6 +36,17 @@ export class RequestRefused extends Error {
     this.error = error
     this.quota = quota
     this.generationId = generationId
+  }
+}
+
+/** What a walk throws that repeats another: nothing was admitted, and nothing is logged. */
+export class AnswerKept extends Error {
+  readonly answer: FoundAnswer
+
+  constructor(answer: FoundAnswer) {
+    super('the answer of an earlier request is kept')
+    this.name = 'AnswerKept'
+    this.answer = answer
   }
 }
 
@@ -124,11 +136,13 @@ export function settle(
   walk: Walk,
   outcome: Outcome,
   charge: Charge | null,
+  answer: StagedAnswer | null,
 ): Promise<boolean> {
   const settled = deps.store.admissions.settle(walk.generationId, {
     at: deps.clock.now(),
     charge,
     activity: toEntry(deps, walk, outcome, charge),
+    answer,
   })
   deps.queue.released(walk.caller.key.accountId)
   return settled

@@ -44,7 +44,7 @@ export async function quote(
 ): Promise<Quote> {
   const generationId = newGenerationId(caller.arrivedAt)
   const { offers, verdict } = await untilCurrent(async () => {
-    const { offers, claim } = claimNow(deps, { caller, request, generationId })
+    const { offers, claim } = claimNow(deps, { caller, request, generationId, repeat: null })
     const verdict = await deps.store.admissions.judge(claim)
     return verdict === 'stale' ? verdict : { offers, verdict }
   })

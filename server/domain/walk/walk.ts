@@ -6,7 +6,7 @@ import type { AnswerHead, ChatEvents, ChatRequest } from '../chat.ts'
 import type { Instant } from '../clock.ts'
 import type { GatewayError } from '../errors.ts'
 import { type GenerationId, newGenerationId } from '../id.ts'
-import type { Pay } from '../idempotency.ts'
+import type { KeptAnswer, Repeat } from '../idempotency.ts'
 import type { Caller } from '../key.ts'
 import type { Charge } from '../ledger.ts'
 import type { MaybePromise } from '../maybe-promise.ts'
@@ -35,8 +35,8 @@ export type CompletionStep =
   | { readonly type: 'events'; readonly events: ChatEvents }
   /** The upstream broke after content had passed; what came is charged. */
   | { readonly type: 'failed'; readonly error: GatewayError }
-  /** Only for a repeatable answer, once it is complete. The reader stores the answer, then calls `pay`. */
-  | { readonly type: 'priced'; readonly charge: Charge; readonly pay: Pay }
+  /** Only for a repeatable answer, once it is complete: the reader leaves it in `Walk.answer`. */
+  | { readonly type: 'priced'; readonly charge: Charge }
   /** The charge is committed: the answer's last byte may leave. */
   | { readonly type: 'receipt'; readonly charge: Charge }
 
@@ -59,7 +59,7 @@ export interface Client {
 /** What walks are made with. */
 export interface CompletionDeps extends AttemptDeps {
   readonly queue: AdmissionQueue
-  readonly store: Pick<Store, 'owner' | 'admissions' | 'catalogue' | 'activity'>
+  readonly store: Pick<Store, 'owner' | 'admissions' | 'answers' | 'catalogue' | 'activity'>
 }
 
 /** One walk, from its request to its end. A class, because every request has one. */
@@ -80,8 +80,10 @@ export class Walk {
   grant: Grant | null = null
   /** When the first content came. */
   firstEventAt: Instant | null = null
-  /** Whether its answer is stored for repetitions (`Idempotency-Key`). */
-  isRepeatable = false
+  /** By what it may be repeated (`Idempotency-Key`). */
+  readonly repeat: Repeat | null
+  /** What a repetition gets. */
+  answer: Pick<KeptAnswer, 'contentType' | 'body'> | null = null
   /** Whether it has ended and its admission is resolved. */
   isOver = false
   /** Who ends it by leaving; null where it runs to its end whoever leaves. */
@@ -101,11 +103,13 @@ export class Walk {
     deps: CompletionDeps,
     caller: Caller,
     request: ChatRequest,
+    repeat: Repeat | null,
     signal = new Canceller(),
   ) {
     this.deps = deps
     this.caller = caller
     this.request = request
+    this.repeat = repeat
     this.signal = signal
     this.generationId = newGenerationId(caller.arrivedAt)
   }

@@ -3,24 +3,25 @@
 import { CLIENT_CLOSED_REQUEST } from '#domain/activity.ts'
 import type { AnswerHead } from '#domain/chat.ts'
 import { GatewayError } from '#domain/errors.ts'
-import type { Pay } from '#domain/idempotency.ts'
+import type { Repeat } from '#domain/idempotency.ts'
 import type { ApiKey, Caller } from '#domain/key.ts'
 import type { Charge } from '#domain/ledger.ts'
 import type { MaybePromise } from '#domain/maybe-promise.ts'
 import { runWalk } from '#domain/walk/completion.ts'
+import { AnswerKept } from '#domain/walk/ending.ts'
 import { type CompletionStep, type StepReader, Walk } from '#domain/walk/walk.ts'
 import { findOrdinaryCaller } from '../bearer.ts'
 import type { ApiDeps } from '../deps.ts'
-import { type FirstRun, readIdempotencyKey } from '../first-runs.ts'
 import { digest, readBody } from '../read/body.ts'
 import { readChatRequest } from '../read/chat-request.ts'
+import { readIdempotencyKey } from '../read/idempotency-key.ts'
 import { shuttingDown } from '../render-error.ts'
 import { headersFor, JSON_TEXT, noteStep, type RequestContext } from '../request-context.ts'
 import { startFold } from '../wire/fold-answer.ts'
 import { toBody } from '../wire/long-body.ts'
 import { answerQuote } from './chat-quote.ts'
 import { answerStream } from './chat-stream.ts'
-import { keepAnswer, replay } from './replay.ts'
+import { replay, toAnswer } from './replay.ts'
 
 export async function chatCompletions(deps: ApiDeps, context: RequestContext): Promise<Response> {
   const admitted = findOrdinaryCaller(deps, context)
@@ -34,30 +35,26 @@ export async function chatCompletions(deps: ApiDeps, context: RequestContext): P
   context.model = request.model
   if (isDryRun) return await answerQuote(deps, context, key, request)
 
-  let run: FirstRun | null = null
-  if (idempotencyKey !== null) {
-    const repeatable = { keyId: key.id, idempotencyKey, bodySha256: await digest(body.text) }
-    const begun = await deps.firstRuns.begin(repeatable, deps.clock.now())
-    if ('first' in begun) return await replay(deps, context, begun)
-    run = begun
-  }
+  const repeat: Repeat | null =
+    idempotencyKey === null ? null : { key: idempotencyKey, digest: await digest(body.text) }
 
   deps.disableIdleTimeout(context.request)
-  const walk = new Walk(deps, toCaller(context, key), request)
-  walk.isRepeatable = run !== null
+  const walk = new Walk(deps, toCaller(context, key), request, repeat)
   // A repeatable image request runs to its end even after a disconnect, so that a repetition gets the image.
-  if (run === null || !request.wantsImages) walk.client = context.request
+  if (repeat === null || !request.wantsImages) walk.client = context.request
   walk.ended = () => {
     deps.running.remove(walk)
     context.taken?.release()
-    run?.over()
   }
   deps.running.add(walk)
   try {
-    if (request.stream) return await answerStream(deps, context, walk, run)
-    const answer = new WholeAnswer(deps, context, walk, run)
+    if (request.stream) return await answerStream(deps, context, walk)
+    const answer = new WholeAnswer(deps, context, walk)
     await runWalk(walk, answer)
     return answer.render()
+  } catch (thrown) {
+    if (thrown instanceof AnswerKept) return await replay(deps, context, thrown.answer)
+    throw thrown
   } finally {
     if (!context.streams) deps.restoreIdleTimeout(context.request)
   }
@@ -89,17 +86,15 @@ class WholeAnswer implements StepReader {
   private readonly deps: ApiDeps
   private readonly context: RequestContext
   private readonly walk: Walk
-  private readonly run: FirstRun | null
   private readonly fold = startFold()
   private head: AnswerHead | null = null
   private failure: GatewayError | null = null
   private text: readonly string[] | null = null
 
-  constructor(deps: ApiDeps, context: RequestContext, walk: Walk, run: FirstRun | null) {
+  constructor(deps: ApiDeps, context: RequestContext, walk: Walk) {
     this.deps = deps
     this.context = context
     this.walk = walk
-    this.run = run
   }
 
   read(step: CompletionStep): MaybePromise<void> {
@@ -107,7 +102,7 @@ class WholeAnswer implements StepReader {
     if (step.type === 'opened') this.head = step.head
     else if (step.type === 'events') this.fold.note(step.events)
     else if (step.type === 'failed') this.failure = step.error
-    else if (step.type === 'priced') return this.keep(step.charge, step.pay)
+    else if (step.type === 'priced') this.keep(step.charge)
     else if (step.type === 'receipt' && this.failure === null) this.renderText(step.charge)
     return undefined
   }
@@ -115,11 +110,9 @@ class WholeAnswer implements StepReader {
   /** It never lets the walk wait. */
   left(): void {}
 
-  private async keep(charge: Charge, pay: Pay): Promise<void> {
+  private keep(charge: Charge): void {
     const text = this.renderText(charge)
-    if (text && this.run) {
-      await keepAnswer(this.deps, this.context, this.run, JSON_TEXT, text.join(''), pay)
-    }
+    if (text) this.walk.answer = toAnswer(JSON_TEXT, text.join(''))
   }
 
   /** Null before the upstream has answered. */

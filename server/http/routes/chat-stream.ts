@@ -3,28 +3,25 @@
 import { CLIENT_CLOSED_REQUEST } from '#domain/activity.ts'
 import { unixSeconds } from '#domain/clock.ts'
 import { type GatewayError, toGatewayError } from '#domain/errors.ts'
-import type { Pay } from '#domain/idempotency.ts'
 import type { MaybePromise } from '#domain/maybe-promise.ts'
 import { runWalk } from '#domain/walk/completion.ts'
 import { RequestRefused } from '#domain/walk/ending.ts'
 import { type CompletionStep, READER_LEFT, type StepReader, type Walk } from '#domain/walk/walk.ts'
 import { within } from '#domain/within.ts'
 import type { ApiDeps } from '../deps.ts'
-import type { FirstRun } from '../first-runs.ts'
 import { eventStreamHeaders, noteStep, type RequestContext } from '../request-context.ts'
 import { toRequestLine } from '../request-log.ts'
 import { type ChunkRenderer, startChunks } from '../wire/render-chunk.ts'
 import { type PieceSource, toSseBody } from '../wire/sse-body.ts'
-import { startTranscript, type Transcript } from './replay.ts'
+import { Transcript } from './replay.ts'
 
 /** Throws what the walk throws until the headers are sent; after that, an error is a chunk. */
 export async function answerStream(
   deps: ApiDeps,
   context: RequestContext,
   walk: Walk,
-  run: FirstRun | null,
 ): Promise<Response> {
-  const answer = new StreamedAnswer(deps, context, walk, run)
+  const answer = new StreamedAnswer(deps, context, walk)
   try {
     const isSilent = !(await answer.begin())
     const body = toSseBody(answer, deps.timings, isSilent)
@@ -86,11 +83,11 @@ class StreamedAnswer implements PieceSource, StepReader {
     return this.renderer().error(this.error, this.context.requestId) + this.renderer().end(null)
   }
 
-  constructor(deps: ApiDeps, context: RequestContext, walk: Walk, run: FirstRun | null) {
+  constructor(deps: ApiDeps, context: RequestContext, walk: Walk) {
     this.deps = deps
     this.context = context
     this.walk = walk
-    this.transcript = run && startTranscript(deps, context, run)
+    this.transcript = walk.repeat && new Transcript(context)
   }
 
   /**
@@ -127,7 +124,10 @@ class StreamedAnswer implements PieceSource, StepReader {
 
   /** For the walk: renders a step, and lets it wait until the text was taken. */
   read(step: CompletionStep): MaybePromise<void> {
-    if (step.type === 'priced') return this.keep(this.render(step), step.pay)
+    if (step.type === 'priced') {
+      this.walk.answer = this.transcript?.whole(this.render(step)) ?? null
+      return undefined
+    }
     // It was left while it waited: nobody takes another text.
     if (this.asked === null) throw READER_LEFT
     noteStep(this.context, step, this.deps.clock)
@@ -141,15 +141,6 @@ class StreamedAnswer implements PieceSource, StepReader {
     this.asked.resolve(text)
     this.asked = null
     return this.park()
-  }
-
-  /** Who leaves meanwhile waits no longer; the answer is stored all the same. */
-  private keep(ending: string, pay: Pay): MaybePromise<void> {
-    const keeping = this.transcript?.keep(ending, pay)
-    if (keeping === undefined) return undefined
-    const parked = this.park()
-    keeping.then(this.parked?.resolve, this.parked?.reject)
-    return parked
   }
 
   private park(): Promise<void> {

@@ -1,13 +1,12 @@
-/** Answers of repeatable requests: stored when they are sent, and sent again unchanged (contract §7). */
+/** Answers of repeatable requests: read as they are sent, and sent again unchanged (contract §7). */
 import {
   type Answers,
   type FoundAnswer,
   MAX_ANSWER_BYTES,
   MAX_PIECE_BYTES,
-  type Pay,
 } from '#domain/idempotency.ts'
+import type { Walk } from '#domain/walk/walk.ts'
 import type { ApiDeps } from '../deps.ts'
-import type { FirstRun } from '../first-runs.ts'
 import {
   EVENT_STREAM,
   eventStreamHeaders,
@@ -66,41 +65,32 @@ async function* readPieces(
   }
 }
 
-/** Stores an answer before it is sent, and commits its charge. */
-export async function keepAnswer(
-  { clock }: ApiDeps,
-  { generationId }: RequestContext,
-  run: FirstRun,
-  contentType: string,
-  text: string,
-  pay: Pay,
-): Promise<void> {
-  if (generationId === null) return
-  const body = new TextEncoder().encode(text)
-  await run.keep({ generationId, contentType, body, keptAt: clock.now() }, pay)
-}
+/** The text of a repeatable stream so far. */
+export class Transcript {
+  private readonly context: RequestContext
+  private pieces: string[] = []
+  private chars = 0
 
-/** The text of a stream so far. */
-export interface Transcript {
-  note(text: string): void
-  /** Stores all of the text with its ending and commits the charge, unless it is too long to store. */
-  keep(ending: string, pay: Pay): Promise<void>
-}
+  constructor(context: RequestContext) {
+    this.context = context
+  }
 
-export function startTranscript(deps: ApiDeps, context: RequestContext, run: FirstRun): Transcript {
-  let pieces: string[] = []
-  let chars = 0
-  return {
-    note(text) {
-      chars += text.length
-      if (chars <= MAX_ANSWER_BYTES) {
-        pieces.push(text)
-        context.taken?.add(text.length)
-      } else pieces = []
-    },
-    async keep(ending, pay) {
-      if (chars > MAX_ANSWER_BYTES) return
-      await keepAnswer(deps, context, run, EVENT_STREAM, pieces.join('') + ending, pay)
-    },
+  note(text: string): void {
+    this.chars += text.length
+    if (this.chars <= MAX_ANSWER_BYTES) {
+      this.pieces.push(text)
+      this.context.taken?.add(text.length)
+    } else this.pieces = []
+  }
+
+  /** All of it with its ending; null if it is too long to store. */
+  whole(ending: string): Walk['answer'] {
+    if (this.chars > MAX_ANSWER_BYTES) return null
+    return toAnswer(EVENT_STREAM, this.pieces.join('') + ending)
   }
 }
+
+export const toAnswer = (contentType: string, text: string): Walk['answer'] => ({
+  contentType,
+  body: new TextEncoder().encode(text),
+})

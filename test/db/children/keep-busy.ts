@@ -38,6 +38,7 @@ async function serve(): Promise<never> {
     await Bun.sleep(upTo(3))
     const cost = BigInt(upTo(1_000)) as UsdNanos
     await store.admissions.settle(claim.generationId, {
+      answer: null,
       at: clock.now(),
       charge: aCharge(cost),
       activity: anActivity(claim, { cost }),

@@ -40,7 +40,12 @@ for (let crossed = 1; ; crossed++) {
   if (!admitted) throw new Error('refused')
   const charge = aCharge(usd('1'))
   const activity = anActivity(claim, { cost: charge.amount })
-  await store.admissions.settle(claim.generationId, { at: clock.now(), charge, activity })
+  await store.admissions.settle(claim.generationId, {
+    answer: null,
+    at: clock.now(),
+    charge,
+    activity,
+  })
   writeSync(1, `crossed ${crossed}\n`)
   // Many a kill is to come between the two.
   await Bun.sleep(Math.random() * 10)

@@ -17,6 +17,7 @@ export function auditContract(bench: Bench): void {
     const charge = aCharge(usd(amount))
     const activity = anActivity(claim, { endUser, cost: charge.amount })
     await bench.store.admissions.settle(claim.generationId, {
+      answer: null,
       at: bench.clock.now(),
       charge,
       activity,

@@ -93,7 +93,12 @@ export function setBench(open: OpenStore, reopen?: ReopenStore): Bench {
       const charge = amount === null ? null : aCharge(usd(amount))
       const cost = charge && { cost: charge.amount, costRub: charge.costRub }
       const activity = anActivity(claim, { ...cost })
-      return store.admissions.settle(claim.generationId, { at: clock.now(), charge, activity })
+      return store.admissions.settle(claim.generationId, {
+        answer: null,
+        at: clock.now(),
+        charge,
+        activity,
+      })
     },
     async spend(key, amount) {
       const { claim, refusal } = await bench.admit(key, amount)

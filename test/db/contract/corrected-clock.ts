@@ -39,6 +39,7 @@ export function correctedClockContract(bench: Bench): void {
     const charge = aCharge(usd(amount))
     const activity = anActivity(claim, { endUser: claim.endUser, cost: charge.amount })
     return bench.store.admissions.settle(claim.generationId, {
+      answer: null,
       at: bench.clock.now(),
       charge,
       activity,

@@ -16,7 +16,12 @@ export function endUsersContract(bench: Bench): void {
     if (!verdict.admitted) return verdict.refusal.limit
     const charge = aCharge(usd(amount))
     const activity = anActivity(claim, { endUser, cost: charge.amount })
-    await admissions.settle(claim.generationId, { at: bench.clock.now(), charge, activity })
+    await admissions.settle(claim.generationId, {
+      answer: null,
+      at: bench.clock.now(),
+      charge,
+      activity,
+    })
     return null
   }
 

@@ -2,11 +2,11 @@
 
 import { describe, expect, test } from 'vitest'
 import { DAY_MS, later, MINUTE_MS } from '#domain/clock.ts'
-import { newGenerationId } from '#domain/id.ts'
-import { KEPT_MS, type KeptAnswer } from '#domain/idempotency.ts'
+import { KEPT_MS } from '#domain/idempotency.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { NOTICE_KEPT_MS, type Notice } from '#domain/notice.ts'
 import { admitClaim } from '#test/support/admit.ts'
+import { aRepeat, findAnswer, keepAnswer } from '#test/support/keep-answer.ts'
 import { aClaim, aNotice, anAct, anActivity, usd } from '#test/support/nouns.ts'
 import type { Bench } from './bench.ts'
 import { readWhole } from './read-whole.ts'
@@ -78,6 +78,7 @@ function logContract(bench: Bench): void {
     const stated = { cost: usd('0.01'), totalMs: 3 * DAY_MS }
     const line = anActivity(claim, stated)
     await bench.store.admissions.settle(claim.generationId, {
+      answer: null,
       at: now(),
       charge: null,
       activity: line,
@@ -143,19 +144,11 @@ async function books(bench: Bench, key: ApiKey) {
 }
 
 function answersContract(bench: Bench): void {
-  const keep = async (key: ApiKey, idempotencyKey: string, bytes: number): Promise<KeptAnswer> => {
-    const answer: KeptAnswer = {
-      keyId: key.id,
-      idempotencyKey,
-      bodySha256: '',
-      generationId: newGenerationId(bench.clock.now()),
-      contentType: 'application/json',
+  const keep = (key: ApiKey, name: string, bytes: number) =>
+    keepAnswer(bench.store, key, bench.clock.now(), {
+      repeat: aRepeat(name),
       body: new Uint8Array(bytes),
-      keptAt: bench.clock.now(),
-    }
-    await bench.store.answers.keep(answer)
-    return answer
-  }
+    })
   const answers = () => bench.store.answers
 
   test('go when their day is over, not a moment before, piece by piece', async () => {
@@ -169,7 +162,7 @@ function answersContract(bench: Bench): void {
     expect(await trim(99)).toBe(0)
     bench.clock.advance(1)
     expect(await trim(1)).toBe(1)
-    const found = (name: string) => answers().find(key.id, name, bench.clock.now())
+    const found = (name: string) => findAnswer(bench.store, key, bench.clock.now(), aRepeat(name))
     expect(await found('long')).toBeUndefined()
     let gone = 1
     for (;;) {
@@ -191,8 +184,13 @@ function answersContract(bench: Bench): void {
     await answers().trim(bench.clock.now(), 1)
     const again = await keep(key, 'a', 20)
     const found = async () =>
-      await readWhole(answers(), await answers().find(key.id, 'a', bench.clock.now()))
+      await readWhole(
+        answers(),
+        await findAnswer(bench.store, key, bench.clock.now(), aRepeat('a')),
+      )
     expect(await found()).toEqual(again)
+    // What is left of the first.
+    await answers().trim(bench.clock.now(), 99)
     expect(await answers().trim(bench.clock.now(), 99)).toBe(0)
     expect(await found()).toEqual(again)
   })

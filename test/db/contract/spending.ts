@@ -384,7 +384,7 @@ export function spendingContract(bench: Bench): void {
         cost: charge.amount,
         costRub: charge.costRub,
       })
-      const settlement = { at: bench.clock.now(), charge, activity }
+      const settlement = { at: bench.clock.now(), charge, activity, answer: null }
       await bench.store.admissions.settle(claim.generationId, settlement)
       expect(await bench.store.activity.find(claim.generationId)).toEqual(activity)
       const [entry] = await bench.store.ledger.list({ kind: 'charge', limit: 9 })

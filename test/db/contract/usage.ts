@@ -33,7 +33,7 @@ export function usageContract(bench: Bench): void {
     const charge = aCharge(usd(cost))
     const activity = anActivity(claim, { cost: charge.amount, costRub: charge.costRub, ...stated })
     const at = bench.clock.now()
-    await bench.store.admissions.settle(claim.generationId, { at, charge, activity })
+    await bench.store.admissions.settle(claim.generationId, { answer: null, at, charge, activity })
     return claim
   }
 
@@ -204,7 +204,12 @@ export function usageContract(bench: Bench): void {
     await admitClaim(bench.store.admissions, claim)
     const charge = aCharge(usd('0.5'))
     const activity = anActivity(claim, { startedAt: arrivedAt, queuedMs: 5, cost: charge.amount })
-    await bench.store.admissions.settle(claim.generationId, { at: clock.now(), charge, activity })
+    await bench.store.admissions.settle(claim.generationId, {
+      answer: null,
+      at: clock.now(),
+      charge,
+      activity,
+    })
     const day = dayOf(clock.now())
     expect(await rowsOf({ by: 'day' })).toEqual([[day, null, 1, usd('0.5')]])
     const [since, until] = [later(clock.now(), 0), later(clock.now(), 1)]

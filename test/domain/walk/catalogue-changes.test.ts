@@ -39,7 +39,7 @@ function depsWith(before: (claim: Claim) => Promise<unknown> = async () => {}): 
   return {
     ...deps,
     store: { ...store, admissions },
-    queue: anAdmissionQueue({ admissions }, clock, 30_000),
+    queue: anAdmissionQueue({ admissions, answers: bench.store.answers }, clock, 30_000),
   }
 }
 
@@ -61,7 +61,12 @@ async function hold(deps: CompletionDeps, amount = '10'): Promise<() => Promise<
   expect(await admitClaim(bench.store.admissions, claim)).toMatchObject({ admitted: true })
   return async () => {
     const activity = anActivity(claim)
-    await bench.store.admissions.settle(claim.generationId, { at: now(), charge: null, activity })
+    await bench.store.admissions.settle(claim.generationId, {
+      answer: null,
+      at: now(),
+      charge: null,
+      activity,
+    })
     deps.queue.released(claim.accountId)
   }
 }
