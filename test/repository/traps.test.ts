@@ -68,17 +68,20 @@ test('T19: one road leads upstream, and every limit stands on it', () => {
   // Who opens an upstream, who asks for that, who walks, who starts a walk.
   expect(filesWith(/\bupstreamFor\(/)).toEqual(['server/domain/walk/attempt.ts'])
   expect(filesWith(/\bupstream\.ask\(/)).toEqual(['server/domain/walk/attempt.ts'])
-  expect(filesWith(/\bimport \{[^}]*\bopenFirst\b[^}]*\}/)).toEqual([
+  expect(filesWith(/\bimport \{[^}]*\baskFirst\b[^}]*\}/)).toEqual([
     'server/domain/walk/completion.ts',
   ])
-  expect(filesWith(/\bimport \{[^}]*\bcomplete\b[^}]*\}/)).toEqual(['server/http/running-walks.ts'])
-  expect(filesWith(/\brunning\.start\(/)).toEqual(['server/http/routes/chat-completions.ts'])
+  expect(filesWith(/\bimport \{[^}]*\brunWalk\b[^}]*\}/)).toEqual([
+    'server/http/routes/chat-completions.ts',
+    'server/http/routes/chat-stream.ts',
+  ])
+  expect(filesWith(/\brunning\.add\(/)).toEqual(['server/http/routes/chat-completions.ts'])
   // On it the verdict comes before the first provider is asked.
   const walk = code('server/domain/walk/completion.ts')
   expect(filesWith(/\badmissions\.admit\(/)).toEqual(['server/domain/admission-queue.ts'])
   expect(filesWith(/\bqueue\.admit\(/)).toEqual(['server/domain/walk/completion.ts'])
   expect(walk.indexOf('judge(walk)')).toBeGreaterThan(0)
-  expect(walk.indexOf('judge(walk)')).toBeLessThan(walk.indexOf('openFirst(deps'))
+  expect(walk.indexOf('judge(walk)')).toBeLessThan(walk.indexOf('askFirst(deps'))
 })
 
 test('T38: nothing runs a command, a template or code that came as text', () => {
