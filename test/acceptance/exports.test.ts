@@ -63,10 +63,12 @@ afterAll(() => cli.close())
 
 const linesOf = (out: string): readonly string[] => out.split('\n').slice(0, -1)
 
-describe.each(['without a gateway', 'beside a running gateway'])('%s', (mode) => {
+const BESIDE = 'beside a running gateway'
+
+describe.each(FULL ? ['without a gateway', BESIDE] : [BESIDE])('%s', (mode) => {
   let gateway: Appliance | undefined
   beforeAll(async () => {
-    if (mode === 'beside a running gateway') gateway = await startAppliance(cli)
+    if (mode === BESIDE) gateway = await startAppliance(cli)
   })
   afterAll(async () => void (await gateway?.stop()))
 

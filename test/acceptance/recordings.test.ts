@@ -1,6 +1,7 @@
 /** Every recorded exchange, through the shipped program to the stock client: its words, its tool calls, its error, its price. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Recording, readRecording, recordings } from '#test/support/replay.ts'
+import { FULL } from '#test/support/tier.ts'
 import {
   expectAnswer,
   expectBroken,
@@ -12,11 +13,11 @@ import {
 import { type Case, openReplayGateway, type ReplayGateway } from './recordings/replay-gateway.ts'
 import { bytesOf, draws, truthOf } from './recordings/truth.ts'
 
-const DRESSES = ['', 'split=1', 'crlf']
+const DRESSES = FULL ? ['', 'split=1', 'crlf'] : ['']
 /** Without a pause between them the line puts bytes together again; with one, every character is really cut. */
 const SLOW = 'split=1,gap=1'
 const MAX_SLOW_BYTES = 4_096
-const SLOW_OF_EACH_FAMILY = 2
+const SLOW_OF_EACH_FAMILY = FULL ? 2 : 1
 /** Seconds where nothing else runs; a machine that is busy elsewhere takes its time. */
 const MAX_MS = 240_000
 

@@ -8,6 +8,7 @@ import { readLock } from '#scripts/release/lock.ts'
 import { demandIntegrity, TARGETS } from '#scripts/release/runtimes.ts'
 import { printFromCommit } from '#scripts/release/stage.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
+import { FULL } from '#test/support/tier.ts'
 
 test('every target has its runtime in the lock file, at the version that is pinned', () => {
   const { packages } = readLock()
@@ -28,7 +29,7 @@ test('a runtime that is not what the lock file names is refused', () => {
   expect(() => demandIntegrity(file, integrity)).toThrow(/is not what the lock file names/)
 })
 
-test('two builds into two files are the same, byte for byte', async () => {
+test.runIf(FULL)('two builds into two files are the same, byte for byte', async () => {
   const directory = tempDirectory()
   // Each in a process of its own, as two people would.
   const digests = ['one', 'the-other'].map((name) => {

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { FULL } from '#test/support/tier.ts'
 import { type Damage, type Moment, openScene, type Scene } from './damage-sweep.ts'
 
-const SAMPLE = 4
+const SAMPLE = 3
 
 let scene: Scene
 beforeAll(async () => {

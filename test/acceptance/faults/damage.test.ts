@@ -9,6 +9,7 @@ import {
   startAppliance,
 } from '#test/support/appliance.ts'
 import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
+import { FULL } from '#test/support/tier.ts'
 import { HELLO, startProvider } from './provider.ts'
 
 const PAGE_BYTES = 4_096
@@ -67,7 +68,7 @@ async function restore(): Promise<void> {
   expect(cli.run(['doctor']).code).toBe(0)
 }
 
-test.each(['ledger', 'activity'])(
+test.each(FULL ? ['ledger', 'activity'] : ['ledger'])(
   'a corrupt page that a charge is written to (%s): requests are refused, and no provider is called',
   async (table) => {
     await open()
@@ -84,14 +85,16 @@ test.each(['ledger', 'activity'])(
   },
 )
 
-test.each([
+const JUDGED_BY = [
   'keys',
+  'holds',
   'key_secrets',
   'key_secrets_by_key',
   'resting_key_days',
   'window_slots',
-  'holds',
-])(
+]
+
+test.each(FULL ? JUDGED_BY : JUDGED_BY.slice(0, 2))(
   'a corrupt page that requests are judged by (%s): the gateway does not start, and doctor says why',
   async (table) => {
     await open()
