@@ -1,19 +1,8 @@
-// How the suite runs: under Bun, one process per file.
+// How the suite runs: under Bun, one process per file, except for the files that touch nothing but their own objects.
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
-import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-/** The rooms whose tests start programs and wait for them: were their small files last, the others would be done long before. */
-const LONG_ROOMS = /\/test\/(?:acceptance|db|cli|server)\//
-
-class LongRoomsFirst extends BaseSequencer {
-  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const { first = [], last = [] } = Object.groupBy(await super.sort(files), ({ moduleId }) =>
-      LONG_ROOMS.test(moduleId) ? 'first' : 'last',
-    )
-    return [...first, ...last]
-  }
-}
+const IN_ONE = 'test/{domain,http,operator,upstream}/**/*.test.ts'
 
 export default defineConfig({
   root: fileURLToPath(new URL('..', import.meta.url)),
@@ -25,8 +14,14 @@ export default defineConfig({
     execArgv: [`--define=GATEWAY_VERSION="0.0.0-test"`],
     // Most of the longer ones wait: for kills, deadlines, browsers. Left to itself vitest runs one at a time on two cores.
     maxWorkers: 3,
-    sequence: { sequencer: LongRoomsFirst },
-    include: ['test/**/*.test.{ts,tsx}'],
+    projects: [
+      {
+        extends: true,
+        test: { name: 'apart', include: ['test/**/*.test.{ts,tsx}'], exclude: [IN_ONE] },
+      },
+      // These run last, so that the end is not one file that waits; a process of its own costs each more than its tests.
+      { extends: true, test: { name: 'together', include: [IN_ONE], isolate: false } },
+    ],
     globalSetup: ['test/support/global-setup.ts'],
     testTimeout: 30_000,
     hookTimeout: 60_000,
