@@ -165,8 +165,8 @@ export interface Admissions {
    */
   expire(epochs: readonly EpochId[], at: Instant): Promise<void>
   quota(keyId: KeyId, at: Instant): Promise<QuotaReading>
-  /** Read from the database the first time, from memory after that. @throws key_not_found */
-  spending(keyId: KeyId, at: Instant): Promise<KeySpending>
+  /** Of each key, in their order; read from the database the first time, from memory after that. @throws key_not_found */
+  spending(ids: readonly KeyId[], at: Instant): Promise<readonly KeySpending[]>
   /** A window without a limit is counted in the log, so call this for a single key, not for a list. @throws key_not_found */
   usage(keyId: KeyId, at: Instant): Promise<KeyUsage>
   /** Over all keys, the revoked ones too, in the UTC day and the UTC month of `at`. */

@@ -1,6 +1,6 @@
 /** The flat record of a key, as HTTP and `--json` both show it (contract §5). */
 import { type ActChanges, type Amended, changesBetween, statedIn } from './act.ts'
-import type { KeySpending } from './admission.ts'
+import type { Admissions, KeySpending } from './admission.ts'
 import { type Instant, renderInstant } from './clock.ts'
 import { type ApiKey, type KeyStatus, keyStatus } from './key.ts'
 import { renderUsd, type UsdNanos } from './money.ts'
@@ -76,6 +76,22 @@ export const describeAmendment = ({ before, after }: Amended<ApiKey>): ActChange
 
 /** What an act of revoking a key says. */
 export const describeRevocation = ({ name }: ApiKey): ActChanges => ({ name, status: 'revoked' })
+
+/** Each key with what is spent of it, read in one go. */
+export async function withSpending(
+  admissions: Pick<Admissions, 'spending'>,
+  keys: readonly ApiKey[],
+  at: Instant,
+): Promise<readonly (readonly [ApiKey, KeySpending])[]> {
+  const read = await admissions.spending(
+    keys.map(({ id }) => id),
+    at,
+  )
+  return read.flatMap((one, place) => {
+    const key = keys[place]
+    return key === undefined ? [] : [[key, one] as const]
+  })
+}
 
 export const renderKey = (key: ApiKey, usage: KeySpending, at: Instant): KeyRecord => ({
   object: 'api_key',

@@ -127,6 +127,8 @@ export interface Keys {
   /** The key with this secret, whatever its state; called once per request. */
   findBySecret(secret: Secret, at: Instant): MaybePromise<ApiKey | undefined>
   find(id: KeyId): Promise<ApiKey | undefined>
+  /** Those of them that there are, in their order. */
+  findMany(ids: readonly KeyId[]): Promise<readonly ApiKey[]>
   /** Keys whose id or name equals `text`, or whose label begins with it; at most `limit`, of one account or of any. For an operator's input. */
   search(text: string, limit: number, accountId?: AccountId): Promise<readonly ApiKey[]>
   list(query: KeyQuery): Promise<KeyPage>

@@ -1,7 +1,7 @@
 /** Lists keys; in a file of its own so that this most frequent command loads quickly. */
 import type { AccountId, KeyId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
-import { type KeyRecord, renderKey } from '#domain/key-report.ts'
+import { type KeyRecord, renderKey, withSpending } from '#domain/key-report.ts'
 import type { OperatorDeps } from './deps.ts'
 import { accountNameOf, findAccount } from './find-account.ts'
 import { type KeyListQuery, readKeyListQuery, type SentKeyListQuery } from './key-list-query.ts'
@@ -22,7 +22,7 @@ export const listKeys: Verb<SentKeyListQuery, KeyListQuery, readonly OperatorKey
     const account = await findAccount(deps, query.account)
     const keys = await listAllKeys(deps, query.include_revoked, account.id)
     const wanted = query.kind === null ? keys : keys.filter(({ kind }) => kind === query.kind)
-    return await Promise.all(wanted.map((key) => reportKey(deps, key)))
+    return await reportKeys(deps, wanted)
   },
 }
 
@@ -48,12 +48,24 @@ export async function listAllKeys(
 }
 
 /** The record of a key with its current usage. */
-export async function reportKey(deps: OperatorDeps, key: ApiKey): Promise<OperatorKeyRecord> {
+export const reportKey = async (deps: OperatorDeps, key: ApiKey): Promise<OperatorKeyRecord> =>
+  (await reportKeys(deps, [key]))[0] as OperatorKeyRecord
+
+async function reportKeys(
+  deps: OperatorDeps,
+  keys: readonly ApiKey[],
+): Promise<readonly OperatorKeyRecord[]> {
   const { store, clock } = deps
-  const at = clock.now()
-  return {
-    ...renderKey(key, await store.admissions.spending(key.id, at), at),
-    note: key.note,
-    account: await accountNameOf(deps, key.accountId),
+  const names = new Map<AccountId, string>()
+  const records: OperatorKeyRecord[] = []
+  for (let first = 0; first < keys.length; first += PAGE_KEYS) {
+    const page = keys.slice(first, first + PAGE_KEYS)
+    const at = clock.now()
+    for (const [key, spending] of await withSpending(store.admissions, page, at)) {
+      const account = names.get(key.accountId) ?? (await accountNameOf(deps, key.accountId))
+      names.set(key.accountId, account)
+      records.push({ ...renderKey(key, spending, at), note: key.note, account })
+    }
   }
+  return records
 }

@@ -1,7 +1,9 @@
 /** The status verb. */
+
 import * as z from 'zod/mini'
 import type { Account } from '#domain/account.ts'
 import { dayOf, dayStart, elapsedMs, monthStart, renderInstant } from '#domain/clock.ts'
+import { withSpending } from '#domain/key-report.ts'
 import { renderRubPerUsd, renderUsd } from '#domain/money.ts'
 import { rateAt } from '#domain/rate.ts'
 import { FIGURES_MS, readSpan, type Span } from '#domain/snapshot/figures.ts'
@@ -135,10 +137,14 @@ async function warningsOf(
       limit: MAX_KEYS,
     })
     const since = dayStart(monthStart(dayOf(now)))
-    for (const key of keys) {
-      if (key.lastUsedAt !== null && key.lastUsedAt >= since) {
-        found.push(...(await paceWarnings(store.admissions, key, now)))
-      }
+    const judged = keys.filter(
+      ({ lastUsedAt, limits }) =>
+        lastUsedAt !== null &&
+        lastUsedAt >= since &&
+        (limits.dailySpend !== null || limits.monthlySpend !== null),
+    )
+    for (const [key, spending] of await withSpending(store.admissions, judged, now)) {
+      found.push(...paceWarnings(key, spending, now))
     }
   }
   return found

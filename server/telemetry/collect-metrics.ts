@@ -1,9 +1,12 @@
 /** Collects the metrics of the running gateway for a scrape: counters, and gauges of the present state. */
+
 import type { Account } from '#domain/account.ts'
+import type { KeySpending } from '#domain/admission.ts'
 import type { Clock, Instant } from '#domain/clock.ts'
 import type { KeyId } from '#domain/id.ts'
 import type { Caller } from '#domain/key.ts'
 import { type ApiKey, keyStatus } from '#domain/key.ts'
+import { withSpending } from '#domain/key-report.ts'
 import { renderUsdNumber, type UsdNanos } from '#domain/money.ts'
 import type { Store } from '#domain/store.ts'
 import type { HopReading } from '#domain/walk/hop-health.ts'
@@ -144,14 +147,20 @@ async function keyFamilies(
   const infos: Sample[] = []
   const limits: Sample[] = []
   const used: Sample[] = []
-  for (const [n, id] of ids.slice(0, MAX_KEYS).entries()) {
-    if (n % KEYS_PER_TURN === KEYS_PER_TURN - 1) await new Promise((resolve) => setTimeout(resolve))
-    const key = await deps.store.keys.find(id)
-    if (!key || keyStatus(key, deps.clock.now()) !== 'active') continue
-    infos.push({ labels: { key: id, name: key.name }, value: 1 })
-    for (const [limit, most, now] of await limitUseOf(deps, key)) {
-      limits.push({ labels: { key: id, limit }, value: most })
-      used.push({ labels: { key: id, limit }, value: now })
+  const { store, clock } = deps
+  const keys = (await store.keys.findMany(ids.slice(0, MAX_KEYS))).filter(
+    (key) => keyStatus(key, clock.now()) === 'active',
+  )
+  for (let first = 0; first < keys.length; first += KEYS_PER_TURN) {
+    if (first > 0) await new Promise((resolve) => setTimeout(resolve))
+    const turn = keys.slice(first, first + KEYS_PER_TURN)
+    for (const [key, spending] of await withSpending(store.admissions, turn, clock.now())) {
+      const { id, name } = key
+      infos.push({ labels: { key: id, name }, value: 1 })
+      for (const [limit, most, now] of await limitUseOf(deps, key, spending)) {
+        limits.push({ labels: { key: id, limit }, value: most })
+        used.push({ labels: { key: id, limit }, value: now })
+      }
     }
   }
   return [
@@ -166,10 +175,9 @@ type LimitUse = readonly [limit: string, most: number, used: number]
 async function limitUseOf(
   { store, clock }: MetricsDeps,
   { id, limits }: ApiKey,
+  { spendDay, spendMonth, requestsInProgress }: KeySpending,
 ): Promise<readonly LimitUse[]> {
-  const at = clock.now()
-  const { minute, day } = await store.admissions.quota(id, at)
-  const { spendDay, spendMonth, requestsInProgress } = await store.admissions.spending(id, at)
+  const { minute, day } = await store.admissions.quota(id, clock.now())
   const { concurrency, dailySpend, monthlySpend } = limits
   return [
     ...(minute ? [['rpm', minute.limit, minute.limit - minute.remaining] as const] : []),

@@ -109,8 +109,8 @@ export function createAdmissions(
       return readQuota(await requireKeyWithWindows(keyId, at), at)
     },
 
-    async spending(keyId, at) {
-      return readSpending(requireKey(keyId, at))
+    async spending(ids, at) {
+      return ids.map((id) => readSpending(requireKey(id, at)))
     },
 
     async usage(keyId, at) {

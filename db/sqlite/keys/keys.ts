@@ -39,7 +39,7 @@ interface KeyTables {
   readonly secrets: Secrets
 }
 
-type Finding = Pick<Keys, 'findBySecret' | 'find' | 'search' | 'list' | 'isNamed'>
+type Finding = Pick<Keys, 'findBySecret' | 'find' | 'findMany' | 'search' | 'list' | 'isNamed'>
 
 function findKeys(
   { commit }: Connection,
@@ -61,6 +61,11 @@ function findKeys(
       commit.flush()
       const key = table.find(id)
       return key && seen(key)
+    },
+
+    async findMany(ids) {
+      commit.flush()
+      return ids.flatMap((id) => table.find(id) ?? []).map(seen)
     },
 
     async search(text, limit, accountId) {

@@ -4,7 +4,13 @@ import type { JsonObject } from '#domain/chat.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { KeyId } from '#domain/id.ts'
 import { type ApiKey, draftKey, NO_LIMITS } from '#domain/key.ts'
-import { describeIssue, describeRevocation, type KeyRecord, renderKey } from '#domain/key-report.ts'
+import {
+  describeIssue,
+  describeRevocation,
+  type KeyRecord,
+  renderKey,
+  withSpending,
+} from '#domain/key-report.ts'
 import { newSecret } from '#domain/secret.ts'
 import { requireFuture, statedLimits } from '#forms/fields.ts'
 import { maskWarnings, nameWarnings } from '#forms/key-warnings.ts'
@@ -65,7 +71,7 @@ export async function listKeys(
 ): Promise<Response> {
   const { accountId } = await findProvisioningCaller(deps, context)
   const page = await deps.store.keys.list({ ...readKeyListQuery(sent), accountId })
-  const data = await Promise.all(page.keys.map((key) => recordOf(deps, key)))
+  const data = await recordsOf(deps, page.keys)
   await readQuota(deps, context)
   return renderJson(context, {
     object: 'list',
@@ -173,10 +179,17 @@ function requireOrdinary(key: ApiKey): ApiKey {
   )
 }
 
-async function recordOf({ store, clock }: ApiDeps, key: ApiKey): Promise<KeyRecord> {
+async function recordsOf(
+  { store, clock }: ApiDeps,
+  keys: readonly ApiKey[],
+): Promise<readonly KeyRecord[]> {
   const at = clock.now()
-  return renderKey(key, await store.admissions.spending(key.id, at), at)
+  const read = await withSpending(store.admissions, keys, at)
+  return read.map(([key, spending]) => renderKey(key, spending, at))
 }
+
+const recordOf = async (deps: ApiDeps, key: ApiKey): Promise<KeyRecord> =>
+  (await recordsOf(deps, [key]))[0] as KeyRecord
 
 /** A record without warnings has no such field. */
 const withWarnings = (warnings: readonly string[]) => (warnings.length > 0 ? { warnings } : {})

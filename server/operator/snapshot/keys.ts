@@ -1,9 +1,10 @@
 /** The keys of an account with the usage of each limit, those nearest to a limit first, and warnings. */
 import type { Account } from '#domain/account.ts'
+import type { KeySpending } from '#domain/admission.ts'
 import { type Instant, pause, renderInstant } from '#domain/clock.ts'
 import type { KeyId } from '#domain/id.ts'
 import { type ApiKey, keyStatus } from '#domain/key.ts'
-import { renderLimits } from '#domain/key-report.ts'
+import { renderLimits, withSpending } from '#domain/key-report.ts'
 import { addUsd, renderUsd, type UsdNanos } from '#domain/money.ts'
 import { type Span, sharesOf, toFigures } from '#domain/snapshot/figures.ts'
 import { boundsOf, judgePace, type Period } from '#domain/snapshot/pace.ts'
@@ -48,12 +49,15 @@ export async function readKeys(
   const keys = await withRecentlyUsed(deps, account, page.keys, ended)
   const rows: KeyRowRecord[] = []
   const warnings: WarningRecord[] = []
-  for (const [place, key] of keys.entries()) {
-    if (place % 50 === 49) await pause(0, NEVER)
+  for (let first = 0; first < keys.length; first += KEYS_PER_TURN) {
+    if (first > 0) await pause(0, NEVER)
     const now = clock.now()
-    const row = await readRow(deps, key, ended.get(key.id) ?? [], { ...span, now })
-    rows.push(row)
-    warnings.push(...(await warningsOf(deps, key, row, now)))
+    const turn = keys.slice(first, first + KEYS_PER_TURN)
+    for (const [key, spending] of await withSpending(store.admissions, turn, now)) {
+      const row = await readRow(deps, key, spending, ended.get(key.id) ?? [], { ...span, now })
+      rows.push(row)
+      warnings.push(...warningsOf(key, spending, row, now))
+    }
   }
   const since = clock.now() - ACTIVE_MS
   const active = rows.filter(({ id, concurrency }) => {
@@ -72,6 +76,7 @@ export async function readKeys(
 }
 
 const ACTIVE_MS = 300_000
+const KEYS_PER_TURN = 50
 const NEVER = new AbortController().signal
 
 /** Adds recently used keys that are not among the newest. */
@@ -83,9 +88,8 @@ async function withRecentlyUsed(
 ): Promise<readonly ApiKey[]> {
   const known = new Set(keys.map((key) => key.id))
   const missing = [...ended.keys()].filter((keyId) => !known.has(keyId)).slice(0, MAX_KEY_ROWS)
-  const found = await Promise.all(missing.map((keyId) => store.keys.find(keyId)))
-  const more = found.filter((key) => key?.accountId === id && key.revokedAt === null)
-  return [...keys, ...more.filter((key) => key !== undefined)]
+  const found = await store.keys.findMany(missing)
+  return [...keys, ...found.filter((key) => key.accountId === id && key.revokedAt === null)]
 }
 
 function capsOf(keys: readonly ApiKey[]): Caps {
@@ -106,11 +110,11 @@ const byNearestLimit = (a: KeyRowRecord, b: KeyRowRecord): number =>
 async function readRow(
   { store }: OperatorDeps,
   key: ApiKey,
+  spending: KeySpending,
   ended: readonly Ended[],
   span: Span,
 ): Promise<KeyRowRecord> {
   const { now } = span
-  const spending = await store.admissions.spending(key.id, now)
   const quota = await store.admissions.quota(key.id, now)
   const figures = toFigures(ended, span)
   const { concurrency, dailySpend, monthlySpend } = key.limits
@@ -208,12 +212,12 @@ function toTraffic(ended: readonly Ended[], span: Span): KeyTrafficRecord {
   }
 }
 
-async function warningsOf(
-  { store }: OperatorDeps,
+function warningsOf(
   key: ApiKey,
+  spending: KeySpending,
   row: KeyRowRecord,
   now: Instant,
-): Promise<readonly WarningRecord[]> {
+): readonly WarningRecord[] {
   const of = { key_id: key.id, key_name: key.name }
   const counts = [
     ['rpm', row.minute],
@@ -233,18 +237,16 @@ async function warningsOf(
         resets_at: null,
       }),
     )
-  return [...full, ...(await paceWarnings(store.admissions, key, now))]
+  return [...full, ...paceWarnings(key, spending, now)]
 }
 
 /** Spend limits that are half used too early, nearly reached or reached. */
-export async function paceWarnings(
-  admissions: OperatorDeps['store']['admissions'],
+export function paceWarnings(
   key: ApiKey,
+  { spendDay, spendMonth }: KeySpending,
   now: Instant,
-): Promise<readonly WarningRecord[]> {
+): readonly WarningRecord[] {
   const { dailySpend, monthlySpend } = key.limits
-  if (dailySpend === null && monthlySpend === null) return []
-  const { spendDay, spendMonth } = await admissions.spending(key.id, now)
   const judged = [
     judgePace('day', spendDay, dailySpend, now),
     judgePace('month', spendMonth, monthlySpend, now),

@@ -116,6 +116,14 @@ export function keysContract(bench: Bench): void {
     await bench.store.keys.noteUse('key_none', clock.now())
   })
 
+  test('many are found at once, in the order asked for; one that is not there is left out', async () => {
+    const { key: one } = await bench.issue()
+    const { key: two } = await bench.issue()
+    const { keys } = bench.store
+    expect(await keys.findMany([two.id, 'key_none', one.id])).toEqual([two, one])
+    expect(await keys.findMany([])).toEqual([])
+  })
+
   describe('an amendment', () => {
     test('changes what it states and nothing else', async () => {
       const { key, secret } = await bench.issue({ rpm: 1, rpd: 2, dailySpend: usd('3') })

@@ -57,20 +57,24 @@ export function spendingContract(bench: Bench): void {
     await bench.spend(key, '0.25')
     const { claim } = await bench.admit(key, '0.5')
     const tomorrow = instant(bench.clock.now() + 86_400_000)
-    expect(await admissions.spending(key.id, bench.clock.now())).toEqual({
-      spendDay: usd('0.25'),
-      spendMonth: usd('0.25'),
-      reserved: usd('0.5'),
-      requestsInProgress: 1,
-    })
+    const { key: idle } = await bench.issue()
+    const nothing = { spendDay: 0n, spendMonth: 0n, reserved: 0n, requestsInProgress: 0 }
+    expect(await admissions.spending([key.id, idle.id], bench.clock.now())).toEqual([
+      {
+        spendDay: usd('0.25'),
+        spendMonth: usd('0.25'),
+        reserved: usd('0.5'),
+        requestsInProgress: 1,
+      },
+      nothing,
+    ])
+    expect(await admissions.spending([], bench.clock.now())).toEqual([])
     await bench.settle(claim, null)
-    expect(await admissions.spending(key.id, tomorrow)).toEqual({
-      spendDay: 0n,
-      spendMonth: usd('0.25'),
-      reserved: 0n,
-      requestsInProgress: 0,
-    })
-    await expect(admissions.spending('key_none', tomorrow)).rejects.toMatchObject({
+    expect(await admissions.spending([idle.id, key.id], tomorrow)).toEqual([
+      nothing,
+      { ...nothing, spendMonth: usd('0.25') },
+    ])
+    await expect(admissions.spending([key.id, 'key_none'], tomorrow)).rejects.toMatchObject({
       code: 'key_not_found',
     })
   })
