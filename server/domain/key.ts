@@ -2,7 +2,6 @@
 import type { Act, Amended } from './act.ts'
 import type { Arrival, Instant } from './clock.ts'
 import { type AccountId, type KeyId, newKeyId } from './id.ts'
-import type { MaybePromise } from './maybe-promise.ts'
 import type { UsdNanos } from './money.ts'
 import { labelOf, type Secret } from './secret.ts'
 
@@ -125,7 +124,7 @@ export interface Keys {
   /** Stores the key and a digest of its secret, never the secret itself. */
   issue(key: ApiKey, secret: Secret, act: Act): Promise<void>
   /** The key with this secret, whatever its state; called once per request. */
-  findBySecret(secret: Secret, at: Instant): MaybePromise<ApiKey | undefined>
+  findBySecret(secret: Secret, at: Instant): Promise<ApiKey | undefined>
   find(id: KeyId): Promise<ApiKey | undefined>
   /** Those of them that there are, in their order. */
   findMany(ids: readonly KeyId[]): Promise<readonly ApiKey[]>
@@ -141,8 +140,8 @@ export interface Keys {
    * invalid from the act on), but never longer than before. @throws key_not_found, key_revoked
    */
   rotate(id: KeyId, secret: Secret, graceUntil: Instant | null, act: Act): Promise<ApiKey>
-  /** Records a use without an admission, which records its own. It is written later; the caller does not wait. */
-  noteUse(id: KeyId, at: Instant): MaybePromise<void>
+  /** Records a use without an admission, which records its own. It is written later, or lost with the process. */
+  noteUse(id: KeyId, at: Instant): void
   /** Idempotent: only the first leaves its act. @throws key_not_found */
   revoke(id: KeyId, act: Act): Promise<ApiKey>
 }

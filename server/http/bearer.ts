@@ -2,7 +2,6 @@
 import type { Clock, Instant } from '#domain/clock.ts'
 import { type ErrorCode, GatewayError } from '#domain/errors.ts'
 import { type ApiKey, type KeyStatus, type Keys, keyStatus } from '#domain/key.ts'
-import type { MaybePromise } from '#domain/maybe-promise.ts'
 import { holdsSecret, readSecret } from '#domain/secret.ts'
 import type { ByteBudget } from './read/byte-budget.ts'
 import type { RequestContext } from './request-context.ts'
@@ -20,7 +19,7 @@ const REASONS: Readonly<Record<Exclude<KeyStatus, 'active'>, readonly [ErrorCode
  * not match.
  * @throws missing_api_key, invalid_api_key (contract §3)
  */
-export function findKey(request: Request, keys: Keys, at: Instant): MaybePromise<ApiKey> {
+export async function findKey(request: Request, keys: Keys, at: Instant): Promise<ApiKey> {
   const token = readToken(request.headers.get('authorization') ?? '')
   if (token === undefined) {
     throw new GatewayError(
@@ -29,14 +28,7 @@ export function findKey(request: Request, keys: Keys, at: Instant): MaybePromise
     )
   }
   const secret = readSecret(token)
-  const key = secret && keys.findBySecret(secret, at)
-  return key instanceof Promise ? requireKeyLater(key) : requireKey(key)
-}
-
-const requireKeyLater = async (key: Promise<ApiKey | undefined>): Promise<ApiKey> =>
-  requireKey(await key)
-
-function requireKey(key: ApiKey | undefined): ApiKey {
+  const key = secret && (await keys.findBySecret(secret, at))
   if (!key) throw new GatewayError('invalid_api_key', 'there is no such API key')
   return key
 }
@@ -84,18 +76,11 @@ interface CallerDeps {
 }
 
 /** Any kind of key. @throws the codes of 401 */
-export function findCaller(deps: CallerDeps, context: RequestContext): MaybePromise<ApiKey> {
-  const key = findKey(context.request, deps.store.keys, context.arrivedAt)
-  return key instanceof Promise ? acceptKeyLater(deps, context, key) : acceptKey(deps, context, key)
-}
-
-const acceptKeyLater = async (
-  deps: CallerDeps,
+export async function findCaller(
+  { store, memory }: CallerDeps,
   context: RequestContext,
-  key: Promise<ApiKey>,
-): Promise<ApiKey> => acceptKey(deps, context, await key)
-
-function acceptKey({ memory }: CallerDeps, context: RequestContext, key: ApiKey): ApiKey {
+): Promise<ApiKey> {
+  const key = await findKey(context.request, store.keys, context.arrivedAt)
   // From here on, every answer has this key's rate headers, even if the key is then rejected.
   context.key = key
   context.taken = memory.forRequest(key)
@@ -104,18 +89,11 @@ function acceptKey({ memory }: CallerDeps, context: RequestContext, key: ApiKey)
 }
 
 /** A key that calls models. @throws the codes of 401, provisioning_key_not_allowed */
-export function findOrdinaryCaller(
+export async function findOrdinaryCaller(
   deps: CallerDeps,
   context: RequestContext,
-): MaybePromise<ApiKey> {
-  const key = findCaller(deps, context)
-  return key instanceof Promise ? requireOrdinaryLater(key) : requireOrdinary(key)
-}
-
-const requireOrdinaryLater = async (key: Promise<ApiKey>): Promise<ApiKey> =>
-  requireOrdinary(await key)
-
-function requireOrdinary(key: ApiKey): ApiKey {
+): Promise<ApiKey> {
+  const key = await findCaller(deps, context)
   if (key.kind === 'ordinary') return key
   throw new GatewayError(
     'provisioning_key_not_allowed',
@@ -130,7 +108,7 @@ export async function findProvisioningCaller(
 ): Promise<ApiKey> {
   const key = await findCaller(deps, context)
   if (key.kind === 'provisioning') {
-    await deps.store.keys.noteUse(key.id, context.arrivedAt)
+    deps.store.keys.noteUse(key.id, context.arrivedAt)
     return key
   }
   throw new GatewayError(

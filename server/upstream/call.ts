@@ -1,7 +1,6 @@
 /** The call to a provider that all families share: one POST with time-outs, one retry on a closed idle connection, no redirects. */
 
 import type { ChatEvents } from '#domain/chat.ts'
-import type { MaybePromise } from '#domain/maybe-promise.ts'
 import { type UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
 import { isConnectionLost } from './failure.ts'
 import type { Message, Post, Reply, ReplyHandler } from './reply.ts'
@@ -57,7 +56,7 @@ const isSentOnce = ({ request }: UpstreamCall): boolean =>
 /** How a family speaks one provider's API: builds requests, reads errors and answers. */
 export interface Wire extends WholeWire {
   /** @throws UpstreamFailure when this API cannot express the request */
-  toOutgoing(call: UpstreamCall): MaybePromise<Outgoing>
+  toOutgoing(call: UpstreamCall): Outgoing | Promise<Outgoing>
   /** The failure for an error status; reads the body and releases the connection. */
   toFailure(answer: Answer): Promise<UpstreamFailure>
   /** How to send a refused request once more, if only the spelling of a field was at fault. Called before any content. */

@@ -1,5 +1,4 @@
 /** The interface of the HTTP clients: a message to post, and a reply whose body is pulled piece by piece. */
-import type { MaybePromise } from '#domain/maybe-promise.ts'
 
 /** A piece of a body; the reader may keep `value`. */
 export type Piece =
@@ -14,7 +13,7 @@ export interface Reply {
    * The next bytes of the body, one call at a time; synchronous when they have arrived already. It rejects, and never throws,
    * when the body is cut off, and with the abort reason once the exchange is aborted. Only a small buffer is read ahead.
    */
-  read(): MaybePromise<Piece>
+  read(): Piece | Promise<Piece>
   /**
    * The whole body as text when it arrived together with the head and has at most `mostBytes`; otherwise null, and `read`
    * still returns everything. (Saves one copy.)

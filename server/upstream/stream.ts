@@ -1,6 +1,5 @@
 /** Turns a streamed answer into batches of chat events: one batch per piece, pulled by the reader. */
 import type { ChatEvent, ChatEvents } from '#domain/chat.ts'
-import type { MaybePromise } from '#domain/maybe-promise.ts'
 import type { Piece, Reply } from './reply.ts'
 import { createSseReader, type SseEvent } from './sse.ts'
 import type { Answer, Watchdog } from './watchdog.ts'
@@ -108,7 +107,7 @@ class StreamReader implements AsyncIterableIterator<ChatEvents, undefined> {
     try {
       if (!piece.done) {
         this.ended = translation.take(this.sse.feed(piece.value), batch)
-        if (this.ended) drain(reply, watchdog)
+        if (this.ended) void drain(reply, watchdog)
         return batch
       }
       this.ended = true
@@ -125,7 +124,7 @@ const DRAIN_MS = 1_000
 const DRAIN_BYTES = 65_536
 
 /** Reads the few bytes after the last event, so that the connection can be reused. */
-function drain(reply: Reply, watchdog: Watchdog): void {
+async function drain(reply: Reply, watchdog: Watchdog): Promise<void> {
   const coming = reply.read()
   if (!(coming instanceof Promise) && coming.done) {
     watchdog.stop()
@@ -134,14 +133,6 @@ function drain(reply: Reply, watchdog: Watchdog): void {
   // The client has the whole answer; its disconnecting no longer matters.
   watchdog.release()
   watchdog.limitRest(DRAIN_MS)
-  void drainLater(coming, reply, watchdog)
-}
-
-async function drainLater(
-  coming: MaybePromise<Piece>,
-  reply: Reply,
-  watchdog: Watchdog,
-): Promise<void> {
   try {
     let bytes = 0
     for (let piece = await coming; !piece.done; piece = await reply.read()) {

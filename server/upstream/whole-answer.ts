@@ -1,6 +1,5 @@
 /** A non-streamed answer: its body, read up to a limit, as one batch of the events that a stream would have sent. */
 import type { ChatEvents } from '#domain/chat.ts'
-import type { MaybePromise } from '#domain/maybe-promise.ts'
 import { type UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
 import { LONG_BYTES, parseJson, parseText } from './read-json.ts'
 import type { Piece, Reply } from './reply.ts'
@@ -15,7 +14,7 @@ export interface Translated {
 
 /** The part of `Wire` that whole answers need. */
 export interface WholeWire {
-  fromBody(body: unknown, call: UpstreamCall): MaybePromise<Translated>
+  fromBody(body: unknown, call: UpstreamCall): Translated | Promise<Translated>
 }
 
 type Step = IteratorResult<ChatEvents, undefined>
@@ -44,29 +43,12 @@ export class WholeAnswer implements Answer, AsyncIterableIterator<ChatEvents, un
     return this
   }
 
-  next(): Promise<Step> {
-    if (this.isRead) return this.end()
+  async next(): Promise<Step> {
+    if (this.isRead) return await this.end()
     this.isRead = true
-    try {
-      const body = readWhole(this)
-      return body instanceof Promise
-        ? body.then((late) => this.translate(late))
-        : this.translate(body)
-    } catch (thrown) {
-      return Promise.reject(thrown)
-    }
-  }
-
-  private translate(body: unknown): Promise<Step> {
-    const translated = this.wire.fromBody(body, this.call)
-    return translated instanceof Promise
-      ? translated.then((late) => this.emit(late))
-      : this.emit(translated)
-  }
-
-  private emit({ events, failure }: Translated): Promise<Step> {
+    const { events, failure } = await this.wire.fromBody(await readWhole(this), this.call)
     this.failure = failure
-    return events.length > 0 ? Promise.resolve({ done: false, value: events }) : this.end()
+    return events.length > 0 ? { done: false, value: events } : await this.end()
   }
 
   private end(): Promise<Step> {
@@ -97,23 +79,18 @@ interface BufferedBody {
 }
 
 /**
- * The parsed JSON of a whole answer of at most 64 MiB; undefined when it is not JSON. Synchronous when all bytes are here.
+ * The parsed JSON of a whole answer of at most 64 MiB; undefined when it is not JSON.
  * @throws UpstreamFailure when it is cut off, times out, is too large or empty
  */
-export function readWhole(answer: Answer): MaybePromise<unknown> {
+export async function readWhole(answer: Answer): Promise<unknown> {
   const { reply, watchdog } = answer
   const text = reply.takeText?.(LONG_BYTES)
   if (text) {
     watchdog.stop()
     return parseText(text)
   }
-  const body = readUpTo(answer, WHOLE_BYTES)
-  return body instanceof Promise ? parseLater(answer, body) : parse(body)
-}
-
-async function parseLater({ watchdog }: Answer, body: Promise<BufferedBody>): Promise<unknown> {
   try {
-    return parse(await body)
+    return parse(await readUpTo(answer, WHOLE_BYTES))
   } catch (thrown) {
     watchdog.cancel()
     throw watchdog.explain(thrown)
@@ -141,8 +118,8 @@ export async function readErrorText(answer: Answer): Promise<string> {
 
 const DECODER = new TextDecoder()
 
-/** Reads to the end or to the limit; synchronous while pieces are available. */
-function readUpTo(answer: Answer, mostBytes: number): MaybePromise<BufferedBody> {
+/** Reads to the end or to the limit. */
+async function readUpTo(answer: Answer, mostBytes: number): Promise<BufferedBody> {
   const body: BufferedBody = {
     answer,
     mostBytes,
@@ -152,25 +129,12 @@ function readUpTo(answer: Answer, mostBytes: number): MaybePromise<BufferedBody>
     isWhole: true,
   }
   for (;;) {
-    const piece = next(answer)
-    if (piece instanceof Promise) return readRestUpTo(body, piece)
+    const coming = answer.reply.read()
+    if (coming instanceof Promise) answer.watchdog.startWaiting()
+    // What is here already is taken in the same turn.
+    const piece = coming instanceof Promise ? await coming : coming
     if (append(body, piece)) return body
   }
-}
-
-async function readRestUpTo(body: BufferedBody, coming: Promise<Piece>): Promise<BufferedBody> {
-  let piece = await coming
-  while (!append(body, piece)) {
-    const later = next(body.answer)
-    piece = later instanceof Promise ? await later : later
-  }
-  return body
-}
-
-function next({ reply, watchdog }: Answer): MaybePromise<Piece> {
-  const piece = reply.read()
-  if (piece instanceof Promise) watchdog.startWaiting()
-  return piece
 }
 
 /** So many small pieces are concatenated early, because each is an object of its own. */

@@ -48,7 +48,7 @@ function findKeys(
 ): Finding {
   const seen = (key: ApiKey): ApiKey => withLastUse(key, hotState)
   return {
-    findBySecret(secret, at) {
+    async findBySecret(secret, at) {
       const id = secrets.keyOf(secret, at)
       if (id === undefined) return undefined
       const hot = hotState.key(id, at)

@@ -7,7 +7,6 @@ import { type Clock, pause, sinceArrivalMs } from '../clock.ts'
 import { GatewayError } from '../errors.ts'
 import type { Caller } from '../key.ts'
 import type { Charge } from '../ledger.ts'
-import type { MaybePromise } from '../maybe-promise.ts'
 import type { ImageChoice } from '../model-card.ts'
 import { NO_MONEY, subtractUsd, type UsdNanos } from '../money.ts'
 import { boundToSend, loweredBound } from '../output-bound.ts'
@@ -56,7 +55,7 @@ export interface AttemptDeps {
   readonly settings: Settings
   readonly health: HopHealth
   /** Rejects, and never throws, when its credential cannot be read. */
-  upstreamFor(provider: Provider): MaybePromise<Upstream>
+  upstreamFor(provider: Provider): Promise<Upstream>
 }
 
 export const startAttempts = (
@@ -218,35 +217,15 @@ export const imageOf = ({ request, offer, meter }: Attempt): ImageChoice =>
  * Asks the upstream of an attempt. While another offer may follow, events are buffered until content arrives, so that an
  * earlier failure can fall back to that offer. The last offer streams at once.
  */
-function ask(
-  deps: AttemptDeps,
-  call: AttemptedCall,
-  attempt: Attempt,
-  isLast: boolean,
-): Promise<AsyncIterable<ChatEvents>> {
-  attempt.startedMs = deps.clock.monotonicMs()
-  const upstream = findUpstream(deps, attempt.offer.hop.provider)
-  return upstream instanceof Promise
-    ? sendLater(deps, call, attempt, upstream, isLast)
-    : send(deps, call, attempt, upstream, isLast)
-}
-
-const sendLater = async (
-  deps: AttemptDeps,
-  call: AttemptedCall,
-  attempt: Attempt,
-  upstream: Promise<Upstream>,
-  isLast: boolean,
-): Promise<AsyncIterable<ChatEvents>> => send(deps, call, attempt, await upstream, isLast)
-
-function send(
+async function ask(
   deps: AttemptDeps,
   { caller, request }: AttemptedCall,
   attempt: Attempt,
-  upstream: Upstream,
   isLast: boolean,
 ): Promise<AsyncIterable<ChatEvents>> {
   const { offer, canceller } = attempt
+  attempt.startedMs = deps.clock.monotonicMs()
+  const upstream = await deps.upstreamFor(offer.hop.provider).catch(toCredentialFailure)
   canceller.throwIfAborted()
   attempt.isProbe = deps.health.attempted(offer.hop)
   const events = upstream.ask({
@@ -258,14 +237,10 @@ function send(
     sending: attempt,
     signal: canceller,
   })
-  return isLast ? events : bufferUntilContent(events, request, attempt.meter)
+  return await (isLast ? events : bufferUntilContent(events, request, attempt.meter))
 }
 
 /** An unreadable credential fails only this provider; another may still answer. A store that cannot be read fails the request. */
-function findUpstream({ upstreamFor }: AttemptDeps, provider: Provider): MaybePromise<Upstream> {
-  const found = upstreamFor(provider)
-  return found instanceof Promise ? found.catch(toCredentialFailure) : found
-}
 
 function toCredentialFailure(cause: unknown): never {
   if (!(cause instanceof GatewayError) || cause.code === 'store_unavailable') throw cause

@@ -9,7 +9,6 @@ import { type GenerationId, newGenerationId } from '../id.ts'
 import type { KeptAnswer, Repeat } from '../idempotency.ts'
 import type { Caller } from '../key.ts'
 import type { Charge } from '../ledger.ts'
-import type { MaybePromise } from '../maybe-promise.ts'
 import type { UsdNanos } from '../money.ts'
 import type { Store } from '../store.ts'
 import type { QuotaReading } from '../window.ts'
@@ -43,7 +42,7 @@ export type CompletionStep =
 /** Who a walk is read by. */
 export interface StepReader {
   /** Called with each step. The walk awaits a returned promise. @throws READER_LEFT where it wants no more */
-  read(step: CompletionStep): MaybePromise<void>
+  read(step: CompletionStep): Promise<void> | undefined
   /** The walk was left: a promise that `read` has returned must settle. */
   left(): void
 }
@@ -153,7 +152,7 @@ export class Walk {
   }
 
   /** For the walk itself: passes a step to the reader and waits until it wants the next. @throws READER_LEFT */
-  emit(step: CompletionStep): MaybePromise<void> {
+  emit(step: CompletionStep): Promise<void> | undefined {
     return this.reader?.read(step)
   }
 

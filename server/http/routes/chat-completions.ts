@@ -6,7 +6,6 @@ import { GatewayError } from '#domain/errors.ts'
 import type { Repeat } from '#domain/idempotency.ts'
 import type { ApiKey, Caller } from '#domain/key.ts'
 import type { Charge } from '#domain/ledger.ts'
-import type { MaybePromise } from '#domain/maybe-promise.ts'
 import { runWalk } from '#domain/walk/completion.ts'
 import { AnswerKept } from '#domain/walk/ending.ts'
 import { type CompletionStep, type StepReader, Walk } from '#domain/walk/walk.ts'
@@ -97,7 +96,7 @@ class WholeAnswer implements StepReader {
     this.walk = walk
   }
 
-  read(step: CompletionStep): MaybePromise<void> {
+  read(step: CompletionStep): Promise<void> | undefined {
     noteStep(this.context, step, this.deps.clock)
     if (step.type === 'opened') this.head = step.head
     else if (step.type === 'events') this.fold.note(step.events)

@@ -3,7 +3,6 @@
 import { CLIENT_CLOSED_REQUEST } from '#domain/activity.ts'
 import { unixSeconds } from '#domain/clock.ts'
 import { type GatewayError, toGatewayError } from '#domain/errors.ts'
-import type { MaybePromise } from '#domain/maybe-promise.ts'
 import { runWalk } from '#domain/walk/completion.ts'
 import { RequestRefused } from '#domain/walk/ending.ts'
 import { type CompletionStep, READER_LEFT, type StepReader, type Walk } from '#domain/walk/walk.ts'
@@ -123,7 +122,7 @@ class StreamedAnswer implements PieceSource, StepReader {
   }
 
   /** For the walk: renders a step, and lets it wait until the text was taken. */
-  read(step: CompletionStep): MaybePromise<void> {
+  read(step: CompletionStep): Promise<void> | undefined {
     if (step.type === 'priced') {
       this.walk.answer = this.transcript?.whole(this.render(step)) ?? null
       return undefined

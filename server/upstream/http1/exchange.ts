@@ -2,7 +2,6 @@
 
 import { Buffer } from 'node:buffer'
 import { unescape as decode } from 'node:querystring'
-import type { MaybePromise } from '#domain/maybe-promise.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import type { ExchangeControl, Message, Piece, Reply, ReplyHandler } from '../reply.ts'
 import {
@@ -389,7 +388,7 @@ class ConnectionExchange implements Exchange, Reply {
     return head
   }
 
-  read(): MaybePromise<Piece> {
+  read(): Piece | Promise<Piece> {
     return this.isUncompressed ? read(this) : refuseCoding(this)
   }
 
@@ -499,7 +498,7 @@ function finish(exchange: Exchange, connection: Connection): void {
 const isWorthKeeping = ({ isDedicated }: Exchange, { target }: Connection): boolean =>
   !isDedicated || countIdle(target.origin) === 0
 
-function read(exchange: Exchange): MaybePromise<Piece> {
+function read(exchange: Exchange): Piece | Promise<Piece> {
   if (exchange.hasWholeBody) {
     exchange.hasWholeBody = false
     const value = cutPiece(exchange.parser)

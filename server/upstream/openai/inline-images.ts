@@ -1,24 +1,12 @@
 /** Replaces remote image URLs in an answer by data URLs, so that only images whose bytes arrived are counted (contract §7). */
 import { type CancelSignal, toAbortSignal } from '#domain/cancel.ts'
 import type { ChatEvent } from '#domain/chat.ts'
-import type { MaybePromise } from '#domain/maybe-promise.ts'
 import type { FetchedImage } from '../guarded-fetch/fetch-image.ts'
 import type { Translated } from '../whole-answer.ts'
 import { isRemote } from './from-image.ts'
 
 /** Null on any failure. */
 export type FetchImage = (address: string, signal: AbortSignal) => Promise<FetchedImage | null>
-
-/** Synchronous when nothing has to be fetched. */
-export const inlineImages = (
-  translated: Translated,
-  fetchImage: FetchImage,
-  signal: CancelSignal,
-  mostChars = MOST_INLINED_CHARS,
-): MaybePromise<Translated> =>
-  translated.events.some(isRemoteImage)
-    ? inlineLater(translated, fetchImage, signal, mostChars)
-    : translated
 
 /** As long as a whole answer may be. */
 const MOST_INLINED_CHARS = 64 * 1_048_576
@@ -27,12 +15,14 @@ const MOST_INLINED_CHARS = 64 * 1_048_576
  * One after the other, so that at most one is in memory twice. An image that cannot be fetched is dropped, and so are those
  * after `mostChars` of data URLs: an answer may name any number of them.
  */
-async function inlineLater(
-  { events, failure }: Translated,
+export async function inlineImages(
+  translated: Translated,
   fetchImage: FetchImage,
   signal: CancelSignal,
-  mostChars: number,
+  mostChars = MOST_INLINED_CHARS,
 ): Promise<Translated> {
+  const { events, failure } = translated
+  if (!events.some(isRemoteImage)) return translated
   const inlined: ChatEvent[] = []
   let chars = 0
   for (const event of events) {
