@@ -150,7 +150,7 @@ function toLine(name: string, value: string): string {
 }
 
 /** What a connection needs of a socket. */
-export interface Line {
+interface Line {
   /** How many bytes it accepted; it copies them. Negative when it is closed. */
   write(bytes: Buffer, start?: number, length?: number): number
   pause(): unknown

@@ -4,7 +4,7 @@ import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import { type ConnectionOptions, connect as connectTls } from 'node:tls'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import { fromTransportError } from '../failure.ts'
-import type { Connection, Line, Peer, Tunnel } from './exchange.ts'
+import type { Connection, Peer, Tunnel } from './exchange.ts'
 
 /** What happens to a tunnel: it fails, or is connected, and then receives until it is closed. */
 export interface TunnelEvents {
@@ -27,11 +27,27 @@ export function openTunnel(
 ): void {
   const { hostname: host, port, tls } = peer
   const toProxy = tls === null ? connectTcp({ host, port }) : connectTls({ ...secure(host), port })
-  const line = new TunnelLine(toProxy)
-  connection.socket = line
+  toProxy.setNoDelay(true)
+  let socket: Socket = toProxy
+  connection.socket = {
+    // Accepts everything: what the network does not take yet is kept.
+    write(bytes, start = 0, length = bytes.length - start) {
+      if (socket.destroyed) return -1
+      socket.write(Buffer.from(bytes.subarray(start, start + length)))
+      return length
+    },
+    pause: () => socket.pause(),
+    resume: () => socket.resume(),
+    ref: () => toProxy.ref(),
+    unref() {
+      toProxy.unref()
+      socket.unref()
+    },
+    terminate: () => socket.destroy(),
+  }
   let lose = (thrown: unknown): void => events.onFailed(connection, thrown)
-  const watch = (socket: Socket): Socket =>
-    socket
+  const watch = (watched: Socket): Socket =>
+    watched
       .on('error', (thrown) => lose(fromTransportError(thrown)))
       .on('close', () => lose(new UpstreamFailure('failed', 'the connection broke off')))
   const ask = (): void => {
@@ -43,11 +59,11 @@ export function openTunnel(
   }
   const upgrade = (): void => {
     const { hostname } = tunnel
-    const socket = watch(connectTls({ ...secure(hostname), socket: toProxy }))
-    line.socket = socket
-    socket.once('secureConnect', () => {
+    const inner = watch(connectTls({ ...secure(hostname), socket: toProxy }))
+    socket = inner
+    inner.once('secureConnect', () => {
       lose = () => events.onClosed(connection, false)
-      socket
+      inner
         .on('data', (bytes: Buffer) => events.onData(connection, bytes))
         .on('end', () => events.onClosed(connection, true))
       if (!connection.isDead) events.onConnected(connection)
@@ -83,44 +99,3 @@ const secure = (host: string): ConnectionOptions => ({
   host,
   servername: isIP(host) === 0 ? host : '',
 })
-
-/** Carries a connection: first to the proxy, then through it to the provider. */
-class TunnelLine implements Line {
-  /** With the proxy as long as there is none within it. */
-  socket: Socket
-  private readonly toProxy: Socket
-
-  constructor(toProxy: Socket) {
-    this.socket = toProxy
-    this.toProxy = toProxy
-    toProxy.setNoDelay(true)
-  }
-
-  /** Accepts everything: what the network does not take yet is kept. */
-  write(bytes: Buffer, start = 0, length = bytes.length - start): number {
-    if (this.socket.destroyed) return -1
-    this.socket.write(Buffer.from(bytes.subarray(start, start + length)))
-    return length
-  }
-
-  pause(): void {
-    this.socket.pause()
-  }
-
-  resume(): void {
-    this.socket.resume()
-  }
-
-  ref(): void {
-    this.toProxy.ref()
-  }
-
-  unref(): void {
-    this.toProxy.unref()
-    this.socket.unref()
-  }
-
-  terminate(): void {
-    this.socket.destroy()
-  }
-}
