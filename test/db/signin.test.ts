@@ -1,7 +1,7 @@
-// The SQLite engine keeps the promises of the sign-in provider's port, in memory and on a disk.
+// What the SQLite engine does with sign-in data that another master key has sealed.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { openStore } from '#db/index.ts'
 import { later } from '#domain/clock.ts'
 import { newEventId } from '#domain/id.ts'
@@ -9,28 +9,6 @@ import { newSigningKey } from '#signin/register/signing-key.ts'
 import type { GatewayStore } from '#signin/store.ts'
 import { handClock } from '#test/support/hand-clock.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
-import { type SigninBench, signinContract } from './contract/signin.ts'
-
-const PLACES: Readonly<Record<string, () => string>> = {
-  'in memory': () => ':memory:',
-  'in a directory': tempDirectory,
-}
-
-for (const [where, dataDir] of Object.entries(PLACES)) {
-  describe(where, () => {
-    const bench = {} as { -readonly [Part in keyof SigninBench]: SigninBench[Part] }
-
-    beforeEach(async () => {
-      const clock = handClock('2026-08-23T12:00:00Z')
-      const masterKey = new Uint8Array(32).fill(7)
-      const store = await openStore({ dataDir: dataDir(), clock, masterKey })
-      onTestFinished(() => store.close())
-      Object.assign(bench, { signin: store.signin, clock })
-    })
-
-    signinContract(bench)
-  })
-}
 
 test('with another master key the old keys and secrets are passed over, and new ones take their place', async () => {
   const dataDir = tempDirectory()

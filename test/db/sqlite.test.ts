@@ -1,30 +1,44 @@
 // The SQLite engine keeps the store's contract, in memory and on a disk that outlives it.
+import { describe } from 'vitest'
 import { openStore } from '#db/index.ts'
+import { newEpochId } from '#domain/id.ts'
 import type { GatewayStore } from '#signin/store.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
 import { FULL } from '#test/support/tier.ts'
+import { type OpenStore, setBench } from './contract/bench.ts'
+import { type JoinStore, nodesContract } from './contract/nodes.ts'
 import { storeContract } from './store-contract.ts'
 
 const masterKey = new Uint8Array(32).fill(7)
 const directories = new WeakMap<GatewayStore, string>()
 
-// What a demo has: the same engine without a disk.
-if (FULL)
-  storeContract('in memory', (clock) => openStore({ dataDir: ':memory:', clock, masterKey }))
+const openInMemory: OpenStore = (clock) => openStore({ dataDir: ':memory:', clock, masterKey })
 
-storeContract(
-  'in a directory',
-  async (clock) => {
+// What a demo has: the same engine without a disk.
+if (FULL) storeContract('in memory', { open: openInMemory })
+
+storeContract('in a directory', {
+  async open(clock) {
     const dataDir = tempDirectory()
     const store = await openStore({ dataDir, clock, masterKey })
     directories.set(store, dataDir)
     return store
   },
-  async (store, clock) => {
+  async reopen(store, clock) {
     const dataDir = directories.get(store) ?? ''
     await store.close()
     const next = await openStore({ dataDir, clock, masterKey })
     directories.set(next, dataDir)
     return next
   },
-)
+})
+
+// The part for several nodes has an engine before there is one: two handles that share one store object.
+describe('two nodes of one process', () => {
+  const join: JoinStore = async (store, clock) => {
+    const owner = { node: 'b', epoch: newEpochId(clock.now()) }
+    return { ...store, owner, close: async () => {} }
+  }
+  // A longer step back is a correction of the one clock that a process has.
+  nodesContract(setBench(openInMemory), join, 500)
+})

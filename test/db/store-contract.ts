@@ -1,27 +1,38 @@
 /** The store's contract: the ports' real definition, run against every engine in the same words. */
-import { describe } from 'vitest'
+import { describe, test } from 'vitest'
 import { accountsContract } from './contract/accounts.ts'
 import { activityContract } from './contract/activity.ts'
 import { actsContract } from './contract/acts.ts'
 import { answersContract } from './contract/answers.ts'
 import { auditContract } from './contract/audit.ts'
-import { type OpenStore, type ReopenStore, setBench } from './contract/bench.ts'
+import { type Bench, type OpenStore, type ReopenStore, setBench } from './contract/bench.ts'
 import { catalogueContract } from './contract/catalogue.ts'
 import { correctedClockContract } from './contract/corrected-clock.ts'
 import { endUsersContract } from './contract/end-users.ts'
 import { keysContract } from './contract/keys.ts'
 import { ledgerContract } from './contract/ledger.ts'
 import { lowBalanceContract } from './contract/low-balance.ts'
+import { type JoinStore, nodesContract } from './contract/nodes.ts'
 import { noticesContract } from './contract/notices.ts'
 import { ownersContract } from './contract/owners.ts'
 import { restartContract } from './contract/restart.ts'
 import { retentionContract } from './contract/retention.ts'
+import { type SigninBench, signinContract } from './contract/signin.ts'
 import { spendingContract } from './contract/spending.ts'
 import { usageContract } from './contract/usage.ts'
 import { windowsContract } from './contract/windows.ts'
 
-/** `reopen` simulates a restart; an engine that dies with its process has none, and its tests do without. */
-export function storeContract(name: string, open: OpenStore, reopen?: ReopenStore): void {
+/** An engine, as the contract runs it. */
+export interface Engine {
+  readonly open: OpenStore
+  /** Simulates a restart; absent for an engine that dies with its process, whose tests do without. */
+  readonly reopen?: ReopenStore
+  /** Absent for an engine of one process. */
+  readonly join?: JoinStore
+}
+
+export function storeContract(name: string, engine: Engine): void {
+  const { open, reopen, join } = engine
   describe(name, () => {
     const bench = setBench(open, reopen)
     describe('accounts', () => accountsContract(bench))
@@ -41,6 +52,18 @@ export function storeContract(name: string, open: OpenStore, reopen?: ReopenStor
     describe('usage', () => usageContract(bench))
     describe('answers', () => answersContract(bench))
     describe('retention', () => retentionContract(bench))
+    describe('sign-in', () => signinContract(signinOf(bench)))
     if (reopen) describe('after a restart', () => restartContract(bench))
+    if (join) describe('two nodes', () => nodesContract(bench, join))
+    else test.skip('two nodes: the engine is for one process, so it has one handle')
   })
 }
+
+const signinOf = (bench: Bench): SigninBench => ({
+  get signin() {
+    return bench.store.signin
+  },
+  get clock() {
+    return bench.clock
+  },
+})

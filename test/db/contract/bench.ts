@@ -85,7 +85,8 @@ export function setBench(open: OpenStore, reopen?: ReopenStore): Bench {
     topUp: (amount, accountId = 'acct_1') =>
       store.ledger.credit(aTopUp(clock.now(), usd(amount), { accountId }), anAct()),
     async admit(key, hold = '0.01') {
-      const claim = aClaim(key, clock.now(), usd(hold))
+      const catalogue = store.catalogue.current().version
+      const claim = { ...aClaim(key, clock.now(), usd(hold)), catalogue }
       const verdict = await admitClaim(store.admissions, claim)
       return { claim, verdict, refusal: verdict.admitted ? null : verdict.refusal }
     },
