@@ -4,10 +4,9 @@ import { ACTIVITY_KEPT_MS } from '#domain/activity.ts'
 import type { Clock } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { DEFAULT_SETTINGS, type Settings } from '#domain/settings.ts'
-import { type Pulse, startPulse } from '#domain/snapshot/pulse.ts'
+import { startPulse } from '#domain/snapshot/pulse.ts'
 import { createSteadyClock, type SteadyClock } from '#domain/steady-clock.ts'
 import { systemCodeOf } from '#domain/system-code.ts'
-import { withEndingListener } from '#domain/walk/ending-listener.ts'
 import type { CompletionDeps } from '#domain/walk/walk.ts'
 import { createApi } from '#http/app.ts'
 import { type ApiDeps, toApiDeps } from '#http/deps.ts'
@@ -25,7 +24,7 @@ import { createProbe } from '#upstream/probe.ts'
 import { openAdminSocket } from './admin-socket.ts'
 import { drain } from './drain.ts'
 import { type Listener, listen } from './listener.ts'
-import { startObserver, type TelemetryOptions } from './observer.ts'
+import { type Observer, startObserver, type TelemetryOptions } from './observer.ts'
 import { type SigninListener, type SigninOptions, startSignin } from './signin-listener.ts'
 import { type Sweeper, startSweeper } from './sweeper.ts'
 import { mailTrial } from './trial-mail.ts'
@@ -82,9 +81,13 @@ export interface Gateway {
 export async function startGateway(given: GatewayOptions): Promise<Gateway> {
   let draining = false
   const observer = await startObserver(toObserved(given))
-  const options = { ...given, store: observer.store, log: observer.log }
+  const options = { ...given, log: observer.log }
   const pulse = startPulse()
-  const deps = toDeps(options, pulse, {
+  const deps = toDeps(options, {
+    ended(entry, at) {
+      observer.ended(entry)
+      pulse.note(entry, at)
+    },
     draining: () => draining,
     disableIdleTimeout: (request) => listener.disableIdleTimeout(request),
     restoreIdleTimeout: (request) => listener.restoreIdleTimeout(request),
@@ -117,8 +120,8 @@ export async function startGateway(given: GatewayOptions): Promise<Gateway> {
     watch,
     clockJump: steadyClock.jump,
   }
-  const operatorSocket = openOperatorSocket(options, () => courier?.wake(), listener.url, live)
-  const courier = sendNotices(options)
+  const operatorSocket = openOperatorSocket(options, listener.url, live)
+  const courier = sendNotices(options, observer)
   const sweeper = sweep(options, steadyClock)
 
   let stopped: Promise<void> | null = null
@@ -148,21 +151,19 @@ export async function startGateway(given: GatewayOptions): Promise<Gateway> {
 }
 
 const toObserved = ({
-  store,
   clock,
   telemetry,
   log = null,
   version = '0',
   logFault = () => {},
-}: GatewayOptions) => ({ store, clock, telemetry, log, version, logFault })
+}: GatewayOptions) => ({ clock, telemetry, log, version, logFault })
 
 const toDeps = (
   { store, clock, settings, timings, log, upstreamFor, version = '0' }: GatewayOptions,
-  pulse: Pulse,
-  moment: Pick<ApiDeps, 'draining' | 'disableIdleTimeout' | 'restoreIdleTimeout'>,
+  moment: Pick<ApiDeps, 'ended' | 'draining' | 'disableIdleTimeout' | 'restoreIdleTimeout'>,
 ): ApiDeps =>
   toApiDeps({
-    store: withEndingListener(store, clock, pulse.note),
+    store,
     clock,
     settings: settings ?? DEFAULT_SETTINGS,
     timings: timings ?? DEFAULT_TIMINGS,
@@ -182,7 +183,10 @@ const sweep = (options: GatewayOptions, clock: SteadyClock): Sweeper => {
   })
 }
 
-function sendNotices({ store, clock, delivery, logFault }: GatewayOptions): Courier | null {
+function sendNotices(
+  { store, clock, delivery, logFault }: GatewayOptions,
+  { tried }: Observer,
+): Courier | null {
   if (delivery === undefined) return null
   const webhooks = webhookPolicy(delivery.webhooks)
   return startCourier({
@@ -190,6 +194,7 @@ function sendNotices({ store, clock, delivery, logFault }: GatewayOptions): Cour
     clock,
     smtp: delivery.smtp,
     webhooks,
+    tried,
     ...(logFault && { logFault }),
   })
 }
@@ -222,21 +227,8 @@ async function openSignin(
 const isRefused = (cause: unknown): boolean =>
   ['EADDRINUSE', 'EACCES', 'EADDRNOTAVAIL'].includes(systemCodeOf(cause))
 
-/** Wakes the courier when an operator posts notices. */
-const wakeOnPost = (store: GatewayStore, wake: () => void): GatewayStore => ({
-  ...store,
-  notices: {
-    ...store.notices,
-    async post(notices, act) {
-      await store.notices.post(notices, act)
-      wake()
-    },
-  },
-})
-
 function openOperatorSocket(
   options: GatewayOptions,
-  wakeCourier: () => void,
   url: string,
   moment: Pick<
     LiveFacts,
@@ -246,7 +238,7 @@ function openOperatorSocket(
   const { adminSocket, store, clock, version = '0', dataDir = null, baseUrl, delivery } = options
   if (adminSocket === null) return null
   const deps = {
-    store: wakeOnPost(store, wakeCourier),
+    store,
     clock,
     version,
     dataDir,

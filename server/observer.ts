@@ -1,8 +1,8 @@
 /** Metrics and traces, loaded only if an operator enabled them. */
+import type { ActivityEntry } from '#domain/activity.ts'
 import type { Clock } from '#domain/clock.ts'
 import type { GenerationId } from '#domain/id.ts'
-import type { Store } from '#domain/store.ts'
-import { withEndingListener } from '#domain/walk/ending-listener.ts'
+import type { Channel, DeliveryTry } from '#domain/notice.ts'
 import type { ApiDeps } from '#http/deps.ts'
 import type { RequestLog } from '#http/request-log.ts'
 import type { Tally } from '#telemetry/tally.ts'
@@ -25,8 +25,7 @@ export interface MetricsOptions {
   refused?(cause: unknown): unknown
 }
 
-interface Observed<Kept extends Store> {
-  readonly store: Kept
+interface Observed {
   readonly clock: Clock
   readonly version: string
   readonly log: RequestLog | null
@@ -36,10 +35,13 @@ interface Observed<Kept extends Store> {
 
 type Fetch = (request: Request) => Response | Promise<Response>
 
-export interface Observer<Kept extends Store> {
-  /** The observed store and log, for the gateway to use. */
-  readonly store: Kept
+export interface Observer {
+  /** The observed log, for the gateway to use. */
   readonly log: RequestLog | null
+  /** A request has ended. */
+  ended(entry: ActivityEntry): void
+  /** A notice was tried. */
+  tried(channel: Channel, attempt: DeliveryTry): void
   /** Wraps the API. */
   before(fetch: Fetch): Fetch
   /** Listens for scrapes and returns the address; null if metrics are disabled. @throws the error that `refused` returns */
@@ -48,18 +50,20 @@ export interface Observer<Kept extends Store> {
 }
 
 /** Loads what is enabled. */
-export async function startObserver<Kept extends Store>(
-  observed: Observed<Kept>,
-): Promise<Observer<Kept>> {
-  const { store, log, telemetry } = observed
+export async function startObserver(observed: Observed): Promise<Observer> {
+  const { log, telemetry } = observed
   const metrics = telemetry?.metrics ?? null
   const tally = metrics && (await import('#telemetry/tally.ts')).startTally()
   const target = telemetry?.traces ?? null
   const tracer = target && (await import('#telemetry/tracer.ts')).startTracer(target, observed)
   let listener: Listener | null = null
   return {
-    store: watchStore(store, observed.clock, tally, tracer),
     log: tally === null ? log : watchLog(log, tally),
+    ended(entry) {
+      tally?.ended(entry)
+      tracer?.ended(entry)
+    },
+    tried: (channel, attempt) => tally?.tried(channel, attempt),
     before: (fetch) => (tracer === null ? fetch : withTraceParent(fetch, tracer)),
     open(deps) {
       if (metrics === null || tally === null) return null
@@ -68,30 +72,6 @@ export async function startObserver<Kept extends Store>(
     },
     async stop() {
       await Promise.all([listener?.close(), tracer?.stop()])
-    },
-  }
-}
-
-/** Reports ended requests to both, and delivery attempts to the metrics. */
-function watchStore<Kept extends Store>(
-  store: Kept,
-  clock: Clock,
-  tally: Tally | null,
-  tracer: Tracer | null,
-): Kept {
-  if (tally === null && tracer === null) return store
-  const { notices } = store
-  return {
-    ...withEndingListener(store, clock, (entry) => {
-      tally?.ended(entry)
-      tracer?.ended(entry)
-    }),
-    notices: {
-      ...notices,
-      tried(eventId, channel, attempt, then) {
-        tally?.tried(channel, attempt)
-        return notices.tried(eventId, channel, attempt, then)
-      },
     },
   }
 }

@@ -28,7 +28,7 @@ export interface ApiDeps extends CompletionDeps {
 }
 
 /** The required dependencies, and those with a default. */
-export type ApiOptions = Omit<CompletionDeps, 'health' | 'queue'> & {
+export type ApiOptions = Omit<CompletionDeps, 'health' | 'queue' | 'ended'> & {
   readonly store: Store
 } & Partial<ApiDeps>
 
@@ -44,6 +44,7 @@ export const toApiDeps = (options: ApiOptions): ApiDeps => ({
   memory: new ByteBudget(options.settings.memoryBudgetBytes),
   version: '0',
   log: null,
+  ended: () => {},
   draining: () => false,
   disableIdleTimeout: () => {},
   restoreIdleTimeout: () => {},

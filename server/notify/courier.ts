@@ -1,6 +1,6 @@
 /** The courier: delivers the notices in the outbox and records the outcomes; each at least once. */
 import { type Instant, later } from '#domain/clock.ts'
-import type { Notice } from '#domain/notice.ts'
+import type { Channel, DeliveryTry, Notice } from '#domain/notice.ts'
 import { within } from '#domain/within.ts'
 import { type DeliveryDeps, prepareDelivery } from './delivery.ts'
 import { type DeliveryJob, openDeliveryQueues } from './delivery-queues.ts'
@@ -11,6 +11,8 @@ import { createWaker } from './waker.ts'
 export interface CourierOptions extends DeliveryDeps {
   /** The time limit of one attempt; by default 15 s (contract §9). */
   readonly tryMs?: number
+  /** Hears of every attempt, before it is recorded. */
+  readonly tried?: (channel: Channel, attempt: DeliveryTry) => void
   /** Logs an internal error. */
   readonly logFault?: (cause: unknown) => void
 }
@@ -106,7 +108,7 @@ async function toJob(
 
 /** One attempt and its record. If it starts too late, or is aborted by our own stop, nothing is recorded and the lease expires. */
 async function tryOnce(
-  { store, clock, logFault }: CourierOptions,
+  { store, clock, tried, logFault }: CourierOptions,
   { notice, startBy, deliver }: DeliveryJob,
   tryMs: number,
   cut: AbortSignal,
@@ -124,6 +126,7 @@ async function tryOnce(
   if (failure !== null && cut.aborted) return
   const attempt = { at, status, failure, ms: Math.round(performance.now() - startedMs) }
   const then = followUp(notice.tries, outcome, clock.now())
+  tried?.(notice.channel, attempt)
   await store.notices.tried(notice.eventId, notice.channel, attempt, then)
 }
 

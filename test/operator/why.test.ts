@@ -26,6 +26,7 @@ beforeEach(async () => {
     health: createHopHealth(deps.clock),
     queue: anAdmissionQueue(deps.store, deps.clock),
     settings: DEFAULT_SETTINGS,
+    ended: () => {},
     upstreamFor: async (provider) => openUpstream(provider, null),
   }
 })

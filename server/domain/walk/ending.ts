@@ -103,6 +103,13 @@ interface EndingDeps {
   readonly clock: Clock
   readonly queue: AdmissionQueue
   readonly store: Pick<Store, 'admissions' | 'activity'>
+  ended(entry: ActivityEntry, at: Instant): void
+}
+
+/** Logs the end of a request that was not admitted. */
+function noteEnding(deps: EndingDeps, entry: ActivityEntry): void {
+  deps.ended(entry, deps.clock.now())
+  deps.store.activity.note(entry)
 }
 
 /** Logs the refusal and throws it; no slot and no hold was taken. */
@@ -113,10 +120,10 @@ export async function refuse(
   quota: QuotaReading | null,
 ): Promise<never> {
   const { key } = walk.caller
-  const { admissions, activity } = deps.store
+  const { admissions } = deps.store
   const error = toGatewayError(thrown)
   const refusal = toLoggedRefusal(error, walk.grant?.hold ?? null)
-  activity.note(toEntry(deps, walk, { endedBy: 'refused', error }, null, refusal))
+  noteEnding(deps, toEntry(deps, walk, { endedBy: 'refused', error }, null, refusal))
   throw new RequestRefused(
     error,
     quota ?? (await admissions.quota(key.id, deps.clock.now()).catch(() => NO_QUOTA)),
@@ -127,7 +134,7 @@ export async function refuse(
 /** Logs a request that ended while it waited for its admission; nothing was taken. @throws the gateway's own error */
 export async function leave(deps: EndingDeps, walk: Walk, outcome: Outcome): Promise<void> {
   if (outcome.error) return await refuse(deps, walk, outcome.error, null)
-  deps.store.activity.note(toEntry(deps, walk, outcome, null))
+  noteEnding(deps, toEntry(deps, walk, outcome, null))
 }
 
 /** Resolves the admission and writes the walk's log entry. Those who wait for its hold are judged at once. */
@@ -138,12 +145,11 @@ export function settle(
   charge: Charge | null,
   answer: StagedAnswer | null,
 ): Promise<boolean> {
-  const settled = deps.store.admissions.settle(walk.generationId, {
-    at: deps.clock.now(),
-    charge,
-    activity: toEntry(deps, walk, outcome, charge),
-    answer,
-  })
+  const at = deps.clock.now()
+  const activity = toEntry(deps, walk, outcome, charge)
+  deps.ended(activity, at)
+  const settlement = { at, charge, activity, answer }
+  const settled = deps.store.admissions.settle(walk.generationId, settlement)
   deps.queue.released(walk.caller.key.accountId)
   return settled
 }

@@ -1,4 +1,5 @@
 /** A walk: the processing of one chat request, from model card to receipt, and the steps that it emits to its reader. */
+import type { ActivityEntry } from '../activity.ts'
 import type { Claim, Grant } from '../admission.ts'
 import type { AdmissionQueue } from '../admission-queue.ts'
 import { Canceller, type CancelSignal, onCancel } from '../cancel.ts'
@@ -59,6 +60,8 @@ export interface Client {
 export interface CompletionDeps extends AttemptDeps {
   readonly queue: AdmissionQueue
   readonly store: Pick<Store, 'owner' | 'admissions' | 'answers' | 'catalogue' | 'activity'>
+  /** Hears of every ending once, refusals too, before it is committed. */
+  ended(entry: ActivityEntry, at: Instant): void
 }
 
 /** One walk, from its request to its end. A class, because every request has one. */

@@ -102,6 +102,7 @@ export async function openWalkBench(): Promise<WalkBench> {
       store,
       settings: DEFAULT_SETTINGS,
       health: createHopHealth(clock),
+      ended: () => {},
       queue: anAdmissionQueue(store, clock),
       upstreamFor: async () => upstream,
     }),
