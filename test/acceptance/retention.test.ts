@@ -4,6 +4,7 @@ import { openStore } from '#db/index.ts'
 import { DAY_MS, renderInstant, systemClock } from '#domain/clock.ts'
 import { newKeyId } from '#domain/id.ts'
 import { newSecret } from '#domain/secret.ts'
+import { admitClaim } from '#test/support/admit.ts'
 import {
   type Appliance,
   furnishCli,
@@ -47,9 +48,10 @@ beforeEach(async () => {
   await store.keys.issue(unlimited, newSecret(), anAct())
   const settled: Promise<boolean>[] = []
   for (let n = 0; n < LINES; n++) {
-    const claim = aClaim(unlimited, clock.now(), usd('0'))
+    const { version: catalogue } = store.catalogue.current()
+    const claim = { ...aClaim(unlimited, clock.now(), usd('0')), catalogue }
     if (n === 0) oldest = claim.generationId
-    await store.admissions.admit(claim)
+    await admitClaim(store.admissions, claim)
     const charge = aCharge(usd('0.001'))
     const activity = anActivity(claim, { cost: charge.amount, costRub: charge.costRub })
     settled.push(

@@ -4,6 +4,7 @@ import type { AuditFinding } from '#domain/audit.ts'
 import { dayOf } from '#domain/clock.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { render } from '#operator/audit.ts'
+import { admitClaim } from '#test/support/admit.ts'
 import { aCharge, aClaim, anActivity, usd } from '#test/support/nouns.ts'
 import { act, openFurnished, type TestOperatorDeps } from './deps.ts'
 
@@ -18,8 +19,9 @@ beforeEach(async () => {
 
 test('a clean one counts what it added up', async () => {
   const { store, clock } = deps
-  const claim = { ...aClaim(key, clock.now()), endUser: 'ann' }
-  await store.admissions.admit(claim)
+  const { version: catalogue } = store.catalogue.current()
+  const claim = { ...aClaim(key, clock.now()), endUser: 'ann', catalogue }
+  await admitClaim(store.admissions, claim)
   const charge = aCharge(usd('0.5'))
   const activity = anActivity(claim, { endUser: 'ann', cost: charge.amount })
   await store.admissions.settle(claim.generationId, {
@@ -29,7 +31,7 @@ test('a clean one counts what it added up', async () => {
     activity,
   })
   expect((await act(deps, 'doctor', {})).problems).toBe(0)
-  await store.admissions.admit(aClaim(key, clock.now()))
+  await admitClaim(store.admissions, { ...aClaim(key, clock.now()), catalogue })
   expect(await act(deps, 'audit', {})).toEqual({
     clean: true,
     at: '2026-08-23T12:00:00Z',

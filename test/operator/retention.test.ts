@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { DAY_MS, type Instant, later, renderInstant } from '#domain/clock.ts'
 import { type GenerationId, newGenerationId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
+import { admitClaim } from '#test/support/admit.ts'
 import { aCharge, aClaim, anActivity, usd } from '#test/support/nouns.ts'
 import { act, openFurnished, type TestOperatorDeps } from './deps.ts'
 
@@ -33,8 +34,9 @@ beforeEach(async () => {
 
 async function serve(): Promise<GenerationId> {
   const { store, clock } = deps
-  const claim = aClaim(key, clock.now())
-  await store.admissions.admit(claim)
+  const { version: catalogue } = store.catalogue.current()
+  const claim = { ...aClaim(key, clock.now()), catalogue }
+  await admitClaim(store.admissions, claim)
   const charge = aCharge(usd('0.25'))
   const activity = anActivity(claim, { cost: charge.amount })
   await store.admissions.settle(claim.generationId, {

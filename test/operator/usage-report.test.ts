@@ -5,6 +5,7 @@ import { DAY_MS } from '#domain/clock.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { NO_MONEY } from '#domain/money.ts'
 import { NO_USAGE } from '#domain/usage.ts'
+import { admitClaim } from '#test/support/admit.ts'
 import { aCharge, aClaim, anAccount, anAct, anActivity, usd } from '#test/support/nouns.ts'
 import { act, openFurnished, type TestOperatorDeps } from './deps.ts'
 
@@ -23,8 +24,9 @@ const USAGE = { ...NO_USAGE, inputTokens: 22, outputTokens: 3 }
 
 async function serve(name: string, cost: string, stated: Partial<ActivityEntry> = {}) {
   const { store, clock } = deps
-  const claim = aClaim(await find(name), clock.now(), NO_MONEY)
-  await store.admissions.admit(claim)
+  const { version: catalogue } = store.catalogue.current()
+  const claim = { ...aClaim(await find(name), clock.now(), NO_MONEY), catalogue }
+  await admitClaim(store.admissions, claim)
   const charge = aCharge(usd(cost))
   const { amount, costRub } = charge
   const activity = anActivity(claim, { usage: USAGE, cost: amount, costRub, ...stated })
