@@ -52,9 +52,15 @@ export interface Providers {
   ): Promise<void>
   /**
    * Amends the provider as it is by then (`amendProvider`), from the next request. Of another type, its models no longer have
-   * the catalogue's bounds. The act gains what changed, from what to what. @throws provider_not_found, invalid_request
+   * the catalogue's bounds. The act gains what changed, from what to what. Stale, and unchanged, where it has another revision
+   * than one that is expected. @throws provider_not_found, invalid_request
    */
-  edit(name: string, amendment: ProviderAmendment, act: Act): Promise<Amended<Provider>>
+  edit(
+    name: string,
+    amendment: ProviderAmendment,
+    act: Act,
+    expected?: number,
+  ): Promise<Amended<Provider> | Stale>
   /** Remembers the word of its bound, at no operator's word, unless the provider has changed or is gone, or a word is known. */
   learnBound(provider: Provider, word: BoundWord): Promise<void>
   /** Removes its models too; past charges stay. @throws provider_not_found */

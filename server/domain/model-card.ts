@@ -147,7 +147,11 @@ const MODEL_ID = /^[a-z0-9][a-z0-9._-]{0,63}\/[^\s/*][^\s*]{0,190}$/
 /** Whether `id` has the shape `<provider>/<model>`. */
 export const isModelId = (id: string): boolean => MODEL_ID.test(id)
 
-/** Port: changes of models; what they are is in the catalogue. They hold from the next request and are durable before they resolve. */
+/**
+ * Port: changes of models; what they are is in the catalogue. They hold from the next request and are durable before they resolve.
+ * A change that was made of what stood in a version of the catalogue states that one as `expected`: in any other it is `stale`,
+ * and changes nothing.
+ */
 export interface ModelCards {
   /** A price version, even if its model was removed. */
   version(id: PriceVersionId): Promise<PriceVersion | undefined>
@@ -157,15 +161,25 @@ export interface ModelCards {
    * Adds a price version, effective from its date. One that has begun at the act overtakes those that have not, but were not dated
    * ahead: they were set by a clock that has been set back since. @throws model_not_found
    */
-  price(id: string, version: PriceVersion, act: Act): Promise<ModelCard>
+  price(
+    id: string,
+    version: PriceVersion,
+    act: Act,
+    expected?: number,
+  ): Promise<ModelCard | 'stale'>
   /** Retires every version, future ones included; the model is refused until it is priced again. @throws model_not_found */
-  unprice(id: string, act: Act): Promise<ModelCard>
+  unprice(id: string, act: Act, expected?: number): Promise<ModelCard | 'stale'>
   /** Changes the stated fields; route and prices, future ones included, stay. @throws model_not_found */
   amend(id: string, facts: Partial<CardFacts>, act: Act): Promise<ModelCard>
   /** Notes that their bounds are the shipped catalogue's; nobody's word, so without an act. Unknown ones are left out. */
-  markCatalogued(ids: readonly string[]): Promise<void>
+  markCatalogued(ids: readonly string[], expected?: number): Promise<'stale' | undefined>
   /** Replaces the route; an empty one means only its own provider. @throws model_not_found, provider_not_found */
-  route(id: string, hops: readonly RouteHop[], act: Act): Promise<ModelCard>
+  route(
+    id: string,
+    hops: readonly RouteHop[],
+    act: Act,
+    expected?: number,
+  ): Promise<ModelCard | 'stale'>
   /** Past charges keep their versions. @throws model_not_found */
   remove(id: string, act: Act): Promise<void>
 }

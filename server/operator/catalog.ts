@@ -1,4 +1,5 @@
 /** The built-in catalog: models of well-known providers from public sources, as model cards (docs/catalog.md). */
+import { untilCurrent } from '#domain/catalogue.ts'
 import { type Instant, readInstant } from '#domain/clock.ts'
 import { newPriceVersionId } from '#domain/id.ts'
 import type { Modality, ModelCard, Prices } from '#domain/model-card.ts'
@@ -75,15 +76,17 @@ export async function markCatalogued(
   { store }: Pick<OperatorDeps, 'store'>,
   provider?: string,
 ): Promise<void> {
-  const { models, providers } = store.catalogue.current()
-  const ids: string[] = []
-  for (const card of models.values()) {
-    const type = providers.get(card.provider)?.type
-    if (provider !== undefined && card.provider !== provider) continue
-    if (card.isCatalogued || type === undefined || type === 'openai-compatible') continue
-    if (await isFromCatalog(type, card)) ids.push(card.id)
-  }
-  await store.models.markCatalogued(ids)
+  await untilCurrent(async () => {
+    const { models, providers, version } = store.catalogue.current()
+    const ids: string[] = []
+    for (const card of models.values()) {
+      const type = providers.get(card.provider)?.type
+      if (provider !== undefined && card.provider !== provider) continue
+      if (card.isCatalogued || type === undefined || type === 'openai-compatible') continue
+      if (await isFromCatalog(type, card)) ids.push(card.id)
+    }
+    return await store.models.markCatalogued(ids, version)
+  })
 }
 
 const PARAMETERS = {

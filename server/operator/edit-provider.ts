@@ -1,6 +1,7 @@
 /** Edits a provider's address, type or credential; its models, prices and routes stay. */
 import * as z from 'zod/mini'
 import type { Act, Amended } from '#domain/act.ts'
+import { type Stale, untilCurrent } from '#domain/catalogue.ts'
 import { GatewayError } from '#domain/errors.ts'
 import {
   type OutputBound,
@@ -43,13 +44,15 @@ export const editProvider = mutation(
     output_bound: outputBoundField,
   }),
   async (deps, input, act): Promise<EditedProviderRecord> => {
-    const found = findProvider(deps, input.name)
     const { credential } = input
-    const amendment = {
-      ...settleEdit(found, input),
-      ...(credential !== undefined && { credential }),
-    }
-    const { before, after } = await edit(deps, found, amendment, act(found.name))
+    const { before, after } = await untilCurrent(() => {
+      const found = findProvider(deps, input.name)
+      const amendment = {
+        ...settleEdit(found, input),
+        ...(credential !== undefined && { credential }),
+      }
+      return edit(deps, found, amendment, act(found.name))
+    })
     if (after.type !== before.type) await markCatalogued(deps, after.name)
     return {
       ...report(deps, after),
@@ -66,12 +69,12 @@ export const editProvider = mutation(
 /** @throws invalid_request with the command that also states the credential */
 async function edit(
   { store }: OperatorDeps,
-  { name }: Provider,
+  { name, revision }: Provider,
   amendment: ProviderAmendment,
   act: Act,
-): Promise<Amended<Provider>> {
+): Promise<Amended<Provider> | Stale> {
   try {
-    return await store.providers.edit(name, amendment, act)
+    return await store.providers.edit(name, amendment, act, revision)
   } catch (thrown) {
     if (!(thrown instanceof GatewayError) || thrown.details.param !== 'credential') throw thrown
     const { type, baseUrl } = amendment

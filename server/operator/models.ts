@@ -1,6 +1,7 @@
 /** Verbs for models: list, show, add, price, unprice, remove. */
 import * as z from 'zod/mini'
 import { changesBetween } from '#domain/act.ts'
+import { untilCurrent } from '#domain/catalogue.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { newPriceVersionId } from '#domain/id.ts'
 import { allows } from '#domain/key.ts'
@@ -152,23 +153,26 @@ export const priceModel = mutation(
     model: z.string(),
     from: z._default(z.nullable(timeField), null),
   }),
-  async (deps, input, act) => {
-    const card = findModel(deps, input.model)
-    const at = deps.clock.now()
-    const previous = priceAt(card, at)
-    const prices = pricesFrom(input, previous?.prices ?? null)
-    if (prices === null || stated(input).length === 0) {
-      throw new GatewayError('invalid_request', 'no price is stated', {
-        hint: `gatewayctl models price ${card.id} --in-usd 2.50 --out-usd 10`,
-      })
-    }
-    const version = { id: newPriceVersionId(at), effectiveFrom: input.from ?? at, prices }
-    const added = renderVersion(version)
-    const before = previous && renderVersion(previous)
-    const priced = act(card.id, changesBetween({ ...before }, { ...added }))
-    const after = await deps.store.models.price(card.id, version, priced)
-    return { ...renderModel(after, at), added, previous: before }
-  },
+  (deps, input, act) =>
+    untilCurrent(async () => {
+      const { version: expected } = deps.store.catalogue.current()
+      const card = findModel(deps, input.model)
+      const at = deps.clock.now()
+      const previous = priceAt(card, at)
+      const prices = pricesFrom(input, previous?.prices ?? null)
+      if (prices === null || stated(input).length === 0) {
+        throw new GatewayError('invalid_request', 'no price is stated', {
+          hint: `gatewayctl models price ${card.id} --in-usd 2.50 --out-usd 10`,
+        })
+      }
+      const version = { id: newPriceVersionId(at), effectiveFrom: input.from ?? at, prices }
+      const added = renderVersion(version)
+      const before = previous && renderVersion(previous)
+      const priced = act(card.id, changesBetween({ ...before }, { ...added }))
+      const after = await deps.store.models.price(card.id, version, priced, expected)
+      if (after === 'stale') return after
+      return { ...renderModel(after, at), added, previous: before }
+    }),
 )
 
 const stated = (input: StatedPrices): readonly unknown[] =>
@@ -214,15 +218,17 @@ const changed = (
 export const unpriceModel = mutation(
   'models.unprice',
   z.strictObject({ model: z.string() }),
-  async (deps, { model }, act) => {
-    const card = findModel(deps, model)
-    const at = deps.clock.now()
-    const previous = renderModel(card, at).price
-    const changed = { price: { from: previous?.version ?? null, to: null } }
-    const unpriced = act(card.id, card.prices.length === 0 ? {} : changed)
-    const after = await deps.store.models.unprice(card.id, unpriced)
-    return { ...renderModel(after, at), previous }
-  },
+  (deps, { model }, act) =>
+    untilCurrent(async () => {
+      const { version } = deps.store.catalogue.current()
+      const card = findModel(deps, model)
+      const at = deps.clock.now()
+      const previous = renderModel(card, at).price
+      const changed = { price: { from: previous?.version ?? null, to: null } }
+      const unpriced = act(card.id, card.prices.length === 0 ? {} : changed)
+      const after = await deps.store.models.unprice(card.id, unpriced, version)
+      return after === 'stale' ? after : { ...renderModel(after, at), previous }
+    }),
 )
 
 /** Removes its route and prices too; past charges stay. @throws model_not_found */

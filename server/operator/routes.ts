@@ -1,5 +1,6 @@
 /** Verbs for routes: which providers serve a model, in which order, with their health. Changes take effect with the next request. */
 import * as z from 'zod/mini'
+import { untilCurrent } from '#domain/catalogue.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { ModelCard, RouteHop } from '#domain/model-card.ts'
 import { routeOf } from '#domain/model-card.ts'
@@ -62,66 +63,72 @@ export const setHop = mutation(
     position: z.optional(rankField),
     weight: z.optional(rankField),
   }),
-  async (deps, input, act) => {
-    const card = findModel(deps, input.model)
-    const { name } = findProvider(deps, input.provider)
-    const route = routeOf(card)
-    const others = route.filter(({ provider }) => provider !== name)
-    const known = route.find(({ provider }) => provider === name)
-    if (others.length >= MAX_HOPS) {
-      throw new GatewayError(
-        'invalid_request',
-        `${card.id} has ${MAX_HOPS} hops, which is the most`,
-      )
-    }
-    const last = Math.max(0, ...others.map(({ position }) => position))
-    const hop: RouteHop = {
-      provider: name,
-      upstreamName: input.upstream ?? known?.upstreamName ?? card.upstreamName,
-      position: input.position ?? known?.position ?? Math.min(last + 1, MAX_RANK),
-      weight: input.weight ?? known?.weight ?? 1,
-    }
-    return await saveRoute(deps, card, [...others, hop], act)
-  },
+  (deps, input, act) =>
+    changeRoute(deps, input.model, act, (card) => {
+      const { name } = findProvider(deps, input.provider)
+      const route = routeOf(card)
+      const others = route.filter(({ provider }) => provider !== name)
+      const known = route.find(({ provider }) => provider === name)
+      if (others.length >= MAX_HOPS) {
+        throw new GatewayError(
+          'invalid_request',
+          `${card.id} has ${MAX_HOPS} hops, which is the most`,
+        )
+      }
+      const last = Math.max(0, ...others.map(({ position }) => position))
+      const hop: RouteHop = {
+        provider: name,
+        upstreamName: input.upstream ?? known?.upstreamName ?? card.upstreamName,
+        position: input.position ?? known?.position ?? Math.min(last + 1, MAX_RANK),
+        weight: input.weight ?? known?.weight ?? 1,
+      }
+      return [...others, hop]
+    }),
 )
 
 /** Removes a hop. @throws model_not_found, provider_not_found, invalid_request when it is the last one */
 export const dropHop = mutation(
   'models.route.drop',
   z.strictObject({ model: z.string(), provider: z.string() }),
-  async (deps, input, act) => {
-    const card = findModel(deps, input.model)
-    const route = routeOf(card)
-    const left = route.filter(({ provider }) => provider !== input.provider)
-    if (left.length === route.length) throw noHop(card, route, input.provider)
-    if (left.length === 0) throw lastHop(card, input.provider)
-    return await saveRoute(deps, card, left, act)
-  },
+  (deps, input, act) =>
+    changeRoute(deps, input.model, act, (card) => {
+      const route = routeOf(card)
+      const left = route.filter(({ provider }) => provider !== input.provider)
+      if (left.length === route.length) throw noHop(card, route, input.provider)
+      if (left.length === 0) throw lastHop(card, input.provider)
+      return left
+    }),
 )
 
 /** Removes the route, so that only the model's own provider serves it. @throws model_not_found */
 export const resetRoute = mutation(
   'models.route.reset',
   z.strictObject({ model: z.string() }),
-  async (deps, { model }, act) => saveRoute(deps, findModel(deps, model), [], act),
+  (deps, { model }, act) => changeRoute(deps, model, act, () => []),
 )
 
-async function saveRoute(
+/** Makes a route of the model as it stands, anew where another change comes between. */
+const changeRoute = (
   deps: OperatorDeps,
-  card: ModelCard,
-  route: readonly RouteHop[],
+  model: string,
   act: DraftAct,
-): Promise<RouteRecord> {
-  const hops = routeOf({ ...card, route })
-    .toSorted((a, b) => a.position - b.position || (a.provider < b.provider ? -1 : 1))
-    .map(({ provider, upstreamName: upstream, position, weight }) => ({
-      provider,
-      upstream,
-      position,
-      weight,
-    }))
-  return report(deps, await deps.store.models.route(card.id, route, act(card.id, { hops })))
-}
+  toRoute: (card: ModelCard) => readonly RouteHop[],
+): Promise<RouteRecord> =>
+  untilCurrent(async () => {
+    const { version } = deps.store.catalogue.current()
+    const card = findModel(deps, model)
+    const route = toRoute(card)
+    const hops = routeOf({ ...card, route })
+      .toSorted((a, b) => a.position - b.position || (a.provider < b.provider ? -1 : 1))
+      .map(({ provider, upstreamName: upstream, position, weight }) => ({
+        provider,
+        upstream,
+        position,
+        weight,
+      }))
+    const after = await deps.store.models.route(card.id, route, act(card.id, { hops }), version)
+    return after === 'stale' ? after : report(deps, after)
+  })
 
 function noHop({ id }: ModelCard, route: readonly RouteHop[], name: string): GatewayError {
   const meant = nearest(

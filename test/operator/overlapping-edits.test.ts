@@ -1,6 +1,6 @@
 /** Edits that overlap: each changes the fields that it states, and none writes back what another has changed or removed. */
 
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { modelsOf, providerOf } from '#test/support/catalogue.ts'
 import { act, openFurnished } from './deps.ts'
 
@@ -61,6 +61,77 @@ test('of a provider of another type end the catalogueâ€™s bounds, and a vendorâ€
   expect(await catalogued()).toEqual(new Set([false]))
   await act(deps, 'providers.edit', { name: 'openai', type: 'openai' })
   expect(await catalogued()).toEqual(new Set([true]))
+})
+
+describe('of the catalogue, one after the other or judged by what has passed', () => {
+  async function opened(late: boolean) {
+    const deps = await openFurnished()
+    for (const name of ['beta', 'gamma']) {
+      const provider = { name, type: 'openai-compatible', base_url: AT, credential: null }
+      await act(deps, 'providers.add', provider)
+    }
+    if (!late) return deps
+    // An engine that answers later: others change the catalogue between what a verb has read and what it changes.
+    const { models, providers } = deps.store
+    const pause = () => new Promise<void>((resolve) => setImmediate(resolve))
+    const store: typeof deps.store = {
+      ...deps.store,
+      models: {
+        ...models,
+        price: async (...args) => {
+          await pause()
+          return await models.price(...args)
+        },
+        route: async (...args) => {
+          await pause()
+          return await models.route(...args)
+        },
+      },
+      providers: {
+        ...providers,
+        edit: async (...args) => {
+          await pause()
+          return await providers.edit(...args)
+        },
+      },
+    }
+    return { ...deps, store }
+  }
+
+  test.each([false, true])(
+    'no hop, price or address is lost (an engine that answers later: %s)',
+    async (late) => {
+      const deps = await opened(late)
+      const model = 'demo/echo'
+      await Promise.all([
+        act(deps, 'models.route.set', { model, provider: 'beta' }),
+        act(deps, 'models.route.set', { model, provider: 'gamma', weight: 3 }),
+        act(deps, 'models.price', { model, in_usd: '7' }),
+        act(deps, 'models.price', { model, out_usd: '9' }),
+        act(deps, 'providers.edit', { name: 'beta', base_url: 'https://moved.example/v1' }),
+        act(deps, 'providers.edit', { name: 'beta', output_bound: 'both' }),
+      ])
+      const shown = await act(deps, 'models.show', { model })
+      expect(shown.price).toMatchObject({ in_usd: '7', out_usd: '9' })
+      expect(shown.route.map(({ provider }) => provider).toSorted()).toEqual([
+        'beta',
+        'demo',
+        'gamma',
+      ])
+      expect(await act(deps, 'providers.show', { name: 'beta' })).toMatchObject({
+        base_url: 'https://moved.example/v1',
+        output_bound: 'both',
+      })
+      await Promise.all([
+        act(deps, 'models.route.drop', { model, provider: 'beta' }),
+        act(deps, 'models.route.set', { model, provider: 'gamma', weight: 4 }),
+      ])
+      expect((await act(deps, 'models.show', { model })).route).toMatchObject([
+        { provider: 'demo' },
+        { provider: 'gamma', weight: 4 },
+      ])
+    },
+  )
 })
 
 test('a provider that takes no bound sells no test', async () => {

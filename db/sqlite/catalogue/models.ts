@@ -110,12 +110,18 @@ export function createModels(
     })
   }
 
+  /** Of this turn, in which the change is written too. */
+  const isStale = (expected: number | undefined): boolean =>
+    expected !== undefined && expected !== catalogue.current().version
+
   /** Changes a model that is there, and answers it as it is then. */
   const change = async (
     id: string,
     act: Act,
+    expected: number | undefined,
     write: (card: ModelCard) => void,
-  ): Promise<ModelCard> => {
+  ): Promise<ModelCard | 'stale'> => {
+    if (isStale(expected)) return 'stale'
     await catalogue.change(act, () => write(requireModel(id)))
     return requireModel(id)
   }
@@ -126,26 +132,32 @@ export function createModels(
       return row === null ? undefined : toVersion(row)
     },
     add: (card, act) => catalogue.change(act, () => table.insert(card)),
-    price: (id, one, act) =>
-      change(id, act, ({ prices }) => {
+    price: (id, one, act, expected) =>
+      change(id, act, expected, ({ prices }) => {
         const { at } = act
         const overtakes = (other: PriceVersion): boolean =>
           one.effectiveFrom <= at && other.effectiveFrom > at && !wasAhead(other)
         for (const other of prices) if (overtakes(other)) table.retire(other.id)
         table.writeVersion(id, one)
       }),
-    unprice: (id, act) =>
-      change(id, act, ({ prices }) => {
+    unprice: (id, act, expected) =>
+      change(id, act, expected, ({ prices }) => {
         for (const one of prices) table.retire(one.id)
       }),
-    amend: (id, facts, act) => change(id, act, (card) => table.update({ ...card, ...facts })),
-    async markCatalogued(ids) {
-      if (ids.length === 0) return
+    async amend(id, facts, act) {
+      await catalogue.change(act, () => table.update({ ...requireModel(id), ...facts }))
+      return requireModel(id)
+    },
+    async markCatalogued(ids, expected) {
+      if (isStale(expected)) return 'stale'
+      if (ids.length === 0) return undefined
       await catalogue.change(null, () => {
         for (const id of ids) table.mark(id)
       })
+      return undefined
     },
-    route: (id, route, act) => change(id, act, () => table.writeRoute(id, route)),
+    route: (id, route, act, expected) =>
+      change(id, act, expected, () => table.writeRoute(id, route)),
     remove: (id, act) => catalogue.change(act, () => table.remove(requireModel(id).id)),
   }
 }

@@ -71,8 +71,9 @@ export function createProviders(
         for (const card of cards) models.insert(card)
       })
     },
-    async edit(name, amendment, act) {
+    async edit(name, amendment, act, expected) {
       const { credential } = amendment
+      if (expected !== undefined && expected !== requireProvider(name).revision) return 'stale'
       const text = sealFor(name, credential ?? null)
       const write = (revision: number): Amended<Provider> => {
         const before = requireProvider(name)

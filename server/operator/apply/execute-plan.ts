@@ -1,8 +1,9 @@
 /** Executes a plan step by step, recording each step as the act of the equivalent command; stops at the first failure. */
 import { type Act, draftAct } from '#domain/act.ts'
+import { untilCurrent } from '#domain/catalogue.ts'
 import { GatewayError, toGatewayError } from '#domain/errors.ts'
 import type { KeyId } from '#domain/id.ts'
-import { factsOf } from '#domain/model-card.ts'
+import { type CardFacts, factsOf, type ModelCard } from '#domain/model-card.ts'
 import type { OutputBound, ProviderType } from '#domain/provider.ts'
 import { createAccount } from '../accounts.ts'
 import { createClient, editClient, removeClient } from '../clients.ts'
@@ -120,14 +121,16 @@ async function applyProvider(context: PlanContext, step: Step): Promise<void> {
     await providers.add(provider, credential, [], actOf(context, 'providers.add', step))
     return
   }
-  const { outputBound } = findProvider(deps, name)
-  const amendment = {
-    type: facts.type,
-    baseUrl: facts.baseUrl,
-    ...(facts.outputBound !== outputBound && { outputBound: facts.outputBound }),
-    credential,
-  }
-  await providers.edit(name, amendment, actOf(context, 'providers.edit', step))
+  await untilCurrent(() => {
+    const { outputBound, revision } = findProvider(deps, name)
+    const amendment = {
+      type: facts.type,
+      baseUrl: facts.baseUrl,
+      ...(facts.outputBound !== outputBound && { outputBound: facts.outputBound }),
+      credential,
+    }
+    return providers.edit(name, amendment, actOf(context, 'providers.edit', step), revision)
+  })
 }
 
 function credentialFor(credentials: PlanContext['credentials'], name: string): string {
@@ -159,7 +162,8 @@ async function applyModel(context: PlanContext, step: Step): Promise<void> {
   const cardFields = changed.filter((field) => (CARD_FIELDS as readonly string[]).includes(field))
   const prices = changed.filter(isPriceField)
   if (cardFields.length > 0) {
-    await models.amend(name, factsOf(card), actOf(context, 'models.edit', changes(cardFields)))
+    const act = actOf(context, 'models.edit', changes(cardFields))
+    await models.amend(name, changedFacts(card, cardFields), act)
   }
   if (prices.length > 0) {
     const [price] = card.prices
@@ -170,6 +174,23 @@ async function applyModel(context: PlanContext, step: Step): Promise<void> {
     const act = actOf(context, 'models.route.set', changes(['route']))
     await models.route(name, card.route, act)
   }
+}
+
+/** The fields of a file whose names are others in a card. */
+const FACT_OF: Readonly<Record<string, string>> = {
+  upstream: 'upstreamName',
+  context_length: 'contextLength',
+  max_completion_tokens: 'maxCompletionTokens',
+  images_per_answer: 'imagesPerAnswer',
+  input_modalities: 'inputModalities',
+  output_modalities: 'outputModalities',
+  supported_parameters: 'supportedParameters',
+}
+
+/** What the file changes, and whose bounds it leaves: another's edit of anything else stays. */
+function changedFacts(card: ModelCard, fields: readonly string[]): Partial<CardFacts> {
+  const names = new Set(['isCatalogued', ...fields.map((field) => FACT_OF[field] ?? field)])
+  return Object.fromEntries(Object.entries(factsOf(card)).filter(([name]) => names.has(name)))
 }
 
 const EDITED = ['name', 'note', 'expires_at', 'disabled']

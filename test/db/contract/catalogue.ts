@@ -82,6 +82,24 @@ export function catalogueContract(bench: Bench): void {
     expect(await bench.store.admissions.admit(late)).toBe('stale')
   })
 
+  test('changes by what was read of it only while that stands', async () => {
+    const { catalogue, models, providers } = bench.store
+    await providers.add(aProvider(), null, [aCard()], anAct())
+    const read = catalogue.current()
+    const { revision = 0 } = providerOf(bench.store, 'acme') ?? {}
+    await providers.edit('acme', { outputBound: 'both' }, anAct(), revision)
+    const now = catalogue.current()
+    const { version } = read
+    expect(await models.price('acme/small', aVersion({}, at()), anAct(), version)).toBe('stale')
+    expect(await models.unprice('acme/small', anAct(), version)).toBe('stale')
+    expect(await models.route('acme/small', [aHop()], anAct(), version)).toBe('stale')
+    expect(await models.markCatalogued(['acme/small'], version)).toBe('stale')
+    expect(await providers.edit('acme', { credential: null }, anAct(), revision)).toBe('stale')
+    expect(catalogue.current()).toEqual(now)
+    const routed = models.route('acme/small', [aHop({ weight: 5 })], anAct(), now.version)
+    expect(await routed).toMatchObject({ route: [aHop({ weight: 5 })] })
+  })
+
   describe('a model', () => {
     test('is kept whole, with every price', async () => {
       await bench.store.providers.add(aProvider(), null, [], anAct())
@@ -179,7 +197,7 @@ export function catalogueContract(bench: Bench): void {
       const card = aCard()
       await models.add(card, anAct())
       await models.price('acme/small', aVersion({}, later(at(), 5_000)), anAct(at()))
-      expect((await models.unprice('acme/small', anAct())).prices).toEqual([])
+      expect(await models.unprice('acme/small', anAct())).toMatchObject({ prices: [] })
       bench.clock.advance(10_000)
       await bench.restart()
       expect(priceOf(bench.store, 'acme/small', at())).toBeNull()
@@ -214,10 +232,9 @@ export function catalogueContract(bench: Bench): void {
       const first = aVersion({}, at())
       await models.add(aCard({ price: first }), anAct())
       const second = aVersion({ prompt: perM('7') }, later(at(), 1_000))
-      expect((await models.price('acme/small', second, anAct(at()))).prices).toEqual([
-        second,
-        first,
-      ])
+      expect(await models.price('acme/small', second, anAct(at()))).toMatchObject({
+        prices: [second, first],
+      })
       expect(priceOf(bench.store, 'acme/small', at())).toEqual(first)
       bench.clock.advance(999)
       expect(priceOf(bench.store, 'acme/small', at())).toEqual(first)
@@ -297,11 +314,9 @@ export function catalogueContract(bench: Bench): void {
     test('is kept whole, by position and then by name, and replaced whole', async () => {
       await named('beta', 'gamma')
       const { models } = bench.store
-      expect((await models.route('acme/small', [BETA, GAMMA, ACME], anAct())).route).toEqual([
-        ACME,
-        GAMMA,
-        BETA,
-      ])
+      expect(await models.route('acme/small', [BETA, GAMMA, ACME], anAct())).toMatchObject({
+        route: [ACME, GAMMA, BETA],
+      })
       expect(modelOf(bench.store, 'acme/small')?.route).toEqual([ACME, GAMMA, BETA])
       await bench.restart()
       expect(modelsOf(bench.store)[0]?.route).toEqual([ACME, GAMMA, BETA])
