@@ -4,7 +4,8 @@
  *     npm run path -- [--stream] [--lines FILE]
  *
  * Bun counts how often each line ran (`bun test --coverage`, lcov). The same process with one request and with eight: what ran
- * seven times more, or oftener, is of every request. Coverage does not say in which order; docs/architecture.md does.
+ * seven times more, or oftener, is of every request. Coverage does not say in which order: docs/architecture.md lists the files
+ * of a whole answer so, and what the list lacks, or has in vain, is printed last.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -34,8 +35,10 @@ for (const [file, lines] of many) {
       perRequest.map(([line]) => line),
     )
 }
-if (values.lines === undefined) printFiles()
-else printLines(values.lines)
+if (values.lines === undefined) {
+  printFiles()
+  if (!values.stream) printDrift()
+} else printLines(values.lines)
 
 function count(requests: number): Counts {
   const directory = mkdtempSync(join(tmpdir(), 'path-'))
@@ -74,6 +77,16 @@ function printFiles(): void {
   const ran = sum([...run.values()].map(({ length }) => length))
   const whole = sum([...run.keys()].map(linesOf))
   console.log(`${run.size} files, ${ran} lines run, in files of ${whole} lines`)
+}
+
+/** Compares the page's list with what ran. */
+function printDrift(): void {
+  const page = readFileSync('docs/architecture.md', 'utf8')
+  const [, list = ''] = page.split('## The files of a paid request\n')
+  const [section = ''] = list.split('\n## ')
+  const listed = new Set([...section.matchAll(/`((?:server|db)\/[^`]+\.ts)`/g)].map(([, file]) => file))
+  for (const file of run.keys()) if (!listed.has(file)) console.log(`the page lacks ${file}`)
+  for (const file of listed) if (!run.has(file ?? '')) console.log(`the page has ${file} in vain`)
 }
 
 /** `server/http`, `db/sqlite`; `server` for what composes. */

@@ -88,6 +88,3 @@ function notify(listener: CancelListener): void {
   if (typeof listener === 'function') listener()
   else listener.handleEvent()
 }
-
-/** A canceller that is aborted when `signal` is, and can be aborted on its own. */
-export const cancelWith = (signal: CancelSignal): Canceller => new Canceller(signal)

@@ -5,7 +5,7 @@ import { type UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
 import { isConnectionLost } from './failure.ts'
 import type { Message, Post, Reply, ReplyHandler } from './reply.ts'
 import { readStream, type Translation } from './stream.ts'
-import { type Answer, startWatchdog, type Watchdog } from './watchdog.ts'
+import { type Answer, Watchdog } from './watchdog.ts'
 import { WholeAnswer, type WholeWire } from './whole-answer.ts'
 
 declare const GATEWAY_VERSION: string
@@ -105,7 +105,7 @@ class PendingCall implements ReplyHandler {
     this.call = call
     this.outgoing = outgoing
     this.isRespelled = isRespelled
-    this.watchdog = startWatchdog(call)
+    this.watchdog = new Watchdog(call)
     this.isFresh = isSentOnce(call)
   }
 

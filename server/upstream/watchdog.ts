@@ -5,8 +5,6 @@ import { clearDeadline, type Deadline, setDeadline } from '#runtime/deadlines.ts
 import { fromTransportError } from './failure.ts'
 import type { Abortable, ExchangeControl, Reply } from './reply.ts'
 
-export const startWatchdog = (call: UpstreamCall): Watchdog => new Watchdog(call)
-
 /**
  * Aborts one exchange when the client disconnects, on a time-out, and on `cancel`. (A class because there is one per request,
  * and a set of closures costs more.)

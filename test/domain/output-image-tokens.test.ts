@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { estimatedOutputImageTokens, maxOutputImageTokens } from '#domain/output-image-tokens.ts'
 import { chargeFor } from '#domain/pricing.ts'
 import { NO_USAGE } from '#domain/usage.ts'
-import { startMeter } from '#domain/walk/meter.ts'
+import { Meter } from '#domain/walk/meter.ts'
 import { ampleHold } from '#test/support/ample-hold.ts'
 import { aCard, aRequest, aVersion, perM, price, rate, usd } from '#test/support/nouns.ts'
 
@@ -87,7 +87,7 @@ describe('a hold', () => {
 
 describe('an estimate', () => {
   const meter = (quality?: string) =>
-    startMeter(
+    new Meter(
       aRequest({ wantsImages: true, image: { resolution: undefined, quality } }),
       aCard(),
       Number.POSITIVE_INFINITY,

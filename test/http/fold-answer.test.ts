@@ -5,7 +5,7 @@ import type { AnswerHead, ChatEvent, JsonObject } from '#domain/chat.ts'
 import type { Charge } from '#domain/ledger.ts'
 import type { RubMicros, RubPerUsd, UsdAttos, UsdNanos } from '#domain/money.ts'
 import { NO_USAGE } from '#domain/usage.ts'
-import { startFold } from '#http/wire/fold-answer.ts'
+import { AnswerFold } from '#http/wire/fold-answer.ts'
 import { renderUsage } from '#http/wire/render-usage.ts'
 import { FULL } from '#test/support/tier.ts'
 
@@ -90,7 +90,7 @@ function join(...parts: readonly fc.Arbitrary<object>[]): fc.Arbitrary<object> {
 test('the text of every event is in the answer, in its place', () => {
   fc.assert(
     fc.property(fc.array(fc.array(event), { maxLength: 5 }), (batches) => {
-      const fold = startFold()
+      const fold = new AnswerFold()
       for (const batch of batches) fold.note(batch)
       const said = fold.render(HEAD, CHARGE).join('')
       expect(JSON.parse(said)).toEqual(readPlainly(batches.flat()))
@@ -100,7 +100,7 @@ test('the text of every event is in the answer, in its place', () => {
 })
 
 test('an ordinary answer has each field once, in the order of the contract', () => {
-  const fold = startFold()
+  const fold = new AnswerFold()
   fold.note([{ type: 'text-delta', choice: 0, text: 'Hello' }])
   fold.note([{ type: 'finish', choice: 0, reason: 'stop', native: 'end_turn' }])
   expect(fold.render(HEAD, CHARGE)).toEqual([

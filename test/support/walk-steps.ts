@@ -1,6 +1,6 @@
 /** Reads a walk step by step, as an async iterator: it waits at each step until the next is asked for. */
 
-import { type CancelSignal, cancelWith } from '#domain/cancel.ts'
+import { Canceller, type CancelSignal } from '#domain/cancel.ts'
 import type { ChatRequest } from '#domain/chat.ts'
 import type { Caller } from '#domain/key.ts'
 import { runWalk } from '#domain/walk/completion.ts'
@@ -78,4 +78,4 @@ export const walkSteps = (
   caller: Caller,
   request: ChatRequest,
   signal: CancelSignal = new AbortController().signal,
-): WalkSteps => new WalkSteps(new Walk(deps, caller, request, null, cancelWith(signal)))
+): WalkSteps => new WalkSteps(new Walk(deps, caller, request, null, new Canceller(signal)))

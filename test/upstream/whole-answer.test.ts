@@ -1,7 +1,7 @@
 // The bodies of provider responses, assembled from pieces of any size.
 import { expect, test } from 'vitest'
 import type { Answer } from '#upstream/watchdog.ts'
-import { startWatchdog } from '#upstream/watchdog.ts'
+import { Watchdog } from '#upstream/watchdog.ts'
 import { readErrorText, readWhole } from '#upstream/whole-answer.ts'
 import { call } from './fixtures.ts'
 
@@ -17,7 +17,7 @@ function answer(pieces: readonly (string | Uint8Array)[]): Answer {
         return value === undefined ? { done: true } : { done: false, value }
       },
     },
-    watchdog: startWatchdog(call()),
+    watchdog: new Watchdog(call()),
   }
 }
 

@@ -63,7 +63,7 @@ export function prepareSums(connection: Connection): Sums {
       }
     },
     forget() {
-      // New ones, for the reason that roster.ts gives.
+      // New ones, for the reason that `server/runtime/short-lived.ts` gives.
       debits = new Map()
       days = new Map()
     },

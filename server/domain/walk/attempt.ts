@@ -1,7 +1,7 @@
 /** An attempt: one request sent to one hop. Another may follow only while no part of an answer has arrived (contract §7). */
 import type { FailedAttempt } from '../activity.ts'
 import type { Grant } from '../admission.ts'
-import { type Canceller, type CancelSignal, cancelWith } from '../cancel.ts'
+import { Canceller, type CancelSignal } from '../cancel.ts'
 import type { ChatEvent, ChatEvents, ChatRequest } from '../chat.ts'
 import { type Clock, pause, sinceArrivalMs } from '../clock.ts'
 import { GatewayError } from '../errors.ts'
@@ -16,7 +16,7 @@ import type { Settings } from '../settings.ts'
 import { type Sending, type Upstream, type UpstreamCall, UpstreamFailure } from '../upstream.ts'
 import type { CostedOffer, CostedOffers } from './claim.ts'
 import type { HopHealth } from './hop-health.ts'
-import { type Meter, startMeter } from './meter.ts'
+import { Meter } from './meter.ts'
 import type { Offer } from './offer.ts'
 
 export interface Attempt extends Sending {
@@ -81,9 +81,9 @@ function startAttempt(
     paidTokens,
     sentBound,
     loweredBound: loweredBound(request, offer.hop, sentBound, settings),
-    meter: startMeter(request, offer.hop.card, paidTokens),
+    meter: new Meter(request, offer.hop.card, paidTokens),
     startedMs: 0,
-    canceller: cancelWith(signal),
+    canceller: new Canceller(signal),
     isSent: false,
     isProbe: false,
   }

@@ -3,7 +3,7 @@ import type { ChatEvent, ChatEvents, ChatRequest } from '../chat.ts'
 import { inputImageTokensOf } from '../input-image-tokens.ts'
 import type { UsageSource } from '../ledger.ts'
 import type { ModelCard } from '../model-card.ts'
-import { ANY_IMAGE, type ImageChoice } from '../model-card.ts'
+import { ANY_IMAGE } from '../model-card.ts'
 import type { UsdNanos } from '../money.ts'
 import { estimatedOutputImageTokens } from '../output-image-tokens.ts'
 import { estimatePrompt } from '../prompt-estimate.ts'
@@ -13,42 +13,6 @@ import { NO_USAGE, promptTokens, type Usage } from '../usage.ts'
 export interface Reading {
   readonly usage: Usage
   readonly source: UsageSource
-}
-
-export interface Meter {
-  /** Counts them, and answers those to deliver: images beyond those that the request holds are withheld (contract §8). */
-  note(events: ChatEvents): ChatEvents
-  /** Whether any content, or a complete count from the provider, has arrived. */
-  readonly produced: boolean
-  /** Whether any content has arrived that is delivered. */
-  readonly hasContent: boolean
-  /** Images delivered. */
-  readonly images: number
-  /** Size and quality of the generated image as the provider states them. */
-  readonly drawn: ImageChoice
-  /** The cost that the provider states; null if it states none. */
-  readonly statedCost: UsdNanos | null
-  readonly finishReason: string | null
-  /**
-   * The provider's count if it is complete, else an estimate from the streamed bytes (contract §7). With a partial count,
-   * the prompt is the provider's and the output the larger of the two.
-   */
-  read(): Reading
-  /** The same with the images that were withheld, which the provider bills all the same; null where there were none. */
-  readWithheld(): Usage | null
-  /**
-   * The same as `read` for a client that disconnected: the provider generates and bills the images anyway, so that if none has
-   * arrived, each requested image counts (contract §7).
-   */
-  readAfterDisconnect(): Reading
-  /** Output tokens that have been produced at least. */
-  readonly sureOutputTokens: number
-  /** Prompt and output that have been used at least. */
-  readSurely(): Usage
-  /** Whether every choice has finished. */
-  readonly isFinished: boolean
-  /** Ends the choices that have not finished, as at their bound; answers the events that say so. */
-  cut(): ChatEvents
 }
 
 /** Sanitises a provider's count: an invalid one must neither prevent settlement nor produce a negative charge. */
@@ -124,16 +88,20 @@ export type MeteredCard = Pick<
   'id' | 'upstreamName' | 'contextLength' | 'isCatalogued' | 'imagesPerAnswer'
 >
 
-/** Starts a meter for one request at one model. An estimate of the answer is `paidTokens` at most: it proves no more. */
-export const startMeter = (request: ChatRequest, card: MeteredCard, paidTokens: number): Meter =>
-  new EventMeter(request, card, paidTokens)
-
-/** A class, because every attempt has one, and closures over these counters would allocate a dozen objects. */
-class EventMeter implements Meter {
+/**
+ * Counts the answer to one request at one model. An estimate of the answer is `paidTokens` at most: it proves no more. A class,
+ * because every attempt has one, and closures over these counters would allocate a dozen objects.
+ */
+export class Meter {
+  /** Whether any content, or a complete count from the provider, has arrived. */
   produced = false
+  /** Whether any content has arrived that is delivered. */
   hasContent = false
+  /** Images delivered. */
   images = 0
+  /** Size and quality of the generated image as the provider states them. */
   drawn = ANY_IMAGE
+  /** The cost that the provider states; null if it states none. */
   statedCost: UsdNanos | null = null
   finishReason: string | null = null
   private readonly request: ChatRequest
@@ -157,6 +125,7 @@ class EventMeter implements Meter {
     this.paidTokens = paidTokens
   }
 
+  /** Counts them, and answers those to deliver: images beyond those that the request holds are withheld (contract §8). */
   note(events: ChatEvents): ChatEvents {
     const { images, withheld } = this
     for (const event of events) this.noteEvent(event)
@@ -225,11 +194,16 @@ class EventMeter implements Meter {
     this.produced = true
   }
 
+  /**
+   * The provider's count if it is complete, else an estimate from the streamed bytes (contract §7). With a partial count,
+   * the prompt is the provider's and the output the larger of the two.
+   */
   read(): Reading {
     const whole = this.readWhole()
     return this.withheld === 0 ? whole : this.readDelivered(whole)
   }
 
+  /** The same with the images that were withheld, which the provider bills all the same; null where there were none. */
   readWithheld(): Usage | null {
     return this.withheld === 0 ? null : this.readWhole().usage
   }
@@ -262,15 +236,21 @@ class EventMeter implements Meter {
     }
   }
 
+  /**
+   * The same as `read` for a client that disconnected: the provider generates and bills the images anyway, so that if none has
+   * arrived, each requested image counts (contract §7).
+   */
   readAfterDisconnect(): Reading {
     return withRequestedImages(this.read(), this.request)
   }
 
+  /** Output tokens that have been produced at least. */
   get sureOutputTokens(): number {
     const counted = this.stated?.outputTokens ?? 0
     return Math.max(counted, Math.floor((this.bytes + this.reasoningBytes) / MAX_BYTES_PER_TOKEN))
   }
 
+  /** Prompt and output that have been used at least. */
   readSurely(): Usage {
     const { stated, request } = this
     const isPromptCounted = stated !== null && promptTokens(stated) > 0
@@ -281,10 +261,12 @@ class EventMeter implements Meter {
     }
   }
 
+  /** Whether every choice has finished. */
   get isFinished(): boolean {
     return this.finished.length >= this.request.choices
   }
 
+  /** Ends the choices that have not finished, as at their bound; answers the events that say so. */
   cut(): ChatEvents {
     const endings: ChatEvent[] = []
     for (let choice = 0; choice < this.request.choices; choice++) {

@@ -16,7 +16,7 @@ import { readChatRequest } from '../read/chat-request.ts'
 import { readIdempotencyKey } from '../read/idempotency-key.ts'
 import { shuttingDown } from '../render-error.ts'
 import { headersFor, JSON_TEXT, noteStep, type RequestContext } from '../request-context.ts'
-import { startFold } from '../wire/fold-answer.ts'
+import { AnswerFold } from '../wire/fold-answer.ts'
 import { toBody } from '../wire/long-body.ts'
 import { answerQuote } from './chat-quote.ts'
 import { answerStream } from './chat-stream.ts'
@@ -85,7 +85,7 @@ class WholeAnswer implements StepReader {
   private readonly deps: ApiDeps
   private readonly context: RequestContext
   private readonly walk: Walk
-  private readonly fold = startFold()
+  private readonly fold = new AnswerFold()
   private head: AnswerHead | null = null
   private failure: GatewayError | null = null
   private text: readonly string[] | null = null

@@ -28,19 +28,8 @@ interface Choice {
   native: string | null
 }
 
-export interface Fold {
-  note(events: ChatEvents): void
-  /**
-   * The JSON of the `chat.completion` in consecutive pieces, so that an image of megabytes is not copied into one string with
-   * the rest.
-   */
-  render(head: AnswerHead, charge: Charge): readonly string[]
-}
-
-export const startFold = (): Fold => new AnswerFold()
-
-/** A class instead of closures, because every non-streamed answer has one. */
-class AnswerFold implements Fold {
+/** Folds the answer to one request. A class instead of closures, because every non-streamed answer has one. */
+export class AnswerFold {
   private first: Choice | null = null
   private further: Map<number, Choice> | null = null
   private fields: JsonObject | null = null
@@ -53,6 +42,10 @@ class AnswerFold implements Fold {
     }
   }
 
+  /**
+   * The JSON of the `chat.completion` in consecutive pieces, so that an image of megabytes is not copied into one string with
+   * the rest.
+   */
   render(head: AnswerHead, charge: Charge): readonly string[] {
     const choices = this.inOrder()
     const usage = renderUsage(charge)

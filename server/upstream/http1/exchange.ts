@@ -4,15 +4,7 @@ import { Buffer } from 'node:buffer'
 import { unescape as decode } from 'node:querystring'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import type { ExchangeControl, Message, Piece, Reply, ReplyHandler } from '../reply.ts'
-import {
-  cutPiece,
-  cutText,
-  endsAtClose,
-  type Head,
-  type Parser,
-  startParser,
-  takeBytes,
-} from './parser.ts'
+import { cutPiece, cutText, endsAtClose, type Head, startParser, takeBytes } from './parser.ts'
 
 /** Where a socket connects to: a provider or a proxy. */
 export interface Peer {
@@ -175,30 +167,6 @@ export interface Connection {
   isDead: boolean
 }
 
-/** One request and, from its head on, its answer. */
-export interface Exchange extends Reply {
-  /** Null once it was sent: an answer may take minutes, and a request may be large. */
-  request: RequestText | null
-  readonly parser: Parser
-  readonly control: Pick<ExchangeControl, 'connected' | 'sent'>
-  /** It asked for a new connection, which need not be kept afterwards. */
-  readonly isDedicated: boolean
-  /** Null before it has one and after the exchange has ended. */
-  connection: Connection | null
-  /** Receives the head; null once it has. */
-  handler: ReplyHandler | null
-  /** False when the provider compressed the body although `identity` was requested. */
-  isUncompressed: boolean
-  /** The whole body arrived with the head and still lies in the parser's buffer. */
-  hasWholeBody: boolean
-  /** The pending read. */
-  reading: Pick<PromiseWithResolvers<Piece>, 'resolve' | 'reject'> | null
-  /** Pieces that were not read yet. */
-  readonly buffered: Uint8Array[]
-  bufferedBytes: number
-  fault: { readonly thrown: unknown } | null
-}
-
 export const startConnection = (target: Target, exchange: Exchange): Connection => ({
   target,
   socket: null,
@@ -338,33 +306,28 @@ let activeExchanges = 0
 export const isOnlyExchange = ({ target }: Connection): boolean =>
   activeExchanges < 2 && countIdle(target.origin) === 0
 
-/** Ends once, in `fail` or in `finish`. */
-export function startExchange(
-  request: RequestText,
-  handler: ReplyHandler,
-  control: ExchangeControl,
-  isDedicated: boolean,
-): Exchange {
-  activeExchanges++
-  const exchange = new ConnectionExchange(request, handler, control, isDedicated)
-  control.attach(exchange)
-  return exchange
-}
-
-/** A class because there is one per request; it is also the reply. */
-class ConnectionExchange implements Exchange, Reply {
+/** One request and, from its head on, its answer. A class because there is one per request; it is also the reply. */
+export class Exchange implements Reply {
+  /** Null once it was sent: an answer may take minutes, and a request may be large. */
   request: RequestText | null
   readonly parser = startParser()
   readonly control: ExchangeControl
+  /** It asked for a new connection, which need not be kept afterwards. */
   readonly isDedicated: boolean
+  /** Null before it has one and after the exchange has ended. */
   connection: Connection | null = null
+  /** Receives the head; null once it has. */
   handler: ReplyHandler | null
+  /** False when the provider compressed the body although `identity` was requested. */
   isUncompressed = true
+  /** The whole body arrived with the head and still lies in the parser's buffer. */
   hasWholeBody = false
-  reading: Exchange['reading'] = null
+  /** The pending read. */
+  reading: Pick<PromiseWithResolvers<Piece>, 'resolve' | 'reject'> | null = null
+  /** Pieces that were not read yet. */
   readonly buffered: Uint8Array[] = []
   bufferedBytes = 0
-  fault: Exchange['fault'] = null
+  fault: { readonly thrown: unknown } | null = null
 
   constructor(
     request: RequestText,
@@ -376,6 +339,9 @@ class ConnectionExchange implements Exchange, Reply {
     this.handler = handler
     this.control = control
     this.isDedicated = isDedicated
+    // It ends once, in `fail` or in `finish`.
+    activeExchanges++
+    control.attach(this)
   }
 
   get status(): number {

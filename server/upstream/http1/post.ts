@@ -6,7 +6,7 @@ import type { Post } from '../reply.ts'
 import {
   type Connection,
   dropConnection,
-  type Exchange,
+  Exchange,
   fail,
   forgetIdle,
   isOnlyExchange,
@@ -17,7 +17,6 @@ import {
   sendRequest,
   sendRest,
   startConnection,
-  startExchange,
   type Target,
   takeIdle,
   toRequestText,
@@ -45,7 +44,7 @@ export const postOverConnection =
       handler.reject(thrown)
       return
     }
-    const exchange = startExchange(request, handler, control, fresh)
+    const exchange = new Exchange(request, handler, control, fresh)
     // Cancelled before anything was sent.
     if (control.isAborted) return
     const connection = fresh ? undefined : takeIdle(target.origin)

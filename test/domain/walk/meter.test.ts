@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { ChatEvent, ChatRequest } from '#domain/chat.ts'
 import { NO_USAGE, type Usage } from '#domain/usage.ts'
-import { startMeter } from '#domain/walk/meter.ts'
+import { Meter } from '#domain/walk/meter.ts'
 import { aCard, aRequest, usd } from '#test/support/nouns.ts'
 
 const text = (words: string): ChatEvent => ({ type: 'text-delta', choice: 0, text: words })
@@ -25,7 +25,7 @@ function reading(
   request = aRequest(),
   context: number | null = null,
 ) {
-  const meter = startMeter(
+  const meter = new Meter(
     request,
     aCard({ contextLength: context, isCatalogued: true }),
     Number.POSITIVE_INFINITY,
@@ -116,7 +116,7 @@ describe('without the provider’s word', () => {
   test('an image is estimated as its model is billed for it, beside the context where it is only billed', () => {
     const request = aRequest({ textBytes: 400, inputImages: 2 })
     const tokens = (upstreamName: string, contextLength: number) => {
-      const meter = startMeter(
+      const meter = new Meter(
         request,
         aCard({ upstreamName, contextLength }),
         Number.POSITIVE_INFINITY,
@@ -136,7 +136,7 @@ describe('without the provider’s word', () => {
 
   test('a client that left its images owes those it asked for, unless they came or were counted', () => {
     const left = (events: readonly ChatEvent[], wantsImages = true) => {
-      const meter = startMeter(
+      const meter = new Meter(
         aRequest({ wantsImages, choices: 2 }),
         aCard(),
         Number.POSITIVE_INFINITY,
@@ -156,7 +156,7 @@ describe('without the provider’s word', () => {
   })
 
   test('the generated size is that of the latest image', () => {
-    const meter = startMeter(
+    const meter = new Meter(
       aRequest({ wantsImages: true, choices: 2 }),
       aCard(),
       Number.POSITIVE_INFINITY,
@@ -186,7 +186,7 @@ describe('without the provider’s word', () => {
 
 describe('what is content', () => {
   const meterOf = (event: ChatEvent) => {
-    const meter = startMeter(aRequest(), aCard(), Number.POSITIVE_INFINITY)
+    const meter = new Meter(aRequest(), aCard(), Number.POSITIVE_INFINITY)
     meter.note([event])
     return meter
   }
@@ -202,7 +202,7 @@ describe('what is content', () => {
   })
 
   test('a partial count of nothing leaves the prompt to the estimate', () => {
-    const meter = startMeter(aRequest({ textBytes: 100 }), aCard(), Number.POSITIVE_INFINITY)
+    const meter = new Meter(aRequest({ textBytes: 100 }), aCard(), Number.POSITIVE_INFINITY)
     meter.note([{ type: 'usage', usage: NO_USAGE, partial: true }, text('12345678')])
     expect(meter.read()).toMatchObject({
       source: 'estimated',
@@ -230,7 +230,7 @@ describe('the provider’s word', () => {
   })
 
   test('on its cost is kept beside the count, and changes nothing', () => {
-    const meter = startMeter(aRequest({ textBytes: 40 }), aCard(), Number.POSITIVE_INFINITY)
+    const meter = new Meter(aRequest({ textBytes: 40 }), aCard(), Number.POSITIVE_INFINITY)
     expect(meter.statedCost).toBeNull()
     meter.note([text('12345678')])
     const estimated = meter.read()
@@ -343,7 +343,7 @@ describe('images beyond those that the request holds', () => {
     imagesPerAnswer = 1,
   ) => {
     const card = aCard({ imagesPerAnswer })
-    const meter = startMeter(aRequest(more), card, Number.POSITIVE_INFINITY)
+    const meter = new Meter(aRequest(more), card, Number.POSITIVE_INFINITY)
     const delivered = events.flatMap((event) => meter.note([event]))
     return { meter, delivered }
   }

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { ChatEvent, JsonObject } from '#domain/chat.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
-import { startMeter } from '#domain/walk/meter.ts'
+import { Meter } from '#domain/walk/meter.ts'
 import { aCard, aRequest } from '#test/support/nouns.ts'
 import { startStream } from '#upstream/anthropic/from-stream.ts'
 import type { SseEvent } from '#upstream/sse.ts'
@@ -199,7 +199,7 @@ describe('usage', () => {
       open(0, { type: 'text', text: '' }),
       piece(0, { type: 'text_delta', text: 'x'.repeat(400) }),
     )
-    const meter = startMeter(aRequest({ textBytes: 4_000 }), aCard(), Number.POSITIVE_INFINITY)
+    const meter = new Meter(aRequest({ textBytes: 4_000 }), aCard(), Number.POSITIVE_INFINITY)
     meter.note(events)
     expect(meter.read()).toMatchObject({
       source: 'estimated',
