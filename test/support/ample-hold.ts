@@ -3,7 +3,7 @@ import type { ChatRequest } from '#domain/chat.ts'
 import type { ModelCard, PriceVersion } from '#domain/model-card.ts'
 import { holdFor } from '#domain/pricing.ts'
 import { DEFAULT_SETTINGS } from '#domain/settings.ts'
-import { toOfferCost } from '#domain/walk/claim.ts'
+import { toOfferCost } from '#domain/walk/offer.ts'
 import { aProvider } from '#test/support/nouns.ts'
 
 export const ampleHold = (request: ChatRequest, card: ModelCard, version: PriceVersion) => {

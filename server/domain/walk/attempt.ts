@@ -14,10 +14,9 @@ import { boundFor, chargedImage, chargeFor } from '../pricing.ts'
 import type { Provider } from '../provider.ts'
 import type { Settings } from '../settings.ts'
 import { type Sending, type Upstream, type UpstreamCall, UpstreamFailure } from '../upstream.ts'
-import type { CostedOffer, CostedOffers } from './claim.ts'
 import type { HopHealth } from './hop-health.ts'
 import { Meter } from './meter.ts'
-import type { Offer } from './offer.ts'
+import type { CostedOffer, CostedOffers, Offer } from './offer.ts'
 
 export interface Attempt extends Sending {
   readonly request: ChatRequest

@@ -16,7 +16,6 @@ import {
   requireImages,
   startAttempts,
 } from './attempt.ts'
-import { type CostedOffers, claimNow, type OffersClaimed } from './claim.ts'
 import {
   AnswerKept,
   COMPLETED,
@@ -30,6 +29,7 @@ import {
   settle,
 } from './ending.ts'
 import type { Offer } from './offer.ts'
+import { type CostedOffers, claimNow, type OffersClaimed } from './offer.ts'
 import { type CompletionDeps, READER_LEFT, type StepReader, type Walk } from './walk.ts'
 
 /**

@@ -9,7 +9,7 @@ import { boundToSend, loweredBound } from '../output-bound.ts'
 import { boundFor, costWithin } from '../pricing.ts'
 import { toRefusalError } from '../refusal.ts'
 import type { QuotaReading } from '../window.ts'
-import { type CostedOffer, claimNow } from './claim.ts'
+import { type CostedOffer, claimNow } from './offer.ts'
 import type { CompletionDeps } from './walk.ts'
 
 /** One hop of the route, in the order that this request would have tried them. */

@@ -1,5 +1,5 @@
 /** Parameters of a request: path, query and headers. */
-import { PRINTABLE } from '../read/idempotency-key.ts'
+import { PRINTABLE } from '../read/chat-headers.ts'
 import { MAX_LISTED } from '../read/key-request.ts'
 import { ACCEPTED_ID } from '../request-context.ts'
 import type { JsonSchema } from './notes.ts'

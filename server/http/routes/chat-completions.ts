@@ -2,7 +2,7 @@
 
 import { CLIENT_CLOSED_REQUEST } from '#domain/activity.ts'
 import type { AnswerHead } from '#domain/chat.ts'
-import { GatewayError } from '#domain/errors.ts'
+import type { GatewayError } from '#domain/errors.ts'
 import type { Repeat } from '#domain/idempotency.ts'
 import type { ApiKey, Caller } from '#domain/key.ts'
 import type { Charge } from '#domain/ledger.ts'
@@ -12,8 +12,8 @@ import { type CompletionStep, type StepReader, Walk } from '#domain/walk/walk.ts
 import { findOrdinaryCaller } from '../bearer.ts'
 import type { ApiDeps } from '../deps.ts'
 import { digest, readBody } from '../read/body.ts'
+import { readChatHeaders } from '../read/chat-headers.ts'
 import { readChatRequest } from '../read/chat-request.ts'
-import { readIdempotencyKey } from '../read/idempotency-key.ts'
 import { shuttingDown } from '../render-error.ts'
 import { headersFor, JSON_TEXT, noteStep, type RequestContext } from '../request-context.ts'
 import { AnswerFold } from '../wire/fold-answer.ts'
@@ -26,8 +26,7 @@ export async function chatCompletions(deps: ApiDeps, context: RequestContext): P
   const admitted = findOrdinaryCaller(deps, context)
   const key = admitted instanceof Promise ? await admitted : admitted
   if (deps.draining()) throw shuttingDown()
-  const idempotencyKey = readIdempotencyKey(context.request.headers)
-  const isDryRun = readDryRun(context.request.headers)
+  const { idempotencyKey, isDryRun } = readChatHeaders(context.request.headers)
   const body = await readBody(context, deps.timings.bodyDeadlineMs)
   const request = readChatRequest(body)
   context.wantsImages = request.wantsImages
@@ -65,17 +64,6 @@ const toCaller = ({ requestId, arrivedAt, arrivedMs }: RequestContext, key: ApiK
   arrivedAt,
   arrivedMs,
 })
-
-const DRY_RUN = 'X-Gateway-Dry-Run'
-
-/** False without the header. Other values are rejected, so that a misspelt one does not cost money. @throws invalid_request */
-function readDryRun(headers: Headers): boolean {
-  const stated = headers.get(DRY_RUN)
-  if (stated === null) return false
-  const word = stated.trim().toLowerCase()
-  if (word === 'true' || word === 'false') return word === 'true'
-  throw new GatewayError('invalid_request', `${DRY_RUN}: send true or false`, { param: DRY_RUN })
-}
 
 /**
  * Reads a walk for a non-streamed answer, which is sent after the receipt, when its charge is committed. A class, because every
