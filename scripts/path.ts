@@ -84,7 +84,9 @@ function printDrift(): void {
   const page = readFileSync('docs/architecture.md', 'utf8')
   const [, list = ''] = page.split('## The files of a paid request\n')
   const [section = ''] = list.split('\n## ')
-  const listed = new Set([...section.matchAll(/`((?:server|db)\/[^`]+\.ts)`/g)].map(([, file]) => file))
+  const listed = new Set(
+    [...section.matchAll(/`((?:server|db)\/[^`]+\.ts)`/g)].map(([, file]) => file),
+  )
   for (const file of run.keys()) if (!listed.has(file)) console.log(`the page lacks ${file}`)
   for (const file of listed) if (!run.has(file ?? '')) console.log(`the page has ${file} in vain`)
 }

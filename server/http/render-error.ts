@@ -1,7 +1,7 @@
 /** Renders the error body of the HTTP API, and the headers that say whether to retry (contract §3). */
 
 import { GatewayError, toGatewayError } from '#domain/errors.ts'
-import { RequestRefused } from '#domain/walk/ending.ts'
+import { RequestRefused } from '#domain/walk/completion.ts'
 import type { ApiDeps } from './deps.ts'
 import { headersFor, type RequestContext, readQuota } from './request-context.ts'
 import { toRequestLine } from './request-log.ts'

@@ -1,7 +1,7 @@
 // The catalogue changes between what a request is offered and its admission: it is judged by what stands then.
 import { beforeEach, expect, test, vi } from 'vitest'
 import type { Admissions, Claim } from '#domain/admission.ts'
-import { RequestRefused } from '#domain/walk/ending.ts'
+import { RequestRefused } from '#domain/walk/completion.ts'
 import type { CompletionDeps } from '#domain/walk/walk.ts'
 import { admitClaim } from '#test/support/admit.ts'
 import { anAdmissionQueue } from '#test/support/an-admission-queue.ts'
