@@ -43,6 +43,9 @@ test('what was done before the server came up is there, under the user who typed
   expect(acts().map(({ verb, who }) => [verb, who])).toEqual([
     ['balance.top-up', WHO],
     ['rates.set', WHO],
+    // One for each thing that `init` makes.
+    ['keys.create', WHO],
+    ['init', WHO],
     ['init', WHO],
   ])
 })
