@@ -1,6 +1,5 @@
 /** A furnished gateway for the tests of the API: a real store in memory, the demo models, money and one key. */
 
-import { openStore } from '#db/index.ts'
 import { type Account, DEFAULT_ACCOUNT_NAME } from '#domain/account.ts'
 import { type Clock, type Instant, systemClock } from '#domain/clock.ts'
 import { newAccountId, newEntryId, newKeyId } from '#domain/id.ts'
@@ -13,6 +12,7 @@ import type { Upstream } from '#domain/upstream.ts'
 import { createApi } from '#http/app.ts'
 import { type ApiDeps, toApiDeps } from '#http/deps.ts'
 import type { GatewayStore } from '#signin/store.ts'
+import { openTestStore } from '#test/support/far-store.ts'
 import { anAct } from '#test/support/nouns.ts'
 import { demoCards, demoProvider } from '#upstream/demo/cards.ts'
 import { openUpstream } from '#upstream/registry.ts'
@@ -56,7 +56,7 @@ export async function furnish(
   options: { readonly clock?: Clock; readonly balance?: string } = {},
 ): Promise<Furnished> {
   const clock = options.clock ?? systemClock
-  const store = await openStore({ dataDir: ':memory:', clock })
+  const store = await openTestStore(clock)
   const at = clock.now()
   const account: Account = {
     id: newAccountId(at),

@@ -1,0 +1,150 @@
+/**
+ * The store as an engine over a network answers, for runs of the whole HTTP suite: `GATEWAYCTL_STORE=late` answers every call 5 ms
+ * later, `GATEWAYCTL_STORE=far` from another process, over a Unix socket. Outside the tiers.
+ */
+import { spawn } from 'node:child_process'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { deserialize, serialize } from 'node:v8'
+import { openStore } from '#db/index.ts'
+import type { Catalogue } from '#domain/catalogue.ts'
+import type { Clock } from '#domain/clock.ts'
+import { type ErrorCode, GatewayError } from '#domain/errors.ts'
+import type { Owner } from '#domain/owner.ts'
+import type { GatewayStore } from '#signin/store.ts'
+
+/** One call of a port: `['keys', 'find']`. */
+export interface FarCall {
+  readonly store: number
+  readonly path: readonly string[]
+  readonly args: readonly unknown[]
+  readonly at: number
+  /** The version of the catalogue that the caller has. */
+  readonly seen: number
+}
+
+export interface FarAnswer {
+  readonly value?: unknown
+  readonly thrown?: { readonly code: ErrorCode; readonly message: string; readonly details: object }
+  /** Where it is another than the caller's. */
+  readonly catalogue?: Catalogue
+}
+
+/** What a new store is known by. */
+export interface OpenedStore {
+  readonly store: number
+  readonly owner: Owner
+  readonly shape: Shape
+}
+
+type Call = (path: readonly string[], args: readonly unknown[]) => Promise<unknown>
+
+const LATE_MS = 5
+
+export async function openTestStore(clock: Clock): Promise<GatewayStore> {
+  switch (process.env['GATEWAYCTL_STORE']) {
+    case 'late':
+      return toLate(await openStore({ dataDir: ':memory:', clock }))
+    case 'far':
+      return await openFar(clock)
+    default:
+      return await openStore({ dataDir: ':memory:', clock })
+  }
+}
+
+function toLate(store: GatewayStore): GatewayStore {
+  const call: Call = async (path, args) => {
+    await Bun.sleep(LATE_MS)
+    return await callPort(store, path, args)
+  }
+  const { owner, ...ports } = store
+  return portsOf(owner, () => store.catalogue.current(), shapeOf(ports), call)
+}
+
+/** Calls the method at the end of a path of properties. */
+export function callPort(
+  store: object,
+  path: readonly string[],
+  args: readonly unknown[],
+): unknown {
+  const owners = path.slice(0, -1)
+  const port = owners.reduce((from, name) => Reflect.get(from, name) as object, store)
+  return Reflect.apply(Reflect.get(port, path.at(-1) ?? ''), port, args)
+}
+
+/** What answers nothing; a later call sees what they have noted. */
+const NOTES = ['activity.note', 'keys.noteUse']
+
+/** The names of methods, and those of ports with theirs. */
+export type Shape = { readonly [name: string]: Shape | null }
+
+/** Of a store whose ports are records of functions. */
+export const shapeOf = (store: object): Shape =>
+  Object.fromEntries(
+    Object.entries(store).map(([name, part]) => [
+      name,
+      typeof part === 'function' ? null : shapeOf(part as object),
+    ]),
+  )
+
+function portsOf(owner: Owner, catalogue: () => Catalogue, shape: Shape, call: Call): GatewayStore {
+  let noted: Promise<unknown> = Promise.resolve()
+  const send = (path: readonly string[], args: readonly unknown[]): unknown => {
+    if (!NOTES.includes(path.join('.'))) return noted.then(() => call(path, args))
+    noted = noted.then(() => call(path, args)).catch(() => {})
+    return undefined
+  }
+  const portOf = (part: Shape, path: readonly string[]): object =>
+    Object.fromEntries(
+      Object.entries(part).map(([name, inner]) => [
+        name,
+        inner === null
+          ? (...args: readonly unknown[]) => send([...path, name], args)
+          : portOf(inner, [...path, name]),
+      ]),
+    )
+  const ports = portOf({ ...shape, owner: {}, catalogue: {} }, [])
+  return { ...ports, owner, catalogue: { current: catalogue } } as GatewayStore
+}
+
+let server: Promise<string> | undefined
+
+/** One process for all stores of a test process, with which it ends. */
+function startServer(): Promise<string> {
+  const socket = join(tmpdir(), `gatewayctl-store-${process.pid}.sock`)
+  const child = spawn(
+    process.execPath,
+    [join(import.meta.dirname, 'children/far-store.ts'), socket],
+    {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    },
+  )
+  child.unref()
+  return new Promise((resolve, reject) => {
+    child.stdout.once('data', () => resolve(socket))
+    child.once('exit', (status) => reject(new Error(`the store's process ended: ${status}`)))
+  })
+}
+
+async function openFar(clock: Clock): Promise<GatewayStore> {
+  server ??= startServer()
+  const unix = await server
+  const ask = async (body: FarCall): Promise<FarAnswer> => {
+    const answer = await fetch('http://store', { method: 'POST', body: serialize(body), unix })
+    return deserialize(Buffer.from(await answer.arrayBuffer())) as FarAnswer
+  }
+  const opened = await ask({ store: -1, path: [], args: [], at: clock.now(), seen: 0 })
+  const { store, owner, shape } = opened.value as OpenedStore
+  let catalogue = opened.catalogue as Catalogue
+  const call: Call = async (path, args) => {
+    const seen = catalogue.version
+    const answer = await ask({ store, path, args, at: clock.now(), seen })
+    if (answer.catalogue && answer.catalogue.version > catalogue.version) {
+      catalogue = answer.catalogue
+    }
+    const { thrown } = answer
+    if (thrown) throw new GatewayError(thrown.code, thrown.message, thrown.details)
+    return answer.value
+  }
+  return portsOf(owner, () => catalogue, shape, call)
+}
