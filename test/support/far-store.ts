@@ -121,7 +121,10 @@ function startServer(): Promise<string> {
   )
   child.unref()
   return new Promise((resolve, reject) => {
-    child.stdout.once('data', () => resolve(socket))
+    child.stdout.once('data', () => {
+      child.stdout.destroy()
+      resolve(socket)
+    })
     child.once('exit', (status) => reject(new Error(`the store's process ended: ${status}`)))
   })
 }
