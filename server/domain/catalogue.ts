@@ -16,7 +16,7 @@ export interface Catalogue {
   readonly rates: readonly Rate[]
 }
 
-/** The answer to what was made by another version than that in force: nothing is taken or changed, and it is to be made anew. */
+/** The answer to what was made by another version, or another clock, than that in force: nothing is taken or changed, and it is to be made anew. */
 export type Stale = 'stale'
 
 /** How often it is made anew. */
@@ -30,7 +30,7 @@ export async function untilCurrent<Answer>(ask: () => Promise<Answer | Stale>): 
   }
   throw new GatewayError(
     'store_unavailable',
-    'the catalogue is changed faster than anything can be judged by it: try again',
+    'the catalogue or the clock is changed faster than anything can be judged by it: try again',
     { retryAfterSeconds: 1 },
   )
 }

@@ -31,6 +31,17 @@ import type { Repeats } from './repeats.ts'
 import type { WindowReader } from './window-reader.ts'
 import type { Writer } from './writer.ts'
 
+/**
+ * How often the windows are read for one question. Two that were asked before and after the clock was set give up what was read
+ * for the other; the next are by one clock.
+ */
+const MOST_READS = 8
+
+const steppedAgain = (): GatewayError =>
+  new GatewayError('store_unavailable', 'the clock is being set: try again', {
+    retryAfterSeconds: 1,
+  })
+
 export function createAdmissions(
   connection: Connection,
   hotState: HotState,
@@ -50,12 +61,14 @@ export function createAdmissions(
     return hot
   }
 
-  /** The key with its windows, for reading only: other turns may pass before it resolves. */
+  /** The key with its windows, for reading only: other turns may pass before it resolves. @throws store_unavailable */
   const requireKeyWithWindows = async (id: KeyId, at: Instant): Promise<HotKey> => {
-    const hot = requireKey(id, at)
-    if (hot.hasWindows) return hot
-    await hotState.readWindows(hot, at)
-    return requireKeyWithWindows(id, at)
+    for (let reads = 0; reads < MOST_READS; reads++) {
+      const hot = requireKey(id, at)
+      if (hot.hasWindows) return hot
+      await hotState.readWindows(hot, at)
+    }
+    throw steppedAgain()
   }
 
   const judge = (claim: Claim, hot: HotKey, endUser: HotEndUser | null): Judgement => {
@@ -94,13 +107,14 @@ export function createAdmissions(
 
     async admit(claim) {
       try {
-        for (;;) {
+        for (let reads = 0; reads < MOST_READS; reads++) {
           // Anew after each wait, so that verdict and reservation happen in one turn.
           if (isStale(claim)) return 'stale'
           const hot = requireKey(claim.keyId, claim.at)
           if (hot.hasWindows) return admitNow(claim, hot)
           await hotState.readWindows(hot, claim.at)
         }
+        return 'stale'
       } catch (thrown) {
         throw toStoreError(thrown)
       }

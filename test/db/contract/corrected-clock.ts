@@ -53,6 +53,20 @@ export function correctedClockContract(bench: Bench): void {
     return asked.limit
   }
 
+  test('two that were asked before and after the clock was set do not keep each other from an answer', async () => {
+    const { key } = await bench.issue({ rpm: 5, rpd: 50 })
+    const before = bench.clock.now()
+    bench.clock.step(-2 * HOUR_MS)
+    const { admissions } = bench.store
+    const asked = (['admit', 'judge', 'admit'] as const).flatMap((verb) =>
+      [before, bench.clock.now()].map((at) => admissions[verb](aClaim(key, at, usd('1')))),
+    )
+    const answers = await Promise.allSettled([...asked, admissions.usage(key.id, before)])
+    expect(answers).toHaveLength(7)
+    expect(await ask(key)).toBeNull()
+    await noDrift()
+  })
+
   const noDrift = async () => expect((await bench.store.audit()).findings).toEqual([])
 
   const ends = [
