@@ -119,13 +119,15 @@ function prepareRead(database: Database): () => Catalogue {
       route: (routeOf.get(row.id) ?? []).map(({ modelId: _, ...hop }) => hop),
       prices: (pricesOf.get(row.id) ?? []).map(toVersion),
     })
+    const modelRows = models().all()
+    let cards: Catalogue['models'] | null = null
     return {
       version: version().get()?.version ?? 0,
-      models: new Map(
-        models()
-          .all()
-          .map((row) => [row.id, toCard(row)]),
-      ),
+      // Understood when they are first asked for, so that a damaged price keeps nobody from the rest.
+      get models() {
+        cards ??= new Map(modelRows.map((row) => [row.id, toCard(row)]))
+        return cards
+      },
       providers: new Map(
         providers()
           .all()
