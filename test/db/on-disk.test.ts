@@ -1,7 +1,8 @@
 // What lies on the disk: no secret, a ledger that nothing rewrites, and one whole file once the store is closed.
 
 import { Database } from 'bun:sqlite'
-import { copyFileSync, existsSync, readdirSync, readFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { DATABASE_FILE } from '#db/file-name.ts'
@@ -28,6 +29,7 @@ import {
   usd,
 } from '#test/support/nouns.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
+import { FULL } from '#test/support/tier.ts'
 
 const clock = handClock('2026-08-22T12:00:00Z')
 const masterKey = crypto.getRandomValues(new Uint8Array(32))
@@ -220,6 +222,42 @@ test('a closed store is one whole file: copied alone, nothing is missing', async
   expect(database.query('SELECT count(*) AS entries FROM ledger').get()).toEqual({ entries: 2 })
   expect(database.query('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' })
   database.close(true)
+})
+
+test('noise in a sector of the ledger hides none of its entries from a list: all are in it, or it is refused', async () => {
+  for (let n = 0; n < 100; n++) {
+    await store.ledger.credit(aTopUp(clock.now(), usd('1'), { note: `paid by ${n}` }), anAct())
+  }
+  const query = { accountId: 'acct_1' as const, limit: 50 }
+  const idsOf = async () => (await store.ledger.list(query)).map(({ id }) => id)
+  const truth = await idsOf()
+  await store.close()
+  const file = join(dataDir, DATABASE_FILE)
+  const clean = readFileSync(file)
+  const database = new Database(file, { readonly: true })
+  const leaves = database
+    .query<{ page: number }, []>(
+      "SELECT pageno AS page FROM dbstat WHERE name = 'ledger' AND pagetype = 'leaf'",
+    )
+    .all()
+  database.close(true)
+  const refusals: unknown[] = []
+  for (const { page } of leaves) {
+    for (let sector = 1; sector < 8; sector++) {
+      for (let seed = 1; seed <= (FULL ? 40 : 5); seed++) {
+        const spoilt = Buffer.from(clean)
+        const noise = createHash('shake256', { outputLength: 512 }).update(`${page} ${seed}`)
+        noise.digest().copy(spoilt, (page - 1) * 4_096 + sector * 512)
+        writeFileSync(file, spoilt)
+        store = await openStore({ dataDir, clock })
+        const listed = await idsOf().catch((cause: unknown) => void refusals.push(cause))
+        if (listed !== undefined) expect(listed, `${page}, ${sector}, ${seed}`).toEqual(truth)
+        await store.close()
+      }
+    }
+  }
+  expect(refusals).not.toEqual([])
+  for (const refusal of refusals) expect(String(refusal)).toMatch(/damaged|malformed/)
 })
 
 test('a damaged price is an error, never a free model', async () => {

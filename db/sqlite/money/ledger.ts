@@ -1,5 +1,5 @@
 /** The ledger in SQLite: credits, reading, and the audit of balances. */
-import { and, count, desc, eq, gte, lt } from 'drizzle-orm'
+import { and, count, desc, eq, getTableColumns, gte, lt, or, type SQL, sql } from 'drizzle-orm'
 import { drizzle as openDrizzle } from 'drizzle-orm/bun-sqlite'
 import { DAY_MS, later } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
@@ -18,6 +18,7 @@ import {
 } from '#domain/money.ts'
 import type { HotState } from '../admission/hot-state.ts'
 import type { Connection } from '../engine/connection.ts'
+import { unavailable } from '../engine/disk.ts'
 import { belowBoth, EVERYTHING, type Slice, slicesBack } from '../engine/slices.ts'
 import { prepareNoteAct } from '../log/acts.ts'
 import { accounts, ledger } from '../schema.ts'
@@ -83,15 +84,18 @@ function readLedger({ database, commit }: Connection): Pick<Ledger, 'list' | 'co
   return {
     async list(query) {
       commit.flush()
+      const scope = scopeOf(query)
       const entries = (slice: Slice, limit: number): LedgerEntry[] =>
-        drizzle
-          .select()
-          .from(ledger)
-          .where(and(within(slice), scopeOf(query)))
-          .orderBy(desc(ledger.id))
-          .limit(limit)
-          .all()
-          .map(toEntry)
+        requireSound(
+          drizzle
+            .select({ ...getTableColumns(ledger), isUnsound: sql<number>`${IS_UNSOUND}` })
+            .from(ledger)
+            // An index of references has no unsound rows to look for.
+            .where(and(within(slice), query.ref === undefined ? orUnsound(scope) : scope))
+            .orderBy(desc(ledger.id))
+            .limit(limit)
+            .all(),
+        ).map(toEntry)
       // A reference has an index of its own.
       if (query.ref !== undefined) return entries(EVERYTHING, query.limit)
       const found: LedgerEntry[] = []
@@ -136,10 +140,32 @@ const writtenIn = ({ since, until, before }: Omit<LedgerQuery, 'limit'>): Partia
   ...belowBoth(until === undefined ? undefined : entriesFrom(until), before),
 })
 
+/** Without a bound where there is none: a damaged id would end the search for it too early, and hide the rows behind. */
 const within = ({ from, below }: Slice) =>
-  and(gte(ledger.id, from as EntryId), lt(ledger.id, below as EntryId))
+  and(
+    from === EVERYTHING.from ? undefined : gte(ledger.id, from as EntryId),
+    below === EVERYTHING.below ? undefined : lt(ledger.id, below as EntryId),
+  )
 
-const toEntry = (row: typeof ledger.$inferSelect): LedgerEntry => ({
+/** Nothing examines this table at the start, and no filter may leave out a row because its bytes were overwritten. */
+const IS_UNSOUND = sql`((${ledger.id} GLOB 'led_*') IS NOT 1
+  OR NOT EXISTS (SELECT 1 FROM accounts WHERE accounts.id = ${ledger.accountId}))`
+
+const orUnsound = (scope: SQL | undefined) => scope && or(scope, IS_UNSOUND)
+
+type Row = typeof ledger.$inferSelect
+
+/** Newest first. @throws store_unavailable when the bytes of one were overwritten */
+function requireSound<Found extends Row & { isUnsound: number }>(rows: readonly Found[]) {
+  const isSound = rows.every(({ id, isUnsound }, at) => {
+    const newer = rows[at - 1]
+    return isUnsound === 0 && (newer === undefined || id < newer.id)
+  })
+  if (!isSound) throw unavailable('damaged')
+  return rows
+}
+
+const toEntry = ({ isUnsound: _, ...row }: Row & { isUnsound?: number }): LedgerEntry => ({
   ...row,
   rubPerUsd: readRubPerUsd(row.rubPerUsd) as RubPerUsd,
 })
