@@ -1,5 +1,6 @@
 /** Files that a person might write, made up: every section, every field, now and then left out. */
 import * as fc from 'fast-check'
+import { NAME_PATTERN } from '#forms/fields.ts'
 import type { GatewayFile } from '#operator/apply/document.ts'
 
 const orNone = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined })
@@ -15,6 +16,8 @@ const words = fc
   .string({ unit: 'grapheme', minLength: 1, maxLength: 20 })
   .map((text) => text.trim())
   .filter((text) => text !== '' && text.isWellFormed())
+/** A note is of one line: graphemes have line separators among them, which its form refuses. */
+const line = words.filter((text) => NAME_PATTERN.test(text))
 
 const NAMES = ['alpha', 'beta', 'gamma', 'delta', 'epsilon'] as const
 const PROVIDERS = ['acme', 'bolt', 'openai'] as const
@@ -40,7 +43,7 @@ const key = (name: string, account: string) =>
   fc
     .record({
       ...limits,
-      note: orNone(words),
+      note: orNone(line),
       expires_at: orNone(fc.constantFrom('2027-01-01T00:00:00Z', '2030-06-30T12:30:00.5Z')),
       disabled: orNone(fc.boolean()),
       kind: orNone(fc.constantFrom('ordinary' as const, 'provisioning' as const)),
