@@ -12,10 +12,7 @@ import { prepareRepeats } from './admission/repeats.ts'
 import { prepareWindowReader } from './admission/window-reader.ts'
 import { openWindowSlots } from './admission/window-slots.ts'
 import { prepareWriter, type Writer } from './admission/writer.ts'
-import { openCatalogue } from './catalogue/catalogue.ts'
-import { createModels, openModelTable } from './catalogue/models.ts'
-import { createProviders } from './catalogue/providers.ts'
-import { createRates } from './catalogue/rates.ts'
+import { type HeldCatalogue, openCatalogue } from './catalogue/catalogue.ts'
 import type { Connection } from './engine/connection.ts'
 import { translatePortErrors } from './engine/disk.ts'
 import { lazyPort } from './engine/lazy-port.ts'
@@ -45,7 +42,6 @@ export function createStore(
   const windows = prepareWindowReader(connection, slots)
   const hotState = startHotState(connection, windows)
   const catalogue = openCatalogue(connection)
-  const modelTable = openModelTable(database, catalogue)
   const repeats = prepareRepeats(connection)
   const { expireOthers, ...expiry } = prepareExpiry(connection, hotState, writer, repeats)
   expireOthers(owner, at)
@@ -73,9 +69,7 @@ export function createStore(
     ),
     ...lazyAccounting(connection, hotState),
     catalogue,
-    models: createModels(connection, catalogue, modelTable),
-    providers: createProviders(connection, catalogue, modelTable),
-    rates: createRates(connection, catalogue),
+    ...lazyCatalogueChanges(connection, catalogue),
     signin: createSigninStore(connection),
     audit: async () => (await import('./money/audit.ts')).audit(connection, hotState),
     async health({ checkIntegrity }): Promise<StoreHealth> {
@@ -151,6 +145,34 @@ function lazyAccounting(
     notices: lazyPort(
       { post: true, claim: true, tried: true, list: true, find: true, trim: true },
       async () => (await import('./outbox/notices.ts')).createNotices(connection),
+    ),
+  }
+}
+
+function lazyCatalogueChanges(
+  connection: Connection,
+  catalogue: HeldCatalogue,
+): Pick<Store, 'models' | 'providers' | 'rates'> {
+  return {
+    models: lazyPort(
+      {
+        version: true,
+        add: true,
+        price: true,
+        unprice: true,
+        amend: true,
+        markCatalogued: true,
+        route: true,
+        remove: true,
+      },
+      async () => (await import('./catalogue/models.ts')).createModels(connection, catalogue),
+    ),
+    providers: lazyPort(
+      { add: true, edit: true, learnBound: true, remove: true, credential: true },
+      async () => (await import('./catalogue/providers.ts')).createProviders(connection, catalogue),
+    ),
+    rates: lazyPort({ set: true }, async () =>
+      (await import('./catalogue/rates.ts')).createRates(connection, catalogue),
     ),
   }
 }

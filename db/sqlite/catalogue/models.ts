@@ -93,11 +93,8 @@ export function openModelTable(database: Database, catalogue: HeldCatalogue): Mo
   }
 }
 
-export function createModels(
-  { database }: Connection,
-  catalogue: HeldCatalogue,
-  table: ModelTable,
-): ModelCards {
+export function createModels({ database }: Connection, catalogue: HeldCatalogue): ModelCards {
+  const table = openModelTable(database, catalogue)
   const version = statement<Parameters<typeof toVersion>[0], [PriceVersionId]>(
     database,
     'SELECT id, effective_from AS effectiveFrom, prices FROM price_versions WHERE id = ?',

@@ -8,16 +8,13 @@ import type { Connection } from '../engine/connection.ts'
 import { requireVault } from '../engine/require-vault.ts'
 import { type Named, statement } from '../engine/statement.ts'
 import { type HeldCatalogue, providerNotFound } from './catalogue.ts'
-import type { ModelTable } from './models.ts'
+import { openModelTable } from './models.ts'
 
 const place = (name: string): string => `providers|credential|${name}|v1`
 
-export function createProviders(
-  connection: Connection,
-  catalogue: HeldCatalogue,
-  models: ModelTable,
-): Providers {
+export function createProviders(connection: Connection, catalogue: HeldCatalogue): Providers {
   const { database } = connection
+  const models = openModelTable(database, catalogue)
   const insert = statement<unknown, [Named]>(
     database,
     `INSERT INTO providers (name, type, base_url, sealed_credential, output_bound, learned_bound, created_at, revision)
@@ -55,12 +52,8 @@ export function createProviders(
     credential === null ? null : requireVault(connection).seal(credential, place(name))
 
   return {
-    async add(
-      { name, type, baseUrl, outputBound, learnedBound, createdAt },
-      credential,
-      cards,
-      act,
-    ) {
+    async add(provider, credential, cards, act) {
+      const { name, type, baseUrl, outputBound, learnedBound, createdAt } = provider
       const row = { name, type, baseUrl, outputBound, learnedBound, createdAt }
       const text = sealFor(name, credential)
       await catalogue.change(act, (revision) => {
