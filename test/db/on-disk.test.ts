@@ -272,7 +272,7 @@ test('a damaged price is an error, never a free model', async () => {
     VALUES ('price_1', 'acme/x', 0, '{"prompt":"-1","completion":"1","imagePrices":[],"tiers":[]}')`)
   database.close(true)
   store = await openStore({ dataDir, clock })
-  expect(() => store.catalogue.current()).toThrow(RangeError)
+  expect(() => store.catalogue.current().models).toThrow(RangeError)
   await store.close()
 })
 
