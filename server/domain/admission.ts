@@ -7,8 +7,8 @@ import type { Repeat, Repetition, StagedAnswer } from './idempotency.ts'
 import type { Limits } from './key.ts'
 import type { Charge } from './ledger.ts'
 import { addUsd, NO_MONEY, renderUsd, type UsdNanos } from './money.ts'
+import { baseOf, holdFor, type OfferCost } from './offer-cost.ts'
 import type { Owner } from './owner.ts'
-import { baseOf, holdFor, type OfferCost } from './pricing.ts'
 import type { QuotaReading, Window } from './window.ts'
 
 /** What a request asks for before it goes upstream. */

@@ -1,7 +1,7 @@
 /** What a request holds where money is ample. */
 import type { ChatRequest } from '#domain/chat.ts'
 import type { ModelCard, PriceVersion } from '#domain/model-card.ts'
-import { holdFor } from '#domain/pricing.ts'
+import { holdFor } from '#domain/offer-cost.ts'
 import { DEFAULT_SETTINGS } from '#domain/settings.ts'
 import { toOfferCost } from '#domain/walk/offer.ts'
 import { aProvider } from '#test/support/nouns.ts'

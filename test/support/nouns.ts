@@ -29,8 +29,8 @@ import {
   type UsdNanos,
 } from '#domain/money.ts'
 import { type Notice, renderLowBalance } from '#domain/notice.ts'
+import { fixedCost } from '#domain/offer-cost.ts'
 import type { Owner } from '#domain/owner.ts'
-import { fixedCost } from '#domain/pricing.ts'
 import type { Provider } from '#domain/provider.ts'
 import { NO_USAGE } from '#domain/usage.ts'
 

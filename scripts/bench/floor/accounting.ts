@@ -4,7 +4,7 @@ import { systemClock } from '#domain/clock.ts'
 import { newGenerationId, newRequestId, type PriceVersionId } from '#domain/id.ts'
 import type { Charge } from '#domain/ledger.ts'
 import type { RubMicros, RubPerUsd, UsdAttos, UsdNanos } from '#domain/money.ts'
-import { fixedCost } from '#domain/pricing.ts'
+import { fixedCost } from '#domain/offer-cost.ts'
 import { readSecret } from '#domain/secret.ts'
 import { NO_USAGE } from '#domain/usage.ts'
 

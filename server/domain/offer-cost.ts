@@ -1,0 +1,72 @@
+/** What a request costs at most at one offer, in parts from which admission lowers the output to what money pays for (contract §8). */
+import { MAX_USD_NANOS, NO_MONEY, type UsdNanos } from './money.ts'
+
+export interface OfferCost {
+  /** The most of everything but the answer's tokens: prompt, input images, images drawn, the request itself. */
+  readonly base: UsdNanos
+  /** The highest price of a million tokens of the answer. */
+  readonly perMillion: UsdNanos
+  readonly choices: number
+  /** Output tokens of one choice where money is ample. */
+  readonly full: number
+  /** The bound is not lowered below it; at `full` or above, it is not lowered at all. */
+  readonly floor: number
+  /** The most that an answer within the full bound costs, without the base. */
+  readonly fullOutput: UsdNanos
+}
+
+/** An offer's cost from its parts. */
+export const offerCost = (
+  base: UsdNanos,
+  perMillion: UsdNanos,
+  choices: number,
+  full: number,
+  floor: number,
+): OfferCost => ({
+  base,
+  perMillion,
+  choices,
+  full,
+  floor,
+  fullOutput: outputCost(perMillion, choices, full),
+})
+
+/** The cost of an offer that no bound changes. */
+export const fixedCost = (base: UsdNanos): OfferCost => offerCost(base, NO_MONEY, 1, 0, 0)
+
+const MILLION = 1_000_000n
+
+const outputCost = (perMillion: UsdNanos, choices: number, bound: number): UsdNanos =>
+  ((BigInt(choices * bound) * perMillion + MILLION - 1n) / MILLION) as UsdNanos
+
+/** The output tokens of one choice that `money` pays for, within floor and full bound; null does not lower it. */
+export function boundFor(cost: OfferCost, money: UsdNanos | null): number {
+  const { full, floor, choices, perMillion, fullOutput } = cost
+  if (money === null || floor >= full || fullOutput <= money) return full
+  const paid = (money * MILLION) / (BigInt(choices) * perMillion)
+  return Math.max(floor, Number(paid))
+}
+
+/** The most that an answer within `bound` costs. */
+export function costWithin(cost: OfferCost, bound: number): UsdNanos {
+  const { base, perMillion, choices, full, fullOutput } = cost
+  const most = base + (bound === full ? fullOutput : outputCost(perMillion, choices, bound))
+  return (most > MAX_USD_NANOS ? MAX_USD_NANOS : most) as UsdNanos
+}
+
+/** What is held for whichever offer serves: the most of any, each within the bound that `money` pays for. */
+export function holdFor(offers: readonly OfferCost[], money: UsdNanos | null): UsdNanos {
+  let hold = NO_MONEY
+  for (const offer of offers) {
+    const most = costWithin(offer, boundFor(offer, money))
+    if (most > hold) hold = most
+  }
+  return hold
+}
+
+/** The highest base of any offer. */
+export function baseOf(offers: readonly OfferCost[]): UsdNanos {
+  let most = NO_MONEY
+  for (const { base } of offers) if (base > most) most = base
+  return most
+}
