@@ -11,8 +11,9 @@ import { explainOpening, NO_DISK, watchDisk } from './sqlite/engine/disk.ts'
 import { lockDirectory, lockFileOf } from './sqlite/engine/lock.ts'
 import { NO_CHECKPOINTER, startLogCheckpointer } from './sqlite/engine/log-checkpoint.ts'
 import { NO_LOG_SYNC, startLogSync } from './sqlite/engine/log-sync.ts'
-import { migrate, type OnOlderSchema } from './sqlite/engine/migrate.ts'
+import type { OnOlderSchema } from './sqlite/engine/migrate.ts'
 import { openDatabase } from './sqlite/engine/open.ts'
+import { NEWEST_SCHEMA_VERSION, schemaVersion } from './sqlite/engine/schema-version.ts'
 import { requireSoundTables } from './sqlite/files/integrity.ts'
 import { noteBoot, requireWholeLog } from './sqlite/files/whole-log.ts'
 import { createStore } from './sqlite/store.ts'
@@ -50,7 +51,10 @@ export async function openStore(options: StoreOptions): Promise<GatewayStore> {
     database = openDatabase(path)
     if (!inMemory) noteBoot(path)
     if (serves) requireSoundTables(database)
-    migrate(database, path, options.onOlderSchema)
+    if (schemaVersion(database) !== NEWEST_SCHEMA_VERSION) {
+      const { migrate } = await import('./sqlite/engine/migrate.ts')
+      migrate(database, path, options.onOlderSchema)
+    }
     const logSync = inMemory ? NO_LOG_SYNC : startLogSync(path)
     if (serves && !inMemory) checkpointer = startLogCheckpointer(database, path)
     const rest = { clock, vault, syncCharges }

@@ -2,7 +2,7 @@
 import { accessSync, constants, statfsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DATABASE_FILE } from '#db/file-name.ts'
-import { NEWEST_SCHEMA_VERSION } from '#db/sqlite/engine/migrate.ts'
+import { NEWEST_SCHEMA_VERSION } from '#db/sqlite/engine/schema-version.ts'
 import { copyFile } from '#db/sqlite/files/copy.ts'
 import { type CopyFacts, examineCopy, readCopyHeader } from '#db/sqlite/files/examine-copy.ts'
 import { type Instant, renderInstant } from '#domain/clock.ts'

@@ -16,9 +16,8 @@ import { type HeldCatalogue, openCatalogue } from './catalogue/catalogue.ts'
 import type { Connection } from './engine/connection.ts'
 import { translatePortErrors } from './engine/disk.ts'
 import { lazyPort } from './engine/lazy-port.ts'
-import { NEWEST_SCHEMA_VERSION, schemaVersion } from './engine/migrate.ts'
+import { NEWEST_SCHEMA_VERSION, schemaVersion } from './engine/schema-version.ts'
 import { integrityFindings } from './files/integrity.ts'
-import { schemaFindings } from './files/schema-findings.ts'
 import { createKeys, prepareNoteUse } from './keys/keys.ts'
 import { endLeases } from './outbox/end-leases.ts'
 import { createSigninStore } from './signin/store.ts'
@@ -83,7 +82,9 @@ export function createStore(
         hasMasterKey: connection.vault !== null,
         openHolds: hotState.open.size,
         integrityFindings: checkIntegrity ? integrityFindings(database) : null,
-        schemaFindings: checkIntegrity ? schemaFindings(database) : null,
+        schemaFindings: checkIntegrity
+          ? (await import('./files/schema-findings.ts')).schemaFindings(database)
+          : null,
         sizeBytes: path === ':memory:' ? 0 : (statSync(path, { throwIfNoEntry: false })?.size ?? 0),
       }
     },

@@ -6,7 +6,8 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { DATABASE_FILE } from '#db/file-name.ts'
 import { openStore } from '#db/index.ts'
-import { migrate, NEWEST_SCHEMA_VERSION, schemaVersion } from '#db/sqlite/engine/migrate.ts'
+import { migrate } from '#db/sqlite/engine/migrate.ts'
+import { NEWEST_SCHEMA_VERSION, schemaVersion } from '#db/sqlite/engine/schema-version.ts'
 import { MIGRATIONS } from '#db/sqlite/migrations/index.ts'
 import { newSecret } from '#domain/secret.ts'
 import { priceOf } from '#test/support/catalogue.ts'
@@ -29,6 +30,7 @@ test('every migration runs once', () => {
   expect(schemaVersion(database)).toBe(0)
   migrate(database, ':memory:')
   expect(schemaVersion(database)).toBe(NEWEST_SCHEMA_VERSION)
+  expect(MIGRATIONS).toHaveLength(NEWEST_SCHEMA_VERSION)
   database.run("INSERT INTO accounts (id, name, created_at) VALUES ('acct_1', 'a', 0)")
   // A second run would fail on the first CREATE TABLE.
   migrate(database, ':memory:')

@@ -3,12 +3,7 @@ import type { Database } from 'bun:sqlite'
 import { GatewayError } from '#domain/errors.ts'
 import { copyDatabase } from '../files/copy.ts'
 import { MIGRATIONS } from '../migrations/index.ts'
-
-export const NEWEST_SCHEMA_VERSION = MIGRATIONS.length
-
-/** How many migrations this database has seen. */
-export const schemaVersion = (database: Database): number =>
-  (database.query('PRAGMA user_version').get() as { user_version: number }).user_version
+import { NEWEST_SCHEMA_VERSION, schemaVersion } from './schema-version.ts'
 
 export interface Upgrade {
   readonly from: number

@@ -1,7 +1,7 @@
 /** What a database has otherwise than its migrations made it: a trigger or an index that somebody dropped, changed or added. */
 import { Database } from 'bun:sqlite'
 import type { SchemaFinding } from '#domain/store.ts'
-import { schemaVersion } from '../engine/migrate.ts'
+import { schemaVersion } from '../engine/schema-version.ts'
 import { MIGRATIONS } from '../migrations/index.ts'
 
 /** Empty when it is as its own migrations make it. */
