@@ -76,6 +76,8 @@ export async function walkSession(walk: Walk): Promise<void> {
   await fill(page, 'code', await setup.codeFor(email), '/code')
   await look('consent', page)
   await press(page, '/consent')
+  // The page of ours that answers the form leads on by itself.
+  await page.waitForURL(/\/callback\?/)
   const logout = `${setup.authUrl}/oauth/logout?client_id=${walk.client.client_id}`
   await page.goto(logout)
   await Promise.all([page.waitForNavigation(), page.locator('button:not([name])').click()])
