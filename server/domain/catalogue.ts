@@ -16,7 +16,10 @@ export interface Catalogue {
   readonly rates: readonly Rate[]
 }
 
-/** The answer to what was made by another version, or another clock, than that in force: nothing is taken or changed, and it is to be made anew. */
+/**
+ * The answer to what was made by another version, or another clock, than that in force: nothing is taken or changed, and it is
+ * to be made anew.
+ */
 export type Stale = 'stale'
 
 /** How often it is made anew. */

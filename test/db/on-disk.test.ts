@@ -17,6 +17,7 @@ import { providerOf } from '#test/support/catalogue.ts'
 import { handClock } from '#test/support/hand-clock.ts'
 import { aRepeat, beginAnswer, findAnswer, keepAnswer } from '#test/support/keep-answer.ts'
 import {
+  aCard,
   aCharge,
   aClaim,
   aKey,
@@ -260,8 +261,9 @@ test('noise in a sector of the ledger hides none of its entries from a list: all
   for (const refusal of refusals) expect(String(refusal)).toMatch(/damaged|malformed/)
 })
 
-test('a damaged price is an error, never a free model', async () => {
-  await store.providers.add(aProvider(), null, [], anAct())
+test('a damaged price is an error, never a free model, and only that model has it', async () => {
+  const sound = aCard()
+  await store.providers.add(aProvider(), null, [sound], anAct())
   await store.close()
   const database = new Database(join(dataDir, DATABASE_FILE))
   database.run(
@@ -272,7 +274,13 @@ test('a damaged price is an error, never a free model', async () => {
     VALUES ('price_1', 'acme/x', 0, '{"prompt":"-1","completion":"1","imagePrices":[],"tiers":[]}')`)
   database.close(true)
   store = await openStore({ dataDir, clock })
-  expect(() => store.catalogue.current().models).toThrow(RangeError)
+  const priceOf = (id: string) => store.catalogue.current().models.get(id)?.prices[0]?.prices
+  expect(() => priceOf('acme/x')).toThrow(RangeError)
+  expect(priceOf(sound.id)).toEqual(sound.prices[0]?.prices)
+
+  // It can be taken back.
+  await store.models.unprice('acme/x', anAct())
+  expect(store.catalogue.current().models.get('acme/x')?.prices).toEqual([])
   await store.close()
 })
 

@@ -5,7 +5,7 @@ import type { Catalogue, Catalogues } from '#domain/catalogue.ts'
 import type { Instant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { PriceVersionId } from '#domain/id.ts'
-import type { ModelCard, PriceVersion, RouteHop } from '#domain/model-card.ts'
+import type { ModelCard, Prices, PriceVersion, RouteHop } from '#domain/model-card.ts'
 import { type RubPerUsd, readRubPerUsd } from '#domain/money.ts'
 import type { Provider } from '#domain/provider.ts'
 import type { Connection } from '../engine/connection.ts'
@@ -119,15 +119,13 @@ function prepareRead(database: Database): () => Catalogue {
       route: (routeOf.get(row.id) ?? []).map(({ modelId: _, ...hop }) => hop),
       prices: (pricesOf.get(row.id) ?? []).map(toVersion),
     })
-    const modelRows = models().all()
-    let cards: Catalogue['models'] | null = null
     return {
       version: version().get()?.version ?? 0,
-      // Understood when they are first asked for, so that a damaged price keeps nobody from the rest.
-      get models() {
-        cards ??= new Map(modelRows.map((row) => [row.id, toCard(row)]))
-        return cards
-      },
+      models: new Map(
+        models()
+          .all()
+          .map((row) => [row.id, toCard(row)]),
+      ),
       providers: new Map(
         providers()
           .all()
@@ -144,15 +142,18 @@ function prepareRead(database: Database): () => Catalogue {
   }
 }
 
-export const toVersion = ({
-  id,
-  effectiveFrom,
-  prices,
-}: Omit<PriceRow, 'modelId'>): PriceVersion => ({
-  id,
-  effectiveFrom,
-  prices: toPrices(prices),
-})
+/** Its prices are read when they are first asked for, so that a damaged one is no other model's, and can be taken back. */
+export function toVersion({ id, effectiveFrom, prices }: Omit<PriceRow, 'modelId'>): PriceVersion {
+  let read: Prices | null = null
+  return {
+    id,
+    effectiveFrom,
+    get prices() {
+      read ??= toPrices(prices)
+      return read
+    },
+  }
+}
 
 export const providerNotFound = (name: string): GatewayError =>
   new GatewayError('provider_not_found', `there is no provider "${name}"`, {
