@@ -54,8 +54,8 @@ import { type CompletionDeps, READER_LEFT, type StepReader, type Walk } from './
 
 /**
  * Answers one chat request: runs a walk to its end, calling `reader` with every step. It throws `RequestRefused` before its
- * first step if the request was not admitted, `AnswerKept` or a conflict if it repeats another, and `GatewayError` after it if the upstream failed before any content. However it
- * ends, its admission is resolved exactly once.
+ * first step if the request was not admitted, `AnswerKept` or a conflict if it repeats another, and `GatewayError` after it if
+ * the upstream failed before any content. However it ends, its admission is resolved exactly once.
  */
 export async function runWalk(walk: Walk, reader: StepReader): Promise<void> {
   const { deps, caller, request, signal, generationId } = walk
