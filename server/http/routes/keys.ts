@@ -23,13 +23,7 @@ import {
   readKeyListQuery,
   requireUniqueNames,
 } from '../read/key-request.ts'
-import {
-  headersFor,
-  JSON_TEXT,
-  type RequestContext,
-  readQuota,
-  renderJson,
-} from '../request-context.ts'
+import { type RequestContext, readQuota, renderJson } from '../request-context.ts'
 
 /** Large enough for every field at its maximum size with every character escaped. */
 export const MAX_FORM_BYTES = 1024 * 1024
@@ -59,8 +53,9 @@ export async function issueKey(deps: ApiDeps, context: RequestContext): Promise<
   )
   const record = { ...(await recordOf(deps, key)), key: secret, ...withWarnings(warnings) }
   await readQuota(deps, context)
-  const headers = { ...headersFor(context, JSON_TEXT), 'Cache-Control': 'no-store' }
-  return new Response(JSON.stringify(record), { status: 201, headers })
+  const response = renderJson(context, record, 201)
+  response.headers.set('Cache-Control', 'no-store')
+  return response
 }
 
 /** Newest first, including the account's provisioning keys. */

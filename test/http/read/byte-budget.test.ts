@@ -5,6 +5,7 @@ import { ByteBudget, MIN_BUDGET_BYTES } from '#http/read/byte-budget.ts'
 import { DEFAULT_TIMINGS } from '#http/timings.ts'
 import { furnish, hello, openApi } from '#test/support/furnish.ts'
 import { finish, script, text } from '#test/support/scripted-upstream.ts'
+import { openKeyCounter } from '../key-counter.ts'
 
 const MEBIBYTE = 1024 * 1024
 const deps = await furnish()
@@ -110,6 +111,24 @@ describe('gives back what it took', () => {
     expect(response.status).toBe(status)
     await response.text()
     expect(memory.usedBytes).toBe(0)
+  })
+
+  test('every request for keys', async () => {
+    const memory = new ByteBudget(256 * MEBIBYTE)
+    const { ask } = await openKeyCounter({ memory })
+    const issued = await ask('POST', '/v1/keys', { name: 'worker' })
+    const path = `/v1/keys/${issued.body.id}`
+    expect([issued.status, memory.usedBytes]).toEqual([201, 0])
+    for (const [method, at, body, status] of [
+      ['POST', '/v1/keys', { name: '' }, 400],
+      ['PATCH', path, { name: 'renamed' }, 200],
+      ['GET', path, undefined, 200],
+      ['GET', '/v1/keys', undefined, 200],
+      ['DELETE', path, undefined, 200],
+    ] as const) {
+      expect([method, (await ask(method, at, body)).status]).toEqual([method, status])
+      expect([method, memory.usedBytes]).toEqual([method, 0])
+    }
   })
 
   test('a reader that leaves a long answer or a replay', async () => {
