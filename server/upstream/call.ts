@@ -144,6 +144,8 @@ class PendingCall implements ReplyHandler {
       const other = this.isRespelled ? null : (wire.respell?.(failure, call) ?? null)
       if (other === null) return this.events.reject(failure)
       call.signal.throwIfAborted()
+      // What was refused is paid by nobody.
+      call.sending.isSent = false
       const timeouts = watchdog.timeoutsLeft()
       this.events.resolve(await performCall(other.wire, { ...call, timeouts }, true))
       other.accepted()

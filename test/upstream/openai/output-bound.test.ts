@@ -5,6 +5,7 @@ import type { JsonObject } from '#domain/chat.ts'
 import type { BoundWord } from '#domain/provider.ts'
 import { openOpenAi } from '#upstream/openai/index.ts'
 import { call, collectFolded, provider, request, type Socket, startProvider } from '../fixtures.ts'
+import { startRaw } from '../http1/raw-provider.ts'
 
 const json = (response: ServerResponse, status: number, body: unknown): void => {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
@@ -84,6 +85,24 @@ test('a server that refuses either word refuses the request, and nothing is lear
     [undefined, 7],
   ])
   expect(learned).toEqual([])
+})
+
+test('a refused request counts as not sent until it is sent in the other word', async () => {
+  const refusal = JSON.stringify({
+    error: { message: "Unsupported parameter: 'max_tokens'", param: 'max_tokens' },
+  })
+  const leaving = await startRaw(async ({ request: heard, socket }) => {
+    await heard()
+    // Nobody is there when it is sent once more.
+    leaving.stopListening()
+    socket.end(
+      `HTTP/1.1 400 No\r\nconnection: close\r\ncontent-length: ${refusal.length}\r\n\r\n${refusal}`,
+    )
+  })
+  const asking = call({ maxOutputTokens: 7 })
+  const opening = openOpenAi(provider(leaving.url.origin), null).ask(asking)
+  await expect(opening).rejects.toMatchObject({ kind: 'failed' })
+  expect([leaving.lines.length, asking.sending.isSent]).toEqual([1, false])
 })
 
 test('a long body is forwarded as text, without the client’s bounds', async () => {
