@@ -1,6 +1,7 @@
 /** The SQLite engine: one writing process, hot state in memory, group commit, every port on one connection. */
 import { statSync } from 'node:fs'
 import type { Activity } from '#domain/activity.ts'
+import type { Catalogues } from '#domain/catalogue.ts'
 import type { Instant } from '#domain/clock.ts'
 import type { Owner } from '#domain/owner.ts'
 import type { Store, StoreHealth } from '#domain/store.ts'
@@ -37,10 +38,10 @@ export function createStore(
 ): GatewayStore {
   const { database, commit } = connection
   const slots = openWindowSlots(connection)
-  const writer = prepareWriter(connection, slots)
+  const catalogue = openCatalogue(connection)
+  const writer = prepareWriter(connection, slots, catalogue)
   const windows = prepareWindowReader(connection, slots)
   const hotState = startHotState(connection, windows)
-  const catalogue = openCatalogue(connection)
   const repeats = prepareRepeats(connection)
   const { expireOthers, ...expiry } = prepareExpiry(connection, hotState, writer, repeats)
   expireOthers(owner, at)
@@ -66,7 +67,7 @@ export function createStore(
     acts: lazyPort({ note: true, list: true }, async () =>
       (await import('./log/acts.ts')).createActs(connection),
     ),
-    ...lazyAccounting(connection, hotState),
+    ...lazyAccounting(connection, hotState, catalogue),
     catalogue,
     ...lazyCatalogueChanges(connection, catalogue),
     signin: createSigninStore(connection),
@@ -131,6 +132,7 @@ function createActivity(connection: Connection, writer: Writer): Activity {
 function lazyAccounting(
   connection: Connection,
   hotState: HotState,
+  catalogue: Catalogues,
 ): Pick<Store, 'accounts' | 'ledger' | 'thresholds' | 'notices'> {
   return {
     accounts: lazyPort(
@@ -138,10 +140,10 @@ function lazyAccounting(
       async () => (await import('./money/accounts.ts')).createAccounts(connection),
     ),
     ledger: lazyPort({ credit: true, list: true, count: true, chargeOf: true }, async () =>
-      (await import('./money/ledger.ts')).createLedger(connection, hotState),
+      (await import('./money/ledger.ts')).createLedger(connection, hotState, catalogue),
     ),
     thresholds: lazyPort({ find: true, set: true, webhookSecret: true }, async () =>
-      (await import('./money/thresholds.ts')).createThresholds(connection, hotState),
+      (await import('./money/thresholds.ts')).createThresholds(connection, hotState, catalogue),
     ),
     notices: lazyPort(
       { post: true, claim: true, tried: true, list: true, find: true, trim: true },

@@ -1,6 +1,7 @@
 /** The rows that a request writes, as prepared statements: the only writes on the path of a request. */
 import type { Database, SQLQueryBindings } from 'bun:sqlite'
 import type { ActivityEntry } from '#domain/activity.ts'
+import type { Catalogues } from '#domain/catalogue.ts'
 import type { Day, Instant } from '#domain/clock.ts'
 import { chargeEntryId, type GenerationId, type KeyId } from '#domain/id.ts'
 import type { StagedAnswer } from '#domain/idempotency.ts'
@@ -29,7 +30,11 @@ export interface Writer {
 }
 
 /** Drizzle would build these statements anew for every row; a request cannot afford that. */
-export function prepareWriter(connection: Connection, slots: WindowSlots): Writer {
+export function prepareWriter(
+  connection: Connection,
+  slots: WindowSlots,
+  catalogue: Catalogues,
+): Writer {
   const { database } = connection
   const sums = prepareSums(connection)
   const insertHold = statement<unknown, SQLQueryBindings[]>(
@@ -92,7 +97,7 @@ export function prepareWriter(connection: Connection, slots: WindowSlots): Write
       )
       sums.debit(accountId, amount)
     },
-    mark: prepareMarkWriter(connection),
+    mark: prepareMarkWriter(connection, catalogue),
     show: prepareShow(database),
     spend: sums.spend,
     used(keyId, at) {

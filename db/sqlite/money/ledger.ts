@@ -1,6 +1,7 @@
-/** The ledger in SQLite: credits, reading, and the audit of balances. */
+/** The ledger in SQLite: credits, and reading. */
 import { and, count, desc, eq, getTableColumns, gte, lt, or, type SQL, sql } from 'drizzle-orm'
 import { drizzle as openDrizzle } from 'drizzle-orm/bun-sqlite'
+import type { Catalogues } from '#domain/catalogue.ts'
 import { DAY_MS, later } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { chargeEntryId, type EntryId, entriesFrom } from '#domain/id.ts'
@@ -24,10 +25,14 @@ import { prepareNoteAct } from '../log/acts.ts'
 import { accounts, ledger } from '../schema.ts'
 import { type HotThreshold, judgeMark, type MarkChange, prepareMarkWriter } from './low-balance.ts'
 
-export function createLedger(connection: Connection, hotState: HotState): Ledger {
+export function createLedger(
+  connection: Connection,
+  hotState: HotState,
+  catalogue: Catalogues,
+): Ledger {
   const { database, commit } = connection
   const drizzle = openDrizzle({ client: database })
-  const writeMark = prepareMarkWriter(connection)
+  const writeMark = prepareMarkWriter(connection, catalogue)
   const noteAct = prepareNoteAct(database)
 
   const balanceOf = (entry: LedgerEntry): UsdNanos => {

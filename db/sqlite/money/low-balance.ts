@@ -1,4 +1,5 @@
 /** The mark in SQLite: judged in memory in the turn of a movement, written with its notices in the movement's transaction. */
+import type { Catalogues } from '#domain/catalogue.ts'
 import type { Instant } from '#domain/clock.ts'
 import { type AccountId, newEventId } from '#domain/id.ts'
 import {
@@ -10,7 +11,7 @@ import {
 } from '#domain/low-balance.ts'
 import type { UsdNanos } from '#domain/money.ts'
 import { type Channel, draftNotices, type LowBalanceFacts } from '#domain/notice.ts'
-import { prepareRateReader } from '../catalogue/rate-reader.ts'
+import { rateAt } from '#domain/rate.ts'
 import type { Connection } from '../engine/connection.ts'
 import { statement } from '../engine/statement.ts'
 import { openOutboxTable } from '../outbox/outbox-table.ts'
@@ -51,9 +52,11 @@ export function judgeMark(
 }
 
 /** Writes a change of the mark; call it inside the transaction of the movement. */
-export function prepareMarkWriter({ database }: Connection): (change: MarkChange) => void {
+export function prepareMarkWriter(
+  { database }: Connection,
+  catalogue: Catalogues,
+): (change: MarkChange) => void {
   const outbox = openOutboxTable(database)
-  const readRate = prepareRateReader(database)
   const setMark = statement<unknown, [Instant | null, AccountId]>(
     database,
     'UPDATE thresholds SET notified_at = ? WHERE account_id = ?',
@@ -61,8 +64,7 @@ export function prepareMarkWriter({ database }: Connection): (change: MarkChange
   return ({ accountId, mark, facts, channels }) => {
     setMark().run(mark?.notifiedAt ?? null, accountId)
     if (facts === null) return
-    for (const notice of draftNotices({ ...facts, rubPerUsd: readRate(facts.at) }, channels)) {
-      outbox.write(notice)
-    }
+    const { rubPerUsd } = rateAt(catalogue.current(), facts.at)
+    for (const notice of draftNotices({ ...facts, rubPerUsd }, channels)) outbox.write(notice)
   }
 }

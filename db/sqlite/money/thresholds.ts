@@ -1,6 +1,7 @@
 /** Thresholds in SQLite; a change is judged in its own transaction, and every movement after it sees it. */
 import { eq } from 'drizzle-orm'
 import { drizzle as openDrizzle } from 'drizzle-orm/bun-sqlite'
+import type { Catalogues } from '#domain/catalogue.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { AccountId } from '#domain/id.ts'
 import { describeThreshold, type Threshold, type Thresholds } from '#domain/low-balance.ts'
@@ -13,10 +14,14 @@ import { judgeMark, prepareMarkWriter, toHotThreshold } from './low-balance.ts'
 
 const place = (id: AccountId): string => `thresholds|webhook_secret|${id}|v1`
 
-export function createThresholds(connection: Connection, hotState: HotState): Thresholds {
+export function createThresholds(
+  connection: Connection,
+  hotState: HotState,
+  catalogue: Catalogues,
+): Thresholds {
   const { database, commit } = connection
   const drizzle = openDrizzle({ client: database })
-  const writeMark = prepareMarkWriter(connection)
+  const writeMark = prepareMarkWriter(connection, catalogue)
   const noteAct = prepareNoteAct(database)
 
   const requireRow = (id: AccountId) => {
