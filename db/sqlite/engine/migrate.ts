@@ -3,7 +3,7 @@ import type { Database } from 'bun:sqlite'
 import { GatewayError } from '#domain/errors.ts'
 import { copyDatabase } from '../files/copy.ts'
 import { MIGRATIONS } from '../migrations/index.ts'
-import { NEWEST_SCHEMA_VERSION, schemaVersion } from './schema-version.ts'
+import { NEWEST_SCHEMA_VERSION, newerSchema, schemaVersion } from './schema-version.ts'
 
 export interface Upgrade {
   readonly from: number
@@ -45,17 +45,6 @@ const olderSchema = (version: number): GatewayError =>
     `this database is schema ${version}, and this binary works with ${NEWEST_SCHEMA_VERSION}: serve upgrades it, and no other command does`,
     {
       hint: 'gatewayctl backup    then: gatewayctl serve',
-      metadata: { schema_version: version, newest_schema_version: NEWEST_SCHEMA_VERSION },
-    },
-  )
-
-/** A binary must not guess at tables it has never seen. */
-export const newerSchema = (version: number): GatewayError =>
-  new GatewayError(
-    'store_unavailable',
-    `this database is schema ${version}, this binary knows ${NEWEST_SCHEMA_VERSION}`,
-    {
-      hint: 'install a newer gatewayctl, or restore a backup made before the upgrade',
       metadata: { schema_version: version, newest_schema_version: NEWEST_SCHEMA_VERSION },
     },
   )

@@ -1,8 +1,7 @@
 /** Examines a copy down to its last row, read-only and without opening it as a store. */
 import { Database } from 'bun:sqlite'
 import { GatewayError } from '#domain/errors.ts'
-import { newerSchema } from '../engine/migrate.ts'
-import { NEWEST_SCHEMA_VERSION, schemaVersion } from '../engine/schema-version.ts'
+import { NEWEST_SCHEMA_VERSION, newerSchema, schemaVersion } from '../engine/schema-version.ts'
 import { auditSums } from '../money/audit.ts'
 import { hasTable } from './copy.ts'
 import { integrityFindings } from './integrity.ts'
