@@ -20,6 +20,10 @@ export const renderHop = ({ position, weight, provider, upstreamName }: RouteHop
   upstream: upstreamName,
 })
 
+/** Sorted, because the order within a position has no meaning. */
+export const inOrder = (hops: readonly HopRecord[]): readonly HopRecord[] =>
+  hops.toSorted((a, b) => a.position - b.position || (a.provider < b.provider ? -1 : 1))
+
 export interface HealthRecord {
   /** Resting hops are tried after all others. */
   readonly state: 'serving' | 'resting'

@@ -6,7 +6,13 @@ import type { ModelCard, RouteHop } from '#domain/model-card.ts'
 import { routeOf } from '#domain/model-card.ts'
 import { didYouMean, nearest } from '#forms/nearest.ts'
 import type { OperatorDeps } from './deps.ts'
-import { type HealthRecord, type HopRecord, renderHealth, renderHop } from './hop-record.ts'
+import {
+  type HealthRecord,
+  type HopRecord,
+  inOrder,
+  renderHealth,
+  renderHop,
+} from './hop-record.ts'
 import { findModel } from './models.ts'
 import { findProvider } from './providers.ts'
 import { type DraftAct, mutation, verb } from './verb.ts'
@@ -118,14 +124,7 @@ const changeRoute = (
     const { version } = deps.store.catalogue.current()
     const card = findModel(deps, model)
     const route = toRoute(card)
-    const hops = routeOf({ ...card, route })
-      .toSorted((a, b) => a.position - b.position || (a.provider < b.provider ? -1 : 1))
-      .map(({ provider, upstreamName: upstream, position, weight }) => ({
-        provider,
-        upstream,
-        position,
-        weight,
-      }))
+    const hops = inOrder(routeOf({ ...card, route }).map(renderHop)).map((hop) => ({ ...hop }))
     const after = await deps.store.models.route(card.id, route, act(card.id, { hops }), version)
     return after === 'stale' ? after : report(deps, after)
   })

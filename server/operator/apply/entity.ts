@@ -7,7 +7,7 @@ import { type ModelCard, type PriceVersion, priceAt } from '#domain/model-card.t
 import { type RubPerUsd, renderRubPerUsd, renderUsd } from '#domain/money.ts'
 import type { Provider } from '#domain/provider.ts'
 import type { Client } from '#signin/register/client.ts'
-import { renderHop } from '../hop-record.ts'
+import { inOrder, renderHop } from '../hop-record.ts'
 import { renderVersion } from '../model-record.ts'
 
 /** In the order of creation, because later kinds refer to earlier ones. */
@@ -108,12 +108,6 @@ export const modelEntity = (card: ModelCard, at: Instant): Entity => ({
   id: null,
   card,
 })
-
-/** Sorted, because the order within a position has no meaning. */
-const inOrder = <Hop extends { readonly position: number; readonly provider: string }>(
-  hops: readonly Hop[],
-): readonly Hop[] =>
-  hops.toSorted((a, b) => a.position - b.position || (a.provider < b.provider ? -1 : 1))
 
 const toFields = (record: object): Fields => ({ ...record }) as Fields
 
