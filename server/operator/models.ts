@@ -1,7 +1,7 @@
 /** Verbs for models: list, show, add, price, unprice, remove. */
 import * as z from 'zod/mini'
 import { changesBetween } from '#domain/act.ts'
-import { untilCurrent } from '#domain/catalogue.ts'
+import { type Stale, untilCurrent } from '#domain/catalogue.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { newPriceVersionId } from '#domain/id.ts'
 import { allows } from '#domain/key.ts'
@@ -91,6 +91,25 @@ export function findModel({ store }: OperatorDeps, id: string): ModelCard {
   })
 }
 
+/** A change of one model: how it is written, if the catalogue still has that version, and what is answered of the model then. */
+interface ModelChange<Answer> {
+  write(expected: number): Promise<ModelCard | Stale>
+  render(after: ModelCard): Answer
+}
+
+/** Drafts a change of the model as it stands, anew where another change comes between. @throws model_not_found */
+export const changeModel = <Answer>(
+  deps: OperatorDeps,
+  id: string,
+  draft: (card: ModelCard) => ModelChange<Answer>,
+): Promise<Answer> =>
+  untilCurrent(async () => {
+    const { version } = deps.store.catalogue.current()
+    const { write, render } = draft(findModel(deps, id))
+    const after = await write(version)
+    return after === 'stale' ? after : render(after)
+  })
+
 /** Adds a model by hand. @throws invalid_request, provider_not_found, already_exists */
 export const addModel = mutation(
   'models.add',
@@ -154,9 +173,7 @@ export const priceModel = mutation(
     from: z._default(z.nullable(timeField), null),
   }),
   (deps, input, act) =>
-    untilCurrent(async () => {
-      const { version: expected } = deps.store.catalogue.current()
-      const card = findModel(deps, input.model)
+    changeModel(deps, input.model, (card) => {
       const at = deps.clock.now()
       const previous = priceAt(card, at)
       const prices = pricesFrom(input, previous?.prices ?? null)
@@ -169,9 +186,10 @@ export const priceModel = mutation(
       const added = renderVersion(version)
       const before = previous && renderVersion(previous)
       const priced = act(card.id, changesBetween({ ...before }, { ...added }))
-      const after = await deps.store.models.price(card.id, version, priced, expected)
-      if (after === 'stale') return after
-      return { ...renderModel(after, at), added, previous: before }
+      return {
+        write: (expected) => deps.store.models.price(card.id, version, priced, expected),
+        render: (after) => ({ ...renderModel(after, at), added, previous: before }),
+      }
     }),
 )
 
@@ -219,15 +237,15 @@ export const unpriceModel = mutation(
   'models.unprice',
   z.strictObject({ model: z.string() }),
   (deps, { model }, act) =>
-    untilCurrent(async () => {
-      const { version } = deps.store.catalogue.current()
-      const card = findModel(deps, model)
+    changeModel(deps, model, (card) => {
       const at = deps.clock.now()
       const previous = renderModel(card, at).price
       const changed = { price: { from: previous?.version ?? null, to: null } }
       const unpriced = act(card.id, card.prices.length === 0 ? {} : changed)
-      const after = await deps.store.models.unprice(card.id, unpriced, version)
-      return after === 'stale' ? after : { ...renderModel(after, at), previous }
+      return {
+        write: (expected) => deps.store.models.unprice(card.id, unpriced, expected),
+        render: (after) => ({ ...renderModel(after, at), previous }),
+      }
     }),
 )
 

@@ -1,6 +1,5 @@
 /** Verbs for routes: which providers serve a model, in which order, with their health. Changes take effect with the next request. */
 import * as z from 'zod/mini'
-import { untilCurrent } from '#domain/catalogue.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { ModelCard, RouteHop } from '#domain/model-card.ts'
 import { routeOf } from '#domain/model-card.ts'
@@ -13,7 +12,7 @@ import {
   renderHealth,
   renderHop,
 } from './hop-record.ts'
-import { findModel } from './models.ts'
+import { changeModel, findModel } from './models.ts'
 import { findProvider } from './providers.ts'
 import { type DraftAct, mutation, verb } from './verb.ts'
 
@@ -113,20 +112,20 @@ export const resetRoute = mutation(
   (deps, { model }, act) => changeRoute(deps, model, act, () => []),
 )
 
-/** Makes a route of the model as it stands, anew where another change comes between. */
 const changeRoute = (
   deps: OperatorDeps,
   model: string,
   act: DraftAct,
   toRoute: (card: ModelCard) => readonly RouteHop[],
 ): Promise<RouteRecord> =>
-  untilCurrent(async () => {
-    const { version } = deps.store.catalogue.current()
-    const card = findModel(deps, model)
+  changeModel(deps, model, (card) => {
     const route = toRoute(card)
     const hops = inOrder(routeOf({ ...card, route }).map(renderHop)).map((hop) => ({ ...hop }))
-    const after = await deps.store.models.route(card.id, route, act(card.id, { hops }), version)
-    return after === 'stale' ? after : report(deps, after)
+    return {
+      write: (expected) =>
+        deps.store.models.route(card.id, route, act(card.id, { hops }), expected),
+      render: (after) => report(deps, after),
+    }
   })
 
 function noHop({ id }: ModelCard, route: readonly RouteHop[], name: string): GatewayError {
