@@ -3,7 +3,13 @@ import { type Instant, renderInstant } from '#domain/clock.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { renderLimits } from '#domain/key-report.ts'
 import type { Threshold } from '#domain/low-balance.ts'
-import { type ModelCard, type PriceVersion, priceAt } from '#domain/model-card.ts'
+import {
+  type CardFacts,
+  factsOf,
+  type ModelCard,
+  type PriceVersion,
+  priceAt,
+} from '#domain/model-card.ts'
 import { type RubPerUsd, renderRubPerUsd, renderUsd } from '#domain/money.ts'
 import type { Provider } from '#domain/provider.ts'
 import type { Client } from '#signin/register/client.ts'
@@ -74,34 +80,38 @@ export const providerEntity = ({
   id: null,
 })
 
-/** The model fields other than prices and route. */
-export const CARD_FIELDS = [
-  'provider',
-  'upstream',
-  'name',
-  'description',
-  'context_length',
-  'max_completion_tokens',
-  'images_per_answer',
-  'input_modalities',
-  'output_modalities',
-  'supported_parameters',
-] as const
+/** The model fields other than prices and route, and what a card calls each. */
+const CARD_FIELDS = {
+  provider: 'provider',
+  upstream: 'upstreamName',
+  name: 'name',
+  description: 'description',
+  context_length: 'contextLength',
+  max_completion_tokens: 'maxCompletionTokens',
+  images_per_answer: 'imagesPerAnswer',
+  input_modalities: 'inputModalities',
+  output_modalities: 'outputModalities',
+  supported_parameters: 'supportedParameters',
+} as const satisfies Readonly<Record<string, keyof CardFacts>>
+
+export const isCardField = (field: string): field is keyof typeof CARD_FIELDS =>
+  Object.hasOwn(CARD_FIELDS, field)
+
+/** What a file changes of a card, and whose bounds it leaves: another's edit of anything else stays. */
+export function changedFacts(
+  card: ModelCard,
+  fields: readonly (keyof typeof CARD_FIELDS)[],
+): Partial<CardFacts> {
+  const changed = new Set<string>(['isCatalogued', ...fields.map((field) => CARD_FIELDS[field])])
+  return Object.fromEntries(Object.entries(factsOf(card)).filter(([name]) => changed.has(name)))
+}
 
 export const modelEntity = (card: ModelCard, at: Instant): Entity => ({
   kind: 'model',
   name: card.id,
   fields: {
-    provider: card.provider,
-    upstream: card.upstreamName,
-    name: card.name,
-    description: card.description,
-    context_length: card.contextLength,
-    max_completion_tokens: card.maxCompletionTokens,
+    ...Object.fromEntries(Object.entries(CARD_FIELDS).map(([field, name]) => [field, card[name]])),
     images_per_answer: card.imagesPerAnswer === 1 ? null : card.imagesPerAnswer,
-    input_modalities: card.inputModalities,
-    output_modalities: card.outputModalities,
-    supported_parameters: card.supportedParameters,
     route: card.route.length === 0 ? null : inOrder(card.route.map(renderHop)).map(toFields),
     ...priceFields(priceAt(card, at)),
   },

@@ -3,7 +3,6 @@ import { type Act, draftAct } from '#domain/act.ts'
 import { untilCurrent } from '#domain/catalogue.ts'
 import { GatewayError, toGatewayError } from '#domain/errors.ts'
 import type { KeyId } from '#domain/id.ts'
-import { type CardFacts, factsOf, type ModelCard } from '#domain/model-card.ts'
 import type { OutputBound, ProviderType } from '#domain/provider.ts'
 import { createAccount } from '../accounts.ts'
 import { createClient, editClient, removeClient } from '../clients.ts'
@@ -15,7 +14,7 @@ import { findProvider, removeProvider } from '../providers.ts'
 import { setRate } from '../rates.ts'
 import { setThreshold } from '../thresholds.ts'
 import { perform } from '../verb.ts'
-import { CARD_FIELDS, type Entity, type Fields, isPriceField } from './entity.ts'
+import { changedFacts, type Entity, type Fields, isCardField, isPriceField } from './entity.ts'
 import { byRef, type Changes, entityRef, type Step } from './plan.ts'
 
 /** A secret that is shown once. */
@@ -159,7 +158,7 @@ async function applyModel(context: PlanContext, step: Step): Promise<void> {
       Object.entries(step.changes).filter(([field]) => fields.includes(field)),
     ),
   })
-  const cardFields = changed.filter((field) => (CARD_FIELDS as readonly string[]).includes(field))
+  const cardFields = changed.filter(isCardField)
   const prices = changed.filter(isPriceField)
   if (cardFields.length > 0) {
     const act = actOf(context, 'models.edit', changes(cardFields))
@@ -174,23 +173,6 @@ async function applyModel(context: PlanContext, step: Step): Promise<void> {
     const act = actOf(context, 'models.route.set', changes(['route']))
     await models.route(name, card.route, act)
   }
-}
-
-/** The fields of a file whose names are others in a card. */
-const FACT_OF: Readonly<Record<string, string>> = {
-  upstream: 'upstreamName',
-  context_length: 'contextLength',
-  max_completion_tokens: 'maxCompletionTokens',
-  images_per_answer: 'imagesPerAnswer',
-  input_modalities: 'inputModalities',
-  output_modalities: 'outputModalities',
-  supported_parameters: 'supportedParameters',
-}
-
-/** What the file changes, and whose bounds it leaves: another's edit of anything else stays. */
-function changedFacts(card: ModelCard, fields: readonly string[]): Partial<CardFacts> {
-  const names = new Set(['isCatalogued', ...fields.map((field) => FACT_OF[field] ?? field)])
-  return Object.fromEntries(Object.entries(factsOf(card)).filter(([name]) => names.has(name)))
 }
 
 const EDITED = ['name', 'note', 'expires_at', 'disabled']
