@@ -33,7 +33,8 @@ export function openModelTable(database: Database, catalogue: HeldCatalogue): Mo
     `INSERT INTO models (id, provider, upstream_name, name, description, created_at, context_length, max_completion_tokens,
        catalogued, images_per_answer, input_modalities, output_modalities, supported_parameters)
      VALUES ($id, $provider, $upstreamName, $name, $description, $createdAt, $contextLength, $maxCompletionTokens,
-       $isCatalogued, $imagesPerAnswer, $inputModalities, $outputModalities, $supportedParameters)`,
+       $isCatalogued, $imagesPerAnswer, $inputModalities, $outputModalities, $supportedParameters)
+     ON CONFLICT (id) DO NOTHING`,
   )
   const update = statement<unknown, [Named]>(
     database,
@@ -77,10 +78,9 @@ export function openModelTable(database: Database, catalogue: HeldCatalogue): Mo
   return {
     insert(card) {
       const { id } = card
-      if (catalogue.current().models.has(id)) {
+      if (insert().run(toRow(card)).changes === 0) {
         throw new GatewayError('already_exists', `there is already a model ${id}`)
       }
-      insert().run(toRow(card))
       writeRoute(id, card.route)
       for (const one of card.prices) writeVersion(id, one)
     },

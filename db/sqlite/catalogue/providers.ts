@@ -18,7 +18,8 @@ export function createProviders(connection: Connection, catalogue: HeldCatalogue
   const insert = statement<unknown, [Named]>(
     database,
     `INSERT INTO providers (name, type, base_url, sealed_credential, output_bound, learned_bound, created_at, revision)
-     VALUES ($name, $type, $baseUrl, $sealed, $outputBound, $learnedBound, $createdAt, $revision)`,
+     VALUES ($name, $type, $baseUrl, $sealed, $outputBound, $learnedBound, $createdAt, $revision)
+     ON CONFLICT (name) DO NOTHING`,
   )
   const update = statement<unknown, [Named]>(
     database,
@@ -57,10 +58,9 @@ export function createProviders(connection: Connection, catalogue: HeldCatalogue
       const row = { name, type, baseUrl, outputBound, learnedBound, createdAt }
       const text = sealFor(name, credential)
       await catalogue.change(act, (revision) => {
-        if (catalogue.current().providers.has(name)) {
+        if (insert().run({ ...row, sealed: text, revision }).changes === 0) {
           throw new GatewayError('already_exists', `there is already a provider "${name}"`)
         }
-        insert().run({ ...row, sealed: text, revision })
         for (const card of cards) models.insert(card)
       })
     },

@@ -467,6 +467,15 @@ export function catalogueContract(bench: Bench): void {
       ])
     })
 
+    test('comes with all its models, or not at all', async () => {
+      const { providers } = bench.store
+      const cards = [aCard(), aCard({ id: 'acme/x' }), aCard({ id: 'acme/x' })]
+      expect(await codeOf(providers.add(aProvider(), null, cards, anAct()))).toBe('already_exists')
+      expect([knownProviders(), modelsOf(bench.store)]).toEqual([[], []])
+      await providers.add(aProvider(), null, cards.slice(0, 2), anAct())
+      expect(modelsOf(bench.store)).toHaveLength(2)
+    })
+
     test('is added once and removed once, with its models', async () => {
       const { providers, models } = bench.store
       await providers.add(aProvider({ hasCredential: true }), 'first', [], anAct())
