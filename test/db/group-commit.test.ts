@@ -49,6 +49,18 @@ describe('a group', () => {
     expect(lines()).toEqual(['a', 'b', 'c'])
   })
 
+  test('answers each write, of the time that it was written', async () => {
+    fullFor = 1
+    let tries = 0
+    const write = commit.enqueue(() => {
+      tries++
+      text('a')
+      return `of try ${tries}`
+    })
+    expect(await write).toBe('of try 2')
+    expect(await commit.enqueue(lines)).toEqual(['a'])
+  })
+
   test('is committed at once by a flush', () => {
     void commit.enqueue(insert('a'))
     commit.flush()

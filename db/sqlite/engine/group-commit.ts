@@ -166,8 +166,8 @@ function startDeferred() {
 }
 
 export interface GroupCommit {
-  /** Runs `write` in the next transaction and resolves once that is committed. */
-  enqueue(write: () => void): Promise<void>
+  /** Runs `write` in the next transaction and resolves, with what it answers, once that is committed. */
+  enqueue<T>(write: () => T): Promise<T>
   /** The same for the hot path, without a closure or a promise: `what` is passed to `write`. */
   push<What>(write: (what: What) => void, what: What): Pending
   /** Resolves once the write is committed, however often the commit is retried. @throws why it was refused */
@@ -279,9 +279,7 @@ export function startGroupCommit(
   const isStuck = (): boolean => trouble.failure !== null && awaited.length > 0
 
   return {
-    async enqueue(write) {
-      await whenCommitted(push(write, undefined), commitSignal)
-    },
+    enqueue: prepareEnqueue(push, commitSignal),
     push,
     committed: (pending) => whenCommitted(pending, commitSignal),
     endTurn() {
@@ -315,6 +313,17 @@ export function startGroupCommit(
     },
   }
 }
+
+const prepareEnqueue =
+  (push: GroupCommit['push'], over: CommitSignal): GroupCommit['enqueue'] =>
+  async <T>(write: () => T) => {
+    let written: T | undefined
+    const run = (): void => {
+      written = write()
+    }
+    await whenCommitted(push(run, undefined), over)
+    return written as T
+  }
 
 /** The single-write transactions. `isBlocked` says whether none may begin. */
 function prepareTransactions(

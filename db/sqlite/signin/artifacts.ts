@@ -45,14 +45,12 @@ export function createArtifacts({ database, commit }: Connection): Artifacts {
   }
 
   return {
-    async write(write) {
-      let isWritten = false
-      await commit.enqueue(() => {
-        isWritten = write.changes.every((change) => isAsRead(change, write.revocations))
+    write: (write) =>
+      commit.enqueue(() => {
+        const isWritten = write.changes.every((change) => isAsRead(change, write.revocations))
         if (isWritten) apply(write)
-      })
-      return isWritten
-    },
+        return isWritten
+      }),
     revocations: async () => revocations.count(),
     async find(kind, digest) {
       commit.flush()
@@ -73,13 +71,7 @@ export function createArtifacts({ database, commit }: Connection): Artifacts {
       commit.flush()
       return table.countSessions().get(personId, at)?.n ?? 0
     },
-    async sweep(before, limit) {
-      let gone = 0
-      await commit.enqueue(() => {
-        gone = table.sweep().run(before, limit).changes
-      })
-      return gone
-    },
+    sweep: (before, limit) => commit.enqueue(() => table.sweep().run(before, limit).changes),
   }
 }
 

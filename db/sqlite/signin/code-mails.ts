@@ -44,13 +44,8 @@ export function createCodeMails(connection: Connection): CodeMails {
       return { mails: isLeased ? mails : [], nextAt: table.next().get({ at })?.next_try_at ?? null }
     },
     reschedule: ({ interaction, id }, tries, nextTryAt) =>
-      commit.enqueue(() => {
-        table.reschedule().run({ interaction, id, tries, nextTryAt })
-      }),
-    drop: ({ interaction, id }) =>
-      commit.enqueue(() => {
-        table.drop().run({ interaction, id })
-      }),
+      commit.enqueue(() => void table.reschedule().run({ interaction, id, tries, nextTryAt })),
+    drop: ({ interaction, id }) => commit.enqueue(() => void table.drop().run({ interaction, id })),
   }
 }
 

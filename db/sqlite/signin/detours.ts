@@ -14,19 +14,11 @@ export function createDetours({ database, commit }: Connection): Detours {
   const table = prepare(database)
 
   /** Whether the statement changed its row. */
-  const changes = async (run: () => { readonly changes: number }): Promise<boolean> => {
-    let count = 0
-    await commit.enqueue(() => {
-      count = run().changes
-    })
-    return count === 1
-  }
+  const changes = (run: () => { readonly changes: number }): Promise<boolean> =>
+    commit.enqueue(() => run().changes === 1)
 
   return {
-    begin: (detour) =>
-      commit.enqueue(() => {
-        table.begin().run({ ...detour })
-      }),
+    begin: (detour) => commit.enqueue(() => void table.begin().run({ ...detour })),
     end: (detour, at) => changes(() => table.end().run({ ...detour, at })),
     keepIdentity: (interaction, arrival) =>
       changes(() => table.keep().run({ interaction, ...arrival })),
@@ -34,17 +26,8 @@ export function createDetours({ database, commit }: Connection): Detours {
       commit.flush()
       return toArrival(table.waiting().get({ interaction, at }))
     },
-    drop: (interaction) =>
-      commit.enqueue(() => {
-        table.drop().run({ interaction })
-      }),
-    async sweep(before, limit) {
-      let gone = 0
-      await commit.enqueue(() => {
-        gone = table.sweep().run({ before, limit }).changes
-      })
-      return gone
-    },
+    drop: (interaction) => commit.enqueue(() => void table.drop().run({ interaction })),
+    sweep: (before, limit) => commit.enqueue(() => table.sweep().run({ before, limit }).changes),
   }
 }
 

@@ -61,13 +61,7 @@ export function createKeyring(connection: Connection): Keyring {
       }
       return find() ?? commit.commitDurably(() => find() ?? add())
     },
-    async sweep(before, limit) {
-      let gone = 0
-      await commit.enqueue(() => {
-        gone = table.sweep().run(before, limit).changes
-      })
-      return gone
-    },
+    sweep: (before, limit) => commit.enqueue(() => table.sweep().run(before, limit).changes),
   }
 }
 

@@ -113,16 +113,14 @@ export function createMailCodes(connection: Connection): MailCodes {
         table.drop().run(interaction)
         table.dropMail().run(interaction)
       }),
-    async sweep(before, limit) {
-      let left = limit
-      await commit.enqueue(() => {
-        left = limit
+    sweep: (before, limit) =>
+      commit.enqueue(() => {
+        let left = limit
         for (const sweep of [table.sweepCodes(), table.sweepMails(), table.sweepCounts()]) {
           left -= sweep.run(before, left).changes
         }
-      })
-      return limit - left
-    },
+        return limit - left
+      }),
   }
 }
 
