@@ -7,9 +7,9 @@ const CHILD = join(import.meta.dirname, 'children/show-progress.ts')
 const CLEAR = '\r\u001b[K'
 const COPYING = `copying …${CLEAR}`
 
-/** What standard error shows of work that takes so many seconds, followed by work that blocks its process. */
-function shown(seconds: number, { flags = {}, atTerminal = true } = {}): string {
-  const command = [process.execPath, CHILD, JSON.stringify(flags), String(seconds)]
+/** What standard error shows of work that takes so many milliseconds, followed by work that blocks its process. */
+function shown(lastsMs: number, { flags = {}, atTerminal = true } = {}): string {
+  const command = [process.execPath, CHILD, JSON.stringify(flags), String(lastsMs)]
   const quoted = command.map((word) => `'${word}'`).join(' ')
   const { exitCode, stdout, stderr } = Bun.spawnSync(
     atTerminal ? ['script', '-qec', quoted, '/dev/null'] : command,
@@ -20,20 +20,20 @@ function shown(seconds: number, { flags = {}, atTerminal = true } = {}): string 
 }
 
 test.skipIf(!hasTerminals)('nothing is shown within the first second', () => {
-  expect(shown(0)).toBe(COPYING)
+  expect(shown(999)).toBe(COPYING)
 })
 
 test.skipIf(!hasTerminals)('longer work is shown every second, and cleared', () => {
-  expect(shown(2)).toBe(`${CLEAR}audit … 1s${CLEAR}audit … 2s${CLEAR}${COPYING}`)
+  expect(shown(2_500)).toBe(`${CLEAR}audit … 1s${CLEAR}audit … 2s${CLEAR}${COPYING}`)
 })
 
 test.skipIf(!hasTerminals).each([{ quiet: true }, { json: true }])(
   'a script sees nothing: %j',
   (flags) => {
-    expect(shown(5, { flags })).toBe('')
+    expect(shown(5_000, { flags })).toBe('')
   },
 )
 
 test('nor does a pipe', () => {
-  expect(shown(5, { atTerminal: false })).toBe('')
+  expect(shown(5_000, { atTerminal: false })).toBe('')
 })

@@ -1,18 +1,21 @@
-// Shows progress whose seconds pass at once, as many as asked for, and then that of work which blocks its process.
+// Shows progress while so many milliseconds pass at once as are asked for, and then that of work which blocks its process.
 import { openContext } from '#cli/context.ts'
 import { awaitProgress, showProgress } from '#cli/terminal/progress.ts'
 
-const ticks = new Set<() => void>()
-globalThis.setInterval = ((tick: () => void) => {
-  ticks.add(tick)
+/** Each with the milliseconds after which it comes again. */
+const ticks = new Map<() => void, number>()
+globalThis.setInterval = ((tick: () => void, everyMs: number) => {
+  ticks.set(tick, everyMs)
   return tick
 }) as never
 globalThis.clearInterval = ((tick: () => void) => ticks.delete(tick)) as never
 
-const [flags = '{}', seconds = '0'] = process.argv.slice(2)
+const [flags = '{}', lastsMs = '0'] = process.argv.slice(2)
 const context = openContext(JSON.parse(flags), {})
 const progress = awaitProgress(context, 'audit')
-for (let second = 0; second < Number(seconds); second++) for (const tick of ticks) tick()
+for (let passedMs = 1; passedMs <= Number(lastsMs); passedMs++) {
+  for (const [tick, everyMs] of ticks) if (passedMs % everyMs === 0) tick()
+}
 progress.done()
 if (ticks.size > 0) throw new Error('it goes on after its end')
 showProgress(context, 'copying').done()
