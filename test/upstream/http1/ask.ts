@@ -14,9 +14,14 @@ export const certificate = (name: string): Certificate => ({
 
 const CHILD = fileURLToPath(new URL('children/ask.ts', import.meta.url))
 
-/** What a process prints about its requests, one after the other, with only these variables added to its environment. */
-export async function ask(url: URL, env: Record<string, string> = {}, times = 1): Promise<string> {
-  const child = Bun.spawn([process.execPath, CHILD, url.href, `${times}`], {
+/** What a process prints about its requests, so many at once, with only these variables added to its environment. */
+export async function ask(
+  url: URL,
+  env: Record<string, string> = {},
+  times = 1,
+  atOnce = 1,
+): Promise<string> {
+  const child = Bun.spawn([process.execPath, CHILD, url.href, `${times}`, `${atOnce}`], {
     env: { PATH: process.env['PATH'] ?? '', ...env },
     stdout: 'pipe',
     stderr: 'inherit',

@@ -113,6 +113,9 @@ test("a provider's models are listed by the same way", async () => {
   expect(head).not.toContain('content-length')
 })
 
+/** More than the runtime's own client sends at once. */
+const MANY = 300
+
 /** A proxy that connects to where it is asked to; `asked` are the heads of the CONNECT requests, `open` their number now. */
 async function startTunnels(own?: Certificate) {
   const asked: string[] = []
@@ -155,6 +158,20 @@ describe.each([
       true,
     )
     expect(seen.join('').toLowerCase()).not.toContain('proxy-')
+  })
+
+  test('is asked for as many at once as there are requests: none waits for another', async () => {
+    const { promise: allAsked, resolve } = Promise.withResolvers<void>()
+    let asking = 0
+    const provider = await startRaw(async ({ request, socket }) => {
+      await request()
+      if (++asking === MANY) resolve()
+      await allAsked
+      socket.write(answer('hi'))
+    }, certificate('localhost'))
+    const { server } = await startTunnels(own)
+    const env = { ...trusted, HTTPS_PROXY: server.url.origin }
+    expect(await ask(provider.url, env, MANY, MANY)).toBe(Array(MANY).fill('200 2').join('\n'))
   })
 
   test('passes on two megabytes, and a body that ends with its connection', async () => {

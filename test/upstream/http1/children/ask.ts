@@ -1,4 +1,5 @@
-// Posts to the given URL with the provider client, in the environment in which this process was started: once, or as often as asked.
+// Posts to the given URL with the provider client, in the environment in which this process was started: once, or as often as asked,
+// one after the other or so many at once.
 import { UpstreamFailure } from '#domain/upstream.ts'
 import { fromTransportError } from '#upstream/failure.ts'
 import { openPost } from '#upstream/http1/post.ts'
@@ -24,7 +25,10 @@ async function ask(): Promise<string> {
 }
 
 try {
-  for (let times = Number(process.argv[3] ?? 1); times > 0; times--) console.log(await ask())
+  const atOnce = Number(process.argv[4] ?? 1)
+  for (let times = Number(process.argv[3] ?? 1); times > 0; times -= atOnce) {
+    for (const answer of await Promise.all(Array.from({ length: atOnce }, ask))) console.log(answer)
+  }
 } catch (thrown) {
   console.log(
     thrown instanceof UpstreamFailure ? thrown.message : fromTransportError(thrown).message,
