@@ -30,18 +30,18 @@ function covers(entry: string, { hostname, host, port, protocol }: URL): boolean
   if (entry === '*') return true
   const address = hostname.replace(/^\[(.*)\]$/, '$1')
   const [network = '', prefix] = entry.split('/')
-  if (prefix !== undefined) return isWithin(address, network, Number(prefix))
+  if (prefix !== undefined) return isWithin(address, network, prefix)
   const place = port === '' ? `${host}:${protocol === 'https:' ? 443 : 80}` : host
   const name = entry.replace(/^\*?\./, '')
   return [hostname, address, place].some((known) => known === name || known.endsWith(`.${name}`))
 }
 
-function isWithin(address: string, network: string, prefix: number): boolean {
+function isWithin(address: string, network: string, prefix: string): boolean {
   const version = isIP(address)
   if (version === 0 || isIP(network) !== version) return false
-  if (!(prefix >= 0 && prefix <= (version === 4 ? 32 : 128))) return false
+  if (!/^\d{1,3}$/.test(prefix) || Number(prefix) > (version === 4 ? 32 : 128)) return false
   const family = version === 4 ? 'ipv4' : 'ipv6'
   const range = new BlockList()
-  range.addSubnet(network, prefix, family)
+  range.addSubnet(network, Number(prefix), family)
   return range.check(address, family)
 }

@@ -48,6 +48,7 @@ test.each([
   ['http://[fd00::7]/', { HTTP_PROXY: proxy, no_proxy: 'fd00::/8' }, false],
   ['http://10.1.2.3/', { HTTP_PROXY: proxy, no_proxy: 'fd00::/8, 10.0.0.0/99, 10.0.0.0/x' }, true],
   ['http://a.example/', { HTTP_PROXY: proxy, no_proxy: 'a.example/8' }, true],
+  ['http://11.1.2.3/', { HTTP_PROXY: proxy, no_proxy: '10.0.0.0/, 10.0.0.0/0x0' }, true],
 ])('%s with %o: %s', (url, env, isSo) => {
   expect(readProxy(new URL(url), env)?.href).toBe(isSo ? `${proxy}/` : undefined)
 })
