@@ -90,6 +90,7 @@ const JUDGED_BY = [
   'holds',
   'key_secrets',
   'key_secrets_by_key',
+  'key_days',
   'resting_key_days',
   'window_slots',
 ]
