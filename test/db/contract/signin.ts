@@ -531,7 +531,7 @@ function codeMailsContract(bench: SigninBench): void {
     expect((await due()).subjects.sort()).toEqual(['one', 'two'])
     const one = (await due()).mails.find(({ interaction }) => interaction === 'i1')
     expect(one).toMatchObject({ interaction: 'i1', mail: aMail('one'), tries: 0 })
-    if (one === undefined) return
+    if (one === undefined) throw new Error('no mail was claimed')
     const then = later(clock.now(), MINUTE)
     await codeMails.reschedule(one, 1, then)
     expect(await due()).toMatchObject({ subjects: ['two'] })
@@ -560,7 +560,7 @@ function codeMailsContract(bench: SigninBench): void {
     expect(claims.map(({ subjects }) => subjects)).toEqual([['one', 'two'], ['three'], []])
     expect(claims[2]?.nextAt).toBe(later(clock.now(), MINUTE))
     const [one] = claims[0]?.mails ?? []
-    if (one === undefined) return
+    if (one === undefined) throw new Error('no mail was claimed')
     await codeMails.reschedule(one, 0, clock.now())
     expect((await claim()).subjects).toEqual(['one'])
     await issue('two', aMail('second'))
@@ -578,7 +578,7 @@ function codeMailsContract(bench: SigninBench): void {
     await issue('i1', aMail('old'))
     const [old] = (await due()).mails
     await issue('i1', aMail('new'))
-    if (old === undefined) return
+    if (old === undefined) throw new Error('no mail was claimed')
     await codeMails.reschedule(old, 1, later(bench.clock.now(), MINUTE))
     await codeMails.drop(old)
     expect((await due()).subjects).toEqual(['new'])
