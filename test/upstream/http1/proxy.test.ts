@@ -175,6 +175,23 @@ describe.each([
     expect(await ask(provider.url, env, MANY, MANY)).toBe(Array(MANY).fill('200 2').join('\n'))
   })
 
+  test('is lost with its provider: a request on a kept connection may be sent again, one on a new one not', async () => {
+    const provider = await startRaw(async ({ request, socket, n }) => {
+      await request()
+      if (n === 0) {
+        socket.write(answer('hi'))
+        await request()
+      }
+      socket.destroy()
+    }, certificate('localhost'))
+    const { server } = await startTunnels(own)
+    const env = { ...trusted, HTTPS_PROXY: server.url.origin }
+    expect(await ask(provider.url, env, 2)).toBe(
+      '200 2\nthe connection broke off: it may be sent again',
+    )
+    expect(await ask(provider.url, env)).toBe('the connection broke off')
+  })
+
   test('passes on two megabytes, and a body that ends with its connection', async () => {
     const body = 'x'.repeat(2_000_000)
     const provider = await startRaw(async ({ request, socket }) => {

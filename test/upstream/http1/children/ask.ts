@@ -1,7 +1,7 @@
 // Posts to the given URL with the provider client, in the environment in which this process was started: once, or as often as asked,
 // one after the other or so many at once.
 import { UpstreamFailure } from '#domain/upstream.ts'
-import { fromTransportError } from '#upstream/failure.ts'
+import { fromTransportError, isConnectionLost } from '#upstream/failure.ts'
 import { openPost } from '#upstream/http1/post.ts'
 import type { Reply } from '#upstream/reply.ts'
 
@@ -30,7 +30,6 @@ try {
     for (const answer of await Promise.all(Array.from({ length: atOnce }, ask))) console.log(answer)
   }
 } catch (thrown) {
-  console.log(
-    thrown instanceof UpstreamFailure ? thrown.message : fromTransportError(thrown).message,
-  )
+  const { message } = thrown instanceof UpstreamFailure ? thrown : fromTransportError(thrown)
+  console.log(isConnectionLost(thrown) ? `${message}: it may be sent again` : message)
 }
