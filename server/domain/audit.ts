@@ -1,5 +1,5 @@
 /** The audit: recomputes every stored sum from the ledger. Any difference is a defect, never a rounding error. */
-import type { Day, Instant } from './clock.ts'
+import type { Day } from './clock.ts'
 import type { AccountId, GenerationId, KeyId } from './id.ts'
 import type { BalanceAudit } from './ledger.ts'
 import type { UsdNanos } from './money.ts'
@@ -55,8 +55,6 @@ export interface BeyondHold {
 }
 
 export interface Audit {
-  /** When the snapshot that it was computed from was taken. */
-  readonly at: Instant
   readonly entries: number
   /** One per account, oldest first. */
   readonly balances: readonly BalanceAudit[]

@@ -23,6 +23,7 @@ export interface FindingRecord {
 
 export interface AuditRecord {
   readonly clean: boolean
+  /** When it was asked for. */
   readonly at: string
   readonly entries: number
   readonly accounts: number
@@ -46,6 +47,7 @@ export interface BeyondHoldRecord {
 
 /** @throws store_unavailable */
 export const runAudit = verb(z.strictObject({}), async (deps): Promise<AuditRecord> => {
+  const at = deps.clock.now()
   const audit = await deps.store.audit()
   const nameOf = createNameLookup(
     deps,
@@ -57,7 +59,7 @@ export const runAudit = verb(z.strictObject({}), async (deps): Promise<AuditReco
   }
   return {
     clean: audit.found === 0,
-    at: renderInstant(audit.at),
+    at: renderInstant(at),
     entries: audit.entries,
     accounts: audit.balances.length,
     key_days: audit.keyDays,

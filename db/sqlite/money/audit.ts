@@ -13,12 +13,11 @@ import { addUp, type SumRow } from './audit-sums.ts'
 
 /** Works in slices, between which requests are served. @throws store_unavailable */
 export async function audit(connection: Connection, hotState: HotState): Promise<Audit> {
-  const at = connection.clock.now()
   const snapshot = openSnapshot(connection)
   // In the same turn as the snapshot, so that memory and tables agree.
   const live = hotState.copySums()
   try {
-    return { at, ...(await compare(snapshot.database, live)) }
+    return await compare(snapshot.database, live)
   } finally {
     snapshot.close()
   }
@@ -34,7 +33,7 @@ export async function auditSums(
   return { entries: sums.entries, found }
 }
 
-async function compare(database: Database, live: LiveSums): Promise<Omit<Audit, 'at'>> {
+async function compare(database: Database, live: LiveSums): Promise<Audit> {
   const sums = await addUp(database)
   const balances = new Map<string, SumRow>()
   const counts = { balance: 0, key_day: 0, end_user_day: 0 }
