@@ -20,8 +20,9 @@ function artifactAdapter(clock: Clock, kind: string): Adapter {
     async upsert(id, payload, expiresInSeconds = 0) {
       const artifacts = requestArtifacts()
       const expiresAt = later(clock.now(), expiresInSeconds * 1000)
-      const { grantId, ...artifact } = toArtifact(kind, id, payload, expiresAt)
-      artifacts.put({ grantId, ...artifact })
+      const artifact = toArtifact(kind, id, payload, expiresAt)
+      artifacts.put(artifact)
+      const { grantId } = artifact
       if (kind !== 'RefreshToken' || grantId === null) return
       // A refresh token is useless without its grant, which may expire earlier, so the grant is extended.
       const grant = await artifacts.find('Grant', digestOf(grantId))

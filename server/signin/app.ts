@@ -15,7 +15,7 @@ import { readLanguage } from './pages/language.ts'
 import type { ErrorKind } from './pages/view.ts'
 import { isIdentityProviderName } from './register/identity-provider.ts'
 import { inOneAct } from './request-artifacts.ts'
-import { AUTHORIZE, isStep, LOGOUT, methodsOf } from './routes.ts'
+import { AUTHORIZE, isStep, LOGOUT, methodsOf, TOKEN, USERINFO } from './routes.ts'
 import { STORE_TROUBLE_STATUS, storeTroubleHeaders } from './store-trouble.ts'
 import { countRefusals, withRedirect } from './token-request.ts'
 
@@ -80,13 +80,13 @@ export function createSigninApp(
     })
   }
 
-  app.post('/oauth/token', async (c) => {
+  app.post(TOKEN, async (c) => {
     const { body } = c.env
     if (body === null) return tooLong()
     const form = readForm(c.req.raw, body)
     const filled = form && (await withRedirect(form))
     const sent = filled === undefined || filled === form ? body : Buffer.from(filled.toString())
-    const answer = await forward(c.req.raw, c.env.address, '/oauth/token', sent)
+    const answer = await forward(c.req.raw, c.env.address, TOKEN, sent)
     if (form !== undefined) await refusals.answered(form, answer)
     return answer
   })
@@ -188,8 +188,7 @@ async function faultPage(deps: SigninDeps, request: Request, thrown: unknown): P
 }
 
 /** Applications expect JSON. */
-const isOfProgram = ({ url }: Request): boolean =>
-  ['/oauth/token', '/oauth/userinfo'].includes(new URL(url).pathname)
+const isOfProgram = ({ url }: Request): boolean => [TOKEN, USERINFO].includes(new URL(url).pathname)
 
 function protocolFault(thrown: unknown): Response {
   const trouble = storeTroubleHeaders(thrown)

@@ -17,6 +17,7 @@ import { guardLibraryPages, showProblem, showSignedOut, showSignOut } from './li
 import { grantWithoutConsent, interactionPolicy, SESSION_SECONDS } from './policy.ts'
 import { digestOf, sameDigest } from './register/digest.ts'
 import type { SigningKey } from './register/keyring.ts'
+import { AUTHORIZE, LOGOUT, TOKEN, USERINFO } from './routes.ts'
 import { STORE_TROUBLE_STATUS, storeTroubleHeaders } from './store-trouble.ts'
 
 export interface Keys {
@@ -89,11 +90,11 @@ const protocol = () => ({
   clientBasedCORS: () => false,
   discovery: { ui_locales_supported: ['en', 'ru'] },
   routes: {
-    authorization: '/oauth/authorize',
-    token: '/oauth/token',
-    userinfo: '/oauth/userinfo',
+    authorization: AUTHORIZE,
+    token: TOKEN,
+    userinfo: USERINFO,
     jwks: '/oauth/jwks',
-    end_session: '/oauth/logout',
+    end_session: LOGOUT,
   },
 })
 

@@ -9,6 +9,8 @@ export const isStep = (text: string): text is Step => (STEPS as readonly string[
 
 export const AUTHORIZE = '/oauth/authorize'
 export const LOGOUT = '/oauth/logout'
+export const TOKEN = '/oauth/token'
+export const USERINFO = '/oauth/userinfo'
 
 const GET = ['GET', 'HEAD']
 const POST = ['POST']
