@@ -37,31 +37,39 @@ export interface ProviderRecord {
   readonly routed_models: number
 }
 
-export function report({ store, clock }: OperatorDeps, provider: Provider): ProviderRecord {
-  const all = [...store.catalogue.current().models.values()]
+export const report = (deps: OperatorDeps, provider: Provider): ProviderRecord =>
+  prepareReport(deps)(provider)
+
+/** Of many, the models are looked through once. */
+function prepareReport({ store, clock }: OperatorDeps): (provider: Provider) => ProviderRecord {
   const at = clock.now()
-  const cards = all.filter((card) => card.provider === provider.name)
-  const routed = all.filter(
-    (card) => !cards.includes(card) && card.route.some((hop) => hop.provider === provider.name),
+  const all = [...store.catalogue.current().models.values()]
+  const cardsOf = Map.groupBy(all, ({ provider }) => provider)
+  const routedTo = Map.groupBy(
+    all.flatMap((card) => card.route.filter(({ provider }) => provider !== card.provider)),
+    ({ provider }) => provider,
   )
-  return {
-    name: provider.name,
-    type: provider.type,
-    base_url: provider.baseUrl,
-    has_credential: provider.hasCredential,
-    output_bound: outputBoundOf(provider),
-    output_bound_source:
-      provider.outputBound !== null ? 'stated' : provider.learnedBound ? 'learned' : 'default',
-    created_at: renderInstant(provider.createdAt),
-    models: cards.length,
-    unpriced_models: cards.filter((card) => priceAt(card, at) === null).length,
-    routed_models: routed.length,
+  return (provider) => {
+    const cards = cardsOf.get(provider.name) ?? []
+    return {
+      name: provider.name,
+      type: provider.type,
+      base_url: provider.baseUrl,
+      has_credential: provider.hasCredential,
+      output_bound: outputBoundOf(provider),
+      output_bound_source:
+        provider.outputBound !== null ? 'stated' : provider.learnedBound ? 'learned' : 'default',
+      created_at: renderInstant(provider.createdAt),
+      models: cards.length,
+      unpriced_models: cards.filter((card) => priceAt(card, at) === null).length,
+      routed_models: routedTo.get(provider.name)?.length ?? 0,
+    }
   }
 }
 
 /** Sorted by name, without credentials. */
 export const listProviders = verb(z.strictObject({}), async (deps) =>
-  [...deps.store.catalogue.current().providers.values()].map((provider) => report(deps, provider)),
+  [...deps.store.catalogue.current().providers.values()].map(prepareReport(deps)),
 )
 
 /** @throws provider_not_found */
