@@ -9,8 +9,6 @@ export interface Verb<Sent, Input, Answer> {
   /** Reads the untrusted input; it is JSON on the socket and a plain object in-process. @throws invalid_request */
   read(untrusted: unknown): Input | Promise<Input>
   run(deps: OperatorDeps, input: Input): Promise<Answer>
-  /** Set on a verb that changes something. */
-  readonly mutates?: true
   /** Never set; carries the type of the input before parsing. */
   readonly sent?: Sent
 }
@@ -41,7 +39,6 @@ export const mutation = <Schema extends z.ZodMiniType, Answer>(
     run(deps, input, (target, changed = {}) =>
       draftAct(deps.clock.now(), deps.who, name, { target, changed }),
     ),
-  mutates: true,
 })
 
 /** Parses the input and runs the verb. @throws invalid_request, whose `param` is the path of the field, and what the verb itself throws */
