@@ -142,7 +142,7 @@ function lazyAccounting(
     ledger: lazyPort({ credit: true, list: true, count: true, chargeOf: true }, async () =>
       (await import('./money/ledger.ts')).createLedger(connection, hotState, catalogue),
     ),
-    thresholds: lazyPort({ find: true, set: true, webhookSecret: true }, async () =>
+    thresholds: lazyPort({ find: true, findMany: true, set: true, webhookSecret: true }, async () =>
       (await import('./money/thresholds.ts')).createThresholds(connection, hotState, catalogue),
     ),
     notices: lazyPort(

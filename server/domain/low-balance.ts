@@ -1,5 +1,6 @@
 /** The low-balance mark: whether an account is known to be low, and when its owner is notified (contract §9). */
 import { parseAbsoluteUrl } from './absolute-url.ts'
+import type { Account } from './account.ts'
 import { type Act, type ActChanges, type Amended, changesBetween } from './act.ts'
 import { DAY_MS, type Instant } from './clock.ts'
 import type { AccountId } from './id.ts'
@@ -29,6 +30,11 @@ export const channelsOf = ({
 export interface Mark {
   /** When the last notice was written. */
   readonly notifiedAt: Instant
+}
+
+/** A threshold, and whether the account is below it. */
+export interface MarkedThreshold extends Threshold {
+  readonly mark: Mark | null
 }
 
 /** What moved: a charge, a credit or adjustment upwards, or the threshold itself. */
@@ -100,10 +106,24 @@ const factsOf = ({ below, email }: Threshold): ActChanges => ({
   email,
 })
 
+/** Each account with its threshold, read in one go. */
+export async function withThresholds(
+  thresholds: Pick<Thresholds, 'findMany'>,
+  accounts: readonly Account[],
+): Promise<readonly (readonly [Account, MarkedThreshold])[]> {
+  const read = await thresholds.findMany(accounts.map(({ id }) => id))
+  return accounts.flatMap((account, place) => {
+    const one = read[place]
+    return one === undefined ? [] : [[account, one] as const]
+  })
+}
+
 /** Port: thresholds and their marks. An engine judges within the transaction that changes the balance. */
 export interface Thresholds {
   /** The threshold as set; all null for an account where none was ever set. @throws account_not_found */
-  find(accountId: AccountId): Promise<Threshold & { readonly mark: Mark | null }>
+  find(accountId: AccountId): Promise<MarkedThreshold>
+  /** Of each account, in their order. @throws account_not_found */
+  findMany(accountIds: readonly AccountId[]): Promise<readonly MarkedThreshold[]>
   /**
    * Changes the threshold as it is by then and judges the balance again, durable before it resolves; the secret is stored
    * encrypted. The act gains what changed, from what to what. @throws account_not_found

@@ -4,6 +4,7 @@ import * as z from 'zod/mini'
 import type { Account } from '#domain/account.ts'
 import { dayOf, dayStart, elapsedMs, monthStart, renderInstant } from '#domain/clock.ts'
 import { withSpending } from '#domain/key-report.ts'
+import { withThresholds } from '#domain/low-balance.ts'
 import { renderRubPerUsd, renderUsd } from '#domain/money.ts'
 import { rateAt } from '#domain/rate.ts'
 import { FIGURES_MS, readSpan, type Span } from '#domain/snapshot/figures.ts'
@@ -105,16 +106,14 @@ async function reportAccounts(deps: OperatorDeps, accounts: readonly Account[]) 
   const { store, clock } = deps
   const now = clock.now()
   const days = await readDays(deps, now)
-  return await Promise.all(
-    accounts.map(async ({ id, name, balance }) => {
-      const found = await store.thresholds.find(id)
-      const { threshold_usd, marked, notified_at } = renderThreshold(found)
-      const own = days.filter(({ accountId }) => accountId === id)
-      const runway = renderRunway(balance, own, now)
-      const balance_usd = renderUsd(balance)
-      return { name, balance_usd, runway, threshold_usd, marked, notified_at }
-    }),
-  )
+  const found = await withThresholds(store.thresholds, accounts)
+  return found.map(([{ id, name, balance }, threshold]) => {
+    const { threshold_usd, marked, notified_at } = renderThreshold(threshold)
+    const own = days.filter(({ accountId }) => accountId === id)
+    const runway = renderRunway(balance, own, now)
+    const balance_usd = renderUsd(balance)
+    return { name, balance_usd, runway, threshold_usd, marked, notified_at }
+  })
 }
 
 /** Without a running server only spend limits are checked, of keys used this month. */

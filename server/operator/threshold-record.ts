@@ -1,6 +1,6 @@
 /** The record of a threshold, without the secret that signs its webhooks. */
 import { renderInstant } from '#domain/clock.ts'
-import type { Mark, Threshold } from '#domain/low-balance.ts'
+import type { MarkedThreshold } from '#domain/low-balance.ts'
 import { renderUsd } from '#domain/money.ts'
 
 export interface ThresholdRecord {
@@ -19,7 +19,7 @@ export const renderThreshold = ({
   email,
   webhookUrl,
   mark,
-}: Threshold & { readonly mark: Mark | null }): ThresholdRecord => ({
+}: MarkedThreshold): ThresholdRecord => ({
   threshold_usd: below === null ? null : renderUsd(below),
   email,
   webhook_url: webhookUrl,

@@ -7,6 +7,7 @@ import type { KeyId } from '#domain/id.ts'
 import type { Caller } from '#domain/key.ts'
 import { type ApiKey, keyStatus } from '#domain/key.ts'
 import { withSpending } from '#domain/key-report.ts'
+import { withThresholds } from '#domain/low-balance.ts'
 import { renderUsdNumber, type UsdNanos } from '#domain/money.ts'
 import type { Store } from '#domain/store.ts'
 import type { HopReading } from '#domain/walk/hop-health.ts'
@@ -113,11 +114,9 @@ async function accountFamilies({ store }: MetricsDeps): Promise<readonly MetricF
   const accounts = (await store.accounts.list()).slice(0, MAX_ACCOUNTS)
   const thresholds: Sample[] = []
   const marks: Sample[] = []
-  for (const { id, name } of accounts) {
-    const found = await store.thresholds.find(id)
+  for (const [{ name }, { below, mark }] of await withThresholds(store.thresholds, accounts)) {
     const labels = { account: name }
-    marks.push({ labels, value: Number(found.mark !== null) })
-    const { below } = found
+    marks.push({ labels, value: Number(mark !== null) })
     if (below !== null) thresholds.push({ labels, value: renderUsdNumber(below) })
   }
   return [

@@ -4,7 +4,12 @@ import { drizzle as openDrizzle } from 'drizzle-orm/bun-sqlite'
 import type { Catalogues } from '#domain/catalogue.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { AccountId } from '#domain/id.ts'
-import { describeThreshold, type Threshold, type Thresholds } from '#domain/low-balance.ts'
+import {
+  describeThreshold,
+  type MarkedThreshold,
+  type Threshold,
+  type Thresholds,
+} from '#domain/low-balance.ts'
 import type { HotState } from '../admission/hot-state.ts'
 import type { Connection } from '../engine/connection.ts'
 import { requireVault } from '../engine/require-vault.ts'
@@ -44,15 +49,21 @@ export function createThresholds(
       .run()
   }
 
+  const find = (accountId: AccountId): MarkedThreshold => {
+    const row = requireRow(accountId)
+    const notifiedAt = row?.notifiedAt ?? null
+    return { ...toThreshold(accountId, row), mark: notifiedAt === null ? null : { notifiedAt } }
+  }
+
   return {
     async find(accountId) {
       commit.flush()
-      const row = requireRow(accountId)
-      const notifiedAt = row?.notifiedAt ?? null
-      return {
-        ...toThreshold(accountId, row),
-        mark: notifiedAt === null ? null : { notifiedAt },
-      }
+      return find(accountId)
+    },
+
+    async findMany(accountIds) {
+      commit.flush()
+      return accountIds.map(find)
     },
 
     async set(change, offer, act) {

@@ -1,4 +1,5 @@
 /** Reads the current state as entities, without the built-in demo provider and its models. */
+import { withThresholds } from '#domain/low-balance.ts'
 import { rateAt } from '#domain/rate.ts'
 import type { OperatorDeps } from '../deps.ts'
 import { listAllKeys } from '../list-keys.ts'
@@ -33,11 +34,8 @@ export async function readCurrent(deps: OperatorDeps): Promise<readonly Entity[]
 }
 
 async function currentAccounts({ store }: OperatorDeps): Promise<readonly Entity[]> {
-  const entities: Entity[] = []
-  for (const { id, name } of await store.accounts.list()) {
-    entities.push(accountEntity(name, await store.thresholds.find(id)))
-  }
-  return entities
+  const accounts = await withThresholds(store.thresholds, await store.accounts.list())
+  return accounts.map(([{ name }, threshold]) => accountEntity(name, threshold))
 }
 
 async function currentKeys(deps: OperatorDeps): Promise<readonly Entity[]> {

@@ -1,7 +1,7 @@
 /** Checks that low-balance notices can be delivered. */
 
 import type { Account } from '#domain/account.ts'
-import { channelsOf } from '#domain/low-balance.ts'
+import { channelsOf, type MarkedThreshold, withThresholds } from '#domain/low-balance.ts'
 import { renderUsd } from '#domain/money.ts'
 import { shellWord } from '#forms/shell-word.ts'
 import type { OperatorDeps } from '../deps.ts'
@@ -10,8 +10,9 @@ import { rethrowTrouble, unreadable } from './unreadable.ts'
 
 /** For each account with a threshold: an `ok`, or a finding per reason why its notices cannot be sent. */
 export async function checkThresholds(deps: OperatorDeps): Promise<readonly Finding[]> {
-  const accounts = await deps.store.accounts.list()
-  const findings = await Promise.all(accounts.map((account) => checkThreshold(deps, account)))
+  const { accounts, thresholds } = deps.store
+  const all = await withThresholds(thresholds, await accounts.list())
+  const findings = await Promise.all(all.map((one) => checkThreshold(deps, ...one)))
   const some = findings.flat()
   return some.length > 0 ? some : [ok('threshold', 'no low-balance threshold is set')]
 }
@@ -19,9 +20,9 @@ export async function checkThresholds(deps: OperatorDeps): Promise<readonly Find
 async function checkThreshold(
   deps: OperatorDeps,
   { id, name }: Account,
+  threshold: MarkedThreshold,
 ): Promise<readonly Finding[]> {
-  const { store, delivery } = deps
-  const threshold = await store.thresholds.find(id)
+  const { delivery } = deps
   if (threshold.below === null) return []
   const channels = channelsOf(threshold)
   const findings = [

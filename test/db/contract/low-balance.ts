@@ -71,12 +71,26 @@ export function lowBalanceContract(bench: Bench): void {
       expect(await bench.store.thresholds.webhookSecret('acct_1')).toBeNull()
     })
 
+    test('is read with those of other accounts, in their order', async () => {
+      const { accounts, thresholds } = bench.store
+      await accounts.create(anAccount({ id: 'acct_2', name: 'other' }), anAct())
+      await set()
+      const { key } = await bench.issue()
+      await bench.spend(key, '81')
+      const all = [await find(), await thresholds.find('acct_2')]
+      expect(all.map(({ mark }) => mark)).toEqual([marked(), null])
+      expect(await thresholds.findMany(['acct_1', 'acct_2'])).toEqual(all)
+      expect(await thresholds.findMany(['acct_2', 'acct_1'])).toEqual(all.toReversed())
+      expect(await thresholds.findMany([])).toEqual([])
+    })
+
     test('of an unknown account is refused', async () => {
       const { thresholds } = bench.store
       const accountId = 'acct_none'
       const now = bench.clock.now()
       for (const act of [
         () => thresholds.find(accountId),
+        () => thresholds.findMany(['acct_1', accountId]),
         () => thresholds.webhookSecret(accountId),
         () => thresholds.set(aThreshold({ accountId }), undefined, anAct(now)),
       ]) {
