@@ -164,7 +164,8 @@ export interface Admissions {
    * broken off by the gateway. An engine of one node does it when it opens, for all epochs before.
    */
   expire(epochs: readonly EpochId[], at: Instant): Promise<void>
-  quota(keyId: KeyId, at: Instant): Promise<QuotaReading>
+  /** Of each key, in their order: what its windows have left. @throws key_not_found */
+  quota(ids: readonly KeyId[], at: Instant): Promise<readonly QuotaReading[]>
   /** Of each key, in their order; read from the database the first time, from memory after that. @throws key_not_found */
   spending(ids: readonly KeyId[], at: Instant): Promise<readonly KeySpending[]>
   /** A window without a limit is counted in the log, so call this for a single key, not for a list. @throws key_not_found */

@@ -4,6 +4,7 @@ import type { Admissions, KeySpending } from './admission.ts'
 import { type Instant, renderInstant } from './clock.ts'
 import { type ApiKey, type KeyStatus, keyStatus } from './key.ts'
 import { renderUsd, type UsdNanos } from './money.ts'
+import { NO_QUOTA, type QuotaReading } from './window.ts'
 
 export interface LimitsRecord {
   readonly rpm_limit: number | null
@@ -91,6 +92,20 @@ export async function withSpending(
     const key = keys[place]
     return key === undefined ? [] : [[key, one] as const]
   })
+}
+
+/** The same, and with what its windows have left. */
+export async function withUse(
+  admissions: Pick<Admissions, 'spending' | 'quota'>,
+  keys: readonly ApiKey[],
+  at: Instant,
+): Promise<readonly (readonly [ApiKey, KeySpending, QuotaReading])[]> {
+  const spent = await withSpending(admissions, keys, at)
+  const quotas = await admissions.quota(
+    keys.map(({ id }) => id),
+    at,
+  )
+  return spent.map(([key, spending], place) => [key, spending, quotas[place] ?? NO_QUOTA])
 }
 
 export const renderKey = (key: ApiKey, usage: KeySpending, at: Instant): KeyRecord => ({

@@ -9,7 +9,7 @@ import type { Charge } from '#domain/ledger.ts'
 import type { UsdNanos } from '#domain/money.ts'
 import { holdsSecret } from '#domain/secret.ts'
 import type { CompletionStep } from '#domain/walk/walk.ts'
-import type { QuotaReading } from '#domain/window.ts'
+import { NO_QUOTA, type QuotaReading } from '#domain/window.ts'
 import type { TakenBytes } from './read/byte-budget.ts'
 import { toBody } from './wire/long-body.ts'
 
@@ -131,7 +131,8 @@ export async function readQuota(
   context: RequestContext,
 ): Promise<void> {
   if (context.key === null || context.quota !== null) return
-  context.quota = await store.admissions.quota(context.key.id, clock.now())
+  const [quota = NO_QUOTA] = await store.admissions.quota([context.key.id], clock.now())
+  context.quota = quota
 }
 
 export const JSON_TEXT = 'application/json'

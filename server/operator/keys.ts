@@ -4,7 +4,7 @@ import { GatewayError } from '#domain/errors.ts'
 import { type ApiKey, draftKey, NO_LIMITS } from '#domain/key.ts'
 import { describeIssue, describeRevocation } from '#domain/key-report.ts'
 import { newSecret, readSecret } from '#domain/secret.ts'
-import type { WindowReading } from '#domain/window.ts'
+import { NO_QUOTA, type WindowReading } from '#domain/window.ts'
 import {
   accountField,
   limitsFields,
@@ -87,7 +87,7 @@ export const identifyKey = verb(
 )
 
 async function detailsOf(deps: OperatorDeps, key: ApiKey) {
-  const quota = await deps.store.admissions.quota(key.id, deps.clock.now())
+  const [quota = NO_QUOTA] = await deps.store.admissions.quota([key.id], deps.clock.now())
   return {
     ...(await reportKey(deps, key)),
     windows: { minute: renderWindow(quota.minute), day: renderWindow(quota.day) },

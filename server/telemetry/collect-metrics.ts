@@ -6,11 +6,12 @@ import type { Clock, Instant } from '#domain/clock.ts'
 import type { KeyId } from '#domain/id.ts'
 import type { Caller } from '#domain/key.ts'
 import { type ApiKey, keyStatus } from '#domain/key.ts'
-import { withSpending } from '#domain/key-report.ts'
+import { withUse } from '#domain/key-report.ts'
 import { withThresholds } from '#domain/low-balance.ts'
 import { renderUsdNumber, type UsdNanos } from '#domain/money.ts'
 import type { Store } from '#domain/store.ts'
 import type { HopReading } from '#domain/walk/hop-health.ts'
+import type { QuotaReading } from '#domain/window.ts'
 import {
   countedKeys,
   counter,
@@ -153,10 +154,10 @@ async function keyFamilies(
   for (let first = 0; first < keys.length; first += KEYS_PER_TURN) {
     if (first > 0) await new Promise((resolve) => setTimeout(resolve))
     const turn = keys.slice(first, first + KEYS_PER_TURN)
-    for (const [key, spending] of await withSpending(store.admissions, turn, clock.now())) {
+    for (const [key, spending, quota] of await withUse(store.admissions, turn, clock.now())) {
       const { id, name } = key
       infos.push({ labels: { key: id, name }, value: 1 })
-      for (const [limit, most, now] of await limitUseOf(deps, key, spending)) {
+      for (const [limit, most, now] of limitUseOf(key, spending, quota)) {
         limits.push({ labels: { key: id, limit }, value: most })
         used.push({ labels: { key: id, limit }, value: now })
       }
@@ -171,12 +172,11 @@ async function keyFamilies(
 
 type LimitUse = readonly [limit: string, most: number, used: number]
 
-async function limitUseOf(
-  { store, clock }: MetricsDeps,
-  { id, limits }: ApiKey,
+function limitUseOf(
+  { limits }: ApiKey,
   { spendDay, spendMonth, requestsInProgress }: KeySpending,
-): Promise<readonly LimitUse[]> {
-  const { minute, day } = await store.admissions.quota(id, clock.now())
+  { minute, day }: QuotaReading,
+): readonly LimitUse[] {
   const { concurrency, dailySpend, monthlySpend } = limits
   return [
     ...(minute ? [['rpm', minute.limit, minute.limit - minute.remaining] as const] : []),

@@ -89,7 +89,7 @@ describe('what was tampered with is found', () => {
       'INSERT INTO resting_key_days SELECT key_id, day, spent_nanos - 7, requests - 1 FROM key_days',
       'UPDATE key_days SET spent_nanos = 7, requests = 1',
     )
-    await store.admissions.quota(key.id, clock.now())
+    await store.admissions.quota([key.id], clock.now())
     expect(await findings()).toEqual([])
     await tamper(
       'UPDATE resting_key_days SET spent_nanos = spent_nanos + 1, requests = requests - 1',
@@ -107,7 +107,7 @@ describe('what was tampered with is found', () => {
     const where = { subject: key.id, day: today(), endUser: null }
     const finding = { what: 'key_day', ...where, ...sums }
     expect(await findings()).toEqual([finding])
-    await store.admissions.quota(key.id, clock.now())
+    await store.admissions.quota([key.id], clock.now())
     expect(await findings()).toEqual([
       finding,
       {

@@ -122,8 +122,15 @@ export function createAdmissions(
 
     settle: prepareSettle(connection, hotState, writer, repeats),
 
-    async quota(keyId, at) {
-      return readQuota(await requireKeyWithWindows(keyId, at), at)
+    async quota(ids, at) {
+      // All in this turn: to a key that was asked later in the meantime, this instant would be a clock that was set back.
+      const found = ids.map((id) => requireKey(id, at))
+      const readings: QuotaReading[] = []
+      for (const hot of found) {
+        const read = hot.hasWindows ? hot : await requireKeyWithWindows(hot.key.id, at)
+        readings.push(readQuota(read, at))
+      }
+      return readings
     },
 
     async spending(ids, at) {

@@ -303,7 +303,7 @@ async function refuse(
   noteEnding(deps, toEntry(deps, walk, { endedBy: 'refused', error }, null, refusal))
   throw new RequestRefused(
     error,
-    quota ?? (await admissions.quota(key.id, deps.clock.now()).catch(() => NO_QUOTA)),
+    quota ?? (await admissions.quota([key.id], deps.clock.now()).catch(() => []))[0] ?? NO_QUOTA,
     walk.generationId,
   )
 }

@@ -4,12 +4,12 @@ import type { KeySpending } from '#domain/admission.ts'
 import { type Instant, pause, renderInstant } from '#domain/clock.ts'
 import type { KeyId } from '#domain/id.ts'
 import { type ApiKey, keyStatus } from '#domain/key.ts'
-import { renderLimits, withSpending } from '#domain/key-report.ts'
+import { renderLimits, withUse } from '#domain/key-report.ts'
 import { addUsd, renderUsd, type UsdNanos } from '#domain/money.ts'
 import { type Span, sharesOf, toFigures } from '#domain/snapshot/figures.ts'
 import { boundsOf, judgePace, type Period } from '#domain/snapshot/pace.ts'
 import type { Ended } from '#domain/snapshot/pulse.ts'
-import type { WindowReading } from '#domain/window.ts'
+import type { QuotaReading, WindowReading } from '#domain/window.ts'
 import type { OperatorDeps } from '../deps.ts'
 import { type Caps, percentOf } from './money.ts'
 import type {
@@ -53,8 +53,8 @@ export async function readKeys(
     if (first > 0) await pause(0, NEVER)
     const now = clock.now()
     const turn = keys.slice(first, first + KEYS_PER_TURN)
-    for (const [key, spending] of await withSpending(store.admissions, turn, now)) {
-      const row = await readRow(deps, key, spending, ended.get(key.id) ?? [], { ...span, now })
+    for (const [key, spending, quota] of await withUse(store.admissions, turn, now)) {
+      const row = readRow(key, spending, quota, ended.get(key.id) ?? [], { ...span, now })
       rows.push(row)
       warnings.push(...warningsOf(key, spending, row, now))
     }
@@ -107,15 +107,14 @@ const byNearestLimit = (a: KeyRowRecord, b: KeyRowRecord): number =>
   Number(b.spend_day.spent_usd) - Number(a.spend_day.spent_usd) ||
   a.name.localeCompare(b.name)
 
-async function readRow(
-  { store }: OperatorDeps,
+function readRow(
   key: ApiKey,
   spending: KeySpending,
+  quota: QuotaReading,
   ended: readonly Ended[],
   span: Span,
-): Promise<KeyRowRecord> {
+): KeyRowRecord {
   const { now } = span
-  const quota = await store.admissions.quota(key.id, now)
   const figures = toFigures(ended, span)
   const { concurrency, dailySpend, monthlySpend } = key.limits
   const { allowed_models, max_output_tokens, end_user_rpm, end_user_daily_usd } = renderLimits(key)

@@ -16,12 +16,12 @@ export function restartContract(bench: Bench): void {
     const { admissions } = bench.store
     const before = [
       await admissions.usage(key.id, bench.clock.now()),
-      await admissions.quota(key.id, bench.clock.now()),
+      await admissions.quota([key.id], bench.clock.now()),
     ]
     await bench.restart()
     const after = [
       await bench.store.admissions.usage(key.id, bench.clock.now()),
-      await bench.store.admissions.quota(key.id, bench.clock.now()),
+      await bench.store.admissions.quota([key.id], bench.clock.now()),
     ]
     expect(after).toEqual(before)
     expect((await bench.admit(key)).refusal).toMatchObject({ limit: 'rpm_limit', used: 3 })

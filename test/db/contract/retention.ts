@@ -136,7 +136,7 @@ async function books(bench: Bench, key: ApiKey) {
   const { findings, entries, keyDays, endUserDays } = await bench.store.audit()
   return {
     usage: await admissions.usage(key.id, at),
-    quota: await admissions.quota(key.id, at),
+    quota: await admissions.quota([key.id], at),
     balance: (await accounts.find('acct_1'))?.balance,
     ledger: await ledger.list({ limit: 99 }),
     ...{ findings, entries, keyDays, endUserDays },

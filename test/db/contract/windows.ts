@@ -2,6 +2,8 @@
 
 import { describe, expect, test } from 'vitest'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '#domain/clock.ts'
+import type { ApiKey } from '#domain/key.ts'
+import type { QuotaReading } from '#domain/window.ts'
 import { admitClaim } from '#test/support/admit.ts'
 import { aClaim, anAct } from '#test/support/nouns.ts'
 import type { Bench } from './bench.ts'
@@ -93,7 +95,10 @@ export function windowsContract(bench: Bench): void {
     test('tells what is left', async () => {
       const { key } = await bench.issue({ [limit]: 2 })
       const side = limit === 'rpm' ? 'minute' : 'day'
-      const read = () => bench.store.admissions.quota(key.id, bench.clock.now())
+      const read = async () => {
+        const [quota] = await bench.store.admissions.quota([key.id], bench.clock.now())
+        return quota as QuotaReading
+      }
       expect((await read())[side]).toEqual({ limit: 2, remaining: 2, resetSeconds: 0 })
       const { verdict } = await bench.admit(key)
       expect(verdict.quota[side]).toEqual({ limit: 2, remaining: 1, resetSeconds: spanMs / 1_000 })
@@ -107,6 +112,27 @@ export function windowsContract(bench: Bench): void {
       expect((await read())[side]?.resetSeconds).toBe(spanMs / 1_000 - 1)
       expect((await read())[side === 'minute' ? 'day' : 'minute']).toBeNull()
     })
+  })
+
+  test('of several keys it is told what is left of each, in their order', async () => {
+    const { key } = await bench.issue({ rpm: 2 })
+    const { key: free } = await bench.issue()
+    const { key: idle } = await bench.issue({ rpd: 5 })
+    await bench.spend(key, '0.001')
+    const left = [
+      { minute: { limit: 2, remaining: 1, resetSeconds: 60 }, day: null },
+      { minute: null, day: null },
+      { minute: null, day: { limit: 5, remaining: 5, resetSeconds: 0 } },
+    ]
+    const read = (keys: readonly ApiKey[]) =>
+      bench.store.admissions.quota(
+        keys.map(({ id }) => id),
+        bench.clock.now(),
+      )
+    expect(await read([key, free, idle])).toEqual(left)
+    await bench.restart()
+    expect(await read([idle, free, key])).toEqual(left.toReversed())
+    expect(await read([])).toEqual([])
   })
 
   test('the minute is judged before the day, both before concurrency', async () => {
@@ -195,7 +221,7 @@ export function windowsContract(bench: Bench): void {
     const { key } = await bench.issue()
     const stranger = { ...key, id: 'key_none' as const }
     for (const asking of [
-      admissions.quota('key_none', now),
+      admissions.quota([key.id, 'key_none'], now),
       admissions.usage('key_none', now),
       admitClaim(admissions, aClaim(stranger, now)),
     ]) {
