@@ -53,9 +53,10 @@ export function createStore(
     ...expiry,
   }
   const { admit, settle } = admissions
+  const keys = createKeys(connection, hotState, noteUse)
 
   const ports = translatePortErrors<Omit<GatewayStore, 'owner'>>({
-    keys: createKeys(connection, hotState, noteUse),
+    keys,
     admissions,
     activity: createActivity(connection, writer),
     answers: lazyPort({ find: true, piece: true, stage: true, trim: true }, async () =>
@@ -104,8 +105,14 @@ export function createStore(
       }
     },
   })
-  // On the hot path: these two translate their own errors, which saves a promise per call.
-  return { owner, ...ports, admissions: { ...ports.admissions, admit, settle } }
+  // On the hot path: these translate their own errors, which saves a promise per call.
+  return {
+    owner,
+    ...ports,
+    keys: { ...ports.keys, findBySecret: keys.findBySecret },
+    admissions: { ...ports.admissions, admit, settle },
+    catalogue,
+  }
 }
 
 type Trimming = Pick<Activity, 'trim' | 'keptSince'>

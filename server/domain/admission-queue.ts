@@ -4,7 +4,7 @@
  */
 import type { Admissions, Claim, Refusal, Repeated, Verdict } from './admission.ts'
 import type { CancelSignal } from './cancel.ts'
-import { type Stale, untilCurrent } from './catalogue.ts'
+import { requireRound, type Stale, untilCurrent } from './catalogue.ts'
 import type { Clock } from './clock.ts'
 import type { AccountId } from './id.ts'
 import type { Answers, Repetition } from './idempotency.ts'
@@ -68,15 +68,16 @@ export class AdmissionQueue {
    * The verdict on a claim, at once or after waiting for money that others hold. `claimNow` makes it, anew whenever it is
    * judged again: by the clock and the catalogue of then. @throws the signal's reason; what `claimNow` and `admit` throw
    */
-  admit(claimNow: () => Claim, signal: CancelSignal): Promise<Verdict | Repeated> {
+  async admit(claimNow: () => Claim, signal: CancelSignal): Promise<Verdict | Repeated> {
     const { store, waitMs } = this.deps
-    return untilCurrent(async () => {
+    for (let round = 1; ; round++) {
       const claim = claimNow()
       const line = this.lines.size === 0 ? undefined : this.lines.get(claim.accountId)
       const verdict = await (line ? this.join(line, claim) : store.admissions.admit(claim))
-      if (verdict === 'stale' || !isToWait(verdict) || waitMs === 0) return verdict
-      return await this.lineOf(claim.accountId).wait(claimNow, claim, verdict, signal)
-    })
+      if (verdict === 'stale') requireRound(round)
+      else if (!isToWait(verdict) || waitMs === 0) return verdict
+      else return await this.lineOf(claim.accountId).wait(claimNow, claim, verdict, signal)
+    }
   }
 
   /** A hold of this account has ended. */

@@ -1,7 +1,7 @@
 /** The HTTP API: the routes under `/v1` and `/api/v1`, and the answer to any other path. */
 import { type Context, Hono } from 'hono'
 import { GatewayError, toGatewayError } from '#domain/errors.ts'
-import { findKey } from './bearer.ts'
+import { findCaller } from './bearer.ts'
 import { addPreflightHeaders } from './cors.ts'
 import { type ApiDeps, type ApiOptions, toApiDeps } from './deps.ts'
 import { API_PATHS, type Method, type Place, ROOT_PATHS } from './paths.ts'
@@ -195,12 +195,9 @@ async function answerUnserved(deps: ApiDeps, request: Request, path: string): Pr
 }
 
 /** A known key gets rate headers on these errors too (contract §4); an unknown key gets the same error, not a 401. */
-async function noteKey({ store }: ApiDeps, context: RequestContext): Promise<void> {
-  try {
-    context.key = await findKey(context.request, store.keys, context.arrivedAt)
-  } catch {
-    // Without a key the error is the same.
-  }
+async function noteKey(deps: ApiDeps, context: RequestContext): Promise<void> {
+  // Without a key, or with one that is revoked, the error is the same.
+  await findCaller(deps, context).catch(() => undefined)
 }
 
 /** A malformed URL is reported as such, not as an unknown path. */

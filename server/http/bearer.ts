@@ -2,7 +2,7 @@
 import type { Clock, Instant } from '#domain/clock.ts'
 import { type ErrorCode, GatewayError } from '#domain/errors.ts'
 import { type ApiKey, type KeyStatus, type Keys, keyStatus } from '#domain/key.ts'
-import { holdsSecret, readSecret } from '#domain/secret.ts'
+import { holdsSecret, readSecret, type Secret } from '#domain/secret.ts'
 import type { ByteBudget } from './read/byte-budget.ts'
 import type { RequestContext } from './request-context.ts'
 
@@ -14,23 +14,14 @@ const REASONS: Readonly<Record<Exclude<KeyStatus, 'active'>, readonly [ErrorCode
   disabled: ['api_key_disabled', 'this API key is disabled'],
 }
 
-/**
- * The key with this secret, whatever its state. Only `Authorization: Bearer` is read; two such headers arrive joined and do
- * not match.
- * @throws missing_api_key, invalid_api_key (contract §3)
- */
-export async function findKey(request: Request, keys: Keys, at: Instant): Promise<ApiKey> {
-  const token = readToken(request.headers.get('authorization') ?? '')
-  if (token === undefined) {
-    throw new GatewayError(
-      'missing_api_key',
-      'send your API key in one header, as "Authorization: Bearer if-..."',
-    )
-  }
-  const secret = readSecret(token)
-  const key = secret && (await keys.findBySecret(secret, at))
-  if (!key) throw new GatewayError('invalid_api_key', 'there is no such API key')
-  return key
+/** Undefined for what is no secret. Two such headers arrive joined, and are none. @throws missing_api_key (contract §3) */
+function readBearer({ headers }: Request): Secret | undefined {
+  const token = readToken(headers.get('authorization') ?? '')
+  if (token !== undefined) return readSecret(token)
+  throw new GatewayError(
+    'missing_api_key',
+    'send your API key in one header, as "Authorization: Bearer if-..."',
+  )
 }
 
 const USUAL_PREFIX = 'Bearer if-'
@@ -80,7 +71,9 @@ export async function findCaller(
   { store, memory }: CallerDeps,
   context: RequestContext,
 ): Promise<ApiKey> {
-  const key = await findKey(context.request, store.keys, context.arrivedAt)
+  const secret = readBearer(context.request)
+  const key = secret && (await store.keys.findBySecret(secret, context.arrivedAt))
+  if (!key) throw new GatewayError('invalid_api_key', 'there is no such API key')
   // From here on, every answer has this key's rate headers, even if the key is then rejected.
   context.key = key
   context.taken = memory.forRequest(key)
@@ -88,12 +81,8 @@ export async function findCaller(
   return key
 }
 
-/** A key that calls models. @throws the codes of 401, provisioning_key_not_allowed */
-export async function findOrdinaryCaller(
-  deps: CallerDeps,
-  context: RequestContext,
-): Promise<ApiKey> {
-  const key = await findCaller(deps, context)
+/** A key that calls models. @throws provisioning_key_not_allowed */
+export function requireOrdinary(key: ApiKey): ApiKey {
   if (key.kind === 'ordinary') return key
   throw new GatewayError(
     'provisioning_key_not_allowed',

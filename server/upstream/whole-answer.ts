@@ -43,12 +43,21 @@ export class WholeAnswer implements Answer, AsyncIterableIterator<ChatEvents, un
     return this
   }
 
-  async next(): Promise<Step> {
-    if (this.isRead) return await this.end()
+  next(): Promise<Step> {
+    if (this.isRead) return this.end()
     this.isRead = true
-    const { events, failure } = await this.wire.fromBody(await readWhole(this), this.call)
+    const here = takeWhole(this)
+    return here === null ? readWhole(this).then(this.translate) : this.translate(here.body)
+  }
+
+  private readonly translate = (body: unknown): Promise<Step> => {
+    const translated = this.wire.fromBody(body, this.call)
+    return translated instanceof Promise ? translated.then(this.begin) : this.begin(translated)
+  }
+
+  private readonly begin = ({ events, failure }: Translated): Promise<Step> => {
     this.failure = failure
-    return events.length > 0 ? { done: false, value: events } : await this.end()
+    return events.length > 0 ? Promise.resolve({ done: false, value: events }) : this.end()
   }
 
   private end(): Promise<Step> {
@@ -78,17 +87,20 @@ interface BufferedBody {
   isWhole: boolean
 }
 
+/** The parsed JSON of a short answer that has come with its head; null for any other. */
+function takeWhole({ reply, watchdog }: Answer): { readonly body: unknown } | null {
+  const text = reply.takeText?.(LONG_BYTES)
+  if (!text) return null
+  watchdog.stop()
+  return { body: parseText(text) }
+}
+
 /**
  * The parsed JSON of a whole answer of at most 64 MiB; undefined when it is not JSON.
  * @throws UpstreamFailure when it is cut off, times out, is too large or empty
  */
 export async function readWhole(answer: Answer): Promise<unknown> {
-  const { reply, watchdog } = answer
-  const text = reply.takeText?.(LONG_BYTES)
-  if (text) {
-    watchdog.stop()
-    return parseText(text)
-  }
+  const { watchdog } = answer
   try {
     return parse(await readUpTo(answer, WHOLE_BYTES))
   } catch (thrown) {

@@ -272,7 +272,7 @@ describe('after a walk', () => {
     }
     const deps = {
       ...bench.depsOf(takes(0, null)),
-      upstreamFor: async ({ name }: { name: string }) => (scripts[name] as Script).upstream,
+      upstreamFor: ({ name }: { name: string }) => (scripts[name] as Script).upstream,
     }
     const receipt = await receiptFor((await bench.walk(deps)).caller)
     expect(outcomes(receipt)).toEqual([

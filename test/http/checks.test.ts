@@ -408,7 +408,7 @@ describe('every response', () => {
     const lines: unknown[] = []
     const { chat } = openApi(deps, {
       log: (line) => lines.push(line),
-      upstreamFor: async () => {
+      upstreamFor: () => {
         throw new Error('secret detail sk-abcdefghij at /etc/passwd')
       },
     })

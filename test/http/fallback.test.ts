@@ -82,7 +82,7 @@ const refusesToOpen = (kind: 'failed' | 'overloaded' | 'rejected' = 'failed'): S
 function api(demo: Script, spare: Script) {
   const scripts: Readonly<Record<string, Script>> = { demo, spare }
   return openApi(deps, {
-    upstreamFor: async ({ name }) => (scripts[name] as Script).upstream,
+    upstreamFor: ({ name }) => (scripts[name] as Script).upstream,
   })
 }
 

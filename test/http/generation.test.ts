@@ -257,7 +257,7 @@ describe('a receipt is shown', () => {
       },
     )
     const api = openApi(deps, {
-      upstreamFor: async ({ name }) => (name === 'spare' ? broke : answers()).upstream,
+      upstreamFor: ({ name }) => (name === 'spare' ? broke : answers()).upstream,
     })
     const answer = await api.chat(worker.bearer, hello())
     const response = await receiptFor(api, idOf(answer))

@@ -27,7 +27,7 @@ beforeEach(async () => {
     queue: anAdmissionQueue(deps.store, deps.clock),
     settings: DEFAULT_SETTINGS,
     ended: () => {},
-    upstreamFor: async (provider) => openUpstream(provider, null),
+    upstreamFor: (provider) => openUpstream(provider, null),
   }
 })
 

@@ -33,7 +33,7 @@ export async function serve(
     listen: { hostname: '127.0.0.1', port: 0 },
     adminSocket: null,
     log: (line) => lines.push(line),
-    ...(upstream && { upstreamFor: async () => upstream }),
+    ...(upstream && { upstreamFor: () => upstream }),
   })
   return {
     deps,

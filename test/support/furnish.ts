@@ -124,7 +124,7 @@ export function openApi(
     store,
     clock,
     settings: DEFAULT_SETTINGS,
-    upstreamFor: async (provider) => upstream ?? openUpstream(provider, null),
+    upstreamFor: (provider) => upstream ?? openUpstream(provider, null),
     ...rest,
   })
   const app = createApi(deps)

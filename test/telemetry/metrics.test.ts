@@ -149,7 +149,7 @@ describe('counters', () => {
         throw new UpstreamFailure('failed', 'broke', { status: 500 })
       },
     )
-    await start({ upstreamFor: async () => broken.upstream })
+    await start({ upstreamFor: () => broken.upstream })
     expect((await chat(hello({ allow_fallbacks: false }))).status).toBe(502)
     const metrics = await scrape()
     expect(metrics.samples('gateway_upstream_errors_total')).toEqual([
@@ -198,7 +198,7 @@ describe('gauges', () => {
       await released
       yield [finish()]
     })
-    await start({ upstreamFor: async () => slow.upstream })
+    await start({ upstreamFor: () => slow.upstream })
     const answer = chat(hello())
     await eventually(() => gateway.live().inFlight === 1, 'it runs')
     expect((await scrape()).value('gateway_inflight_requests', { key: key.key.id })).toBe(1)

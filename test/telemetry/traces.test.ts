@@ -169,7 +169,7 @@ describe('exported spans', () => {
         throw new UpstreamFailure('failed', 'provider-words-canary', { status: 500 })
       },
     )
-    await start({ upstreamFor: async () => broken.upstream })
+    await start({ upstreamFor: () => broken.upstream })
     await chat(hello({ model: 'demo/none' }))
     await chat(hello({ allow_fallbacks: false }))
     await gateway.stop(0)

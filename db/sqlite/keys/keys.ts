@@ -9,7 +9,7 @@ import { labelOf, type Secret } from '#domain/secret.ts'
 import type { HotKey, HotState } from '../admission/hot-state.ts'
 import type { Writer } from '../admission/writer.ts'
 import type { Connection } from '../engine/connection.ts'
-import { unavailable } from '../engine/disk.ts'
+import { toStoreError, unavailable } from '../engine/disk.ts'
 import type { GroupCommit } from '../engine/group-commit.ts'
 import { statement } from '../engine/statement.ts'
 import { prepareNoteAct } from '../log/acts.ts'
@@ -49,12 +49,16 @@ function findKeys(
   const seen = (key: ApiKey): ApiKey => withLastUse(key, hotState)
   return {
     async findBySecret(secret, at) {
-      const id = secrets.keyOf(secret, at)
-      if (id === undefined) return undefined
-      const hot = hotState.key(id, at)
-      // A digest refers to its key: without one the table of keys has lost a row.
-      if (hot === undefined) throw unavailable('damaged')
-      return hot.key
+      try {
+        const id = secrets.keyOf(secret, at)
+        if (id === undefined) return undefined
+        const hot = hotState.key(id, at)
+        // A digest refers to its key: without one the table of keys has lost a row.
+        if (hot === undefined) throw unavailable('damaged')
+        return hot.key
+      } catch (thrown) {
+        throw toStoreError(thrown)
+      }
     },
 
     async find(id) {

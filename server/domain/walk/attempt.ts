@@ -4,7 +4,6 @@ import type { Grant } from '../admission.ts'
 import { Canceller, type CancelSignal } from '../cancel.ts'
 import type { ChatEvent, ChatEvents, ChatRequest } from '../chat.ts'
 import { type Clock, pause, sinceArrivalMs } from '../clock.ts'
-import { GatewayError } from '../errors.ts'
 import type { Caller } from '../key.ts'
 import type { Charge } from '../ledger.ts'
 import type { ImageChoice } from '../model-card.ts'
@@ -54,8 +53,7 @@ export interface AttemptDeps {
   readonly clock: Clock
   readonly settings: Settings
   readonly health: HopHealth
-  /** Rejects, and never throws, when its credential cannot be read. */
-  upstreamFor(provider: Provider): Promise<Upstream>
+  upstreamFor(provider: Provider): Upstream
 }
 
 export const startAttempts = (
@@ -93,46 +91,41 @@ function startAttempt(
  * Tries the offers in order until one begins to answer, and retries the last one where that may help.
  * `attempts.current` is the attempt that answers, or the last that failed. @throws UpstreamFailure, the signal's reason
  */
-export const askFirst = (
+export async function askFirst(
   deps: AttemptDeps,
   call: AttemptedCall,
   offers: CostedOffers,
   grant: Grant,
   attempts: Attempts,
-): Promise<AsyncIterable<ChatEvents>> =>
-  // Fast path: the first offer nearly always answers.
-  ask(deps, call, attempts.current, offers.length === 1).catch((thrown) =>
-    askNext(deps, call, offers, grant, attempts, thrown),
-  )
-
-/** Tries the remaining offers after the first has failed. */
-async function askNext(
-  deps: AttemptDeps,
-  call: AttemptedCall,
-  offers: CostedOffers,
-  grant: Grant,
-  attempts: Attempts,
-  failure: unknown,
 ): Promise<AsyncIterable<ChatEvents>> {
-  const { caller, request, signal } = call
-  let thrown = failure
   for (let turn = 1; ; turn++) {
-    const { canceller } = attempts.current
-    canceller.throwIfAborted()
-    canceller.abort()
-    // Only a provider's failure justifies another attempt, and only while the client is connected.
-    if (!(thrown instanceof UpstreamFailure) || signal.aborted) throw thrown
-    const next = isOutOfTime(deps, caller) ? null : nextTurn(offers, turn, thrown, request)
-    if (next === null) throw thrown
-    noteFailure(deps, attempts, thrown, false)
-    attempts.current = startAttempt(deps, call, next.offer, grant)
-    if (next.pauseMs > 0) await pause(next.pauseMs, signal)
     try {
-      return await ask(deps, call, attempts.current, turn + 1 >= offers.length)
-    } catch (again) {
-      thrown = again
+      return await ask(deps, call, attempts.current, turn >= offers.length)
+    } catch (thrown) {
+      const next = turnAfter(deps, call, offers, attempts.current, turn, thrown)
+      noteFailure(deps, attempts, next.failure, false)
+      attempts.current = startAttempt(deps, call, next.offer, grant)
+      if (next.pauseMs > 0) await pause(next.pauseMs, call.signal)
     }
   }
+}
+
+/** What follows a failed attempt, which is ended. @throws why it failed, where nothing follows */
+function turnAfter(
+  deps: AttemptDeps,
+  { caller, request, signal }: AttemptedCall,
+  offers: CostedOffers,
+  { canceller }: Attempt,
+  turn: number,
+  thrown: unknown,
+): Turn & { readonly failure: UpstreamFailure } {
+  canceller.throwIfAborted()
+  canceller.abort()
+  // Only a provider's failure justifies another attempt, and only while the client is connected.
+  if (!(thrown instanceof UpstreamFailure) || signal.aborted) throw thrown
+  const next = isOutOfTime(deps, caller) ? null : nextTurn(offers, turn, thrown, request)
+  if (next === null) throw thrown
+  return { ...next, failure: thrown }
 }
 
 interface Turn {
@@ -217,17 +210,17 @@ export const imageOf = ({ request, offer, meter }: Attempt): ImageChoice =>
  * Asks the upstream of an attempt. While another offer may follow, events are buffered until content arrives, so that an
  * earlier failure can fall back to that offer. The last offer streams at once.
  */
-async function ask(
+function ask(
   deps: AttemptDeps,
   { caller, request }: AttemptedCall,
   attempt: Attempt,
   isLast: boolean,
 ): Promise<AsyncIterable<ChatEvents>> {
   const { offer, canceller } = attempt
-  attempt.startedMs = deps.clock.monotonicMs()
-  const upstream = await deps.upstreamFor(offer.hop.provider).catch(toCredentialFailure)
   canceller.throwIfAborted()
+  attempt.startedMs = deps.clock.monotonicMs()
   attempt.isProbe = deps.health.attempted(offer.hop)
+  const upstream = deps.upstreamFor(offer.hop.provider)
   const events = upstream.ask({
     request,
     hop: offer.hop,
@@ -237,14 +230,7 @@ async function ask(
     sending: attempt,
     signal: canceller,
   })
-  return await (isLast ? events : bufferUntilContent(events, request, attempt.meter))
-}
-
-/** An unreadable credential fails only this provider; another may still answer. A store that cannot be read fails the request. */
-
-function toCredentialFailure(cause: unknown): never {
-  if (!(cause instanceof GatewayError) || cause.code === 'store_unavailable') throw cause
-  throw new UpstreamFailure('unauthorized', 'its credential cannot be read', { cause })
+  return isLast ? events : bufferUntilContent(events, request, attempt.meter)
 }
 
 /** All attempts of a request share one total time-out. */

@@ -58,69 +58,79 @@ import { type CompletionDeps, READER_LEFT, type StepReader, type Walk } from './
  * the upstream failed before any content. However it ends, its admission is resolved exactly once.
  */
 export async function runWalk(walk: Walk, reader: StepReader): Promise<void> {
-  const { deps, caller, request, signal, generationId } = walk
   walk.reader = reader
   try {
     const judged = await judge(walk)
     if (judged === null) return
-    const { offers, verdict } = judged
-    const { grant, quota } = verdict
-    const attempts = startAttempts(deps, walk, offers[0], grant)
-    walk.attempts = attempts
-    let outcome: Outcome
-    try {
-      const { hold } = grant
-      const { loweredBound } = attempts.current
-      await walk.emit({ type: 'admitted', generationId, quota, hold, loweredBound })
-      const events = await askFirst(deps, walk, offers, grant, attempts)
-      const { meter, offer } = attempts.current
-      await walk.emit({
-        type: 'opened',
-        head: toHead(generationId, caller, offer.hop),
-        loweredBound: attempts.current.loweredBound,
-      })
-      outcome = COMPLETED
-      for await (const batch of events) {
-        const delivered = meter.note(batch)
-        if (meter.produced && walk.firstEventAt === null) noteFirst(walk, offer)
-        await walk.emit({ type: 'events', events: delivered })
-        if (!isBeyondHold(attempts.current, hold)) continue
-        outcome = CUT
-        await walk.emit({ type: 'events', events: meter.cut() })
-        break
-      }
-      // An aborted exchange ends like a complete stream; without a finish reason, only the signal distinguishes them.
-      if (meter.finishReason === null) signal.throwIfAborted()
-      requireImages(request, meter)
-    } catch (thrown) {
-      // `READER_LEFT`: the reader stopped reading; the signal says why.
-      outcome =
-        thrown === READER_LEFT
-          ? judgeAbort(signal)
-          : judgeFailure(thrown, attempts.current.offer.hop, request, signal)
-    }
-    const charge = priceOutcome(outcome, attempts.current)
-    endExchange(deps, outcome, attempts, charge !== null)
-    let answer: StagedAnswer | null = null
-    try {
-      if (walk.repeat !== null && charge !== null && isWhole(outcome)) {
-        answer = await stage(walk, walk.repeat, charge)
-      }
-    } finally {
-      await settle(deps, walk, outcome, charge, answer)
-    }
-    if (outcome.error) {
-      if (charge === null) throw outcome.error
-      await walk.emit({ type: 'failed', error: outcome.error })
-    }
-    if (charge !== null) await walk.emit({ type: 'receipt', charge })
+    const outcome = await answer(walk, judged)
+    await conclude(walk, judged.attempts, outcome)
   } finally {
     walk.end()
   }
 }
 
+/**
+ * Passes the provider's answer to the reader. A step that the reader has taken by its return is not awaited: an await of
+ * nothing is a turn of the queue of microtasks.
+ */
+async function answer(walk: Walk, { offers, attempts, verdict }: Admitted): Promise<Outcome> {
+  const { deps, caller, request, signal, generationId } = walk
+  const { grant, quota } = verdict
+  const { hold } = grant
+  try {
+    const { loweredBound } = attempts.current
+    const admitted = walk.emit({ type: 'admitted', generationId, quota, hold, loweredBound })
+    if (admitted) await admitted
+    const events = await askFirst(deps, walk, offers, grant, attempts)
+    const { current } = attempts
+    const { meter, offer } = current
+    const head = toHead(generationId, caller, offer.hop)
+    const opened = walk.emit({ type: 'opened', head, loweredBound: current.loweredBound })
+    if (opened) await opened
+    for await (const batch of events) {
+      const delivered = meter.note(batch)
+      if (meter.produced && walk.firstEventAt === null) noteFirst(walk, offer)
+      const taken = walk.emit({ type: 'events', events: delivered })
+      if (taken) await taken
+      if (!isBeyondHold(current, hold)) continue
+      await walk.emit({ type: 'events', events: meter.cut() })
+      return CUT
+    }
+    // An aborted exchange ends like a complete stream; without a finish reason, only the signal distinguishes them.
+    if (meter.finishReason === null) signal.throwIfAborted()
+    requireImages(request, meter)
+    return COMPLETED
+  } catch (thrown) {
+    // `READER_LEFT`: the reader stopped reading; the signal says why.
+    return thrown === READER_LEFT
+      ? judgeAbort(signal)
+      : judgeFailure(thrown, attempts.current.offer.hop, request, signal)
+  }
+}
+
+/** Prices what was answered, settles it, and tells the reader. @throws the failure of a request that is not charged */
+async function conclude(walk: Walk, attempts: Attempts, outcome: Outcome): Promise<void> {
+  const { deps } = walk
+  const charge = priceOutcome(outcome, attempts.current)
+  endExchange(deps, outcome, attempts, charge !== null)
+  let staged: StagedAnswer | null = null
+  try {
+    if (walk.repeat !== null && charge !== null && isWhole(outcome)) {
+      staged = await stage(walk, walk.repeat, charge)
+    }
+  } finally {
+    await settle(deps, walk, outcome, charge, staged)
+  }
+  if (outcome.error) {
+    if (charge === null) throw outcome.error
+    await walk.emit({ type: 'failed', error: outcome.error })
+  }
+  if (charge !== null) await walk.emit({ type: 'receipt', charge })
+}
+
 interface Admitted {
   readonly offers: CostedOffers
+  readonly attempts: Attempts
   readonly verdict: Extract<Verdict, { admitted: true }>
 }
 
@@ -143,7 +153,11 @@ async function judge(walk: Walk): Promise<Admitted | null> {
   }
   if ('repetition' in verdict) throw toRepeated(verdict.repetition)
   walk.grant = verdict.grant
-  if (verdict.admitted) return { offers: (asked as OffersClaimed).offers, verdict }
+  if (verdict.admitted) {
+    const { offers } = asked as OffersClaimed
+    walk.attempts = startAttempts(deps, walk, offers[0], verdict.grant)
+    return { offers, attempts: walk.attempts, verdict }
+  }
   const error = toRefusalError(verdict.refusal, caller.key.name)
   return await refuse(deps, walk, error, verdict.quota)
 }

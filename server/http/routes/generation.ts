@@ -4,7 +4,7 @@ import { renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { generationsFrom, isGenerationId } from '#domain/id.ts'
 import { readReceipt } from '#domain/receipt.ts'
-import { findOrdinaryCaller } from '../bearer.ts'
+import { findCaller, requireOrdinary } from '../bearer.ts'
 import type { ApiDeps } from '../deps.ts'
 import { type RequestContext, readQuota, renderJson } from '../request-context.ts'
 import { renderGeneration } from '../wire/render-generation.ts'
@@ -15,7 +15,7 @@ export async function showGeneration(
   context: RequestContext,
   id: string,
 ): Promise<Response> {
-  const key = await findOrdinaryCaller(deps, context)
+  const key = requireOrdinary(await findCaller(deps, context))
   if (id === '') {
     throw new GatewayError('invalid_request', 'say which one: ?id=gen-…', { param: 'id' })
   }

@@ -2,7 +2,7 @@
 import { allows } from '#domain/key.ts'
 import type { ModelCard } from '#domain/model-card.ts'
 import { findCard } from '#domain/walk/offer.ts'
-import { findOrdinaryCaller, rejectKeyLike } from '../bearer.ts'
+import { findCaller, rejectKeyLike, requireOrdinary } from '../bearer.ts'
 import type { ApiDeps } from '../deps.ts'
 import { type RequestContext, readQuota, renderJson } from '../request-context.ts'
 import { renderCard } from '../wire/render-card.ts'
@@ -35,7 +35,7 @@ export async function listModels(
   context: RequestContext,
   filter: ModelFilter,
 ): Promise<Response> {
-  const key = await findOrdinaryCaller(deps, context)
+  const key = requireOrdinary(await findCaller(deps, context))
   const cards = [...deps.store.catalogue.current().models.values()]
   await readQuota(deps, context)
   const at = deps.clock.now()
@@ -51,7 +51,7 @@ export async function showModel(
   context: RequestContext,
   id: string,
 ): Promise<Response> {
-  const key = await findOrdinaryCaller(deps, context)
+  const key = requireOrdinary(await findCaller(deps, context))
   rejectKeyLike(id, 'model')
   const card = findCard(deps.store.catalogue.current(), key, id)
   await readQuota(deps, context)

@@ -15,6 +15,7 @@ import {
 } from '#domain/upstream.ts'
 import { createHopHealth } from '#domain/walk/hop-health.ts'
 import type { CompletionDeps } from '#domain/walk/walk.ts'
+import { startUpstream } from '#server/upstream-cache.ts'
 import { modelOf } from '#test/support/catalogue.ts'
 import { aHop, anAct, aProvider, aRequest, usd } from '#test/support/nouns.ts'
 import {
@@ -69,7 +70,7 @@ type Scripts = Readonly<Record<string, Script>>
 /** A gateway where each provider plays its own script. */
 const depsOf = (scripts: Scripts, more: Partial<CompletionDeps> = {}): CompletionDeps => ({
   ...bench.depsOf(says()),
-  upstreamFor: async ({ name }) => {
+  upstreamFor: ({ name }) => {
     const found = scripts[name]
     if (!found) throw new Error(`nobody plays ${name}`)
     return found.upstream
@@ -509,9 +510,11 @@ test('a credential that cannot be read is its own hop’s trouble', async () => 
   const deps = depsOf(
     {},
     {
-      upstreamFor: async ({ name }) => {
+      upstreamFor: ({ name }) => {
         if (name === 'beta') return beta.upstream
-        throw new GatewayError('internal_error', 'cannot be read with this master key')
+        return startUpstream(
+          Promise.reject(new GatewayError('internal_error', 'cannot be read with this master key')),
+        )
       },
     },
   )
@@ -535,9 +538,11 @@ test('a credential that the store cannot read now is no hop’s trouble: nothing
   const deps = depsOf(
     {},
     {
-      upstreamFor: async ({ name }) => {
+      upstreamFor: ({ name }) => {
         if (name === 'beta') return beta.upstream
-        throw new GatewayError('store_unavailable', 'the database is damaged')
+        return startUpstream(
+          Promise.reject(new GatewayError('store_unavailable', 'the database is damaged')),
+        )
       },
     },
   )

@@ -9,6 +9,7 @@ import { type FailureKind, type UpstreamCall, UpstreamFailure } from '#domain/up
 import { NO_USAGE } from '#domain/usage.ts'
 import { RequestRefused, runWalk } from '#domain/walk/completion.ts'
 import type { CompletionDeps } from '#domain/walk/walk.ts'
+import { startUpstream } from '#server/upstream-cache.ts'
 import type { HandClock } from '#test/support/hand-clock.ts'
 import { anAct, aRequest, aVersion, perM, usd } from '#test/support/nouns.ts'
 import { finish, never, type Script, script, text, until } from '#test/support/scripted-upstream.ts'
@@ -230,7 +231,8 @@ describe('an upstream that fails', () => {
     await generator.return()
     const deps: CompletionDeps = {
       ...bench.depsOf(says()),
-      upstreamFor: () => Promise.reject(new GatewayError('internal_error', 'no master key')),
+      upstreamFor: () =>
+        startUpstream(Promise.reject(new GatewayError('internal_error', 'no master key'))),
     }
     const steps = walkSteps(deps, caller, aRequest(), new AbortController().signal)
     await steps.next()

@@ -104,7 +104,7 @@ export async function openWalkBench(): Promise<WalkBench> {
       health: createHopHealth(clock),
       ended: () => {},
       queue: anAdmissionQueue(store, clock),
-      upstreamFor: async () => upstream,
+      upstreamFor: () => upstream,
     }),
     call,
     start,
