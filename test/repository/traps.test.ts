@@ -67,7 +67,11 @@ const filesWith = (pattern: RegExp): readonly string[] =>
 test('T19: one road leads upstream, and every limit stands on it', () => {
   // Who opens an upstream, who asks for that, who walks, who starts a walk.
   expect(filesWith(/\bupstreamFor\(/)).toEqual(['server/domain/walk/attempt.ts'])
-  expect(filesWith(/\bupstream\.ask\(/)).toEqual(['server/domain/walk/attempt.ts'])
+  // The second passes on what was asked while it opened.
+  expect(filesWith(/\bupstream\.ask\(/)).toEqual([
+    'server/domain/walk/attempt.ts',
+    'server/upstream-cache.ts',
+  ])
   expect(filesWith(/\bimport \{[^}]*\baskFirst\b[^}]*\}/)).toEqual([
     'server/domain/walk/completion.ts',
   ])
