@@ -72,8 +72,11 @@ export interface Providers {
   ): Promise<Amended<Provider> | Stale>
   /** Remembers the word of its bound, at no operator's word, unless the provider has changed or is gone, or a word is known. */
   learnBound(provider: Provider, word: BoundWord): Promise<void>
-  /** Removes its models too; past charges stay. @throws provider_not_found */
-  remove(name: string, act: Act): Promise<void>
+  /**
+   * Removes its models too; past charges stay. Stale, and nothing is removed, in another version of the catalogue than one that is
+   * expected. @throws provider_not_found
+   */
+  remove(name: string, act: Act, expected?: number): Promise<Stale | undefined>
   /** Null if it needs none. @throws internal_error if it cannot be decrypted with this master key */
   credential(name: string): Promise<string | null>
 }

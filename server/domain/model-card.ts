@@ -180,8 +180,8 @@ export interface ModelCards {
     act: Act,
     expected?: number,
   ): Promise<ModelCard | 'stale'>
-  /** Past charges keep their versions. @throws model_not_found */
-  remove(id: string, act: Act): Promise<void>
+  /** Answers it as it was; past charges keep their versions. @throws model_not_found */
+  remove(id: string, act: Act, expected?: number): Promise<ModelCard | 'stale'>
 }
 
 /** A hop as a request uses it. */

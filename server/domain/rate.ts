@@ -29,7 +29,13 @@ export function rateAt({ rates }: { readonly rates: readonly Rate[] }, at: Insta
 export interface Rates {
   /**
    * Durable before it resolves. One that has begun at the act removes those that have not, but were not dated ahead: they were
-   * set by a clock that has been set back since.
+   * set by a clock that has been set back since. Stale, and nothing is set, in another version of the catalogue than one that is
+   * expected.
    */
-  set(rubPerUsd: RubPerUsd, effectiveFrom: Instant, act: Act): Promise<void>
+  set(
+    rubPerUsd: RubPerUsd,
+    effectiveFrom: Instant,
+    act: Act,
+    expected?: number,
+  ): Promise<'stale' | undefined>
 }

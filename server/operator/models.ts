@@ -91,10 +91,10 @@ export function findModel({ store }: OperatorDeps, id: string): ModelCard {
   })
 }
 
-/** A change of one model: how it is written, if the catalogue still has that version, and what is answered of the model then. */
+/** A change of one model: how it is written, if the catalogue still has that version, and what is answered of what it wrote. */
 interface ModelChange<Answer> {
   write(expected: number): Promise<ModelCard | Stale>
-  render(after: ModelCard): Answer
+  render(written: ModelCard): Answer
 }
 
 /** Drafts a change of the model as it stands, anew where another change comes between. @throws model_not_found */
@@ -106,8 +106,8 @@ export const changeModel = <Answer>(
   untilCurrent(async () => {
     const { version } = deps.store.catalogue.current()
     const { write, render } = draft(findModel(deps, id))
-    const after = await write(version)
-    return after === 'stale' ? after : render(after)
+    const written = await write(version)
+    return written === 'stale' ? written : render(written)
   })
 
 /** Adds a model by hand. @throws invalid_request, provider_not_found, already_exists */
@@ -253,10 +253,12 @@ export const unpriceModel = mutation(
 export const removeModel = mutation(
   'models.remove',
   z.strictObject({ model: z.string() }),
-  async (deps, { model }, act) => {
-    const card = findModel(deps, model)
-    const { provider, upstreamName: upstream } = card
-    await deps.store.models.remove(card.id, act(card.id, { removed: true, provider, upstream }))
-    return { ...renderModel(card, deps.clock.now()), removed: true }
-  },
+  (deps, { model }, act) =>
+    changeModel(deps, model, ({ id, provider, upstreamName: upstream }) => {
+      const removed = act(id, { removed: true, provider, upstream })
+      return {
+        write: (expected) => deps.store.models.remove(id, removed, expected),
+        render: (before) => ({ ...renderModel(before, deps.clock.now()), removed: true }),
+      }
+    }),
 )

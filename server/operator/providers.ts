@@ -1,6 +1,7 @@
 /** Verbs for providers: list, show, add (with its catalog models), remove. */
 import * as z from 'zod/mini'
 import { parseAbsoluteUrl } from '#domain/absolute-url.ts'
+import { untilCurrent } from '#domain/catalogue.ts'
 import { type Instant, renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { type ModelCard, priceAt } from '#domain/model-card.ts'
@@ -227,10 +228,13 @@ async function newCards(
 export const removeProvider = mutation(
   'providers.remove',
   z.strictObject({ name: z.string() }),
-  async (deps, { name }, act) => {
-    const provider = report(deps, findProvider(deps, name))
-    const { type, models } = provider
-    await deps.store.providers.remove(name, act(name, { removed: true, type, models }))
-    return { ...provider, removed: true }
-  },
+  (deps, { name }, act) =>
+    untilCurrent(async () => {
+      const { version } = deps.store.catalogue.current()
+      const provider = report(deps, findProvider(deps, name))
+      const { type, models } = provider
+      const removed = act(name, { removed: true, type, models })
+      const stale = await deps.store.providers.remove(name, removed, version)
+      return stale ?? { ...provider, removed: true }
+    }),
 )

@@ -1,5 +1,6 @@
 /** The exchange rate to rubles. */
 import * as z from 'zod/mini'
+import { untilCurrent } from '#domain/catalogue.ts'
 import { renderInstant } from '#domain/clock.ts'
 import { readRubPerUsd, renderRubPerUsd } from '#domain/money.ts'
 import { type Rate, rateAt } from '#domain/rate.ts'
@@ -41,16 +42,19 @@ export const setRate = mutation(
     rub_per_usd: rateField,
     from: z._default(z.nullable(timeField), null),
   }),
-  async ({ store, clock }, input, act) => {
-    const at = clock.now()
-    const previous = rateAt(store.catalogue.current(), at)
-    const rubPerUsd = readRubPerUsd(input.rub_per_usd) ?? previous.rubPerUsd
-    const effectiveFrom = input.from ?? at
-    const record = render({ rubPerUsd, effectiveFrom, setByOperator: true })
-    const before = render(previous)
-    const { pair, rub_per_usd, effective_from } = record
-    const changed = { rub_per_usd: { from: before.rub_per_usd, to: rub_per_usd }, effective_from }
-    await store.rates.set(rubPerUsd, effectiveFrom, act(pair, changed))
-    return { ...record, previous: before }
-  },
+  ({ store, clock }, input, act) =>
+    untilCurrent(async () => {
+      const at = clock.now()
+      const catalogue = store.catalogue.current()
+      const previous = rateAt(catalogue, at)
+      const rubPerUsd = readRubPerUsd(input.rub_per_usd) ?? previous.rubPerUsd
+      const effectiveFrom = input.from ?? at
+      const record = render({ rubPerUsd, effectiveFrom, setByOperator: true })
+      const before = render(previous)
+      const { pair, rub_per_usd, effective_from } = record
+      const changed = { rub_per_usd: { from: before.rub_per_usd, to: rub_per_usd }, effective_from }
+      const { version } = catalogue
+      const set = await store.rates.set(rubPerUsd, effectiveFrom, act(pair, changed), version)
+      return set ?? { ...record, previous: before }
+    }),
 )

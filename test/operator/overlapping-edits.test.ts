@@ -2,9 +2,11 @@
 
 import { describe, expect, test } from 'vitest'
 import { modelsOf, providerOf } from '#test/support/catalogue.ts'
-import { act, openFurnished } from './deps.ts'
+import { anAct } from '#test/support/nouns.ts'
+import { act, openFurnished, type TestOperatorDeps } from './deps.ts'
 
 const AT = 'https://models.example/v1'
+const ACME = { name: 'acme', type: 'openai-compatible', base_url: AT }
 
 test('of a threshold leave a removed webhook removed, and its secret', async () => {
   const deps = await openFurnished()
@@ -24,8 +26,7 @@ test('of a threshold leave a removed webhook removed, and its secret', async () 
 
 test('of a provider keep its new address, and pair no credential with another', async () => {
   const deps = await openFurnished()
-  const acme = { name: 'acme', type: 'openai-compatible', base_url: AT }
-  await act(deps, 'providers.add', { ...acme, credential: 'sk-first' })
+  await act(deps, 'providers.add', { ...ACME, credential: 'sk-first' })
   const base_url = 'https://moved.example/v1'
   await Promise.all([
     act(deps, 'providers.edit', { name: 'acme', base_url, credential: 'sk-second' }),
@@ -134,10 +135,58 @@ describe('of the catalogue, one after the other or judged by what has passed', (
   )
 })
 
+describe('of what was read a moment before', () => {
+  /** The store, to which another change is made just before the first call of one port method. */
+  async function opened<Port extends 'models' | 'providers' | 'rates'>(
+    port: Port,
+    method: keyof TestOperatorDeps['store'][Port],
+    change: (deps: TestOperatorDeps) => Promise<unknown>,
+  ): Promise<TestOperatorDeps> {
+    const deps = await openFurnished()
+    await act(deps, 'providers.add', { ...ACME, credential: null })
+    let changed: Promise<unknown> | undefined
+    const ports = deps.store[port]
+    const call = ports[method] as (...args: unknown[]) => Promise<unknown>
+    const late = async (...args: unknown[]): Promise<unknown> => {
+      changed ??= change(deps)
+      await changed
+      return await call(...args)
+    }
+    return { ...deps, store: { ...deps.store, [port]: { ...ports, [method]: late } } }
+  }
+  const newest = async (deps: TestOperatorDeps) =>
+    (await act(deps, 'acts.list', { limit: 1 }))[0]?.changed
+
+  test('a rate follows the one that came between', async () => {
+    const set = (deps: TestOperatorDeps, rub_per_usd: string) =>
+      act(deps, 'rates.set', { pair: 'USD/RUB', rub_per_usd })
+    const deps = await opened('rates', 'set', (between) => set(between, '92'))
+    expect(await set(deps, '93')).toMatchObject({ previous: { rub_per_usd: '92' } })
+    expect(await newest(deps)).toMatchObject({ rub_per_usd: { from: '92', to: '93' } })
+  })
+
+  test('a provider is removed with all that it has by then', async () => {
+    const deps = await opened('providers', 'remove', (between) =>
+      act(between, 'models.add', { model: 'acme/m', in_usd: '1', out_usd: '1' }),
+    )
+    expect(await act(deps, 'providers.remove', { name: 'acme' })).toMatchObject({ models: 1 })
+    expect(await newest(deps)).toMatchObject({ removed: true, models: 1 })
+  })
+
+  test('a model is removed as it is by then', async () => {
+    const upstream = 'echo-2'
+    const deps = await opened('models', 'remove', ({ store }) =>
+      store.models.amend('demo/echo', { upstreamName: upstream }, anAct()),
+    )
+    const removed = await act(deps, 'models.remove', { model: 'demo/echo' })
+    expect(removed).toMatchObject({ removed: true, upstream })
+    expect(await newest(deps)).toMatchObject({ removed: true, upstream })
+  })
+})
+
 test('a provider that takes no bound sells no test', async () => {
   const deps = await openFurnished()
-  const acme = { name: 'acme', type: 'openai-compatible', base_url: AT, credential: null }
-  await act(deps, 'providers.add', { ...acme, output_bound: 'none' })
+  await act(deps, 'providers.add', { ...ACME, credential: null, output_bound: 'none' })
   await act(deps, 'models.add', { model: 'acme/m', in_usd: '1', out_usd: '1' })
   await expect(
     act(deps, 'providers.test', { name: 'acme', model: 'acme/m', spend: true }),

@@ -14,6 +14,8 @@ import { prepareNoteAct } from '../log/acts.ts'
 import { toPrices } from './price-row.ts'
 
 export interface HeldCatalogue extends Catalogues {
+  /** Whether another version is expected than that of this turn. */
+  isStale(expected: number | undefined): boolean
   /**
    * Runs a change in its own transaction, durably, and writes its act there; `write` gets the version that the catalogue has
    * with it, and `seen` is what the act gains.
@@ -57,6 +59,7 @@ export function openCatalogue({ database, commit }: Connection): HeldCatalogue {
   }
   return {
     current,
+    isStale: (expected) => expected !== undefined && expected !== current().version,
     async change(act, write, seen) {
       // Not first inside the transaction, which may be rolled back.
       current()

@@ -107,10 +107,6 @@ export function createModels({ database }: Connection, catalogue: HeldCatalogue)
     })
   }
 
-  /** Of this turn, in which the change is written too. */
-  const isStale = (expected: number | undefined): boolean =>
-    expected !== undefined && expected !== catalogue.current().version
-
   /** Changes a model that is there, and answers it as it is then. */
   const change = async (
     id: string,
@@ -118,7 +114,7 @@ export function createModels({ database }: Connection, catalogue: HeldCatalogue)
     expected: number | undefined,
     write: (card: ModelCard) => void,
   ): Promise<ModelCard | 'stale'> => {
-    if (isStale(expected)) return 'stale'
+    if (catalogue.isStale(expected)) return 'stale'
     await catalogue.change(act, () => write(requireModel(id)))
     return requireModel(id)
   }
@@ -146,7 +142,7 @@ export function createModels({ database }: Connection, catalogue: HeldCatalogue)
       return requireModel(id)
     },
     async markCatalogued(ids, expected) {
-      if (isStale(expected)) return 'stale'
+      if (catalogue.isStale(expected)) return 'stale'
       if (ids.length === 0) return undefined
       await catalogue.change(null, () => {
         for (const id of ids) table.mark(id)
@@ -155,7 +151,14 @@ export function createModels({ database }: Connection, catalogue: HeldCatalogue)
     },
     route: (id, route, act, expected) =>
       change(id, act, expected, () => table.writeRoute(id, route)),
-    remove: (id, act) => catalogue.change(act, () => table.remove(requireModel(id).id)),
+    async remove(id, act, expected) {
+      if (catalogue.isStale(expected)) return 'stale'
+      return await catalogue.change(act, () => {
+        const card = requireModel(id)
+        table.remove(id)
+        return card
+      })
+    },
   }
 }
 

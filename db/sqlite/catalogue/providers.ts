@@ -86,10 +86,11 @@ export function createProviders(connection: Connection, catalogue: HeldCatalogue
         learn().run(word, version, name)
       })
     },
-    remove: (name, act) =>
-      catalogue.change(act, () => {
-        remove().run(requireProvider(name).name)
-      }),
+    async remove(name, act, expected) {
+      if (catalogue.isStale(expected)) return 'stale'
+      await catalogue.change(act, () => remove().run(requireProvider(name).name))
+      return undefined
+    },
     async credential(name) {
       const row = sealed().get(name)
       if (row === null) throw providerNotFound(name)

@@ -17,12 +17,15 @@ export function createRates({ database }: Connection, catalogue: HeldCatalogue):
      ON CONFLICT (effective_from) DO UPDATE SET rub_per_usd = excluded.rub_per_usd, ahead = excluded.ahead`,
   )
   return {
-    set: (rubPerUsd, effectiveFrom, act) =>
-      catalogue.change(act, () => {
+    async set(rubPerUsd, effectiveFrom, act, expected) {
+      if (catalogue.isStale(expected)) return 'stale'
+      await catalogue.change(act, () => {
         const { at } = act
         const isAhead = effectiveFrom > at
         if (!isAhead) overtake().run(at)
         write().run(effectiveFrom, renderRubPerUsd(rubPerUsd), Number(isAhead))
-      }),
+      })
+      return undefined
+    },
   }
 }

@@ -10,6 +10,7 @@ import type { OperatorDeps } from '../deps.ts'
 import { editKey } from '../edit-key.ts'
 import { createKey, revokeKey } from '../keys.ts'
 import { setLimits } from '../limits.ts'
+import { removeModel } from '../models.ts'
 import { findProvider, removeProvider } from '../providers.ts'
 import { setRate } from '../rates.ts'
 import { setThreshold } from '../thresholds.ts'
@@ -139,10 +140,11 @@ function credentialFor(credentials: PlanContext['credentials'], name: string): s
 }
 
 async function applyModel(context: PlanContext, step: Step): Promise<void> {
-  const { models } = context.deps.store
+  const { deps } = context
+  const { models } = deps.store
   const { name } = step
   if (step.op === 'remove') {
-    await models.remove(name, actOf(context, 'models.remove', step))
+    await perform(removeModel, deps, { model: name })
     return
   }
   const card = context.desired.get(entityRef(step))?.card
@@ -152,7 +154,7 @@ async function applyModel(context: PlanContext, step: Step): Promise<void> {
     return
   }
   const changed = Object.keys(step.changes)
-  const changes = (fields: readonly string[]): Step => ({
+  const changes = (fields: readonly string[]) => ({
     ...step,
     changes: Object.fromEntries(
       Object.entries(step.changes).filter(([field]) => fields.includes(field)),
@@ -237,8 +239,11 @@ function idOf({ current }: PlanContext, step: Step): string {
 }
 
 /** The act of a change that no verb makes in this form, under the name of the verb that it is like. */
-function actOf({ deps }: PlanContext, verb: string, step: Step): Act {
-  const changed =
-    step.op === 'remove' ? { removed: true } : step.op === 'add' ? step.fields : step.changes
+function actOf(
+  { deps }: PlanContext,
+  verb: string,
+  step: Exclude<Step, { readonly op: 'remove' }>,
+): Act {
+  const changed = step.op === 'add' ? step.fields : step.changes
   return draftAct(deps.clock.now(), deps.who, verb, { target: step.name, changed })
 }

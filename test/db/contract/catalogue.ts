@@ -83,7 +83,7 @@ export function catalogueContract(bench: Bench): void {
   })
 
   test('changes by what was read of it only while that stands', async () => {
-    const { catalogue, models, providers } = bench.store
+    const { catalogue, models, providers, rates } = bench.store
     await providers.add(aProvider(), null, [aCard()], anAct())
     const read = catalogue.current()
     const { revision = 0 } = providerOf(bench.store, 'acme') ?? {}
@@ -94,10 +94,20 @@ export function catalogueContract(bench: Bench): void {
     expect(await models.unprice('acme/small', anAct(), version)).toBe('stale')
     expect(await models.route('acme/small', [aHop()], anAct(), version)).toBe('stale')
     expect(await models.markCatalogued(['acme/small'], version)).toBe('stale')
+    expect(await models.remove('acme/small', anAct(), version)).toBe('stale')
     expect(await providers.edit('acme', { credential: null }, anAct(), revision)).toBe('stale')
+    expect(await providers.remove('acme', anAct(), version)).toBe('stale')
+    expect(await rates.set(rate('91'), at(), anAct(at()), version)).toBe('stale')
     expect(catalogue.current()).toEqual(now)
     const routed = models.route('acme/small', [aHop({ weight: 5 })], anAct(), now.version)
     expect(await routed).toMatchObject({ route: [aHop({ weight: 5 })] })
+    const current = () => catalogue.current().version
+    expect(await rates.set(rate('91'), at(), anAct(at()), current())).toBeUndefined()
+    const small = modelOf(bench.store, 'acme/small')
+    expect(await models.remove('acme/small', anAct(), current())).toEqual(small)
+    expect(await providers.remove('acme', anAct(), current())).toBeUndefined()
+    expect([modelsOf(bench.store), knownProviders()]).toEqual([[], []])
+    expect(rateOf(bench.store, at()).rubPerUsd).toBe(rate('91'))
   })
 
   describe('a model', () => {
