@@ -1,5 +1,4 @@
 /** How a command ends: one table of exit codes, one shape of error, on standard error. */
-
 import type { Clock } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { clean } from './terminal/clean.ts'

@@ -20,7 +20,7 @@ export interface Act {
 }
 
 /** What an act changed; `draftAct` adds the rest. */
-export type ActFacts = Pick<Act, 'target' | 'changed'>
+type ActFacts = Pick<Act, 'target' | 'changed'>
 
 /** What an amendment found and what it left, as the act saw both. */
 export interface Amended<Noun> {
@@ -40,9 +40,9 @@ export interface ActQuery {
 }
 
 /**
- * Port: the log of acts. A method of any port that changes something at somebody's word takes the act as its last argument and
- * writes it in the transaction of the change, or neither; `changed` then gains what only that transaction sees (the values
- * before). An act without changes is not written.
+ * Port: the log of acts. A method of any port that changes something at somebody's word takes the act as its last argument
+ * but what is `expected`, and writes it in the transaction of the change, or neither; `changed` then gains what only that
+ * transaction sees (the values before). An act without changes is not written.
  */
 export interface Acts {
   /** For what changes nothing in the store: a backup, a trial mail, the end of a request. Durable before it resolves. */

@@ -1,5 +1,4 @@
 /** Warnings about a key that is accepted: its name is in use, or a mask matches no model. */
-
 import type { AccountId } from '#domain/id.ts'
 import { type AllowList, idleMasks } from '#domain/key.ts'
 import type { Store } from '#domain/store.ts'

@@ -31,7 +31,7 @@ export interface BalanceRecord {
   readonly rate_set_by_operator: boolean
 }
 
-export interface AdjustmentRecord extends BalanceRecord {
+interface AdjustmentRecord extends BalanceRecord {
   readonly entry: EntryRecord
 }
 

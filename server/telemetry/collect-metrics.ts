@@ -1,5 +1,4 @@
 /** Collects the metrics of the running gateway for a scrape: counters, and gauges of the present state. */
-
 import type { Account } from '#domain/account.ts'
 import type { KeySpending } from '#domain/admission.ts'
 import type { Clock, Instant } from '#domain/clock.ts'

@@ -1,5 +1,4 @@
 /** A line of the activity log as its row, which is written with one prepared statement, and as the domain's noun. */
-
 import type { Database, SQLQueryBindings } from 'bun:sqlite'
 import {
   type ActivityEntry,

@@ -17,7 +17,7 @@ type ActRow = {
 }
 
 /** Writes an act, in the transaction that is open: the one of its change. */
-export type NoteAct = (act: Act, seen?: ActChanges) => void
+type NoteAct = (act: Act, seen?: ActChanges) => void
 
 /** `seen` is what the transaction adds to the act; one without changes is not written. */
 export function prepareNoteAct(database: Database): NoteAct {

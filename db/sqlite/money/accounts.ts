@@ -1,5 +1,4 @@
 /** Accounts in SQLite; plain SQL, so that listing keys need not load Drizzle. */
-
 import type { Account, Accounts } from '#domain/account.ts'
 import { changesBetween } from '#domain/act.ts'
 import type { Instant } from '#domain/clock.ts'

@@ -80,7 +80,7 @@ export function prepareSums(connection: Connection): Sums {
   }
 }
 
-export interface KeyDays {
+interface KeyDays {
   /** In the transaction that is open. */
   add(keyId: KeyId, day: Day, spent: UsdNanos, requests: number): void
 }
