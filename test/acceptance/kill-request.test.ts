@@ -20,10 +20,9 @@ afterAll(async () => {
   cli.close()
 })
 
-/** A stream that goes on until it is ended. */
-async function talk(requestId: string) {
-  const { key } = await gateway.verb('keys.create', { name: `of ${requestId} ${Math.random()}` })
-  const answer = await gateway.chat(
+/** For a stream that goes on until it is ended. */
+const ask = (key: string, requestId: string): Promise<Response> =>
+  gateway.chat(
     key,
     {
       model: 'demo/lorem',
@@ -39,6 +38,11 @@ async function talk(requestId: string) {
       },
     },
   )
+
+/** One of a key of its own, which has begun. */
+async function talk(requestId: string) {
+  const { key } = await gateway.verb('keys.create', { name: `of ${requestId} ${Math.random()}` })
+  const answer = await ask(key, requestId)
   const id = answer.headers.get('x-generation-id') ?? ''
   const heard = answer.text()
   await until(
@@ -91,26 +95,9 @@ describe('a request in progress', () => {
       daily_spend_limit_usd: '0.3',
     })
     // At two dollars a million, either may cost 20 cents.
-    const ask = (requestId: string) =>
-      gateway.chat(
-        key,
-        {
-          model: 'demo/lorem',
-          stream: true,
-          max_tokens: 100_000,
-          messages: [{ role: 'user', content: 'go on' }],
-        },
-        {
-          headers: {
-            authorization: `Bearer ${key}`,
-            'content-type': 'application/json',
-            'x-request-id': requestId,
-          },
-        },
-      )
-    const holder = await ask('holds')
+    const holder = await ask(key, 'holds')
     const held = holder.text()
-    const queued = ask('queued')
+    const queued = ask(key, 'queued')
     await until(
       async () => (await gateway.verb('activity.running', { id: 'queued' })).state === 'queued',
       'it waits',
