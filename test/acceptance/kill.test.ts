@@ -50,6 +50,8 @@ afterAll(async () => {
 const answered = new Set<string>()
 /** When each of them was known to have been admitted. */
 const answeredMs: number[] = []
+/** Answers that have begun to arrive. */
+let arriving = 0
 let unfinished = 0
 /** References of top-ups that an operator was told had been applied. */
 const acknowledged = new Set<string>()
@@ -82,11 +84,14 @@ function ask(url: string, key: string, stream: boolean): Promise<boolean> {
         answered.add(id)
         answeredMs.push(askedMs)
       }
+      if (got !== '') arriving--
       if (got !== '' && !whole) unfinished++
       socket.destroy()
       resolve(whole)
     }
     socket.on('data', (bytes) => {
+      if (over) return
+      if (got === '') arriving++
       got += bytes.toString()
       if (isWhole(got, stream)) end()
     })
@@ -149,6 +154,7 @@ describe('a gateway that is killed', () => {
       // From the first answer on, so that every round kills a gateway that is at work.
       await until(() => answered.size > before, 'the load runs')
       await Bun.sleep(MIN_MS + random() * (MAX_MS - MIN_MS))
+      await until(() => arriving > 2, 'it has answers to break off')
       stopped = true
       await gateway.kill()
       await Promise.all([loading, operating])
