@@ -1,8 +1,14 @@
-// How the suite runs: under Bun, one process per file, except for the files that touch nothing but their own objects.
+// How the suite runs: under Bun, a few files at a time, in processes that load what the files share once.
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
+import { LongestFirst } from './support/longest-first.ts'
 
-const IN_ONE = 'test/{domain,http,operator,upstream}/**/*.test.ts'
+/** They count what is alive in their process, or keep what it prints: each has one of its own. */
+const APART = [
+  'test/runtime/**/*.test.ts',
+  'test/server/left-behind.test.ts',
+  'test/cli/{csv,output}.test.ts',
+]
 
 export default defineConfig({
   root: fileURLToPath(new URL('..', import.meta.url)),
@@ -12,15 +18,20 @@ export default defineConfig({
     pool: 'forks',
     // The build inlines the version; a test sees a fixed one.
     execArgv: [`--define=GATEWAY_VERSION="0.0.0-test"`],
-    // Most of the longer ones wait: for kills, deadlines, browsers. Left to itself vitest runs one at a time on two cores.
-    maxWorkers: 3,
+    // The longer ones wait: for kills, deadlines, browsers. Left to itself vitest runs one at a time on two cores.
+    maxWorkers: 6,
+    sequence: { sequencer: LongestFirst },
     projects: [
+      { extends: true, test: { name: 'apart', include: APART } },
       {
         extends: true,
-        test: { name: 'apart', include: ['test/**/*.test.{ts,tsx}'], exclude: [IN_ONE] },
+        test: {
+          name: 'together',
+          include: ['test/**/*.test.{ts,tsx}'],
+          exclude: APART,
+          isolate: false,
+        },
       },
-      // These run last, so that the end is not one file that waits; a process of its own costs each more than its tests.
-      { extends: true, test: { name: 'together', include: [IN_ONE], isolate: false } },
     ],
     globalSetup: ['test/support/global-setup.ts'],
     testTimeout: 30_000,

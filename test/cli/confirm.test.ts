@@ -98,7 +98,8 @@ describe.skipIf(!hasTerminals)('at a terminal', () => {
   test('output fits the terminal: status wraps, and no list is only a header', async () => {
     const status = openTerminal(cli, 'stty cols 50; gatewayctl status')
     await status.exited
-    const lines = status.shown().trimEnd().split('\r\n')
+    // Where the temporary directories have long names, that one word is longer than a line.
+    const lines = status.shown().replace(cli.dataDir, '').trimEnd().split('\r\n')
     expect(lines.filter((line) => Bun.stringWidth(line) > 50)).toEqual([])
     expect(status.shown()).toMatch(/^money {6}balance .*·\r\n {11}\S/m)
     const list = openTerminal(cli, 'stty cols 100; gatewayctl deliveries; gatewayctl accounts')

@@ -1,13 +1,49 @@
-// Before the first test: the right runtime, and a binary no older than its sources.
-import { existsSync, readdirSync, rmSync, statSync } from 'node:fs'
+// Before the first test: the right runtime, a place for its files, and a binary no older than its sources.
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  statSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestProject } from 'vitest/node'
 import { BINARY, compile } from '#scripts/compile.ts'
 
 const ROOMS = ['cli', 'server', 'db'].filter((room) => existsSync(room))
 
-export default async function setup() {
+const MEMORY = '/dev/shm'
+/** Twice what all files at once have been seen to take. */
+const MIN_MEMORY_BYTES = 2 ** 30
+
+export default async function setup({ vite }: TestProject) {
   if (!process.versions['bun']) {
     throw new Error('the tests need Bun; run them with: npm test')
   }
+  await build()
+  // At full size every file is on the disk.
+  const isInMemory = vite.config.mode !== 'full' && isRoomy(MEMORY)
+  const place = mkdtempSync(join(isInMemory ? MEMORY : tmpdir(), 'gatewayctl-'))
+  // Tests try what another user sees of a file in it.
+  chmodSync(place, 0o755)
+  process.env['TMPDIR'] = place
+  return () => rmSync(place, { recursive: true, force: true })
+}
+
+/** Whether programs run there and there is room; a container's may have neither. */
+function isRoomy(directory: string): boolean {
+  const mounts = existsSync('/proc/mounts') ? readFileSync('/proc/mounts', 'utf8') : ''
+  const [, options] = new RegExp(`^\\S+ ${directory} tmpfs (\\S+)`, 'm').exec(mounts) ?? []
+  if (options === undefined || options.split(',').includes('noexec')) return false
+  const { bavail, bsize } = statfsSync(directory)
+  return bavail * bsize >= MIN_MEMORY_BYTES
+}
+
+async function build(): Promise<void> {
   if (newestSourceMs() <= modifiedMs(BINARY)) return
   try {
     const { tookMs } = await compile()

@@ -1,0 +1,27 @@
+/** The order of the files: those that wait long begin first, so that the end is not one file that waits. */
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
+
+/** By what they take where nothing else runs; all others take some seconds at most. */
+const LONGEST = [
+  'acceptance/signin/conformance/codes.test.ts',
+  'acceptance/dashboard.test.ts',
+  'db/sqlite.test.ts',
+  'acceptance/retention.test.ts',
+  'server/admin-socket.test.ts',
+  'cli/serve.test.ts',
+  'acceptance/notices.test.ts',
+  'acceptance/documented/documented.test.ts',
+  'acceptance/faults/damage-sweep.test.ts',
+]
+
+const place = ({ moduleId }: TestSpecification): number => {
+  const at = LONGEST.findIndex((path) => moduleId.endsWith(`/test/${path}`))
+  return at < 0 ? LONGEST.length : at
+}
+
+export class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files)
+    return sorted.toSorted((one, other) => place(one) - place(other))
+  }
+}
