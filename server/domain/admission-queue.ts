@@ -30,9 +30,18 @@ type Refused = Extract<Verdict, { admitted: false }>
 const isToWait = (verdict: Verdict | Repeated): verdict is Refused =>
   !verdict.admitted && verdict.refusal?.code === 'spend_reserved'
 
+/** Who asks to be admitted. */
+export interface Claimant {
+  /** Its claim by the clock and the catalogue of now, made anew whenever it is judged again. */
+  claimNow(): Claim
+}
+
+/** No verdict yet: made of what has changed meanwhile, or to be given again when others have ended. */
+type Open = Stale | Refused
+
 /** One that waits. */
 interface Waiter {
-  readonly claimNow: () => Claim
+  readonly claimant: Claimant
   claim: Claim
   readonly sinceMs: number
   refused: Refused
@@ -64,20 +73,28 @@ export class AdmissionQueue {
     this.deps = deps
   }
 
-  /**
-   * The verdict on a claim, at once or after waiting for money that others hold. `claimNow` makes it, anew whenever it is
-   * judged again: by the clock and the catalogue of then. @throws the signal's reason; what `claimNow` and `admit` throw
-   */
-  async admit(claimNow: () => Claim, signal: CancelSignal): Promise<Verdict | Repeated> {
-    const { store, waitMs } = this.deps
-    for (let round = 1; ; round++) {
-      const claim = claimNow()
-      const line = this.lines.size === 0 ? undefined : this.lines.get(claim.accountId)
-      const verdict = await (line ? this.join(line, claim) : store.admissions.admit(claim))
-      if (verdict === 'stale') requireRound(round)
-      else if (!isToWait(verdict) || waitMs === 0) return verdict
-      else return await this.lineOf(claim.accountId).wait(claimNow, claim, verdict, signal)
+  /** Judges a claim now. @throws what `claimNow` and `admit` throw */
+  ask(claimant: Claimant): Promise<Verdict | Stale | Repeated> {
+    const claim = claimant.claimNow()
+    const line = this.lines.size === 0 ? undefined : this.lines.get(claim.accountId)
+    return line ? this.join(line, claim) : this.deps.store.admissions.admit(claim)
+  }
+
+  /** Whether `wait` has to follow. */
+  isOpen(verdict: Verdict | Stale | Repeated): verdict is Open {
+    return verdict === 'stale' || (this.deps.waitMs > 0 && isToWait(verdict))
+  }
+
+  /** The verdict after one that is open: of another claim, or after waiting for money that others hold. @throws the signal's reason */
+  async wait(claimant: Claimant, open: Open, signal: CancelSignal): Promise<Verdict | Repeated> {
+    let verdict: Verdict | Stale | Repeated = open
+    for (let round = 1; verdict === 'stale'; round++) {
+      requireRound(round)
+      verdict = await this.ask(claimant)
     }
+    if (!this.isOpen(verdict)) return verdict
+    const { accountId } = claimant.claimNow()
+    return await this.lineOf(accountId).wait(claimant, verdict, signal)
   }
 
   /** A hold of this account has ended. */
@@ -122,12 +139,8 @@ class Line {
     this.emptied = emptied
   }
 
-  wait(
-    claimNow: () => Claim,
-    claim: Claim,
-    refused: Refused,
-    signal: CancelSignal,
-  ): Promise<Verdict | Repeated> {
+  wait(claimant: Claimant, refused: Refused, signal: CancelSignal): Promise<Verdict | Repeated> {
+    const claim = claimant.claimNow()
     const ofKey = this.waiters.filter((waiter) => waiter.claim.keyId === claim.keyId)
     if (ofKey.length >= MAX_WAITING) {
       return Promise.resolve(this.giveUp(refused, this.waiters[0]?.sinceMs))
@@ -144,7 +157,7 @@ class Line {
       how()
     }
     const waiter: Waiter = {
-      claimNow,
+      claimant,
       claim,
       sinceMs: this.deps.clock.monotonicMs(),
       refused,
@@ -203,7 +216,7 @@ class Line {
     waiter.isJudged = true
     try {
       verdict = await untilCurrent(() => {
-        waiter.claim = waiter.claimNow()
+        waiter.claim = waiter.claimant.claimNow()
         return this.deps.store.admissions.admit(waiter.claim)
       })
     } catch (thrown) {

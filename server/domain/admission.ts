@@ -7,7 +7,7 @@ import type { Repeat, Repetition, StagedAnswer } from './idempotency.ts'
 import type { Limits } from './key.ts'
 import type { Charge } from './ledger.ts'
 import { addUsd, NO_MONEY, renderUsd, type UsdNanos } from './money.ts'
-import { baseOf, holdFor, type OfferCost } from './offer-cost.ts'
+import { baseOf, fullOutputOf, holdFor, type OfferCost } from './offer-cost.ts'
 import type { Owner } from './owner.ts'
 import type { QuotaReading, Window } from './window.ts'
 
@@ -186,6 +186,13 @@ export interface Judgement {
 
 /** What a claim is granted, and whether it is admitted with that. Takes nothing. */
 export function judgeClaim(claim: Claim, standing: Standing): Judgement {
+  const { at, offers } = claim
+  if (isAmple(offers, standing)) {
+    return {
+      grant: { at, money: null, hold: holdFor(offers, null) },
+      refusal: judgeWindows(at, standing) ?? judgeConcurrency(standing),
+    }
+  }
   const limits = moneyLimitsOf(standing)
   const grant = grantFor(claim, limits)
   return {
@@ -277,6 +284,21 @@ interface MoneyLimit {
   readonly ceiling: UsdNanos
   readonly spending: Spending
 }
+
+/** Whether every limit has more left than a full share for the largest answer: none lowers a bound, and none refuses. */
+function isAmple(offers: readonly OfferCost[], standing: Standing): boolean {
+  const { limits, daySpend, monthSpend, endUser, balance, accountHeld } = standing
+  const room = (baseOf(offers) + SHARE * fullOutputOf(offers)) as UsdNanos
+  return (
+    balance - accountHeld > room &&
+    leaves(limits.dailySpend, daySpend, room) &&
+    leaves(limits.monthlySpend, monthSpend, room) &&
+    (endUser === null || leaves(limits.endUserDailySpend, endUser.daySpend, room))
+  )
+}
+
+const leaves = (ceiling: UsdNanos | null, { spent, held }: Spending, room: UsdNanos): boolean =>
+  ceiling === null || ceiling - spent - held > room
 
 /** The limits of money that apply, in the order in which they refuse. */
 function moneyLimitsOf(standing: Standing): readonly MoneyLimit[] {

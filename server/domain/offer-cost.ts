@@ -35,9 +35,10 @@ export const offerCost = (
 export const fixedCost = (base: UsdNanos): OfferCost => offerCost(base, NO_MONEY, 1, 0, 0)
 
 const MILLION = 1_000_000n
+const ROUND_UP = MILLION - 1n
 
 const outputCost = (perMillion: UsdNanos, choices: number, bound: number): UsdNanos =>
-  ((BigInt(choices * bound) * perMillion + MILLION - 1n) / MILLION) as UsdNanos
+  ((BigInt(choices * bound) * perMillion + ROUND_UP) / MILLION) as UsdNanos
 
 /** The output tokens of one choice that `money` pays for, within floor and full bound; null does not lower it. */
 export function boundFor(cost: OfferCost, money: UsdNanos | null): number {
@@ -62,6 +63,13 @@ export function holdFor(offers: readonly OfferCost[], money: UsdNanos | null): U
     if (most > hold) hold = most
   }
   return hold
+}
+
+/** The most that the answer of any offer costs within its full bound. */
+export function fullOutputOf(offers: readonly OfferCost[]): UsdNanos {
+  let most = NO_MONEY
+  for (const { fullOutput } of offers) if (fullOutput > most) most = fullOutput
+  return most
 }
 
 /** The highest base of any offer. */

@@ -67,19 +67,36 @@ interface CallerDeps {
 }
 
 /** Any kind of key. @throws the codes of 401 */
-export async function findCaller(
-  { store, memory }: CallerDeps,
+export async function findCaller(deps: CallerDeps, context: RequestContext): Promise<ApiKey> {
+  return identify(deps, context, await lookUpKey(deps, context))
+}
+
+/** The key that the request names, of whatever state. @throws missing_api_key, invalid_api_key */
+export function lookUpKey(
+  { store }: CallerDeps,
+  { request, arrivedAt }: RequestContext,
+): Promise<ApiKey | undefined> {
+  const secret = readBearer(request)
+  if (secret === undefined) throw noSuchKey()
+  return store.keys.findBySecret(secret, arrivedAt)
+}
+
+/** Whose request it is, by the key that was found for it. @throws the codes of 401 */
+export function identify(
+  { memory }: CallerDeps,
   context: RequestContext,
-): Promise<ApiKey> {
-  const secret = readBearer(context.request)
-  const key = secret && (await store.keys.findBySecret(secret, context.arrivedAt))
-  if (!key) throw new GatewayError('invalid_api_key', 'there is no such API key')
+  key: ApiKey | undefined,
+): ApiKey {
+  if (!key) throw noSuchKey()
   // From here on, every answer has this key's rate headers, even if the key is then rejected.
   context.key = key
   context.taken = memory.forRequest(key)
   requireActive(key, context.arrivedAt)
   return key
 }
+
+const noSuchKey = (): GatewayError =>
+  new GatewayError('invalid_api_key', 'there is no such API key')
 
 /** A key that calls models. @throws provisioning_key_not_allowed */
 export function requireOrdinary(key: ApiKey): ApiKey {

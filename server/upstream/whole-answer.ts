@@ -47,15 +47,19 @@ export class WholeAnswer implements Answer, AsyncIterableIterator<ChatEvents, un
     if (this.isRead) return this.end()
     this.isRead = true
     const here = takeWhole(this)
-    return here === null ? readWhole(this).then(this.translate) : this.translate(here.body)
+    return here === null
+      ? readWhole(this).then((body) => this.translate(body))
+      : this.translate(here.body)
   }
 
-  private readonly translate = (body: unknown): Promise<Step> => {
+  private translate(body: unknown): Promise<Step> {
     const translated = this.wire.fromBody(body, this.call)
-    return translated instanceof Promise ? translated.then(this.begin) : this.begin(translated)
+    return translated instanceof Promise
+      ? translated.then((late) => this.begin(late))
+      : this.begin(translated)
   }
 
-  private readonly begin = ({ events, failure }: Translated): Promise<Step> => {
+  private begin({ events, failure }: Translated): Promise<Step> {
     this.failure = failure
     return events.length > 0 ? Promise.resolve({ done: false, value: events }) : this.end()
   }

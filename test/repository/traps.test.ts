@@ -83,9 +83,10 @@ test('T19: one road leads upstream, and every limit stands on it', () => {
   // On it the verdict comes before the first provider is asked.
   const walk = code('server/domain/walk/completion.ts')
   expect(filesWith(/\badmissions\.admit\(/)).toEqual(['server/domain/admission-queue.ts'])
-  expect(filesWith(/\bqueue\.admit\(/)).toEqual(['server/domain/walk/completion.ts'])
-  expect(walk.indexOf('judge(walk)')).toBeGreaterThan(0)
-  expect(walk.indexOf('judge(walk)')).toBeLessThan(walk.indexOf('askFirst(deps'))
+  expect(filesWith(/\bqueue\.ask\(/)).toEqual(['server/domain/walk/completion.ts'])
+  expect(walk.indexOf('queue.ask(walk)')).toBeGreaterThan(0)
+  expect(walk.indexOf('queue.ask(walk)')).toBeLessThan(walk.indexOf('answer(walk, verdict)'))
+  expect(walk.indexOf('answer(walk, verdict)')).toBeLessThan(walk.indexOf('askFirst(deps'))
 })
 
 test('T38: nothing runs a command, a template or code that came as text', () => {

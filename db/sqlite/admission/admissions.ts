@@ -11,7 +11,7 @@ import {
   type Standing,
   type Verdict,
 } from '#domain/admission.ts'
-import type { Catalogues } from '#domain/catalogue.ts'
+import type { Catalogues, Stale } from '#domain/catalogue.ts'
 import { DAY_MS, dayOf, type Instant, MINUTE_MS, monthStart } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { KeyId } from '#domain/id.ts'
@@ -19,7 +19,7 @@ import { keyStatus } from '#domain/key.ts'
 import { NO_MONEY, type UsdNanos } from '#domain/money.ts'
 import { NO_QUOTA, type QuotaReading, readWindow } from '#domain/window.ts'
 import type { Connection } from '../engine/connection.ts'
-import { toStoreError, unavailable } from '../engine/disk.ts'
+import { rethrow, toStoreError, unavailable } from '../engine/disk.ts'
 import { isWaiting } from '../engine/group-commit.ts'
 import type { NoteUse } from '../keys/keys.ts'
 import { prepareDaySpends } from '../money/day-spends.ts'
@@ -53,7 +53,6 @@ export function createAdmissions(
 ): Omit<Admissions, 'renew' | 'expire'> {
   const { commit } = connection
   const readSpend = prepareSpendReader(connection)
-  const spendByDay = prepareDaySpends(connection)
 
   const requireKey = (id: KeyId, at: Instant): HotKey => {
     const hot = hotState.key(id, at)
@@ -96,6 +95,22 @@ export function createAdmissions(
 
   const isStale = (claim: Claim): boolean => claim.catalogue !== catalogue.current().version
 
+  /** Verdict and reservation in one turn; null where the key's windows have to be read first. */
+  const judgeNow = (claim: Claim): Verdict | Repeated | Stale | null => {
+    if (isStale(claim)) return 'stale'
+    const hot = requireKey(claim.keyId, claim.at)
+    return hot.hasWindows ? admitNow(claim, hot) : null
+  }
+
+  const admitWithWindows = async (claim: Claim): Promise<Verdict | Repeated | Stale> => {
+    for (let reads = 0; reads < MOST_READS; reads++) {
+      await hotState.readWindows(requireKey(claim.keyId, claim.at), claim.at)
+      const verdict = judgeNow(claim)
+      if (verdict !== null) return verdict
+    }
+    return 'stale'
+  }
+
   return {
     async judge(claim) {
       const hot = await requireKeyWithWindows(claim.keyId, claim.at)
@@ -105,18 +120,12 @@ export function createAdmissions(
       return refusal ? { admitted: false, quota, grant, refusal } : { admitted: true, quota, grant }
     },
 
-    async admit(claim) {
+    admit(claim) {
       try {
-        for (let reads = 0; reads < MOST_READS; reads++) {
-          // Anew after each wait, so that verdict and reservation happen in one turn.
-          if (isStale(claim)) return 'stale'
-          const hot = requireKey(claim.keyId, claim.at)
-          if (hot.hasWindows) return admitNow(claim, hot)
-          await hotState.readWindows(hot, claim.at)
-        }
-        return 'stale'
+        const verdict = judgeNow(claim)
+        return verdict === null ? admitWithWindows(claim).catch(rethrow) : Promise.resolve(verdict)
       } catch (thrown) {
-        throw toStoreError(thrown)
+        return Promise.reject(toStoreError(thrown))
       }
     },
 
@@ -146,7 +155,7 @@ export function createAdmissions(
       commit.flush()
       return readSpend(null, dayOf(at), monthStart(dayOf(at)))
     },
-    spendByDay,
+    spendByDay: prepareDaySpends(connection),
   }
 }
 

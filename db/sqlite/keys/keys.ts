@@ -48,16 +48,15 @@ function findKeys(
 ): Finding {
   const seen = (key: ApiKey): ApiKey => withLastUse(key, hotState)
   return {
-    async findBySecret(secret, at) {
+    findBySecret(secret, at) {
       try {
         const id = secrets.keyOf(secret, at)
-        if (id === undefined) return undefined
-        const hot = hotState.key(id, at)
+        const hot = id === undefined ? undefined : hotState.key(id, at)
         // A digest refers to its key: without one the table of keys has lost a row.
-        if (hot === undefined) throw unavailable('damaged')
-        return hot.key
+        if (id !== undefined && hot === undefined) throw unavailable('damaged')
+        return Promise.resolve(hot?.key)
       } catch (thrown) {
-        throw toStoreError(thrown)
+        return Promise.reject(toStoreError(thrown))
       }
     },
 

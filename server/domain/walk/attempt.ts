@@ -91,21 +91,37 @@ function startAttempt(
  * Tries the offers in order until one begins to answer, and retries the last one where that may help.
  * `attempts.current` is the attempt that answers, or the last that failed. @throws UpstreamFailure, the signal's reason
  */
-export async function askFirst(
+export const askFirst = (
   deps: AttemptDeps,
   call: AttemptedCall,
   offers: CostedOffers,
   grant: Grant,
   attempts: Attempts,
+): Promise<AsyncIterable<ChatEvents>> =>
+  // The first offer nearly always answers.
+  ask(deps, call, attempts.current, offers.length === 1).catch((thrown) =>
+    askNext(deps, call, offers, grant, attempts, thrown),
+  )
+
+/** Tries the remaining offers after the first has failed. */
+async function askNext(
+  deps: AttemptDeps,
+  call: AttemptedCall,
+  offers: CostedOffers,
+  grant: Grant,
+  attempts: Attempts,
+  failure: unknown,
 ): Promise<AsyncIterable<ChatEvents>> {
+  let thrown = failure
   for (let turn = 1; ; turn++) {
+    const next = turnAfter(deps, call, offers, attempts.current, turn, thrown)
+    noteFailure(deps, attempts, next.failure, false)
+    attempts.current = startAttempt(deps, call, next.offer, grant)
+    if (next.pauseMs > 0) await pause(next.pauseMs, call.signal)
     try {
-      return await ask(deps, call, attempts.current, turn >= offers.length)
-    } catch (thrown) {
-      const next = turnAfter(deps, call, offers, attempts.current, turn, thrown)
-      noteFailure(deps, attempts, next.failure, false)
-      attempts.current = startAttempt(deps, call, next.offer, grant)
-      if (next.pauseMs > 0) await pause(next.pauseMs, call.signal)
+      return await ask(deps, call, attempts.current, turn + 1 >= offers.length)
+    } catch (again) {
+      thrown = again
     }
   }
 }

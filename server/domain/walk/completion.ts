@@ -49,7 +49,7 @@ import {
   startAttempts,
   withheldCost,
 } from './attempt.ts'
-import { type CostedOffers, claimNow, type Offer, type OffersClaimed } from './offer.ts'
+import type { CostedOffers, Offer } from './offer.ts'
 import { type CompletionDeps, READER_LEFT, type StepReader, type Walk } from './walk.ts'
 
 /**
@@ -58,25 +58,52 @@ import { type CompletionDeps, READER_LEFT, type StepReader, type Walk } from './
  * the upstream failed before any content. However it ends, its admission is resolved exactly once.
  */
 export async function runWalk(walk: Walk, reader: StepReader): Promise<void> {
+  const { deps, repeat, signal } = walk
   walk.reader = reader
   try {
-    const judged = await judge(walk)
-    if (judged === null) return
-    const outcome = await answer(walk, judged)
-    await conclude(walk, judged.attempts, outcome)
+    let verdict: Verdict | Repeated
+    try {
+      const first = await deps.queue.ask(walk)
+      verdict = deps.queue.isOpen(first) ? await deps.queue.wait(walk, first, signal) : first
+    } catch (thrown) {
+      return await endUnjudged(walk, thrown)
+    }
+    if (!verdict.admitted) return await refuseWalk(walk, verdict)
+    const outcome = await answer(walk, verdict)
+    const { attempts } = walk as Begun
+    const charge = priceOutcome(outcome, attempts.current)
+    endExchange(deps, outcome, attempts, charge !== null)
+    await (repeat !== null && charge !== null && isWhole(outcome)
+      ? settleKept(walk, outcome, charge, repeat)
+      : settle(deps, walk, outcome, charge, null))
+    if (outcome.error) {
+      if (charge === null) throw outcome.error
+      await walk.emit({ type: 'failed', error: outcome.error })
+    }
+    const taken = charge && walk.emit({ type: 'receipt', charge })
+    if (taken) await taken
   } finally {
     walk.end()
   }
+}
+
+/** A walk that is admitted. */
+interface Begun {
+  readonly offers: CostedOffers
+  readonly attempts: Attempts
 }
 
 /**
  * Passes the provider's answer to the reader. A step that the reader has taken by its return is not awaited: an await of
  * nothing is a turn of the queue of microtasks.
  */
-async function answer(walk: Walk, { offers, attempts, verdict }: Admitted): Promise<Outcome> {
+async function answer(walk: Walk, { grant, quota }: Admitted): Promise<Outcome> {
   const { deps, caller, request, signal, generationId } = walk
-  const { grant, quota } = verdict
+  const { offers } = walk as Begun
   const { hold } = grant
+  const attempts = startAttempts(deps, walk, offers[0], grant)
+  walk.grant = grant
+  walk.attempts = attempts
   try {
     const { loweredBound } = attempts.current
     const admitted = walk.emit({ type: 'admitted', generationId, quota, hold, loweredBound })
@@ -108,58 +135,24 @@ async function answer(walk: Walk, { offers, attempts, verdict }: Admitted): Prom
   }
 }
 
-/** Prices what was answered, settles it, and tells the reader. @throws the failure of a request that is not charged */
-async function conclude(walk: Walk, attempts: Attempts, outcome: Outcome): Promise<void> {
-  const { deps } = walk
-  const charge = priceOutcome(outcome, attempts.current)
-  endExchange(deps, outcome, attempts, charge !== null)
-  let staged: StagedAnswer | null = null
-  try {
-    if (walk.repeat !== null && charge !== null && isWhole(outcome)) {
-      staged = await stage(walk, walk.repeat, charge)
-    }
-  } finally {
-    await settle(deps, walk, outcome, charge, staged)
-  }
-  if (outcome.error) {
-    if (charge === null) throw outcome.error
-    await walk.emit({ type: 'failed', error: outcome.error })
-  }
-  if (charge !== null) await walk.emit({ type: 'receipt', charge })
-}
+type Admitted = Extract<Verdict, { admitted: true }>
 
-interface Admitted {
-  readonly offers: CostedOffers
-  readonly attempts: Attempts
-  readonly verdict: Extract<Verdict, { admitted: true }>
-}
-
-/** Null for a client that left while it waited. @throws RequestRefused */
-async function judge(walk: Walk): Promise<Admitted | null> {
-  const { deps, caller, signal } = walk
-  let asked: OffersClaimed | undefined
-  let verdict: Verdict | Repeated
-  try {
-    verdict = await deps.queue.admit(() => {
-      asked = claimNow(deps, walk)
-      walk.claim = asked.claim
-      return asked.claim
-    }, signal)
-  } catch (thrown) {
-    if (!signal.aborted || thrown !== signal.reason) return await refuseFirst(walk, thrown)
-    // The client left while it waited for money that others hold.
-    await leave(deps, walk, judgeAbort(signal))
-    return null
-  }
+/** @throws RequestRefused, or what the request repeats */
+async function refuseWalk(
+  walk: Walk,
+  verdict: Exclude<Verdict | Repeated, Admitted>,
+): Promise<never> {
   if ('repetition' in verdict) throw toRepeated(verdict.repetition)
   walk.grant = verdict.grant
-  if (verdict.admitted) {
-    const { offers } = asked as OffersClaimed
-    walk.attempts = startAttempts(deps, walk, offers[0], verdict.grant)
-    return { offers, attempts: walk.attempts, verdict }
-  }
-  const error = toRefusalError(verdict.refusal, caller.key.name)
-  return await refuse(deps, walk, error, verdict.quota)
+  const error = toRefusalError(verdict.refusal, walk.caller.key.name)
+  return await refuse(walk.deps, walk, error, verdict.quota)
+}
+
+/** Of a request without a verdict. @throws RequestRefused, unless its client left while it waited for money that others hold */
+async function endUnjudged(walk: Walk, thrown: unknown): Promise<void> {
+  const { deps, signal } = walk
+  if (!signal.aborted || thrown !== signal.reason) return await refuseFirst(walk, thrown)
+  await leave(deps, walk, judgeAbort(signal))
 }
 
 /** What the catalogue has against a request is nothing to one that repeats another. */
@@ -181,8 +174,23 @@ function noteFirst(walk: Walk, { hop }: Offer): void {
 
 const isWhole = (outcome: Outcome): boolean => outcome === COMPLETED || outcome === CUT
 
-/** Writes a repeatable answer before its charge, which shows it: a kill loses both or neither. Null where it cannot be kept. */
-async function stage(walk: Walk, repeat: Repeat, charge: Charge): Promise<StagedAnswer | null> {
+/** The same for a repeatable answer, which is written before its charge shows it: a kill loses both or neither. */
+async function settleKept(
+  walk: Walk,
+  outcome: Outcome,
+  charge: Charge,
+  repeat: Repeat,
+): Promise<void> {
+  let staged: StagedAnswer | null = null
+  try {
+    staged = await stage(walk, charge, repeat)
+  } finally {
+    await settle(walk.deps, walk, outcome, charge, staged)
+  }
+}
+
+/** Null where it cannot be kept. */
+async function stage(walk: Walk, charge: Charge, repeat: Repeat): Promise<StagedAnswer | null> {
   const { deps, caller, generationId } = walk
   await walk.emit({ type: 'priced', charge })
   if (walk.answer === null) return null

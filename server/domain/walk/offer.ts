@@ -117,17 +117,19 @@ export function offersOf(
   { catalogue, at }: Pick<Asked, 'catalogue' | 'at'>,
   card: ModelCard,
 ): readonly Offer[] {
-  const hops: Hop[] = []
-  for (const wanted of drawOrder(routeOf(card), Math.random)) {
-    const provider = catalogue.providers.get(wanted.provider)
-    if (provider) hops.push(toHop(card, wanted, provider))
-  }
-  if (hops.length === 0) throw noRoute(`no provider serves ${card.id} at the moment`)
   const version = priceAt(card, at)
-  if (version === null) throw unpriced(card)
   const rate = rateAt(catalogue, at)
   const offers: Offer[] = []
-  for (const hop of hops) if (isBounded(hop, version)) offers.push({ hop, version, rate })
+  let hops = 0
+  for (const wanted of drawOrder(routeOf(card), Math.random)) {
+    const provider = catalogue.providers.get(wanted.provider)
+    if (!provider) continue
+    hops++
+    const hop = toHop(card, wanted, provider)
+    if (version !== null && isBounded(hop, version)) offers.push({ hop, version, rate })
+  }
+  if (hops === 0) throw noRoute(`no provider serves ${card.id} at the moment`)
+  if (version === null) throw unpriced(card)
   if (offers.length === 0) throw unbounded(card)
   return offers
 }
@@ -240,7 +242,7 @@ export interface OffersClaimed {
  * What the catalogue offers at this instant, and the claim of it.
  * @throws what `findOffers` throws; invalid_request for a thinking budget that the key's limit has no room for
  */
-export function claimNow(
+export function makeClaim(
   { clock, settings, health, store }: ClaimDeps,
   { caller: { key, requestId }, request, generationId, repeat }: Claimant,
 ): OffersClaimed {
@@ -248,12 +250,15 @@ export function claimNow(
   const catalogue = store.catalogue.current()
   const found = arrangeOffers(health, request, findOffers({ catalogue, key, at }, request))
   checkThinking(request, found[0].hop, key)
-  const offers = found.map((offer) => ({
-    offer,
-    cost: toOfferCost(request, offer, key.limits.maxOutputTokens, settings),
-  })) as unknown as CostedOffers
+  const offers: CostedOffer[] = []
+  const costs: OfferCost[] = []
+  for (const offer of found) {
+    const cost = toOfferCost(request, offer, key.limits.maxOutputTokens, settings)
+    offers.push({ offer, cost })
+    costs.push(cost)
+  }
   return {
-    offers,
+    offers: offers as unknown as CostedOffers,
     claim: {
       generationId,
       requestId,
@@ -264,7 +269,7 @@ export function claimNow(
       model: found[0].hop.card.id,
       endUser: request.endUser,
       repeat,
-      offers: offers.map(({ cost }) => cost),
+      offers: costs,
       catalogue: catalogue.version,
     },
   }

@@ -9,7 +9,7 @@ import { boundFor, costWithin } from '../offer-cost.ts'
 import { boundToSend, loweredBound } from '../output-bound.ts'
 import { toRefusalError } from '../refusal.ts'
 import type { QuotaReading } from '../window.ts'
-import { type CostedOffer, claimNow } from './offer.ts'
+import { type CostedOffer, makeClaim } from './offer.ts'
 import type { CompletionDeps } from './walk.ts'
 
 /** One hop of the route, in the order that this request would have tried them. */
@@ -44,7 +44,7 @@ export async function quote(
 ): Promise<Quote> {
   const generationId = newGenerationId(caller.arrivedAt)
   const { offers, verdict } = await untilCurrent(async () => {
-    const { offers, claim } = claimNow(deps, { caller, request, generationId, repeat: null })
+    const { offers, claim } = makeClaim(deps, { caller, request, generationId, repeat: null })
     const verdict = await deps.store.admissions.judge(claim)
     return verdict === 'stale' ? verdict : { offers, verdict }
   })

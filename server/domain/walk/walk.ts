@@ -14,6 +14,7 @@ import type { UsdNanos } from '../money.ts'
 import type { Store } from '../store.ts'
 import type { QuotaReading } from '../window.ts'
 import type { AttemptDeps, Attempts } from './attempt.ts'
+import { type CostedOffers, makeClaim } from './offer.ts'
 
 /** The steps of a walk, in this order: `admitted`, `opened`, `events`…, `priced`?, `failed`?, `receipt`. */
 export type CompletionStep =
@@ -76,7 +77,8 @@ export class Walk {
   readonly generationId: GenerationId
   /** Null before it is admitted. */
   attempts: Attempts | null = null
-  /** Null before it claims anything. */
+  /** What it was offered when it last claimed; null before it claims anything. */
+  offers: CostedOffers | null = null
   claim: Claim | null = null
   /** What it was granted, or would have been; null before a verdict. */
   grant: Grant | null = null
@@ -114,6 +116,14 @@ export class Walk {
     this.repeat = repeat
     this.signal = signal
     this.generationId = newGenerationId(caller.arrivedAt)
+  }
+
+  /** Claims what the catalogue offers at this instant. @throws what `makeClaim` throws */
+  claimNow(): Claim {
+    const { offers, claim } = makeClaim(this.deps, this)
+    this.offers = offers
+    this.claim = claim
+    return claim
   }
 
   /** Whether it was left or aborted; what it still says is incomplete. */

@@ -22,7 +22,7 @@ export interface Body {
  * Receives and parses a body, which `context.taken` counts until its request is answered.
  * @throws unsupported_media_type, request_too_large, concurrency_limit_exceeded, gateway_overloaded, invalid_json, invalid_request
  */
-export async function readBody(
+export function readBody(
   context: RequestContext,
   deadlineMs: number,
   mostBytes = MAX_BODY_BYTES,
@@ -31,19 +31,16 @@ export async function readBody(
   checkMediaType(request.headers)
   context.isArriving = true
   const stated = statedBytes(request.headers, mostBytes)
-  const arrival = new Arrival(deadlineMs)
-  if (stated === null) arrival.expect(readCounted(request, mostBytes, arrival, taken))
-  else {
-    taken?.takeBody(stated)
-    // The HTTP server enforces the stated Content-Length.
-    arrival.bytes = stated
-    arrival.expect(request.text())
-  }
-  const text = await arrival.text()
-  arrival.finish()
-  context.isArriving = false
-  taken?.arrived(text, arrival.bytes)
-  return readJson(text, arrival.bytes)
+  const arrival = new Arrival(deadlineMs, (text, bytes) => {
+    context.isArriving = false
+    taken?.arrived(text, bytes)
+    return readJson(text, bytes)
+  })
+  if (stated === null) return arrival.expect(readCounted(request, mostBytes, arrival, taken))
+  taken?.takeBody(stated)
+  // The HTTP server enforces the stated Content-Length.
+  arrival.bytes = stated
+  return arrival.expect(request.text())
 }
 
 /** SHA-256 in hexadecimal, computed off the event loop, because a body with images is large. */
@@ -145,35 +142,41 @@ function readJson(text: string, bytes: number): Required<Body> {
   return { fields, exact, text, bytes }
 }
 
-/** A body that is being received. A class instead of closures, because every request has one. */
-export class Arrival implements Deadline {
+/** A body that is being received, until its deadline, and then read. A class, because every request has one. */
+export class Arrival<Read> implements Deadline {
   place = -1
   /** The Content-Length; for a chunked body, the bytes received so far. */
   bytes = 0
-  private readonly arriving = Promise.withResolvers<string>()
+  private readonly arriving = Promise.withResolvers<Read>()
   private readonly deadlineMs: number
   private readonly dueAtMs: number
+  private readonly read: (text: string, bytes: number) => Read
 
-  constructor(deadlineMs: number) {
+  constructor(deadlineMs: number, read: (text: string, bytes: number) => Read) {
     this.deadlineMs = deadlineMs
     this.dueAtMs = performance.now() + deadlineMs
+    this.read = read
   }
 
-  /** Starts the deadline for `reading`; the caller awaits `text` and then calls `finish`. */
-  expect(reading: Promise<string>): this {
-    reading.then(this.arriving.resolve, (thrown) => this.breakOff(thrown))
+  /** What is read of the text. @throws what `reading` and `read` throw; invalid_request when the deadline passes */
+  expect(reading: Promise<string>): Promise<Read> {
+    reading.then(
+      (text) => this.arrive(text),
+      (thrown) => this.breakOff(thrown),
+    )
     setDeadline(this)
-    return this
-  }
-
-  /** @throws what `reading` throws; invalid_request when the deadline passes */
-  text(): Promise<string> {
     return this.arriving.promise
   }
 
-  /** Clears the deadline. */
-  finish(): void {
+  private arrive(text: string): void {
+    // Too late: nobody waits for it.
+    if (this.place < 0) return
     clearDeadline(this)
+    try {
+      this.arriving.resolve(this.read(text, this.bytes))
+    } catch (thrown) {
+      this.arriving.reject(thrown)
+    }
   }
 
   dueMs(): number {
@@ -188,7 +191,7 @@ export class Arrival implements Deadline {
   }
 
   private breakOff(thrown: unknown): void {
-    this.finish()
+    clearDeadline(this)
     this.arriving.reject(
       thrown instanceof GatewayError
         ? thrown

@@ -8,7 +8,7 @@ import type { ApiKey, Caller } from '#domain/key.ts'
 import type { Charge } from '#domain/ledger.ts'
 import { AnswerKept, runWalk } from '#domain/walk/completion.ts'
 import { type CompletionStep, type StepReader, Walk } from '#domain/walk/walk.ts'
-import { findCaller, requireOrdinary } from '../bearer.ts'
+import { identify, lookUpKey, requireOrdinary } from '../bearer.ts'
 import type { ApiDeps } from '../deps.ts'
 import { digest, readBody } from '../read/body.ts'
 import { readChatHeaders } from '../read/chat-headers.ts'
@@ -22,7 +22,7 @@ import { answerStream } from './chat-stream.ts'
 import { replay, toAnswer } from './replay.ts'
 
 export async function chatCompletions(deps: ApiDeps, context: RequestContext): Promise<Response> {
-  const key = requireOrdinary(await findCaller(deps, context))
+  const key = requireOrdinary(identify(deps, context, await lookUpKey(deps, context)))
   if (deps.draining()) throw shuttingDown()
   const { idempotencyKey, isDryRun } = readChatHeaders(context.request.headers)
   const body = await readBody(context, deps.timings.bodyDeadlineMs)

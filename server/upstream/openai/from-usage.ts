@@ -17,35 +17,35 @@ const CHARGED = [
  * The event for a usage, a stated cost, or both; undefined when there is neither. A usage of only the prompt or only the
  * completion is partial: the other side is estimated and charged.
  */
-export function toUsageEvent(
-  stated: unknown,
-  usage = fromUsage(stated),
-): Extract<ChatEvent, { type: 'usage' }> | undefined {
+export function toUsageEvent(stated: unknown, usage = fromUsage(stated)): StatedUsage | undefined {
   const statedCost = fromCost(stated)
-  const partial = usage && isOneSided(stated) ? ({ partial: true } as const) : {}
-  if (statedCost !== undefined) {
-    return { type: 'usage', usage: usage ?? null, statedCost, ...partial }
-  }
-  return usage && { type: 'usage', usage, ...partial }
+  if (usage === undefined && statedCost === undefined) return undefined
+  const event: UsageEvent = { type: 'usage', usage: usage ?? null }
+  if (statedCost !== undefined) event.statedCost = statedCost
+  if (usage !== undefined && isOneSided(stated)) event.partial = true
+  return event
 }
+
+type UsageEvent = { -readonly [Field in keyof StatedUsage]: StatedUsage[Field] }
+type StatedUsage = Extract<ChatEvent, { type: 'usage' }>
 
 /** Whether only the prompt or only the completion was counted, and no total. */
 function isOneSided(value: unknown): boolean {
   const usage = readObject(value)
-  const isCounted = (...names: readonly string[]): boolean =>
-    names.some((name) => readCount(usage[name]) !== undefined)
-  return (
-    !isCounted('total_tokens') &&
-    isCounted('prompt_tokens', 'input_tokens') !== isCounted('completion_tokens', 'output_tokens')
-  )
+  if (isCounted(usage, 'total_tokens')) return false
+  const hasPrompt = isCounted(usage, 'prompt_tokens') || isCounted(usage, 'input_tokens')
+  return hasPrompt !== (isCounted(usage, 'completion_tokens') || isCounted(usage, 'output_tokens'))
 }
+
+const isCounted = (usage: JsonObject, name: string): boolean => readCount(usage[name]) !== undefined
 
 /**
  * Undefined when there is no count or an impossible one; zero is a count. Images are counted by the meter, not here.
  * @example prompt 1144 of which 1024 cached, completion 2 → input 120, cache read 1024, output 2
  */
 export function fromUsage(value: unknown): Usage | undefined {
-  if (!isObject(value) || CHARGED.some((name) => isImpossible(value[name]))) return undefined
+  if (!isObject(value)) return undefined
+  for (const name of CHARGED) if (isImpossible(value[name])) return undefined
   const total = readCount(value['total_tokens'])
   const prompt = readCount(value['prompt_tokens']) ?? readCount(value['input_tokens'])
   const stated = readCount(value['completion_tokens']) ?? readCount(value['output_tokens'])
