@@ -81,6 +81,8 @@ const GENERATION_ID = /^gen-[0-9a-hjkmnp-tv-z]{26}$/
 export const isGenerationId = (text: string): text is GenerationId => GENERATION_ID.test(text)
 /** A lower bound: ids of generations that arrived at `at` or later sort after it, earlier ones before it. */
 export const generationsFrom = (at: Instant): GenerationId => `gen-${timeCharsOf(Math.max(0, at))}`
+const ENTRY_ID = /^led_[0-9a-hjkmnp-tv-z]{26}$/
+export const isEntryId = (text: string): text is EntryId => ENTRY_ID.test(text)
 /** The same for ledger entries; a charge has the instant of its request's arrival. */
 export const entriesFrom = (at: Instant): EntryId => `led_${timeCharsOf(Math.max(0, at))}`
 export const newEventId = (at: Instant): EventId => mint('evt_', at)

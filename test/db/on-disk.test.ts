@@ -9,7 +9,10 @@ import { DATABASE_FILE } from '#db/file-name.ts'
 import { openStore } from '#db/index.ts'
 import { MIGRATIONS } from '#db/sqlite/migrations/index.ts'
 import { draftAct } from '#domain/act.ts'
+import type { ActivityQuery } from '#domain/activity.ts'
+import type { Claim } from '#domain/admission.ts'
 import { later } from '#domain/clock.ts'
+import { chargeEntryId } from '#domain/id.ts'
 import { KEPT_MS } from '#domain/idempotency.ts'
 import { newSecret } from '#domain/secret.ts'
 import type { Store } from '#domain/store.ts'
@@ -225,40 +228,142 @@ test('a closed store is one whole file: copied alone, nothing is missing', async
   database.close(true)
 })
 
-test('noise in a sector of the ledger hides none of its entries from a list: all are in it, or it is refused', async () => {
-  for (let n = 0; n < 100; n++) {
-    await store.ledger.credit(aTopUp(clock.now(), usd('1'), { note: `paid by ${n}` }), anAct())
+describe('noise in a sector hides none of the rows of a log: all are in the answer, or it is refused', () => {
+  type Asking = Readonly<Record<string, () => Promise<unknown>>>
+  const accountId = 'acct_1' as const
+  const idsOf = async (rows: Promise<readonly { readonly id: string }[]>) =>
+    (await rows).map(({ id }) => id)
+  const linesOf = async (query: Omit<ActivityQuery, 'limit'>, limit = 30) =>
+    (await store.activity.list({ limit, ...query })).map(({ generationId }) => generationId)
+
+  /** Two keys that spend in turn, each charge followed by a top-up with a reference. */
+  async function fill(): Promise<readonly [Claim, ...Claim[]]> {
+    const keys = [aKey(clock.now()), aKey(clock.now())] as const
+    for (const key of keys) await store.keys.issue(key, newSecret(), anAct())
+    const claims: Claim[] = []
+    for (let n = 0; n < 60; n++) {
+      clock.advance(1_000)
+      const claim = aClaim(keys[n % 3 === 0 ? 0 : 1], clock.now())
+      await store.admissions.admit(claim)
+      const activity = anActivity(claim, { cost: usd('0.01') })
+      const charge = aCharge(usd('0.01'))
+      await store.admissions.settle(claim.generationId, {
+        answer: null,
+        at: clock.now(),
+        charge,
+        activity,
+      })
+      await store.ledger.credit(aTopUp(clock.now(), usd('1'), { ref: `invoice ${n}` }), anAct())
+      claims.push(claim)
+    }
+    return claims as [Claim, ...Claim[]]
   }
-  const query = { accountId: 'acct_1' as const, limit: 50 }
-  const idsOf = async () => (await store.ledger.list(query)).map(({ id }) => id)
-  const truth = await idsOf()
-  await store.close()
-  const file = join(dataDir, DATABASE_FILE)
-  const clean = readFileSync(file)
-  const database = new Database(file, { readonly: true })
-  const leaves = database
-    .query<{ page: number }, []>(
-      "SELECT pageno AS page FROM dbstat WHERE name = 'ledger' AND pagetype = 'leaf'",
-    )
-    .all()
-  database.close(true)
-  const refusals: unknown[] = []
-  for (const { page } of leaves) {
-    for (let sector = 1; sector < 8; sector++) {
-      for (let seed = 1; seed <= (FULL ? 40 : 5); seed++) {
-        const spoilt = Buffer.from(clean)
-        const noise = createHash('shake256', { outputLength: 512 }).update(`${page} ${seed}`)
-        noise.digest().copy(spoilt, (page - 1) * 4_096 + sector * 512)
-        writeFileSync(file, spoilt)
-        store = await openStore({ dataDir, clock })
-        const listed = await idsOf().catch((cause: unknown) => void refusals.push(cause))
-        if (listed !== undefined) expect(listed, `${page}, ${sector}, ${seed}`).toEqual(truth)
-        await store.close()
+
+  const since = later(clock.now(), 20_000)
+  const until = later(clock.now(), 40_000)
+
+  const ofLedger = ([{ keyId, generationId }, ...claims]: readonly [Claim, ...Claim[]]): Asking => {
+    const { ledger } = store
+    const before = chargeEntryId(claims[30]?.generationId ?? generationId)
+    return {
+      newest: () => idsOf(ledger.list({ accountId, limit: 30 })),
+      older: () => idsOf(ledger.list({ accountId, before, limit: 30 })),
+      between: () => idsOf(ledger.list({ accountId, since, until, limit: 99 })),
+      'of a key': () => idsOf(ledger.list({ accountId, keyId, limit: 99 })),
+      'of a kind': () => idsOf(ledger.list({ kind: 'top_up', limit: 99 })),
+      count: () => ledger.count({ accountId }),
+      'count of a key': () => ledger.count({ keyId, since }),
+      charge: async () => (await ledger.chargeOf(generationId))?.id,
+      charges: async () => {
+        const found = claims.map(async (claim) => (await ledger.chargeOf(claim.generationId))?.id)
+        return await Promise.all(found)
+      },
+    }
+  }
+  const ofReferences = (): Asking => {
+    const { ledger } = store
+    const bookAgain = (ref: string) =>
+      ledger.credit(aTopUp(clock.now(), usd('1'), { ref }), anAct())
+    return {
+      one: () => idsOf(ledger.list({ accountId, ref: 'invoice 30', limit: 1 })),
+      none: () => idsOf(ledger.list({ accountId, ref: 'invoice 30 b', limit: 1 })),
+      again: async () =>
+        await bookAgain('invoice 31').catch(({ code, message }) => {
+          if (code === 'already_exists') return code
+          throw message
+        }),
+    }
+  }
+  const ofActivity = ([{ keyId, generationId }, ...claims]: readonly [
+    Claim,
+    ...Claim[],
+  ]): Asking => {
+    const { activity } = store
+    const before = claims[30]?.generationId ?? generationId
+    return {
+      newest: () => linesOf({}),
+      older: () => linesOf({ before }),
+      between: () => linesOf({ since, until }),
+      'of a key': () => linesOf({ keyId }),
+      'of a model': () => linesOf({ model: claims[0]?.model ?? '' }, 99),
+      'with an id': () => linesOf({ idEnd: before.slice(-6) }),
+      slow: () => linesOf({ leastTotalMs: 1 }, 99),
+      count: () => activity.count({ accountId }),
+      'count of a key': () => activity.count({ keyId, since }),
+      line: async () => (await activity.find(generationId))?.generationId,
+    }
+  }
+
+  test.each([
+    ['ledger', 'ledger', ofLedger],
+    ['ledger by reference', 'ledger', ofReferences],
+    ['index of references', 'ledger_refs', ofReferences],
+    ['activity', 'activity', ofActivity],
+  ] as const)('%s', async (_, tree, toAsking) => {
+    const claims = await fill()
+    const ask = async (): Promise<readonly (readonly [name: string, answer: unknown])[]> => {
+      const answers: (readonly [string, unknown])[] = []
+      for (const [name, question] of Object.entries(toAsking(claims))) {
+        answers.push([name, await question().catch((cause: unknown) => new Error(String(cause)))])
+      }
+      return answers
+    }
+    const truth = new Map(await ask())
+    await store.close()
+    const refused = new Set<string>()
+    for (const where of spoil(tree)) {
+      store = await openStore({ dataDir, clock })
+      for (const [name, answer] of await ask()) {
+        if (!(answer instanceof Error)) expect(answer, `${name}: ${where}`).toEqual(truth.get(name))
+        else expect(answer.message).toMatch(/damaged|malformed/)
+        if (answer instanceof Error) refused.add(name)
+      }
+      await store.close()
+    }
+    expect([...refused].toSorted()).toEqual([...truth.keys()].toSorted())
+  })
+
+  /** Writes noise into one sector of the tree at a time, of every page of it. */
+  function* spoil(tree: string): Generator<string, void> {
+    const file = join(dataDir, DATABASE_FILE)
+    const clean = readFileSync(file)
+    const database = new Database(file, { readonly: true })
+    const pages = database
+      .query<{ page: number }, [string]>('SELECT pageno AS page FROM dbstat WHERE name = ?')
+      .all(tree)
+    database.close(true)
+    for (const { page } of pages) {
+      for (let sector = 0; sector < 8; sector++) {
+        for (let seed = 1; seed <= (FULL ? 40 : 3); seed++) {
+          const spoilt = Buffer.from(clean)
+          const noise = createHash('shake256', { outputLength: 512 }).update(`${page} ${seed}`)
+          noise.digest().copy(spoilt, (page - 1) * 4_096 + sector * 512)
+          writeFileSync(file, spoilt)
+          yield `page ${page}, sector ${sector}, seed ${seed}`
+        }
       }
     }
   }
-  expect(refusals).not.toEqual([])
-  for (const refusal of refusals) expect(String(refusal)).toMatch(/damaged|malformed/)
 })
 
 test('a damaged price is an error, never a free model, and only that model has it', async () => {

@@ -63,7 +63,8 @@ export function explainOpening(error: unknown, disk: Disk): unknown {
 const BY_CODE: readonly (readonly [RegExp, StoreTrouble])[] = [
   [/^SQLITE_FULL/, 'full'],
   [/^SQLITE_(READONLY|CANTOPEN)/, 'read_only'],
-  [/^SQLITE_(CORRUPT|NOTADB)/, 'damaged'],
+  // Too big is a length that nothing written has.
+  [/^SQLITE_(CORRUPT|NOTADB|TOOBIG)/, 'damaged'],
   [/^SQLITE_(BUSY|LOCKED|PROTOCOL)/, 'locked'],
   [/^SQLITE_(IOERR|NOMEM|INTERRUPT)/, 'failing'],
 ]

@@ -28,30 +28,7 @@ export function belowBoth(a: string | undefined, b: string | undefined): Partial
   return { below: b === undefined || a < b ? a : b }
 }
 
-/** All of a table, or what `bounds` leave of it, newest first: for whoever looks for the latest. */
-export async function* slicesBack(
-  database: Database,
-  table: keyof typeof IDS,
-  bounds: Partial<Slice> = {},
-): AsyncGenerator<Slice, void> {
-  const { from, below } = { ...EVERYTHING, ...bounds }
-  const id = IDS[table]
-  const cut = statement<{ id: string }, [string, string]>(
-    database,
-    `SELECT ${id} AS id FROM ${table} WHERE ${id} < ? AND ${id} >= ?
-     ORDER BY ${id} DESC LIMIT 1 OFFSET ${SLICE_ROWS - 1}`,
-  )
-  let end = below
-  for (;;) {
-    const last = cut().get(end, from)
-    yield { from: last?.id ?? from, below: end }
-    if (!last) return
-    end = last.id
-    await nextTurn()
-  }
-}
-
-/** The same, oldest first: a disk reads ahead in this direction, so that whoever needs all of it should ask for this. */
+/** All of a table, or what `bounds` leave of it, oldest first, as a disk reads ahead: for whoever adds all of it up. */
 export async function* slices(
   database: Database,
   table: keyof typeof IDS,

@@ -1,12 +1,12 @@
 /** Reads the activity log. */
-import { and, count, desc, eq, gte, lt, lte, ne, sql } from 'drizzle-orm'
-import { drizzle as openDrizzle } from 'drizzle-orm/bun-sqlite'
-import type { Activity, ActivityEntry, ActivityQuery } from '#domain/activity.ts'
+import { and, eq, gte, lte, ne, sql } from 'drizzle-orm'
+import type { Activity, ActivityQuery } from '#domain/activity.ts'
 import type { Drift } from '#domain/drift.ts'
-import type { AccountId } from '#domain/id.ts'
+import { type AccountId, isGenerationId } from '#domain/id.ts'
 import { addUsd, NO_MONEY, type UsdNanos } from '#domain/money.ts'
 import type { Connection } from '../engine/connection.ts'
-import { arrivedIn, slices, slicesBack } from '../engine/slices.ts'
+import { arrivedIn, slices } from '../engine/slices.ts'
+import { openSoundLog } from '../engine/sound-log.ts'
 import { statement } from '../engine/statement.ts'
 import { activity } from '../schema.ts'
 import { toActivity } from './activity-row.ts'
@@ -16,54 +16,20 @@ export function createActivityReader(
   connection: Connection,
 ): Pick<Activity, 'list' | 'count' | 'find' | 'drift' | 'usage'> {
   const { database, commit } = connection
-  const drizzle = openDrizzle({ client: database })
+  const log = openSoundLog(database, LOG)
 
   return {
     async list(query) {
       commit.flush()
-      const inSlice = drizzle
-        .select()
-        .from(activity)
-        .where(
-          and(
-            gte(activity.generationId, sql.placeholder('from')),
-            lt(activity.generationId, sql.placeholder('below')),
-            matches(query),
-          ),
-        )
-        .orderBy(desc(activity.generationId))
-        .limit(sql.placeholder('limit'))
-        .prepare()
-      const found: ActivityEntry[] = []
-      for await (const slice of slicesBack(database, 'activity', arrivedIn(query))) {
-        const rows = inSlice.all({ ...slice, limit: query.limit - found.length })
-        found.push(...rows.map(toActivity))
-        if (found.length >= query.limit) break
-      }
-      return found
+      return (await log.newest(matches(query), arrivedIn(query), query.limit)).map(toActivity)
     },
     async count(query) {
       commit.flush()
-      const inSlice = drizzle
-        .select({ n: count() })
-        .from(activity)
-        .where(
-          and(
-            gte(activity.generationId, sql.placeholder('from')),
-            lt(activity.generationId, sql.placeholder('below')),
-            matches(query),
-          ),
-        )
-        .prepare()
-      let found = 0
-      for await (const slice of slicesBack(database, 'activity', arrivedIn(query))) {
-        found += inSlice.get({ ...slice })?.n ?? 0
-      }
-      return found
+      return await log.count(matches(query), arrivedIn(query))
     },
     async find(id) {
       commit.flush()
-      const row = drizzle.select().from(activity).where(eq(activity.generationId, id)).get()
+      const row = log.find(id)
       return row && toActivity(row)
     },
     async drift(query) {
@@ -78,6 +44,16 @@ export function createActivityReader(
     },
     usage: (query) => readUsage(connection, query),
   }
+}
+
+/** Whatever a list is filtered by stands between its id and where its usage comes from, which is null for what was refused. */
+const LOG = {
+  table: activity,
+  id: activity.generationId,
+  isId: isGenerationId,
+  isUnsound: sql<number>`(${activity.endedBy} NOT IN ('completed', 'client', 'upstream', 'gateway', 'refused')
+    OR ifnull(${activity.usageSource}, 'provider') NOT IN ('provider', 'estimated')
+    OR NOT EXISTS (SELECT 1 FROM accounts WHERE accounts.id = ${activity.accountId}))`,
 }
 
 const matches = (query: Omit<ActivityQuery, 'limit'>) =>

@@ -1,10 +1,11 @@
 /** The ledger in SQLite: credits, and reading. */
-import { and, count, desc, eq, getTableColumns, gte, lt, or, type SQL, sql } from 'drizzle-orm'
+import type { Database } from 'bun:sqlite'
+import { and, eq, gte, lt, sql } from 'drizzle-orm'
 import { drizzle as openDrizzle } from 'drizzle-orm/bun-sqlite'
 import type { Catalogues } from '#domain/catalogue.ts'
 import { DAY_MS, later } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
-import { chargeEntryId, type EntryId, entriesFrom } from '#domain/id.ts'
+import { chargeEntryId, type EntryId, entriesFrom, isEntryId } from '#domain/id.ts'
 import type { Ledger, LedgerEntry, LedgerQuery } from '#domain/ledger.ts'
 import {
   addUsd,
@@ -20,7 +21,9 @@ import {
 import type { HotState } from '../admission/hot-state.ts'
 import type { Connection } from '../engine/connection.ts'
 import { unavailable } from '../engine/disk.ts'
-import { belowBoth, EVERYTHING, type Slice, slicesBack } from '../engine/slices.ts'
+import { BEHIND_ALL, belowBoth, type Slice } from '../engine/slices.ts'
+import { openSoundLog } from '../engine/sound-log.ts'
+import { statement } from '../engine/statement.ts'
 import { prepareNoteAct } from '../log/acts.ts'
 import { accounts, ledger } from '../schema.ts'
 import { type HotThreshold, judgeMark, type MarkChange, prepareMarkWriter } from './low-balance.ts'
@@ -34,6 +37,7 @@ export function createLedger(
   const drizzle = openDrizzle({ client: database })
   const writeMark = prepareMarkWriter(connection, catalogue)
   const noteAct = prepareNoteAct(database)
+  const findRef = prepareFindRef(database)
 
   const balanceOf = (entry: LedgerEntry): UsdNanos => {
     const row = drizzle.select().from(accounts).where(eq(accounts.id, entry.accountId)).get()
@@ -42,7 +46,7 @@ export function createLedger(
   }
 
   const rejectDuplicateRef = ({ ref }: LedgerEntry): void => {
-    if (ref === null || !drizzle.select().from(ledger).where(eq(ledger.ref, ref)).get()) return
+    if (ref === null || findRef(ref) === undefined) return
     throw new GatewayError(
       'already_exists',
       `an entry with the reference "${ref}" was applied before`,
@@ -80,58 +84,42 @@ export function createLedger(
       return balance
     },
 
-    ...readLedger(connection),
+    ...readLedger(connection, findRef),
   }
 }
 
-function readLedger({ database, commit }: Connection): Pick<Ledger, 'list' | 'count' | 'chargeOf'> {
-  const drizzle = openDrizzle({ client: database })
+/** Whatever a list is filtered by stands between its id and its rate. */
+const LOG = {
+  table: ledger,
+  id: ledger.id,
+  isId: isEntryId,
+  isUnsound: sql<number>`(${ledger.rubPerUsd} GLOB '*[^0-9.]*'
+    OR NOT EXISTS (SELECT 1 FROM accounts WHERE accounts.id = ${ledger.accountId}))`,
+}
+
+function readLedger(
+  { database, commit }: Connection,
+  findRef: (ref: string) => EntryId | undefined,
+): Pick<Ledger, 'list' | 'count' | 'chargeOf'> {
+  const log = openSoundLog(database, LOG)
   return {
     async list(query) {
       commit.flush()
-      const scope = scopeOf(query)
-      const entries = (slice: Slice, limit: number): LedgerEntry[] =>
-        requireSound(
-          drizzle
-            .select({ ...getTableColumns(ledger), isUnsound: sql<number>`${IS_UNSOUND}` })
-            .from(ledger)
-            // An index of references has no unsound rows to look for.
-            .where(and(within(slice), query.ref === undefined ? orUnsound(scope) : scope))
-            .orderBy(desc(ledger.id))
-            .limit(limit)
-            .all(),
-        ).map(toEntry)
-      // A reference has an index of its own.
-      if (query.ref !== undefined) return entries(EVERYTHING, query.limit)
-      const found: LedgerEntry[] = []
-      for await (const slice of slicesBack(database, 'ledger', writtenIn(query))) {
-        found.push(...entries(slice, query.limit - found.length))
-        if (found.length >= query.limit) break
-      }
-      return found
+      const { ref, limit } = query
+      const id = ref === undefined ? null : findRef(ref)
+      if (id === undefined) return []
+      const bounds = id === null ? writtenIn(query) : { from: id, below: id + BEHIND_ALL }
+      return (await log.newest(scopeOf(query), bounds, limit)).map(toEntry)
     },
 
     async count(query) {
       commit.flush()
-      let found = 0
-      for await (const slice of slicesBack(database, 'ledger', writtenIn(query))) {
-        const row = drizzle
-          .select({ n: count() })
-          .from(ledger)
-          .where(and(within(slice), scopeOf(query)))
-          .get()
-        found += row?.n ?? 0
-      }
-      return found
+      return await log.count(scopeOf(query), writtenIn(query))
     },
 
     async chargeOf(id) {
       commit.flush()
-      const row = drizzle
-        .select()
-        .from(ledger)
-        .where(eq(ledger.id, chargeEntryId(id)))
-        .get()
+      const row = log.find(chargeEntryId(id))
       return row && toEntry(row)
     },
   }
@@ -145,32 +133,30 @@ const writtenIn = ({ since, until, before }: Omit<LedgerQuery, 'limit'>): Partia
   ...belowBoth(until === undefined ? undefined : entriesFrom(until), before),
 })
 
-/** Without a bound where there is none: a damaged id would end the search for it too early, and hide the rows behind. */
-const within = ({ from, below }: Slice) =>
-  and(
-    from === EVERYTHING.from ? undefined : gte(ledger.id, from as EntryId),
-    below === EVERYTHING.below ? undefined : lt(ledger.id, below as EntryId),
-  )
-
-/** Nothing examines this table at the start, and no filter may leave out a row because its bytes were overwritten. */
-const IS_UNSOUND = sql`((${ledger.id} GLOB 'led_*') IS NOT 1
-  OR NOT EXISTS (SELECT 1 FROM accounts WHERE accounts.id = ${ledger.accountId}))`
-
-const orUnsound = (scope: SQL | undefined) => scope && or(scope, IS_UNSOUND)
-
-type Row = typeof ledger.$inferSelect
-
-/** Newest first. @throws store_unavailable when the bytes of one were overwritten */
-function requireSound<Found extends Row & { isUnsound: number }>(rows: readonly Found[]) {
-  const isSound = rows.every(({ id, isUnsound }, at) => {
-    const newer = rows[at - 1]
-    return isUnsound === 0 && (newer === undefined || id < newer.id)
-  })
-  if (!isSound) throw unavailable('damaged')
-  return rows
+interface RefRow {
+  readonly id: EntryId
+  readonly isSought: number
+  readonly isKept: number
 }
 
-const toEntry = ({ isUnsound: _, ...row }: Row & { isUnsound?: number }): LedgerEntry => ({
+/** The entry of a reference. The index of references may be overwritten as well: what is beside it there must be in the table. */
+function prepareFindRef(database: Database): (ref: string) => EntryId | undefined {
+  const side = (rest: string) =>
+    `SELECT * FROM (SELECT ref, id FROM ledger INDEXED BY ledger_refs WHERE ref ${rest} LIMIT 1)`
+  const beside = statement<RefRow, [string]>(
+    database,
+    `SELECT beside.id AS id, beside.ref = ?1 AS isSought, beside.ref IS ledger.ref AS isKept
+     FROM (${side('>= ?1 ORDER BY ref')} UNION ALL ${side('< ?1 ORDER BY ref DESC')}) AS beside
+     LEFT JOIN ledger ON ledger.id = beside.id`,
+  )
+  return (ref) => {
+    const rows = beside().all(ref)
+    if (rows.some(({ isKept }) => isKept !== 1)) throw unavailable('damaged')
+    return rows.find(({ isSought }) => isSought === 1)?.id
+  }
+}
+
+const toEntry = (row: typeof ledger.$inferSelect): LedgerEntry => ({
   ...row,
   rubPerUsd: readRubPerUsd(row.rubPerUsd) as RubPerUsd,
 })
