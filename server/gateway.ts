@@ -125,9 +125,10 @@ export async function startGateway(given: GatewayOptions): Promise<Gateway> {
   const sweeper = sweep(options, steadyClock)
 
   let stopped: Promise<void> | null = null
+  const hurried = Promise.withResolvers<void>()
   const stop = async (drainMs: number): Promise<void> => {
     draining = true
-    await drain(deps.running, drainMs, shuttingDown)
+    await drain(deps.running, drainMs, hurried.promise, shuttingDown)
     await Promise.all([listener.close(), signin?.stop()])
     await operatorSocket?.close()
     await sweeper.stop()
@@ -141,9 +142,7 @@ export async function startGateway(given: GatewayOptions): Promise<Gateway> {
     metricsUrl,
     live: () => ({ inFlight: inFlight() }),
     stop(drainMs) {
-      if (stopped !== null && drainMs === 0) {
-        for (const walk of deps.running.list()) walk.abort(shuttingDown())
-      }
+      if (stopped !== null && drainMs === 0) hurried.resolve()
       stopped ??= stop(drainMs)
       return stopped
     },

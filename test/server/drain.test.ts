@@ -76,7 +76,8 @@ test('at the deadline a request without an answer gets an error status', async (
   expect(await s.openHolds()).toBe(0)
 })
 
-test('a client that has stopped reading does not delay the shutdown', async () => {
+/** A gateway that sends a stream which its client has stopped reading. */
+async function serveUnread() {
   const played = script(async function* () {
     for (;;) yield [text('x'.repeat(1_000_000))]
   })
@@ -86,7 +87,15 @@ test('a client that has stopped reading does not delay the shutdown', async () =
   client.socket.pause()
   client.send(post('/v1/chat/completions', s.key.bearer, hello({ stream: true })))
   await eventually(() => played.asked > 3, 'the stream has begun')
-  await s.gateway.stop(20)
+  return { s, played, client }
+}
+
+test.each([
+  ['at the deadline', ({ stop }: Served['gateway']) => stop(20)],
+  ['told to stop again', ({ stop }: Served['gateway']) => Promise.all([stop(60_000), stop(0)])],
+])('%s a client that has stopped reading does not delay the shutdown', async (_, stop) => {
+  const { s, played, client } = await serveUnread()
+  await stop(s.gateway)
   expect(s.gateway.live()).toEqual({ inFlight: 0 })
   expect(await s.openHolds()).toBe(0)
   expect(played.over).toBe(true)
