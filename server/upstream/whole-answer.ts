@@ -46,10 +46,11 @@ export class WholeAnswer implements Answer, AsyncIterableIterator<ChatEvents, un
   next(): Promise<Step> {
     if (this.isRead) return this.end()
     this.isRead = true
-    const here = takeWhole(this)
-    return here === null
-      ? readWhole(this).then((body) => this.translate(body))
-      : this.translate(here.body)
+    // A short answer that has come with its head waits for nothing.
+    const text = this.reply.takeText?.(LONG_BYTES)
+    if (!text) return readWhole(this).then((body) => this.translate(body))
+    this.watchdog.stop()
+    return this.translate(parseText(text))
   }
 
   private translate(body: unknown): Promise<Step> {
@@ -89,14 +90,6 @@ interface BufferedBody {
   length: number
   /** False when the body exceeded the limit and the rest was dropped. */
   isWhole: boolean
-}
-
-/** The parsed JSON of a short answer that has come with its head; null for any other. */
-function takeWhole({ reply, watchdog }: Answer): { readonly body: unknown } | null {
-  const text = reply.takeText?.(LONG_BYTES)
-  if (!text) return null
-  watchdog.stop()
-  return { body: parseText(text) }
 }
 
 /**

@@ -133,15 +133,15 @@ class StreamChunks implements ChunkRenderer {
   }
 
   private choiceChunk(index: number, delta: string, rest: string): string {
-    const beside = this.choiceFields === null ? '' : this.takeChoiceFields(index, this.choiceFields)
-    return this.chunk(`{"index":${index},"delta":{${delta}}${rest}${beside}}`)
+    const end = this.choiceFields === null ? rest : rest + this.takeChoiceFields(index)
+    return this.chunk(`{"index":${index},"delta":{${delta}}${end}}`)
   }
 
-  private takeChoiceFields(index: number, waiting: Map<number, JsonObject>): string {
-    const fields = waiting.get(index)
+  private takeChoiceFields(index: number): string {
+    const fields = this.choiceFields?.get(index)
     if (fields === undefined) return ''
-    waiting.delete(index)
-    if (waiting.size === 0) this.choiceFields = null
+    this.choiceFields?.delete(index)
+    if (this.choiceFields?.size === 0) this.choiceFields = null
     return renderFields(fields)
   }
 
