@@ -4,6 +4,7 @@
  */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Claim } from '#domain/admission.ts'
+import { untilCurrent } from '#domain/catalogue.ts'
 import { type Clock, DAY_MS, later } from '#domain/clock.ts'
 import { newEventId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
@@ -30,11 +31,11 @@ export type JoinStore = (store: GatewayStore, clock: Clock) => Promise<GatewaySt
 const SKEW_MS = 2_000
 const LEASE_MS = 60_000
 
-export function nodesContract(bench: Bench, join: JoinStore, skewMs = SKEW_MS): void {
+export function nodesContract(bench: Bench, join: JoinStore): void {
   let other: GatewayStore
   /** The other node's. */
   const ahead: Clock = {
-    now: () => later(bench.clock.now(), skewMs),
+    now: () => later(bench.clock.now(), SKEW_MS),
     monotonicMs: () => bench.clock.monotonicMs(),
   }
   beforeEach(async () => {
@@ -57,11 +58,14 @@ export function nodesContract(bench: Bench, join: JoinStore, skewMs = SKEW_MS): 
   })
   /** Asks both in turn, all at once; returns what was admitted, and where. */
   const admit = async (key: ApiKey, count: number, hold = '0.01') => {
-    const asked = Array.from({ length: count }, async (_, nth) => {
+    const asked = Array.from({ length: count }, (_, nth) => {
       const node = nodes()[nth % 2] ?? [bench.store, bench.clock]
-      const claim = claimAt(node, key, hold)
-      const verdict = await node[0].admissions.admit(claim)
-      return verdict !== 'stale' && verdict.admitted ? [{ claim, store: node[0] }] : []
+      return untilCurrent(async () => {
+        const claim = claimAt(node, key, hold)
+        const verdict = await node[0].admissions.admit(claim)
+        if (verdict === 'stale') return verdict
+        return verdict.admitted ? [{ claim, store: node[0] }] : []
+      })
     })
     return (await Promise.all(asked)).flat()
   }
@@ -98,7 +102,7 @@ export function nodesContract(bench: Bench, join: JoinStore, skewMs = SKEW_MS): 
       requestsInProgress: 0,
       requestsMinute: 2,
     })
-    bench.clock.advance(60_000 + skewMs)
+    bench.clock.advance(60_000 + SKEW_MS)
     expect((await admit(key, 2)).length).toBe(2)
   })
 
@@ -140,13 +144,14 @@ export function nodesContract(bench: Bench, join: JoinStore, skewMs = SKEW_MS): 
   test('one Idempotency-Key at both runs once, is charged once, and is free again when its node dies', async () => {
     const { key } = await bench.issue()
     const repeat = aRepeat('order 66')
-    const ask = async (node: readonly [GatewayStore, Clock]) => {
-      const claim = { ...claimAt(node, key, '0.5'), repeat }
-      const verdict = await node[0].admissions.admit(claim)
-      if (verdict === 'stale') throw new Error('the catalogue was changed')
-      const is = 'repetition' in verdict ? verdict.repetition.is : null
-      return { claim, store: node[0], is }
-    }
+    const ask = (node: readonly [GatewayStore, Clock]) =>
+      untilCurrent(async () => {
+        const claim = { ...claimAt(node, key, '0.5'), repeat }
+        const verdict = await node[0].admissions.admit(claim)
+        if (verdict === 'stale') return verdict
+        const is = 'repetition' in verdict ? verdict.repetition.is : null
+        return { claim, store: node[0], is }
+      })
     const first = await Promise.all(nodes().map(ask))
     expect(first.map(({ is }) => is).sort()).toEqual([null, 'running'])
     await bench.store.admissions.expire(
@@ -173,7 +178,7 @@ export function nodesContract(bench: Bench, join: JoinStore, skewMs = SKEW_MS): 
   test('around midnight, when one clock is past it, the books add up', async () => {
     const { key } = await bench.issue({ dailySpend: usd('1') })
     const midnight = Math.ceil(bench.clock.now() / DAY_MS) * DAY_MS
-    bench.clock.advance(midnight - skewMs / 2 - bench.clock.now())
+    bench.clock.advance(midnight - SKEW_MS / 2 - bench.clock.now())
     for (const { claim, store } of await admit(key, 4, '0.25')) await settle(store, claim, '0.25')
     expect(await balance(other)).toBe(usd('99'))
     expect((await bench.store.audit()).findings).toEqual([])
