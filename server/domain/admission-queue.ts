@@ -1,6 +1,6 @@
 /**
- * Where a request waits whose hold would fit after what is spent, but not beside what others hold: in order of arrival, until
- * enough of those have ended (contract §8). In memory: a request that waits has taken nothing.
+ * Where a request waits that does not fit beside what others hold: in order of arrival among those who wait for the same money,
+ * until enough of the others have ended (contract §8). In memory: a request that waits has taken nothing.
  */
 import type { Admissions, Claim, Refusal, Repeated, Verdict } from './admission.ts'
 import type { CancelSignal } from './cancel.ts'
@@ -57,7 +57,7 @@ interface Waiter {
 const OF_ACCOUNT = 'balance_usd'
 const OF_END_USER = /^end_user_/
 
-/** Whether `claim` wants money for which `ahead` waits. */
+/** Whether `claim` wants money for which `ahead` waits; who wants other money passes. */
 function isBehind(claim: Claim, { claim: ahead, refused }: Waiter): boolean {
   const { limit } = refused.refusal
   if (limit === OF_ACCOUNT) return true
@@ -93,8 +93,8 @@ export class AdmissionQueue {
       verdict = await this.ask(claimant)
     }
     if (!this.isOpen(verdict)) return verdict
-    const { accountId } = claimant.claimNow()
-    return await this.lineOf(accountId).wait(claimant, verdict, signal)
+    const claim = claimant.claimNow()
+    return await this.lineOf(claim.accountId).wait(claimant, claim, verdict, signal)
   }
 
   /** A hold of this account has ended. */
@@ -139,11 +139,15 @@ class Line {
     this.emptied = emptied
   }
 
-  wait(claimant: Claimant, refused: Refused, signal: CancelSignal): Promise<Verdict | Repeated> {
-    const claim = claimant.claimNow()
+  wait(
+    claimant: Claimant,
+    claim: Claim,
+    refused: Refused,
+    signal: CancelSignal,
+  ): Promise<Verdict | Repeated> {
     const ofKey = this.waiters.filter((waiter) => waiter.claim.keyId === claim.keyId)
     if (ofKey.length >= MAX_WAITING) {
-      return Promise.resolve(this.giveUp(refused, this.waiters[0]?.sinceMs))
+      return Promise.resolve(this.giveUp(refused, ofKey[0]?.sinceMs))
     }
     const { promise, resolve, reject } = Promise.withResolvers<Verdict | Repeated>()
     const leave = (how: () => void): void => {

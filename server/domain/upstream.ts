@@ -5,7 +5,7 @@ import { type ErrorMetadata, GatewayError } from './errors.ts'
 import type { Hop } from './model-card.ts'
 import type { Settings } from './settings.ts'
 
-/** Set by the wire family: how far a request has got. */
+/** How far a request has got, as the client of the provider notes it (`server/upstream/watchdog.ts`). */
 export interface Sending {
   /** Whether any of it was handed to an established connection: from then on the provider may work on it, and bill it. */
   isSent: boolean

@@ -209,7 +209,8 @@ function checkModality(request: ChatRequest, card: ModelCard): void {
   }
 }
 
-interface Claimant {
+/** Whose request it is, and which. */
+interface Claimed {
   readonly caller: Caller
   readonly request: ChatRequest
   readonly generationId: GenerationId
@@ -244,7 +245,7 @@ export interface OffersClaimed {
  */
 export function makeClaim(
   { clock, settings, health, store }: ClaimDeps,
-  { caller: { key, requestId }, request, generationId, repeat }: Claimant,
+  { caller: { key, requestId }, request, generationId, repeat }: Claimed,
 ): OffersClaimed {
   const at = clock.now()
   const catalogue = store.catalogue.current()
