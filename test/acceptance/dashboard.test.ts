@@ -22,7 +22,7 @@ afterEach(async () => {
 })
 
 async function serve(): Promise<Appliance> {
-  const gateway = await startAppliance(cli, { flags: ['--auth-listen', 'off'] })
+  const gateway = await startAppliance(cli)
   gateways.push(gateway)
   return gateway
 }
@@ -249,7 +249,7 @@ describe.skipIf(TMUX === null)('in a terminal', () => {
 
   test('beside a demo each screen is whole', async () => {
     const env = { GATEWAY_DATA_DIR: '' }
-    gateways.push(await startAppliance(cli, { flags: ['--demo', '--auth-listen', 'off'], env }))
+    gateways.push(await startAppliance(cli, { flags: ['--demo'], env }))
     const terminal = await openDashboard(80, 24, { env })
     for (const key of ['4', 'b', 'm', 'd', '1']) {
       terminal.send(key)

@@ -13,7 +13,7 @@ let gateway: Appliance
 beforeAll(async () => {
   furnishCli(cli)
   cli.json(['accounts', 'create', 'acme'])
-  gateway = await startAppliance(cli, { flags: ['--auth-listen', 'off'] })
+  gateway = await startAppliance(cli)
 })
 afterAll(async () => {
   await gateway?.kill()

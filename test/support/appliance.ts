@@ -30,6 +30,8 @@ export interface StartOptions {
   readonly flags?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
   readonly cwd?: string
+  /** With sign-in, at its usual port: otherwise it is off, unless the flags say where. */
+  readonly signin?: boolean
   /** What starts it, under narrower conditions than ours: `['prlimit', '--nofile=64']`. It must become the gateway. */
   readonly under?: readonly string[]
 }
@@ -39,8 +41,11 @@ export async function startAppliance(
   cli: CliHarness,
   options: StartOptions = {},
 ): Promise<Appliance> {
-  const { flags = [], env = {}, cwd = cli.home, under = [] } = options
-  const child = Bun.spawn([...under, BINARY, 'serve', '--listen', '127.0.0.1:0', ...flags], {
+  const { flags = [], env = {}, cwd = cli.home, signin = false, under = [] } = options
+  // Sign-in takes nearly as long to load as all the rest.
+  const off = signin ? [] : ['--auth-listen', 'off']
+  const serve = ['serve', '--listen', '127.0.0.1:0', ...off, ...flags]
+  const child = Bun.spawn([...under, BINARY, ...serve], {
     cwd,
     env: { ...cli.env, ...env },
     stdin: 'ignore',

@@ -42,7 +42,7 @@ test('the frame of the dashboard has the words of today', () => {
 })
 
 test('the banner of the demo has the lines that are shown', async () => {
-  const demo = await startAppliance(cli, { flags: ['--demo'] })
+  const demo = await startAppliance(cli, { flags: ['--demo'], signin: true })
   const said = demo.said().split('\n').map(words)
   await demo.kill()
   const shown = blockWith('npm run demo').slice(1).map(words)

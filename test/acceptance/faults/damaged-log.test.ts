@@ -21,6 +21,7 @@ beforeAll(async () => {
   cli = furnishCli(openCli())
   gateway = await startAppliance(cli)
   key = (await gateway.verb('keys.create', { name: 'worker' })).key
+  for (const name of ['spare', 'old']) await gateway.verb('keys.create', { name })
   await gateway.kill()
   for (const file of FILES) left.set(file, readFileSync(place(file)))
   expect(sizeOf('gateway.db-wal')).toBeGreaterThan(HEADER_BYTES + 8 * FRAME_BYTES)
