@@ -31,7 +31,7 @@ export default async function setup({ vite }: TestProject) {
   // Tests try what another user sees of a file in it.
   chmodSync(place, 0o755)
   process.env['TMPDIR'] = place
-  return () => rmSync(place, { recursive: true, force: true })
+  process.on('exit', () => rmSync(place, { recursive: true, force: true }))
 }
 
 /** Whether programs run there and there is room; a container's may have neither. */
