@@ -6,6 +6,7 @@ import { NOUNS } from '#cli/nouns.ts'
 import { readSecret } from '#domain/secret.ts'
 import { LIMIT_FLAGS } from '#forms/limit-flags.ts'
 import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
+import { COMMANDS, helpPages } from '#test/support/help-pages.ts'
 
 let cli: CliHarness
 const mode = (path: string): string => (statSync(path).mode & 0o777).toString(8)
@@ -472,8 +473,7 @@ describe('help', () => {
     expect(cli.run(['help']).out).toBe(front)
     const nouns = [...front.matchAll(/^ {2}(\w+) {2,}/gm)].map((match) => match[1] ?? '')
     expect(nouns).toContain('keys')
-    for (const noun of nouns) {
-      const { code, out } = cli.run([noun, '--help'])
+    for (const [noun, { code, out }] of helpPages(nouns)) {
       expect([noun, code]).toEqual([noun, 0])
       expect(out).toContain(`Usage: gatewayctl ${noun}`)
     }
@@ -481,13 +481,8 @@ describe('help', () => {
   })
 
   test('every command has an example, of flags that it has', () => {
-    const commands = Object.entries(NOUNS).flatMap(([noun, { command, verbs }]) =>
-      command ? [noun] : [noun, ...Object.keys(verbs).map((verb) => `${noun} ${verb}`)],
-    )
-    for (const words of commands) {
-      const [page = '', last = ''] = cli
-        .run([...words.split(' '), '--help'])
-        .out.split(/^Examples?:\n/m)
+    for (const [words, { out }] of helpPages(COMMANDS)) {
+      const [page = '', last = ''] = out.split(/^Examples?:\n/m)
       const examples = last.trimEnd().split('\n')
       const own = examples.filter((line) => line.includes(`gatewayctl ${words.split(' ')[0]}`))
       expect([words, own.length > 0]).toEqual([words, true])

@@ -1,6 +1,7 @@
 // Parsing JSON with megabytes in one string gives the same result as the language's own parser, errors included.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { FULL } from '#test/support/tier.ts'
 import { parseJson, parseText } from '#upstream/read-json.ts'
 
 const LONG = 'QUJD'.repeat(50_000)
@@ -58,7 +59,7 @@ describe('a long string', () => {
       fc.property(tree, fc.constantFrom(undefined, 2), (value, indent) => {
         isRead([LONG, value], indent)
       }),
-      { numRuns: 200 },
+      { numRuns: FULL ? 200 : 60 },
     )
   })
 

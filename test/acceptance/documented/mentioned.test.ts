@@ -2,6 +2,7 @@
 import { afterAll, expect, test } from 'vitest'
 import { VARIABLES } from '#cli/config/unknown-variables.ts'
 import { openCli } from '#test/support/cli-harness.ts'
+import { COMMANDS, commandOf, helpPages } from '#test/support/help-pages.ts'
 import project from '../../../package.json' with { type: 'json' }
 import { PAGES, readPage } from './pages.ts'
 
@@ -10,17 +11,11 @@ afterAll(() => cli.close())
 
 const nouns = [...cli.run(['help']).out.matchAll(/^ {2}([a-z]+) {2,}/gm)].map(([, noun]) => noun)
 
-const kept = new Map<string, string>()
+const pages = helpPages(COMMANDS)
 
-/** The page of a command; empty when there is none of these words. */
-function helpOf(words: readonly string[]): string {
-  const name = words.join(' ')
-  const args = words[0] === 'help' ? words : [...words, '--help']
-  const { code, out } = kept.has(name) ? { code: 0, out: kept.get(name) ?? '' } : cli.run(args)
-  const page = code === 0 ? out : ''
-  kept.set(name, page)
-  return page
-}
+/** The page of a command, or of a topic; empty when there is none of these words. */
+const helpOf = (words: readonly string[]): string =>
+  words[0] === 'help' ? cli.run(words).out : (pages.get(commandOf(words))?.out ?? '')
 
 /** What stands between backticks in running text, on one line or over two. */
 const inlineCode = (page: string): readonly string[] =>
@@ -38,8 +33,8 @@ function complaintOf(code: string): string | null {
   if (!isNamed && !isCommand) return null
   const end = words.findIndex((word) => !/^[a-z][a-z-]*$/.test(word))
   const command = words.slice(0, end === -1 ? undefined : end)
-  const page = helpOf(command)
   if (command.length === 0) return null
+  const page = helpOf(command)
   if (page === '') return `no such command: ${code}`
   const flags = code.match(/(?<= |^)--[a-z][a-z-]*/g) ?? []
   // A bare noun is its first verb.

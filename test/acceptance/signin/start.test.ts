@@ -83,7 +83,9 @@ describe('without a mail server', () => {
   })
 
   test('the demo prints the code, and the client of its banner can sign in', async () => {
-    const appliance = await startAppliance(cli, { flags: ['--demo', '--auth-listen', '127.0.0.1:0'] })
+    const appliance = await startAppliance(cli, {
+      flags: ['--demo', '--auth-listen', '127.0.0.1:0'],
+    })
     onTestFinished(async () => void (await appliance.stop()))
     const [, authUrl = ''] = /^ {2}sign-in +(\S+)/m.exec(appliance.said()) ?? []
     const [, client_id = '', client_secret = '', redirect_uri = ''] =

@@ -5,6 +5,7 @@ import type { ChatEvent, ChatRequest } from '#domain/chat.ts'
 import { NO_USAGE, type Usage } from '#domain/usage.ts'
 import { Meter } from '#domain/walk/meter.ts'
 import { aCard, aRequest, usd } from '#test/support/nouns.ts'
+import { FULL } from '#test/support/tier.ts'
 
 const text = (words: string): ChatEvent => ({ type: 'text-delta', choice: 0, text: words })
 const usage = (stated: Partial<Usage>): ChatEvent => ({
@@ -84,6 +85,7 @@ describe('without the provider’s word', () => {
           expect(often.usage.outputTokens).toBe(7 * (bytes(points) - dense) + 4 * dense)
         },
       ),
+      { numRuns: FULL ? 100 : 40 },
     )
   })
 

@@ -37,7 +37,11 @@ const part = fc.oneof(
 
 const fields = {
   role: fc.constantFrom('system', 'developer', 'user', 'assistant', 'tool', 'king', 5),
-  content: fc.oneof(fc.string(), fc.array(rarely(part), { maxLength: 3 }), fc.constantFrom(null, 5)),
+  content: fc.oneof(
+    fc.string(),
+    fc.array(rarely(part), { maxLength: 3 }),
+    fc.constantFrom(null, 5),
+  ),
 }
 
 const message = fc.oneof(fc.record(fields), fc.record(fields, { requiredKeys: [] }))

@@ -145,7 +145,7 @@ describe('anything that a client may write', () => {
           )
         },
       ),
-      { numRuns: FULL ? 3_000 : 150 },
+      { numRuns: FULL ? 3_000 : 60 },
     )
   })
 })
