@@ -14,7 +14,7 @@ export class Window {
   #takenAt = new Float64Array(FIRST_CAPACITY)
   #head = 0
   #size = 0
-  /** The latest instant seen, on the time line of `#steady`. */
+  /** The latest instant seen, on the time line of `#continuous`. */
   #newest = Number.NEGATIVE_INFINITY
   /** The total of large backward steps of the clock. */
   #setBackMs = 0
@@ -25,7 +25,7 @@ export class Window {
 
   /** Requests inside the span that ends at `now`. */
   count(now: Instant): number {
-    const at = this.#steady(now)
+    const at = this.#continuous(now)
     while (this.#size > 0 && this.#oldest() + this.spanMs <= at) {
       this.#head = (this.#head + 1) % this.#ring.length
       this.#size--
@@ -35,12 +35,12 @@ export class Window {
 
   /** Records a request. An instant before the newest one counts as the newest, so that a clock step frees no slot early. */
   take(at: Instant): void {
-    this.#add(this.#steady(at), at)
+    this.#add(this.#continuous(at), at)
   }
 
   /** Records requests that were read from the log at `now`, the oldest first; one that lies ahead counts as made now. */
   restore(log: readonly Instant[], now: Instant): void {
-    for (const at of log) this.#add(this.#steady(Math.min(at, now) as Instant), Number.NaN)
+    for (const at of log) this.#add(this.#continuous(Math.min(at, now) as Instant), Number.NaN)
   }
 
   /**
@@ -63,7 +63,7 @@ export class Window {
     this.#head = 0
     this.#size = 0
     for (const [at, takenAt] of found.sort(([a], [b]) => a - b)) this.#add(at, takenAt)
-    this.#steady(now)
+    this.#continuous(now)
   }
 
   #add(at: number, takenAt: number): void {
@@ -77,13 +77,13 @@ export class Window {
 
   /** Milliseconds until the oldest request leaves the span; 0 when the window is empty. */
   msUntilOldestLeaves(now: Instant): number {
-    return this.count(now) === 0 ? 0 : this.#oldest() + this.spanMs - this.#steady(now)
+    return this.count(now) === 0 ? 0 : this.#oldest() + this.spanMs - this.#continuous(now)
   }
 
   /** Milliseconds until fewer than `limit` requests are inside the span; 0 when a slot is free now. */
   msUntilSlot(limit: number, now: Instant): number {
     const surplus = this.count(now) - limit
-    return surplus < 0 ? 0 : this.#at(surplus) + this.spanMs - this.#steady(now)
+    return surplus < 0 ? 0 : this.#at(surplus) + this.spanMs - this.#continuous(now)
   }
 
   /**
@@ -92,7 +92,7 @@ export class Window {
    * back frees none early. A clock that reaches the time line again was behind and is corrected: it goes on by the clock, or the
    * correction would pass for time.
    */
-  #steady(now: Instant): number {
+  #continuous(now: Instant): number {
     if (this.#setBackMs > 0 && now >= this.#newest) this.#setBackMs = 0
     const at = now + this.#setBackMs
     if (at > this.#newest) this.#newest = at

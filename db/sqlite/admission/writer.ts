@@ -1,4 +1,4 @@
-/** The rows that a request writes, as prepared statements: the only writes on the path of a request. */
+/** The rows that a request writes, as prepared statements; a kept answer is staged before them (`answers.ts`). */
 import type { Database, SQLQueryBindings } from 'bun:sqlite'
 import type { ActivityEntry } from '#domain/activity.ts'
 import type { Catalogues } from '#domain/catalogue.ts'
