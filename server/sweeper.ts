@@ -5,7 +5,7 @@ import type { Store } from '#domain/store.ts'
 
 export interface SweeperOptions {
   readonly store: Pick<Store, 'activity' | 'answers' | 'notices' | 'steadyTime'>
-  /** Where it is wrong, it deletes what is not old: a steady one. */
+  /** A steady one (`createSteadyClock`): by a clock that runs ahead, what is not old would be deleted. */
   readonly clock: Clock
   /** How long the log keeps ended requests; null for ever. */
   readonly activityKeptMs: number | null

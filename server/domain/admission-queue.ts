@@ -32,7 +32,7 @@ const isToWait = (verdict: Verdict | Repeated): verdict is Refused =>
 
 /** Who asks to be admitted. */
 export interface Claimant {
-  /** Its claim by the clock and the catalogue of now, made anew whenever it is judged again. */
+  /** Its claim by the clock and the catalogue of now, made anew whenever it is judged again: it is charged by the price of then. */
   claimNow(): Claim
 }
 
@@ -208,14 +208,14 @@ class Line {
       for (const waiter of [...this.waiters]) {
         if (!this.waiters.includes(waiter)) continue
         if (still.some((other) => isBehind(waiter.claim, other))) continue
-        if (!(await this.judge(waiter))) still.push(waiter)
+        if (!(await this.admitWaiter(waiter))) still.push(waiter)
       }
     }
     this.isServing = false
   }
 
   /** Whether its waiting is over. */
-  private async judge(waiter: Waiter): Promise<boolean> {
+  private async admitWaiter(waiter: Waiter): Promise<boolean> {
     let verdict: Verdict | Repeated
     waiter.isJudged = true
     try {

@@ -251,21 +251,21 @@ interface MoneyRule {
   readonly code: RefusalCode
   /** When the next period begins; null where no period ends. */
   readonly nextPeriod: ((today: Day) => Day) | null
-  /** Of what is left, a request that is alone may take this fraction (1/n) for its output; null: as much as it wants. */
-  readonly loneShare: bigint | null
+  /** By this, what is left is divided for the output of a request that is alone; null: it takes as much as it wants. */
+  readonly loneDivisor: bigint | null
 }
 
 const DAILY: MoneyRule = {
   limit: 'daily_spend_limit_usd',
   code: 'daily_spend_limit_exceeded',
   nextPeriod: nextDay,
-  loneShare: null,
+  loneDivisor: null,
 }
 const MONTHLY: MoneyRule = {
   limit: 'monthly_spend_limit_usd',
   code: 'monthly_spend_limit_exceeded',
   nextPeriod: nextMonthStart,
-  loneShare: null,
+  loneDivisor: null,
 }
 const END_USER_DAILY: MoneyRule = { ...DAILY, limit: 'end_user_daily_usd' }
 /** The last money of an account is its owner's, so that one answer does not take all of it. */
@@ -273,11 +273,11 @@ const BALANCE: MoneyRule = {
   limit: 'balance_usd',
   code: 'insufficient_balance',
   nextPeriod: null,
-  loneShare: 2n,
+  loneDivisor: 2n,
 }
 
-/** Of what is left, a request that is not alone may take this fraction (1/n) for its output, so that dozens fit. */
-const SHARE = 32n
+/** The same for a request that is not alone, so that dozens fit. */
+const DIVISOR = 32n
 
 interface MoneyLimit {
   readonly rule: MoneyRule
@@ -288,7 +288,7 @@ interface MoneyLimit {
 /** Whether every limit has more left than a full share for the largest answer: none lowers a bound, and none refuses. */
 function isAmple(offers: readonly OfferCost[], standing: Standing): boolean {
   const { limits, daySpend, monthSpend, endUser, balance, accountHeld } = standing
-  const room = (baseOf(offers) + SHARE * fullOutputOf(offers)) as UsdNanos
+  const room = (baseOf(offers) + DIVISOR * fullOutputOf(offers)) as UsdNanos
   return (
     balance - accountHeld > room &&
     leaves(limits.dailySpend, daySpend, room) &&
@@ -322,10 +322,10 @@ function grantFor({ at, offers }: Claim, limits: readonly MoneyLimit[]): Grant {
   const base = baseOf(offers)
   let money: UsdNanos | null = null
   for (const { rule, ceiling, spending } of limits) {
-    const share = spending.held === NO_MONEY ? rule.loneShare : SHARE
-    if (share === null) continue
+    const divisor = spending.held === NO_MONEY ? rule.loneDivisor : DIVISOR
+    if (divisor === null) continue
     const left = ceiling - spending.spent - spending.held - base
-    const part = (left <= 0n ? NO_MONEY : left / share) as UsdNanos
+    const part = (left <= 0n ? NO_MONEY : left / divisor) as UsdNanos
     if (money === null || part < money) money = part
   }
   return { at, money, hold: holdFor(offers, money) }

@@ -96,7 +96,7 @@ export function createAdmissions(
   const isStale = (claim: Claim): boolean => claim.catalogue !== catalogue.current().version
 
   /** Verdict and reservation in one turn; null where the key's windows have to be read first. */
-  const judgeNow = (claim: Claim): Verdict | Repeated | Stale | null => {
+  const admitIfRead = (claim: Claim): Verdict | Repeated | Stale | null => {
     if (isStale(claim)) return 'stale'
     const hot = requireKey(claim.keyId, claim.at)
     return hot.hasWindows ? admitNow(claim, hot) : null
@@ -105,7 +105,7 @@ export function createAdmissions(
   const admitWithWindows = async (claim: Claim): Promise<Verdict | Repeated | Stale> => {
     for (let reads = 0; reads < MOST_READS; reads++) {
       await hotState.readWindows(requireKey(claim.keyId, claim.at), claim.at)
-      const verdict = judgeNow(claim)
+      const verdict = admitIfRead(claim)
       if (verdict !== null) return verdict
     }
     return 'stale'
@@ -122,7 +122,7 @@ export function createAdmissions(
 
     admit(claim) {
       try {
-        const verdict = judgeNow(claim)
+        const verdict = admitIfRead(claim)
         return verdict === null ? admitWithWindows(claim).catch(rethrow) : Promise.resolve(verdict)
       } catch (thrown) {
         return Promise.reject(toStoreError(thrown))

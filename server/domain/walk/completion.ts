@@ -174,7 +174,7 @@ function noteFirst(walk: Walk, { hop }: Offer): void {
 
 const isWhole = (outcome: Outcome): boolean => outcome === COMPLETED || outcome === CUT
 
-/** The same for a repeatable answer, which is written before its charge shows it: a kill loses both or neither. */
+/** Settles a repeatable answer, which is written before its charge shows it: a kill loses both or neither. */
 async function settleKept(
   walk: Walk,
   outcome: Outcome,
