@@ -1,5 +1,4 @@
 /** `gatewayctl export`: the current state as the file that `apply` reads, without secrets. */
-
 import { writeFileSync } from 'node:fs'
 import { action, type Mount } from './action.ts'
 import { CommandError, EXIT } from './exit.ts'

@@ -1,5 +1,4 @@
 /** `gatewayctl serve`: runs the gateway until a signal, then lets requests in progress complete. */
-
 import { dirname } from 'node:path'
 import { GatewayError } from '#domain/errors.ts'
 import { isLoopbackHost } from '#domain/loopback.ts'

@@ -1,5 +1,4 @@
 /** Sends sign-in codes from the store through the mail server, at once, and retries while the code is valid. */
-
 import { type Clock, type Instant, later, MINUTE_MS } from '#domain/clock.ts'
 import { within } from '#domain/within.ts'
 import { sendMail } from '#notify/mail.ts'

@@ -1,5 +1,4 @@
 /** Composes a running gateway: HTTP API, operator API on its socket, and sign-in on its own listener, over one store. */
-
 import { ACTIVITY_KEPT_MS } from '#domain/activity.ts'
 import type { Clock } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'

@@ -1,5 +1,4 @@
 /** A directory of backups: names, removal of old ones, and clean-up after killed ones. */
-
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { isPartial } from '#db/sqlite/files/copy.ts'

@@ -1,5 +1,4 @@
 /** `gatewayctl __complete -- WORD…`: candidates for the last word, one per line; `:files` stands for file completion by the shell. */
-
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { Command, type Option } from 'commander'

@@ -1,5 +1,4 @@
 /** What completes an argument or flag: names of objects, files, or fixed words. */
-
 import { DATABASE_FILE } from '#db/file-name.ts'
 import type { Named } from '#db/sqlite/files/names.ts'
 import { OUTPUT_BOUNDS, PROVIDER_PRESETS } from '#domain/provider.ts'

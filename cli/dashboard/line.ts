@@ -1,5 +1,4 @@
 /** A line of the screen: pieces of text with their colours, cut and padded by display width. */
-
 import { clean } from '../terminal/clean.ts'
 import { cutTo } from '../terminal/cut.ts'
 import { inTone, type Tone } from '../terminal/tone.ts'

@@ -1,5 +1,4 @@
 /** Checks whether a file exists or can be created; a refusal by the system is an error, not a missing file. */
-
 import { accessSync, chmodSync, constants, existsSync, mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { systemCodeOf } from '#domain/system-code.ts'

@@ -1,5 +1,4 @@
 /** A damaged database needs its operator, not a server: exit 1, not 4. */
-
 import { GatewayError } from '#domain/errors.ts'
 import { CommandError, EXIT } from '../exit.ts'
 

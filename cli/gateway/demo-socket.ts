@@ -1,5 +1,4 @@
 /** The socket of a demo: how commands reach a gateway that has no data directory (docs/decisions.md). */
-
 import { existsSync, lstatSync, mkdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'

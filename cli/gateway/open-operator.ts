@@ -1,5 +1,4 @@
 /** Opens a data directory for one command, when no server holds it. */
-
 import { join } from 'node:path'
 import { DATABASE_FILE } from '#db/file-name.ts'
 import type { OperatorDeps } from '#operator/deps.ts'

@@ -1,5 +1,4 @@
 /** A file for one secret: created before the key, so that no secret is lost because the file cannot be written. */
-
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs'
 import { CommandError, EXIT } from '../exit.ts'
 import { fileFault } from '../file-fault.ts'

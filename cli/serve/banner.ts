@@ -1,5 +1,4 @@
 /** The first output of `serve`: its addresses, and for the demo also a key and example commands. */
-
 import { renderInstant } from '#domain/clock.ts'
 import { initialise } from '#operator/init.ts'
 import { perform } from '#operator/verb.ts'

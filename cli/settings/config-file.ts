@@ -1,5 +1,4 @@
 /** The configuration file: TOML, settings of the process only; an unknown setting is an error. */
-
 import { accessSync, constants, readFileSync } from 'node:fs'
 import { systemCodeOf } from '#domain/system-code.ts'
 import { didYouMean, nearest } from '#forms/nearest.ts'

@@ -1,5 +1,4 @@
 /** The URL of the sign-in provider by the configuration, without a running gateway. */
-
 import type { Context } from '../context.ts'
 import { readServeSettings } from './config.ts'
 import { readSigninSettings } from './signin-settings.ts'

@@ -1,5 +1,4 @@
 /** Finds the value of a setting: its environment variable, else the configuration file. */
-
 import type { Environment } from '../context.ts'
 import type { ConfigFile, SettingName } from './config-file.ts'
 

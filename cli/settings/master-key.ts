@@ -1,5 +1,4 @@
 /** The master key: 32 bytes that encrypt providers' credentials; from systemd, a variable, or a file of its own. */
-
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DATABASE_FILE } from '#db/file-name.ts'

@@ -1,5 +1,4 @@
 /** The settings of the sign-in provider: flag > variable > file > default. */
-
 import { parseAbsoluteUrl } from '#domain/absolute-url.ts'
 import { DEFAULT_LIMITS, type SigninLimits } from '#signin/limits.ts'
 import type { Context, Environment } from '../context.ts'

@@ -1,5 +1,4 @@
 /** Settings for metrics and traces: flag > variable, also those of OpenTelemetry > file. */
-
 import { readFileSync } from 'node:fs'
 import { parseAbsoluteUrl } from '#domain/absolute-url.ts'
 import { isLoopbackHost } from '#domain/loopback.ts'

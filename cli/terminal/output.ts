@@ -1,5 +1,4 @@
 /** Output of a command: results on standard output (a table, TSV or JSON), everything else on standard error. */
-
 import type { Context } from '../context.ts'
 import { clean } from './clean.ts'
 import { cutTo } from './cut.ts'

@@ -1,5 +1,4 @@
 /** Measures servers with the same answers in turns, and takes ratios within a round. */
-
 import { type LoadResult, type LoadTarget, load, type Until } from './load.ts'
 import { cpuMicros, type Measured, machineMicros, residentMebibytes } from './process.ts'
 import type { AnswerRoute, Rig } from './rig.ts'

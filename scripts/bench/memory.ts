@@ -1,5 +1,4 @@
 /** Part `memory`: a thousand answers with images after a warm-up; fails when what is resident grows beyond its bound. */
-
 import { median } from './compare.ts'
 import { IMAGE_ROUTES } from './image.ts'
 import { load } from './load.ts'

@@ -1,5 +1,4 @@
 /** `kill -9`, again and again, each while answers are on their way; after each start the books are read. */
-
 import { checkAudit, checkBooks } from './books.ts'
 import { startChance } from './chance.ts'
 import type { Findings } from './findings.ts'

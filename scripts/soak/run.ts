@@ -1,5 +1,4 @@
 /** A soak of so many minutes: short lives that end at random instants, then one long life whose growth is judged. */
-
 import { checkAudit, checkBooks } from './books.ts'
 import { type Chance, startChance } from './chance.ts'
 import { runClient } from './client.ts'

@@ -1,5 +1,4 @@
 /** The chat operation in the gateway's own model: the request, and the events of its answer. */
-
 import type { ImageChoice } from './model-card.ts'
 import type { UsdNanos } from './money.ts'
 import type { TextSize } from './text-size.ts'

@@ -1,5 +1,4 @@
 /** Which models a client may have meant by an id that is none, among those that its key may call. */
-
 import type { Catalogue } from './catalogue.ts'
 import type { ApiKey } from './key.ts'
 import { allows } from './key.ts'

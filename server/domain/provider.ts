@@ -1,5 +1,4 @@
 /** A provider: an operator's account with an upstream, its address and its protocol. */
-
 import { parseAbsoluteUrl } from './absolute-url.ts'
 import type { Instant } from './clock.ts'
 

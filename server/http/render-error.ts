@@ -1,5 +1,4 @@
 /** Renders the error body of the HTTP API, and the headers that say whether to retry (contract §3). */
-
 import { GatewayError, toGatewayError } from '#domain/errors.ts'
 import { RequestRefused } from '#domain/walk/completion.ts'
 import type { ApiDeps } from './deps.ts'

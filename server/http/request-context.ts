@@ -1,5 +1,4 @@
 /** The context of one HTTP request: what is known about it so far, and the headers of its answer. */
-
 import type { Admissions } from '#domain/admission.ts'
 import type { Clock, Instant } from '#domain/clock.ts'
 import { type Arrival, momentOf, noteArrival } from '#domain/clock.ts'

@@ -1,5 +1,4 @@
 /** Sends one e-mail; the outcome has only the reply code of the mail server. */
-
 import { createTransport } from 'nodemailer'
 import type { EventId } from '#domain/id.ts'
 import { isLoopbackHost } from '#domain/loopback.ts'

@@ -1,5 +1,4 @@
 /** The verb that lists ledger entries, and their record. */
-
 import * as z from 'zod/mini'
 import type { Account } from '#domain/account.ts'
 import { renderDay, renderInstant } from '#domain/clock.ts'

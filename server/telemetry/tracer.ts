@@ -1,5 +1,4 @@
 /** The tracer: collects ended requests for some seconds and posts their spans in batches (OTLP over HTTP, JSON). */
-
 import type { ActivityEntry } from '#domain/activity.ts'
 import { type Clock, type Instant, later } from '#domain/clock.ts'
 import type { GenerationId } from '#domain/id.ts'

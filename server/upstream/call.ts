@@ -1,5 +1,4 @@
 /** The call to a provider that all families share: one POST with time-outs, one retry on a closed idle connection, no redirects. */
-
 import type { ChatEvents } from '#domain/chat.ts'
 import { type UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
 import { isConnectionLost } from './failure.ts'

@@ -1,5 +1,4 @@
 /** Screen 2: keys with their use of each limit, the nearest to a limit first; below, details of the selected key. */
-
 import { instant, readInstant } from '#domain/clock.ts'
 import { shellWord } from '#forms/shell-word.ts'
 import type {

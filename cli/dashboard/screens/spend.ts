@@ -1,5 +1,4 @@
 /** Screen 4: spend, requests or tokens of the last days or hours, grouped, and the latest ledger entries. */
-
 import type { EntryRecord } from '#operator/ledger.ts'
 import type { ChartGroup, ChartPoint, ChartRecord } from '#operator/snapshot/chart.ts'
 import { brief, count, timeOfDay } from '../figures.ts'

@@ -1,5 +1,4 @@
 /** The disk under the database: what SQLite throws for it, whether it takes writes, and what the ports then throw. */
-
 import type { Database } from 'bun:sqlite'
 import { statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'

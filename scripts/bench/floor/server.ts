@@ -2,7 +2,6 @@
  * A gateway that does as little as one can on this runtime. By step: `client` passes texts on with our HTTP client, `json`
  * parses and serialises both, `accounting` also admits and settles each request in our store, and answers after the commit.
  */
-
 import { toTarget } from '#upstream/http1/exchange.ts'
 import { postOverConnection } from '#upstream/http1/post.ts'
 import type { ExchangeControl, Reply } from '#upstream/reply.ts'

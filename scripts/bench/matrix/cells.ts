@@ -1,5 +1,4 @@
 /** What is asked in a cell of the matrix: a kind of answer, a size of prompt, so many connections. */
-
 import type { Until } from '../load.ts'
 import type { AnswerRoute } from '../rig.ts'
 import { BURST_CHUNKS, TRICKLE_CHUNKS } from '../wires.ts'

@@ -1,5 +1,4 @@
 /** A request in progress: its caller, what has arrived so far, and its cost so far. */
-
 import type { Instant } from '../clock.ts'
 import type { GenerationId } from '../id.ts'
 import type { ApiKey } from '../key.ts'

@@ -1,5 +1,4 @@
 /** The walk of one request, from model card to receipt, top to bottom. A non-streamed answer folds the same events. */
-
 import {
   type ActivityEntry,
   CLIENT_CLOSED_REQUEST,

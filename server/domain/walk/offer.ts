@@ -1,5 +1,4 @@
 /** Offers: the hops that may answer, with price and exchange rate; what a request costs at most at each; and the claim made of them. */
-
 import type { Claim } from '../admission.ts'
 import type { Catalogue } from '../catalogue.ts'
 import type { ChatRequest, Routing } from '../chat.ts'

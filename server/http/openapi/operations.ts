@@ -1,5 +1,4 @@
 /** What every operation of the HTTP API takes, does and answers, by its name in `paths.ts`. */
-
 import type { API_PATHS, ROOT_PATHS } from '../paths.ts'
 import { MAX_BODY_BYTES } from '../read/body.ts'
 import { MAX_FORM_BYTES } from '../routes/keys.ts'

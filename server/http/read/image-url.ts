@@ -1,5 +1,4 @@
 /** An image in a request: a data URL with valid base64, or an https URL that the provider may fetch. */
-
 import { GatewayError } from '#domain/errors.ts'
 import { isBase64 } from '#runtime/base64.ts'
 

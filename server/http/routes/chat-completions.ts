@@ -1,5 +1,4 @@
 /** POST /v1/chat/completions: the checks before the walk, and the streamed or non-streamed answer (contract §7). */
-
 import { CLIENT_CLOSED_REQUEST } from '#domain/activity.ts'
 import type { AnswerHead } from '#domain/chat.ts'
 import type { GatewayError } from '#domain/errors.ts'

@@ -1,5 +1,4 @@
 /** A chat answer as a stream. The headers wait for the first event, so that an error can still have its own status. */
-
 import { CLIENT_CLOSED_REQUEST } from '#domain/activity.ts'
 import { unixSeconds } from '#domain/clock.ts'
 import { type GatewayError, toGatewayError } from '#domain/errors.ts'

@@ -1,5 +1,4 @@
 /** Checks the environment: the program, its public addresses, the disk and the clock. */
-
 import { stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { HOUR_MS } from '#domain/clock.ts'

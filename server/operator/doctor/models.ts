@@ -1,5 +1,4 @@
 /** Checks what requests depend on: exchange rate, providers, prices, routes, masks. */
-
 import { idleMasks } from '#domain/key.ts'
 import { priceAt, type RouteHop, routeOf } from '#domain/model-card.ts'
 import { renderRubPerUsd } from '#domain/money.ts'

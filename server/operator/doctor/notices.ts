@@ -1,5 +1,4 @@
 /** Checks that low-balance notices can be delivered. */
-
 import type { Account } from '#domain/account.ts'
 import { channelsOf, type MarkedThreshold, withThresholds } from '#domain/low-balance.ts'
 import { renderUsd } from '#domain/money.ts'

@@ -1,5 +1,4 @@
 /** Checks that people can sign in: with a code by e-mail, and with the configured identity providers. */
-
 import { renderInstant } from '#domain/clock.ts'
 import type { OperatorDeps } from '../deps.ts'
 import { type Finding, ok, problem, warning } from './finding.ts'

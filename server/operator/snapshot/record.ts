@@ -1,5 +1,4 @@
 /** The snapshot that the dashboard displays, as sent over the operator's socket. */
-
 import type { AttemptRecord } from '#domain/receipt-report.ts'
 import type { InFlightState } from '#domain/snapshot/in-flight.ts'
 import type { Period } from '#domain/snapshot/pace.ts'

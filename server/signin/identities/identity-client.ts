@@ -1,5 +1,4 @@
 /** The client of a third-party identity provider: builds authorization requests and validates the responses. */
-
 import type { ClaimedEmail } from '../register/identity.ts'
 import type { IdentityProvider } from '../register/identity-provider.ts'
 

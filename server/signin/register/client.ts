@@ -1,5 +1,4 @@
 /** Clients: the applications that people sign in to, each registered by the operator (contract §10). */
-
 import { parseAbsoluteUrl } from '#domain/absolute-url.ts'
 import type { Act, ActChanges } from '#domain/act.ts'
 import type { Instant } from '#domain/clock.ts'

@@ -1,5 +1,4 @@
 /** Identity providers: third parties that people may sign in with, each added by the operator (hardening §3.2). */
-
 import { parseAbsoluteUrl } from '#domain/absolute-url.ts'
 import type { Act, ActChanges } from '#domain/act.ts'
 import type { Instant } from '#domain/clock.ts'

@@ -12,7 +12,6 @@
  *
  * Anything else is an echo, with its pace.
  */
-
 import type { ChatEvents } from '#domain/chat.ts'
 import { pause } from '#domain/clock.ts'
 import { type UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'

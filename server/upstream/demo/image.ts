@@ -1,5 +1,4 @@
 /** demo/image draws a PNG that depends only on the prompt; `image_config.size` is its size, else 256x256. */
-
 import type { ChatEvents, ChatRequest } from '#domain/chat.ts'
 import { pause } from '#domain/clock.ts'
 import type { UpstreamCall } from '#domain/upstream.ts'

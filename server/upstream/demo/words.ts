@@ -1,5 +1,4 @@
 /** Reads a prompt and streams an answer word by word; a word with the space after it is one token. */
-
 import type { ChatEvent, ChatEvents, ChatRequest, JsonObject } from '#domain/chat.ts'
 import { pause } from '#domain/clock.ts'
 import type { UpstreamCall } from '#domain/upstream.ts'

@@ -1,5 +1,4 @@
 /** One request and its answer on a connection, which then waits for the next: the head, the body, and every way to end. */
-
 import { Buffer } from 'node:buffer'
 import { unescape as decode } from 'node:querystring'
 import { UpstreamFailure } from '#domain/upstream.ts'

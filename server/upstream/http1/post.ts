@@ -1,5 +1,4 @@
 /** Our own HTTP/1.1 client: posts on an idle connection when there is one, else opens a new one. */
-
 import type { Socket } from 'bun'
 import { readProxy } from '../proxy.ts'
 import type { Post } from '../reply.ts'

@@ -1,5 +1,4 @@
 /** Theirs → ours: errors of all the shapes that OpenAI-compatible providers send. */
-
 import { type FailureDetails, type FailureKind, UpstreamFailure } from '#domain/upstream.ts'
 import { kindOfStatus } from '../failure.ts'
 import type { Scrub } from '../scrub.ts'
