@@ -56,7 +56,7 @@ export async function openStore(options: StoreOptions): Promise<GatewayStore> {
       migrate(database, path, options.onOlderSchema)
     }
     const logSync = inMemory ? NO_LOG_SYNC : startLogSync(path)
-    if (serves && !inMemory) checkpointer = startLogCheckpointer(database, path)
+    if (serves && !inMemory) checkpointer = await startLogCheckpointer(database, path)
     const rest = { clock, vault, syncCharges }
     const openFiles = inMemory ? NO_DISK : watchDisk(path, filesOf(dataDir, path))
     const at = clock.now()

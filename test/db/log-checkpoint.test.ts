@@ -15,12 +15,12 @@ let path: string
 let database: Database
 let fold: LogCheckpointer
 
-beforeEach(() => {
+beforeEach(async () => {
   path = join(tempDirectory(), DATABASE_FILE)
   database = openDatabase(path)
   onTestFinished(() => database.close())
   database.run('CREATE TABLE rows (n INTEGER PRIMARY KEY, body BLOB)')
-  fold = startLogCheckpointer(database, path)
+  fold = await startLogCheckpointer(database, path)
 })
 
 /** A page of the log or more for each row. */
@@ -89,7 +89,7 @@ test('closed, even in the middle, it leaves one whole file', async () => {
 })
 
 test('a file that it cannot open does not prevent closing', async () => {
-  const lost = startLogCheckpointer(database, join(tempDirectory(), 'none.db'))
+  const lost = await startLogCheckpointer(database, join(tempDirectory(), 'none.db'))
   lost.dirty()
   await new Promise((resolve) => setTimeout(resolve, 150))
   await lost.close()

@@ -47,3 +47,5 @@ self.onmessage = ({ data }: MessageEvent<CheckpointMessage>): void => {
   }
   self.postMessage(pages)
 }
+// Whoever started this waits for a word.
+self.postMessage(0)

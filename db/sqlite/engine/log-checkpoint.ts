@@ -27,15 +27,19 @@ const MAX_PAGES = 24_000
 
 /** In the compiled program the thread's file lies where `scripts/compile.ts` puts it. */
 const THREAD = import.meta.url.includes('/$bunfs/')
-  ? '/$bunfs/root/db/sqlite/log-checkpoint-thread.js'
+  ? '/$bunfs/root/db/sqlite/engine/log-checkpoint-thread.js'
   : new URL('./log-checkpoint-thread.ts', import.meta.url).href
 
 /**
  * Starts the thread at once, because starting one without a free file descriptor ends the process, and clients can use up
  * descriptors.
+ * @throws when there is no such thread: commits would wait for folds, and nobody would know why
  */
-export function startLogCheckpointer(database: Database, path: string): LogCheckpointer {
-  const thread = startThread()
+export async function startLogCheckpointer(
+  database: Database,
+  path: string,
+): Promise<LogCheckpointer> {
+  const thread = await startThread()
   let timer: ReturnType<typeof setTimeout> | null = null
   let checking: Promise<void> | null = null
   let isOver = false
@@ -86,15 +90,18 @@ interface Thread {
   end(): void
 }
 
-function startThread(): Thread {
+async function startThread(): Promise<Thread> {
   const worker = new Worker(THREAD)
+  const { promise: listens, resolve, reject } = Promise.withResolvers<number>()
   let isBroken = false
-  let answer = (_pages: number): void => {}
+  let answer = resolve
   worker.onmessage = ({ data }: MessageEvent<number>) => answer(data)
-  worker.onerror = () => {
+  worker.onerror = ({ message }) => {
     isBroken = true
     answer(0)
+    reject(new Error(`the thread that folds the write-ahead log does not start: ${message}`))
   }
+  await listens
   return {
     post(message) {
       if (isBroken) return Promise.resolve(0)
