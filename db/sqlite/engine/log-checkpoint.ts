@@ -98,8 +98,8 @@ async function startThread(): Promise<Thread> {
   worker.onmessage = ({ data }: MessageEvent<number>) => answer(data)
   worker.onerror = ({ message }) => {
     isBroken = true
-    answer(0)
     reject(new Error(`the thread that folds the write-ahead log does not start: ${message}`))
+    answer(0)
   }
   await listens
   return {
