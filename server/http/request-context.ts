@@ -1,13 +1,12 @@
 /** The context of one HTTP request: what is known about it so far, and the headers of its answer. */
 import type { Admissions } from '#domain/admission.ts'
-import type { Clock, Instant } from '#domain/clock.ts'
-import { type Arrival, momentOf, noteArrival } from '#domain/clock.ts'
+import type { AnswerHead } from '#domain/chat.ts'
+import { type Arrival, type Clock, type Instant, noteArrival } from '#domain/clock.ts'
 import { type GenerationId, newRequestId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
 import type { Charge } from '#domain/ledger.ts'
-import type { UsdNanos } from '#domain/money.ts'
 import { holdsSecret } from '#domain/secret.ts'
-import type { CompletionStep } from '#domain/walk/walk.ts'
+import type { Walk } from '#domain/walk/walk.ts'
 import { NO_QUOTA, type QuotaReading } from '#domain/window.ts'
 import type { TakenBytes } from './read/byte-budget.ts'
 import { toBody } from './wire/long-body.ts'
@@ -36,10 +35,9 @@ export interface RequestContext extends Arrival {
   generationId: GenerationId | null
   model: string | null
   provider: string | null
-  firstEventAt: Instant | null
+  /** Null before it begins, and for what is none. */
+  walk: Walk | null
   charge: Charge | null
-  /** What is held for it; null before it is admitted. */
-  hold: UsdNanos | null
   /** The bound of the answer where it was lowered, for the header; else null. */
   loweredBound: number | null
   /** The body is streamed after the headers; the stream also logs the request. */
@@ -62,38 +60,26 @@ export function startContext(clock: Clock, request: Request, route: string): Req
     generationId: null,
     model: null,
     provider: null,
-    firstEventAt: null,
+    walk: null,
     charge: null,
-    hold: null,
     loweredBound: null,
     streams: false,
   }
 }
 
-/** Records the data of a step, for the headers, the answer and the log. */
-export function noteStep(context: RequestContext, step: CompletionStep, clock: Clock): void {
-  switch (step.type) {
-    case 'admitted':
-      context.generationId = step.generationId
-      context.quota = step.quota
-      context.hold = step.hold
-      context.loweredBound = step.loweredBound
-      break
-    case 'opened':
-      context.taken?.dropText()
-      context.loweredBound = step.loweredBound
-      context.model = step.head.model
-      context.provider = step.head.provider
-      break
-    case 'events':
-      context.firstEventAt ??= momentOf(clock, context)
-      break
-    case 'receipt':
-      context.charge = step.charge
-      break
-    case 'failed':
-      break
-  }
+/** Records with what its walk was admitted, for the headers, the answer and the log. */
+export function noteAdmitted(context: RequestContext, walk: Walk): void {
+  context.generationId = walk.generationId
+  context.quota = walk.quota
+  context.loweredBound = walk.loweredBound
+}
+
+/** Records who answers it. */
+export function noteOpened(context: RequestContext, walk: Walk, { model, provider }: AnswerHead) {
+  context.taken?.dropText()
+  context.loweredBound = walk.loweredBound
+  context.model = model
+  context.provider = provider
 }
 
 /** The headers of every answer to this request, in a new object that the caller may extend. */

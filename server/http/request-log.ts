@@ -46,7 +46,9 @@ export function toRequestLine(
   error: GatewayError | null,
   clock: Clock,
 ): RequestLine {
-  const { charge, firstEventAt, arrivedAt } = context
+  const { charge, walk, arrivedAt } = context
+  const firstEventAt = walk?.firstEventAt ?? null
+  const hold = walk?.grant?.hold ?? null
   const line: { -readonly [Field in keyof RequestLine]: RequestLine[Field] } = {
     ts: renderInstant(clock.now()),
     level: status === 500 ? 'error' : status >= 500 ? 'warn' : 'info',
@@ -66,8 +68,8 @@ export function toRequestLine(
     ttft_ms: firstEventAt === null ? null : firstEventAt - arrivedAt,
     total_ms: sinceArrivalMs(clock, context),
   }
-  if (charge !== null && context.hold !== null && charge.amount > context.hold) {
-    line.beyond_hold_usd = renderUsd(subtractUsd(charge.amount, context.hold))
+  if (charge !== null && hold !== null && charge.amount > hold) {
+    line.beyond_hold_usd = renderUsd(subtractUsd(charge.amount, hold))
   }
   if (context.route === UNKNOWN_ROUTE) {
     line.method = cut(context.request.method)

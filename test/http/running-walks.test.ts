@@ -27,7 +27,7 @@ function open() {
   }
   running.add(walk)
   let left = 0
-  walk.reader = { read: () => undefined, left: () => void left++ }
+  walk.reader = { left: () => void left++ }
   const counts = { made: () => made, left: () => left, ended: () => ended }
   return { controller, running, walk, ...counts }
 }

@@ -1,5 +1,5 @@
 // What a command loads: the chunks of the binary lie side by side here, and each one that is loaded is written down.
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -14,6 +14,11 @@ let sources: ReadonlyMap<string, readonly string[]>
 beforeAll(async () => {
   home = mkdtempSync(join(tmpdir(), 'gwctl-chunks-'))
   sources = await chunksInto(join(home, 'chunks'))
+  // Started by `serve`, which looks for it beside its own chunk.
+  copyFileSync(
+    'db/sqlite/engine/log-checkpoint-thread.ts',
+    join(home, 'chunks', 'log-checkpoint-thread.ts'),
+  )
 })
 afterAll(() => rmSync(home, { recursive: true, force: true }))
 

@@ -85,8 +85,10 @@ test('T19: one road leads upstream, and every limit stands on it', () => {
   expect(filesWith(/\badmissions\.admit\(/)).toEqual(['server/domain/admission-queue.ts'])
   expect(filesWith(/\bqueue\.ask\(/)).toEqual(['server/domain/walk/completion.ts'])
   expect(walk.indexOf('queue.ask(walk)')).toBeGreaterThan(0)
-  expect(walk.indexOf('queue.ask(walk)')).toBeLessThan(walk.indexOf('answer(walk, verdict)'))
-  expect(walk.indexOf('answer(walk, verdict)')).toBeLessThan(walk.indexOf('askFirst(deps'))
+  expect(walk.indexOf('queue.ask(walk)')).toBeLessThan(
+    walk.indexOf('answer(walk, verdict, reader)'),
+  )
+  expect(walk.indexOf('answer(walk, verdict, reader)')).toBeLessThan(walk.indexOf('askFirst(deps'))
 })
 
 test('T38: nothing runs a command, a template or code that came as text', () => {

@@ -1,16 +1,30 @@
 /** Reads a walk step by step, as an async iterator: it waits at each step until the next is asked for. */
 
 import { Canceller, type CancelSignal } from '#domain/cancel.ts'
-import type { ChatRequest } from '#domain/chat.ts'
+import type { AnswerHead, ChatEvents, ChatRequest } from '#domain/chat.ts'
+import type { GatewayError } from '#domain/errors.ts'
+import type { GenerationId } from '#domain/id.ts'
 import type { Caller } from '#domain/key.ts'
+import type { Charge } from '#domain/ledger.ts'
+import type { UsdNanos } from '#domain/money.ts'
 import { runWalk } from '#domain/walk/completion.ts'
-import {
-  type CompletionDeps,
-  type CompletionStep,
-  READER_LEFT,
-  type StepReader,
-  Walk,
-} from '#domain/walk/walk.ts'
+import { type CompletionDeps, READER_LEFT, type StepReader, Walk } from '#domain/walk/walk.ts'
+import type { QuotaReading } from '#domain/window.ts'
+
+/** The steps of a walk as data. */
+export type CompletionStep =
+  | {
+      readonly type: 'admitted'
+      readonly generationId: GenerationId
+      readonly quota: QuotaReading | null
+      readonly hold: UsdNanos | null
+      readonly loweredBound: number | null
+    }
+  | { readonly type: 'opened'; readonly head: AnswerHead; readonly loweredBound: number | null }
+  | { readonly type: 'events'; readonly events: ChatEvents }
+  | { readonly type: 'failed'; readonly error: GatewayError }
+  | { readonly type: 'priced'; readonly charge: Charge }
+  | { readonly type: 'receipt'; readonly charge: Charge }
 
 type NextStep = IteratorResult<CompletionStep, void>
 
@@ -49,7 +63,38 @@ class WalkSteps implements StepReader {
     return this
   }
 
-  read(step: CompletionStep): Promise<void> {
+  admitted(): Promise<void> {
+    const { generationId, quota, grant, loweredBound } = this.walk
+    return this.take({
+      type: 'admitted',
+      generationId,
+      quota,
+      hold: grant?.hold ?? null,
+      loweredBound,
+    })
+  }
+
+  opened(head: AnswerHead): Promise<void> {
+    return this.take({ type: 'opened', head, loweredBound: this.walk.loweredBound })
+  }
+
+  events(events: ChatEvents): Promise<void> {
+    return this.take({ type: 'events', events })
+  }
+
+  failed(error: GatewayError): Promise<void> {
+    return this.take({ type: 'failed', error })
+  }
+
+  priced(charge: Charge): Promise<void> {
+    return this.take({ type: 'priced', charge })
+  }
+
+  receipt(charge: Charge): Promise<void> {
+    return this.take({ type: 'receipt', charge })
+  }
+
+  private take(step: CompletionStep): Promise<void> {
     this.asked?.resolve({ done: false, value: step })
     if (this.isLeft) throw READER_LEFT
     this.parked = Promise.withResolvers()

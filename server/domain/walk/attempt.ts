@@ -39,8 +39,10 @@ export interface Attempt extends Sending {
 /** The attempts of one walk: the one being made, and those that failed, in order. */
 export interface Attempts {
   current: Attempt
-  readonly failed: FailedAttempt[]
+  failed: readonly FailedAttempt[]
 }
+
+const NONE_FAILED: readonly FailedAttempt[] = []
 
 /** What is attempted: a request, for its caller, until its signal. */
 export interface AttemptedCall {
@@ -61,7 +63,7 @@ export const startAttempts = (
   call: AttemptedCall,
   first: CostedOffer,
   grant: Grant,
-): Attempts => ({ current: startAttempt(deps, call, first, grant), failed: [] })
+): Attempts => ({ current: startAttempt(deps, call, first, grant), failed: NONE_FAILED })
 
 /** An attempt at an offer, within the bound that the granted money pays for there. */
 function startAttempt(
@@ -169,14 +171,15 @@ const isOutOfTime = ({ clock, settings }: AttemptDeps, caller: Caller): boolean 
 /** Records a failed attempt, and closes its exchange with the provider. */
 export function noteFailure(
   { clock, health }: AttemptDeps,
-  { current, failed }: Attempts,
+  attempts: Attempts,
   failure: UpstreamFailure,
   isCharged: boolean,
 ): void {
+  const { current, failed } = attempts
   const { offer, meter, startedMs, canceller } = current
   canceller.abort()
   health.failed(offer.hop, failure)
-  failed.push({
+  const attempt: FailedAttempt = {
     model: offer.hop.card.id,
     provider: offer.hop.provider.name,
     outcome: failure.kind,
@@ -184,7 +187,8 @@ export function noteFailure(
     reason: failure.message,
     ms: clock.monotonicMs() - startedMs,
     operatorCost: meter.produced && !isCharged ? costOf(current) : NO_MONEY,
-  })
+  }
+  attempts.failed = [...failed, attempt]
 }
 
 /** The cost of what an uncharged attempt produced, at the model's price. */

@@ -68,18 +68,18 @@ export async function runWalk(walk: Walk, reader: StepReader): Promise<void> {
       return await endUnjudged(walk, thrown)
     }
     if (!verdict.admitted) return await refuseWalk(walk, verdict)
-    const outcome = await answer(walk, verdict)
+    const outcome = await answer(walk, verdict, reader)
     const { attempts } = walk as Begun
     const charge = priceOutcome(outcome, attempts.current)
     endExchange(deps, outcome, attempts, charge !== null)
     await (repeat !== null && charge !== null && isWhole(outcome)
-      ? settleKept(walk, outcome, charge, repeat)
+      ? settleKept(walk, reader, outcome, charge, repeat)
       : settle(deps, walk, outcome, charge, null))
     if (outcome.error) {
       if (charge === null) throw outcome.error
-      await walk.emit({ type: 'failed', error: outcome.error })
+      await reader.failed(outcome.error)
     }
-    const taken = charge && walk.emit({ type: 'receipt', charge })
+    const taken = charge && reader.receipt(charge)
     if (taken) await taken
   } finally {
     walk.end()
@@ -96,30 +96,33 @@ interface Begun {
  * Passes the provider's answer to the reader. A step that the reader has taken by its return is not awaited: an await of
  * nothing is a turn of the queue of microtasks.
  */
-async function answer(walk: Walk, { grant, quota }: Admitted): Promise<Outcome> {
+async function answer(
+  walk: Walk,
+  { grant, quota }: Admitted,
+  reader: StepReader,
+): Promise<Outcome> {
   const { deps, caller, request, signal, generationId } = walk
   const { offers } = walk as Begun
   const { hold } = grant
   const attempts = startAttempts(deps, walk, offers[0], grant)
   walk.grant = grant
+  walk.quota = quota
   walk.attempts = attempts
   try {
-    const { loweredBound } = attempts.current
-    const admitted = walk.emit({ type: 'admitted', generationId, quota, hold, loweredBound })
+    const admitted = reader.admitted()
     if (admitted) await admitted
     const events = await askFirst(deps, walk, offers, grant, attempts)
     const { current } = attempts
     const { meter, offer } = current
-    const head = toHead(generationId, caller, offer.hop)
-    const opened = walk.emit({ type: 'opened', head, loweredBound: current.loweredBound })
+    const opened = reader.opened(toHead(generationId, caller, offer.hop))
     if (opened) await opened
     for await (const batch of events) {
       const delivered = meter.note(batch)
       if (meter.produced && walk.firstEventAt === null) noteFirst(walk, offer)
-      const taken = walk.emit({ type: 'events', events: delivered })
+      const taken = reader.events(delivered)
       if (taken) await taken
       if (!isBeyondHold(current, hold)) continue
-      await walk.emit({ type: 'events', events: meter.cut() })
+      await reader.events(meter.cut())
       return CUT
     }
     // An aborted exchange ends like a complete stream; without a finish reason, only the signal distinguishes them.
@@ -176,22 +179,23 @@ const isWhole = (outcome: Outcome): boolean => outcome === COMPLETED || outcome 
 /** Settles a repeatable answer, which is written before its charge shows it: a kill loses both or neither. */
 async function settleKept(
   walk: Walk,
+  reader: StepReader,
   outcome: Outcome,
   charge: Charge,
   repeat: Repeat,
 ): Promise<void> {
   let staged: StagedAnswer | null = null
   try {
-    staged = await stage(walk, charge, repeat)
+    await reader.priced(charge)
+    staged = await stage(walk, repeat)
   } finally {
     await settle(walk.deps, walk, outcome, charge, staged)
   }
 }
 
 /** Null where it cannot be kept. */
-async function stage(walk: Walk, charge: Charge, repeat: Repeat): Promise<StagedAnswer | null> {
+async function stage(walk: Walk, repeat: Repeat): Promise<StagedAnswer | null> {
   const { deps, caller, generationId } = walk
-  await walk.emit({ type: 'priced', charge })
   if (walk.answer === null) return null
   const facts = { keyId: caller.key.id, repeat, generationId, keptAt: deps.clock.now() }
   // It is sent whether or not it can be kept.
@@ -381,7 +385,7 @@ function toEntry(
     startedAt: arrivedAt,
     queuedMs: Math.min(totalMs, elapsedMs(arrivedAt, admittedAt(walk))),
     hold: heldFor(walk),
-    loweredBound: loweredBoundOf(walk),
+    loweredBound: walk.loweredBound,
     firstEventMs:
       firstEventAt === null ? null : Math.min(totalMs, elapsedMs(arrivedAt, firstEventAt)),
     totalMs,
@@ -400,9 +404,6 @@ function toEntry(
 /** Nothing is held for a request that was not admitted. */
 const heldFor = ({ attempts, grant }: Walk): UsdNanos | null =>
   attempts === null || grant === null ? null : grant.hold
-
-const loweredBoundOf = ({ attempts }: Walk): number | null =>
-  attempts === null ? null : attempts.current.loweredBound
 
 /** When it was admitted, or last judged; its arrival before that. */
 const admittedAt = ({ grant, claim, caller }: Walk): Instant =>

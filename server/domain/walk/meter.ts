@@ -82,6 +82,8 @@ function withRequestedImages(
   return { usage: { ...usage, imageOutputTokens, outputImages: choices }, source }
 }
 
+const NONE_FINISHED: readonly number[] = []
+
 /** The card fields that an estimate needs. */
 export type MeteredCard = Pick<
   ModelCard,
@@ -116,7 +118,7 @@ export class Meter {
   private dense = 0
   private reasoningBytes = 0
   private reasoningDense = 0
-  private readonly finished: number[] = []
+  private finished = NONE_FINISHED
 
   constructor(request: ChatRequest, card: MeteredCard, paidTokens: number) {
     this.request = request
@@ -161,7 +163,7 @@ export class Meter {
         break
       case 'finish':
         this.finishReason ??= event.reason
-        if (!this.finished.includes(event.choice)) this.finished.push(event.choice)
+        if (!this.finished.includes(event.choice)) this.finished = [...this.finished, event.choice]
         break
       case 'usage':
         this.statedCost = event.statedCost ?? this.statedCost

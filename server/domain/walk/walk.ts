@@ -1,4 +1,4 @@
-/** A walk: the processing of one chat request, from model card to receipt, and the steps that it emits to its reader. */
+/** A walk: the processing of one chat request, from model card to receipt, and the steps that its reader is called with. */
 import type { ActivityEntry } from '../activity.ts'
 import type { Claim, Grant } from '../admission.ts'
 import type { AdmissionQueue } from '../admission-queue.ts'
@@ -10,42 +10,32 @@ import { type GenerationId, newGenerationId } from '../id.ts'
 import type { KeptAnswer, Repeat } from '../idempotency.ts'
 import type { Caller } from '../key.ts'
 import type { Charge } from '../ledger.ts'
-import type { UsdNanos } from '../money.ts'
 import type { Store } from '../store.ts'
 import type { QuotaReading } from '../window.ts'
 import type { AttemptDeps, Attempts } from './attempt.ts'
 import { type CostedOffers, makeClaim } from './offer.ts'
 
-/** The steps of a walk, in this order: `admitted`, `opened`, `events`…, `priced`?, `failed`?, `receipt`. */
-export type CompletionStep =
-  | {
-      readonly type: 'admitted'
-      readonly generationId: GenerationId
-      readonly quota: QuotaReading
-      readonly hold: UsdNanos
-      /** As of `opened`, of the first provider to be asked. */
-      readonly loweredBound: number | null
-    }
-  | {
-      readonly type: 'opened'
-      readonly head: AnswerHead
-      /** The bound of the answer, in tokens, where it is lower than the client's own or the model's; else null. */
-      readonly loweredBound: number | null
-    }
-  /** Without images that are withheld; empty if nothing is left. */
-  | { readonly type: 'events'; readonly events: ChatEvents }
-  /** The upstream broke after content had passed; what came is charged. */
-  | { readonly type: 'failed'; readonly error: GatewayError }
-  /** Only for a repeatable answer, once it is complete: the reader leaves it in `Walk.answer`. */
-  | { readonly type: 'priced'; readonly charge: Charge }
-  /** The charge is committed: the answer's last byte may leave. */
-  | { readonly type: 'receipt'; readonly charge: Charge }
+/** Whether a reader has taken a step: the walk awaits a promise before the next. */
+export type Taken = Promise<void> | undefined
 
-/** Who a walk is read by. */
+/**
+ * Who a walk is read by: called with each step, in this order, some of which a walk may lack. A method instead of an event each,
+ * because every request has them. Each may throw READER_LEFT where it wants no more.
+ */
 export interface StepReader {
-  /** Called with each step. The walk awaits a returned promise. @throws READER_LEFT where it wants no more */
-  read(step: CompletionStep): Promise<void> | undefined
-  /** The walk was left: a promise that `read` has returned must settle. */
+  /** With what, `grant`, `quota` and `attempts` of the walk say. */
+  admitted(): Taken
+  /** A provider answers: that of `attempts.current`. */
+  opened(head: AnswerHead): Taken
+  /** Without images that are withheld; empty if nothing is left. */
+  events(events: ChatEvents): Taken
+  /** Only for a repeatable answer, once it is complete: the reader leaves it in `Walk.answer`. */
+  priced(charge: Charge): Taken
+  /** The upstream broke after content had passed; what came is charged. */
+  failed(error: GatewayError): Taken
+  /** The charge is committed: the answer's last byte may leave. */
+  receipt(charge: Charge): Taken
+  /** The walk was left: a promise that a step has returned must settle. */
   left(): void
 }
 
@@ -82,6 +72,8 @@ export class Walk {
   claim: Claim | null = null
   /** What it was granted, or would have been; null before a verdict. */
   grant: Grant | null = null
+  /** The windows as its admission left them; null before it is admitted. */
+  quota: QuotaReading | null = null
   /** When the first content came. */
   firstEventAt: Instant | null = null
   /** By what it may be repeated (`Idempotency-Key`). */
@@ -97,7 +89,7 @@ export class Walk {
   /** Called once, however it ends. */
   ended: (() => void) | null = null
   /** Null before it runs. */
-  reader: StepReader | null = null
+  reader: Pick<StepReader, 'left'> | null = null
 
   private watched: CancelSignal | null = null
   /** Null until its end is awaited. */
@@ -131,6 +123,11 @@ export class Walk {
     return this.signal.aborted
   }
 
+  /** The bound of the answer, in tokens, where it is lower than the client's own or the model's; else null. */
+  get loweredBound(): number | null {
+    return this.attempts === null ? null : this.attempts.current.loweredBound
+  }
+
   /** Leaves the walk once its client leaves, or now if it has. */
   watchClient(): void {
     if (this.client === null || this.watched !== null) return
@@ -162,11 +159,6 @@ export class Walk {
     if (this.isOver) return
     this.over ??= Promise.withResolvers()
     await this.over.promise
-  }
-
-  /** For the walk itself: passes a step to the reader and waits until it wants the next. @throws READER_LEFT */
-  emit(step: CompletionStep): Promise<void> | undefined {
-    return this.reader?.read(step)
   }
 
   /** For the walk itself: marks it as ended, and lets go of its client, which may read the answer for minutes. */

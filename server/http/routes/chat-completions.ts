@@ -1,19 +1,25 @@
 /** POST /v1/chat/completions: the checks before the walk, and the streamed or non-streamed answer (contract §7). */
 import { CLIENT_CLOSED_REQUEST } from '#domain/activity.ts'
-import type { AnswerHead } from '#domain/chat.ts'
+import type { AnswerHead, ChatEvents } from '#domain/chat.ts'
 import type { GatewayError } from '#domain/errors.ts'
 import type { Repeat } from '#domain/idempotency.ts'
 import type { ApiKey, Caller } from '#domain/key.ts'
 import type { Charge } from '#domain/ledger.ts'
 import { AnswerKept, runWalk } from '#domain/walk/completion.ts'
-import { type CompletionStep, type StepReader, Walk } from '#domain/walk/walk.ts'
+import { type StepReader, Walk } from '#domain/walk/walk.ts'
 import { identify, lookUpKey, requireOrdinary } from '../bearer.ts'
 import type { ApiDeps } from '../deps.ts'
 import { digest, readBody } from '../read/body.ts'
 import { readChatHeaders } from '../read/chat-headers.ts'
 import { readChatRequest } from '../read/chat-request.ts'
 import { shuttingDown } from '../render-error.ts'
-import { headersFor, JSON_TEXT, noteStep, type RequestContext } from '../request-context.ts'
+import {
+  headersFor,
+  JSON_TEXT,
+  noteAdmitted,
+  noteOpened,
+  type RequestContext,
+} from '../request-context.ts'
 import { AnswerFold } from '../wire/fold-answer.ts'
 import { toBody } from '../wire/long-body.ts'
 import { answerQuote } from './chat-quote.ts'
@@ -35,6 +41,7 @@ export async function chatCompletions(deps: ApiDeps, context: RequestContext): P
 
   deps.disableIdleTimeout(context.request)
   const walk = new Walk(deps, toCaller(context, key), request, repeat)
+  context.walk = walk
   // A repeatable image request runs to its end even after a disconnect, so that a repetition gets the image.
   if (repeat === null || !request.wantsImages) walk.client = context.request
   walk.ended = () => {
@@ -44,7 +51,7 @@ export async function chatCompletions(deps: ApiDeps, context: RequestContext): P
   deps.running.add(walk)
   try {
     if (request.stream) return await answerStream(deps, context, walk)
-    const answer = new WholeAnswer(deps, context, walk)
+    const answer = new WholeAnswer(context, walk)
     await runWalk(walk, answer)
     return answer.render()
   } catch (thrown) {
@@ -67,7 +74,6 @@ const toCaller = ({ requestId, arrivedAt, arrivedMs }: RequestContext, key: ApiK
  * request has one.
  */
 class WholeAnswer implements StepReader {
-  private readonly deps: ApiDeps
   private readonly context: RequestContext
   private readonly walk: Walk
   private readonly fold = new AnswerFold()
@@ -75,29 +81,40 @@ class WholeAnswer implements StepReader {
   private failure: GatewayError | null = null
   private text: readonly string[] | null = null
 
-  constructor(deps: ApiDeps, context: RequestContext, walk: Walk) {
-    this.deps = deps
+  constructor(context: RequestContext, walk: Walk) {
     this.context = context
     this.walk = walk
   }
 
-  read(step: CompletionStep): Promise<void> | undefined {
-    noteStep(this.context, step, this.deps.clock)
-    if (step.type === 'opened') this.head = step.head
-    else if (step.type === 'events') this.fold.note(step.events)
-    else if (step.type === 'failed') this.failure = step.error
-    else if (step.type === 'priced') this.keep(step.charge)
-    else if (step.type === 'receipt' && this.failure === null) this.renderText(step.charge)
-    return undefined
+  // It never lets the walk wait.
+  admitted(): undefined {
+    noteAdmitted(this.context, this.walk)
   }
 
-  /** It never lets the walk wait. */
-  left(): void {}
+  opened(head: AnswerHead): undefined {
+    noteOpened(this.context, this.walk, head)
+    this.head = head
+  }
 
-  private keep(charge: Charge): void {
+  events(events: ChatEvents): undefined {
+    this.fold.note(events)
+  }
+
+  priced(charge: Charge): undefined {
     const text = this.renderText(charge)
     if (text) this.walk.answer = toAnswer(JSON_TEXT, text.join(''))
   }
+
+  failed(error: GatewayError): undefined {
+    this.failure = error
+  }
+
+  receipt(charge: Charge): undefined {
+    this.context.charge = charge
+    if (this.failure === null) this.renderText(charge)
+  }
+
+  left(): void {}
 
   /** Null before the upstream has answered. */
   private renderText(charge: Charge): readonly string[] | null {

@@ -1,12 +1,19 @@
 /** A chat answer as a stream. The headers wait for the first event, so that an error can still have its own status. */
 import { CLIENT_CLOSED_REQUEST } from '#domain/activity.ts'
+import type { AnswerHead, ChatEvents } from '#domain/chat.ts'
 import { unixSeconds } from '#domain/clock.ts'
 import { type GatewayError, toGatewayError } from '#domain/errors.ts'
+import type { Charge } from '#domain/ledger.ts'
 import { RequestRefused, runWalk } from '#domain/walk/completion.ts'
-import { type CompletionStep, READER_LEFT, type StepReader, type Walk } from '#domain/walk/walk.ts'
+import { READER_LEFT, type StepReader, type Taken, type Walk } from '#domain/walk/walk.ts'
 import { within } from '#domain/within.ts'
 import type { ApiDeps } from '../deps.ts'
-import { eventStreamHeaders, noteStep, type RequestContext } from '../request-context.ts'
+import {
+  eventStreamHeaders,
+  noteAdmitted,
+  noteOpened,
+  type RequestContext,
+} from '../request-context.ts'
 import { toRequestLine } from '../request-log.ts'
 import { type ChunkRenderer, startChunks } from '../wire/render-chunk.ts'
 import { type PieceSource, toSseBody } from '../wire/sse-body.ts'
@@ -119,23 +126,51 @@ class StreamedAnswer implements PieceSource, StepReader {
     return promise
   }
 
-  /** For the walk: renders a step, and lets it wait until the text was taken. */
-  read(step: CompletionStep): Promise<void> | undefined {
-    if (step.type === 'priced') {
-      this.walk.answer = this.transcript?.whole(this.render(step)) ?? null
-      return undefined
-    }
-    // It was left while it waited: nobody takes another text.
+  admitted(): undefined {
+    this.requireAsker()
+    noteAdmitted(this.context, this.walk)
+  }
+
+  opened(head: AnswerHead): undefined {
+    this.requireAsker()
+    noteOpened(this.context, this.walk, head)
+    this.chunks = startChunks(head, this.walk.request.includeUsage)
+  }
+
+  events(events: ChatEvents): Taken {
+    const asked = this.requireAsker()
+    // Once a batch could not be rendered, those that follow it are ignored.
+    const text = this.defect === null ? this.renderOrAbort(events) : ''
+    return text === '' ? undefined : this.send(asked, text)
+  }
+
+  priced(charge: Charge): undefined {
+    this.walk.answer = this.transcript?.whole(this.end(charge)) ?? null
+  }
+
+  failed(error: GatewayError): Taken {
+    const asked = this.requireAsker()
+    this.failure = error
+    return this.send(asked, this.renderer().error(error, this.context.requestId))
+  }
+
+  receipt(charge: Charge): undefined {
+    this.requireAsker()
+    this.context.charge = charge
+    this.last = this.end(charge)
+    this.transcript?.note(this.last)
+  }
+
+  /** @throws READER_LEFT where nobody takes another text, because the stream was left while it waited */
+  private requireAsker(): PromiseWithResolvers<string | null> {
     if (this.asked === null) throw READER_LEFT
-    noteStep(this.context, step, this.deps.clock)
-    const text = this.renderOrAbort(step)
-    if (text === '') return undefined
+    return this.asked
+  }
+
+  /** Hands a text to whoever asked, and lets the walk wait until it was taken. */
+  private send(asked: PromiseWithResolvers<string | null>, text: string): Promise<void> {
     this.transcript?.note(text)
-    if (step.type === 'receipt') {
-      this.last = text
-      return undefined
-    }
-    this.asked.resolve(text)
+    asked.resolve(text)
     this.asked = null
     return this.park()
   }
@@ -164,36 +199,21 @@ class StreamedAnswer implements PieceSource, StepReader {
     else this.asked?.reject(thrown)
   }
 
-  /** If a step cannot be rendered, its walk is aborted, settled and charged like one that failed. */
-  private renderOrAbort(step: CompletionStep): string {
-    if (this.defect !== null && step.type === 'events') return ''
+  /** If a batch cannot be rendered, the walk is aborted, settled and charged like one that failed. */
+  private renderOrAbort(events: ChatEvents): string {
     try {
-      return this.render(step)
+      return this.renderer().events(events)
     } catch (thrown) {
-      if (step.type !== 'events') throw thrown
       this.defect = toGatewayError(thrown)
       this.walk.abort(this.defect)
       return ''
     }
   }
 
-  private render(step: CompletionStep): string {
-    switch (step.type) {
-      case 'admitted':
-        return ''
-      case 'opened':
-        this.chunks = startChunks(step.head, this.walk.request.includeUsage)
-        return ''
-      case 'events':
-        return this.renderer().events(step.events)
-      case 'failed':
-        this.failure = step.error
-        return this.renderer().error(step.error, this.context.requestId)
-      case 'priced':
-      case 'receipt':
-        this.ending ??= this.reportDefect() + this.renderer().end(step.charge)
-        return this.ending
-    }
+  /** The last text: usage and `[DONE]`. */
+  private end(charge: Charge): string {
+    this.ending ??= this.reportDefect() + this.renderer().end(charge)
+    return this.ending
   }
 
   /** Renders the rendering error if the walk did not report it, because the provider had already completed. */

@@ -284,11 +284,17 @@ describe('a consumer that stops', () => {
   test('by throwing into the walk still settles it', async () => {
     const { caller, generator } = await start(said(), aRequest(), new AbortController().signal)
     const told: string[] = []
+    const tell = (step: string) => (): undefined => void told.push(step)
     await runWalk(generator.walk, {
-      read({ type }) {
-        told.push(type)
-        if (type === 'events') throw new Error('the reader broke')
+      admitted: tell('admitted'),
+      opened: tell('opened'),
+      events() {
+        told.push('events')
+        throw new Error('the reader broke')
       },
+      priced: tell('priced'),
+      failed: tell('failed'),
+      receipt: tell('receipt'),
       left() {},
     })
     expect(told).toEqual(['admitted', 'opened', 'events', 'failed', 'receipt'])

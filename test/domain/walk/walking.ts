@@ -10,7 +10,7 @@ import { DEFAULT_SETTINGS } from '#domain/settings.ts'
 import type { Store } from '#domain/store.ts'
 import { NO_USAGE } from '#domain/usage.ts'
 import { createHopHealth } from '#domain/walk/hop-health.ts'
-import type { CompletionDeps, CompletionStep } from '#domain/walk/walk.ts'
+import type { CompletionDeps } from '#domain/walk/walk.ts'
 import { anAdmissionQueue } from '#test/support/an-admission-queue.ts'
 import { type HandClock, handClock } from '#test/support/hand-clock.ts'
 import {
@@ -26,7 +26,7 @@ import {
   usd,
 } from '#test/support/nouns.ts'
 import { type Script, script } from '#test/support/scripted-upstream.ts'
-import { walkSteps } from '#test/support/walk-steps.ts'
+import { type CompletionStep, walkSteps } from '#test/support/walk-steps.ts'
 
 /** 22 tokens in and 3 out: $0.000085 at the models' price. */
 export const COUNTED: ChatEvent = {
