@@ -1,5 +1,5 @@
 /** The bound of an answer's length, in tokens of one choice: how long it may be, and what the provider is told (contract §8). */
-import type { ChatRequest } from './chat.ts'
+
 import { GatewayError } from './errors.ts'
 import type { ApiKey } from './key.ts'
 import type { Hop, ModelCard } from './model-card.ts'
@@ -8,6 +8,7 @@ import { estimatePromptTokens } from './prompt-estimate.ts'
 import { PROVIDER_PRESETS } from './provider.ts'
 import type { Settings } from './settings.ts'
 import { ANSWER_TOKENS, thinkingBudgetOf } from './thinking.ts'
+import type { Work } from './work.ts'
 
 /** A model that reasons spends the first tokens of its answer on that; fewer would often be paid for and leave it empty. */
 const REASONING_FLOOR = 16_384
@@ -17,7 +18,7 @@ const REASONING_FLOOR = 16_384
  * bound is held at its card's maximum, whatever the others are.
  */
 export function fullBound(
-  request: ChatRequest,
+  request: Work,
   { card, provider }: Hop,
   keyBound: number | null,
   settings: Settings,
@@ -27,19 +28,19 @@ export function fullBound(
   return Math.min(request.maxOutputTokens ?? ofCard, keyBound ?? ofCard, ofCard)
 }
 
-const boundOfCard = (request: ChatRequest, card: ModelCard, settings: Settings): number =>
+const boundOfCard = (request: Work, card: ModelCard, settings: Settings): number =>
   card.maxCompletionTokens ?? card.contextLength ?? reserveFor(request, card, settings)
 
 /** Where images are drawn, their tokens count against the bound too. */
 const reserveFor = (
-  { wantsImages, image }: ChatRequest,
+  { wantsImages, image }: Work,
   { imagesPerAnswer }: ModelCard,
   { reserveOutputTokens }: Settings,
 ): number => reserveOutputTokens + (wantsImages ? imagesPerAnswer * maxOutputImageTokens(image) : 0)
 
 /** Money lowers the bound no further than this; a bound that the client states is not lowered. */
 export function floorBound(
-  request: ChatRequest,
+  request: Work,
   { card, provider }: Hop,
   full: number,
   settings: Settings,
@@ -53,7 +54,7 @@ export function floorBound(
   )
 }
 
-const budgetOf = ({ body }: ChatRequest, { card, provider }: Pick<Hop, 'card' | 'provider'>) =>
+const budgetOf = ({ body }: Work, { card, provider }: Pick<Hop, 'card' | 'provider'>) =>
   thinkingBudgetOf(body, PROVIDER_PRESETS[provider.type].family, card.upstreamName)
 
 const reasons = ({ supportedParameters }: ModelCard): boolean =>
@@ -61,7 +62,7 @@ const reasons = ({ supportedParameters }: ModelCard): boolean =>
 
 /** What is sent of a bound of `granted` tokens; null where the model's own maximum bounds the answer, or nothing can. */
 export function boundToSend(
-  request: ChatRequest,
+  request: Work,
   { card, provider }: Hop,
   granted: number,
   settings: Settings,
@@ -76,7 +77,7 @@ export function boundToSend(
 
 /** The bound that was sent, if it is lower than the client's own, or than the model's where the client states none. */
 export function loweredBound(
-  request: ChatRequest,
+  request: Work,
   { card }: Hop,
   sent: number | null,
   settings: Settings,
@@ -93,7 +94,7 @@ export function loweredBound(
  * wrong. Some servers refuse a bound that does not fit, and no client is to be refused for a bound that it did not state: then
  * the prompt may be twice the estimate, unless too little would be left.
  */
-function roomFor(request: ChatRequest, card: ModelCard, { reserveOutputTokens }: Settings): number {
+function roomFor(request: Work, card: ModelCard, { reserveOutputTokens }: Settings): number {
   if (card.contextLength === null) return Number.POSITIVE_INFINITY
   const estimate = estimatePromptTokens(request, card)
   const room = card.contextLength - estimate
@@ -106,7 +107,7 @@ function roomFor(request: ChatRequest, card: ModelCard, { reserveOutputTokens }:
 const CERTAINLY_TOO_LONG = 4
 
 /** @throws context_length_exceeded for a prompt that cannot be within the model's context */
-export function checkContext(request: ChatRequest, card: ModelCard): void {
+export function checkContext(request: Work, card: ModelCard): void {
   const { contextLength, id } = card
   // A token has a byte at least: most prompts need no estimate.
   if (contextLength === null || request.textBytes < contextLength) return
@@ -131,7 +132,7 @@ export function checkContext(request: ChatRequest, card: ModelCard): void {
  * A key's limit leaves room for a thinking budget that the client states, unless its own bound does not either.
  * @throws invalid_request
  */
-export function checkThinking(request: ChatRequest, hop: Hop, key: ApiKey): void {
+export function checkThinking(request: Work, hop: Hop, key: ApiKey): void {
   const { maxOutputTokens: limit } = key.limits
   if (limit === null) return
   const budget = budgetOf(request, hop)

@@ -1,5 +1,5 @@
 /** Units times prices: the highest possible cost of a request, and its charge. Multiplied first, rounded once. */
-import type { ChatRequest } from './chat.ts'
+
 import { inputImageTokensOf } from './input-image-tokens.ts'
 import type { Charge, UsageSource } from './ledger.ts'
 import {
@@ -24,6 +24,7 @@ import {
 import { maxOutputImageTokens } from './output-image-tokens.ts'
 import { estimatePromptTokens } from './prompt-estimate.ts'
 import { promptTokens, type Usage } from './usage.ts'
+import type { Work } from './work.ts'
 
 export interface PriceClass {
   /** As a receipt names it. */
@@ -242,7 +243,7 @@ const USUAL_CONTEXT = 1_000_000
  * The most that a request costs beside its answer's tokens: no tokenizer makes more tokens than the text has bytes, images
  * are drawn at their vendor's largest, and every class has the highest price that could apply (contract §8).
  */
-export function mostOfBase(request: ChatRequest, card: ModelCard, prices: Prices): UsdNanos {
+export function mostOfBase(request: Work, card: ModelCard, prices: Prices): UsdNanos {
   const input = inputBound(request, card)
   let sum = units(input) * highestPromptPrice(prices, input) + prices.request
   if (request.inputImages > 0) sum += units(request.inputImages) * prices.inputImage
@@ -253,11 +254,7 @@ export function mostOfBase(request: ChatRequest, card: ModelCard, prices: Prices
 }
 
 /** The highest price of a million tokens of the answer's text, rounded up. */
-export function mostPerMillionOutput(
-  request: ChatRequest,
-  card: ModelCard,
-  prices: Prices,
-): UsdNanos {
+export function mostPerMillionOutput(request: Work, card: ModelCard, prices: Prices): UsdNanos {
   // A model that only draws has no text to bound: its images are held as such.
   if (!card.outputModalities.includes('text')) return NO_MONEY
   if (prices.tiers.length === 0) return perMillionOf(prices)
@@ -280,7 +277,7 @@ const roundedPerMillion = (price: UsdAttos): UsdNanos => toAmount(price * 1_000_
 /** Added before rounding half up: a bound is never rounded down. */
 const ROUND_UP = 499_999_999n
 
-function mostPerImage(request: ChatRequest, prices: Prices, input: number): UsdAttos {
+function mostPerImage(request: Work, prices: Prices, input: number): UsdAttos {
   // Of any size and quality: a provider may draw another image than was asked for.
   if (prices.imagePrices.length > 0) return pricePerImage(prices.imagePrices, ANY_IMAGE)
   const tokens = units(maxOutputImageTokens(request.image))
@@ -299,7 +296,7 @@ function highestCompletionPrice(prices: Prices, most: number): UsdAttos {
   return found
 }
 
-function inputBound(request: ChatRequest, card: ModelCard): number {
+function inputBound(request: Work, card: ModelCard): number {
   const { textBytes, inputImages, isUnbounded } = request
   const { contextLength } = card
   const seen = inputImages > 0 ? inputImageTokensOf(card) : null
@@ -314,5 +311,5 @@ function inputBound(request: ChatRequest, card: ModelCard): number {
 }
 
 /** A context that an operator typed may be smaller than the model's; and a prompt beyond it may be read all the same. */
-const isBoundedByContext = (request: ChatRequest, card: ModelCard): boolean =>
+const isBoundedByContext = (request: Work, card: ModelCard): boolean =>
   card.isCatalogued && estimatePromptTokens(request, card) <= (card.contextLength ?? 0)

@@ -1,8 +1,9 @@
 /** An estimate of a prompt's tokens, for what no provider has counted. */
-import type { ChatRequest } from './chat.ts'
+
 import { inputImageTokensOf } from './input-image-tokens.ts'
 import type { ModelCard } from './model-card.ts'
 import { tokensOf } from './text-size.ts'
+import type { Work } from './work.ts'
 
 /** Base64 of a file or audio: its tokens depend on pages or seconds, so far more bytes make one token. */
 const BYTES_PER_FILE_TOKEN = 100
@@ -13,7 +14,7 @@ export interface PromptEstimate {
 }
 
 export function estimatePrompt(
-  { textBytes, textSize, fileBytes = 0, inputImages }: ChatRequest,
+  { textBytes, textSize, fileBytes = 0, inputImages }: Work,
   card: Pick<ModelCard, 'id' | 'upstreamName'>,
 ): PromptEstimate {
   return {
@@ -26,7 +27,7 @@ export function estimatePrompt(
 
 /** Those of the prompt that count against the context. */
 export function estimatePromptTokens(
-  request: ChatRequest,
+  request: Work,
   card: Pick<ModelCard, 'id' | 'upstreamName'>,
 ): number {
   const { words, images } = estimatePrompt(request, card)

@@ -1,9 +1,10 @@
 /** Upstream: the port through which a walk calls a provider, and the kinds of failure. */
 import type { CancelSignal } from './cancel.ts'
-import type { ChatEvents, ChatRequest } from './chat.ts'
+import type { ChatEvents } from './chat.ts'
 import { type ErrorMetadata, GatewayError } from './errors.ts'
 import type { Hop } from './model-card.ts'
 import type { Settings } from './settings.ts'
+import type { Work } from './work.ts'
 
 /** How far a request has got, as the client of the provider notes it (`server/upstream/watchdog.ts`). */
 export interface Sending {
@@ -12,7 +13,7 @@ export interface Sending {
 }
 
 export interface UpstreamCall {
-  readonly request: ChatRequest
+  readonly request: Work
   readonly hop: Hop
   /** Output tokens that the answer may have at most, whatever the client stated; null sends no bound. */
   readonly maxOutputTokens: number | null

@@ -9,13 +9,15 @@ import { answerError } from './render-error.ts'
 import { headersFor, type RequestContext, startContext } from './request-context.ts'
 import { toRequestLine, UNKNOWN_ROUTE } from './request-log.ts'
 import { routeNotFound } from './route-not-found.ts'
-import { chatCompletions } from './routes/chat-completions.ts'
 import { showGeneration } from './routes/generation.ts'
 import { alive, ready } from './routes/health.ts'
 import { showKey } from './routes/key.ts'
 import { amendKey, issueKey, listKeys, revokeKey, showAnyKey } from './routes/keys.ts'
 import { listModels, readModelFilter, showModel } from './routes/models.ts'
 import { showDocument } from './routes/openapi.ts'
+import { answerWork } from './surfaces/answer.ts'
+import { CHAT } from './surfaces/chat/index.ts'
+import type { Surface } from './surfaces/surface.ts'
 
 /** What a route reads of the address. */
 interface Address {
@@ -33,8 +35,15 @@ interface ApiRoute {
   readonly answer: Answer
 }
 
+const on =
+  (surface: Surface) =>
+  (deps: ApiDeps, context: RequestContext): Promise<Response> =>
+    answerWork(deps, context, surface)
+
+const answerChat = on(CHAT)
+
 const ANSWERS: Readonly<Record<keyof typeof API_PATHS, Answer>> = {
-  chat: chatCompletions,
+  chat: answerChat,
   models: (deps, context, { query }) => listModels(deps, context, readModelFilter(query)),
   model: (deps, context, { id }) => showModel(deps, context, id),
   key: showKey,
@@ -88,7 +97,7 @@ export function createApi(options: ApiOptions): Hono {
   }
   const { fetch } = app
   app.fetch = (request, env, context) =>
-    isChat(request) ? handle(deps, request, 'chat', chatCompletions) : fetch(request, env, context)
+    isChat(request) ? handle(deps, request, 'chat', answerChat) : fetch(request, env, context)
   app.options('*', (c) => preflight(deps, c.req.raw))
   app.notFound((c) => answerOther(deps, c))
   app.onError((thrown, c) =>

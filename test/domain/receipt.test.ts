@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { ActivityEntry } from '#domain/activity.ts'
-import type { ChatEvent, ChatRequest } from '#domain/chat.ts'
+import type { ChatEvent } from '#domain/chat.ts'
 import { later } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { chargeEntryId } from '#domain/id.ts'
@@ -16,6 +16,7 @@ import { type Receipt, readReceipt, toReceipt } from '#domain/receipt.ts'
 import { renderReceipt } from '#domain/receipt-report.ts'
 import { type FailureKind, UpstreamFailure } from '#domain/upstream.ts'
 import { NO_USAGE, type Usage } from '#domain/usage.ts'
+import type { Work } from '#domain/work.ts'
 import { priceOf } from '#test/support/catalogue.ts'
 import {
   aClaim,
@@ -205,7 +206,7 @@ describe('after a walk', () => {
     return receipt
   }
 
-  const walk = async (of: Script, request?: ChatRequest, wishes = {}): Promise<Receipt> =>
+  const walk = async (of: Script, request?: Work, wishes = {}): Promise<Receipt> =>
     receiptFor((await bench.walk(bench.depsOf(of), request, wishes)).caller)
 
   const outcomes = ({ attempts }: Receipt) =>

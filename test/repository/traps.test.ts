@@ -76,10 +76,10 @@ test('T19: one road leads upstream, and every limit stands on it', () => {
     'server/domain/walk/completion.ts',
   ])
   expect(filesWith(/\bimport \{[^}]*\brunWalk\b[^}]*\}/)).toEqual([
-    'server/http/routes/chat-completions.ts',
-    'server/http/routes/chat-stream.ts',
+    'server/http/surfaces/answer-stream.ts',
+    'server/http/surfaces/answer.ts',
   ])
-  expect(filesWith(/\brunning\.add\(/)).toEqual(['server/http/routes/chat-completions.ts'])
+  expect(filesWith(/\brunning\.add\(/)).toEqual(['server/http/surfaces/answer.ts'])
   // On it the verdict comes before the first provider is asked.
   const walk = code('server/domain/walk/completion.ts')
   expect(filesWith(/\badmissions\.admit\(/)).toEqual(['server/domain/admission-queue.ts'])

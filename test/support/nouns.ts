@@ -3,7 +3,6 @@ import type { Account } from '#domain/account.ts'
 import type { Act } from '#domain/act.ts'
 import type { ActivityEntry } from '#domain/activity.ts'
 import type { Claim } from '#domain/admission.ts'
-import type { ChatRequest } from '#domain/chat.ts'
 import { type Instant, instant } from '#domain/clock.ts'
 import {
   newEntryId,
@@ -33,6 +32,7 @@ import { fixedCost } from '#domain/offer-cost.ts'
 import type { Owner } from '#domain/owner.ts'
 import type { Provider } from '#domain/provider.ts'
 import { NO_USAGE } from '#domain/usage.ts'
+import type { Work } from '#domain/work.ts'
 
 /** Parses a value written by the test; throws when it is invalid. */
 function demand<T>(value: T | undefined): T {
@@ -115,7 +115,8 @@ export const aHop = (stated: Partial<RouteHop> = {}): RouteHop => ({
   ...stated,
 })
 
-export const aRequest = (stated: Partial<ChatRequest> = {}): ChatRequest => ({
+export const aRequest = (stated: Partial<Work> = {}): Work => ({
+  dialect: 'chat',
   model: 'acme/small',
   body: {},
   stream: false,

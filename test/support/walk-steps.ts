@@ -1,7 +1,7 @@
 /** Reads a walk step by step, as an async iterator: it waits at each step until the next is asked for. */
 
 import { Canceller, type CancelSignal } from '#domain/cancel.ts'
-import type { AnswerHead, ChatEvents, ChatRequest } from '#domain/chat.ts'
+import type { AnswerHead, ChatEvents } from '#domain/chat.ts'
 import type { GatewayError } from '#domain/errors.ts'
 import type { GenerationId } from '#domain/id.ts'
 import type { Caller } from '#domain/key.ts'
@@ -10,6 +10,7 @@ import type { UsdNanos } from '#domain/money.ts'
 import { runWalk } from '#domain/walk/completion.ts'
 import { type CompletionDeps, READER_LEFT, type StepReader, Walk } from '#domain/walk/walk.ts'
 import type { QuotaReading } from '#domain/window.ts'
+import type { Work } from '#domain/work.ts'
 
 /** The steps of a walk as data. */
 export type CompletionStep =
@@ -121,6 +122,6 @@ class WalkSteps implements StepReader {
 export const walkSteps = (
   deps: CompletionDeps,
   caller: Caller,
-  request: ChatRequest,
+  request: Work,
   signal: CancelSignal = new AbortController().signal,
 ): WalkSteps => new WalkSteps(new Walk(deps, caller, request, null, new Canceller(signal)))

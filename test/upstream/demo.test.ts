@@ -1,18 +1,18 @@
 // The demo models emit the same events as a real provider, count one token per word, and fail on request.
 import { inflateSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import type { ChatRequest } from '#domain/chat.ts'
 import { instant } from '#domain/clock.ts'
 import { isModelId, pricingModel } from '#domain/model-card.ts'
 import { renderPerMillion, renderPrice } from '#domain/money.ts'
 import { isProviderName } from '#domain/provider.ts'
 import { NO_USAGE } from '#domain/usage.ts'
+import type { Work } from '#domain/work.ts'
 import { demoCards, demoProvider } from '#upstream/demo/cards.ts'
 import { openUpstream } from '#upstream/registry.ts'
 import { type CallOptions, call, collect, collectFolded, request } from './fixtures.ts'
 
 const demo = openUpstream({ ...demoProvider(instant(0)), hasCredential: false, revision: 1 }, null)
-const asking = (content: unknown, more: Partial<ChatRequest> = {}, body = {}): ChatRequest =>
+const asking = (content: unknown, more: Partial<Work> = {}, body = {}): Work =>
   request(
     {
       messages: [

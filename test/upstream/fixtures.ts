@@ -1,13 +1,14 @@
 // Fixtures of the upstream tests: calls with defaults, collected answers, and a provider on a real socket.
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { ChatEvent, ChatEvents, ChatRequest, JsonObject } from '#domain/chat.ts'
+import type { ChatEvent, ChatEvents, JsonObject } from '#domain/chat.ts'
 import { instant } from '#domain/clock.ts'
 import type { ModelCard } from '#domain/model-card.ts'
 import type { UsdNanos } from '#domain/money.ts'
 import type { Provider, ProviderType } from '#domain/provider.ts'
 import type { UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
 import type { Usage } from '#domain/usage.ts'
+import type { Work } from '#domain/work.ts'
 
 export const provider = (baseUrl: string, type: ProviderType = 'openai-compatible'): Provider => ({
   name: 'acme',
@@ -38,7 +39,8 @@ const card = (upstreamName = 'model-9'): ModelCard => ({
   prices: [],
 })
 
-export const request = (body: JsonObject = {}, more: Partial<ChatRequest> = {}): ChatRequest => ({
+export const request = (body: JsonObject = {}, more: Partial<Work> = {}): Work => ({
+  dialect: 'chat',
   model: 'acme/model-9',
   body: { model: 'acme/model-9', messages: [{ role: 'user', content: 'hi' }], ...body },
   stream: false,
@@ -56,7 +58,7 @@ export const request = (body: JsonObject = {}, more: Partial<ChatRequest> = {}):
 
 /** The parts of a call that its body is made of; the bound that is sent is the client's own. */
 export const asked = (
-  ofClient: ChatRequest,
+  ofClient: Work,
   model: ModelCard,
   type?: ProviderType,
 ): Pick<UpstreamCall, 'request' | 'hop' | 'maxOutputTokens'> => ({
@@ -66,7 +68,7 @@ export const asked = (
 })
 
 export interface CallOptions {
-  readonly request?: ChatRequest
+  readonly request?: Work
   readonly signal?: AbortSignal
   readonly type?: ProviderType
   readonly upstreamName?: string

@@ -2,7 +2,7 @@
 import type { FailedAttempt } from '../activity.ts'
 import type { Grant } from '../admission.ts'
 import { Canceller, type CancelSignal } from '../cancel.ts'
-import type { ChatEvent, ChatEvents, ChatRequest } from '../chat.ts'
+import type { ChatEvent, ChatEvents } from '../chat.ts'
 import { type Clock, pause, sinceArrivalMs } from '../clock.ts'
 import type { Caller } from '../key.ts'
 import type { Charge } from '../ledger.ts'
@@ -14,12 +14,13 @@ import { chargedImage, chargeFor } from '../pricing.ts'
 import type { Provider } from '../provider.ts'
 import type { Settings } from '../settings.ts'
 import { type Sending, type Upstream, type UpstreamCall, UpstreamFailure } from '../upstream.ts'
+import type { Work } from '../work.ts'
 import type { HopHealth } from './hop-health.ts'
 import { Meter } from './meter.ts'
 import type { CostedOffer, CostedOffers, Offer } from './offer.ts'
 
 export interface Attempt extends Sending {
-  readonly request: ChatRequest
+  readonly request: Work
   readonly offer: Offer
   /** Output tokens of all choices that are paid for. */
   readonly paidTokens: number
@@ -47,7 +48,7 @@ const NONE_FAILED: readonly FailedAttempt[] = []
 /** What is attempted: a request, for its caller, until its signal. */
 export interface AttemptedCall {
   readonly caller: Caller
-  readonly request: ChatRequest
+  readonly request: Work
   readonly signal: CancelSignal
 }
 
@@ -156,7 +157,7 @@ function nextTurn(
   offers: CostedOffers,
   turn: number,
   failure: UpstreamFailure,
-  request: ChatRequest,
+  request: Work,
 ): Turn | null {
   const next = offers[turn]
   if (next) return { offer: next, pauseMs: 0 }
@@ -273,7 +274,7 @@ function timeoutsFor(
 /** The buffered events come first in the result. @throws UpstreamFailure if the answer ends without content */
 async function bufferUntilContent(
   opening: Promise<AsyncIterable<ChatEvents>>,
-  request: ChatRequest,
+  request: Work,
   meter: Meter,
 ): Promise<AsyncIterable<ChatEvents>> {
   const iterator = (await opening)[Symbol.asyncIterator]()
@@ -309,7 +310,7 @@ async function* resume(
 }
 
 /** A finish reason counts as an (empty) answer; where images are requested, only an image does. */
-const isContent = ({ type }: ChatEvent, { wantsImages }: ChatRequest): boolean =>
+const isContent = ({ type }: ChatEvent, { wantsImages }: Work): boolean =>
   wantsImages ? type === 'image' : !BESIDE_CONTENT.has(type)
 
 /** An image is none where no image is requested: it is not delivered. */
@@ -320,13 +321,13 @@ const BESIDE_CONTENT: ReadonlySet<ChatEvent['type']> = new Set([
   'image',
 ])
 
-const noContent = ({ wantsImages }: ChatRequest): UpstreamFailure =>
+const noContent = ({ wantsImages }: Work): UpstreamFailure =>
   wantsImages ? noImage() : new UpstreamFailure('failed', 'it answered with nothing')
 
 const noImage = (): UpstreamFailure => new UpstreamFailure('no-image', 'the answer holds no image')
 
 /** @throws UpstreamFailure if images were requested and none arrived */
-export function requireImages(request: ChatRequest, meter: Meter): void {
+export function requireImages(request: Work, meter: Meter): void {
   if (request.wantsImages && meter.images === 0) throw noImage()
 }
 
@@ -343,7 +344,7 @@ const MAX_PAUSE_MS = 2_000
  */
 export function pauseBeforeRetryMs(
   { kind, details }: UpstreamFailure,
-  { allowFallbacks, wantsImages }: ChatRequest,
+  { allowFallbacks, wantsImages }: Work,
 ): number | null {
   if (!allowFallbacks || wantsImages || details.permanent) return null
   if (kind !== 'failed' && kind !== 'overloaded') return null

@@ -9,7 +9,7 @@ import {
 import type { Repeated, Verdict } from '../admission.ts'
 import type { AdmissionQueue } from '../admission-queue.ts'
 import type { CancelSignal } from '../cancel.ts'
-import type { AnswerHead, ChatRequest } from '../chat.ts'
+import type { AnswerHead } from '../chat.ts'
 import {
   type Clock,
   elapsedMs,
@@ -37,6 +37,7 @@ import type { Store } from '../store.ts'
 import { toClientError, UpstreamFailure } from '../upstream.ts'
 import { NO_USAGE } from '../usage.ts'
 import { NO_QUOTA, type QuotaReading } from '../window.ts'
+import type { Work } from '../work.ts'
 import {
   type Attempt,
   type Attempts,
@@ -272,7 +273,7 @@ const judgeAbort = ({ reason }: CancelSignal): Outcome =>
 function judgeFailure(
   thrown: unknown,
   { provider }: Hop,
-  { allowFallbacks }: ChatRequest,
+  { allowFallbacks }: Work,
   signal: CancelSignal,
 ): Outcome {
   if (signal.aborted) return judgeAbort(signal)

@@ -1,5 +1,5 @@
 /** The meter counts an answer as it streams, so that its usage is known however it ends. */
-import type { ChatEvent, ChatEvents, ChatRequest } from '../chat.ts'
+import type { ChatEvent, ChatEvents } from '../chat.ts'
 import { inputImageTokensOf } from '../input-image-tokens.ts'
 import type { UsageSource } from '../ledger.ts'
 import type { ModelCard } from '../model-card.ts'
@@ -9,6 +9,7 @@ import { estimatedOutputImageTokens } from '../output-image-tokens.ts'
 import { estimatePrompt } from '../prompt-estimate.ts'
 import { denseBytesOf, tokensOf, tokensWithin, utf8Bytes } from '../text-size.ts'
 import { NO_USAGE, promptTokens, type Usage } from '../usage.ts'
+import type { Work } from '../work.ts'
 
 export interface Reading {
   readonly usage: Usage
@@ -59,7 +60,7 @@ function mergePartialCount(stated: Usage | null, estimated: Usage): Usage {
 }
 
 /** The estimate, within the catalogue's context: no provider counts more. */
-function estimatePromptUsage(request: ChatRequest, card: MeteredCard) {
+function estimatePromptUsage(request: Work, card: MeteredCard) {
   const most = (card.isCatalogued ? card.contextLength : null) ?? Number.MAX_SAFE_INTEGER
   const { words, images } = estimatePrompt(request, card)
   const countsAsContext = images > 0 && inputImageTokensOf(card).countsAsContext
@@ -69,10 +70,7 @@ function estimatePromptUsage(request: ChatRequest, card: MeteredCard) {
 }
 
 /** Counts every requested image, where none has arrived and the provider has not counted. */
-function withRequestedImages(
-  reading: Reading,
-  { wantsImages, choices, image }: ChatRequest,
-): Reading {
+function withRequestedImages(reading: Reading, { wantsImages, choices, image }: Work): Reading {
   const { usage, source } = reading
   if (!wantsImages || usage.outputImages > 0 || source === 'provider') return reading
   const imageOutputTokens = Math.max(
@@ -106,7 +104,7 @@ export class Meter {
   /** The cost that the provider states; null if it states none. */
   statedCost: UsdNanos | null = null
   finishReason: string | null = null
-  private readonly request: ChatRequest
+  private readonly request: Work
   private readonly card: MeteredCard
   /** The images that the request holds. */
   private readonly mostImages: number
@@ -120,7 +118,7 @@ export class Meter {
   private reasoningDense = 0
   private finished = NONE_FINISHED
 
-  constructor(request: ChatRequest, card: MeteredCard, paidTokens: number) {
+  constructor(request: Work, card: MeteredCard, paidTokens: number) {
     this.request = request
     this.card = card
     this.mostImages = request.wantsImages ? request.choices * card.imagesPerAnswer : 0

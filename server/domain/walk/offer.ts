@@ -1,7 +1,6 @@
 /** Offers: the hops that may answer, with price and exchange rate; what a request costs at most at each; and the claim made of them. */
 import type { Claim } from '../admission.ts'
 import type { Catalogue } from '../catalogue.ts'
-import type { ChatRequest, Routing } from '../chat.ts'
 import type { Clock, Instant } from '../clock.ts'
 import { GatewayError } from '../errors.ts'
 import type { GenerationId } from '../id.ts'
@@ -24,6 +23,7 @@ import { mostOfBase, mostPerMillionOutput } from '../pricing.ts'
 import { type Rate, rateAt } from '../rate.ts'
 import type { Settings } from '../settings.ts'
 import type { Store } from '../store.ts'
+import type { Routing, Work } from '../work.ts'
 import type { HopHealth } from './hop-health.ts'
 
 export interface Offer {
@@ -50,7 +50,7 @@ interface Asked {
  * @throws model_not_allowed, model_not_found, image_streaming_not_supported, unsupported_modality, no_route_available,
  * unpriced_model, the first of them in the order of contract §2
  */
-export function findOffers(asked: Asked, request: ChatRequest): Offers {
+export function findOffers(asked: Asked, request: Work): Offers {
   const { model, routing } = request
   const own = findOffersOf(asked, request, model)
   const chosen = routing ? choose([...own, ...fallbacks(asked, request, routing)], routing) : own
@@ -61,14 +61,14 @@ export function findOffers(asked: Asked, request: ChatRequest): Offers {
 }
 
 /** Resting hops come last. Without fallbacks there is one offer, of the model that was chosen first. */
-export function arrangeOffers(health: HopHealth, request: ChatRequest, offers: Offers): Offers {
+export function arrangeOffers(health: HopHealth, request: Work, offers: Offers): Offers {
   if (request.allowFallbacks) return health.arrange(offers) as Offers
   const [first] = offers
   const ofOneModel = offers.filter(({ hop }) => hop.card.id === first.hop.card.id)
   return [health.arrange(ofOneModel)[0] ?? first]
 }
 
-function fallbacks(asked: Asked, request: ChatRequest, { models }: Routing): readonly Offer[] {
+function fallbacks(asked: Asked, request: Work, { models }: Routing): readonly Offer[] {
   const others = [...new Set(models)].filter((model) => model !== request.model)
   return others.flatMap((model) => {
     try {
@@ -93,7 +93,7 @@ function choose(offers: readonly Offer[], { order, only, ignore }: Routing): rea
 }
 
 /** Checks allow-list, card, modality, route and price. */
-function findOffersOf(asked: Asked, request: ChatRequest, model: string): readonly Offer[] {
+function findOffersOf(asked: Asked, request: Work, model: string): readonly Offer[] {
   const card = findCard(asked.catalogue, asked.key, model)
   checkModality(request, card)
   checkContext(request, card)
@@ -176,7 +176,7 @@ const unpriced = (card: ModelCard): GatewayError =>
   )
 
 /** Streaming an image and images from a model that draws none are refused (contract §7). */
-function checkModality(request: ChatRequest, card: ModelCard): void {
+function checkModality(request: Work, card: ModelCard): void {
   if (request.wantsImages && request.stream) {
     throw new GatewayError(
       'image_streaming_not_supported',
@@ -211,7 +211,7 @@ function checkModality(request: ChatRequest, card: ModelCard): void {
 /** Whose request it is, and which. */
 interface Claimed {
   readonly caller: Caller
-  readonly request: ChatRequest
+  readonly request: Work
   readonly generationId: GenerationId
   readonly repeat: Repeat | null
 }
@@ -277,7 +277,7 @@ export function makeClaim(
 
 /** What a request costs at most at an offer; `keyBound` is the key's `max_output_tokens`. */
 export function toOfferCost(
-  request: ChatRequest,
+  request: Work,
   { hop, version }: Offer,
   keyBound: number | null,
   settings: Settings,

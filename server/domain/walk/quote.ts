@@ -1,6 +1,5 @@
 /** A quote: whether a request would be admitted, and its highest possible cost. Takes nothing and sends nothing. */
 import { untilCurrent } from '../catalogue.ts'
-import type { ChatRequest } from '../chat.ts'
 import type { GatewayError } from '../errors.ts'
 import { newGenerationId } from '../id.ts'
 import type { Caller } from '../key.ts'
@@ -9,6 +8,7 @@ import { boundFor, costWithin } from '../offer-cost.ts'
 import { boundToSend, loweredBound } from '../output-bound.ts'
 import { toRefusalError } from '../refusal.ts'
 import type { QuotaReading } from '../window.ts'
+import type { Work } from '../work.ts'
 import { type CostedOffer, makeClaim } from './offer.ts'
 import type { CompletionDeps } from './walk.ts'
 
@@ -37,11 +37,7 @@ export interface Quote {
  * Judges a request as `complete` would at this instant, and takes nothing.
  * @throws the errors before admission: model_not_allowed, model_not_found, unsupported_modality, unpriced_model …
  */
-export async function quote(
-  deps: CompletionDeps,
-  caller: Caller,
-  request: ChatRequest,
-): Promise<Quote> {
+export async function quote(deps: CompletionDeps, caller: Caller, request: Work): Promise<Quote> {
   const generationId = newGenerationId(caller.arrivedAt)
   const { offers, verdict } = await untilCurrent(async () => {
     const { offers, claim } = makeClaim(deps, { caller, request, generationId, repeat: null })
@@ -60,7 +56,7 @@ export async function quote(
 
 function quoteHop(
   { settings }: CompletionDeps,
-  request: ChatRequest,
+  request: Work,
   { offer: { hop }, cost }: CostedOffer,
   money: UsdNanos | null,
 ): QuotedHop {

@@ -3,7 +3,7 @@ import type { ActivityEntry } from '../activity.ts'
 import type { Claim, Grant } from '../admission.ts'
 import type { AdmissionQueue } from '../admission-queue.ts'
 import { Canceller, type CancelSignal, onCancel } from '../cancel.ts'
-import type { AnswerHead, ChatEvents, ChatRequest } from '../chat.ts'
+import type { AnswerHead, ChatEvents } from '../chat.ts'
 import type { Instant } from '../clock.ts'
 import type { GatewayError } from '../errors.ts'
 import { type GenerationId, newGenerationId } from '../id.ts'
@@ -12,6 +12,7 @@ import type { Caller } from '../key.ts'
 import type { Charge } from '../ledger.ts'
 import type { Store } from '../store.ts'
 import type { QuotaReading } from '../window.ts'
+import type { Work } from '../work.ts'
 import type { AttemptDeps, Attempts } from './attempt.ts'
 import { type CostedOffers, makeClaim } from './offer.ts'
 
@@ -61,7 +62,7 @@ export class Walk {
   place = -1
   readonly deps: CompletionDeps
   readonly caller: Caller
-  readonly request: ChatRequest
+  readonly request: Work
   /** Aborted when its client leaves, and when the gateway ends it. */
   readonly signal: Canceller
   readonly generationId: GenerationId
@@ -98,7 +99,7 @@ export class Walk {
   constructor(
     deps: CompletionDeps,
     caller: Caller,
-    request: ChatRequest,
+    request: Work,
     repeat: Repeat | null,
     signal = new Canceller(),
   ) {

@@ -1,7 +1,8 @@
 /** Parameters of a request: path, query and headers. */
-import { PRINTABLE } from '../read/chat-headers.ts'
+
 import { MAX_LISTED } from '../read/key-request.ts'
 import { ACCEPTED_ID } from '../request-context.ts'
+import { PRINTABLE } from '../surfaces/request-headers.ts'
 import type { JsonSchema } from './notes.ts'
 
 interface Parameter {

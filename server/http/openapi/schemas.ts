@@ -1,7 +1,7 @@
 /** Every schema of the document by name: request forms and responses. */
 import { z } from 'zod'
-import { chatForm } from '../read/chat-request.ts'
 import { amendmentForm, issueForm } from '../read/key-request.ts'
+import { chatForm } from '../surfaces/chat/read-request.ts'
 import { annotate, type JsonSchema } from './notes.ts'
 import { completion, image, quote, toolCall } from './schemas/chat-answer.ts'
 import { chunk } from './schemas/chat-chunk.ts'

@@ -1,6 +1,5 @@
 /** A stream's body, pulled by the client: backpressure reaches the upstream. */
 import type { Timings } from '../timings.ts'
-import { KEEP_ALIVE } from './render-chunk.ts'
 
 export interface PieceSource {
   /** The next piece of text, or null after the last. Never throws. */
@@ -8,6 +7,9 @@ export interface PieceSource {
   /** Called when the client has disconnected. */
   leave(): void
 }
+
+/** A comment, which no reader of events sees. */
+const KEEP_ALIVE = ': keep-alive\n\n'
 
 const encoder = new TextEncoder()
 const KEEP_ALIVE_BYTES = encoder.encode(KEEP_ALIVE)

@@ -1,7 +1,7 @@
 /** Ours → theirs: a Messages request. Unsupported fields are refused when they would change the answer, otherwise dropped. */
 import type { MessageCreateParamsBase } from '@anthropic-ai/sdk/resources/messages'
-import type { ChatRequest } from '#domain/chat.ts'
 import type { UpstreamCall } from '#domain/upstream.ts'
+import type { Work } from '#domain/work.ts'
 import { isObject, readList, readText } from '../read-json.ts'
 import { rejected } from '../rejected.ts'
 import { capabilitiesOf } from './model-capabilities.ts'
@@ -65,13 +65,13 @@ function toStop(stop: unknown): { stop_sequences?: string[] } {
   return { stop_sequences: sequences }
 }
 
-function toEndUser({ body, endUser }: ChatRequest): { metadata?: { user_id: string } } {
+function toEndUser({ body, endUser }: Work): { metadata?: { user_id: string } } {
   const user = readText(endUser) ?? readText(body['safety_identifier'])
   return user === undefined ? {} : { metadata: { user_id: user } }
 }
 
 /** Fields that would change the answer. */
-function refuseUnsupported({ body, choices }: ChatRequest): void {
+function refuseUnsupported({ body, choices }: Work): void {
   if (choices > 1) throw rejected('n', 'this model gives one choice at a time')
   if (body['logprobs'] === true) throw rejected('logprobs', 'this model does not return them')
   if (hasEntries(body['logit_bias'])) throw rejected('logit_bias', 'this model takes none')

@@ -1,7 +1,8 @@
 /** demo/image draws a PNG that depends only on the prompt; `image_config.size` is its size, else 256x256. */
-import type { ChatEvents, ChatRequest } from '#domain/chat.ts'
+import type { ChatEvents } from '#domain/chat.ts'
 import { pause } from '#domain/clock.ts'
 import type { UpstreamCall } from '#domain/upstream.ts'
+import type { Work } from '#domain/work.ts'
 import { readObject } from '../read-json.ts'
 import { readPace } from './pace.ts'
 import { toPainting } from './painting.ts'
@@ -24,12 +25,12 @@ export async function* answerImage(call: UpstreamCall): AsyncGenerator<ChatEvent
   ]
 }
 
-function draw(request: ChatRequest): Buffer {
+function draw(request: Work): Buffer {
   const { width, height } = readSize(request)
   return encodePng(width, height, toPainting(lastUserText(request), width, height))
 }
 
-function readSize({ body }: ChatRequest): { readonly width: number; readonly height: number } {
+function readSize({ body }: Work): { readonly width: number; readonly height: number } {
   const { size } = readObject(body['image_config'])
   const sides = /^(\d{1,5})x(\d{1,5})$/.exec(typeof size === 'string' ? size : '')
   return { width: toPixels(sides?.[1]), height: toPixels(sides?.[2]) }

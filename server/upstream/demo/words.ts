@@ -1,8 +1,9 @@
 /** Reads a prompt and streams an answer word by word; a word with the space after it is one token. */
-import type { ChatEvent, ChatEvents, ChatRequest, JsonObject } from '#domain/chat.ts'
+import type { ChatEvent, ChatEvents, JsonObject } from '#domain/chat.ts'
 import { pause } from '#domain/clock.ts'
 import type { UpstreamCall } from '#domain/upstream.ts'
 import { NO_USAGE, type Usage } from '#domain/usage.ts'
+import type { Work } from '#domain/work.ts'
 import { isObject, readList } from '../read-json.ts'
 import type { Pace } from './pace.ts'
 
@@ -14,14 +15,14 @@ export function toWords(text: string): readonly string[] {
   return [text.slice(0, text.length - text.trimStart().length) + first, ...others]
 }
 
-export function lastUserText({ body }: ChatRequest): string {
+export function lastUserText({ body }: Work): string {
   const messages = readList(body['messages']).filter(isObject)
   const last = messages.findLast(({ role }) => role === 'user') ?? messages.at(-1)
   return last === undefined ? '' : textOf(last)
 }
 
 /** The prompt's tokens: the words of all messages. */
-function countPrompt({ body }: ChatRequest): number {
+function countPrompt({ body }: Work): number {
   return readList(body['messages'])
     .filter(isObject)
     .reduce((count, message) => count + countWords(textOf(message)), 0)
@@ -37,7 +38,7 @@ function textOf({ content }: JsonObject): string {
 }
 
 /** The usage of an answer with so many words in each choice. */
-export const usageOf = (request: ChatRequest, words: number): Usage => ({
+export const usageOf = (request: Work, words: number): Usage => ({
   ...NO_USAGE,
   inputTokens: countPrompt(request),
   outputTokens: words * request.choices,

@@ -1,7 +1,8 @@
 /** Ours → theirs: OpenAI's sampling, format and image parameters as a GenerationConfig. */
-import type { ChatRequest, JsonObject } from '#domain/chat.ts'
+import type { JsonObject } from '#domain/chat.ts'
 import { isLongInteger } from '#domain/exact-json.ts'
 import type { ModelCard } from '#domain/model-card.ts'
+import type { Work } from '#domain/work.ts'
 import { readList, readObject, readText } from '../read-json.ts'
 import { rejected } from '../rejected.ts'
 import { toSchema } from './to-schema.ts'
@@ -10,7 +11,7 @@ import type { GenerationConfig } from './wire.ts'
 
 /** Undefined when it would be empty. @throws UpstreamFailure `rejected` */
 export function toGenerationConfig(
-  request: ChatRequest,
+  request: Work,
   card: ModelCard,
   maxOutputTokens: number | null,
 ): GenerationConfig | undefined {
@@ -71,7 +72,7 @@ function toFormat({ type, json_schema: stated }: JsonObject): GenerationConfig {
 }
 
 /** A model that can draw is told to answer with text unless images are requested (contract §7). */
-function toModalities({ body, wantsImages }: ChatRequest, card: ModelCard): GenerationConfig {
+function toModalities({ body, wantsImages }: Work, card: ModelCard): GenerationConfig {
   if (!wantsImages) {
     return card.outputModalities.includes('image') ? { responseModalities: ['TEXT'] } : {}
   }

@@ -1,6 +1,7 @@
 /** Ours → theirs: what OpenRouter needs beside the client's own body, so that it does and bills nothing unasked. */
-import type { ChatRequest, JsonObject } from '#domain/chat.ts'
+import type { JsonObject } from '#domain/chat.ts'
 import type { OutputBound } from '#domain/provider.ts'
+import type { Work } from '#domain/work.ts'
 import { readList, readObject } from '../read-json.ts'
 import { type Asked, toRequest } from './to-request.ts'
 
@@ -19,7 +20,7 @@ export function toOpenRouter(asked: Asked, spelling?: OutputBound | null): JsonO
 }
 
 /** The parts are visited only where the size of a file counts. */
-const hasFile = ({ body, fileBytes, isUnbounded }: ChatRequest): boolean =>
+const hasFile = ({ body, fileBytes, isUnbounded }: Work): boolean =>
   (fileBytes !== undefined || isUnbounded === true) &&
   readList(body['messages']).some((message) =>
     readList(readObject(message)['content']).some((part) => readObject(part)['type'] === 'file'),

@@ -1,5 +1,6 @@
 /** Ours → theirs: serialises a body. Unchanged members of a long one are sent as slices of the client's own text. */
-import type { BodySource, JsonObject } from '#domain/chat.ts'
+import type { JsonObject } from '#domain/chat.ts'
+import type { BodySource } from '#domain/work.ts'
 
 /** Shorter bodies are serialised: searching their text costs as much. */
 const LONG_CHARS = 1_024

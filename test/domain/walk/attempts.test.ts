@@ -2,7 +2,6 @@
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { operatorCost } from '#domain/activity.ts'
-import type { ChatRequest, Routing } from '#domain/chat.ts'
 import { HOUR_MS } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { RouteHop } from '#domain/model-card.ts'
@@ -15,6 +14,7 @@ import {
 } from '#domain/upstream.ts'
 import { createHopHealth } from '#domain/walk/hop-health.ts'
 import type { CompletionDeps } from '#domain/walk/walk.ts'
+import type { Routing, Work } from '#domain/work.ts'
 import { startUpstream } from '#server/upstream-cache.ts'
 import { modelOf } from '#test/support/catalogue.ts'
 import { aHop, anAct, aProvider, aRequest, usd } from '#test/support/nouns.ts'
@@ -93,7 +93,7 @@ const route = (...providers: readonly string[]) =>
     anAct(),
   )
 
-const walk = (deps: CompletionDeps, request: Partial<ChatRequest> = {}) =>
+const walk = (deps: CompletionDeps, request: Partial<Work> = {}) =>
   bench.walk(deps, aRequest(request))
 
 const failureOf = ({ thrown }: { readonly thrown: unknown }) =>

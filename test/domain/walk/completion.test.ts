@@ -1,7 +1,7 @@
 // The walk of one request: whatever happens to it, its admission is resolved exactly once, and charged for what came.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { operatorCost } from '#domain/activity.ts'
-import type { ChatEvent, ChatRequest } from '#domain/chat.ts'
+import type { ChatEvent } from '#domain/chat.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { Caller, Limits } from '#domain/key.ts'
 import type { Store } from '#domain/store.ts'
@@ -9,6 +9,7 @@ import { type FailureKind, type UpstreamCall, UpstreamFailure } from '#domain/up
 import { NO_USAGE } from '#domain/usage.ts'
 import { RequestRefused, runWalk } from '#domain/walk/completion.ts'
 import type { CompletionDeps } from '#domain/walk/walk.ts'
+import type { Work } from '#domain/work.ts'
 import { startUpstream } from '#server/upstream-cache.ts'
 import type { HandClock } from '#test/support/hand-clock.ts'
 import { anAct, aRequest, aVersion, perM, usd } from '#test/support/nouns.ts'
@@ -39,12 +40,12 @@ afterEach(() => store.close())
 
 const start = (
   of: Pick<Script, 'upstream'>,
-  request: ChatRequest,
+  request: Work,
   signal: AbortSignal,
   limits: Partial<Limits> = {},
 ) => bench.start(bench.depsOf(of), request, signal, limits)
 
-const walk = (of: Pick<Script, 'upstream'>, request?: ChatRequest, wishes?: WalkWishes) =>
+const walk = (of: Pick<Script, 'upstream'>, request?: Work, wishes?: WalkWishes) =>
   bench.walk(bench.depsOf(of), request, wishes)
 
 const books = (caller: Caller) => bench.books(caller)
@@ -410,7 +411,7 @@ describe('a client that leaves', () => {
 describe('a request that is refused', () => {
   const allowed = { allowedModels: ['acme/*'] }
   const image = { wantsImages: true }
-  const refusals: [string, Partial<ChatRequest>, Partial<Limits>, string, string | null][] = [
+  const refusals: [string, Partial<Work>, Partial<Limits>, string, string | null][] = [
     ['a model outside the allow-list', { model: 'other/x' }, allowed, 'model_not_allowed', 'model'],
     ['an unknown model', { model: 'acme/none' }, allowed, 'model_not_found', 'model'],
     [

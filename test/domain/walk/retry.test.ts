@@ -1,14 +1,14 @@
 // When one hop is asked once more: never where somebody would pay twice, never where waiting is in vain.
 import { describe, expect, test } from 'vitest'
-import type { ChatRequest } from '#domain/chat.ts'
 import { type FailureDetails, type FailureKind, UpstreamFailure } from '#domain/upstream.ts'
 import { pauseBeforeRetryMs } from '#domain/walk/attempt.ts'
+import type { Work } from '#domain/work.ts'
 import { aRequest } from '#test/support/nouns.ts'
 
 const pause = (
   kind: FailureKind,
   details: FailureDetails = {},
-  request: Partial<ChatRequest> = {},
+  request: Partial<Work> = {},
 ): number | null =>
   pauseBeforeRetryMs(new UpstreamFailure(kind, 'broken', details), aRequest(request))
 

@@ -2,7 +2,7 @@
 import { expect } from 'vitest'
 import { openStore } from '#db/index.ts'
 import type { ActivityEntry } from '#domain/activity.ts'
-import type { ChatEvent, ChatEvents, ChatRequest } from '#domain/chat.ts'
+import type { ChatEvent, ChatEvents } from '#domain/chat.ts'
 import { noteArrival } from '#domain/clock.ts'
 import type { Caller, Limits } from '#domain/key.ts'
 import { newSecret } from '#domain/secret.ts'
@@ -11,6 +11,7 @@ import type { Store } from '#domain/store.ts'
 import { NO_USAGE } from '#domain/usage.ts'
 import { createHopHealth } from '#domain/walk/hop-health.ts'
 import type { CompletionDeps } from '#domain/walk/walk.ts'
+import type { Work } from '#domain/work.ts'
 import { anAdmissionQueue } from '#test/support/an-admission-queue.ts'
 import { type HandClock, handClock } from '#test/support/hand-clock.ts'
 import {
@@ -65,12 +66,12 @@ export interface WalkBench {
   call(limits?: Partial<Limits>): Promise<Caller>
   start(
     deps: CompletionDeps,
-    request: ChatRequest,
+    request: Work,
     signal: AbortSignal,
     limits?: Partial<Limits>,
   ): Promise<{ readonly caller: Caller; readonly generator: ReturnType<typeof walkSteps> }>
   /** Walks to the end; `onStep` may do something to it on the way. */
-  walk(deps: CompletionDeps, request?: ChatRequest, wishes?: WalkWishes): Promise<Walk>
+  walk(deps: CompletionDeps, request?: Work, wishes?: WalkWishes): Promise<Walk>
   /** The books after one request: its one line, what it cost, and proof that nothing is left open. */
   books(caller: Caller): Promise<{
     readonly charged: bigint

@@ -1,8 +1,9 @@
 // The client's body is sent whole, with the provider's name for the model, and only to the operator's URL.
 import { describe, expect, test } from 'vitest'
-import type { ChatRequest, JsonObject } from '#domain/chat.ts'
+import type { JsonObject } from '#domain/chat.ts'
 import type { ModelCard } from '#domain/model-card.ts'
 import { PROVIDER_PRESETS, type ProviderType } from '#domain/provider.ts'
+import type { Work } from '#domain/work.ts'
 import { toEndpoint } from '#upstream/openai/endpoint.ts'
 import { toOpenRouter } from '#upstream/openai/to-openrouter.ts'
 import { toRequest } from '#upstream/openai/to-request.ts'
@@ -89,7 +90,7 @@ test('a whole answer has no stream options', () => {
 })
 
 describe('to OpenRouter', () => {
-  const open = (wish: ChatRequest, card: ModelCard) => toOpenRouter(asked(wish, card, 'openrouter'))
+  const open = (wish: Work, card: ModelCard) => toOpenRouter(asked(wish, card, 'openrouter'))
   const draws = call().hop.card
   const writes = { ...draws, outputModalities: ['text'] as const }
   const file = {

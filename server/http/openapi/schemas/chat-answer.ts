@@ -1,7 +1,7 @@
 /** A non-streamed chat answer: OpenAI's shape with prices; unknown fields pass through (contract §7). */
 import { z } from 'zod'
 import type { FinishReason } from '#domain/chat.ts'
-import type { renderQuote } from '../../routes/chat-quote.ts'
+import type { renderQuote } from '../../surfaces/answer-quote.ts'
 import { errorFields } from './error.ts'
 import { count, id, oneOf, rub, text, unixTime, usd } from './scalars.ts'
 import { usage } from './usage.ts'

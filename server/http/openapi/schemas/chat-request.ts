@@ -1,6 +1,6 @@
 /** Notes on the fields of a chat request: those that the gateway reads, and those that it passes through (contract §7). */
 import type { z } from 'zod'
-import type { chatForm } from '../../read/chat-request.ts'
+import type { chatForm } from '../../surfaces/chat/read-request.ts'
 import type { JsonSchema, Notes } from '../notes.ts'
 
 /** Without `messages`, which is validated by hand and has its own schema. */

@@ -1,7 +1,7 @@
 /** The messages of a chat request, as `read-messages.ts` validates them; a test compares the two. */
 import { z } from 'zod'
-import { MAX_MESSAGES, MAX_PARTS, ROLES } from '../../read/chat-request.ts'
 import { MAX_INPUT_IMAGES } from '../../read/image-url.ts'
+import { MAX_MESSAGES, MAX_PARTS, ROLES } from '../../surfaces/chat/read-request.ts'
 
 const textPart = z.looseObject({ type: z.literal('text'), text: z.string() })
 

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '#domain/chat.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { newSecret } from '#domain/secret.ts'
-import { chatForm, isOrdinary, readChatRequest } from '#http/read/chat-request.ts'
+import { chatForm, isOrdinary, readChatRequest } from '#http/surfaces/chat/read-request.ts'
 import { FULL } from '#test/support/tier.ts'
 
 const SECRET = newSecret()
@@ -24,6 +24,7 @@ const refusal = (more: JsonObject): readonly [string, string | undefined] => {
 
 test('the smallest valid request', () => {
   expect(ask()).toEqual({
+    dialect: 'chat',
     model: 'acme/one',
     body: { model: 'acme/one', messages: [{ role: 'user', content: 'hi' }] },
     stream: false,

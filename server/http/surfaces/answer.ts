@@ -1,4 +1,4 @@
-/** POST /v1/chat/completions: the checks before the walk, and the streamed or non-streamed answer (contract §7). */
+/** Answers a request of any surface: the checks before the walk, and the streamed or non-streamed answer (contract §7). */
 import { CLIENT_CLOSED_REQUEST } from '#domain/activity.ts'
 import type { AnswerHead, ChatEvents } from '#domain/chat.ts'
 import type { GatewayError } from '#domain/errors.ts'
@@ -10,8 +10,6 @@ import { type StepReader, Walk } from '#domain/walk/walk.ts'
 import { identify, lookUpKey, requireOrdinary } from '../bearer.ts'
 import type { ApiDeps } from '../deps.ts'
 import { digest, readBody } from '../read/body.ts'
-import { readChatHeaders } from '../read/chat-headers.ts'
-import { readChatRequest } from '../read/chat-request.ts'
 import { shuttingDown } from '../render-error.ts'
 import {
   headersFor,
@@ -20,18 +18,23 @@ import {
   noteOpened,
   type RequestContext,
 } from '../request-context.ts'
-import { AnswerFold } from '../wire/fold-answer.ts'
 import { toBody } from '../wire/long-body.ts'
-import { answerQuote } from './chat-quote.ts'
-import { answerStream } from './chat-stream.ts'
+import { answerQuote } from './answer-quote.ts'
+import { answerStream } from './answer-stream.ts'
 import { replay, toAnswer } from './replay.ts'
+import { readRequestHeaders } from './request-headers.ts'
+import type { Surface, WholeRenderer } from './surface.ts'
 
-export async function chatCompletions(deps: ApiDeps, context: RequestContext): Promise<Response> {
+export async function answerWork(
+  deps: ApiDeps,
+  context: RequestContext,
+  surface: Surface,
+): Promise<Response> {
   const key = requireOrdinary(identify(deps, context, await lookUpKey(deps, context)))
   if (deps.draining()) throw shuttingDown()
-  const { idempotencyKey, isDryRun } = readChatHeaders(context.request.headers)
+  const { idempotencyKey, isDryRun } = readRequestHeaders(context.request.headers)
   const body = await readBody(context, deps.timings.bodyDeadlineMs)
-  const request = readChatRequest(body)
+  const request = surface.readRequest(body)
   context.wantsImages = request.wantsImages
   context.model = request.model
   if (isDryRun) return await answerQuote(deps, context, key, request)
@@ -50,8 +53,8 @@ export async function chatCompletions(deps: ApiDeps, context: RequestContext): P
   }
   deps.running.add(walk)
   try {
-    if (request.stream) return await answerStream(deps, context, walk)
-    const answer = new WholeAnswer(context, walk)
+    if (request.stream) return await answerStream(deps, context, walk, surface)
+    const answer = new WholeAnswer(context, walk, surface)
     await runWalk(walk, answer)
     return answer.render()
   } catch (thrown) {
@@ -76,14 +79,15 @@ const toCaller = ({ requestId, arrivedAt, arrivedMs }: RequestContext, key: ApiK
 class WholeAnswer implements StepReader {
   private readonly context: RequestContext
   private readonly walk: Walk
-  private readonly fold = new AnswerFold()
+  private readonly fold: WholeRenderer
   private head: AnswerHead | null = null
   private failure: GatewayError | null = null
   private text: readonly string[] | null = null
 
-  constructor(context: RequestContext, walk: Walk) {
+  constructor(context: RequestContext, walk: Walk, surface: Surface) {
     this.context = context
     this.walk = walk
+    this.fold = surface.startWhole(walk.request)
   }
 
   // It never lets the walk wait.

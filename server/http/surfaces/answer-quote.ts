@@ -1,8 +1,9 @@
 /** `X-Gateway-Dry-Run: true` on chat: the verdict, the route and the highest possible cost, without a charge. */
-import type { ChatRequest } from '#domain/chat.ts'
+
 import type { ApiKey } from '#domain/key.ts'
 import { renderRub, renderUsd } from '#domain/money.ts'
 import { type Quote, quote } from '#domain/walk/quote.ts'
+import type { Work } from '#domain/work.ts'
 import type { ApiDeps } from '../deps.ts'
 import { toErrorFields } from '../render-error.ts'
 import { type RequestContext, renderJson } from '../request-context.ts'
@@ -15,7 +16,7 @@ export async function answerQuote(
   deps: ApiDeps,
   context: RequestContext,
   key: ApiKey,
-  request: ChatRequest,
+  request: Work,
 ): Promise<Response> {
   const { requestId, arrivedAt, arrivedMs } = context
   const quoted = await quote(deps, { key, requestId, arrivedAt, arrivedMs }, request)
@@ -24,7 +25,7 @@ export async function answerQuote(
 }
 
 export const renderQuote = (
-  request: ChatRequest,
+  request: Work,
   { refusal, route, maxCost: most, maxCostRub: mostRub }: Quote,
 ) => ({
   object: 'quote',

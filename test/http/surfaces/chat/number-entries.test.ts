@@ -1,7 +1,7 @@
 // Entries of streamed lists get an index where the provider sent none, so that clients can put them together again.
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '#domain/chat.ts'
-import { numberEntries } from '#http/wire/number-entries.ts'
+import { numberEntries } from '#http/surfaces/chat/number-entries.ts'
 
 const details = (...entries: readonly JsonObject[]): JsonObject => ({ reasoning_details: entries })
 const text = (words: string, more: JsonObject = {}) => ({

@@ -1,14 +1,15 @@
 /** Reads a chat request: checks the fields that the gateway uses, messages and their attachments by hand, and passes all others through. */
 import { z } from 'zod'
-import type { ChatRequest, JsonObject, Routing } from '#domain/chat.ts'
+import type { JsonObject } from '#domain/chat.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { ANY_IMAGE, type ImageChoice } from '#domain/model-card.ts'
 import { spelledSize, type TextSize } from '#domain/text-size.ts'
-import { rejectKeyLike, rejectWholeKey } from '../bearer.ts'
-import { renderPath } from '../render-path.ts'
+import type { Routing, Work } from '#domain/work.ts'
+import { rejectKeyLike, rejectWholeKey } from '../../bearer.ts'
+import type { Body } from '../../read/body.ts'
+import { checkImageUrl, MAX_INPUT_IMAGES, readEarlierImage } from '../../read/image-url.ts'
+import { renderPath } from '../../render-path.ts'
 import { rejectExtras, rejectLongCaching } from './billed-extras.ts'
-import type { Body } from './body.ts'
-import { checkImageUrl, MAX_INPUT_IMAGES, readEarlierImage } from './image-url.ts'
 
 const MAX_CHOICES = 128
 const MAX_TOKENS = 2 ** 31 - 1
@@ -103,7 +104,7 @@ function readForm(fields: JsonObject): ChatForm {
 }
 
 /** @throws invalid_request, unsupported_parameter, unsupported_modality, invalid_image, too_many_images */
-export function readChatRequest({ fields, exact = fields, text, bytes }: Body): ChatRequest {
+export function readChatRequest({ fields, exact = fields, text, bytes }: Body): Work {
   const read = readForm(fields)
   rejectKeyLike(read.model, 'model')
   if (read.models) for (const model of read.models) rejectKeyLike(model, 'models')
@@ -112,6 +113,7 @@ export function readChatRequest({ fields, exact = fields, text, bytes }: Body): 
   const attachments = readMessages(read.messages)
   const wantsImages = read.modalities ? readModalities(read.modalities) : false
   const request: Draft = {
+    dialect: 'chat',
     model: read.model,
     body: toForwardedBody(exact, wantsImages),
     stream: read.stream ?? false,
@@ -133,7 +135,7 @@ export function readChatRequest({ fields, exact = fields, text, bytes }: Body): 
   return request
 }
 
-type Draft = { -readonly [Field in keyof ChatRequest]: ChatRequest[Field] }
+type Draft = { -readonly [Field in keyof Work]: Work[Field] }
 
 function noteAttachments(request: Draft, { named, fileBytes, earlier }: Attachments): void {
   if (named > 0) request.isUnbounded = true

@@ -1,8 +1,8 @@
-/** Reads the headers that change what a chat request means. */
+/** Reads the headers that change what a request means, on every surface. */
 import { GatewayError } from '#domain/errors.ts'
 import { rejectWholeKey } from '../bearer.ts'
 
-export interface ChatHeaders {
+export interface RequestHeaders {
   /** By which the client may repeat the request; null without the header. */
   readonly idempotencyKey: string | null
   /** Whether only the verdict is wanted, and no answer. */
@@ -15,7 +15,7 @@ const DRY_RUN = 'X-Gateway-Dry-Run'
 export const PRINTABLE = /^[ -~]{1,255}$/
 
 /** @throws invalid_request */
-export const readChatHeaders = (headers: Headers): ChatHeaders => ({
+export const readRequestHeaders = (headers: Headers): RequestHeaders => ({
   idempotencyKey: readIdempotencyKey(headers.get(IDEMPOTENCY_KEY)),
   isDryRun: readDryRun(headers.get(DRY_RUN)),
 })

@@ -1,4 +1,4 @@
-/** A chat answer as a stream. The headers wait for the first event, so that an error can still have its own status. */
+/** An answer as a stream. The headers wait for the first event, so that an error can still have its own status. */
 import { CLIENT_CLOSED_REQUEST } from '#domain/activity.ts'
 import type { AnswerHead, ChatEvents } from '#domain/chat.ts'
 import { unixSeconds } from '#domain/clock.ts'
@@ -15,17 +15,18 @@ import {
   type RequestContext,
 } from '../request-context.ts'
 import { toRequestLine } from '../request-log.ts'
-import { type ChunkRenderer, startChunks } from '../wire/render-chunk.ts'
 import { type PieceSource, toSseBody } from '../wire/sse-body.ts'
 import { Transcript } from './replay.ts'
+import type { StreamRenderer, Surface } from './surface.ts'
 
 /** Throws what the walk throws until the headers are sent; after that, an error is a chunk. */
 export async function answerStream(
   deps: ApiDeps,
   context: RequestContext,
   walk: Walk,
+  surface: Surface,
 ): Promise<Response> {
-  const answer = new StreamedAnswer(deps, context, walk)
+  const answer = new StreamedAnswer(deps, context, walk, surface)
   try {
     const isSilent = !(await answer.begin())
     const body = toSseBody(answer, deps.timings, isSilent)
@@ -54,7 +55,8 @@ class StreamedAnswer implements PieceSource, StepReader {
   private readonly context: RequestContext
   private readonly walk: Walk
   private readonly transcript: Transcript | null
-  private chunks: ChunkRenderer | null = null
+  private readonly surface: Surface
+  private frames: StreamRenderer | null = null
   /** The first text, requested before the headers are sent. */
   private first: Promise<string | null> | null = null
   /** A rendering error; the walk was aborted for it, and its further events are ignored. */
@@ -87,10 +89,11 @@ class StreamedAnswer implements PieceSource, StepReader {
     return this.renderer().error(this.error, this.context.requestId) + this.renderer().end(null)
   }
 
-  constructor(deps: ApiDeps, context: RequestContext, walk: Walk) {
+  constructor(deps: ApiDeps, context: RequestContext, walk: Walk, surface: Surface) {
     this.deps = deps
     this.context = context
     this.walk = walk
+    this.surface = surface
     this.transcript = walk.repeat && new Transcript(context)
   }
 
@@ -134,7 +137,7 @@ class StreamedAnswer implements PieceSource, StepReader {
   opened(head: AnswerHead): undefined {
     this.requireAsker()
     noteOpened(this.context, this.walk, head)
-    this.chunks = startChunks(head, this.walk.request.includeUsage)
+    this.frames = this.surface.startStream(head, this.walk.request)
   }
 
   events(events: ChatEvents): Taken {
@@ -223,14 +226,18 @@ class StreamedAnswer implements PieceSource, StepReader {
     return this.renderer().error(this.defect, this.context.requestId)
   }
 
-  private renderer(): ChunkRenderer {
+  private renderer(): StreamRenderer {
     const { generationId, requestId, arrivedAt } = this.context
-    const { model, includeUsage } = this.walk.request
-    this.chunks ??= startChunks(
-      { id: generationId ?? requestId, createdUnixSeconds: unixSeconds(arrivedAt), model },
-      includeUsage,
+    const { surface, walk } = this
+    this.frames ??= surface.startStream(
+      {
+        id: generationId ?? requestId,
+        createdUnixSeconds: unixSeconds(arrivedAt),
+        model: walk.request.model,
+      },
+      walk.request,
     )
-    return this.chunks
+    return this.frames
   }
 
   private isUnanswered(): boolean {

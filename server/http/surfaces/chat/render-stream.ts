@@ -2,30 +2,14 @@
 import type { ChatEvent, ChatEvents, JsonObject, ToolCallDelta } from '#domain/chat.ts'
 import type { GatewayError } from '#domain/errors.ts'
 import type { Charge } from '#domain/ledger.ts'
-import { toErrorFields } from '../render-error.ts'
+import { toErrorFields } from '../../render-error.ts'
+import type { StreamHead, StreamRenderer } from '../surface.ts'
 import { type Numbering, numberEntries } from './number-entries.ts'
 import { renderImage } from './render-image.ts'
 import { renderToolCallDelta } from './render-tool-call.ts'
 import { NOTHING_USED, renderUsage } from './render-usage.ts'
 
-export const KEEP_ALIVE = ': keep-alive\n\n'
 const DONE = 'data: [DONE]\n\n'
-
-/** The fields that every chunk of a stream repeats; `provider` is absent until one has answered. */
-export interface StreamHead {
-  readonly id: string
-  readonly createdUnixSeconds: number
-  readonly model: string
-  readonly provider?: string
-}
-
-export interface ChunkRenderer {
-  /** Empty if nothing is to be sent. */
-  events(events: ChatEvents): string
-  error(error: GatewayError, requestId: string): string
-  /** What is still missing: finish reasons, the usage chunk, `[DONE]`. A null charge means no charge. */
-  end(charge: Charge | null): string
-}
 
 interface StreamedChoice {
   readonly index: number
@@ -36,11 +20,11 @@ interface StreamedChoice {
 }
 
 /** One renderer per stream; the repeated fields are serialised once. */
-export const startChunks = (head: StreamHead, includeUsage: boolean): ChunkRenderer =>
+export const startChunks = (head: StreamHead, includeUsage: boolean): StreamRenderer =>
   new StreamChunks(head, includeUsage)
 
 /** A class instead of closures, because there are thousands of streams at once. */
-class StreamChunks implements ChunkRenderer {
+class StreamChunks implements StreamRenderer {
   private readonly opening: string
   private readonly includeUsage: boolean
   private first: StreamedChoice | null = null
