@@ -1,5 +1,7 @@
 /** `gatewayctl models add`: a model by hand, with its price. */
+import { OPENAI_WIRES } from '#domain/provider.ts'
 import { action, type Mount } from '../action.ts'
+import { readChoice } from '../flags/read-choice.ts'
 import { readCount } from '../flags/read-value.ts'
 import { call } from '../gateway/operator.ts'
 import { paint, print, printJson, printNote } from '../terminal/output.ts'
@@ -13,6 +15,7 @@ interface Flags extends PriceFlags {
   readonly maxOutput?: string
   readonly images?: boolean
   readonly imagesPerAnswer?: string
+  readonly wires?: string
 }
 
 export const mount: Mount = (models) =>
@@ -28,6 +31,10 @@ export const mount: Mount = (models) =>
     .option('--max-output <n>', 'maximum output tokens')
     .option('--images', 'it generates images')
     .option('--images-per-answer <n>', 'images that one answer may bring; each is held (1)')
+    .option(
+      '--wires <list>',
+      "of OpenAI's wires: chat,responses; default: those of its provider's type",
+    )
     .action(
       action(async (context, model: string, flags: Flags) => {
         const record = await call(context, 'models.add', {
@@ -52,7 +59,8 @@ export const mount: Mount = (models) =>
     )
 
 /** The given facts by their API names; others are undefined. @throws CommandError 2 */
-function factsOf({ provider, upstream, name, context, maxOutput, images, imagesPerAnswer }: Flags) {
+function factsOf(flags: Flags) {
+  const { provider, upstream, name, context, maxOutput, images, imagesPerAnswer, wires } = flags
   const count = (flag: string, text: string | undefined) =>
     text === undefined ? undefined : readCount(flag, text)
   return {
@@ -61,5 +69,6 @@ function factsOf({ provider, upstream, name, context, maxOutput, images, imagesP
     max_completion_tokens: count('--max-output', maxOutput),
     images: images === true || imagesPerAnswer !== undefined,
     images_per_answer: count('--images-per-answer', imagesPerAnswer),
+    wires: wires?.split(',').map((wire) => readChoice('--wires', wire.trim(), OPENAI_WIRES)),
   }
 }

@@ -22,6 +22,7 @@ export function printModel(context: Context, model: ModelRecord): void {
     ['input', model.input_modalities.join(' ')],
     ['output', model.output_modalities.join(' ')],
     ['images per answer', draws ? model.images_per_answer : null],
+    ['wires', model.wires?.join(' ') ?? null],
     ['price version', price?.version ?? 'unpriced: requests to it are refused'],
     ['in $ per million', price?.in_usd ?? null],
     ['out $ per million', price?.out_usd ?? null],

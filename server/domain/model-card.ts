@@ -3,7 +3,7 @@ import type { Act } from './act.ts'
 import type { Instant } from './clock.ts'
 import { type PriceVersionId, priceVersionSetAt } from './id.ts'
 import type { UsdAttos } from './money.ts'
-import type { Provider } from './provider.ts'
+import type { OpenAiWire, Provider } from './provider.ts'
 
 export type Modality = 'text' | 'image' | 'audio' | 'video' | 'file'
 
@@ -89,6 +89,8 @@ export interface ModelCard {
   readonly isCatalogued: boolean
   /** Images that one choice of a drawing answer may bring, from 1 to `MAX_IMAGES_PER_ANSWER`. */
   readonly imagesPerAnswer: number
+  /** In which of OpenAI's wires it answers, as the operator stated; null: those of its provider's type. */
+  readonly wires: readonly OpenAiWire[] | null
   readonly inputModalities: readonly Modality[]
   readonly outputModalities: readonly Modality[]
   readonly supportedParameters: readonly string[]

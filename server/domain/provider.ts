@@ -15,6 +15,11 @@ export const OUTPUT_BOUNDS = [...BOUND_WORDS, 'both', 'none'] as const
 
 export type OutputBound = (typeof OUTPUT_BOUNDS)[number]
 
+/** The wires of OpenAI's API for conversations: chat completions, and the Responses API. */
+export const OPENAI_WIRES = ['chat', 'responses'] as const
+
+export type OpenAiWire = (typeof OPENAI_WIRES)[number]
+
 export interface ProviderPreset {
   readonly family: Family
   /** Null where the operator must state it. */
@@ -25,6 +30,8 @@ export interface ProviderPreset {
   readonly asksForUsage: boolean
   /** Null: the family's own name. */
   readonly outputBound: OutputBound | null
+  /** In which wires its models answer, where their cards say nothing else; empty in other families. */
+  readonly wires: readonly OpenAiWire[]
   /** Whether it predates the role `developer`, and rejects or ignores it. */
   readonly isOldDialect?: true
 }
@@ -38,6 +45,13 @@ const openAiShaped = (
   auth: 'bearer',
   asksForUsage: true,
   outputBound,
+  wires: ['chat'],
+})
+
+/** A vendor that serves the Responses API too. */
+const withResponses = (preset: ProviderPreset): ProviderPreset => ({
+  ...preset,
+  wires: OPENAI_WIRES,
 })
 
 const openAiShapedOfOld = (baseUrl: string): ProviderPreset => ({
@@ -46,19 +60,20 @@ const openAiShapedOfOld = (baseUrl: string): ProviderPreset => ({
 })
 
 const presets = {
-  openai: openAiShaped('https://api.openai.com/v1'),
+  openai: withResponses(openAiShaped('https://api.openai.com/v1')),
   anthropic: {
     family: 'anthropic',
     baseUrl: 'https://api.anthropic.com/v1',
     auth: 'x-api-key',
     asksForUsage: false,
     outputBound: null,
+    wires: [],
   },
-  openrouter: openAiShaped('https://openrouter.ai/api/v1'),
+  openrouter: withResponses(openAiShaped('https://openrouter.ai/api/v1')),
   groq: openAiShaped('https://api.groq.com/openai/v1'),
   mistral: { ...openAiShapedOfOld('https://api.mistral.ai/v1'), asksForUsage: false },
-  deepseek: openAiShapedOfOld('https://api.deepseek.com/v1'),
-  xai: openAiShaped('https://api.x.ai/v1'),
+  deepseek: withResponses(openAiShapedOfOld('https://api.deepseek.com/v1')),
+  xai: withResponses(openAiShaped('https://api.x.ai/v1')),
   together: openAiShapedOfOld('https://api.together.xyz/v1'),
   fireworks: openAiShapedOfOld('https://api.fireworks.ai/inference/v1'),
   google: {
@@ -67,8 +82,9 @@ const presets = {
     auth: 'x-goog-api-key',
     asksForUsage: false,
     outputBound: null,
+    wires: [],
   },
-  azure: { ...openAiShaped(null), auth: 'api-key' },
+  azure: { ...withResponses(openAiShaped(null)), auth: 'api-key' },
   // Some servers know one word and ignore the other.
   'openai-compatible': openAiShaped(null, 'both'),
   demo: {
@@ -77,6 +93,7 @@ const presets = {
     auth: 'bearer',
     asksForUsage: false,
     outputBound: null,
+    wires: [],
   },
 } satisfies Record<string, ProviderPreset>
 

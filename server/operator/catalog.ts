@@ -114,6 +114,7 @@ export function toCard(
     maxCompletionTokens: entry.max_output_tokens ?? null,
     isCatalogued: true,
     imagesPerAnswer: 1,
+    wires: null,
     inputModalities: entry.input,
     outputModalities: entry.output,
     supportedParameters: [

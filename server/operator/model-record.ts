@@ -52,6 +52,8 @@ export interface ModelRecord {
   readonly is_catalogued: boolean
   /** Images that one choice of a drawing answer may bring. */
   readonly images_per_answer: number
+  /** In which of OpenAI's wires it answers; null: those of its provider's type. */
+  readonly wires: readonly string[] | null
   readonly input_modalities: readonly string[]
   readonly output_modalities: readonly string[]
   /** Null: requests to it are refused until it is priced. */
@@ -74,6 +76,7 @@ export function renderModel(card: ModelCard, at: Instant): ModelRecord {
     max_completion_tokens: card.maxCompletionTokens,
     is_catalogued: card.isCatalogued,
     images_per_answer: card.imagesPerAnswer,
+    wires: card.wires,
     input_modalities: card.inputModalities,
     output_modalities: card.outputModalities,
     price: price && renderVersion(price),

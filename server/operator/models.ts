@@ -20,6 +20,7 @@ import type { OperatorDeps } from './deps.ts'
 import { type ModelRecord, renderModel, renderVersion } from './model-record.ts'
 import { findProvider } from './providers.ts'
 import { mutation, verb } from './verb.ts'
+import { wiresField } from './wires-field.ts'
 
 const labelField = z.string().check(z.minLength(1), z.maxLength(32))
 
@@ -126,6 +127,7 @@ export const addModel = mutation(
     context_length: z._default(z.nullable(z.int().check(z.minimum(1))), null),
     max_completion_tokens: z._default(z.nullable(z.int().check(z.minimum(1))), null),
     images: z._default(z.boolean(), false),
+    wires: z._default(z.nullable(wiresField), null),
     images_per_answer: z._default(z.int().check(z.minimum(1), z.maximum(MAX_IMAGES_PER_ANSWER)), 1),
   }),
   async (deps, input, act): Promise<ModelRecord> => {
@@ -150,6 +152,7 @@ export const addModel = mutation(
       createdAt: at,
       isCatalogued: await isFromCatalog(provider.type, bounds),
       imagesPerAnswer: input.images_per_answer,
+      wires: input.wires,
       // Unknown models may accept images; those that do not refuse them themselves.
       inputModalities: ['text', 'image'],
       outputModalities: draws ? ['text', 'image'] : ['text'],

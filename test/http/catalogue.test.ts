@@ -24,6 +24,7 @@ await deps.store.models.add(
     maxCompletionTokens: 8_192,
     isCatalogued: false,
     imagesPerAnswer: 1,
+    wires: null,
     inputModalities: ['text', 'image'],
     outputModalities: ['text', 'image'],
     supportedParameters: ['temperature'],

@@ -222,6 +222,17 @@ describe('providers.add', () => {
     expect(modelOf(deps.store, 'demo/more')?.imagesPerAnswer).toBe(4)
   })
 
+  test('a model that is added by hand says in which wires it answers', async () => {
+    const deps = await openFurnished()
+    const add = (wires: unknown) => act(deps, 'models.add', { model: 'demo/wired', wires } as never)
+    for (const wires of [[], ['chat', 'telegraph']]) {
+      const refusal = await add(wires).catch((error) => error)
+      expect(refusal).toMatchObject({ code: 'invalid_request', details: { param: /^wires/ } })
+    }
+    expect(await add(['responses', 'chat'])).toMatchObject({ wires: ['chat', 'responses'] })
+    expect(modelOf(deps.store, 'demo/wired')?.wires).toEqual(['chat', 'responses'])
+  })
+
   test('bounds that an older program took from it are recognised, and an operator’s are not', async () => {
     const deps = await openFurnished()
     const { models } = deps.store

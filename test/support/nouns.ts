@@ -88,6 +88,7 @@ export const aCard = ({
   maxCompletionTokens: null,
   isCatalogued: false,
   imagesPerAnswer: 1,
+  wires: null,
   inputModalities: ['text'],
   outputModalities: ['text'],
   supportedParameters: [],

@@ -33,6 +33,7 @@ const card = (upstreamName = 'model-9'): ModelCard => ({
   maxCompletionTokens: null,
   isCatalogued: false,
   imagesPerAnswer: 1,
+  wires: null,
   inputModalities: ['text'],
   outputModalities: ['text', 'image'],
   supportedParameters: [],

@@ -27,8 +27,11 @@ export interface HeldCatalogue extends Catalogues {
   ): Promise<T>
 }
 
-type ModelRow = Omit<ModelCard, JsonField | 'isCatalogued' | 'route' | 'prices'> &
-  Readonly<Record<JsonField, string>> & { readonly isCatalogued: number }
+type ModelRow = Omit<ModelCard, JsonField | 'isCatalogued' | 'wires' | 'route' | 'prices'> &
+  Readonly<Record<JsonField, string>> & {
+    readonly isCatalogued: number
+    readonly wires: string | null
+  }
 type JsonField = 'inputModalities' | 'outputModalities' | 'supportedParameters'
 
 type ProviderRow = Omit<Provider, 'hasCredential'> & { readonly hasCredential: number }
@@ -84,7 +87,7 @@ function prepareRead(database: Database): () => Catalogue {
     database,
     `SELECT id, provider, upstream_name AS upstreamName, name, description, created_at AS createdAt,
        context_length AS contextLength, max_completion_tokens AS maxCompletionTokens, catalogued AS isCatalogued,
-       images_per_answer AS imagesPerAnswer, input_modalities AS inputModalities,
+       images_per_answer AS imagesPerAnswer, wires, input_modalities AS inputModalities,
        output_modalities AS outputModalities, supported_parameters AS supportedParameters
      FROM models ORDER BY id`,
   )
@@ -116,6 +119,7 @@ function prepareRead(database: Database): () => Catalogue {
     const toCard = (row: ModelRow): ModelCard => ({
       ...row,
       isCatalogued: row.isCatalogued === 1,
+      wires: row.wires === null ? null : JSON.parse(row.wires),
       inputModalities: JSON.parse(row.inputModalities),
       outputModalities: JSON.parse(row.outputModalities),
       supportedParameters: JSON.parse(row.supportedParameters),

@@ -31,16 +31,16 @@ export function openModelTable(database: Database, catalogue: HeldCatalogue): Mo
   const insert = statement<unknown, [Named]>(
     database,
     `INSERT INTO models (id, provider, upstream_name, name, description, created_at, context_length, max_completion_tokens,
-       catalogued, images_per_answer, input_modalities, output_modalities, supported_parameters)
+       catalogued, images_per_answer, wires, input_modalities, output_modalities, supported_parameters)
      VALUES ($id, $provider, $upstreamName, $name, $description, $createdAt, $contextLength, $maxCompletionTokens,
-       $isCatalogued, $imagesPerAnswer, $inputModalities, $outputModalities, $supportedParameters)
+       $isCatalogued, $imagesPerAnswer, $wires, $inputModalities, $outputModalities, $supportedParameters)
      ON CONFLICT (id) DO NOTHING`,
   )
   const update = statement<unknown, [Named]>(
     database,
     `UPDATE models SET provider = $provider, upstream_name = $upstreamName, name = $name, description = $description,
        created_at = $createdAt, context_length = $contextLength, max_completion_tokens = $maxCompletionTokens,
-       catalogued = $isCatalogued, images_per_answer = $imagesPerAnswer, input_modalities = $inputModalities,
+       catalogued = $isCatalogued, images_per_answer = $imagesPerAnswer, wires = $wires, input_modalities = $inputModalities,
        output_modalities = $outputModalities, supported_parameters = $supportedParameters
      WHERE id = $id`,
   )
@@ -168,6 +168,7 @@ function toRow({ route: _, prices: _prices, ...card }: ModelCard) {
     isCatalogued: Number(card.isCatalogued),
     inputModalities: JSON.stringify(card.inputModalities),
     outputModalities: JSON.stringify(card.outputModalities),
+    wires: card.wires && JSON.stringify(card.wires),
     supportedParameters: JSON.stringify(card.supportedParameters),
   }
 }

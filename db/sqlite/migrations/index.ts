@@ -26,6 +26,7 @@ import catalogueVersion from './0024_catalogue_version.sql' with { type: 'text' 
 import owners from './0025_owners.sql' with { type: 'text' }
 import artifactVersions from './0026_artifact_versions.sql' with { type: 'text' }
 import repeats from './0027_repeats.sql' with { type: 'text' }
+import wires from './0028_wires.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly string[] = [
   initial,
@@ -55,4 +56,5 @@ export const MIGRATIONS: readonly string[] = [
   owners,
   artifactVersions,
   repeats,
+  wires,
 ]

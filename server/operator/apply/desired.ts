@@ -152,6 +152,7 @@ function desiredCard(entry: Entry<'models'>, n: number, at: Instant): ModelCard 
     maxCompletionTokens: entry.max_completion_tokens ?? null,
     isCatalogued: false,
     imagesPerAnswer: entry.images_per_answer,
+    wires: entry.wires ?? null,
     inputModalities: entry.input_modalities,
     outputModalities: entry.output_modalities,
     supportedParameters: entry.supported_parameters,

@@ -16,6 +16,7 @@ import {
 } from '#forms/fields.ts'
 import { logoutsField, redirectsField } from '../client-fields.ts'
 import { emailField } from '../threshold-fields.ts'
+import { wiresField } from '../wires-field.ts'
 
 const MAX_ENTRIES = 100_000
 const MAX_CHARS = 4_096
@@ -95,6 +96,7 @@ const modelDocument = z.strictObject({
   context_length: z.optional(countField),
   max_completion_tokens: z.optional(countField),
   images_per_answer: z._default(countField.check(z.maximum(MAX_IMAGES_PER_ANSWER)), 1),
+  wires: z.optional(wiresField),
   input_modalities: z._default(modalitiesField, ['text', 'image']),
   output_modalities: z._default(modalitiesField, ['text']),
   supported_parameters: z._default(z.array(textField).check(z.maxLength(128)), ['max_tokens']),

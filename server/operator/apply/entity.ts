@@ -89,6 +89,7 @@ const CARD_FIELDS = {
   context_length: 'contextLength',
   max_completion_tokens: 'maxCompletionTokens',
   images_per_answer: 'imagesPerAnswer',
+  wires: 'wires',
   input_modalities: 'inputModalities',
   output_modalities: 'outputModalities',
   supported_parameters: 'supportedParameters',

@@ -74,6 +74,7 @@ const toCard = (
   maxCompletionTokens: 100_000,
   isCatalogued: true,
   imagesPerAnswer: 1,
+  wires: null,
   inputModalities: TEXT,
   outputModalities: TEXT,
   supportedParameters: ['max_tokens', 'max_completion_tokens', 'n', 'stream', 'user'],

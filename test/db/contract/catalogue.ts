@@ -119,6 +119,7 @@ export function catalogueContract(bench: Bench): void {
         maxCompletionTokens: 8_192,
         isCatalogued: true,
         imagesPerAnswer: 4,
+        wires: ['responses'],
         inputModalities: ['text', 'image'],
         supportedParameters: ['temperature'],
         price: aVersion(
@@ -162,6 +163,7 @@ export function catalogueContract(bench: Bench): void {
         maxCompletionTokens: 2,
         isCatalogued: true,
         imagesPerAnswer: 3,
+        wires: ['chat', 'responses'] as const,
         inputModalities: ['text', 'image'] as const,
         outputModalities: ['image'] as const,
         supportedParameters: ['seed'],

@@ -105,7 +105,7 @@ describe('whatever the file', () => {
     const here = await openFurnished()
     await act(here, 'providers.add', { name: 'openai', credential: 'key-openai' })
     const typed = { model: 'openai/mine', context_length: 8_000, images: true }
-    await act(here, 'models.add', { ...typed, images_per_answer: 4 })
+    await act(here, 'models.add', { ...typed, images_per_answer: 4, wires: ['chat'] })
     const exported = throughToml(await act(here, 'export', {}))
     const models = (exported.models ?? []).map((model) =>
       model.id === 'openai/gpt-4.1' ? { ...model, context_length: 8_000 } : model,
@@ -117,7 +117,10 @@ describe('whatever the file', () => {
     const others = cards.filter(({ isCatalogued }) => !isCatalogued)
     expect(others.map(({ id }) => id)).toEqual(['openai/gpt-4.1', 'openai/mine'])
     expect(cards.length).toBeGreaterThan(20)
-    expect(modelOf(there.store, 'openai/mine')?.imagesPerAnswer).toBe(4)
+    expect(modelOf(there.store, 'openai/mine')).toMatchObject({
+      imagesPerAnswer: 4,
+      wires: ['chat'],
+    })
 
     expect((await apply(there, exported)).failure).toBeNull()
     expect(modelOf(there.store, 'openai/gpt-4.1')?.isCatalogued).toBe(true)

@@ -83,6 +83,13 @@ const model = (id: string, provider: string) =>
       context_length: orNone(count),
       max_completion_tokens: orNone(count),
       images_per_answer: orNone(fc.constantFrom(1, 4)),
+      wires: orNone(
+        fc.constantFrom(
+          ['responses'],
+          ['chat', 'responses'],
+          ['responses', 'chat'],
+        ) as fc.Arbitrary<('chat' | 'responses')[]>,
+      ),
       input_modalities: orNone(someOf(['text', 'image', 'audio', 'file'] as const)),
       output_modalities: orNone(someOf(['text', 'image'] as const)),
       supported_parameters: orNone(someOf(['max_tokens', 'tools', 'seed'])),
