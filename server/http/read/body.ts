@@ -2,6 +2,16 @@
 import type { JsonObject } from '#domain/chat.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { parseExactly } from '#domain/exact-json.ts'
+import {
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COMMA,
+  endOfString,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+  readMembers,
+} from '#domain/json-text.ts'
 import { clearDeadline, type Deadline, setDeadline } from '#runtime/deadlines.ts'
 import type { RequestContext } from '../request-context.ts'
 import type { TakenBytes } from './byte-budget.ts'
@@ -220,17 +230,6 @@ const tooWide = (): GatewayError =>
     `a body may hold at most ${MAX_VALUES} members of objects and elements of arrays`,
   )
 
-// UTF-16 code units.
-const SPACE = 0x20
-const QUOTE = 0x22
-const COMMA = 0x2c
-const COLON = 0x3a
-const OPEN_BRACKET = 0x5b
-const BACKSLASH = 0x5c
-const CLOSE_BRACKET = 0x5d
-const OPEN_BRACE = 0x7b
-const CLOSE_BRACE = 0x7d
-
 /**
  * Counts brackets and commas before parsing, because thirty million brackets cost the parser two seconds and two gigabytes, and
  * two million members two seconds. An object or array has one value more than commas, so an opening bracket counts like a
@@ -252,46 +251,14 @@ function checkUnparsed(text: string, bytes: number): void {
   }
 }
 
-/** The first duplicate name at the top level; JSON.parse silently keeps the last value. `text` must be valid JSON. */
+/** The first duplicate name at the top level; JSON.parse silently keeps the last value. `text` must be a valid JSON object. */
 export function repeatedName(text: string): string | undefined {
   const names = new Set<string>()
-  let depth = 0
-  for (let i = 0; i < text.length; i++) {
-    const unit = text.charCodeAt(i)
-    if (unit === OPEN_BRACKET || unit === OPEN_BRACE) depth++
-    else if (unit === CLOSE_BRACKET || unit === CLOSE_BRACE) depth--
-    else if (unit === QUOTE) {
-      const end = endOfString(text, i)
-      if (depth === 1 && isName(text, end)) {
-        // Compared after decoding, because a character may be written as an escape.
-        const name = JSON.parse(text.slice(i, end + 1)) as string
-        if (names.has(name)) return name
-        names.add(name)
-      }
-      i = end
-    }
+  for (const { name } of readMembers(text)) {
+    if (names.has(name)) return name
+    names.add(name)
   }
   return undefined
-}
-
-/** Whether a colon follows the string that ends at `end`, after optional white space. */
-function isName(text: string, end: number): boolean {
-  let next = end + 1
-  while (text.charCodeAt(next) <= SPACE) next++
-  return text.charCodeAt(next) === COLON
-}
-
-/** The position of the closing quote of the string that begins at `start`, or the end of the text if there is none. */
-function endOfString(text: string, start: number): number {
-  let end = text.indexOf('"', start + 1)
-  while (end !== -1 && isEscaped(text, end)) end = text.indexOf('"', end + 1)
-  return end === -1 ? text.length : end
-}
-
-function isEscaped(text: string, at: number): boolean {
-  let slashes = 0
-  while (text.charCodeAt(at - 1 - slashes) === BACKSLASH) slashes++
-  return slashes % 2 === 1
 }
 
 /**
