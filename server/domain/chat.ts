@@ -21,6 +21,17 @@ export interface ToolCallDelta {
   readonly fields?: JsonObject
 }
 
+/**
+ * The provider's own text, for a client that asks in the provider's dialect: frames of a stream, or a whole answer. It stands
+ * after the events that the gateway read of it, in one batch with them. `holds` is set where a client may have to wait for the
+ * receipt: on the frame with the last `usage`, and on the `end` of the answer, whether or not it has the usage too.
+ */
+export interface NativeEvent {
+  readonly type: 'native'
+  readonly text: string
+  readonly holds?: 'usage' | 'end'
+}
+
 /** One event of an answer; a non-streamed answer is folded from the same events. */
 export type ChatEvent =
   | {
@@ -67,6 +78,7 @@ export type ChatEvent =
       readonly partial?: boolean
       readonly statedCost?: UsdNanos
     }
+  | NativeEvent
 
 /** Events that arrived together; never empty. */
 export type ChatEvents = readonly ChatEvent[]

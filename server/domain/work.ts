@@ -12,7 +12,7 @@ export interface BodySource {
 }
 
 /** The wire in which a client asks, by the surface that it came to (contract §7). */
-export type Dialect = 'chat'
+export type Dialect = 'chat' | 'messages' | 'responses'
 
 /** What a client asks for, and within which bounds; of whichever surface. */
 export interface Work {

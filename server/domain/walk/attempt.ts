@@ -319,6 +319,7 @@ const BESIDE_CONTENT: ReadonlySet<ChatEvent['type']> = new Set([
   'answer-fields',
   'choice-fields',
   'image',
+  'native',
 ])
 
 const noContent = ({ wantsImages }: Work): UpstreamFailure =>

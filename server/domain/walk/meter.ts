@@ -178,6 +178,7 @@ export class Meter {
       }
       case 'choice-fields':
       case 'answer-fields':
+      case 'native':
         break
     }
   }

@@ -64,7 +64,7 @@ class StreamChunks implements StreamRenderer {
   }
 
   private event(event: ChatEvent): string {
-    if (event.type === 'usage') return ''
+    if (event.type === 'usage' || event.type === 'native') return ''
     if (event.type === 'answer-fields') {
       this.fields += renderFields(event.fields)
       return ''
@@ -140,7 +140,7 @@ const UNFINISHED = ',"finish_reason":null'
 
 type DeltaEvent = Exclude<
   ChatEvent,
-  { type: 'usage' | 'answer-fields' | 'choice-fields' | 'finish' }
+  { type: 'usage' | 'native' | 'answer-fields' | 'choice-fields' | 'finish' }
 >
 
 function renderDelta(event: DeltaEvent, choice: StreamedChoice): string {
