@@ -102,10 +102,11 @@ export class GatewayError extends Error {
   }
 }
 
+/** The message of every internal error; the details are only in the operator's log. */
+export const FAULT = 'the gateway failed while it handled this request'
+
 /** Converts an unknown error at an edge, so that its text never reaches a client. */
 export const toGatewayError = (thrown: unknown): GatewayError =>
   thrown instanceof GatewayError
     ? thrown
-    : new GatewayError('internal_error', 'the gateway failed while it handled this request', {
-        cause: thrown,
-      })
+    : new GatewayError('internal_error', FAULT, { cause: thrown })

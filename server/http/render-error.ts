@@ -1,15 +1,13 @@
-/** Renders the error body of the HTTP API, and the headers that say whether to retry (contract §3). */
-import { GatewayError, toGatewayError } from '#domain/errors.ts'
+/** Renders the errors of the HTTP API, in the shape of the family of the address, and says whether to retry (contract §3). */
+import { FAULT, GatewayError, toGatewayError } from '#domain/errors.ts'
 import { RequestRefused } from '#domain/walk/completion.ts'
 import type { ApiDeps } from './deps.ts'
 import { headersFor, type RequestContext, readQuota } from './request-context.ts'
 import { toRequestLine } from './request-log.ts'
+import { renderError, statusOf } from './surfaces/messages/render-error.ts'
 
-/** OpenAI's SDKs wait at most this long; with a longer `Retry-After`, some of them retry within a second. */
+/** After a longer `Retry-After`, some SDKs retry within a second, and others sleep for hours. */
 const MAX_SDK_WAIT_SECONDS = 60
-
-/** The message of every internal error; the details are only in the operator's log. */
-const FAULT = 'the gateway failed while it handled this request'
 
 /** The fields of `error`, in an answer and in a chunk alike. */
 export const toErrorFields = ({ message, type, code, details }: GatewayError) => ({
@@ -24,12 +22,17 @@ export const toErrorFields = ({ message, type, code, details }: GatewayError) =>
 function shouldRetry({ code, status, details }: GatewayError, wantsImages: boolean) {
   if (code === 'shutting_down') return 'true'
   if (status === 402 || details.permanent) return 'false'
-  if (status === 429) {
-    return (details.retryAfterSeconds ?? 0) > MAX_SDK_WAIT_SECONDS ? 'false' : undefined
-  }
+  if ((details.retryAfterSeconds ?? 0) > MAX_SDK_WAIT_SECONDS) return 'false'
   // An automatic retry of an image request might be charged again.
   return wantsImages && status >= 502 && status <= 504 ? 'false' : undefined
 }
+
+/** Where the clients of Anthropic's API ask. */
+const MESSAGES_ADDRESS = /^(?:https?:\/\/[^/?#]*)?(?:\/+api)?\/+v1\/+messages(?:[/?#]|$)/i
+
+/** Whether it asks as a client of Anthropic's API does, whatever is served there. */
+const speaksMessages = ({ url, headers }: Request): boolean =>
+  MESSAGES_ADDRESS.test(url) || headers.has('anthropic-version')
 
 /** Renders an error response, with rate headers if the key is known; never throws. */
 export async function answerError(
@@ -56,9 +59,14 @@ export async function answerError(
   if (context.isArriving) headers['Connection'] = 'close'
   Object.assign(headers, extra)
 
-  deps.log?.(toRequestLine(context, error.status, error, deps.clock))
-  const body = { error: toErrorFields(error), request_id: context.requestId }
-  return new Response(JSON.stringify(body), { status: error.status, headers })
+  const isMessages = speaksMessages(context.request)
+  if (isMessages) headers['Request-Id'] = context.requestId
+  const status = isMessages ? statusOf(error) : error.status
+  deps.log?.(toRequestLine(context, status, error, deps.clock))
+  const body = isMessages
+    ? renderError(error, context.requestId)
+    : JSON.stringify({ error: toErrorFields(error), request_id: context.requestId })
+  return new Response(body, { status, headers })
 }
 
 export const shuttingDown = (): GatewayError =>
