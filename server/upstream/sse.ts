@@ -5,6 +5,8 @@ export interface SseEvent {
   /** Undefined where the provider did not name it. */
   readonly event?: string | undefined
   readonly data: string
+  /** As it came, with the comments before it and its blank line; only of a reader that keeps it. */
+  readonly text?: string
 }
 
 /** An image of several megabytes is one line. */
@@ -13,7 +15,7 @@ const MAX_EVENT_BYTES = 16 * 1_048_576
 const LF = 0x0a
 const CR = 0x0d
 const COLON = 0x3a
-const LINE_ENDS = /\r\n?/g
+const LINE_END = /[\r\n]/g
 const BYTE_ORDER_MARK = '\ufeff'
 const COMMENT = Buffer.from(':')
 const CLOSING = Buffer.from('\n\n')
@@ -22,7 +24,8 @@ const NOTHING: readonly SseEvent[] = []
 /** Only whole lines are decoded, so that no character is split. */
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 
-export const createSseReader = (): SseReader => new SseReader()
+/** One that `keepsText` reports comments and other blocks without data too, as events of no data: all that came, in order. */
+export const createSseReader = (keepsText = false): SseReader => new SseReader(keepsText)
 
 /** A class because each stream has one for its whole life. It buffers nothing between pieces that end with a line. */
 export class SseReader {
@@ -35,11 +38,18 @@ export class SseReader {
   /** The data of an incomplete event; null when it has no data line yet. */
   private data: string | null = null
   private event: string | undefined = undefined
+  /** The text of an incomplete event; null where it is not kept. */
+  private kept: string | null
+
+  constructor(keepsText: boolean) {
+    this.kept = keepsText ? '' : null
+  }
 
   /** The events completed by these bytes. @throws UpstreamFailure when an event exceeds 16 MiB */
   feed(bytes: Uint8Array): readonly SseEvent[] {
     if (bytes.length === 0) return NOTHING
     const start = this.endedInCr && bytes[0] === LF ? 1 : 0
+    if (start > 0 && this.kept !== null) this.kept += '\n'
     const end = Math.max(start, endOfLines(bytes))
     this.endedInCr = end > start && end === bytes.length && bytes[end - 1] === CR
     const events = end > start ? this.takeLines(this.decode(bytes, start, end)) : NOTHING
@@ -54,7 +64,7 @@ export class SseReader {
 
   /** Buffers part of a line (a copy: a view would retain the whole piece); of a comment only its colon. */
   private hold(piece: Uint8Array): void {
-    if (this.held === null && piece[0] === COLON) this.held = COMMENT
+    if (this.held === null && piece[0] === COLON && this.kept === null) this.held = COMMENT
     if (this.held === COMMENT) return
     const bytes = this.heldBytes + piece.length
     this.checkSize(bytes)
@@ -68,7 +78,7 @@ export class SseReader {
   }
 
   private checkSize(heldBytes: number): void {
-    if (heldBytes + (this.data?.length ?? 0) > MAX_EVENT_BYTES) {
+    if (heldBytes + (this.kept ?? this.data ?? '').length > MAX_EVENT_BYTES) {
       throw new UpstreamFailure('failed', 'one event of its stream is too large')
     }
   }
@@ -96,23 +106,38 @@ export class SseReader {
   }
 
   private takeLines(text: string): readonly SseEvent[] {
-    const lines = text.includes('\r') ? text.replace(LINE_ENDS, '\n') : text
+    const hasCr = text.includes('\r')
     let events: SseEvent[] | null = null
-    for (let at = 0; at < lines.length; ) {
-      const end = lines.indexOf('\n', at)
+    let keptTo = 0
+    for (let at = 0; at < text.length; ) {
+      const end = hasCr ? endOfLine(text, at) : text.indexOf('\n', at)
+      const next = hasCr && text.startsWith('\r\n', end) ? end + 2 : end + 1
       if (end === at) {
-        if (this.data !== null) {
+        if (this.data !== null || this.kept !== null) {
           events ??= []
-          events.push({ event: this.event, data: this.data })
+          events.push(this.takeEvent(text.slice(keptTo, next)))
+          keptTo = next
         }
         this.data = null
         this.event = undefined
       } else {
-        this.takeField(lines, at, end)
+        this.takeField(text, at, end)
       }
-      at = end + 1
+      at = next
+    }
+    if (this.kept !== null) {
+      this.kept += text.slice(keptTo)
+      this.checkSize(0)
     }
     return events ?? NOTHING
+  }
+
+  /** The event that ends with this text. */
+  private takeEvent(rest: string): SseEvent {
+    const { event, data, kept } = this
+    if (kept === null) return { event, data: data ?? '' }
+    this.kept = ''
+    return { event, data: data ?? '', text: kept + rest }
   }
 
   private takeField(lines: string, at: number, end: number): void {
@@ -130,6 +155,11 @@ export class SseReader {
 function endOfLines(bytes: Uint8Array): number {
   if (bytes[bytes.length - 1] === LF) return bytes.length
   return Math.max(bytes.lastIndexOf(LF), bytes.lastIndexOf(CR)) + 1
+}
+
+function endOfLine(text: string, at: number): number {
+  LINE_END.lastIndex = at
+  return LINE_END.exec(text)?.index ?? text.length
 }
 
 const isField = (lines: string, name: string, at: number, end: number): boolean =>

@@ -1,7 +1,7 @@
 /** Turns a streamed answer into batches of chat events: one batch per piece, pulled by the reader. */
 import type { ChatEvent, ChatEvents } from '#domain/chat.ts'
 import type { Piece, Reply } from './reply.ts'
-import { createSseReader, type SseEvent } from './sse.ts'
+import { createSseReader, type SseEvent, type SseReader } from './sse.ts'
 import type { Answer, Watchdog } from './watchdog.ts'
 
 /** A family's stream translation. It keeps finish reasons and the last usage until the end. */
@@ -10,6 +10,10 @@ export interface Translation {
   take(events: readonly SseEvent[], batch: ChatEvent[]): boolean
   /** The stream ended without that mark. @throws UpstreamFailure when the answer is not complete */
   close(batch: ChatEvent[]): void
+  /** It gets the text of each event, too, and events without data. */
+  readonly keepsText?: true
+  /** The answer is complete, and a few bytes may follow it that are part of it. */
+  readonly isComplete?: boolean
 }
 
 type Step = IteratorResult<ChatEvents, undefined>
@@ -27,7 +31,7 @@ class StreamReader implements AsyncIterableIterator<ChatEvents, undefined> {
   private readonly reply: Reply
   private readonly watchdog: Watchdog
   private readonly translation: Translation
-  private readonly sse = createSseReader()
+  private readonly sse: SseReader
   private ended = false
   private failure: { readonly thrown: unknown } | null = null
   /** Created once, not for every piece. */
@@ -38,6 +42,7 @@ class StreamReader implements AsyncIterableIterator<ChatEvents, undefined> {
     this.reply = reply
     this.watchdog = watchdog
     this.translation = translation
+    this.sse = createSseReader(translation.keepsText)
   }
 
   [Symbol.asyncIterator](): this {
@@ -108,6 +113,7 @@ class StreamReader implements AsyncIterableIterator<ChatEvents, undefined> {
       if (!piece.done) {
         this.ended = translation.take(this.sse.feed(piece.value), batch)
         if (this.ended) void drain(reply, watchdog)
+        else if (translation.isComplete === true) watchdog.limitRest(DRAIN_MS)
         return batch
       }
       this.ended = true

@@ -113,3 +113,34 @@ test('an endless event is refused, and a long comment is not buffered', () => {
     for (let i = 0; i < 40; i++) reader.feed(piece)
   }).toThrow('one event of its stream is too large')
 })
+
+describe('a reader that keeps the text', () => {
+  const STREAM =
+    ': a comment\r\n\r\nid: 1\revent: a\ndata: {"é":"😀"}\r\n\r\n\n: ping\n\ndata: 1\ndata: 2\n\r\n: between\n\ndata: [DONE]\n\n'
+  const bytes = new TextEncoder().encode(STREAM)
+  const readKept = (cuts: readonly number[]) => {
+    const reader = createSseReader(true)
+    const ends = [...cuts, bytes.length]
+    return ends.flatMap((end, i) => reader.feed(bytes.subarray(ends[i - 1] ?? 0, end)))
+  }
+
+  test('reports all of it, comments and empty lines too, wherever it is split', () => {
+    for (let at = 0; at <= bytes.length; at++) {
+      const events = readKept([at])
+      expect(events.map(({ text }) => text).join('')).toBe(STREAM)
+      expect(events.filter(({ data }) => data !== '').map(({ data }) => data)).toEqual(
+        read(bytes, []).map(({ data }) => data),
+      )
+    }
+    const single = readKept(Array.from(bytes, (_, at) => at))
+    expect(single.map(({ text }) => text).join('')).toBe(STREAM)
+  })
+
+  test('refuses an endless comment', () => {
+    const reader = createSseReader(true)
+    const piece = new TextEncoder().encode(`: ${'x'.repeat(1_048_576)}\n`)
+    expect(() => {
+      for (let i = 0; i < 20; i++) reader.feed(piece)
+    }).toThrow('one event of its stream is too large')
+  })
+})
