@@ -60,14 +60,14 @@ const budgetOf = ({ body }: Work, { card, provider }: Pick<Hop, 'card' | 'provid
 const reasons = ({ supportedParameters }: ModelCard): boolean =>
   supportedParameters.includes('reasoning_effort') || supportedParameters.includes('reasoning')
 
-/** What is sent of a bound of `granted` tokens; null where the model's own maximum bounds the answer, or nothing can. */
+/** What is sent of a bound of `granted` tokens; null where the model's own maximum bounds the answer, nothing can, or nothing need. */
 export function boundToSend(
   request: Work,
   { card, provider }: Hop,
   granted: number,
   settings: Settings,
 ): number | null {
-  if (provider.outputBound === 'none') return null
+  if (provider.outputBound === 'none' || request.kind !== 'generate') return null
   const { maxCompletionTokens: most, isCatalogued } = card
   if (request.maxOutputTokens === null && isCatalogued && most !== null && granted >= most) {
     return null
@@ -106,18 +106,22 @@ function roomFor(request: Work, card: ModelCard, { reserveOutputTokens }: Settin
 /** An estimate is wrong by less than this factor. */
 const CERTAINLY_TOO_LONG = 4
 
-/** @throws context_length_exceeded for a prompt that cannot be within the model's context */
+/** @throws context_length_exceeded for a prompt, or an entry of a list, that cannot be within the model's context */
 export function checkContext(request: Work, card: ModelCard): void {
   const { contextLength, id } = card
-  // A token has a byte at least: most prompts need no estimate.
-  if (contextLength === null || request.textBytes < contextLength) return
-  const estimate = estimatePromptTokens(request, card)
+  // A token has a byte at least: most prompts need no estimate. What ranks documents cuts those that are too long.
+  if (contextLength === null || request.textBytes < contextLength || request.kind === 'rerank') {
+    return
+  }
+  const isList = request.kind === 'embed'
+  const estimate = isList ? request.longestTokens : estimatePromptTokens(request, card)
   if (estimate < CERTAINLY_TOO_LONG * contextLength) return
+  const [what, param] = isList ? ['an entry of the input', 'input'] : ['the prompt', 'messages']
   throw new GatewayError(
     'context_length_exceeded',
-    `the prompt has about ${estimate} tokens, and ${id} reads ${contextLength}: shorten it, or take a model with a longer context`,
+    `${what} has about ${estimate} tokens, and ${id} reads ${contextLength}: shorten it, or take a model with a longer context`,
     {
-      param: 'messages',
+      param,
       metadata: {
         limit: 'context_length',
         limit_value: contextLength,
@@ -134,7 +138,7 @@ export function checkContext(request: Work, card: ModelCard): void {
  */
 export function checkThinking(request: Work, hop: Hop, key: ApiKey): void {
   const { maxOutputTokens: limit } = key.limits
-  if (limit === null) return
+  if (limit === null || request.kind !== 'generate') return
   const budget = budgetOf(request, hop)
   if (budget === null || !budget.isStated || limit > budget.tokens) return
   if (request.maxOutputTokens !== null && request.maxOutputTokens <= budget.tokens) return

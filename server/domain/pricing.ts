@@ -297,6 +297,7 @@ function highestCompletionPrice(prices: Prices, most: number): UsdAttos {
 }
 
 function inputBound(request: Work, card: ModelCard): number {
+  if (request.kind !== 'generate') return request.textBytes
   const { textBytes, inputImages, isUnbounded } = request
   const { contextLength } = card
   const seen = inputImages > 0 ? inputImageTokensOf(card) : null

@@ -14,13 +14,20 @@ export interface PromptEstimate {
 }
 
 export function estimatePrompt(
-  { textBytes, textSize, fileBytes = 0, inputImages }: Work,
+  request: Work,
   card: Pick<ModelCard, 'id' | 'upstreamName'>,
 ): PromptEstimate {
+  const { textBytes, textSize, inputImages } = request
+  const fileBytes = request.kind === 'generate' ? (request.fileBytes ?? 0) : 0
+  const words = tokensOf({
+    bytes: (textSize?.bytes ?? textBytes) - fileBytes,
+    dense: textSize?.dense ?? 0,
+  })
   return {
     words:
-      tokensOf({ bytes: (textSize?.bytes ?? textBytes) - fileBytes, dense: textSize?.dense ?? 0 }) +
-      Math.ceil(fileBytes / BYTES_PER_FILE_TOKEN),
+      request.kind === 'embed'
+        ? words + request.tokenIds
+        : words + Math.ceil(fileBytes / BYTES_PER_FILE_TOKEN),
     images: inputImages === 0 ? 0 : inputImages * inputImageTokensOf(card).estimate,
   }
 }

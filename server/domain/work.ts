@@ -1,6 +1,6 @@
 /** Work: what a client asks for, in the gateway's own model. */
 import type { JsonObject } from './chat.ts'
-import type { ImageChoice } from './model-card.ts'
+import { ANY_IMAGE, type ImageChoice } from './model-card.ts'
 import type { TextSize } from './text-size.ts'
 
 /** A body as the client sent it. */
@@ -12,10 +12,13 @@ export interface BodySource {
 }
 
 /** The wire in which a client asks, by the surface that it came to (contract §7). */
-export type Dialect = 'chat' | 'messages' | 'responses'
+export type Dialect = 'chat' | 'messages' | 'responses' | 'embeddings' | 'rerank'
 
 /** What a client asks for, and within which bounds; of whichever surface. */
-export interface Work {
+export type Work = Generate | Embed | Rerank
+
+/** What all kinds have. Those that generate nothing have the one value of these fields that says so (`NOT_GENERATED`). */
+interface AnyWork {
   readonly dialect: Dialect
   readonly model: string
   /** The parsed body without the gateway's own fields; each provider's wire builds its request from it. */
@@ -33,20 +36,61 @@ export interface Work {
   readonly choices: number
   /** The client's bound: `max_completion_tokens`, else `max_tokens`. What is sent is that of the `UpstreamCall`. */
   readonly maxOutputTokens: number | null
-  /** UTF-8 bytes of the body without its images. */
+  /** UTF-8 bytes of what the model reads, of which none makes more than a token: the body without its images, or the texts. */
   readonly textBytes: number
   /** The size of that text as it is read, for estimates; absent where it is `textBytes` of ASCII. */
   readonly textSize?: TextSize
+  readonly inputImages: number
+  readonly allowFallbacks: boolean
+  /** Absent where the request has no routing fields. */
+  readonly routing?: Routing
+}
+
+/** An answer of text, tool calls or images. */
+export interface Generate extends AnyWork {
+  readonly kind: 'generate'
   /** Of `textBytes`, the base64 of files and audio; absent where there is none. */
   readonly fileBytes?: number
   /** Set where the request refers to a file by URL or id, whose size is unknown here. */
   readonly isUnbounded?: true
-  readonly inputImages: number
   /** Of `inputImages`, those from earlier answers; a model without image input still accepts the request. */
   readonly earlierImages?: number
-  readonly allowFallbacks: boolean
-  /** Absent where the request has no routing fields. */
-  readonly routing?: Routing
+}
+
+const NOT_GENERATED = {
+  stream: false,
+  includeUsage: false,
+  wantsImages: false,
+  image: ANY_IMAGE,
+  choices: 1,
+  maxOutputTokens: null,
+  inputImages: 0,
+} as const
+
+type NotGenerated = AnyWork & typeof NOT_GENERATED
+
+/** A vector for each entry of a list. */
+interface Embed extends NotGenerated {
+  readonly kind: 'embed'
+  /** The entries in the client's order; never empty. `textBytes` is their size. */
+  readonly input: EmbedInput
+  /** Tokens of entries that are lists of token ids. */
+  readonly tokenIds: number
+  /** The estimated tokens of the longest entry, for the context, which each entry has for itself. */
+  readonly longestTokens: number
+}
+
+/** Texts, or lists of token ids. */
+type EmbedInput = readonly string[] | readonly (readonly number[])[]
+
+/** Documents in the order of their relevance to a query. `textBytes` counts the query once for each of them. */
+interface Rerank extends NotGenerated {
+  readonly kind: 'rerank'
+  readonly query: string
+  readonly documents: readonly string[]
+  /** Search units that it can be billed at most, and by estimate. */
+  readonly mostSearchUnits: number
+  readonly searchUnits: number
 }
 
 /** The routing fields of a request (contract §7); an empty list means no restriction. */

@@ -178,6 +178,7 @@ async function requestCompletion(
     sending: { isSent: false },
     signal: AbortSignal.timeout(COMPLETION_TIMEOUT_MS),
     request: {
+      kind: 'generate',
       dialect: 'chat',
       model: card.id,
       body: { model: card.id, messages: [{ role: 'user', content: 'hi' }] },

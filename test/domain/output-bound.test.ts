@@ -13,7 +13,7 @@ import {
 } from '#domain/output-bound.ts'
 import type { Provider } from '#domain/provider.ts'
 import { DEFAULT_SETTINGS as SETTINGS } from '#domain/settings.ts'
-import type { Work } from '#domain/work.ts'
+import type { Generate } from '#domain/work.ts'
 import { aCard, aKey, aProvider, aRequest } from '#test/support/nouns.ts'
 
 const hopOf = (card: Partial<ModelCard> = {}, provider: Partial<Provider> = {}) => ({
@@ -51,7 +51,7 @@ describe('the full bound', () => {
 
 describe('the floor', () => {
   const floor = (
-    request: Partial<Work>,
+    request: Partial<Generate>,
     card: Partial<ModelCard> = {},
     provider: Partial<Provider> = {},
   ) => floorBound(aRequest(request), hopOf(card, provider), 64_000, SETTINGS)
@@ -72,7 +72,7 @@ describe('the floor', () => {
 
 describe('what is sent', () => {
   const sent = (
-    request: Partial<Work>,
+    request: Partial<Generate>,
     card: Partial<ModelCard>,
     granted: number,
     provider: Partial<Provider> = {},

@@ -32,7 +32,7 @@ import { fixedCost } from '#domain/offer-cost.ts'
 import type { Owner } from '#domain/owner.ts'
 import type { Provider } from '#domain/provider.ts'
 import { NO_USAGE } from '#domain/usage.ts'
-import type { Work } from '#domain/work.ts'
+import type { Generate } from '#domain/work.ts'
 
 /** Parses a value written by the test; throws when it is invalid. */
 function demand<T>(value: T | undefined): T {
@@ -116,7 +116,8 @@ export const aHop = (stated: Partial<RouteHop> = {}): RouteHop => ({
   ...stated,
 })
 
-export const aRequest = (stated: Partial<Work> = {}): Work => ({
+export const aRequest = (stated: Partial<Generate> = {}): Generate => ({
+  kind: 'generate',
   dialect: 'chat',
   model: 'acme/small',
   body: {},

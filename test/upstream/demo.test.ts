@@ -6,13 +6,13 @@ import { isModelId, pricingModel } from '#domain/model-card.ts'
 import { renderPerMillion, renderPrice } from '#domain/money.ts'
 import { isProviderName } from '#domain/provider.ts'
 import { NO_USAGE } from '#domain/usage.ts'
-import type { Work } from '#domain/work.ts'
+import type { Generate, Work } from '#domain/work.ts'
 import { demoCards, demoProvider } from '#upstream/demo/cards.ts'
 import { openUpstream } from '#upstream/registry.ts'
 import { type CallOptions, call, collect, collectFolded, request } from './fixtures.ts'
 
 const demo = openUpstream({ ...demoProvider(instant(0)), hasCredential: false, revision: 1 }, null)
-const asking = (content: unknown, more: Partial<Work> = {}, body = {}): Work =>
+const asking = (content: unknown, more: Partial<Generate> = {}, body = {}): Work =>
   request(
     {
       messages: [

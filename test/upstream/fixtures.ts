@@ -8,7 +8,7 @@ import type { UsdNanos } from '#domain/money.ts'
 import type { Provider, ProviderType } from '#domain/provider.ts'
 import type { UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
 import type { Usage } from '#domain/usage.ts'
-import type { Work } from '#domain/work.ts'
+import type { Generate, Work } from '#domain/work.ts'
 
 export const provider = (baseUrl: string, type: ProviderType = 'openai-compatible'): Provider => ({
   name: 'acme',
@@ -40,7 +40,8 @@ const card = (upstreamName = 'model-9'): ModelCard => ({
   prices: [],
 })
 
-export const request = (body: JsonObject = {}, more: Partial<Work> = {}): Work => ({
+export const request = (body: JsonObject = {}, more: Partial<Generate> = {}): Generate => ({
+  kind: 'generate',
   dialect: 'chat',
   model: 'acme/model-9',
   body: { model: 'acme/model-9', messages: [{ role: 'user', content: 'hi' }], ...body },

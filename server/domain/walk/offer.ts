@@ -17,7 +17,7 @@ import {
 } from '../model-card.ts'
 import { FREE } from '../money.ts'
 import { nearModels } from '../near-models.ts'
-import { type OfferCost, offerCost } from '../offer-cost.ts'
+import { fixedCost, type OfferCost, offerCost } from '../offer-cost.ts'
 import { checkContext, checkThinking, floorBound, fullBound } from '../output-bound.ts'
 import { mostOfBase, mostPerMillionOutput } from '../pricing.ts'
 import { type Rate, rateAt } from '../rate.ts'
@@ -177,6 +177,7 @@ const unpriced = (card: ModelCard): GatewayError =>
 
 /** Streaming an image and images from a model that draws none are refused (contract §7). */
 function checkModality(request: Work, card: ModelCard): void {
+  if (request.kind !== 'generate') return
   if (request.wantsImages && request.stream) {
     throw new GatewayError(
       'image_streaming_not_supported',
@@ -282,9 +283,11 @@ export function toOfferCost(
   keyBound: number | null,
   settings: Settings,
 ): OfferCost {
+  const base = mostOfBase(request, hop.card, version.prices)
+  if (request.kind !== 'generate') return fixedCost(base)
   const full = fullBound(request, hop, keyBound, settings)
   return offerCost(
-    mostOfBase(request, hop.card, version.prices),
+    base,
     mostPerMillionOutput(request, hop.card, version.prices),
     request.choices,
     full,

@@ -14,7 +14,7 @@ import {
 } from '#domain/upstream.ts'
 import { createHopHealth } from '#domain/walk/hop-health.ts'
 import type { CompletionDeps } from '#domain/walk/walk.ts'
-import type { Routing, Work } from '#domain/work.ts'
+import type { Generate, Routing } from '#domain/work.ts'
 import { startUpstream } from '#server/upstream-cache.ts'
 import { modelOf } from '#test/support/catalogue.ts'
 import { aHop, anAct, aProvider, aRequest, usd } from '#test/support/nouns.ts'
@@ -93,7 +93,7 @@ const route = (...providers: readonly string[]) =>
     anAct(),
   )
 
-const walk = (deps: CompletionDeps, request: Partial<Work> = {}) =>
+const walk = (deps: CompletionDeps, request: Partial<Generate> = {}) =>
   bench.walk(deps, aRequest(request))
 
 const failureOf = ({ thrown }: { readonly thrown: unknown }) =>

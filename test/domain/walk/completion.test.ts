@@ -9,7 +9,7 @@ import { type FailureKind, type UpstreamCall, UpstreamFailure } from '#domain/up
 import { NO_USAGE } from '#domain/usage.ts'
 import { RequestRefused, runWalk } from '#domain/walk/completion.ts'
 import type { CompletionDeps } from '#domain/walk/walk.ts'
-import type { Work } from '#domain/work.ts'
+import type { Generate, Work } from '#domain/work.ts'
 import { startUpstream } from '#server/upstream-cache.ts'
 import type { HandClock } from '#test/support/hand-clock.ts'
 import { anAct, aRequest, aVersion, perM, usd } from '#test/support/nouns.ts'
@@ -411,7 +411,7 @@ describe('a client that leaves', () => {
 describe('a request that is refused', () => {
   const allowed = { allowedModels: ['acme/*'] }
   const image = { wantsImages: true }
-  const refusals: [string, Partial<Work>, Partial<Limits>, string, string | null][] = [
+  const refusals: [string, Partial<Generate>, Partial<Limits>, string, string | null][] = [
     ['a model outside the allow-list', { model: 'other/x' }, allowed, 'model_not_allowed', 'model'],
     ['an unknown model', { model: 'acme/none' }, allowed, 'model_not_found', 'model'],
     [

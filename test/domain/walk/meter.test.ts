@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import type { ChatEvent } from '#domain/chat.ts'
 import { NO_USAGE, type Usage } from '#domain/usage.ts'
 import { Meter } from '#domain/walk/meter.ts'
-import type { Work } from '#domain/work.ts'
+import type { Generate } from '#domain/work.ts'
 import { aCard, aRequest, usd } from '#test/support/nouns.ts'
 import { FULL } from '#test/support/tier.ts'
 
@@ -340,7 +340,11 @@ describe('a count made before the answer was complete', () => {
 
 describe('images beyond those that the request holds', () => {
   const image: ChatEvent = { type: 'image', choice: 0, url: 'data:,' }
-  const meterOf = (events: readonly ChatEvent[], more: Partial<Work> = {}, imagesPerAnswer = 1) => {
+  const meterOf = (
+    events: readonly ChatEvent[],
+    more: Partial<Generate> = {},
+    imagesPerAnswer = 1,
+  ) => {
     const card = aCard({ imagesPerAnswer })
     const meter = new Meter(aRequest(more), card, Number.POSITIVE_INFINITY)
     const delivered = events.flatMap((event) => meter.note([event]))

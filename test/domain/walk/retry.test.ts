@@ -2,13 +2,13 @@
 import { describe, expect, test } from 'vitest'
 import { type FailureDetails, type FailureKind, UpstreamFailure } from '#domain/upstream.ts'
 import { pauseBeforeRetryMs } from '#domain/walk/attempt.ts'
-import type { Work } from '#domain/work.ts'
+import type { Generate } from '#domain/work.ts'
 import { aRequest } from '#test/support/nouns.ts'
 
 const pause = (
   kind: FailureKind,
   details: FailureDetails = {},
-  request: Partial<Work> = {},
+  request: Partial<Generate> = {},
 ): number | null =>
   pauseBeforeRetryMs(new UpstreamFailure(kind, 'broken', details), aRequest(request))
 

@@ -1,7 +1,7 @@
 // Thinking: its token budget, and how signed thinking survives in a client that uses OpenAI's format.
 import { describe, expect, test } from 'vitest'
 import type { ChatEvent, JsonObject } from '#domain/chat.ts'
-import type { Work } from '#domain/work.ts'
+import type { Generate } from '#domain/work.ts'
 import { aCard } from '#test/support/nouns.ts'
 import { fromResponse } from '#upstream/anthropic/from-response.ts'
 import { toRequest } from '#upstream/anthropic/to-request.ts'
@@ -12,7 +12,7 @@ type Wire = any
 
 const HAIKU = 'claude-haiku-4-5-20251001'
 
-const sent = (body: JsonObject, model = HAIKU, more: Partial<Work> = {}): Wire =>
+const sent = (body: JsonObject, model = HAIKU, more: Partial<Generate> = {}): Wire =>
   toRequest(asked(request(body, more), aCard({ upstreamName: model, maxCompletionTokens: 64_000 })))
 
 describe('effort', () => {

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '#domain/chat.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
-import type { Work } from '#domain/work.ts'
+import type { Generate } from '#domain/work.ts'
 import { aCard } from '#test/support/nouns.ts'
 import { toEndpoint } from '#upstream/anthropic/endpoint.ts'
 import { toRequest } from '#upstream/anthropic/to-request.ts'
@@ -13,14 +13,14 @@ type Wire = any
 
 const HAIKU = 'claude-haiku-4-5'
 
-const sent = (body: JsonObject = {}, model = HAIKU, more: Partial<Work> = {}): Wire =>
+const sent = (body: JsonObject = {}, model = HAIKU, more: Partial<Generate> = {}): Wire =>
   toRequest(asked(request(body, more), aCard({ upstreamName: model, maxCompletionTokens: 64_000 })))
 
 const messages = (...list: readonly JsonObject[]): readonly Wire[] =>
   sent({ messages: list }).messages
 
 const text = (words: string): JsonObject => ({ type: 'text', text: words })
-const refusal = (body: JsonObject, more: Partial<Work> = {}): UpstreamFailure => {
+const refusal = (body: JsonObject, more: Partial<Generate> = {}): UpstreamFailure => {
   try {
     sent(body, HAIKU, more)
   } catch (thrown) {
@@ -225,7 +225,7 @@ describe('options', () => {
     expect(Object.keys(body).sort()).toEqual(['max_tokens', 'messages', 'model'])
   })
 
-  test.each<[string, JsonObject, Partial<Work>?]>([
+  test.each<[string, JsonObject, Partial<Generate>?]>([
     ['n', {}, { choices: 2 }],
     ['logprobs', { logprobs: true }],
     ['logit_bias', { logit_bias: { 1: 2 } }],

@@ -4,7 +4,7 @@ import type { JsonObject } from '#domain/chat.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { ANY_IMAGE, type ImageChoice } from '#domain/model-card.ts'
 import { spelledSize, type TextSize } from '#domain/text-size.ts'
-import type { Routing, Work } from '#domain/work.ts'
+import type { Generate, Routing } from '#domain/work.ts'
 import { rejectKeyLike, rejectWholeKey } from '../../bearer.ts'
 import type { Body } from '../../read/body.ts'
 import { checkImageUrl, MAX_INPUT_IMAGES, readEarlierImage } from '../../read/image-url.ts'
@@ -104,7 +104,7 @@ function readForm(fields: JsonObject): ChatForm {
 }
 
 /** @throws invalid_request, unsupported_parameter, unsupported_modality, invalid_image, too_many_images */
-export function readChatRequest({ fields, exact = fields, text, bytes }: Body): Work {
+export function readChatRequest({ fields, exact = fields, text, bytes }: Body): Generate {
   const read = readForm(fields)
   rejectKeyLike(read.model, 'model')
   if (read.models) for (const model of read.models) rejectKeyLike(model, 'models')
@@ -113,6 +113,7 @@ export function readChatRequest({ fields, exact = fields, text, bytes }: Body): 
   const attachments = readMessages(read.messages)
   const wantsImages = read.modalities ? readModalities(read.modalities) : false
   const request: Draft = {
+    kind: 'generate',
     dialect: 'chat',
     model: read.model,
     body: toForwardedBody(exact, wantsImages),
@@ -135,7 +136,7 @@ export function readChatRequest({ fields, exact = fields, text, bytes }: Body): 
   return request
 }
 
-type Draft = { -readonly [Field in keyof Work]: Work[Field] }
+type Draft = { -readonly [Field in keyof Generate]: Generate[Field] }
 
 function noteAttachments(request: Draft, { named, fileBytes, earlier }: Attachments): void {
   if (named > 0) request.isUnbounded = true

@@ -24,6 +24,7 @@ const refusal = (more: JsonObject): readonly [string, string | undefined] => {
 
 test('the smallest valid request', () => {
   expect(ask()).toEqual({
+    kind: 'generate',
     dialect: 'chat',
     model: 'acme/one',
     body: { model: 'acme/one', messages: [{ role: 'user', content: 'hi' }] },
