@@ -1,12 +1,8 @@
 // The compiled binary folds the write-ahead log beside its requests, long before a commit would have to wait for it.
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import {
-  type Appliance,
-  furnishCli,
-  readDatabase,
-  startAppliance,
-  until,
-} from '#test/support/appliance.ts'
+import { type Appliance, furnishCli, startAppliance, until } from '#test/support/appliance.ts'
 import { openCli } from '#test/support/cli-harness.ts'
 
 /** A commit writes some twelve pages, and a thousand are worth a fold. */
@@ -25,6 +21,9 @@ afterAll(async () => {
 
 test('a thousand pages are folded within a moment, while it serves', async () => {
   const { key } = await gateway.verb('keys.create', { name: 'busy' })
+  // Commits go to the log; only a fold writes the database itself.
+  const database = join(cli.dataDir, 'gateway.db')
+  const before = statSync(database).mtimeMs
   for (let n = 0; n < COMMITS; n++) {
     const answer = await gateway.chat(key, {
       model: 'demo/echo',
@@ -33,11 +32,5 @@ test('a thousand pages are folded within a moment, while it serves', async () =>
     expect(answer.status).toBe(200)
     await answer.arrayBuffer()
   }
-  await until(() => {
-    const [log] = readDatabase<{ log: number; checkpointed: number }>(
-      cli,
-      'PRAGMA wal_checkpoint(NOOP)',
-    )
-    return (log?.checkpointed ?? 0) >= 1_000
-  }, 'the log is folded')
+  await until(() => statSync(database).mtimeMs > before, 'the log is folded')
 })
