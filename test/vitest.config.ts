@@ -10,7 +10,7 @@ const APART = [
   'test/cli/{csv,output}.test.ts',
 ]
 
-export default defineConfig({
+export default defineConfig(({ mode }) => ({
   root: fileURLToPath(new URL('..', import.meta.url)),
   test: {
     // Bun imports TypeScript, JSON and SQL itself: transforming them for it took longer than most tests.
@@ -18,8 +18,9 @@ export default defineConfig({
     pool: 'forks',
     // The build inlines the version; a test sees a fixed one.
     execArgv: [`--define=GATEWAY_VERSION="0.0.0-test"`],
-    // The longer ones wait: for kills, deadlines, browsers. Left to itself vitest runs one at a time on two cores.
-    maxWorkers: 6,
+    // The longer ones wait: for kills, deadlines, browsers. Left to itself vitest runs one at a time on two cores; what runs at
+    // full size needs them for itself.
+    maxWorkers: mode === 'full' ? 6 : 10,
     sequence: { sequencer: LongestFirst },
     projects: [
       { extends: true, test: { name: 'apart', include: APART } },
@@ -37,4 +38,4 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 60_000,
   },
-})
+}))

@@ -3,15 +3,26 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** By what they take where nothing else runs; all others take some seconds at most. */
 const LONGEST = [
-  'acceptance/signin/conformance/codes.test.ts',
-  'acceptance/dashboard.test.ts',
   'db/sqlite.test.ts',
-  'acceptance/retention.test.ts',
-  'server/admin-socket.test.ts',
+  'acceptance/signin/conformance/codes.test.ts',
+  'acceptance/signin/mail-code.test.ts',
+  'acceptance/dashboard.test.ts',
   'cli/serve.test.ts',
-  'acceptance/notices.test.ts',
+  'acceptance/faults/disk.test.ts',
+  'acceptance/contract-codes/contract-codes.test.ts',
   'acceptance/documented/documented.test.ts',
+  'acceptance/low-balance.test.ts',
+  'acceptance/retention.test.ts',
+  'db/interleavings.test.ts',
+  'server/admin-socket.test.ts',
+  'acceptance/faults/damage.test.ts',
   'acceptance/faults/damage-sweep.test.ts',
+  'cli/providers-add.test.ts',
+  'acceptance/memory.test.ts',
+  'acceptance/idempotency.test.ts',
+  'cli/streams.test.ts',
+  'db/on-disk.test.ts',
+  'acceptance/notices.test.ts',
 ]
 
 const place = ({ moduleId }: TestSpecification): number => {
