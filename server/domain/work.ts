@@ -5,11 +5,14 @@ import type { TextSize } from './text-size.ts'
 
 /** A body as the client sent it. */
 export interface BodySource {
-  /** The JSON text; set to null once an answer begins, to free the memory: no other attempt follows. */
+  /** The JSON text; set to null once no other attempt can follow, to free the memory. */
   text: string | null
   /** The parsed text. */
   readonly fields: JsonObject
 }
+
+/** The gateway's own fields at the top of a body (contract §7); no provider gets them. */
+export const OWN_FIELDS: readonly string[] = ['allow_fallbacks', 'provider', 'models']
 
 /** The wire in which a client asks, by the surface that it came to (contract §7). */
 export type Dialect = 'chat' | 'messages' | 'responses' | 'embeddings' | 'rerank'
@@ -23,8 +26,10 @@ interface AnyWork {
   readonly model: string
   /** The parsed body without the gateway's own fields; each provider's wire builds its request from it. */
   readonly body: JsonObject
-  /** Only for a long body, so that a wire which forwards most of it need not serialise it again. */
+  /** For a long body, so that a wire which forwards most of it need not serialise it again; and for one that is sent as it came. */
   readonly source?: BodySource
+  /** Headers of the client that a provider of its own dialect gets; absent where there are none. */
+  readonly headers?: Readonly<Record<string, string>>
   readonly stream: boolean
   /** Whether a stream ends in a usage chunk: always, unless `stream_options.include_usage` is false. */
   readonly includeUsage: boolean

@@ -155,9 +155,10 @@ class PendingCall implements ReplyHandler {
 
   private read(reply: Reply): AsyncIterable<ChatEvents> {
     const { wire, call, watchdog } = this
-    const { source, stream } = call.request
-    if (source) source.text = null
-    const translation = wire.startStream(reply.headers.get('content-type') ?? '', stream)
+    const translation = wire.startStream(
+      reply.headers.get('content-type') ?? '',
+      call.request.stream,
+    )
     if (translation === null) return new WholeAnswer(wire, call, reply, watchdog)
     reply.forgetHead?.()
     return readStream({ reply, watchdog }, translation)

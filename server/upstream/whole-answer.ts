@@ -14,7 +14,10 @@ export interface Translated {
 
 /** The part of `Wire` that whole answers need. */
 export interface WholeWire {
-  fromBody(body: unknown, call: UpstreamCall): Translated | Promise<Translated>
+  /** `text` is empty unless the wire keeps it. */
+  fromBody(body: unknown, call: UpstreamCall, text: string): Translated | Promise<Translated>
+  /** It gets the text of each body, too. */
+  readonly keepsText?: true
 }
 
 type Step = IteratorResult<ChatEvents, undefined>
@@ -48,13 +51,15 @@ export class WholeAnswer implements Answer, AsyncIterableIterator<ChatEvents, un
     this.isRead = true
     // A short answer that has come with its head waits for nothing.
     const text = this.reply.takeText?.(LONG_BYTES)
-    if (!text) return readWhole(this).then((body) => this.translate(body))
+    if (!text) {
+      return readWhole(this, this.wire.keepsText).then(([body, late]) => this.translate(body, late))
+    }
     this.watchdog.stop()
-    return this.translate(parseText(text))
+    return this.translate(parseText(text), text)
   }
 
-  private translate(body: unknown): Promise<Step> {
-    const translated = this.wire.fromBody(body, this.call)
+  private translate(body: unknown, text: string): Promise<Step> {
+    const translated = this.wire.fromBody(body, this.call, text)
     return translated instanceof Promise
       ? translated.then((late) => this.begin(late))
       : this.begin(translated)
@@ -93,24 +98,25 @@ interface BufferedBody {
 }
 
 /**
- * The parsed JSON of a whole answer of at most 64 MiB; undefined when it is not JSON.
+ * The parsed JSON of a whole answer of at most 64 MiB; undefined when it is not JSON. And its text, empty unless it is kept.
  * @throws UpstreamFailure when it is cut off, times out, is too large or empty
  */
-export async function readWhole(answer: Answer): Promise<unknown> {
+export async function readWhole(answer: Answer, keepsText = false): Promise<[unknown, string]> {
   const { watchdog } = answer
   try {
-    return parse(await readUpTo(answer, WHOLE_BYTES))
+    const bytes = wholeBytes(await readUpTo(answer, WHOLE_BYTES))
+    return [parseJson(bytes), keepsText ? DECODER.decode(bytes) : '']
   } catch (thrown) {
     watchdog.cancel()
     throw watchdog.explain(thrown)
   }
 }
 
-function parse(body: BufferedBody): unknown {
+function wholeBytes(body: BufferedBody): Uint8Array {
   body.answer.watchdog.stop()
   if (!body.isWhole) throw new UpstreamFailure('failed', 'its answer is larger than 64 MiB')
   if (body.length === 0) throw new UpstreamFailure('failed', 'its answer is empty')
-  return parseJson(concatPieces(body))
+  return concatPieces(body)
 }
 
 /** The first 64 KiB of an error's body; empty when it cannot be read, because the status alone is enough. */

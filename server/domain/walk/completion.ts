@@ -113,6 +113,8 @@ async function answer(
     const admitted = reader.admitted()
     if (admitted) await admitted
     const events = await askFirst(deps, walk, offers, grant, attempts)
+    // No other attempt follows.
+    if (request.source) request.source.text = null
     const { current } = attempts
     const { meter, offer } = current
     const opened = reader.opened(toHead(generationId, caller, offer.hop))

@@ -116,7 +116,10 @@ class StreamedAnswer implements PieceSource, StepReader {
   }
 
   leave(): void {
-    void this.walk.leave().then(() => this.close(CLIENT_CLOSED_REQUEST))
+    // It has the last text, and need not wait for the end of the body.
+    const isServed = this.isOver && this.context.charge !== null
+    const status = isServed ? 200 : CLIENT_CLOSED_REQUEST
+    void this.walk.leave().then(() => this.close(status))
   }
 
   /** The text of the next steps that have any, or null after the last. Rejects with what the walk throws. */
@@ -193,7 +196,8 @@ class StreamedAnswer implements PieceSource, StepReader {
   /** The walk has ended. */
   private readonly conclude = (): void => {
     this.isOver = true
-    this.asked?.resolve(this.last)
+    // A dialect may have nothing left to say.
+    this.asked?.resolve(this.last || null)
   }
 
   private readonly breakOff = (thrown: unknown): void => {

@@ -32,9 +32,10 @@ export async function answerWork(
 ): Promise<Response> {
   const key = requireOrdinary(identify(deps, context, await lookUpKey(deps, context)))
   if (deps.draining()) throw shuttingDown()
-  const { idempotencyKey, isDryRun } = readRequestHeaders(context.request.headers)
+  const { headers } = context.request
+  const { idempotencyKey, isDryRun } = readRequestHeaders(headers)
   const body = await readBody(context, deps.timings.bodyDeadlineMs)
-  const request = surface.readRequest(body)
+  const request = surface.readRequest(body, headers)
   context.wantsImages = request.wantsImages
   context.model = request.model
   if (isDryRun) return await answerQuote(deps, context, key, request)

@@ -7,7 +7,7 @@ import type { Body } from '../read/body.ts'
 
 export interface Surface {
   /** @throws invalid_request, unsupported_parameter, and what else its contract refuses before the walk */
-  readRequest(body: Required<Body>): Work
+  readRequest(body: Required<Body>, headers: Headers): Work
   startWhole(work: Work): WholeRenderer
   startStream(head: StreamHead, work: Work): StreamRenderer
 }

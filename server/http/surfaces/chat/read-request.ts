@@ -3,39 +3,47 @@ import { z } from 'zod'
 import type { JsonObject } from '#domain/chat.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { ANY_IMAGE, type ImageChoice } from '#domain/model-card.ts'
-import { spelledSize, type TextSize } from '#domain/text-size.ts'
-import type { Generate, Routing } from '#domain/work.ts'
-import { rejectKeyLike, rejectWholeKey } from '../../bearer.ts'
+import { type Generate, OWN_FIELDS } from '#domain/work.ts'
+import { rejectWholeKey } from '../../bearer.ts'
 import type { Body } from '../../read/body.ts'
-import { checkImageUrl, MAX_INPUT_IMAGES, readEarlierImage } from '../../read/image-url.ts'
-import { renderPath } from '../../render-path.ts'
+import { readEarlierImage } from '../../read/image-url.ts'
+import {
+  type Attachments,
+  countImage,
+  type Draft,
+  noAttachments,
+  noteSizes,
+} from '../attachments.ts'
+import {
+  checkModels,
+  commonFields,
+  MAX_MODEL_CHARS,
+  MAX_TOKENS,
+  MAX_USER_CHARS,
+  readFallbacks,
+  readRouting,
+  toInvalidRequest,
+  tokensField,
+  userField,
+} from '../common-fields.ts'
 import { rejectExtras, rejectLongCaching } from './billed-extras.ts'
 
 const MAX_CHOICES = 128
-const MAX_TOKENS = 2 ** 31 - 1
-const MAX_FALLBACK_MODELS = 8
-const MAX_PROVIDERS = 64
-const MAX_USER_CHARS = 256
-const MAX_MODEL_CHARS = 256
 /** For a shorter body, serialising again costs less than keeping the text. */
 const LONG_BYTES = 2_048
 
 const number = z.number().nullish()
-const tokens = z.int().min(1).max(MAX_TOKENS).nullish()
-const name = z.string().max(MAX_MODEL_CHARS)
-const providers = z.array(name).max(MAX_PROVIDERS).nullish()
 
 /** Null means absent: client libraries send it for options that are not set. */
 export const chatForm = z.object({
-  model: name,
+  ...commonFields,
   messages: z.unknown(),
   modalities: z.array(z.string()).max(16).nullish(),
-  stream: z.boolean().nullish(),
   stream_options: z.object({ include_usage: z.boolean().nullish() }).nullish(),
-  user: z.string().max(MAX_USER_CHARS).nullish(),
+  user: userField,
   n: z.int().min(1).max(MAX_CHOICES).nullish(),
-  max_tokens: tokens,
-  max_completion_tokens: tokens,
+  max_tokens: tokensField,
+  max_completion_tokens: tokensField,
   temperature: number,
   top_p: number,
   presence_penalty: number,
@@ -46,16 +54,6 @@ export const chatForm = z.object({
       image_size: z.string().nullish(),
       quality: z.string().nullish(),
       aspect_ratio: z.string().nullish(),
-    })
-    .nullish(),
-  allow_fallbacks: z.boolean().nullish(),
-  models: z.array(name).max(MAX_FALLBACK_MODELS).nullish(),
-  provider: z
-    .object({
-      allow_fallbacks: z.boolean().nullish(),
-      order: providers,
-      only: providers,
-      ignore: providers,
     })
     .nullish(),
 })
@@ -104,10 +102,10 @@ function readForm(fields: JsonObject): ChatForm {
 }
 
 /** @throws invalid_request, unsupported_parameter, unsupported_modality, invalid_image, too_many_images */
-export function readChatRequest({ fields, exact = fields, text, bytes }: Body): Generate {
+export function readChatRequest(body: Body): Generate {
+  const { fields, exact = fields, text, bytes } = body
   const read = readForm(fields)
-  rejectKeyLike(read.model, 'model')
-  if (read.models) for (const model of read.models) rejectKeyLike(model, 'models')
+  checkModels(read)
   if (read.user) rejectWholeKey(read.user, 'user')
   rejectExtras(fields)
   const attachments = readMessages(read.messages)
@@ -126,53 +124,19 @@ export function readChatRequest({ fields, exact = fields, text, bytes }: Body): 
     maxOutputTokens: read.max_completion_tokens ?? read.max_tokens ?? null,
     textBytes: bytes - attachments.bytes,
     inputImages: attachments.count,
-    allowFallbacks: read.allow_fallbacks ?? read.provider?.allow_fallbacks ?? true,
+    allowFallbacks: readFallbacks(read),
   }
   if (text !== undefined && bytes >= LONG_BYTES) request.source = { text, fields: exact }
-  const textSize = text === undefined ? null : readTextSize(text, bytes, attachments.bytes)
-  if (textSize !== null) request.textSize = textSize
-  noteAttachments(request, attachments)
-  if (read.models || read.provider) request.routing = toRouting(read.models, read.provider)
+  noteSizes(request, body, attachments)
+  const routing = readRouting(read)
+  if (routing !== undefined) request.routing = routing
   return request
-}
-
-type Draft = { -readonly [Field in keyof Generate]: Generate[Field] }
-
-function noteAttachments(request: Draft, { named, fileBytes, earlier }: Attachments): void {
-  if (named > 0) request.isUnbounded = true
-  if (fileBytes > 0) request.fileBytes = fileBytes
-  if (earlier > 0) request.earlierImages = earlier
-}
-
-/** Null where the text is as long as it is written; of a short one in ASCII, escapes are too few to matter. */
-function readTextSize(text: string, bytes: number, attachmentBytes: number): TextSize | null {
-  if (bytes < LONG_BYTES && bytes === text.length) return null
-  const size = spelledSize(text, bytes)
-  if (size.bytes === bytes && size.dense === 0) return null
-  return { bytes: Math.max(0, size.bytes - attachmentBytes), dense: size.dense }
 }
 
 const toImageChoice = (config: NonNullable<ChatForm['image_config']>): ImageChoice => ({
   resolution: config.size ?? config.image_size ?? undefined,
   quality: config.quality ?? undefined,
 })
-
-const toRouting = (models: ChatForm['models'], provider: ChatForm['provider']): Routing => ({
-  models: models ?? [],
-  order: provider?.order ?? [],
-  only: provider?.only ?? [],
-  ignore: provider?.ignore ?? [],
-})
-
-function toInvalidRequest(fields: JsonObject, issues: readonly z.core.$ZodIssue[]): GatewayError {
-  const issue = issues[0]
-  const path = issue?.path ?? []
-  const param = renderPath(path)
-  // At the top level, only a required field can be missing.
-  const isMissing = path.length === 1 && fields[String(path[0])] === undefined
-  const problem = isMissing ? 'is required' : issue?.message
-  return new GatewayError('invalid_request', `${param}: ${problem}`, { param })
-}
 
 /** Whether images are requested; order and repetition do not matter (contract §7). */
 function readModalities(modalities: readonly string[]): boolean {
@@ -205,26 +169,12 @@ const isKept = (fields: JsonObject, field: string, wantsImages: boolean): boolea
   fields[field] !== null && !isOurs(field) && (field !== 'modalities' || wantsImages)
 
 /** The gateway's own routing fields; and `__proto__`, because assigning it would change the object's prototype. */
-const isOurs = (field: string): boolean =>
-  field === 'allow_fallbacks' || field === 'provider' || field === 'models' || field === '__proto__'
+const isOurs = (field: string): boolean => OWN_FIELDS.includes(field) || field === '__proto__'
 
 export const MAX_MESSAGES = 10_000
 export const MAX_PARTS = 10_000
 export const ROLES = ['system', 'developer', 'user', 'assistant', 'tool'] as const
 const KNOWN_ROLES = new Set<unknown>(ROLES)
-
-export interface Attachments {
-  /** Parts that refer to a file by URL or id, whose size is unknown. */
-  named: number
-  /** Bytes of base64 of files and audio in the body. */
-  fileBytes: number
-  /** Input images. */
-  count: number
-  /** Of those, images of earlier answers. */
-  earlier: number
-  /** Bytes of base64 of images in the body. */
-  bytes: number
-}
 
 /** @throws invalid_request, unsupported_parameter, invalid_image, too_many_images; `param` is the path to the field */
 function readMessages(messages: unknown): Readonly<Attachments> {
@@ -233,7 +183,7 @@ function readMessages(messages: unknown): Readonly<Attachments> {
   if (messages.length > MAX_MESSAGES) {
     throw invalid('messages', `may hold at most ${MAX_MESSAGES} messages`)
   }
-  const attachments: Attachments = { named: 0, fileBytes: 0, count: 0, earlier: 0, bytes: 0 }
+  const attachments = noAttachments()
   for (let i = 0; i < messages.length; i++) readMessage(messages[i], i, attachments)
   return attachments
 }
@@ -302,22 +252,8 @@ function inlineChars(part: Record<string, unknown>): number {
 function readImage(image: unknown, path: string, attachments: Attachments): void {
   if (!isObject(image)) throw invalid(path, 'must be an object with a url')
   if (typeof image['url'] !== 'string') throw invalid(`${path}.url`, 'must be a string')
-  attachments.count++
-  const own = attachments.count - attachments.earlier
-  if (own > MAX_INPUT_IMAGES) throw tooMany(own)
-  attachments.bytes += checkImageUrl(image['url'], `${path}.url`)
+  countImage(image['url'], `${path}.url`, attachments, 'messages')
 }
-
-const tooMany = (images: number): GatewayError =>
-  new GatewayError('too_many_images', `a request may carry at most ${MAX_INPUT_IMAGES} images`, {
-    param: 'messages',
-    metadata: {
-      limit: 'input_images',
-      limit_value: MAX_INPUT_IMAGES,
-      used: images,
-      resets_at: null,
-    },
-  })
 
 /** Images of earlier answers do not count against the limit, because clients send back answers unchanged. */
 function countEarlier(image: unknown, attachments: Attachments): void {
