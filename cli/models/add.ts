@@ -1,4 +1,5 @@
 /** `gatewayctl models add`: a model by hand, with its price. */
+import { MODEL_KINDS, type ModelKind } from '#domain/model-card.ts'
 import { OPENAI_WIRES } from '#domain/provider.ts'
 import { action, type Mount } from '../action.ts'
 import { readChoice } from '../flags/read-choice.ts'
@@ -16,6 +17,8 @@ interface Flags extends PriceFlags {
   readonly images?: boolean
   readonly imagesPerAnswer?: string
   readonly wires?: string
+  readonly kind?: string
+  readonly embeddingSpace?: string
 }
 
 export const mount: Mount = (models) =>
@@ -27,6 +30,11 @@ export const mount: Mount = (models) =>
       'name of the model at the provider; default: the second part of its id',
     )
     .option('--name <text>', 'display name')
+    .option('--kind <kind>', `what it does: ${MODEL_KINDS.join(', ')} (generate)`)
+    .option(
+      '--embedding-space <name>',
+      'of kind embed: models with the same may replace each other',
+    )
     .option('--context <n>', 'context length in tokens')
     .option('--max-output <n>', 'maximum output tokens')
     .option('--images', 'it generates images')
@@ -47,8 +55,8 @@ export const mount: Mount = (models) =>
         printNote(context, `${paint(context, 'green', '✓')} added model ${record.id}`)
         if (record.price === null) {
           printNote(context, '! it has no price, so requests to it are refused')
-          printNote(context, `next: gatewayctl models price ${record.id} --in-usd X --out-usd Y`)
-        } else if (flags.inUsd === undefined) {
+          printNote(context, `next: gatewayctl models price ${record.id} ${PRICES[record.kind]}`)
+        } else if (flags.inUsd === undefined && record.kind === 'generate') {
           printNote(context, '! only its images have a price: text requests cost nothing')
           printNote(
             context,
@@ -58,13 +66,21 @@ export const mount: Mount = (models) =>
       }),
     )
 
+/** The flags of its price. */
+const PRICES: Readonly<Record<ModelKind, string>> = {
+  generate: '--in-usd X --out-usd Y',
+  embed: '--in-usd X',
+  rerank: '--per-search-unit-usd X',
+}
+
 /** The given facts by their API names; others are undefined. @throws CommandError 2 */
 function factsOf(flags: Flags) {
   const { provider, upstream, name, context, maxOutput, images, imagesPerAnswer, wires } = flags
   const count = (flag: string, text: string | undefined) =>
     text === undefined ? undefined : readCount(flag, text)
   return {
-    ...{ provider, upstream, name },
+    ...{ provider, upstream, name, embedding_space: flags.embeddingSpace },
+    kind: flags.kind === undefined ? undefined : readChoice('--kind', flags.kind, MODEL_KINDS),
     context_length: count('--context', context),
     max_completion_tokens: count('--max-output', maxOutput),
     images: images === true || imagesPerAnswer !== undefined,

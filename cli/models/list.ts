@@ -1,6 +1,8 @@
 /** `gatewayctl models list`: the catalogue, with prices per million tokens. */
+import { type Dialect, KIND_OF } from '#domain/work.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
+import { readChoice } from '../flags/read-choice.ts'
 import { call } from '../gateway/operator.ts'
 import { type Column, printList } from '../terminal/output.ts'
 
@@ -9,7 +11,10 @@ type Model = VerbRecord<'models.list'>[number]
 interface Flags {
   readonly provider?: string
   readonly unpriced?: boolean
+  readonly surface?: string
 }
+
+const SURFACES = Object.keys(KIND_OF) as Dialect[]
 
 export const mount: Mount = (models) =>
   models
@@ -18,12 +23,15 @@ export const mount: Mount = (models) =>
     .argument('[mask]', "an id, 'provider/*' or '*'")
     .option('--provider <name>', 'only models that this provider serves')
     .option('--unpriced', 'only models without a price, which are refused')
+    .option('--surface <name>', `only models for ${SURFACES.join(', ')}`)
     .action(
       action(async (context, mask: string | undefined, flags: Flags) => {
         const rows = await call(context, 'models.list', {
           mask: mask ?? null,
           provider: flags.provider ?? null,
           unpriced: flags.unpriced === true,
+          surface:
+            flags.surface === undefined ? null : readChoice('--surface', flags.surface, SURFACES),
         })
         printList(context, rows, COLUMNS, ({ id }) => id)
       }),

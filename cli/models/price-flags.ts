@@ -11,6 +11,7 @@ export interface PriceFlags {
   readonly cacheWriteUsd?: string
   readonly imageInUsd?: string
   readonly imageOutUsd?: string
+  readonly perSearchUnitUsd?: string
   readonly perImageUsd?: readonly string[]
 }
 
@@ -27,6 +28,7 @@ export const addPriceFlags = (command: Command): Command =>
     .option('--cache-write-usd <price>', 'per million cache write tokens, or none')
     .option('--image-in-usd <price>', 'per million image input tokens; none: as --in-usd')
     .option('--image-out-usd <price>', 'per million image output tokens; none: as --out-usd')
+    .option('--per-search-unit-usd <price>', 'per search unit of a model that ranks documents')
     .option(
       '--per-image-usd <price>',
       'per generated image: X, SIZE=X or SIZE/QUALITY=X; repeatable; or none',
@@ -47,6 +49,7 @@ export function readPriceFlags(flags: PriceFlags) {
     cache_write_usd: orNone('--cache-write-usd', flags.cacheWriteUsd),
     image_in_usd: orNone('--image-in-usd', flags.imageInUsd),
     image_out_usd: orNone('--image-out-usd', flags.imageOutUsd),
+    per_search_unit_usd: price('--per-search-unit-usd', flags.perSearchUnitUsd),
     per_image_usd: isNone(flags.perImageUsd) ? [] : flags.perImageUsd?.map(readImagePrice),
   }
   return Object.fromEntries(

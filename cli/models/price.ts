@@ -55,9 +55,11 @@ function priceChanges(before: PriceRecord | null, after: PriceRecord): string {
   const tokens = PER_MILLION.filter(([, field]) => (before?.[field] ?? null) !== after[field]).map(
     ([name, field]) => `${name} ${dollars(before?.[field])} → ${dollars(after[field])}`,
   )
+  const [units, unit] = [before?.per_search_unit_usd ?? '0', after.per_search_unit_usd]
   const [images, drawn] = [imagesOf(before), imagesOf(after)]
   const moves = [
     ...(tokens.length === 0 ? [] : [`${tokens.join(', ')} per million tokens`]),
+    ...(units === unit ? [] : [`per search unit $${units} → $${unit}`]),
     ...(images === drawn ? [] : [`per image ${images} → ${drawn}`]),
   ]
   return moves.join(', ') || 'as before'

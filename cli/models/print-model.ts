@@ -16,6 +16,8 @@ export function printModel(context: Context, model: ModelRecord): void {
     ['upstream name', model.upstream],
     ['served by', model.route.map(({ provider }) => provider).join(', ')],
     ['name', model.name],
+    ['kind', model.kind],
+    ['embedding space', model.embedding_space],
     ['context', model.context_length],
     ['max output', model.max_completion_tokens],
     ['bounds', boundsOf(model)],
@@ -30,6 +32,7 @@ export function printModel(context: Context, model: ModelRecord): void {
     ['cache write $', price?.cache_write_usd ?? null],
     ['image in $', price?.image_in_usd ?? null],
     ['image out $', price?.image_out_usd ?? null],
+    ['per search unit $', unitPrice(model)],
     ['per image $', images?.join(' ') || null],
     ...(price?.tiers ?? []).map(
       (tier) =>
@@ -37,6 +40,9 @@ export function printModel(context: Context, model: ModelRecord): void {
     ),
   ])
 }
+
+const unitPrice = ({ kind, price }: ModelRecord): string | null =>
+  kind === 'rerank' && price ? price.per_search_unit_usd : null
 
 /** Where context and maximum come from; null where there are none. */
 function boundsOf({ is_catalogued, context_length, max_completion_tokens }: ModelRecord) {

@@ -160,6 +160,7 @@ export const activity = sqliteTable('activity', {
   imageOutputTokens: integer('image_output_tokens').notNull(),
   inputImages: integer('input_images').notNull(),
   outputImages: integer('output_images').notNull(),
+  searchUnits: integer('search_units').notNull(),
   usageSource: text('usage_source').$type<UsageSource>(),
   cost: nanos('cost_nanos').notNull(),
   costRub: rubMicros('cost_rub_micros').notNull(),

@@ -5,6 +5,11 @@ import { type PriceVersionId, priceVersionSetAt } from './id.ts'
 import type { UsdAttos } from './money.ts'
 import type { OpenAiWire, Provider } from './provider.ts'
 
+/** What a model does: it makes answers (text, tool calls, images), vectors of texts, or an order of documents. */
+export const MODEL_KINDS = ['generate', 'embed', 'rerank'] as const
+
+export type ModelKind = (typeof MODEL_KINDS)[number]
+
 export type Modality = 'text' | 'image' | 'audio' | 'video' | 'file'
 
 /** An image's price by resolution and quality; `*` matches any. */
@@ -24,7 +29,7 @@ export interface ImageChoice {
 export const ANY_IMAGE: ImageChoice = { resolution: undefined, quality: undefined }
 
 /**
- * Unit prices in USD per token, per image or per request. Null falls back: a class of the prompt to `prompt`, one of the
+ * Unit prices in USD per token, per image, per search unit or per request. Null falls back: a class of the prompt to `prompt`, one of the
  * answer to `completion`.
  */
 export interface Prices {
@@ -33,6 +38,8 @@ export interface Prices {
   readonly cacheRead: UsdAttos | null
   readonly cacheWrite: UsdAttos | null
   readonly request: UsdAttos
+  /** Per search unit of a model that ranks: a query with up to a hundred documents. */
+  readonly searchUnit: UsdAttos
   /** Per input image. */
   readonly inputImage: UsdAttos
   /** Per token of an image in the prompt; null prices it as `prompt`. */
@@ -74,6 +81,9 @@ export interface RouteHop {
 export interface ModelCard {
   /** `<provider>/<model>` */
   readonly id: string
+  readonly kind: ModelKind
+  /** Of a model that embeds: vectors of models with the same space may stand beside each other. Null: only beside its own. */
+  readonly embeddingSpace: string | null
   /** The provider it belongs to, which serves it unless a route says otherwise. */
   readonly provider: string
   /** The provider's name for it. */
@@ -135,6 +145,12 @@ function oldestInForce(prices: readonly PriceVersion[]): PriceVersion | null {
 /** Whether it was dated ahead when it was set. */
 export const wasAhead = ({ id, effectiveFrom }: PriceVersion): boolean =>
   effectiveFrom > priceVersionSetAt(id)
+
+/** What it answers with, as a list of models says it. */
+export const outputsOf = ({ kind, outputModalities }: ModelCard): readonly Output[] =>
+  kind === 'embed' ? ['embeddings'] : kind === 'rerank' ? ['rerank'] : outputModalities
+
+export type Output = Modality | 'embeddings' | 'rerank'
 
 export type PricingModel = 'per_token' | 'per_image' | 'mixed'
 

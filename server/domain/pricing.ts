@@ -29,7 +29,7 @@ import type { Work } from './work.ts'
 export interface PriceClass {
   /** As a receipt names it. */
   readonly name: string
-  readonly unit: 'token' | 'image' | 'request'
+  readonly unit: 'token' | 'image' | 'search_unit' | 'request'
   /** The part of a charge that it belongs to. */
   readonly part: keyof Charge['parts']
   count(usage: Usage): number
@@ -84,6 +84,13 @@ export const PRICE_CLASSES: readonly PriceClass[] = [
     'prompt',
     ({ inputImages }) => inputImages,
     (_, { inputImage }) => inputImage,
+  ),
+  priceClass(
+    'search_units',
+    'search_unit',
+    'prompt',
+    ({ searchUnits }) => searchUnits,
+    (_, { searchUnit }) => searchUnit,
   ),
   priceClass(
     'requests',
@@ -247,6 +254,7 @@ export function mostOfBase(request: Work, card: ModelCard, prices: Prices): UsdN
   const input = inputBound(request, card)
   let sum = units(input) * highestPromptPrice(prices, input) + prices.request
   if (request.inputImages > 0) sum += units(request.inputImages) * prices.inputImage
+  if (request.kind === 'rerank') sum += units(request.mostSearchUnits) * prices.searchUnit
   if (request.wantsImages) {
     sum += units(request.choices * card.imagesPerAnswer) * mostPerImage(request, prices, input)
   }

@@ -18,6 +18,8 @@ export interface Usage {
   readonly inputImages: number
   /** Images received. */
   readonly outputImages: number
+  /** Of a model that ranks documents, where the provider bills by them. */
+  readonly searchUnits: number
 }
 
 export const NO_USAGE: Usage = {
@@ -30,6 +32,7 @@ export const NO_USAGE: Usage = {
   imageOutputTokens: 0,
   inputImages: 0,
   outputImages: 0,
+  searchUnits: 0,
 }
 
 export const promptTokens = (usage: Usage): number =>

@@ -1,6 +1,6 @@
 /** Work: what a client asks for, in the gateway's own model. */
 import type { JsonObject } from './chat.ts'
-import { ANY_IMAGE, type ImageChoice } from './model-card.ts'
+import { ANY_IMAGE, type ImageChoice, type ModelKind } from './model-card.ts'
 import type { TextSize } from './text-size.ts'
 
 /** A body as the client sent it. */
@@ -16,6 +16,15 @@ export const OWN_FIELDS: readonly string[] = ['allow_fallbacks', 'provider', 'mo
 
 /** The wire in which a client asks, by the surface that it came to (contract §7). */
 export type Dialect = 'chat' | 'messages' | 'responses' | 'embeddings' | 'rerank'
+
+/** What a surface asks a model to do. */
+export const KIND_OF: Readonly<Record<Dialect, ModelKind>> = {
+  chat: 'generate',
+  messages: 'generate',
+  responses: 'generate',
+  embeddings: 'embed',
+  rerank: 'rerank',
+}
 
 /** What a client asks for, and within which bounds; of whichever surface. */
 export type Work = Generate | Embed | Rerank

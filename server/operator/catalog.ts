@@ -2,7 +2,7 @@
 import { untilCurrent } from '#domain/catalogue.ts'
 import { type Instant, readInstant } from '#domain/clock.ts'
 import { newPriceVersionId } from '#domain/id.ts'
-import type { Modality, ModelCard, Prices } from '#domain/model-card.ts'
+import type { Modality, ModelCard, ModelKind, Prices } from '#domain/model-card.ts'
 import { FREE, perMillion, readPrice, type UsdAttos } from '#domain/money.ts'
 import type { Provider } from '#domain/provider.ts'
 import type { OperatorDeps } from './deps.ts'
@@ -16,6 +16,9 @@ interface TokenPrices {
 
 /** An entry of models.json: prices are exact decimals in dollars, per million tokens or per image. */
 export interface CatalogEntry {
+  /** Absent: generate. */
+  readonly kind?: ModelKind
+  readonly embedding_space?: string
   /** The provider type that serves it at this list price. */
   readonly served_by: string
   /** The provider's name for it. */
@@ -34,6 +37,7 @@ export interface CatalogEntry {
     /** Present when reasoning tokens have another price than output. */
     readonly reasoning?: string
   }
+  readonly usd_per_search_unit?: string
   readonly tiers?: readonly (TokenPrices & { readonly above_input_tokens: number })[]
   readonly usd_per_image?: readonly {
     readonly resolution: string
@@ -102,8 +106,11 @@ export function toCard(
   at: Instant,
 ): ModelCard {
   const prices = toPrices(entry)
+  const { kind = 'generate' } = entry
   return {
     id: `${provider.name}/${entry.model}`,
+    kind,
+    embeddingSpace: entry.embedding_space ?? null,
     provider: provider.name,
     upstreamName: entry.model,
     route: [],
@@ -118,7 +125,7 @@ export function toCard(
     inputModalities: entry.input,
     outputModalities: entry.output,
     supportedParameters: [
-      'max_tokens',
+      ...(kind === 'generate' ? ['max_tokens'] : []),
       ...(entry.output.includes('image') ? ['modalities'] : []),
       ...entry.features.flatMap((feature) => PARAMETERS[feature]),
     ],
@@ -150,8 +157,10 @@ const drawsAtUnknownPrice = ({ output, usd_per_million, usd_per_image }: Catalog
 /** Null without a price in the sources, and when the price is incomplete. */
 function toPrices(entry: CatalogEntry): Prices | null {
   const tokens = entry.usd_per_million ?? {}
-  const prompt = perToken(tokens.input)
-  const completion = perToken(tokens.output)
+  const searchUnit = readPrice(entry.usd_per_search_unit ?? '') ?? FREE
+  const isBilledByOutput = (entry.kind ?? 'generate') === 'generate'
+  const prompt = perToken(tokens.input) ?? (searchUnit === FREE ? null : FREE)
+  const completion = isBilledByOutput ? perToken(tokens.output) : FREE
   const imagePrices = byPiece(entry).map(({ resolution, quality, usd }) => ({
     resolution,
     quality,
@@ -166,6 +175,7 @@ function toPrices(entry: CatalogEntry): Prices | null {
     cacheRead: perToken(tokens.cache_read),
     cacheWrite: perToken(tokens.cache_write),
     request: FREE,
+    searchUnit,
     inputImage: FREE,
     imageInputToken: perToken(tokens.input_image),
     imageOutputToken: perToken(tokens.output_image),

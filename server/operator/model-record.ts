@@ -2,6 +2,8 @@
 import { type Instant, renderInstant } from '#domain/clock.ts'
 import {
   type ModelCard,
+  type ModelKind,
+  outputsOf,
   type Prices,
   type PriceVersion,
   priceAt,
@@ -22,6 +24,7 @@ export interface PriceRecord {
   readonly cache_write_usd: string | null
   readonly image_in_usd: string | null
   readonly image_out_usd: string | null
+  readonly per_search_unit_usd: string
   readonly per_request_usd: string
   readonly per_input_image_usd: string
   readonly per_image_usd: readonly {
@@ -40,6 +43,9 @@ export interface PriceRecord {
 
 export interface ModelRecord {
   readonly id: string
+  readonly kind: ModelKind
+  /** Of one that embeds: models with the same may answer for each other. */
+  readonly embedding_space: string | null
   readonly provider: string
   readonly upstream: string
   /** The hops that serve it; only its own provider when no route is set. */
@@ -67,6 +73,8 @@ export function renderModel(card: ModelCard, at: Instant): ModelRecord {
   const price = priceAt(card, at)
   return {
     id: card.id,
+    kind: card.kind,
+    embedding_space: card.embeddingSpace,
     provider: card.provider,
     upstream: card.upstreamName,
     route: routeOf(card).map(renderHop),
@@ -78,7 +86,7 @@ export function renderModel(card: ModelCard, at: Instant): ModelRecord {
     images_per_answer: card.imagesPerAnswer,
     wires: card.wires,
     input_modalities: card.inputModalities,
-    output_modalities: card.outputModalities,
+    output_modalities: outputsOf(card),
     price: price && renderVersion(price),
   }
 }
@@ -97,6 +105,7 @@ const renderPrices = (prices: Prices): Omit<PriceRecord, 'version' | 'effective_
   cache_write_usd: orNull(prices.cacheWrite),
   image_in_usd: orNull(prices.imageInputToken),
   image_out_usd: orNull(prices.imageOutputToken),
+  per_search_unit_usd: renderPrice(prices.searchUnit),
   per_request_usd: renderPrice(prices.request),
   per_input_image_usd: renderPrice(prices.inputImage),
   per_image_usd: prices.imagePrices.map(({ resolution, quality, usd }) => ({

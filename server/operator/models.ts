@@ -9,17 +9,20 @@ import {
   isModelId,
   MAX_IMAGES_PER_ANSWER,
   type ModelCard,
+  type ModelKind,
   type Prices,
   priceAt,
 } from '#domain/model-card.ts'
 import { FREE, type UsdAttos } from '#domain/money.ts'
+import { type Dialect, KIND_OF } from '#domain/work.ts'
 import { lineField, perMillionField, priceField, timeField } from '#forms/fields.ts'
 import { didYouMean, nearest } from '#forms/nearest.ts'
 import { isFromCatalog } from './catalog.ts'
 import type { OperatorDeps } from './deps.ts'
+import { embeddingSpaceField, kindField, priceProblem } from './kind-fields.ts'
 import { type ModelRecord, renderModel, renderVersion } from './model-record.ts'
 import { findProvider } from './providers.ts'
-import { mutation, verb } from './verb.ts'
+import { invalidInput, mutation, verb } from './verb.ts'
 import { wiresField } from './wires-field.ts'
 
 const labelField = z.string().check(z.minLength(1), z.maxLength(32))
@@ -33,6 +36,7 @@ const priceFields = {
   cache_write_usd: z.optional(z.nullable(perMillionField)),
   image_in_usd: z.optional(z.nullable(perMillionField)),
   image_out_usd: z.optional(z.nullable(perMillionField)),
+  per_search_unit_usd: z.optional(priceField),
   /** Replaces the whole list. */
   per_image_usd: z.optional(
     z
@@ -50,14 +54,18 @@ const priceFields = {
 const statedPrices = z.object(priceFields)
 type StatedPrices = z.output<typeof statedPrices>
 
+const DIALECTS = Object.keys(KIND_OF) as Dialect[]
+
 /** Sorted by id; a mask is `*`, `<provider>/*` or an exact id. @throws provider_not_found */
 export const listModels = verb(
   z.strictObject({
     mask: z._default(z.nullable(z.string()), null),
     provider: z._default(z.nullable(z.string()), null),
     unpriced: z._default(z.boolean(), false),
+    /** Only models that a surface may ask. */
+    surface: z._default(z.nullable(z.enum(DIALECTS)), null),
   }),
-  async (deps, { mask, provider, unpriced }): Promise<readonly ModelRecord[]> => {
+  async (deps, { mask, provider, unpriced, surface }): Promise<readonly ModelRecord[]> => {
     // An empty list would mean that the provider serves nothing.
     if (provider !== null) findProvider(deps, provider)
     const at = deps.clock.now()
@@ -66,7 +74,8 @@ export const listModels = verb(
         (card) =>
           (mask === null || allows([mask], card.id)) &&
           (provider === null || isOf(card, provider)) &&
-          (!unpriced || priceAt(card, at) === null),
+          (!unpriced || priceAt(card, at) === null) &&
+          (surface === null || card.kind === KIND_OF[surface]),
       )
       .map((card) => renderModel(card, at))
   },
@@ -121,6 +130,8 @@ export const addModel = mutation(
         error: ({ input }) => `must look like provider/model (got "${String(input)}")`,
       }),
     ),
+    kind: z._default(kindField, 'generate'),
+    embedding_space: z._default(z.nullable(embeddingSpaceField), null),
     provider: z.optional(z.string()),
     upstream: z.optional(z.string().check(z.minLength(1), z.maxLength(256))),
     name: z.optional(lineField(256).check(z.minLength(1))),
@@ -134,7 +145,9 @@ export const addModel = mutation(
     const slash = input.model.indexOf('/')
     const own = input.model.slice(slash + 1)
     const provider = findProvider(deps, input.provider ?? input.model.slice(0, slash))
-    const prices = pricesFrom(input, null)
+    const { kind } = input
+    requireEmbedding(kind, input.embedding_space)
+    const prices = pricesFrom(input, null, kind)
     const at = deps.clock.now()
     const draws = input.images || (prices?.imagePrices.length ?? 0) > 0
     const bounds = {
@@ -144,6 +157,8 @@ export const addModel = mutation(
     }
     const card: ModelCard = {
       id: input.model,
+      kind,
+      embeddingSpace: input.embedding_space,
       provider: provider.name,
       ...bounds,
       route: [],
@@ -154,9 +169,9 @@ export const addModel = mutation(
       imagesPerAnswer: input.images_per_answer,
       wires: input.wires,
       // Unknown models may accept images; those that do not refuse them themselves.
-      inputModalities: ['text', 'image'],
+      inputModalities: kind === 'generate' ? ['text', 'image'] : ['text'],
       outputModalities: draws ? ['text', 'image'] : ['text'],
-      supportedParameters: draws ? ['max_tokens', 'modalities'] : ['max_tokens'],
+      supportedParameters: kind === 'generate' ? parametersOf(draws) : [],
       prices: prices === null ? [] : [{ id: newPriceVersionId(at), effectiveFrom: at, prices }],
     }
     const record = renderModel(card, at)
@@ -166,6 +181,15 @@ export const addModel = mutation(
     return record
   },
 )
+
+const parametersOf = (draws: boolean): readonly string[] =>
+  draws ? ['max_tokens', 'modalities'] : ['max_tokens']
+
+/** @throws invalid_request for the space of what is no vector */
+export function requireEmbedding(kind: ModelKind, space: string | null, param = 'embedding_space') {
+  if (space === null || kind === 'embed') return
+  throw invalidInput(param, 'is of models of kind embed, whose vectors it compares')
+}
 
 /** Adds a price version; absent prices stay unchanged. @throws model_not_found, invalid_request */
 export const priceModel = mutation(
@@ -179,10 +203,10 @@ export const priceModel = mutation(
     changeModel(deps, input.model, (card) => {
       const at = deps.clock.now()
       const previous = priceAt(card, at)
-      const prices = pricesFrom(input, previous?.prices ?? null)
+      const prices = pricesFrom(input, previous?.prices ?? null, card.kind)
       if (prices === null || stated(input).length === 0) {
         throw new GatewayError('invalid_request', 'no price is stated', {
-          hint: `gatewayctl models price ${card.id} --in-usd 2.50 --out-usd 10`,
+          hint: priceHint(card),
         })
       }
       const version = { id: newPriceVersionId(at), effectiveFrom: input.from ?? at, prices }
@@ -201,26 +225,32 @@ const stated = (input: StatedPrices): readonly unknown[] =>
     .map((field) => input[field as keyof StatedPrices])
     .filter((value) => value !== undefined)
 
-/** The given prices merged into the known ones; null when there are neither. */
-function pricesFrom(input: StatedPrices, known: Prices | null): Prices | null {
+const PRICE_FLAGS: Readonly<Record<ModelKind, string>> = {
+  generate: '--in-usd 2.50 --out-usd 10',
+  embed: '--in-usd 0.02',
+  rerank: '--per-search-unit-usd 0.002',
+}
+
+const priceHint = ({ id, kind }: ModelCard): string =>
+  `gatewayctl models price ${id} ${PRICE_FLAGS[kind]}`
+
+/** The given prices merged into the known ones; null when there are neither. @throws invalid_request */
+function pricesFrom(input: StatedPrices, known: Prices | null, kind: ModelKind): Prices | null {
   if (stated(input).length === 0) return known
   const imagePrices = input.per_image_usd ?? known?.imagePrices ?? []
   const prompt = input.in_usd ?? known?.prompt
   const completion = input.out_usd ?? known?.completion
-  const byToken = prompt !== undefined && completion !== undefined
-  // With only one of the two prices the other side would be free.
-  if (!byToken && (imagePrices.length === 0 || prompt !== completion)) {
-    throw new GatewayError(
-      'invalid_request',
-      'a price needs both sides: --in-usd and --out-usd (per million tokens; 0 is free)',
-    )
-  }
+  const searchUnit = input.per_search_unit_usd ?? known?.searchUnit ?? FREE
+  const isPerImage = imagePrices.length > 0
+  const problem = priceProblem(kind, { prompt, completion, searchUnit, isPerImage })
+  if (problem !== null) throw new GatewayError('invalid_request', problem)
   return {
     prompt: prompt ?? FREE,
     completion: completion ?? FREE,
     cacheRead: changed(input.cached_in_usd, known?.cacheRead),
     cacheWrite: changed(input.cache_write_usd, known?.cacheWrite),
     request: known?.request ?? FREE,
+    searchUnit,
     inputImage: known?.inputImage ?? FREE,
     imageInputToken: changed(input.image_in_usd, known?.imageInputToken),
     imageOutputToken: changed(input.image_out_usd, known?.imageOutputToken),

@@ -185,6 +185,13 @@ const usageFamilies = (rows: readonly RequestRow[]): readonly MetricFamily[] => 
       usage.outputImages === 0 ? [] : [{ labels: { model }, value: usage.outputImages }],
     ),
   ),
+  counter(
+    'gateway_search_units_total',
+    'Search units of models that rank documents',
+    summed(rows, ({ model, usage }) =>
+      usage.searchUnits === 0 ? [] : [{ labels: { model }, value: usage.searchUnits }],
+    ),
+  ),
 ]
 
 /** Summed as integers and converted once. */

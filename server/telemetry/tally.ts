@@ -204,6 +204,7 @@ function add(row: RequestRow, { cost, usage, totalMs, firstEventMs }: ActivityEn
   sum.imageOutputTokens += usage.imageOutputTokens
   sum.inputImages += usage.inputImages
   sum.outputImages += usage.outputImages
+  sum.searchUnits += usage.searchUnits
 }
 
 function countFailure(

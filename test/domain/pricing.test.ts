@@ -187,6 +187,7 @@ const aList: fc.Arbitrary<Prices> = fc.record({
   cacheRead: maybePrice,
   cacheWrite: maybePrice,
   request: anAttoPrice,
+  searchUnit: anAttoPrice,
   inputImage: anAttoPrice,
   imageInputToken: maybePrice,
   imageOutputToken: maybePrice,
@@ -224,6 +225,7 @@ function billInNanos(usage: Usage, prices: Prices, choice: ImageChoice): bigint 
     [usage.imageInputTokens, prices.imageInputToken === null ? input : prices.imageInputToken],
     [usage.outputTokens, completion],
     [usage.inputImages, prices.inputImage],
+    [usage.searchUnits, prices.searchUnit],
     piece === undefined
       ? [usage.imageOutputTokens, prices.imageOutputToken ?? completion]
       : [usage.outputImages, piece],
@@ -243,6 +245,7 @@ const someUsage: fc.Arbitrary<Usage> = fc.record({
   imageOutputTokens: fc.nat(5_000),
   inputImages: fc.nat(16),
   outputImages: fc.nat(4),
+  searchUnits: fc.nat(40),
 })
 
 test('any usage at any price list costs what an independent bill says', () => {
@@ -462,6 +465,7 @@ describe('a hold', () => {
           imageOutputTokens,
           inputImages: one.inputImages,
           outputImages: one.wantsImages ? Math.round(one.choices * pieces) : 0,
+          searchUnits: 0,
         }
         const { prices, ...card } = one
         const version = aVersion(prices)

@@ -222,6 +222,52 @@ describe('providers.add', () => {
     expect(modelOf(deps.store, 'demo/more')?.imagesPerAnswer).toBe(4)
   })
 
+  test('a model that makes vectors or ranks documents has a price of its input alone', async () => {
+    const deps = await openFurnished()
+    const add = (model: string, more: object) =>
+      act(deps, 'models.add', { model: `demo/${model}`, ...more } as never)
+    const refused: [more: object, word: string][] = [
+      [{ kind: 'embed', in_usd: '0.02', out_usd: '1' }, 'no price of its output'],
+      [{ kind: 'rerank', per_search_unit_usd: '0.002', out_usd: '1' }, 'no price of its output'],
+      [{ kind: 'embed', per_image_usd: [{ usd: '1' }] }, 'no price of its output'],
+      [{ kind: 'embed', out_usd: '0' }, 'a price of its input is needed'],
+      [{ kind: 'embed', per_search_unit_usd: '1' }, 'kind rerank'],
+      [{ in_usd: '1', out_usd: '1', per_search_unit_usd: '1' }, 'kind rerank'],
+      [{ kind: 'rerank', cached_in_usd: '1' }, '--per-search-unit-usd'],
+      [{ in_usd: '0.02' }, 'needs both sides'],
+      [{ kind: 'draw' }, ''],
+      [{ embedding_space: 'ours' }, 'kind embed'],
+      [{ kind: 'embed', embedding_space: 'a b' }, ''],
+    ]
+    for (const [more, word] of refused) {
+      const refusal = await add('none', more).catch((error) => error)
+      expect(refusal, JSON.stringify(more)).toMatchObject({ code: 'invalid_request' })
+      expect(refusal.message).toContain(word)
+    }
+    const embeds = { kind: 'embed', in_usd: '0.02', embedding_space: 'ours' }
+    expect(await add('vectors', embeds)).toMatchObject({
+      kind: 'embed',
+      embedding_space: 'ours',
+      output_modalities: ['embeddings'],
+      price: { in_usd: '0.02', out_usd: '0' },
+    })
+    expect(await add('order', { kind: 'rerank', per_search_unit_usd: '0.002' })).toMatchObject({
+      output_modalities: ['rerank'],
+      price: { in_usd: '0', per_search_unit_usd: '0.002' },
+    })
+    expect(await add('tokens', { kind: 'rerank', in_usd: '0.05' })).toMatchObject({
+      kind: 'rerank',
+    })
+    const priced = { model: 'demo/vectors', out_usd: '1' }
+    const refusal = await act(deps, 'models.price', priced).catch((error) => error)
+    expect(refusal.message).toContain('no price of its output')
+    const served = async (surface: 'embeddings' | 'rerank' | 'chat') =>
+      (await act(deps, 'models.list', { surface })).map(({ id }) => id)
+    expect(await served('embeddings')).toEqual(['demo/vectors'])
+    expect(await served('rerank')).toEqual(['demo/order', 'demo/tokens'])
+    expect(await served('chat')).not.toContain('demo/order')
+  })
+
   test('a model that is added by hand says in which wires it answers', async () => {
     const deps = await openFurnished()
     const add = (wires: unknown) => act(deps, 'models.add', { model: 'demo/wired', wires } as never)

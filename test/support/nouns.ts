@@ -58,6 +58,7 @@ export const aPriceList = (stated: Partial<Prices> = {}): Prices => ({
   cacheRead: null,
   cacheWrite: null,
   request: price('0'),
+  searchUnit: price('0'),
   inputImage: price('0'),
   imageInputToken: null,
   imageOutputToken: null,
@@ -78,6 +79,8 @@ export const aCard = ({
   ...stated
 }: Partial<ModelCard> & { readonly price?: PriceVersion | null } = {}): ModelCard => ({
   id: 'acme/small',
+  kind: 'generate',
+  embeddingSpace: null,
   provider: 'acme',
   upstreamName: 'small',
   route: [],

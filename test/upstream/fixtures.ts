@@ -33,6 +33,8 @@ const card = (upstreamName = 'model-9'): ModelCard => ({
   maxCompletionTokens: null,
   isCatalogued: false,
   imagesPerAnswer: 1,
+  kind: 'generate',
+  embeddingSpace: null,
   wires: null,
   inputModalities: ['text'],
   outputModalities: ['text', 'image'],

@@ -85,7 +85,7 @@ function prepareRead(database: Database): () => Catalogue {
   const version = statement<{ version: number }>(database, 'SELECT version FROM catalogue_version')
   const models = statement<ModelRow>(
     database,
-    `SELECT id, provider, upstream_name AS upstreamName, name, description, created_at AS createdAt,
+    `SELECT id, kind, embedding_space AS embeddingSpace, provider, upstream_name AS upstreamName, name, description, created_at AS createdAt,
        context_length AS contextLength, max_completion_tokens AS maxCompletionTokens, catalogued AS isCatalogued,
        images_per_answer AS imagesPerAnswer, wires, input_modalities AS inputModalities,
        output_modalities AS outputModalities, supported_parameters AS supportedParameters

@@ -30,15 +30,15 @@ export interface ModelTable {
 export function openModelTable(database: Database, catalogue: HeldCatalogue): ModelTable {
   const insert = statement<unknown, [Named]>(
     database,
-    `INSERT INTO models (id, provider, upstream_name, name, description, created_at, context_length, max_completion_tokens,
+    `INSERT INTO models (id, kind, embedding_space, provider, upstream_name, name, description, created_at, context_length, max_completion_tokens,
        catalogued, images_per_answer, wires, input_modalities, output_modalities, supported_parameters)
-     VALUES ($id, $provider, $upstreamName, $name, $description, $createdAt, $contextLength, $maxCompletionTokens,
+     VALUES ($id, $kind, $embeddingSpace, $provider, $upstreamName, $name, $description, $createdAt, $contextLength, $maxCompletionTokens,
        $isCatalogued, $imagesPerAnswer, $wires, $inputModalities, $outputModalities, $supportedParameters)
      ON CONFLICT (id) DO NOTHING`,
   )
   const update = statement<unknown, [Named]>(
     database,
-    `UPDATE models SET provider = $provider, upstream_name = $upstreamName, name = $name, description = $description,
+    `UPDATE models SET kind = $kind, embedding_space = $embeddingSpace, provider = $provider, upstream_name = $upstreamName, name = $name, description = $description,
        created_at = $createdAt, context_length = $contextLength, max_completion_tokens = $maxCompletionTokens,
        catalogued = $isCatalogued, images_per_answer = $imagesPerAnswer, wires = $wires, input_modalities = $inputModalities,
        output_modalities = $outputModalities, supported_parameters = $supportedParameters

@@ -1,6 +1,6 @@
 /** A price list as JSON of decimal strings: exact, and readable by whoever opens the file. */
 import type { Prices } from '#domain/model-card.ts'
-import { readPrice, renderPrice, type UsdAttos } from '#domain/money.ts'
+import { FREE, readPrice, renderPrice, type UsdAttos } from '#domain/money.ts'
 
 /** Every price of a list becomes a decimal string; everything else (names, sizes) stays as it is. */
 export const fromPrices = (prices: Prices): string =>
@@ -14,14 +14,18 @@ const PRICE_FIELDS = new Set([
   'cacheRead',
   'cacheWrite',
   'request',
+  'searchUnit',
   'inputImage',
   'imageInputToken',
   'imageOutputToken',
   'usd',
 ])
 
-/** Older lists lack it. */
-const LATER_FIELDS: Pick<Prices, 'imageInputToken'> = { imageInputToken: null }
+/** Older lists lack them. */
+const LATER_FIELDS: Pick<Prices, 'imageInputToken' | 'searchUnit'> = {
+  imageInputToken: null,
+  searchUnit: FREE,
+}
 
 /** @throws RangeError when a stored price is no decimal: a damaged price must not become a free one. */
 export const toPrices = (stored: string): Prices => ({

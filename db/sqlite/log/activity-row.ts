@@ -27,6 +27,7 @@ export function toActivity(row: ActivityRow): ActivityEntry {
     imageOutputTokens,
     inputImages,
     outputImages,
+    searchUnits,
     imageResolution,
     imageQuality,
     ...entry
@@ -46,6 +47,7 @@ export function toActivity(row: ActivityRow): ActivityEntry {
       imageOutputTokens,
       inputImages,
       outputImages,
+      searchUnits,
     },
     image: isImage
       ? { resolution: imageResolution ?? undefined, quality: imageQuality ?? undefined }
@@ -115,6 +117,7 @@ const COLUMNS = [
   'image_output_tokens',
   'input_images',
   'output_images',
+  'search_units',
   'usage_source',
   'cost_nanos',
   'cost_rub_micros',
@@ -166,6 +169,7 @@ export function prepareActivity(
       usage.imageOutputTokens,
       usage.inputImages,
       usage.outputImages,
+      usage.searchUnits,
       entry.usageSource,
       Number(entry.cost),
       Number(entry.costRub),

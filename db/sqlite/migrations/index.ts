@@ -27,6 +27,7 @@ import owners from './0025_owners.sql' with { type: 'text' }
 import artifactVersions from './0026_artifact_versions.sql' with { type: 'text' }
 import repeats from './0027_repeats.sql' with { type: 'text' }
 import wires from './0028_wires.sql' with { type: 'text' }
+import kinds from './0029_kinds.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly string[] = [
   initial,
@@ -57,4 +58,5 @@ export const MIGRATIONS: readonly string[] = [
   artifactVersions,
   repeats,
   wires,
+  kinds,
 ]

@@ -30,6 +30,7 @@ const toUsage = (stated: Usage): Usage => ({
   imageOutputTokens: toCount(stated.imageOutputTokens),
   inputImages: toCount(stated.inputImages),
   outputImages: toCount(stated.outputImages),
+  searchUnits: toCount(stated.searchUnits),
 })
 
 /** The bytes of a legacy `function_call`, which is passed through as an unknown field but must be counted. */

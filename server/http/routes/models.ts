@@ -1,6 +1,6 @@
 /** GET /v1/models and GET /v1/models/{id}, restricted to what the key may call (contract §6). Takes no slot. */
 import { allows } from '#domain/key.ts'
-import type { ModelCard } from '#domain/model-card.ts'
+import { type ModelCard, outputsOf } from '#domain/model-card.ts'
 import { findCard } from '#domain/walk/offer.ts'
 import { findCaller, rejectKeyLike, requireOrdinary } from '../bearer.ts'
 import type { ApiDeps } from '../deps.ts'
@@ -24,8 +24,8 @@ const split = (text: string | undefined, separator: string): readonly string[] =
   (text ?? '').split(separator).filter((part) => part.trim() !== '')
 
 function passes(card: ModelCard, { outputModalities, words }: ModelFilter): boolean {
-  const drawn: readonly string[] = card.outputModalities
-  if (!outputModalities.every((modality) => drawn.includes(modality.trim()))) return false
+  const outputs: readonly string[] = outputsOf(card)
+  if (!outputModalities.every((modality) => outputs.includes(modality.trim()))) return false
   const text = `${card.id} ${card.name} ${card.description}`.toLowerCase()
   return words.every((word) => text.includes(word))
 }

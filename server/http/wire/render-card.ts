@@ -1,10 +1,17 @@
 /** A model's card: OpenAI's record with OpenRouter's fields (contract §6). */
 import { type Instant, unixSeconds } from '#domain/clock.ts'
-import { type ModelCard, type Prices, priceAt, pricingModel } from '#domain/model-card.ts'
+import {
+  type ModelCard,
+  outputsOf,
+  type Prices,
+  priceAt,
+  pricingModel,
+} from '#domain/model-card.ts'
 import { FREE, renderPrice } from '#domain/money.ts'
 
 export function renderCard(card: ModelCard, at: Instant) {
   const prices = priceAt(card, at)?.prices
+  const outputs = outputsOf(card)
   return {
     id: card.id,
     object: 'model',
@@ -14,9 +21,9 @@ export function renderCard(card: ModelCard, at: Instant) {
     description: card.description,
     context_length: card.contextLength,
     architecture: {
-      modality: `${card.inputModalities.join('+')}->${card.outputModalities.join('+')}`,
+      modality: `${card.inputModalities.join('+')}->${outputs.join('+')}`,
       input_modalities: card.inputModalities,
-      output_modalities: card.outputModalities,
+      output_modalities: outputs,
     },
     pricing: prices ? renderPricing(prices) : null,
     pricing_model: prices ? pricingModel(prices) : null,
@@ -40,6 +47,7 @@ function renderPricing(prices: Prices) {
     prompt: renderPrice(prices.prompt),
     completion: renderPrice(prices.completion),
     request: renderPrice(prices.request),
+    ...(prices.searchUnit !== FREE && { search_unit: renderPrice(prices.searchUnit) }),
     image: renderPrice(prices.inputImage),
     image_output: renderPrice(highest),
     ...(prices.imageInputToken !== null && {

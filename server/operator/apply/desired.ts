@@ -2,14 +2,17 @@
 import type { Instant } from '#domain/clock.ts'
 import { newPriceVersionId } from '#domain/id.ts'
 import { NO_LIMITS } from '#domain/key.ts'
-import type { ModelCard } from '#domain/model-card.ts'
+import type { ModelCard, ModelKind } from '#domain/model-card.ts'
+import { FREE } from '#domain/money.ts'
 import { statedLimits } from '#forms/fields.ts'
 import { catalogOf, isFromCatalog, toCard } from '../catalog.ts'
 import type { OperatorDeps } from '../deps.ts'
+import { priceProblem } from '../kind-fields.ts'
+import { requireEmbedding } from '../models.ts'
 import { baseUrlFor, outputBoundFor, typeFor } from '../providers.ts'
 import { readWebhookUrl } from '../threshold-fields.ts'
 import { invalidInput } from '../verb.ts'
-import { type GatewayDocument, toPrices } from './document.ts'
+import { type GatewayDocument, type PriceDocument, toPrices } from './document.ts'
 import {
   accountEntity,
   clientEntity,
@@ -134,9 +137,14 @@ function desiredCard(entry: Entry<'models'>, n: number, at: Instant): ModelCard 
     throw invalidInput(`models.${n}`, 'the models of the demo provider are built in')
   }
   const upstreamName = entry.upstream ?? own
-  const prices = entry.price === undefined ? null : toPrices(entry.price)
+  const { kind, embedding_space: space = null, price } = entry
+  requireEmbedding(kind, space, `models.${n}.embedding_space`)
+  if (price !== undefined) requirePrices(kind, price, `models.${n}.price`)
+  const prices = price === undefined ? null : toPrices(price)
   return {
     id: entry.id,
+    kind,
+    embeddingSpace: space,
     provider,
     upstreamName,
     route: (entry.route ?? []).map(({ provider: name, upstream, position, weight }) => ({
@@ -158,6 +166,22 @@ function desiredCard(entry: Entry<'models'>, n: number, at: Instant): ModelCard 
     supportedParameters: entry.supported_parameters,
     prices: prices ? [{ id: newPriceVersionId(at), effectiveFrom: at, prices }] : [],
   }
+}
+
+/** A file has fields where a command has flags. */
+const toFields = (problem: string): string =>
+  problem.replaceAll(/--([a-z-]+)/g, (_, flag: string) => flag.replaceAll('-', '_'))
+
+/** @throws invalid_request for prices that a model of this kind lacks, or cannot have */
+function requirePrices(kind: ModelKind, price: PriceDocument, param: string): void {
+  const problem = priceProblem(kind, {
+    prompt: price.in_usd,
+    completion: price.out_usd,
+    searchUnit: price.per_search_unit_usd ?? FREE,
+    // Text and images of one model may both be free here; each is stated.
+    isPerImage: kind !== 'generate' && (price.per_image_usd ?? []).length > 0,
+  })
+  if (problem !== null) throw invalidInput(param, toFields(problem))
 }
 
 function desiredKey(entry: Entry<'keys'>, n: number, current: readonly Entity[]): Entity {

@@ -15,6 +15,7 @@ import {
   usdField,
 } from '#forms/fields.ts'
 import { logoutsField, redirectsField } from '../client-fields.ts'
+import { embeddingSpaceField, kindField } from '../kind-fields.ts'
 import { emailField } from '../threshold-fields.ts'
 import { wiresField } from '../wires-field.ts'
 
@@ -33,12 +34,13 @@ const variableField = z
   .check(z.regex(/^[A-Z_][A-Z0-9_]*$/, 'must be the name of a variable such as "OPENAI_API_KEY"'))
 
 const priceDocument = z.strictObject({
-  in_usd: perMillionField,
-  out_usd: perMillionField,
+  in_usd: z.optional(perMillionField),
+  out_usd: z.optional(perMillionField),
   cached_in_usd: z.optional(perMillionField),
   cache_write_usd: z.optional(perMillionField),
   image_in_usd: z.optional(perMillionField),
   image_out_usd: z.optional(perMillionField),
+  per_search_unit_usd: z.optional(priceField),
   per_request_usd: z.optional(priceField),
   per_input_image_usd: z.optional(priceField),
   per_image_usd: z.optional(
@@ -67,13 +69,16 @@ const priceDocument = z.strictObject({
   ),
 })
 
+export type PriceDocument = z.output<typeof priceDocument>
+
 /** Absent prices are free, or null for those that fall back to another price. */
-export const toPrices = (stated: z.output<typeof priceDocument>): Prices => ({
-  prompt: stated.in_usd,
-  completion: stated.out_usd,
+export const toPrices = (stated: PriceDocument): Prices => ({
+  prompt: stated.in_usd ?? FREE,
+  completion: stated.out_usd ?? FREE,
   cacheRead: stated.cached_in_usd ?? null,
   cacheWrite: stated.cache_write_usd ?? null,
   request: stated.per_request_usd ?? FREE,
+  searchUnit: stated.per_search_unit_usd ?? FREE,
   inputImage: stated.per_input_image_usd ?? FREE,
   imageInputToken: stated.image_in_usd ?? null,
   imageOutputToken: stated.image_out_usd ?? null,
@@ -89,6 +94,8 @@ export const toPrices = (stated: z.output<typeof priceDocument>): Prices => ({
 
 const modelDocument = z.strictObject({
   id: z.string().check(z.refine(isModelId, 'must look like provider/model')),
+  kind: z._default(kindField, 'generate'),
+  embedding_space: z.optional(embeddingSpaceField),
   provider: z.optional(z.string()),
   upstream: z.optional(textField),
   name: z.optional(textField),

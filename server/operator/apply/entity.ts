@@ -82,6 +82,8 @@ export const providerEntity = ({
 
 /** The model fields other than prices and route, and what a card calls each. */
 const CARD_FIELDS = {
+  kind: 'kind',
+  embedding_space: 'embeddingSpace',
   provider: 'provider',
   upstream: 'upstreamName',
   name: 'name',
@@ -112,6 +114,7 @@ export const modelEntity = (card: ModelCard, at: Instant): Entity => ({
   name: card.id,
   fields: {
     ...Object.fromEntries(Object.entries(CARD_FIELDS).map(([field, name]) => [field, card[name]])),
+    kind: card.kind === 'generate' ? null : card.kind,
     images_per_answer: card.imagesPerAnswer === 1 ? null : card.imagesPerAnswer,
     route: card.route.length === 0 ? null : inOrder(card.route.map(renderHop)).map(toFields),
     ...priceFields(priceAt(card, at)),
@@ -129,11 +132,16 @@ const PRICE_FIELDS = [
   'cache_write_usd',
   'image_in_usd',
   'image_out_usd',
+  'per_search_unit_usd',
   'per_request_usd',
   'per_input_image_usd',
 ] as const
 
-const FREE_BY_DEFAULT: readonly string[] = ['per_request_usd', 'per_input_image_usd']
+const FREE_BY_DEFAULT: readonly string[] = [
+  'per_search_unit_usd',
+  'per_request_usd',
+  'per_input_image_usd',
+]
 
 /** Each prefixed with `price.`; all null without a price. */
 function priceFields(price: PriceVersion | null): Fields {

@@ -16,6 +16,7 @@ const PER_WORD: Prices = {
   cacheRead: null,
   cacheWrite: null,
   request: NOTHING,
+  searchUnit: NOTHING,
   inputImage: NOTHING,
   imageInputToken: null,
   imageOutputToken: null,
@@ -64,6 +65,8 @@ const toCard = (
   prices: Prices = PER_WORD,
 ): ModelCard => ({
   id: `demo/${upstreamName}`,
+  kind: 'generate',
+  embeddingSpace: null,
   provider: 'demo',
   upstreamName,
   route: [],

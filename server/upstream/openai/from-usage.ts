@@ -82,6 +82,7 @@ function readPrompt(usage: JsonObject, prompt: number): Counted {
     reasoningTokens: 0,
     imageOutputTokens: 0,
     outputImages: 0,
+    searchUnits: 0,
   }
 }
 

@@ -42,6 +42,7 @@ export function activityContract(bench: Bench): void {
       imageOutputTokens: 7,
       inputImages: 8,
       outputImages: 9,
+      searchUnits: 3,
     }
     const line = anActivity(aClaim(key, bench.clock.now()), { usage })
     bench.store.activity.note(line)

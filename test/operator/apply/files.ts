@@ -74,9 +74,29 @@ const priceList = fc
   })
   .map(tidy)
 
+/** What a model does, and a price that such a model may have. */
+const kindAndPrice = fc.oneof(
+  fc.record({ price: orNone(priceList) }),
+  fc.record({
+    kind: fc.constant('embed' as const),
+    embedding_space: orNone(fc.constant('ours-1')),
+    price: orNone(fc.record({ in_usd: price })),
+  }),
+  fc.record({
+    kind: fc.constant('rerank' as const),
+    price: orNone(
+      fc.constantFrom<{ in_usd?: string; per_search_unit_usd?: string }>(
+        { per_search_unit_usd: '0.002' },
+        { in_usd: '0.05' },
+      ),
+    ),
+  }),
+)
+
 const model = (id: string, provider: string) =>
   fc
     .record({
+      does: kindAndPrice,
       upstream: orNone(fc.constantFrom('m-1', 'deployments/x')),
       name: orNone(words),
       description: orNone(words),
@@ -93,7 +113,6 @@ const model = (id: string, provider: string) =>
       input_modalities: orNone(someOf(['text', 'image', 'audio', 'file'] as const)),
       output_modalities: orNone(someOf(['text', 'image'] as const)),
       supported_parameters: orNone(someOf(['max_tokens', 'tools', 'seed'])),
-      price: orNone(priceList),
       route: orNone(
         fc.constantFrom(
           [{ provider }],
@@ -104,7 +123,7 @@ const model = (id: string, provider: string) =>
         ),
       ),
     })
-    .map((rest) => tidy({ id, provider, ...rest }))
+    .map(({ does, ...rest }) => tidy({ id, provider, ...rest, ...tidy(does) }))
 
 const client = (name: string) =>
   fc

@@ -77,6 +77,7 @@ function compare(answer: Folded, response: RecordedResponse): void {
     imageOutputTokens: 0,
     inputImages: 0,
     outputImages: 0,
+    searchUnits: 0,
   })
 }
 

@@ -12,6 +12,7 @@ const line = z.object({
   unit: oneOf<PriceClass['unit']>('', {
     token: 'per token',
     image: 'per image',
+    search_unit: 'per search unit: a query with up to a hundred documents',
     request: 'per request',
   }),
   count: count('The number of units'),

@@ -1,6 +1,6 @@
 /** A model's card: OpenAI's record with OpenRouter's fields (contract §6). */
 import { z } from 'zod'
-import type { Modality, PricingModel } from '#domain/model-card.ts'
+import type { Modality, Output, PricingModel } from '#domain/model-card.ts'
 import type { renderCard } from '../../wire/render-card.ts'
 import { count, oneOf, text, unixTime, usd } from './scalars.ts'
 
@@ -13,12 +13,18 @@ const MODALITIES: Readonly<Record<Modality, string>> = {
 }
 
 const modality = oneOf<Modality>('', MODALITIES)
+const output = oneOf<Output>('', {
+  ...MODALITIES,
+  embeddings: 'vectors (`POST /v1/embeddings`)',
+  rerank: 'an order of documents (`POST /v1/rerank`)',
+})
 
 const pricing = z
   .object({
     prompt: usd('Per token of the prompt'),
     completion: usd('Per token of the answer'),
     request: usd('Per request'),
+    search_unit: usd('Per search unit, of a model that ranks documents by them').exactOptional(),
     image: usd('Per image in the prompt'),
     image_output: usd('Per generated image; the highest where there are several prices'),
     image_input_token: usd('Per token of an image in the prompt').exactOptional(),
@@ -48,7 +54,7 @@ export const modelCard = z
     architecture: z.object({
       modality: text('What it takes and what it answers with', 'text+image->text'),
       input_modalities: z.array(modality),
-      output_modalities: z.array(modality),
+      output_modalities: z.array(output),
     }),
     pricing: pricing.nullable().describe('Null: the model is refused until it has a price'),
     pricing_model: oneOf<PricingModel>('How images are priced', {
