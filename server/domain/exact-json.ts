@@ -1,7 +1,7 @@
 /** Integers beyond 2^53, which JSON.parse rounds, with the digits that a client or provider sent: ids, seeds, hashes. */
 
 /** An integer as it was written; JSON.stringify writes it unchanged. Of the types of JavaScript it is an object. */
-interface LongInteger {
+export interface LongInteger {
   readonly rawJSON: string
 }
 
@@ -43,4 +43,5 @@ function keepDigits(_: string, value: unknown, { source }: Source): unknown {
   return isRounded && String(value) !== source ? sourceTextJson.rawJSON(source) : value
 }
 
-export const isLongInteger = (value: unknown): boolean => sourceTextJson.isRawJSON(value)
+export const isLongInteger = (value: unknown): value is LongInteger =>
+  sourceTextJson.isRawJSON(value)

@@ -54,8 +54,8 @@ export function floorBound(
   )
 }
 
-const budgetOf = ({ body }: Work, { card, provider }: Pick<Hop, 'card' | 'provider'>) =>
-  thinkingBudgetOf(body, PROVIDER_PRESETS[provider.type].family, card.upstreamName)
+const budgetOf = ({ reasoning }: Work, { card, provider }: Pick<Hop, 'card' | 'provider'>) =>
+  thinkingBudgetOf(reasoning, PROVIDER_PRESETS[provider.type].family, card.upstreamName)
 
 const reasons = ({ supportedParameters }: ModelCard): boolean =>
   supportedParameters.includes('reasoning_effort') || supportedParameters.includes('reasoning')
@@ -146,7 +146,7 @@ export function checkThinking(request: Work, hop: Hop, key: ApiKey): void {
     'invalid_request',
     `a thinking budget of ${budget.tokens} tokens leaves no answer within max_output_tokens of key ${key.name}, ${limit}: state a lower budget, or have the limit raised`,
     {
-      param: 'thinking' in request.body ? 'thinking.budget_tokens' : 'reasoning.max_tokens',
+      param: request.reasoning?.native ? 'thinking.budget_tokens' : 'reasoning.max_tokens',
       metadata: {
         limit: 'max_output_tokens',
         limit_value: limit,

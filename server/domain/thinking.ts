@@ -37,48 +37,53 @@ export const GEMINI_BUDGETS: Readonly<Record<string, number>> = {
 export const GEMINI_MIN_BUDGET = 512
 const GEMINI_MAX_BUDGET = 24_576
 
+/** How a client wants a model to think, whichever its dialect. */
+export interface Reasoning {
+  /** `none`, or more or less of it: the client's word, of which families know different ones. */
+  readonly effort?: string
+  /** Tokens that the client states. */
+  readonly budget?: number
+  /** Anthropic's own configuration, which goes before the others there. */
+  readonly native?: JsonObject
+}
+
 /** The budget that a provider of this family is sent for the model, before it is fitted to a bound. Null: none is sent. */
 export function thinkingBudgetOf(
-  body: JsonObject,
+  reasoning: Reasoning | null,
   family: Family,
   upstreamName: string,
 ): ThinkingBudget | null {
+  if (reasoning === null) return null
   switch (family) {
     case 'anthropic':
-      return anthropicBudget(body, upstreamName)
+      return anthropicBudget(reasoning, upstreamName)
     case 'gemini':
-      return geminiBudget(body, upstreamName)
+      return geminiBudget(reasoning, upstreamName)
     case 'openai':
-      return toStated(readReasoning(body)['max_tokens'])
+      return toStated(reasoning.budget)
     case 'demo':
       return null
   }
 }
 
-const NOTHING: JsonObject = {}
-
-/** OpenRouter's `reasoning`. */
-export const readReasoning = ({ reasoning }: JsonObject): JsonObject =>
-  typeof reasoning === 'object' && reasoning !== null ? (reasoning as JsonObject) : NOTHING
-
 const toStated = (tokens: unknown): ThinkingBudget | null =>
   typeof tokens === 'number' ? { tokens: Math.round(tokens), isStated: true } : null
 
-function toEffort(budgets: Readonly<Record<string, number>>, word: unknown): ThinkingBudget | null {
-  const tokens = typeof word === 'string' && Object.hasOwn(budgets, word) ? budgets[word] : 0
+function toEffort(
+  budgets: Readonly<Record<string, number>>,
+  effort: string | undefined,
+): ThinkingBudget | null {
+  const tokens = effort !== undefined && Object.hasOwn(budgets, effort) ? budgets[effort] : 0
   return tokens ? { tokens, isStated: false } : null
 }
 
-/** Anthropic's own `thinking` comes first, then OpenRouter's `reasoning` and the effort words. */
-function anthropicBudget(body: JsonObject, upstreamName: string): ThinkingBudget | null {
-  const { thinking, reasoning_effort: own } = body
-  if (typeof thinking === 'object' && thinking !== null) {
-    return toStated((thinking as JsonObject)['budget_tokens'])
-  }
-  const { effort, max_tokens: tokens, enabled } = readReasoning(body)
-  const word = own ?? effort ?? (enabled === true ? 'medium' : undefined)
-  if (word === 'none' || enabled === false || isAdaptive(upstreamName)) return null
-  return toStated(tokens) ?? toEffort(ANTHROPIC_BUDGETS, word)
+function anthropicBudget(
+  { native, effort, budget }: Reasoning,
+  upstreamName: string,
+): ThinkingBudget | null {
+  if (native !== undefined) return toStated(native['budget_tokens'])
+  if (effort === 'none' || isAdaptive(upstreamName)) return null
+  return toStated(budget) ?? toEffort(ANTHROPIC_BUDGETS, effort)
 }
 
 const isAdaptive = (upstreamName: string): boolean =>
@@ -98,17 +103,11 @@ export function claudeGeneration(upstreamName: string): number {
   return major === undefined ? NEWEST : Number(major) + Number(minor ?? 0) / 100
 }
 
-/** Up to Gemini 2.5; later models take a level. `reasoning_effort` comes before OpenRouter's `reasoning`. */
-function geminiBudget(body: JsonObject, upstreamName: string): ThinkingBudget | null {
-  if (!takesGeminiBudget(upstreamName)) return null
-  const own = body['reasoning_effort'] ?? undefined
-  if (own !== undefined) return toEffort(GEMINI_BUDGETS, own)
-  const { effort, max_tokens: tokens, enabled } = readReasoning(body)
-  if (enabled === false || effort === 'none') return null
-  if (typeof tokens !== 'number') {
-    return toEffort(GEMINI_BUDGETS, effort ?? (enabled === true ? 'medium' : undefined))
-  }
-  return toStated(Math.min(Math.max(tokens, GEMINI_MIN_BUDGET), GEMINI_MAX_BUDGET))
+/** Up to Gemini 2.5; later models take a level. */
+function geminiBudget({ effort, budget }: Reasoning, upstreamName: string): ThinkingBudget | null {
+  if (effort === 'none' || !takesGeminiBudget(upstreamName)) return null
+  if (budget === undefined) return toEffort(GEMINI_BUDGETS, effort)
+  return toStated(Math.min(Math.max(budget, GEMINI_MIN_BUDGET), GEMINI_MAX_BUDGET))
 }
 
 export const takesGeminiBudget = (upstreamName: string): boolean =>

@@ -1,7 +1,9 @@
 /** Work: what a client asks for, in the gateway's own model. */
 import type { JsonObject } from './chat.ts'
+import type { Conversation } from './conversation.ts'
 import { ANY_IMAGE, type ImageChoice, type ModelKind } from './model-card.ts'
 import type { TextSize } from './text-size.ts'
+import type { Reasoning } from './thinking.ts'
 
 /** A body as the client sent it. */
 export interface BodySource {
@@ -39,6 +41,8 @@ interface AnyWork {
   readonly source?: BodySource
   /** Headers of the client that a provider of its own dialect gets; absent where there are none. */
   readonly headers?: Readonly<Record<string, string>>
+  /** How the model is to think; null where the client leaves it to the model. */
+  readonly reasoning: Reasoning | null
   readonly stream: boolean
   /** Whether a stream ends in a usage chunk: always, unless `stream_options.include_usage` is false. */
   readonly includeUsage: boolean
@@ -63,6 +67,8 @@ interface AnyWork {
 /** An answer of text, tool calls or images. */
 export interface Generate extends AnyWork {
   readonly kind: 'generate'
+  /** The body in the gateway's own model. Built anew with every call, and so only for a provider that does not speak the dialect. */
+  conversation(): Conversation
   /** Of `textBytes`, the base64 of files and audio; absent where there is none. */
   readonly fileBytes?: number
   /** Set where the request refers to a file by URL or id, whose size is unknown here. */
@@ -76,6 +82,7 @@ const NOT_GENERATED = {
   includeUsage: false,
   wantsImages: false,
   image: ANY_IMAGE,
+  reasoning: null,
   choices: 1,
   maxOutputTokens: null,
   inputImages: 0,

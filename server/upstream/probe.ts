@@ -1,5 +1,6 @@
 /** Tests a provider: lists its models, or requests a completion of one token. Nothing is charged to an account. */
 import { type Clock, type Instant, later, readHttpDate } from '#domain/clock.ts'
+import type { Conversation } from '#domain/conversation.ts'
 import type { ModelCard } from '#domain/model-card.ts'
 import type { Probe, ProbeAnswer } from '#domain/probe.ts'
 import { PROVIDER_PRESETS, type Provider } from '#domain/provider.ts'
@@ -165,6 +166,17 @@ function readModels(body: string): readonly string[] | null {
   })
 }
 
+const GREETING: Conversation = {
+  turns: [{ role: 'user', path: '', parts: [{ type: 'text', path: '', text: 'hi' }] }],
+  tools: [],
+  parallelToolCalls: true,
+  sampling: {},
+  stop: [],
+  drawing: { withText: false, sizes: [] },
+  safetySettings: [],
+  chatOnly: [],
+}
+
 async function requestCompletion(
   provider: Provider,
   credential: string | null,
@@ -182,6 +194,8 @@ async function requestCompletion(
       dialect: 'chat',
       model: card.id,
       body: { model: card.id, messages: [{ role: 'user', content: 'hi' }] },
+      conversation: () => GREETING,
+      reasoning: null,
       stream: false,
       includeUsage: true,
       wantsImages: false,

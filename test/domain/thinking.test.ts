@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import type { JsonObject } from '#domain/chat.ts'
 import type { Family } from '#domain/provider.ts'
 import { type ThinkingBudget, thinkingBudgetOf } from '#domain/thinking.ts'
+import { readReasoning } from '#http/surfaces/chat/read-reasoning.ts'
 
 const stated = (tokens: number): ThinkingBudget => ({ tokens, isStated: true })
 const effort = (tokens: number): ThinkingBudget => ({ tokens, isStated: false })
@@ -35,5 +36,5 @@ test.each<[Family, string, JsonObject, ThinkingBudget | null]>([
   ['openai', 'x', { reasoning: { max_tokens: 3_000 } }, stated(3_000)],
   ['demo', 'echo', { reasoning_effort: 'high' }, null],
 ])('%s %s %j', (family, upstreamName, body, budget) => {
-  expect(thinkingBudgetOf(body, family, upstreamName)).toEqual(budget)
+  expect(thinkingBudgetOf(readReasoning(body), family, upstreamName)).toEqual(budget)
 })

@@ -33,6 +33,8 @@ import type { Owner } from '#domain/owner.ts'
 import type { Provider } from '#domain/provider.ts'
 import { NO_USAGE } from '#domain/usage.ts'
 import type { Generate } from '#domain/work.ts'
+import { readReasoning } from '#http/surfaces/chat/read-reasoning.ts'
+import { toConversation } from '#http/surfaces/chat/to-conversation.ts'
 
 /** Parses a value written by the test; throws when it is invalid. */
 function demand<T>(value: T | undefined): T {
@@ -124,6 +126,8 @@ export const aRequest = (stated: Partial<Generate> = {}): Generate => ({
   dialect: 'chat',
   model: 'acme/small',
   body: {},
+  conversation: toConversation,
+  reasoning: stated.body ? readReasoning(stated.body) : null,
   stream: false,
   includeUsage: true,
   wantsImages: false,

@@ -9,6 +9,8 @@ import type { Provider, ProviderType } from '#domain/provider.ts'
 import type { UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
 import type { Usage } from '#domain/usage.ts'
 import type { Generate, Work } from '#domain/work.ts'
+import { readReasoning } from '#http/surfaces/chat/read-reasoning.ts'
+import { toConversation } from '#http/surfaces/chat/to-conversation.ts'
 
 export const provider = (baseUrl: string, type: ProviderType = 'openai-compatible'): Provider => ({
   name: 'acme',
@@ -47,6 +49,8 @@ export const request = (body: JsonObject = {}, more: Partial<Generate> = {}): Ge
   dialect: 'chat',
   model: 'acme/model-9',
   body: { model: 'acme/model-9', messages: [{ role: 'user', content: 'hi' }], ...body },
+  conversation: toConversation,
+  reasoning: readReasoning(body),
   stream: false,
   includeUsage: true,
   wantsImages: false,

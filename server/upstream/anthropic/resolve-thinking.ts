@@ -1,12 +1,12 @@
 /** Decides whether thinking is enabled and whether earlier thinking blocks are sent: the API refuses inconsistent requests. */
-import type { ContentBlockParam } from '@anthropic-ai/sdk/resources/messages'
 import type { ModelCapabilities } from './model-capabilities.ts'
-import type { Turn } from './to-messages.ts'
+import { isThinkingBlock } from './thinking-blocks.ts'
+import type { Message } from './to-messages.ts'
 import type { Thinking } from './to-thinking.ts'
 
 export interface ResolvedThinking {
   readonly thinking: Thinking
-  readonly turns: readonly Turn[]
+  readonly messages: readonly Message[]
 }
 
 /**
@@ -15,31 +15,28 @@ export interface ResolvedThinking {
  */
 export function resolveThinking(
   thinking: Thinking,
-  turns: readonly Turn[],
+  messages: readonly Message[],
   capabilities: ModelCapabilities,
 ): ResolvedThinking {
   const type = thinking.thinking?.type ?? (capabilities.thinksByDefault ? 'adaptive' : 'disabled')
-  if (type === 'disabled') return { thinking, turns: withoutThinking(turns) }
-  if (type !== 'enabled' || startsWithThinking(turns)) return { thinking, turns }
-  return { thinking: {}, turns: withoutThinking(turns) }
+  if (type === 'disabled') return { thinking, messages: withoutThinking(messages) }
+  if (type !== 'enabled' || startsWithThinking(messages)) return { thinking, messages }
+  return { thinking: {}, messages: withoutThinking(messages) }
 }
 
-const isThinkingBlock = ({ type }: ContentBlockParam): boolean =>
-  type === 'thinking' || type === 'redacted_thinking'
-
-const withoutThinking = (turns: readonly Turn[]): readonly Turn[] =>
-  turns.map(({ role, content }) => ({
+const withoutThinking = (messages: readonly Message[]): readonly Message[] =>
+  messages.map(({ role, content }) => ({
     role,
     content: content.filter((block) => !isThinkingBlock(block)),
   }))
 
 /** Whether the unfinished answer, if there is one, starts with a thinking block. */
-function startsWithThinking(turns: readonly Turn[]): boolean {
-  let first: Turn | undefined
-  for (const turn of turns.toReversed()) {
-    const goesOn = turn.role === 'assistant' || turn.content[0]?.type === 'tool_result'
+function startsWithThinking(messages: readonly Message[]): boolean {
+  let first: Message | undefined
+  for (const message of messages.toReversed()) {
+    const goesOn = message.role === 'assistant' || message.content[0]?.type === 'tool_result'
     if (!goesOn) break
-    if (turn.role === 'assistant') first = turn
+    if (message.role === 'assistant') first = message
   }
   const [opening] = first?.content ?? []
   return opening === undefined || isThinkingBlock(opening)

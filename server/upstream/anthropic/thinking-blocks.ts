@@ -1,6 +1,7 @@
-/** Converts Anthropic's signed thinking blocks to and from `reasoning_details` in OpenRouter's format. */
+/** Anthropic's thinking blocks: which they are, and, theirs → ours, the signed ones as `reasoning_details`. */
+import type { ContentBlockParam } from '@anthropic-ai/sdk/resources/messages'
 import type { JsonObject } from '#domain/chat.ts'
-import { isObject, readList } from '../read-json.ts'
+import { DETAIL_FORMATS } from '#domain/reasoning-details.ts'
 
 /** A thinking block as it must be sent back: unchanged, signed, and at its index among the message's blocks. */
 export interface ThinkingBlock {
@@ -10,8 +11,7 @@ export interface ThinkingBlock {
     | { readonly type: 'redacted_thinking'; readonly data: string }
 }
 
-/** OpenRouter's name of the format; distinguishes these signatures from other vendors'. */
-const FORMAT = 'anthropic-claude-v1'
+const FORMAT = DETAIL_FORMATS.anthropic
 
 export const toReasoningDetail = ({ index, block }: ThinkingBlock): JsonObject =>
   block.type === 'thinking'
@@ -24,17 +24,5 @@ export const toReasoningDetail = ({ index, block }: ThinkingBlock): JsonObject =
       }
     : { type: 'reasoning.encrypted', data: block.data, format: FORMAT, index }
 
-/** The thinking blocks in a client's `reasoning_details`; unsigned ones and those of other vendors are left out. */
-export function fromReasoningDetails(details: unknown): readonly ThinkingBlock[] {
-  return readList(details).flatMap((detail, position): ThinkingBlock[] => {
-    if (!isObject(detail) || detail['format'] !== FORMAT) return []
-    const { text, signature, data, index: stated } = detail
-    const index = typeof stated === 'number' ? stated : position
-    if (detail['type'] === 'reasoning.encrypted' && typeof data === 'string') {
-      return [{ index, block: { type: 'redacted_thinking', data } }]
-    }
-    if (typeof signature !== 'string' || signature === '') return []
-    const thinking = typeof text === 'string' ? text : ''
-    return [{ index, block: { type: 'thinking', thinking, signature } }]
-  })
-}
+export const isThinkingBlock = ({ type }: ContentBlockParam): boolean =>
+  type === 'thinking' || type === 'redacted_thinking'

@@ -1,17 +1,15 @@
-/** Ours → theirs: message parts as content blocks: texts, images, documents. */
+/** Ours → theirs: parts as content blocks: texts, images, documents. */
 import type {
   Base64ImageSource,
   DocumentBlockParam,
   ImageBlockParam,
   TextBlockParam,
 } from '@anthropic-ai/sdk/resources/messages'
-import type { JsonObject } from '#domain/chat.ts'
-import { isObject, readList, readObject, readText } from '../read-json.ts'
+import type { CacheMark, MediaPart, Part, Source, TextPart } from '#domain/conversation.ts'
 import { rejected } from '../rejected.ts'
 
 export type ContentBlock = TextBlockParam | ImageBlockParam | DocumentBlockParam
 
-const DATA_URL = /^data:([a-z]+\/[a-z0-9.+-]+);base64,/i
 const IMAGE_TYPES: Readonly<Record<string, Base64ImageSource['media_type']>> = {
   'image/png': 'image/png',
   'image/jpeg': 'image/jpeg',
@@ -20,74 +18,63 @@ const IMAGE_TYPES: Readonly<Record<string, Base64ImageSource['media_type']>> = {
   'image/webp': 'image/webp',
 }
 
-/** `content` is a string or a list of parts. @throws UpstreamFailure `rejected` for an unsupported part */
-export const toContent = (content: unknown, path: string): readonly ContentBlock[] =>
-  toParts(content).flatMap((part) => toBlock(part, path))
+/** `path` is that of the content. @throws UpstreamFailure `rejected` for an unsupported part */
+export const toContent = (parts: readonly Part[], path: string): readonly ContentBlock[] =>
+  parts.flatMap((part) => toBlock(part, path))
 
 /** The same where only text is allowed. @throws UpstreamFailure `rejected` */
-export const toText = (content: unknown, path: string): readonly TextBlockParam[] =>
-  toParts(content).flatMap((part) => {
-    const { type } = part
-    if (type !== 'text' && type !== 'refusal') {
-      throw rejected(path, `only text may stand here, not "${String(type)}"`)
-    }
-    return toTextBlock(part['text'] ?? part['refusal'], part)
+export const toText = (parts: readonly Part[], path: string): readonly TextBlockParam[] =>
+  parts.flatMap((part) => {
+    if (part.type === 'text') return toTextBlock(part)
+    throw rejected(path, `only text may stand here, not "${wordOf(part)}"`)
   })
 
-/** Passes `cache_control` on without its `ttl`, because a model has only one price for cache writes. */
-export const toCacheMark = (part: JsonObject): { cache_control?: { type: 'ephemeral' } } =>
-  isObject(part['cache_control']) ? { cache_control: { type: 'ephemeral' } } : {}
+/** Without its `ttl`, because a model has only one price for cache writes. */
+export const toCacheMark = ({
+  cacheMark,
+}: {
+  readonly cacheMark?: CacheMark
+}): { cache_control?: { type: 'ephemeral' } } =>
+  cacheMark ? { cache_control: { type: 'ephemeral' } } : {}
 
-const toParts = (content: unknown): readonly JsonObject[] =>
-  typeof content === 'string'
-    ? [{ type: 'text', text: content }]
-    : readList(content).filter(isObject)
+const wordOf = (part: Part): string => ('word' in part ? part.word : part.type)
 
 /** Blank texts are dropped: this API refuses them, others ignore them. */
-function toTextBlock(text: unknown, part: JsonObject): readonly TextBlockParam[] {
-  if (typeof text !== 'string' || text.trim() === '') return []
-  return [{ type: 'text', text, ...toCacheMark(part) }]
-}
+const toTextBlock = (part: TextPart): readonly TextBlockParam[] =>
+  part.text.trim() === '' ? [] : [{ type: 'text', text: part.text, ...toCacheMark(part) }]
 
-function toBlock(part: JsonObject, path: string): readonly ContentBlock[] {
-  switch (part['type']) {
+function toBlock(part: Part, path: string): readonly ContentBlock[] {
+  switch (part.type) {
     case 'text':
-      return toTextBlock(part['text'], part)
-    case 'image_url':
-      return [{ ...toImage(part, path), ...toCacheMark(part) }]
-    case 'file':
-      return [{ ...toDocument(readObject(part['file']), path), ...toCacheMark(part) }]
+      return toTextBlock(part)
+    case 'image':
+      return [{ type: 'image', source: toImageSource(part.source, path), ...toCacheMark(part) }]
+    case 'document':
+      return [{ ...toDocument(part, path), ...toCacheMark(part) }]
     default:
-      throw rejected(path, `this model takes no part of type "${String(part['type'])}"`)
+      throw rejected(path, `this model takes no part of type "${wordOf(part)}"`)
   }
 }
 
-function toImage(part: JsonObject, path: string): ImageBlockParam {
-  const url = readText(readObject(part['image_url'])['url']) ?? ''
-  const head = DATA_URL.exec(url)
-  if (head === null) return { type: 'image', source: { type: 'url', url } }
-  const kind = IMAGE_TYPES[(head[1] ?? '').toLowerCase()]
+function toImageSource(source: Source, path: string): ImageBlockParam['source'] {
+  if (source.type === 'url') return source
+  if (source.type === 'reference') throw rejected(path, 'an image must have an address or data')
+  const kind = IMAGE_TYPES[source.mediaType]
   if (kind === undefined) {
-    throw rejected(path, `an image must be a PNG, JPEG, GIF or WebP, not ${head[1]}`)
+    throw rejected(path, `an image must be a PNG, JPEG, GIF or WebP, not ${source.mediaType}`)
   }
-  const data = url.slice(head[0].length)
-  return { type: 'image', source: { type: 'base64', media_type: kind, data } }
+  return { type: 'base64', media_type: kind, data: source.data }
 }
 
-function toDocument(file: JsonObject, path: string): DocumentBlockParam {
-  const url = readText(file['file_data']) ?? ''
-  const head = DATA_URL.exec(url)
-  if (head?.[1]?.toLowerCase() !== 'application/pdf') {
+const PDF = 'application/pdf'
+
+function toDocument({ source, title }: MediaPart, path: string): DocumentBlockParam {
+  if (source.type !== 'base64' || source.mediaType !== PDF) {
     throw rejected(path, 'a file must hold a PDF as "data:application/pdf;base64,…"')
   }
-  const title = readText(file['filename'])
   return {
     type: 'document',
-    source: {
-      type: 'base64',
-      media_type: 'application/pdf',
-      data: url.slice(head[0].length),
-    },
+    source: { type: 'base64', media_type: PDF, data: source.data },
     ...(title !== undefined && { title }),
   }
 }

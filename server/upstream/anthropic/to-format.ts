@@ -1,11 +1,11 @@
-/** Ours → theirs: `response_format`. */
+/** Ours → theirs: the format of the answer. */
 import type { JSONOutputFormat, TextBlockParam } from '@anthropic-ai/sdk/resources/messages'
 import type { JsonObject } from '#domain/chat.ts'
+import type { Format } from '#domain/conversation.ts'
 import { mapSchemas } from '../json-schema.ts'
-import { isObject, readObject } from '../read-json.ts'
 import { rejected } from '../rejected.ts'
 
-export interface Format {
+interface OutputFormat {
   readonly format?: JSONOutputFormat
   /** A system instruction for `json_object`, which this API has no field for. */
   readonly instruction: readonly TextBlockParam[]
@@ -14,19 +14,17 @@ export interface Format {
 const JSON_ONLY = 'Answer with one valid JSON object and nothing else: no prose, no code fence.'
 
 /** @throws UpstreamFailure `rejected` */
-export function toFormat(format: unknown): Format {
-  const { type, json_schema: named } = readObject(format)
-  if (type === undefined || type === 'text') return { instruction: [] }
-  if (type === 'json_object') return { instruction: [{ type: 'text', text: JSON_ONLY }] }
-  const { schema } = readObject(named)
-  if (type !== 'json_schema' || !isObject(schema)) {
+export function toFormat(format: Format | undefined): OutputFormat {
+  if (format === undefined) return { instruction: [] }
+  if (format.type === 'json') return { instruction: [{ type: 'text', text: JSON_ONLY }] }
+  if (format.type !== 'schema' || format.schema === undefined) {
     throw rejected(
       'response_format',
       'must be "text", "json_object" or "json_schema" with a schema',
     )
   }
   return {
-    format: { type: 'json_schema', schema: mapSchemas(schema, close) as JsonObject },
+    format: { type: 'json_schema', schema: mapSchemas(format.schema, close) as JsonObject },
     instruction: [],
   }
 }

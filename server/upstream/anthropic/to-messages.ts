@@ -1,74 +1,86 @@
-/** Ours → theirs: messages as a system prompt and alternating turns. */
+/** Ours → theirs: turns as a system prompt and alternating messages. */
 import type {
   ContentBlockParam,
   TextBlockParam,
   ToolResultBlockParam,
 } from '@anthropic-ai/sdk/resources/messages'
-import type { JsonObject } from '#domain/chat.ts'
-import { readList, readObject, readText } from '../read-json.ts'
+import type { Part, ResultPart, Turn } from '#domain/conversation.ts'
 import { rejected } from '../rejected.ts'
 import { toAssistant, toToolId } from './to-assistant.ts'
 import { toContent, toText } from './to-content.ts'
 
-export interface Turn {
+export interface Message {
   readonly role: 'user' | 'assistant'
   readonly content: readonly ContentBlockParam[]
 }
 
-export interface Conversation {
+export interface Messages {
   readonly system: readonly TextBlockParam[]
   /** Never empty. */
-  readonly turns: readonly Turn[]
+  readonly messages: readonly Message[]
 }
 
 /**
- * System and developer messages become the system prompt; consecutive messages of one role become one turn.
+ * System turns become the system prompt; consecutive turns of one role become one message.
  * @throws UpstreamFailure `rejected`
  */
-export function toMessages(messages: unknown): Conversation {
+export function toMessages(turns: readonly Turn[]): Messages {
   const system: TextBlockParam[] = []
-  const turns: Turn[] = []
-  for (const [i, message] of readList(messages).map(readObject).entries()) {
-    const path = `messages[${i}]`
-    const { role, content } = message
-    if (role === 'system' || role === 'developer') {
-      system.push(...toText(content, `${path}.content`))
-    } else if (role === 'assistant') append(turns, 'assistant', toAssistant(message, path))
-    else if (role === 'tool') append(turns, 'user', [toToolResult(message, path)])
-    else append(turns, 'user', toContent(content, `${path}.content`))
+  const messages: Message[] = []
+  for (const turn of turns) {
+    const { role, parts, path } = turn
+    if (role === 'system') system.push(...toText(parts, path))
+    else if (role === 'assistant') append(messages, role, toAssistant(turn))
+    else {
+      const content = parts.flatMap((part) => toUserBlocks(part, path))
+      append(messages, role, content)
+    }
   }
   // Without other messages the instructions are sent as the user's.
-  if (turns.length === 0) append(turns, 'user', system.splice(0))
-  if (turns.length === 0) throw rejected('messages', 'there is nothing to answer in them')
-  return { system, turns: turns.map(arrange) }
+  if (messages.length === 0) append(messages, 'user', system.splice(0))
+  if (messages.length === 0) throw rejected('messages', 'there is nothing to answer in them')
+  return { system, messages: messages.map(arrange) }
 }
 
-function append(turns: Turn[], role: Turn['role'], content: readonly ContentBlockParam[]): void {
+function append(
+  messages: Message[],
+  role: Message['role'],
+  content: readonly ContentBlockParam[],
+): void {
   if (content.length === 0) return
-  const last = turns.at(-1)
-  if (last?.role !== role) turns.push({ role, content })
-  else turns[turns.length - 1] = { role, content: [...last.content, ...content] }
+  const last = messages.at(-1)
+  if (last?.role !== role) messages.push({ role, content })
+  else messages[messages.length - 1] = { role, content: [...last.content, ...content] }
 }
 
-function toToolResult(message: JsonObject, path: string): ToolResultBlockParam {
-  const id = readText(message['tool_call_id'])
-  if (id === undefined) throw rejected(`${path}.tool_call_id`, 'must name the call it answers')
-  const content = toContent(message['content'], `${path}.content`)
+const toUserBlocks = (part: Part, path: string): readonly ContentBlockParam[] =>
+  part.type === 'result' ? [toToolResult(part)] : toContent([part], path)
+
+function toToolResult({
+  callId,
+  callIdPath,
+  parts,
+  path,
+  isError,
+}: ResultPart): ToolResultBlockParam {
+  if (callId === undefined) throw rejected(callIdPath, 'must name the call it answers')
+  const content = toContent(parts, path)
   return {
     type: 'tool_result',
-    tool_use_id: toToolId(id),
+    tool_use_id: toToolId(callId),
     ...(content.length > 0 && { content: [...content] }),
+    ...(isError && { is_error: true }),
   }
 }
 
-/** Tool results must come first in a user turn; a final assistant text (a prefill) must not end in white space. */
-function arrange({ role, content }: Turn, index: number, turns: readonly Turn[]): Turn {
+/** Tool results must come first in a user's message; a final assistant text (a prefill) must not end in white space. */
+function arrange({ role, content }: Message, index: number, all: readonly Message[]): Message {
   if (role === 'user') {
     const isResult = ({ type }: ContentBlockParam): boolean => type === 'tool_result'
     const others = content.filter((block) => !isResult(block))
     return { role, content: [...content.filter(isResult), ...others] }
   }
   const last = content.at(-1)
-  if (index < turns.length - 1 || last?.type !== 'text') return { role, content }
+  if (index < all.length - 1 || last?.type !== 'text') return { role, content }
   return { role, content: [...content.slice(0, -1), { ...last, text: last.text.trimEnd() }] }
 }

@@ -1,5 +1,5 @@
 /** Ours → theirs: temperature, top_p and top_k, as far as the model accepts them. */
-import type { JsonObject } from '#domain/chat.ts'
+import type { Sampling as Asked } from '#domain/conversation.ts'
 import type { ModelCapabilities } from './model-capabilities.ts'
 
 export interface Sampling {
@@ -13,22 +13,21 @@ export interface Sampling {
  * one is accepted, temperature takes precedence over top_p unless it is the default.
  */
 export function toSampling(
-  body: JsonObject,
+  { temperature: stated, topP: statedP, topK }: Asked,
   capabilities: ModelCapabilities,
   thinks: boolean,
 ): Sampling {
   if (thinks || capabilities.sampling === 'none') return {}
-  const temperature = readUnit(body['temperature'])
-  const topP = readUnit(body['top_p'])
-  const { top_k: topK } = body
+  const temperature = toUnit(stated)
+  const topP = toUnit(statedP)
   const both = temperature !== undefined && topP !== undefined && capabilities.sampling === 'one'
   const topPStays = both && temperature === 1 && topP !== 1
   return {
     ...(temperature !== undefined && !topPStays && { temperature }),
     ...(topP !== undefined && (!both || topPStays) && { top_p: topP }),
-    ...(typeof topK === 'number' && topK > 0 && { top_k: Math.round(topK) }),
+    ...(topK !== undefined && topK > 0 && { top_k: Math.round(topK) }),
   }
 }
 
-const readUnit = (value: unknown): number | undefined =>
-  typeof value === 'number' ? Math.min(Math.max(value, 0), 1) : undefined
+const toUnit = (value: number | undefined): number | undefined =>
+  value === undefined ? undefined : Math.min(Math.max(value, 0), 1)

@@ -1,15 +1,13 @@
 /** Ours → theirs: reasoning effort as a token budget or as adaptive thinking, depending on the model. */
 import type { OutputConfig, ThinkingConfigParam } from '@anthropic-ai/sdk/resources/messages'
-import type { JsonObject } from '#domain/chat.ts'
 import {
   ANSWER_TOKENS,
   ANTHROPIC_BUDGETS,
   ANTHROPIC_MIN_BUDGET,
-  readReasoning,
+  type Reasoning,
   type ThinkingBudget,
   thinkingBudgetOf,
 } from '#domain/thinking.ts'
-import { isObject } from '../read-json.ts'
 import { rejected } from '../rejected.ts'
 import { capabilitiesOf, type ModelCapabilities } from './model-capabilities.ts'
 
@@ -21,33 +19,28 @@ export interface Thinking {
 type Effort = NonNullable<OutputConfig['effort']> | 'minimal'
 
 /**
- * Reads `reasoning_effort`, OpenRouter's `reasoning`, or Anthropic's own `thinking`, which is passed through. Empty when the
- * client asks for nothing, when a tool is forced (thinking is not allowed then), or when no budget fits.
+ * Anthropic's own configuration is passed through. Empty when the client asks for nothing, when a tool is forced (thinking is
+ * not allowed then), or when no budget fits.
  * @throws UpstreamFailure `rejected` for an unknown effort
  */
 export function toThinking(
-  body: JsonObject,
+  reasoning: Reasoning | null,
   upstreamName: string,
   maxTokens: number,
   toolForced: boolean,
 ): Thinking {
-  if (toolForced) return {}
-  if (isObject(body['thinking'])) return { thinking: body['thinking'] as never }
+  if (toolForced || reasoning === null) return {}
+  if (reasoning.native) return { thinking: reasoning.native as never }
   const capabilities = capabilitiesOf(upstreamName)
-  const { effort: word, max_tokens: tokens, enabled } = readReasoning(body)
-  const stated = body['reasoning_effort'] ?? word ?? (enabled === true ? 'medium' : undefined)
-  if (stated === 'none' || enabled === false)
-    return capabilities.thinksByDefault ? { effort: 'low' } : {}
-  const effort = stated === undefined ? undefined : readEffort(stated)
-  if (capabilities.thinking === 'adaptive') {
-    return effort || typeof tokens === 'number' ? toAdaptive(effort, capabilities) : {}
-  }
-  const budget = thinkingBudgetOf(body, 'anthropic', upstreamName)
+  if (reasoning.effort === 'none') return capabilities.thinksByDefault ? { effort: 'low' } : {}
+  const effort = reasoning.effort === undefined ? undefined : readEffort(reasoning.effort)
+  if (capabilities.thinking === 'adaptive') return toAdaptive(effort, capabilities)
+  const budget = thinkingBudgetOf(reasoning, 'anthropic', upstreamName)
   return budget === null ? {} : toBudget(budget, maxTokens)
 }
 
-function readEffort(word: unknown): Effort {
-  if (typeof word === 'string' && Object.hasOwn(ANTHROPIC_BUDGETS, word)) return word as Effort
+function readEffort(word: string): Effort {
+  if (Object.hasOwn(ANTHROPIC_BUDGETS, word)) return word as Effort
   throw rejected('reasoning_effort', `must be none, ${Object.keys(ANTHROPIC_BUDGETS).join(', ')}`)
 }
 

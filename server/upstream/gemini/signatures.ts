@@ -1,11 +1,9 @@
 /**
- * Thought signatures, sent to the client and read back. They are sent twice, because clients keep different fields: in the
- * tool call, as Google's OpenAI-compatible API does, and in the message's `reasoning_details`, as OpenRouter does.
+ * Theirs → ours: thought signatures. They are sent twice, because clients keep different fields: in the tool call, as Google's
+ * OpenAI-compatible API does, and in the message's `reasoning_details`, as OpenRouter does.
  */
 import type { JsonObject } from '#domain/chat.ts'
-import { isObject, readList, readObject, readText } from '../read-json.ts'
-
-const FORMAT = 'google-gemini-v1'
+import { DETAIL_FORMATS } from '#domain/reasoning-details.ts'
 
 /** Which part of a turn a signature belongs to: a call by its id, the text, the n-th image, or an empty part at the end. */
 export type SignedPart = `call:${string}` | 'text' | `image:${number}` | 'end'
@@ -27,29 +25,6 @@ export const toDetail = (part: SignedPart, signature: string, index: number): Js
   type: 'reasoning.encrypted',
   data: signature,
   id: part.startsWith('call:') ? part.slice('call:'.length) : part,
-  format: FORMAT,
+  format: DETAIL_FORMATS.gemini,
   index,
 })
-
-/** The signatures that a client sent back with one assistant message. */
-export interface Signatures {
-  of(part: SignedPart): string | undefined
-}
-
-/** Details in another vendor's format are ignored. A signature in the tool call takes precedence. */
-export function readSignatures(message: JsonObject): Signatures {
-  const known = new Map<string, string>()
-  for (const detail of readList(message['reasoning_details'])) {
-    if (!isObject(detail) || detail['format'] !== FORMAT) continue
-    const data = readText(detail['data'])
-    if (data !== undefined) known.set(readText(detail['id']) ?? 'text', data)
-  }
-  for (const call of readList(message['tool_calls'])) {
-    const { id, extra_content: extra } = readObject(call)
-    const data = readText(readObject(readObject(extra)['google'])['thought_signature'])
-    if (data !== undefined) known.set(readText(id) ?? '', data)
-  }
-  return {
-    of: (part) => known.get(part.startsWith('call:') ? part.slice('call:'.length) : part),
-  }
-}

@@ -1,59 +1,46 @@
-/** Ours → theirs: messages as turns: a separate system instruction, and consecutive messages of one role merged. */
-import type { JsonObject } from '#domain/chat.ts'
-import { readList, readObject } from '../read-json.ts'
+/** Ours → theirs: turns: a separate system instruction, and consecutive turns of one role merged. */
+import type { Part, Turn } from '#domain/conversation.ts'
 import { rejected } from '../rejected.ts'
 import { toFunctionResponse } from './to-function-response.ts'
 import { toModelParts } from './to-model-parts.ts'
-import { toParts } from './to-parts.ts'
-import type { Content, GenerateContentRequest, Part } from './wire.ts'
+import { toPart } from './to-parts.ts'
+import type { Content, GenerateContentRequest, Part as WirePart } from './wire.ts'
 
 /** `model` is the provider's name for it. @throws UpstreamFailure `rejected` */
 export function toContents(
-  body: JsonObject,
+  turns: readonly Turn[],
   model: string,
 ): Pick<GenerateContentRequest, 'contents' | 'systemInstruction'> {
-  const system: Part[] = []
-  const turns: { readonly role: string; readonly parts: Part[] }[] = []
-  /** The function name of each call id: Gemini's results need the name, OpenAI's have only the id. */
+  const system: WirePart[] = []
+  const contents: { readonly role: string; readonly parts: WirePart[] }[] = []
+  /** The function name of each call id: Gemini's results need the name, others' have only the id. */
   const called = new Map<string, string>()
 
-  const say = (role: string, parts: readonly Part[]): void => {
+  const say = (role: string, parts: readonly WirePart[]): void => {
     if (parts.length === 0) return
-    const last = turns.at(-1)
+    const last = contents.at(-1)
     if (last?.role === role) last.parts.push(...parts)
-    else turns.push({ role, parts: [...parts] })
+    else contents.push({ role, parts: [...parts] })
   }
+  const toUserPart = (part: Part): readonly WirePart[] =>
+    part.type === 'result' ? toFunctionResponse(part, called) : toPart(part)
 
-  for (const [index, value] of readList(body['messages']).entries()) {
-    const message = readObject(value)
-    const path = `messages[${index}]`
-    const content = (): readonly Part[] => toParts(message['content'], `${path}.content`)
-    switch (message['role']) {
-      case 'system':
-      case 'developer':
-        system.push(...content())
-        break
-      case 'assistant':
-        say('model', toModelParts(message, model, called, path))
-        break
-      case 'tool':
-        say('user', toFunctionResponse(message, called, path))
-        break
-      default:
-        say('user', content())
-    }
+  for (const { role, parts } of turns) {
+    if (role === 'system') system.push(...parts.flatMap(toPart))
+    else if (role === 'assistant') say('model', toModelParts(parts, model, called))
+    else say('user', parts.flatMap(toUserPart))
   }
-  return arrange(system, turns)
+  return arrange(system, contents)
 }
 
 /** Without other messages the system instructions are sent as the user's. */
 function arrange(
-  system: readonly Part[],
-  turns: readonly Content[],
+  system: readonly WirePart[],
+  contents: readonly Content[],
 ): Pick<GenerateContentRequest, 'contents' | 'systemInstruction'> {
-  if (turns.length === 0) {
+  if (contents.length === 0) {
     if (system.length === 0) throw rejected('messages', 'none of them says anything')
     return { contents: [{ role: 'user', parts: system }] }
   }
-  return { contents: turns, ...(system.length > 0 && { systemInstruction: { parts: system } }) }
+  return { contents, ...(system.length > 0 && { systemInstruction: { parts: system } }) }
 }

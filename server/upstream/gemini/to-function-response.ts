@@ -1,26 +1,25 @@
 /** Ours → theirs: tool results, with the name of the called function. */
-import type { JsonObject } from '#domain/chat.ts'
+import type { ResultPart } from '#domain/conversation.ts'
 import { parseExactly } from '#domain/exact-json.ts'
-import { isObject, readText } from '../read-json.ts'
+import { isObject } from '../read-json.ts'
 import { rejected } from '../rejected.ts'
-import { toParts } from './to-parts.ts'
+import { toPart } from './to-parts.ts'
 import type { Part } from './wire.ts'
 
 /** The result, then its other media (a screenshot, say). @throws UpstreamFailure `rejected` */
 export function toFunctionResponse(
-  message: JsonObject,
+  { callId: id = '', callIdPath, isError, ...result }: ResultPart,
   called: ReadonlyMap<string, string>,
-  path: string,
 ): readonly Part[] {
-  const id = readText(message['tool_call_id']) ?? ''
-  const name = called.get(id) ?? readText(message['name'])
+  const name = called.get(id) ?? result.name
   if (name === undefined) {
-    throw rejected(`${path}.tool_call_id`, 'no earlier message calls a tool by this id')
+    throw rejected(callIdPath, 'no earlier message calls a tool by this id')
   }
-  const parts = toParts(message['content'], `${path}.content`)
+  const parts = result.parts.flatMap(toPart)
   const text = parts.map((part) => part.text ?? '').join('')
   const media = parts.filter((part) => part.text === undefined)
-  return [{ functionResponse: { id, name, response: toResponse(text) } }, ...media]
+  const response = isError ? { error: text } : toResponse(text)
+  return [{ functionResponse: { id, name, response } }, ...media]
 }
 
 /** Gemini requires an object: a JSON object stays as it is, anything else becomes its `result`. */

@@ -1,55 +1,63 @@
-/** Ours → theirs: assistant messages as model parts, with the thought signatures that the client kept. */
-import type { JsonObject } from '#domain/chat.ts'
+/** Ours → theirs: what the model said, as its parts, with the thought signatures that the client kept. */
+import type { CallPart, Part } from '#domain/conversation.ts'
 import { parseExactly } from '#domain/exact-json.ts'
-import { isObject, readList, readObject, readText } from '../read-json.ts'
-import {
-  demandsSignatures,
-  readSignatures,
-  type Signatures,
-  type SignedPart,
-  UNSIGNED,
-} from './signatures.ts'
-import { toImageParts, toParts } from './to-parts.ts'
-import type { Part } from './wire.ts'
+import { isObject } from '../read-json.ts'
+import { demandsSignatures, UNSIGNED } from './signatures.ts'
+import { toPart } from './to-parts.ts'
+import type { Part as WirePart } from './wire.ts'
 
 /**
- * Text, images and calls, in this order; thoughts are not sent, only their signatures. Records the function name of each call in
- * `called`. @throws UpstreamFailure `rejected`
+ * Thoughts are not sent, only their signatures. Records the function name of each call in `called`.
+ * @throws UpstreamFailure `rejected`
  */
 export function toModelParts(
-  message: JsonObject,
+  parts: readonly Part[],
   model: string,
   called: Map<string, string>,
-  path: string,
-): readonly Part[] {
-  const signatures = readSignatures(message)
-  const said = toParts(message['content'] ?? message['refusal'], `${path}.content`)
-  const images = toImageParts(message['images'], `${path}.images`)
-  const calls = readList(message['tool_calls']).map((call) => toCall(readObject(call), signatures))
-  for (const { functionCall } of calls) called.set(functionCall.id, functionCall.name)
-  const [first, ...others] = calls
-  return [
-    ...signText(said, signatures),
-    ...images.map((part, index) => sign(part, `image:${index}`, signatures)),
-    ...signEnd(signatures),
-    // Of parallel calls only the first is signed.
-    ...(first ? [demandsSignatures(model) ? { thoughtSignature: UNSIGNED, ...first } : first] : []),
-    ...others,
-  ]
+): readonly WirePart[] {
+  const sent: WirePart[] = []
+  // Of parallel calls only the first is signed.
+  let isFirst = true
+  for (const part of parts) {
+    if (part.type === 'call') {
+      const call = toCall(part)
+      called.set(call.functionCall.id, call.functionCall.name)
+      const lacksSignature = isFirst && demandsSignatures(model)
+      sent.push({
+        ...(lacksSignature && { thoughtSignature: UNSIGNED }),
+        ...call,
+        ...toSignature(part),
+      })
+      isFirst = false
+    } else sent.push(...toSaid(part))
+  }
+  return sent
 }
 
-function toCall(call: JsonObject, signatures: Signatures) {
-  const { name, arguments: text, input } = readObject(call['function'] ?? call['custom'])
-  const id = readText(call['id']) ?? ''
-  const functionCall = { id, name: readText(name) ?? '', args: toArgs(text ?? input) }
-  return { functionCall, ...signatureOf(`call:${id}`, signatures) }
+/** An empty text is sent where it is signed: a stream may send the signature in a last, empty part. */
+function toSaid(part: Part): readonly WirePart[] {
+  if (part.type === 'thinking' || part.type === 'redacted' || part.type === 'reasoning') return []
+  const signature = toSignature(part)
+  if (part.type === 'text' && part.text === '' && signature) return [{ text: '', ...signature }]
+  return toPart(part).map((one) => (signature ? { ...one, ...signature } : one))
 }
+
+function toSignature(part: Part): { readonly thoughtSignature: string } | undefined {
+  const signature = 'signature' in part ? part.signature : undefined
+  return typeof signature === 'object' && signature.origin.family === 'gemini'
+    ? { thoughtSignature: signature.data }
+    : undefined
+}
+
+const toCall = ({ id = '', name = '', arguments: text }: CallPart) => ({
+  functionCall: { id, name, args: toArgs(text) },
+})
 
 /** Gemini requires an object; anything else becomes its member `input`. */
-function toArgs(text: unknown): Record<string, unknown> {
-  const value = typeof text === 'string' ? parse(text) : text
+function toArgs(text: string): Record<string, unknown> {
+  const value = parse(text)
   if (isObject(value)) return value
-  return value === undefined || value === null || value === '' ? {} : { input: value }
+  return value === null || value === '' ? {} : { input: value }
 }
 
 function parse(text: string): unknown {
@@ -58,24 +66,4 @@ function parse(text: string): unknown {
   } catch {
     return text
   }
-}
-
-/** The signature of a text belongs to its last part. */
-const signText = (parts: readonly Part[], signatures: Signatures): readonly Part[] =>
-  parts.map((part, index) => (index === parts.length - 1 ? sign(part, 'text', signatures) : part))
-
-/** A stream may send the signature in a last, empty part; signed and unsigned parts must not be merged. */
-function signEnd(signatures: Signatures): readonly Part[] {
-  const signature = signatureOf('end', signatures)
-  return signature ? [{ text: '', ...signature }] : []
-}
-
-function sign(part: Part, name: SignedPart, signatures: Signatures): Part {
-  const signature = signatureOf(name, signatures)
-  return signature ? { ...part, ...signature } : part
-}
-
-function signatureOf(name: SignedPart, signatures: Signatures) {
-  const thoughtSignature = signatures.of(name)
-  return thoughtSignature === undefined ? undefined : { thoughtSignature }
 }

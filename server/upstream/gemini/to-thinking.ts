@@ -1,10 +1,9 @@
 /** Ours → theirs: reasoning effort. Gemini 2.5 takes a token budget, later models a level. */
-import type { JsonObject } from '#domain/chat.ts'
 import {
   ANSWER_TOKENS,
   GEMINI_BUDGETS,
   GEMINI_MIN_BUDGET,
-  readReasoning,
+  type Reasoning,
   type ThinkingBudget,
   takesGeminiBudget,
   thinkingBudgetOf,
@@ -25,27 +24,24 @@ const LEVELS: Readonly<Record<string, 'MINIMAL' | 'LOW' | 'MEDIUM' | 'HIGH'>> = 
 }
 
 /**
- * Reads `reasoning_effort` (none, minimal, low, medium, high, xhigh), else OpenRouter's `reasoning`; undefined leaves it to the
- * model. Thoughts are included unless the effort is `none`. @throws UpstreamFailure `rejected` for another value
+ * Undefined leaves it to the model. Thoughts are included unless the effort is `none`.
+ * @throws UpstreamFailure `rejected` for an unknown effort
  */
 export function toThinking(
-  body: JsonObject,
+  reasoning: Reasoning | null,
   model: string,
   maxOutputTokens: number | null,
 ): ThinkingConfig | undefined {
-  const own = body['reasoning_effort'] ?? undefined
-  const { effort: word, max_tokens: tokens, enabled } = own === undefined ? readReasoning(body) : {}
-  const stated = own ?? (enabled === false ? 'none' : word)
-  const isBudget = typeof tokens === 'number' && stated !== 'none'
-  const effort = stated ?? (isBudget ? effortOf(tokens) : enabled === true ? 'medium' : undefined)
+  const { effort: stated, budget: tokens } = reasoning ?? {}
+  const effort = stated ?? (tokens === undefined ? undefined : effortOf(tokens))
   if (effort === undefined) return undefined
-  if (typeof effort !== 'string' || !Object.hasOwn(GEMINI_BUDGETS, effort)) {
+  if (!Object.hasOwn(GEMINI_BUDGETS, effort)) {
     throw rejected('reasoning_effort', `must be one of ${Object.keys(GEMINI_BUDGETS).join(', ')}`)
   }
   if (!takesGeminiBudget(model)) {
     return { thinkingLevel: levelOf(effort, model), ...(effort !== 'none' && THOUGHTS) }
   }
-  const thinkingBudget = toBudget(body, model, maxOutputTokens)
+  const thinkingBudget = toBudget(reasoning, model, maxOutputTokens)
   return { thinkingBudget, ...(effort !== 'none' && thinkingBudget > 0 && THOUGHTS) }
 }
 
@@ -60,8 +56,12 @@ function effortOf(tokens: number): string {
 const isPro = (model: string): boolean => /-pro\b/.test(model)
 
 /** Thoughts count towards `maxOutputTokens`: an effort leaves room for an answer, a stated budget stays. */
-function toBudget(body: JsonObject, model: string, maxOutputTokens: number | null): number {
-  const { tokens, isStated } = thinkingBudgetOf(body, 'gemini', model) ?? NO_BUDGET
+function toBudget(
+  reasoning: Reasoning | null,
+  model: string,
+  maxOutputTokens: number | null,
+): number {
+  const { tokens, isStated } = thinkingBudgetOf(reasoning, 'gemini', model) ?? NO_BUDGET
   const room = isStated || maxOutputTokens === null ? tokens : maxOutputTokens - ANSWER_TOKENS
   const budget = Math.min(tokens, room)
   return Math.max(budget < GEMINI_MIN_BUDGET ? 0 : budget, isPro(model) ? MIN_OF_PRO : 0)

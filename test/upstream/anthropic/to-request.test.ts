@@ -196,7 +196,7 @@ describe('options', () => {
   test('stop, user, and the cache of the whole prompt', () => {
     expect(sent({ stop: 'END' }).stop_sequences).toEqual(['END'])
     expect(sent({ stop: ['a', '', 'b'] }).stop_sequences).toEqual(['a', 'b'])
-    expect(sent({}, HAIKU, { endUser: 'u_1' }).metadata).toEqual({ user_id: 'u_1' })
+    expect(sent({ user: 'u_1' }).metadata).toEqual({ user_id: 'u_1' })
     expect(sent({ safety_identifier: 's' }).metadata).toEqual({ user_id: 's' })
     expect(sent({ cache_control: { type: 'ephemeral', ttl: '1h' } }).cache_control).toEqual({
       type: 'ephemeral',

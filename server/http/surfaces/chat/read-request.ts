@@ -27,6 +27,8 @@ import {
   userField,
 } from '../common-fields.ts'
 import { rejectExtras, rejectLongCaching } from './billed-extras.ts'
+import { readReasoning } from './read-reasoning.ts'
+import { toConversation } from './to-conversation.ts'
 
 const MAX_CHOICES = 128
 /** For a shorter body, serialising again costs less than keeping the text. */
@@ -115,6 +117,8 @@ export function readChatRequest(body: Body): Generate {
     dialect: 'chat',
     model: read.model,
     body: toForwardedBody(exact, wantsImages),
+    conversation: toConversation,
+    reasoning: readReasoning(exact),
     stream: read.stream ?? false,
     includeUsage: read.stream_options?.include_usage ?? true,
     wantsImages,

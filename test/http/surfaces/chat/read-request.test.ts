@@ -26,6 +26,8 @@ test('the smallest valid request', () => {
   expect(ask()).toEqual({
     kind: 'generate',
     dialect: 'chat',
+    conversation: expect.any(Function),
+    reasoning: null,
     model: 'acme/one',
     body: { model: 'acme/one', messages: [{ role: 'user', content: 'hi' }] },
     stream: false,
