@@ -57,7 +57,7 @@ export function floorBound(
 const budgetOf = ({ reasoning }: Work, { card, provider }: Pick<Hop, 'card' | 'provider'>) =>
   thinkingBudgetOf(reasoning, PROVIDER_PRESETS[provider.type].family, card.upstreamName)
 
-const reasons = ({ supportedParameters }: ModelCard): boolean =>
+export const reasons = ({ supportedParameters }: ModelCard): boolean =>
   supportedParameters.includes('reasoning_effort') || supportedParameters.includes('reasoning')
 
 /** What is sent of a bound of `granted` tokens; null where the model's own maximum bounds the answer, nothing can, or nothing need. */

@@ -12,6 +12,7 @@ import { fetchImage as fetchGuarded } from '../guarded-fetch/fetch-image.ts'
 import { openPost } from '../http1/post.ts'
 import { createScrub } from '../scrub.ts'
 import { toEndpoint } from './endpoint.ts'
+import { askInChat } from './from-conversation/ask-in-chat.ts'
 import { fromResponse } from './from-response.ts'
 import { startStream } from './from-stream.ts'
 import { openImagesWire } from './images/wire.ts'
@@ -76,9 +77,14 @@ export function openOpenAi(
     const word = learned.size === 0 ? undefined : learned.get(upstreamName)
     return word === undefined ? usual : wires[word]
   }
+  const ask: Upstream['ask'] = (call) =>
+    performCall(usesImagesApi(call) ? imagesApi : chatWire(call.hop.card.upstreamName), call)
   return {
-    ask: (call) =>
-      performCall(usesImagesApi(call) ? imagesApi : chatWire(call.hop.card.upstreamName), call),
+    ask(call) {
+      const { request } = call
+      const isTranslated = request.dialect !== 'chat' && request.kind === 'generate'
+      return isTranslated ? askInChat(call, request, ask) : ask(call)
+    },
   }
 }
 

@@ -1,0 +1,130 @@
+/** Ours → theirs: a conversation of another dialect as the body that a client of chat would send. */
+import type { JsonObject } from '#domain/chat.ts'
+import type { Conversation, Format, Sampling, Tool, ToolChoice } from '#domain/conversation.ts'
+import type { Hop } from '#domain/model-card.ts'
+import { reasons } from '#domain/output-bound.ts'
+import type { ProviderType } from '#domain/provider.ts'
+import type { Reasoning } from '#domain/thinking.ts'
+import type { Generate } from '#domain/work.ts'
+import { rejected } from '../../rejected.ts'
+import { toMessages } from './to-messages.ts'
+import type { ToolNames } from './tool-names.ts'
+
+/** Without model, stream and bound, which every body of this family gets. @throws UpstreamFailure `rejected` */
+export function toChat(
+  request: Generate,
+  { card, provider: { type } }: Hop,
+  names: ToolNames,
+): JsonObject {
+  const conversation = request.conversation()
+  const { turns, format, stop, logprobs, endUser } = conversation
+  return {
+    messages: toMessages(turns, type, names),
+    ...toTools(conversation, names),
+    ...(reasons(card) && request.reasoning && toEffort(request.reasoning)),
+    ...(format && { response_format: toFormat(format) }),
+    ...toSampling(conversation.sampling, type, reasons(card)),
+    ...(stop.length > 0 && { stop }),
+    ...(logprobs && { logprobs: true, ...(logprobs.top && { top_logprobs: logprobs.top }) }),
+    ...(endUser !== undefined && { user: endUser }),
+  }
+}
+
+function toTools(
+  { tools, toolChoice, parallelToolCalls }: Conversation,
+  names: ToolNames,
+): JsonObject {
+  if (tools.length === 0) return {}
+  return {
+    tools: tools.map((tool) => toTool(tool, names)),
+    ...(toolChoice && { tool_choice: toChoice(toolChoice, names) }),
+    ...(!parallelToolCalls && { parallel_tool_calls: false }),
+  }
+}
+
+function toTool(tool: Tool, names: ToolNames): JsonObject {
+  if (tool.type === 'unknown') throw rejected(tool.path, 'this model has no such tool')
+  const { name, path, type, description } = tool
+  if (name === undefined) throw rejected(path, 'must have a name')
+  const words = description ? { description } : {}
+  if (type === 'custom') {
+    const { format } = tool
+    return { type, custom: { name: names.toWire(name), ...words, ...(format && { format }) } }
+  }
+  const { $schema: _, ...parameters } = tool.schema ?? {}
+  return {
+    type,
+    function: {
+      name: names.toWire(name, tool.namespace),
+      ...words,
+      ...(tool.schema && { parameters }),
+      ...(tool.isStrict && { strict: true }),
+    },
+  }
+}
+
+function toChoice(choice: ToolChoice, names: ToolNames): unknown {
+  const toNamed = (name: string): JsonObject => ({
+    type: 'function',
+    function: { name: names.toWire(name) },
+  })
+  switch (choice.mode) {
+    case 'unknown':
+      throw rejected('tool_choice', 'cannot be said on this wire')
+    case 'tool':
+      return toNamed(choice.name)
+    case 'allowed': {
+      const mode = choice.isRequired ? 'required' : 'auto'
+      return {
+        type: 'allowed_tools',
+        allowed_tools: { mode, tools: choice.names.map(toNamed) },
+      }
+    }
+    default:
+      return choice.mode
+  }
+}
+
+/** A budget becomes the effort whose budget it reaches elsewhere; the highest words are known to few models. */
+function toEffort({ effort, budget }: Reasoning): JsonObject {
+  const word = effort ?? (budget === undefined ? undefined : effortOf(budget))
+  if (word === undefined) return {}
+  return { reasoning_effort: word === 'xhigh' || word === 'max' ? 'high' : word }
+}
+
+const effortOf = (tokens: number): string =>
+  tokens < 8_192 ? 'low' : tokens < 24_576 ? 'medium' : 'high'
+
+function toFormat(format: Format): JsonObject {
+  if (format.type === 'json') return { type: 'json_object' }
+  if (format.type !== 'schema' || format.schema === undefined) {
+    throw rejected('response_format', 'cannot be said on this wire')
+  }
+  const { name = 'answer', description, schema, isStrict } = format
+  return {
+    type: 'json_schema',
+    json_schema: {
+      name,
+      schema,
+      ...(description !== undefined && { description }),
+      ...(isStrict !== undefined && { strict: isStrict }),
+    },
+  }
+}
+
+/** Providers that answer an unknown field with a 400. */
+const WITHOUT_TOP_K: ReadonlySet<ProviderType> = new Set(['openai', 'azure', 'groq', 'mistral'])
+
+/** OpenAI's models that reason refuse a temperature. */
+function toSampling(sampling: Sampling, type: ProviderType, isReasoner: boolean): JsonObject {
+  const { temperature, topP, topK, presencePenalty, frequencyPenalty, seed } = sampling
+  const isFixed = isReasoner && (type === 'openai' || type === 'azure')
+  return {
+    ...(temperature !== undefined && !isFixed && { temperature }),
+    ...(topP !== undefined && !isFixed && { top_p: topP }),
+    ...(topK !== undefined && !WITHOUT_TOP_K.has(type) && { top_k: topK }),
+    ...(presencePenalty !== undefined && { presence_penalty: presencePenalty }),
+    ...(frequencyPenalty !== undefined && { frequency_penalty: frequencyPenalty }),
+    ...(seed !== undefined && { seed }),
+  }
+}
