@@ -3,7 +3,7 @@ import type { ChatEvents } from '#domain/chat.ts'
 import { pause } from '#domain/clock.ts'
 import type { UpstreamCall } from '#domain/upstream.ts'
 import type { Work } from '#domain/work.ts'
-import { readObject } from '../read-json.ts'
+import { requireGenerate } from '../rejected.ts'
 import { readPace } from './pace.ts'
 import { toPainting } from './painting.ts'
 import { encodePng } from './png.ts'
@@ -30,9 +30,10 @@ function draw(request: Work): Buffer {
   return encodePng(width, height, toPainting(lastUserText(request), width, height))
 }
 
-function readSize({ body }: Work): { readonly width: number; readonly height: number } {
-  const { size } = readObject(body['image_config'])
-  const sides = /^(\d{1,5})x(\d{1,5})$/.exec(typeof size === 'string' ? size : '')
+function readSize(request: Work): { readonly width: number; readonly height: number } {
+  const { sizes } = requireGenerate(request).conversation().drawing
+  const pattern = /^(\d{1,5})x(\d{1,5})$/
+  const sides = pattern.exec(sizes.find((size) => pattern.test(size)) ?? '')
   return { width: toPixels(sides?.[1]), height: toPixels(sides?.[2]) }
 }
 

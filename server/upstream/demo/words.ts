@@ -1,10 +1,11 @@
 /** Reads a prompt and streams an answer word by word; a word with the space after it is one token. */
-import type { ChatEvent, ChatEvents, JsonObject } from '#domain/chat.ts'
+import type { ChatEvent, ChatEvents } from '#domain/chat.ts'
 import { pause } from '#domain/clock.ts'
+import type { Part, Turn } from '#domain/conversation.ts'
 import type { UpstreamCall } from '#domain/upstream.ts'
 import { NO_USAGE, type Usage } from '#domain/usage.ts'
 import type { Work } from '#domain/work.ts'
-import { isObject, readList } from '../read-json.ts'
+import { requireGenerate } from '../rejected.ts'
 import type { Pace } from './pace.ts'
 
 /** Splits a text into words with their white space, so that joined they are the text again. */
@@ -15,27 +16,32 @@ export function toWords(text: string): readonly string[] {
   return [text.slice(0, text.length - text.trimStart().length) + first, ...others]
 }
 
-export function lastUserText({ body }: Work): string {
-  const messages = readList(body['messages']).filter(isObject)
-  const last = messages.findLast(({ role }) => role === 'user') ?? messages.at(-1)
-  return last === undefined ? '' : textOf(last)
+const turnsOf = (request: Work): readonly Turn[] => requireGenerate(request).conversation().turns
+
+/** Results of tools are no words of the user's. */
+export function lastUserText(request: Work): string {
+  const turns = turnsOf(request)
+  const isSaid = ({ role, parts }: Turn): boolean =>
+    role === 'user' && !parts.every(({ type }) => type === 'result')
+  return textsOf((turns.findLast(isSaid) ?? turns.at(-1))?.parts ?? []).join('\n')
 }
 
-/** The prompt's tokens: the words of all messages. */
-function countPrompt({ body }: Work): number {
-  return readList(body['messages'])
-    .filter(isObject)
-    .reduce((count, message) => count + countWords(textOf(message)), 0)
+/** The prompt's tokens: the words of all turns. */
+function countPrompt(request: Work): number {
+  let count = 0
+  for (const { parts } of turnsOf(request)) {
+    for (const text of textsOf(parts)) count += countWords(text)
+  }
+  return count
 }
 
 const countWords = (text: string): number => text.match(/\S+/g)?.length ?? 0
 
-function textOf({ content }: JsonObject): string {
-  if (typeof content === 'string') return content
-  return readList(content)
-    .flatMap((part) => (isObject(part) && typeof part['text'] === 'string' ? [part['text']] : []))
-    .join('\n')
-}
+const textsOf = (parts: readonly Part[]): readonly string[] =>
+  parts.flatMap((part) => {
+    if (part.type === 'text') return [part.text]
+    return part.type === 'result' ? textsOf(part.parts) : []
+  })
 
 /** The usage of an answer with so many words in each choice. */
 export const usageOf = (request: Work, words: number): Usage => ({
