@@ -13,6 +13,9 @@ export interface PriceFlags {
   readonly imageOutUsd?: string
   readonly perSearchUnitUsd?: string
   readonly perImageUsd?: readonly string[]
+  readonly cacheWrite1hUsd?: string
+  readonly serverTools?: readonly string[]
+  readonly modifiers?: readonly string[]
 }
 
 const gather = (price: string, prices: readonly string[] = []): readonly string[] => [
@@ -26,12 +29,26 @@ export const addPriceFlags = (command: Command): Command =>
     .option('--out-usd <price>', 'per million output tokens')
     .option('--cached-in-usd <price>', 'per million cached input tokens, or none')
     .option('--cache-write-usd <price>', 'per million cache write tokens, or none')
+    .option(
+      '--cache-write-1h-usd <price>',
+      'per million tokens written to a cache for an hour; none: such marks are refused',
+    )
     .option('--image-in-usd <price>', 'per million image input tokens; none: as --in-usd')
     .option('--image-out-usd <price>', 'per million image output tokens; none: as --out-usd')
     .option('--per-search-unit-usd <price>', 'per search unit of a model that ranks documents')
     .option(
       '--per-image-usd <price>',
       'per generated image: X, SIZE=X or SIZE/QUALITY=X; repeatable; or none',
+      gather,
+    )
+    .option(
+      '--server-tools <tool=price>',
+      "per 1,000 calls of a tool of the vendor's, such as web_search=10; repeatable; or none",
+      gather,
+    )
+    .option(
+      '--modifiers <field=value=factor>',
+      'factor of the whole price, such as service_tier=priority=2; repeatable; or none',
       gather,
     )
 
@@ -47,10 +64,13 @@ export function readPriceFlags(flags: PriceFlags) {
     out_usd: price('--out-usd', flags.outUsd),
     cached_in_usd: orNone('--cached-in-usd', flags.cachedInUsd),
     cache_write_usd: orNone('--cache-write-usd', flags.cacheWriteUsd),
+    cache_write_1h_usd: orNone('--cache-write-1h-usd', flags.cacheWrite1hUsd),
     image_in_usd: orNone('--image-in-usd', flags.imageInUsd),
     image_out_usd: orNone('--image-out-usd', flags.imageOutUsd),
     per_search_unit_usd: price('--per-search-unit-usd', flags.perSearchUnitUsd),
     per_image_usd: isNone(flags.perImageUsd) ? [] : flags.perImageUsd?.map(readImagePrice),
+    server_tools: readNamed('--server-tools', 'TOOL=PRICE', flags.serverTools),
+    modifiers: readNamed('--modifiers', 'FIELD=VALUE=FACTOR', flags.modifiers),
   }
   return Object.fromEntries(
     Object.entries(stated).filter(([, value]) => value !== undefined),
@@ -59,6 +79,20 @@ export function readPriceFlags(flags: PriceFlags) {
 
 const isNone = (prices: readonly string[] | undefined): boolean =>
   prices?.length === 1 && prices[0] === 'none'
+
+/** A name is everything before the last `=`. */
+function readNamed(flag: string, form: string, texts: readonly string[] | undefined) {
+  if (texts === undefined) return undefined
+  if (isNone(texts)) return {}
+  return Object.fromEntries(
+    texts.map((text) => {
+      const match = /^(.+)=([^=]+)$/.exec(text)
+      if (!match) throw usageError(`${flag} must be ${form} (got "${text}")`)
+      const [, name = '', value = ''] = match
+      return [name, value]
+    }),
+  )
+}
 
 function readImagePrice(text: string) {
   const match = /^(?:([^=/\s]+)(?:\/([^=/\s]+))?=)?([^=]+)$/.exec(text)

@@ -46,6 +46,7 @@ const PER_MILLION = [
   ['out', 'out_usd'],
   ['cached in', 'cached_in_usd'],
   ['cache write', 'cache_write_usd'],
+  ['cache write 1h', 'cache_write_1h_usd'],
   ['image in', 'image_in_usd'],
   ['image out', 'image_out_usd'],
 ] as const satisfies readonly (readonly [string, keyof PriceRecord])[]
@@ -61,9 +62,23 @@ function priceChanges(before: PriceRecord | null, after: PriceRecord): string {
     ...(tokens.length === 0 ? [] : [`${tokens.join(', ')} per million tokens`]),
     ...(units === unit ? [] : [`per search unit $${units} → $${unit}`]),
     ...(images === drawn ? [] : [`per image ${images} → ${drawn}`]),
+    ...moved(
+      'per 1000 calls',
+      namedOf(before?.server_tools, '$'),
+      namedOf(after.server_tools, '$'),
+    ),
+    ...moved('factors', namedOf(before?.modifiers), namedOf(after.modifiers)),
   ]
   return moves.join(', ') || 'as before'
 }
+
+const moved = (what: string, from: string, to: string): readonly string[] =>
+  from === to ? [] : [`${what} ${from} → ${to}`]
+
+const namedOf = (record: Readonly<Record<string, string>> = {}, unit = ''): string =>
+  Object.entries(record)
+    .map(([name, value]) => `${name} ${unit}${value}`)
+    .join(', ') || 'none'
 
 const dollars = (price: string | null | undefined): string => (price ? `$${price}` : 'none')
 

@@ -30,10 +30,13 @@ export function printModel(context: Context, model: ModelRecord): void {
     ['out $ per million', price?.out_usd ?? null],
     ['cached in $', price?.cached_in_usd ?? null],
     ['cache write $', price?.cache_write_usd ?? null],
+    ['cache write 1h $', price?.cache_write_1h_usd ?? null],
     ['image in $', price?.image_in_usd ?? null],
     ['image out $', price?.image_out_usd ?? null],
     ['per search unit $', unitPrice(model)],
     ['per image $', images?.join(' ') || null],
+    ['per 1000 calls $', named(price?.server_tools)],
+    ['factors', named(price?.modifiers)],
     ...(price?.tiers ?? []).map(
       (tier) =>
         [`above ${tier.above_input_tokens}`, `in $${tier.in_usd} out $${tier.out_usd}`] as const,
@@ -43,6 +46,11 @@ export function printModel(context: Context, model: ModelRecord): void {
 
 const unitPrice = ({ kind, price }: ModelRecord): string | null =>
   kind === 'rerank' && price ? price.per_search_unit_usd : null
+
+const named = (record: Readonly<Record<string, string>> = {}): string | null =>
+  Object.entries(record)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(' ') || null
 
 /** Where context and maximum come from; null where there are none. */
 function boundsOf({ is_catalogued, context_length, max_completion_tokens }: ModelRecord) {

@@ -174,6 +174,9 @@ export const activity = sqliteTable('activity', {
   refusal: text('refusal'),
   hold: nanos('hold_nanos'),
   loweredBound: integer('lowered_bound'),
+  cacheWrite1hTokens: integer('cache_write_1h_tokens').notNull().default(0),
+  serverCalls: text('server_calls'),
+  modifiers: text('modifiers'),
 })
 
 export const windowSlots = sqliteTable(

@@ -63,6 +63,8 @@ export interface ActivityEntry {
   readonly totalMs: number
   readonly usage: Usage
   readonly usageSource: UsageSource | null
+  /** Names of the modifiers in the price: `service_tier=priority`. */
+  readonly modifiers: readonly string[]
   readonly cost: UsdNanos
   readonly costRub: RubMicros
   /** Size and quality that the image price was looked up by; null where no image was charged by the piece. */

@@ -70,13 +70,16 @@ export type ChatEvent =
   /**
    * The provider's own count; a later one replaces an earlier one. A `partial` count was made before the answer was complete:
    * its prompt counts are final, its output counts are lower bounds. `statedCost` is the cost that the provider states, for
-   * comparison only; `usage` is null where it states a cost and no counts.
+   * comparison only; `usage` is null where it states a cost and no counts. `served` has what it says it served, under the names
+   * of the request's fields. `isUnsplit`: its cache writes may be for an hour, which it does not tell.
    */
   | {
       readonly type: 'usage'
       readonly usage: Usage | null
       readonly partial?: boolean
       readonly statedCost?: UsdNanos
+      readonly served?: JsonObject
+      readonly isUnsplit?: true
     }
   | NativeEvent
 

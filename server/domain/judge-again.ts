@@ -21,6 +21,7 @@ interface JudgeDeps {
 const BODY_ERRORS: ReadonlySet<ErrorCode> = new Set([
   'image_streaming_not_supported',
   'unsupported_modality',
+  'unsupported_parameter',
 ])
 
 /** The error that would refuse it now, or null; `unknown` if that depends on its body. */

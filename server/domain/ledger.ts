@@ -15,12 +15,16 @@ export interface Charge {
   readonly costRub: RubMicros
   readonly priceVersion: PriceVersionId
   readonly usage: Usage
+  /** Names of the modifiers in the price. */
+  readonly modifiers: readonly string[]
   readonly source: UsageSource
   /** Unrounded; their sum rounds to `amount`. */
   readonly parts: {
     readonly prompt: UsdAttos
     readonly completion: UsdAttos
     readonly images: UsdAttos
+    /** Calls of the vendor's tools. */
+    readonly tools: UsdAttos
   }
 }
 

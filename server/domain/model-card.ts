@@ -2,7 +2,7 @@
 import type { Act } from './act.ts'
 import type { Instant } from './clock.ts'
 import { type PriceVersionId, priceVersionSetAt } from './id.ts'
-import type { UsdAttos } from './money.ts'
+import type { Factor, UsdAttos } from './money.ts'
 import type { OpenAiWire, Provider } from './provider.ts'
 
 /** What a model does: it makes answers (text, tool calls, images), vectors of texts, or an order of documents. */
@@ -25,6 +25,20 @@ export interface ImageChoice {
   readonly quality: string | undefined
 }
 
+/** The price of one call of a tool that the vendor runs. */
+export interface ServerToolPrice {
+  /** Without a date: `web_search`. */
+  readonly tool: string
+  readonly usd: UsdAttos
+}
+
+/** A field's value that changes the whole price. */
+export interface Modifier {
+  /** `service_tier=priority` */
+  readonly name: string
+  readonly factor: Factor
+}
+
 /** Neither is stated. */
 export const ANY_IMAGE: ImageChoice = { resolution: undefined, quality: undefined }
 
@@ -36,7 +50,10 @@ export interface Prices {
   readonly prompt: UsdAttos
   readonly completion: UsdAttos
   readonly cacheRead: UsdAttos | null
+  /** For five minutes. */
   readonly cacheWrite: UsdAttos | null
+  /** For an hour; null: it is not sold, and a mark for it is refused. */
+  readonly cacheWrite1h: UsdAttos | null
   readonly request: UsdAttos
   /** Per search unit of a model that ranks: a query with up to a hundred documents. */
   readonly searchUnit: UsdAttos
@@ -50,6 +67,10 @@ export interface Prices {
   readonly imagePrices: readonly ImagePrice[]
   /** Prices that hold instead once the prompt is larger than `aboveTokens`. */
   readonly tiers: readonly PriceTier[]
+  /** By name; a tool that is missing here is not sold, and refused. */
+  readonly serverTools: readonly ServerToolPrice[]
+  /** By name; a value that is missing here is not sold, and refused. */
+  readonly modifiers: readonly Modifier[]
 }
 
 export interface PriceTier {
@@ -58,6 +79,7 @@ export interface PriceTier {
   readonly completion: UsdAttos
   readonly cacheRead: UsdAttos | null
   readonly cacheWrite: UsdAttos | null
+  readonly cacheWrite1h: UsdAttos | null
 }
 
 /** A price change is a new version with its date; each charge names the version it used. */

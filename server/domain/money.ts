@@ -11,6 +11,9 @@ export type RubMicros = bigint & { readonly [unit]: 'rub-micros' }
 /** Rubles per dollar in millionths: "92.50" is 92_500_000n. */
 export type RubPerUsd = bigint & { readonly [unit]: 'rub-per-usd-millionths' }
 
+/** What prices are multiplied by, in millionths: "1.5" is 1_500_000n. */
+export type Factor = bigint & { readonly [unit]: 'factor-millionths' }
+
 /** Atto-dollars, 1e-18 USD: an exact unit price or an unrounded sum of units times prices. */
 export type UsdAttos = bigint & { readonly [unit]: 'usd-attos' }
 
@@ -108,6 +111,41 @@ export const renderPrice = (price: UsdAttos): string => renderScaled(price, ATTO
 /** Converts a price per million units to a price per unit; undefined if that is not exact. */
 export function perMillion(price: UsdAttos): UsdAttos | undefined {
   return price % 1_000_000n === 0n ? ((price / 1_000_000n) as UsdAttos) : undefined
+}
+
+/** Converts a price per thousand units to a price per unit; undefined if that is not exact. */
+export const perThousand = (price: UsdAttos): UsdAttos | undefined =>
+  price % 1_000n === 0n ? ((price / 1_000n) as UsdAttos) : undefined
+
+export const renderPerThousand = (price: UsdAttos): string =>
+  renderPrice((price * 1_000n) as UsdAttos)
+
+const MAX_FACTOR = 1_000_000_000n
+const ONE = 1_000_000n
+
+/** Reads a factor such as "1.5"; undefined when it is not a positive decimal of at most six places and a thousand. */
+export function readFactor(text: string): Factor | undefined {
+  const factor = readScaled(text, MICRO_PLACES)
+  return factor === undefined || factor === 0n || factor > MAX_FACTOR
+    ? undefined
+    : (factor as Factor)
+}
+
+export const renderFactor = (factor: Factor): string => renderScaled(factor, MICRO_PLACES, 0)
+
+/** A price, or an unrounded sum of units times prices, by a factor; exact for what `isExactBy` has passed. */
+export const timesFactor = (price: UsdAttos, factor: Factor): UsdAttos =>
+  ((price * factor) / ONE) as UsdAttos
+
+/** Whether a price times each of these, one after the other, is still a whole number of atto-dollars. */
+export function isExactBy(price: UsdAttos, factors: readonly Factor[]): boolean {
+  let product: bigint = price
+  let divisor = 1n
+  for (const factor of factors) {
+    product *= factor
+    divisor *= ONE
+  }
+  return product % divisor === 0n
 }
 
 export const renderPerMillion = (price: UsdAttos): string =>

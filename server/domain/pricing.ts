@@ -1,5 +1,6 @@
 /** Units times prices: the highest possible cost of a request, and its charge. Multiplied first, rounded once. */
 
+import { askedModifiers, asksForLongCaching, NO_MODIFIERS } from './extras.ts'
 import { inputImageTokensOf } from './input-image-tokens.ts'
 import type { Charge, UsageSource } from './ledger.ts'
 import {
@@ -7,29 +8,32 @@ import {
   type ImageChoice,
   type ImagePrice,
   type ModelCard,
+  type Modifier,
   type Prices,
   type PriceTier,
   type PriceVersion,
 } from './model-card.ts'
 import {
+  type Factor,
   FREE,
   MAX_USD_NANOS,
   NO_MONEY,
   type RubPerUsd,
   roundToNanos,
+  timesFactor,
   toRub,
   type UsdAttos,
   type UsdNanos,
 } from './money.ts'
 import { maxOutputImageTokens } from './output-image-tokens.ts'
 import { estimatePromptTokens } from './prompt-estimate.ts'
-import { promptTokens, type Usage } from './usage.ts'
+import { promptTokens, type ServerCalls, type Usage } from './usage.ts'
 import type { Work } from './work.ts'
 
 export interface PriceClass {
   /** As a receipt names it. */
   readonly name: string
-  readonly unit: 'token' | 'image' | 'search_unit' | 'request'
+  readonly unit: 'token' | 'image' | 'search_unit' | 'request' | 'call'
   /** The part of a charge that it belongs to. */
   readonly part: keyof Charge['parts']
   count(usage: Usage): number
@@ -48,7 +52,7 @@ const priceClass = (
 /** Images are priced per image or per token, never both. */
 const isByPiece = ({ imagePrices }: Prices): boolean => imagePrices.length > 0
 
-/** A charge sums these classes, and a receipt lists them. */
+/** A charge sums these classes and the calls of the vendor's tools, and a receipt lists them. */
 export const PRICE_CLASSES: readonly PriceClass[] = [
   priceClass(
     'input_tokens',
@@ -70,6 +74,13 @@ export const PRICE_CLASSES: readonly PriceClass[] = [
     'prompt',
     ({ cacheWriteTokens }) => cacheWriteTokens,
     ({ cacheWrite, prompt }) => cacheWrite ?? prompt,
+  ),
+  priceClass(
+    'cache_write_1h_tokens',
+    'token',
+    'prompt',
+    ({ cacheWrite1hTokens }) => cacheWrite1hTokens,
+    ({ cacheWrite1h, cacheWrite, prompt }) => cacheWrite1h ?? cacheWrite ?? prompt,
   ),
   priceClass(
     'image_input_tokens',
@@ -122,6 +133,13 @@ export const PRICE_CLASSES: readonly PriceClass[] = [
     (_, { imagePrices }, image) => pricePerImage(imagePrices, image),
   ),
 ]
+
+/** The class of a receipt's line about calls of the vendor's tools, one line for each tool. */
+export const SERVER_TOOL_CALLS = 'server_tool_calls'
+
+/** The price of one call; a tool that was not asked for, and has no price, is free. */
+const pricePerCall = ({ serverTools }: Prices, name: string): UsdAttos =>
+  serverTools.find(({ tool }) => tool === name)?.usd ?? FREE
 
 /**
  * The price of one image by resolution and quality; a wildcard or an unstated value matches anything. Of several matches the
@@ -176,97 +194,160 @@ export function chargedImage(
   }
 }
 
-/** What `usage` costs at `version`, in both currencies. @example 22 in × $2.5/M + 3 out × $10/M = 85_000 nano-dollars */
+/**
+ * What `usage` costs at `version`, in both currencies; `modifiers` are factors of the whole price.
+ * @example 22 in × $2.5/M + 3 out × $10/M = 85_000 nano-dollars
+ */
 export function chargeFor(
   usage: Usage,
   version: PriceVersion,
   rubPerUsd: RubPerUsd,
   source: UsageSource,
   image: ImageChoice,
+  modifiers: readonly Modifier[] = NO_MODIFIERS,
 ): Charge {
   const { prices } = version
   const tier = tierFor(prices, promptTokens(usage))
-  const parts = { prompt: FREE, completion: FREE, images: FREE }
+  const parts = { prompt: FREE, completion: FREE, images: FREE, tools: FREE }
   for (const { part, count, price } of PRICE_CLASSES) {
     const counted = count(usage)
     const each = counted > 0 ? price(tier, prices, image) : FREE
     if (each !== FREE) parts[part] = (parts[part] + units(counted) * each) as UsdAttos
   }
-  const amount = toAmount(parts.prompt + parts.completion + parts.images)
+  if (usage.serverCalls !== null) parts.tools = priceOfCalls(usage.serverCalls, prices)
+  for (const { factor } of modifiers) multiply(parts, factor)
+  const amount = toAmount(parts.prompt + parts.completion + parts.images + parts.tools)
   return {
     amount,
     rubPerUsd,
     costRub: toRub(amount, rubPerUsd),
     priceVersion: version.id,
     usage,
+    modifiers: modifiers.length === 0 ? NO_NAMES : modifiers.map(({ name }) => name),
     source,
     parts,
   }
+}
+
+const NO_NAMES: readonly string[] = []
+
+type Parts = { -readonly [Part in keyof Charge['parts']]: UsdAttos }
+
+function multiply(parts: Parts, factor: Factor): void {
+  parts.prompt = timesFactor(parts.prompt, factor)
+  parts.completion = timesFactor(parts.completion, factor)
+  parts.images = timesFactor(parts.images, factor)
+  parts.tools = timesFactor(parts.tools, factor)
+}
+
+function priceOfCalls(calls: ServerCalls, prices: Prices): UsdAttos {
+  let sum: bigint = FREE
+  for (const tool in calls) sum += units(calls[tool] ?? 0) * pricePerCall(prices, tool)
+  return sum as UsdAttos
 }
 
 /** One line of a receipt; amounts are not rounded. */
 export interface ChargeLine {
   readonly name: string
   readonly unit: PriceClass['unit']
+  /** Set where the unit is a call. */
+  readonly tool?: string
   readonly count: number
   readonly unitPrice: UsdAttos
   readonly amount: UsdAttos
 }
 
-/** The lines of a charge, free ones included; their amounts add up to the charge before rounding. */
+/**
+ * The lines of a charge, free ones included; their amounts add up to the charge before rounding. The factors of `modifiers`,
+ * which are names, are in the prices.
+ */
 export function chargeLines(
   usage: Usage,
   { prices }: PriceVersion,
   image: ImageChoice,
+  modifiers: readonly string[] = NO_NAMES,
 ): readonly ChargeLine[] {
   const tier = tierFor(prices, promptTokens(usage))
-  return PRICE_CLASSES.map(({ name, unit, count, price }) => {
-    const counted = count(usage)
-    const unitPrice = price(tier, prices, image)
-    const amount = (units(counted) * unitPrice) as UsdAttos
-    return { name, unit, count: counted, unitPrice, amount }
-  }).filter(({ unit, count, amount }) => (unit === 'request' ? amount > 0n : count > 0))
+  const factors = prices.modifiers.filter(({ name }) => modifiers.includes(name))
+  const priced = (count: number, price: UsdAttos) => {
+    const unitPrice = factors.reduce((most, { factor }) => timesFactor(most, factor), price)
+    return { count, unitPrice, amount: (units(count) * unitPrice) as UsdAttos }
+  }
+  const classes = PRICE_CLASSES.map(({ name, unit, count, price }) => ({
+    name,
+    unit,
+    ...priced(count(usage), price(tier, prices, image)),
+  }))
+  const calls = Object.entries(usage.serverCalls ?? {}).map(([tool, count]) => ({
+    name: SERVER_TOOL_CALLS,
+    unit: 'call' as const,
+    tool,
+    ...priced(count, pricePerCall(prices, tool)),
+  }))
+  return [...classes, ...calls].filter(({ unit, count, amount }) =>
+    unit === 'request' ? amount > 0n : count > 0,
+  )
 }
 
 const higherOf = (most: UsdAttos, price: UsdAttos | null): UsdAttos =>
   price !== null && price > most ? price : most
 
 /** The highest price of a prompt token, over every tier that a prompt of up to `most` tokens can reach. */
-function highestPromptPrice(prices: Prices, most: number): UsdAttos {
-  let found = higherOf(highestPromptPriceIn(prices), prices.imageInputToken)
+function highestPromptPrice(prices: Prices, most: number, isLongCached: boolean): UsdAttos {
+  let found = higherOf(highestPromptPriceIn(prices, isLongCached), prices.imageInputToken)
   for (const tier of prices.tiers) {
-    if (most > tier.aboveTokens) found = higherOf(found, highestPromptPriceIn(tier))
+    if (most > tier.aboveTokens) found = higherOf(found, highestPromptPriceIn(tier, isLongCached))
   }
   return found
 }
 
-const highestPromptPriceIn = ({ prompt, cacheRead, cacheWrite }: Prices | PriceTier): UsdAttos =>
-  higherOf(higherOf(prompt, cacheRead), cacheWrite)
+function highestPromptPriceIn(list: Prices | PriceTier, isLongCached: boolean): UsdAttos {
+  const { prompt, cacheRead, cacheWrite, cacheWrite1h } = list
+  const most = higherOf(higherOf(prompt, cacheRead), cacheWrite)
+  return isLongCached ? higherOf(most, cacheWrite1h) : most
+}
 
 /** The assumed context of a model without a stated one, for files of unknown size. */
 const USUAL_CONTEXT = 1_000_000
 
 /**
  * The most that a request costs beside its answer's tokens: no tokenizer makes more tokens than the text has bytes, images
- * are drawn at their vendor's largest, and every class has the highest price that could apply (contract §8).
+ * are drawn at their vendor's largest, and every class has the highest price that could apply (contract §8). The vendor's
+ * tools are called as often as the request allows, and factors multiply all of it.
  */
 export function mostOfBase(request: Work, card: ModelCard, prices: Prices): UsdNanos {
   const input = inputBound(request, card)
-  let sum = units(input) * highestPromptPrice(prices, input) + prices.request
+  const isLongCached = asksForLongCaching(request)
+  let sum = units(input) * highestPromptPrice(prices, input, isLongCached) + prices.request
   if (request.inputImages > 0) sum += units(request.inputImages) * prices.inputImage
   if (request.kind === 'rerank') sum += units(request.mostSearchUnits) * prices.searchUnit
   if (request.wantsImages) {
     sum += units(request.choices * card.imagesPerAnswer) * mostPerImage(request, prices, input)
   }
+  if (request.extras !== undefined) sum = withExtras(sum, request, prices)
   return toAmount(sum + ROUND_UP)
 }
+
+function withExtras(base: bigint, { extras = [], choices }: Work, prices: Prices): bigint {
+  let sum = base
+  for (const { need } of extras) {
+    if (need.kind !== 'server-tool') continue
+    sum += units(choices) * units(need.mostCalls) * pricePerCall(prices, need.tool)
+  }
+  return timesAsked(sum as UsdAttos, extras, prices)
+}
+
+const timesAsked = (price: UsdAttos, extras: Work['extras'], prices: Prices): UsdAttos =>
+  askedModifiers(extras, prices).reduce((most, { factor }) => timesFactor(most, factor), price)
 
 /** The highest price of a million tokens of the answer's text, rounded up. */
 export function mostPerMillionOutput(request: Work, card: ModelCard, prices: Prices): UsdNanos {
   // A model that only draws has no text to bound: its images are held as such.
   if (!card.outputModalities.includes('text')) return NO_MONEY
-  if (prices.tiers.length === 0) return perMillionOf(prices)
-  return roundedPerMillion(highestCompletionPrice(prices, inputBound(request, card)))
+  const { extras } = request
+  if (prices.tiers.length === 0 && extras === undefined) return perMillionOf(prices)
+  const most = highestCompletionPrice(prices, inputBound(request, card))
+  return roundedPerMillion(timesAsked(most, extras, prices))
 }
 
 /** Of one price list, it is the same for every request. */

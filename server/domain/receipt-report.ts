@@ -9,6 +9,8 @@ import { completionTokens, promptTokens } from './usage.ts'
 export interface LineRecord {
   readonly class: string
   readonly unit: string
+  /** Of a line about calls. */
+  readonly tool?: string
   readonly count: number
   readonly unit_price_usd: string
   /** Not rounded; together they round to `cost_usd`. */
@@ -51,6 +53,8 @@ export function renderReceipt(receipt: Receipt) {
     price_version: receipt.priceVersion,
     charged_at: chargedAt === null ? null : renderInstant(chargedAt),
     lines: lines.map(renderLine),
+    /** Factors that are in the prices of the lines. */
+    modifiers: entry.modifiers,
     image: entry.image && {
       resolution: entry.image.resolution ?? null,
       quality: entry.image.quality ?? null,
@@ -66,9 +70,10 @@ export function renderReceipt(receipt: Receipt) {
   }
 }
 
-const renderLine = ({ name, unit, count, unitPrice, amount }: ChargeLine): LineRecord => ({
+const renderLine = ({ name, unit, tool, count, unitPrice, amount }: ChargeLine): LineRecord => ({
   class: name,
   unit,
+  ...(tool !== undefined && { tool }),
   count,
   unit_price_usd: renderPrice(unitPrice),
   amount_usd: renderPrice(amount),

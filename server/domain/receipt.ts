@@ -56,7 +56,7 @@ export interface ReceiptSources {
 /** Combines the log entry, the ledger entry and the price version of one request. */
 export function toReceipt({ entry, keyName, charge, version }: ReceiptSources): Receipt {
   const total = charge ? negateUsd(charge.amount) : NO_MONEY
-  const { statedCost, usage, image } = entry
+  const { statedCost, usage, image, modifiers } = entry
   return {
     entry,
     keyName,
@@ -64,7 +64,7 @@ export function toReceipt({ entry, keyName, charge, version }: ReceiptSources): 
     chargedAt: charge?.at ?? null,
     rubPerUsd: charge?.rubPerUsd ?? null,
     priceVersion: charge?.priceVersion ?? null,
-    lines: charge && version ? chargeLines(usage, version, image ?? ANY_IMAGE) : [],
+    lines: charge && version ? chargeLines(usage, version, image ?? ANY_IMAGE, modifiers) : [],
     attempts: [...entry.failedAttempts, ...lastAttempt(entry, charge !== undefined)],
     operatorCost: operatorCost(entry),
     statedDifference:

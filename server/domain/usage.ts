@@ -8,7 +8,10 @@
 export interface Usage {
   readonly inputTokens: number
   readonly cacheReadTokens: number
+  /** Written for five minutes, or for a time that the provider does not tell. */
   readonly cacheWriteTokens: number
+  /** Written for an hour, which has a price of its own. */
+  readonly cacheWrite1hTokens: number
   /** Tokens of input images, where the provider reports them; cached ones count as cache reads. */
   readonly imageInputTokens: number
   readonly outputTokens: number
@@ -20,12 +23,21 @@ export interface Usage {
   readonly outputImages: number
   /** Of a model that ranks documents, where the provider bills by them. */
   readonly searchUnits: number
+  /** Calls of tools that the vendor runs; null where nobody counted any. */
+  readonly serverCalls: ServerCalls | null
 }
+
+/** How often each tool was called, by its name without a date: `web_search`. */
+export type ServerCalls = Readonly<Record<string, number>>
+
+/** A provider that counts them has counted none. */
+export const NO_CALLS: ServerCalls = {}
 
 export const NO_USAGE: Usage = {
   inputTokens: 0,
   cacheReadTokens: 0,
   cacheWriteTokens: 0,
+  cacheWrite1hTokens: 0,
   imageInputTokens: 0,
   outputTokens: 0,
   reasoningTokens: 0,
@@ -33,10 +45,19 @@ export const NO_USAGE: Usage = {
   inputImages: 0,
   outputImages: 0,
   searchUnits: 0,
+  serverCalls: null,
 }
 
 export const promptTokens = (usage: Usage): number =>
-  usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens + usage.imageInputTokens
+  usage.inputTokens +
+  usage.cacheReadTokens +
+  usage.cacheWriteTokens +
+  usage.cacheWrite1hTokens +
+  usage.imageInputTokens
+
+/** However long they are kept. */
+export const cacheWriteTokens = (usage: Usage): number =>
+  usage.cacheWriteTokens + usage.cacheWrite1hTokens
 
 export const completionTokens = (usage: Usage): number =>
   usage.outputTokens + usage.imageOutputTokens

@@ -1,6 +1,7 @@
 /** Work: what a client asks for, in the gateway's own model. */
 import type { JsonObject } from './chat.ts'
 import type { Conversation } from './conversation.ts'
+import type { Extra } from './extras.ts'
 import { ANY_IMAGE, type ImageChoice, type ModelKind } from './model-card.ts'
 import type { TextSize } from './text-size.ts'
 import type { Reasoning } from './thinking.ts'
@@ -59,6 +60,8 @@ interface AnyWork {
   /** The size of that text as it is read, for estimates; absent where it is `textBytes` of ASCII. */
   readonly textSize?: TextSize
   readonly inputImages: number
+  /** What its vendor bills beside the model's usual prices; absent where it asks for nothing of the kind. */
+  readonly extras?: readonly Extra[]
   readonly allowFallbacks: boolean
   /** Absent where the request has no routing fields. */
   readonly routing?: Routing

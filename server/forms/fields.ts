@@ -3,9 +3,11 @@ import * as z from 'zod/mini'
 import { DEFAULT_ACCOUNT_NAME } from '#domain/account.ts'
 import { type Instant, readInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
+import { MODIFIER_FIELDS } from '#domain/extras.ts'
 import { isMask, type Limits, MAX_MASKS, MAX_NAME_CHARS, MAX_WINDOW_SLOTS } from '#domain/key.ts'
 import type { LimitsRecord } from '#domain/key-report.ts'
-import { perMillion, readPrice, readUsd } from '#domain/money.ts'
+import type { Modifier, ServerToolPrice } from '#domain/model-card.ts'
+import { perMillion, perThousand, readFactor, readPrice, readUsd } from '#domain/money.ts'
 
 const MAX_QUOTED_CHARS = 40
 const PLAIN_DECIMAL = /^\d+(\.\d+)?$/
@@ -58,6 +60,53 @@ export const perMillionField = readAs((text) => {
   const price = readPrice(text)
   return price === undefined ? undefined : perMillion(price)
 }, 'a decimal price in dollars per million tokens such as "2.50"')
+
+const MAX_SERVER_TOOLS = 32
+const MAX_MODIFIERS = 32
+
+const byName = <Value>(record: Record<string, Value>): [string, Value][] =>
+  Object.entries(record).toSorted(([a], [b]) => (a < b ? -1 : 1))
+
+/** Dollars per thousand calls of each of the vendor's tools, read as dollars per call. */
+export const serverToolsField = z.pipe(
+  z
+    .record(
+      z.string().check(z.regex(/^[a-z][a-z0-9_:.-]{0,63}$/, 'must be a tool such as "web_search"')),
+      readAs((text) => {
+        const price = readPrice(text)
+        return price === undefined ? undefined : perThousand(price)
+      }, 'a decimal price in dollars per thousand calls such as "10"'),
+    )
+    .check(
+      z.refine((tools) => Object.keys(tools).length <= MAX_SERVER_TOOLS, {
+        error: `may name at most ${MAX_SERVER_TOOLS} tools`,
+      }),
+    ),
+  z.transform((tools): readonly ServerToolPrice[] =>
+    byName(tools).map(([tool, usd]) => ({ tool, usd })),
+  ),
+)
+
+const MODIFIER = new RegExp(`^(?:${MODIFIER_FIELDS.join('|')})=[\\w.-]{1,64}$`)
+
+/** Factors of the whole price, by a field and its value. */
+export const modifiersField = z.pipe(
+  z
+    .record(
+      z
+        .string()
+        .check(z.regex(MODIFIER, 'must be a field and a value such as "service_tier=flex"')),
+      readAs(readFactor, 'a positive decimal of at most 6 places such as "1.5"'),
+    )
+    .check(
+      z.refine((modifiers) => Object.keys(modifiers).length <= MAX_MODIFIERS, {
+        error: `may name at most ${MAX_MODIFIERS} values`,
+      }),
+    ),
+  z.transform((modifiers): readonly Modifier[] =>
+    byName(modifiers).map(([name, factor]) => ({ name, factor })),
+  ),
+)
 
 /** An RFC 3339 time. */
 export const timeField = readAs(readInstant, 'an RFC 3339 time such as "2026-12-01T00:00:00Z"')

@@ -3,7 +3,15 @@ import { untilCurrent } from '#domain/catalogue.ts'
 import { type Instant, readInstant } from '#domain/clock.ts'
 import { newPriceVersionId } from '#domain/id.ts'
 import type { Modality, ModelCard, ModelKind, Prices } from '#domain/model-card.ts'
-import { FREE, perMillion, readPrice, type UsdAttos } from '#domain/money.ts'
+import {
+  type Factor,
+  FREE,
+  perMillion,
+  perThousand,
+  readFactor,
+  readPrice,
+  type UsdAttos,
+} from '#domain/money.ts'
 import type { Provider } from '#domain/provider.ts'
 import type { OperatorDeps } from './deps.ts'
 
@@ -12,6 +20,8 @@ interface TokenPrices {
   readonly output?: string
   readonly cache_read?: string
   readonly cache_write?: string
+  /** For an hour. */
+  readonly cache_write_1h?: string
 }
 
 /** An entry of models.json: prices are exact decimals in dollars, per million tokens or per image. */
@@ -39,6 +49,10 @@ export interface CatalogEntry {
   }
   readonly usd_per_search_unit?: string
   readonly tiers?: readonly (TokenPrices & { readonly above_input_tokens: number })[]
+  /** By the tool's name. */
+  readonly usd_per_thousand_calls?: Readonly<Record<string, string>>
+  /** Factors of the whole price, by `field=value`. */
+  readonly modifiers?: Readonly<Record<string, string>>
   readonly usd_per_image?: readonly {
     readonly resolution: string
     readonly quality: string
@@ -143,6 +157,20 @@ const perToken = (text: string | undefined): UsdAttos | null => {
   return price === undefined ? null : (perMillion(price) ?? null)
 }
 
+/** Of the shipped file, which a test reads. @throws RangeError */
+function perCall(text: string): UsdAttos {
+  const price = readPrice(text)
+  const exact = price === undefined ? undefined : perThousand(price)
+  if (exact === undefined) throw new RangeError(`not a price per thousand calls: ${text}`)
+  return exact
+}
+
+function toFactor(text: string): Factor {
+  const factor = readFactor(text)
+  if (factor === undefined) throw new RangeError(`not a factor: ${text}`)
+  return factor
+}
+
 /**
  * Prices per image, when images are billed by piece. A vendor with a price for image output tokens bills those; its price per
  * image is then only a typical cost.
@@ -174,6 +202,7 @@ function toPrices(entry: CatalogEntry): Prices | null {
     completion: completion ?? FREE,
     cacheRead: perToken(tokens.cache_read),
     cacheWrite: perToken(tokens.cache_write),
+    cacheWrite1h: perToken(tokens.cache_write_1h),
     request: FREE,
     searchUnit,
     inputImage: FREE,
@@ -186,6 +215,15 @@ function toPrices(entry: CatalogEntry): Prices | null {
       completion: perToken(tier.output) ?? completion ?? FREE,
       cacheRead: perToken(tier.cache_read),
       cacheWrite: perToken(tier.cache_write),
+      cacheWrite1h: perToken(tier.cache_write_1h),
+    })),
+    serverTools: Object.entries(entry.usd_per_thousand_calls ?? {}).map(([tool, usd]) => ({
+      tool,
+      usd: perCall(usd),
+    })),
+    modifiers: Object.entries(entry.modifiers ?? {}).map(([name, factor]) => ({
+      name,
+      factor: toFactor(factor),
     })),
   }
 }

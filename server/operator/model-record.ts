@@ -10,18 +10,25 @@ import {
   pricingModel,
   routeOf,
 } from '#domain/model-card.ts'
-import { renderPerMillion, renderPrice, type UsdAttos } from '#domain/money.ts'
+import {
+  renderFactor,
+  renderPerMillion,
+  renderPerThousand,
+  renderPrice,
+  type UsdAttos,
+} from '#domain/money.ts'
 import { type HopRecord, renderHop } from './hop-record.ts'
 
 export interface PriceRecord {
   readonly version: string
   readonly effective_from: string
   readonly pricing_model: string
-  /** The first six are per million tokens. */
+  /** The first seven are per million tokens. */
   readonly in_usd: string
   readonly out_usd: string
   readonly cached_in_usd: string | null
   readonly cache_write_usd: string | null
+  readonly cache_write_1h_usd: string | null
   readonly image_in_usd: string | null
   readonly image_out_usd: string | null
   readonly per_search_unit_usd: string
@@ -38,7 +45,12 @@ export interface PriceRecord {
     readonly out_usd: string
     readonly cached_in_usd: string | null
     readonly cache_write_usd: string | null
+    readonly cache_write_1h_usd: string | null
   }[]
+  /** Per thousand calls, by the tool's name. */
+  readonly server_tools: Readonly<Record<string, string>>
+  /** Factors of the whole price, by `field=value`. */
+  readonly modifiers: Readonly<Record<string, string>>
 }
 
 export interface ModelRecord {
@@ -103,6 +115,7 @@ const renderPrices = (prices: Prices): Omit<PriceRecord, 'version' | 'effective_
   out_usd: renderPerMillion(prices.completion),
   cached_in_usd: orNull(prices.cacheRead),
   cache_write_usd: orNull(prices.cacheWrite),
+  cache_write_1h_usd: orNull(prices.cacheWrite1h),
   image_in_usd: orNull(prices.imageInputToken),
   image_out_usd: orNull(prices.imageOutputToken),
   per_search_unit_usd: renderPrice(prices.searchUnit),
@@ -119,5 +132,12 @@ const renderPrices = (prices: Prices): Omit<PriceRecord, 'version' | 'effective_
     out_usd: renderPerMillion(tier.completion),
     cached_in_usd: orNull(tier.cacheRead),
     cache_write_usd: orNull(tier.cacheWrite),
+    cache_write_1h_usd: orNull(tier.cacheWrite1h),
   })),
+  server_tools: Object.fromEntries(
+    prices.serverTools.map(({ tool, usd }) => [tool, renderPerThousand(usd)]),
+  ),
+  modifiers: Object.fromEntries(
+    prices.modifiers.map(({ name, factor }) => [name, renderFactor(factor)]),
+  ),
 })

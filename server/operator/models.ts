@@ -15,10 +15,18 @@ import {
 } from '#domain/model-card.ts'
 import { FREE, type UsdAttos } from '#domain/money.ts'
 import { type Dialect, KIND_OF } from '#domain/work.ts'
-import { lineField, perMillionField, priceField, timeField } from '#forms/fields.ts'
+import {
+  lineField,
+  modifiersField,
+  perMillionField,
+  priceField,
+  serverToolsField,
+  timeField,
+} from '#forms/fields.ts'
 import { didYouMean, nearest } from '#forms/nearest.ts'
 import { isFromCatalog } from './catalog.ts'
 import type { OperatorDeps } from './deps.ts'
+import { demandExact } from './exact-prices.ts'
 import { embeddingSpaceField, kindField, priceProblem } from './kind-fields.ts'
 import { type ModelRecord, renderModel, renderVersion } from './model-record.ts'
 import { findProvider } from './providers.ts'
@@ -34,6 +42,7 @@ const priceFields = {
   /** Null clears a price: those tokens then cost the general price. */
   cached_in_usd: z.optional(z.nullable(perMillionField)),
   cache_write_usd: z.optional(z.nullable(perMillionField)),
+  cache_write_1h_usd: z.optional(z.nullable(perMillionField)),
   image_in_usd: z.optional(z.nullable(perMillionField)),
   image_out_usd: z.optional(z.nullable(perMillionField)),
   per_search_unit_usd: z.optional(priceField),
@@ -49,6 +58,9 @@ const priceFields = {
       )
       .check(z.maxLength(64)),
   ),
+  /** Each replaces all that there are. */
+  server_tools: z.optional(serverToolsField),
+  modifiers: z.optional(modifiersField),
 }
 
 const statedPrices = z.object(priceFields)
@@ -244,11 +256,12 @@ function pricesFrom(input: StatedPrices, known: Prices | null, kind: ModelKind):
   const isPerImage = imagePrices.length > 0
   const problem = priceProblem(kind, { prompt, completion, searchUnit, isPerImage })
   if (problem !== null) throw new GatewayError('invalid_request', problem)
-  return {
+  return demandExact({
     prompt: prompt ?? FREE,
     completion: completion ?? FREE,
     cacheRead: changed(input.cached_in_usd, known?.cacheRead),
     cacheWrite: changed(input.cache_write_usd, known?.cacheWrite),
+    cacheWrite1h: changed(input.cache_write_1h_usd, known?.cacheWrite1h),
     request: known?.request ?? FREE,
     searchUnit,
     inputImage: known?.inputImage ?? FREE,
@@ -256,7 +269,9 @@ function pricesFrom(input: StatedPrices, known: Prices | null, kind: ModelKind):
     imageOutputToken: changed(input.image_out_usd, known?.imageOutputToken),
     imagePrices,
     tiers: known?.tiers ?? [],
-  }
+    serverTools: input.server_tools ?? known?.serverTools ?? [],
+    modifiers: input.modifiers ?? known?.modifiers ?? [],
+  })
 }
 
 /** The given price, null included; else the known one. */

@@ -172,6 +172,7 @@ const usageFamilies = (rows: readonly RequestRow[]): readonly MetricFamily[] => 
         input: usage.inputTokens,
         cached_input: usage.cacheReadTokens,
         cache_write: usage.cacheWriteTokens,
+        cache_write_1h: usage.cacheWrite1hTokens,
         image_input: usage.imageInputTokens,
         output: usage.outputTokens,
         image_output: usage.imageOutputTokens,

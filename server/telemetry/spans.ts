@@ -1,7 +1,7 @@
 /** The spans of one chat request in OTLP JSON: the request, and a child span for the inference. */
 import type { ActivityEntry, FailedAttempt } from '#domain/activity.ts'
 import { renderUsd } from '#domain/money.ts'
-import { completionTokens, promptTokens } from '#domain/usage.ts'
+import { cacheWriteTokens, completionTokens, promptTokens } from '#domain/usage.ts'
 import { semanticName } from './semantic-names.ts'
 import type { TraceParent } from './traceparent.ts'
 
@@ -99,7 +99,7 @@ function inferenceSpan(entry: ActivityEntry, traceId: string, parentSpanId: stri
       'gen_ai.usage.input_tokens': promptTokens(usage),
       'gen_ai.usage.output_tokens': completionTokens(usage),
       'gen_ai.usage.cache_read.input_tokens': usage.cacheReadTokens,
-      'gen_ai.usage.cache_creation.input_tokens': usage.cacheWriteTokens,
+      'gen_ai.usage.cache_creation.input_tokens': cacheWriteTokens(usage),
       'gateway.usage.reasoning_tokens': usage.reasoningTokens,
       'gateway.usage.images': usage.outputImages,
       'gateway.time_to_first_token_ms': entry.firstEventMs,

@@ -6,6 +6,8 @@ import { completionTokens, NO_USAGE, promptTokens, type Usage } from '#domain/us
 import { type Histogram, MILLISECONDS, observe, startHistogram, TOKENS } from './histogram.ts'
 
 /** The counters of all requests with the same labels. */
+type Counts = Omit<Usage, 'serverCalls'>
+
 export interface RequestRow {
   /** The key's id, or `other` beyond `MAX_ROWS`. */
   readonly key: string
@@ -20,7 +22,7 @@ export interface RequestRow {
   readonly served: ServedModel
   requests: number
   cost: UsdNanos
-  readonly usage: { -readonly [Class in keyof Usage]: number }
+  readonly usage: { -readonly [Class in keyof Counts]: number }
 }
 
 /** Durations and token counts of one model at one provider; refusals have empty names. */
@@ -65,6 +67,8 @@ export interface Tally {
 const MAX_ROWS = 10_000
 
 export const OTHER_KEYS = 'other'
+
+const { serverCalls: _serverCalls, ...NO_COUNTS } = NO_USAGE
 
 export function startTally(): Tally {
   const rows: RequestRow[] = []
@@ -182,7 +186,7 @@ function startRow(
     served: servedBy(model, provider),
     requests: 0,
     cost: NO_MONEY,
-    usage: { ...NO_USAGE },
+    usage: { ...NO_COUNTS },
   }
 }
 
@@ -198,6 +202,7 @@ function add(row: RequestRow, { cost, usage, totalMs, firstEventMs }: ActivityEn
   sum.inputTokens += usage.inputTokens
   sum.cacheReadTokens += usage.cacheReadTokens
   sum.cacheWriteTokens += usage.cacheWriteTokens
+  sum.cacheWrite1hTokens += usage.cacheWrite1hTokens
   sum.imageInputTokens += usage.imageInputTokens
   sum.outputTokens += usage.outputTokens
   sum.reasoningTokens += usage.reasoningTokens

@@ -60,7 +60,8 @@ test('what an older binary wrote is read: a log without tokens of images, and a 
   await store.close()
 
   const database = new Database(join(dataDir, DATABASE_FILE))
-  database.run(`UPDATE price_versions SET prices = json_remove(prices, '$.imageInputToken')`)
+  database.run(`UPDATE price_versions SET prices = json_remove(
+    prices, '$.imageInputToken', '$.cacheWrite1h', '$.serverTools', '$.modifiers')`)
   database.run('ALTER TABLE activity DROP COLUMN image_input_tokens')
   const adding = MIGRATIONS.find((sql) => sql.includes('image_input_tokens')) ?? ''
   database.run(adding)
@@ -68,7 +69,12 @@ test('what an older binary wrote is read: a log without tokens of images, and a 
 
   const again = await openStore({ dataDir, clock })
   expect((await again.activity.find(line.generationId))?.usage.imageInputTokens).toBe(0)
-  expect(priceOf(again, 'acme/small', clock.now())?.prices.imageInputToken).toBeNull()
+  expect(priceOf(again, 'acme/small', clock.now())?.prices).toMatchObject({
+    imageInputToken: null,
+    cacheWrite1h: null,
+    serverTools: [],
+    modifiers: [],
+  })
   await again.close()
 })
 

@@ -40,8 +40,9 @@ describe('a charge', () => {
       costRub: 7_650n,
       priceVersion: version.id,
       usage,
+      modifiers: [],
       source: 'estimated',
-      parts: { prompt: price('0.000055'), completion: price('0.00003'), images: 0n },
+      parts: { prompt: price('0.000055'), completion: price('0.00003'), images: 0n, tools: 0n },
     })
   })
 
@@ -65,7 +66,7 @@ describe('a charge', () => {
   })
 
   test('a tier holds for the whole prompt once the prompt is larger than its bound', () => {
-    const tier = { completion: perM('20'), cacheRead: null, cacheWrite: null }
+    const tier = { completion: perM('20'), cacheRead: null, cacheWrite: null, cacheWrite1h: null }
     const tiers = [
       { ...tier, aboveTokens: 400, prompt: perM('8') },
       { ...tier, aboveTokens: 200, prompt: perM('5') },
@@ -132,7 +133,12 @@ describe('a charge', () => {
     expect(amountOf(usage, { ...cached, imageInputToken: perM('8') })).toBe(usd('0.00063'))
     expect(amountOf(usage, cached)).toBe(usd('0.00041'))
     // They make a prompt larger, and a larger prompt may be dearer.
-    const tier = { completion: perM('20'), cacheRead: perM('2'), cacheWrite: null }
+    const tier = {
+      completion: perM('20'),
+      cacheRead: perM('2'),
+      cacheWrite: null,
+      cacheWrite1h: null,
+    }
     const tiers = [{ ...tier, aboveTokens: 199, prompt: perM('5') }]
     expect(amountOf(usage, { ...cached, tiers })).toBe(usd('0.00082'))
     expect(amountOf(usage, { ...cached, tiers, imageInputToken: perM('8') })).toBe(usd('0.00094'))
@@ -178,14 +184,17 @@ const aTier = fc.record({
   completion: anAttoPrice,
   cacheRead: maybePrice,
   cacheWrite: maybePrice,
+  cacheWrite1h: maybePrice,
 })
 const aSide = fc.constantFrom('*', 'small', 'large')
 const aWish = fc.constantFrom(undefined, 'small', 'large', 'huge')
+const aTool = fc.constantFrom('web_search', 'code_execution')
 const aList: fc.Arbitrary<Prices> = fc.record({
   prompt: anAttoPrice,
   completion: anAttoPrice,
   cacheRead: maybePrice,
   cacheWrite: maybePrice,
+  cacheWrite1h: maybePrice,
   request: anAttoPrice,
   searchUnit: anAttoPrice,
   inputImage: anAttoPrice,
@@ -195,20 +204,28 @@ const aList: fc.Arbitrary<Prices> = fc.record({
     maxLength: 4,
   }),
   tiers: fc.array(aTier, { maxLength: 3 }),
+  serverTools: fc.uniqueArray(fc.record({ tool: aTool, usd: anAttoPrice }), {
+    selector: ({ tool }) => tool,
+  }),
+  modifiers: fc.constant([]),
 })
 const aChoice: fc.Arbitrary<ImageChoice> = fc.record({ resolution: aWish, quality: aWish })
 
 /** The same bill, written down as a list of lines over one common denominator. */
 function billInNanos(usage: Usage, prices: Prices, choice: ImageChoice): bigint {
   const prompt =
-    usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens + usage.imageInputTokens
+    usage.inputTokens +
+    usage.cacheReadTokens +
+    usage.cacheWriteTokens +
+    usage.cacheWrite1hTokens +
+    usage.imageInputTokens
   const tier = prices.tiers
     .filter((one) => one.aboveTokens < prompt)
     .sort(
       (a, b) => a.aboveTokens - b.aboveTokens || prices.tiers.indexOf(b) - prices.tiers.indexOf(a),
     )
     .at(-1)
-  const { prompt: input, completion, cacheRead, cacheWrite } = tier ?? prices
+  const { prompt: input, completion, cacheRead, cacheWrite, cacheWrite1h } = tier ?? prices
   const suits = (wish: string | undefined, side: string) => !wish || side === '*' || side === wish
   const suiting = prices.imagePrices.filter(
     (one) => suits(choice.resolution, one.resolution) && suits(choice.quality, one.quality),
@@ -222,6 +239,11 @@ function billInNanos(usage: Usage, prices: Prices, choice: ImageChoice): bigint 
     [usage.inputTokens, input],
     [usage.cacheReadTokens, cacheRead === null ? input : cacheRead],
     [usage.cacheWriteTokens, cacheWrite === null ? input : cacheWrite],
+    [usage.cacheWrite1hTokens, [cacheWrite1h, cacheWrite, input].find((one) => one !== null) ?? 0n],
+    ...prices.serverTools.map(({ tool, usd }): [number, bigint] => [
+      usage.serverCalls?.[tool] ?? 0,
+      usd,
+    ]),
     [usage.imageInputTokens, prices.imageInputToken === null ? input : prices.imageInputToken],
     [usage.outputTokens, completion],
     [usage.inputImages, prices.inputImage],
@@ -239,6 +261,7 @@ const someUsage: fc.Arbitrary<Usage> = fc.record({
   inputTokens: fc.nat(30_000),
   cacheReadTokens: fc.nat(30_000),
   cacheWriteTokens: fc.nat(30_000),
+  cacheWrite1hTokens: fc.nat(30_000),
   imageInputTokens: fc.nat(30_000),
   outputTokens: fc.nat(30_000),
   reasoningTokens: fc.nat(30_000),
@@ -246,6 +269,7 @@ const someUsage: fc.Arbitrary<Usage> = fc.record({
   inputImages: fc.nat(16),
   outputImages: fc.nat(4),
   searchUnits: fc.nat(40),
+  serverCalls: fc.option(fc.dictionary(aTool, fc.nat(50), { maxKeys: 2 })),
 })
 
 test('any usage at any price list costs what an independent bill says', () => {
@@ -283,7 +307,7 @@ describe('the lines of a charge', () => {
         const { parts } = chargeFor(usage, aVersion(prices), RATE, 'provider', choice)
         const lines = chargeLines(usage, aVersion(prices), choice)
         const sum = lines.reduce((total, { amount }) => total + amount, 0n)
-        expect(sum).toBe(parts.prompt + parts.completion + parts.images)
+        expect(sum).toBe(parts.prompt + parts.completion + parts.images + parts.tools)
       }),
       { numRuns: FULL ? 1_000 : 100 },
     )
@@ -400,6 +424,7 @@ describe('a hold', () => {
           completion: perM('90'),
           cacheRead: null,
           cacheWrite: null,
+          cacheWrite1h: null,
         },
         {
           aboveTokens: 1_000,
@@ -407,6 +432,7 @@ describe('a hold', () => {
           completion: perM('2'),
           cacheRead: null,
           cacheWrite: null,
+          cacheWrite1h: null,
         },
       ],
     })
@@ -459,6 +485,7 @@ describe('a hold', () => {
           inputTokens: uncached - imageInputTokens,
           cacheReadTokens,
           cacheWriteTokens,
+          cacheWrite1hTokens: 0,
           imageInputTokens,
           outputTokens: output,
           reasoningTokens: 0,
@@ -466,6 +493,7 @@ describe('a hold', () => {
           inputImages: one.inputImages,
           outputImages: one.wantsImages ? Math.round(one.choices * pieces) : 0,
           searchUnits: 0,
+          serverCalls: null,
         }
         const { prices, ...card } = one
         const version = aVersion(prices)

@@ -98,7 +98,13 @@ describe('the lines', () => {
   })
 
   test('show the prices of the tier that the prompt fell into', () => {
-    const tier = { cacheRead: null, cacheWrite: null, prompt: perM('5'), completion: perM('20') }
+    const tier = {
+      cacheRead: null,
+      cacheWrite: null,
+      cacheWrite1h: null,
+      prompt: perM('5'),
+      completion: perM('20'),
+    }
     const tiers = [{ ...tier, aboveTokens: 200 }]
     const usage = { ...NO_USAGE, inputTokens: 200, outputTokens: 1 }
     expect(linesOf(receiptOf(usage, { tiers }))[0]).toBe('200 input_tokens × 0.0000025 = 0.0005')
@@ -135,6 +141,7 @@ describe('the lines', () => {
       ...(Object.fromEntries(Object.keys(NO_USAGE).map((name) => [name, count])) as {
         [Name in keyof Usage]: typeof count
       }),
+      serverCalls: fc.option(fc.record({ web_search: fc.nat(50) })),
     })
     const side = fc.constantFrom('*', 'a', 'b')
     const imagePrices = fc.array(fc.record({ resolution: side, quality: side, usd: atto }), {

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { newPriceVersionId } from '#domain/id.ts'
 import { perMillion, readPrice, type UsdAttos } from '#domain/money.ts'
 import { furnish, openApi } from '#test/support/furnish.ts'
-import { aCard, anAct, aVersion } from '#test/support/nouns.ts'
+import { aCard, anAct, aVersion, factor } from '#test/support/nouns.ts'
 
 const deps = await furnish()
 const { bearer } = await deps.issue()
@@ -39,6 +39,7 @@ await deps.store.models.add(
           completion: perMillion(price('2.5'))!,
           cacheRead: perMillion(price('0.03'))!,
           cacheWrite: null,
+          cacheWrite1h: perMillion(price('0.6'))!,
           request: price('0'),
           searchUnit: price('0'),
           inputImage: price('0'),
@@ -49,6 +50,8 @@ await deps.store.models.add(
             { resolution: '1024x1024', quality: 'medium', usd: price('0.039') },
           ],
           tiers: [],
+          serverTools: [{ tool: 'web_search', usd: price('0.01') }],
+          modifiers: [{ name: 'service_tier=flex', factor: factor('0.5') }],
         },
       },
     ],
@@ -82,6 +85,9 @@ test('a model has the fields of OpenAI and those of OpenRouter', async () => {
       image_output: '0.039',
       input_cache_read: '0.00000003',
       input_cache_write: '0.0000003',
+      input_cache_write_1h: '0.0000006',
+      server_tools: { web_search: '0.01' },
+      modifiers: { 'service_tier=flex': '0.5' },
     },
     pricing_model: 'mixed',
     image_pricing: [

@@ -70,6 +70,7 @@ test('a receipt has exactly these fields', async () => {
   expect(await (await receiptFor(api, id)).json()).toEqual({
     object: 'generation',
     max_output_tokens: null,
+    modifiers: [],
     id,
     request_id: 'mine-1',
     created_at: '2026-08-22T12:00:00Z',

@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from 'vitest'
 import { instant } from '#domain/clock.ts'
+import { findInexact } from '#domain/extras.ts'
 import { factsOf, isModelId, type ModelCard } from '#domain/model-card.ts'
 import { perMillion, readPrice, renderPrice } from '#domain/money.ts'
 import { PROVIDER_PRESETS, type Provider } from '#domain/provider.ts'
@@ -55,6 +56,22 @@ test('every price is an exact, plain decimal that the ledger can charge', () => 
   }
 })
 
+test('every factor leaves every charge exact, and every price of a tool is one', () => {
+  const priced = ENTRIES.filter((entry) => entry.modifiers ?? entry.usd_per_thousand_calls)
+  expect(priced.length).toBeGreaterThan(30)
+  for (const entry of priced) {
+    const [version] = toCard(entry, provider(entry.served_by), instant(0)).prices
+    if (version) expect(findInexact(version.prices)).toBeUndefined()
+  }
+})
+
+test('an hour in the cache of Anthropic costs twice the prompt', async () => {
+  for (const entry of await catalogOf('anthropic')) {
+    const { prices } = toCard(entry, provider('anthropic'), instant(0)).prices[0] ?? {}
+    expect(prices?.cacheWrite1h).toBe((prices?.prompt ?? 0n) * 2n)
+  }
+})
+
 describe('cards', () => {
   test('carry tiers, caches and dates', async () => {
     const card = await cardOf('openai', 'gpt-5.4')
@@ -70,6 +87,7 @@ describe('cards', () => {
         completion: 22_500_000_000_000n,
         cacheRead: 1_000_000_000_000n / 2n,
         cacheWrite: null,
+        cacheWrite1h: null,
       },
     ])
   })

@@ -17,9 +17,11 @@ import type { Charge, LedgerEntry } from '#domain/ledger.ts'
 import type { Threshold } from '#domain/low-balance.ts'
 import type { ModelCard, Prices, PriceVersion, RouteHop } from '#domain/model-card.ts'
 import {
+  type Factor,
   perMillion,
   type RubMicros,
   type RubPerUsd,
+  readFactor,
   readPrice,
   readRubPerUsd,
   readUsd,
@@ -47,6 +49,7 @@ export const usd = (text: string): UsdNanos =>
 export const price = (text: string): UsdAttos => demand(readPrice(text))
 /** A price as price lists state it: dollars per million tokens. */
 export const perM = (text: string): UsdAttos => demand(perMillion(price(text)))
+export const factor = (text: string): Factor => demand(readFactor(text))
 export const rate = (text: string): RubPerUsd => demand(readRubPerUsd(text))
 
 const EPOCH = instant(0)
@@ -59,6 +62,7 @@ export const aPriceList = (stated: Partial<Prices> = {}): Prices => ({
   completion: perM('10'),
   cacheRead: null,
   cacheWrite: null,
+  cacheWrite1h: null,
   request: price('0'),
   searchUnit: price('0'),
   inputImage: price('0'),
@@ -66,6 +70,8 @@ export const aPriceList = (stated: Partial<Prices> = {}): Prices => ({
   imageOutputToken: null,
   imagePrices: [],
   tiers: [],
+  serverTools: [],
+  modifiers: [],
   ...stated,
 })
 
@@ -204,8 +210,14 @@ export const aCharge = (amount: UsdNanos): Charge => ({
   costRub: toRub(amount, NINETY),
   priceVersion: 'price_1',
   usage: { ...NO_USAGE, inputTokens: 22, outputTokens: 3 },
+  modifiers: [],
   source: 'provider',
-  parts: { prompt: 0n as UsdAttos, completion: 0n as UsdAttos, images: 0n as UsdAttos },
+  parts: {
+    prompt: 0n as UsdAttos,
+    completion: 0n as UsdAttos,
+    images: 0n as UsdAttos,
+    tools: 0n as UsdAttos,
+  },
 })
 
 export const anActivity = (claim: Claim, stated: Partial<ActivityEntry> = {}): ActivityEntry => ({
@@ -227,6 +239,7 @@ export const anActivity = (claim: Claim, stated: Partial<ActivityEntry> = {}): A
   totalMs: 34,
   usage: NO_USAGE,
   usageSource: null,
+  modifiers: [],
   cost: 0n as UsdNanos,
   costRub: 0n as RubMicros,
   image: null,

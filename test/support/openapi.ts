@@ -105,7 +105,7 @@ function closed(document: OpenApi, passing: readonly string[] | null): OpenApi {
 function close(schema: OpenApi, passing: readonly string[] | null): void {
   if (typeof schema !== 'object' || schema === null) return
   for (const part of Object.values(schema)) close(part, passing)
-  if (schema.type !== 'object' || Object.keys(schema.properties).length === 0) return
+  if (schema.type !== 'object' || Object.keys(schema.properties ?? {}).length === 0) return
   if (schema.additionalProperties === undefined) schema.additionalProperties = false
   else if (passing !== null) {
     for (const name of passing) schema.properties[name] ??= true

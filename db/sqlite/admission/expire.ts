@@ -98,6 +98,7 @@ const toActivity = (hold: HoldRow, totalMs: number): ActivityEntry => ({
   totalMs,
   usage: NO_USAGE,
   usageSource: null,
+  modifiers: [],
   cost: NO_MONEY,
   queuedMs: 0,
   image: null,

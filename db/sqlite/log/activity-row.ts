@@ -9,6 +9,7 @@ import {
 } from '#domain/activity.ts'
 import type { Instant } from '#domain/clock.ts'
 import { subtractUsd } from '#domain/money.ts'
+import { NO_CALLS, type ServerCalls } from '#domain/usage.ts'
 import { statement } from '../engine/statement.ts'
 import { fromInteger } from '../money/amount.ts'
 import type { activity } from '../schema.ts'
@@ -16,11 +17,12 @@ import type { activity } from '../schema.ts'
 type ActivityRow = typeof activity.$inferSelect
 
 export function toActivity(row: ActivityRow): ActivityEntry {
-  const { admitted, admittedAt, failedAttempts, operatorCost, refusal, ...rest } = row
+  const { admitted, admittedAt, failedAttempts, operatorCost, refusal, modifiers, ...rest } = row
   const {
     inputTokens,
     cacheReadTokens,
     cacheWriteTokens,
+    cacheWrite1hTokens,
     imageInputTokens,
     outputTokens,
     reasoningTokens,
@@ -28,6 +30,7 @@ export function toActivity(row: ActivityRow): ActivityEntry {
     inputImages,
     outputImages,
     searchUnits,
+    serverCalls,
     imageResolution,
     imageQuality,
     ...entry
@@ -41,6 +44,7 @@ export function toActivity(row: ActivityRow): ActivityEntry {
       inputTokens,
       cacheReadTokens,
       cacheWriteTokens,
+      cacheWrite1hTokens,
       imageInputTokens,
       outputTokens,
       reasoningTokens,
@@ -48,7 +52,9 @@ export function toActivity(row: ActivityRow): ActivityEntry {
       inputImages,
       outputImages,
       searchUnits,
+      serverCalls: serverCalls === null ? null : (JSON.parse(serverCalls) as ServerCalls),
     },
+    modifiers: modifiers === null ? [] : (JSON.parse(modifiers) as string[]),
     image: isImage
       ? { resolution: imageResolution ?? undefined, quality: imageQuality ?? undefined }
       : null,
@@ -57,6 +63,10 @@ export function toActivity(row: ActivityRow): ActivityEntry {
     refusal: toRefusal(refusal),
   }
 }
+
+/** Null when none was called, which is the rule. */
+const fromCalls = (calls: ServerCalls | null): string | null =>
+  calls === null || calls === NO_CALLS ? null : JSON.stringify(calls)
 
 /** Null when none failed, which is the rule. */
 const fromFailedAttempts = (attempts: readonly FailedAttempt[]): string | null =>
@@ -129,6 +139,9 @@ const COLUMNS = [
   'refusal',
   'hold_nanos',
   'lowered_bound',
+  'cache_write_1h_tokens',
+  'server_calls',
+  'modifiers',
 ]
 
 /** Returns false for a second entry of the same generation, which is not written. */
@@ -181,6 +194,9 @@ export function prepareActivity(
       fromRefusal(entry.refusal),
       entry.hold === null ? null : Number(entry.hold),
       entry.loweredBound,
+      usage.cacheWrite1hTokens,
+      fromCalls(usage.serverCalls),
+      entry.modifiers.length === 0 ? null : JSON.stringify(entry.modifiers),
     )
     return changes > 0
   }

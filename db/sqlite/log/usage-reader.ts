@@ -56,7 +56,7 @@ type Bounds = {
 /** Adding up is left to us: SQLite would sort every slice by its names, which takes longer. */
 const linesOf = ({ by, thenBy }: UsageQuery): string => `
   SELECT ${DIMENSIONS[by]} AS first, ${thenBy === null ? "''" : DIMENSIONS[thenBy]} AS second,
-    input_tokens + cache_read_tokens + cache_write_tokens + image_input_tokens AS prompt,
+    input_tokens + cache_read_tokens + cache_write_tokens + cache_write_1h_tokens + image_input_tokens AS prompt,
     output_tokens + image_output_tokens AS completion, output_images AS images,
     cost_nanos AS cost, cost_rub_micros AS rub
   FROM activity

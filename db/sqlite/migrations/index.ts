@@ -28,6 +28,7 @@ import artifactVersions from './0026_artifact_versions.sql' with { type: 'text' 
 import repeats from './0027_repeats.sql' with { type: 'text' }
 import wires from './0028_wires.sql' with { type: 'text' }
 import kinds from './0029_kinds.sql' with { type: 'text' }
+import pricedExtras from './0031_priced_extras.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly string[] = [
   initial,
@@ -59,4 +60,5 @@ export const MIGRATIONS: readonly string[] = [
   repeats,
   wires,
   kinds,
+  pricedExtras,
 ]

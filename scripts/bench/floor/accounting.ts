@@ -55,6 +55,7 @@ export async function openAccounting(dataDir: string, secret: string): Promise<A
           totalMs: now - at,
           usage: charge.usage,
           usageSource: charge.source,
+          modifiers: [],
           cost: charge.amount,
           costRub: charge.costRub,
           image: null,
@@ -80,6 +81,7 @@ const toCharge = (tokens: number): Charge => ({
   costRub: NO_RUB,
   priceVersion: 'price_bench' as PriceVersionId,
   usage: { ...NO_USAGE, outputTokens: tokens },
+  modifiers: [],
   source: 'provider',
-  parts: { prompt: FREE, completion: FREE, images: FREE },
+  parts: { prompt: FREE, completion: FREE, images: FREE, tools: FREE },
 })

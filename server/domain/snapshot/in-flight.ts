@@ -3,9 +3,8 @@ import type { Instant } from '../clock.ts'
 import type { GenerationId } from '../id.ts'
 import type { ApiKey } from '../key.ts'
 import { NO_MONEY, type UsdNanos } from '../money.ts'
-import { chargeFor } from '../pricing.ts'
 import { completionTokens, promptTokens } from '../usage.ts'
-import { imageOf } from '../walk/attempt.ts'
+import { priceOf } from '../walk/attempt.ts'
 import type { Walk } from '../walk/walk.ts'
 
 /**
@@ -51,8 +50,8 @@ export function readInFlight(walk: Walk): InFlight | null {
   const { current, failed } = attempts
   const { offer, meter } = current
   // An image counts as soon as it is requested, because a client that disconnects now is charged for it.
-  const { usage, source } = request.wantsImages ? meter.readAfterDisconnect() : meter.read()
-  const { amount } = chargeFor(usage, offer.version, offer.rate.rubPerUsd, source, imageOf(current))
+  const reading = request.wantsImages ? meter.readAfterDisconnect() : meter.read()
+  const { usage, amount } = priceOf(current, reading)
   return {
     ...of,
     model: offer.hop.card.id,

@@ -4,6 +4,7 @@ import type { Grant } from '../admission.ts'
 import { Canceller, type CancelSignal } from '../cancel.ts'
 import type { ChatEvent, ChatEvents } from '../chat.ts'
 import { type Clock, pause, sinceArrivalMs } from '../clock.ts'
+import { chargedModifiers, NO_MODIFIERS } from '../extras.ts'
 import type { Caller } from '../key.ts'
 import type { Charge } from '../ledger.ts'
 import type { ImageChoice } from '../model-card.ts'
@@ -16,7 +17,7 @@ import type { Settings } from '../settings.ts'
 import { type Sending, type Upstream, type UpstreamCall, UpstreamFailure } from '../upstream.ts'
 import type { Work } from '../work.ts'
 import type { HopHealth } from './hop-health.ts'
-import { Meter } from './meter.ts'
+import { Meter, type Reading } from './meter.ts'
 import type { CostedOffer, CostedOffers, Offer } from './offer.ts'
 
 export interface Attempt extends Sending {
@@ -194,20 +195,16 @@ export function noteFailure(
 
 /** The cost of what an uncharged attempt produced, at the model's price. */
 function costOf(attempt: Attempt): UsdNanos {
-  const { offer, meter } = attempt
+  const { meter } = attempt
   const { usage, source } = meter.read()
-  const { version, rate } = offer
-  return chargeFor(meter.readWithheld() ?? usage, version, rate.rubPerUsd, source, imageOf(attempt))
-    .amount
+  return priceOf(attempt, { usage: meter.readWithheld() ?? usage, source }).amount
 }
 
 /** The cost of the images that were withheld, at the model's price. */
 export function withheldCost(attempt: Attempt, charge: Charge): UsdNanos {
-  const { offer, meter } = attempt
-  const usage = meter.readWithheld()
+  const usage = attempt.meter.readWithheld()
   if (usage === null) return NO_MONEY
-  const { version, rate } = offer
-  const whole = chargeFor(usage, version, rate.rubPerUsd, charge.source, imageOf(attempt))
+  const whole = priceOf(attempt, { usage, source: charge.source })
   return subtractUsd(whole.amount, charge.amount)
 }
 
@@ -216,11 +213,19 @@ export function withheldCost(attempt: Attempt, charge: Charge): UsdNanos {
  * the answer has finished, because only its count is still to come.
  */
 export function isBeyondHold(attempt: Attempt, hold: UsdNanos): boolean {
-  const { offer, meter, paidTokens } = attempt
+  const { meter, paidTokens } = attempt
   if (meter.sureOutputTokens <= paidTokens || meter.isFinished) return false
+  return priceOf(attempt, { usage: meter.readSurely(), source: 'estimated' }).amount > hold
+}
+
+/** What a reading of its meter costs, at the price of its offer and by the factors that apply. */
+export function priceOf(attempt: Attempt, { usage, source }: Reading): Charge {
+  const { request, offer, meter } = attempt
   const { version, rate } = offer
-  const usage = meter.readSurely()
-  return chargeFor(usage, version, rate.rubPerUsd, 'estimated', imageOf(attempt)).amount > hold
+  const { extras } = request
+  const modifiers =
+    extras === undefined ? NO_MODIFIERS : chargedModifiers(extras, version.prices, meter.served)
+  return chargeFor(usage, version, rate.rubPerUsd, source, imageOf(attempt), modifiers)
 }
 
 /** The image size and quality to price: those generated where they are known, else those requested. */

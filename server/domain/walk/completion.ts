@@ -31,7 +31,6 @@ import type { Caller } from '../key.ts'
 import type { Charge } from '../ledger.ts'
 import type { Hop, ImageChoice } from '../model-card.ts'
 import { NO_MONEY, type RubMicros, type UsdNanos } from '../money.ts'
-import { chargeFor } from '../pricing.ts'
 import { toRefusalError } from '../refusal.ts'
 import type { Store } from '../store.ts'
 import { toClientError, UpstreamFailure } from '../upstream.ts'
@@ -45,6 +44,7 @@ import {
   imageOf,
   isBeyondHold,
   noteFailure,
+  priceOf,
   requireImages,
   startAttempts,
   withheldCost,
@@ -291,17 +291,14 @@ function judgeFailure(
  * charged once the request was sent to the provider. Failed before any content, or without the requested image: no charge.
  */
 function priceOutcome(outcome: Outcome, attempt: Attempt): Charge | null {
-  const { offer, meter, isSent } = attempt
+  const { meter, isSent } = attempt
   const chargeable =
     outcome.endedBy === 'completed' ||
     (outcome.endedBy === 'client'
       ? isSent
       : meter.hasContent && outcome.error?.code !== 'no_image_returned')
   if (!chargeable) return null
-  const { usage, source } =
-    outcome.endedBy === 'client' ? meter.readAfterDisconnect() : meter.read()
-  const { version, rate } = offer
-  return chargeFor(usage, version, rate.rubPerUsd, source, imageOf(attempt))
+  return priceOf(attempt, outcome.endedBy === 'client' ? meter.readAfterDisconnect() : meter.read())
 }
 
 interface EndingDeps {
@@ -394,6 +391,7 @@ function toEntry(
     totalMs,
     usage: charge?.usage ?? NO_USAGE,
     usageSource: charge?.source ?? null,
+    modifiers: charge?.modifiers ?? NO_NAMES,
     cost: charge?.amount ?? NO_MONEY,
     costRub: charge?.costRub ?? NO_RUB,
     image: attempts && charge ? imageCharged(attempts.current, charge) : null,
@@ -414,6 +412,7 @@ const admittedAt = ({ grant, claim, caller }: Walk): Instant =>
 
 const NO_RUB = 0n as RubMicros
 const NONE_FAILED: readonly FailedAttempt[] = []
+const NO_NAMES: readonly string[] = []
 
 /** Images that never arrived may be charged too, where the client disconnected. */
 function imageCharged(attempt: Attempt, { usage }: Charge): ImageChoice | null {

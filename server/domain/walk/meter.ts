@@ -1,5 +1,6 @@
 /** The meter counts an answer as it streams, so that its usage is known however it ends. */
-import type { ChatEvent, ChatEvents } from '../chat.ts'
+import type { ChatEvent, ChatEvents, JsonObject } from '../chat.ts'
+import { asksForLongCaching, type Extra, estimateCalls } from '../extras.ts'
 import { inputImageTokensOf } from '../input-image-tokens.ts'
 import type { UsageSource } from '../ledger.ts'
 import type { ModelCard } from '../model-card.ts'
@@ -8,7 +9,14 @@ import type { UsdNanos } from '../money.ts'
 import { estimatedOutputImageTokens } from '../output-image-tokens.ts'
 import { estimatePrompt } from '../prompt-estimate.ts'
 import { denseBytesOf, tokensOf, tokensWithin, utf8Bytes } from '../text-size.ts'
-import { NO_USAGE, promptTokens, type Usage } from '../usage.ts'
+import {
+  completionTokens,
+  NO_CALLS,
+  NO_USAGE,
+  promptTokens,
+  type ServerCalls,
+  type Usage,
+} from '../usage.ts'
 import type { Work } from '../work.ts'
 
 export interface Reading {
@@ -24,6 +32,7 @@ const toUsage = (stated: Usage): Usage => ({
   inputTokens: toCount(stated.inputTokens),
   cacheReadTokens: toCount(stated.cacheReadTokens),
   cacheWriteTokens: toCount(stated.cacheWriteTokens),
+  cacheWrite1hTokens: toCount(stated.cacheWrite1hTokens),
   imageInputTokens: toCount(stated.imageInputTokens),
   outputTokens: toCount(stated.outputTokens),
   reasoningTokens: toCount(stated.reasoningTokens),
@@ -31,6 +40,19 @@ const toUsage = (stated: Usage): Usage => ({
   inputImages: toCount(stated.inputImages),
   outputImages: toCount(stated.outputImages),
   searchUnits: toCount(stated.searchUnits),
+  serverCalls: toCalls(stated.serverCalls),
+})
+
+const toCalls = (stated: ServerCalls | null): ServerCalls | null =>
+  stated === null || stated === NO_CALLS
+    ? stated
+    : Object.fromEntries(Object.entries(stated).map(([tool, calls]) => [tool, toCount(calls)]))
+
+/** Written for an hour, where the request asks for that and the provider does not tell what is. */
+const asWrittenForLong = (usage: Usage): Usage => ({
+  ...usage,
+  cacheWriteTokens: 0,
+  cacheWrite1hTokens: usage.cacheWriteTokens + usage.cacheWrite1hTokens,
 })
 
 /** The bytes of a legacy `function_call`, which is passed through as an unknown field but must be counted. */
@@ -57,6 +79,7 @@ function mergePartialCount(stated: Usage | null, estimated: Usage): Usage {
     outputTokens: Math.max(stated.outputTokens, estimated.outputTokens),
     reasoningTokens: Math.max(stated.reasoningTokens, estimated.reasoningTokens),
     imageOutputTokens: Math.max(stated.imageOutputTokens, estimated.imageOutputTokens),
+    serverCalls: stated.serverCalls,
   }
 }
 
@@ -81,7 +104,10 @@ function withRequestedImages(reading: Reading, { wantsImages, choices, image }: 
   return { usage: { ...usage, imageOutputTokens, outputImages: choices }, source }
 }
 
+type UsageEvent = Extract<ChatEvent, { type: 'usage' }>
+
 const NONE_FINISHED: readonly number[] = []
+const NOTHING_SERVED: JsonObject = {}
 
 /** The card fields that an estimate needs. */
 export type MeteredCard = Pick<
@@ -105,6 +131,8 @@ export class Meter {
   /** The cost that the provider states; null if it states none. */
   statedCost: UsdNanos | null = null
   finishReason: string | null = null
+  /** What the provider says it served, under the names of the request's fields. */
+  served: JsonObject = NOTHING_SERVED
   private readonly request: Work
   private readonly card: MeteredCard
   /** The images that the request holds. */
@@ -165,23 +193,38 @@ export class Meter {
         if (!this.finished.includes(event.choice)) this.finished = [...this.finished, event.choice]
         break
       case 'usage':
-        this.statedCost = event.statedCost ?? this.statedCost
-        if (event.usage === null) break
-        this.stated = toUsage(event.usage)
-        this.partial = event.partial ?? false
-        // A partial count alone is not an answer that can be charged.
-        if (!this.partial) this.produced = true
+        this.noteUsage(event)
         break
       case 'message-fields': {
         const bytes = functionCallBytes(event.fields['function_call'])
         if (bytes > 0) this.noteContent(bytes)
         break
       }
-      case 'choice-fields':
       case 'answer-fields':
+        this.noteServed(event.fields)
+        break
+      case 'choice-fields':
       case 'native':
         break
     }
+  }
+
+  private noteUsage(event: UsageEvent): void {
+    this.statedCost = event.statedCost ?? this.statedCost
+    if (event.served !== undefined) this.noteServed(event.served)
+    if (event.usage === null) return
+    this.stated = toUsage(event.usage)
+    if (event.isUnsplit && asksForLongCaching(this.request)) {
+      this.stated = asWrittenForLong(this.stated)
+    }
+    this.partial = event.partial ?? false
+    // A partial count alone is not an answer that can be charged.
+    if (!this.partial) this.produced = true
+  }
+
+  /** Kept only for a request whose price depends on it. */
+  private noteServed(fields: JsonObject): void {
+    if (this.request.extras !== undefined) this.served = { ...this.served, ...fields }
   }
 
   private noteText(text: string): void {
@@ -212,12 +255,26 @@ export class Meter {
 
   /** Everything that arrived. */
   private readWhole(): Reading {
-    const { stated, partial, images, withheld } = this
-    const usage = stated !== null && !partial ? stated : mergePartialCount(stated, this.estimate())
+    const { stated, partial, images, withheld, request } = this
+    const isCounted = stated !== null && !partial && !this.isNoCount(stated)
+    const usage = isCounted ? stated : mergePartialCount(stated, this.estimate())
+    const counted = withImageCounts(usage, request.inputImages, images + withheld)
     return {
-      usage: withImageCounts(usage, this.request.inputImages, images + withheld),
-      source: stated === null || partial ? 'estimated' : 'provider',
+      usage: request.extras === undefined ? counted : this.withCalls(counted, request.extras),
+      source: isCounted ? 'provider' : 'estimated',
     }
+  }
+
+  /** All zeros beside a text: a server that sends the object and counts nothing. */
+  private isNoCount(stated: Usage): boolean {
+    if (this.bytes + this.reasoningBytes === 0) return false
+    return promptTokens(stated) === 0 && completionTokens(stated) === 0
+  }
+
+  /** Tools that were asked for have been called, where the provider does not count that. */
+  private withCalls(usage: Usage, extras: readonly Extra[]): Usage {
+    if (usage.serverCalls !== null || !this.hasContent) return usage
+    return { ...usage, serverCalls: estimateCalls(extras, this.request.choices) }
   }
 
   /** Without the withheld images: their share of the image tokens, or of all that is not text where one count has both. */

@@ -3,6 +3,7 @@ import type { Claim } from '../admission.ts'
 import type { Catalogue } from '../catalogue.ts'
 import type { Clock, Instant } from '../clock.ts'
 import { GatewayError } from '../errors.ts'
+import { checkExtras, type Extra, sends, unpricedExtra } from '../extras.ts'
 import type { GenerationId } from '../id.ts'
 import type { Repeat } from '../idempotency.ts'
 import { type ApiKey, allows, type Caller } from '../key.ts'
@@ -20,6 +21,7 @@ import { nearModels } from '../near-models.ts'
 import { fixedCost, type OfferCost, offerCost } from '../offer-cost.ts'
 import { checkContext, checkThinking, floorBound, fullBound } from '../output-bound.ts'
 import { mostOfBase, mostPerMillionOutput } from '../pricing.ts'
+import { PROVIDER_PRESETS } from '../provider.ts'
 import { type Rate, rateAt } from '../rate.ts'
 import type { Settings } from '../settings.ts'
 import type { Store } from '../store.ts'
@@ -48,7 +50,7 @@ interface Asked {
  * model must pass them; a fallback model that fails them is skipped. `provider.only` and `provider.ignore` filter the rest,
  * `provider.order` sorts it.
  * @throws model_not_allowed, model_not_found, image_streaming_not_supported, unsupported_modality, no_route_available,
- * unpriced_model, the first of them in the order of contract §2
+ * unpriced_model, unsupported_parameter, the first of them in the order of contract §2
  */
 export function findOffers(asked: Asked, request: Work): Offers {
   const { model, routing } = request
@@ -92,12 +94,30 @@ function choose(offers: readonly Offer[], { order, only, ignore }: Routing): rea
     .toSorted((a, b) => place(a) - place(b))
 }
 
-/** Checks allow-list, card, modality, route and price. */
+/** Checks allow-list, card, modality, route and price, also of what the request asks for beside it. */
 function findOffersOf(asked: Asked, request: Work, model: string): readonly Offer[] {
   const card = findCard(asked.catalogue, asked.key, model)
   checkModality(request, card)
   checkContext(request, card)
-  return offersOf(asked, card)
+  const offers = offersOf(asked, card)
+  return request.extras === undefined ? offers : withExtras(offers, request.extras, card)
+}
+
+/** The offers that have a price for every extra, and send it. @throws unsupported_parameter */
+function withExtras(
+  offers: readonly Offer[],
+  extras: readonly Extra[],
+  { id }: ModelCard,
+): readonly Offer[] {
+  for (const { version } of offers) checkExtras(extras, id, version.prices)
+  const sending = offers.filter(({ hop }) =>
+    sends(PROVIDER_PRESETS[hop.provider.type].family, extras),
+  )
+  const [first] = extras
+  if (sending.length === 0 && first !== undefined) {
+    throw unpricedExtra(first, `no provider of ${id} is sent it`)
+  }
+  return sending
 }
 
 /** The card of a model that the key may call. @throws model_not_allowed, model_not_found */

@@ -7,7 +7,7 @@ import {
   priceAt,
   pricingModel,
 } from '#domain/model-card.ts'
-import { FREE, renderPrice } from '#domain/money.ts'
+import { FREE, renderFactor, renderPrice } from '#domain/money.ts'
 
 export function renderCard(card: ModelCard, at: Instant) {
   const prices = priceAt(card, at)?.prices
@@ -58,5 +58,18 @@ function renderPricing(prices: Prices) {
     }),
     input_cache_read: renderPrice(prices.cacheRead ?? prices.prompt),
     input_cache_write: renderPrice(prices.cacheWrite ?? prices.prompt),
+    ...(prices.cacheWrite1h !== null && {
+      input_cache_write_1h: renderPrice(prices.cacheWrite1h),
+    }),
+    ...(prices.serverTools.length > 0 && {
+      server_tools: Object.fromEntries(
+        prices.serverTools.map(({ tool, usd }) => [tool, renderPrice(usd)]),
+      ),
+    }),
+    ...(prices.modifiers.length > 0 && {
+      modifiers: Object.fromEntries(
+        prices.modifiers.map(({ name, factor }) => [name, renderFactor(factor)]),
+      ),
+    }),
   }
 }

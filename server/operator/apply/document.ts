@@ -6,15 +6,18 @@ import { isProviderName, OUTPUT_BOUNDS } from '#domain/provider.ts'
 import {
   accountField,
   limitsFields,
+  modifiersField,
   nameField,
   noteField,
   perMillionField,
   priceField,
   readAs,
+  serverToolsField,
   timeField,
   usdField,
 } from '#forms/fields.ts'
 import { logoutsField, redirectsField } from '../client-fields.ts'
+import { demandExact } from '../exact-prices.ts'
 import { embeddingSpaceField, kindField } from '../kind-fields.ts'
 import { emailField } from '../threshold-fields.ts'
 import { wiresField } from '../wires-field.ts'
@@ -38,6 +41,7 @@ const priceDocument = z.strictObject({
   out_usd: z.optional(perMillionField),
   cached_in_usd: z.optional(perMillionField),
   cache_write_usd: z.optional(perMillionField),
+  cache_write_1h_usd: z.optional(perMillionField),
   image_in_usd: z.optional(perMillionField),
   image_out_usd: z.optional(perMillionField),
   per_search_unit_usd: z.optional(priceField),
@@ -63,34 +67,42 @@ const priceDocument = z.strictObject({
           out_usd: perMillionField,
           cached_in_usd: z.optional(perMillionField),
           cache_write_usd: z.optional(perMillionField),
+          cache_write_1h_usd: z.optional(perMillionField),
         }),
       )
       .check(z.maxLength(16)),
   ),
+  server_tools: z.optional(serverToolsField),
+  modifiers: z.optional(modifiersField),
 })
 
 export type PriceDocument = z.output<typeof priceDocument>
 
-/** Absent prices are free, or null for those that fall back to another price. */
-export const toPrices = (stated: PriceDocument): Prices => ({
-  prompt: stated.in_usd ?? FREE,
-  completion: stated.out_usd ?? FREE,
-  cacheRead: stated.cached_in_usd ?? null,
-  cacheWrite: stated.cache_write_usd ?? null,
-  request: stated.per_request_usd ?? FREE,
-  searchUnit: stated.per_search_unit_usd ?? FREE,
-  inputImage: stated.per_input_image_usd ?? FREE,
-  imageInputToken: stated.image_in_usd ?? null,
-  imageOutputToken: stated.image_out_usd ?? null,
-  imagePrices: stated.per_image_usd ?? [],
-  tiers: (stated.tiers ?? []).map((tier) => ({
-    aboveTokens: tier.above_input_tokens,
-    prompt: tier.in_usd,
-    completion: tier.out_usd,
-    cacheRead: tier.cached_in_usd ?? null,
-    cacheWrite: tier.cache_write_usd ?? null,
-  })),
-})
+/** Absent prices are free, or null for those that fall back to another price. @throws invalid_request */
+export const toPrices = (stated: PriceDocument): Prices =>
+  demandExact({
+    prompt: stated.in_usd ?? FREE,
+    completion: stated.out_usd ?? FREE,
+    cacheRead: stated.cached_in_usd ?? null,
+    cacheWrite: stated.cache_write_usd ?? null,
+    cacheWrite1h: stated.cache_write_1h_usd ?? null,
+    request: stated.per_request_usd ?? FREE,
+    searchUnit: stated.per_search_unit_usd ?? FREE,
+    inputImage: stated.per_input_image_usd ?? FREE,
+    imageInputToken: stated.image_in_usd ?? null,
+    imageOutputToken: stated.image_out_usd ?? null,
+    imagePrices: stated.per_image_usd ?? [],
+    tiers: (stated.tiers ?? []).map((tier) => ({
+      aboveTokens: tier.above_input_tokens,
+      prompt: tier.in_usd,
+      completion: tier.out_usd,
+      cacheRead: tier.cached_in_usd ?? null,
+      cacheWrite: tier.cache_write_usd ?? null,
+      cacheWrite1h: tier.cache_write_1h_usd ?? null,
+    })),
+    serverTools: stated.server_tools ?? [],
+    modifiers: stated.modifiers ?? [],
+  })
 
 const modelDocument = z.strictObject({
   id: z.string().check(z.refine(isModelId, 'must look like provider/model')),

@@ -130,6 +130,7 @@ const PRICE_FIELDS = [
   'out_usd',
   'cached_in_usd',
   'cache_write_usd',
+  'cache_write_1h_usd',
   'image_in_usd',
   'image_out_usd',
   'per_search_unit_usd',
@@ -154,7 +155,11 @@ function priceFields(price: PriceVersion | null): Fields {
     `price.${field}`,
     record && record[field].length > 0 ? record[field].map(toFields) : null,
   ])
-  return Object.fromEntries([...plain, ...listed])
+  const named = (['server_tools', 'modifiers'] as const).map((field): [string, Value] => [
+    `price.${field}`,
+    record && Object.keys(record[field]).length > 0 ? record[field] : null,
+  ])
+  return Object.fromEntries([...plain, ...listed, ...named])
 }
 
 export const isPriceField = (field: string): boolean => field.startsWith('price.')

@@ -5,7 +5,7 @@ import { isObject, readObject, readText } from '../read-json.ts'
 import type { Scrub } from '../scrub.ts'
 import { startBlocks } from './blocks.ts'
 import { fromErrorInside } from './from-error.ts'
-import { fromUsage } from './from-usage.ts'
+import { fromUsage, isExecution, toUsageEvent, withExecutions } from './from-usage.ts'
 import { pushFinish } from './push-finish.ts'
 
 /** Translates the body of a 200. @throws UpstreamFailure when it is not a message */
@@ -24,6 +24,9 @@ export function fromResponse(body: unknown, scrub: Scrub): ChatEvents {
   blocks.conclude(events)
   pushFinish(readText(body['stop_reason']) ?? 'end_turn', body['stop_details'], events)
   const usage = fromUsage(body['usage'])
-  if (usage) events.push({ type: 'usage', usage })
+  if (usage) {
+    const counted = withExecutions(usage, content.filter(isExecution).length)
+    events.push(toUsageEvent(body['usage'], counted, false))
+  }
   return events
 }

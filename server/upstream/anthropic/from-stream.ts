@@ -8,12 +8,13 @@ import type { SseEvent } from '../sse.ts'
 import type { Translation } from '../stream.ts'
 import { startBlocks } from './blocks.ts'
 import { fromErrorInside } from './from-error.ts'
-import { fromUsage } from './from-usage.ts'
+import { fromUsage, isExecution, toUsageEvent, withExecutions } from './from-usage.ts'
 import { pushFinish } from './push-finish.ts'
 
 export function startStream(scrub: Scrub): Translation {
   const blocks = startBlocks()
   let usage: Usage | undefined
+  let executions = 0
   let ending: { readonly native: string; readonly details: unknown } | null = null
 
   /** Usage is partial until the stop reason has arrived: more output may follow. */
@@ -21,9 +22,11 @@ export function startStream(scrub: Scrub): Translation {
     const read = fromUsage(stated, usage)
     if (read === undefined) return
     usage = read
-    if (ending !== null) batch.push({ type: 'usage', usage })
-    // Without prompt tokens it would replace a better estimate.
-    else if (promptTokens(usage) > 0) batch.push({ type: 'usage', usage, partial: true })
+    usage = withExecutions(usage, executions)
+    // Without prompt tokens a partial one would replace a better estimate.
+    if (ending !== null || promptTokens(usage) > 0) {
+      batch.push(toUsageEvent(stated, usage, ending === null))
+    }
   }
 
   const noteEnding = (delta: JsonObject): void => {
@@ -46,6 +49,7 @@ export function startStream(scrub: Scrub): Translation {
         return false
       }
       case 'content_block_start':
+        if (isExecution(data['content_block'])) executions++
         blocks.open(index, readObject(data['content_block']), batch)
         return false
       case 'content_block_delta':

@@ -1,6 +1,8 @@
 /** Theirs → ours: usage in disjoint classes. This API's classes are disjoint; only thinking tokens are part of the output. */
-import { NO_USAGE, type Usage } from '#domain/usage.ts'
-import { isImpossible, isObject, readCount, readObject } from '../read-json.ts'
+import type { ChatEvent, JsonObject } from '#domain/chat.ts'
+import { NO_CALLS, NO_USAGE, type Usage } from '#domain/usage.ts'
+import { isImpossible, isObject, readCount, readList, readObject, readText } from '../read-json.ts'
+import { readServerCalls } from '../server-calls.ts'
 
 /** Counts that are charged; when one of them is impossible, the whole usage is ignored. */
 const CHARGED = [
@@ -16,19 +18,98 @@ const CHARGED = [
  * @example input 4, cache read 1163, output 202 → a prompt of 1167 tokens
  */
 export function fromUsage(value: unknown, before?: Usage): Usage | undefined {
-  if (!isObject(value) || CHARGED.some((name) => isImpossible(value[name]))) return undefined
-  const input = readCount(value['input_tokens'])
-  const output = readCount(value['output_tokens'])
+  if (!isObject(value)) return undefined
+  const iterations = readList(value['iterations']).filter(isObject)
+  if ([value, ...iterations].some(hasImpossible)) return undefined
+  const counted = iterations.length === 0 ? value : sumOf(iterations)
+  const input = readCount(counted['input_tokens'])
+  const output = readCount(counted['output_tokens'])
   if (input === undefined && output === undefined) return undefined
   const known = before ?? NO_USAGE
   const outputTokens = output ?? known.outputTokens
   const thinking = readCount(readObject(value['output_tokens_details'])['thinking_tokens'])
   return {
     ...known,
+    ...readWrites(counted, known),
     inputTokens: input || known.inputTokens,
-    cacheReadTokens: readCount(value['cache_read_input_tokens']) || known.cacheReadTokens,
-    cacheWriteTokens: readCount(value['cache_creation_input_tokens']) || known.cacheWriteTokens,
+    cacheReadTokens: readCount(counted['cache_read_input_tokens']) || known.cacheReadTokens,
     outputTokens,
     reasoningTokens: Math.min(thinking ?? known.reasoningTokens, outputTokens),
+    serverCalls: readServerCalls(value) ?? known.serverCalls ?? NO_CALLS,
   }
+}
+
+const hasImpossible = (usage: JsonObject): boolean =>
+  CHARGED.some((name) => isImpossible(usage[name]))
+
+/** The steps of a request that the vendor repeated or compacted on its own: each is billed, and the totals may lack some. */
+function sumOf(iterations: readonly JsonObject[]): JsonObject {
+  const sum = (read: (one: JsonObject) => unknown): number =>
+    iterations.reduce((total, one) => total + (readCount(read(one)) ?? 0), 0)
+  const splits = iterations.some((one) => isObject(one['cache_creation']))
+  return {
+    ...Object.fromEntries(CHARGED.map((name) => [name, sum((one) => one[name])])),
+    ...(splits && { cache_creation: { [FOR_AN_HOUR]: sum(readForAnHour) } }),
+  }
+}
+
+const FOR_AN_HOUR = 'ephemeral_1h_input_tokens'
+
+const readForAnHour = (usage: JsonObject): unknown =>
+  readObject(usage['cache_creation'])[FOR_AN_HOUR]
+
+/** What was written for an hour is part of the count of writes. */
+function readWrites(
+  usage: JsonObject,
+  known: Usage,
+): Pick<Usage, 'cacheWriteTokens' | 'cacheWrite1hTokens'> {
+  const written = readCount(usage['cache_creation_input_tokens'])
+  const forAnHour = readCount(readForAnHour(usage)) ?? 0
+  const all = Math.max(written ?? 0, forAnHour)
+  if (all === 0) {
+    const { cacheWriteTokens, cacheWrite1hTokens } = known
+    return { cacheWriteTokens, cacheWrite1hTokens }
+  }
+  // A later count may repeat the sum without its parts.
+  const repeats = all === known.cacheWriteTokens + known.cacheWrite1hTokens
+  const long = isUnsplit(usage) && repeats ? known.cacheWrite1hTokens : forAnHour
+  return { cacheWriteTokens: all - long, cacheWrite1hTokens: long }
+}
+
+const isUnsplit = (usage: JsonObject): boolean => !isObject(usage['cache_creation'])
+
+/** Whether a block is the result of code that the vendor ran, which the usage does not count. */
+export const isExecution = (block: unknown): boolean =>
+  /code_execution_tool_result$/.test(readText(readObject(block)['type']) ?? '')
+
+export const withExecutions = (usage: Usage, executions: number): Usage =>
+  executions === 0
+    ? usage
+    : { ...usage, serverCalls: { ...usage.serverCalls, code_execution: executions } }
+
+/** The event for a count, with what else the usage says of its price. */
+export function toUsageEvent(stated: unknown, usage: Usage, isPartial: boolean): ChatEvent {
+  const fields = readObject(stated)
+  const served = readServed(fields)
+  const unsplit =
+    usage.cacheWriteTokens > 0 &&
+    usage.cacheWrite1hTokens === 0 &&
+    readCount(fields['cache_creation_input_tokens']) !== undefined &&
+    readList(fields['iterations']).length === 0 &&
+    isUnsplit(fields)
+  return {
+    type: 'usage',
+    usage,
+    ...(isPartial && { partial: true }),
+    ...(served && { served }),
+    ...(unsplit && { isUnsplit: true }),
+  }
+}
+
+/** Undefined where it says nothing of speed and region. */
+function readServed({ speed, inference_geo }: JsonObject): JsonObject | undefined {
+  const region = readText(inference_geo)
+  const known = region === 'not_available' ? undefined : region
+  if (readText(speed) === undefined && known === undefined) return undefined
+  return { ...(speed !== null && { speed }), ...(known && { inference_geo: known }) }
 }

@@ -17,11 +17,13 @@ export function openAnthropic(provider: Provider, credential: string | null): Up
   const { url, host, auth } = toEndpoint(provider, credential)
   const post = openPost(url)
   const headers = toHeaders(auth)
+  const fastHeaders = toHeaders({ ...auth, 'anthropic-beta': FAST_MODE })
   const scrub = createScrub(host, credential)
   const wire: Wire = {
     toOutgoing(call) {
-      const body = JSON.stringify(toRequest(call))
-      return toOutgoing(call, post, headers, body)
+      const sent = toRequest(call)
+      const ofThis = sent.speed === 'fast' ? fastHeaders : headers
+      return toOutgoing(call, post, ofThis, JSON.stringify(sent))
     },
     toFailure: (answer) => toFailure(answer, scrub),
     // Decided by the answer, not the request: a proxy may collect a stream into one body.
@@ -30,6 +32,9 @@ export function openAnthropic(provider: Provider, credential: string | null): Up
   }
   return { ask: (call) => performCall(wire, call) }
 }
+
+/** Some models refuse a speed without it. */
+const FAST_MODE = 'fast-mode-2026-02-01'
 
 const EVENT_STREAM = /event-stream/i
 

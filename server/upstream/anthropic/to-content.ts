@@ -1,6 +1,7 @@
 /** Ours → theirs: parts as content blocks: texts, images, documents. */
 import type {
   Base64ImageSource,
+  CacheControlEphemeral,
   DocumentBlockParam,
   ImageBlockParam,
   TextBlockParam,
@@ -29,13 +30,15 @@ export const toText = (parts: readonly Part[], path: string): readonly TextBlock
     throw rejected(path, `only text may stand here, not "${wordOf(part)}"`)
   })
 
-/** Without its `ttl`, because a model has only one price for cache writes. */
+/** For an hour where the mark says so: a request with such a mark comes here only where the card has a price for it. */
 export const toCacheMark = ({
   cacheMark,
 }: {
   readonly cacheMark?: CacheMark
-}): { cache_control?: { type: 'ephemeral' } } =>
-  cacheMark ? { cache_control: { type: 'ephemeral' } } : {}
+}): { cache_control?: CacheControlEphemeral } =>
+  cacheMark
+    ? { cache_control: { type: 'ephemeral', ...(cacheMark.ttl === '1h' && { ttl: '1h' }) } }
+    : {}
 
 const wordOf = (part: Part): string => ('word' in part ? part.word : part.type)
 

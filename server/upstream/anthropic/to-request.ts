@@ -1,6 +1,7 @@
 /** Ours → theirs: a Messages request. Unsupported fields are refused when they would change the answer, otherwise dropped. */
 import type { MessageCreateParamsBase } from '@anthropic-ai/sdk/resources/messages'
 import type { Conversation } from '#domain/conversation.ts'
+import type { Extra } from '#domain/extras.ts'
 import type { UpstreamCall } from '#domain/upstream.ts'
 import type { Generate } from '#domain/work.ts'
 import { rejected, requireGenerate } from '../rejected.ts'
@@ -51,9 +52,19 @@ export function toRequest({
     ...toStop(conversation.stop),
     ...(conversation.endUser !== undefined && { metadata: { user_id: conversation.endUser } }),
     ...toCacheMark(conversation),
+    ...toModifiers(asked.extras),
     ...(asked.stream && { stream: true }),
   }
 }
+
+/** Speed and region, where the card has a factor for them. */
+function toModifiers(extras: readonly Extra[] = []): PricedFields {
+  return Object.fromEntries(
+    extras.flatMap(({ need }) => (need.kind === 'modifier' ? [[need.field, need.value]] : [])),
+  )
+}
+
+type PricedFields = Pick<MessageCreateParamsBase, 'speed' | 'inference_geo'>
 
 function toStop(sequences: readonly string[]): { stop_sequences?: string[] } {
   if (sequences.length === 0) return {}

@@ -15,6 +15,7 @@ const PER_WORD: Prices = {
   completion: TWO_DOLLARS_PER_MILLION,
   cacheRead: null,
   cacheWrite: null,
+  cacheWrite1h: null,
   request: NOTHING,
   searchUnit: NOTHING,
   inputImage: NOTHING,
@@ -22,6 +23,8 @@ const PER_WORD: Prices = {
   imageOutputToken: null,
   imagePrices: [],
   tiers: [],
+  serverTools: [],
+  modifiers: [],
 }
 
 const PER_IMAGE: Prices = {

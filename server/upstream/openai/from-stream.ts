@@ -103,6 +103,7 @@ class OpenAiStream implements Translation {
       type: 'usage',
       usage: read.usage ?? this.usage?.usage ?? null,
       ...(statedCost !== undefined && { statedCost }),
+      ...(read.isUnsplit && { isUnsplit: true }),
     }
     if (read.usage !== null) this.isOneSided = read.partial ?? false
     this.counted = true

@@ -1,8 +1,9 @@
 /** Theirs → ours: a provider's usage in disjoint classes, so that each token is priced exactly once; and the cost that it states. */
 import type { ChatEvent, JsonObject } from '#domain/chat.ts'
 import { addUsd, readUsdNumber, type UsdNanos } from '#domain/money.ts'
-import type { Usage } from '#domain/usage.ts'
+import type { ServerCalls, Usage } from '#domain/usage.ts'
 import { isImpossible, isObject, MAX_TOKENS, readCount, readObject } from '../read-json.ts'
+import { readServerCalls } from '../server-calls.ts'
 
 /** Counts that are charged; when one of them is impossible, the whole usage is ignored. */
 const CHARGED = [
@@ -23,6 +24,8 @@ export function toUsageEvent(stated: unknown, usage = fromUsage(stated)): Stated
   const event: UsageEvent = { type: 'usage', usage: usage ?? null }
   if (statedCost !== undefined) event.statedCost = statedCost
   if (usage !== undefined && isOneSided(stated)) event.partial = true
+  // Nothing here tells for how long it was written.
+  if (usage !== undefined && usage.cacheWriteTokens > 0) event.isUnsplit = true
   return event
 }
 
@@ -76,6 +79,7 @@ function readPrompt(usage: JsonObject, prompt: number): Counted {
     inputTokens: uncached - imageInputTokens,
     cacheReadTokens,
     cacheWriteTokens,
+    cacheWrite1hTokens: 0,
     imageInputTokens,
     inputImages: 0,
     outputTokens: 0,
@@ -83,7 +87,14 @@ function readPrompt(usage: JsonObject, prompt: number): Counted {
     imageOutputTokens: 0,
     outputImages: 0,
     searchUnits: 0,
+    serverCalls: readCalls(usage),
   }
+}
+
+/** Perplexity counts searches; OpenRouter every tool that it runs. */
+function readCalls(usage: JsonObject): ServerCalls | null {
+  const searches = readCount(usage['num_search_queries'])
+  return readServerCalls(usage) ?? (searches === undefined ? null : { web_search: searches })
 }
 
 type Counted = { -readonly [Class in keyof Usage]: Usage[Class] }

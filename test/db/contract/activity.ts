@@ -43,10 +43,15 @@ export function activityContract(bench: Bench): void {
       inputImages: 8,
       outputImages: 9,
       searchUnits: 3,
+      cacheWrite1hTokens: 10,
+      serverCalls: { web_search: 11, code_execution: 12 },
     }
-    const line = anActivity(aClaim(key, bench.clock.now()), { usage })
+    const modifiers = ['service_tier=priority', 'speed=fast']
+    const line = anActivity(aClaim(key, bench.clock.now()), { usage, modifiers })
     bench.store.activity.note(line)
-    expect((await bench.store.activity.find(line.generationId))?.usage).toEqual(usage)
+    const found = await bench.store.activity.find(line.generationId)
+    expect(found?.usage).toEqual(usage)
+    expect(found?.modifiers).toEqual(modifiers)
   })
 
   test('an unknown generation is undefined', async () => {

@@ -94,9 +94,11 @@ describe('an answer that comes whole', () => {
     expect(line.usageSource).toBe('estimated')
   })
 
-  test('costs nothing when the provider says so, and has an entry that says so', async () => {
+  test('T16: is charged by an estimate when the provider counts only zeros', async () => {
     const walked = await walk(says([text('free'), finish(), { type: 'usage', usage: NO_USAGE }]))
-    expect(await books(walked.caller)).toMatchObject({ charged: 0n, charges: 1 })
+    const { charged, charges, line } = await books(walked.caller)
+    expect({ charges, source: line.usageSource }).toEqual({ charges: 1, source: 'estimated' })
+    expect(charged).toBeGreaterThan(0n)
   })
 
   test('is charged by the price that was in force when it began', async () => {

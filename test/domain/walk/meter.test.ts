@@ -226,10 +226,19 @@ describe('the provider’s word', () => {
   })
 
   test('T16: an explicit nothing is nothing, not a missing word', () => {
-    expect(reading([text('some words'), usage({})])).toMatchObject({
-      usage: NO_USAGE,
+    expect(reading([usage({})])).toMatchObject({ usage: NO_USAGE, source: 'provider' })
+    const prompt = { inputTokens: 7 }
+    expect(reading([text('some words'), usage(prompt)])).toMatchObject({
+      usage: { ...NO_USAGE, ...prompt },
       source: 'provider',
     })
+  })
+
+  test('T16: zeros alone, beside a text, are no count', () => {
+    const { usage: counted, source } = reading([text('some words'), usage({})])
+    expect(source).toBe('estimated')
+    expect(counted.outputTokens).toBe(3)
+    expect(counted.inputTokens).toBeGreaterThan(0)
   })
 
   test('on its cost is kept beside the count, and changes nothing', () => {

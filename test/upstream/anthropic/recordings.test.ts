@@ -70,7 +70,9 @@ function compare(answer: Folded, response: RecordedResponse): void {
   expect(answer.usage).toEqual({
     inputTokens: usage.input_tokens,
     cacheReadTokens: usage.cache_read_input_tokens,
-    cacheWriteTokens: usage.cache_creation_input_tokens,
+    cacheWriteTokens:
+      usage.cache_creation_input_tokens - (usage.cache_creation?.ephemeral_1h_input_tokens ?? 0),
+    cacheWrite1hTokens: usage.cache_creation?.ephemeral_1h_input_tokens ?? 0,
     outputTokens: usage.output_tokens,
     reasoningTokens: usage.output_tokens_details?.thinking_tokens ?? 0,
     imageInputTokens: 0,
@@ -78,6 +80,7 @@ function compare(answer: Folded, response: RecordedResponse): void {
     inputImages: 0,
     outputImages: 0,
     searchUnits: 0,
+    serverCalls: {},
   })
 }
 

@@ -1,6 +1,7 @@
 // The translation of every field of OpenAI's body, and the fields that are refused because Anthropic has no equivalent.
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '#domain/chat.ts'
+import type { Extra } from '#domain/extras.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import type { Generate } from '#domain/work.ts'
 import { aCard } from '#test/support/nouns.ts'
@@ -41,7 +42,7 @@ describe('messages', () => {
     })
     expect(system).toEqual([
       text('be brief'),
-      { ...text('be kind'), cache_control: { type: 'ephemeral' } },
+      { ...text('be kind'), cache_control: { type: 'ephemeral', ttl: '1h' } },
     ])
     expect(messages).toEqual([{ role: 'user', content: [text('hi')] }])
   })
@@ -198,9 +199,20 @@ describe('options', () => {
     expect(sent({ stop: ['a', '', 'b'] }).stop_sequences).toEqual(['a', 'b'])
     expect(sent({ user: 'u_1' }).metadata).toEqual({ user_id: 'u_1' })
     expect(sent({ safety_identifier: 's' }).metadata).toEqual({ user_id: 's' })
-    expect(sent({ cache_control: { type: 'ephemeral', ttl: '1h' } }).cache_control).toEqual({
-      type: 'ephemeral',
+    for (const mark of [{ type: 'ephemeral' }, { type: 'ephemeral', ttl: '1h' }]) {
+      expect(sent({ cache_control: mark }).cache_control).toEqual(mark)
+    }
+    expect(sent({ cache_control: { ttl: '5m' } }).cache_control).toEqual({ type: 'ephemeral' })
+  })
+
+  test('a speed and a region, which a card has priced', () => {
+    const extra = (field: string, value: string): Extra => ({
+      param: field,
+      what: '',
+      need: { kind: 'modifier', field, value },
     })
+    const extras = [extra('speed', 'fast'), extra('inference_geo', 'us')]
+    expect(sent({}, HAIKU, { extras })).toMatchObject({ speed: 'fast', inference_geo: 'us' })
   })
 
   test('harmless unknown fields are dropped, and so are those that cost money', () => {
@@ -215,8 +227,8 @@ describe('options', () => {
       service_tier: 'priority',
       verbosity: 'low',
       prediction: {},
-      speed: 'fast',
-      inference_geo: 'us',
+      speed: 'standard',
+      inference_geo: 'global',
       container: 'c',
       mcp_servers: [{ url: 'https://x.example' }],
       base_url: 'https://x.example',

@@ -2,19 +2,23 @@
 import { z } from 'zod'
 import type { EndedBy } from '#domain/activity.ts'
 import type { UsageSource } from '#domain/ledger.ts'
-import { PRICE_CLASSES, type PriceClass } from '#domain/pricing.ts'
+import { PRICE_CLASSES, type PriceClass, SERVER_TOOL_CALLS } from '#domain/pricing.ts'
 import type { ReceiptAttempt } from '#domain/receipt.ts'
 import type { renderGeneration } from '../../wire/render-generation.ts'
 import { count, id, moment, oneOf, rub, text, usd, usdNumber } from './scalars.ts'
 
 const line = z.object({
-  class: z.enum(PRICE_CLASSES.map(({ name }) => name)).describe('The class of usage'),
+  class: z
+    .enum([...PRICE_CLASSES.map(({ name }) => name), SERVER_TOOL_CALLS])
+    .describe('The class of usage'),
   unit: oneOf<PriceClass['unit']>('', {
     token: 'per token',
     image: 'per image',
     search_unit: 'per search unit: a query with up to a hundred documents',
     request: 'per request',
+    call: 'per call of a tool that the vendor runs',
   }),
+  tool: text('The tool that was called', 'web_search').exactOptional(),
   count: count('The number of units'),
   unit_price_usd: usd('The price of one unit'),
   amount_usd: usd(
@@ -97,6 +101,9 @@ export const generation = z
     price_version: id('price_', 'The version of the price list').nullable(),
     charged_at: moment('When it was charged; null if it was not').nullable(),
     lines: z.array(line).describe('Each class of usage × its price'),
+    modifiers: z
+      .array(z.string())
+      .describe('Factors that the prices of the lines include, such as `service_tier=priority`'),
     image: z
       .object({ resolution: z.string().nullable(), quality: z.string().nullable() })
       .nullable()

@@ -31,6 +31,17 @@ const pricing = z
     image_output_token: usd('Per token of a generated image').exactOptional(),
     input_cache_read: usd('Per token read from a cache'),
     input_cache_write: usd('Per token written to a cache'),
+    input_cache_write_1h: usd('Per token written to a cache for an hour').exactOptional(),
+    server_tools: z
+      .record(z.string(), z.string())
+      .describe('Per call of a tool that the vendor runs, by its name; any other is refused')
+      .exactOptional(),
+    modifiers: z
+      .record(z.string(), z.string())
+      .describe(
+        'Factors of the whole price, by field and value (`service_tier=priority`); any other that costs extra is refused',
+      )
+      .exactOptional(),
   })
   .describe('In dollars per token or per image.')
 

@@ -18,6 +18,9 @@ const counted = z.object({
 const promptDetails = z.object({
   cached_tokens: count('Tokens read from a cache, at the price of cache reads'),
   cache_write_tokens: count('Tokens written to a cache, at the price of cache writes'),
+  cache_write_1h_tokens: count(
+    'Of these, those written for an hour, which has a price of its own',
+  ).exactOptional(),
   image_tokens: count(
     'Tokens of images in the prompt, where the provider counts them separately',
   ).exactOptional(),
@@ -31,6 +34,15 @@ const costDetails = z.object({
   prompt_usd: usd('The cost of the prompt, not rounded'),
   completion_usd: usd('The cost of the answer, not rounded'),
   images_usd: usd('The cost of generated images, not rounded'),
+  tools_usd: usd(
+    "The cost of calls of the vendor's tools, not rounded; absent without any",
+  ).exactOptional(),
+  modifiers: z
+    .array(z.string())
+    .describe(
+      'Factors that all of these prices include, such as `service_tier=priority`; absent without any',
+    )
+    .exactOptional(),
   rub_per_usd: text('The exchange rate of the charge', '92.5'),
   price_version: id('price_', 'The price version of the charge'),
   source: oneOf<UsageSource>('The source of the counts', {

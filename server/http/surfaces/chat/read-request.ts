@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import type { JsonObject } from '#domain/chat.ts'
 import { GatewayError } from '#domain/errors.ts'
+import type { Extra } from '#domain/extras.ts'
 import { ANY_IMAGE, type ImageChoice } from '#domain/model-card.ts'
 import { type Generate, OWN_FIELDS } from '#domain/work.ts'
 import { rejectWholeKey } from '../../bearer.ts'
@@ -14,6 +15,7 @@ import {
   noAttachments,
   noteSizes,
 } from '../attachments.ts'
+import { noteExtras, noteLongCaching, setExtras } from '../billed-extras.ts'
 import {
   checkModels,
   commonFields,
@@ -26,7 +28,6 @@ import {
   tokensField,
   userField,
 } from '../common-fields.ts'
-import { rejectExtras, rejectLongCaching } from './billed-extras.ts'
 import { readReasoning } from './read-reasoning.ts'
 import { toConversation } from './to-conversation.ts'
 
@@ -109,8 +110,9 @@ export function readChatRequest(body: Body): Generate {
   const read = readForm(fields)
   checkModels(read)
   if (read.user) rejectWholeKey(read.user, 'user')
-  rejectExtras(fields)
-  const attachments = readMessages(read.messages)
+  const extras: Extra[] = []
+  noteExtras(fields, extras)
+  const attachments = readMessages(read.messages, extras)
   const wantsImages = read.modalities ? readModalities(read.modalities) : false
   const request: Draft = {
     kind: 'generate',
@@ -132,6 +134,7 @@ export function readChatRequest(body: Body): Generate {
   }
   if (text !== undefined && bytes >= LONG_BYTES) request.source = { text, fields: exact }
   noteSizes(request, body, attachments)
+  if (extras.length > 0) setExtras(request, extras)
   const routing = readRouting(read)
   if (routing !== undefined) request.routing = routing
   return request
@@ -181,18 +184,23 @@ export const ROLES = ['system', 'developer', 'user', 'assistant', 'tool'] as con
 const KNOWN_ROLES = new Set<unknown>(ROLES)
 
 /** @throws invalid_request, unsupported_parameter, invalid_image, too_many_images; `param` is the path to the field */
-function readMessages(messages: unknown): Readonly<Attachments> {
+function readMessages(messages: unknown, extras: Extra[]): Readonly<Attachments> {
   if (!Array.isArray(messages)) throw invalid('messages', 'must be an array of messages')
   if (messages.length === 0) throw invalid('messages', 'must hold at least one message')
   if (messages.length > MAX_MESSAGES) {
     throw invalid('messages', `may hold at most ${MAX_MESSAGES} messages`)
   }
   const attachments = noAttachments()
-  for (let i = 0; i < messages.length; i++) readMessage(messages[i], i, attachments)
+  for (let i = 0; i < messages.length; i++) readMessage(messages[i], i, attachments, extras)
   return attachments
 }
 
-function readMessage(message: unknown, index: number, attachments: Attachments): void {
+function readMessage(
+  message: unknown,
+  index: number,
+  attachments: Attachments,
+  extras: Extra[],
+): void {
   if (!isObject(message)) throw invalid(`messages[${index}]`, 'must be an object')
   const { role, content } = message
   if (!KNOWN_ROLES.has(role)) {
@@ -201,12 +209,12 @@ function readMessage(message: unknown, index: number, attachments: Attachments):
       'must be one of system, developer, user, assistant, tool',
     )
   }
-  if ('cache_control' in message) rejectLongCaching(message, `messages[${index}]`)
+  if ('cache_control' in message) noteLongCaching(message, `messages[${index}]`, extras)
   if (role === 'assistant' && Array.isArray(message['images'])) {
     for (const image of message['images']) countEarlier(image, attachments)
   }
   if (Array.isArray(content)) {
-    readParts(content, index, attachments)
+    readParts(content, index, attachments, extras)
     return
   }
   const absent = content === null || content === undefined
@@ -214,14 +222,21 @@ function readMessage(message: unknown, index: number, attachments: Attachments):
   throw invalid(`messages[${index}].content`, 'must be a string or an array of content parts')
 }
 
-function readParts(parts: readonly unknown[], index: number, attachments: Attachments): void {
+function readParts(
+  parts: readonly unknown[],
+  index: number,
+  attachments: Attachments,
+  extras: Extra[],
+): void {
   if (parts.length > MAX_PARTS) {
     throw invalid(`messages[${index}].content`, `may hold at most ${MAX_PARTS} parts`)
   }
   for (let i = 0; i < parts.length; i++) {
     const part = parts[i]
     if (!isObject(part)) throw invalid(`messages[${index}].content[${i}]`, 'must be an object')
-    if ('cache_control' in part) rejectLongCaching(part, `messages[${index}].content[${i}]`)
+    if ('cache_control' in part) {
+      noteLongCaching(part, `messages[${index}].content[${i}]`, extras)
+    }
     if (part['type'] === 'text') {
       if (typeof part['text'] !== 'string') {
         throw invalid(`messages[${index}].content[${i}].text`, 'must be a string')

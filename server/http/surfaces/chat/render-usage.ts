@@ -1,11 +1,11 @@
 /** The `usage` of an answer: OpenAI's counts, and their cost in both currencies (contract §7). */
 import type { Charge } from '#domain/ledger.ts'
-import { renderPrice, renderRub, renderRubPerUsd, renderUsdNumber } from '#domain/money.ts'
-import { completionTokens, promptTokens, type Usage } from '#domain/usage.ts'
+import { FREE, renderPrice, renderRub, renderRubPerUsd, renderUsdNumber } from '#domain/money.ts'
+import { cacheWriteTokens, completionTokens, promptTokens, type Usage } from '#domain/usage.ts'
 
 /** One object literal without spreads, because it is on the hot path. */
 export function renderUsage(charge: Charge) {
-  const { usage, parts } = charge
+  const { usage } = charge
   const prompt = promptTokens(usage)
   const completion = completionTokens(usage)
   return {
@@ -17,27 +17,49 @@ export function renderUsage(charge: Charge) {
     completion_tokens_details: { reasoning_tokens: usage.reasoningTokens },
     cost_rub: renderRub(charge.costRub),
     cost: renderUsdNumber(charge.amount),
-    cost_details: {
-      prompt_usd: renderPrice(parts.prompt),
-      completion_usd: renderPrice(parts.completion),
-      images_usd: renderPrice(parts.images),
-      rub_per_usd: renderRubPerUsd(charge.rubPerUsd),
-      price_version: charge.priceVersion,
-      source: charge.source,
-    },
+    cost_details: renderCost(charge),
   }
 }
 
+function renderCost({ parts, rubPerUsd, priceVersion, source, modifiers }: Charge): CostDetails {
+  const cost: CostDetails = {
+    prompt_usd: renderPrice(parts.prompt),
+    completion_usd: renderPrice(parts.completion),
+    images_usd: renderPrice(parts.images),
+    rub_per_usd: renderRubPerUsd(rubPerUsd),
+    price_version: priceVersion,
+    source,
+  }
+  if (parts.tools !== FREE) cost.tools_usd = renderPrice(parts.tools)
+  if (modifiers.length > 0) cost.modifiers = modifiers
+  return cost
+}
+
+interface CostDetails {
+  readonly prompt_usd: string
+  readonly completion_usd: string
+  readonly images_usd: string
+  readonly rub_per_usd: string
+  readonly price_version: Charge['priceVersion']
+  readonly source: Charge['source']
+  tools_usd?: string
+  modifiers?: readonly string[]
+}
+
 function renderPromptDetails(usage: Usage): PromptDetails {
-  const { cacheReadTokens: cached_tokens, cacheWriteTokens: cache_write_tokens } = usage
-  return usage.imageInputTokens > 0
-    ? { cached_tokens, cache_write_tokens, image_tokens: usage.imageInputTokens }
-    : { cached_tokens, cache_write_tokens }
+  const details: { -readonly [Detail in keyof PromptDetails]: PromptDetails[Detail] } = {
+    cached_tokens: usage.cacheReadTokens,
+    cache_write_tokens: cacheWriteTokens(usage),
+  }
+  if (usage.cacheWrite1hTokens > 0) details.cache_write_1h_tokens = usage.cacheWrite1hTokens
+  if (usage.imageInputTokens > 0) details.image_tokens = usage.imageInputTokens
+  return details
 }
 
 interface PromptDetails {
   readonly cached_tokens: number
   readonly cache_write_tokens: number
+  readonly cache_write_1h_tokens?: number
   readonly image_tokens?: number
 }
 

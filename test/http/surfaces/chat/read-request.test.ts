@@ -3,8 +3,10 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '#domain/chat.ts'
 import { GatewayError } from '#domain/errors.ts'
+import { checkExtras } from '#domain/extras.ts'
 import { newSecret } from '#domain/secret.ts'
 import { chatForm, isOrdinary, readChatRequest } from '#http/surfaces/chat/read-request.ts'
+import { aPriceList } from '#test/support/nouns.ts'
 import { FULL } from '#test/support/tier.ts'
 
 const SECRET = newSecret()
@@ -12,9 +14,10 @@ const read = (fields: JsonObject) => readChatRequest({ fields, bytes: 1_000 })
 const says = (content: unknown, role = 'user') => ({ messages: [{ role, content }] })
 const ask = (more: JsonObject = {}) => read({ model: 'acme/one', ...says('hi'), ...more })
 
+/** A card without a price for any extra is where some of them are refused. */
 const refusal = (more: JsonObject): readonly [string, string | undefined] => {
   try {
-    ask(more)
+    checkExtras(ask(more).extras ?? [], 'acme/one', aPriceList())
   } catch (thrown) {
     if (thrown instanceof GatewayError) return [thrown.code, thrown.details.param]
     throw thrown
@@ -187,6 +190,7 @@ describe('a field that the vendor bills beside the price on the card', () => {
     { image_config: { aspect_ratio: '1:1', font_inputs: null } },
   ])('%j costs nothing extra, and passes', (more) => {
     expect(ask(more).body).toMatchObject(more)
+    expect(ask(more).extras).toBeUndefined()
   })
 
   test('null means absent', () => {

@@ -22,11 +22,13 @@ const CHARGE: Charge = {
   costRub: 4_995n as RubMicros,
   priceVersion: 'price_1',
   usage: { ...NO_USAGE, inputTokens: 10, outputTokens: 20 },
+  modifiers: [],
   source: 'provider',
   parts: {
     prompt: 18_000_000_000_000n as UsdAttos,
     completion: 36_000_000_000_000n as UsdAttos,
     images: 0n as UsdAttos,
+    tools: 0n as UsdAttos,
   },
 }
 

@@ -1,0 +1,22 @@
+/** Theirs → ours: how often the vendor called its tools, as Anthropic and OpenRouter state it. */
+import type { JsonObject } from '#domain/chat.ts'
+import type { ServerCalls } from '#domain/usage.ts'
+import { isObject, readCount } from './read-json.ts'
+
+const COUNT = /^([a-z_]{1,48})_requests$/
+
+/** More kinds of tools than any vendor has. */
+const MAX_TOOLS = 16
+
+/** Null where a usage has no counts of calls. @example server_tool_use { web_search_requests: 2 } → web_search 2 */
+export function readServerCalls(usage: JsonObject): ServerCalls | null {
+  const stated = usage['server_tool_use']
+  if (!isObject(stated)) return null
+  const calls: Record<string, number> = {}
+  for (const [name, value] of Object.entries(stated).slice(0, MAX_TOOLS)) {
+    const tool = COUNT.exec(name)?.[1]
+    const count = readCount(value)
+    if (tool !== undefined && count !== undefined && count > 0) calls[tool] = count
+  }
+  return calls
+}

@@ -1,0 +1,67 @@
+// Usage of the Messages API: what was written for an hour, the vendor's tools, and steps that are added up.
+import { expect, test } from 'vitest'
+import { NO_USAGE } from '#domain/usage.ts'
+import { fromUsage, toUsageEvent, withExecutions } from '#upstream/anthropic/from-usage.ts'
+
+test('writes for an hour are counted apart', () => {
+  const usage = {
+    input_tokens: 1,
+    output_tokens: 2,
+    cache_creation_input_tokens: 30,
+    cache_creation: { ephemeral_5m_input_tokens: 10, ephemeral_1h_input_tokens: 20 },
+  }
+  const read = fromUsage(usage)
+  expect(read).toMatchObject({ cacheWriteTokens: 10, cacheWrite1hTokens: 20 })
+  // The last event of a stream repeats the sum alone.
+  const later = { output_tokens: 9, cache_creation_input_tokens: 30 }
+  expect(fromUsage(later, read)).toMatchObject({ cacheWriteTokens: 10, cacheWrite1hTokens: 20 })
+})
+
+test('calls of tools are those that are stated; none, where none is', () => {
+  const stated = { input_tokens: 1, output_tokens: 2 }
+  expect(fromUsage(stated)?.serverCalls).toEqual({})
+  const server_tool_use = { web_search_requests: 3, web_fetch_requests: 0, odd: 'x' }
+  const read = fromUsage({ ...stated, server_tool_use })
+  expect(read?.serverCalls).toEqual({ web_search: 3 })
+  expect(withExecutions(read ?? NO_USAGE, 2).serverCalls).toEqual({
+    web_search: 3,
+    code_execution: 2,
+  })
+})
+
+test('steps are added up, each with its writes', () => {
+  const step = {
+    input_tokens: 10,
+    output_tokens: 5,
+    cache_read_input_tokens: 3,
+    cache_creation_input_tokens: 4,
+    cache_creation: { ephemeral_1h_input_tokens: 1 },
+  }
+  expect(fromUsage({ input_tokens: 10, output_tokens: 5, iterations: [step, step] })).toEqual({
+    ...NO_USAGE,
+    inputTokens: 20,
+    outputTokens: 10,
+    cacheReadTokens: 6,
+    cacheWriteTokens: 6,
+    cacheWrite1hTokens: 2,
+    serverCalls: {},
+  })
+  expect(fromUsage({ input_tokens: 1, iterations: [{ output_tokens: -1 }] })).toBeUndefined()
+})
+
+test('speed and region are passed on, and writes of unknown length are marked', () => {
+  const stated = {
+    input_tokens: 1,
+    output_tokens: 1,
+    cache_creation_input_tokens: 4,
+    speed: 'fast',
+    inference_geo: 'not_available',
+  }
+  const usage = fromUsage(stated) ?? NO_USAGE
+  expect(toUsageEvent(stated, usage, false)).toEqual({
+    type: 'usage',
+    usage,
+    served: { speed: 'fast' },
+    isUnsplit: true,
+  })
+})
