@@ -92,9 +92,9 @@ const noteTool = (into: Extra[], extra: Extra): void => {
 }
 const MAX_EXTRAS = 64
 
-/** One search for each answer. */
+/** Some vendors search more than once for an answer. */
 const findSearch: Finder = (_, param, into) =>
-  noteTool(into, { param, what: SEARCH, need: calls('web_search', 1) })
+  noteTool(into, { param, what: SEARCH, need: calls('web_search', undefined) })
 
 /** OpenRouter's plugins: those that only repair the answer, or read a file by the model itself or for free, cost nothing. */
 const findPlugin: Finder = (plugin, param) => {
