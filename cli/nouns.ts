@@ -68,7 +68,7 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
     },
   },
   models: {
-    summary: 'catalogue, prices, routes',
+    summary: 'catalogue, prices, routes, aliases',
     bare: 'list',
     verbs: {
       list: () => import('./models/list.ts'),
@@ -76,6 +76,8 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
       add: () => import('./models/add.ts'),
       price: () => import('./models/price.ts'),
       route: () => import('./models/route.ts'),
+      alias: () => import('./models/alias.ts'),
+      unalias: () => import('./models/unalias.ts'),
       remove: () => import('./models/remove.ts'),
     },
   },

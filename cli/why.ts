@@ -29,6 +29,8 @@ export const mount: Mount = (root) =>
           ['at', why.created_at],
           ['key', `${why.key_name} (${why.key_id})`],
           ['user', why.user],
+          ['surface', why.surface],
+          ['session', why.session],
           ['model', why.model],
           ...(why.refusal === null ? storyFields(why) : refusalFields(context, why, why.refusal)),
         ])

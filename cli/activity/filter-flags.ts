@@ -1,13 +1,16 @@
 /** Filters on requests, as flags of `activity list` and `activity tail`. */
 import type { Command } from 'commander'
+import { DIALECTS } from '#domain/work.ts'
 import type { Context } from '../context.ts'
 import { usageError } from '../exit.ts'
+import { readChoice } from '../flags/read-choice.ts'
 import { readDuration } from '../flags/read-value.ts'
 
 export interface FilterFlags {
   readonly key?: string
   readonly model?: string
   readonly provider?: string
+  readonly surface?: string
   readonly status?: string
   readonly slow?: string
   readonly errors?: boolean
@@ -18,13 +21,14 @@ export const addFilterFlags = (command: Command): Command =>
     .option('--key <key>', 'only this key: id, name or shown prefix')
     .option('--model <id>', 'only this model')
     .option('--provider <name>', 'only requests that this provider served')
+    .option('--surface <surface>', `only this one: ${DIALECTS.join(', ')}`)
     .option('--status <status>', 'only this status: 4xx, 5xx, 429, 200 …')
     .option('--slow <duration>', 'only requests that took at least: 500ms, 10s, 2m')
     .option('--errors', 'only requests that did not complete')
 
 /** By their names on the wire. @throws CommandError 2 */
 export function readFilterFlags({ accountInput }: Context, flags: FilterFlags) {
-  const { key, model, provider, status, slow, errors } = flags
+  const { key, model, provider, surface, status, slow, errors } = flags
   if (status !== undefined && !/^[1-5](xx|\d\d)$/.test(status)) {
     throw usageError(
       `--status must be a status such as 429, or a class such as 4xx (got "${status}")`,
@@ -35,6 +39,7 @@ export function readFilterFlags({ accountInput }: Context, flags: FilterFlags) {
     key: key ?? null,
     model: model ?? null,
     provider: provider ?? null,
+    surface: surface === undefined ? null : readChoice('--surface', surface, DIALECTS),
     status: status ?? null,
     least_total_ms: slow === undefined ? null : readDuration('--slow', slow),
     errors: errors === true,

@@ -51,7 +51,7 @@ export const mount: Mount = (activity) =>
     )
 
 /** The filters on requests. */
-const OF_REQUESTS = ['key', 'model', 'provider', 'status', 'slow', 'errors'] as const
+const OF_REQUESTS = ['key', 'model', 'provider', 'surface', 'status', 'slow', 'errors'] as const
 
 async function listAdmin(context: Context, flags: Flags): Promise<void> {
   const strange = OF_REQUESTS.find((flag) => flags[flag] !== undefined)
@@ -85,6 +85,7 @@ const columns = (context: Context, { isMixed, nameOf }: Scope): readonly Column<
   { title: 'id', isId: true, dropOrder: 5, full: ({ id }) => id },
   { title: 'key', full: ({ key_name }) => key_name },
   { title: 'model', full: ({ model }) => model },
+  { title: 'surface', dropOrder: 1, full: ({ surface }) => surface },
   {
     title: 'time',
     right: true,
@@ -110,6 +111,8 @@ const CSV_FIELDS = [
   'key_id',
   'key_name',
   'user',
+  'surface',
+  'session',
   'model',
   'provider',
   'stream',

@@ -33,6 +33,8 @@ const factsOf = (receipt: Receipt): readonly Field[] => [
   ['at', receipt.created_at],
   ['key', `${receipt.key_name} (${receipt.key_id})`],
   ['user', receipt.user],
+  ['surface', receipt.surface],
+  ['session', receipt.session],
   ['model', receipt.model],
   ['provider', receipt.provider],
   ['status', receipt.code === null ? receipt.status : `${receipt.status} ${receipt.code}`],

@@ -3,6 +3,7 @@ import { DATABASE_FILE } from '#db/file-name.ts'
 import type { Named } from '#db/sqlite/files/names.ts'
 import { OUTPUT_BOUNDS, PROVIDER_PRESETS } from '#domain/provider.ts'
 import { USAGE_DIMENSIONS } from '#domain/usage-report.ts'
+import { DIALECTS } from '#domain/work.ts'
 
 /** A mask is a model, or all models of a provider. */
 export type Kind = Named | 'file' | 'mask'
@@ -10,6 +11,7 @@ export type Kind = Named | 'file' | 'mask'
 /** By the placeholder in the help of a command. */
 const BY_PLACEHOLDER: Readonly<Record<string, Kind>> = {
   account: 'account',
+  alias: 'alias',
   key: 'key',
   model: 'model',
   mask: 'mask',
@@ -68,6 +70,7 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   'keys sort': ['created', 'name', 'spend', 'last-used'],
   'ledger kind': ['charge', 'top_up', 'adjust', 'refund'],
   'activity status': ['2xx', '4xx', '5xx', '401', '402', '403', '429', '502'],
+  'activity surface': DIALECTS,
   'usage by': USAGE_DIMENSIONS,
   'usage then-by': USAGE_DIMENSIONS,
   'providers type': Object.keys(PROVIDER_PRESETS).filter((type) => type !== 'demo'),

@@ -48,6 +48,7 @@ function perImage({ price }: Model): string | null {
 
 const COLUMNS: readonly Column<Model>[] = [
   { title: 'model', full: ({ id }) => id },
+  { title: 'aliases', dropOrder: 1, full: ({ aliases }) => aliases.join(', ') || null },
   { title: 'provider', dropOrder: 3, full: ({ provider }) => provider },
   { title: 'context', right: true, dropOrder: 2, full: ({ context_length }) => context_length },
   { title: 'output', dropOrder: 1, full: ({ output_modalities }) => output_modalities.join('+') },

@@ -1,10 +1,11 @@
 /** Prints one model for people. */
 import type { ModelRecord } from '#operator/model-record.ts'
+import type { ListedModelRecord } from '#operator/models.ts'
 import type { Context } from '../context.ts'
 import { printRecord } from '../terminal/output.ts'
 
 /** Prints its facts and its prices; `--json` prints the record as it came. */
-export function printModel(context: Context, model: ModelRecord): void {
+export function printModel(context: Context, model: ListedModelRecord): void {
   const { price } = model
   const draws = model.output_modalities.includes('image')
   const images = price?.per_image_usd.map(
@@ -12,6 +13,7 @@ export function printModel(context: Context, model: ModelRecord): void {
   )
   printRecord(context, model, model.id, [
     ['model', model.id],
+    ['aliases', model.aliases.join(', ') || null],
     ['provider', model.provider],
     ['upstream name', model.upstream],
     ['served by', model.route.map(({ provider }) => provider).join(', ')],

@@ -1,4 +1,4 @@
-/** `gatewayctl usage report`: requests, tokens, images and cost by account, key, end user, model, provider, day or hour. */
+/** `gatewayctl usage report`: requests, tokens, images and cost by account, key, end user, model, provider, surface, day or hour. */
 import { USAGE_DIMENSIONS, type UsageDimension } from '#domain/usage-report.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'

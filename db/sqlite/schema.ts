@@ -16,6 +16,7 @@ import type { KeyKind } from '#domain/key.ts'
 import type { EntryKind, UsageSource } from '#domain/ledger.ts'
 import type { RubMicros, UsdNanos } from '#domain/money.ts'
 import type { Channel, NoticeState, NoticeType } from '#domain/notice.ts'
+import type { Dialect } from '#domain/work.ts'
 import { fromInteger, toInteger } from './money/amount.ts'
 
 const nanos = customType<{ data: UsdNanos; driverData: number }>({
@@ -115,6 +116,8 @@ export const holds = sqliteTable('holds', {
   countedAs: text('counted_as'),
   idempotencyKey: text('idempotency_key'),
   bodySha256: text('body_sha256'),
+  surface: text('surface').$type<Dialect>().notNull().default('chat'),
+  session: text('session'),
 })
 
 export const ledger = sqliteTable('ledger', {
@@ -177,6 +180,8 @@ export const activity = sqliteTable('activity', {
   cacheWrite1hTokens: integer('cache_write_1h_tokens').notNull().default(0),
   serverCalls: text('server_calls'),
   modifiers: text('modifiers'),
+  surface: text('surface').$type<Dialect>().notNull().default('chat'),
+  session: text('session'),
 })
 
 export const windowSlots = sqliteTable(

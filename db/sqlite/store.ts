@@ -168,6 +168,8 @@ function lazyCatalogueChanges(
       {
         version: true,
         add: true,
+        alias: true,
+        unalias: true,
         price: true,
         unprice: true,
         amend: true,

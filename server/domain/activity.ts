@@ -9,6 +9,7 @@ import { addUsd, NO_MONEY, type RubMicros, type UsdNanos } from './money.ts'
 import type { FailureKind } from './upstream.ts'
 import type { Usage } from './usage.ts'
 import type { UsageQuery, UsageReport } from './usage-report.ts'
+import type { Dialect } from './work.ts'
 
 /** Who ended a request: it ran to its end, the client hung up, the upstream broke, the gateway stopped, or it was refused. */
 export type EndedBy = 'completed' | 'client' | 'upstream' | 'gateway' | 'refused'
@@ -48,6 +49,10 @@ export interface ActivityEntry {
   readonly model: string
   readonly provider: string | null
   readonly endUser: string | null
+  /** The surface that it came to. */
+  readonly surface: Dialect
+  /** As the client names it; null where it names none. */
+  readonly session: string | null
   readonly stream: boolean
   /** The status sent; 499 when the client had gone before one could be. */
   readonly status: number
@@ -107,6 +112,7 @@ export interface ActivityQuery {
   readonly model?: string
   /** The provider that served. */
   readonly provider?: string
+  readonly surface?: Dialect
   /** Both included. */
   readonly status?: { readonly least: number; readonly most: number }
   readonly leastTotalMs?: number

@@ -10,6 +10,7 @@ import { addUsd, NO_MONEY, renderUsd, type UsdNanos } from './money.ts'
 import { baseOf, fullOutputOf, holdFor, type OfferCost } from './offer-cost.ts'
 import type { Owner } from './owner.ts'
 import type { QuotaReading, Window } from './window.ts'
+import type { Dialect } from './work.ts'
 
 /** What a request asks for before it goes upstream. */
 export interface Claim {
@@ -23,6 +24,10 @@ export interface Claim {
   readonly model: string
   /** The end user that the request names (`user`); null where it names none. */
   readonly endUser: string | null
+  /** The surface that it came to. */
+  readonly surface: Dialect
+  /** Null where the client names none. */
+  readonly session: string | null
   /** Null for a request that its client does not mean to repeat. */
   readonly repeat: Repeat | null
   /** What it costs at most at each offer, in the order of the offers. */

@@ -10,6 +10,8 @@ export interface Catalogue {
   readonly version: number
   /** By id, in the order of ids. */
   readonly models: ReadonlyMap<string, ModelCard>
+  /** The id of the model that each names, by name, in the order of names. No alias is the id of a model. */
+  readonly aliases: ReadonlyMap<string, string>
   /** By name, in the order of names. */
   readonly providers: ReadonlyMap<string, Provider>
   /** Newest first; empty until an operator sets one. */

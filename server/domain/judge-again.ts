@@ -34,7 +34,10 @@ export async function judgeAgain(
     const refusal = await judgeLimits(deps, entry)
     if (refusal?.code === 'key_revoked') return toRefusalError(refusal, key.name)
     const catalogue = deps.store.catalogue.current()
-    offersOf({ catalogue, at: deps.clock.now() }, findCard(catalogue, key, entry.model))
+    offersOf(
+      { catalogue, at: deps.clock.now() },
+      findCard(catalogue, key, entry.surface, entry.model),
+    )
     if (BODY_ERRORS.has(entry.code as ErrorCode)) return 'unknown'
     return refusal && toRefusalError(refusal, key.name)
   } catch (thrown) {
@@ -47,11 +50,12 @@ async function judgeLimits(
   { store, clock }: JudgeDeps,
   entry: ActivityEntry,
 ): Promise<Refusal | null> {
-  const { requestId, keyId, accountId, model, endUser, refusal } = entry
+  const { requestId, keyId, accountId, model, endUser, surface, session, refusal } = entry
   const hold = refusal?.hold ?? NO_MONEY
   const offers = [fixedCost(hold)]
   const { owner } = store
-  const claim = { requestId, owner, keyId, accountId, model, endUser, repeat: null, offers }
+  const asked = { requestId, keyId, accountId, model, endUser, surface, session }
+  const claim = { ...asked, owner, repeat: null, offers }
   const verdict = await untilCurrent(() => {
     const at = clock.now()
     const { version: catalogue } = store.catalogue.current()

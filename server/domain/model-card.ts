@@ -187,6 +187,18 @@ const MODEL_ID = /^[a-z0-9][a-z0-9._-]{0,63}\/[^\s/*][^\s*]{0,190}$/
 /** Whether `id` has the shape `<provider>/<model>`. */
 export const isModelId = (id: string): boolean => MODEL_ID.test(id)
 
+const ALIAS = /^[^\s*]{1,256}$/
+
+/** Whether `name` can be another name of a model. */
+export const isAlias = (name: string): boolean => ALIAS.test(name)
+
+/** Another name of a model, for requests: everything else names the model by its id. */
+export interface ModelAlias {
+  readonly name: string
+  /** The id of the model. */
+  readonly model: string
+}
+
 /**
  * Port: changes of models; what they are is in the catalogue. They hold from the next request and are durable before they resolve.
  * A change that was made of what stood in a version of the catalogue states that one as `expected`: in any other it is `stale`,
@@ -195,8 +207,15 @@ export const isModelId = (id: string): boolean => MODEL_ID.test(id)
 export interface ModelCards {
   /** A price version, even if its model was removed. */
   version(id: PriceVersionId): Promise<PriceVersion | undefined>
-  /** @throws already_exists */
+  /** @throws already_exists, also where its id is an alias */
   add(card: ModelCard, act: Act): Promise<void>
+  /**
+   * Gives a model another name, which it has until the model is removed; an alias that there is names this model from then on.
+   * The act gains the model that it named before. @throws model_not_found, already_exists where the name is a model's id
+   */
+  alias(alias: ModelAlias, act: Act): Promise<void>
+  /** Answers it as it was. @throws model_not_found where there is no such alias */
+  unalias(name: string, act: Act): Promise<ModelAlias>
   /**
    * Adds a price version, effective from its date. One that has begun at the act overtakes those that have not, but were not dated
    * ahead: they were set by a clock that has been set back since. @throws model_not_found
@@ -242,18 +261,31 @@ export const routeOf = ({ route, provider, upstreamName }: ModelCard): readonly 
 
 /**
  * The order for one request: by position, and within a position random by weight. A hop of weight 3 comes first three times
- * as often as one of weight 1. `draw` returns at least 0 and less than 1, like Math.random.
+ * as often as one of weight 1. `draw` returns at least 0 and less than 1, like Math.random. The hop
+ * of the provider `preferred` comes first within its position.
  */
-export function drawOrder(route: readonly RouteHop[], draw: () => number): readonly RouteHop[] {
+export function drawOrder(
+  route: readonly RouteHop[],
+  draw: () => number,
+  preferred?: string,
+): readonly RouteHop[] {
   if (route.length < 2) return route
   const positions = [...new Set(route.map(({ position }) => position))].toSorted((a, b) => a - b)
-  return positions.flatMap((position) =>
+  const drawn = positions.flatMap((position) =>
     drawByWeight(
       route.filter((hop) => hop.position === position),
       draw,
     ),
   )
+  return preferred === undefined ? drawn : preferFirst(drawn, preferred)
 }
+
+const preferFirst = (drawn: readonly RouteHop[], preferred: string): readonly RouteHop[] =>
+  drawn.toSorted(
+    (a, b) =>
+      a.position - b.position ||
+      Number(b.provider === preferred) - Number(a.provider === preferred),
+  )
 
 function drawByWeight(hops: readonly RouteHop[], draw: () => number): readonly RouteHop[] {
   const left = [...hops]

@@ -40,6 +40,8 @@ export function renderReceipt(receipt: Receipt) {
     key_id: entry.keyId,
     key_name: receipt.keyName,
     user: entry.endUser,
+    surface: entry.surface,
+    session: entry.session,
     model: entry.model,
     provider: entry.provider,
     stream: entry.stream,

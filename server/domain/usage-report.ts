@@ -1,4 +1,4 @@
-/** The usage report: requests, tokens and cost by account, key, end user, model, provider, day or hour. */
+/** The usage report: requests, tokens and cost by account, key, end user, model, provider, surface, day or hour. */
 import type { Instant } from './clock.ts'
 import type { AccountId } from './id.ts'
 import { addUsd, NO_MONEY, type RubMicros, subtractUsd, type UsdNanos } from './money.ts'
@@ -9,6 +9,7 @@ export const USAGE_DIMENSIONS = [
   'user',
   'model',
   'provider',
+  'surface',
   'day',
   'hour',
 ] as const

@@ -17,8 +17,10 @@ export interface BodySource {
 /** The gateway's own fields at the top of a body (contract §7); no provider gets them. */
 export const OWN_FIELDS: readonly string[] = ['allow_fallbacks', 'provider', 'models']
 
-/** The wire in which a client asks, by the surface that it came to (contract §7). */
-export type Dialect = 'chat' | 'messages' | 'responses' | 'embeddings' | 'rerank'
+/** The wires in which clients ask, each by the name of its surface (contract §7). */
+export const DIALECTS = ['chat', 'messages', 'responses', 'embeddings', 'rerank'] as const
+
+export type Dialect = (typeof DIALECTS)[number]
 
 /** What a surface asks a model to do. */
 export const KIND_OF: Readonly<Record<Dialect, ModelKind>> = {
@@ -51,6 +53,8 @@ interface AnyWork {
   readonly image: ImageChoice
   /** `user`, the caller's end user. */
   readonly endUser: string | null
+  /** The conversation or run of an agent that it belongs to; absent where the client names none. */
+  readonly session?: string
   /** `n`, at least 1. */
   readonly choices: number
   /** The client's bound: `max_completion_tokens`, else `max_tokens`. What is sent is that of the `UpstreamCall`. */

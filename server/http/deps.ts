@@ -2,6 +2,7 @@
 import { AdmissionQueue } from '#domain/admission-queue.ts'
 import type { Store } from '#domain/store.ts'
 import { createHopHealth } from '#domain/walk/hop-health.ts'
+import { createSessionRoutes } from '#domain/walk/session-routes.ts'
 import type { CompletionDeps } from '#domain/walk/walk.ts'
 import { ByteBudget } from './read/byte-budget.ts'
 import type { RequestLog } from './request-log.ts'
@@ -28,12 +29,13 @@ export interface ApiDeps extends CompletionDeps {
 }
 
 /** The required dependencies, and those with a default. */
-export type ApiOptions = Omit<CompletionDeps, 'health' | 'queue' | 'ended'> & {
+export type ApiOptions = Omit<CompletionDeps, 'health' | 'sessions' | 'queue' | 'ended'> & {
   readonly store: Store
 } & Partial<ApiDeps>
 
 export const toApiDeps = (options: ApiOptions): ApiDeps => ({
   health: createHopHealth(options.clock),
+  sessions: createSessionRoutes(),
   queue: new AdmissionQueue({
     clock: options.clock,
     store: options.store,

@@ -96,9 +96,16 @@ export function headersFor(context: RequestContext, contentType: string): Header
   if (context.loweredBound !== null) {
     headers['X-Gateway-Max-Output-Tokens'] = String(context.loweredBound)
   }
+  if (context.provider !== null) {
+    headers['X-Gateway-Model'] = toHeader(context.model ?? '')
+    headers['X-Gateway-Provider'] = context.provider
+  }
   if (context.quota !== null) addRateHeaders(headers, context.quota)
   return headers
 }
+
+/** An id may have characters that a header cannot. */
+const toHeader = (text: string): string => (/^[ -~]*$/.test(text) ? text : encodeURI(text))
 
 export const EVENT_STREAM = 'text/event-stream; charset=utf-8'
 
@@ -143,6 +150,8 @@ export const EXPOSED_HEADERS = [
   'X-Should-Retry',
   'X-Request-Id',
   'X-Generation-Id',
+  'X-Gateway-Model',
+  'X-Gateway-Provider',
   'X-Gateway-Max-Output-Tokens',
   'Idempotent-Replayed',
 ].join(', ')

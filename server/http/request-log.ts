@@ -16,6 +16,10 @@ export interface RequestLine {
   readonly generation_id: string | null
   /** The key's id, never its label. */
   readonly key: string | null
+  /** The surface that it came to; null before it was read. */
+  readonly surface: string | null
+  /** As the client names it. */
+  readonly session: string | null
   readonly model: string | null
   readonly provider: string | null
   readonly status: number
@@ -57,7 +61,8 @@ export function toRequestLine(
     request_id: strikeOut(context.requestId),
     generation_id: context.generationId,
     key: context.key?.id ?? null,
-    model: context.model && strikeOut(context.model),
+    ...askedBy(walk),
+    model: modelOf(context),
     provider: context.provider,
     status,
     code: error?.code ?? null,
@@ -78,6 +83,17 @@ export function toRequestLine(
   const fault = error && faultOf(error)
   if (fault !== null) line.fault = fault
   return line
+}
+
+const askedBy = (walk: RequestContext['walk']): Pick<RequestLine, 'surface' | 'session'> =>
+  walk === null
+    ? { surface: null, session: null }
+    : { surface: walk.request.dialect, session: walk.request.session ?? null }
+
+/** What it resolved to, where it did. */
+const modelOf = ({ provider, model, walk }: RequestContext): string | null => {
+  const known = provider === null ? (walk?.claim?.model ?? model) : model
+  return known && strikeOut(known)
 }
 
 /** The name of the route where there is none. */

@@ -15,6 +15,10 @@ export interface ActivityRecord {
   readonly key_id: string
   readonly key_name: string
   readonly user: string | null
+  /** The surface that it came to: chat, messages, responses … */
+  readonly surface: string
+  /** As the client names it; null where it names none. */
+  readonly session: string | null
   readonly model: string
   /** Null when no provider was asked. */
   readonly provider: string | null
@@ -47,6 +51,8 @@ export const renderActivity = (entry: ActivityEntry, keyName: string): ActivityR
   key_id: entry.keyId,
   key_name: keyName,
   user: entry.endUser,
+  surface: entry.surface,
+  session: entry.session,
   model: entry.model,
   provider: entry.provider,
   stream: entry.stream,

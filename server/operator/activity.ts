@@ -7,6 +7,7 @@ import { type GenerationId, generationsFrom, isGenerationId, type KeyId } from '
 import { negateUsd, renderUsd } from '#domain/money.ts'
 import { readReceipt } from '#domain/receipt.ts'
 import type { Store } from '#domain/store.ts'
+import { DIALECTS } from '#domain/work.ts'
 import { readAs, scopeField, timeField } from '#forms/fields.ts'
 import { type ActivityRecord, renderActivity, renderOperatorReceipt } from './activity-record.ts'
 import type { OperatorDeps } from './deps.ts'
@@ -33,6 +34,7 @@ export const filterFields = {
   key: z._default(z.nullable(textField), null),
   model: z._default(z.nullable(textField), null),
   provider: z._default(z.nullable(textField), null),
+  surface: z._default(z.nullable(z.enum(DIALECTS)), null),
   status: z._default(z.nullable(statusField), null),
   least_total_ms: z._default(z.nullable(z.int().check(z.minimum(0))), null),
   errors: z._default(z.boolean(), false),
@@ -42,7 +44,7 @@ const filterForm = z.object(filterFields)
 
 /** Resolves account and key names to ids. @throws account_not_found, key_not_found */
 export async function toFilter(deps: OperatorDeps, stated: z.output<typeof filterForm>) {
-  const { account, key, model, provider, status, least_total_ms, errors } = stated
+  const { account, key, model, provider, surface, status, least_total_ms, errors } = stated
   const within = await findScope(deps, account)
   return {
     errorsOnly: errors,
@@ -50,6 +52,7 @@ export async function toFilter(deps: OperatorDeps, stated: z.output<typeof filte
     ...(key !== null && { keyId: (await findKey(deps, key, account)).id }),
     ...(model !== null && { model }),
     ...(provider !== null && { provider }),
+    ...(surface !== null && { surface }),
     ...(status !== null && { status }),
     ...(least_total_ms !== null && { leastTotalMs: least_total_ms }),
   }

@@ -5,7 +5,14 @@ import { checkBackup } from './doctor/backup.ts'
 import { checkFiles } from './doctor/files.ts'
 import { type Finding, problem } from './doctor/finding.ts'
 import { checkAddresses, checkClock, checkDisk, checkProgram } from './doctor/host.ts'
-import { checkMasks, checkPrices, checkProviders, checkRate, checkRoutes } from './doctor/models.ts'
+import {
+  checkClaudeCode,
+  checkMasks,
+  checkPrices,
+  checkProviders,
+  checkRate,
+  checkRoutes,
+} from './doctor/models.ts'
 import { checkThresholds } from './doctor/notices.ts'
 import { checkDescriptors } from './doctor/process.ts'
 import { checkCodes, checkIdentities, checkSignup } from './doctor/signin.ts'
@@ -30,6 +37,7 @@ const CHECKS: readonly Check[] = [
   checkPrices,
   checkRoutes,
   checkMasks,
+  checkClaudeCode,
   checkThresholds,
   checkCodes,
   checkSignup,

@@ -1,20 +1,22 @@
-/** Verbs for models: list, show, add, price, unprice, remove. */
+/** Verbs for models: list, show, add, price, unprice, remove, and their aliases. */
 import * as z from 'zod/mini'
 import { changesBetween } from '#domain/act.ts'
-import { type Stale, untilCurrent } from '#domain/catalogue.ts'
+import { type Catalogue, type Stale, untilCurrent } from '#domain/catalogue.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { newPriceVersionId } from '#domain/id.ts'
 import { allows } from '#domain/key.ts'
 import {
+  isAlias,
   isModelId,
   MAX_IMAGES_PER_ANSWER,
+  type ModelAlias,
   type ModelCard,
   type ModelKind,
   type Prices,
   priceAt,
 } from '#domain/model-card.ts'
 import { FREE, type UsdAttos } from '#domain/money.ts'
-import { type Dialect, KIND_OF } from '#domain/work.ts'
+import { DIALECTS, KIND_OF } from '#domain/work.ts'
 import {
   lineField,
   modifiersField,
@@ -66,7 +68,6 @@ const priceFields = {
 const statedPrices = z.object(priceFields)
 type StatedPrices = z.output<typeof statedPrices>
 
-const DIALECTS = Object.keys(KIND_OF) as Dialect[]
 
 /** Sorted by id; a mask is `*`, `<provider>/*` or an exact id. @throws provider_not_found */
 export const listModels = verb(
@@ -77,11 +78,12 @@ export const listModels = verb(
     /** Only models that a surface may ask. */
     surface: z._default(z.nullable(z.enum(DIALECTS)), null),
   }),
-  async (deps, { mask, provider, unpriced, surface }): Promise<readonly ModelRecord[]> => {
+  async (deps, { mask, provider, unpriced, surface }): Promise<readonly ListedModelRecord[]> => {
     // An empty list would mean that the provider serves nothing.
     if (provider !== null) findProvider(deps, provider)
     const at = deps.clock.now()
-    return [...deps.store.catalogue.current().models.values()]
+    const catalogue = deps.store.catalogue.current()
+    return [...catalogue.models.values()]
       .filter(
         (card) =>
           (mask === null || allows([mask], card.id)) &&
@@ -89,7 +91,7 @@ export const listModels = verb(
           (!unpriced || priceAt(card, at) === null) &&
           (surface === null || card.kind === KIND_OF[surface]),
       )
-      .map((card) => renderModel(card, at))
+      .map((card) => ({ ...renderModel(card, at), aliases: aliasesOf(catalogue, card.id) }))
   },
 )
 
@@ -97,9 +99,20 @@ export const listModels = verb(
 const isOf = (card: ModelCard, name: string): boolean =>
   card.provider === name || card.route.some(({ provider }) => provider === name)
 
+/** A model, and its other names, in their order. */
+export type ListedModelRecord = ModelRecord & { readonly aliases: readonly string[] }
+
+const aliasesOf = ({ aliases }: Catalogue, id: string): readonly string[] =>
+  [...aliases].filter(([, model]) => model === id).map(([name]) => name)
+
 /** @throws model_not_found */
-export const showModel = verb(z.strictObject({ model: z.string() }), async (deps, { model }) =>
-  renderModel(findModel(deps, model), deps.clock.now()),
+export const showModel = verb(
+  z.strictObject({ model: z.string() }),
+  async (deps, { model }): Promise<ListedModelRecord> => {
+    const catalogue = deps.store.catalogue.current()
+    const card = findModel(deps, model)
+    return { ...renderModel(card, deps.clock.now()), aliases: aliasesOf(catalogue, card.id) }
+  },
 )
 
 /** @throws model_not_found */
@@ -309,4 +322,36 @@ export const removeModel = mutation(
         render: (before) => ({ ...renderModel(before, deps.clock.now()), removed: true }),
       }
     }),
+)
+
+/** Every alias, in the order of names. */
+export const listAliases = verb(
+  z.strictObject({}),
+  async ({ store }): Promise<readonly ModelAlias[]> =>
+    [...store.catalogue.current().aliases].map(([name, model]) => ({ name, model })),
+)
+
+export const aliasField = z
+  .string()
+  .check(z.refine(isAlias, 'must be 1 to 256 characters without a space or "*"'))
+
+/** Gives a model another name for requests, or an alias another model. @throws model_not_found, already_exists */
+export const aliasModel = mutation(
+  'models.alias',
+  z.strictObject({ name: aliasField, model: z.string() }),
+  async (deps, { name, model }, act): Promise<ModelAlias> => {
+    const alias = { name, model: findModel(deps, model).id }
+    await deps.store.models.alias(alias, act(name))
+    return alias
+  },
+)
+
+/** Requests by that name are refused from the next one on. @throws model_not_found */
+export const unaliasModel = mutation(
+  'models.unalias',
+  z.strictObject({ name: z.string() }),
+  async (deps, { name }, act) => ({
+    ...(await deps.store.models.unalias(name, act(name))),
+    removed: true,
+  }),
 )

@@ -66,13 +66,14 @@ export type Filter = Omit<ActivityQuery, 'limit' | 'since' | 'until' | 'requestI
 
 /** The same filter as the store's query. */
 export const isWanted = (
-  { accountId, keyId, model, provider, status, leastTotalMs, errorsOnly }: Filter,
+  { accountId, keyId, model, provider, surface, status, leastTotalMs, errorsOnly }: Filter,
   entry: ActivityEntry,
 ): boolean =>
   (accountId === undefined || entry.accountId === accountId) &&
   (keyId === undefined || entry.keyId === keyId) &&
   (model === undefined || entry.model === model) &&
   (provider === undefined || entry.provider === provider) &&
+  (surface === undefined || entry.surface === surface) &&
   (status === undefined || (entry.status >= status.least && entry.status <= status.most)) &&
   (leastTotalMs === undefined || entry.totalMs >= leastTotalMs) &&
   (!errorsOnly || entry.endedBy !== 'completed')

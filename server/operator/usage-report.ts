@@ -40,6 +40,7 @@ export interface UsageGroupRecord {
   readonly user?: string | null
   readonly model?: string
   readonly provider?: string | null
+  readonly surface?: string
   /** "2026-08-23", UTC. */
   readonly day?: string
   /** The start of the hour. */
@@ -172,6 +173,8 @@ function renderGroup(dimension: UsageDimension, group: UsageGroup, names: Names)
       return { model: String(group) }
     case 'provider':
       return { provider: group === null ? null : String(group) }
+    case 'surface':
+      return { surface: String(group) }
     case 'day':
       return { day: renderDay(Number(group) as Day) }
     case 'hour':

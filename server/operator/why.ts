@@ -32,6 +32,8 @@ export interface WhyRecord {
   readonly key_id: string
   readonly key_name: string
   readonly user: string | null
+  readonly surface: string
+  readonly session: string | null
   readonly model: string
   readonly status: number
   readonly code: string | null
@@ -52,11 +54,12 @@ export const explain = verb(
   async (deps, { id, account }): Promise<WhyRecord> => {
     const entry = await findEntry(deps, id, account, 'why')
     const receipt = renderOperatorReceipt(await readReceipt(deps.store, entry))
-    const { request_id, created_at, key_id, key_name, user, model, status, code, ended_by } =
-      receipt
+    const { request_id, created_at, key_id, key_name, user, surface, session } = receipt
+    const { model, status, code, ended_by } = receipt
     return {
       id: entry.generationId,
-      ...{ request_id, created_at, key_id, key_name, user, model, status, code, ended_by },
+      ...{ request_id, created_at, key_id, key_name, user, surface, session },
+      ...{ model, status, code, ended_by },
       ...(ended_by === 'refused' ? await explainRefusal(deps, entry) : NOT_REFUSED),
       story: ended_by === 'refused' ? [] : storyOf(receipt),
     }

@@ -141,6 +141,7 @@ const requestFamilies = (rows: readonly RequestRow[]): readonly MetricFamily[] =
           status: String(row.status),
           code: row.code,
           stream: String(row.stream),
+          surface: row.surface,
         },
         value: row.requests,
       },

@@ -100,6 +100,8 @@ function inferenceSpan(entry: ActivityEntry, traceId: string, parentSpanId: stri
       'gen_ai.usage.output_tokens': completionTokens(usage),
       'gen_ai.usage.cache_read.input_tokens': usage.cacheReadTokens,
       'gen_ai.usage.cache_creation.input_tokens': cacheWriteTokens(usage),
+      'gateway.surface': entry.surface,
+      'gen_ai.conversation.id': entry.session,
       'gateway.usage.reasoning_tokens': usage.reasoningTokens,
       'gateway.usage.images': usage.outputImages,
       'gateway.time_to_first_token_ms': entry.firstEventMs,

@@ -3,6 +3,7 @@ import type { ActivityEntry, FailedAttempt } from '#domain/activity.ts'
 import { addUsd, NO_MONEY, type UsdNanos } from '#domain/money.ts'
 import type { Channel, DeliveryTry } from '#domain/notice.ts'
 import { completionTokens, NO_USAGE, promptTokens, type Usage } from '#domain/usage.ts'
+import type { Dialect } from '#domain/work.ts'
 import { type Histogram, MILLISECONDS, observe, startHistogram, TOKENS } from './histogram.ts'
 
 /** The counters of all requests with the same labels. */
@@ -19,6 +20,7 @@ export interface RequestRow {
   /** The field name of the limit that refused it; empty otherwise. */
   readonly limit: string
   readonly stream: boolean
+  readonly surface: Dialect
   readonly served: ServedModel
   requests: number
   cost: UsdNanos
@@ -153,6 +155,7 @@ function findRow(rows: RequestRow[], entry: ActivityEntry): RequestRow | undefin
       row.model !== model ||
       row.status !== entry.status ||
       row.stream !== entry.stream ||
+      row.surface !== entry.surface ||
       row.code !== code ||
       row.provider !== provider ||
       row.limit !== limit
@@ -183,6 +186,7 @@ function startRow(
     code: entry.code ?? '',
     limit: isRefused(entry) ? limitOf(entry) : '',
     stream: entry.stream,
+    surface: entry.surface,
     served: servedBy(model, provider),
     requests: 0,
     cost: NO_MONEY,

@@ -25,6 +25,7 @@ const byName = (a: { readonly name: string }, b: { readonly name: string }) =>
 
 /** Tables of the sign-in provider and of the catalogue: plain SQL alone speaks of them. */
 const PLAIN = [
+  'aliases',
   'artifacts',
   'catalogue_version',
   'clients',

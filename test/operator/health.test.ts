@@ -113,6 +113,8 @@ describe('doctor', () => {
     const verdict = await admitClaim(deps.store.admissions, {
       generationId: 'gen-x',
       endUser: null,
+      surface: 'chat',
+      session: null,
       requestId: 'req-x',
       owner: deps.store.owner,
       repeat: null,

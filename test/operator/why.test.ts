@@ -7,6 +7,7 @@ import type { ApiKey } from '#domain/key.ts'
 import { DEFAULT_SETTINGS } from '#domain/settings.ts'
 import { RequestRefused } from '#domain/walk/completion.ts'
 import { createHopHealth } from '#domain/walk/hop-health.ts'
+import { createSessionRoutes } from '#domain/walk/session-routes.ts'
 import type { CompletionDeps } from '#domain/walk/walk.ts'
 import { anAdmissionQueue } from '#test/support/an-admission-queue.ts'
 import { anAccount, anAct, aRequest, usd } from '#test/support/nouns.ts'
@@ -24,6 +25,7 @@ beforeEach(async () => {
     store: deps.store,
     clock: deps.clock,
     health: createHopHealth(deps.clock),
+    sessions: createSessionRoutes(),
     queue: anAdmissionQueue(deps.store, deps.clock),
     settings: DEFAULT_SETTINGS,
     ended: () => {},

@@ -196,6 +196,8 @@ export const aClaim = (key: ApiKey, at: Instant, hold: UsdNanos = usd('0.01')): 
   at,
   model: 'acme/small',
   endUser: null,
+  surface: 'chat',
+  session: null,
   repeat: null,
   offers: [fixedCost(hold)],
   // Of a store whose catalogue nobody has changed.
@@ -228,6 +230,8 @@ export const anActivity = (claim: Claim, stated: Partial<ActivityEntry> = {}): A
   model: claim.model,
   provider: 'acme',
   endUser: null,
+  surface: claim.surface,
+  session: claim.session,
   stream: false,
   status: 200,
   code: null,

@@ -52,12 +52,16 @@ const receiptLine = ({ typed }: Scene, id: string): Line => [
   styled(` ${withTypedFlags(`gatewayctl activity show ${id}`, typed)}`, 'dim'),
 ]
 
+const surfaceOf = ({ surface, session }: InFlightRecord | LogRecord): string =>
+  session === null ? surface : `${surface}, session ${session}`
+
 function running(scene: Scene, one: InFlightRecord): readonly Line[] {
   return [
     rule(scene, one.id, one.state),
     field('request id', one.request_id),
     field('key', `${one.key_name}  ${one.key_id}`),
     field('user', one.user),
+    field('surface', surfaceOf(one)),
     field('model', one.model),
     field('provider', one.provider),
     field('stream', one.stream ? 'yes' : 'no'),
@@ -86,6 +90,7 @@ function ended(scene: Scene, one: LogRecord): readonly Line[] {
     field('request id', one.request_id),
     field('key', `${one.key_name}  ${one.key_id}`),
     field('user', one.user),
+    field('surface', surfaceOf(one)),
     field('model', one.model),
     field('provider', one.provider),
     field('arrived', one.created_at),

@@ -31,6 +31,9 @@ export function logBody(scene: Scene, height: number): readonly Line[] {
 const statusTone = ({ status }: LogRecord): Tone | undefined =>
   status >= 500 ? 'red' : status >= 400 && status !== CLIENT_CLOSED_REQUEST ? 'yellow' : undefined
 
+/** From this width on there is room for the surface. */
+const SURFACE_COLUMNS = 140
+
 function columnsFor(scene: Scene): readonly Column<LogRecord>[] {
   const { glyphs, size } = scene
   const isWide = size.columns >= 110
@@ -46,6 +49,9 @@ function columnsFor(scene: Scene): readonly Column<LogRecord>[] {
     { title: 'ST', width: 3, text: ({ status }) => String(status), tone: statusTone },
     { title: 'KEY', width: isWide ? 14 : 11, text: ({ key_name }) => key_name },
     { title: 'MODEL', width: 0, text: ({ model }) => model },
+    ...(size.columns >= SURFACE_COLUMNS
+      ? [{ title: 'SURFACE', width: 10, text: ({ surface }: LogRecord) => surface }]
+      : []),
     ...(isWide ? [{ title: 'USER', width: 8, text: (row: LogRecord) => row.user ?? '' }] : []),
     right('TOTAL', 6, ({ total_ms }) => elapsed(total_ms)),
     ...(isWide

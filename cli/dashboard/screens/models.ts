@@ -51,7 +51,11 @@ function columnsFor(scene: Scene): Columns {
       ? percent(part, '')
       : `${bar(glyphs, part, isWide ? 12 : 4)} ${percent(part, '')}`
   return [
-    { title: 'MODEL', width: 0, text: ({ model }) => model },
+    {
+      title: 'MODEL',
+      width: 0,
+      text: ({ model, aliases }) => (isWide ? [model, ...aliases].join(' = ') : model),
+    },
     ...(isWide
       ? [
           {

@@ -6,6 +6,7 @@ import type { AccountId, EpochId, GenerationId, KeyId } from '#domain/id.ts'
 import { NO_MONEY, type RubMicros } from '#domain/money.ts'
 import type { Owner } from '#domain/owner.ts'
 import { NO_USAGE } from '#domain/usage.ts'
+import type { Dialect } from '#domain/work.ts'
 import type { Connection } from '../engine/connection.ts'
 import { unavailable } from '../engine/disk.ts'
 import { statement } from '../engine/statement.ts'
@@ -25,6 +26,8 @@ interface HoldRow {
   readonly day: Day
   readonly end_user: string | null
   readonly counted_as: string | null
+  readonly surface: Dialect
+  readonly session: string | null
 }
 
 export interface Expiry extends Pick<Admissions, 'renew' | 'expire'> {
@@ -88,6 +91,8 @@ const toActivity = (hold: HoldRow, totalMs: number): ActivityEntry => ({
   model: hold.model,
   provider: null,
   endUser: hold.end_user,
+  surface: hold.surface,
+  session: hold.session,
   stream: false,
   status: 500,
   code: 'internal_error',

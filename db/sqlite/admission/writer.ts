@@ -40,8 +40,8 @@ export function prepareWriter(
   const insertHold = statement<unknown, SQLQueryBindings[]>(
     database,
     `INSERT INTO holds (generation_id, request_id, account_id, key_id, model, amount_nanos, admitted_at,
-       end_user, counted_as, day, node, epoch, idempotency_key, body_sha256)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       end_user, counted_as, day, node, epoch, idempotency_key, body_sha256, surface, session)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
   const deleteHold = statement<unknown, SQLQueryBindings[]>(
     database,
@@ -60,7 +60,8 @@ export function prepareWriter(
   const insertActivity = prepareActivity(database)
   return {
     hold({ claim, amount, day, endUser: counted }) {
-      const { generationId, requestId, accountId, keyId, model, at, endUser, owner, repeat } = claim
+      const { generationId, requestId, accountId, keyId, model, at, endUser } = claim
+      const { surface, session, owner, repeat } = claim
       insertHold().run(
         generationId,
         requestId,
@@ -76,6 +77,8 @@ export function prepareWriter(
         owner.epoch,
         repeat === null ? null : repeat.key,
         repeat === null ? null : repeat.digest,
+        surface,
+        session,
       )
     },
     release(id) {

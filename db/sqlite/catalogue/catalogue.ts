@@ -5,7 +5,7 @@ import type { Catalogue, Catalogues } from '#domain/catalogue.ts'
 import type { Instant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { PriceVersionId } from '#domain/id.ts'
-import type { ModelCard, Prices, PriceVersion, RouteHop } from '#domain/model-card.ts'
+import type { ModelAlias, ModelCard, Prices, PriceVersion, RouteHop } from '#domain/model-card.ts'
 import { type RubPerUsd, readRubPerUsd } from '#domain/money.ts'
 import type { Provider } from '#domain/provider.ts'
 import type { Connection } from '../engine/connection.ts'
@@ -96,6 +96,10 @@ function prepareRead(database: Database): () => Catalogue {
     `SELECT model_id AS modelId, provider, upstream_name AS upstreamName, position, weight
      FROM hops ORDER BY position, provider`,
   )
+  const aliases = statement<ModelAlias>(
+    database,
+    'SELECT name, model_id AS model FROM aliases ORDER BY name',
+  )
   const prices = statement<PriceRow>(
     database,
     `SELECT id, model_id AS modelId, effective_from AS effectiveFrom, prices
@@ -133,6 +137,11 @@ function prepareRead(database: Database): () => Catalogue {
           .all()
           .map((row) => [row.id, toCard(row)]),
       ),
+      aliases: new Map(
+        aliases()
+          .all()
+          .map(({ name, model }) => [name, model]),
+      ),
       providers: new Map(
         providers()
           .all()
@@ -165,4 +174,9 @@ export function toVersion({ id, effectiveFrom, prices }: Omit<PriceRow, 'modelId
 export const providerNotFound = (name: string): GatewayError =>
   new GatewayError('provider_not_found', `there is no provider "${name}"`, {
     hint: 'gatewayctl providers list',
+  })
+
+export const modelNotFound = (id: string): GatewayError =>
+  new GatewayError('model_not_found', `there is no model ${id}`, {
+    hint: 'gatewayctl models list',
   })

@@ -12,7 +12,8 @@ import {
 } from '#domain/model-card.ts'
 import type { Connection } from '../engine/connection.ts'
 import { type Named, statement } from '../engine/statement.ts'
-import { type HeldCatalogue, providerNotFound, toVersion } from './catalogue.ts'
+import { createAliases, prepareNamed } from './aliases.ts'
+import { type HeldCatalogue, modelNotFound, providerNotFound, toVersion } from './catalogue.ts'
 import { fromPrices } from './price-row.ts'
 
 /** The rows of models, written in the transaction that is open. */
@@ -62,6 +63,7 @@ export function openModelTable(database: Database, catalogue: HeldCatalogue): Mo
     database,
     'UPDATE price_versions SET retired = 1 WHERE id = ?',
   )
+  const named = prepareNamed(database)
 
   const writeRoute = (id: string, route: readonly RouteHop[]): void => {
     dropHops().run(id)
@@ -80,6 +82,11 @@ export function openModelTable(database: Database, catalogue: HeldCatalogue): Mo
       const { id } = card
       if (insert().run(toRow(card)).changes === 0) {
         throw new GatewayError('already_exists', `there is already a model ${id}`)
+      }
+      if (named().get(id) !== null) {
+        throw new GatewayError('already_exists', `${id} is an alias of another model`, {
+          hint: `gatewayctl models unalias ${id}`,
+        })
       }
       writeRoute(id, card.route)
       for (const one of card.prices) writeVersion(id, one)
@@ -102,9 +109,7 @@ export function createModels({ database }: Connection, catalogue: HeldCatalogue)
   const requireModel = (id: string): ModelCard => {
     const card = catalogue.current().models.get(id)
     if (card) return card
-    throw new GatewayError('model_not_found', `there is no model ${id}`, {
-      hint: 'gatewayctl models list',
-    })
+    throw modelNotFound(id)
   }
 
   /** Changes a model that is there, and answers it as it is then. */
@@ -125,6 +130,7 @@ export function createModels({ database }: Connection, catalogue: HeldCatalogue)
       return row === null ? undefined : toVersion(row)
     },
     add: (card, act) => catalogue.change(act, () => table.insert(card)),
+    ...createAliases(database, catalogue),
     price: (id, one, act, expected) =>
       change(id, act, expected, ({ prices }) => {
         const { at } = act

@@ -3,7 +3,15 @@ import { Database } from 'bun:sqlite'
 import { requireWholeLog } from './whole-log.ts'
 
 /** What can be named on a command line. */
-export type Named = 'account' | 'client' | 'identity' | 'key' | 'model' | 'person' | 'provider'
+export type Named =
+  | 'account'
+  | 'alias'
+  | 'client'
+  | 'identity'
+  | 'key'
+  | 'model'
+  | 'person'
+  | 'provider'
 
 export interface Name {
   readonly value: string
@@ -20,6 +28,7 @@ const OF_ACCOUNT =
 
 const TABLES: Readonly<Record<Named, string>> = {
   account: 'SELECT name AS value, id AS description, created_at AS age FROM accounts',
+  alias: 'SELECT name AS value, model_id AS description, 0 AS age FROM aliases',
   client: 'SELECT id AS value, name AS description, created_at AS age FROM clients',
   identity: 'SELECT name AS value, label AS description, created_at AS age FROM identity_providers',
   key: `SELECT name AS value, label AS description, created_at AS age FROM keys

@@ -64,6 +64,7 @@ const matches = (query: Omit<ActivityQuery, 'limit'>) =>
     query.idEnd === undefined ? undefined : endsIn(activity.generationId, query.idEnd),
     query.model === undefined ? undefined : eq(activity.model, query.model),
     query.provider === undefined ? undefined : eq(activity.provider, query.provider),
+    query.surface === undefined ? undefined : eq(activity.surface, query.surface),
     query.status && gte(activity.status, query.status.least),
     query.status && lte(activity.status, query.status.most),
     query.leastTotalMs === undefined ? undefined : gte(activity.totalMs, query.leastTotalMs),

@@ -142,6 +142,8 @@ const COLUMNS = [
   'cache_write_1h_tokens',
   'server_calls',
   'modifiers',
+  'surface',
+  'session',
 ]
 
 /** Returns false for a second entry of the same generation, which is not written. */
@@ -197,6 +199,8 @@ export function prepareActivity(
       usage.cacheWrite1hTokens,
       fromCalls(usage.serverCalls),
       entry.modifiers.length === 0 ? null : JSON.stringify(entry.modifiers),
+      entry.surface,
+      entry.session,
     )
     return changes > 0
   }

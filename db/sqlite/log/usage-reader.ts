@@ -19,6 +19,7 @@ const DIMENSIONS: Readonly<Record<UsageDimension, string>> = {
   user: "ifnull(end_user, '')",
   model: 'model',
   provider: "ifnull(provider, '')",
+  surface: 'surface',
   day: `admitted_at / ${DAY_MS}`,
   hour: `admitted_at / ${HOUR_MS} * ${HOUR_MS}`,
 }

@@ -28,7 +28,9 @@ import artifactVersions from './0026_artifact_versions.sql' with { type: 'text' 
 import repeats from './0027_repeats.sql' with { type: 'text' }
 import wires from './0028_wires.sql' with { type: 'text' }
 import kinds from './0029_kinds.sql' with { type: 'text' }
+import aliases from './0030_aliases.sql' with { type: 'text' }
 import pricedExtras from './0031_priced_extras.sql' with { type: 'text' }
+import surfaces from './0032_surfaces.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly string[] = [
   initial,
@@ -60,5 +62,7 @@ export const MIGRATIONS: readonly string[] = [
   repeats,
   wires,
   kinds,
+  aliases,
   pricedExtras,
+  surfaces,
 ]

@@ -30,7 +30,7 @@ export async function openAccounting(dataDir: string, secret: string): Promise<A
     async admit() {
       const at = systemClock.now()
       const generationId = newGenerationId(at)
-      const made = { generationId, requestId: newRequestId(at), keyId, accountId, model: MODEL }
+      const made = { generationId, requestId: newRequestId(at), keyId, accountId, ...ASKED }
       const { owner } = store
       const { version: catalogue } = store.catalogue.current()
       const offers = [fixedCost(HOLD)]
@@ -72,6 +72,7 @@ export async function openAccounting(dataDir: string, secret: string): Promise<A
   }
 }
 
+const ASKED = { model: MODEL, surface: 'chat', session: null } as const
 const NO_RUB = 0n as RubMicros
 const FREE = 0n as UsdAttos
 

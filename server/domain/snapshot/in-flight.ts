@@ -6,6 +6,7 @@ import { NO_MONEY, type UsdNanos } from '../money.ts'
 import { completionTokens, promptTokens } from '../usage.ts'
 import { priceOf } from '../walk/attempt.ts'
 import type { Walk } from '../walk/walk.ts'
+import type { Dialect } from '../work.ts'
 
 /**
  * `queued`: for money that others hold, before its admission; `streaming`: content is being streamed; `waiting`: for a non-streamed answer; `image`: for an image; `opening`: a stream
@@ -21,6 +22,8 @@ export interface InFlight {
   readonly model: string
   readonly provider: string | null
   readonly endUser: string | null
+  readonly surface: Dialect
+  readonly session: string | null
   readonly stream: boolean
   readonly state: InFlightState
   readonly arrivedAt: Instant
@@ -43,6 +46,8 @@ export function readInFlight(walk: Walk): InFlight | null {
     requestId: caller.requestId,
     key: caller.key,
     endUser: request.endUser,
+    surface: request.dialect,
+    session: request.session ?? null,
     stream: request.stream,
     arrivedAt: caller.arrivedAt,
   }

@@ -173,8 +173,12 @@ const toRepeated = (repetition: Repetition): Error =>
   repetition.is === 'kept' ? new AnswerKept(repetition.answer) : toConflictError(repetition)
 
 function noteFirst(walk: Walk, { hop }: Offer): void {
-  walk.firstEventAt = momentOf(walk.deps.clock, walk.caller)
-  walk.deps.health.began(hop)
+  const { deps, caller, request } = walk
+  walk.firstEventAt = momentOf(deps.clock, caller)
+  deps.health.began(hop)
+  if (request.session === undefined || hop.card.route.length < 2) return
+  const session = { keyId: caller.key.id, model: hop.card.id, name: request.session }
+  deps.sessions.served(session, hop.provider.name)
 }
 
 const isWhole = (outcome: Outcome): boolean => outcome === COMPLETED || outcome === CUT
@@ -374,9 +378,11 @@ function toEntry(
     requestId,
     accountId: key.accountId,
     keyId: key.id,
-    model: hop?.card.id ?? request.model,
+    model: hop?.card.id ?? walk.claim?.model ?? request.model,
     provider: hop?.provider.name ?? null,
     endUser: request.endUser,
+    surface: request.dialect,
+    session: request.session ?? null,
     stream: request.stream,
     status: error?.status ?? (endedBy === 'client' ? CLIENT_CLOSED_REQUEST : 200),
     code: error?.code ?? null,

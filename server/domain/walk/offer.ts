@@ -17,6 +17,7 @@ import {
   toHop,
 } from '../model-card.ts'
 import { FREE } from '../money.ts'
+import { namedModel } from '../named-model.ts'
 import { nearModels } from '../near-models.ts'
 import { fixedCost, type OfferCost, offerCost } from '../offer-cost.ts'
 import { checkContext, checkThinking, floorBound, fullBound } from '../output-bound.ts'
@@ -25,8 +26,9 @@ import { PROVIDER_PRESETS } from '../provider.ts'
 import { type Rate, rateAt } from '../rate.ts'
 import type { Settings } from '../settings.ts'
 import type { Store } from '../store.ts'
-import type { Routing, Work } from '../work.ts'
+import type { Dialect, Routing, Work } from '../work.ts'
 import type { HopHealth } from './hop-health.ts'
+import type { SessionRoutes } from './session-routes.ts'
 
 export interface Offer {
   readonly hop: Hop
@@ -41,6 +43,7 @@ export type Offers = readonly [Offer, ...Offer[]]
 interface Asked {
   readonly catalogue: Catalogue
   readonly key: ApiKey
+  readonly sessions: Pick<SessionRoutes, 'lastOf'>
   /** Picks price and rate. */
   readonly at: Instant
 }
@@ -54,8 +57,11 @@ interface Asked {
  */
 export function findOffers(asked: Asked, request: Work): Offers {
   const { model, routing } = request
-  const own = findOffersOf(asked, request, model)
-  const chosen = routing ? choose([...own, ...fallbacks(asked, request, routing)], routing) : own
+  const card = findCard(asked.catalogue, asked.key, request.dialect, model)
+  const own = findOffersOf(asked, request, card)
+  const chosen = routing
+    ? choose([...own, ...fallbacks(asked, request, routing, card)], routing)
+    : own
   if (chosen.length === 0) {
     throw noRoute(`no provider that the request allows serves ${model}`)
   }
@@ -70,11 +76,19 @@ export function arrangeOffers(health: HopHealth, request: Work, offers: Offers):
   return [health.arrange(ofOneModel)[0] ?? first]
 }
 
-function fallbacks(asked: Asked, request: Work, { models }: Routing): readonly Offer[] {
-  const others = [...new Set(models)].filter((model) => model !== request.model)
-  return others.flatMap((model) => {
+function fallbacks(
+  asked: Asked,
+  request: Work,
+  { models }: Routing,
+  own: ModelCard,
+): readonly Offer[] {
+  const named = new Set([own])
+  return models.flatMap((model) => {
     try {
-      return findOffersOf(asked, request, model)
+      const card = findCard(asked.catalogue, asked.key, request.dialect, model)
+      if (named.has(card)) return []
+      named.add(card)
+      return findOffersOf(asked, request, card)
     } catch (thrown) {
       // A fallback model that may not be used is skipped; an unexpected error is not.
       if (thrown instanceof GatewayError) return []
@@ -94,13 +108,18 @@ function choose(offers: readonly Offer[], { order, only, ignore }: Routing): rea
     .toSorted((a, b) => place(a) - place(b))
 }
 
-/** Checks allow-list, card, modality, route and price, also of what the request asks for beside it. */
-function findOffersOf(asked: Asked, request: Work, model: string): readonly Offer[] {
-  const card = findCard(asked.catalogue, asked.key, model)
+/** Checks modality, context, route and price, also of what the request asks for beside it. */
+function findOffersOf(asked: Asked, request: Work, card: ModelCard): readonly Offer[] {
   checkModality(request, card)
   checkContext(request, card)
-  const offers = offersOf(asked, card)
+  const offers = offersOf(asked, card, lastHopOf(asked, request, card))
   return request.extras === undefined ? offers : withExtras(offers, request.extras, card)
+}
+
+/** The provider that last served the request's session. */
+function lastHopOf({ key, sessions }: Asked, { session }: Work, card: ModelCard) {
+  if (session === undefined) return undefined
+  return sessions.lastOf({ keyId: key.id, model: card.id, name: session })
 }
 
 /** The offers that have a price for every extra, and send it. @throws unsupported_parameter */
@@ -120,10 +139,21 @@ function withExtras(
   return sending
 }
 
-/** The card of a model that the key may call. @throws model_not_allowed, model_not_found */
-export function findCard(catalogue: Catalogue, key: ApiKey, model: string): ModelCard {
-  const isAllowed = allows(key.limits.allowedModels, model)
-  const card = isAllowed ? catalogue.models.get(model) : undefined
+/**
+ * The card of a model that the key may call, by its id, else by another name of it (`namedModel`).
+ * @throws model_not_allowed, model_not_found
+ */
+export function findCard(
+  catalogue: Catalogue,
+  key: ApiKey,
+  dialect: Dialect,
+  model: string,
+): ModelCard {
+  const { allowedModels: allowed } = key.limits
+  const isAllowed = allows(allowed, model)
+  const card =
+    (isAllowed ? catalogue.models.get(model) : undefined) ??
+    namedModel({ catalogue, allowed, dialect }, model)
   if (card !== undefined) return card
   const near = nearModels(catalogue, key, model)
   const form = model.includes('/') ? '' : '; the id of a model is <provider>/<model>'
@@ -131,16 +161,20 @@ export function findCard(catalogue: Catalogue, key: ApiKey, model: string): Mode
   throw isAllowed ? modelNotFound(model, form + meant) : modelNotAllowed(key, model, form + meant)
 }
 
-/** Every hop of a model at its price, which is the model's, whichever hop serves. @throws no_route_available, unpriced_model */
+/**
+ * Every hop of a model at its price, which is the model's, whichever hop serves; that of the provider `preferred` before others
+ * of its position. @throws no_route_available, unpriced_model
+ */
 export function offersOf(
   { catalogue, at }: Pick<Asked, 'catalogue' | 'at'>,
   card: ModelCard,
+  preferred?: string,
 ): readonly Offer[] {
   const version = priceAt(card, at)
   const rate = rateAt(catalogue, at)
   const offers: Offer[] = []
   let hops = 0
-  for (const wanted of drawOrder(routeOf(card), Math.random)) {
+  for (const wanted of drawOrder(routeOf(card), Math.random, preferred)) {
     const provider = catalogue.providers.get(wanted.provider)
     if (!provider) continue
     hops++
@@ -241,6 +275,7 @@ export interface ClaimDeps {
   readonly clock: Clock
   readonly settings: Settings
   readonly health: HopHealth
+  readonly sessions: SessionRoutes
   readonly store: Pick<Store, 'catalogue' | 'owner'>
 }
 
@@ -264,12 +299,16 @@ export interface OffersClaimed {
  * @throws what `findOffers` throws; invalid_request for a thinking budget that the key's limit has no room for
  */
 export function makeClaim(
-  { clock, settings, health, store }: ClaimDeps,
+  { clock, settings, health, sessions, store }: ClaimDeps,
   { caller: { key, requestId }, request, generationId, repeat }: Claimed,
 ): OffersClaimed {
   const at = clock.now()
   const catalogue = store.catalogue.current()
-  const found = arrangeOffers(health, request, findOffers({ catalogue, key, at }, request))
+  const found = arrangeOffers(
+    health,
+    request,
+    findOffers({ catalogue, key, sessions, at }, request),
+  )
   checkThinking(request, found[0].hop, key)
   const offers: CostedOffer[] = []
   const costs: OfferCost[] = []
@@ -289,6 +328,8 @@ export function makeClaim(
       at,
       model: found[0].hop.card.id,
       endUser: request.endUser,
+      surface: request.dialect,
+      session: request.session ?? null,
       repeat,
       offers: costs,
       catalogue: catalogue.version,

@@ -15,6 +15,7 @@ import type { QuotaReading } from '../window.ts'
 import type { Work } from '../work.ts'
 import type { AttemptDeps, Attempts } from './attempt.ts'
 import { type CostedOffers, makeClaim } from './offer.ts'
+import type { SessionRoutes } from './session-routes.ts'
 
 /** Whether a reader has taken a step: the walk awaits a promise before the next. */
 export type Taken = Promise<void> | undefined
@@ -51,6 +52,7 @@ export interface Client {
 /** What walks are made with. */
 export interface CompletionDeps extends AttemptDeps {
   readonly queue: AdmissionQueue
+  readonly sessions: SessionRoutes
   readonly store: Pick<Store, 'owner' | 'admissions' | 'answers' | 'catalogue' | 'activity'>
   /** Hears of every ending once, refusals too, before it is committed. */
   ended(entry: ActivityEntry, at: Instant): void

@@ -63,6 +63,14 @@ const HEADERS = {
     description: 'The id of this generation; for a refused request, the id of its line in the log',
     schema: { type: 'string', pattern: '^gen-' },
   },
+  'X-Gateway-Model': {
+    description: 'The id of the model that serves; absent where no provider has answered yet',
+    schema: { type: 'string' },
+  },
+  'X-Gateway-Provider': {
+    description: 'The provider that serves; absent where none has answered yet',
+    schema: { type: 'string' },
+  },
   'X-Gateway-Max-Output-Tokens': {
     description:
       'The bound of the answer in tokens, if it is lower than the one you stated, or than the maximum of the model if you stated none',

@@ -19,7 +19,12 @@ export const API_OPERATIONS: Readonly<Record<keyof typeof API_PATHS, Operation>>
     key: 'ordinary',
     parameters: ['Idempotency-Key', 'X-Gateway-Dry-Run'],
     body: { schema: 'ChatRequest', mostBytes: MAX_BODY_BYTES },
-    headers: ['X-Generation-Id', 'X-Gateway-Max-Output-Tokens'],
+    headers: [
+      'X-Generation-Id',
+      'X-Gateway-Model',
+      'X-Gateway-Provider',
+      'X-Gateway-Max-Output-Tokens',
+    ],
     answers: [
       {
         status: 200,

@@ -1,4 +1,5 @@
 /** GET /v1/models and GET /v1/models/{id}, restricted to what the key may call (contract §6). Takes no slot. */
+import type { Catalogue } from '#domain/catalogue.ts'
 import { allows } from '#domain/key.ts'
 import { type ModelCard, outputsOf } from '#domain/model-card.ts'
 import { findCard } from '#domain/walk/offer.ts'
@@ -23,10 +24,10 @@ export const readModelFilter = (query: Readonly<Record<string, string>>): ModelF
 const split = (text: string | undefined, separator: string): readonly string[] =>
   (text ?? '').split(separator).filter((part) => part.trim() !== '')
 
-function passes(card: ModelCard, { outputModalities, words }: ModelFilter): boolean {
+function passes(name: string, card: ModelCard, { outputModalities, words }: ModelFilter): boolean {
   const outputs: readonly string[] = outputsOf(card)
   if (!outputModalities.every((modality) => outputs.includes(modality.trim()))) return false
-  const text = `${card.id} ${card.name} ${card.description}`.toLowerCase()
+  const text = `${name} ${card.id} ${card.name} ${card.description}`.toLowerCase()
   return words.every((word) => text.includes(word))
 }
 
@@ -36,16 +37,23 @@ export async function listModels(
   filter: ModelFilter,
 ): Promise<Response> {
   const key = requireOrdinary(await findCaller(deps, context))
-  const cards = [...deps.store.catalogue.current().models.values()]
+  const listed = namesIn(deps.store.catalogue.current())
   await readQuota(deps, context)
   const at = deps.clock.now()
-  const data = cards
-    .filter((card) => allows(key.limits.allowedModels, card.id) && passes(card, filter))
-    .map((card) => renderCard(card, at))
+  const data = listed
+    .filter(([, card]) => allows(key.limits.allowedModels, card.id))
+    .filter(([name, card]) => passes(name, card, filter))
+    .map(([name, card]) => renderCard(card, at, name))
   return renderJson(context, { object: 'list', data })
 }
 
-/** @throws model_not_allowed before model_not_found, so that a key cannot probe the catalogue */
+/** Every model by its id, then every alias as a model of its own. */
+function namesIn({ models, aliases }: Catalogue): readonly (readonly [string, ModelCard])[] {
+  const named = [...aliases].map(([name, id]) => [name, models.get(id)] as const)
+  return [...models, ...named.flatMap(([name, card]) => (card ? [[name, card] as const] : []))]
+}
+
+/** By its id or another name of it. @throws model_not_allowed before model_not_found, so that a key cannot probe the catalogue */
 export async function showModel(
   deps: ApiDeps,
   context: RequestContext,
@@ -53,7 +61,11 @@ export async function showModel(
 ): Promise<Response> {
   const key = requireOrdinary(await findCaller(deps, context))
   rejectKeyLike(id, 'model')
-  const card = findCard(deps.store.catalogue.current(), key, id)
+  const catalogue = deps.store.catalogue.current()
+  const card = findCard(catalogue, key, 'chat', id)
   await readQuota(deps, context)
-  return renderJson(context, renderCard(card, deps.clock.now()))
+  return renderJson(
+    context,
+    renderCard(card, deps.clock.now(), catalogue.aliases.has(id) ? id : card.id),
+  )
 }

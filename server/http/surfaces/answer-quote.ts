@@ -29,7 +29,7 @@ export const renderQuote = (
   { refusal, route, maxCost: most, maxCostRub: mostRub }: Quote,
 ) => ({
   object: 'quote',
-  model: request.model,
+  model: route[0]?.model ?? request.model,
   admitted: refusal === null,
   error: refusal && { ...toErrorFields(refusal), status: refusal.status },
   max_cost_usd: renderUsd(most),

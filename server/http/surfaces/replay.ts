@@ -31,7 +31,10 @@ export async function replay(
   const { generationId, contentType } = found
   context.generationId = generationId
   await readQuota(deps, context)
-  context.loweredBound = (await deps.store.activity.find(generationId))?.loweredBound ?? null
+  const entry = await deps.store.activity.find(generationId)
+  context.loweredBound = entry?.loweredBound ?? null
+  context.model = entry?.model ?? null
+  context.provider = entry?.provider ?? null
   const headers =
     contentType === EVENT_STREAM ? eventStreamHeaders(context) : headersFor(context, contentType)
   headers['Idempotent-Replayed'] = 'true'

@@ -9,11 +9,12 @@ import {
 } from '#domain/model-card.ts'
 import { FREE, renderFactor, renderPrice } from '#domain/money.ts'
 
-export function renderCard(card: ModelCard, at: Instant) {
+/** `id`: the alias that it is shown by, else its own. */
+export function renderCard(card: ModelCard, at: Instant, id = card.id) {
   const prices = priceAt(card, at)?.prices
   const outputs = outputsOf(card)
   return {
-    id: card.id,
+    id,
     object: 'model',
     created: unixSeconds(card.createdAt),
     owned_by: card.id.slice(0, card.id.indexOf('/')),

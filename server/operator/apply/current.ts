@@ -5,6 +5,7 @@ import type { OperatorDeps } from '../deps.ts'
 import { listAllKeys } from '../list-keys.ts'
 import {
   accountEntity,
+  aliasEntity,
   clientEntity,
   DEMO,
   type Entity,
@@ -28,6 +29,7 @@ export async function readCurrent(deps: OperatorDeps): Promise<readonly Entity[]
     ...(await currentAccounts(deps)),
     ...providers.filter(({ name }) => !demo.has(name)).map(providerEntity),
     ...cards.map((card) => modelEntity(card, at)),
+    ...[...catalogue.aliases].map(([name, model]) => aliasEntity({ name, model })),
     ...(await currentKeys(deps)),
     ...(await currentClients(deps)),
   ]

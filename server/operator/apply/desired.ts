@@ -15,6 +15,7 @@ import { invalidInput } from '../verb.ts'
 import { type GatewayDocument, type PriceDocument, toPrices } from './document.ts'
 import {
   accountEntity,
+  aliasEntity,
   clientEntity,
   DEMO,
   type Entity,
@@ -36,12 +37,14 @@ export async function readDesired(
   current: readonly Entity[],
 ): Promise<readonly Entity[]> {
   const at = deps.clock.now()
-  const { rates, accounts = [], providers = [], models = [], keys = [], clients = [] } = document
+  const { rates, accounts = [], providers = [], models = [] } = document
+  const { aliases = [], keys = [], clients = [] } = document
   const stated = [
     ...(rates ? [rateEntity(rates.usd_rub)] : []),
     ...accounts.map((entry, n) => desiredAccount(deps, entry, n)),
     ...providers.map(desiredProvider),
     ...(await desiredModels(models, providers, current, at)),
+    ...aliases.map(aliasEntity),
     ...keys.map((entry, n) => desiredKey(entry, n, current)),
     ...clients.map((entry, n) => desiredClient(entry, n, current)),
   ]
@@ -61,6 +64,7 @@ export const sectionsOf = (document: GatewayDocument): ReadonlySet<Kind> =>
         ['accounts', 'account'],
         ['providers', 'provider'],
         ['models', 'model'],
+        ['aliases', 'alias'],
         ['keys', 'key'],
         ['clients', 'client'],
       ] as const

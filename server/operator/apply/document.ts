@@ -19,6 +19,7 @@ import {
 import { logoutsField, redirectsField } from '../client-fields.ts'
 import { demandExact } from '../exact-prices.ts'
 import { embeddingSpaceField, kindField } from '../kind-fields.ts'
+import { aliasField } from '../models.ts'
 import { emailField } from '../threshold-fields.ts'
 import { wiresField } from '../wires-field.ts'
 
@@ -178,6 +179,7 @@ export const gatewayDocument = z.strictObject({
     }),
   ),
   models: sectionOf(modelDocument),
+  aliases: sectionOf(z.strictObject({ name: aliasField, model: z.string() })),
   keys: sectionOf(keyDocument),
   clients: sectionOf(
     z.strictObject({

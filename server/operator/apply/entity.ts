@@ -6,6 +6,7 @@ import type { Threshold } from '#domain/low-balance.ts'
 import {
   type CardFacts,
   factsOf,
+  type ModelAlias,
   type ModelCard,
   type PriceVersion,
   priceAt,
@@ -17,7 +18,7 @@ import { inOrder, renderHop } from '../hop-record.ts'
 import { renderVersion } from '../model-record.ts'
 
 /** In the order of creation, because later kinds refer to earlier ones. */
-export const KINDS = ['rate', 'account', 'provider', 'model', 'key', 'client'] as const
+export const KINDS = ['rate', 'account', 'provider', 'model', 'alias', 'key', 'client'] as const
 
 /** The built-in provider; a file cannot configure it or its models. */
 export const DEMO = 'demo'
@@ -121,6 +122,13 @@ export const modelEntity = (card: ModelCard, at: Instant): Entity => ({
   },
   id: null,
   card,
+})
+
+export const aliasEntity = ({ name, model }: ModelAlias): Entity => ({
+  kind: 'alias',
+  name,
+  fields: { model },
+  id: null,
 })
 
 const toFields = (record: object): Fields => ({ ...record }) as Fields

@@ -10,7 +10,7 @@ import type { OperatorDeps } from '../deps.ts'
 import { editKey } from '../edit-key.ts'
 import { createKey, revokeKey } from '../keys.ts'
 import { setLimits } from '../limits.ts'
-import { removeModel } from '../models.ts'
+import { aliasModel, removeModel, unaliasModel } from '../models.ts'
 import { findProvider, removeProvider } from '../providers.ts'
 import { setRate } from '../rates.ts'
 import { setThreshold } from '../thresholds.ts'
@@ -77,6 +77,8 @@ const executeStep = (context: PlanContext, step: Step): Promise<void> => {
       return applyProvider(context, step)
     case 'model':
       return applyModel(context, step)
+    case 'alias':
+      return applyAlias(context, step)
     case 'key':
       return applyKey(context, step)
     case 'client':
@@ -175,6 +177,17 @@ async function applyModel(context: PlanContext, step: Step): Promise<void> {
     const act = actOf(context, 'models.route.set', changes(['route']))
     await models.route(name, card.route, act)
   }
+}
+
+async function applyAlias({ deps, desired }: PlanContext, step: Step): Promise<void> {
+  const { name } = step
+  if (step.op === 'remove') {
+    // Removed with its model where that went first.
+    if (deps.store.catalogue.current().aliases.has(name))
+      await perform(unaliasModel, deps, { name })
+    return
+  }
+  await perform(aliasModel, deps, { name, ...fieldsOf(desired, step) })
 }
 
 const EDITED = ['name', 'note', 'expires_at', 'disabled']

@@ -46,8 +46,14 @@ export function planSteps(desired: DesiredState, current: readonly Entity[]): re
   // A provider's models are removed with it, even when the file has no models section.
   const isRemoved = (entity: Entity): boolean =>
     isUnnamed(entity) || isModelOf(entity, removedProviders)
+  const removedModels = new Set(
+    current.filter((entity) => entity.kind === 'model' && isRemoved(entity)).map(nameOf),
+  )
+  // And a model's aliases with it, unless the file gives them to another.
+  const isGone = (entity: Entity): boolean =>
+    isRemoved(entity) || (isAliasOf(entity, removedModels) && !named.has(entityRef(entity)))
   const removals = KINDS.toReversed().flatMap((kind) =>
-    current.filter((entity) => entity.kind === kind && isRemoved(entity)),
+    current.filter((entity) => entity.kind === kind && isGone(entity)),
   )
   return [...steps, ...removals.map(({ kind, name }): Step => ({ op: 'remove', kind, name }))]
 }
@@ -56,6 +62,9 @@ const nameOf = ({ name }: Entity): string => name
 
 const isModelOf = ({ kind, fields }: Entity, providers: ReadonlySet<string>): boolean =>
   kind === 'model' && providers.has(String(fields['provider']))
+
+const isAliasOf = ({ kind, fields }: Entity, models: ReadonlySet<string>): boolean =>
+  kind === 'alias' && models.has(String(fields['model']))
 
 /** Checks that after the plan every model's providers and every key's account exist. @throws invalid_request */
 export function requireReferences(
@@ -70,6 +79,9 @@ export function requireReferences(
     if (kind === 'key' && !after.has(`account ${String(fields['account'])}`)) {
       throw refusal(`key ${name} is of an account that is neither here nor in the file`)
     }
+    if (kind === 'alias' && !isModelAfter(String(fields['model']), after)) {
+      throw refusal(`alias ${name} would name ${String(fields['model'])}, which would not be there`)
+    }
     if (kind !== 'model') continue
     const hops = (fields['route'] ?? []) as readonly { readonly provider: string }[]
     for (const provider of [String(fields['provider']), ...hops.map((hop) => hop.provider)]) {
@@ -79,6 +91,10 @@ export function requireReferences(
     }
   }
 }
+
+/** The models of the demo provider are in no file. */
+const isModelAfter = (id: string, after: ReadonlyMap<string, Entity>): boolean =>
+  after.has(`model ${id}`) || id.startsWith(`${DEMO}/`)
 
 const refusal = (words: string): GatewayError => new GatewayError('invalid_request', words)
 

@@ -1,4 +1,5 @@
 /** Recent traffic, latency and errors of models and providers. */
+import type { Catalogue } from '#domain/catalogue.ts'
 import { dayOf, dayStart, later } from '#domain/clock.ts'
 import { renderUsd } from '#domain/money.ts'
 import {
@@ -29,6 +30,7 @@ export function renderModels(
   { watch }: LiveFacts,
   span: Span,
   today: UsageReport,
+  aliases: Catalogue['aliases'],
 ): readonly ModelTrafficRecord[] {
   const answered = span.endings.filter(({ provider }) => provider !== null)
   const ended = Map.groupBy(answered, ({ model }) => model)
@@ -42,6 +44,7 @@ export function renderModels(
     const providers = new Set(own.flatMap(({ provider }) => provider ?? []))
     return {
       model,
+      aliases: [...aliases].filter(([, id]) => id === model).map(([name]) => name),
       providers: [...providers].toSorted(),
       requests_per_minute: figures.lastMinute,
       in_flight: running.filter((one) => one.model === model).length,

@@ -95,7 +95,12 @@ function startParts(deps: OperatorDeps, live: LiveFacts, account: Account, isNar
       readMoney(deps, account, (await keys.read()).value.caps),
     ),
     models: createCachedPart(clock, 2 * SECOND_MS, async () =>
-      renderModels(live, await recent(), (await modelDay.read()).value),
+      renderModels(
+        live,
+        await recent(),
+        (await modelDay.read()).value,
+        deps.store.catalogue.current().aliases,
+      ),
     ),
     providers: createCachedPart(clock, SECOND_MS, async () =>
       readProviders(deps, live, await recent()),

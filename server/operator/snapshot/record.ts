@@ -56,6 +56,8 @@ export interface InFlightRecord {
   readonly key_id: string
   readonly key_name: string
   readonly user: string | null
+  readonly surface: string
+  readonly session: string | null
   readonly model: string
   /** Null while it waits for its admission. */
   readonly provider: string | null
@@ -226,6 +228,8 @@ export interface WarningRecord {
 /** Of the last five minutes, and of the UTC day. */
 export interface ModelTrafficRecord {
   readonly model: string
+  /** Its other names. */
+  readonly aliases: readonly string[]
   readonly providers: readonly string[]
   readonly requests_per_minute: number
   readonly in_flight: number

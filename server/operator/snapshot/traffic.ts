@@ -41,6 +41,8 @@ export function renderOne(one: InFlight, now: Instant): InFlightRecord {
     key_id: one.key.id,
     key_name: one.key.name,
     user: one.endUser,
+    surface: one.surface,
+    session: one.session,
     model: one.model,
     provider: one.provider,
     stream: one.stream,

@@ -42,6 +42,8 @@ export const running = (place: number, more: Partial<InFlightRecord> = {}): InFl
   key_id: 'key_01j9x2',
   key_name: 'prod-web',
   user: null,
+  surface: 'chat',
+  session: null,
   model: 'openai/gpt-mini',
   provider: 'openai',
   stream: true,
@@ -228,6 +230,8 @@ export const ended = (place: number, more: Partial<LogRecord> = {}): LogRecord =
   key_id: 'key_prod-web',
   key_name: 'prod-web',
   user: 'u_31',
+  surface: 'chat',
+  session: null,
   model: 'openai/gpt-mini',
   provider: 'openai',
   stream: true,
@@ -382,6 +386,7 @@ export const SNAPSHOT: SnapshotRecord = {
   models: [
     {
       model: 'anthropic/claude-opus',
+      aliases: [],
       providers: ['anthropic'],
       requests_per_minute: 12,
       in_flight: 1,
@@ -396,6 +401,7 @@ export const SNAPSHOT: SnapshotRecord = {
     },
     {
       model: 'openai/gpt-mini',
+      aliases: [],
       providers: ['azure', 'openai'],
       requests_per_minute: 180,
       in_flight: 3,
@@ -410,6 +416,7 @@ export const SNAPSHOT: SnapshotRecord = {
     },
     {
       model: 'demo/echo',
+      aliases: [],
       providers: [],
       requests_per_minute: 0,
       in_flight: 0,

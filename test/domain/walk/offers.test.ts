@@ -4,6 +4,7 @@ import { HOUR_MS, later } from '#domain/clock.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import { createHopHealth } from '#domain/walk/hop-health.ts'
 import { arrangeOffers, findOffers, type Offer, offersOf } from '#domain/walk/offer.ts'
+import { createSessionRoutes } from '#domain/walk/session-routes.ts'
 import { modelOf } from '#test/support/catalogue.ts'
 import {
   aHop,
@@ -24,7 +25,12 @@ beforeEach(async () => {
 
 const now = () => bench.clock.now()
 
-const askedNow = () => ({ catalogue: bench.store.catalogue.current(), key: aKey(now()), at: now() })
+const askedNow = () => ({
+  catalogue: bench.store.catalogue.current(),
+  key: aKey(now()),
+  sessions: createSessionRoutes(),
+  at: now(),
+})
 
 const offered = (): Offer => findOffers(askedNow(), aRequest())[0]
 

@@ -10,6 +10,7 @@ import { DEFAULT_SETTINGS } from '#domain/settings.ts'
 import type { Store } from '#domain/store.ts'
 import { NO_USAGE } from '#domain/usage.ts'
 import { createHopHealth } from '#domain/walk/hop-health.ts'
+import { createSessionRoutes } from '#domain/walk/session-routes.ts'
 import type { CompletionDeps } from '#domain/walk/walk.ts'
 import type { Work } from '#domain/work.ts'
 import { anAdmissionQueue } from '#test/support/an-admission-queue.ts'
@@ -103,6 +104,7 @@ export async function openWalkBench(): Promise<WalkBench> {
       store,
       settings: DEFAULT_SETTINGS,
       health: createHopHealth(clock),
+      sessions: createSessionRoutes(),
       ended: () => {},
       queue: anAdmissionQueue(store, clock),
       upstreamFor: () => upstream,

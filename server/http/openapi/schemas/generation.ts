@@ -1,9 +1,11 @@
 /** The receipt of one request: counts × prices, attempts, durations, and how it ended (contract §7). */
+
 import { z } from 'zod'
 import type { EndedBy } from '#domain/activity.ts'
 import type { UsageSource } from '#domain/ledger.ts'
 import { PRICE_CLASSES, type PriceClass, SERVER_TOOL_CALLS } from '#domain/pricing.ts'
 import type { ReceiptAttempt } from '#domain/receipt.ts'
+import { DIALECTS } from '#domain/work.ts'
 import type { renderGeneration } from '../../wire/render-generation.ts'
 import { count, id, moment, oneOf, rub, text, usd, usdNumber } from './scalars.ts'
 
@@ -82,6 +84,11 @@ export const generation = z
     key_id: id('key_', 'The key that made the request'),
     key_name: z.string(),
     user: z.string().nullable().describe('The end user that the request named'),
+    surface: z.enum(DIALECTS).describe('The surface that it came to'),
+    session: z
+      .string()
+      .nullable()
+      .describe('The session that it names (`prompt_cache_key`); null if none'),
     model: z.string().describe('The model that served, or the requested one if none did'),
     provider: z.string().nullable().describe('The provider that was tried last; null if none was'),
     stream: z.boolean(),

@@ -1,0 +1,82 @@
+/** The model that a name other than its id stands for: an alias, or the bare name that a provider has for it. */
+import type { Catalogue } from './catalogue.ts'
+import { GatewayError } from './errors.ts'
+import { type AllowList, allows } from './key.ts'
+import type { ModelCard } from './model-card.ts'
+import { type Family, PROVIDER_PRESETS } from './provider.ts'
+import type { Dialect } from './work.ts'
+
+/** Who asks by a name. */
+interface Asker {
+  readonly catalogue: Catalogue
+  readonly allowed: AllowList
+  readonly dialect: Dialect
+}
+
+/**
+ * Among the models that the list allows: the alias, else the only model with this upstream name; then both without the date that
+ * the name ends in (`claude-haiku-4-5-20251001`). @throws model_not_found where it may be several
+ */
+export function namedModel(asker: Asker, name: string): ModelCard | undefined {
+  return namedBy(asker, name) ?? (DATED.test(name) ? namedBy(asker, undated(name)) : undefined)
+}
+
+const DATED = /.-20\d{6}$/
+const undated = (name: string): string => name.slice(0, -'-20251001'.length)
+
+function namedBy(asker: Asker, name: string): ModelCard | undefined {
+  const { catalogue, allowed } = asker
+  const id = catalogue.aliases.get(name)
+  if (id !== undefined) return allows(allowed, id) ? catalogue.models.get(id) : undefined
+  const found = byUpstreamName(catalogue).get(name) ?? []
+  return name.includes('/') ? undefined : theOne(asker, name, found)
+}
+
+const INDEXES = new WeakMap<Catalogue, ReadonlyMap<string, readonly ModelCard[]>>()
+
+/** Made when a catalogue is first asked for a bare name. */
+function byUpstreamName(catalogue: Catalogue): ReadonlyMap<string, readonly ModelCard[]> {
+  let index = INDEXES.get(catalogue)
+  if (index === undefined) {
+    index = Map.groupBy(catalogue.models.values(), ({ upstreamName }) => upstreamName)
+    INDEXES.set(catalogue, index)
+  }
+  return index
+}
+
+/** Of several providers the one with the wire family of the surface; of one provider's models the one that has its own name. */
+function theOne(
+  { catalogue, allowed, dialect }: Asker,
+  name: string,
+  found: readonly ModelCard[],
+): ModelCard | undefined {
+  const known = found.filter(({ id }) => allows(allowed, id))
+  const familiar = known.filter(
+    ({ provider }) => familyOf(catalogue, provider) === FAMILIES[dialect],
+  )
+  const left = isOfOneProvider(known) || familiar.length === 0 ? known : familiar
+  if (left.length < 2) return left[0]
+  const own = left.find(({ id, provider }) => id === `${provider}/${name}`)
+  if (own !== undefined && isOfOneProvider(left)) return own
+  const ids = left.map(({ id }) => id).join(', ')
+  throw new GatewayError('model_not_found', `${name} may be several models: name one of ${ids}`, {
+    param: 'model',
+  })
+}
+
+const isOfOneProvider = (cards: readonly ModelCard[]): boolean =>
+  cards.every(({ provider }) => provider === cards[0]?.provider)
+
+const familyOf = ({ providers }: Catalogue, name: string): Family | undefined => {
+  const provider = providers.get(name)
+  return provider && PROVIDER_PRESETS[provider.type].family
+}
+
+/** The family whose wire a surface speaks. */
+const FAMILIES: Readonly<Record<Dialect, Family>> = {
+  chat: 'openai',
+  messages: 'anthropic',
+  responses: 'openai',
+  embeddings: 'openai',
+  rerank: 'openai',
+}
