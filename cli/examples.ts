@@ -47,6 +47,8 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     'models route openai/gpt-5-mini --via azure --upstream my-deployment --order 2',
     'models route openai/gpt-5-mini --reset',
   ],
+  'models alias': ['models alias', 'models alias claude-opus-4-8 openai/gpt-5-mini'],
+  'models unalias': ['models unalias claude-opus-4-8'],
   'models remove': ['models remove local/llama'],
   export: ['export > gateway.toml', 'export --out gateway.toml'],
   apply: [

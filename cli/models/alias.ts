@@ -6,7 +6,7 @@ import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
 import { type Column, paint, print, printJson, printList, printNote } from '../terminal/output.ts'
 
-type Alias = VerbRecord<'models.aliases'>[number]
+type Alias = VerbRecord<'models.alias.list'>[number]
 
 export const mount: Mount = (models) =>
   models
@@ -17,13 +17,13 @@ export const mount: Mount = (models) =>
     .action(
       action(async (context, name: string | undefined, model: string | undefined) => {
         if (name === undefined) {
-          const aliases = await call(context, 'models.aliases', {})
+          const aliases = await call(context, 'models.alias.list', {})
           return printList(context, aliases, COLUMNS, (alias) => alias.name)
         }
         if (model === undefined) {
           throw usageError('an alias needs its model', `gatewayctl models alias ${name} MODEL`)
         }
-        const alias = await call(context, 'models.alias', { name, model })
+        const alias = await call(context, 'models.alias.set', { name, model })
         if (context.json) return printJson(alias)
         if (context.quiet) return print(alias.name)
         printNote(

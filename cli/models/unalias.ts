@@ -11,7 +11,7 @@ export const mount: Mount = (models) =>
     .argument('<alias>', 'the name, as `models alias` lists it')
     .action(
       action(async (context, name: string) => {
-        const removed = await call(context, 'models.unalias', { name })
+        const removed = await call(context, 'models.alias.remove', { name })
         if (context.json) return printJson(removed)
         if (context.quiet) return print(removed.name)
         printNote(

@@ -47,6 +47,8 @@ export interface JsonRecords {
   'models price': VerbRecord<'models.price'>
   'models price --clear': VerbRecord<'models.unprice'>
   'models route': VerbRecord<'models.route.show'>
+  'models alias': VerbRecord<'models.alias.list'> | VerbRecord<'models.alias.set'>
+  'models unalias': VerbRecord<'models.alias.remove'>
   'models remove': VerbRecord<'models.remove'>
   'balance show': VerbRecord<'balance.show'>
   'balance top-up': VerbRecord<'balance.top-up'>

@@ -88,7 +88,7 @@ export function toRequestLine(
 const askedBy = (walk: RequestContext['walk']): Pick<RequestLine, 'surface' | 'session'> =>
   walk === null
     ? { surface: null, session: null }
-    : { surface: walk.request.dialect, session: walk.request.session ?? null }
+    : { surface: walk.request.dialect, session: strikeOut(walk.request.session ?? '') || null }
 
 /** What it resolved to, where it did. */
 const modelOf = ({ provider, model, walk }: RequestContext): string | null => {

@@ -337,7 +337,7 @@ export const aliasField = z
 
 /** Gives a model another name for requests, or an alias another model. @throws model_not_found, already_exists */
 export const aliasModel = mutation(
-  'models.alias',
+  'models.alias.set',
   z.strictObject({ name: aliasField, model: z.string() }),
   async (deps, { name, model }, act): Promise<ModelAlias> => {
     const alias = { name, model: findModel(deps, model).id }
@@ -348,7 +348,7 @@ export const aliasModel = mutation(
 
 /** Requests by that name are refused from the next one on. @throws model_not_found */
 export const unaliasModel = mutation(
-  'models.unalias',
+  'models.alias.remove',
   z.strictObject({ name: z.string() }),
   async (deps, { name }, act) => ({
     ...(await deps.store.models.unalias(name, act(name))),

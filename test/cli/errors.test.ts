@@ -140,7 +140,7 @@ test.each([
   [
     ['usage', '--by', 'modl'],
     2,
-    'error: --by must be account, key, user, model, provider, day or hour (got "modl")\n  did you mean model?\n',
+    'error: --by must be account, key, user, model, provider, surface, day or hour (got "modl")\n  did you mean model?\n',
   ],
   [
     ['help', 'exitcode'],

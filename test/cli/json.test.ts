@@ -80,6 +80,9 @@ const DOWN: readonly Sample[] = [
   ['models show', ['models', 'show', 'acme/pix']],
   ['models price', ['models', 'price', 'acme/pix', '--in-usd', '2']],
   ['models route', ['models', 'route', 'acme/pix', '--via', 'demo', '--weight', '2']],
+  ['models alias', ['models', 'alias', 'pixie', 'acme/pix']],
+  ['models alias', ['models', 'alias']],
+  ['models unalias', ['models', 'unalias', 'pixie']],
   ['models price --clear', ['models', 'price', 'acme/pix', '--clear', '-y']],
   ['models remove', ['models', 'remove', 'acme/pix', '-y']],
   ['providers remove', ['providers', 'remove', 'acme', '-y']],
@@ -279,7 +282,7 @@ describe('while it serves', () => {
     ['ledger list', ['ledger']],
     ['usage drift', ['usage', 'drift']],
     ['usage report', ['usage']],
-    ...['user', 'model', 'provider', 'day', 'hour'].map(
+    ...['user', 'model', 'provider', 'surface', 'day', 'hour'].map(
       (by): Sample => ['usage report', ['usage', '--by', by, '--then-by', 'key', '--since', '7d']],
     ),
     ['keys list', ['keys', '--include-revoked']],

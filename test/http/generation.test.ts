@@ -77,6 +77,8 @@ test('a receipt has exactly these fields', async () => {
     key_id: worker.key.id,
     key_name: 'worker',
     user: 'u_204',
+    surface: 'chat',
+    session: null,
     model: 'demo/echo',
     provider: 'demo',
     stream: false,

@@ -68,6 +68,8 @@ describe('activity list', () => {
       key_id: key.id,
       key_name: 'default',
       user: 'u_1',
+      surface: 'chat',
+      session: null,
       model: 'demo/echo',
       provider: 'demo',
       stream: false,

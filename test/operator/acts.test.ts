@@ -73,9 +73,9 @@ const SAMPLES: { readonly [Name in VerbName]: VerbInput<Name> } = {
   'models.add': { model: 'demo/new', in_usd: '1', out_usd: '2' },
   'models.price': { model: 'demo/echo', in_usd: '7' },
   'models.unprice': { model: 'demo/echo' },
-  'models.alias': { name: 'parrot', model: 'demo/echo' },
-  'models.aliases': {},
-  'models.unalias': { name: 'parrot' },
+  'models.alias.list': {},
+  'models.alias.set': { name: 'parrot', model: 'demo/lorem' },
+  'models.alias.remove': { name: 'parrot' },
   'models.remove': { model: 'demo/flaky' },
   'models.route.show': { model: 'demo/echo' },
   'models.route.set': { model: 'demo/echo', provider: 'spare' },
@@ -183,6 +183,7 @@ async function furnish(): Promise<TestGateway> {
   const { key: secret } = await act(deps, 'keys.create', { name: 'default' })
   await act(deps, 'providers.add', { name: 'spare', base_url: 'http://s', credential: null })
   await act(deps, 'models.route.set', { model: 'demo/lorem', provider: 'spare' })
+  await act(deps, 'models.alias.set', { name: 'parrot', model: 'demo/echo' })
   await act(deps, 'accounts.create', { name: 'spare' })
   await act(deps, 'clients.create', {
     name: 'known',
@@ -312,6 +313,8 @@ describe('an act tells', () => {
       },
     ],
     ['models.route.set', { hops: [{ provider: 'demo' }, { provider: 'spare' }] }],
+    ['models.alias.set', { model: { from: 'demo/echo', to: 'demo/lorem' } }],
+    ['models.alias.remove', { model: { from: 'demo/echo', to: null } }],
     ['accounts.create', { name: 'other' }],
     ['accounts.rename', { name: { from: 'spare', to: 'third' } }],
   ])('%s', async (name, changed) => {

@@ -81,6 +81,8 @@ describe('a refused request', () => {
       key_id: keyId,
       key_name: 'default',
       user: null,
+      surface: 'chat',
+      session: null,
       model: 'demo/echo',
       status: 429,
       code: 'rate_limit_exceeded',

@@ -54,6 +54,15 @@ export function activityContract(bench: Bench): void {
     expect(found?.modifiers).toEqual(modifiers)
   })
 
+  test('a surface and a session are kept', async () => {
+    const { key } = await bench.issue()
+    const claim = aClaim(key, bench.clock.now())
+    const line = anActivity({ ...claim, surface: 'messages', session: "it's {one}" })
+    bench.store.activity.note(line)
+    await bench.restart()
+    expect(await bench.store.activity.find(line.generationId)).toEqual(line)
+  })
+
   test('an unknown generation is undefined', async () => {
     expect(await bench.store.activity.find('gen-none')).toBeUndefined()
   })
@@ -106,6 +115,12 @@ export function activityContract(bench: Bench): void {
       ['a model', { model: 'acme/small' }, [5, 3, 1, 0]],
       ['a model of that very name', { model: 'acme/smal' }, []],
       ['a provider', { provider: 'spare' }, [2, 1]],
+      ['a surface', { surface: 'responses' }, [1]],
+      [
+        'a surface of those that name none',
+        { surface: 'chat', errorsOnly: false },
+        [5, 4, 3, 2, 0],
+      ],
       ['a class of statuses', { status: { least: 400, most: 499 } }, [5, 3]],
       ['one status', { status: { least: 429, most: 429 } }, [3]],
       ['a duration, itself included', { leastTotalMs: 10_000 }, [2]],
@@ -200,7 +215,7 @@ const CHARGED = { usageSource: 'provider', cost: usd('0.001') } as const
 
 const LINES: readonly Partial<ActivityEntry>[] = [
   { requestId: 'twice' },
-  { provider: 'spare' },
+  { provider: 'spare', surface: 'responses' },
   {
     model: 'acme/large',
     provider: 'spare',

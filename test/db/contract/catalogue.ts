@@ -1,6 +1,6 @@
 /** What every engine promises about models, providers and rates. */
 
-import { describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { DAY_MS, instant, later } from '#domain/clock.ts'
 import { newPriceVersionId } from '#domain/id.ts'
 import type { Provider } from '#domain/provider.ts'
@@ -37,6 +37,8 @@ export function catalogueContract(bench: Bench): void {
       () => models.price('acme/small', aVersion({}, at()), anAct(at())),
       () => models.amend('acme/small', { name: 'Other' }, anAct()),
       () => models.route('acme/small', [aHop()], anAct()),
+      () => models.alias({ name: 'little', model: 'acme/small' }, anAct()),
+      () => models.unalias('little', anAct()),
       () => models.unprice('acme/small', anAct()),
       () => rates.set(rate('91'), at(), anAct(at())),
       () => models.remove('acme/small', anAct()),
@@ -375,6 +377,73 @@ export function catalogueContract(bench: Bench): void {
       await models.remove('acme/small', anAct())
       await models.add(aCard(), anAct())
       expect(modelOf(bench.store, 'acme/small')?.route).toEqual([])
+    })
+  })
+
+  describe('an alias', () => {
+    const aliases = () => [...bench.store.catalogue.current().aliases]
+
+    beforeEach(async () => {
+      const cards = [aCard(), aCard({ id: 'acme/large', upstreamName: 'large' })]
+      await bench.store.providers.add(aProvider(), null, cards, anAct())
+      await bench.store.models.alias({ name: 'little', model: 'acme/small' }, anAct())
+    })
+
+    test('names a model, then another, and its acts say from which to which', async () => {
+      const { models } = bench.store
+      await models.alias({ name: 'big/one', model: 'acme/large' }, anAct())
+      expect(aliases()).toEqual([
+        ['big/one', 'acme/large'],
+        ['little', 'acme/small'],
+      ])
+      await models.alias({ name: 'little', model: 'acme/large' }, anAct())
+      await bench.restart()
+      expect(aliases()).toEqual([
+        ['big/one', 'acme/large'],
+        ['little', 'acme/large'],
+      ])
+      expect(await bench.store.models.unalias('little', anAct())).toEqual({
+        name: 'little',
+        model: 'acme/large',
+      })
+      expect(aliases()).toEqual([['big/one', 'acme/large']])
+      const told = (await bench.store.acts.list({ limit: 9 })).map(
+        ({ changed }) => changed['model'],
+      )
+      expect(told).toEqual(
+        expect.arrayContaining([
+          { from: null, to: 'acme/small' },
+          { from: 'acme/small', to: 'acme/large' },
+          { from: 'acme/large', to: null },
+        ]),
+      )
+    })
+
+    test('is never the id of a model, nor a name of none', async () => {
+      const { models, providers } = bench.store
+      const before = bench.store.catalogue.current()
+      const alias = (name: string, model: string) => codeOf(models.alias({ name, model }, anAct()))
+      expect(await alias('acme/large', 'acme/small')).toBe('already_exists')
+      expect(await alias('new', 'acme/none')).toBe('model_not_found')
+      expect(await codeOf(models.unalias('none', anAct()))).toBe('model_not_found')
+      expect(await codeOf(models.add(aCard({ id: 'little' }), anAct()))).toBe('already_exists')
+      const beta = providers.add(
+        aProvider({ name: 'beta' }),
+        null,
+        [aCard({ id: 'little', provider: 'beta' })],
+        anAct(),
+      )
+      expect(await codeOf(beta)).toBe('already_exists')
+      expect(bench.store.catalogue.current()).toEqual(before)
+    })
+
+    test('is gone with its model, and with its provider', async () => {
+      const { models, providers } = bench.store
+      await models.alias({ name: 'big', model: 'acme/large' }, anAct())
+      await models.remove('acme/small', anAct())
+      expect(aliases()).toEqual([['big', 'acme/large']])
+      await providers.remove('acme', anAct())
+      expect(aliases()).toEqual([])
     })
   })
 

@@ -1,9 +1,10 @@
 /** What every engine that outlives its process promises: nothing acknowledged is lost, nothing held is leaked. */
 
 import { expect, test } from 'vitest'
+import type { Claim } from '#domain/admission.ts'
 import { MINUTE_MS } from '#domain/clock.ts'
 import { priceOf, rateOf } from '#test/support/catalogue.ts'
-import { aCard, anAct, aProvider, rate, usd } from '#test/support/nouns.ts'
+import { aCard, aClaim, anAct, aProvider, rate, usd } from '#test/support/nouns.ts'
 import type { Bench } from './bench.ts'
 
 export function restartContract(bench: Bench): void {
@@ -42,7 +43,10 @@ export function restartContract(bench: Bench): void {
 
   test('an open hold is voided, its slot stays taken, and the log says who broke it off', async () => {
     const { key } = await bench.issue({ rpm: 1, concurrency: 1, dailySpend: usd('1') })
-    const { claim } = await bench.admit(key, '0.9')
+    const made = { ...aClaim(key, bench.clock.now(), usd('0.9')), owner: bench.store.owner }
+    const { version: catalogue } = bench.store.catalogue.current()
+    const claim: Claim = { ...made, catalogue, surface: 'messages', session: 'talk' }
+    expect(await bench.store.admissions.admit(claim)).toMatchObject({ admitted: true })
     const { epoch } = bench.store.owner
     bench.clock.advance(2_000)
     await bench.restart()
@@ -58,6 +62,8 @@ export function restartContract(bench: Bench): void {
       code: 'internal_error',
       cost: 0n,
       model: claim.model,
+      surface: 'messages',
+      session: 'talk',
       startedAt: claim.at,
       totalMs: 2_000,
     })

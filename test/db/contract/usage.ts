@@ -101,7 +101,12 @@ export function usageContract(bench: Bench): void {
       await serve(worker, '0.3', { model: 'a/x', provider: 'a', endUser: 'ann' })
       await serve(other, '0.2', { model: 'a/y', provider: 'a', endUser: 'ann' })
       clock.advance(DAY_MS)
-      await serve(worker, '0.2', { model: 'a/y', provider: 'b', endUser: "o'neil" })
+      await serve(worker, '0.2', {
+        model: 'a/y',
+        provider: 'b',
+        endUser: "o'neil",
+        surface: 'messages',
+      })
       clock.advance(3_600_000)
       await serve(worker, '0.1', { model: 'a/y', provider: null, endUser: null })
     })
@@ -128,6 +133,13 @@ export function usageContract(bench: Bench): void {
           ['a', 2, '0.5'],
           ['b', 1, '0.2'],
           [null, 1, '0.1'],
+        ],
+      ],
+      [
+        'surface',
+        [
+          ['chat', 3, '0.6'],
+          ['messages', 1, '0.2'],
         ],
       ],
       [
