@@ -68,7 +68,6 @@ const priceFields = {
 const statedPrices = z.object(priceFields)
 type StatedPrices = z.output<typeof statedPrices>
 
-
 /** Sorted by id; a mask is `*`, `<provider>/*` or an exact id. @throws provider_not_found */
 export const listModels = verb(
   z.strictObject({

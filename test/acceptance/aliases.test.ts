@@ -61,7 +61,11 @@ describe('with the server down', () => {
   test.each<[string[], number, string]>([
     [['alias', 'x', 'demo/ecko'], 3, 'no model is called "demo/ecko"\n  did you mean demo/echo?'],
     [['alias', 'demo/lorem', 'demo/echo'], 1, 'demo/lorem is the id of a model'],
-    [['alias', 'x y', 'demo/echo'], 2, 'the name must be 1 to 256 characters without a space or "*"'],
+    [
+      ['alias', 'x y', 'demo/echo'],
+      2,
+      'the name must be 1 to 256 characters without a space or "*"',
+    ],
     [['alias', 'x'], 2, 'an alias needs its model\nhint: gatewayctl models alias x MODEL'],
     [['unalias', 'x'], 3, 'no model is also called "x"\nhint: gatewayctl models alias'],
     [['add', 'claude-opus-4-8'], 2, 'must look like provider/model'],
@@ -179,7 +183,10 @@ describe('with the server up', () => {
   })
 
   test('a fallback may be named so, and is not asked twice', async () => {
-    const response = await ask('flaky', { models: ['demo/flaky', 'claude-opus-4-8'], user: 'fail-502' })
+    const response = await ask('flaky', {
+      models: ['demo/flaky', 'claude-opus-4-8'],
+      user: 'fail-502',
+    })
     expect(await response.json()).toMatchObject({ model: 'demo/echo' })
     const id = String(response.headers.get('x-generation-id'))
     const { attempts } = cli.json<{ attempts: { model: string }[] }>(['activity', 'show', id])
@@ -246,7 +253,7 @@ describe('with the server up', () => {
       'surface',
     ])
     expect(rows).toMatchObject([{ surface: 'chat' }])
-    const metrics = /http:\S+\/metrics/.exec(gateway.said())?.[0] ?? ''
+    const metrics = /"msg":"metrics on (http:[^"]+)/.exec(gateway.said())?.[1] ?? ''
     expect(await (await fetch(metrics)).text()).toMatch(
       /gateway_requests_total\{[^}]*surface="chat"[^}]*\}/,
     )

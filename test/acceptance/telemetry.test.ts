@@ -80,6 +80,8 @@ const LOG_FIELDS = [
   'request_id',
   'generation_id',
   'key',
+  'surface',
+  'session',
   'model',
   'provider',
   'status',
