@@ -360,6 +360,10 @@ function settle(
   return settled
 }
 
+/** By id once the name is resolved; as it was asked for before that. */
+const modelOf = ({ attempts, claim, request }: Walk): string =>
+  attempts?.current.offer.hop.card.id ?? claim?.model ?? request.model
+
 function toEntry(
   { clock }: EndingDeps,
   walk: Walk,
@@ -378,7 +382,7 @@ function toEntry(
     requestId,
     accountId: key.accountId,
     keyId: key.id,
-    model: hop?.card.id ?? walk.claim?.model ?? request.model,
+    model: modelOf(walk),
     provider: hop?.provider.name ?? null,
     endUser: request.endUser,
     surface: request.dialect,
