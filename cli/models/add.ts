@@ -1,5 +1,5 @@
 /** `gatewayctl models add`: a model by hand, with its price. */
-import { MODEL_KINDS, type ModelKind } from '#domain/model-card.ts'
+import { MODEL_KINDS, type ModelKind } from '#domain/model-kind.ts'
 import { OPENAI_WIRES } from '#domain/provider.ts'
 import { action, type Mount } from '../action.ts'
 import { readChoice } from '../flags/read-choice.ts'

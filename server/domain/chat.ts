@@ -1,6 +1,7 @@
 /** An answer in the gateway's own model: the events that it is made of. */
 import type { ImageChoice } from './model-card.ts'
 import type { UsdNanos } from './money.ts'
+import type { ResultEvent } from './result.ts'
 import type { Usage } from './usage.ts'
 
 export type JsonObject = { readonly [name: string]: unknown }
@@ -34,6 +35,7 @@ export interface NativeEvent {
 
 /** One event of an answer; a non-streamed answer is folded from the same events. */
 export type ChatEvent =
+  | ResultEvent
   | {
       readonly type: 'text-delta'
       readonly choice: number

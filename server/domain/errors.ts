@@ -7,6 +7,7 @@ export const ERROR_CODES = {
   unknown_parameter: [400, 'invalid_request_error'],
   unsupported_parameter: [400, 'invalid_request_error'],
   image_streaming_not_supported: [400, 'invalid_request_error'],
+  unsupported_operation: [400, 'invalid_request_error'],
   unsupported_modality: [400, 'invalid_request_error'],
   invalid_image: [400, 'invalid_request_error'],
   too_many_images: [400, 'invalid_request_error'],

@@ -36,6 +36,8 @@ const SENT_BY: Readonly<Record<Family, ReadonlySet<string>>> = {
   openai: new Set(['cache-write-1h', 'server-tool', ...MODIFIER_FIELDS]),
   anthropic: new Set(['cache-write-1h', 'speed', 'inference_geo']),
   gemini: new Set(),
+  cohere: new Set(),
+  voyage: new Set(),
   demo: new Set(),
 }
 

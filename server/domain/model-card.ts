@@ -2,13 +2,9 @@
 import type { Act } from './act.ts'
 import type { Instant } from './clock.ts'
 import { type PriceVersionId, priceVersionSetAt } from './id.ts'
+import type { ModelKind } from './model-kind.ts'
 import type { Factor, UsdAttos } from './money.ts'
 import type { OpenAiWire, Provider } from './provider.ts'
-
-/** What a model does: it makes answers (text, tool calls, images), vectors of texts, or an order of documents. */
-export const MODEL_KINDS = ['generate', 'embed', 'rerank'] as const
-
-export type ModelKind = (typeof MODEL_KINDS)[number]
 
 export type Modality = 'text' | 'image' | 'audio' | 'video' | 'file'
 

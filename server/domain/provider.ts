@@ -1,9 +1,10 @@
 /** A provider: an operator's account with an upstream, its address and its protocol. */
 import { parseAbsoluteUrl } from './absolute-url.ts'
 import type { Instant } from './clock.ts'
+import { MODEL_KINDS, type ModelKind } from './model-kind.ts'
 
 /** The wire format of a provider. */
-export type Family = 'openai' | 'anthropic' | 'gemini' | 'demo'
+export type Family = 'openai' | 'anthropic' | 'gemini' | 'cohere' | 'voyage' | 'demo'
 
 /** The names of OpenAI's API for the most tokens of an answer. */
 export const BOUND_WORDS = ['max_tokens', 'max_completion_tokens'] as const
@@ -22,6 +23,8 @@ export type OpenAiWire = (typeof OPENAI_WIRES)[number]
 
 export interface ProviderPreset {
   readonly family: Family
+  /** What its models may do here. */
+  readonly kinds: readonly ModelKind[]
   /** Null where the operator must state it. */
   readonly baseUrl: string | null
   /** How the credential is sent. */
@@ -41,6 +44,7 @@ const openAiShaped = (
   outputBound: OutputBound = 'max_completion_tokens',
 ): ProviderPreset => ({
   family: 'openai',
+  kinds: ['generate'],
   baseUrl,
   auth: 'bearer',
   asksForUsage: true,
@@ -59,36 +63,64 @@ const openAiShapedOfOld = (baseUrl: string): ProviderPreset => ({
   isOldDialect: true,
 })
 
+const withKinds = (preset: ProviderPreset, ...kinds: readonly ModelKind[]): ProviderPreset => ({
+  ...preset,
+  kinds,
+})
+
+/** A vendor of embeddings and rerank alone. */
+const ofResults = (family: 'cohere' | 'voyage', baseUrl: string): ProviderPreset => ({
+  family,
+  kinds: ['embed', 'rerank'],
+  baseUrl,
+  auth: 'bearer',
+  asksForUsage: false,
+  outputBound: null,
+  wires: [],
+})
+
 const presets = {
-  openai: withResponses(openAiShaped('https://api.openai.com/v1')),
+  openai: withKinds(withResponses(openAiShaped('https://api.openai.com/v1')), 'generate', 'embed'),
   anthropic: {
     family: 'anthropic',
+    kinds: ['generate'],
     baseUrl: 'https://api.anthropic.com/v1',
     auth: 'x-api-key',
     asksForUsage: false,
     outputBound: null,
     wires: [],
   },
-  openrouter: withResponses(openAiShaped('https://openrouter.ai/api/v1')),
+  openrouter: withKinds(
+    withResponses(openAiShaped('https://openrouter.ai/api/v1')),
+    ...MODEL_KINDS,
+  ),
   groq: openAiShaped('https://api.groq.com/openai/v1'),
-  mistral: { ...openAiShapedOfOld('https://api.mistral.ai/v1'), asksForUsage: false },
+  mistral: {
+    ...openAiShapedOfOld('https://api.mistral.ai/v1'),
+    kinds: ['generate', 'embed'],
+    asksForUsage: false,
+  },
   deepseek: withResponses(openAiShapedOfOld('https://api.deepseek.com/v1')),
   xai: withResponses(openAiShaped('https://api.x.ai/v1')),
-  together: openAiShapedOfOld('https://api.together.xyz/v1'),
-  fireworks: openAiShapedOfOld('https://api.fireworks.ai/inference/v1'),
+  together: withKinds(openAiShapedOfOld('https://api.together.xyz/v1'), ...MODEL_KINDS),
+  fireworks: withKinds(openAiShapedOfOld('https://api.fireworks.ai/inference/v1'), ...MODEL_KINDS),
   google: {
     family: 'gemini',
+    kinds: ['generate', 'embed'],
     baseUrl: 'https://generativelanguage.googleapis.com/v1beta',
     auth: 'x-goog-api-key',
     asksForUsage: false,
     outputBound: null,
     wires: [],
   },
-  azure: { ...withResponses(openAiShaped(null)), auth: 'api-key' },
+  azure: { ...withResponses(openAiShaped(null)), kinds: ['generate', 'embed'], auth: 'api-key' },
+  cohere: ofResults('cohere', 'https://api.cohere.com/v2'),
+  voyage: ofResults('voyage', 'https://api.voyageai.com/v1'),
   // Some servers know one word and ignore the other.
-  'openai-compatible': openAiShaped(null, 'both'),
+  'openai-compatible': withKinds(openAiShaped(null, 'both'), ...MODEL_KINDS),
   demo: {
     family: 'demo',
+    kinds: ['generate'],
     baseUrl: 'demo:',
     auth: 'bearer',
     asksForUsage: false,

@@ -61,6 +61,8 @@ export function thinkingBudgetOf(
       return geminiBudget(reasoning, upstreamName)
     case 'openai':
       return toStated(reasoning.budget)
+    case 'cohere':
+    case 'voyage':
     case 'demo':
       return null
   }

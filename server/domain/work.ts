@@ -2,7 +2,8 @@
 import type { JsonObject } from './chat.ts'
 import type { Conversation } from './conversation.ts'
 import type { Extra } from './extras.ts'
-import { ANY_IMAGE, type ImageChoice, type ModelKind } from './model-card.ts'
+import { ANY_IMAGE, type ImageChoice } from './model-card.ts'
+import type { ModelKind } from './model-kind.ts'
 import type { TextSize } from './text-size.ts'
 import type { Reasoning } from './thinking.ts'
 
@@ -84,7 +85,7 @@ export interface Generate extends AnyWork {
   readonly earlierImages?: number
 }
 
-const NOT_GENERATED = {
+export const NOT_GENERATED = {
   stream: false,
   includeUsage: false,
   wantsImages: false,
@@ -98,7 +99,7 @@ const NOT_GENERATED = {
 type NotGenerated = AnyWork & typeof NOT_GENERATED
 
 /** A vector for each entry of a list. */
-interface Embed extends NotGenerated {
+export interface Embed extends NotGenerated {
   readonly kind: 'embed'
   /** The entries in the client's order; never empty. `textBytes` is their size. */
   readonly input: EmbedInput
@@ -106,16 +107,25 @@ interface Embed extends NotGenerated {
   readonly tokenIds: number
   /** The estimated tokens of the longest entry, for the context, which each entry has for itself. */
   readonly longestTokens: number
+  /** As the client stated it; null: floats. */
+  readonly encodingFormat: 'float' | 'base64' | null
+  readonly dimensions: number | null
 }
 
 /** Texts, or lists of token ids. */
-type EmbedInput = readonly string[] | readonly (readonly number[])[]
+export type EmbedInput = readonly string[] | readonly (readonly number[])[]
 
 /** Documents in the order of their relevance to a query. `textBytes` counts the query once for each of them. */
-interface Rerank extends NotGenerated {
+export interface Rerank extends NotGenerated {
   readonly kind: 'rerank'
   readonly query: string
   readonly documents: readonly string[]
+  /** How many are wanted at most, and whether the client said so. */
+  readonly top: number
+  readonly isTopStated: boolean
+  /** In whose shape the answer is rendered. */
+  readonly shape: 'cohere' | 'voyage'
+  readonly returnsDocuments: boolean
   /** Search units that it can be billed at most, and by estimate. */
   readonly mostSearchUnits: number
   readonly searchUnits: number

@@ -17,6 +17,8 @@ import { listModels, readModelFilter, showModel } from './routes/models.ts'
 import { showDocument } from './routes/openapi.ts'
 import { answerWork } from './surfaces/answer.ts'
 import { CHAT } from './surfaces/chat/index.ts'
+import { EMBEDDINGS } from './surfaces/embeddings/index.ts'
+import { RERANK } from './surfaces/rerank/index.ts'
 import type { Surface } from './surfaces/surface.ts'
 
 /** What a route reads of the address. */
@@ -44,6 +46,8 @@ const answerChat = on(CHAT)
 
 const ANSWERS: Readonly<Record<keyof typeof API_PATHS, Answer>> = {
   chat: answerChat,
+  embeddings: on(EMBEDDINGS),
+  rerank: on(RERANK),
   models: (deps, context, { query }) => listModels(deps, context, readModelFilter(query)),
   model: (deps, context, { id }) => showModel(deps, context, id),
   key: showKey,

@@ -8,6 +8,8 @@ export type Place = readonly [method: Method, path: string]
 /** Under every prefix. */
 export const API_PATHS = {
   chat: ['POST', '/chat/completions'],
+  embeddings: ['POST', '/embeddings'],
+  rerank: ['POST', '/rerank'],
   models: ['GET', '/models'],
   model: ['GET', '/models/:id{.+}'],
   key: ['GET', '/key'],

@@ -12,7 +12,6 @@ const ELSEWHERE: readonly (readonly [ending: RegExp, advice: string])[] = [
     /\/responses$/,
     'the Responses API is not served: send the same conversation as messages to POST /v1/chat/completions',
   ],
-  [/\/embeddings$/, 'embeddings are not served here: ask their provider itself'],
   [
     /\/images\/(?:generations|edits|variations)$/,
     'images are drawn by POST /v1/chat/completions with "modalities": ["image"]',

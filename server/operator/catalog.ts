@@ -2,7 +2,8 @@
 import { untilCurrent } from '#domain/catalogue.ts'
 import { type Instant, readInstant } from '#domain/clock.ts'
 import { newPriceVersionId } from '#domain/id.ts'
-import type { Modality, ModelCard, ModelKind, Prices } from '#domain/model-card.ts'
+import type { Modality, ModelCard, Prices } from '#domain/model-card.ts'
+import type { ModelKind } from '#domain/model-kind.ts'
 import {
   type Factor,
   FREE,

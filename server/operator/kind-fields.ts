@@ -1,6 +1,6 @@
 /** The input fields for what a model does, and which prices such a model has. */
 import * as z from 'zod/mini'
-import { MODEL_KINDS, type ModelKind } from '#domain/model-card.ts'
+import { MODEL_KINDS, type ModelKind } from '#domain/model-kind.ts'
 import { FREE, type UsdAttos } from '#domain/money.ts'
 
 export const kindField = z.enum(MODEL_KINDS)

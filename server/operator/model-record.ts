@@ -2,7 +2,6 @@
 import { type Instant, renderInstant } from '#domain/clock.ts'
 import {
   type ModelCard,
-  type ModelKind,
   outputsOf,
   type Prices,
   type PriceVersion,
@@ -10,6 +9,7 @@ import {
   pricingModel,
   routeOf,
 } from '#domain/model-card.ts'
+import type { ModelKind } from '#domain/model-kind.ts'
 import {
   renderFactor,
   renderPerMillion,

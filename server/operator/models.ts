@@ -11,10 +11,10 @@ import {
   MAX_IMAGES_PER_ANSWER,
   type ModelAlias,
   type ModelCard,
-  type ModelKind,
   type Prices,
   priceAt,
 } from '#domain/model-card.ts'
+import type { ModelKind } from '#domain/model-kind.ts'
 import { FREE, type UsdAttos } from '#domain/money.ts'
 import { DIALECTS, KIND_OF } from '#domain/work.ts'
 import {

@@ -2,14 +2,17 @@
 import { type Clock, type Instant, later, readHttpDate } from '#domain/clock.ts'
 import type { Conversation } from '#domain/conversation.ts'
 import type { ModelCard } from '#domain/model-card.ts'
+import type { ModelKind } from '#domain/model-kind.ts'
 import type { Probe, ProbeAnswer } from '#domain/probe.ts'
 import { PROVIDER_PRESETS, type Provider } from '#domain/provider.ts'
 import { DEFAULT_SETTINGS } from '#domain/settings.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import { completionTokens, NO_USAGE, promptTokens, type Usage } from '#domain/usage.ts'
+import { NOT_GENERATED, type Work } from '#domain/work.ts'
 import { toEndpoint as toAnthropic } from './anthropic/endpoint.ts'
 import { readBaseAddress } from './base-address.ts'
 import { toHeaders } from './call.ts'
+import { toEndpoint as toCohere } from './cohere/endpoint.ts'
 import { toEndpoint as toGemini } from './gemini/endpoint.ts'
 import { openPost } from './http1/post.ts'
 import { toEndpoint as toOpenAi } from './openai/endpoint.ts'
@@ -132,6 +135,9 @@ function toList(provider: Provider, credential: string | null) {
     case 'anthropic':
       url.searchParams.set('limit', '1000')
       break
+    case 'cohere':
+      url.pathname = new URL(toCohere(provider, credential).address('/v1/models')).pathname
+      break
     case 'gemini':
       url.searchParams.set('pageSize', '1000')
       break
@@ -189,24 +195,7 @@ async function requestCompletion(
     timeouts: DEFAULT_SETTINGS,
     sending: { isSent: false },
     signal: AbortSignal.timeout(COMPLETION_TIMEOUT_MS),
-    request: {
-      kind: 'generate',
-      dialect: 'chat',
-      model: card.id,
-      body: { model: card.id, messages: [{ role: 'user', content: 'hi' }] },
-      conversation: () => GREETING,
-      reasoning: null,
-      stream: false,
-      includeUsage: true,
-      wantsImages: false,
-      image: { resolution: undefined, quality: undefined },
-      endUser: null,
-      choices: 1,
-      maxOutputTokens: 1,
-      textBytes: 100,
-      inputImages: 0,
-      allowFallbacks: false,
-    },
+    request: WORK[card.kind](card.id),
   })
   let usage: Usage = NO_USAGE
   for await (const some of events) {
@@ -215,3 +204,49 @@ async function requestCompletion(
   const tokens = { input: promptTokens(usage), output: completionTokens(usage) }
   return { ...NO_ANSWER, ok: true, status: 200, tokens }
 }
+
+/** The least that a model of each kind can be asked. */
+const WORK: Readonly<Record<ModelKind, (model: string) => Work>> = {
+  generate: (model) => ({
+    ...asked(model),
+    kind: 'generate',
+    dialect: 'chat',
+    body: { model, messages: [{ role: 'user', content: 'hi' }] },
+    conversation: () => GREETING,
+    includeUsage: true,
+    maxOutputTokens: 1,
+  }),
+  embed: (model) => ({
+    ...asked(model),
+    kind: 'embed',
+    dialect: 'embeddings',
+    body: { model, input: 'hi' },
+    input: ['hi'],
+    tokenIds: 0,
+    longestTokens: 1,
+    encodingFormat: null,
+    dimensions: null,
+  }),
+  rerank: (model) => ({
+    ...asked(model),
+    kind: 'rerank',
+    dialect: 'rerank',
+    body: { model, query: 'hi', documents: ['hi'] },
+    query: 'hi',
+    documents: ['hi'],
+    top: 1,
+    isTopStated: false,
+    shape: 'cohere',
+    returnsDocuments: false,
+    mostSearchUnits: 1,
+    searchUnits: 1,
+  }),
+}
+
+const asked = (model: string) => ({
+  ...NOT_GENERATED,
+  model,
+  endUser: null,
+  textBytes: 100,
+  allowFallbacks: false,
+})

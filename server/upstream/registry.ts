@@ -2,9 +2,11 @@
 import { PROVIDER_PRESETS, type Provider } from '#domain/provider.ts'
 import type { Upstream } from '#domain/upstream.ts'
 import { openAnthropic } from './anthropic/index.ts'
+import { openCohere } from './cohere/index.ts'
 import { openDemo } from './demo/index.ts'
 import { openGemini } from './gemini/index.ts'
 import { type LearnBound, openOpenAi } from './openai/index.ts'
+import { openVoyage } from './voyage/index.ts'
 
 /** `credential` is null for a provider that needs none. Opens no connection. */
 export function openUpstream(
@@ -20,6 +22,10 @@ export function openUpstream(
       return openGemini(provider, credential)
     case 'anthropic':
       return openAnthropic(provider, credential)
+    case 'cohere':
+      return openCohere(provider, credential)
+    case 'voyage':
+      return openVoyage(provider, credential)
     case 'demo':
       return openDemo()
   }

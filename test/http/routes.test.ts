@@ -6,6 +6,8 @@ import { bearerOf, openKeyCounter } from './key-counter.ts'
 /** The status for each of the three; a route that is not listed here fails the test. */
 const WHO = {
   'POST /chat/completions': [401, 200, 403],
+  'POST /embeddings': [401, 400, 403],
+  'POST /rerank': [401, 400, 403],
   'GET /models': [401, 200, 403],
   'GET /models/:id{.+}': [401, 200, 403],
   'GET /key': [401, 200, 200],
@@ -21,6 +23,8 @@ const OPEN = ['GET /openapi.json', 'GET /healthz', 'GET /readyz']
 
 const BODIES: Readonly<Record<string, unknown>> = {
   'POST /chat/completions': hello(),
+  'POST /embeddings': { model: 'demo/echo', input: 'hi' },
+  'POST /rerank': { model: 'demo/echo', query: 'q', documents: ['d'] },
   'POST /keys': { name: 'x' },
   'PATCH /keys/:id': { rpm_limit: 1_000 },
 }

@@ -83,7 +83,7 @@ function startAttempt(
     paidTokens,
     sentBound,
     loweredBound: loweredBound(request, offer.hop, sentBound, settings),
-    meter: new Meter(request, offer.hop.card, paidTokens),
+    meter: new Meter(request, offer.hop.card, paidTokens, offer.version.prices),
     startedMs: 0,
     canceller: new Canceller(signal),
     isSent: false,

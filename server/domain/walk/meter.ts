@@ -4,8 +4,8 @@ import { asksForLongCaching, type Extra, estimateCalls } from '../extras.ts'
 import { inputImageTokensOf } from '../input-image-tokens.ts'
 import type { UsageSource } from '../ledger.ts'
 import type { ModelCard } from '../model-card.ts'
-import { ANY_IMAGE } from '../model-card.ts'
-import type { UsdNanos } from '../money.ts'
+import { ANY_IMAGE, type Prices } from '../model-card.ts'
+import { FREE, type UsdNanos } from '../money.ts'
 import { estimatedOutputImageTokens } from '../output-image-tokens.ts'
 import { estimatePrompt } from '../prompt-estimate.ts'
 import { denseBytesOf, tokensOf, tokensWithin, utf8Bytes } from '../text-size.ts'
@@ -17,7 +17,7 @@ import {
   type ServerCalls,
   type Usage,
 } from '../usage.ts'
-import type { Work } from '../work.ts'
+import type { Embed, Rerank, Work } from '../work.ts'
 
 export interface Reading {
   readonly usage: Usage
@@ -83,8 +83,43 @@ function mergePartialCount(stated: Usage | null, estimated: Usage): Usage {
   }
 }
 
+/** The prices by which a result is charged: what has one must be counted. */
+export type MeteredPrices = Pick<Prices, 'prompt' | 'searchUnit'>
+
+const UNPRICED: MeteredPrices = { prompt: FREE, searchUnit: FREE }
+
+/** The count of what generates nothing; an estimate where the provider states no count of what has a price. */
+function readResult(
+  request: Embed | Rerank,
+  counted: Usage | null,
+  partial: boolean,
+  { prompt, searchUnit }: MeteredPrices,
+  estimated: Usage,
+): Reading {
+  const stated = counted ?? NO_USAGE
+  const tokens = promptTokens(stated)
+  const isByUnits = request.kind === 'rerank' && searchUnit !== FREE
+  const lacksUnits = isByUnits && stated.searchUnits === 0
+  // A model of two prices is charged both.
+  const lacksTokens = tokens === 0 && (prompt !== FREE || !isByUnits)
+  const usage = {
+    ...stated,
+    ...(lacksTokens && { inputTokens: estimated.inputTokens }),
+    ...(lacksUnits && { searchUnits: request.searchUnits }),
+    outputTokens: 0,
+    reasoningTokens: 0,
+    imageOutputTokens: 0,
+  }
+  const isEstimated = counted === null || partial || lacksTokens || lacksUnits
+  return { usage, source: isEstimated ? 'estimated' : 'provider' }
+}
+
 /** The estimate, within the catalogue's context: no provider counts more. */
 function estimatePromptUsage(request: Work, card: MeteredCard) {
+  // Each entry of a list, and each document, has the context for itself.
+  if (request.kind !== 'generate') {
+    return { inputTokens: estimatePrompt(request, card).words, imageInputTokens: 0 }
+  }
   const most = (card.isCatalogued ? card.contextLength : null) ?? Number.MAX_SAFE_INTEGER
   const { words, images } = estimatePrompt(request, card)
   const countsAsContext = images > 0 && inputImageTokensOf(card).countsAsContext
@@ -141,17 +176,24 @@ export class Meter {
   private stated: Usage | null = null
   private partial = false
   private readonly paidTokens: number
+  private readonly prices: MeteredPrices
   private bytes = 0
   private dense = 0
   private reasoningBytes = 0
   private reasoningDense = 0
   private finished = NONE_FINISHED
 
-  constructor(request: Work, card: MeteredCard, paidTokens: number) {
+  constructor(
+    request: Work,
+    card: MeteredCard,
+    paidTokens: number,
+    prices: MeteredPrices = UNPRICED,
+  ) {
     this.request = request
     this.card = card
     this.mostImages = request.wantsImages ? request.choices * card.imagesPerAnswer : 0
     this.paidTokens = paidTokens
+    this.prices = prices
   }
 
   /** Counts them, and answers those to deliver: images beyond those that the request holds are withheld (contract §8). */
@@ -202,6 +244,10 @@ export class Meter {
       }
       case 'answer-fields':
         this.noteServed(event.fields)
+        break
+      case 'vectors':
+      case 'ranking':
+        this.noteContent(0)
         break
       case 'choice-fields':
       case 'native':
@@ -256,6 +302,9 @@ export class Meter {
   /** Everything that arrived. */
   private readWhole(): Reading {
     const { stated, partial, images, withheld, request } = this
+    if (request.kind !== 'generate') {
+      return readResult(request, stated, partial, this.prices, this.estimate())
+    }
     const isCounted = stated !== null && !partial && !this.isNoCount(stated)
     const usage = isCounted ? stated : mergePartialCount(stated, this.estimate())
     const counted = withImageCounts(usage, request.inputImages, images + withheld)

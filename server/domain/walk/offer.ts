@@ -16,6 +16,7 @@ import {
   routeOf,
   toHop,
 } from '../model-card.ts'
+import type { ModelKind } from '../model-kind.ts'
 import { FREE } from '../money.ts'
 import { namedModel } from '../named-model.ts'
 import { nearModels } from '../near-models.ts'
@@ -86,7 +87,7 @@ function fallbacks(
   return models.flatMap((model) => {
     try {
       const card = findCard(asked.catalogue, asked.key, request.dialect, model)
-      if (named.has(card)) return []
+      if (named.has(card) || !mayReplace(request, own, card)) return []
       named.add(card)
       return findOffersOf(asked, request, card)
     } catch (thrown) {
@@ -96,6 +97,10 @@ function fallbacks(
     }
   })
 }
+
+/** Vectors of different spaces must not stand beside each other. */
+const mayReplace = ({ kind }: Work, { embeddingSpace }: ModelCard, other: ModelCard): boolean =>
+  kind !== 'embed' || (embeddingSpace !== null && other.embeddingSpace === embeddingSpace)
 
 function choose(offers: readonly Offer[], { order, only, ignore }: Routing): readonly Offer[] {
   const place = ({ hop }: Offer): number => {
@@ -110,6 +115,7 @@ function choose(offers: readonly Offer[], { order, only, ignore }: Routing): rea
 
 /** Checks modality, context, route and price, also of what the request asks for beside it. */
 function findOffersOf(asked: Asked, request: Work, card: ModelCard): readonly Offer[] {
+  checkKind(request, card)
   checkModality(request, card)
   checkContext(request, card)
   const offers = offersOf(asked, card, lastHopOf(asked, request, card))
@@ -174,14 +180,22 @@ export function offersOf(
   const rate = rateAt(catalogue, at)
   const offers: Offer[] = []
   let hops = 0
+  let able = 0
   for (const wanted of drawOrder(routeOf(card), Math.random, preferred)) {
     const provider = catalogue.providers.get(wanted.provider)
     if (!provider) continue
     hops++
+    if (!PROVIDER_PRESETS[provider.type].kinds.includes(card.kind)) continue
+    able++
     const hop = toHop(card, wanted, provider)
     if (version !== null && isBounded(hop, version)) offers.push({ hop, version, rate })
   }
   if (hops === 0) throw noRoute(`no provider serves ${card.id} at the moment`)
+  if (able === 0) {
+    throw unsupported(
+      `no provider of ${card.id} has an API for what it is said to do: ${card.kind}`,
+    )
+  }
   if (version === null) throw unpriced(card)
   if (offers.length === 0) throw unbounded(card)
   return offers
@@ -228,6 +242,21 @@ const unpriced = (card: ModelCard): GatewayError =>
       hint: `gatewayctl models price ${card.id} --in-usd X --out-usd X`,
     },
   )
+
+const SURFACES: Readonly<Record<ModelKind, string>> = {
+  generate: 'makes answers: ask it by POST /v1/chat/completions',
+  embed: 'makes vectors: ask it by POST /v1/embeddings',
+  rerank: 'ranks documents: ask it by POST /v1/rerank',
+}
+
+/** @throws unsupported_operation for a model that does something else */
+function checkKind({ kind }: Work, card: ModelCard): void {
+  if (card.kind === kind) return
+  throw unsupported(`${card.id} ${SURFACES[card.kind]}`)
+}
+
+const unsupported = (message: string): GatewayError =>
+  new GatewayError('unsupported_operation', message, { param: 'model' })
 
 /** Streaming an image and images from a model that draws none are refused (contract §7). */
 function checkModality(request: Work, card: ModelCard): void {

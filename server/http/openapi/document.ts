@@ -25,6 +25,8 @@ that a path does not support is 405 \`method_not_allowed\` with \`Allow\`. Every
 
 const TAGS = {
   Chat: 'Chat completions, and their receipts',
+  Embeddings: 'Vectors of texts',
+  Rerank: 'Documents in the order of their relevance',
   Models: 'The catalogue',
   Key: "A key's own limits and spend",
   Keys: 'Managing keys, with a provisioning key',

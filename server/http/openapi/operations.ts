@@ -3,7 +3,56 @@ import type { API_PATHS, ROOT_PATHS } from '../paths.ts'
 import { MAX_BODY_BYTES } from '../read/body.ts'
 import { MAX_FORM_BYTES } from '../routes/keys.ts'
 import { json, type Operation } from './operation.ts'
-import { refTo } from './schemas.ts'
+import type { HttpCode } from './schemas/error.ts'
+import { refTo, type SchemaName } from './schemas.ts'
+
+/** Of every operation that asks a model, whatever it does. */
+const CODES_OF_WORK = [
+  'unsupported_parameter',
+  'unsupported_operation',
+  'context_length_exceeded',
+  'daily_spend_limit_exceeded',
+  'monthly_spend_limit_exceeded',
+  'insufficient_balance',
+  'model_not_allowed',
+  'model_not_found',
+  'idempotency_conflict',
+  'rate_limit_exceeded',
+  'concurrency_limit_exceeded',
+  'spend_reserved',
+  'upstream_error',
+  'no_route_available',
+  'upstream_overloaded',
+  'unpriced_model',
+  'shutting_down',
+  'ended_by_operator',
+  'store_unavailable',
+  'gateway_overloaded',
+  'descriptors_exhausted',
+  'upstream_timeout',
+] as const satisfies readonly HttpCode[]
+
+/** One whose answer is no text: OpenAI's `list`, or a ranking. */
+const resultOf = (
+  of: Pick<Operation, 'operationId' | 'tag' | 'summary' | 'description'>,
+  request: SchemaName,
+  answer: SchemaName,
+): Operation => ({
+  ...of,
+  key: 'ordinary',
+  parameters: ['Idempotency-Key', 'X-Gateway-Dry-Run'],
+  body: { schema: request, mostBytes: MAX_BODY_BYTES },
+  headers: ['X-Generation-Id'],
+  answers: [
+    {
+      status: 200,
+      description: 'The whole answer; with `X-Gateway-Dry-Run` a quote.',
+      headers: ['Idempotent-Replayed'],
+      content: json({ oneOf: [refTo(answer), refTo('Quote')] }),
+    },
+  ],
+  codes: CODES_OF_WORK,
+})
 
 const FORM = { mostBytes: MAX_FORM_BYTES } as const
 
@@ -47,34 +96,36 @@ export const API_OPERATIONS: Readonly<Record<keyof typeof API_PATHS, Operation>>
       },
     ],
     codes: [
-      'unsupported_parameter',
+      ...CODES_OF_WORK,
       'image_streaming_not_supported',
       'unsupported_modality',
       'invalid_image',
       'too_many_images',
-      'context_length_exceeded',
-      'daily_spend_limit_exceeded',
-      'monthly_spend_limit_exceeded',
-      'insufficient_balance',
-      'model_not_allowed',
-      'model_not_found',
-      'idempotency_conflict',
-      'rate_limit_exceeded',
-      'concurrency_limit_exceeded',
-      'spend_reserved',
-      'upstream_error',
       'no_image_returned',
-      'no_route_available',
-      'upstream_overloaded',
-      'unpriced_model',
-      'shutting_down',
-      'ended_by_operator',
-      'store_unavailable',
-      'gateway_overloaded',
-      'descriptors_exhausted',
-      'upstream_timeout',
     ],
   },
+  embeddings: resultOf(
+    {
+      operationId: 'createEmbedding',
+      tag: 'Embeddings',
+      summary: 'Vectors of texts',
+      description:
+        "For models of kind `embed`. A list that is longer than the provider takes is asked in parts, and charged once. A vector's format is what the request asks for, whatever the provider writes.",
+    },
+    'EmbeddingsRequest',
+    'Embeddings',
+  ),
+  rerank: resultOf(
+    {
+      operationId: 'createRerank',
+      tag: 'Rerank',
+      summary: 'Documents in the order of their relevance to a query',
+      description:
+        'For models of kind `rerank`, which are billed by search units or by input tokens.',
+    },
+    'RerankRequest',
+    'Ranking',
+  ),
   models: {
     operationId: 'listModels',
     tag: 'Models',

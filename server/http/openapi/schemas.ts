@@ -2,6 +2,8 @@
 import { z } from 'zod'
 import { amendmentForm, issueForm } from '../read/key-request.ts'
 import { chatForm } from '../surfaces/chat/read-request.ts'
+import { embeddingsForm } from '../surfaces/embeddings/read-request.ts'
+import { rerankForm } from '../surfaces/rerank/read-request.ts'
 import { annotate, type JsonSchema } from './notes.ts'
 import { completion, image, quote, toolCall } from './schemas/chat-answer.ts'
 import { chunk } from './schemas/chat-chunk.ts'
@@ -12,12 +14,24 @@ import { amendedKey, issuedKey, keyInfo, keyList, keyRecord, revokedKey } from '
 import { AMENDMENT_NOTES, ISSUE_NOTES } from './schemas/key-request.ts'
 import { contentPart, message, messages } from './schemas/messages.ts'
 import { modelCard, modelList } from './schemas/model.ts'
+import {
+  DOCUMENTS,
+  EMBEDDINGS_NOTES,
+  embeddings,
+  INPUT,
+  RERANK_NOTES,
+  ranking,
+} from './schemas/results.ts'
 import { alive, lowBalance, readiness } from './schemas/service.ts'
 import { usage } from './schemas/usage.ts'
 
 /** `ChatRequest`, `KeyIssue` and `KeyAmendment` are the forms that validate requests. */
 const SCHEMAS = {
   ChatRequest: chatForm,
+  EmbeddingsRequest: embeddingsForm,
+  RerankRequest: rerankForm,
+  Embeddings: embeddings,
+  Ranking: ranking,
   Messages: messages,
   Message: message,
   ContentPart: contentPart,
@@ -85,6 +99,8 @@ function liftDescriptions(schema: unknown): void {
 
 function describeRequests({
   ChatRequest,
+  EmbeddingsRequest,
+  RerankRequest,
   KeyIssue,
   KeyAmendment,
 }: Record<SchemaName, JsonSchema>): void {
@@ -93,6 +109,22 @@ function describeRequests({
     description:
       "OpenAI's whole chat body. Fields that the gateway does not know are passed on to a provider that speaks OpenAI's API; null means absent.",
     properties: { ...ChatRequest.properties, messages: refTo('Messages'), ...PASSED_ON },
+    additionalProperties: true,
+  })
+  annotate(EmbeddingsRequest, EMBEDDINGS_NOTES)
+  Object.assign(EmbeddingsRequest, {
+    description:
+      "OpenAI's body. Fields that the gateway does not know are passed on; null means absent.",
+    properties: { ...EmbeddingsRequest.properties, input: INPUT },
+    required: ['model', 'input'],
+    additionalProperties: true,
+  })
+  annotate(RerankRequest, RERANK_NOTES)
+  Object.assign(RerankRequest, {
+    description:
+      "Cohere's body, or Voyage's. Fields that the gateway does not know are passed on; null means absent.",
+    properties: { ...RerankRequest.properties, documents: DOCUMENTS },
+    required: ['model', 'query', 'documents'],
     additionalProperties: true,
   })
   annotate(KeyIssue, ISSUE_NOTES)

@@ -7,6 +7,7 @@ import type { ApiKey, Caller } from '#domain/key.ts'
 import type { Charge } from '#domain/ledger.ts'
 import { AnswerKept, runWalk } from '#domain/walk/completion.ts'
 import { type StepReader, Walk } from '#domain/walk/walk.ts'
+import type { Work } from '#domain/work.ts'
 import { identify, lookUpKey, requireOrdinary } from '../bearer.ts'
 import type { ApiDeps } from '../deps.ts'
 import { digest, readBody } from '../read/body.ts'
@@ -41,7 +42,9 @@ export async function answerWork(
   if (isDryRun) return await answerQuote(deps, context, key, request)
 
   const repeat: Repeat | null =
-    idempotencyKey === null ? null : { key: idempotencyKey, digest: await digest(body.text) }
+    idempotencyKey === null
+      ? null
+      : { key: idempotencyKey, digest: await digest(named(body.text, request)) }
 
   deps.disableIdleTimeout(context.request)
   const walk = new Walk(deps, toCaller(context, key), request, repeat)
@@ -65,6 +68,10 @@ export async function answerWork(
     if (!context.streams) deps.restoreIdleTimeout(context.request)
   }
 }
+
+/** Of two surfaces, one body is not the same request. */
+const named = (text: string, { dialect }: Work): string =>
+  dialect === 'chat' ? text : `${dialect}\n${text}`
 
 const toCaller = ({ requestId, arrivedAt, arrivedMs }: RequestContext, key: ApiKey): Caller => ({
   key,

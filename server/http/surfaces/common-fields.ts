@@ -35,7 +35,7 @@ export const tokensField = z.int().min(1).max(MAX_TOKENS).nullish()
 export const userField = z.string().max(MAX_USER_CHARS).nullish()
 
 const commonForm = z.object(commonFields)
-type CommonFields = z.output<typeof commonForm>
+export type CommonFields = z.output<typeof commonForm>
 
 /** @throws invalid_request where a key stands in the place of a model */
 export function checkModels({ model, models }: CommonFields): void {

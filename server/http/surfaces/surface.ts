@@ -19,6 +19,11 @@ export interface WholeRenderer {
   render(head: AnswerHead, charge: Charge): readonly string[]
 }
 
+/** For a surface whose requests never ask for a stream. */
+export function notStreamed(): never {
+  throw new TypeError('its answers are whole')
+}
+
 /** `provider` is absent until one has answered. */
 export type StreamHead = Omit<AnswerHead, 'provider'> & Partial<Pick<AnswerHead, 'provider'>>
 

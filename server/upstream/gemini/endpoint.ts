@@ -3,12 +3,14 @@ import type { Provider } from '#domain/provider.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import { readBaseAddress } from '../base-address.ts'
 
+export type Method = 'generateContent' | 'streamGenerateContent' | 'batchEmbedContents'
+
 export interface Endpoint {
   readonly host: string
   /** A header, never `?key=`, because URLs end up in logs. */
   readonly auth: Readonly<Record<string, string>>
-  /** The URL for a model; `model` is the card's `upstreamName`. @throws UpstreamFailure `failed` */
-  address(model: string, stream: boolean): string
+  /** The URL of a method of a model; `model` is the card's `upstreamName`. @throws UpstreamFailure `failed` */
+  address(model: string, method: Method): string
 }
 
 /** @throws UpstreamFailure `failed` when the base URL is no http address */
@@ -17,18 +19,17 @@ export function toEndpoint(provider: Provider, credential: string | null): Endpo
   return {
     host: base.host,
     auth: credential === null ? {} : { 'x-goog-api-key': credential },
-    address(model, stream) {
+    address(model, method) {
       const url = new URL(base)
-      const method = stream ? 'streamGenerateContent' : 'generateContent'
       url.pathname = `${base.pathname.replace(/\/$/, '')}/${toResource(model)}:${method}`
-      if (stream) url.searchParams.set('alt', 'sse')
+      if (method === 'streamGenerateContent') url.searchParams.set('alt', 'sse')
       return url.href
     },
   }
 }
 
 /** `gemini-2.5-flash` → `models/gemini-2.5-flash`; a full resource name (`tunedModels/…`) is unchanged. */
-function toResource(model: string): string {
+export function toResource(model: string): string {
   const full = /^(?:models|tunedModels)\//.test(model) ? model : `models/${model}`
   const steps = full.split('/')
   // A segment of dots would leave the operator's base path.

@@ -8,7 +8,8 @@ import type { Post } from '../reply.ts'
 import { createScrub, type Scrub } from '../scrub.ts'
 import type { Answer } from '../watchdog.ts'
 import { readErrorText } from '../whole-answer.ts'
-import { toEndpoint } from './endpoint.ts'
+import { askEmbeddings } from './embeddings.ts'
+import { type Method, toEndpoint } from './endpoint.ts'
 import { fromErrorAnswer } from './from-error.ts'
 import { fromResponse } from './from-response.ts'
 import { startStream } from './from-stream.ts'
@@ -24,9 +25,9 @@ export function openGemini(provider: Provider, credential: string | null): Upstr
   const scrub = createScrub(host, credential)
   const posts = new Map<string, Post>()
 
-  /** The URL contains the model and whether the answer streams. */
-  const postFor = (model: string, stream: boolean): Post => {
-    const url = address(model, stream)
+  /** The URL contains the model and the method. */
+  const postFor = (model: string, method: Method): Post => {
+    const url = address(model, method)
     const known = posts.get(url)
     if (known) return known
     if (posts.size >= MAX_POSTS) posts.clear()
@@ -39,13 +40,21 @@ export function openGemini(provider: Provider, credential: string | null): Upstr
     toOutgoing(call) {
       const { request, hop } = call
       const body = JSON.stringify(toRequest(call))
-      return toOutgoing(call, postFor(hop.card.upstreamName, request.stream), headers, body)
+      const method = request.stream ? 'streamGenerateContent' : 'generateContent'
+      return toOutgoing(call, postFor(hop.card.upstreamName, method), headers, body)
     },
     toFailure: (answer) => toFailure(answer, scrub),
     startStream: (contentType, asked) => (isStream(contentType, asked) ? startStream(scrub) : null),
     fromBody: (body) => fromResponse(body, scrub),
   }
-  return { ask: (call) => performCall(wire, call) }
+  return {
+    ask(call) {
+      const { request, hop } = call
+      if (request.kind !== 'embed') return performCall(wire, call)
+      const post = postFor(hop.card.upstreamName, 'batchEmbedContents')
+      return askEmbeddings(call, request, post, headers, wire.toFailure, scrub)
+    },
+  }
 }
 
 async function toFailure(answer: Answer, scrub: Scrub): Promise<UpstreamFailure> {

@@ -11,7 +11,12 @@ export interface Endpoint {
 const CHAT = '/chat/completions'
 
 /** A base URL may already end with the path of chat completions. */
-export type Operation = typeof CHAT | '/images/generations' | '/images/edits'
+export type Operation =
+  | typeof CHAT
+  | '/embeddings'
+  | '/rerank'
+  | '/images/generations'
+  | '/images/edits'
 
 /**
  * Appends the operation's path to the base URL, before its query if it has one (`?api-version=…`).

@@ -10,7 +10,10 @@ import type { Upstream, UpstreamCall } from '#domain/upstream.ts'
 import { performCall, toHeaders, toOutgoing, type Wire } from '../call.ts'
 import { fetchImage as fetchGuarded } from '../guarded-fetch/fetch-image.ts'
 import { openPost } from '../http1/post.ts'
+import { askRerank } from '../rerank/ask.ts'
+import { toCohereRerank } from '../rerank/to-rerank.ts'
 import { createScrub } from '../scrub.ts'
+import { openEmbeddings } from './embeddings.ts'
 import { toEndpoint } from './endpoint.ts'
 import { askInChat } from './from-conversation/ask-in-chat.ts'
 import { fromResponse } from './from-response.ts'
@@ -41,6 +44,8 @@ export function openOpenAi(
   const headers = toHeaders(auth)
   const scrub = createScrub(host, credential)
   const imagesApi = openImagesWire(provider, credential, scrub, fetchImage)
+  const askEmbed = openEmbeddings(provider, credential, scrub)
+  const rerank = openPost(toEndpoint(provider, credential, '/rerank').url)
   /** By a model's upstream name; those of one provider may differ, because it serves several vendors. */
   const learned = new Map<string, BoundWord>()
   const spelled = (bound: OutputBound | null): Wire => ({
@@ -82,8 +87,14 @@ export function openOpenAi(
   return {
     ask(call) {
       const { request } = call
-      const isTranslated = request.dialect !== 'chat' && request.kind === 'generate'
-      return isTranslated ? askInChat(call, request, ask) : ask(call)
+      switch (request.kind) {
+        case 'generate':
+          return request.dialect === 'chat' ? ask(call) : askInChat(call, request, ask)
+        case 'embed':
+          return askEmbed(call, request)
+        case 'rerank':
+          return askRerank(call, request, toCohereRerank, { post: rerank, headers, scrub })
+      }
     },
   }
 }

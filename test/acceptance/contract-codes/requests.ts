@@ -172,6 +172,27 @@ export const REQUESTS = {
       },
     ],
   },
+  unsupported_operation: {
+    status: 400,
+    type: 'invalid_request_error',
+    cases: [
+      {
+        what: 'an answer from a model that makes vectors',
+        param: 'model',
+        ask: chat({ model: 'acme/vectors' }),
+      },
+      {
+        what: 'vectors from a model that makes answers',
+        param: 'model',
+        ask: call('POST', '/embeddings', { model: 'demo/echo', input: 'hi' }),
+      },
+      {
+        what: 'an order of documents from a model that makes vectors',
+        param: 'model',
+        ask: call('POST', '/rerank', { model: 'acme/vectors', query: 'q', documents: ['a'] }),
+      },
+    ],
+  },
   unsupported_modality: {
     status: 400,
     type: 'invalid_request_error',

@@ -63,6 +63,7 @@ export async function openScene(): Promise<Scene> {
     await gateway.verb('models.add', { model: `acme/${name}`, ...prices })
   }
   await gateway.verb('models.add', { model: 'gone/m', ...prices })
+  await gateway.verb('models.add', { model: 'acme/vectors', kind: 'embed', in_usd: '1' })
   await gateway.verb('models.add', { model: 'acme/unpriced' })
   return {
     cli,

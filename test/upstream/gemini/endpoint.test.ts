@@ -6,7 +6,10 @@ import { call, collectFolded, provider, startProvider } from '../fixtures.ts'
 
 const BASE = 'https://gemini.example/v1beta'
 const address = (baseUrl: string, model: string, stream = false): string =>
-  toEndpoint(provider(baseUrl, 'google'), null).address(model, stream)
+  toEndpoint(provider(baseUrl, 'google'), null).address(
+    model,
+    stream ? 'streamGenerateContent' : 'generateContent',
+  )
 
 test.each([
   [BASE, 'gemini-2.5-flash', `${BASE}/models/gemini-2.5-flash:generateContent`],

@@ -8,6 +8,7 @@ import { type Numbering, numberEntries } from './number-entries.ts'
 import { renderImage } from './render-image.ts'
 import { renderToolCallDelta } from './render-tool-call.ts'
 import { NOTHING_USED, renderUsage } from './render-usage.ts'
+import { isOfChat, type RenderedEvent } from './render-whole.ts'
 
 const DONE = 'data: [DONE]\n\n'
 
@@ -64,7 +65,7 @@ class StreamChunks implements StreamRenderer {
   }
 
   private event(event: ChatEvent): string {
-    if (event.type === 'usage' || event.type === 'native') return ''
+    if (!isOfChat(event)) return ''
     if (event.type === 'answer-fields') {
       this.fields += renderFields(event.fields)
       return ''
@@ -138,10 +139,7 @@ class StreamChunks implements StreamRenderer {
 
 const UNFINISHED = ',"finish_reason":null'
 
-type DeltaEvent = Exclude<
-  ChatEvent,
-  { type: 'usage' | 'native' | 'answer-fields' | 'choice-fields' | 'finish' }
->
+type DeltaEvent = Exclude<RenderedEvent, { type: 'answer-fields' | 'choice-fields' | 'finish' }>
 
 function renderDelta(event: DeltaEvent, choice: StreamedChoice): string {
   switch (event.type) {

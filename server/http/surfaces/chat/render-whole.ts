@@ -36,7 +36,7 @@ export class AnswerFold {
 
   note(events: ChatEvents): void {
     for (const event of events) {
-      if (event.type === 'usage' || event.type === 'native') continue
+      if (!isOfChat(event)) continue
       if (event.type === 'answer-fields') this.fields = merge(this.fields, event.fields)
       else noteChoice(this.choiceAt(event.choice), event)
     }
@@ -92,7 +92,16 @@ const emptyChoice = (index: number): Choice => ({
 const merge = (known: JsonObject | null, more: JsonObject): JsonObject =>
   known === null ? more : { ...known, ...more }
 
-type ChoiceEvent = Exclude<ChatEvent, { type: 'usage' | 'native' | 'answer-fields' }>
+/** The events that a chat answer shows. */
+export type RenderedEvent = Exclude<ChatEvent, { type: 'usage' | 'native' | 'vectors' | 'ranking' }>
+
+export const isOfChat = (event: ChatEvent): event is RenderedEvent =>
+  event.type !== 'usage' &&
+  event.type !== 'native' &&
+  event.type !== 'vectors' &&
+  event.type !== 'ranking'
+
+type ChoiceEvent = Exclude<RenderedEvent, { type: 'answer-fields' }>
 
 function noteChoice(choice: Choice, event: ChoiceEvent): void {
   switch (event.type) {

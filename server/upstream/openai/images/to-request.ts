@@ -7,7 +7,7 @@ import { readConversation } from './read-conversation.ts'
 import { type Fields, toFields } from './to-fields.ts'
 
 export interface ImageRequest {
-  readonly operation: Exclude<Operation, '/chat/completions'>
+  readonly operation: Extract<Operation, `/images/${string}`>
   readonly contentType: string
   readonly body: string | Uint8Array
 }
