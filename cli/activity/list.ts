@@ -85,7 +85,6 @@ const columns = (context: Context, { isMixed, nameOf }: Scope): readonly Column<
   { title: 'id', isId: true, dropOrder: 5, full: ({ id }) => id },
   { title: 'key', full: ({ key_name }) => key_name },
   { title: 'model', full: ({ model }) => model },
-  { title: 'surface', dropOrder: 1, full: ({ surface }) => surface },
   {
     title: 'time',
     right: true,
@@ -101,6 +100,7 @@ const columns = (context: Context, { isMixed, nameOf }: Scope): readonly Column<
     title: 'error',
     full: ({ code, ended_by }) => code ?? (ended_by === 'client' ? 'client closed' : null),
   },
+  { title: 'surface', dropOrder: 1, full: ({ surface }) => surface },
   ...(isMixed ? [{ title: 'account', full: ({ account_id }: Line) => nameOf(account_id) }] : []),
 ]
 
@@ -111,8 +111,6 @@ const CSV_FIELDS = [
   'key_id',
   'key_name',
   'user',
-  'surface',
-  'session',
   'model',
   'provider',
   'stream',
@@ -131,4 +129,6 @@ const CSV_FIELDS = [
   'first_byte_ms',
   'total_ms',
   'account_id',
+  'surface',
+  'session',
 ] as const satisfies readonly (keyof Line)[]

@@ -193,7 +193,7 @@ describe('the list', () => {
     expect(new Date(at).toISOString()).toMatch(/Z$/)
     expect([status, shown, name, model]).toEqual(['200', id, 'worker', 'demo/echo'])
     expect(ms).toMatch(/^\d+$/)
-    expect(rest).toEqual(['3', '3', '', '0.000009', ''])
+    expect(rest).toEqual(['3', '3', '', '0.000009', '', 'chat'])
     expect(cli.json(['activity', '--limit', '1'])).toMatchObject([
       { id, key_name: 'worker', cost_usd: '0.000009', cost_rub: 0.00081, ended_by: 'completed' },
     ])
