@@ -41,7 +41,16 @@ const OF_THE_TRANSPORT = [
 ]
 
 /** Requests may hold more than is told; an answer may not, unless its schema says so. */
-const REQUESTS = ['ChatRequest', 'Messages', 'Message', 'ContentPart', 'KeyIssue', 'KeyAmendment']
+const REQUESTS = [
+  'ChatRequest',
+  'EmbeddingsRequest',
+  'RerankRequest',
+  'Messages',
+  'Message',
+  'ContentPart',
+  'KeyIssue',
+  'KeyAmendment',
+]
 
 /**
  * Fields of a provider pass through where a schema is open; with `passing` only those of these names do, so that no field of

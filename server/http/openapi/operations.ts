@@ -47,7 +47,7 @@ const resultOf = (
     {
       status: 200,
       description: 'The whole answer; with `X-Gateway-Dry-Run` a quote.',
-      headers: ['Idempotent-Replayed'],
+      headers: ['X-Gateway-Model', 'X-Gateway-Provider', 'Idempotent-Replayed'],
       content: json({ oneOf: [refTo(answer), refTo('Quote')] }),
     },
   ],

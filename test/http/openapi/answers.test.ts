@@ -9,7 +9,7 @@ import type { ApiDeps } from '#http/deps.ts'
 import { renderDocument } from '#http/openapi/document.ts'
 import { modelOf } from '#test/support/catalogue.ts'
 import { type Furnished, furnish, hello, openApi, usd } from '#test/support/furnish.ts'
-import { anAct } from '#test/support/nouns.ts'
+import { aCard, anAct, aProvider } from '#test/support/nouns.ts'
 import { hear, holdTo } from '#test/support/openapi.ts'
 import { finish, script, text } from '#test/support/scripted-upstream.ts'
 import { bearerOf, openKeyCounter } from '../key-counter.ts'
@@ -310,6 +310,25 @@ test('the webhook event', () => {
 })
 
 // Last, because it checks which parts the tests above have covered.
+test('vectors, and an order of documents', async () => {
+  await deps.store.providers.add(aProvider(), null, [], anAct())
+  for (const kind of ['embed', 'rerank'] as const) {
+    await deps.store.models.add(aCard({ id: `acme/${kind}`, kind }), anAct())
+  }
+  const { bearer } = await deps.issue({})
+  const { upstream } = script(async function* ({ request }) {
+    yield request.kind === 'embed'
+      ? [{ type: 'vectors', vectors: [[0.5, 1]] }]
+      : [{ type: 'ranking', ranking: [{ index: 0, score: 0.5 }] }]
+  })
+  const ask = open({ upstream })
+  const vectors = await ask('POST', '/v1/embeddings', { model: 'acme/embed', input: 'a' }, bearer)
+  expect(vectors.body.data).toEqual([{ object: 'embedding', index: 0, embedding: [0.5, 1] }])
+  const asked = { model: 'acme/rerank', query: 'q', documents: ['a'] }
+  const order = await ask('POST', '/v1/rerank', asked, bearer)
+  expect(order.body.results).toEqual([{ index: 0, relevance_score: 0.5 }])
+})
+
 test('every response in the document occurred in these tests', () => {
   const { document, seen } = holder
   expect([...seen.headers].toSorted()).toEqual(

@@ -74,7 +74,12 @@ export const embeddings = z
       }),
     ),
     model: z.string(),
-    usage: z.looseObject({ total_tokens: count('Tokens of all entries') }).exactOptional(),
+    usage: z
+      .looseObject({
+        prompt_tokens: count('The same').exactOptional(),
+        total_tokens: count('Tokens of all entries'),
+      })
+      .exactOptional(),
   })
   .describe(
     "A vector for each entry. Where the provider speaks OpenAI's API, its own text; the cost is in the receipt.",
@@ -91,8 +96,19 @@ export const ranking = z
     object: z.literal('list').exactOptional(),
     results: z.array(ranked).exactOptional(),
     data: z.array(ranked).exactOptional(),
-    meta: z.looseObject({}).exactOptional(),
-    usage: z.looseObject({}).exactOptional(),
+    model: z.string().exactOptional(),
+    meta: z
+      .looseObject({
+        api_version: z.looseObject({ version: z.string() }).exactOptional(),
+        billed_units: z
+          .looseObject({
+            search_units: count('Search units').exactOptional(),
+            input_tokens: count('Input tokens').exactOptional(),
+          })
+          .exactOptional(),
+      })
+      .exactOptional(),
+    usage: z.looseObject({ total_tokens: count('Tokens').exactOptional() }).exactOptional(),
   })
   .describe(
     'The most relevant documents first: `results` and `meta.billed_units` as Cohere has it, or `data` and `usage` as Voyage does.',
