@@ -84,3 +84,24 @@ function endOfWord(text: string, start: number): number {
   }
   return end
 }
+
+/**
+ * The text without those elements of the array that is its member `name`; each with the comma beside it, and nothing else.
+ * `isCut` is asked by the element's index. `text` must be a valid JSON object.
+ */
+export function cutElements(text: string, name: string, isCut: (index: number) => boolean): string {
+  const list = readMembers(text).findLast((member) => member.name === name)
+  if (list === undefined || text.charCodeAt(list.valueStart) !== OPEN_BRACKET) return text
+  const kept: string[] = []
+  const first = skipSpace(text, list.valueStart + 1)
+  let before = list.valueStart + 1
+  for (let at = first, index = 0; text.charCodeAt(at) !== CLOSE_BRACKET; index++) {
+    const end = endOfValue(text, at)
+    // What parts it from its neighbour stays as it is.
+    if (!isCut(index)) kept.push(text.slice(kept.length === 0 ? at : before, end))
+    before = end
+    at = skipSpace(text, end)
+    if (text.charCodeAt(at) === COMMA) at = skipSpace(text, at + 1)
+  }
+  return `${text.slice(0, first)}${kept.join('')}${text.slice(before)}`
+}

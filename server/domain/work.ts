@@ -48,7 +48,10 @@ interface AnyWork {
   /** How the model is to think; null where the client leaves it to the model. */
   readonly reasoning: Reasoning | null
   readonly stream: boolean
-  /** Whether a stream ends in a usage chunk: always, unless `stream_options.include_usage` is false. */
+  /**
+   * On chat, whether a stream ends in a usage chunk: always, unless `stream_options.include_usage` is false. Where the
+   * provider's text passes as it is, whether its usage gets the cost: with `X-Gateway-Usage: 1`.
+   */
   readonly includeUsage: boolean
   readonly wantsImages: boolean
   readonly image: ImageChoice
@@ -81,6 +84,8 @@ export interface Generate extends AnyWork {
   readonly fileBytes?: number
   /** Set where the request refers to a file by URL or id, whose size is unknown here. */
   readonly isUnbounded?: true
+  /** Types of the vendor's tools that were cut from the request, for the receipt; absent where there are none. */
+  readonly cutTools?: readonly string[]
   /** Of `inputImages`, those from earlier answers; a model without image input still accepts the request. */
   readonly earlierImages?: number
 }

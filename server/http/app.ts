@@ -19,6 +19,7 @@ import { answerWork } from './surfaces/answer.ts'
 import { CHAT } from './surfaces/chat/index.ts'
 import { EMBEDDINGS } from './surfaces/embeddings/index.ts'
 import { RERANK } from './surfaces/rerank/index.ts'
+import { RESPONSES } from './surfaces/responses/index.ts'
 import type { Surface } from './surfaces/surface.ts'
 
 /** What a route reads of the address. */
@@ -48,6 +49,7 @@ const ANSWERS: Readonly<Record<keyof typeof API_PATHS, Answer>> = {
   chat: answerChat,
   embeddings: on(EMBEDDINGS),
   rerank: on(RERANK),
+  responses: on(RESPONSES),
   models: (deps, context, { query }) => listModels(deps, context, readModelFilter(query)),
   model: (deps, context, { id }) => showModel(deps, context, id),
   key: showKey,

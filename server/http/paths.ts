@@ -10,6 +10,7 @@ export const API_PATHS = {
   chat: ['POST', '/chat/completions'],
   embeddings: ['POST', '/embeddings'],
   rerank: ['POST', '/rerank'],
+  responses: ['POST', '/responses'],
   models: ['GET', '/models'],
   model: ['GET', '/models/:id{.+}'],
   key: ['GET', '/key'],

@@ -9,10 +9,6 @@ const ELSEWHERE: readonly (readonly [ending: RegExp, advice: string])[] = [
     "Anthropic's Messages API is not served: send OpenAI's chat format to POST /v1/chat/completions, for Anthropic's models too",
   ],
   [
-    /\/responses$/,
-    'the Responses API is not served: send the same conversation as messages to POST /v1/chat/completions',
-  ],
-  [
     /\/images\/(?:generations|edits|variations)$/,
     'images are drawn by POST /v1/chat/completions with "modalities": ["image"]',
   ],

@@ -71,12 +71,12 @@ describe('a slash too many changes nothing', () => {
 })
 
 describe('an address where nothing is', () => {
-  const SERVED = 'served are POST /v1/chat/completions, GET /v1/models, GET /v1/key,'
+  const SERVED =
+    'served are POST /v1/chat/completions, POST /v1/responses, GET /v1/models, GET /v1/key,'
 
   test.each([
     ['/v1/messages', "send OpenAI's chat format to POST /v1/chat/completions"],
     ['/v1/messages/count_tokens', "Anthropic's Messages API is not served"],
-    ['/v1/responses', 'messages to POST /v1/chat/completions'],
     ['/v1/embeddings', 'embeddings are not served here'],
     ['/v1/completions', 'send it as a message to POST /v1/chat/completions'],
     ['/v1/images/generations', '"modalities": ["image"]'],

@@ -8,6 +8,8 @@ const WHO = {
   'POST /chat/completions': [401, 200, 403],
   'POST /embeddings': [401, 400, 403],
   'POST /rerank': [401, 400, 403],
+  // The demo models answer in chat.
+  'POST /responses': [401, 400, 403],
   'GET /models': [401, 200, 403],
   'GET /models/:id{.+}': [401, 200, 403],
   'GET /key': [401, 200, 200],
@@ -25,6 +27,7 @@ const BODIES: Readonly<Record<string, unknown>> = {
   'POST /chat/completions': hello(),
   'POST /embeddings': { model: 'demo/echo', input: 'hi' },
   'POST /rerank': { model: 'demo/echo', query: 'q', documents: ['d'] },
+  'POST /responses': { model: 'demo/echo', input: 'hi' },
   'POST /keys': { name: 'x' },
   'PATCH /keys/:id': { rpm_limit: 1_000 },
 }

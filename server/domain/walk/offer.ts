@@ -10,6 +10,7 @@ import { type ApiKey, allows, type Caller } from '../key.ts'
 import {
   drawOrder,
   type Hop,
+  hasWire,
   type ModelCard,
   type PriceVersion,
   priceAt,
@@ -119,7 +120,10 @@ function findOffersOf(asked: Asked, request: Work, card: ModelCard): readonly Of
   checkModality(request, card)
   checkContext(request, card)
   const offers = offersOf(asked, card, lastHopOf(asked, request, card))
-  return request.extras === undefined ? offers : withExtras(offers, request.extras, card)
+  const spoken = offers.every(({ hop }) => speaks(hop, request.dialect))
+    ? offers
+    : inDialect(offers, request.dialect, card)
+  return request.extras === undefined ? spoken : withExtras(spoken, request.extras, card)
 }
 
 /** The provider that last served the request's session. */
@@ -144,6 +148,34 @@ function withExtras(
   }
   return sending
 }
+
+/** The hops that can be asked in it. @throws unsupported_operation where there is none */
+function inDialect(offers: readonly Offer[], dialect: Dialect, card: ModelCard): readonly Offer[] {
+  const native = offers.filter(({ hop }) => speaks(hop, dialect))
+  if (native.length === 0) throw notSpoken(card, dialect)
+  return native
+}
+
+/** Whether a hop can be asked in the client's dialect, or in one that this is translated to. */
+function speaks(hop: Hop, dialect: Dialect): boolean {
+  switch (dialect) {
+    case 'responses':
+      return hasWire(hop, 'responses')
+    case 'chat':
+      return hop.card.wires === null || !hasWire(hop, 'responses') || hasWire(hop, 'chat')
+    default:
+      return true
+  }
+}
+
+const notSpoken = ({ id }: ModelCard, dialect: Dialect): GatewayError =>
+  new GatewayError(
+    'unsupported_operation',
+    dialect === 'chat'
+      ? `${id} answers in the Responses API only; ask it by POST /v1/responses`
+      : `no provider of ${id} speaks the Responses API; ask it by POST /v1/chat/completions`,
+    { param: 'model' },
+  )
 
 /**
  * The card of a model that the key may call, by its id, else by another name of it (`namedModel`).

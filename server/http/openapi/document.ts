@@ -27,6 +27,7 @@ const TAGS = {
   Chat: 'Chat completions, and their receipts',
   Embeddings: 'Vectors of texts',
   Rerank: 'Documents in the order of their relevance',
+  Responses: "OpenAI's Responses API",
   Models: 'The catalogue',
   Key: "A key's own limits and spend",
   Keys: 'Managing keys, with a provisioning key',

@@ -126,6 +126,37 @@ export const API_OPERATIONS: Readonly<Record<keyof typeof API_PATHS, Operation>>
     'RerankRequest',
     'Ranking',
   ),
+  responses: {
+    operationId: 'createResponse',
+    tag: 'Responses',
+    summary: "OpenAI's Responses API, whole or streamed",
+    description:
+      'Served by models that answer in it, in their own words: the body leaves as it came but for `model`, `store` (always false), ' +
+      '`include` (encrypted reasoning), the fields for routing, the bound of the answer, and tools of the vendor that no price is ' +
+      'set for; the answer comes back byte for byte. Checks, limits, holds and charges are those of chat.',
+    key: 'ordinary',
+    parameters: ['Idempotency-Key', 'X-Gateway-Dry-Run', 'X-Gateway-Usage'],
+    body: { schema: 'ResponsesRequest', mostBytes: MAX_BODY_BYTES },
+    headers: [
+      'X-Generation-Id',
+      'X-Gateway-Model',
+      'X-Gateway-Provider',
+      'X-Gateway-Max-Output-Tokens',
+    ],
+    answers: [
+      {
+        status: 200,
+        description:
+          'The whole answer; with `stream` its events; with `X-Gateway-Dry-Run` a quote.',
+        headers: ['Cache-Control', 'X-Accel-Buffering', 'Idempotent-Replayed'],
+        content: {
+          ...json({ anyOf: [refTo('ResponsesAnswer'), refTo('Quote')] }),
+          'text/event-stream': { schema: refTo('ResponsesEvent') },
+        },
+      },
+    ],
+    codes: [...CODES_OF_WORK, 'unsupported_modality', 'invalid_image', 'too_many_images'],
+  },
   models: {
     operationId: 'listModels',
     tag: 'Models',

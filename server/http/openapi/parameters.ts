@@ -36,6 +36,12 @@ const PARAMETERS = {
       '`true` asks for a quote instead of an answer: no slot and no money is taken, and no provider is asked. Values other than `true` and `false` are refused',
     schema: { type: 'string', enum: ['true', 'false'] },
   },
+  'X-Gateway-Usage': {
+    name: 'X-Gateway-Usage',
+    in: 'header',
+    description: '`1` puts `cost` and `cost_rub` into the last `usage` of the answer',
+    schema: { type: 'string', enum: ['1'] },
+  },
   provider: {
     name: 'provider',
     in: 'path',

@@ -4,6 +4,7 @@ import { amendmentForm, issueForm } from '../read/key-request.ts'
 import { chatForm } from '../surfaces/chat/read-request.ts'
 import { embeddingsForm } from '../surfaces/embeddings/read-request.ts'
 import { rerankForm } from '../surfaces/rerank/read-request.ts'
+import { responsesForm } from '../surfaces/responses/read-request.ts'
 import { annotate, type JsonSchema } from './notes.ts'
 import { completion, image, quote, toolCall } from './schemas/chat-answer.ts'
 import { chunk } from './schemas/chat-chunk.ts'
@@ -14,6 +15,7 @@ import { amendedKey, issuedKey, keyInfo, keyList, keyRecord, revokedKey } from '
 import { AMENDMENT_NOTES, ISSUE_NOTES } from './schemas/key-request.ts'
 import { contentPart, message, messages } from './schemas/messages.ts'
 import { modelCard, modelList } from './schemas/model.ts'
+import { ITEMS, RESPONSES_NOTES, responsesAnswer, responsesEvent } from './schemas/responses-api.ts'
 import {
   DOCUMENTS,
   EMBEDDINGS_NOTES,
@@ -41,6 +43,9 @@ const SCHEMAS = {
   ToolCall: toolCall,
   Image: image,
   Quote: quote,
+  ResponsesRequest: responsesForm,
+  ResponsesAnswer: responsesAnswer,
+  ResponsesEvent: responsesEvent,
   Model: modelCard,
   ModelList: modelList,
   Generation: generation,
@@ -101,6 +106,7 @@ function describeRequests({
   ChatRequest,
   EmbeddingsRequest,
   RerankRequest,
+  ResponsesRequest,
   KeyIssue,
   KeyAmendment,
 }: Record<SchemaName, JsonSchema>): void {
@@ -125,6 +131,13 @@ function describeRequests({
       "Cohere's body, or Voyage's. Fields that the gateway does not know are passed on; null means absent.",
     properties: { ...RerankRequest.properties, documents: DOCUMENTS },
     required: ['model', 'query', 'documents'],
+    additionalProperties: true,
+  })
+  annotate(ResponsesRequest, RESPONSES_NOTES)
+  Object.assign(ResponsesRequest, {
+    description:
+      "OpenAI's whole body of the Responses API. Other fields are passed on as they are; `previous_response_id`, `conversation`, `background` and `prompt` are refused.",
+    properties: { ...ResponsesRequest.properties, input: ITEMS },
     additionalProperties: true,
   })
   annotate(KeyIssue, ISSUE_NOTES)

@@ -8,11 +8,11 @@ export interface Endpoint {
   readonly auth: Readonly<Record<string, string>>
 }
 
-const CHAT = '/chat/completions'
+/** A base URL may already end with one of them. */
+const CONVERSATIONS = ['/chat/completions', '/responses'] as const
 
-/** A base URL may already end with the path of chat completions. */
 export type Operation =
-  | typeof CHAT
+  | (typeof CONVERSATIONS)[number]
   | '/embeddings'
   | '/rerank'
   | '/images/generations'
@@ -25,11 +25,12 @@ export type Operation =
 export function toEndpoint(
   provider: Provider,
   credential: string | null,
-  operation: Operation = CHAT,
+  operation: Operation = '/chat/completions',
 ): Endpoint {
   const url = readBaseAddress(provider)
   const base = url.pathname.replace(/\/$/, '')
-  url.pathname = (base.endsWith(CHAT) ? base.slice(0, -CHAT.length) : base) + operation
+  const stated = CONVERSATIONS.find((path) => base.endsWith(path)) ?? ''
+  url.pathname = base.slice(0, base.length - stated.length) + operation
   return { url: url.href, host: url.host, auth: toAuth(provider, credential) }
 }
 

@@ -1,4 +1,4 @@
-/** The OpenAI family: chat completions and images of OpenAI and compatible providers. */
+/** The OpenAI family: chat completions, the Responses API and images of OpenAI and compatible providers. */
 import {
   type BoundWord,
   type OutputBound,
@@ -20,7 +20,9 @@ import { fromResponse } from './from-response.ts'
 import { startStream } from './from-stream.ts'
 import { openImagesWire } from './images/wire.ts'
 import { type FetchImage, inlineImages } from './inline-images.ts'
+import { isStream } from './is-stream.ts'
 import { respellBound } from './respell-bound.ts'
+import { openResponsesWire } from './responses/wire.ts'
 import { toFailure } from './to-failure.ts'
 import { toOpenRouter } from './to-openrouter.ts'
 import { toRequest } from './to-request.ts'
@@ -46,6 +48,7 @@ export function openOpenAi(
   const imagesApi = openImagesWire(provider, credential, scrub, fetchImage)
   const askEmbed = openEmbeddings(provider, credential, scrub)
   const rerank = openPost(toEndpoint(provider, credential, '/rerank').url)
+  const responses = openResponsesWire(provider, credential, scrub)
   /** By a model's upstream name; those of one provider may differ, because it serves several vendors. */
   const learned = new Map<string, BoundWord>()
   const spelled = (bound: OutputBound | null): Wire => ({
@@ -89,6 +92,7 @@ export function openOpenAi(
       const { request } = call
       switch (request.kind) {
         case 'generate':
+          if (request.dialect === 'responses') return performCall(responses, call)
           return request.dialect === 'chat' ? ask(call) : askInChat(call, request, ask)
         case 'embed':
           return askEmbed(call, request)
@@ -98,13 +102,6 @@ export function openOpenAi(
     },
   }
 }
-
-/** Decided by the answer: some providers answer a streaming request with one body, some stream unasked. */
-const isStream = (contentType: string, asked: boolean): boolean =>
-  EVENT_STREAM.test(contentType) || (asked && !ONE_BODY.test(contentType))
-
-const EVENT_STREAM = /event-stream/i
-const ONE_BODY = /json|html/i
 
 /** Providers with OpenAI's images API. OpenRouter, for one, generates images only in chat. */
 const TYPES: ReadonlySet<ProviderType> = new Set([

@@ -191,6 +191,11 @@ export const REQUESTS = {
         param: 'model',
         ask: call('POST', '/rerank', { model: 'acme/vectors', query: 'q', documents: ['a'] }),
       },
+      {
+        what: 'the Responses API of a model that does not answer in it',
+        param: 'model',
+        ask: call('POST', '/responses', { model: 'demo/echo', input: 'hi' }),
+      },
     ],
   },
   unsupported_modality: {

@@ -9,7 +9,7 @@ import type { ApiDeps } from '#http/deps.ts'
 import { renderDocument } from '#http/openapi/document.ts'
 import { modelOf } from '#test/support/catalogue.ts'
 import { type Furnished, furnish, hello, openApi, usd } from '#test/support/furnish.ts'
-import { aCard, anAct, aProvider } from '#test/support/nouns.ts'
+import { aCard, anAct, aProvider, aVersion } from '#test/support/nouns.ts'
 import { hear, holdTo } from '#test/support/openapi.ts'
 import { finish, script, text } from '#test/support/scripted-upstream.ts'
 import { bearerOf, openKeyCounter } from '../key-counter.ts'
@@ -104,6 +104,20 @@ describe('a chat', () => {
       expect(again.headers.get('idempotent-replayed')).toBe('true')
     },
   )
+
+  test('of the Responses API, in the words of its provider', async () => {
+    const answer = { id: 'resp_1', model: 'm', output: [{ type: 'message' }], usage: null }
+    await deps.store.providers.add(aProvider({ type: 'openai' }), null, [], anAct())
+    await deps.store.models.add(aCard({ price: aVersion({}, deps.clock.now()) }), anAct())
+    const { bearer } = await deps.issue()
+    const { upstream } = script(async function* () {
+      const native = { type: 'native', text: JSON.stringify(answer), holds: 'end' } as const
+      yield [text('Hi'), finish(), native]
+    })
+    const asked = { model: 'acme/small', input: 'hi' }
+    const { status, body } = await open({ upstream })('POST', '/v1/responses', asked, bearer)
+    expect([status, body]).toEqual([200, answer])
+  })
 
   test('with every field that a provider may send', async () => {
     const { upstream } = script(async function* () {

@@ -193,6 +193,8 @@ test('every parameter in the document is read by the API', async () => {
     'X-Request-Id',
     'Idempotency-Key',
     'X-Gateway-Dry-Run',
+    // Of the Responses API: test/acceptance/responses/native.test.ts.
+    'X-Gateway-Usage',
   ])
   const named = await ask('GET', '/v1/key', undefined, { ...bearer, 'X-Request-Id': 'mine' })
   expect(named.headers.get('x-request-id')).toBe('mine')

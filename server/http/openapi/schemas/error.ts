@@ -24,7 +24,7 @@ export const CODE_MEANINGS: Readonly<Record<HttpCode, string>> = {
     "the field costs extra at the model's vendor, and the model's card has no price for it; `param` names it",
   image_streaming_not_supported: 'image output cannot be streamed; omit `stream`',
   unsupported_operation:
-    'the model does something else, or no provider of it has an API for the operation',
+    'the model does something else, or no provider of it has an API for the operation; the message names what does',
   unsupported_modality: 'the model does not support a requested input or output modality',
   invalid_image: 'an input image is neither a data URL with valid base64 nor an https URL',
   too_many_images: 'the request exceeds the maximum number of input images',

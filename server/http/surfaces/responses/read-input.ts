@@ -1,0 +1,76 @@
+/** The input of a Responses request: its images and files are counted, and references to what nobody stored are found. */
+import type { JsonObject } from '#domain/chat.ts'
+import { GatewayError } from '#domain/errors.ts'
+import { isObject } from '../../read/json.ts'
+import { type Attachments, countImage } from '../attachments.ts'
+
+const MAX_ITEMS = 10_000
+
+/** Indices of items that are cut: references to reasoning, of which nothing is stored. @throws invalid_request, unsupported_parameter, invalid_image, too_many_images */
+export function readInput(input: unknown, attachments: Attachments): ReadonlySet<number> {
+  const cut = new Set<number>()
+  if (typeof input === 'string') return cut
+  if (!Array.isArray(input)) throw invalid('input', 'must be a string or an array of items')
+  if (input.length > MAX_ITEMS) throw invalid('input', `may hold at most ${MAX_ITEMS} items`)
+  for (const [index, item] of input.entries()) {
+    const path = `input[${index}]`
+    if (!isObject(item)) throw invalid(path, 'must be an object')
+    if (item['type'] === 'item_reference') {
+      if (!isReasoning(item)) throw unresolved(path)
+      cut.add(index)
+    } else readItem(item, path, attachments)
+  }
+  return cut
+}
+
+/** The Vercel AI SDK refers to reasoning so, unless it is told not to; the answer is right without it. */
+const isReasoning = ({ id }: JsonObject): boolean => typeof id === 'string' && id.startsWith('rs_')
+
+const unresolved = (path: string): GatewayError =>
+  new GatewayError(
+    'unsupported_parameter',
+    `${path}: no answer is stored here, so nothing can be referred to; send the item itself (in the Vercel AI SDK: store: false)`,
+    { param: path },
+  )
+
+/** Messages, results of tools, and screenshots have parts. */
+function readItem(item: JsonObject, path: string, attachments: Attachments): void {
+  for (const field of ['content', 'output'] as const) {
+    const held = item[field]
+    if (Array.isArray(held)) {
+      for (const [index, part] of held.entries()) {
+        if (isObject(part)) readPart(part, `${path}.${field}[${index}]`, attachments)
+      }
+    } else if (isObject(held)) readPart(held, `${path}.${field}`, attachments)
+  }
+}
+
+function readPart(part: JsonObject, path: string, attachments: Attachments): void {
+  const { type, image_url: url, file_id: id, file_data: data, file_url: address } = part
+  if (id !== null && id !== undefined) throw stored(`${path}.file_id`)
+  if (type === 'input_image' || type === 'computer_screenshot') {
+    if (typeof url !== 'string') throw invalid(`${path}.image_url`, 'must be a string')
+    countImage(url, `${path}.image_url`, attachments, 'input')
+  } else if (type === 'input_file') {
+    if (typeof data === 'string' && !address) attachments.fileBytes += data.length
+    else attachments.named++
+  } else if (type === 'input_audio') {
+    attachments.fileBytes += audioChars(part)
+  }
+}
+
+function audioChars({ input_audio: sound }: JsonObject): number {
+  const data = isObject(sound) ? sound['data'] : undefined
+  return typeof data === 'string' ? data.length : 0
+}
+
+/** It would name an object of the operator's account, which serves many keys. */
+const stored = (param: string): GatewayError =>
+  new GatewayError(
+    'unsupported_parameter',
+    `${param}: files of the provider's account cannot be used here; send the data itself`,
+    { param },
+  )
+
+const invalid = (param: string, problem: string): GatewayError =>
+  new GatewayError('invalid_request', `${param} ${problem}`, { param })

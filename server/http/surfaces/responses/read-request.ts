@@ -1,0 +1,120 @@
+/** Reads a Responses request: what money and limits need of it. All else is the provider's to judge, and passes as it came. */
+import { z } from 'zod'
+import type { JsonObject } from '#domain/chat.ts'
+import { GatewayError } from '#domain/errors.ts'
+import type { Extra } from '#domain/extras.ts'
+import { cutElements } from '#domain/json-text.ts'
+import { ANY_IMAGE } from '#domain/model-card.ts'
+import type { Generate } from '#domain/work.ts'
+import { rejectWholeKey } from '../../bearer.ts'
+import type { Body } from '../../read/body.ts'
+import { type Draft, noAttachments, noteSizes } from '../attachments.ts'
+import { noteExtras, setExtras } from '../billed-extras.ts'
+import { readReasoning } from '../chat/read-reasoning.ts'
+import {
+  checkModels,
+  commonFields,
+  readFallbacks,
+  readRouting,
+  toInvalidRequest,
+  tokensField,
+  userField,
+} from '../common-fields.ts'
+import { readSession } from '../session.ts'
+import { readInput } from './read-input.ts'
+import { readTools } from './tools.ts'
+
+/** Null means absent: client libraries send it for options that are not set. */
+export const responsesForm = z.object({
+  ...commonFields,
+  input: z.unknown(),
+  max_output_tokens: tokensField,
+  user: userField,
+  safety_identifier: userField,
+})
+
+/**
+ * What only a provider could resolve that stores answers, and none does here: what is stored in the operator's account, any
+ * key of the gateway could read.
+ */
+const STORED = ['previous_response_id', 'conversation', 'prompt'] as const
+
+/** @throws invalid_request, unsupported_parameter, invalid_image, too_many_images */
+export function readResponsesRequest(body: Required<Body>, headers: Headers): Generate {
+  const { fields, exact, text, bytes } = body
+  const parsed = responsesForm.safeParse(fields)
+  if (!parsed.success) throw toInvalidRequest(fields, parsed.error.issues)
+  const read = parsed.data
+  checkModels(read)
+  const endUser = read.user || read.safety_identifier || null
+  if (endUser !== null) rejectWholeKey(endUser, read.user ? 'user' : 'safety_identifier')
+  rejectStored(fields)
+  const { tools: _tools, ...others } = fields
+  const extras: Extra[] = []
+  noteExtras(others, extras)
+  const cutTools = readTools(fields)
+  const attachments = noAttachments()
+  const cutItems = readInput(read.input, attachments)
+  const request: Draft = {
+    kind: 'generate',
+    dialect: 'responses',
+    model: read.model,
+    body: withoutElements(exact, cutTools, cutItems),
+    reasoning: readReasoning(exact),
+    conversation: untranslated,
+    source: { text: withoutText(text, cutTools, cutItems), fields: exact },
+    stream: read.stream ?? false,
+    includeUsage: headers.get('x-gateway-usage')?.trim() === '1',
+    wantsImages: false,
+    image: ANY_IMAGE,
+    endUser,
+    choices: 1,
+    maxOutputTokens: read.max_output_tokens ?? null,
+    textBytes: bytes - attachments.bytes,
+    inputImages: attachments.count,
+    allowFallbacks: readFallbacks(read),
+  }
+  noteSizes(request, body, attachments)
+  if (cutTools.size > 0) request.cutTools = [...cutTools.values()]
+  if (extras.length > 0) setExtras(request, extras)
+  const session = readSession(fields['prompt_cache_key'] ?? headers.get('session-id'))
+  if (session !== undefined) request.session = session
+  const beta = headers.get('openai-beta')
+  if (beta !== null) request.headers = { 'openai-beta': beta }
+  const routing = readRouting(read)
+  if (routing !== undefined) request.routing = routing
+  return request
+}
+
+/** Only providers that speak the dialect are asked. */
+const untranslated = (): never => {
+  throw new GatewayError(
+    'unsupported_operation',
+    'a request of the Responses API is not translated',
+  )
+}
+
+function rejectStored(fields: JsonObject): void {
+  const named = STORED.find((field) => fields[field] !== null && fields[field] !== undefined)
+  const param = named ?? (fields['background'] === true ? 'background' : undefined)
+  if (param === undefined) return
+  throw new GatewayError(
+    'unsupported_parameter',
+    `${param}: no answer is stored here; send the whole input with each request`,
+    { param },
+  )
+}
+
+type Cut = Pick<ReadonlySet<number>, 'has' | 'size'>
+
+function withoutElements(fields: JsonObject, tools: Cut, items: Cut): JsonObject {
+  if (tools.size + items.size === 0) return fields
+  const kept = (list: unknown, cut: Cut): unknown =>
+    Array.isArray(list) ? list.filter((_, index) => !cut.has(index)) : list
+  return { ...fields, tools: kept(fields['tools'], tools), input: kept(fields['input'], items) }
+}
+
+function withoutText(text: string, tools: Cut, items: Cut): string {
+  const fewer = tools.size === 0 ? text : cutElements(text, 'tools', (index) => tools.has(index))
+  return items.size === 0 ? fewer : cutElements(fewer, 'input', (index) => items.has(index))
+}

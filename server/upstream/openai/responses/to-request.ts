@@ -1,0 +1,67 @@
+/** Ours → theirs: the client's own text; changed is only what the gateway decides (contract §7, docs/providers.md). */
+import type { JsonObject } from '#domain/chat.ts'
+import { cutElements } from '#domain/json-text.ts'
+import type { ModelCard } from '#domain/model-card.ts'
+import { OWN_FIELDS } from '#domain/work.ts'
+import { isObject, readList, readObject } from '../../read-json.ts'
+import { spliceJson } from '../../splice-json.ts'
+import type { Asked } from '../to-request.ts'
+
+/** What a refused request is sent once more without. */
+export type Omission = 'reasoning' | 'include'
+
+const ENCRYPTED = 'reasoning.encrypted_content'
+
+/** The body to send, in pieces. */
+export function toResponsesRequest(
+  asked: Asked,
+  omission: Omission | null = null,
+): readonly string[] {
+  const { body, source } = asked.request
+  const own = source?.text ?? JSON.stringify(body)
+  const text = omission === 'reasoning' ? withoutReasoning(own, body) : own
+  const set: Record<string, unknown> = { model: asked.hop.card.upstreamName }
+  // No provider keeps an answer: one account serves many keys, and whoever knows an id could go on with another's.
+  if (body['store'] !== false) set['store'] = false
+  if (omission !== 'include' && needsEncrypted(asked)) {
+    set['include'] = [...readList(body['include']), ENCRYPTED]
+  }
+  return spliceJson(text, { ...set, ...toBound(asked) }, cutsOf(asked))
+}
+
+/** Without the answer's encrypted reasoning a client could not replay it, because nothing is stored. */
+export const needsEncrypted = ({ request: { body }, hop: { card } }: Asked): boolean =>
+  (reasons(card) || asksToReason(body)) && !readList(body['include']).includes(ENCRYPTED)
+
+/** OpenAI's own names, for cards that say nothing of parameters. */
+const REASONING_NAME = /(?:^|\/)(?:o[1-9]|gpt-[5-9]|codex)(?!.*-chat)/
+
+const reasons = ({ supportedParameters, upstreamName }: ModelCard): boolean =>
+  supportedParameters.includes('reasoning_effort') ||
+  supportedParameters.includes('reasoning') ||
+  REASONING_NAME.test(upstreamName)
+
+function asksToReason({ reasoning }: JsonObject): boolean {
+  const { effort, summary } = readObject(reasoning)
+  return typeof effort === 'string' || typeof summary === 'string'
+}
+
+/** Nothing where the client's own bound stands. */
+const toBound = ({ request, maxOutputTokens: most }: Asked): JsonObject =>
+  most === null || most === request.maxOutputTokens ? {} : { max_output_tokens: most }
+
+/** A bound goes where the provider takes none. */
+const cutsOf = ({ hop, maxOutputTokens }: Asked): readonly string[] =>
+  maxOutputTokens === null && hop.provider.outputBound === 'none'
+    ? [...OWN_FIELDS, 'max_output_tokens']
+    : OWN_FIELDS
+
+/** Whether there are reasoning items to leave out. */
+export const hasReasoning = ({ input }: JsonObject): boolean => readList(input).some(isReasoning)
+
+function withoutReasoning(text: string, { input }: JsonObject): string {
+  const items = readList(input)
+  return cutElements(text, 'input', (index) => isReasoning(items[index]))
+}
+
+const isReasoning = (item: unknown): boolean => isObject(item) && item['type'] === 'reasoning'

@@ -1,0 +1,67 @@
+/** The Responses API as a `Wire`: for clients that speak it themselves, whose text passes as it is, and so does the answer's. */
+import type { Provider } from '#domain/provider.ts'
+import type { UpstreamFailure } from '#domain/upstream.ts'
+import { type ProviderHeaders, toHeaders, toOutgoing, type Wire } from '../../call.ts'
+import { openPost } from '../../http1/post.ts'
+import type { Scrub } from '../../scrub.ts'
+import { toEndpoint } from '../endpoint.ts'
+import { isStream } from '../is-stream.ts'
+import { toFailure } from '../to-failure.ts'
+import type { Asked } from '../to-request.ts'
+import { fromResponse } from './from-response.ts'
+import { startStream } from './from-stream.ts'
+import { hasReasoning, needsEncrypted, type Omission, toResponsesRequest } from './to-request.ts'
+
+/** Created once per provider. */
+export function openResponsesWire(
+  provider: Provider,
+  credential: string | null,
+  scrub: Scrub,
+): Wire {
+  const { url, auth } = toEndpoint(provider, credential, '/responses')
+  const post = openPost(url)
+  const own = toHeaders(auth)
+  const without = (omission: Omission | null): Wire => ({
+    toOutgoing: (call) =>
+      toOutgoing(
+        call,
+        post,
+        withClients(own, call.request.headers),
+        toResponsesRequest(call, omission),
+      ),
+    toFailure: (answer) => toFailure(answer, scrub),
+    respell(failure, call) {
+      const blamed = toOmission(failure, call)
+      return blamed && { wire: without(blamed), accepted: () => undefined }
+    },
+    startStream: (contentType, asked) => (isStream(contentType, asked) ? startStream(scrub) : null),
+    keepsText: true,
+    fromBody: (body, _call, text) => fromResponse(body, text, scrub),
+  })
+  return without(null)
+}
+
+/** The headers of the client that this provider gets, beside the gateway's own. */
+const withClients = (
+  own: ProviderHeaders,
+  headers: Asked['request']['headers'],
+): ProviderHeaders =>
+  headers === undefined
+    ? own
+    : { whole: { ...own.whole, ...headers }, stream: { ...own.stream, ...headers } }
+
+/** Of encrypted reasoning of another account, or that is kept no more. */
+const ABOUT_REASONING = /encrypted[_ ]content|item with id ['"]?rs_|items are not persisted/i
+const ABOUT_INCLUDE = /encrypted[_ ]content (?:is|are) not supported|\binclude\b/i
+
+/** What a refusal blames that the gateway may leave out. */
+function toOmission({ kind, message, details }: UpstreamFailure, asked: Asked): Omission | null {
+  if (kind !== 'rejected') return null
+  const { providerCode = '', param = '' } = details
+  const { body } = asked.request
+  if (needsEncrypted(asked) && (param === 'include' || ABOUT_INCLUDE.test(message)))
+    return 'include'
+  const isAboutReasoning =
+    providerCode === 'invalid_encrypted_content' || ABOUT_REASONING.test(message)
+  return isAboutReasoning && hasReasoning(body) ? 'reasoning' : null
+}
