@@ -71,13 +71,11 @@ describe('a slash too many changes nothing', () => {
 })
 
 describe('an address where nothing is', () => {
-  const SERVED =
-    'served are POST /v1/chat/completions, POST /v1/responses, GET /v1/models, GET /v1/key,'
+  const SERVED = /served are POST \/v1\/chat\/completions, .*GET \/v1\/models, GET \/v1\/key,/
 
   test.each([
     ['/v1/messages', "send OpenAI's chat format to POST /v1/chat/completions"],
     ['/v1/messages/count_tokens', "Anthropic's Messages API is not served"],
-    ['/v1/embeddings', 'embeddings are not served here'],
     ['/v1/completions', 'send it as a message to POST /v1/chat/completions'],
     ['/v1/images/generations', '"modalities": ["image"]'],
     ['/chat/completions', 'did you mean /v1/chat/completions?'],
@@ -89,7 +87,7 @@ describe('an address where nothing is', () => {
     const { status, code, message } = await refusal(call('POST', path, hello))
     expect({ status, code }).toEqual({ status: 404, code: 'route_not_found' })
     expect(message).toContain(words)
-    expect(message).toContain(SERVED)
+    expect(message).toMatch(SERVED)
     expect(message.split('did you mean').length).toBeLessThanOrEqual(2)
   })
 
@@ -124,8 +122,8 @@ describe('an address where nothing is', () => {
 describe('a model that is none', () => {
   test('without a provider: what an id looks like, and the near ones that the key may call', async () => {
     for (const answer of [
-      call('POST', '/v1/chat/completions', { ...hello, model: 'echo' }),
-      call('GET', '/v1/models/echo'),
+      call('POST', '/v1/chat/completions', { ...hello, model: 'ech' }),
+      call('GET', '/v1/models/ech'),
     ]) {
       const { status, code, message } = await refusal(answer)
       expect({ status, code }).toEqual({ status: 403, code: 'model_not_allowed' })

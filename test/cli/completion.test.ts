@@ -139,7 +139,7 @@ test('every command can be completed, and every flag of its page is offered', ()
       if (seen++ % EVERY > 0) continue
       const page = pages.get(commandOf([noun, verb]))
       if (page === undefined) continue
-      const flags = [...page.out.matchAll(/^ {2}(?:-\w, )?(--[a-z-]+)/gm)].map(([, flag]) => flag)
+      const flags = [...page.out.matchAll(/^ {2}(?:-\w, )?(--[a-z\d-]+)/gm)].map(([, flag]) => flag)
       expect([noun, verb, offered(noun, verb, '--')]).toEqual([
         noun,
         verb,

@@ -188,7 +188,7 @@ describe('what was tampered with is found', () => {
     expect(await store.audit()).toMatchObject({ openHolds: 1, findings: [] })
     beside(`INSERT INTO holds SELECT 'gen-stray', request_id, account_id, key_id, model, amount_nanos,
       admitted_at, end_user, node, epoch, day, counted_as,
-      idempotency_key, body_sha256 FROM holds`)
+      idempotency_key, body_sha256, surface, session FROM holds`)
     beside('DELETE FROM holds WHERE generation_id = ?', claim.generationId)
     beside(
       `INSERT INTO ledger (id, account_id, kind, amount_nanos, at, key_id, generation_id, rub_per_usd, day)

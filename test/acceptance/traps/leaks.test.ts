@@ -180,6 +180,8 @@ const OURS = [
   'www-authenticate',
   'x-accel-buffering',
   'x-content-type-options',
+  'x-gateway-model',
+  'x-gateway-provider',
   'x-generation-id',
   'x-ratelimit-limit-minute',
   'x-ratelimit-remaining-minute',
