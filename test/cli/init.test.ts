@@ -14,7 +14,7 @@ afterEach(() => cli.close())
 const LISTEN = 'address to listen on [127.0.0.1:4140]: '
 const EMAIL = 'e-mail for low-balance alerts [none]: '
 const PROVIDER =
-  'provider (openai anthropic openrouter groq mistral deepseek xai together fireworks google) [demo only]: '
+  'provider (openai anthropic openrouter groq mistral deepseek xai together fireworks google cohere voyage) [demo only]: '
 const SECRET = 'sk-0123456789-hidden'
 
 /** A pseudo-terminal without a size would have the hidden prompt fold after every letter. */
