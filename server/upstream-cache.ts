@@ -43,6 +43,8 @@ export function startUpstream(opening: Promise<Upstream>): Upstream {
       open === null
         ? opening.catch(toCredentialFailure).then((upstream) => upstream.ask(call))
         : open.ask(call),
+    count: async (call) =>
+      (await (open ?? opening.catch(toCredentialFailure))).count?.(call) ?? null,
   }
 }
 

@@ -96,14 +96,15 @@ function codesTable(document: Node): string {
   const note = (status: string, response: Node, user: string): void => {
     const { properties } = response.content?.['application/json']?.schema.allOf?.[1] ?? {}
     if (!properties) return
-    const type = properties.error.properties.type.enum.join(' ')
-    const listed = properties.error.properties.code.enum
+    const { type: types, code, details } = properties.error.properties
+    const type = types.enum.join(' ')
+    const listed = (code ?? details.properties.code).enum
     const told = response.description.matchAll(/`(\w+)`: (.+?)\.?(?:\n\n|$)/g)
     for (const [, name = '', meaning = ''] of told) {
       if (!listed.includes(name)) continue
-      const code: Code = codes.get(name) ?? { status, type, meaning, users: [] }
-      code.users.push(user)
-      codes.set(name, code)
+      const known: Code = codes.get(name) ?? { status, type, meaning, users: [] }
+      known.users.push(user)
+      codes.set(name, known)
     }
   }
   for (const { name, node } of operationsOf(document)) {
@@ -113,6 +114,7 @@ function codesTable(document: Node): string {
   }
   note('404', document.components.responses.RouteNotFound, 'any other address')
   note('405', document.components.responses.MethodNotAllowed, 'any other method')
+  note('426', document.components.responses.WebSocketNotSupported, '`GET /v1/responses`')
   const all = operationsOf(document).filter(({ isRoot }) => !isRoot).length
   const rows = [...codes]
     .toSorted(([, one], [, other]) => Number(one.status) - Number(other.status))

@@ -38,6 +38,7 @@ export const ERROR_CODES = {
   idempotency_conflict: [409, 'invalid_request_error'],
   request_too_large: [413, 'invalid_request_error'],
   unsupported_media_type: [415, 'invalid_request_error'],
+  websocket_not_supported: [426, 'invalid_request_error'],
   rate_limit_exceeded: [429, 'rate_limit_error'],
   concurrency_limit_exceeded: [429, 'rate_limit_error'],
   spend_reserved: [429, 'rate_limit_error'],
@@ -57,7 +58,9 @@ export const ERROR_CODES = {
 
 export type ErrorCode = keyof typeof ERROR_CODES
 
-export type ErrorMetadata = Readonly<Record<string, string | number | boolean | null>>
+export type ErrorMetadata = Readonly<
+  Record<string, string | number | boolean | null | readonly string[]>
+>
 
 /**
  * Why an engine cannot write: disk full (or nearly so), no permission, damaged file, locked by another program, moved, removed or

@@ -10,6 +10,8 @@ import type { Work } from './work.ts'
 export interface Sending {
   /** Whether any of it was handed to an established connection: from then on the provider may work on it, and bill it. */
   isSent: boolean
+  /** By what the provider names the request in its own log, for a client that asked in the provider's dialect. */
+  providerRequestId?: string | null
 }
 
 export interface UpstreamCall {
@@ -31,6 +33,8 @@ export interface Upstream {
    * `UpstreamFailure` when the provider breaks off.
    */
   ask(call: UpstreamCall): Promise<AsyncIterable<ChatEvents>>
+  /** The provider's own answer to how many tokens a prompt has; null where it is not asked for that. @throws UpstreamFailure */
+  count?(call: UpstreamCall): Promise<string | null>
 }
 
 /**

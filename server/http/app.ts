@@ -10,14 +10,16 @@ import { headersFor, type RequestContext, startContext } from './request-context
 import { toRequestLine, UNKNOWN_ROUTE } from './request-log.ts'
 import { routeNotFound } from './route-not-found.ts'
 import { showGeneration } from './routes/generation.ts'
-import { alive, ready } from './routes/health.ts'
+import { alive, greet, ready } from './routes/health.ts'
 import { showKey } from './routes/key.ts'
 import { amendKey, issueKey, listKeys, revokeKey, showAnyKey } from './routes/keys.ts'
-import { listModels, readModelFilter, showModel } from './routes/models.ts'
+import { listModels, showModel } from './routes/models.ts'
 import { showDocument } from './routes/openapi.ts'
 import { answerWork } from './surfaces/answer.ts'
 import { CHAT } from './surfaces/chat/index.ts'
 import { EMBEDDINGS } from './surfaces/embeddings/index.ts'
+import { countTokens } from './surfaces/messages/count-tokens.ts'
+import { MESSAGES } from './surfaces/messages/index.ts'
 import { RERANK } from './surfaces/rerank/index.ts'
 import { RESPONSES } from './surfaces/responses/index.ts'
 import type { Surface } from './surfaces/surface.ts'
@@ -50,7 +52,9 @@ const ANSWERS: Readonly<Record<keyof typeof API_PATHS, Answer>> = {
   embeddings: on(EMBEDDINGS),
   rerank: on(RERANK),
   responses: on(RESPONSES),
-  models: (deps, context, { query }) => listModels(deps, context, readModelFilter(query)),
+  messages: on(MESSAGES),
+  'messages.count': countTokens,
+  models: (deps, context, { query }) => listModels(deps, context, query),
   model: (deps, context, { id }) => showModel(deps, context, id),
   key: showKey,
   generation: (deps, context, { query }) => showGeneration(deps, context, query['id'] ?? ''),
@@ -62,13 +66,14 @@ const ANSWERS: Readonly<Record<keyof typeof API_PATHS, Answer>> = {
 }
 
 const ROOT_ANSWERS: Readonly<Record<keyof typeof ROOT_PATHS, Answer>> = {
+  root: greet,
   openapi: showDocument,
   healthz: alive,
   readyz: ready,
 }
 
 /** Not logged, because they are called too often. */
-const QUIET: ReadonlySet<string> = new Set(['healthz', 'readyz'])
+const QUIET: ReadonlySet<string> = new Set(['root', 'healthz', 'readyz'])
 
 const toRoutes = <Name extends string>(
   paths: Readonly<Record<Name, Place>>,
@@ -198,6 +203,9 @@ function preflight(deps: ApiDeps, request: Request): Response {
 async function answerUnserved(deps: ApiDeps, request: Request, path: string): Promise<Response> {
   const context = startContext(deps.clock, request, UNKNOWN_ROUTE)
   await noteKey(deps, context)
+  if (isWebSocket(request) && /\/responses$/.test(path)) {
+    return await answerError(deps, context, noWebSocket(), { Upgrade: 'HTTP/1.1' })
+  }
   const methods = ROUTES.filter((route) => serves(route, path)).map(({ method }) => method)
   if (methods.length === 0) return await answerError(deps, context, noRoute(request, path))
   const allow = [...new Set(methods), ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS']
@@ -208,6 +216,16 @@ async function answerUnserved(deps: ApiDeps, request: Request, path: string): Pr
     { Allow: allow.join(', ') },
   )
 }
+
+const isWebSocket = ({ method, headers }: Request): boolean =>
+  method === 'GET' && headers.get('upgrade')?.toLowerCase() === 'websocket'
+
+/** After a 426 Codex asks by POST at once; after any other status it tries seven times. */
+const noWebSocket = (): GatewayError =>
+  new GatewayError(
+    'websocket_not_supported',
+    'there are no WebSockets here; send the same by POST, with "stream": true',
+  )
 
 /** A known key gets rate headers on these errors too (contract §4); an unknown key gets the same error, not a 401. */
 async function noteKey(deps: ApiDeps, context: RequestContext): Promise<void> {

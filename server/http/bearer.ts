@@ -3,6 +3,7 @@ import type { Clock, Instant } from '#domain/clock.ts'
 import { type ErrorCode, GatewayError } from '#domain/errors.ts'
 import { type ApiKey, type KeyStatus, type Keys, keyStatus } from '#domain/key.ts'
 import { holdsSecret, readSecret, type Secret } from '#domain/secret.ts'
+import { isMessagesAddress } from './paths.ts'
 import type { ByteBudget } from './read/byte-budget.ts'
 import type { RequestContext } from './request-context.ts'
 
@@ -15,14 +16,20 @@ const REASONS: Readonly<Record<Exclude<KeyStatus, 'active'>, readonly [ErrorCode
 }
 
 /** Undefined for what is no secret. Two such headers arrive joined, and are none. @throws missing_api_key (contract §3) */
-function readBearer({ headers }: Request): Secret | undefined {
-  const token = readToken(headers.get('authorization') ?? '')
+function readBearer({ headers, url }: Request): Secret | undefined {
+  const stated = headers.get('authorization')
+  const token = stated === null ? readApiKey(headers, url) : readToken(stated)
   if (token !== undefined) return readSecret(token)
+  const other = isMessagesAddress(url) ? ', or as "x-api-key: if-..." alone' : ''
   throw new GatewayError(
     'missing_api_key',
-    'send your API key in one header, as "Authorization: Bearer if-..."',
+    `send your API key in one header, as "Authorization: Bearer if-..."${other}`,
   )
 }
+
+/** Older clients of Anthropic's API name the key so. Beside a bearer it may be a key for another service. */
+const readApiKey = (headers: Headers, url: string): string | undefined =>
+  isMessagesAddress(url) ? (headers.get('x-api-key') ?? undefined) : undefined
 
 const USUAL_PREFIX = 'Bearer if-'
 

@@ -2,7 +2,8 @@
 import type { HeaderFields } from './request-context.ts'
 
 const USUAL_HEADERS =
-  'Authorization, Content-Type, X-Request-Id, Idempotency-Key, X-Gateway-Dry-Run, X-Gateway-Usage'
+  'Authorization, Content-Type, X-Request-Id, Idempotency-Key, X-Gateway-Dry-Run, X-Gateway-Models, X-Gateway-Allow-Fallbacks, ' +
+  'X-Gateway-Usage, anthropic-version, anthropic-beta, X-Api-Key'
 const HEADER_NAMES = /^[\w-]+(?:\s*,\s*[\w-]+)*$/
 const MAX_HEADER_CHARS = 2_000
 const DAY_SECONDS = '86400'

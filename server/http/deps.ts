@@ -7,6 +7,7 @@ import type { CompletionDeps } from '#domain/walk/walk.ts'
 import { ByteBudget } from './read/byte-budget.ts'
 import type { RequestLog } from './request-log.ts'
 import { RunningWalks } from './running-walks.ts'
+import { CountLimits } from './surfaces/messages/count-limits.ts'
 import { DEFAULT_TIMINGS, type Timings } from './timings.ts'
 
 export interface ApiDeps extends CompletionDeps {
@@ -16,6 +17,8 @@ export interface ApiDeps extends CompletionDeps {
   readonly running: RunningWalks
   /** The memory of bodies and of answers that wait for their reader. */
   readonly memory: ByteBudget
+  /** What each key may count. */
+  readonly counts: CountLimits
   /** The version of the binary, for the OpenAPI document. */
   readonly version: string
   /** Writes one line per request; null disables the log. */
@@ -44,6 +47,7 @@ export const toApiDeps = (options: ApiOptions): ApiDeps => ({
   timings: DEFAULT_TIMINGS,
   running: new RunningWalks(),
   memory: new ByteBudget(options.settings.memoryBudgetBytes),
+  counts: new CountLimits(),
   version: '0',
   log: null,
   ended: () => {},

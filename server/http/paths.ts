@@ -11,6 +11,8 @@ export const API_PATHS = {
   embeddings: ['POST', '/embeddings'],
   rerank: ['POST', '/rerank'],
   responses: ['POST', '/responses'],
+  messages: ['POST', '/messages'],
+  'messages.count': ['POST', '/messages/count_tokens'],
   models: ['GET', '/models'],
   model: ['GET', '/models/:id{.+}'],
   key: ['GET', '/key'],
@@ -24,7 +26,14 @@ export const API_PATHS = {
 
 /** Under no prefix. */
 export const ROOT_PATHS = {
+  root: ['GET', '/'],
   openapi: ['GET', '/openapi.json'],
   healthz: ['GET', '/healthz'],
   readyz: ['GET', '/readyz'],
 } as const satisfies Readonly<Record<string, Place>>
+
+/** Where the clients of Anthropic's API ask. */
+const MESSAGES_ADDRESS = /^(?:https?:\/\/[^/?#]*)?(?:\/+api)?\/+v1\/+messages(?:[/?#]|$)/i
+
+/** Of a URL that may be malformed. */
+export const isMessagesAddress = (url: string): boolean => MESSAGES_ADDRESS.test(url)

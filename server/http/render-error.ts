@@ -2,7 +2,13 @@
 import { FAULT, GatewayError, toGatewayError } from '#domain/errors.ts'
 import { RequestRefused } from '#domain/walk/completion.ts'
 import type { ApiDeps } from './deps.ts'
-import { headersFor, type RequestContext, readQuota } from './request-context.ts'
+import { isMessagesAddress } from './paths.ts'
+import {
+  headersFor,
+  noteProviderRequest,
+  type RequestContext,
+  readQuota,
+} from './request-context.ts'
 import { toRequestLine } from './request-log.ts'
 import { renderError, statusOf } from './surfaces/messages/render-error.ts'
 
@@ -27,12 +33,9 @@ function shouldRetry({ code, status, details }: GatewayError, wantsImages: boole
   return wantsImages && status >= 502 && status <= 504 ? 'false' : undefined
 }
 
-/** Where the clients of Anthropic's API ask. */
-const MESSAGES_ADDRESS = /^(?:https?:\/\/[^/?#]*)?(?:\/+api)?\/+v1\/+messages(?:[/?#]|$)/i
-
 /** Whether it asks as a client of Anthropic's API does, whatever is served there. */
 const speaksMessages = ({ url, headers }: Request): boolean =>
-  MESSAGES_ADDRESS.test(url) || headers.has('anthropic-version')
+  isMessagesAddress(url) || headers.has('anthropic-version')
 
 /** Renders an error response, with rate headers if the key is known; never throws. */
 export async function answerError(
@@ -49,6 +52,7 @@ export async function answerError(
   // If the store cannot read the windows either, the original error is still reported.
   await readQuota(deps, context).catch(() => {})
 
+  if (context.walk !== null) noteProviderRequest(context, context.walk)
   const headers = headersFor(context, 'application/json')
   const { retryAfterSeconds } = error.details
   if (retryAfterSeconds !== undefined) headers['Retry-After'] = String(retryAfterSeconds)
@@ -61,7 +65,7 @@ export async function answerError(
 
   const isMessages = speaksMessages(context.request)
   if (isMessages) headers['Request-Id'] = context.requestId
-  const status = isMessages ? statusOf(error) : error.status
+  const status = isMessages ? statusOf(error.code) : error.status
   deps.log?.(toRequestLine(context, status, error, deps.clock))
   const body = isMessages
     ? renderError(error, context.requestId)

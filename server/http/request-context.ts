@@ -40,6 +40,8 @@ export interface RequestContext extends Arrival {
   charge: Charge | null
   /** The bound of the answer where it was lowered, for the header; else null. */
   loweredBound: number | null
+  /** By what the provider names the request; null before it answers, and for a client of another dialect. */
+  providerRequestId: string | null
   /** The body is streamed after the headers; the stream also logs the request. */
   streams: boolean
 }
@@ -63,6 +65,7 @@ export function startContext(clock: Clock, request: Request, route: string): Req
     walk: null,
     charge: null,
     loweredBound: null,
+    providerRequestId: null,
     streams: false,
   }
 }
@@ -78,8 +81,15 @@ export function noteAdmitted(context: RequestContext, walk: Walk): void {
 export function noteOpened(context: RequestContext, walk: Walk, { model, provider }: AnswerHead) {
   context.taken?.dropText()
   context.loweredBound = walk.loweredBound
+  noteProviderRequest(context, walk)
   context.model = model
   context.provider = provider
+}
+
+/** Records by what the provider names the request, for its answer or its refusal. */
+export function noteProviderRequest(context: RequestContext, { attempts }: Walk): void {
+  const named = attempts?.current.providerRequestId
+  if (named && ACCEPTED_ID.test(named)) context.providerRequestId = named
 }
 
 /** The headers of every answer to this request, in a new object that the caller may extend. */
@@ -91,6 +101,11 @@ export function headersFor(context: RequestContext, contentType: string): Header
     'Access-Control-Expose-Headers': EXPOSED_HEADERS,
     'X-Content-Type-Options': 'nosniff',
     Server: 'gatewayctl',
+  }
+  // Anthropic's libraries show it beside an answer.
+  if (context.route === 'messages') headers['Request-Id'] = context.requestId
+  if (context.providerRequestId !== null) {
+    headers['X-Upstream-Request-Id'] = context.providerRequestId
   }
   if (context.generationId !== null) headers['X-Generation-Id'] = context.generationId
   if (context.loweredBound !== null) {
@@ -149,6 +164,8 @@ export const EXPOSED_HEADERS = [
   'Retry-After',
   'X-Should-Retry',
   'X-Request-Id',
+  'Request-Id',
+  'X-Upstream-Request-Id',
   'X-Generation-Id',
   'X-Gateway-Model',
   'X-Gateway-Provider',

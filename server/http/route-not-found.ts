@@ -4,18 +4,28 @@ import { nearest } from '#forms/nearest.ts'
 
 /** Other operations of the APIs that clients are written for, by the end of their paths. */
 const ELSEWHERE: readonly (readonly [ending: RegExp, advice: string])[] = [
+  [/\/batches(?:\/|$)/, 'there are no batches: send each request by itself'],
+  [/\/files(?:\/|$)/, 'no files are kept: send their content in the request'],
+  [/\/responses\/input_tokens$/, 'tokens are counted by POST /v1/messages/count_tokens'],
   [
-    /\/messages(?:\/count_tokens)?$/,
-    "Anthropic's Messages API is not served: send OpenAI's chat format to POST /v1/chat/completions, for Anthropic's models too",
+    /\/(?:responses|conversations)(?:\/|$)/,
+    'no conversation is kept: send the whole of it to POST /v1/chat/completions',
   ],
   [
     /\/images\/(?:generations|edits|variations)$/,
-    'images are drawn by POST /v1/chat/completions with "modalities": ["image"]',
+    'images are made by POST /v1/chat/completions with "modalities" containing "image"',
   ],
+  [
+    /\/audio(?:\/|$)/,
+    'sound is not served: POST /v1/chat/completions takes it as a part of a message',
+  ],
+  [/\/moderations$/, 'moderation is not served: ask a model by POST /v1/chat/completions'],
+  [/\/realtime(?:\/|$)/, 'there is no realtime API: POST /v1/chat/completions streams'],
   [
     /(?<!\/chat)\/completions$/,
     'completions of a prompt are not served: send it as a message to POST /v1/chat/completions',
   ],
+  [/^\/(?:api\/)?v2\//, 'only version 1 is served: chat is POST /v1/chat/completions'],
 ]
 
 /** For a longer path no suggestion is looked for. */

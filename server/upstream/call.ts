@@ -117,6 +117,8 @@ class PendingCall implements ReplyHandler {
   /** The response head has arrived. */
   resolve(reply: Reply): void {
     const { status } = reply
+    const { request, sending } = this.call
+    if (request.dialect !== 'chat') sending.providerRequestId = readRequestId(reply)
     if (status >= 400) void this.refuse(reply)
     else if (status >= 300) this.reject(redirected(status))
     else this.events.resolve(this.read(reply))
@@ -164,6 +166,10 @@ class PendingCall implements ReplyHandler {
     return readStream({ reply, watchdog }, translation)
   }
 }
+
+/** As Anthropic or OpenAI names it. */
+const readRequestId = ({ headers }: Reply): string | null =>
+  headers.get('request-id') ?? headers.get('x-request-id')
 
 const redirected = (status: number): UpstreamFailure =>
   new UpstreamFailure('failed', 'it answered with a redirect, which is not followed', { status })

@@ -350,7 +350,7 @@ describe('every response', () => {
       status: 404,
       code: 'route_not_found',
     })
-    expect(await refusal(await get('/'))).toMatchObject({ status: 404, code: 'route_not_found' })
+    expect(await refusal(await get('/v1'))).toMatchObject({ status: 404, code: 'route_not_found' })
     for (const [method, path, allow] of [
       ['GET', '/v1/chat/completions', 'POST, OPTIONS'],
       ['DELETE', '/api/v1/chat/completions', 'POST, OPTIONS'],

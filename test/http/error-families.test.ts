@@ -95,7 +95,7 @@ describe('codes in the Messages envelope', () => {
   ])('%s: %i %s', (code, status, type) => {
     const metadata = { limit: 'x', limit_value: 3 }
     const error = new GatewayError(code, 'no', { param: 'model', metadata })
-    expect(statusOf(error)).toBe(status)
+    expect(statusOf(code)).toBe(status)
     expect(JSON.parse(renderError(error, 'req_1'))).toEqual({
       type: 'error',
       error: {

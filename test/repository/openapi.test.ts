@@ -1,6 +1,6 @@
 // The document and the gateway cover each other: no route, error code, header or field of a form is in one of them alone.
 import { expect, onTestFinished, test } from 'vitest'
-import { ERROR_CODES } from '#domain/errors.ts'
+import { ERROR_CODES, type ErrorCode } from '#domain/errors.ts'
 import { renderDocument } from '#http/openapi/document.ts'
 import { OPERATOR_CODES } from '#http/openapi/schemas/error.ts'
 import { amendmentForm, issueForm } from '#http/read/key-request.ts'
@@ -40,9 +40,12 @@ test('every route is in it, under every prefix, and nothing else is', async () =
 test('every code of the gateway is in it, at its own status, and no other', () => {
   const listed = new Map<string, Set<number>>()
   const note = (status: string | number, response: OpenApi): void => {
-    const schema = response.content?.['application/json']?.schema
-    for (const code of schema?.allOf?.[1].properties.error.properties.code.enum ?? []) {
-      listed.set(code, (listed.get(code) ?? new Set()).add(Number(status)))
+    const { properties } = response.content?.['application/json']?.schema?.allOf?.[1] ?? {}
+    const { code, details } = properties?.error.properties ?? {}
+    for (const one of (code ?? details?.properties.code)?.enum ?? []) {
+      // The Messages envelope has some at a status of its own: test/http/error-families.test.ts.
+      const usual = code ? Number(status) : ERROR_CODES[one as ErrorCode][0]
+      listed.set(one, (listed.get(one) ?? new Set()).add(usual))
     }
   }
   for (const item of Object.values<OpenApi>(document.paths)) {
@@ -53,6 +56,7 @@ test('every code of the gateway is in it, at its own status, and no other', () =
   }
   note(404, document.components.responses.RouteNotFound)
   note(405, document.components.responses.MethodNotAllowed)
+  note(426, document.components.responses.WebSocketNotSupported)
 
   const operators: readonly string[] = OPERATOR_CODES
   const ours = Object.entries(ERROR_CODES).filter(([code]) => !operators.includes(code))

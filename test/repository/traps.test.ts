@@ -66,7 +66,11 @@ const filesWith = (pattern: RegExp): readonly string[] =>
 
 test('T19: one road leads upstream, and every limit stands on it', () => {
   // Who opens an upstream, who asks for that, who walks, who starts a walk.
-  expect(filesWith(/\bupstreamFor\(/)).toEqual(['server/domain/walk/attempt.ts'])
+  expect(filesWith(/\bupstreamFor\(/)).toEqual([
+    'server/domain/walk/attempt.ts',
+    // What counts a prompt costs nothing.
+    'server/domain/walk/count.ts',
+  ])
   // The second passes on what was asked while it opened.
   expect(filesWith(/\bupstream\.ask\(/)).toEqual([
     'server/domain/walk/attempt.ts',

@@ -1,6 +1,5 @@
 /** Holds answers to a description of the interface: whatever an answer has that the document does not know is a complaint. */
 import Ajv2020 from 'ajv/dist/2020.js'
-import { readSse } from './read-sse.ts'
 
 /** As JSON; each test knows where it looks. */
 // biome-ignore lint/suspicious/noExplicitAny: a document is looked into, not built
@@ -148,7 +147,9 @@ function pointerOf(
   status: number,
 ): string | undefined {
   if (operation === undefined) {
-    const name = { 404: 'RouteNotFound', 405: 'MethodNotAllowed' }[status]
+    const name = { 404: 'RouteNotFound', 405: 'MethodNotAllowed', 426: 'WebSocketNotSupported' }[
+      status
+    ]
     const elsewhere = method === 'OPTIONS' && status === 204 ? 'Preflight' : name
     return elsewhere && `/components/responses/${elsewhere}`
   }
@@ -205,6 +206,13 @@ function complaintsOfBody(
   const type = headers.get('content-type')?.replace(/;.*$/, '') ?? ''
   if (told.content[type] === undefined) return [`a kind of content that is not told: ${type}`]
   const fit = judge(`${at}/content/${type.replace('/', '~1')}/schema`)
-  const bodies = type === 'text/event-stream' ? readSse(text).chunks : [JSON.parse(text)]
+  const bodies = type === 'text/event-stream' ? dataIn(text) : [JSON.parse(text)]
   return [...new Set(bodies.map(fit))].filter((complaint) => complaint !== '')
 }
+
+/** The data of the events of a stream, of whatever surface. */
+const dataIn = (text: string): readonly unknown[] =>
+  [...text.matchAll(/^data: (.+)$/gm)]
+    .map(([, data = '']) => data)
+    .filter((data) => data !== '[DONE]')
+    .map((data) => JSON.parse(data))

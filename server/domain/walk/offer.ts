@@ -123,8 +123,10 @@ function findOffersOf(asked: Asked, request: Work, card: ModelCard): readonly Of
   const spoken = offers.every(({ hop }) => speaks(hop, request.dialect))
     ? offers
     : inDialect(offers, request.dialect, card)
-  return request.extras === undefined ? spoken : withExtras(spoken, request.extras, card)
+  return request.extras === undefined ? spoken : withExtras(spoken, request, request.extras, card)
 }
+
+const familyOf = ({ type }: Hop['provider']) => PROVIDER_PRESETS[type].family
 
 /** The provider that last served the request's session. */
 function lastHopOf({ key, sessions }: Asked, { session }: Work, card: ModelCard) {
@@ -135,13 +137,14 @@ function lastHopOf({ key, sessions }: Asked, { session }: Work, card: ModelCard)
 /** The offers that have a price for every extra, and send it. @throws unsupported_parameter */
 function withExtras(
   offers: readonly Offer[],
+  { dialect }: Work,
   extras: readonly Extra[],
   { id }: ModelCard,
 ): readonly Offer[] {
   for (const { version } of offers) checkExtras(extras, id, version.prices)
-  const sending = offers.filter(({ hop }) =>
-    sends(PROVIDER_PRESETS[hop.provider.type].family, extras),
-  )
+  // What goes to a provider of the client's own dialect goes as it came.
+  if (dialect === 'messages') return offers
+  const sending = offers.filter(({ hop }) => sends(familyOf(hop.provider), extras))
   const [first] = extras
   if (sending.length === 0 && first !== undefined) {
     throw unpricedExtra(first, `no provider of ${id} is sent it`)
@@ -159,6 +162,8 @@ function inDialect(offers: readonly Offer[], dialect: Dialect, card: ModelCard):
 /** Whether a hop can be asked in the client's dialect, or in one that this is translated to. */
 function speaks(hop: Hop, dialect: Dialect): boolean {
   switch (dialect) {
+    case 'messages':
+      return familyOf(hop.provider) === 'anthropic'
     case 'responses':
       return hasWire(hop, 'responses')
     case 'chat':
@@ -173,7 +178,7 @@ const notSpoken = ({ id }: ModelCard, dialect: Dialect): GatewayError =>
     'unsupported_operation',
     dialect === 'chat'
       ? `${id} answers in the Responses API only; ask it by POST /v1/responses`
-      : `no provider of ${id} speaks the Responses API; ask it by POST /v1/chat/completions`,
+      : `no provider of ${id} speaks ${dialect === 'messages' ? "Anthropic's Messages API" : 'the Responses API'}; ask it by POST /v1/chat/completions`,
     { param: 'model' },
   )
 

@@ -12,7 +12,7 @@ images have one operation, \`POST /chat/completions\`, with OpenAI's API: any of
 
 **Paths.** Every path exists under \`/v1\` and under \`/api/v1\`, except for those of the service itself.
 
-**Keys.** \`Authorization: Bearer if-…\`, and nowhere else. An ordinary key calls models, a provisioning key manages keys; each
+**Keys.** \`Authorization: Bearer if-…\`, and nowhere else; under \`/messages\` also \`x-api-key\`, where that header is absent. An ordinary key calls models, a provisioning key manages keys; each
 has its own limits. A change or a revocation applies from the next request.
 
 **Limits.** On every answer to a known key, errors included, \`X-RateLimit-*\` says what is left of its windows; a window without
@@ -20,7 +20,7 @@ a limit sends nothing. A request limit answers 429 with \`Retry-After\`, a spend
 
 **Money.** Fields \`*_usd\` are decimal strings, fields \`*_rub\` numbers. A request is charged once, at the price of its model's card.
 
-**Errors.** One shape everywhere, \`error.code\` for programs. An unknown path is 404 \`route_not_found\`, whose message names those that are served; doubled slashes and one at the end are ignored. A method
+**Errors.** One shape everywhere but under \`/messages\` and for requests with \`anthropic-version\`, whose errors are Anthropic's; \`error.code\` for programs. An unknown path is 404 \`route_not_found\`, whose message names those that are served; doubled slashes and one at the end are ignored. A method
 that a path does not support is 405 \`method_not_allowed\` with \`Allow\`. Every path answers OPTIONS, and HEAD where it answers GET.`
 
 const TAGS = {
@@ -28,6 +28,7 @@ const TAGS = {
   Embeddings: 'Vectors of texts',
   Rerank: 'Documents in the order of their relevance',
   Responses: "OpenAI's Responses API",
+  Messages: "Anthropic's Messages API",
   Models: 'The catalogue',
   Key: "A key's own limits and spend",
   Keys: 'Managing keys, with a provisioning key',
@@ -81,6 +82,7 @@ const RESPONSES_ELSEWHERE = {
   },
   RouteNotFound: renderRefusal(404, ['route_not_found'], RATE_HEADERS),
   MethodNotAllowed: renderRefusal(405, ['method_not_allowed'], RATE_HEADERS),
+  WebSocketNotSupported: renderRefusal(426, ['websocket_not_supported'], RATE_HEADERS),
 }
 
 function renderPaths<Name extends string>(

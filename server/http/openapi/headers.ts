@@ -59,6 +59,14 @@ const HEADERS = {
     description: 'Seconds until the oldest request leaves the window; 0 when it is empty',
     schema: SECONDS,
   },
+  'Request-Id': {
+    description: "As `X-Request-Id`, under the name that Anthropic's libraries read",
+    schema: TEXT,
+  },
+  'X-Upstream-Request-Id': {
+    description: 'By what the provider names the request in its own log',
+    schema: TEXT,
+  },
   'X-Generation-Id': {
     description: 'The id of this generation; for a refused request, the id of its line in the log',
     schema: { type: 'string', pattern: '^gen-' },
@@ -98,6 +106,7 @@ const HEADERS = {
     'The connection closes, because the rest of the body was not read',
     exactly('close'),
   ),
+  Upgrade: always('What is spoken in the place of a WebSocket', exactly('HTTP/1.1')),
   Allow: always('The methods that this path supports', TEXT),
 } satisfies Readonly<Record<string, Header>>
 
@@ -128,9 +137,11 @@ export const STATUS_HEADERS: Readonly<Record<number, readonly HeaderName[]>> = {
   405: ['Allow'],
   409: ['X-Should-Retry'],
   413: ['Connection'],
+  426: ['Upgrade'],
   429: ['Retry-After', 'X-Should-Retry'],
   502: ['X-Should-Retry'],
   503: ['Retry-After', 'X-Should-Retry'],
+  529: ['Retry-After', 'X-Should-Retry'],
   504: ['X-Should-Retry'],
 }
 

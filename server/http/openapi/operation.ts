@@ -1,5 +1,9 @@
 /** An operation of the document: its request, its responses and its error codes. */
 import { ERROR_CODES } from '#domain/errors.ts'
+import {
+  statusOf as messagesStatusOf,
+  typeOf as messagesTypeOf,
+} from '../surfaces/messages/render-error.ts'
 import { type HeaderName, headersOf, RATE_HEADERS, STATUS_HEADERS } from './headers.ts'
 import type { JsonSchema } from './notes.ts'
 import { type ParameterName, parameterRef } from './parameters.ts'
@@ -23,12 +27,15 @@ export interface Operation {
   readonly codes?: readonly HttpCode[]
   /** On every response, errors included. */
   readonly headers?: readonly HeaderName[]
+  /** Absent: OpenAI's. */
+  readonly errors?: 'messages'
 }
 
 export interface Answer {
   readonly status: number
   readonly description: string
-  readonly content: Readonly<Record<string, { readonly schema: JsonSchema }>>
+  /** Absent: the body is empty. */
+  readonly content?: Readonly<Record<string, { readonly schema: JsonSchema }>>
   readonly headers?: readonly HeaderName[]
 }
 
@@ -78,7 +85,8 @@ export const renderOperation = (operation: Operation) => {
   }
 }
 
-function renderResponses({ key, body, answers, codes = [], headers = [] }: Operation) {
+function renderResponses({ key, body, answers, codes = [], headers = [], errors }: Operation) {
+  const statusOf = errors === 'messages' ? messagesStatusOf : openAiStatusOf
   const common = [...headers, ...(key === null ? [] : RATE_HEADERS)]
   const all = [
     ...CODES_EVERYWHERE,
@@ -91,17 +99,20 @@ function renderResponses({ key, body, answers, codes = [], headers = [] }: Opera
     responses[answer.status] = {
       description: answer.description,
       headers: headersOf([...common, ...(answer.headers ?? [])]),
-      content: answer.content,
+      ...(answer.content && { content: answer.content }),
     }
   }
   for (const status of new Set(all.map(statusOf))) {
     const those = [...new Set(all.filter((code) => statusOf(code) === status))]
-    responses[status] = renderRefusal(status, those, common)
+    responses[status] =
+      errors === 'messages'
+        ? renderMessagesRefusal(status, those, common)
+        : renderRefusal(status, those, common)
   }
   return responses
 }
 
-const statusOf = (code: HttpCode): number => ERROR_CODES[code][0]
+const openAiStatusOf = (code: HttpCode): number => ERROR_CODES[code][0]
 
 /** The Response Object of an error status: the error body, restricted to the possible codes. */
 export function renderRefusal(
@@ -114,9 +125,40 @@ export function renderRefusal(
     type: 'object',
     properties: { type: { enum: types }, code: { enum: [...codes] } },
   }
-  return {
-    description: codes.map((code) => `\`${code}\`: ${CODE_MEANINGS[code]}.`).join('\n\n'),
-    headers: headersOf([...headers, ...(STATUS_HEADERS[status] ?? [])]),
-    content: json({ allOf: [refTo('Error'), { type: 'object', properties: { error: fields } }] }),
-  }
+  return toRefusal(status, codes, headers, [
+    refTo('Error'),
+    { type: 'object', properties: { error: fields } },
+  ])
 }
+
+/** The same in the envelope of Anthropic's API. */
+function renderMessagesRefusal(
+  status: number,
+  codes: readonly HttpCode[],
+  headers: readonly HeaderName[],
+) {
+  const fields: JsonSchema = {
+    type: 'object',
+    properties: {
+      type: { enum: [...new Set(codes.map(messagesTypeOf))] },
+      details: { type: 'object', properties: { code: { enum: [...codes] } } },
+    },
+  }
+  return toRefusal(
+    status,
+    codes,
+    ['Request-Id', ...headers.filter((name) => name !== 'Request-Id')],
+    [refTo('MessagesError'), { type: 'object', properties: { error: fields } }],
+  )
+}
+
+const toRefusal = (
+  status: number,
+  codes: readonly HttpCode[],
+  headers: readonly HeaderName[],
+  allOf: JsonSchema[],
+) => ({
+  description: codes.map((code) => `\`${code}\`: ${CODE_MEANINGS[code]}.`).join('\n\n'),
+  headers: headersOf([...headers, ...(STATUS_HEADERS[status] ?? [])]),
+  content: json({ allOf }),
+})

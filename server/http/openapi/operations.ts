@@ -2,6 +2,7 @@
 import type { API_PATHS, ROOT_PATHS } from '../paths.ts'
 import { MAX_BODY_BYTES } from '../read/body.ts'
 import { MAX_FORM_BYTES } from '../routes/keys.ts'
+import { MOST_AT_ONCE, MOST_PER_MINUTE } from '../surfaces/messages/count-limits.ts'
 import { json, type Operation } from './operation.ts'
 import type { HttpCode } from './schemas/error.ts'
 import { refTo, type SchemaName } from './schemas.ts'
@@ -53,6 +54,8 @@ const resultOf = (
   ],
   codes: CODES_OF_WORK,
 })
+
+const MESSAGES_HEADERS = ['anthropic-version', 'anthropic-beta'] as const
 
 const FORM = { mostBytes: MAX_FORM_BYTES } as const
 
@@ -156,6 +159,100 @@ export const API_OPERATIONS: Readonly<Record<keyof typeof API_PATHS, Operation>>
       },
     ],
     codes: [...CODES_OF_WORK, 'unsupported_modality', 'invalid_image', 'too_many_images'],
+  },
+  messages: {
+    operationId: 'createMessage',
+    tag: 'Messages',
+    summary: "Anthropic's Messages API, whole or streamed",
+    description:
+      'Served by providers that speak it, in their own words: the body leaves as it came but for `model`, the fields for routing ' +
+      'and the bound of the answer, and the answer comes back byte for byte. Checks, limits, holds and charges are those of chat. ' +
+      'The key may also come as `x-api-key`, without `Authorization`.',
+    key: 'ordinary',
+    parameters: [
+      ...MESSAGES_HEADERS,
+      'Idempotency-Key',
+      'X-Gateway-Dry-Run',
+      'X-Gateway-Models',
+      'X-Gateway-Allow-Fallbacks',
+      'X-Gateway-Usage',
+    ],
+    body: { schema: 'MessagesRequest', mostBytes: MAX_BODY_BYTES },
+    errors: 'messages',
+    headers: [
+      'Request-Id',
+      'X-Upstream-Request-Id',
+      'X-Generation-Id',
+      'X-Gateway-Model',
+      'X-Gateway-Provider',
+      'X-Gateway-Max-Output-Tokens',
+    ],
+    answers: [
+      {
+        status: 200,
+        description:
+          'The whole message; with `stream` its events; with `X-Gateway-Dry-Run` a quote.',
+        headers: ['Cache-Control', 'X-Accel-Buffering', 'Idempotent-Replayed'],
+        content: {
+          ...json({ oneOf: [refTo('MessagesAnswer'), refTo('Quote')] }),
+          'text/event-stream': { schema: refTo('MessagesEvent') },
+        },
+      },
+    ],
+    codes: [
+      'unsupported_parameter',
+      'unsupported_operation',
+      'unsupported_modality',
+      'invalid_image',
+      'too_many_images',
+      'context_length_exceeded',
+      'daily_spend_limit_exceeded',
+      'monthly_spend_limit_exceeded',
+      'insufficient_balance',
+      'model_not_allowed',
+      'model_not_found',
+      'idempotency_conflict',
+      'rate_limit_exceeded',
+      'concurrency_limit_exceeded',
+      'spend_reserved',
+      'upstream_error',
+      'no_route_available',
+      'upstream_overloaded',
+      'unpriced_model',
+      'shutting_down',
+      'ended_by_operator',
+      'store_unavailable',
+      'gateway_overloaded',
+      'descriptors_exhausted',
+      'upstream_timeout',
+    ],
+  },
+  'messages.count': {
+    operationId: 'countMessageTokens',
+    tag: 'Messages',
+    summary: 'How many tokens a prompt has',
+    description:
+      'By the provider where it counts, else by estimate. Takes no money and no slot of a window, also at a spent ceiling; at most ' +
+      `${MOST_AT_ONCE} at once and ${MOST_PER_MINUTE} a minute for each key.`,
+    key: 'ordinary',
+    parameters: MESSAGES_HEADERS,
+    body: { schema: 'MessagesRequest', mostBytes: MAX_BODY_BYTES },
+    errors: 'messages',
+    answers: [{ status: 200, description: 'The count.', content: json(refTo('MessagesCount')) }],
+    codes: [
+      'unsupported_parameter',
+      'invalid_image',
+      'too_many_images',
+      'context_length_exceeded',
+      'model_not_allowed',
+      'model_not_found',
+      'rate_limit_exceeded',
+      'concurrency_limit_exceeded',
+      'no_route_available',
+      'unpriced_model',
+      'shutting_down',
+      'gateway_overloaded',
+    ],
   },
   models: {
     operationId: 'listModels',
@@ -268,6 +365,13 @@ export const API_OPERATIONS: Readonly<Record<keyof typeof API_PATHS, Operation>>
 
 /** They need no key. */
 export const ROOT_OPERATIONS: Readonly<Record<keyof typeof ROOT_PATHS, Operation>> = {
+  root: {
+    operationId: 'greet',
+    tag: 'Service',
+    summary: 'Whether anything is here',
+    key: null,
+    answers: [{ status: 200, description: 'Empty.' }],
+  },
   openapi: {
     operationId: 'getOpenapi',
     tag: 'Service',

@@ -36,6 +36,31 @@ const PARAMETERS = {
       '`true` asks for a quote instead of an answer: no slot and no money is taken, and no provider is asked. Values other than `true` and `false` are refused',
     schema: { type: 'string', enum: ['true', 'false'] },
   },
+  'anthropic-version': {
+    name: 'anthropic-version',
+    in: 'header',
+    description: 'Passed on as sent. Whatever the path, it makes errors those of Anthropic',
+    schema: { type: 'string' },
+    example: '2023-06-01',
+  },
+  'anthropic-beta': {
+    name: 'anthropic-beta',
+    in: 'header',
+    description: 'Passed on as sent, but for `oauth-*` and `message-threads-*`',
+    schema: { type: 'string' },
+  },
+  'X-Gateway-Models': {
+    name: 'X-Gateway-Models',
+    in: 'header',
+    description: 'As the field `models`, with commas, for clients that cannot add a field',
+    schema: { type: 'string' },
+  },
+  'X-Gateway-Allow-Fallbacks': {
+    name: 'X-Gateway-Allow-Fallbacks',
+    in: 'header',
+    description: 'As the field `allow_fallbacks`',
+    schema: { type: 'string', enum: ['true', 'false'] },
+  },
   'X-Gateway-Usage': {
     name: 'X-Gateway-Usage',
     in: 'header',

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { amendmentForm, issueForm } from '../read/key-request.ts'
 import { chatForm } from '../surfaces/chat/read-request.ts'
 import { embeddingsForm } from '../surfaces/embeddings/read-request.ts'
+import { messagesForm } from '../surfaces/messages/read-request.ts'
 import { rerankForm } from '../surfaces/rerank/read-request.ts'
 import { responsesForm } from '../surfaces/responses/read-request.ts'
 import { annotate, type JsonSchema } from './notes.ts'
@@ -14,6 +15,13 @@ import { generation } from './schemas/generation.ts'
 import { amendedKey, issuedKey, keyInfo, keyList, keyRecord, revokedKey } from './schemas/key.ts'
 import { AMENDMENT_NOTES, ISSUE_NOTES } from './schemas/key-request.ts'
 import { contentPart, message, messages } from './schemas/messages.ts'
+import {
+  MESSAGES_NOTES,
+  messagesAnswer,
+  messagesCount,
+  messagesError,
+  messagesEvent,
+} from './schemas/messages-api.ts'
 import { modelCard, modelList } from './schemas/model.ts'
 import { ITEMS, RESPONSES_NOTES, responsesAnswer, responsesEvent } from './schemas/responses-api.ts'
 import {
@@ -46,6 +54,11 @@ const SCHEMAS = {
   ResponsesRequest: responsesForm,
   ResponsesAnswer: responsesAnswer,
   ResponsesEvent: responsesEvent,
+  MessagesRequest: messagesForm,
+  MessagesAnswer: messagesAnswer,
+  MessagesEvent: messagesEvent,
+  MessagesCount: messagesCount,
+  MessagesError: messagesError,
   Model: modelCard,
   ModelList: modelList,
   Generation: generation,
@@ -107,6 +120,7 @@ function describeRequests({
   EmbeddingsRequest,
   RerankRequest,
   ResponsesRequest,
+  MessagesRequest,
   KeyIssue,
   KeyAmendment,
 }: Record<SchemaName, JsonSchema>): void {
@@ -138,6 +152,12 @@ function describeRequests({
     description:
       "OpenAI's whole body of the Responses API. Other fields are passed on as they are; `previous_response_id`, `conversation`, `background` and `prompt` are refused.",
     properties: { ...ResponsesRequest.properties, input: ITEMS },
+    additionalProperties: true,
+  })
+  annotate(MessagesRequest, MESSAGES_NOTES)
+  Object.assign(MessagesRequest, {
+    description:
+      "The whole body of Anthropic's API. What is not listed here is passed on as it came, but for `thread`, `container`, `mcp_servers`, `fallbacks`, files kept at the provider, and what no model has a price for: those are refused.",
     additionalProperties: true,
   })
   annotate(KeyIssue, ISSUE_NOTES)

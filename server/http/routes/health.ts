@@ -1,6 +1,10 @@
-/** Liveness and readiness; neither requires a key. */
+/** The root, liveness and readiness; none requires a key. */
 import type { ApiDeps } from '../deps.ts'
-import { type RequestContext, renderJson } from '../request-context.ts'
+import { headersFor, type RequestContext, renderJson } from '../request-context.ts'
+
+/** Claude Code asks for it before anything else, without a key. */
+export const greet = async (_deps: ApiDeps, context: RequestContext): Promise<Response> =>
+  new Response(null, { headers: headersFor(context, 'text/plain') })
 
 /** Liveness; checks nothing else. */
 export const alive = async (_deps: ApiDeps, context: RequestContext): Promise<Response> =>

@@ -7,8 +7,9 @@ import { findCaller, rejectKeyLike, requireOrdinary } from '../bearer.ts'
 import type { ApiDeps } from '../deps.ts'
 import { type RequestContext, readQuota, renderJson } from '../request-context.ts'
 import { renderCard } from '../wire/render-card.ts'
+import { readPage, renderMessagesModel, renderPage } from '../wire/render-messages-model.ts'
 
-export interface ModelFilter {
+interface ModelFilter {
   /** `?output_modalities=image,text`: a model must support all of them. */
   readonly outputModalities: readonly string[]
   /** `?q=`: words of the id, name or description. */
@@ -16,7 +17,7 @@ export interface ModelFilter {
 }
 
 /** Reads the filters of a query; an empty one filters nothing. */
-export const readModelFilter = (query: Readonly<Record<string, string>>): ModelFilter => ({
+const readModelFilter = (query: Readonly<Record<string, string>>): ModelFilter => ({
   outputModalities: split(query['output_modalities'], ','),
   words: split(query['q']?.toLowerCase(), ' '),
 })
@@ -34,16 +35,18 @@ function passes(name: string, card: ModelCard, { outputModalities, words }: Mode
 export async function listModels(
   deps: ApiDeps,
   context: RequestContext,
-  filter: ModelFilter,
+  query: Readonly<Record<string, string>>,
 ): Promise<Response> {
   const key = requireOrdinary(await findCaller(deps, context))
   const listed = namesIn(deps.store.catalogue.current())
   await readQuota(deps, context)
-  const at = deps.clock.now()
-  const data = listed
+  const filter = readModelFilter(query)
+  const found = listed
     .filter(([, card]) => allows(key.limits.allowedModels, card.id))
     .filter(([name, card]) => passes(name, card, filter))
-    .map(([name, card]) => renderCard(card, at, name))
+  if (asksAsAnthropic(context)) return renderJson(context, renderPage(found, readPage(query)))
+  const at = deps.clock.now()
+  const data = found.map(([name, card]) => renderCard(card, at, name))
   return renderJson(context, { object: 'list', data })
 }
 
@@ -63,9 +66,16 @@ export async function showModel(
   rejectKeyLike(id, 'model')
   const catalogue = deps.store.catalogue.current()
   const card = findCard(catalogue, key, 'chat', id)
+  const name = catalogue.aliases.has(id) ? id : card.id
   await readQuota(deps, context)
   return renderJson(
     context,
-    renderCard(card, deps.clock.now(), catalogue.aliases.has(id) ? id : card.id),
+    asksAsAnthropic(context)
+      ? renderMessagesModel([name, card])
+      : renderCard(card, deps.clock.now(), name),
   )
 }
+
+/** Its libraries send the version with every request. */
+const asksAsAnthropic = ({ request }: RequestContext): boolean =>
+  request.headers.has('anthropic-version')

@@ -29,7 +29,7 @@ export async function answerStream(
   const answer = new StreamedAnswer(deps, context, walk, surface)
   try {
     const isSilent = !(await answer.begin())
-    const body = toSseBody(answer, deps.timings, isSilent)
+    const body = toSseBody(answer, deps.timings, isSilent, surface.silence)
     const response = new Response(body, { headers: eventStreamHeaders(context) })
     context.streams = true
     return response

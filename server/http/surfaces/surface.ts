@@ -10,6 +10,14 @@ export interface Surface {
   readRequest(body: Required<Body>, headers: Headers): Work
   startWhole(work: Work): WholeRenderer
   startStream(head: StreamHead, work: Work): StreamRenderer
+  /** What a stream without data is filled with; absent: a comment. */
+  readonly silence?: Silence
+}
+
+export interface Silence {
+  readonly frame: string
+  /** Sooner than the comments of all streams, where these come later. */
+  readonly afterMs: number
 }
 
 /** Folds the events of one walk into one answer. */

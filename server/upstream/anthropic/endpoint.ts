@@ -3,6 +3,7 @@ import type { Provider } from '#domain/provider.ts'
 import { readBaseAddress } from '../base-address.ts'
 
 export interface Endpoint {
+  /** Of the messages; what counts their tokens is below it. */
   readonly url: string
   readonly host: string
   /** The credential and the API version. */

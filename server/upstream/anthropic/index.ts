@@ -1,6 +1,6 @@
 /** The Anthropic family: the Messages API. */
 import type { Provider } from '#domain/provider.ts'
-import type { Upstream, UpstreamFailure } from '#domain/upstream.ts'
+import { type Upstream, UpstreamFailure } from '#domain/upstream.ts'
 import { performCall, toHeaders, toOutgoing, type Wire } from '../call.ts'
 import { openPost } from '../http1/post.ts'
 import { createScrub, type Scrub } from '../scrub.ts'
@@ -10,6 +10,7 @@ import { toEndpoint } from './endpoint.ts'
 import { fromErrorAnswer } from './from-error.ts'
 import { fromResponse } from './from-response.ts'
 import { startStream } from './from-stream.ts'
+import { answerWire, countWire } from './native/wire.ts'
 import { toRequest } from './to-request.ts'
 
 /** @throws UpstreamFailure when the base URL is not http or https */
@@ -30,7 +31,23 @@ export function openAnthropic(provider: Provider, credential: string | null): Up
     startStream: (contentType) => (EVENT_STREAM.test(contentType) ? startStream(scrub) : null),
     fromBody: (body) => ({ events: fromResponse(body, scrub), failure: null }),
   }
-  return { ask: (call) => performCall(wire, call) }
+  const toOwnFailure = wire.toFailure
+  const native = answerWire({ post, headers, scrub, toFailure: toOwnFailure })
+  const counting = countWire({
+    post: openPost(`${url}/count_tokens`),
+    headers,
+    scrub,
+    toFailure: toOwnFailure,
+  })
+  return {
+    ask: (call) => performCall(call.request.dialect === 'messages' ? native : wire, call),
+    count: async (call) => {
+      for await (const [answer] of await performCall(counting, call)) {
+        if (answer?.type === 'native') return answer.text
+      }
+      throw new UpstreamFailure('failed', 'it answered with nothing')
+    },
+  }
 }
 
 /** Some models refuse a speed without it. */

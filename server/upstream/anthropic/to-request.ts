@@ -6,6 +6,7 @@ import type { UpstreamCall } from '#domain/upstream.ts'
 import type { Generate } from '#domain/work.ts'
 import { rejected, requireGenerate } from '../rejected.ts'
 import { capabilitiesOf } from './model-capabilities.ts'
+import { outputBoundOf } from './output-bound.ts'
 import { resolveThinking } from './resolve-thinking.ts'
 import { toCacheMark } from './to-content.ts'
 import { toFormat } from './to-format.ts'
@@ -14,22 +15,21 @@ import { type Sampling, toSampling } from './to-sampling.ts'
 import { toThinking } from './to-thinking.ts'
 import { toTools } from './to-tools.ts'
 
-/** `max_tokens` is required; used when neither the call nor the model card has one. */
-const DEFAULT_MAX_TOKENS = 4_096
-
 export type MessagesRequest = MessageCreateParamsBase & Sampling
 
 /** The body to send. @throws UpstreamFailure `rejected` */
-export function toRequest({
-  request,
-  hop: { card },
-  maxOutputTokens,
-}: Pick<UpstreamCall, 'request' | 'hop' | 'maxOutputTokens'>): MessagesRequest {
+export function toRequest(
+  call: Pick<UpstreamCall, 'request' | 'hop' | 'maxOutputTokens'>,
+): MessagesRequest {
+  const {
+    request,
+    hop: { card },
+  } = call
   const asked = requireGenerate(request)
   const conversation = asked.conversation()
   refuseUnsupported(asked, conversation)
   const capabilities = capabilitiesOf(card.upstreamName)
-  const maxTokens = maxOutputTokens ?? card.maxCompletionTokens ?? DEFAULT_MAX_TOKENS
+  const maxTokens = outputBoundOf(call)
   const said = toMessages(conversation.turns)
   const { tools, tool_choice: choice } = toTools(conversation, said.messages, capabilities)
   const toolForced = choice?.type === 'any' || choice?.type === 'tool'

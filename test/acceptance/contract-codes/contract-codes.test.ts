@@ -20,8 +20,11 @@ const OPERATORS = {
   already_exists: [1, ['accounts', 'create', 'default']],
 } as const
 
+/** At an address that nobody serves by this method: `test/acceptance/messages`. */
+const ELSEWHERE = ['websocket_not_supported'] as const
+
 const ROWS = { ...REQUESTS, ...KEYS, ...LIMITS, ...FAULTS } satisfies Readonly<
-  Record<Exclude<ErrorCode, keyof typeof OPERATORS>, Row>
+  Record<Exclude<ErrorCode, keyof typeof OPERATORS | (typeof ELSEWHERE)[number]>, Row>
 >
 
 let scene: Scene
@@ -32,7 +35,7 @@ beforeAll(async () => {
 afterAll(() => scene?.close())
 
 test('every code of the contract has a case, and no other code has', () => {
-  const covered = [...Object.keys(ROWS), ...Object.keys(OPERATORS)]
+  const covered = [...Object.keys(ROWS), ...Object.keys(OPERATORS), ...ELSEWHERE]
   expect(covered.toSorted()).toEqual(Object.keys(ERROR_CODES).toSorted())
   expect(Object.keys(OPERATORS).toSorted()).toEqual(OPERATOR_CODES.toSorted())
 })

@@ -3,7 +3,7 @@
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import type { RubPerUsd } from '#domain/money.ts'
 import { draftNotices } from '#domain/notice.ts'
-import { UpstreamFailure } from '#domain/upstream.ts'
+import { type Upstream, UpstreamFailure } from '#domain/upstream.ts'
 import { NO_USAGE } from '#domain/usage.ts'
 import type { ApiDeps } from '#http/deps.ts'
 import { renderDocument } from '#http/openapi/document.ts'
@@ -321,6 +321,38 @@ test('the webhook event', () => {
     const [notice] = draftNotices({ ...facts, isTest }, ['webhook'])
     expect(holder.fits('LowBalance', JSON.parse(notice?.body ?? ''))).toBe(true)
   }
+})
+
+test("Anthropic's API: a message, a stream, a count, a refusal; a WebSocket; the root", async () => {
+  const at = deps.clock.now()
+  const provider = aProvider({ name: 'claude', type: 'anthropic' })
+  await deps.store.providers.add(provider, null, [], anAct(at))
+  await deps.store.models.add(aCard({ id: 'claude/m', provider: 'claude' }), anAct(at))
+  const { bearer } = await deps.issue()
+  const whole = JSON.stringify({
+    ...{ type: 'message', id: 'm', role: 'assistant', model: 'm', content: [] },
+    ...{ stop_reason: 'end_turn', usage: { input_tokens: 1, output_tokens: 1 } },
+  })
+  const stop = 'event: message_stop\ndata: {"type":"message_stop"}\n\n'
+  const upstream: Upstream = {
+    async ask(call) {
+      call.sending.providerRequestId = 'req_theirs'
+      return (async function* () {
+        const said = call.request.stream ? stop : whole
+        yield [text('x'), finish(), { type: 'native', text: said, holds: 'end' } as const]
+      })()
+    },
+    count: async () => '{"input_tokens":1}',
+  }
+  const ask = asking(openApi(deps, { upstream }))
+  const body = { ...hello(), model: 'claude/m' }
+  expect((await ask('POST', '/v1/messages', body, bearer)).body.type).toBe('message')
+  expect((await ask('POST', '/v1/messages', { ...body, stream: true }, bearer)).text).toBe(stop)
+  expect((await ask('POST', '/v1/messages/count_tokens', body, bearer)).body.input_tokens).toBe(1)
+  expect((await ask('POST', '/v1/messages', hello(), bearer)).body.type).toBe('error')
+  expect((await ask('POST', '/v1/messages', body)).status).toBe(401)
+  await ask('GET', '/')
+  await ask('GET', '/v1/responses', undefined, { upgrade: 'websocket' })
 })
 
 // Last, because it checks which parts the tests above have covered.

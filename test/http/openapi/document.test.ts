@@ -29,7 +29,12 @@ test('every reference resolves, and every component is referenced', () => {
     }
   }
   expect(Object.keys(securitySchemes)).toEqual(Object.keys(document.security[0]))
-  expect(Object.keys(responses)).toEqual(['Preflight', 'RouteNotFound', 'MethodNotAllowed'])
+  expect(Object.keys(responses)).toEqual([
+    'Preflight',
+    'RouteNotFound',
+    'MethodNotAllowed',
+    'WebSocketNotSupported',
+  ])
 })
 
 const operations = Object.entries<OpenApi>(document.paths).flatMap(([path, item]) =>
@@ -60,7 +65,7 @@ test('every path parameter is declared, and every tag is described', () => {
 
 test('only the health and document endpoints need no key', () => {
   const open = operations.filter(({ security }) => security?.length === 0).map(({ path }) => path)
-  expect(open.toSorted()).toEqual(['/healthz', '/openapi.json', '/readyz'])
+  expect(open.toSorted()).toEqual(['/', '/healthz', '/openapi.json', '/readyz'])
 })
 
 test('is served unchanged without a key', async () => {

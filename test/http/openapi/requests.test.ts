@@ -194,6 +194,10 @@ test('every parameter in the document is read by the API', async () => {
     'Idempotency-Key',
     'X-Gateway-Dry-Run',
     // Of the Responses API: test/acceptance/responses/native.test.ts.
+    'anthropic-version',
+    'anthropic-beta',
+    'X-Gateway-Models',
+    'X-Gateway-Allow-Fallbacks',
     'X-Gateway-Usage',
   ])
   const named = await ask('GET', '/v1/key', undefined, { ...bearer, 'X-Request-Id': 'mine' })

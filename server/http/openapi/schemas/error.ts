@@ -29,7 +29,8 @@ export const CODE_MEANINGS: Readonly<Record<HttpCode, string>> = {
   invalid_image: 'an input image is neither a data URL with valid base64 nor an https URL',
   too_many_images: 'the request exceeds the maximum number of input images',
   context_length_exceeded: "the prompt exceeds the model's context length",
-  missing_api_key: 'the `Authorization: Bearer` header is missing; keys are not accepted elsewhere',
+  missing_api_key:
+    'the `Authorization: Bearer` header is missing, and under `/v1/messages` the `x-api-key` header too; keys are not accepted elsewhere',
   invalid_api_key: 'the key does not exist',
   api_key_revoked: 'the key was revoked',
   api_key_expired: 'the key has expired',
@@ -52,6 +53,7 @@ export const CODE_MEANINGS: Readonly<Record<HttpCode, string>> = {
     'the first request with this `Idempotency-Key` is still running, or had a different body',
   request_too_large: 'the body exceeds `metadata.limit_value` bytes',
   unsupported_media_type: 'the body is not `application/json`, or has a `Content-Encoding`',
+  websocket_not_supported: 'there are no WebSockets here; send the same by POST',
   rate_limit_exceeded:
     'a request limit is exhausted; `metadata.limit` names it, and `Retry-After` says when the next request is possible',
   concurrency_limit_exceeded:
@@ -75,7 +77,7 @@ export const CODE_MEANINGS: Readonly<Record<HttpCode, string>> = {
 
 const HTTP_CODES = Object.keys(CODE_MEANINGS) as readonly HttpCode[]
 
-const metadata = z
+export const metadata = z
   .object({
     limit: z
       .string()

@@ -1,5 +1,5 @@
 /** An error in the shape of Anthropic's Messages API: its status, its type, its envelope. */
-import { type ErrorCode, FAULT, type GatewayError } from '#domain/errors.ts'
+import { ERROR_CODES, type ErrorCode, FAULT, type GatewayError } from '#domain/errors.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
 
 /** Codes whose status or type does not follow from the status of the contract. */
@@ -22,16 +22,19 @@ const TYPES: Readonly<Record<number, string>> = {
   429: 'rate_limit_error',
 }
 
-export const statusOf = ({ code, status }: GatewayError): number => BY_CODE[code]?.[0] ?? status
+export const statusOf = (code: ErrorCode): number => BY_CODE[code]?.[0] ?? ERROR_CODES[code][0]
+
+export const typeOf = (code: ErrorCode): string =>
+  BY_CODE[code]?.[1] ?? TYPES[ERROR_CODES[code][0]] ?? 'api_error'
 
 /** The JSON of `{"type": "error", …}`, in an answer and in an event of a stream alike. */
 export function renderError(error: GatewayError, requestId: string): string {
-  const { code, status, details } = error
+  const { code, details } = error
   const { param, metadata } = details
   return JSON.stringify({
     type: 'error',
     error: {
-      type: BY_CODE[code]?.[1] ?? TYPES[status] ?? 'api_error',
+      type: typeOf(code),
       message: messageOf(error),
       details: { code, ...(param !== undefined && { param }), ...metadata },
     },

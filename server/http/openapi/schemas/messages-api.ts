@@ -1,0 +1,75 @@
+/** Anthropic's Messages API as the gateway serves it: its answers come from the provider, so that most of their fields are open. */
+import { z } from 'zod'
+import type { messagesForm } from '../../surfaces/messages/read-request.ts'
+import type { Notes } from '../notes.ts'
+import { CHAT_NOTES } from './chat-request.ts'
+import { metadata } from './error.ts'
+
+const usage = z.looseObject({
+  input_tokens: z.int().exactOptional(),
+  output_tokens: z.int().exactOptional(),
+  cost: z.number().exactOptional().describe('In US dollars; only with `X-Gateway-Usage: 1`'),
+  cost_rub: z.number().exactOptional().describe('The same in roubles'),
+})
+
+export const messagesAnswer = z
+  .looseObject({
+    type: z.literal('message'),
+    id: z.string(),
+    role: z.literal('assistant'),
+    model: z.string().describe("The provider's own name of the model"),
+    content: z.array(z.looseObject({ type: z.string() })),
+    stop_reason: z.string().nullable(),
+    usage,
+  })
+  .describe("The provider's answer, byte for byte.")
+
+export const messagesEvent = z
+  .looseObject({ type: z.string() })
+  .describe(
+    "The provider's events, byte for byte, `ping` among them; `message_stop` comes once the charge is written. A failure is an `error` event with the envelope of errors, and nothing after it.",
+  )
+
+export const messagesCount = z.looseObject({ input_tokens: z.int() })
+
+const details = metadata
+  .extend({
+    code: z.string().describe('For programs, as `error.code` elsewhere'),
+    param: z.string().exactOptional().describe('The path of the offending field'),
+    error_code: z.string().exactOptional().describe("The provider's own word for a thread"),
+    unsupported: z.array(z.string()).exactOptional().describe('Who does not support it'),
+  })
+  .describe('The code, and what is `metadata` elsewhere.')
+
+export const messagesError = z.object({
+  type: z.literal('error'),
+  error: z.object({
+    type: z.string().describe("Anthropic's class of the error"),
+    message: z.string().describe('For people: what is wrong and what to do next'),
+    details,
+  }),
+  request_id: z.string().describe('As `Request-Id` and `X-Request-Id`'),
+})
+
+export const MESSAGES_NOTES: Notes<z.input<typeof messagesForm>> = {
+  model: {
+    description: 'A model whose provider speaks this API: an id of `GET /v1/models`',
+    examples: ['anthropic/claude-sonnet-4-5'],
+  },
+  max_tokens:
+    'The bound of the answer: held as stated, and lowered only to the limit of the key or of the model',
+  stream: { description: 'Whether the answer comes as events', default: false },
+  messages: {
+    description: 'The conversation. Roles, blocks and their fields are for the provider to judge',
+  },
+  metadata: {
+    description: 'Whom the request is for',
+    fields: {
+      user_id:
+        'The id of your end user; of the JSON that Claude Code sends it is the account or the device',
+    },
+  },
+  allow_fallbacks: CHAT_NOTES.allow_fallbacks,
+  models: CHAT_NOTES.models,
+  provider: CHAT_NOTES.provider,
+}

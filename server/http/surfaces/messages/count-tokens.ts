@@ -1,0 +1,30 @@
+/** `POST /v1/messages/count_tokens`: no money, no window, no line in the activity log. */
+import { countPrompt } from '#domain/walk/count.ts'
+import { identify, lookUpKey, requireOrdinary } from '../../bearer.ts'
+import type { ApiDeps } from '../../deps.ts'
+import { readBody } from '../../read/body.ts'
+import { shuttingDown } from '../../render-error.ts'
+import { headersFor, JSON_TEXT, type RequestContext, readQuota } from '../../request-context.ts'
+import { toBody } from '../../wire/long-body.ts'
+import { readMessagesRequest } from './read-request.ts'
+
+export async function countTokens(deps: ApiDeps, context: RequestContext): Promise<Response> {
+  const key = requireOrdinary(identify(deps, context, await lookUpKey(deps, context)))
+  if (deps.draining()) throw shuttingDown()
+  const end = deps.counts.begin(key, deps.clock.monotonicMs())
+  try {
+    const { headers, signal } = context.request
+    const body = await readBody(context, deps.timings.bodyDeadlineMs)
+    const request = readMessagesRequest(body, headers)
+    context.model = request.model
+    deps.disableIdleTimeout(context.request)
+    const { requestId } = context
+    const counted = await countPrompt(deps, { key, request, requestId, signal })
+    await readQuota(deps, context)
+    const text = typeof counted === 'string' ? counted : JSON.stringify({ input_tokens: counted })
+    return new Response(toBody([text], context.taken), { headers: headersFor(context, JSON_TEXT) })
+  } finally {
+    end()
+    deps.restoreIdleTimeout(context.request)
+  }
+}

@@ -1,0 +1,50 @@
+/** What a Messages request asks for beside the usual prices; and the refusal of what names objects of the operator's account. */
+import type { JsonObject } from '#domain/chat.ts'
+import { GatewayError } from '#domain/errors.ts'
+import type { Extra } from '#domain/extras.ts'
+import { noteExtras, noteLongCaching } from '../billed-extras.ts'
+
+/** Of all but the blocks. @throws invalid_request for a thread, unsupported_parameter */
+export function readExtras(fields: JsonObject, into: Extra[]): void {
+  if (isSet(fields['thread'])) throw noThreads()
+  if (isSet(fields['container'])) {
+    throw unsupported('container', "it belongs to the operator's account with the provider")
+  }
+  if (isSet(fields['mcp_servers'])) {
+    throw unsupported('mcp_servers', 'the provider would call servers in the name of its operator')
+  }
+  if (isSet(fields['fallbacks'])) {
+    throw unsupported('fallbacks', 'another model has another price; name other models in "models"')
+  }
+  const { tools } = fields
+  const declared: readonly unknown[] = Array.isArray(tools) ? tools : []
+  for (const [i, tool] of declared.entries()) {
+    if (isClients(tool)) noteLongCaching(tool, `tools[${i}]`, into)
+  }
+  noteExtras({ ...fields, tools: declared.map((tool) => (isClients(tool) ? null : tool)) }, into)
+}
+
+/** Tools that the client carries out itself, whatever their type. */
+const CLIENT_TYPES = /^(?:custom|(?:bash|text_editor|memory|computer)_20\d{6})$/
+
+function isClients(tool: unknown): tool is JsonObject {
+  if (typeof tool !== 'object' || tool === null) return false
+  const { type } = tool as JsonObject
+  return !isSet(type) || (typeof type === 'string' && CLIENT_TYPES.test(type))
+}
+
+const isSet = (value: unknown): boolean => value !== null && value !== undefined
+
+const unsupported = (param: string, why: string): GatewayError =>
+  new GatewayError('unsupported_parameter', `${param}: ${why}; leave it out`, { param })
+
+/** In the provider's own words: its SDK then sends the whole history. */
+const noThreads = (): GatewayError =>
+  new GatewayError(
+    'invalid_request',
+    'thread: the gateway keeps no conversation; send the whole history in "messages"',
+    {
+      param: 'thread',
+      metadata: { error_code: 'thread_unsupported_request', unsupported: ['gateway'] },
+    },
+  )

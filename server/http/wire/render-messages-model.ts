@@ -1,0 +1,57 @@
+/** A model, and a page of models, in the form of Anthropic's API (contract §6). */
+import { renderInstant } from '#domain/clock.ts'
+import { GatewayError } from '#domain/errors.ts'
+import type { ModelCard } from '#domain/model-card.ts'
+
+/** A model by its id, or by another name of it. */
+type Named = readonly [name: string, card: ModelCard]
+
+export const renderMessagesModel = ([name, card]: Named) => ({
+  type: 'model',
+  id: name,
+  display_name: card.name,
+  created_at: renderInstant(card.createdAt),
+  max_input_tokens: card.contextLength,
+  max_tokens: card.maxCompletionTokens,
+  capabilities: null,
+  lifecycle: 'active',
+  deprecated_at: null,
+  retires_at: null,
+  line: null,
+})
+
+interface Page {
+  readonly limit: number
+  readonly afterId: string | undefined
+  readonly beforeId: string | undefined
+}
+
+const MAX_PAGE = 1_000
+const USUAL_PAGE = 20
+
+/** @throws invalid_request */
+export function readPage(query: Readonly<Record<string, string>>): Page {
+  const stated = query['limit']
+  const limit = stated === undefined ? USUAL_PAGE : Number(stated)
+  if (!Number.isInteger(limit) || limit < 1 || limit > MAX_PAGE) {
+    throw new GatewayError('invalid_request', `limit: send a number from 1 to ${MAX_PAGE}`, {
+      param: 'limit',
+    })
+  }
+  return { limit, afterId: query['after_id'], beforeId: query['before_id'] }
+}
+
+/** An id that is not listed is before the first and after the last: it may be gone since the page before. */
+export function renderPage(models: readonly Named[], { limit, afterId, beforeId }: Page) {
+  const after = models.findIndex(([name]) => name === afterId)
+  const before = models.findIndex(([name]) => name === beforeId)
+  const rest = models.slice(after + 1, before < 0 ? models.length : before)
+  const page =
+    afterId === undefined && beforeId !== undefined ? rest.slice(-limit) : rest.slice(0, limit)
+  return {
+    data: page.map(renderMessagesModel),
+    has_more: page.length < rest.length,
+    first_id: page[0]?.[0] ?? null,
+    last_id: page.at(-1)?.[0] ?? null,
+  }
+}
