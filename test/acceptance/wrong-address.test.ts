@@ -74,15 +74,16 @@ describe('an address where nothing is', () => {
   const SERVED = /served are POST \/v1\/chat\/completions, .*GET \/v1\/models, GET \/v1\/key,/
 
   test.each([
-    ['/v1/messages', "send OpenAI's chat format to POST /v1/chat/completions"],
-    ['/v1/messages/count_tokens', "Anthropic's Messages API is not served"],
+    ['/v1/batches', 'send each request by itself'],
+    ['/v1/audio/speech', 'sound is not served'],
+    ['/v1/moderations', 'moderation is not served'],
     ['/v1/completions', 'send it as a message to POST /v1/chat/completions'],
-    ['/v1/images/generations', '"modalities": ["image"]'],
+    ['/v1/images/generations', 'with "modalities" containing "image"'],
     ['/chat/completions', 'did you mean /v1/chat/completions?'],
     ['/v1/v1/chat/completions', 'did you mean /v1/chat/completions?'],
     ['/v1/chat/completion', 'did you mean /v1/chat/completions?'],
     ['/v1/model', 'did you mean /v1/models?'],
-    ['/', 'GET /openapi.json describes them'],
+    ['/nothing', 'GET /openapi.json describes them'],
   ])('%s says what is served: %s', async (path, words) => {
     const { status, code, message } = await refusal(call('POST', path, hello))
     expect({ status, code }).toEqual({ status: 404, code: 'route_not_found' })

@@ -64,7 +64,7 @@ describe('an untrustworthy request target is refused in JSON', () => {
     ['GET /v1//key/', 401, 'missing_api_key'],
     ['GET /healthz/', 200, 'ok'],
     ['POST /v1/models/', 405, 'method_not_allowed'],
-    ['GET //', 404, 'route_not_found'],
+    ['GET //nothing', 404, 'route_not_found'],
     ['GET /v1/models/../../etc/passwd', 404, 'route_not_found'],
   ])('%s', async (line, status, code) => {
     const answer = await exchange(`${line} HTTP/1.1\r\nHost: a\r\n\r\n`)
