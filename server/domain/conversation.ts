@@ -4,7 +4,7 @@
  */
 import type { JsonObject } from './chat.ts'
 import type { LongInteger } from './exact-json.ts'
-import type { Family } from './provider.ts'
+import type { Origin, Thought } from './thought.ts'
 
 export interface Conversation {
   /** In the client's order. */
@@ -46,16 +46,7 @@ export interface Turn {
   readonly parts: readonly Part[]
 }
 
-export type Part =
-  | TextPart
-  | MediaPart
-  | ThinkingPart
-  | RedactedPart
-  | ReasoningPart
-  | CallPart
-  | ResultPart
-  | ServerPart
-  | UnknownPart
+export type Part = TextPart | MediaPart | Thought | CallPart | ResultPart | ServerPart | UnknownPart
 
 /** What a part may carry beside itself. */
 interface Carrier {
@@ -87,30 +78,6 @@ export type Source =
   | { readonly type: 'base64'; readonly mediaType: string; readonly data: string }
   | { readonly type: 'url'; readonly url: string }
   | { readonly type: 'reference' }
-
-/** A model's signed thoughts, which only that model understands. */
-interface ThinkingPart {
-  readonly type: 'thinking'
-  readonly text: string
-  /** Empty where the client has lost it. */
-  readonly signature: string
-  readonly origin: Origin
-}
-
-interface RedactedPart {
-  readonly type: 'redacted'
-  readonly data: string
-  readonly origin: Origin
-}
-
-/** Reasoning of the Responses API. */
-interface ReasoningPart {
-  readonly type: 'reasoning'
-  readonly id: string
-  readonly summary: readonly string[]
-  readonly encrypted: string
-  readonly origin: Origin
-}
 
 export interface CallPart extends Carrier {
   readonly type: 'call'
@@ -148,14 +115,6 @@ interface UnknownPart {
   readonly type: 'unknown'
   readonly path: string
   readonly word: string
-}
-
-/** Who wrote what only its writer can read. */
-interface Origin {
-  readonly family: Family
-  /** Absent where the client's dialect does not say it. */
-  readonly provider?: string
-  readonly model?: string
 }
 
 interface Signature {

@@ -250,6 +250,7 @@ export class Meter {
         this.noteContent(0)
         break
       case 'choice-fields':
+      case 'thought':
       case 'native':
         break
     }

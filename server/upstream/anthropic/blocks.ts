@@ -1,5 +1,6 @@
 /** Theirs → ours: the content blocks of one message, from a stream or a whole answer. */
 import type { ChatEvent, JsonObject } from '#domain/chat.ts'
+import type { Thought } from '#domain/thought.ts'
 import { newCallId } from '../call-id.ts'
 import { isObject, readText } from '../read-json.ts'
 import { type ThinkingBlock, toReasoningDetail } from './thinking-blocks.ts'
@@ -82,6 +83,7 @@ export function startBlocks(): Blocks {
     if (thought && thought.signature !== '') {
       const { text, signature } = thought
       thoughts.push({ index, block: { type: 'thinking', thinking: text, signature } })
+      into.push(toThought({ type: 'thinking', text, signature, origin: ORIGIN }))
     }
   }
 
@@ -92,6 +94,7 @@ export function startBlocks(): Blocks {
       else if (type === 'thinking') think(index, block['thinking'], block['signature'], into)
       else if (type === 'redacted_thinking' && typeof data === 'string') {
         thoughts.push({ index, block: { type, data } })
+        into.push(toThought({ type: 'redacted', data, origin: ORIGIN }))
       } else if (type === 'text' && typeof text === 'string' && text !== '') {
         into.push({ type: 'text-delta', choice: 0, text })
       }
@@ -116,5 +119,9 @@ export function startBlocks(): Blocks {
     },
   }
 }
+
+const ORIGIN = { family: 'anthropic' } as const
+
+const toThought = (thought: Thought): ChatEvent => ({ type: 'thought', choice: 0, thought })
 
 const toArguments = (input: unknown): string => JSON.stringify(isObject(input) ? input : {})

@@ -93,10 +93,14 @@ const merge = (known: JsonObject | null, more: JsonObject): JsonObject =>
   known === null ? more : { ...known, ...more }
 
 /** The events that a chat answer shows. */
-export type RenderedEvent = Exclude<ChatEvent, { type: 'usage' | 'native' | 'vectors' | 'ranking' }>
+export type RenderedEvent = Exclude<
+  ChatEvent,
+  { type: 'usage' | 'thought' | 'native' | 'vectors' | 'ranking' }
+>
 
 export const isOfChat = (event: ChatEvent): event is RenderedEvent =>
   event.type !== 'usage' &&
+  event.type !== 'thought' &&
   event.type !== 'native' &&
   event.type !== 'vectors' &&
   event.type !== 'ranking'
