@@ -4,12 +4,26 @@ import { nearest } from '#forms/nearest.ts'
 
 /** Other operations of the APIs that clients are written for, by the end of their paths. */
 const ELSEWHERE: readonly (readonly [ending: RegExp, advice: string])[] = [
-  [/\/batches(?:\/|$)/, 'there are no batches: send each request by itself'],
-  [/\/files(?:\/|$)/, 'no files are kept: send their content in the request'],
+  [
+    /\/messages\/batches(?:\/|$)/,
+    'there are no batches: send each request by itself to POST /v1/messages',
+  ],
+  [
+    /\/batches(?:\/|$)/,
+    'there are no batches: send each request by itself, such as to POST /v1/chat/completions',
+  ],
+  [
+    /\/files(?:\/|$)/,
+    'no files are kept: send their content in the request, such as to POST /v1/messages or POST /v1/responses',
+  ],
   [/\/responses\/input_tokens$/, 'tokens are counted by POST /v1/messages/count_tokens'],
   [
+    /\/responses\/compact$/,
+    'nothing is compacted: send what is to be kept of the conversation to POST /v1/responses',
+  ],
+  [
     /\/(?:responses|conversations)(?:\/|$)/,
-    'no conversation is kept: send the whole of it to POST /v1/chat/completions',
+    'no answer and no conversation is kept: send the whole of it to POST /v1/responses',
   ],
   [
     /\/images\/(?:generations|edits|variations)$/,
@@ -25,6 +39,8 @@ const ELSEWHERE: readonly (readonly [ending: RegExp, advice: string])[] = [
     /(?<!\/chat)\/completions$/,
     'completions of a prompt are not served: send it as a message to POST /v1/chat/completions',
   ],
+  [/^\/(?:api\/)?v2\/rerank$/, 'only version 1 is served: documents are ranked by POST /v1/rerank'],
+  [/^\/(?:api\/)?v2\/embed$/, 'only version 1 is served: vectors are made by POST /v1/embeddings'],
   [/^\/(?:api\/)?v2\//, 'only version 1 is served: chat is POST /v1/chat/completions'],
 ]
 
