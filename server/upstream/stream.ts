@@ -1,8 +1,16 @@
 /** Turns a streamed answer into batches of chat events: one batch per piece, pulled by the reader. */
 import type { ChatEvent, ChatEvents } from '#domain/chat.ts'
 import type { Piece, Reply } from './reply.ts'
-import { createSseReader, type SseEvent, type SseReader } from './sse.ts'
+import { createSseReader, type SseEvent } from './sse.ts'
 import type { Answer, Watchdog } from './watchdog.ts'
+
+/** Finds the events in the bytes of a stream. */
+export interface EventReader {
+  /** The events completed by these bytes. @throws UpstreamFailure */
+  feed(bytes: Uint8Array): readonly SseEvent[]
+  /** Those that the end of the stream completes. @throws UpstreamFailure */
+  end(): readonly SseEvent[]
+}
 
 /** A family's stream translation. It keeps finish reasons and the last usage until the end. */
 export interface Translation {
@@ -12,6 +20,8 @@ export interface Translation {
   close(batch: ChatEvent[]): void
   /** It gets the text of each event, too, and events without data. */
   readonly keepsText?: true
+  /** Where its events are no server-sent ones. */
+  readonly reader?: EventReader
   /** The answer is complete, and a few bytes may follow it that are part of it. */
   readonly isComplete?: boolean
 }
@@ -31,7 +41,7 @@ class StreamReader implements AsyncIterableIterator<ChatEvents, undefined> {
   private readonly reply: Reply
   private readonly watchdog: Watchdog
   private readonly translation: Translation
-  private readonly sse: SseReader
+  private readonly reader: EventReader
   private ended = false
   private failure: { readonly thrown: unknown } | null = null
   /** Created once, not for every piece. */
@@ -42,7 +52,7 @@ class StreamReader implements AsyncIterableIterator<ChatEvents, undefined> {
     this.reply = reply
     this.watchdog = watchdog
     this.translation = translation
-    this.sse = createSseReader(translation.keepsText)
+    this.reader = translation.reader ?? createSseReader(translation.keepsText)
   }
 
   [Symbol.asyncIterator](): this {
@@ -111,14 +121,14 @@ class StreamReader implements AsyncIterableIterator<ChatEvents, undefined> {
     watchdog.received()
     try {
       if (!piece.done) {
-        this.ended = translation.take(this.sse.feed(piece.value), batch)
+        this.ended = translation.take(this.reader.feed(piece.value), batch)
         if (this.ended) void drain(reply, watchdog)
         else if (translation.isComplete === true) watchdog.limitRest(DRAIN_MS)
         return batch
       }
       this.ended = true
       watchdog.stop()
-      if (!translation.take(this.sse.end(), batch)) translation.close(batch)
+      if (!translation.take(this.reader.end(), batch)) translation.close(batch)
     } catch (thrown) {
       this.fail(thrown)
     }

@@ -1,7 +1,8 @@
 /** The Anthropic family: the Messages API. */
+import type { JsonObject } from '#domain/chat.ts'
 import type { Provider } from '#domain/provider.ts'
-import { type Upstream, UpstreamFailure } from '#domain/upstream.ts'
-import { performCall, toHeaders, toOutgoing, type Wire } from '../call.ts'
+import { type Upstream, type UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
+import { type Outgoing, performCall, toHeaders, toOutgoing, type Wire } from '../call.ts'
 import { openPost } from '../http1/post.ts'
 import { createScrub, type Scrub } from '../scrub.ts'
 import type { Answer } from '../watchdog.ts'
@@ -11,49 +12,71 @@ import { fromErrorAnswer } from './from-error.ts'
 import { fromResponse } from './from-response.ts'
 import { startStream } from './from-stream.ts'
 import { answerWire, countWire } from './native/wire.ts'
+import { readAs } from './read-as.ts'
+import type { AskedHeaders, MessagesServer } from './server.ts'
 import { toRequest } from './to-request.ts'
 
 /** @throws UpstreamFailure when the base URL is not http or https */
-export function openAnthropic(provider: Provider, credential: string | null): Upstream {
-  const { url, host, auth } = toEndpoint(provider, credential)
-  const post = openPost(url)
-  const headers = toHeaders(auth)
-  const fastHeaders = toHeaders({ ...auth, 'anthropic-beta': FAST_MODE })
-  const scrub = createScrub(host, credential)
+export const openAnthropic = (provider: Provider, credential: string | null): Upstream =>
+  openMessages(anthropicServer(provider, credential))
+
+/** An upstream of any server of the Messages API. */
+function openMessages(server: MessagesServer): Upstream {
+  const { scrub, counting } = server
   const wire: Wire = {
-    toOutgoing(call) {
-      const sent = toRequest(call)
-      const ofThis = sent.speed === 'fast' ? fastHeaders : headers
-      return toOutgoing(call, post, ofThis, JSON.stringify(sent))
-    },
-    toFailure: (answer) => toFailure(answer, scrub),
-    // Decided by the answer, not the request: a proxy may collect a stream into one body.
-    startStream: (contentType) => (EVENT_STREAM.test(contentType) ? startStream(scrub) : null),
+    toOutgoing: (call) => translate(call, server),
+    toFailure: (answer) => server.toFailure(answer),
+    startStream: (contentType) => readAs(server, contentType, startStream),
     fromBody: (body) => ({ events: fromResponse(body, scrub), failure: null }),
   }
-  const toOwnFailure = wire.toFailure
-  const native = answerWire({ post, headers, scrub, toFailure: toOwnFailure })
-  const counting = countWire({
-    post: openPost(`${url}/count_tokens`),
-    headers,
-    scrub,
-    toFailure: toOwnFailure,
-  })
+  const native = answerWire(server)
+  const counter = counting && countWire(counting)
   return {
     ask: (call) => performCall(call.request.dialect === 'messages' ? native : wire, call),
-    count: async (call) => {
-      for await (const [answer] of await performCall(counting, call)) {
-        if (answer?.type === 'native') return answer.text
-      }
-      throw new UpstreamFailure('failed', 'it answered with nothing')
-    },
+    ...(counter && { count: (call) => readCount(call, counter) }),
   }
 }
 
-/** Some models refuse a speed without it. */
-const FAST_MODE = 'fast-mode-2026-02-01'
+/** The request of another dialect's client. @throws UpstreamFailure `rejected` */
+function translate(call: UpstreamCall, server: MessagesServer): Outgoing {
+  const sent = toRequest(call)
+  const asked = sent.speed === 'fast' ? FAST : undefined
+  const body: Record<string, unknown> = { ...sent, ...server.membersOf(call, asked) }
+  for (const name of server.cut) delete body[name]
+  return toOutgoing(call, server.postFor(call), server.headersWith(asked), JSON.stringify(body))
+}
 
-const EVENT_STREAM = /event-stream/i
+/** Some models refuse a speed without it. */
+const FAST: AskedHeaders = { 'anthropic-beta': 'fast-mode-2026-02-01' }
+
+async function readCount(call: UpstreamCall, wire: Wire): Promise<string> {
+  for await (const [answer] of await performCall(wire, call)) {
+    if (answer?.type === 'native') return answer.text
+  }
+  throw new UpstreamFailure('failed', 'it answered with nothing')
+}
+
+function anthropicServer(provider: Provider, credential: string | null): MessagesServer {
+  const { url, host, auth } = toEndpoint(provider, credential)
+  const post = openPost(url)
+  const counting = openPost(`${url}/count_tokens`)
+  const own = toHeaders(auth)
+  const fast = toHeaders({ ...auth, ...FAST })
+  const scrub = createScrub(host, credential)
+  const server: MessagesServer = {
+    scrub,
+    postFor: () => post,
+    headersWith(asked) {
+      if (asked === undefined) return own
+      if (asked === FAST) return fast
+      return { whole: { ...own.whole, ...asked }, stream: { ...own.stream, ...asked } }
+    },
+    membersOf: ({ hop }): JsonObject => ({ model: hop.card.upstreamName }),
+    cut: [],
+    toFailure: (answer) => toFailure(answer, scrub),
+  }
+  return { ...server, counting: { ...server, postFor: () => counting } }
+}
 
 async function toFailure(answer: Answer, scrub: Scrub): Promise<UpstreamFailure> {
   const { status, headers } = answer.reply

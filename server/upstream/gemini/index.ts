@@ -3,7 +3,7 @@ import type { Provider } from '#domain/provider.ts'
 import type { Upstream, UpstreamFailure } from '#domain/upstream.ts'
 import { readRetryAfter } from '#outbound/retry-after.ts'
 import { performCall, toHeaders, toOutgoing, type Wire } from '../call.ts'
-import { openPost } from '../http1/post.ts'
+import { keepPosts } from '../posts.ts'
 import type { Post } from '../reply.ts'
 import { createScrub, type Scrub } from '../scrub.ts'
 import type { Answer } from '../watchdog.ts'
@@ -15,26 +15,13 @@ import { fromResponse } from './from-response.ts'
 import { startStream } from './from-stream.ts'
 import { toRequest } from './to-request.ts'
 
-/** Two per model of a large catalogue; beyond it clients are created anew. */
-const MAX_POSTS = 512
-
 /** @throws UpstreamFailure when the base URL is not http or https */
 export function openGemini(provider: Provider, credential: string | null): Upstream {
   const { host, auth, address } = toEndpoint(provider, credential)
   const headers = toHeaders(auth)
   const scrub = createScrub(host, credential)
-  const posts = new Map<string, Post>()
-
-  /** The URL contains the model and the method. */
-  const postFor = (model: string, method: Method): Post => {
-    const url = address(model, method)
-    const known = posts.get(url)
-    if (known) return known
-    if (posts.size >= MAX_POSTS) posts.clear()
-    const post = openPost(url)
-    posts.set(url, post)
-    return post
-  }
+  const posts = keepPosts()
+  const postFor = (model: string, method: Method): Post => posts(address(model, method))
 
   const wire: Wire = {
     toOutgoing(call) {

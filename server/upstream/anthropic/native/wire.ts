@@ -2,39 +2,33 @@
 import type { ChatEvent, JsonObject } from '#domain/chat.ts'
 import { type UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
 import { OWN_FIELDS } from '#domain/work.ts'
-import { type Outgoing, type ProviderHeaders, toOutgoing, type Wire } from '../../call.ts'
+import { type Outgoing, toOutgoing, type Wire } from '../../call.ts'
 import { isObject, readCount } from '../../read-json.ts'
-import type { Post } from '../../reply.ts'
-import type { Scrub } from '../../scrub.ts'
 import { spliceJson } from '../../splice-json.ts'
 import { fromResponse } from '../from-response.ts'
 import { outputBoundOf } from '../output-bound.ts'
+import { readAs } from '../read-as.ts'
+import type { MessagesServer } from '../server.ts'
 import { startNativeStream } from './from-stream.ts'
 
-/** A provider's address and headers. */
-interface Line {
-  readonly post: Post
-  readonly headers: ProviderHeaders
-  readonly scrub: Scrub
-  readonly toFailure: Wire['toFailure']
-}
-
-export const answerWire = ({ post, headers, scrub, toFailure }: Line): Wire => ({
-  toOutgoing: (call) => pass(call, post, headers, { ...toModel(call), ...toBound(call) }),
-  toFailure,
-  startStream: (contentType) =>
-    /event-stream/i.test(contentType) ? startNativeStream(scrub) : null,
+export const answerWire = (server: MessagesServer): Wire => ({
+  toOutgoing: (call) => pass(call, server, toBound(call)),
+  toFailure: (answer) => server.toFailure(answer),
+  startStream: (contentType) => readAs(server, contentType, startNativeStream),
   keepsText: true,
   fromBody: (body, _call, text = '') => ({
-    events: [...fromResponse(body, scrub), { type: 'native', text, holds: 'end' } as ChatEvent],
+    events: [
+      ...fromResponse(body, server.scrub),
+      { type: 'native', text, holds: 'end' } as ChatEvent,
+    ],
     failure: null,
   }),
 })
 
 /** Counts the tokens of a prompt. */
-export const countWire = ({ post, headers, toFailure }: Line): Wire => ({
-  toOutgoing: (call) => pass(call, post, headers, toModel(call)),
-  toFailure,
+export const countWire = (server: MessagesServer): Wire => ({
+  toOutgoing: (call) => pass(call, server, {}),
+  toFailure: (answer) => server.toFailure(answer),
   startStream: () => null,
   keepsText: true,
   fromBody(body, _call, text = '') {
@@ -45,20 +39,24 @@ export const countWire = ({ post, headers, toFailure }: Line): Wire => ({
   },
 })
 
-/** Of the body only the fields of `set` change, and the gateway's own go. */
-function pass(call: UpstreamCall, post: Post, own: ProviderHeaders, set: JsonObject): Outgoing {
-  const { source, body, headers } = call.request
-  const text = source?.text ?? JSON.stringify(body)
-  return toOutgoing(call, post, withClients(own, headers), spliceJson(text, set, OWN_FIELDS))
+/** Of the body only the fields of `set` change, and those that the server wants otherwise; the gateway's own go. */
+function pass(call: UpstreamCall, server: MessagesServer, set: JsonObject): Outgoing {
+  const { headers } = call.request
+  const body = toText(call, server, set)
+  return toOutgoing(call, server.postFor(call), server.headersWith(headers), body)
 }
 
-/** The headers of the client that this provider gets, over the gateway's own. */
-const withClients = (
-  { whole, stream }: ProviderHeaders,
-  headers: UpstreamCall['request']['headers'],
-): ProviderHeaders => ({ whole: { ...whole, ...headers }, stream: { ...stream, ...headers } })
-
-const toModel = ({ hop: { card } }: UpstreamCall): JsonObject => ({ model: card.upstreamName })
+/** The client's own text for this server. */
+function toText(
+  call: UpstreamCall,
+  server: Pick<MessagesServer, 'membersOf' | 'cut'>,
+  set: JsonObject,
+): readonly string[] {
+  const { source, body, headers } = call.request
+  const text = source?.text ?? JSON.stringify(body)
+  const members = server.membersOf(call, headers)
+  return spliceJson(text, { ...members, ...set }, [...OWN_FIELDS, ...server.cut])
+}
 
 /** Nothing where the client's own bound stands. */
 function toBound(call: UpstreamCall): JsonObject {
