@@ -97,4 +97,6 @@ export interface AnswerHead {
   readonly createdUnixSeconds: number
   readonly model: string
   readonly provider: string
+  /** Whether its provider was asked in the client's dialect, so that its own text is what the client gets. */
+  readonly isNative: boolean
 }

@@ -84,10 +84,18 @@ export interface Generate extends AnyWork {
   readonly fileBytes?: number
   /** Set where the request refers to a file by URL or id, whose size is unknown here. */
   readonly isUnbounded?: true
+  /** What only a provider of the client's own dialect could do; absent where every provider can be asked. */
+  readonly onlyNative?: OnlyNative
   /** Types of the vendor's tools that were cut from the request, for the receipt; absent where there are none. */
   readonly cutTools?: readonly string[]
   /** Of `inputImages`, those from earlier answers; a model without image input still accepts the request. */
   readonly earlierImages?: number
+}
+
+/** A field that no other wire has a word for, and why that matters, as the end of a sentence. */
+export interface OnlyNative {
+  readonly param: string
+  readonly why: string
 }
 
 export const NOT_GENERATED = {

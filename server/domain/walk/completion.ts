@@ -27,10 +27,10 @@ import {
   type StagedAnswer,
   toConflictError,
 } from '../idempotency.ts'
-import type { Caller } from '../key.ts'
 import type { Charge } from '../ledger.ts'
 import type { Hop, ImageChoice } from '../model-card.ts'
 import { NO_MONEY, type RubMicros, type UsdNanos } from '../money.ts'
+import { isNative } from '../native.ts'
 import { toRefusalError } from '../refusal.ts'
 import type { Store } from '../store.ts'
 import { toClientError, UpstreamFailure } from '../upstream.ts'
@@ -102,7 +102,7 @@ async function answer(
   { grant, quota }: Admitted,
   reader: StepReader,
 ): Promise<Outcome> {
-  const { deps, caller, request, signal, generationId } = walk
+  const { deps, request, signal } = walk
   const { offers } = walk as Begun
   const { hold } = grant
   const attempts = startAttempts(deps, walk, offers[0], grant)
@@ -117,7 +117,7 @@ async function answer(
     if (request.source) request.source.text = null
     const { current } = attempts
     const { meter, offer } = current
-    const opened = reader.opened(toHead(generationId, caller, offer.hop))
+    const opened = reader.opened(toHead(walk, offer.hop))
     if (opened) await opened
     for await (const batch of events) {
       const delivered = meter.note(batch)
@@ -226,11 +226,12 @@ function endExchange(
   else if (isProbe) deps.health.abandoned(offer.hop)
 }
 
-const toHead = (id: GenerationId, caller: Caller, { card, provider }: Hop): AnswerHead => ({
-  id,
+const toHead = ({ generationId, caller, request }: Walk, hop: Hop): AnswerHead => ({
+  id: generationId,
   createdUnixSeconds: unixSeconds(caller.arrivedAt),
-  model: card.id,
-  provider: provider.name,
+  model: hop.card.id,
+  provider: hop.provider.name,
+  isNative: isNative(hop, request.dialect),
 })
 
 /** A refusal with the quota for its rate headers and the id of its log entry. */

@@ -20,6 +20,7 @@ import {
 import type { ModelKind } from '../model-kind.ts'
 import { FREE } from '../money.ts'
 import { namedModel } from '../named-model.ts'
+import { isNative } from '../native.ts'
 import { nearModels } from '../near-models.ts'
 import { fixedCost, type OfferCost, offerCost } from '../offer-cost.ts'
 import { checkContext, checkThinking, floorBound, fullBound } from '../output-bound.ts'
@@ -28,7 +29,7 @@ import { PROVIDER_PRESETS } from '../provider.ts'
 import { type Rate, rateAt } from '../rate.ts'
 import type { Settings } from '../settings.ts'
 import type { Store } from '../store.ts'
-import type { Dialect, Routing, Work } from '../work.ts'
+import type { Dialect, OnlyNative, Routing, Work } from '../work.ts'
 import type { HopHealth } from './hop-health.ts'
 import type { SessionRoutes } from './session-routes.ts'
 
@@ -120,9 +121,9 @@ function findOffersOf(asked: Asked, request: Work, card: ModelCard): readonly Of
   checkModality(request, card)
   checkContext(request, card)
   const offers = offersOf(asked, card, lastHopOf(asked, request, card))
-  const spoken = offers.every(({ hop }) => speaks(hop, request.dialect))
+  const spoken = offers.every(({ hop }) => speaks(hop, request))
     ? offers
-    : inDialect(offers, request.dialect, card)
+    : inDialect(offers, request, card)
   return request.extras === undefined ? spoken : withExtras(spoken, request, request.extras, card)
 }
 
@@ -152,20 +153,22 @@ function withExtras(
   return sending
 }
 
-/** The hops that can be asked in it. @throws unsupported_operation where there is none */
-function inDialect(offers: readonly Offer[], dialect: Dialect, card: ModelCard): readonly Offer[] {
-  const native = offers.filter(({ hop }) => speaks(hop, dialect))
-  if (native.length === 0) throw notSpoken(card, dialect)
-  return native
+/** The hops that can be asked what is asked. @throws unsupported_operation, unsupported_parameter where there is none */
+function inDialect(offers: readonly Offer[], request: Work, card: ModelCard): readonly Offer[] {
+  const able = offers.filter(({ hop }) => speaks(hop, request))
+  if (able.length > 0) return able
+  const { onlyNative } = request.kind === 'generate' ? request : NOTHING_NATIVE
+  throw onlyNative === undefined ? notSpoken(card, request.dialect) : notSaid(card, onlyNative)
 }
 
+const NOTHING_NATIVE: { readonly onlyNative?: OnlyNative } = {}
+
 /** Whether a hop can be asked in the client's dialect, or in one that this is translated to. */
-function speaks(hop: Hop, dialect: Dialect): boolean {
-  switch (dialect) {
+function speaks(hop: Hop, request: Work): boolean {
+  switch (request.dialect) {
     case 'messages':
-      return familyOf(hop.provider) === 'anthropic'
     case 'responses':
-      return hasWire(hop, 'responses')
+      return isNative(hop, request.dialect)
     case 'chat':
       return hop.card.wires === null || !hasWire(hop, 'responses') || hasWire(hop, 'chat')
     default:
@@ -180,6 +183,14 @@ const notSpoken = ({ id }: ModelCard, dialect: Dialect): GatewayError =>
       ? `${id} answers in the Responses API only; ask it by POST /v1/responses`
       : `no provider of ${id} speaks ${dialect === 'messages' ? "Anthropic's Messages API" : 'the Responses API'}; ask it by POST /v1/chat/completions`,
     { param: 'model' },
+  )
+
+/** The dialect of a request that only its own providers understand is that of the field. */
+const notSaid = ({ id }: ModelCard, { param, why }: OnlyNative): GatewayError =>
+  new GatewayError(
+    'unsupported_parameter',
+    `${param}: no provider of ${id} speaks this API itself, and ${why}; leave it out`,
+    { param },
   )
 
 /**

@@ -238,6 +238,7 @@ class StreamedAnswer implements PieceSource, StepReader {
         id: generationId ?? requestId,
         createdUnixSeconds: unixSeconds(arrivedAt),
         model: walk.request.model,
+        isNative: false,
       },
       walk.request,
     )

@@ -1,5 +1,6 @@
 /** The Anthropic family: the Messages API. */
 import type { JsonObject } from '#domain/chat.ts'
+import { isNative } from '#domain/native.ts'
 import type { Provider } from '#domain/provider.ts'
 import { type Upstream, type UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
 import { type Outgoing, performCall, toHeaders, toOutgoing, type Wire } from '../call.ts'
@@ -32,7 +33,7 @@ function openMessages(server: MessagesServer): Upstream {
   const native = answerWire(server)
   const counter = counting && countWire(counting)
   return {
-    ask: (call) => performCall(call.request.dialect === 'messages' ? native : wire, call),
+    ask: (call) => performCall(isNative(call.hop, call.request.dialect) ? native : wire, call),
     ...(counter && { count: (call) => readCount(call, counter) }),
   }
 }

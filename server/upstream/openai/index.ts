@@ -1,4 +1,5 @@
 /** The OpenAI family: chat completions, the Responses API and images of OpenAI and compatible providers. */
+import { isNative } from '#domain/native.ts'
 import {
   type BoundWord,
   type OutputBound,
@@ -92,7 +93,8 @@ export function openOpenAi(
       const { request } = call
       switch (request.kind) {
         case 'generate':
-          if (request.dialect === 'responses') return performCall(responses, call)
+          // Of the dialects that it speaks itself, chat is the one that is always rendered.
+          if (isNative(call.hop, request.dialect)) return performCall(responses, call)
           return request.dialect === 'chat' ? ask(call) : askInChat(call, request, ask)
         case 'embed':
           return askEmbed(call, request)

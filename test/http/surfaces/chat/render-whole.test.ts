@@ -10,6 +10,7 @@ import { AnswerFold } from '#http/surfaces/chat/render-whole.ts'
 import { FULL } from '#test/support/tier.ts'
 
 const HEAD: AnswerHead = {
+  isNative: false,
   id: 'gen-1',
   createdUnixSeconds: 1_800_000_000,
   model: 'mock/"quoted"',
