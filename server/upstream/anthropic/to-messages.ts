@@ -6,6 +6,7 @@ import type {
 } from '@anthropic-ai/sdk/resources/messages'
 import type { Part, ResultPart, Turn } from '#domain/conversation.ts'
 import { rejected } from '../rejected.ts'
+import { toReminder } from '../system-reminder.ts'
 import { toAssistant, toToolId } from './to-assistant.ts'
 import { toContent, toText } from './to-content.ts'
 
@@ -21,7 +22,7 @@ export interface Messages {
 }
 
 /**
- * System turns become the system prompt; consecutive turns of one role become one message.
+ * System turns at the start become the system prompt, later ones keep their place; consecutive turns of one role become one message.
  * @throws UpstreamFailure `rejected`
  */
 export function toMessages(turns: readonly Turn[]): Messages {
@@ -29,8 +30,11 @@ export function toMessages(turns: readonly Turn[]): Messages {
   const messages: Message[] = []
   for (const turn of turns) {
     const { role, parts, path } = turn
-    if (role === 'system') system.push(...toText(parts, path))
-    else if (role === 'assistant') append(messages, role, toAssistant(turn))
+    if (role === 'system') {
+      const said = toText(parts, path)
+      if (messages.length === 0) system.push(...said)
+      else append(messages, 'user', toContent(toReminder(parts), path))
+    } else if (role === 'assistant') append(messages, role, toAssistant(turn))
     else {
       const content = parts.flatMap((part) => toUserBlocks(part, path))
       append(messages, role, content)

@@ -1,6 +1,7 @@
-/** Ours → theirs: turns: a separate system instruction, and consecutive turns of one role merged. */
+/** Ours → theirs: turns: a separate system instruction of those at the start, and consecutive turns of one role merged. */
 import type { Part, Turn } from '#domain/conversation.ts'
 import { rejected } from '../rejected.ts'
+import { toReminder } from '../system-reminder.ts'
 import { toFunctionResponse } from './to-function-response.ts'
 import { toModelParts } from './to-model-parts.ts'
 import { toPart } from './to-parts.ts'
@@ -26,7 +27,8 @@ export function toContents(
     part.type === 'result' ? toFunctionResponse(part, called) : toPart(part)
 
   for (const { role, parts } of turns) {
-    if (role === 'system') system.push(...parts.flatMap(toPart))
+    if (role === 'system' && contents.length === 0) system.push(...parts.flatMap(toPart))
+    else if (role === 'system') say('user', toReminder(parts).flatMap(toPart))
     else if (role === 'assistant') say('model', toModelParts(parts, model, called))
     else say('user', parts.flatMap(toUserPart))
   }

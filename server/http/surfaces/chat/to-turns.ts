@@ -5,8 +5,15 @@ import { isObject, readList, readObject, readString, readText } from '../../read
 import { placeThoughts, readSignatures, type Signatures, signatureOf } from './read-signatures.ts'
 import { type ContentPart, toDrawnImages, toParts } from './to-parts.ts'
 
+/** Instructions come first, wherever they were: clients of chat append them, and mean the whole conversation. */
 export function toTurns(messages: unknown): readonly Turn[] {
-  return readList(messages).map((message, i) => toTurn(readObject(message), `messages[${i}]`))
+  const turns = readList(messages).map((message, i) =>
+    toTurn(readObject(message), `messages[${i}]`),
+  )
+  const isSystem = ({ role }: Turn): boolean => role === 'system'
+  return turns.some(isSystem)
+    ? [...turns.filter(isSystem), ...turns.filter((turn) => !isSystem(turn))]
+    : turns
 }
 
 function toTurn(message: JsonObject, at: string): Turn {

@@ -4,6 +4,7 @@ import type { JsonObject } from '#domain/chat.ts'
 import type { CallPart, MediaPart, Part, ResultPart, TextPart, Turn } from '#domain/conversation.ts'
 import type { ProviderType } from '#domain/provider.ts'
 import { rejected } from '../../rejected.ts'
+import { toReminder } from '../../system-reminder.ts'
 import type { ToolNames } from './tool-names.ts'
 
 /** @throws UpstreamFailure `rejected` for a part that chat has no word for */
@@ -53,9 +54,7 @@ function toInstruction(
 ): readonly JsonObject[] {
   if (isFirst) return toMessage('system', parts, type)
   if (KNOW_DEVELOPERS.has(type)) return toMessage('developer', parts, type)
-  const texts = parts.filter((part) => part.type === 'text').map(({ text }) => text)
-  const content = `<system-reminder>\n${texts.join('\n')}\n</system-reminder>`
-  return texts.length > 0 ? [{ role: 'user', content }] : []
+  return toMessage('user', toReminder(parts), type)
 }
 
 /** Results follow their calls at once, in the order of the calls; what else came with them comes after all of them. */

@@ -28,7 +28,7 @@ test('a request that says nothing', () => {
 })
 
 describe('turns', () => {
-  test('instructions keep their place; the result of a tool is what a user says', () => {
+  test('instructions come first, wherever they were; the result of a tool is what a user says', () => {
     const turns = read({
       messages: [
         { role: 'user', content: 'a' },
@@ -37,8 +37,8 @@ describe('turns', () => {
       ],
     }).turns
     expect(turns.map(({ role, path }) => [role, path])).toEqual([
-      ['user', 'messages[0].content'],
       ['system', 'messages[1].content'],
+      ['user', 'messages[0].content'],
       ['user', 'messages[2].content'],
     ])
     expect(turns[2]?.parts).toEqual([
