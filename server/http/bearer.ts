@@ -5,7 +5,7 @@ import { type ApiKey, type KeyStatus, type Keys, keyStatus } from '#domain/key.t
 import { holdsSecret, readSecret, type Secret } from '#domain/secret.ts'
 import { isMessagesAddress } from './paths.ts'
 import type { ByteBudget } from './read/byte-budget.ts'
-import type { RequestContext } from './request-context.ts'
+import type { CallerContext, RequestContext } from './request-context.ts'
 
 const BEARER = /^bearer +(\S.*)$/i
 
@@ -75,7 +75,7 @@ interface CallerDeps {
 
 /** Any kind of key. @throws the codes of 401 */
 export async function findCaller(deps: CallerDeps, context: RequestContext): Promise<ApiKey> {
-  return identify(deps, context, await lookUpKey(deps, context))
+  return identify(deps, context, await lookUpKey(deps, context)).key
 }
 
 /** The key that the request names, of whatever state. @throws missing_api_key, invalid_api_key */
@@ -93,13 +93,13 @@ export function identify(
   { memory }: CallerDeps,
   context: RequestContext,
   key: ApiKey | undefined,
-): ApiKey {
+): CallerContext {
   if (!key) throw noSuchKey()
   // From here on, every answer has this key's rate headers, even if the key is then rejected.
   context.key = key
   context.taken = memory.forRequest(key)
   requireActive(key, context.arrivedAt)
-  return key
+  return context as CallerContext
 }
 
 const noSuchKey = (): GatewayError =>

@@ -4,8 +4,8 @@ import { RequestRefused } from '#domain/walk/completion.ts'
 import type { ApiDeps } from './deps.ts'
 import { isMessagesAddress } from './paths.ts'
 import {
+  addProviderRequest,
   headersFor,
-  noteProviderRequest,
   type RequestContext,
   readQuota,
 } from './request-context.ts'
@@ -46,17 +46,17 @@ export async function answerError(
 ): Promise<Response> {
   if (thrown instanceof RequestRefused) {
     context.quota = thrown.quota
-    context.generationId = thrown.generationId
+    context.generation = context.walk
   }
   const error = toGatewayError(thrown instanceof RequestRefused ? thrown.error : thrown)
   // If the store cannot read the windows either, the original error is still reported.
   await readQuota(deps, context).catch(() => {})
 
-  if (context.walk !== null) noteProviderRequest(context, context.walk)
   const headers = headersFor(context, 'application/json')
+  if (context.walk !== null) addProviderRequest(headers, context.walk)
   const { retryAfterSeconds } = error.details
   if (retryAfterSeconds !== undefined) headers['Retry-After'] = String(retryAfterSeconds)
-  const retry = shouldRetry(error, context.wantsImages)
+  const retry = shouldRetry(error, context.walk?.request.wantsImages ?? false)
   if (retry !== undefined) headers['X-Should-Retry'] = retry
   if (error.status === 401) headers['WWW-Authenticate'] = 'Bearer'
   // The rest of the body was not read: it must neither be parsed as the next request nor be received.

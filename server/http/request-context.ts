@@ -3,8 +3,7 @@ import type { Admissions } from '#domain/admission.ts'
 import type { AnswerHead } from '#domain/chat.ts'
 import { type Arrival, type Clock, type Instant, noteArrival } from '#domain/clock.ts'
 import { type GenerationId, newRequestId } from '#domain/id.ts'
-import type { ApiKey } from '#domain/key.ts'
-import type { Charge } from '#domain/ledger.ts'
+import type { ApiKey, Caller } from '#domain/key.ts'
 import { holdsSecret } from '#domain/secret.ts'
 import type { Walk } from '#domain/walk/walk.ts'
 import { NO_QUOTA, type QuotaReading } from '#domain/window.ts'
@@ -20,6 +19,15 @@ function readRequestId(request: Request, at: Instant): string {
   return isHarmless ? named : newRequestId(at)
 }
 
+/** What the headers of an answer tell of its generation. */
+export interface Generation {
+  readonly generationId: GenerationId
+  /** The bound of the answer where it was lowered; else null. */
+  readonly loweredBound: number | null
+  /** Who answers; null before anybody does. */
+  readonly head: Pick<AnswerHead, 'model' | 'provider'> | null
+}
+
 /** Filled in step by step; fields of later steps stay null if one fails. */
 export interface RequestContext extends Arrival {
   readonly request: Request
@@ -31,19 +39,19 @@ export interface RequestContext extends Arrival {
   /** A body is expected, of which some is unread. */
   isArriving: boolean
   quota: QuotaReading | null
-  wantsImages: boolean
-  generationId: GenerationId | null
+  /** As it was asked for. */
   model: string | null
-  provider: string | null
   /** Null before it begins, and for what is none. */
   walk: Walk | null
-  charge: Charge | null
-  /** The bound of the answer where it was lowered, for the header; else null. */
-  loweredBound: number | null
-  /** By what the provider names the request; null before it answers, and for a client of another dialect. */
-  providerRequestId: string | null
+  /** Its walk, from the verdict on, or the generation whose answer it repeats. */
+  generation: Generation | null
   /** The body is streamed after the headers; the stream also logs the request. */
   streams: boolean
+}
+
+/** Of a request whose key is known. */
+export interface CallerContext extends RequestContext, Caller {
+  readonly key: ApiKey
 }
 
 export function startContext(clock: Clock, request: Request, route: string): RequestContext {
@@ -58,38 +66,11 @@ export function startContext(clock: Clock, request: Request, route: string): Req
     taken: null,
     isArriving: false,
     quota: null,
-    wantsImages: false,
-    generationId: null,
     model: null,
-    provider: null,
     walk: null,
-    charge: null,
-    loweredBound: null,
-    providerRequestId: null,
+    generation: null,
     streams: false,
   }
-}
-
-/** Records with what its walk was admitted, for the headers, the answer and the log. */
-export function noteAdmitted(context: RequestContext, walk: Walk): void {
-  context.generationId = walk.generationId
-  context.quota = walk.quota
-  context.loweredBound = walk.loweredBound
-}
-
-/** Records who answers it. */
-export function noteOpened(context: RequestContext, walk: Walk, { model, provider }: AnswerHead) {
-  context.taken?.dropText()
-  context.loweredBound = walk.loweredBound
-  noteProviderRequest(context, walk)
-  context.model = model
-  context.provider = provider
-}
-
-/** Records by what the provider names the request, for its answer or its refusal. */
-export function noteProviderRequest(context: RequestContext, { attempts }: Walk): void {
-  const named = attempts?.current.providerRequestId
-  if (named && ACCEPTED_ID.test(named)) context.providerRequestId = named
 }
 
 /** The headers of every answer to this request, in a new object that the caller may extend. */
@@ -104,19 +85,25 @@ export function headersFor(context: RequestContext, contentType: string): Header
   }
   // Anthropic's libraries show it beside an answer.
   if (context.route === 'messages') headers['Request-Id'] = context.requestId
-  if (context.providerRequestId !== null) {
-    headers['X-Upstream-Request-Id'] = context.providerRequestId
-  }
-  if (context.generationId !== null) headers['X-Generation-Id'] = context.generationId
-  if (context.loweredBound !== null) {
-    headers['X-Gateway-Max-Output-Tokens'] = String(context.loweredBound)
-  }
-  if (context.provider !== null) {
-    headers['X-Gateway-Model'] = toHeader(context.model ?? '')
-    headers['X-Gateway-Provider'] = context.provider
-  }
+  if (context.generation !== null) addGeneration(headers, context.generation)
+  if (context.walk?.head) addProviderRequest(headers, context.walk)
   if (context.quota !== null) addRateHeaders(headers, context.quota)
   return headers
+}
+
+function addGeneration(headers: HeaderFields, generation: Generation): void {
+  const { generationId, loweredBound, head } = generation
+  headers['X-Generation-Id'] = generationId
+  if (loweredBound !== null) headers['X-Gateway-Max-Output-Tokens'] = String(loweredBound)
+  if (head === null) return
+  headers['X-Gateway-Model'] = toHeader(head.model)
+  headers['X-Gateway-Provider'] = head.provider
+}
+
+/** By what the provider names the request; only clients that ask in its dialect are told. */
+export function addProviderRequest(headers: HeaderFields, { attempt }: Walk): void {
+  const named = attempt?.sending.providerRequestId
+  if (named && ACCEPTED_ID.test(named)) headers['X-Upstream-Request-Id'] = named
 }
 
 /** An id may have characters that a header cannot. */

@@ -4,7 +4,7 @@ import { type Clock, renderInstant, sinceArrivalMs } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { renderUsd, subtractUsd } from '#domain/money.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
-import { completionTokens, promptTokens } from '#domain/usage.ts'
+import { completionTokens, NO_USAGE, promptTokens } from '#domain/usage.ts'
 import type { RequestContext } from './request-context.ts'
 
 export interface RequestLine {
@@ -50,7 +50,9 @@ export function toRequestLine(
   error: GatewayError | null,
   clock: Clock,
 ): RequestLine {
-  const { charge, walk, arrivedAt } = context
+  const { walk, generation, arrivedAt } = context
+  const charge = walk?.charge ?? null
+  const usage = charge?.usage ?? NO_USAGE
   const firstEventAt = walk?.firstEventAt ?? null
   const hold = walk?.grant?.hold ?? null
   const line: { -readonly [Field in keyof RequestLine]: RequestLine[Field] } = {
@@ -59,16 +61,16 @@ export function toRequestLine(
     msg: 'request',
     route: context.route,
     request_id: strikeOut(context.requestId),
-    generation_id: context.generationId,
+    generation_id: generation?.generationId ?? null,
     key: context.key?.id ?? null,
     ...askedBy(walk),
     model: modelOf(context),
-    provider: context.provider,
+    provider: generation?.head?.provider ?? null,
     status,
     code: error?.code ?? null,
-    prompt_tokens: charge ? promptTokens(charge.usage) : 0,
-    completion_tokens: charge ? completionTokens(charge.usage) : 0,
-    images: charge?.usage.outputImages ?? 0,
+    prompt_tokens: promptTokens(usage),
+    completion_tokens: completionTokens(usage),
+    images: usage.outputImages,
     cost_usd: charge ? renderUsd(charge.amount) : status === CLIENT_CLOSED_REQUEST ? null : '0',
     ttft_ms: firstEventAt === null ? null : firstEventAt - arrivedAt,
     total_ms: sinceArrivalMs(clock, context),
@@ -91,8 +93,8 @@ const askedBy = (walk: RequestContext['walk']): Pick<RequestLine, 'surface' | 's
     : { surface: walk.request.dialect, session: strikeOut(walk.request.session ?? '') || null }
 
 /** What it resolved to, where it did. */
-const modelOf = ({ provider, model, walk }: RequestContext): string | null => {
-  const known = provider === null ? (walk?.claim?.model ?? model) : model
+const modelOf = ({ generation, model, walk }: RequestContext): string | null => {
+  const known = generation?.head?.model ?? walk?.claim?.model ?? model
   return known && strikeOut(known)
 }
 

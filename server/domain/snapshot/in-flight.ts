@@ -39,7 +39,7 @@ export interface InFlight {
 
 /** Null before the walk claims anything. */
 export function readInFlight(walk: Walk): InFlight | null {
-  const { caller, request, generationId, claim, attempts, firstEventAt } = walk
+  const { caller, request, generationId, claim, attempt, firstEventAt } = walk
   if (claim === null) return null
   const of = {
     generationId,
@@ -51,22 +51,21 @@ export function readInFlight(walk: Walk): InFlight | null {
     stream: request.stream,
     arrivedAt: caller.arrivedAt,
   }
-  if (attempts === null) return { ...of, ...QUEUED, model: claim.model }
-  const { current, failed } = attempts
-  const { offer, meter } = current
+  if (attempt === null) return { ...of, ...QUEUED, model: claim.model }
+  const { hop, meter } = attempt
   // An image counts as soon as it is requested, because a client that disconnects now is charged for it.
   const reading = request.wantsImages ? meter.readAfterDisconnect() : meter.read()
-  const { usage, amount } = priceOf(current, reading)
+  const { usage, amount } = priceOf(attempt, reading)
   return {
     ...of,
-    model: offer.hop.card.id,
-    provider: offer.hop.provider.name,
-    state: stateOf(walk, failed.length > 0),
+    model: hop.card.id,
+    provider: hop.provider.name,
+    state: stateOf(walk),
     firstEventMs: firstEventAt === null ? null : firstEventAt - caller.arrivedAt,
     promptTokens: promptTokens(usage),
     outputTokens: completionTokens(usage),
     cost: amount,
-    failedAttempts: failed.length,
+    failedAttempts: walk.failedAttempts.length,
   }
 }
 
@@ -80,9 +79,9 @@ const QUEUED = {
   failedAttempts: 0,
 } as const
 
-function stateOf({ request, firstEventAt }: Walk, hasFailed: boolean): InFlightState {
+function stateOf({ request, firstEventAt, failedAttempts }: Walk): InFlightState {
   if (request.wantsImages) return 'image'
   if (firstEventAt !== null) return request.stream ? 'streaming' : 'waiting'
-  if (hasFailed) return 'retrying'
+  if (failedAttempts.length > 0) return 'retrying'
   return request.stream ? 'opening' : 'waiting'
 }

@@ -14,43 +14,41 @@ import { boundToSend, loweredBound } from '../output-bound.ts'
 import { chargedImage, chargeFor } from '../pricing.ts'
 import type { Provider } from '../provider.ts'
 import type { Settings } from '../settings.ts'
-import { type Sending, type Upstream, type UpstreamCall, UpstreamFailure } from '../upstream.ts'
+import { type Upstream, type UpstreamCall, UpstreamFailure } from '../upstream.ts'
 import type { Work } from '../work.ts'
 import type { HopHealth } from './hop-health.ts'
 import { Meter, type Reading } from './meter.ts'
 import type { CostedOffer, CostedOffers, Offer } from './offer.ts'
 
-export interface Attempt extends Sending {
-  readonly request: Work
+/** It is what the provider is asked with, too. */
+export interface Attempt extends UpstreamCall {
   readonly offer: Offer
   /** Output tokens of all choices that are paid for. */
   readonly paidTokens: number
-  /** The bound that the provider is sent, in tokens of one choice; null for none. */
-  readonly sentBound: number | null
-  /** The same, where it is lower than the client's own or the model's; else null. */
+  /** The bound that is sent, where it is lower than the client's own or the model's; else null. */
   readonly loweredBound: number | null
   readonly meter: Meter
   /** When the attempt began, by `Clock.monotonicMs`; a pause before a retry is not included. */
   startedMs: number
+  timeouts: UpstreamCall['timeouts']
   /** Aborted when the request is aborted, or when only this attempt is given up. */
-  readonly canceller: Canceller
+  readonly signal: Canceller
   /** Whether it decides if a resting hop serves again. */
   isProbe: boolean
 }
 
-/** The attempts of one walk: the one being made, and those that failed, in order. */
-export interface Attempts {
-  current: Attempt
-  failed: readonly FailedAttempt[]
-}
-
-const NONE_FAILED: readonly FailedAttempt[] = []
-
-/** What is attempted: a request, for its caller, until its signal. */
-export interface AttemptedCall {
+/** What is attempted: a walk that is admitted. */
+export interface Attempted {
+  readonly deps: AttemptDeps
   readonly caller: Caller
   readonly request: Work
   readonly signal: CancelSignal
+  readonly offers: CostedOffers
+  readonly grant: Grant
+  /** The one being made, or the last. */
+  attempt: Attempt
+  /** In order. */
+  failedAttempts: readonly FailedAttempt[]
 }
 
 export interface AttemptDeps {
@@ -60,70 +58,50 @@ export interface AttemptDeps {
   upstreamFor(provider: Provider): Upstream
 }
 
-export const startAttempts = (
-  deps: AttemptDeps,
-  call: AttemptedCall,
-  first: CostedOffer,
-  grant: Grant,
-): Attempts => ({ current: startAttempt(deps, call, first, grant), failed: NONE_FAILED })
-
 /** An attempt at an offer, within the bound that the granted money pays for there. */
-function startAttempt(
-  { settings }: AttemptDeps,
-  { request, signal }: AttemptedCall,
+export function startAttempt(
+  { deps: { settings }, caller, request, signal, grant }: Omit<Attempted, 'attempt'>,
   { offer, cost }: CostedOffer,
-  { money }: Grant,
 ): Attempt {
-  const bound = boundFor(cost, money)
-  const sentBound = boundToSend(request, offer.hop, bound, settings)
+  const { hop, version } = offer
+  const bound = boundFor(cost, grant.money)
   const paidTokens = bound * cost.choices
+  const sentBound = boundToSend(request, hop, bound, settings)
   return {
     request,
     offer,
+    hop,
+    requestId: caller.requestId,
+    maxOutputTokens: sentBound,
     paidTokens,
-    sentBound,
-    loweredBound: loweredBound(request, offer.hop, sentBound, settings),
-    meter: new Meter(request, offer.hop.card, paidTokens, offer.version.prices),
+    loweredBound: loweredBound(request, hop, sentBound, settings),
+    meter: new Meter(request, hop.card, paidTokens, version.prices),
     startedMs: 0,
-    canceller: new Canceller(signal),
-    isSent: false,
+    timeouts: settings,
+    signal: new Canceller(signal),
+    sending: { isSent: false },
     isProbe: false,
   }
 }
 
 /**
  * Tries the offers in order until one begins to answer, and retries the last one where that may help.
- * `attempts.current` is the attempt that answers, or the last that failed. @throws UpstreamFailure, the signal's reason
+ * `walk.attempt` is the attempt that answers, or the last that failed. @throws UpstreamFailure, the signal's reason
  */
-export const askFirst = (
-  deps: AttemptDeps,
-  call: AttemptedCall,
-  offers: CostedOffers,
-  grant: Grant,
-  attempts: Attempts,
-): Promise<AsyncIterable<ChatEvents>> =>
+export const askFirst = (walk: Attempted): Promise<AsyncIterable<ChatEvents>> =>
   // The first offer nearly always answers.
-  ask(deps, call, attempts.current, offers.length === 1).catch((thrown) =>
-    askNext(deps, call, offers, grant, attempts, thrown),
-  )
+  ask(walk, walk.offers.length === 1).catch((thrown) => askNext(walk, thrown))
 
 /** Tries the remaining offers after the first has failed. */
-async function askNext(
-  deps: AttemptDeps,
-  call: AttemptedCall,
-  offers: CostedOffers,
-  grant: Grant,
-  attempts: Attempts,
-  failure: unknown,
-): Promise<AsyncIterable<ChatEvents>> {
+async function askNext(walk: Attempted, failure: unknown): Promise<AsyncIterable<ChatEvents>> {
   let thrown = failure
   for (let turn = 1; ; turn++) {
-    const next = turnAfter(deps, call, offers, attempts.current, turn, thrown)
-    noteFailure(deps, attempts, next.failure, false)
-    attempts.current = startAttempt(deps, call, next.offer, grant)
-    if (next.pauseMs > 0) await pause(next.pauseMs, call.signal)
+    const next = turnAfter(walk, turn, thrown)
+    noteFailure(walk, next.failure, false)
+    walk.attempt = startAttempt(walk, next.offer)
+    if (next.pauseMs > 0) await pause(next.pauseMs, walk.signal)
     try {
-      return await ask(deps, call, attempts.current, turn + 1 >= offers.length)
+      return await ask(walk, turn + 1 >= walk.offers.length)
     } catch (again) {
       thrown = again
     }
@@ -132,15 +110,12 @@ async function askNext(
 
 /** What follows a failed attempt, which is ended. @throws why it failed, where nothing follows */
 function turnAfter(
-  deps: AttemptDeps,
-  { caller, request, signal }: AttemptedCall,
-  offers: CostedOffers,
-  { canceller }: Attempt,
+  { deps, caller, request, signal, offers, attempt }: Attempted,
   turn: number,
   thrown: unknown,
 ): Turn & { readonly failure: UpstreamFailure } {
-  canceller.throwIfAborted()
-  canceller.abort()
+  attempt.signal.throwIfAborted()
+  attempt.signal.abort()
   // Only a provider's failure justifies another attempt, and only while the client is connected.
   if (!(thrown instanceof UpstreamFailure) || signal.aborted) throw thrown
   const next = isOutOfTime(deps, caller) ? null : nextTurn(offers, turn, thrown, request)
@@ -170,27 +145,22 @@ function nextTurn(
 const isOutOfTime = ({ clock, settings }: AttemptDeps, caller: Caller): boolean =>
   sinceArrivalMs(clock, caller) >= settings.totalTimeoutMs
 
-/** Records a failed attempt, and closes its exchange with the provider. */
-export function noteFailure(
-  { clock, health }: AttemptDeps,
-  attempts: Attempts,
-  failure: UpstreamFailure,
-  isCharged: boolean,
-): void {
-  const { current, failed } = attempts
-  const { offer, meter, startedMs, canceller } = current
-  canceller.abort()
-  health.failed(offer.hop, failure)
-  const attempt: FailedAttempt = {
-    model: offer.hop.card.id,
-    provider: offer.hop.provider.name,
+/** Records that the attempt failed, and closes its exchange with the provider. */
+export function noteFailure(walk: Attempted, failure: UpstreamFailure, isCharged: boolean): void {
+  const { deps, attempt, failedAttempts } = walk
+  const { hop, meter, startedMs, signal } = attempt
+  signal.abort()
+  deps.health.failed(hop, failure)
+  const failed: FailedAttempt = {
+    model: hop.card.id,
+    provider: hop.provider.name,
     outcome: failure.kind,
     status: failure.details.status ?? null,
     reason: failure.message,
-    ms: clock.monotonicMs() - startedMs,
-    operatorCost: meter.produced && !isCharged ? costOf(current) : NO_MONEY,
+    ms: deps.clock.monotonicMs() - startedMs,
+    operatorCost: meter.produced && !isCharged ? costOf(attempt) : NO_MONEY,
   }
-  attempts.failed = [...failed, attempt]
+  walk.failedAttempts = [...failedAttempts, failed]
 }
 
 /** The cost of what an uncharged attempt produced, at the model's price. */
@@ -237,44 +207,22 @@ export const imageOf = ({ request, offer, meter }: Attempt): ImageChoice =>
  * earlier failure can fall back to that offer. The last offer streams at once, so that it fails for good with its first event.
  * What is sent twice below this (a lost idle connection, a respelled bound) is one attempt: `server/upstream/call.ts`.
  */
-function ask(
-  deps: AttemptDeps,
-  { caller, request }: AttemptedCall,
-  attempt: Attempt,
-  isLast: boolean,
-): Promise<AsyncIterable<ChatEvents>> {
-  const { offer, canceller } = attempt
-  canceller.throwIfAborted()
+function ask(walk: Attempted, isLast: boolean): Promise<AsyncIterable<ChatEvents>> {
+  const { deps, caller, attempt } = walk
+  const { hop, meter, request } = attempt
+  attempt.signal.throwIfAborted()
   attempt.startedMs = deps.clock.monotonicMs()
-  attempt.isProbe = deps.health.attempted(offer.hop)
-  const upstream = deps.upstreamFor(offer.hop.provider)
-  const events = upstream.ask({
-    request,
-    hop: offer.hop,
-    requestId: caller.requestId,
-    maxOutputTokens: attempt.sentBound,
-    timeouts: timeoutsFor(deps, caller, attempt),
-    sending: attempt,
-    signal: canceller,
-  })
-  return isLast ? events : bufferUntilContent(events, request, attempt.meter)
+  attempt.timeouts = timeoutsAfter(attempt.startedMs - caller.arrivedMs, deps.settings)
+  attempt.isProbe = deps.health.attempted(hop)
+  const events = deps.upstreamFor(hop.provider).ask(attempt)
+  return isLast ? events : bufferUntilContent(events, request, meter)
 }
 
-/** All attempts of a request share one total time-out. */
-function timeoutsFor(
-  { settings }: AttemptDeps,
-  { arrivedMs }: Caller,
-  { startedMs }: Attempt,
-): UpstreamCall['timeouts'] {
-  const spentMs = startedMs - arrivedMs
-  if (spentMs <= 0) return settings
-  return {
-    connectTimeoutMs: settings.connectTimeoutMs,
-    firstByteTimeoutMs: settings.firstByteTimeoutMs,
-    silenceTimeoutMs: settings.silenceTimeoutMs,
-    totalTimeoutMs: Math.max(1, settings.totalTimeoutMs - spentMs),
-  }
-}
+/** All attempts of a request share one total time-out, of which this much is spent. */
+const timeoutsAfter = (spentMs: number, settings: Settings): UpstreamCall['timeouts'] =>
+  spentMs > 0
+    ? { ...settings, totalTimeoutMs: Math.max(1, settings.totalTimeoutMs - spentMs) }
+    : settings
 
 /** The buffered events come first in the result. @throws UpstreamFailure if the answer ends without content */
 async function bufferUntilContent(

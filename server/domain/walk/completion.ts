@@ -3,21 +3,12 @@ import {
   type ActivityEntry,
   CLIENT_CLOSED_REQUEST,
   type EndedBy,
-  type FailedAttempt,
   type LoggedRefusal,
 } from '../activity.ts'
 import type { Repeated, Verdict } from '../admission.ts'
-import type { AdmissionQueue } from '../admission-queue.ts'
 import type { CancelSignal } from '../cancel.ts'
 import type { AnswerHead } from '../chat.ts'
-import {
-  type Clock,
-  elapsedMs,
-  type Instant,
-  momentOf,
-  sinceArrivalMs,
-  unixSeconds,
-} from '../clock.ts'
+import { elapsedMs, momentOf, sinceArrivalMs, unixSeconds } from '../clock.ts'
 import { type ErrorMetadata, GatewayError, toGatewayError } from '../errors.ts'
 import type { GenerationId } from '../id.ts'
 import {
@@ -32,25 +23,23 @@ import type { Hop, ImageChoice } from '../model-card.ts'
 import { NO_MONEY, type RubMicros, type UsdNanos } from '../money.ts'
 import { isNative } from '../native.ts'
 import { toRefusalError } from '../refusal.ts'
-import type { Store } from '../store.ts'
 import { toClientError, UpstreamFailure } from '../upstream.ts'
 import { NO_USAGE } from '../usage.ts'
 import { NO_QUOTA, type QuotaReading } from '../window.ts'
 import type { Work } from '../work.ts'
 import {
   type Attempt,
-  type Attempts,
+  type Attempted,
   askFirst,
   imageOf,
   isBeyondHold,
   noteFailure,
   priceOf,
   requireImages,
-  startAttempts,
+  startAttempt,
   withheldCost,
 } from './attempt.ts'
-import type { CostedOffers, Offer } from './offer.ts'
-import { type CompletionDeps, READER_LEFT, type StepReader, type Walk } from './walk.ts'
+import { READER_LEFT, type StepReader, type Walk } from './walk.ts'
 
 /**
  * Answers one chat request: runs a walk to its end, calling `reader` with every step. It throws `RequestRefused` before its
@@ -69,62 +58,60 @@ export async function runWalk(walk: Walk, reader: StepReader): Promise<void> {
       return await endUnjudged(walk, thrown)
     }
     if (!verdict.admitted) return await refuseWalk(walk, verdict)
-    const outcome = await answer(walk, verdict, reader)
-    const { attempts } = walk as Begun
-    const charge = priceOutcome(outcome, attempts.current)
-    endExchange(deps, outcome, attempts, charge !== null)
+    const admitted = admit(walk, verdict)
+    const outcome = await answer(admitted, reader)
+    const charge = priceOutcome(outcome, admitted.attempt)
+    endExchange(admitted, outcome, charge !== null)
     await (repeat !== null && charge !== null && isWhole(outcome)
       ? settleKept(walk, reader, outcome, charge, repeat)
-      : settle(deps, walk, outcome, charge, null))
+      : settle(walk, outcome, charge, null))
     if (outcome.error) {
       if (charge === null) throw outcome.error
       await reader.failed(outcome.error)
     }
     const taken = charge && reader.receipt(charge)
     if (taken) await taken
+    walk.charge = charge
   } finally {
     walk.end()
   }
 }
 
 /** A walk that is admitted. */
-interface Begun {
-  readonly offers: CostedOffers
-  readonly attempts: Attempts
+type AdmittedWalk = Walk & Attempted
+
+/** Notes with what it is admitted. The first attempt is not asked yet. */
+function admit(walk: Walk, { grant, quota }: Admitted): AdmittedWalk {
+  walk.grant = grant
+  walk.quota = quota
+  const admitted = walk as AdmittedWalk
+  admitted.attempt = startAttempt(admitted, admitted.offers[0])
+  return admitted
 }
 
 /**
  * Passes the provider's answer to the reader. A step that the reader has taken by its return is not awaited: an await of
  * nothing is a turn of the queue of microtasks.
  */
-async function answer(
-  walk: Walk,
-  { grant, quota }: Admitted,
-  reader: StepReader,
-): Promise<Outcome> {
-  const { deps, request, signal } = walk
-  const { offers } = walk as Begun
-  const { hold } = grant
-  const attempts = startAttempts(deps, walk, offers[0], grant)
-  walk.grant = grant
-  walk.quota = quota
-  walk.attempts = attempts
+async function answer(walk: AdmittedWalk, reader: StepReader): Promise<Outcome> {
+  const { request, signal } = walk
   try {
     const admitted = reader.admitted()
     if (admitted) await admitted
-    const events = await askFirst(deps, walk, offers, grant, attempts)
+    const events = await askFirst(walk)
     // No other attempt follows.
     if (request.source) request.source.text = null
-    const { current } = attempts
-    const { meter, offer } = current
-    const opened = reader.opened(toHead(walk, offer.hop))
+    const { attempt } = walk
+    const { meter } = attempt
+    walk.head = toHead(walk, attempt.hop)
+    const opened = reader.opened(walk.head)
     if (opened) await opened
     for await (const batch of events) {
       const delivered = meter.note(batch)
-      if (meter.produced && walk.firstEventAt === null) noteFirst(walk, offer)
+      if (meter.produced && walk.firstEventAt === null) noteFirst(walk, attempt.hop)
       const taken = reader.events(delivered)
       if (taken) await taken
-      if (!isBeyondHold(current, hold)) continue
+      if (!isBeyondHold(attempt, walk.grant.hold)) continue
       await reader.events(meter.cut())
       return CUT
     }
@@ -136,7 +123,7 @@ async function answer(
     // `READER_LEFT`: the reader stopped reading; the signal says why.
     return thrown === READER_LEFT
       ? judgeAbort(signal)
-      : judgeFailure(thrown, attempts.current.offer.hop, request, signal)
+      : judgeFailure(thrown, walk.attempt.hop, request, signal)
   }
 }
 
@@ -150,14 +137,14 @@ async function refuseWalk(
   if ('repetition' in verdict) throw toRepeated(verdict.repetition)
   walk.grant = verdict.grant
   const error = toRefusalError(verdict.refusal, walk.caller.key.name)
-  return await refuse(walk.deps, walk, error, verdict.quota)
+  return await refuse(walk, error, verdict.quota)
 }
 
 /** Of a request without a verdict. @throws RequestRefused, unless its client left while it waited for money that others hold */
 async function endUnjudged(walk: Walk, thrown: unknown): Promise<void> {
-  const { deps, signal } = walk
+  const { signal } = walk
   if (!signal.aborted || thrown !== signal.reason) return await refuseFirst(walk, thrown)
-  await leave(deps, walk, judgeAbort(signal))
+  await leave(walk, judgeAbort(signal))
 }
 
 /** What the catalogue has against a request is nothing to one that repeats another. */
@@ -166,13 +153,13 @@ async function refuseFirst(walk: Walk, thrown: unknown): Promise<never> {
   const repetition =
     repeat && (await deps.store.answers.find(caller.key.id, repeat, deps.clock.now()))
   if (repetition) throw toRepeated(repetition)
-  return await refuse(deps, walk, thrown, null)
+  return await refuse(walk, thrown, null)
 }
 
 const toRepeated = (repetition: Repetition): Error =>
   repetition.is === 'kept' ? new AnswerKept(repetition.answer) : toConflictError(repetition)
 
-function noteFirst(walk: Walk, { hop }: Offer): void {
+function noteFirst(walk: Walk, hop: Hop): void {
   const { deps, caller, request } = walk
   walk.firstEventAt = momentOf(deps.clock, caller)
   deps.health.began(hop)
@@ -196,7 +183,7 @@ async function settleKept(
     await reader.priced(charge)
     staged = await stage(walk, repeat)
   } finally {
-    await settle(walk.deps, walk, outcome, charge, staged)
+    await settle(walk, outcome, charge, staged)
   }
 }
 
@@ -210,20 +197,16 @@ async function stage(walk: Walk, repeat: Repeat): Promise<StagedAnswer | null> {
 }
 
 /** Closes the provider's connection however the walk ends: a reader that stops early never iterated over `events`. */
-function endExchange(
-  deps: CompletionDeps,
-  outcome: Outcome,
-  attempts: Attempts,
-  isCharged: boolean,
-): void {
-  const { canceller, offer, meter, isProbe } = attempts.current
+function endExchange(walk: AdmittedWalk, outcome: Outcome, isCharged: boolean): void {
+  const { health } = walk.deps
+  const { signal, hop, meter, isProbe } = walk.attempt
   if (outcome.failure) {
-    noteFailure(deps, attempts, outcome.failure, isCharged)
+    noteFailure(walk, outcome.failure, isCharged)
     return
   }
-  if (outcome !== COMPLETED) canceller.abort()
-  if (outcome === COMPLETED || meter.produced) deps.health.served(offer.hop)
-  else if (isProbe) deps.health.abandoned(offer.hop)
+  if (outcome !== COMPLETED) signal.abort()
+  if (outcome === COMPLETED || meter.produced) health.served(hop)
+  else if (isProbe) health.abandoned(hop)
 }
 
 const toHead = ({ generationId, caller, request }: Walk, hop: Hop): AnswerHead => ({
@@ -296,95 +279,79 @@ function judgeFailure(
  * charged once the request was sent to the provider. Failed before any content, or without the requested image: no charge.
  */
 function priceOutcome(outcome: Outcome, attempt: Attempt): Charge | null {
-  const { meter, isSent } = attempt
+  const { meter, sending } = attempt
   const chargeable =
     outcome.endedBy === 'completed' ||
     (outcome.endedBy === 'client'
-      ? isSent
+      ? sending.isSent
       : meter.hasContent && outcome.error?.code !== 'no_image_returned')
   if (!chargeable) return null
   return priceOf(attempt, outcome.endedBy === 'client' ? meter.readAfterDisconnect() : meter.read())
 }
 
-interface EndingDeps {
-  readonly clock: Clock
-  readonly queue: AdmissionQueue
-  readonly store: Pick<Store, 'admissions' | 'activity'>
-  ended(entry: ActivityEntry, at: Instant): void
-}
-
 /** Logs the end of a request that was not admitted. */
-function noteEnding(deps: EndingDeps, entry: ActivityEntry): void {
+function noteEnding({ deps }: Walk, entry: ActivityEntry): void {
   deps.ended(entry, deps.clock.now())
   deps.store.activity.note(entry)
 }
 
 /** Logs the refusal and throws it; no slot and no hold was taken. */
-async function refuse(
-  deps: EndingDeps,
-  walk: Walk,
-  thrown: unknown,
-  quota: QuotaReading | null,
-): Promise<never> {
-  const { key } = walk.caller
-  const { admissions } = deps.store
+async function refuse(walk: Walk, thrown: unknown, quota: QuotaReading | null): Promise<never> {
+  const { deps, caller, grant } = walk
   const error = toGatewayError(thrown)
-  const refusal = toLoggedRefusal(error, walk.grant?.hold ?? null)
-  noteEnding(deps, toEntry(deps, walk, { endedBy: 'refused', error }, null, refusal))
+  const refusal = toLoggedRefusal(error, grant?.hold ?? null)
+  noteEnding(walk, toEntry(walk, { endedBy: 'refused', error }, null, refusal))
   throw new RequestRefused(
     error,
-    quota ?? (await admissions.quota([key.id], deps.clock.now()).catch(() => []))[0] ?? NO_QUOTA,
+    quota ??
+      (await deps.store.admissions.quota([caller.key.id], deps.clock.now()).catch(() => []))[0] ??
+      NO_QUOTA,
     walk.generationId,
   )
 }
 
 /** Logs a request that ended while it waited for its admission; nothing was taken. @throws the gateway's own error */
-async function leave(deps: EndingDeps, walk: Walk, outcome: Outcome): Promise<void> {
-  if (outcome.error) return await refuse(deps, walk, outcome.error, null)
-  noteEnding(deps, toEntry(deps, walk, outcome, null))
+async function leave(walk: Walk, outcome: Outcome): Promise<void> {
+  if (outcome.error) return await refuse(walk, outcome.error, null)
+  noteEnding(walk, toEntry(walk, outcome, null))
 }
 
 /** Resolves the admission and writes the walk's log entry. Those who wait for its hold are judged at once. */
 function settle(
-  deps: EndingDeps,
   walk: Walk,
   outcome: Outcome,
   charge: Charge | null,
   answer: StagedAnswer | null,
 ): Promise<boolean> {
+  const { deps, caller, generationId } = walk
   const at = deps.clock.now()
-  const activity = toEntry(deps, walk, outcome, charge)
+  const activity = toEntry(walk, outcome, charge)
   deps.ended(activity, at)
-  const settlement = { at, charge, activity, answer }
-  const settled = deps.store.admissions.settle(walk.generationId, settlement)
-  deps.queue.released(walk.caller.key.accountId)
+  const settled = deps.store.admissions.settle(generationId, { at, charge, activity, answer })
+  deps.queue.released(caller.key.accountId)
   return settled
 }
 
-/** By id once the name is resolved; as it was asked for before that. */
-const modelOf = ({ attempts, claim, request }: Walk): string =>
-  attempts?.current.offer.hop.card.id ?? claim?.model ?? request.model
-
 function toEntry(
-  { clock }: EndingDeps,
   walk: Walk,
   { endedBy, error }: Outcome,
   charge: Charge | null,
   refusal: LoggedRefusal | null = null,
 ): ActivityEntry {
-  const { caller, request, generationId, attempts, firstEventAt } = walk
+  const { deps, caller, request, generationId, claim, grant, attempt, firstEventAt } = walk
   const { key, requestId, arrivedAt } = caller
   // By a clock that is never set; the instants are those of one that may be.
-  const totalMs = sinceArrivalMs(clock, caller)
-  const hop = attempts?.current.offer.hop
-  const meter = attempts?.current.meter
+  const totalMs = sinceArrivalMs(deps.clock, caller)
+  const judgedAt = grant?.at ?? claim?.at ?? arrivedAt
+  const { usage, source, modifiers, amount, costRub } = charge ?? NOTHING_CHARGED
   return {
     generationId,
     requestId,
     accountId: key.accountId,
     keyId: key.id,
-    model: modelOf(walk),
-    provider: hop?.provider.name ?? null,
+    // By id once the name is resolved; as it was asked for before that.
+    model: attempt?.hop.card.id ?? claim?.model ?? request.model,
+    provider: attempt?.hop.provider.name ?? null,
     endUser: request.endUser,
     surface: request.dialect,
     session: request.session ?? null,
@@ -392,38 +359,35 @@ function toEntry(
     status: error?.status ?? (endedBy === 'client' ? CLIENT_CLOSED_REQUEST : 200),
     code: error?.code ?? null,
     endedBy,
-    finishReason: meter ? (error ? 'error' : meter.finishReason) : null,
+    finishReason: attempt && (error ? 'error' : attempt.meter.finishReason),
     startedAt: arrivedAt,
-    queuedMs: Math.min(totalMs, elapsedMs(arrivedAt, admittedAt(walk))),
-    hold: heldFor(walk),
+    queuedMs: Math.min(totalMs, elapsedMs(arrivedAt, judgedAt)),
+    // Nothing is held for a request that was not admitted.
+    hold: attempt === null ? null : (grant?.hold ?? null),
     loweredBound: walk.loweredBound,
     firstEventMs:
       firstEventAt === null ? null : Math.min(totalMs, elapsedMs(arrivedAt, firstEventAt)),
     totalMs,
-    usage: charge?.usage ?? NO_USAGE,
-    usageSource: charge?.source ?? null,
-    modifiers: charge?.modifiers ?? NO_NAMES,
-    cost: charge?.amount ?? NO_MONEY,
-    costRub: charge?.costRub ?? NO_RUB,
-    image: attempts && charge ? imageCharged(attempts.current, charge) : null,
-    statedCost: meter?.statedCost ?? null,
-    failedAttempts: attempts?.failed ?? NONE_FAILED,
-    withheldCost: attempts && charge ? withheldCost(attempts.current, charge) : NO_MONEY,
+    usage,
+    usageSource: source,
+    modifiers,
+    cost: amount,
+    costRub,
+    image: attempt && charge && imageCharged(attempt, charge),
+    statedCost: attempt?.meter.statedCost ?? null,
+    failedAttempts: walk.failedAttempts,
+    withheldCost: attempt && charge ? withheldCost(attempt, charge) : NO_MONEY,
     refusal,
   }
 }
 
-/** Nothing is held for a request that was not admitted. */
-const heldFor = ({ attempts, grant }: Walk): UsdNanos | null =>
-  attempts === null || grant === null ? null : grant.hold
-
-/** When it was admitted, or last judged; its arrival before that. */
-const admittedAt = ({ grant, claim, caller }: Walk): Instant =>
-  grant?.at ?? claim?.at ?? caller.arrivedAt
-
-const NO_RUB = 0n as RubMicros
-const NONE_FAILED: readonly FailedAttempt[] = []
-const NO_NAMES: readonly string[] = []
+const NOTHING_CHARGED = {
+  usage: NO_USAGE,
+  source: null,
+  modifiers: [],
+  amount: NO_MONEY,
+  costRub: 0n as RubMicros,
+} as const
 
 /** Images that never arrived may be charged too, where the client disconnected. */
 function imageCharged(attempt: Attempt, { usage }: Charge): ImageChoice | null {

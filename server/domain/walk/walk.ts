@@ -1,5 +1,5 @@
 /** A walk: the processing of one chat request, from model card to receipt, and the steps that its reader is called with. */
-import type { ActivityEntry } from '../activity.ts'
+import type { ActivityEntry, FailedAttempt } from '../activity.ts'
 import type { Claim, Grant } from '../admission.ts'
 import type { AdmissionQueue } from '../admission-queue.ts'
 import { Canceller, type CancelSignal, onCancel } from '../cancel.ts'
@@ -13,7 +13,7 @@ import type { Charge } from '../ledger.ts'
 import type { Store } from '../store.ts'
 import type { QuotaReading } from '../window.ts'
 import type { Work } from '../work.ts'
-import type { AttemptDeps, Attempts } from './attempt.ts'
+import type { Attempt, AttemptDeps } from './attempt.ts'
 import { type CostedOffers, makeClaim } from './offer.ts'
 import type { SessionRoutes } from './session-routes.ts'
 
@@ -25,9 +25,9 @@ export type Taken = Promise<void> | undefined
  * because every request has them. Each may throw READER_LEFT where it wants no more.
  */
 export interface StepReader {
-  /** With what, `grant`, `quota` and `attempts` of the walk say. */
+  /** With what, `grant`, `quota` and `attempt` of the walk say. */
   admitted(): Taken
-  /** A provider answers: that of `attempts.current`. */
+  /** A provider answers: that of `walk.attempt`. */
   opened(head: AnswerHead): Taken
   /** Without images that are withheld; empty if nothing is left. */
   events(events: ChatEvents): Taken
@@ -58,6 +58,8 @@ export interface CompletionDeps extends AttemptDeps {
   ended(entry: ActivityEntry, at: Instant): void
 }
 
+const NONE_FAILED: readonly FailedAttempt[] = []
+
 /** One walk, from its request to its end. A class, because every request has one. */
 export class Walk {
   /** Its index in the roster of those in progress; negative while it is in none. */
@@ -68,8 +70,10 @@ export class Walk {
   /** Aborted when its client leaves, and when the gateway ends it. */
   readonly signal: Canceller
   readonly generationId: GenerationId
-  /** Null before it is admitted. */
-  attempts: Attempts | null = null
+  /** The attempt being made, or the last; null before it is admitted. */
+  attempt: Attempt | null = null
+  /** Attempts that failed, in order. */
+  failedAttempts: readonly FailedAttempt[] = NONE_FAILED
   /** What it was offered when it last claimed; null before it claims anything. */
   offers: CostedOffers | null = null
   claim: Claim | null = null
@@ -77,8 +81,12 @@ export class Walk {
   grant: Grant | null = null
   /** The windows as its admission left them; null before it is admitted. */
   quota: QuotaReading | null = null
+  /** What a client reads of who answers; null before a provider does. */
+  head: AnswerHead | null = null
   /** When the first content came. */
   firstEventAt: Instant | null = null
+  /** Null before it is committed and its reader has taken it, and where nothing is charged. */
+  charge: Charge | null = null
   /** By what it may be repeated (`Idempotency-Key`). */
   readonly repeat: Repeat | null
   /** What a repetition gets. */
@@ -128,7 +136,7 @@ export class Walk {
 
   /** The bound of the answer, in tokens, where it is lower than the client's own or the model's; else null. */
   get loweredBound(): number | null {
-    return this.attempts === null ? null : this.attempts.current.loweredBound
+    return this.attempt?.loweredBound ?? null
   }
 
   /** Leaves the walk once its client leaves, or now if it has. */

@@ -1,12 +1,11 @@
 /** `X-Gateway-Dry-Run: true` on chat: the verdict, the route and the highest possible cost, without a charge. */
 
-import type { ApiKey } from '#domain/key.ts'
 import { renderRub, renderUsd } from '#domain/money.ts'
 import { type Quote, quote } from '#domain/walk/quote.ts'
 import type { Work } from '#domain/work.ts'
 import type { ApiDeps } from '../deps.ts'
 import { toErrorFields } from '../render-error.ts'
-import { type RequestContext, renderJson } from '../request-context.ts'
+import { type CallerContext, renderJson } from '../request-context.ts'
 
 /**
  * Status 200 whether or not the request would be admitted; `admitted` says which, and `error` has the refusal with its
@@ -14,12 +13,10 @@ import { type RequestContext, renderJson } from '../request-context.ts'
  */
 export async function answerQuote(
   deps: ApiDeps,
-  context: RequestContext,
-  key: ApiKey,
+  context: CallerContext,
   request: Work,
 ): Promise<Response> {
-  const { requestId, arrivedAt, arrivedMs } = context
-  const quoted = await quote(deps, { key, requestId, arrivedAt, arrivedMs }, request)
+  const quoted = await quote(deps, context, request)
   context.quota = quoted.quota
   return renderJson(context, renderQuote(request, quoted))
 }

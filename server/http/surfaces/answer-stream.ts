@@ -8,12 +8,7 @@ import { RequestRefused, runWalk } from '#domain/walk/completion.ts'
 import { READER_LEFT, type StepReader, type Taken, type Walk } from '#domain/walk/walk.ts'
 import { within } from '#domain/within.ts'
 import type { ApiDeps } from '../deps.ts'
-import {
-  eventStreamHeaders,
-  noteAdmitted,
-  noteOpened,
-  type RequestContext,
-} from '../request-context.ts'
+import { eventStreamHeaders, type RequestContext } from '../request-context.ts'
 import { toRequestLine } from '../request-log.ts'
 import { type PieceSource, toSseBody } from '../wire/sse-body.ts'
 import { Transcript } from './replay.ts'
@@ -105,7 +100,7 @@ class StreamedAnswer implements PieceSource, StepReader {
     this.first = this.ask()
     for (;;) {
       if (await within(this.first, this.deps.timings.headerWaitMs)) return true
-      if (this.context.generationId !== null) return false
+      if (this.context.generation !== null) return false
     }
   }
 
@@ -117,7 +112,7 @@ class StreamedAnswer implements PieceSource, StepReader {
 
   leave(): void {
     // It has the last text, and need not wait for the end of the body.
-    const isServed = this.isOver && this.context.charge !== null
+    const isServed = this.isOver && this.walk.charge !== null
     const status = isServed ? 200 : CLIENT_CLOSED_REQUEST
     void this.walk.leave().then(() => this.close(status))
   }
@@ -134,12 +129,13 @@ class StreamedAnswer implements PieceSource, StepReader {
 
   admitted(): undefined {
     this.requireAsker()
-    noteAdmitted(this.context, this.walk)
+    this.context.generation = this.walk
+    this.context.quota = this.walk.quota
   }
 
   opened(head: AnswerHead): undefined {
     this.requireAsker()
-    noteOpened(this.context, this.walk, head)
+    this.context.taken?.dropText()
     this.frames = this.surface.startStream(head, this.walk.request)
   }
 
@@ -162,7 +158,6 @@ class StreamedAnswer implements PieceSource, StepReader {
 
   receipt(charge: Charge): undefined {
     this.requireAsker()
-    this.context.charge = charge
     this.last = this.end(charge)
     this.transcript?.note(this.last)
   }
@@ -231,11 +226,11 @@ class StreamedAnswer implements PieceSource, StepReader {
   }
 
   private renderer(): StreamRenderer {
-    const { generationId, requestId, arrivedAt } = this.context
+    const { generation, requestId, arrivedAt } = this.context
     const { surface, walk } = this
     this.frames ??= surface.startStream(
       {
-        id: generationId ?? requestId,
+        id: generation?.generationId ?? requestId,
         createdUnixSeconds: unixSeconds(arrivedAt),
         model: walk.request.model,
         isNative: false,
@@ -246,7 +241,7 @@ class StreamedAnswer implements PieceSource, StepReader {
   }
 
   private isUnanswered(): boolean {
-    return this.context.charge === null && this.error === null
+    return this.walk.charge === null && this.error === null
   }
 
   private close(status: number): void {

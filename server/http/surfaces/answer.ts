@@ -1,9 +1,8 @@
 /** Answers a request of any surface: the checks before the walk, and the streamed or non-streamed answer (contract §7). */
 import { CLIENT_CLOSED_REQUEST } from '#domain/activity.ts'
-import type { AnswerHead, ChatEvents } from '#domain/chat.ts'
+import type { ChatEvents } from '#domain/chat.ts'
 import type { GatewayError } from '#domain/errors.ts'
 import type { Repeat } from '#domain/idempotency.ts'
-import type { ApiKey, Caller } from '#domain/key.ts'
 import type { Charge } from '#domain/ledger.ts'
 import { AnswerKept, runWalk } from '#domain/walk/completion.ts'
 import { type StepReader, Walk } from '#domain/walk/walk.ts'
@@ -12,13 +11,7 @@ import { identify, lookUpKey, requireOrdinary } from '../bearer.ts'
 import type { ApiDeps } from '../deps.ts'
 import { digest, readBody } from '../read/body.ts'
 import { shuttingDown } from '../render-error.ts'
-import {
-  headersFor,
-  JSON_TEXT,
-  noteAdmitted,
-  noteOpened,
-  type RequestContext,
-} from '../request-context.ts'
+import { headersFor, JSON_TEXT, type RequestContext } from '../request-context.ts'
 import { toBody } from '../wire/long-body.ts'
 import { answerQuote } from './answer-quote.ts'
 import { answerStream } from './answer-stream.ts'
@@ -31,15 +24,15 @@ export async function answerWork(
   context: RequestContext,
   surface: Surface,
 ): Promise<Response> {
-  const key = requireOrdinary(identify(deps, context, await lookUpKey(deps, context)))
+  const caller = identify(deps, context, await lookUpKey(deps, context))
+  requireOrdinary(caller.key)
   if (deps.draining()) throw shuttingDown()
   const { headers } = context.request
   const { idempotencyKey, isDryRun } = readRequestHeaders(headers)
   const body = await readBody(context, deps.timings.bodyDeadlineMs)
   const request = surface.readRequest(body, headers)
-  context.wantsImages = request.wantsImages
   context.model = request.model
-  if (isDryRun) return await answerQuote(deps, context, key, request)
+  if (isDryRun) return await answerQuote(deps, caller, request)
 
   const repeat: Repeat | null =
     idempotencyKey === null
@@ -47,7 +40,7 @@ export async function answerWork(
       : { key: idempotencyKey, digest: await digest(named(body.text, request)) }
 
   deps.disableIdleTimeout(context.request)
-  const walk = new Walk(deps, toCaller(context, key), request, repeat)
+  const walk = new Walk(deps, caller, request, repeat)
   context.walk = walk
   // A repeatable image request runs to its end even after a disconnect, so that a repetition gets the image.
   if (repeat === null || !request.wantsImages) walk.client = context.request
@@ -73,13 +66,6 @@ export async function answerWork(
 const named = (text: string, { dialect }: Work): string =>
   dialect === 'chat' ? text : `${dialect}\n${text}`
 
-const toCaller = ({ requestId, arrivedAt, arrivedMs }: RequestContext, key: ApiKey): Caller => ({
-  key,
-  requestId,
-  arrivedAt,
-  arrivedMs,
-})
-
 /**
  * Reads a walk for a non-streamed answer, which is sent after the receipt, when its charge is committed. A class, because every
  * request has one.
@@ -88,8 +74,8 @@ class WholeAnswer implements StepReader {
   private readonly context: RequestContext
   private readonly walk: Walk
   private readonly fold: WholeRenderer
-  private head: AnswerHead | null = null
   private failure: GatewayError | null = null
+  /** Rendered before its charge only where it is to be kept. */
   private text: readonly string[] | null = null
 
   constructor(context: RequestContext, walk: Walk, surface: Surface) {
@@ -100,12 +86,12 @@ class WholeAnswer implements StepReader {
 
   // It never lets the walk wait.
   admitted(): undefined {
-    noteAdmitted(this.context, this.walk)
+    this.context.generation = this.walk
+    this.context.quota = this.walk.quota
   }
 
-  opened(head: AnswerHead): undefined {
-    noteOpened(this.context, this.walk, head)
-    this.head = head
+  opened(): undefined {
+    this.context.taken?.dropText()
   }
 
   events(events: ChatEvents): undefined {
@@ -113,34 +99,32 @@ class WholeAnswer implements StepReader {
   }
 
   priced(charge: Charge): undefined {
-    const text = this.renderText(charge)
-    if (text) this.walk.answer = toAnswer(JSON_TEXT, text.join(''))
+    this.text = this.renderText(charge)
+    if (this.text) this.walk.answer = toAnswer(JSON_TEXT, this.text.join(''))
   }
 
   failed(error: GatewayError): undefined {
     this.failure = error
   }
 
-  receipt(charge: Charge): undefined {
-    this.context.charge = charge
-    if (this.failure === null) this.renderText(charge)
-  }
+  receipt(): undefined {}
 
   left(): void {}
 
   /** Null before the upstream has answered. */
   private renderText(charge: Charge): readonly string[] | null {
-    this.text ??= this.head && this.fold.render(this.head, charge)
-    return this.text
+    const { head } = this.walk
+    return head && this.fold.render(head, charge)
   }
 
   /** @throws the upstream's failure */
   render(): Response {
-    const { context, failure, text } = this
+    const { context, walk, failure } = this
     // A partial answer is an error for a client that did not request a stream.
     if (failure !== null) throw failure
+    const text = this.text ?? (walk.charge && this.renderText(walk.charge))
     // If the gateway aborted while the charge was being committed, the client has paid for the whole answer, and gets it.
-    if (text === null || (this.walk.isCutShort && context.request.signal.aborted)) {
+    if (text === null || (walk.isCutShort && context.request.signal.aborted)) {
       return new Response(null, { status: CLIENT_CLOSED_REQUEST })
     }
     return new Response(toBody(text, context.taken), { headers: headersFor(context, JSON_TEXT) })

@@ -29,12 +29,11 @@ export async function replay(
   found: FoundAnswer,
 ): Promise<Response> {
   const { generationId, contentType } = found
-  context.generationId = generationId
   await readQuota(deps, context)
   const entry = await deps.store.activity.find(generationId)
-  context.loweredBound = entry?.loweredBound ?? null
-  context.model = entry?.model ?? null
-  context.provider = entry?.provider ?? null
+  const { model, provider = null, loweredBound = null } = entry ?? {}
+  const head = model === undefined || provider === null ? null : { model, provider }
+  context.generation = { generationId, loweredBound, head }
   const headers =
     contentType === EVENT_STREAM ? eventStreamHeaders(context) : headersFor(context, contentType)
   headers['Idempotent-Replayed'] = 'true'

@@ -9,7 +9,8 @@ import { toBody } from '../../wire/long-body.ts'
 import { readMessagesRequest } from './read-request.ts'
 
 export async function countTokens(deps: ApiDeps, context: RequestContext): Promise<Response> {
-  const key = requireOrdinary(identify(deps, context, await lookUpKey(deps, context)))
+  const { key } = identify(deps, context, await lookUpKey(deps, context))
+  requireOrdinary(key)
   if (deps.draining()) throw shuttingDown()
   const end = deps.counts.begin(key, deps.clock.monotonicMs())
   try {
