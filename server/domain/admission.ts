@@ -60,6 +60,8 @@ export interface Standing {
   readonly balance: UsdNanos
   /** Σ of the account's holds, over all its keys. */
   readonly accountHeld: UsdNanos
+  /** How many requests they are of. */
+  readonly accountInProgress: number
 }
 
 /** What one end user of a key has used. */
@@ -67,6 +69,7 @@ export interface EndUserStanding {
   /** Null where the key caps no rate. */
   readonly minute: Window | null
   readonly daySpend: Spending
+  readonly inProgress: number
 }
 
 export type RefusalCode =
@@ -88,6 +91,8 @@ export interface Refusal {
   readonly resetsAt: Instant | null
   /** At least 1; null where waiting is not the remedy. */
   readonly retryAfterSeconds: number | null
+  /** What others in progress hold of it, in dollars, and how many they are; absent where they are not the reason. */
+  readonly held?: { readonly usd: string; readonly requests: number }
 }
 
 export type Verdict =
@@ -288,6 +293,8 @@ interface MoneyLimit {
   readonly rule: MoneyRule
   readonly ceiling: UsdNanos
   readonly spending: Spending
+  /** Requests in progress that hold some of it. */
+  readonly requests: number
 }
 
 /** Whether every limit has more left than a full share for the largest answer: none lowers a bound, and none refuses. */
@@ -307,18 +314,20 @@ const leaves = (ceiling: UsdNanos | null, { spent, held }: Spending, room: UsdNa
 
 /** The limits of money that apply, in the order in which they refuse. */
 function moneyLimitsOf(standing: Standing): readonly MoneyLimit[] {
-  const { limits, daySpend, monthSpend, endUser, balance, accountHeld } = standing
+  const { limits, inProgress, daySpend, monthSpend, endUser, balance, accountHeld } = standing
   const { dailySpend, monthlySpend, endUserDailySpend } = limits
   const found: MoneyLimit[] = []
-  if (dailySpend !== null) found.push({ rule: DAILY, ceiling: dailySpend, spending: daySpend })
-  if (monthlySpend !== null) {
-    found.push({ rule: MONTHLY, ceiling: monthlySpend, spending: monthSpend })
+  const add = (rule: MoneyRule, ceiling: UsdNanos, spending: Spending, requests: number): void => {
+    found.push({ rule, ceiling, spending, requests })
   }
+  if (dailySpend !== null) add(DAILY, dailySpend, daySpend, inProgress)
+  if (monthlySpend !== null) add(MONTHLY, monthlySpend, monthSpend, inProgress)
   if (endUserDailySpend !== null && endUser !== null) {
-    found.push({ rule: END_USER_DAILY, ceiling: endUserDailySpend, spending: endUser.daySpend })
+    add(END_USER_DAILY, endUserDailySpend, endUser.daySpend, endUser.inProgress)
   }
   // Past charges are subtracted from a balance already.
-  found.push({ rule: BALANCE, ceiling: balance, spending: { spent: NO_MONEY, held: accountHeld } })
+  const ofBalance = { spent: NO_MONEY, held: accountHeld }
+  add(BALANCE, balance, ofBalance, standing.accountInProgress)
   return found
 }
 
@@ -353,7 +362,7 @@ function judgeMoney(
 
 function moneyRefusal(
   at: Instant,
-  { rule, ceiling, spending: { spent, held } }: MoneyLimit,
+  { rule, ceiling, spending: { spent, held }, requests }: MoneyLimit,
   verdict: 'exhausted' | 'reserved',
 ): Refusal {
   const isReserved = verdict === 'reserved'
@@ -366,6 +375,7 @@ function moneyRefusal(
     used: renderUsd(used),
     resetsAt: isReserved || rule.nextPeriod === null ? null : dayStart(rule.nextPeriod(dayOf(at))),
     retryAfterSeconds: isReserved ? RETRY_SOON_SECONDS : null,
+    ...(isReserved && { held: { usd: renderUsd(held), requests } }),
   }
 }
 

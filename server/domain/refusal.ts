@@ -5,7 +5,7 @@ import { type ErrorCode, GatewayError } from './errors.ts'
 
 /** With the metadata of contract §3 and, where waiting helps, a `Retry-After`. */
 export function toRefusalError(refusal: Refusal, keyName: string): GatewayError {
-  const { code, limit, limitValue, used, resetsAt, retryAfterSeconds } = refusal
+  const { code, limit, limitValue, used, resetsAt, retryAfterSeconds, held } = refusal
   return new GatewayError(
     code === 'key_revoked' ? stateCode(used) : code,
     refusalMessage(refusal, keyName),
@@ -15,6 +15,7 @@ export function toRefusalError(refusal: Refusal, keyName: string): GatewayError 
         limit_value: limitValue,
         used,
         resets_at: resetsAt === null ? null : renderInstant(resetsAt),
+        ...(held && { held_usd: held.usd, requests_in_progress: held.requests }),
       },
       ...(retryAfterSeconds === null ? {} : { retryAfterSeconds }),
     },
@@ -28,7 +29,7 @@ function stateCode(status: string | number): ErrorCode {
 }
 
 function refusalMessage(refusal: Refusal, keyName: string): string {
-  const { code, limit, limitValue, used, resetsAt, retryAfterSeconds } = refusal
+  const { code, limit, limitValue, used, resetsAt, retryAfterSeconds, held } = refusal
   const until = resetsAt === null ? '' : renderInstant(resetsAt)
   const who = limit.startsWith('end_user_') ? `this end user of key ${keyName}` : `key ${keyName}`
   switch (code) {
@@ -44,7 +45,7 @@ function refusalMessage(refusal: Refusal, keyName: string): string {
     case 'concurrency_limit_exceeded':
       return `key ${keyName} has ${used} of ${limitValue} requests in progress; a place frees when one of them ends`
     case 'spend_reserved':
-      return `requests in progress hold the rest of ${limit} ($${used} of $${limitValue} spent or held); try again when one of them ends`
+      return `${held?.requests} ${held?.requests === 1 ? 'request in progress holds' : 'requests in progress hold'} $${held?.usd}, and with that $${used} of ${limit} ($${limitValue}) is spent or held; try again when one of them ends, or ${limit === 'balance_usd' ? 'after a top-up' : 'when the ceiling is raised'}`
     case 'key_revoked':
       return `key ${keyName} is ${used}`
   }

@@ -2,17 +2,11 @@
 import * as z from 'zod/mini'
 import type { OperatorDeps } from './deps.ts'
 import { checkBackup } from './doctor/backup.ts'
+import { checkCeilings, checkClaudeCode } from './doctor/claude-code.ts'
 import { checkFiles } from './doctor/files.ts'
 import { type Finding, problem } from './doctor/finding.ts'
 import { checkAddresses, checkClock, checkDisk, checkProgram } from './doctor/host.ts'
-import {
-  checkClaudeCode,
-  checkMasks,
-  checkPrices,
-  checkProviders,
-  checkRate,
-  checkRoutes,
-} from './doctor/models.ts'
+import { checkMasks, checkPrices, checkProviders, checkRate, checkRoutes } from './doctor/models.ts'
 import { checkThresholds } from './doctor/notices.ts'
 import { checkDescriptors } from './doctor/process.ts'
 import { checkCodes, checkIdentities, checkSignup } from './doctor/signin.ts'
@@ -38,6 +32,7 @@ const CHECKS: readonly Check[] = [
   checkRoutes,
   checkMasks,
   checkClaudeCode,
+  checkCeilings,
   checkThresholds,
   checkCodes,
   checkSignup,

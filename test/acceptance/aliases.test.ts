@@ -117,6 +117,40 @@ describe('with the server down', () => {
   })
 })
 
+describe('doctor, of keys for Claude Code', () => {
+  const cli = furnishCli(openCli())
+  afterAll(() => cli.close())
+  const ceilings = () =>
+    cli
+      .json<{ findings: { check: string; message: string; next: string | null }[] }>(['doctor'])
+      .findings.filter(({ check }) => check === 'ceilings')
+
+  test('warns where four of its requests do not fit under a ceiling', () => {
+    const prices = ['--in-usd', '5', '--out-usd', '25', '--max-output', '128000']
+    typed(cli, 'models', 'add', 'demo/opus', ...prices)
+    typed(cli, 'keys', 'create', 'tight', '--daily-usd', '8')
+    // Without a name that Claude Code asks for, it is no key for it.
+    expect(ceilings()).toEqual([])
+    typed(cli, 'models', 'alias', 'claude-opus-4-8', 'demo/opus')
+    // 85,000 bytes and what a vendor may add, at 5, and 64,000 tokens at 25 dollars per million.
+    expect(ceilings()).toEqual([
+      {
+        check: 'ceilings',
+        level: 'warning',
+        message:
+          'key tight: daily_spend_limit_usd of $8.00 is less than 4 requests of Claude Code hold at once, $2.02756 each with demo/opus: they wait for one another, and are then refused',
+        next: 'gatewayctl limits set tight --daily-usd 9',
+      },
+    ])
+    typed(cli, 'keys', 'create', 'elsewhere', '--daily-usd', '1', '--allow', 'demo/echo')
+    typed(cli, 'keys', 'create', 'short', '--daily-usd', '8', '--max-output-tokens', '32000')
+    typed(cli, 'limits', 'set', 'tight', '--daily-usd', '9')
+    expect(ceilings()).toEqual([])
+    typed(cli, 'limits', 'set', 'tight', '--end-user-daily-usd', '1')
+    expect(ceilings()[0]?.next).toBe('gatewayctl limits set tight --end-user-daily-usd 9')
+  })
+})
+
 describe('with the server up', () => {
   const cli = furnishCli(openCli())
   let gateway: Appliance

@@ -120,6 +120,8 @@ test('requests in progress: the concurrency limit, and the money that they hold'
   expect(reserved.metadata).toEqual({
     ...metadataOf(['daily_spend_limit_usd', '0.001', '', null]),
     used: expect.stringMatching(/^0\.20\d+$/),
+    held_usd: reserved.metadata?.['used'],
+    requests_in_progress: 1,
   })
   gate.resolve()
   await Promise.all(running)

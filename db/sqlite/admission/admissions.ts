@@ -194,6 +194,7 @@ const toStanding = (hot: HotKey, endUser: HotEndUser | null, account: HotAccount
   endUser,
   balance: account.balance,
   accountHeld: account.held,
+  accountInProgress: account.inProgress,
 })
 
 const readQuota = ({ key, minute, day }: HotKey, at: Instant): QuotaReading =>

@@ -67,6 +67,7 @@ export interface HotKey {
 export interface HotAccount {
   balance: UsdNanos
   held: UsdNanos
+  inProgress: number
   /** Null while the account wants no notices. */
   threshold: HotThreshold | null
 }
@@ -168,6 +169,7 @@ export function startHotState(connection: Connection, windows: WindowReader): Ho
     take(claim, amount, hot, endUser) {
       const owner = account(claim.accountId)
       owner.held = addUsd(owner.held, amount)
+      owner.inProgress++
       const hold = toOpenHold(claim, amount, hot, owner, endUser)
       reserve(hot, hold)
       if (endUser !== null && hot.recentEndUsers !== null)
@@ -182,6 +184,7 @@ export function startHotState(connection: Connection, windows: WindowReader): Ho
       if (hold.rowWrite) drop(hold.rowWrite)
       const { account: owner, claim } = hold
       owner.held = subtractUsd(owner.held, hold.amount)
+      owner.inProgress--
       owner.balance = subtractUsd(owner.balance, spent)
       const hot = hotKeys.get(claim.keyId)
       if (hot) release(hot, hold, spent)
@@ -281,6 +284,7 @@ function prepareHotAccountReader({ database }: Connection): (id: AccountId) => H
     return {
       balance: fromInteger(row.balance_nanos),
       held: NO_MONEY,
+      inProgress: 0,
       threshold: toHotThreshold(threshold, notifiedAt === null ? null : { notifiedAt }),
     }
   }

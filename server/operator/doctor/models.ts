@@ -1,10 +1,7 @@
-/** Checks what requests depend on: exchange rate, providers, prices, routes, masks, aliases. */
-import type { Catalogue } from '#domain/catalogue.ts'
-import { GatewayError } from '#domain/errors.ts'
+/** Checks what requests depend on: exchange rate, providers, prices, routes, masks. */
 import { idleMasks } from '#domain/key.ts'
 import { priceAt, type RouteHop, routeOf } from '#domain/model-card.ts'
 import { renderRubPerUsd } from '#domain/money.ts'
-import { namedModel } from '#domain/named-model.ts'
 import { rateAt } from '#domain/rate.ts'
 import { shellWord } from '#forms/shell-word.ts'
 import type { OperatorDeps } from '../deps.ts'
@@ -96,36 +93,6 @@ export async function checkRoutes({ store, live }: OperatorDeps): Promise<readon
           `gatewayctl models route ${first.id}`,
         ),
   ]
-}
-
-/** What Claude Code asks for unless it is told otherwise: its main model, and those of its other tiers. */
-const CLAUDE_CODE_MODELS = ['claude-opus-4-8', 'claude-sonnet-4-5', 'claude-haiku-4-5-20251001']
-
-/** Claude Code asks for its tiers by bare names; one that names no model fails in the middle of its work. */
-export async function checkClaudeCode({ store }: OperatorDeps): Promise<readonly Finding[]> {
-  const catalogue = store.catalogue.current()
-  const isServed = [...catalogue.providers.values()].some(({ type }) => type === 'anthropic')
-  if (!isServed) return []
-  const unknown = CLAUDE_CODE_MODELS.filter((name) => !isNamed(catalogue, name))
-  return unknown.length === 0
-    ? [ok('aliases', `Claude Code's models are known: ${CLAUDE_CODE_MODELS.join(', ')}`)]
-    : unknown.map((name) =>
-        warning(
-          'aliases',
-          `Claude Code asks for ${name}, which names no model`,
-          `gatewayctl models alias ${name} MODEL`,
-        ),
-      )
-}
-
-/** Whether a key that may call every model is served by this name. */
-function isNamed(catalogue: Catalogue, name: string): boolean {
-  try {
-    return namedModel({ catalogue, allowed: null, dialect: 'messages' }, name) !== undefined
-  } catch (thrown) {
-    if (thrown instanceof GatewayError) return false
-    throw thrown
-  }
 }
 
 /** A mask that matches no model is probably a typing error. */

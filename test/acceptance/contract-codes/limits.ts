@@ -28,6 +28,7 @@ const FIRST_OF_MONTH = ahead(31 * DAY_MS, /^\d{4}-\d\d-01T00:00:00Z$/)
 const IN_A_MINUTE = ahead(60_000, TIME)
 const IN_A_DAY = ahead(DAY_MS, TIME)
 const AMOUNT = expect.stringMatching(/^\d+(\.\d+)?$/)
+const HELD = { held_usd: AMOUNT, requests_in_progress: 1 }
 
 /** Uses up a limit by one whole answer, and sends another request. */
 const askTwice =
@@ -146,7 +147,7 @@ export const LIMITS = {
     cases: [
       {
         what: 'the rest of the daily limit is held',
-        metadata: limitOf('daily_spend_limit_usd', CHARGE, AMOUNT),
+        metadata: { ...limitOf('daily_spend_limit_usd', CHARGE, AMOUNT), ...HELD },
         retryAfter: '1',
         taken: 1,
         spent: true,
@@ -158,7 +159,7 @@ export const LIMITS = {
       },
       {
         what: 'the rest of the balance is held',
-        metadata: limitOf('balance_usd', '0.001', AMOUNT),
+        metadata: { ...limitOf('balance_usd', '0.001', AMOUNT), ...HELD },
         retryAfter: '1',
         taken: 1,
         spent: true,

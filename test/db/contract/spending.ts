@@ -125,6 +125,7 @@ export function spendingContract(bench: Bench): void {
         used: '0.70',
         resetsAt: null,
         retryAfterSeconds: 1,
+        held: { usd: '0.50', requests: 1 },
       })
       expect((await bench.admit(key, '0.3')).refusal).toBeNull()
       expect((await bench.admit(key, '0.000000001')).refusal?.code).toBe('spend_reserved')
@@ -277,6 +278,7 @@ export function spendingContract(bench: Bench): void {
         code: 'spend_reserved',
         limit: 'balance_usd',
         used: '60.00',
+        held: { usd: '60.00', requests: 1 },
       })
       expect((await bench.admit(other, '40')).refusal).toBeNull()
     })

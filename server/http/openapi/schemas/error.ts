@@ -83,11 +83,16 @@ export const metadata = z
       .string()
       .exactOptional()
       .describe(
-        'The limit that was reached: a field of the key, `balance_usd`, `input_images`, `body_bytes`, `key_memory_bytes`, `memory_bytes` or `open_files`',
+        'The limit that was reached: a field of the key, `balance_usd`, `context_length`, `input_images`, `input_entries`, `documents`, `counts_at_once`, `counts_per_minute`, `body_bytes`, `key_memory_bytes`, `memory_bytes` or `open_files`',
       ),
     limit_value: z.union([z.string(), z.number()]).exactOptional().describe('Its value'),
     used: z.union([z.string(), z.number()]).exactOptional().describe('How much of it is used'),
     resets_at: moment('When it resets by itself; null if it does not').nullable().exactOptional(),
+    held_usd: z
+      .string()
+      .exactOptional()
+      .describe('With `spend_reserved`: what requests in progress hold of it'),
+    requests_in_progress: z.int().exactOptional().describe('How many those are'),
     provider: z.string().exactOptional().describe('The provider that failed'),
     provider_status: z.int().exactOptional().describe("The provider's HTTP status"),
   })
