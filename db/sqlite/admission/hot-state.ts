@@ -168,8 +168,7 @@ export function startHotState(connection: Connection, windows: WindowReader): Ho
     },
     take(claim, amount, hot, endUser) {
       const owner = account(claim.accountId)
-      owner.held = addUsd(owner.held, amount)
-      owner.inProgress++
+      reserveAccount(owner, amount)
       const hold = toOpenHold(claim, amount, hot, owner, endUser)
       reserve(hot, hold)
       if (endUser !== null && hot.recentEndUsers !== null)
@@ -182,11 +181,8 @@ export function startHotState(connection: Connection, windows: WindowReader): Ho
       if (!hold) return undefined
       // Resolved before its row was written: the row is not needed.
       if (hold.rowWrite) drop(hold.rowWrite)
-      const { account: owner, claim } = hold
-      owner.held = subtractUsd(owner.held, hold.amount)
-      owner.inProgress--
-      owner.balance = subtractUsd(owner.balance, spent)
-      const hot = hotKeys.get(claim.keyId)
+      releaseAccount(hold, spent)
+      const hot = hotKeys.get(hold.claim.keyId)
       if (hot) release(hot, hold, spent)
       if (hold.endUser) releaseEndUser(hold.endUser, hold, spent)
       return hold
@@ -305,6 +301,17 @@ const toOpenHold = (
   endUser,
   rowWrite: null,
 })
+
+function reserveAccount(account: HotAccount, amount: UsdNanos): void {
+  account.held = addUsd(account.held, amount)
+  account.inProgress++
+}
+
+function releaseAccount({ account, amount }: OpenHold, spent: UsdNanos): void {
+  account.held = subtractUsd(account.held, amount)
+  account.inProgress--
+  account.balance = subtractUsd(account.balance, spent)
+}
 
 function reserve(hot: HotKey, { claim: { at }, amount }: OpenHold): void {
   hot.minute?.take(at)
