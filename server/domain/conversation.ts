@@ -69,6 +69,8 @@ export interface MediaPart extends Carrier {
   readonly source: Source
   /** The name of its file. */
   readonly title?: string
+  /** How closely an image is to be looked at, in OpenAI's words. */
+  readonly detail?: string
   /** Of an earlier answer, in which a model drew it. */
   readonly isDrawn?: true
 }

@@ -4,4 +4,5 @@
 export const DETAIL_FORMATS = {
   anthropic: 'anthropic-claude-v1',
   gemini: 'google-gemini-v1',
+  openai: 'openai-responses-v1',
 } as const

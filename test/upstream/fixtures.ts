@@ -6,6 +6,7 @@ import { instant } from '#domain/clock.ts'
 import type { ModelCard } from '#domain/model-card.ts'
 import type { UsdNanos } from '#domain/money.ts'
 import type { Provider, ProviderType } from '#domain/provider.ts'
+import type { Thought } from '#domain/thought.ts'
 import type { UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
 import type { Usage } from '#domain/usage.ts'
 import type { Generate, Work } from '#domain/work.ts'
@@ -109,6 +110,7 @@ export interface Folded {
   readonly toolCalls: readonly { id?: string; name?: string; arguments: string }[]
   readonly images: readonly string[]
   readonly finish: readonly { choice: number; reason: string; native: string }[]
+  readonly thoughts: readonly Thought[]
   readonly messageFields: JsonObject
   readonly answerFields: JsonObject
   readonly usage: Usage | null
@@ -151,6 +153,7 @@ export function fold(events: readonly ChatEvent[], failure: unknown = null): Fol
         ? [{ choice: event.choice, reason: event.reason, native: event.native }]
         : [],
     ),
+    thoughts: events.flatMap((event) => (event.type === 'thought' ? [event.thought] : [])),
     messageFields,
     answerFields,
     usage,

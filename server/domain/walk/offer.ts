@@ -10,7 +10,6 @@ import { type ApiKey, allows, type Caller } from '../key.ts'
 import {
   drawOrder,
   type Hop,
-  hasWire,
   type ModelCard,
   type PriceVersion,
   priceAt,
@@ -169,8 +168,6 @@ function speaks(hop: Hop, request: Work): boolean {
     case 'messages':
     case 'responses':
       return isNative(hop, request.dialect)
-    case 'chat':
-      return hop.card.wires === null || !hasWire(hop, 'responses') || hasWire(hop, 'chat')
     default:
       return true
   }
@@ -179,9 +176,7 @@ function speaks(hop: Hop, request: Work): boolean {
 const notSpoken = ({ id }: ModelCard, dialect: Dialect): GatewayError =>
   new GatewayError(
     'unsupported_operation',
-    dialect === 'chat'
-      ? `${id} answers in the Responses API only; ask it by POST /v1/responses`
-      : `no provider of ${id} speaks ${dialect === 'messages' ? "Anthropic's Messages API" : 'the Responses API'}; ask it by POST /v1/chat/completions`,
+    `no provider of ${id} speaks ${dialect === 'messages' ? "Anthropic's Messages API" : 'the Responses API'}; ask it by POST /v1/chat/completions`,
     { param: 'model' },
   )
 

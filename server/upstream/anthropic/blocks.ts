@@ -3,14 +3,13 @@ import type { ChatEvent, JsonObject } from '#domain/chat.ts'
 import type { Thought } from '#domain/thought.ts'
 import { newCallId } from '../call-id.ts'
 import { isObject, readText } from '../read-json.ts'
-import { type ThinkingBlock, toReasoningDetail } from './thinking-blocks.ts'
 
 export interface Blocks {
   open(index: number, block: JsonObject, into: ChatEvent[]): void
   /** A delta for a block that was never opened, or of an unknown type, is ignored. */
   extend(index: number, delta: JsonObject, into: ChatEvent[]): void
   close(index: number, into: ChatEvent[]): void
-  /** Closes open blocks and emits all thinking blocks once, complete: clients must send them back unchanged. */
+  /** Closes open blocks. */
   conclude(into: ChatEvent[]): void
 }
 
@@ -28,9 +27,7 @@ interface Thinking {
 export function startBlocks(): Blocks {
   const tools = new Map<number, Tool>()
   const thinking = new Map<number, Thinking>()
-  const thoughts: ThinkingBlock[] = []
   let toolCount = 0
-  let attachedCount = 0
 
   const continueTool = (tool: Tool, text: string, into: ChatEvent[]): void => {
     if (text === '') return
@@ -49,9 +46,6 @@ export function startBlocks(): Blocks {
     tools.set(index, tool)
     const id = readText(block['id']) ?? newCallId()
     const name = readText(block['name'])
-    // A client that rebuilds its messages may drop unknown fields, but it sends tool calls back unchanged.
-    const fresh = thoughts.slice(attachedCount).map(toReasoningDetail)
-    attachedCount = thoughts.length
     into.push({
       type: 'tool-call-delta',
       choice: 0,
@@ -60,7 +54,6 @@ export function startBlocks(): Blocks {
       ...(name !== undefined && { name }),
       kind: 'function',
       arguments: '',
-      ...(fresh.length > 0 && { fields: { reasoning_details: fresh } }),
     })
   }
 
@@ -82,7 +75,6 @@ export function startBlocks(): Blocks {
     thinking.delete(index)
     if (thought && thought.signature !== '') {
       const { text, signature } = thought
-      thoughts.push({ index, block: { type: 'thinking', thinking: text, signature } })
       into.push(toThought({ type: 'thinking', text, signature, origin: ORIGIN }))
     }
   }
@@ -93,7 +85,6 @@ export function startBlocks(): Blocks {
       if (type === 'tool_use') openTool(index, block, into)
       else if (type === 'thinking') think(index, block['thinking'], block['signature'], into)
       else if (type === 'redacted_thinking' && typeof data === 'string') {
-        thoughts.push({ index, block: { type, data } })
         into.push(toThought({ type: 'redacted', data, origin: ORIGIN }))
       } else if (type === 'text' && typeof text === 'string' && text !== '') {
         into.push({ type: 'text-delta', choice: 0, text })
@@ -113,9 +104,6 @@ export function startBlocks(): Blocks {
     close,
     conclude(into) {
       for (const index of [...tools.keys(), ...thinking.keys()]) close(index, into)
-      if (thoughts.length === 0) return
-      const fields = { reasoning_details: thoughts.map(toReasoningDetail) }
-      into.push({ type: 'message-fields', choice: 0, fields })
     },
   }
 }

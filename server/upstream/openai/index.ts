@@ -1,4 +1,5 @@
 /** The OpenAI family: chat completions, the Responses API and images of OpenAI and compatible providers. */
+import { type Hop, hasWire } from '#domain/model-card.ts'
 import { isNative } from '#domain/native.ts'
 import {
   type BoundWord,
@@ -23,7 +24,8 @@ import { openImagesWire } from './images/wire.ts'
 import { type FetchImage, inlineImages } from './inline-images.ts'
 import { isStream } from './is-stream.ts'
 import { respellBound } from './respell-bound.ts'
-import { openResponsesWire } from './responses/wire.ts'
+import { askInResponses } from './responses/ask-in-responses.ts'
+import { openResponsesWires } from './responses/wire.ts'
 import { toFailure } from './to-failure.ts'
 import { toOpenRouter } from './to-openrouter.ts'
 import { toRequest } from './to-request.ts'
@@ -49,7 +51,7 @@ export function openOpenAi(
   const imagesApi = openImagesWire(provider, credential, scrub, fetchImage)
   const askEmbed = openEmbeddings(provider, credential, scrub)
   const rerank = openPost(toEndpoint(provider, credential, '/rerank').url)
-  const responses = openResponsesWire(provider, credential, scrub)
+  const responses = openResponsesWires(provider, credential, scrub)
   /** By a model's upstream name; those of one provider may differ, because it serves several vendors. */
   const learned = new Map<string, BoundWord>()
   const spelled = (bound: OutputBound | null): Wire => ({
@@ -94,7 +96,10 @@ export function openOpenAi(
       switch (request.kind) {
         case 'generate':
           // Of the dialects that it speaks itself, chat is the one that is always rendered.
-          if (isNative(call.hop, request.dialect)) return performCall(responses, call)
+          if (isNative(call.hop, request.dialect)) return performCall(responses.native, call)
+          if (answersInResponses(call.hop)) {
+            return askInResponses(call, request, responses.translated)
+          }
           return request.dialect === 'chat' ? ask(call) : askInChat(call, request, ask)
         case 'embed':
           return askEmbed(call, request)
@@ -104,6 +109,10 @@ export function openOpenAi(
     },
   }
 }
+
+/** Whether it is asked in the Responses API for clients of other dialects too: it answers in no other. */
+const answersInResponses = (hop: Hop): boolean =>
+  hop.card.wires !== null && !hasWire(hop, 'chat') && hasWire(hop, 'responses')
 
 /** Providers with OpenAI's images API. OpenRouter, for one, generates images only in chat. */
 const TYPES: ReadonlySet<ProviderType> = new Set([

@@ -1,51 +1,18 @@
 // Every recorded answer of the Responses API passes byte for byte and is charged by its count; cut short it ends in words.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { nanos, openHolds, priced, until } from '#test/support/appliance.ts'
-import { surfaceRecordings } from '#test/support/surface-recordings.ts'
+import { nanos, openHolds, until } from '#test/support/appliance.ts'
 import { FULL } from '#test/support/tier.ts'
-import {
-  CACHED_USD,
-  IN_USD,
-  OUT_USD,
-  openResponses,
-  type ResponsesGateway,
-  replayed,
-} from './scripted.ts'
+import { finishedAnswers, priceOf, recordedAnswers, textOf } from './recorded.ts'
+import { openResponses, type ResponsesGateway, replayed } from './scripted.ts'
 
-const whole = surfaceRecordings('openai-responses').filter(
-  ({ path, response }) => /\/responses$/.test(path) && response.status === 200,
-)
-const textOf = ({ response: { sse, body } }: (typeof whole)[number]): string =>
-  sse ?? JSON.stringify(body)
-
-/** What was recorded of an answer that was not to be waited for, and of one that failed. */
-const UNFINISHED = new Set(['background', 'function-output', 'error-in-stream-fixture'])
-const finished = whole.filter(({ name }) => !UNFINISHED.has(name))
-
-const usageOf = (text: string) => {
-  const found = [...text.matchAll(/"usage": ?(\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\})/g)].at(-1)?.[1]
-  return JSON.parse(found ?? '{}')
-}
-
-/** By the recorded counts, multiplied first and rounded once. */
-function priceOf(text: string): bigint {
-  const usage = usageOf(text)
-  const cached = usage.input_tokens_details?.cached_tokens ?? 0
-  return priced(
-    [usage.input_tokens - cached, IN_USD],
-    [cached, CACHED_USD],
-    [usage.output_tokens, OUT_USD],
-  )
-}
-
-describe.skipIf(finished.length === 0)('a recorded answer', () => {
+describe.skipIf(finishedAnswers.length === 0)('a recorded answer', () => {
   let setup: ResponsesGateway
   beforeAll(async () => {
     setup = await openResponses()
   })
   afterAll(async () => await setup?.close())
 
-  const ask = async (recording: (typeof whole)[number]) => {
+  const ask = async (recording: (typeof recordedAnswers)[number]) => {
     const answer = await setup.ask({
       model: 'openai/m',
       input: 'hi',
@@ -59,7 +26,7 @@ describe.skipIf(finished.length === 0)('a recorded answer', () => {
     return found.reduce((sum, entry) => sum - nanos(entry.amount_usd), 0n)
   }
 
-  test.each(finished)(
+  test.each(finishedAnswers)(
     '$name passes as it came, in every size of pieces, at its price',
     async (one) => {
       const bytes = Buffer.byteLength(textOf(one))
@@ -77,7 +44,7 @@ describe.skipIf(finished.length === 0)('a recorded answer', () => {
     },
   )
 
-  const streams = finished.filter(({ response }) => response.sse !== undefined)
+  const streams = finishedAnswers.filter(({ response }) => response.sse !== undefined)
   test.each(streams)(
     'W28: $name, cut anywhere, ends in an error and response.failed',
     async (one) => {
@@ -111,7 +78,7 @@ describe.skipIf(finished.length === 0)('a recorded answer', () => {
   )
 
   test('a failure in the middle of a stream is told in the words of the gateway', async () => {
-    const [one] = whole.filter(({ name }) => name === 'error-in-stream-fixture')
+    const [one] = recordedAnswers.filter(({ name }) => name === 'error-in-stream-fixture')
     if (!one) return
     setup.play(replayed(one.response))
     const { answer, text } = await ask(one)

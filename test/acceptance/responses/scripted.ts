@@ -19,7 +19,7 @@ export const IN_USD = '1.25'
 export const OUT_USD = '10'
 export const CACHED_USD = '0.125'
 
-/** A gateway with one provider of type openai, `openai/gpt-5`, that plays a script. */
+/** A gateway with one provider that plays a script: of type openai, and as any server; `openai/chatless` has no other wire. */
 export async function openResponses() {
   const asked: Asked[] = []
   let script: Script = (response) => void response.writeHead(500).end()
@@ -56,6 +56,7 @@ export async function openResponses() {
   for (const model of ['openai/m', 'local/m'])
     await gateway.verb('models.add', { ...prices, model })
   await gateway.verb('models.price', { ...prices, model: 'openai/gpt-5' })
+  await gateway.verb('models.add', { ...prices, model: 'openai/chatless', wires: ['responses'] })
   const { key } = await gateway.verb('keys.create', { name: 'reader' })
   return {
     gateway,

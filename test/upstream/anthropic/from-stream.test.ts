@@ -127,39 +127,24 @@ describe('thinking', () => {
     piece(0, { type: 'signature_delta', signature: 'sig' }),
     close(0),
   ]
-  const detail = {
-    type: 'reasoning.text',
-    text: 'hm',
-    signature: 'sig',
-    format: 'anthropic-claude-v1',
-    index: 0,
-  }
+  const origin = { family: 'anthropic' }
 
-  test('is passed on as it arrives, and repeated whole at the end', () => {
+  test('is passed on as it arrives, and whole when it has come', () => {
     const secret = open(1, { type: 'redacted_thinking', data: 'x' })
     const all = [...thought, secret, close(1), ...words('a', 2), end('end_turn'), STOP]
-    const { reasoning, messageFields, events } = read(start(), ...all)
+    const { reasoning, thoughts } = read(start(), ...all)
     expect(reasoning).toBe('hm')
-    expect(messageFields).toEqual({
-      reasoning_details: [
-        detail,
-        { type: 'reasoning.encrypted', data: 'x', format: 'anthropic-claude-v1', index: 1 },
-      ],
-    })
-    expect(events.filter(({ type }) => type === 'message-fields')).toHaveLength(1)
-  })
-
-  test('is attached to the tool call that it led to', () => {
-    const { events } = read(start(), ...thought, ...tool(1, ['{}']), end('tool_use'), STOP)
-    const opening = events.find(({ type }) => type === 'tool-call-delta')
-    expect(opening).toMatchObject({ fields: { reasoning_details: [detail] } })
+    expect(thoughts).toEqual([
+      { type: 'thinking', text: 'hm', signature: 'sig', origin },
+      { type: 'redacted', data: 'x', origin },
+    ])
   })
 
   test('without a signature is not kept, as it cannot be sent back', () => {
     const unsigned = thought.filter(({ data }) => !data.includes('signature_delta'))
-    const { reasoning, messageFields } = read(start(), ...unsigned, end('end_turn'), STOP)
+    const { reasoning, thoughts } = read(start(), ...unsigned, end('end_turn'), STOP)
     expect(reasoning).toBe('hm')
-    expect(messageFields).toEqual({})
+    expect(thoughts).toEqual([])
   })
 })
 

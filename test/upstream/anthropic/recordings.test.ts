@@ -63,7 +63,7 @@ function compare(answer: Folded, response: RecordedResponse): void {
   expect(calls).toEqual(of('tool_use').map(({ id, name, input }) => ({ id, name, input })))
   expect(answer.finish).toEqual([{ choice: 0, reason: REASONS[native], native }])
   const thoughts = [...of('thinking'), ...of('redacted_thinking')]
-  const signed = (answer.messageFields['reasoning_details'] ?? []) as Wire[]
+  const signed: readonly Wire[] = answer.thoughts
   expect(signed.map(({ signature, data }) => signature ?? data)).toEqual(
     thoughts.map(({ signature, data }) => signature ?? data),
   )

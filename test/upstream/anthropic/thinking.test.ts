@@ -1,11 +1,12 @@
 // Thinking: its token budget, and how signed thinking survives in a client that uses OpenAI's format.
 import { describe, expect, test } from 'vitest'
-import type { ChatEvent, JsonObject } from '#domain/chat.ts'
+import type { JsonObject } from '#domain/chat.ts'
 import type { Generate } from '#domain/work.ts'
-import { aCard } from '#test/support/nouns.ts'
+import { AnswerFold } from '#http/surfaces/chat/render-whole.ts'
+import { aCard, aCharge, usd } from '#test/support/nouns.ts'
 import { fromResponse } from '#upstream/anthropic/from-response.ts'
 import { toRequest } from '#upstream/anthropic/to-request.ts'
-import { asked, fold, request } from '../fixtures.ts'
+import { asked, request } from '../fixtures.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into it as deep as they like.
 type Wire = any
@@ -99,27 +100,15 @@ const SECRET = { type: 'redacted_thinking', data: 'opaque' }
 const SAID = { type: 'text', text: 'let me look' }
 const CALL = { type: 'tool_use', id: 'toolu_1', name: 'f', input: { a: 1 } }
 
+const HEAD = { id: 'gen-1', createdUnixSeconds: 1, model: 'm', provider: 'p', isNative: false }
+
 /** What a stock client holds after an answer made of these blocks. */
 function received(...content: readonly JsonObject[]): Wire {
   const body = { type: 'message', content, stop_reason: 'tool_use', usage: { input_tokens: 1 } }
   const events = fromResponse(body, (text) => text)
-  const { text, toolCalls, messageFields } = fold(events)
-  const fieldsOf = (index: number) =>
-    events.find(
-      (event): event is ChatEvent & { type: 'tool-call-delta' } =>
-        event.type === 'tool-call-delta' && event.index === index,
-    )?.fields
-  return {
-    role: 'assistant',
-    content: text || null,
-    ...messageFields,
-    tool_calls: toolCalls.map(({ id, name, arguments: args }, i) => ({
-      ...fieldsOf(i),
-      id,
-      type: 'function',
-      function: { name, arguments: args },
-    })),
-  }
+  const answer = new AnswerFold()
+  answer.note(events)
+  return JSON.parse(answer.render(HEAD, aCharge(usd('0'))).join('')).choices[0].message
 }
 
 const QUESTION = { role: 'user', content: 'go' }

@@ -16,6 +16,7 @@ import {
 
 const ANTHROPIC = { family: 'anthropic' } as const
 const GEMINI = { family: 'gemini' } as const
+const OPENAI = { family: 'openai' } as const
 
 /** The field of a part that has a signature. */
 export type Signed = Pick<CallPart, 'signature'>
@@ -56,7 +57,7 @@ interface Thought {
   readonly part: Part
 }
 
-/** Anthropic's thinking blocks: in the message, or, where the client kept only the calls of tools, in those. */
+/** Anthropic's thinking blocks, and reasoning of the Responses API: in the message, or, where the client kept only the calls of tools, in those. */
 function readThoughts(message: JsonObject): readonly Thought[] {
   const { reasoning_details: details, tool_calls: calls } = message
   const thoughts = fromDetails(details)
@@ -67,18 +68,36 @@ function readThoughts(message: JsonObject): readonly Thought[] {
 /** Without those that are not signed, and those of other vendors. */
 const fromDetails = (details: unknown): readonly Thought[] =>
   readList(details).flatMap((detail, position) => {
-    if (!isObject(detail) || detail['format'] !== DETAIL_FORMATS.anthropic) return []
-    const part = toThought(detail)
-    return part === null ? [] : [{ index: readNumber(detail['index']) ?? position, part }]
+    const part = isObject(detail) ? toThought(detail) : null
+    if (!isObject(detail) || part === null) return []
+    return [{ index: readNumber(detail['index']) ?? position, part }]
   })
 
-function toThought({ type, data, text, signature }: JsonObject): Part | null {
+function toThought(detail: JsonObject): Part | null {
+  switch (detail['format']) {
+    case DETAIL_FORMATS.anthropic:
+      return toThinking(detail)
+    case DETAIL_FORMATS.openai:
+      return toReasoning(detail)
+    default:
+      return null
+  }
+}
+
+function toThinking({ type, data, text, signature }: JsonObject): Part | null {
   if (type === 'reasoning.encrypted' && typeof data === 'string') {
     return { type: 'redacted', data, origin: ANTHROPIC }
   }
   const signed = readText(signature)
   if (signed === undefined) return null
   return { type: 'thinking', text: readString(text) ?? '', signature: signed, origin: ANTHROPIC }
+}
+
+/** A summary, which OpenRouter has in a detail of its own, is for people. */
+function toReasoning({ type, data, id }: JsonObject): Part | null {
+  const encrypted = type === 'reasoning.encrypted' ? readText(data) : undefined
+  if (encrypted === undefined) return null
+  return { type: 'reasoning', id: readText(id) ?? '', summary: [], encrypted, origin: OPENAI }
 }
 
 /** Puts each thought at its index among the parts that were counted when it was thought; the last part is none. */

@@ -6,6 +6,7 @@ import { toErrorFields } from '../../render-error.ts'
 import type { StreamHead, StreamRenderer } from '../surface.ts'
 import { type Numbering, numberEntries } from './number-entries.ts'
 import { renderImage } from './render-image.ts'
+import { Thoughts } from './render-thoughts.ts'
 import { renderToolCallDelta } from './render-tool-call.ts'
 import { NOTHING_USED, renderUsage } from './render-usage.ts'
 import { isOfChat, type RenderedEvent } from './render-whole.ts'
@@ -15,8 +16,12 @@ const DONE = 'data: [DONE]\n\n'
 interface StreamedChoice {
   readonly index: number
   images: number
+  hasText: boolean
+  calls: number
   /** Null until a list of unknown fields has come. */
   numbering: Numbering | null
+  /** Null until one has come. */
+  thoughts: Thoughts | null
   finished: boolean
 }
 
@@ -82,13 +87,18 @@ class StreamChunks implements StreamRenderer {
       choice = this.open(index)
       text = this.choiceChunk(index, '"role":"assistant","content":""', UNFINISHED)
     }
+    if (event.type === 'thought') {
+      choice.thoughts ??= new Thoughts()
+      choice.thoughts.note(event.thought, Number(choice.hasText) + choice.calls)
+      return text
+    }
     if (event.type !== 'finish') {
       return text + this.choiceChunk(index, renderDelta(event, choice), renderRest(event))
     }
     // Some providers repeat the finish reason; it is sent once.
     if (choice.finished) return text
     choice.finished = true
-    return text + this.finish(index, event.reason, event.native)
+    return text + this.thoughts(choice) + this.finish(index, event.reason, event.native)
   }
 
   private choiceAt(index: number): StreamedChoice | undefined {
@@ -96,7 +106,15 @@ class StreamChunks implements StreamRenderer {
   }
 
   private open(index: number): StreamedChoice {
-    const choice = { index, images: 0, numbering: null, finished: false }
+    const choice = {
+      index,
+      images: 0,
+      hasText: false,
+      calls: 0,
+      numbering: null,
+      thoughts: null,
+      finished: false,
+    }
     if (this.first === null) {
       this.first = choice
     } else {
@@ -110,6 +128,11 @@ class StreamChunks implements StreamRenderer {
   private unfinished(): readonly StreamedChoice[] {
     const all = [...(this.first ? [this.first] : []), ...(this.further?.values() ?? [])]
     return all.filter(({ finished }) => !finished)
+  }
+
+  private thoughts({ index, thoughts }: StreamedChoice): string {
+    if (thoughts === null) return ''
+    return this.choiceChunk(index, renderFields(thoughts.fields).slice(1), UNFINISHED)
   }
 
   private finish(index: number, reason: string, native: string | null): string {
@@ -139,11 +162,15 @@ class StreamChunks implements StreamRenderer {
 
 const UNFINISHED = ',"finish_reason":null'
 
-type DeltaEvent = Exclude<RenderedEvent, { type: 'answer-fields' | 'choice-fields' | 'finish' }>
+type DeltaEvent = Exclude<
+  RenderedEvent,
+  { type: 'answer-fields' | 'choice-fields' | 'thought' | 'finish' }
+>
 
 function renderDelta(event: DeltaEvent, choice: StreamedChoice): string {
   switch (event.type) {
     case 'text-delta':
+      choice.hasText = true
       return `"content":${JSON.stringify(event.text)}`
     case 'reasoning-delta': {
       // Clients read one or the other; none that was tried shows both.
@@ -152,8 +179,11 @@ function renderDelta(event: DeltaEvent, choice: StreamedChoice): string {
     }
     case 'refusal-delta':
       return `"refusal":${JSON.stringify(event.text)}`
-    case 'tool-call-delta':
-      return `"tool_calls":[${JSON.stringify(renderToolCallDelta(event satisfies ToolCallDelta))}]`
+    case 'tool-call-delta': {
+      if (event.id !== undefined) choice.calls++
+      const call: ToolCallDelta = choice.thoughts?.attachTo(event) ?? event
+      return `"tool_calls":[${JSON.stringify(renderToolCallDelta(call))}]`
+    }
     case 'image':
       return `"images":[${renderImage(event.url, choice.images++).join('')}]`
     case 'message-fields':

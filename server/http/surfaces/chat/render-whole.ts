@@ -9,6 +9,7 @@ import type {
 } from '#domain/chat.ts'
 import type { Charge } from '#domain/ledger.ts'
 import { renderImage } from './render-image.ts'
+import { Thoughts } from './render-thoughts.ts'
 import { renderToolCall, type ToolCall } from './render-tool-call.ts'
 import { renderUsage } from './render-usage.ts'
 
@@ -20,6 +21,7 @@ interface Choice {
   refusal: string
   toolCalls: Map<number, ToolCall> | null
   images: string[] | null
+  thoughts: Thoughts | null
   fields: JsonObject | null
   /** Beside the message. */
   choiceFields: JsonObject | null
@@ -82,6 +84,7 @@ const emptyChoice = (index: number): Choice => ({
   refusal: '',
   toolCalls: null,
   images: null,
+  thoughts: null,
   fields: null,
   choiceFields: null,
   logprobs: null,
@@ -93,14 +96,10 @@ const merge = (known: JsonObject | null, more: JsonObject): JsonObject =>
   known === null ? more : { ...known, ...more }
 
 /** The events that a chat answer shows. */
-export type RenderedEvent = Exclude<
-  ChatEvent,
-  { type: 'usage' | 'thought' | 'native' | 'vectors' | 'ranking' }
->
+export type RenderedEvent = Exclude<ChatEvent, { type: 'usage' | 'native' | 'vectors' | 'ranking' }>
 
 export const isOfChat = (event: ChatEvent): event is RenderedEvent =>
   event.type !== 'usage' &&
-  event.type !== 'thought' &&
   event.type !== 'native' &&
   event.type !== 'vectors' &&
   event.type !== 'ranking'
@@ -120,6 +119,13 @@ function noteChoice(choice: Choice, event: ChoiceEvent): void {
     case 'reasoning-delta':
       choice.reasoning += event.text
       break
+    case 'thought':
+      choice.thoughts ??= new Thoughts()
+      choice.thoughts.note(
+        event.thought,
+        Number(choice.text !== '') + (choice.toolCalls?.size ?? 0),
+      )
+      break
     case 'image':
       choice.images ??= []
       choice.images.push(event.url)
@@ -136,7 +142,7 @@ function noteChoice(choice: Choice, event: ChoiceEvent): void {
       break
     case 'tool-call-delta':
       choice.toolCalls ??= new Map()
-      noteToolCall(choice.toolCalls, event)
+      noteToolCall(choice.toolCalls, choice.thoughts?.attachTo(event) ?? event)
   }
 }
 
@@ -183,13 +189,14 @@ function toChoice(choice: Choice): JsonObject {
 }
 
 /** The message without its images. */
-function toMessage({ fields, text, refusal, reasoning, toolCalls }: Choice): JsonObject {
+function toMessage({ fields, text, refusal, reasoning, toolCalls, thoughts }: Choice): JsonObject {
   // As in OpenAI's API, content is null only beside tool calls; otherwise it is a string.
   const content = text === '' && toolCalls !== null ? null : text
   const message = merge(fields, { role: 'assistant', content })
-  if (refusal === '' && reasoning === '' && toolCalls === null) return message
+  if (refusal === '' && reasoning === '' && toolCalls === null && thoughts === null) return message
   return {
     ...message,
+    ...thoughts?.fields,
     ...(refusal !== '' && { refusal }),
     // Clients read one or the other; none that was tried shows both.
     ...(reasoning !== '' && { reasoning, reasoning_content: reasoning }),

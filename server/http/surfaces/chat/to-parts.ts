@@ -39,8 +39,10 @@ function toPart(part: JsonObject, path: string): ContentPart {
 }
 
 function toImage(holder: JsonObject, word: string, path: string): MediaPart {
-  const source = toSource(readObject(holder['image_url'])['url'])
-  return { type: 'image', path, word, source }
+  const { url, detail } = readObject(holder['image_url'])
+  const source = toSource(url)
+  const how = readText(detail)
+  return { type: 'image', path, word, source, ...(how !== undefined && { detail: how }) }
 }
 
 function toDocument(file: JsonObject, word: string, path: string): MediaPart {

@@ -1,4 +1,5 @@
 /** `tools` and `tool_choice` of a chat request. */
+import type { JsonObject } from '#domain/chat.ts'
 import type { Tool, ToolChoice } from '#domain/conversation.ts'
 import { isObject, readList, readObject, readString, readText } from '../../read/json.ts'
 import { toCacheMark } from './to-parts.ts'
@@ -37,14 +38,16 @@ function toWords(name: unknown, description: unknown) {
 
 export function toToolChoice(choice: unknown): ToolChoice {
   if (choice === 'auto' || choice === 'none' || choice === 'required') return { mode: choice }
-  const { type, function: named, allowed_tools: allowed } = readObject(choice)
+  const { type, allowed_tools: allowed, ...named } = readObject(choice)
   if (type === 'allowed_tools') {
     const { mode, tools } = readObject(allowed)
-    const names = readList(tools).flatMap((tool) => nameOf(readObject(tool)['function']) ?? [])
+    const names = readList(tools).flatMap((tool) => nameOf(readObject(tool)) ?? [])
     return { mode: 'allowed', names, isRequired: mode === 'required' }
   }
   const name = nameOf(named)
   return name === undefined ? { mode: 'unknown' } : { mode: 'tool', name }
 }
 
-const nameOf = (named: unknown): string | undefined => readText(readObject(named)['name'])
+/** Of a function, or a custom tool. */
+const nameOf = ({ function: named, custom }: JsonObject): string | undefined =>
+  readText(readObject(named ?? custom)['name'])

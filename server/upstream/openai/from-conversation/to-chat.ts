@@ -4,9 +4,9 @@ import type { Conversation, Format, Sampling, Tool, ToolChoice } from '#domain/c
 import type { Hop } from '#domain/model-card.ts'
 import { reasons } from '#domain/output-bound.ts'
 import type { ProviderType } from '#domain/provider.ts'
-import type { Reasoning } from '#domain/thinking.ts'
 import type { Generate } from '#domain/work.ts'
 import { rejected } from '../../rejected.ts'
+import { toEffort } from './to-effort.ts'
 import { toMessages } from './to-messages.ts'
 import type { ToolNames } from './tool-names.ts'
 
@@ -18,10 +18,12 @@ export function toChat(
 ): JsonObject {
   const conversation = request.conversation()
   const { turns, format, stop, logprobs, endUser } = conversation
+  const effort =
+    reasons(card) && request.reasoning ? toEffort(request.reasoning, request.dialect) : undefined
   return {
     messages: toMessages(turns, type, names),
     ...toTools(conversation, names),
-    ...(reasons(card) && request.reasoning && toEffort(request.reasoning)),
+    ...(effort !== undefined && { reasoning_effort: effort }),
     ...(format && { response_format: toFormat(format) }),
     ...toSampling(conversation.sampling, type, reasons(card)),
     ...(stop.length > 0 && { stop }),
@@ -85,16 +87,6 @@ function toChoice(choice: ToolChoice, names: ToolNames): unknown {
   }
 }
 
-/** A budget becomes the effort whose budget it reaches elsewhere; the highest words are known to few models. */
-function toEffort({ effort, budget }: Reasoning): JsonObject {
-  const word = effort ?? (budget === undefined ? undefined : effortOf(budget))
-  if (word === undefined) return {}
-  return { reasoning_effort: word === 'xhigh' || word === 'max' ? 'high' : word }
-}
-
-const effortOf = (tokens: number): string =>
-  tokens < 8_192 ? 'low' : tokens < 24_576 ? 'medium' : 'high'
-
 function toFormat(format: Format): JsonObject {
   if (format.type === 'json') return { type: 'json_object' }
   if (format.type !== 'schema' || format.schema === undefined) {
@@ -115,16 +107,26 @@ function toFormat(format: Format): JsonObject {
 /** Providers that answer an unknown field with a 400. */
 const WITHOUT_TOP_K: ReadonlySet<ProviderType> = new Set(['openai', 'azure', 'groq', 'mistral'])
 
-/** OpenAI's models that reason refuse a temperature. */
 function toSampling(sampling: Sampling, type: ProviderType, isReasoner: boolean): JsonObject {
-  const { temperature, topP, topK, presencePenalty, frequencyPenalty, seed } = sampling
-  const isFixed = isReasoner && (type === 'openai' || type === 'azure')
+  const { topK, presencePenalty, frequencyPenalty, seed } = sampling
   return {
-    ...(temperature !== undefined && !isFixed && { temperature }),
-    ...(topP !== undefined && !isFixed && { top_p: topP }),
+    ...toTemperature(sampling, type, isReasoner),
     ...(topK !== undefined && !WITHOUT_TOP_K.has(type) && { top_k: topK }),
     ...(presencePenalty !== undefined && { presence_penalty: presencePenalty }),
     ...(frequencyPenalty !== undefined && { frequency_penalty: frequencyPenalty }),
     ...(seed !== undefined && { seed }),
+  }
+}
+
+/** OpenAI's models that reason refuse a temperature. */
+export function toTemperature(
+  { temperature, topP }: Sampling,
+  type: ProviderType,
+  isReasoner: boolean,
+): JsonObject {
+  if (isReasoner && (type === 'openai' || type === 'azure')) return {}
+  return {
+    ...(temperature !== undefined && { temperature }),
+    ...(topP !== undefined && { top_p: topP }),
   }
 }

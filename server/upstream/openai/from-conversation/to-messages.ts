@@ -1,10 +1,12 @@
 /** Ours → theirs: turns as the messages of a chat. */
-import { createHash } from 'node:crypto'
 import type { JsonObject } from '#domain/chat.ts'
 import type { CallPart, MediaPart, Part, ResultPart, TextPart, Turn } from '#domain/conversation.ts'
 import type { ProviderType } from '#domain/provider.ts'
 import { rejected } from '../../rejected.ts'
 import { toReminder } from '../../system-reminder.ts'
+import { type Answered, inOrder, type Said } from './in-order.ts'
+import { toAudio, toFile, toUrl } from './media.ts'
+import { toPlainId } from './plain-id.ts'
 import type { ToolNames } from './tool-names.ts'
 
 /** @throws UpstreamFailure `rejected` for a part that chat has no word for */
@@ -13,31 +15,18 @@ export function toMessages(
   type: ProviderType,
   names: ToolNames,
 ): readonly JsonObject[] {
-  const messages: JsonObject[] = []
-  /** The ids of the last calls, in their order, and what users said since. */
-  let called: readonly (string | undefined)[] = []
-  let said: Part[] = []
-  const flush = (): void => {
-    messages.push(...toUserMessages(said, called, type))
-    said = []
+  return inOrder(turns).flatMap((said) => toSaid(said, type, names))
+}
+
+function toSaid(said: Said, type: ProviderType, names: ToolNames): readonly JsonObject[] {
+  switch (said.role) {
+    case 'system':
+      return toInstruction(said.parts, said.isFirst, type)
+    case 'assistant':
+      return toAnswer(said.parts, type, names)
+    case 'user':
+      return toUserMessages(said.results, said.parts, type)
   }
-  for (const { role, parts } of turns) {
-    if (role === 'user') {
-      said.push(...parts)
-      continue
-    }
-    flush()
-    if (role === 'system') {
-      const isFirst = messages.every((message) => message['role'] === 'system')
-      messages.push(...toInstruction(parts, isFirst, type))
-    } else {
-      const calls = parts.filter((part) => part.type === 'call')
-      called = calls.map(({ id }) => id)
-      messages.push(...toAnswer(parts, calls, type, names))
-    }
-  }
-  flush()
-  return messages
 }
 
 /** Providers that know the role `developer`, and take it anywhere. */
@@ -57,37 +46,32 @@ function toInstruction(
   return toMessage('user', toReminder(parts), type)
 }
 
-/** Results follow their calls at once, in the order of the calls; what else came with them comes after all of them. */
+/** A result is text alone: what else came with them comes after all of them. */
 function toUserMessages(
-  said: readonly Part[],
-  called: readonly (string | undefined)[],
+  results: readonly Answered[],
+  others: readonly Part[],
   type: ProviderType,
 ): readonly JsonObject[] {
-  const place = ({ callId }: ResultPart): number => {
-    const index = called.indexOf(callId)
-    return index < 0 ? called.length : index
-  }
-  const results = said.filter((part) => part.type === 'result')
-  const sorted = results.toSorted((one, other) => place(one) - place(other))
-  const media = sorted.flatMap(({ parts }) => parts.filter(({ type }) => type !== 'text'))
-  const others = said.filter((part) => part.type !== 'result')
-  return [...sorted.map(toResult), ...toMessage('user', [...media, ...others], type)]
+  const media = results.flatMap(({ result }) => result.parts.filter((part) => part.type !== 'text'))
+  return [
+    ...results.map(({ result }) => toResult(result)),
+    ...toMessage('user', [...media, ...others], type),
+  ]
 }
 
 function toResult({ callId, callIdPath, parts, isError }: ResultPart): JsonObject {
   if (callId === undefined) throw rejected(callIdPath, 'must name the call it answers')
   const texts = parts.filter((part) => part.type === 'text').map(({ text }) => text)
   const content = [...(isError ? ['Error:'] : []), ...texts].join('\n')
-  return { role: 'tool', tool_call_id: toId(callId), content }
+  return { role: 'tool', tool_call_id: toPlainId(callId), content }
 }
 
 function toAnswer(
   parts: readonly Part[],
-  calls: readonly CallPart[],
   type: ProviderType,
   names: ToolNames,
 ): readonly JsonObject[] {
-  const tool_calls = calls.map((call) => toCall(call, names))
+  const tool_calls = parts.flatMap((part) => (part.type === 'call' ? [toCall(part, names)] : []))
   const others = parts.filter(
     (part) => !(part.type === 'call' || (part.type === 'image' && part.isDrawn)),
   )
@@ -101,19 +85,13 @@ function toCall(call: CallPart, names: ToolNames): JsonObject {
   if (id === undefined || name === undefined) throw rejected(path, 'must have an id and a name')
   const sent = names.toWire(name, call.namespace)
   return kind === 'custom'
-    ? { id: toId(id), type: kind, custom: { name: sent, input: call.arguments } }
+    ? { id: toPlainId(id), type: kind, custom: { name: sent, input: call.arguments } }
     : {
-        id: toId(id),
+        id: toPlainId(id),
         type: kind,
         function: { name: sent, arguments: call.arguments.trim() === '' ? '{}' : call.arguments },
       }
 }
-
-const PLAIN_ID = /^[\w-]{1,64}$/
-
-/** Deterministic, so that a call and its result keep the same id in every turn. */
-const toId = (id: string): string =>
-  PLAIN_ID.test(id) ? id : `call_${createHash('sha256').update(id).digest('hex').slice(0, 32)}`
 
 /** None where nothing is said. A text alone is sent as such: not every server takes a list. */
 function toMessage(
@@ -132,12 +110,15 @@ function toContent(part: Part, type: ProviderType): readonly JsonObject[] {
   switch (part.type) {
     case 'text':
       return part.text === '' ? [] : [{ type: 'text', text: part.text, ...toCacheMark(part, type) }]
-    case 'image':
-      return [{ type: 'image_url', image_url: { url: toUrl(part) }, ...toCacheMark(part, type) }]
+    case 'image': {
+      const { detail } = part
+      const image_url = { url: toUrl(part), ...(detail !== undefined && { detail }) }
+      return [{ type: 'image_url', image_url, ...toCacheMark(part, type) }]
+    }
     case 'document':
-      return [toFile(part)]
+      return [{ type: 'file', file: toFile(part) }]
     case 'audio':
-      return [toAudio(part)]
+      return [{ type: 'input_audio', input_audio: toAudio(part) }]
     // Only the model that thought them understands them.
     case 'thinking':
     case 'redacted':
@@ -153,21 +134,3 @@ function toContent(part: Part, type: ProviderType): readonly JsonObject[] {
 /** OpenRouter passes marks on; others refuse them, or need none. */
 const toCacheMark = ({ cacheMark }: TextPart | MediaPart, type: ProviderType): JsonObject =>
   cacheMark && type === 'openrouter' ? { cache_control: { type: 'ephemeral' } } : {}
-
-function toUrl({ source, path }: MediaPart): string {
-  if (source.type === 'url') return source.url
-  if (source.type === 'reference') throw rejected(path, 'must be an address or data')
-  return `data:${source.mediaType};base64,${source.data}`
-}
-
-function toFile(part: MediaPart): JsonObject {
-  const { source, path, title = 'document.pdf' } = part
-  if (source.type !== 'base64') throw rejected(path, 'must be in the request, as data')
-  return { type: 'file', file: { filename: title, file_data: toUrl(part) } }
-}
-
-function toAudio({ source, path }: MediaPart): JsonObject {
-  if (source.type !== 'base64') throw rejected(path, 'must be in the request, as data')
-  const format = source.mediaType.slice('audio/'.length).replace('mpeg', 'mp3').replace('x-', '')
-  return { type: 'input_audio', input_audio: { data: source.data, format } }
-}

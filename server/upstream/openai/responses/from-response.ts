@@ -1,26 +1,33 @@
-/** Theirs → ours: a whole answer of the Responses API, and what it shares with a stream: items, ending, usage. */
+/** Theirs → ours: a whole answer of the Responses API, and what it shares with a stream: failure, ending, usage. */
 import type { ChatEvent, FinishReason, JsonObject } from '#domain/chat.ts'
+import type { Origin } from '#domain/thought.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import { completionTokens, promptTokens } from '#domain/usage.ts'
-import { isObject, readList, readObject, readText } from '../../read-json.ts'
+import { isObject, readObject, readText } from '../../read-json.ts'
 import type { Scrub } from '../../scrub.ts'
 import type { Translated } from '../../whole-answer.ts'
 import { fromErrorInside } from '../from-error.ts'
 import { broken } from '../from-response.ts'
 import { toUsageEvent } from '../from-usage.ts'
+import { OutputItems } from './output-items.ts'
 
-/** Translates the body of a 200, whose text the client gets. */
-export function fromResponse(body: unknown, text: string, scrub: Scrub): Translated {
+/** Translates the body of a 200. `origin` is null for a client that gets its text. */
+export function fromResponse(
+  body: unknown,
+  text: string,
+  scrub: Scrub,
+  origin: Origin | null,
+): Translated {
   if (!isObject(body)) return broken('its answer is not a JSON object')
   const events: ChatEvent[] = []
+  const items = new OutputItems(origin)
   const failure = failureOf(body, scrub)
   if (failure === null) {
     if (!Array.isArray(body['output'])) return broken('its answer holds no output')
-    for (const [index, item] of body['output'].entries()) noteItem(readObject(item), index, events)
-    noteFinish(body, events.some(isCall), events)
+    for (const [at, item] of body['output'].entries()) items.close(at, readObject(item), events)
   }
-  noteUsage(body, events.length > 1, events)
-  if (failure === null) events.push({ type: 'native', text, holds: 'end' })
+  noteEnd(body, items, failure === null, events.length > 0, events)
+  if (failure === null && origin === null) events.push({ type: 'native', text, holds: 'end' })
   return { events, failure }
 }
 
@@ -35,75 +42,49 @@ export function failureOf(answer: JsonObject, scrub: Scrub): UpstreamFailure | n
 
 const UNFINISHED: ReadonlySet<unknown> = new Set(['queued', 'in_progress', 'cancelled'])
 
-/** Appends what the meter counts of an item of the output. */
-export function noteItem(item: JsonObject, index: number, into: ChatEvent[]): void {
-  switch (item['type']) {
-    case 'message':
-      for (const part of readList(item['content'])) notePart(readObject(part), into)
-      break
-    case 'reasoning':
-      for (const list of [item['summary'], item['content']]) {
-        for (const part of readList(list)) {
-          const text = readText(readObject(part)['text'])
-          if (text !== undefined) into.push({ type: 'reasoning-delta', choice: 0, text })
-        }
-      }
-      break
-    case 'image_generation_call':
-      break
-    default:
-      noteCall(item, index, into)
+/** Appends why the answer ended, if it did, what was served, and the provider's count. */
+export function noteEnd(
+  answer: JsonObject,
+  items: OutputItems,
+  isWhole: boolean,
+  hasContent: boolean,
+  into: ChatEvent[],
+): void {
+  if (isWhole) {
+    items.conclude(into)
+    into.push(toFinish(answer, items.hasCalls))
+    const tier = readText(answer['service_tier'])
+    if (tier !== undefined) into.push({ type: 'answer-fields', fields: { service_tier: tier } })
   }
+  noteUsage(answer, items, hasContent, into)
 }
 
-function notePart(part: JsonObject, into: ChatEvent[]): void {
-  const text = readText(part['text'])
-  const refusal = readText(part['refusal'])
-  if (text !== undefined) into.push({ type: 'text-delta', choice: 0, text })
-  if (refusal !== undefined) into.push({ type: 'refusal-delta', choice: 0, text: refusal })
-}
-
-/** What a call of any tool is made of, by the names that the tools have for it. */
-const SPOKEN = ['arguments', 'input', 'action', 'operation', 'code', 'queries'] as const
-
-function noteCall(item: JsonObject, index: number, into: ChatEvent[]): void {
-  const name = readText(item['name'])
-  const words = SPOKEN.map((field) => toWords(item[field])).join('')
-  if (name === undefined && words === '') return
-  into.push({
-    type: 'tool-call-delta',
-    choice: 0,
-    index,
-    ...(name !== undefined && { name }),
-    kind: item['type'] === 'custom_tool_call' ? 'custom' : 'function',
-    arguments: words,
-  })
-}
-
-function toWords(value: unknown): string {
-  if (typeof value === 'string') return value
-  return typeof value === 'object' && value !== null ? JSON.stringify(value) : ''
-}
-
-export const isCall = ({ type }: ChatEvent): boolean => type === 'tool-call-delta'
-
-/** Appends why the answer ended. */
-export function noteFinish(answer: JsonObject, calls: boolean, into: ChatEvent[]): void {
+function toFinish(answer: JsonObject, calls: boolean): ChatEvent {
   const why = readText(readObject(answer['incomplete_details'])['reason'])
   const isWhole = answer['status'] !== 'incomplete'
   const reason: FinishReason = isWhole ? (calls ? 'tool_calls' : 'stop') : toReason(why)
   const native = isWhole ? (readText(answer['status']) ?? 'completed') : (why ?? 'incomplete')
-  into.push({ type: 'finish', choice: 0, reason, native })
+  return { type: 'finish', choice: 0, reason, native }
 }
 
 const toReason = (why: string | undefined): FinishReason =>
   why === 'content_filter' ? 'content_filter' : 'length'
 
-/** Appends the provider's count. Zeros beside content are none. */
-export function noteUsage(answer: JsonObject, hasContent: boolean, into: ChatEvent[]): void {
+/** Zeros beside content are no count. Calls of the vendor's tools are counted where the provider does not. */
+function noteUsage(
+  answer: JsonObject,
+  { serverCalls }: OutputItems,
+  hasContent: boolean,
+  into: ChatEvent[],
+): void {
   const event = toUsageEvent(answer['usage'])
   if (event === undefined) return
   const { usage } = event
-  const isEmpty = usage !== null && promptTokens(usage) + completionTokens(usage) === 0
-  if (!(isEmpty && hasContent)) into.push(event)
+  if (usage === null) {
+    into.push(event)
+    return
+  }
+  const isEmpty = promptTokens(usage) + completionTokens(usage) === 0
+  if (isEmpty && hasContent) return
+  into.push({ ...event, usage: { ...usage, serverCalls: usage.serverCalls ?? serverCalls } })
 }

@@ -1,54 +1,107 @@
-/** Theirs → ours: the events of a stream of the Responses API, whose own text follows what the meter reads of them. */
+/** Theirs → ours: the events of a stream of the Responses API; its own text follows what the meter reads of them. */
 import type { ChatEvent, JsonObject } from '#domain/chat.ts'
+import type { Origin } from '#domain/thought.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
-import { isObject, parseText, readObject, readText } from '../../read-json.ts'
+import { isObject, parseText, readList, readObject, readText } from '../../read-json.ts'
 import type { Scrub } from '../../scrub.ts'
 import type { SseEvent } from '../../sse.ts'
 import type { Translation } from '../../stream.ts'
 import { fromErrorInside } from '../from-error.ts'
-import { failureOf, isCall, noteFinish, noteItem, noteUsage } from './from-response.ts'
+import { failureOf, noteEnd } from './from-response.ts'
+import { OutputItems } from './output-items.ts'
 
-export const startStream = (scrub: Scrub): Translation => new ResponsesStream(scrub)
+/** For a client that speaks the API itself, and gets the text. */
+export const startNativeStream = (scrub: Scrub): Translation => new NativeStream(scrub)
+
+/** For one of another dialect; `origin` is whose thoughts these are. */
+export const startStream = (scrub: Scrub, origin: Origin): Translation =>
+  new TranslatedStream(scrub, origin)
 
 /** A class because there may be thousands of streams at once. */
-class ResponsesStream implements Translation {
+class NativeStream implements Translation {
   readonly keepsText = true
-  isComplete = false
-  private readonly scrub: Scrub
-  private hasContent = false
-  private hasCalls = false
-  /** Items of which some text came piece by piece; `done` only repeats it. */
-  private readonly streamed = new Set<unknown>()
+  private readonly chunks: ChunkReader
 
   constructor(scrub: Scrub) {
-    this.scrub = scrub
+    this.chunks = new ChunkReader(scrub, null)
+  }
+
+  get isComplete(): boolean {
+    return this.chunks.isComplete
   }
 
   take(events: readonly SseEvent[], batch: ChatEvent[]): boolean {
+    const { chunks } = this
     let passing = ''
     let failure: UpstreamFailure | null = null
     const pass = (): void => {
       if (passing !== '') batch.push({ type: 'native', text: passing })
       passing = ''
     }
-    for (const { event, data, text = '' } of events) {
-      const before = batch.length
-      const chunk = data === '' || data.trim() === '[DONE]' ? null : parseText(data)
-      if (isObject(chunk)) failure = this.noteChunk(chunk, event, batch) ?? failure
+    for (const event of events) {
+      failure = chunks.read(event, batch) ?? failure
       // How it failed is said in the gateway's own words: the provider's may name its account.
       if (failure !== null) continue
-      if (this.isComplete) {
+      const { data, text = '' } = event
+      if (chunks.isComplete) {
         pass()
         batch.push({ type: 'native', text, holds: 'end' })
       } else {
         passing += text
-        if (batch.length > before) this.noteContent(batch, before)
       }
-      if (this.isComplete && data.trim() === '[DONE]') return true
+      if (chunks.isComplete && data.trim() === '[DONE]') return true
     }
     pass()
     if (failure !== null) throw failure
     return false
+  }
+
+  close(): void {
+    this.chunks.close()
+  }
+}
+
+class TranslatedStream implements Translation {
+  private readonly chunks: ChunkReader
+
+  constructor(scrub: Scrub, origin: Origin) {
+    this.chunks = new ChunkReader(scrub, origin)
+  }
+
+  take(events: readonly SseEvent[], batch: ChatEvent[]): boolean {
+    for (const event of events) {
+      const failure = this.chunks.read(event, batch)
+      if (failure !== null) throw failure
+      if (this.chunks.isComplete) return true
+    }
+    return false
+  }
+
+  close(): void {
+    this.chunks.close()
+  }
+}
+
+/** Reads one event after the other. */
+class ChunkReader {
+  isComplete = false
+  private readonly scrub: Scrub
+  private readonly items: OutputItems
+  private hasContent = false
+
+  constructor(scrub: Scrub, origin: Origin | null) {
+    this.scrub = scrub
+    this.items = new OutputItems(origin)
+  }
+
+  /** Appends what it says; answers why the answer failed, if it says so. */
+  read({ event, data }: SseEvent, batch: ChatEvent[]): UpstreamFailure | null {
+    const chunk = data === '' || data.trim() === '[DONE]' ? null : parseText(data)
+    if (!isObject(chunk)) return null
+    const before = batch.length
+    const failure = this.readChunk(chunk, readText(chunk['type']) ?? event ?? '', batch)
+    this.hasContent ||= batch.length > before
+    return failure
   }
 
   close(): void {
@@ -57,92 +110,47 @@ class ResponsesStream implements Translation {
     }
   }
 
-  private noteContent(batch: readonly ChatEvent[], from: number): void {
-    this.hasContent = true
-    for (let i = from; i < batch.length; i++) {
-      if (isCall(batch[i] as ChatEvent)) this.hasCalls = true
-    }
-  }
-
-  /** Why the answer failed, if this says so. */
-  private noteChunk(
-    chunk: JsonObject,
-    named: string | undefined,
-    batch: ChatEvent[],
-  ): UpstreamFailure | null {
-    const type = readText(chunk['type']) ?? named ?? ''
+  private readChunk(chunk: JsonObject, type: string, batch: ChatEvent[]): UpstreamFailure | null {
+    const at = chunk['output_index']
     switch (type) {
       case 'response.completed':
       case 'response.incomplete':
       case 'response.failed':
-        return this.noteEnd(readObject(chunk['response']), type, batch)
+        return this.readEnd(readObject(chunk['response']), type, batch)
       case 'error':
         return fromErrorInside(chunk, this.scrub)
       case 'response.output_item.added':
+        this.items.open(at, readObject(chunk['item']), batch)
+        return null
       case 'response.output_item.done':
-        this.noteItem(chunk, type, batch)
+        this.items.close(at, readObject(chunk['item']), batch)
+        return null
+      case 'response.function_call_arguments.done':
+        this.items.complete(at, chunk['arguments'], 'function', batch)
+        return null
+      case 'response.custom_tool_call_input.done':
+        this.items.complete(at, chunk['input'], 'custom', batch)
         return null
       default:
-        this.noteDelta(chunk, type, batch)
+        if (type.endsWith('.delta')) this.items.extend(at, type, chunk, batch)
         return null
     }
   }
 
-  private noteEnd(answer: JsonObject, type: string, batch: ChatEvent[]): UpstreamFailure | null {
+  private readEnd(answer: JsonObject, type: string, batch: ChatEvent[]): UpstreamFailure | null {
     const failure =
       type === 'response.failed'
         ? (failureOf(answer, this.scrub) ?? new UpstreamFailure('failed', 'it failed'))
         : null
-    if (failure === null) {
-      const status = type.slice('response.'.length)
-      noteFinish({ status, incomplete_details: answer['incomplete_details'] }, this.hasCalls, batch)
-      this.isComplete = true
+    this.isComplete = failure === null
+    // Some servers say all of it here alone.
+    if (failure === null && !this.hasContent) {
+      for (const [at, item] of readList(answer['output']).entries()) {
+        this.items.close(at, readObject(item), batch)
+      }
     }
-    noteUsage(answer, this.hasContent, batch)
+    const status = type.slice('response.'.length)
+    noteEnd({ ...answer, status }, this.items, failure === null, this.hasContent, batch)
     return failure
   }
-
-  /** A call's name comes with its item; what else an item says counts once, at its end, unless it came in pieces. */
-  private noteItem(chunk: JsonObject, type: string, batch: ChatEvent[]): void {
-    const item = readObject(chunk['item'])
-    const at = chunk['output_index']
-    const index = typeof at === 'number' ? at : 0
-    if (type === 'response.output_item.done') {
-      if (!this.streamed.has(at)) noteItem(item, index, batch)
-      return
-    }
-    if (item['type'] === 'message' || item['type'] === 'reasoning') return
-    this.hasCalls ||= CLIENT_CALLS.has(item['type'])
-  }
-
-  private noteDelta(chunk: JsonObject, type: string, batch: ChatEvent[]): void {
-    const { delta: text, output_index: at } = chunk
-    if (!type.endsWith('.delta') || typeof text !== 'string' || text === '') return
-    this.streamed.add(at)
-    switch (type) {
-      case 'response.output_text.delta':
-        batch.push({ type: 'text-delta', choice: 0, text })
-        break
-      case 'response.refusal.delta':
-        batch.push({ type: 'refusal-delta', choice: 0, text })
-        break
-      case 'response.reasoning_text.delta':
-      case 'response.reasoning_summary_text.delta':
-        batch.push({ type: 'reasoning-delta', choice: 0, text })
-        break
-      case 'response.audio.delta':
-        break
-      default:
-        batch.push({
-          type: 'tool-call-delta',
-          choice: 0,
-          index: typeof at === 'number' ? at : 0,
-          kind: type.startsWith('response.custom_') ? 'custom' : 'function',
-          arguments: text,
-        })
-    }
-  }
 }
-
-/** Calls that the client carries out. */
-const CLIENT_CALLS: ReadonlySet<unknown> = new Set(['function_call', 'custom_tool_call'])

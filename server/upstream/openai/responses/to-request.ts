@@ -8,7 +8,7 @@ import { spliceJson } from '../../splice-json.ts'
 import type { Asked } from '../to-request.ts'
 
 /** What a refused request is sent once more without. */
-export type Omission = 'reasoning' | 'include'
+export type Omission = 'reasoning' | 'include' | 'summary'
 
 const ENCRYPTED = 'reasoning.encrypted_content'
 
@@ -26,6 +26,7 @@ export function toResponsesRequest(
   if (omission !== 'include' && needsEncrypted(asked)) {
     set['include'] = [...readList(body['include']), ENCRYPTED]
   }
+  if (omission === 'summary') set['reasoning'] = withoutSummary(body)
   return spliceJson(text, { ...set, ...toBound(asked) }, cutsOf(asked))
 }
 
@@ -36,7 +37,8 @@ export const needsEncrypted = ({ request: { body }, hop: { card } }: Asked): boo
 /** OpenAI's own names, for cards that say nothing of parameters. */
 const REASONING_NAME = /(?:^|\/)(?:o[1-9]|gpt-[5-9]|codex)(?!.*-chat)/
 
-const reasons = ({ supportedParameters, upstreamName }: ModelCard): boolean =>
+/** Also where the card does not say so. */
+export const reasons = ({ supportedParameters, upstreamName }: ModelCard): boolean =>
   supportedParameters.includes('reasoning_effort') ||
   supportedParameters.includes('reasoning') ||
   REASONING_NAME.test(upstreamName)
@@ -44,6 +46,15 @@ const reasons = ({ supportedParameters, upstreamName }: ModelCard): boolean =>
 function asksToReason({ reasoning }: JsonObject): boolean {
   const { effort, summary } = readObject(reasoning)
   return typeof effort === 'string' || typeof summary === 'string'
+}
+
+/** Whether a summary of the reasoning is asked for. */
+export const hasSummary = ({ reasoning }: JsonObject): boolean =>
+  readObject(reasoning)['summary'] !== undefined
+
+function withoutSummary({ reasoning }: JsonObject): JsonObject {
+  const { summary: _, ...others } = readObject(reasoning)
+  return others
 }
 
 /** Nothing where the client's own bound stands. */
