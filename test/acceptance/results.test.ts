@@ -55,6 +55,7 @@ const rank = (documents: readonly string[], most = documents.length) =>
 const VENDORS: Readonly<Record<string, Vendor>> = {
   openai: openAi,
   // It knows no base64, says nothing of usage, and answers out of order.
+  small: (path, body) => openAi(path, body),
   plain: (path, body) =>
     path.endsWith('/rerank')
       ? { results: rank(body.documents, body.top_n), usage: { total_tokens: 40 } }
@@ -85,6 +86,18 @@ const VENDORS: Readonly<Record<string, Vendor>> = {
           ...(openAi(path, body) as object),
           usage: { total_tokens: 5 },
         },
+  // It refuses the format that client libraries ask for unasked.
+  strict: (path, body) =>
+    body.encoding_format === 'base64'
+      ? {
+          error: { message: "Unknown value 'base64' of encoding_format", param: 'encoding_format' },
+        }
+      : openAi(path, body),
+  // It answers the first hundred entries alone.
+  halting: (_, { requests }) =>
+    requests[0].content.parts[0].text === 'x'
+      ? { error: { code: 500, message: 'out of order', status: 'INTERNAL' } }
+      : VENDORS['gemini']?.('', { requests }),
   broken: () => ({ object: 'list', data: [], usage: { prompt_tokens: 3, total_tokens: 3 } }),
 }
 
@@ -99,6 +112,9 @@ const MODELS = {
   'cohere/r': { kind: 'rerank', per_search_unit_usd: '0.002' },
   'voyage/e': { kind: 'embed', in_usd: '2' },
   'voyage/r': { kind: 'rerank', in_usd: '2' },
+  'strict/e': { kind: 'embed', in_usd: '2' },
+  'halting/e': { kind: 'embed', in_usd: '2' },
+  'small/e': { kind: 'embed', in_usd: '2', context_length: 10 },
   'claude/e': { kind: 'embed', in_usd: '2' },
   'broken/e': { kind: 'embed', in_usd: '2', embedding_space: 'one' },
 } as const
@@ -109,6 +125,9 @@ const TYPES: Readonly<Record<string, string>> = {
   gemini: 'google',
   cohere: 'cohere',
   voyage: 'voyage',
+  strict: 'openai-compatible',
+  halting: 'google',
+  small: 'openai-compatible',
   claude: 'anthropic',
   broken: 'openai-compatible',
 }
@@ -117,8 +136,11 @@ beforeAll(async () => {
   provider = await startProvider((response, n) => {
     const { path, body } = provider.seen[n]!
     const name = path.split('/')[1] ?? ''
-    response.setHeader('content-type', 'application/json')
-    response.end(JSON.stringify(VENDORS[name]?.(path, body)))
+    const answer = VENDORS[name]?.(path, body) as Json
+    response.writeHead(answer.error ? (answer.error.code ?? 400) : 200, {
+      'content-type': 'application/json',
+    })
+    response.end(JSON.stringify(answer))
   })
   gateway = await startAppliance(cli)
   for (const [name, type] of Object.entries(TYPES)) {
@@ -165,8 +187,8 @@ async function refusal(asking: Promise<Response>) {
 }
 
 describe('vectors', () => {
-  test.each(['openai/e', 'plain/e', 'gemini/e', 'cohere/e', 'voyage/e'])(
-    "%s: OpenAI's SDK reads them, as it asks by itself and as floats",
+  test.each(['openai/e', 'plain/e', 'strict/e', 'gemini/e', 'cohere/e', 'voyage/e'])(
+    "W31 %s: OpenAI's SDK reads them, as it asks by itself and as floats",
     async (model) => {
       const { embeddings } = gateway.client(key)
       const usual = await embeddings.create({ model, input: ['a', 'bcd'] })
@@ -200,6 +222,31 @@ describe('vectors', () => {
     })
     expect(nulled.status).toBe(200)
     expect(provider.seen[1]?.body).toEqual({ model: 'e', input: 'hi' })
+  })
+
+  test('W31 a null format is not sent on; one that was refused once is not sent again', async () => {
+    const input = ['hi']
+    for (const encoding_format of [null, undefined, 'base64', 'base64']) {
+      const response = await ask('embeddings', { model: 'strict/e', input, encoding_format })
+      expect(response.status).toBe(200)
+    }
+    expect(provider.seen.map(({ body }) => body)).toEqual(
+      Array(provider.seen.length).fill({ model: 'e', input }),
+    )
+  })
+
+  test('W31 token ids to a vendor that takes texts are refused before they are sent', async () => {
+    for (const model of ['gemini/e', 'cohere/e', 'voyage/e']) {
+      for (const input of [
+        [1, 2],
+        [[1], [2]],
+      ]) {
+        const got = await refusal(ask('embeddings', { model, input }))
+        expect(got).toMatchObject({ status: 400, code: 'invalid_request', param: 'input' })
+      }
+    }
+    expect(provider.seen).toEqual([])
+    expect(openHolds(cli)).toBe(0)
   })
 
   test('each vendor hears its own words', async () => {
@@ -269,6 +316,39 @@ describe('vectors', () => {
       }
     }
     expect(chargesIn(cli).length).toBe(before + 2)
+  })
+
+  test('as many as are allowed are answered; a part that fails fails all of it, and costs nothing', async () => {
+    const input = Array.from({ length: 2_048 }, (_, i) => 'x'.repeat(1 + (i % 5)))
+    for (const [model, parts] of [
+      ['openai/e', 1],
+      ['voyage/e', 3],
+    ] as const) {
+      provider.seen.length = 0
+      const { data } = (await (await ask('embeddings', { model, input })).json()) as Json
+      expect(provider.seen.length).toBe(parts)
+      expect(data.map(({ embedding: [length] }: Json) => length)).toEqual(
+        input.map(({ length }) => length),
+      )
+    }
+    const before = chargesIn(cli).length
+    const late = [...Array(100).fill('yy'), 'x']
+    const body = { model: 'halting/e', input: late, allow_fallbacks: false }
+    expect(await refusal(ask('embeddings', body))).toMatchObject({ status: 502 })
+    expect(chargesIn(cli).length).toBe(before)
+    expect(openHolds(cli)).toBe(0)
+  })
+
+  test('each entry has the context for itself', async () => {
+    const model = 'small/e'
+    const entry = 'x'.repeat(100)
+    expect((await ask('embeddings', { model, input: Array(50).fill(entry) })).status).toBe(200)
+    const long = { model, input: ['a', 'x'.repeat(200)] }
+    expect(await refusal(ask('embeddings', long))).toMatchObject({
+      status: 400,
+      code: 'context_length_exceeded',
+      param: 'input',
+    })
   })
 
   test('another model answers only where its vectors have the same space', async () => {

@@ -92,6 +92,37 @@ describe('an address where nothing is', () => {
     expect(message.split('did you mean').length).toBeLessThanOrEqual(2)
   })
 
+  test('W32 images: each of the three addresses names what draws, to whatever a client sends there', async () => {
+    const client = gateway.client(key)
+    const image = new File([Buffer.from('PNG')], 'a.png', { type: 'image/png' })
+    const prompt = 'a fox'
+    const form = new FormData()
+    form.append('image[]', image)
+    form.append('image[]', image)
+    form.append('prompt', prompt)
+    const headers = { authorization: `Bearer ${key}` }
+    const asked = [
+      client.images.generate({ model: 'demo/image', prompt }),
+      client.images.edit({ model: 'demo/image', prompt, image }),
+      client.images.edit({ model: 'demo/image', prompt, image: [image, image], mask: image }),
+      client.images.createVariation({ image }),
+    ].map((asking) => asking.then(() => null).catch(({ status, error }) => ({ status, ...error })))
+    const plain = ['generations', 'edits', 'variations'].map((operation) =>
+      refusal(
+        fetch(`${gateway.url}/v1/images/${operation}`, { method: 'POST', headers, body: form }),
+      ),
+    )
+    for (const answer of await Promise.all<object | null>([...asked, ...plain])) {
+      expect(answer).toMatchObject({
+        status: 404,
+        code: 'route_not_found',
+        message: expect.stringMatching(
+          /images are made by POST \/v1\/chat\/completions with "modalities" containing "image"/,
+        ),
+      })
+    }
+  })
+
   test('is in the log by method and path, bounded, without query and secrets', async () => {
     const secret = `if-${'a'.repeat(49)}`
     await call('PATCH', `/v9/${secret}/?token=hidden`)

@@ -1,9 +1,9 @@
 /** Embeddings of OpenAI and of servers that speak as it does. */
 import type { ChatEvents, JsonObject } from '#domain/chat.ts'
 import type { Provider, ProviderType } from '#domain/provider.ts'
-import type { UpstreamCall } from '#domain/upstream.ts'
+import type { UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
 import type { Embed } from '#domain/work.ts'
-import { toHeaders, toOutgoing } from '../call.ts'
+import { toHeaders, toOutgoing, type Wire } from '../call.ts'
 import { fromVectors, inOrder } from '../embed/from-vectors.ts'
 import { askInParts, type ListLimits } from '../embed/in-parts.ts'
 import { openPost } from '../http1/post.ts'
@@ -33,23 +33,46 @@ export function openEmbeddings(
   const post = openPost(url)
   const headers = toHeaders(auth)
   const limits = LIMITS_OF[provider.type] ?? LIMITS
-  return (call, request) =>
-    askInParts(call, request, limits, (part, isWhole) => ({
-      keepsText: true,
-      toOutgoing: (sent) =>
-        toOutgoing(sent, post, headers, JSON.stringify(toBody(sent, part, isWhole))),
-      toFailure: (answer) => toFailure(answer, scrub),
-      startStream: () => null,
-      fromBody: (body, _, text) => fromEmbeddings(body, isWhole ? text : '', part, scrub),
-    }))
+  /** Upstream names of models that refused base64, which client libraries ask for unasked; forgotten with the process. */
+  const onlyFloats = new Set<string>()
+  const wireOf = (part: Embed, isWhole: boolean, isPlain = false): Wire => ({
+    keepsText: true,
+    toOutgoing(call) {
+      const isFloat = isPlain || onlyFloats.has(call.hop.card.upstreamName)
+      return toOutgoing(call, post, headers, JSON.stringify(toBody(call, part, isWhole, isFloat)))
+    },
+    toFailure: (answer) => toFailure(answer, scrub),
+    respell(failure, { hop }) {
+      if (part.encodingFormat !== 'base64' || !blamesFormat(failure)) return null
+      const accepted = () => void onlyFloats.add(hop.card.upstreamName)
+      return { wire: wireOf(part, isWhole, true), accepted }
+    },
+    startStream: () => null,
+    fromBody: (body, _, text) => fromEmbeddings(body, isWhole ? text : '', part, scrub),
+  })
+  return (call, request) => askInParts(call, request, limits, wireOf)
 }
 
-/** The client's body, unknown fields too, with the provider's name for the model. A part of it has its own entries. */
-const toBody = ({ request, hop }: UpstreamCall, part: Embed, isWhole: boolean): JsonObject => ({
-  ...request.body,
-  model: hop.card.upstreamName,
-  ...(!isWhole && { input: part.input }),
-})
+const blamesFormat = ({ kind, message, details: { param } }: UpstreamFailure): boolean =>
+  kind === 'rejected' && (param === 'encoding_format' || /encoding[_ ]format|base64/i.test(message))
+
+/**
+ * The client's body, unknown fields too, with the provider's name for the model. A part of it has its own entries; `isFloat`:
+ * numbers are asked for, which is what all servers do unasked.
+ */
+function toBody(
+  { request, hop }: UpstreamCall,
+  part: Embed,
+  isWhole: boolean,
+  isFloat: boolean,
+): JsonObject {
+  const { encoding_format: _, ...unformatted } = request.body
+  return {
+    ...(isFloat ? unformatted : request.body),
+    model: hop.card.upstreamName,
+    ...(!isWhole && { input: part.input }),
+  }
+}
 
 /** Translates the body of a 200, whose vectors say which entry each is of. */
 export function fromEmbeddings(
