@@ -55,8 +55,8 @@ export async function openStore(options: StoreOptions): Promise<GatewayStore> {
       const { migrate } = await import('./sqlite/engine/migrate.ts')
       migrate(database, path, options.onOlderSchema)
     }
-    const logSync = inMemory ? NO_LOG_SYNC : startLogSync(path)
     if (serves && !inMemory) checkpointer = await startLogCheckpointer(database, path)
+    const logSync = inMemory ? NO_LOG_SYNC : startLogSync(path, checkpointer.dirty)
     const rest = { clock, vault, syncCharges }
     const openFiles = inMemory ? NO_DISK : watchDisk(path, filesOf(dataDir, path))
     const at = clock.now()

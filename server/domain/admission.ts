@@ -46,22 +46,22 @@ export interface Grant {
   readonly hold: UsdNanos
 }
 
-/** What a key has used, as the rules of admission need it. */
+/** What a key and its account have used, as the rules of admission need it. */
 export interface Standing {
-  readonly limits: Limits
+  readonly key: { readonly limits: Limits }
   /** Null where the key has no such limit. */
   readonly minute: Window | null
   readonly day: Window | null
   readonly inProgress: number
   readonly daySpend: Spending
   readonly monthSpend: Spending
-  /** Of the claim's end user; null where the claim names none. */
-  readonly endUser: EndUserStanding | null
-  readonly balance: UsdNanos
-  /** Σ of the account's holds, over all its keys. */
-  readonly accountHeld: UsdNanos
-  /** How many requests they are of. */
-  readonly accountInProgress: number
+  readonly account: {
+    readonly balance: UsdNanos
+    /** Σ of the account's holds, over all its keys. */
+    readonly held: UsdNanos
+    /** How many requests they are of. */
+    readonly inProgress: number
+  }
 }
 
 /** What one end user of a key has used. */
@@ -194,28 +194,36 @@ export interface Judgement {
   readonly refusal: Refusal | null
 }
 
-/** What a claim is granted, and whether it is admitted with that. Takes nothing. */
-export function judgeClaim(claim: Claim, standing: Standing): Judgement {
+/** What a claim is granted, and whether it is admitted with that; `endUser` is null where it names none. Takes nothing. */
+export function judgeClaim(
+  claim: Claim,
+  standing: Standing,
+  endUser: EndUserStanding | null,
+): Judgement {
   const { at, offers } = claim
-  if (isAmple(offers, standing)) {
+  if (isAmple(offers, standing, endUser)) {
     return {
       grant: { at, money: null, hold: holdFor(offers, null) },
-      refusal: judgeWindows(at, standing) ?? judgeConcurrency(standing),
+      refusal: judgeWindows(at, standing, endUser) ?? judgeConcurrency(standing),
     }
   }
-  const limits = moneyLimitsOf(standing)
+  const limits = moneyLimitsOf(standing, endUser)
   const grant = grantFor(claim, limits)
   return {
     grant,
     refusal:
       judgeMoney(claim.at, limits, grant.hold, 'exhausted') ??
-      judgeWindows(claim.at, standing) ??
+      judgeWindows(claim.at, standing, endUser) ??
       judgeConcurrency(standing) ??
       judgeMoney(claim.at, limits, grant.hold, 'reserved'),
   }
 }
 
-function judgeWindows(at: Instant, { limits, minute, day, endUser }: Standing): Refusal | null {
+function judgeWindows(
+  at: Instant,
+  { key: { limits }, minute, day }: Standing,
+  endUser: EndUserStanding | null,
+): Refusal | null {
   return (
     judgeWindow('rpm_limit', minute, limits.rpm, at) ??
     judgeWindow('rpd_limit', day, limits.rpd, at) ??
@@ -243,7 +251,7 @@ function judgeWindow(
   }
 }
 
-function judgeConcurrency({ limits, inProgress }: Standing): Refusal | null {
+function judgeConcurrency({ key: { limits }, inProgress }: Standing): Refusal | null {
   if (limits.concurrency === null || inProgress < limits.concurrency) return null
   return {
     code: 'concurrency_limit_exceeded',
@@ -298,11 +306,14 @@ interface MoneyLimit {
 }
 
 /** Whether every limit has more left than a full share for the largest answer: none lowers a bound, and none refuses. */
-function isAmple(offers: readonly OfferCost[], standing: Standing): boolean {
-  const { limits, daySpend, monthSpend, endUser, balance, accountHeld } = standing
+function isAmple(
+  offers: readonly OfferCost[],
+  { key: { limits }, daySpend, monthSpend, account }: Standing,
+  endUser: EndUserStanding | null,
+): boolean {
   const room = (baseOf(offers) + DIVISOR * fullOutputOf(offers)) as UsdNanos
   return (
-    balance - accountHeld > room &&
+    account.balance - account.held > room &&
     leaves(limits.dailySpend, daySpend, room) &&
     leaves(limits.monthlySpend, monthSpend, room) &&
     (endUser === null || leaves(limits.endUserDailySpend, endUser.daySpend, room))
@@ -313,9 +324,11 @@ const leaves = (ceiling: UsdNanos | null, { spent, held }: Spending, room: UsdNa
   ceiling === null || ceiling - spent - held > room
 
 /** The limits of money that apply, in the order in which they refuse. */
-function moneyLimitsOf(standing: Standing): readonly MoneyLimit[] {
-  const { limits, inProgress, daySpend, monthSpend, endUser, balance, accountHeld } = standing
-  const { dailySpend, monthlySpend, endUserDailySpend } = limits
+function moneyLimitsOf(
+  { key, inProgress, daySpend, monthSpend, account }: Standing,
+  endUser: EndUserStanding | null,
+): readonly MoneyLimit[] {
+  const { dailySpend, monthlySpend, endUserDailySpend } = key.limits
   const found: MoneyLimit[] = []
   const add = (rule: MoneyRule, ceiling: UsdNanos, spending: Spending, requests: number): void => {
     found.push({ rule, ceiling, spending, requests })
@@ -326,8 +339,8 @@ function moneyLimitsOf(standing: Standing): readonly MoneyLimit[] {
     add(END_USER_DAILY, endUserDailySpend, endUser.daySpend, endUser.inProgress)
   }
   // Past charges are subtracted from a balance already.
-  const ofBalance = { spent: NO_MONEY, held: accountHeld }
-  add(BALANCE, balance, ofBalance, standing.accountInProgress)
+  const ofBalance = { spent: NO_MONEY, held: account.held }
+  add(BALANCE, account.balance, ofBalance, account.inProgress)
   return found
 }
 

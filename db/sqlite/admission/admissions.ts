@@ -8,7 +8,6 @@ import {
   type Refusal,
   type Repeated,
   type Settlement,
-  type Standing,
   type Verdict,
 } from '#domain/admission.ts'
 import type { Catalogues, Stale } from '#domain/catalogue.ts'
@@ -19,14 +18,14 @@ import { keyStatus } from '#domain/key.ts'
 import { NO_MONEY, type UsdNanos } from '#domain/money.ts'
 import { NO_QUOTA, type QuotaReading, readWindow } from '#domain/window.ts'
 import type { Connection } from '../engine/connection.ts'
-import { rethrow, toStoreError, unavailable } from '../engine/disk.ts'
+import { toStoreError, unavailable } from '../engine/disk.ts'
 import { isWaiting } from '../engine/group-commit.ts'
 import type { NoteUse } from '../keys/keys.ts'
 import { prepareDaySpends } from '../money/day-spends.ts'
 import { judgeMark, type MarkChange } from '../money/low-balance.ts'
 import { prepareSpendReader } from '../money/spend-reader.ts'
 import type { HotEndUser } from './end-users.ts'
-import type { HotAccount, HotKey, HotState, OpenHold } from './hot-state.ts'
+import type { HotKey, HotState, OpenHold } from './hot-state.ts'
 import type { Repeats } from './repeats.ts'
 import type { WindowReader } from './window-reader.ts'
 import type { Writer } from './writer.ts'
@@ -73,7 +72,7 @@ export function createAdmissions(
   const judge = (claim: Claim, hot: HotKey, endUser: HotEndUser | null): Judgement => {
     const trouble = commit.trouble()
     if (trouble !== null) throw unavailable(trouble)
-    const judged = judgeClaim(claim, toStanding(hot, endUser, hotState.account(claim.accountId)))
+    const judged = judgeClaim(claim, hot, endUser)
     const inactive = judgeState(claim, hot)
     return inactive === null ? judged : { grant: judged.grant, refusal: inactive }
   }
@@ -87,7 +86,7 @@ export function createAdmissions(
     if (refusal) return { admitted: false, quota: readQuota(hot, claim.at), grant, refusal }
     // Deferred: a hold that is lost in a crash was never charged either.
     const hold = hotState.take(claim, grant.hold, hot, endUser)
-    repeats.began(hold)
+    if (repeat !== null) repeats.began(hold)
     hold.rowWrite = commit.defer(writer.hold, hold)
     noteUse(hot, claim.at)
     return { admitted: true, quota: readQuota(hot, claim.at), grant }
@@ -120,12 +119,11 @@ export function createAdmissions(
       return refusal ? { admitted: false, quota, grant, refusal } : { admitted: true, quota, grant }
     },
 
-    admit(claim) {
+    async admit(claim) {
       try {
-        const verdict = admitIfRead(claim)
-        return verdict === null ? admitWithWindows(claim).catch(rethrow) : Promise.resolve(verdict)
+        return admitIfRead(claim) ?? (await admitWithWindows(claim))
       } catch (thrown) {
-        return Promise.reject(toStoreError(thrown))
+        throw toStoreError(thrown)
       }
     },
 
@@ -184,19 +182,6 @@ function judgeState({ at }: Claim, { key }: HotKey): Refusal | null {
   }
 }
 
-const toStanding = (hot: HotKey, endUser: HotEndUser | null, account: HotAccount): Standing => ({
-  limits: hot.key.limits,
-  minute: hot.minute,
-  day: hot.day,
-  inProgress: hot.inProgress,
-  daySpend: hot.daySpend,
-  monthSpend: hot.monthSpend,
-  endUser,
-  balance: account.balance,
-  accountHeld: account.held,
-  accountInProgress: account.inProgress,
-})
-
 const readQuota = ({ key, minute, day }: HotKey, at: Instant): QuotaReading =>
   minute === null && day === null
     ? NO_QUOTA
@@ -230,34 +215,23 @@ function prepareSettle(
     writer.activity(activity, claim.at)
   }
 
-  const settle: Admissions['settle'] = (id, settlement) => {
+  return async (id, settlement) => {
     const { at, charge } = settlement
     const amount = charge === null ? NO_MONEY : charge.amount
     const hold = hotState.resolve(id, amount)
-    if (!hold) return RESOLVED_BEFORE
+    if (!hold) return false
     const change = judgeDebit(hold, amount, at)
-    const written = commit.push(write, { hold, settlement, amount, change })
-    // With no other request in progress there is nothing to group with, so commit at once.
-    if (hotState.open.size === 0) commit.endTurn()
-    const committed = isWaiting(written) ? commit.committed(written) : COMMITTED
-    if (hold.claim.repeat !== null) {
-      const ended = (): void => repeats.ended(hold)
-      void committed.then(ended, ended)
-    }
-    return syncCharges ? committed.then(() => commit.synced()).then(() => true) : committed
-  }
-
-  return (id, settlement) => {
+    const isAlone = hotState.open.size === 0
+    const written = commit.push(write, { hold, settlement, amount, change }, isAlone)
     try {
-      return settle(id, settlement)
-    } catch (thrown) {
-      return Promise.reject(thrown)
+      while (isWaiting(written)) await commit.over()
+    } finally {
+      if (hold.claim.repeat !== null) repeats.ended(hold)
     }
+    if (syncCharges) await commit.synced()
+    return true
   }
 }
-
-const COMMITTED: Promise<true> = Promise.resolve(true)
-const RESOLVED_BEFORE: Promise<false> = Promise.resolve(false)
 
 /** Judged in the turn that changed the balance, so that only one of many concurrent debits notifies. */
 function judgeDebit(

@@ -32,6 +32,7 @@ const MAX_HOT_KEYS = 20_000
 
 export interface HotKey {
   key: ApiKey
+  readonly account: HotAccount
   minute: Window | null
   day: Window | null
   /** False until the windows are read from the log; no request of the key is admitted before. */
@@ -114,15 +115,6 @@ export function startHotState(connection: Connection, windows: WindowReader): Ho
   const hotAccounts = new Map<AccountId, HotAccount>()
   const open = new TransientMap<GenerationId, OpenHold>()
   const periods = preparePeriods(connection, open)
-  const readHotKey = prepareHotKeyReader(connection, periods)
-  const load = (id: KeyId, at: Instant): HotKey | undefined => {
-    const hot = readHotKey(id, at)
-    if (!hot) return undefined
-    // What the disk refused so far is in memory only.
-    if (hotKeys.size >= MAX_HOT_KEYS && commit.writable) evictIdle(hotKeys)
-    hotKeys.set(id, hot)
-    return hot
-  }
 
   const account = (id: AccountId): HotAccount => {
     const known = hotAccounts.get(id)
@@ -131,6 +123,16 @@ export function startHotState(connection: Connection, windows: WindowReader): Ho
     const loaded = readHotAccount(id)
     hotAccounts.set(id, loaded)
     return loaded
+  }
+
+  const readHotKey = prepareHotKeyReader(connection, periods, account)
+  const load = (id: KeyId, at: Instant): HotKey | undefined => {
+    const hot = readHotKey(id, at)
+    if (!hot) return undefined
+    // What the disk refused so far is in memory only.
+    if (hotKeys.size >= MAX_HOT_KEYS && commit.writable) evictIdle(hotKeys)
+    hotKeys.set(id, hot)
+    return hot
   }
 
   return {
@@ -167,9 +169,9 @@ export function startHotState(connection: Connection, windows: WindowReader): Ho
       return endUsers.find(hot.recentEndUsers, hot.key, endUser, hot.endUserMinutes)
     },
     take(claim, amount, hot, endUser) {
-      const owner = account(claim.accountId)
-      reserveAccount(owner, amount)
-      const hold = toOpenHold(claim, amount, hot, owner, endUser)
+      const { account, today: day, thisMonth: month } = hot
+      const hold: OpenHold = { claim, amount, account, day, month, endUser, rowWrite: null }
+      reserveAccount(hold)
       reserve(hot, hold)
       if (endUser !== null && hot.recentEndUsers !== null)
         reserveEndUser(hot.recentEndUsers, endUser, hold)
@@ -221,17 +223,24 @@ async function readWindows(windows: WindowReader, hot: HotKey, at: Instant): Pro
 }
 
 /** Rebuilds a key's hot state, but for its windows; called only while none of its requests is in progress. */
-function prepareHotKeyReader({ commit, database }: Connection, periods: Periods) {
+function prepareHotKeyReader(
+  { commit, database }: Connection,
+  periods: Periods,
+  account: HotState['account'],
+) {
   const find = statement<KeyRow, [KeyId]>(database, 'SELECT * FROM keys WHERE id = ?')
   return (id: KeyId, at: Instant): HotKey | undefined => {
     commit.flush()
     const row = find().get(id)
-    return row === null ? undefined : periods.read(toHotKey(toKey(row), at))
+    if (row === null) return undefined
+    const key = toKey(row)
+    return periods.read(toHotKey(key, account(key.accountId), at))
   }
 }
 
-const toHotKey = (key: ApiKey, at: Instant): HotKey => ({
+const toHotKey = (key: ApiKey, account: HotAccount, at: Instant): HotKey => ({
   key,
+  account,
   minute: null,
   day: null,
   hasWindows: false,
@@ -286,23 +295,7 @@ function prepareHotAccountReader({ database }: Connection): (id: AccountId) => H
   }
 }
 
-const toOpenHold = (
-  claim: Claim,
-  amount: UsdNanos,
-  { today, thisMonth }: HotKey,
-  account: HotAccount,
-  endUser: HotEndUser | null,
-): OpenHold => ({
-  claim,
-  amount,
-  account,
-  day: today,
-  month: thisMonth,
-  endUser,
-  rowWrite: null,
-})
-
-function reserveAccount(account: HotAccount, amount: UsdNanos): void {
+function reserveAccount({ account, amount }: OpenHold): void {
   account.held = addUsd(account.held, amount)
   account.inProgress++
 }

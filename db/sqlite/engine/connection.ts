@@ -26,17 +26,7 @@ export const connect = (
   disk: Disk = NO_DISK,
 ): Connection => ({
   database,
-  commit: startGroupCommit(
-    database,
-    {
-      ...logSync,
-      dirty() {
-        logSync.dirty()
-        checkpointer.dirty()
-      },
-    },
-    disk,
-  ),
+  commit: startGroupCommit(database, logSync, disk),
   checkpointer,
   ...rest,
 })

@@ -170,7 +170,7 @@ export function toStoreError(error: unknown): unknown {
 }
 
 /** The same, for a promise. */
-export function rethrow(error: unknown): never {
+function rethrow(error: unknown): never {
   throw toStoreError(error)
 }
 

@@ -28,22 +28,10 @@ export function drop(pending: Pending): void {
   pending.what = null as never
 }
 
-/** The batch without dropped writes. */
-const withoutDropped = (batch: readonly Pending[]): readonly Pending[] =>
-  batch.some(isDropped) ? batch.filter((one) => !isDropped(one)) : batch
-
-const isDropped = ({ state }: Pending): boolean => state === 'dropped'
-
 /** Whether it is not committed yet. @throws what it was refused for */
 export function isWaiting({ state, reason }: Pending): boolean {
   if (state === 'refused') throw reason
   return state === 'waiting'
-}
-
-/** Resolves once it is committed; `over` fires when a transaction is over, however it went. @throws what it was refused for */
-async function whenCommitted(pending: Pending, over: CommitSignal): Promise<true> {
-  while (isWaiting(pending)) await over.next()
-  return true
 }
 
 export interface Closing {
@@ -168,12 +156,13 @@ function startDeferred() {
 export interface GroupCommit {
   /** Runs `write` in the next transaction and resolves, with what it answers, once that is committed. */
   enqueue<T>(write: () => T): Promise<T>
-  /** The same for the hot path, without a closure or a promise: `what` is passed to `write`. */
-  push<What>(write: (what: What) => void, what: What): Pending
-  /** Resolves once the write is committed, however often the commit is retried. @throws why it was refused */
-  committed(pending: Pending): Promise<true>
-  /** Commits awaited writes now, when no other request is in progress that could share the transaction. */
-  endTurn(): void
+  /**
+   * The same for the hot path, without a closure or a promise: `what` is passed to `write`, at once where it `isAlone`, when no
+   * other request is in progress that could share the transaction.
+   */
+  push<What>(write: (what: What) => void, what: What, isAlone?: boolean): Pending
+  /** Resolves when the next transaction is over, however it went: whoever waits looks at its own write, which may be retried. */
+  over(): Promise<void>
   /** Runs `write` within a tenth of a second or with the next `flush`; for writes that nothing awaits. */
   defer(write: () => void): Pending
   /** A write that is dropped before then is skipped. */
@@ -243,11 +232,13 @@ export function startGroupCommit(
     commitSignal.fire()
   }
 
-  const push = <What>(write: (what: What) => void, what: What): Pending => {
+  const push: GroupCommit['push'] = (write, what, isAlone = false) => {
     if (closed) throw unavailable()
     const pending = toPending(write, what)
     awaited.push(pending)
+    // While the disk fails, only the retry timer commits.
     if (trouble.failure !== null) retry ??= setTimeout(flush, RETRY_MS)
+    else if (isAlone) endTurn()
     else turn ??= setImmediate(endTurn)
     return pending
   }
@@ -255,9 +246,11 @@ export function startGroupCommit(
   const commitWith = (deferred: readonly Pending[]): void => {
     if (turn) clearImmediate(turn)
     turn = null
-    const batch = deferred.length === 0 ? awaited : [...deferred, ...awaited]
+    const batch = awaited
     awaited = []
-    commit(withoutDropped(batch))
+    // What was deferred, or refused before, may have been dropped since.
+    const isFresh = deferred.length === 0 && trouble.failure === null
+    commit(isFresh ? batch : [...deferred, ...batch].filter(({ state }) => state !== 'dropped'))
   }
 
   /** Commits awaited writes only. Deferred ones may be dropped before they are due. */
@@ -281,11 +274,7 @@ export function startGroupCommit(
   return {
     enqueue: prepareEnqueue(push, commitSignal),
     push,
-    committed: (pending) => whenCommitted(pending, commitSignal),
-    endTurn() {
-      // While the disk fails, only the retry timer commits.
-      if (trouble.failure === null) endTurn()
-    },
+    over: commitSignal.next,
     defer<What>(write: (what: What) => void, what?: What) {
       const pending = toPending(write, what as What)
       if (closed) return pending
@@ -321,7 +310,8 @@ const prepareEnqueue =
     const run = (): void => {
       written = write()
     }
-    await whenCommitted(push(run, undefined), over)
+    const pending = push(run, undefined)
+    while (isWaiting(pending)) await over.next()
     return written as T
   }
 

@@ -4,7 +4,7 @@ import type { CheckpointMessage } from './log-checkpoint-thread.ts'
 import { statement } from './statement.ts'
 
 export interface LogCheckpointer {
-  /** A commit was written: the log is checked soon. */
+  /** There were commits: the log is checked soon. */
   dirty(): void
   /** Resolves once the thread's connection is closed; the last connection to close checkpoints the rest. */
   close(): Promise<void>

@@ -16,10 +16,10 @@ export interface LogSync {
 export const NO_LOG_SYNC: LogSync = { dirty() {}, settled: async () => {}, close() {} }
 
 /**
- * Keeps one descriptor of the log open. Closing it is safe: SQLite locks the main file and the shared memory, never the
+ * Keeps one descriptor of the log open, and tells by `grown` that there was a commit, once for each sync. Closing it is safe: SQLite locks the main file and the shared memory, never the
  * log, so no lock of the process is dropped.
  */
-export function startLogSync(databasePath: string): LogSync {
+export function startLogSync(databasePath: string, grown = (): void => {}): LogSync {
   const log = openSync(`${databasePath}-wal`, 'r+')
   let timer: ReturnType<typeof setTimeout> | null = null
   let running: Promise<void> | null = null
@@ -42,6 +42,7 @@ export function startLogSync(databasePath: string): LogSync {
     dirty() {
       timer ??= setTimeout(() => {
         timer = null
+        grown()
         // A failed sync is tried again with the next commit; the operator's acts await theirs and see the failure.
         sync().catch(() => {})
       }, SYNC_DELAY_MS)
