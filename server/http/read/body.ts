@@ -10,7 +10,6 @@ import {
   OPEN_BRACE,
   OPEN_BRACKET,
   QUOTE,
-  readMembers,
 } from '#domain/json-text.ts'
 import { clearDeadline, type Deadline, setDeadline } from '#runtime/deadlines.ts'
 import type { RequestContext } from '../request-context.ts'
@@ -249,16 +248,6 @@ function checkUnparsed(text: string, bytes: number): void {
       if (++values > MAX_VALUES) throw tooWide()
     } else if (unit === CLOSE_BRACKET || unit === CLOSE_BRACE) depth--
   }
-}
-
-/** The first duplicate name at the top level; JSON.parse silently keeps the last value. `text` must be a valid JSON object. */
-export function repeatedName(text: string): string | undefined {
-  const names = new Set<string>()
-  for (const { name } of readMembers(text)) {
-    if (names.has(name)) return name
-    names.add(name)
-  }
-  return undefined
 }
 
 /**

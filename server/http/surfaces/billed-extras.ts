@@ -69,7 +69,7 @@ const findTool: Finder = (tool, path, into) => {
 }
 
 /** Types of tools that the client carries out, in any dialect. */
-const isClientRun = (type: unknown): boolean =>
+export const isClientRun = (type: unknown): boolean =>
   CLIENT_RUN.has(type) || (typeof type === 'string' && CLIENT_RUN_DATED.test(type))
 const CLIENT_RUN: ReadonlySet<unknown> = new Set([
   'function',
@@ -77,7 +77,8 @@ const CLIENT_RUN: ReadonlySet<unknown> = new Set([
   'local_shell',
   'apply_patch',
 ])
-const CLIENT_RUN_DATED = /^(?:bash|text_editor|computer|memory)_20\d{6}$/
+const CLIENT_RUN_DATED =
+  /^(?:bash|text_editor|computer|memory|computer_toolset|browser_toolset)_20\d{6}$/
 
 const calls = (tool: string, most: unknown): Need => ({
   kind: 'server-tool',
@@ -92,9 +93,16 @@ const noteTool = (into: Extra[], extra: Extra): void => {
 }
 const MAX_EXTRAS = 64
 
-/** Some vendors search more than once for an answer. */
-const findSearch: Finder = (_, param, into) =>
+/** Some vendors search more than once for an answer. A larger context of a search, or a deeper search, is dearer than others. */
+const findSearch: Finder = (value, param, into) => {
+  if (isObject(value)) findIn(value, SEARCH_OPTIONS, `${param}.`, into)
   noteTool(into, { param, what: SEARCH, need: calls('web_search', undefined) })
+}
+
+const SEARCH_OPTIONS: ReadonlyMap<string, Finder> = new Map([
+  ['search_context_size', except('a larger context of a search has its own price', 'low')],
+  ['search_type', except('a deeper search has its own price', 'fast')],
+])
 
 /** OpenRouter's plugins: those that only repair the answer, or read a file by the model itself or for free, cost nothing. */
 const findPlugin: Finder = (plugin, param) => {
@@ -121,7 +129,42 @@ const findCacheMark: Finder = (mark, path, into) => {
   into.push({ param, what: LONG_CACHING, need: { kind: 'cache-write-1h' } })
 }
 
+const OTHER_MODEL = 'another model has another price; name other models in "models"'
+const LATER = 'an answer that comes later is billed and not delivered here'
+
 const EXTRAS: ReadonlyMap<string, Finder> = new Map([
+  // Anthropic and proxies; OpenRouter; Groq; Together.
+  ['fallbacks', except(OTHER_MODEL)],
+  ['preset', except("it names settings of the operator's account, other models among them")],
+  ['compound_custom', except(OTHER_MODEL)],
+  ['safety_model', except(OTHER_MODEL)],
+  ['fallback_credit_token', except('it changes the price of the answer')],
+  [
+    'billing_policy',
+    fields({ bill_to: except("it bills another than the operator's account", 'self') }),
+  ],
+  // OpenAI; xAI.
+  ['background', except(LATER, false)],
+  ['deferred', except(LATER, false)],
+  ['batch', except(LATER, false)],
+  ['prompt_cache_options', fields({ ttl: except('a longer cache has its own price', '30m') })],
+  // A number only says who is served first.
+  [
+    'priority',
+    (value, path, into) => {
+      if (typeof value !== 'number')
+        except('being served first has its own price')(value, path, into)
+    },
+  ],
+  ['audio', except('sound in an answer has its own price')],
+  [
+    'modalities',
+    (value, path) => {
+      if (Array.isArray(value) && value.includes('audio')) {
+        throw refused(path, 'sound in an answer has its own price')
+      }
+    },
+  ],
   // `auto` is what the vendor uses without the field.
   [
     'service_tier',

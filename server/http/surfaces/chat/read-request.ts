@@ -111,10 +111,10 @@ export function readChatRequest(body: Body): Generate {
   const read = readForm(fields)
   checkModels(read)
   if (read.user) rejectWholeKey(read.user, 'user')
+  const wantsImages = read.modalities ? readModalities(read.modalities) : false
   const extras: Extra[] = []
   noteExtras(fields, extras)
   const attachments = readMessages(read.messages, extras)
-  const wantsImages = read.modalities ? readModalities(read.modalities) : false
   const request: Draft = {
     kind: 'generate',
     dialect: 'chat',

@@ -2,7 +2,7 @@
 import type { JsonObject } from '#domain/chat.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { Extra } from '#domain/extras.ts'
-import { noteExtras, noteLongCaching } from '../billed-extras.ts'
+import { isClientRun, noteExtras, noteLongCaching } from '../billed-extras.ts'
 
 /** Of all but the blocks. @throws invalid_request for a thread, unsupported_parameter */
 export function readExtras(fields: JsonObject, into: Extra[]): void {
@@ -13,9 +13,6 @@ export function readExtras(fields: JsonObject, into: Extra[]): void {
   if (isSet(fields['mcp_servers'])) {
     throw unsupported('mcp_servers', 'the provider would call servers in the name of its operator')
   }
-  if (isSet(fields['fallbacks'])) {
-    throw unsupported('fallbacks', 'another model has another price; name other models in "models"')
-  }
   const { tools } = fields
   const declared: readonly unknown[] = Array.isArray(tools) ? tools : []
   for (const [i, tool] of declared.entries()) {
@@ -24,13 +21,11 @@ export function readExtras(fields: JsonObject, into: Extra[]): void {
   noteExtras({ ...fields, tools: declared.map((tool) => (isClients(tool) ? null : tool)) }, into)
 }
 
-/** Tools that the client carries out itself, whatever their type. */
-const CLIENT_TYPES = /^(?:custom|(?:bash|text_editor|memory|computer)_20\d{6})$/
-
+/** Without a type it is one that the client declares. */
 function isClients(tool: unknown): tool is JsonObject {
   if (typeof tool !== 'object' || tool === null) return false
   const { type } = tool as JsonObject
-  return !isSet(type) || (typeof type === 'string' && CLIENT_TYPES.test(type))
+  return !isSet(type) || isClientRun(type)
 }
 
 const isSet = (value: unknown): boolean => value !== null && value !== undefined

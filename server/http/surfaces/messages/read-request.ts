@@ -8,6 +8,7 @@ import type { Generate } from '#domain/work.ts'
 import { rejectWholeKey } from '../../bearer.ts'
 import type { Body } from '../../read/body.ts'
 import { isObject } from '../../read/json.ts'
+import { rejectRepeatedNames } from '../../read/repeated-names.ts'
 import { type Draft, noteSizes } from '../attachments.ts'
 import { setExtras } from '../billed-extras.ts'
 import {
@@ -37,6 +38,7 @@ export function readMessagesRequest(body: Required<Body>, headers: Headers): Gen
   const { fields, exact, text, bytes } = body
   const parsed = messagesForm.safeParse(fields)
   if (!parsed.success) throw toInvalidRequest(fields, parsed.error.issues)
+  rejectRepeatedNames(text, fields)
   const client = readClientHeaders(headers)
   const read = { ...client.routing, ...withoutNulls(parsed.data) }
   checkModels(read)

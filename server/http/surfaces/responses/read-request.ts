@@ -8,6 +8,7 @@ import { ANY_IMAGE } from '#domain/model-card.ts'
 import type { Generate } from '#domain/work.ts'
 import { rejectWholeKey } from '../../bearer.ts'
 import type { Body } from '../../read/body.ts'
+import { rejectRepeatedNames } from '../../read/repeated-names.ts'
 import { type Draft, noAttachments, noteSizes } from '../attachments.ts'
 import { noteExtras, setExtras } from '../billed-extras.ts'
 import { readReasoning } from '../chat/read-reasoning.ts'
@@ -21,6 +22,7 @@ import {
   userField,
 } from '../common-fields.ts'
 import { readSession } from '../session.ts'
+import { noteCacheMarks } from './cache-marks.ts'
 import { readInput } from './read-input.ts'
 import { readTools } from './tools.ts'
 
@@ -44,6 +46,7 @@ export function readResponsesRequest(body: Required<Body>, headers: Headers): Ge
   const { fields, exact, text, bytes } = body
   const parsed = responsesForm.safeParse(fields)
   if (!parsed.success) throw toInvalidRequest(fields, parsed.error.issues)
+  rejectRepeatedNames(text, fields)
   const read = parsed.data
   checkModels(read)
   const endUser = read.user || read.safety_identifier || null
@@ -52,6 +55,7 @@ export function readResponsesRequest(body: Required<Body>, headers: Headers): Ge
   const { tools: _tools, ...others } = fields
   const extras: Extra[] = []
   noteExtras(others, extras)
+  noteCacheMarks(fields, extras)
   const cutTools = readTools(fields)
   const attachments = noAttachments()
   const cutItems = readInput(read.input, attachments)

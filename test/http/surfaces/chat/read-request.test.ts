@@ -137,7 +137,10 @@ describe('a field that the vendor bills beside the price on the card', () => {
     [{ speed: 'fast' }, 'speed'],
     [{ inference_geo: 'us' }, 'inference_geo'],
     [{ web_search_options: {} }, 'web_search_options'],
-    [{ web_search_options: { search_context_size: 'high' } }, 'web_search_options'],
+    [
+      { web_search_options: { search_context_size: 'high' } },
+      'web_search_options.search_context_size',
+    ],
     [{ search_parameters: { mode: 'auto' } }, 'search_parameters'],
     [{ enable_search: true }, 'enable_search'],
     [{ venice_parameters: { enable_web_search: 'auto' } }, 'venice_parameters.enable_web_search'],
