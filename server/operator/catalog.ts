@@ -13,7 +13,12 @@ import {
   readPrice,
   type UsdAttos,
 } from '#domain/money.ts'
-import type { Provider } from '#domain/provider.ts'
+import {
+  isProviderType,
+  type OpenAiWire,
+  PROVIDER_PRESETS,
+  type Provider,
+} from '#domain/provider.ts'
 import type { OperatorDeps } from './deps.ts'
 
 interface TokenPrices {
@@ -41,6 +46,8 @@ export interface CatalogEntry {
   readonly max_output_tokens?: number
   readonly input: readonly Modality[]
   readonly output: readonly Modality[]
+  /** Of OpenAI's wires, those in which it answers; absent: those of its vendor. */
+  readonly wires?: readonly OpenAiWire[]
   readonly features: readonly ('tools' | 'structured_output' | 'reasoning')[]
   readonly usd_per_million?: TokenPrices & {
     readonly output_image?: string
@@ -61,12 +68,18 @@ export interface CatalogEntry {
   }[]
 }
 
-/** The supported entries of one vendor; the file is loaded on first use. */
+/** The supported entries of one vendor, a type of providers; the file is loaded on first use. */
 export async function catalogOf(vendor: string): Promise<readonly CatalogEntry[]> {
   const { default: entries } = await import('./catalog/models.json', { with: { type: 'json' } })
   return (entries as readonly CatalogEntry[]).filter(
-    ({ served_by, model }) => served_by === vendor && !UNSUPPORTED.test(`${vendor}/${model}`),
+    (entry) => entry.served_by === vendor && isSupported(entry),
   )
+}
+
+/** What a vendor's API is not asked for here would be listed, and always refused. */
+function isSupported({ served_by: vendor, model, kind = 'generate' }: CatalogEntry): boolean {
+  if (UNSUPPORTED.test(`${vendor}/${model}`)) return false
+  return !isProviderType(vendor) || PROVIDER_PRESETS[vendor].kinds.includes(kind)
 }
 
 /** Google's Imagen models need another operation (`:predict`), which is not implemented. */
@@ -136,7 +149,7 @@ export function toCard(
     maxCompletionTokens: entry.max_output_tokens ?? null,
     isCatalogued: true,
     imagesPerAnswer: 1,
-    wires: null,
+    wires: entry.wires ?? null,
     inputModalities: entry.input,
     outputModalities: entry.output,
     supportedParameters: [

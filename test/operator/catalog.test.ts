@@ -6,6 +6,7 @@ import { findInexact } from '#domain/extras.ts'
 import { factsOf, isModelId, type ModelCard } from '#domain/model-card.ts'
 import { perMillion, readPrice, renderPrice } from '#domain/money.ts'
 import { PROVIDER_PRESETS, type Provider } from '#domain/provider.ts'
+import type { Dialect } from '#domain/work.ts'
 import { type CatalogEntry, catalogOf, markCatalogued, toCard } from '#operator/catalog.ts'
 import { modelOf, modelsOf, providersOf } from '#test/support/catalogue.ts'
 import { anAct } from '#test/support/nouns.ts'
@@ -35,8 +36,8 @@ const cardOf = async (vendor: string, model: string) => {
 
 test('no entry is twice in it, and each makes a well-formed id', () => {
   const ids = ENTRIES.map(({ served_by, model }) => `${served_by}/${model}`)
-  expect(ids).toHaveLength(315)
-  expect(new Set(ids).size).toBe(315)
+  expect(ids).toHaveLength(345)
+  expect(new Set(ids).size).toBe(345)
   expect(ids.filter((id) => !isModelId(id))).toEqual([])
 })
 
@@ -187,12 +188,12 @@ describe('providers.add', () => {
     ).toEqual(['0.000001', '0.000005', '0.0000001', '0.00000125'])
   })
 
-  test('google brings what generateContent serves, and its images have a price', async () => {
+  test('google brings what it is asked for here, and its images have a price', async () => {
     const deps = await openFurnished()
     const record = await act(deps, 'providers.add', { name: 'google', credential: 'AIza-x' })
     expect(record).toMatchObject({
       type: 'google',
-      models: 18,
+      models: 19,
       base_url: 'https://generativelanguage.googleapis.com/v1beta',
     })
     const ids = (await act(deps, 'models.list', { provider: 'google' })).map(({ id }) => id)
@@ -200,6 +201,55 @@ describe('providers.add', () => {
     expect(ids.filter((id) => id.includes('imagen'))).toEqual([])
     const [price] = (await cardOf('google', 'gemini-3-pro-image')).prices
     expect(price?.prices.imageOutputToken).toBe(perMillion(readPrice('120')!))
+  })
+
+  test.each(['cohere', 'voyage'] as const)(
+    '%s brings what makes vectors and ranks documents, and nothing else of it',
+    async (name) => {
+      const deps = await openFurnished()
+      await act(deps, 'providers.add', { name, credential: 'co-x' })
+      const idsOf = async (surface: Dialect) =>
+        (await act(deps, 'models.list', { provider: name, surface })).map(({ id }) => id)
+      expect((await idsOf('embeddings')).length).toBeGreaterThan(4)
+      expect((await idsOf('rerank')).length).toBeGreaterThan(2)
+      for (const surface of ['chat', 'messages', 'responses'] as const) {
+        expect(await idsOf(surface)).toEqual([])
+      }
+      const unpriced = await act(deps, 'models.list', { provider: name, unpriced: true })
+      // The sources disagree.
+      expect(unpriced.map(({ id }) => id)).toEqual(
+        name === 'cohere' ? ['cohere/rerank-v4.0-pro'] : [],
+      )
+    },
+  )
+
+  test('vectors of one series may stand beside each other; others only beside their own', async () => {
+    const spaces = (await catalogOf('voyage')).flatMap(({ embedding_space: space, model }) =>
+      space === undefined ? [] : [[model, space]],
+    )
+    expect(spaces.map(([model]) => model)).toEqual(['voyage-4', 'voyage-4-large', 'voyage-4-lite'])
+    expect(new Set(spaces.map(([, space]) => space)).size).toBe(1)
+  })
+
+  test('openai’s models that answer in the Responses API alone say so, and are of every surface', async () => {
+    const deps = await openFurnished()
+    await act(deps, 'providers.add', { name: 'openai', credential: 'sk-x' })
+    const wired = modelsOf(deps.store).filter(({ wires }) => wires !== null)
+    expect(wired.every(({ wires }) => wires?.join() === 'responses')).toBe(true)
+    const names = wired.map(({ upstreamName }) => upstreamName)
+    expect(names).toEqual(expect.arrayContaining(['gpt-5-pro', 'gpt-5.1-codex-max', 'o1-pro']))
+    expect(names.filter((name) => !/-pro$|codex|deep-research$/.test(name))).toEqual([])
+    for (const surface of ['chat', 'messages', 'responses'] as const) {
+      const listed = await act(deps, 'models.list', { provider: 'openai', surface })
+      expect(listed.map(({ id }) => id)).toContain('openai/gpt-5-pro')
+      expect(listed.map(({ id }) => id)).not.toContain('openai/text-embedding-3-small')
+    }
+    const embeds = await act(deps, 'models.list', { provider: 'openai', surface: 'embeddings' })
+    expect(embeds.map(({ id, price }) => [id, price?.in_usd])).toEqual([
+      ['openai/text-embedding-3-large', '0.13'],
+      ['openai/text-embedding-3-small', '0.02'],
+      ['openai/text-embedding-ada-002', '0.1'],
+    ])
   })
 
   test('under another name its models are called by that name', async () => {
