@@ -157,6 +157,8 @@ interface CustomTool {
 interface UnknownTool {
   readonly type: 'unknown'
   readonly path: string
+  /** The client's name for its kind. */
+  readonly word: string
 }
 
 /** `allowed`: of these tools alone. */

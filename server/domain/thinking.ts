@@ -31,6 +31,7 @@ export const GEMINI_BUDGETS: Readonly<Record<string, number>> = {
   medium: 8_192,
   high: 24_576,
   xhigh: 24_576,
+  max: 24_576,
 }
 
 /** The range that all Gemini models with a budget accept; Flash-Lite accepts 512 or more, or none. */

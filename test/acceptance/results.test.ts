@@ -188,7 +188,7 @@ async function refusal(asking: Promise<Response>) {
 
 describe('vectors', () => {
   test.each(['openai/e', 'plain/e', 'strict/e', 'gemini/e', 'cohere/e', 'voyage/e'])(
-    "W31 %s: OpenAI's SDK reads them, as it asks by itself and as floats",
+    "W31: %s: OpenAI's SDK reads them, as it asks by itself and as floats",
     async (model) => {
       const { embeddings } = gateway.client(key)
       const usual = await embeddings.create({ model, input: ['a', 'bcd'] })
@@ -224,7 +224,7 @@ describe('vectors', () => {
     expect(provider.seen[1]?.body).toEqual({ model: 'e', input: 'hi' })
   })
 
-  test('W31 a null format is not sent on; one that was refused once is not sent again', async () => {
+  test('W31: a null format is not sent on; one that was refused once is not sent again', async () => {
     const input = ['hi']
     for (const encoding_format of [null, undefined, 'base64', 'base64']) {
       const response = await ask('embeddings', { model: 'strict/e', input, encoding_format })
@@ -235,7 +235,7 @@ describe('vectors', () => {
     )
   })
 
-  test('W31 token ids to a vendor that takes texts are refused before they are sent', async () => {
+  test('W31: token ids to a vendor that takes texts are refused before they are sent', async () => {
     for (const model of ['gemini/e', 'cohere/e', 'voyage/e']) {
       for (const input of [
         [1, 2],

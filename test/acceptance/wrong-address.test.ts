@@ -92,7 +92,7 @@ describe('an address where nothing is', () => {
     expect(message.split('did you mean').length).toBeLessThanOrEqual(2)
   })
 
-  test('W32 images: each of the three addresses names what draws, to whatever a client sends there', async () => {
+  test('W32: images: each of the three addresses names what draws, to whatever a client sends there', async () => {
     const client = gateway.client(key)
     const image = new File([Buffer.from('PNG')], 'a.png', { type: 'image/png' })
     const prompt = 'a fox'

@@ -3,7 +3,13 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import project from '../../package.json' with { type: 'json' }
 
-const TRAPS = Array.from({ length: 50 }, (_, n) => `T${n + 1}`)
+const numbered = (letter: string, count: number): readonly string[] =>
+  Array.from({ length: count }, (_, n) => `${letter}${n + 1}`)
+
+/** T: what made gateways leak, overspend or fall over. W: what got lost on the way from one wire to another. */
+const TRAPS = [...numbered('T', 50), ...numbered('W', 32)]
+/** The last that still have no test. */
+const UNPROVED = ['W27', 'W29']
 
 const filesIn = (room: string): readonly string[] =>
   readdirSync(room, { recursive: true, encoding: 'utf8' })
@@ -15,7 +21,7 @@ const read = (file: string): string => readFileSync(file, 'utf8')
 /** The numbers that begin the titles of a file's tests: `'T3, T41: an address is …'`. */
 const provedIn = (file: string): ReadonlySet<string> =>
   new Set(
-    [...read(file).matchAll(/['"`]((?:T\d+(?:, )?)+): /g)].flatMap(([, list = '']) =>
+    [...read(file).matchAll(/['"`]((?:[TW]\d+(?:, )?)+): /g)].flatMap(([, list = '']) =>
       list.split(', '),
     ),
   )
@@ -24,7 +30,7 @@ const proofs = new Map(filesIn('test').map((file) => [file, provedIn(file)]))
 
 /** The rows of docs/traps.md: a trap, what it is, the files that prove it. */
 const rows = new Map(
-  [...read('docs/traps.md').matchAll(/^\| (T\d+) \| .+? \| (.+) \|$/gm)].map(
+  [...read('docs/traps.md').matchAll(/^\| ([TW]\d+) \| .+? \| (.+) \|$/gm)].map(
     ([, trap = '', where = '']) => [
       trap,
       [...where.matchAll(/`([^`]+)`/g)].map(([, file]) => file ?? ''),
@@ -33,7 +39,7 @@ const rows = new Map(
 )
 
 test('every trap has its row', () => {
-  expect([...rows.keys()]).toEqual(TRAPS)
+  expect([...rows.keys()]).toEqual(TRAPS.filter((trap) => !UNPROVED.includes(trap)))
 })
 
 test.each([...rows])('%s is proved where the page says', (trap, files) => {

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { Part, Turn } from '#domain/conversation.ts'
 import { toMessages } from '#upstream/anthropic/to-messages.ts'
 import { toContents } from '#upstream/gemini/to-contents.ts'
+import { ToolNames } from '#upstream/tool-names.ts'
 
 const text = (words: string): Part => ({ type: 'text', path: 'p', text: words })
 const says = (role: Turn['role'], words: string): Turn => ({
@@ -13,7 +14,7 @@ const says = (role: Turn['role'], words: string): Turn => ({
 const TURNS = [says('system', 'first'), says('user', 'a'), says('system', 'now'), says('user', 'b')]
 const REMINDER = '<system-reminder>\nnow\n</system-reminder>'
 
-describe('a reminder stands where the instructions stood', () => {
+describe('W7: a reminder stands where the instructions stood', () => {
   test('to Anthropic', () => {
     const { system, messages } = toMessages(TURNS)
     expect(system.map((block) => block.text)).toEqual(['first'])
@@ -26,7 +27,7 @@ describe('a reminder stands where the instructions stood', () => {
   })
 
   test('to Gemini', () => {
-    expect(toContents(TURNS, 'gemini-3-flash')).toEqual({
+    expect(toContents(TURNS, 'gemini-3-flash', new ToolNames())).toEqual({
       systemInstruction: { parts: [{ text: 'first' }] },
       contents: [{ role: 'user', parts: [{ text: 'a' }, { text: REMINDER }, { text: 'b' }] }],
     })

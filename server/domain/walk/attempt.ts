@@ -18,7 +18,7 @@ import { type Upstream, type UpstreamCall, UpstreamFailure } from '../upstream.t
 import type { Work } from '../work.ts'
 import type { HopHealth } from './hop-health.ts'
 import { Meter, type Reading } from './meter.ts'
-import type { CostedOffer, CostedOffers, Offer } from './offer.ts'
+import { type CostedOffer, type CostedOffers, type Offer, toSent } from './offer.ts'
 
 /** It is what the provider is asked with, too. */
 export interface Attempt extends UpstreamCall {
@@ -67,15 +67,16 @@ export function startAttempt(
   const bound = boundFor(cost, grant.money)
   const paidTokens = bound * cost.choices
   const sentBound = boundToSend(request, hop, bound, settings)
+  const sent = toSent(request, hop)
   return {
-    request,
+    request: sent,
     offer,
     hop,
     requestId: caller.requestId,
     maxOutputTokens: sentBound,
     paidTokens,
     loweredBound: loweredBound(request, hop, sentBound, settings),
-    meter: new Meter(request, hop.card, paidTokens, version.prices),
+    meter: new Meter(sent, hop.card, paidTokens, version.prices),
     startedMs: 0,
     timeouts: settings,
     signal: new Canceller(signal),

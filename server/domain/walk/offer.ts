@@ -123,7 +123,7 @@ function findOffersOf(asked: Asked, request: Work, card: ModelCard): readonly Of
   const spoken = offers.every(({ hop }) => speaks(hop, request))
     ? offers
     : inDialect(offers, request, card)
-  return request.extras === undefined ? spoken : withExtras(spoken, request, request.extras, card)
+  return request.extras === undefined ? spoken : withExtras(spoken, request, card)
 }
 
 const familyOf = ({ type }: Hop['provider']) => PROVIDER_PRESETS[type].family
@@ -135,21 +135,47 @@ function lastHopOf({ key, sessions }: Asked, { session }: Work, card: ModelCard)
 }
 
 /** The offers that have a price for every extra, and send it. @throws unsupported_parameter */
-function withExtras(
-  offers: readonly Offer[],
-  { dialect }: Work,
-  extras: readonly Extra[],
-  { id }: ModelCard,
-): readonly Offer[] {
-  for (const { version } of offers) checkExtras(extras, id, version.prices)
-  // What goes to a provider of the client's own dialect goes as it came.
-  if (dialect === 'messages') return offers
-  const sending = offers.filter(({ hop }) => sends(familyOf(hop.provider), extras))
-  const [first] = extras
-  if (sending.length === 0 && first !== undefined) {
-    throw unpricedExtra(first, `no provider of ${id} is sent it`)
+function withExtras(offers: readonly Offer[], request: Work, { id }: ModelCard): readonly Offer[] {
+  const able: Offer[] = []
+  let refusal: unknown = null
+  for (const offer of offers) {
+    try {
+      const { extras = [] } = toSent(request, offer.hop)
+      checkSent(extras, offer.hop, request.dialect)
+      checkExtras(extras, id, offer.version.prices)
+      able.push(offer)
+    } catch (thrown) {
+      refusal ??= thrown
+    }
   }
-  return sending
+  if (able.length === 0) throw refusal
+  return able
+}
+
+/**
+ * The request as this hop is sent it. Asked in another dialect than the client's, its vendor keeps a prompt for as long as it
+ * always does: that changes no answer, so that it is neither refused nor charged.
+ */
+export function toSent(request: Work, hop: Hop): Work {
+  const { dialect, extras } = request
+  if (extras === undefined || dialect === 'chat' || isNative(hop, dialect)) return request
+  return { ...request, extras: extras.filter(({ need }) => need.kind !== 'cache-write-1h') }
+}
+
+/** @throws unsupported_parameter for what would be paid and not sent */
+function checkSent(extras: readonly Extra[], hop: Hop, dialect: Dialect): void {
+  const [first] = extras
+  if (first === undefined || isNative(hop, dialect)) return
+  if (dialect === 'chat' && sends(familyOf(hop.provider), extras)) return
+  const { id } = hop.card
+  const { need, param } = first
+  throw need.kind === 'server-tool'
+    ? new GatewayError(
+        'unsupported_parameter',
+        `${param}: ${id} has no such tool as ${need.tool}, which a vendor runs for its own models; leave it out`,
+        { param },
+      )
+    : unpricedExtra(first, `no provider of ${id} is sent it`)
 }
 
 /** The hops that can be asked what is asked. @throws unsupported_operation, unsupported_parameter where there is none */
@@ -157,26 +183,20 @@ function inDialect(offers: readonly Offer[], request: Work, card: ModelCard): re
   const able = offers.filter(({ hop }) => speaks(hop, request))
   if (able.length > 0) return able
   const { onlyNative } = request.kind === 'generate' ? request : NOTHING_NATIVE
-  throw onlyNative === undefined ? notSpoken(card, request.dialect) : notSaid(card, onlyNative)
+  throw onlyNative === undefined ? notSpoken(card) : notSaid(card, onlyNative)
 }
 
 const NOTHING_NATIVE: { readonly onlyNative?: OnlyNative } = {}
 
 /** Whether a hop can be asked in the client's dialect, or in one that this is translated to. */
-function speaks(hop: Hop, request: Work): boolean {
-  switch (request.dialect) {
-    case 'messages':
-    case 'responses':
-      return isNative(hop, request.dialect)
-    default:
-      return true
-  }
+function speaks(hop: Hop, { dialect }: Work): boolean {
+  return dialect !== 'responses' || isNative(hop, dialect)
 }
 
-const notSpoken = ({ id }: ModelCard, dialect: Dialect): GatewayError =>
+const notSpoken = ({ id }: ModelCard): GatewayError =>
   new GatewayError(
     'unsupported_operation',
-    `no provider of ${id} speaks ${dialect === 'messages' ? "Anthropic's Messages API" : 'the Responses API'}; ask it by POST /v1/chat/completions`,
+    `no provider of ${id} speaks the Responses API; ask it by POST /v1/chat/completions`,
     { param: 'model' },
   )
 
@@ -416,7 +436,7 @@ export function toOfferCost(
   keyBound: number | null,
   settings: Settings,
 ): OfferCost {
-  const base = mostOfBase(request, hop.card, version.prices)
+  const base = mostOfBase(toSent(request, hop), hop.card, version.prices)
   if (request.kind !== 'generate') return fixedCost(base)
   const full = fullBound(request, hop, keyBound, settings)
   return offerCost(

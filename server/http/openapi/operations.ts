@@ -165,8 +165,9 @@ export const API_OPERATIONS: Readonly<Record<keyof typeof API_PATHS, Operation>>
     tag: 'Messages',
     summary: "Anthropic's Messages API, whole or streamed",
     description:
-      'Served by providers that speak it, in their own words: the body leaves as it came but for `model`, the fields for routing ' +
-      'and the bound of the answer, and the answer comes back byte for byte. Checks, limits, holds and charges are those of chat. ' +
+      'To a provider that speaks it the body leaves as it came but for `model`, the fields for routing and the bound of the answer, ' +
+      'and its answer comes back byte for byte; for every other provider both are translated. Checks, limits, holds and charges ' +
+      'are those of chat. ' +
       'The key may also come as `x-api-key`, without `Authorization`.',
     key: 'ordinary',
     parameters: [

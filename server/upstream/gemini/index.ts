@@ -1,11 +1,13 @@
 /** The Gemini family: Google's generateContent and streamGenerateContent. */
+import type { ChatEvents } from '#domain/chat.ts'
 import type { Provider } from '#domain/provider.ts'
-import type { Upstream, UpstreamFailure } from '#domain/upstream.ts'
+import type { Upstream, UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
 import { readRetryAfter } from '#outbound/retry-after.ts'
-import { performCall, toHeaders, toOutgoing, type Wire } from '../call.ts'
+import { type Outgoing, performCall, toHeaders, toOutgoing, type Wire } from '../call.ts'
 import { keepPosts } from '../posts.ts'
 import type { Post } from '../reply.ts'
 import { createScrub, type Scrub } from '../scrub.ts'
+import { ToolNames } from '../tool-names.ts'
 import type { Answer } from '../watchdog.ts'
 import { readErrorText } from '../whole-answer.ts'
 import { askEmbeddings } from './embeddings.ts'
@@ -23,21 +25,26 @@ export function openGemini(provider: Provider, credential: string | null): Upstr
   const posts = keepPosts()
   const postFor = (model: string, method: Method): Post => posts(address(model, method))
 
-  const wire: Wire = {
-    toOutgoing(call) {
-      const { request, hop } = call
-      const body = JSON.stringify(toRequest(call))
-      const method = request.stream ? 'streamGenerateContent' : 'generateContent'
-      return toOutgoing(call, postFor(hop.card.upstreamName, method), headers, body)
-    },
+  const wire: Omit<Wire, 'toOutgoing'> = {
     toFailure: (answer) => toFailure(answer, scrub),
     startStream: (contentType, asked) => (isStream(contentType, asked) ? startStream(scrub) : null),
     fromBody: (body) => fromResponse(body, scrub),
   }
+  const toOwnOutgoing = (call: UpstreamCall, names: ToolNames): Outgoing => {
+    const { request, hop } = call
+    const body = JSON.stringify(toRequest(call, names))
+    const method = request.stream ? 'streamGenerateContent' : 'generateContent'
+    return toOutgoing(call, postFor(hop.card.upstreamName, method), headers, body)
+  }
+  const generate = async (call: UpstreamCall): Promise<AsyncIterable<ChatEvents>> => {
+    const names = new ToolNames()
+    const asked: Wire = { ...wire, toOutgoing: (one) => toOwnOutgoing(one, names) }
+    return names.restore(await performCall(asked, call))
+  }
   return {
     ask(call) {
       const { request, hop } = call
-      if (request.kind !== 'embed') return performCall(wire, call)
+      if (request.kind !== 'embed') return generate(call)
       const post = postFor(hop.card.upstreamName, 'batchEmbedContents')
       return askEmbeddings(call, request, post, headers, wire.toFailure, scrub)
     },

@@ -1,7 +1,9 @@
 /** Ours → theirs: turns: a separate system instruction of those at the start, and consecutive turns of one role merged. */
-import type { Part, Turn } from '#domain/conversation.ts'
+import type { Turn } from '#domain/conversation.ts'
+import { inOrder } from '../in-order.ts'
 import { rejected } from '../rejected.ts'
 import { toReminder } from '../system-reminder.ts'
+import type { ToolNames } from '../tool-names.ts'
 import { toFunctionResponse } from './to-function-response.ts'
 import { toModelParts } from './to-model-parts.ts'
 import { toPart } from './to-parts.ts'
@@ -11,6 +13,7 @@ import type { Content, GenerateContentRequest, Part as WirePart } from './wire.t
 export function toContents(
   turns: readonly Turn[],
   model: string,
+  names: ToolNames,
 ): Pick<GenerateContentRequest, 'contents' | 'systemInstruction'> {
   const system: WirePart[] = []
   const contents: { readonly role: string; readonly parts: WirePart[] }[] = []
@@ -23,14 +26,25 @@ export function toContents(
     if (last?.role === role) last.parts.push(...parts)
     else contents.push({ role, parts: [...parts] })
   }
-  const toUserPart = (part: Part): readonly WirePart[] =>
-    part.type === 'result' ? toFunctionResponse(part, called) : toPart(part)
-
-  for (const { role, parts } of turns) {
-    if (role === 'system' && contents.length === 0) system.push(...parts.flatMap(toPart))
-    else if (role === 'system') say('user', toReminder(parts).flatMap(toPart))
-    else if (role === 'assistant') say('model', toModelParts(parts, model, called))
-    else say('user', parts.flatMap(toUserPart))
+  for (const one of inOrder(turns)) {
+    switch (one.role) {
+      case 'system':
+        if (contents.length === 0) system.push(...one.parts.flatMap(toPart))
+        else say('user', toReminder(one.parts).flatMap(toPart))
+        break
+      case 'assistant':
+        say('model', toModelParts(one.parts, model, called, names))
+        break
+      case 'user': {
+        const results = one.results.map(({ result }) => toFunctionResponse(result, called, names))
+        // All results come before what else came with them.
+        say('user', [
+          ...results.map(([response]) => response),
+          ...results.flatMap(([, ...media]) => media),
+        ])
+        say('user', one.parts.flatMap(toPart))
+      }
+    }
   }
   return arrange(system, contents)
 }

@@ -3,6 +3,7 @@ import type { ResultPart } from '#domain/conversation.ts'
 import { parseExactly } from '#domain/exact-json.ts'
 import { isObject } from '../read-json.ts'
 import { rejected } from '../rejected.ts'
+import type { ToolNames } from '../tool-names.ts'
 import { toPart } from './to-parts.ts'
 import type { Part } from './wire.ts'
 
@@ -10,8 +11,9 @@ import type { Part } from './wire.ts'
 export function toFunctionResponse(
   { callId: id = '', callIdPath, isError, ...result }: ResultPart,
   called: ReadonlyMap<string, string>,
-): readonly Part[] {
-  const name = called.get(id) ?? result.name
+  names: ToolNames,
+): readonly [Part, ...Part[]] {
+  const name = called.get(id) ?? (result.name && names.toWire(result.name))
   if (name === undefined) {
     throw rejected(callIdPath, 'no earlier message calls a tool by this id')
   }

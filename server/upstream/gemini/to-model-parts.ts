@@ -2,6 +2,7 @@
 import type { CallPart, Part } from '#domain/conversation.ts'
 import { parseExactly } from '#domain/exact-json.ts'
 import { isObject } from '../read-json.ts'
+import type { ToolNames } from '../tool-names.ts'
 import { demandsSignatures, UNSIGNED } from './signatures.ts'
 import { toPart } from './to-parts.ts'
 import type { Part as WirePart } from './wire.ts'
@@ -14,13 +15,14 @@ export function toModelParts(
   parts: readonly Part[],
   model: string,
   called: Map<string, string>,
+  names: ToolNames,
 ): readonly WirePart[] {
   const sent: WirePart[] = []
   // Of parallel calls only the first is signed.
   let isFirst = true
   for (const part of parts) {
     if (part.type === 'call') {
-      const call = toCall(part)
+      const call = toCall(part, names)
       called.set(call.functionCall.id, call.functionCall.name)
       const lacksSignature = isFirst && demandsSignatures(model)
       sent.push({
@@ -49,8 +51,11 @@ function toSignature(part: Part): { readonly thoughtSignature: string } | undefi
     : undefined
 }
 
-const toCall = ({ id = '', name = '', arguments: text }: CallPart) => ({
-  functionCall: { id, name, args: toArgs(text) },
+const toCall = (
+  { id = '', name = '', namespace, arguments: text }: CallPart,
+  names: ToolNames,
+) => ({
+  functionCall: { id, name: name && names.toWire(name, namespace), args: toArgs(text) },
 })
 
 /** Gemini requires an object; anything else becomes its member `input`. */

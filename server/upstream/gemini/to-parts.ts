@@ -14,6 +14,12 @@ export function toPart(part: Part): readonly WirePart[] {
       return [toMedia(part.source, part.path)]
     case 'unknown':
       throw rejected(part.path, `a part of type ${JSON.stringify(part.word)} cannot be sent`)
+    case 'server-call':
+    case 'server-result':
+      throw rejected(
+        part.path,
+        `a part of type ${JSON.stringify(part.data['type'])} cannot be sent`,
+      )
     default:
       return []
   }

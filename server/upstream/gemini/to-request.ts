@@ -1,17 +1,21 @@
 /** Ours → theirs: a body of generateContent, built from known fields only: Gemini refuses unknown ones. */
 import type { UpstreamCall } from '#domain/upstream.ts'
 import { rejected, requireGenerate } from '../rejected.ts'
+import { ToolNames } from '../tool-names.ts'
 import { toContents } from './to-contents.ts'
 import { toGenerationConfig } from './to-generation-config.ts'
 import { toTools } from './to-tools.ts'
 import type { GenerateContentRequest } from './wire.ts'
 
 /** The body to send. @throws UpstreamFailure `rejected` */
-export function toRequest({
-  request,
-  hop: { card },
-  maxOutputTokens,
-}: Pick<UpstreamCall, 'request' | 'hop' | 'maxOutputTokens'>): GenerateContentRequest {
+export function toRequest(
+  {
+    request,
+    hop: { card },
+    maxOutputTokens,
+  }: Pick<UpstreamCall, 'request' | 'hop' | 'maxOutputTokens'>,
+  names: ToolNames = new ToolNames(),
+): GenerateContentRequest {
   const asked = requireGenerate(request)
   const conversation = asked.conversation()
   const { turns, chatOnly, safetySettings } = conversation
@@ -19,8 +23,8 @@ export function toRequest({
   if (unsupported) throw rejected(unsupported.path, 'this provider has nothing like it')
   const generationConfig = toGenerationConfig(asked, conversation, card, maxOutputTokens)
   return {
-    ...toContents(turns, card.upstreamName),
-    ...toTools(conversation),
+    ...toContents(turns, card.upstreamName, names),
+    ...toTools(conversation, names),
     ...(safetySettings.length > 0 && { safetySettings }),
     ...(generationConfig && { generationConfig }),
   }

@@ -21,6 +21,7 @@ const LEVELS: Readonly<Record<string, 'MINIMAL' | 'LOW' | 'MEDIUM' | 'HIGH'>> = 
   medium: 'MEDIUM',
   high: 'HIGH',
   xhigh: 'HIGH',
+  max: 'HIGH',
 }
 
 /**

@@ -298,13 +298,6 @@ describe('refused before the walk', () => {
     })
   })
 
-  test('a model of a provider that speaks another API', async () => {
-    const answer = await setup.ask(hello({ model: 'demo/echo' }))
-    const { error } = await errorOf(answer)
-    expect([answer.status, error.details.code]).toEqual([400, 'unsupported_operation'])
-    expect(error.message).toContain('/v1/chat/completions')
-  })
-
   test('client tools with a type are passed on', async () => {
     const tools = [
       { type: 'bash_20250124', name: 'bash' },

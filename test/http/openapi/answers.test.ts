@@ -349,7 +349,8 @@ test("Anthropic's API: a message, a stream, a count, a refusal; a WebSocket; the
   expect((await ask('POST', '/v1/messages', body, bearer)).body.type).toBe('message')
   expect((await ask('POST', '/v1/messages', { ...body, stream: true }, bearer)).text).toBe(stop)
   expect((await ask('POST', '/v1/messages/count_tokens', body, bearer)).body.input_tokens).toBe(1)
-  expect((await ask('POST', '/v1/messages', hello(), bearer)).body.type).toBe('error')
+  const refused = { ...body, container: 'c' }
+  expect((await ask('POST', '/v1/messages', refused, bearer)).body.type).toBe('error')
   expect((await ask('POST', '/v1/messages', body)).status).toBe(401)
   await ask('GET', '/')
   await ask('GET', '/v1/responses', undefined, { upgrade: 'websocket' })

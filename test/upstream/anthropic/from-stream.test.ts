@@ -152,7 +152,7 @@ describe('usage', () => {
   const stated = { input_tokens: 4, cache_read_input_tokens: 100, cache_creation_input_tokens: 7 }
   const prompt = { inputTokens: 4, cacheReadTokens: 100, cacheWriteTokens: 7 }
 
-  test('the first event has the prompt, the last one may omit it', () => {
+  test('W15: the first event has the prompt, the last one may omit it', () => {
     const { events, usage } = read(
       start({ ...stated, output_tokens: 1 }),
       ...words('a'),

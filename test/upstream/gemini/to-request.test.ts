@@ -239,7 +239,7 @@ describe('tools', () => {
     expect(send({ tool_choice })).not.toHaveProperty('toolConfig')
   })
 
-  test('calls and results are matched, in parallel and over several turns', () => {
+  test('W5: calls and results are matched, in parallel and over several turns', () => {
     expect(
       say(
         { role: 'user', content: 'weather?' },
@@ -267,8 +267,8 @@ describe('tools', () => {
       {
         role: 'user',
         parts: [
-          { functionResponse: { id: 'b', name: 'time', response: { result: '12:00' } } },
           { functionResponse: { id: 'a', name: 'weather', response: { celsius: 31 } } },
+          { functionResponse: { id: 'b', name: 'time', response: { result: '12:00' } } },
         ],
       },
       {

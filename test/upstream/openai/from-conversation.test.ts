@@ -141,7 +141,7 @@ describe('turns', () => {
     says('user', text('c')),
   ]
 
-  test('instructions keep their place', async () => {
+  test('W7: instructions keep their place', async () => {
     expect(await messages(turns)).toEqual([
       { role: 'system', content: 'first' },
       { role: 'system', content: 'second' },
@@ -162,7 +162,7 @@ describe('turns', () => {
     })
   })
 
-  test('results follow their calls in the order of the calls; images and texts come after all of them', async () => {
+  test('W5: results follow their calls in the order of the calls; images and texts come after all of them', async () => {
     expect(
       await messages([
         says('user', text('go')),
@@ -200,7 +200,7 @@ describe('turns', () => {
     expect(tool_calls[0].id).toBe(tool_call_id)
   })
 
-  test('thoughts stay with the model that had them; an answer of nothing else is left out', async () => {
+  test('W11: thoughts stay with the model that had them; an answer of nothing else is left out', async () => {
     const origin = { family: 'anthropic' } as const
     const thought: Part = { type: 'thinking', text: 't', signature: 's', origin }
     const turns = [says('assistant', thought), says('assistant', thought, text('x'))]
@@ -229,6 +229,42 @@ describe('turns', () => {
     ])
     const [other] = await messages(turns, 'openrouter')
     expect(other.content[2].cache_control).toEqual({ type: 'ephemeral' })
+  })
+
+  test('instructions between calls and results do not part them', async () => {
+    const turns = [
+      says('assistant', calls('a')),
+      says('system', text('now')),
+      says('user', result('a', 'x'), text('and')),
+    ]
+    expect((await messages(turns)).map((message: Wire) => message.role)).toEqual([
+      ...['assistant', 'tool', 'developer', 'user'],
+    ])
+  })
+
+  test('W9, W10: marks for caching go where they are known, as many as the client has set', async () => {
+    const mark = { cacheMark: { ttl: '1h' } } as const
+    const turns = [
+      says('system', { ...text('x'), ...mark } as Part, text('y')),
+      says('user', { ...text('x'), ...mark } as Part),
+      says('assistant', calls('a'), calls('b')),
+      says('user', result('a', 'x'), result('b', 'y', mark)),
+    ]
+    const marksOf = async (type: ProviderType) =>
+      [
+        ...JSON.stringify(await sent({ turns }, { type })).matchAll(/"cache_control":[^}]*\}/g),
+      ].join()
+    const three = Array(3).fill('"cache_control":{"type":"ephemeral"}').join()
+    expect(await marksOf('openrouter')).toBe(three)
+    expect(await marksOf('openai')).toBe('')
+  })
+
+  test('texts are one for a server that may not take a list of them', async () => {
+    const turns = [says('system', text('a'), text('b')), says('user', text('c'), image)]
+    expect(await messages(turns, 'openai-compatible')).toEqual([
+      { role: 'system', content: 'a\n\nb' },
+      { role: 'user', content: [{ type: 'text', text: 'c' }, IMAGE_URL] },
+    ])
   })
 
   test.each<[string, Turn]>([
@@ -285,7 +321,7 @@ describe('tools', () => {
     expect(await sent({ toolChoice: { mode: 'auto' } })).not.toHaveProperty('tool_choice')
   })
 
-  test('a name that chat does not allow is shortened alike wherever it stands, and returns in full', async () => {
+  test('W23: a name that chat does not allow is shortened alike wherever it stands, and returns in full', async () => {
     const long = `mcp__${'x'.repeat(80)}`
     const conversation: Partial<Conversation> = {
       turns: [says('assistant', calls('a', { name: long })), says('user', result('a', 'x'))],
@@ -303,6 +339,11 @@ describe('tools', () => {
     const { folded } = await ask(conversation)
     expect(folded.toolCalls[0]?.name).toBe(long)
   })
+})
+
+test('W13: one sequence that ends an answer is a list too', async () => {
+  expect((await sent({ stop: ['x'] })).stop).toEqual(['x'])
+  expect(await sent({})).not.toHaveProperty('stop')
 })
 
 test('options', async () => {

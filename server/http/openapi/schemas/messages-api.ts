@@ -1,4 +1,4 @@
-/** Anthropic's Messages API as the gateway serves it: its answers come from the provider, so that most of their fields are open. */
+/** Anthropic's Messages API as the gateway serves it: many of its answers come from the provider, so that most of their fields are open. */
 import { z } from 'zod'
 import type { messagesForm } from '../../surfaces/messages/read-request.ts'
 import type { Notes } from '../notes.ts'
@@ -17,17 +17,19 @@ export const messagesAnswer = z
     type: z.literal('message'),
     id: z.string(),
     role: z.literal('assistant'),
-    model: z.string().describe("The provider's own name of the model"),
+    model: z
+      .string()
+      .describe("The provider's own name of the model; in a translated answer its id here"),
     content: z.array(z.looseObject({ type: z.string() })),
     stop_reason: z.string().nullable(),
     usage,
   })
-  .describe("The provider's answer, byte for byte.")
+  .describe("The answer: byte for byte the provider's where it speaks this API.")
 
 export const messagesEvent = z
   .looseObject({ type: z.string() })
   .describe(
-    "The provider's events, byte for byte, `ping` among them; `message_stop` comes once the charge is written. A failure is an `error` event with the envelope of errors, and nothing after it.",
+    "Events, byte for byte the provider's where it speaks this API, `ping` among them; `message_stop` comes once the charge is written. A failure is an `error` event with the envelope of errors, and nothing after it.",
   )
 
 export const messagesCount = z.looseObject({ input_tokens: z.int() })
@@ -53,14 +55,15 @@ export const messagesError = z.object({
 
 export const MESSAGES_NOTES: Notes<z.input<typeof messagesForm>> = {
   model: {
-    description: 'A model whose provider speaks this API: an id of `GET /v1/models`',
+    description: 'A model that generates answers: an id of `GET /v1/models`',
     examples: ['anthropic/claude-sonnet-4-5'],
   },
   max_tokens:
     'The bound of the answer: held as stated, and lowered only to the limit of the key or of the model',
   stream: { description: 'Whether the answer comes as events', default: false },
   messages: {
-    description: 'The conversation. Roles, blocks and their fields are for the provider to judge',
+    description:
+      'The conversation. Roles, blocks and their fields are for the provider to judge, or for the translation',
   },
   metadata: {
     description: 'Whom the request is for',

@@ -11,7 +11,7 @@ import {
   readString,
   readText,
 } from '../../read/json.ts'
-import { toCacheMark } from './to-parts.ts'
+import { toCacheMark } from '../to-cache-mark.ts'
 import { toToolChoice, toTools } from './to-tools.ts'
 import { toTurns } from './to-turns.ts'
 

@@ -1,7 +1,8 @@
 /** A message's content as parts of a conversation. */
 import type { JsonObject } from '#domain/chat.ts'
-import type { CacheMark, MediaPart, ResultPart, Source } from '#domain/conversation.ts'
+import type { MediaPart, ResultPart, Source } from '#domain/conversation.ts'
 import { isObject, readList, readObject, readString, readText } from '../../read/json.ts'
+import { toCacheMark } from '../to-cache-mark.ts'
 
 export type ContentPart = ResultPart['parts'][number]
 
@@ -79,10 +80,4 @@ function toSource(url: unknown): Source {
     mediaType: head[1].toLowerCase(),
     data: text.slice(head[0].length),
   }
-}
-
-/** Five minutes, where the mark says nothing else. */
-export function toCacheMark(holder: JsonObject): { readonly cacheMark?: CacheMark } {
-  const mark = holder['cache_control']
-  return isObject(mark) ? { cacheMark: { ttl: mark['ttl'] === '1h' ? '1h' : '5m' } } : {}
 }

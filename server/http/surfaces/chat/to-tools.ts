@@ -2,7 +2,7 @@
 import type { JsonObject } from '#domain/chat.ts'
 import type { Tool, ToolChoice } from '#domain/conversation.ts'
 import { isObject, readList, readObject, readString, readText } from '../../read/json.ts'
-import { toCacheMark } from './to-parts.ts'
+import { toCacheMark } from '../to-cache-mark.ts'
 
 export const toTools = (tools: unknown): readonly Tool[] =>
   readList(tools).map((tool, i) => toTool(tool, `tools[${i}]`))
@@ -14,7 +14,7 @@ function toTool(value: unknown, path: string): Tool {
     const { name, description, format } = readObject(tool['custom'])
     return { type, path, ...toWords(name, description), ...(isObject(format) && { format }) }
   }
-  if (type !== 'function') return { type: 'unknown', path }
+  if (type !== 'function') return { type: 'unknown', path, word: String(type) }
   const { name, description, parameters, strict } = readObject(tool['function'])
   return {
     type,

@@ -7,7 +7,6 @@ import { ANY_IMAGE } from '#domain/model-card.ts'
 import type { Generate } from '#domain/work.ts'
 import { rejectWholeKey } from '../../bearer.ts'
 import type { Body } from '../../read/body.ts'
-import { isObject } from '../../read/json.ts'
 import { rejectRepeatedNames } from '../../read/repeated-names.ts'
 import { type Draft, noteSizes } from '../attachments.ts'
 import { setExtras } from '../billed-extras.ts'
@@ -23,7 +22,9 @@ import {
 import { readSession } from '../session.ts'
 import { readBlocks } from './read-blocks.ts'
 import { readExtras } from './read-extras.ts'
+import { readReasoning } from './read-reasoning.ts'
 import { readClientHeaders } from './request-headers.ts'
+import { toConversation } from './to-conversation.ts'
 
 /** Null means absent. */
 export const messagesForm = z.object({
@@ -52,8 +53,8 @@ export function readMessagesRequest(body: Required<Body>, headers: Headers): Gen
     body: exact,
     source: { text, fields: exact },
     headers: client.passed,
-    reasoning: isObject(fields['thinking']) ? { native: fields['thinking'] } : null,
-    conversation: notTranslated,
+    reasoning: readReasoning(fields),
+    conversation: toConversation,
     stream: read.stream ?? false,
     includeUsage: client.wantsCost,
     wantsImages: false,
@@ -77,11 +78,6 @@ export function readMessagesRequest(body: Required<Body>, headers: Headers): Gen
 /** A null in the body takes nothing from a header. */
 const withoutNulls = <Fields extends JsonObject>(fields: Fields): Fields =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null)) as Fields
-
-/** Only providers that speak the dialect are offered such a request. */
-function notTranslated(): never {
-  throw new Error('a Messages request went to a provider of another dialect')
-}
 
 /** Claude Code sends a JSON text of device, account and session, of which the session changes. */
 function toEndUser(id: string | null | undefined): string | null {

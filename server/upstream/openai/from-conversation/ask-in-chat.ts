@@ -2,8 +2,8 @@
 import type { ChatEvents } from '#domain/chat.ts'
 import type { Upstream, UpstreamCall } from '#domain/upstream.ts'
 import type { Generate } from '#domain/work.ts'
+import { ToolNames } from '../../tool-names.ts'
 import { toChat } from './to-chat.ts'
-import { ToolNames } from './tool-names.ts'
 
 /** `ask` is what asks for clients of chat. @throws UpstreamFailure */
 export async function askInChat(

@@ -5,21 +5,23 @@ import type { Hop } from '#domain/model-card.ts'
 import { reasons } from '#domain/output-bound.ts'
 import type { ProviderType } from '#domain/provider.ts'
 import type { Generate } from '#domain/work.ts'
-import { rejected } from '../../rejected.ts'
+import { rejected, rejectTool } from '../../rejected.ts'
+import type { ToolNames } from '../../tool-names.ts'
 import { toEffort } from './to-effort.ts'
 import { toMessages } from './to-messages.ts'
-import type { ToolNames } from './tool-names.ts'
 
 /** Without model, stream and bound, which every body of this family gets. @throws UpstreamFailure `rejected` */
-export function toChat(
-  request: Generate,
-  { card, provider: { type } }: Hop,
-  names: ToolNames,
-): JsonObject {
+export function toChat(request: Generate, hop: Hop, names: ToolNames): JsonObject {
+  const {
+    card,
+    provider: { type },
+  } = hop
   const conversation = request.conversation()
   const { turns, format, stop, logprobs, endUser } = conversation
   const effort =
-    reasons(card) && request.reasoning ? toEffort(request.reasoning, request.dialect) : undefined
+    reasons(card) && request.reasoning
+      ? toEffort(request.reasoning, request.dialect, hop)
+      : undefined
   return {
     messages: toMessages(turns, type, names),
     ...toTools(conversation, names),
@@ -45,7 +47,7 @@ function toTools(
 }
 
 function toTool(tool: Tool, names: ToolNames): JsonObject {
-  if (tool.type === 'unknown') throw rejected(tool.path, 'this model has no such tool')
+  if (tool.type === 'unknown') throw rejectTool(tool)
   const { name, path, type, description } = tool
   if (name === undefined) throw rejected(path, 'must have a name')
   const words = description ? { description } : {}

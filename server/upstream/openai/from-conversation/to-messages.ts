@@ -2,12 +2,12 @@
 import type { JsonObject } from '#domain/chat.ts'
 import type { CallPart, MediaPart, Part, ResultPart, TextPart, Turn } from '#domain/conversation.ts'
 import type { ProviderType } from '#domain/provider.ts'
+import { type Answered, inOrder, type Said } from '../../in-order.ts'
 import { rejected } from '../../rejected.ts'
 import { toReminder } from '../../system-reminder.ts'
-import { type Answered, inOrder, type Said } from './in-order.ts'
+import type { ToolNames } from '../../tool-names.ts'
 import { toAudio, toFile, toUrl } from './media.ts'
 import { toPlainId } from './plain-id.ts'
-import type { ToolNames } from './tool-names.ts'
 
 /** @throws UpstreamFailure `rejected` for a part that chat has no word for */
 export function toMessages(
@@ -54,15 +54,18 @@ function toUserMessages(
 ): readonly JsonObject[] {
   const media = results.flatMap(({ result }) => result.parts.filter((part) => part.type !== 'text'))
   return [
-    ...results.map(({ result }) => toResult(result)),
+    ...results.map(({ result }) => toResult(result, type)),
     ...toMessage('user', [...media, ...others], type),
   ]
 }
 
-function toResult({ callId, callIdPath, parts, isError }: ResultPart): JsonObject {
+function toResult(result: ResultPart, type: ProviderType): JsonObject {
+  const { callId, callIdPath, parts, isError } = result
   if (callId === undefined) throw rejected(callIdPath, 'must name the call it answers')
-  const texts = parts.filter((part) => part.type === 'text').map(({ text }) => text)
-  const content = [...(isError ? ['Error:'] : []), ...texts].join('\n')
+  const texts = parts.filter((part) => part.type === 'text')
+  const text = [...(isError ? ['Error:'] : []), ...texts.map((part) => part.text)].join('\n')
+  const mark = toCacheMark(texts.findLast(({ cacheMark }) => cacheMark) ?? result, type)
+  const content = 'cache_control' in mark ? [{ type: 'text', text, ...mark }] : text
   return { role: 'tool', tool_call_id: toPlainId(callId), content }
 }
 
@@ -93,7 +96,10 @@ function toCall(call: CallPart, names: ToolNames): JsonObject {
       }
 }
 
-/** None where nothing is said. A text alone is sent as such: not every server takes a list. */
+/** Providers that take the texts of a message as a list, so that their boundaries are kept. */
+const TAKE_LISTS = KNOW_DEVELOPERS
+
+/** None where nothing is said. Texts alone are sent as one: not every server takes a list. */
 function toMessage(
   role: string,
   parts: readonly Part[],
@@ -102,8 +108,10 @@ function toMessage(
   const content = parts.flatMap((part) => toContent(part, type))
   const [first] = content
   if (first === undefined) return []
-  const isPlain = content.length === 1 && first['type'] === 'text' && !first['cache_control']
-  return [{ role, content: isPlain ? first['text'] : content }]
+  const isPlain =
+    content.every((part) => part['type'] === 'text' && !part['cache_control']) &&
+    (content.length === 1 || !TAKE_LISTS.has(type))
+  return [{ role, content: isPlain ? content.map(({ text }) => text).join('\n\n') : content }]
 }
 
 function toContent(part: Part, type: ProviderType): readonly JsonObject[] {
@@ -126,11 +134,20 @@ function toContent(part: Part, type: ProviderType): readonly JsonObject[] {
       return []
     case 'unknown':
       throw rejected(part.path, `a part of type ${JSON.stringify(part.word)} cannot be sent`)
+    case 'server-call':
+    case 'server-result':
+      throw rejected(
+        part.path,
+        `a part of type ${JSON.stringify(part.data['type'])} cannot be sent`,
+      )
     default:
       throw rejected(part.path, `a part of type ${JSON.stringify(part.type)} cannot be sent`)
   }
 }
 
 /** OpenRouter passes marks on; others refuse them, or need none. */
-const toCacheMark = ({ cacheMark }: TextPart | MediaPart, type: ProviderType): JsonObject =>
+const toCacheMark = (
+  { cacheMark }: TextPart | MediaPart | ResultPart,
+  type: ProviderType,
+): JsonObject =>
   cacheMark && type === 'openrouter' ? { cache_control: { type: 'ephemeral' } } : {}

@@ -3,7 +3,7 @@ import type { ChatEvents } from '#domain/chat.ts'
 import type { UpstreamCall } from '#domain/upstream.ts'
 import type { Generate } from '#domain/work.ts'
 import { performCall, type Wire } from '../../call.ts'
-import { ToolNames } from '../from-conversation/tool-names.ts'
+import { ToolNames } from '../../tool-names.ts'
 import { toBody } from './to-body.ts'
 
 /** `wire` reads answers for such clients. @throws UpstreamFailure */

@@ -5,19 +5,19 @@ import type { Hop } from '#domain/model-card.ts'
 import type { Reasoning } from '#domain/thinking.ts'
 import type { Dialect, Generate } from '#domain/work.ts'
 import { isObject, readObject } from '../../read-json.ts'
-import { rejected } from '../../rejected.ts'
+import { rejected, rejectTool } from '../../rejected.ts'
+import type { ToolNames } from '../../tool-names.ts'
 import { toTemperature } from '../from-conversation/to-chat.ts'
 import { toEffort } from '../from-conversation/to-effort.ts'
-import type { ToolNames } from '../from-conversation/tool-names.ts'
 import { toItems } from './to-items.ts'
 import { reasons } from './to-request.ts'
 
 /** Without model, bound and what the gateway decides, which every body of this API gets. @throws UpstreamFailure `rejected` */
-export function toBody(
-  request: Generate,
-  { card, provider: { name, type } }: Hop,
-  names: ToolNames,
-): JsonObject {
+export function toBody(request: Generate, hop: Hop, names: ToolNames): JsonObject {
+  const {
+    card,
+    provider: { name, type },
+  } = hop
   const conversation = request.conversation()
   refuseUnsupported(request, conversation)
   const { turns, toolChoice, parallelToolCalls, logprobs, endUser } = conversation
@@ -35,7 +35,7 @@ export function toBody(
       ...(toolChoice && { tool_choice: toChoice(toolChoice, conversation.tools, names) }),
       ...(!parallelToolCalls && { parallel_tool_calls: false }),
     }),
-    ...(isReasoner && request.reasoning && toReasoning(request.reasoning, request.dialect)),
+    ...(isReasoner && request.reasoning && toReasoning(request.reasoning, request.dialect, hop)),
     ...toTemperature(conversation.sampling, type, isReasoner),
     ...(Object.keys(text).length > 0 && { text }),
     ...(logprobs && {
@@ -77,9 +77,9 @@ function toShared({ dialect, body }: Generate): JsonObject {
 }
 
 /** Where the client speaks of its thinking, what can be told of it is asked for too. */
-function toReasoning(reasoning: Reasoning, dialect: Dialect): JsonObject {
-  const effort = toEffort(reasoning, dialect)
-  const summary = effort === 'none' ? {} : { summary: 'auto' }
+function toReasoning(reasoning: Reasoning, dialect: Dialect, hop: Hop): JsonObject {
+  const effort = toEffort(reasoning, dialect, hop)
+  const summary = reasoning.effort === 'none' ? {} : { summary: 'auto' }
   return { reasoning: { ...(effort !== undefined && { effort }), ...summary } }
 }
 
@@ -101,7 +101,7 @@ function toSearch(
 }
 
 function toTool(tool: Tool, names: ToolNames): JsonObject {
-  if (tool.type === 'unknown') throw rejected(tool.path, 'this model has no such tool')
+  if (tool.type === 'unknown') throw rejectTool(tool)
   const { name, path, type, description } = tool
   if (name === undefined) throw rejected(path, 'must have a name')
   const words = description ? { description } : {}

@@ -2,11 +2,11 @@
 import type { JsonObject } from '#domain/chat.ts'
 import type { CallPart, Part, Turn } from '#domain/conversation.ts'
 import type { Thought } from '#domain/thought.ts'
+import { type Answered, inOrder, type Said } from '../../in-order.ts'
 import { rejected } from '../../rejected.ts'
-import { type Answered, inOrder, type Said } from '../from-conversation/in-order.ts'
+import type { ToolNames } from '../../tool-names.ts'
 import { toAudio, toFile, toUrl } from '../from-conversation/media.ts'
 import { toPlainId } from '../from-conversation/plain-id.ts'
-import type { ToolNames } from '../from-conversation/tool-names.ts'
 
 /** `provider` is the name of the one that is asked. @throws UpstreamFailure `rejected` for a part that it has no word for */
 export function toItems(

@@ -1,4 +1,4 @@
-/** The turns of a conversation in the order that OpenAI's wires take: results follow their calls at once, in the order of the calls. */
+/** The turns of a conversation in the order that other wires take: results follow their calls at once, in the order of the calls. */
 import type { CallPart, Part, ResultPart, Turn } from '#domain/conversation.ts'
 
 /** What one side says until the other does; what a user says beside results comes after all of them. */
@@ -21,21 +21,27 @@ export interface Answered {
 export function inOrder(turns: readonly Turn[]): readonly Said[] {
   const said: Said[] = []
   let calls: readonly CallPart[] = []
-  let pending: Part[] = []
+  /** What stands between two answers: results, and what else was said, in order. */
+  let results: ResultPart[] = []
+  let others: Said[] = []
   const flush = (): void => {
-    if (pending.length > 0) said.push(toUser(pending, calls))
-    pending = []
+    said.push(...toUsers(results, others, calls))
+    results = []
+    others = []
   }
   for (const { role, parts } of turns) {
     if (role === 'user') {
-      pending.push(...parts)
+      results.push(...parts.filter((part) => part.type === 'result'))
+      addWords(parts, others)
+      continue
+    }
+    if (role === 'system') {
+      const before = [...said, ...others]
+      const isFirst = results.length === 0 && before.every((one) => one.role === 'system')
+      others.push({ role, parts, isFirst })
       continue
     }
     flush()
-    if (role === 'system') {
-      said.push({ role, parts, isFirst: said.every((one) => one.role === 'system') })
-      continue
-    }
     const before = said.at(-1)
     const called = parts.filter(isCall)
     // A call and its results are not parted by what else was said beside it.
@@ -50,17 +56,40 @@ export function inOrder(turns: readonly Turn[]): readonly Said[] {
 
 const isCall = (part: Part): part is CallPart => part.type === 'call'
 
-function toUser(parts: readonly Part[], calls: readonly CallPart[]): Said {
+function addWords(parts: readonly Part[], into: Said[]): void {
+  const words = parts.filter((part) => part.type !== 'result')
+  if (words.length === 0) return
+  const last = into.at(-1)
+  if (last?.role !== 'user') into.push({ role: 'user', results: [], parts: words })
+  else into[into.length - 1] = { ...last, parts: [...last.parts, ...words] }
+}
+
+/** Results follow their calls at once; instructions that came between them come later. */
+function toUsers(
+  results: readonly ResultPart[],
+  others: readonly Said[],
+  calls: readonly CallPart[],
+): readonly Said[] {
+  if (results.length === 0) return others
+  const answered = toAnswered(results, calls)
+  const [first, ...rest] = others
+  return first?.role === 'user'
+    ? [{ ...first, results: answered }, ...rest]
+    : [{ role: 'user', results: answered, parts: [] }, ...others]
+}
+
+function toAnswered(
+  results: readonly ResultPart[],
+  calls: readonly CallPart[],
+): readonly Answered[] {
   const place = ({ callId }: ResultPart): number => {
     const index = calls.findIndex(({ id }) => id === callId)
     return index < 0 ? calls.length : index
   }
-  const results = parts
-    .filter((part) => part.type === 'result')
+  return results
     .toSorted((one, other) => place(one) - place(other))
     .map((result) => {
       const call = calls[place(result)]
       return { result, ...(call && { call }) }
     })
-  return { role: 'user', results, parts: parts.filter((part) => part.type !== 'result') }
 }

@@ -5,12 +5,12 @@ import { GatewayError } from '#domain/errors.ts'
 import type { Charge } from '#domain/ledger.ts'
 import type { Work } from '#domain/work.ts'
 import { MESSAGES } from '#http/surfaces/messages/index.ts'
-import { MessagesStream } from '#http/surfaces/messages/render-stream.ts'
+import { NativeStream } from '#http/surfaces/messages/native/render-stream.ts'
 
 const native = (text: string, holds?: 'usage' | 'end'): ChatEvents => [
   { type: 'native', text, ...(holds && { holds }) },
 ]
-const start = (includeUsage = false) => new MessagesStream({ includeUsage } as Work)
+const start = (includeUsage = false) => new NativeStream({ includeUsage } as Work)
 const CHARGE = { amount: 1_500n, costRub: 20_000n } as unknown as Charge
 
 const DELTA = 'event: message_delta\ndata: {"type":"message_delta","usage":{"output_tokens":5}}\n\n'

@@ -1,0 +1,23 @@
+/** A whole answer: the provider's own text. */
+import type { AnswerHead, ChatEvents } from '#domain/chat.ts'
+import type { Charge } from '#domain/ledger.ts'
+import type { Work } from '#domain/work.ts'
+import { insertCost } from '../../insert-cost.ts'
+import type { WholeRenderer } from '../../surface.ts'
+
+export class NativeFold implements WholeRenderer {
+  private readonly work: Work
+  private text = ''
+
+  constructor(work: Work) {
+    this.work = work
+  }
+
+  note(events: ChatEvents): void {
+    for (const event of events) if (event.type === 'native') this.text += event.text
+  }
+
+  render(_: AnswerHead, charge: Charge): readonly string[] {
+    return [this.work.includeUsage ? insertCost(this.text, ['usage'], charge) : this.text]
+  }
+}
