@@ -101,6 +101,9 @@ export const PLANS: Readonly<Record<string, Plan>> = {
     blocksNotHere: {
       'OPENAI_API_KEY=if-…': 'the key is an ellipsis',
       'llm -m': 'snippets.test.ts runs it, with the program installed',
+      'ANTHROPIC_AUTH_TOKEN=': 'scripts/clients runs it, with the program installed',
+      'aider --model': 'scripts/clients runs it, with the program installed',
+      'open-webui serve': 'it wants gigabytes of packages',
     },
   },
   'docs/install.md': {
