@@ -64,6 +64,13 @@ export interface Wire extends WholeWire {
   startStream(contentType: string, asked: boolean): Translation | null
 }
 
+/** For APIs with one address for both: some providers answer a streaming request with one body, some stream unasked. */
+export const isStream = (contentType: string, asked: boolean): boolean =>
+  EVENT_STREAM.test(contentType) || (asked && !ONE_BODY.test(contentType))
+
+const EVENT_STREAM = /event-stream/i
+const ONE_BODY = /json|html/i
+
 export interface Respelling {
   readonly wire: Wire
   /** The provider has taken it. */

@@ -1,5 +1,4 @@
 /** Theirs → ours: how often the vendor called its tools, as Anthropic and OpenRouter state it. */
-import type { JsonObject } from '#domain/chat.ts'
 import type { ServerCalls } from '#domain/usage.ts'
 import { isObject, readCount } from './read-json.ts'
 
@@ -8,9 +7,8 @@ const COUNT = /^([a-z_]{1,48})_requests$/
 /** More kinds of tools than any vendor has. */
 const MAX_TOOLS = 16
 
-/** Null where a usage has no counts of calls. @example server_tool_use { web_search_requests: 2 } → web_search 2 */
-export function readServerCalls(usage: JsonObject): ServerCalls | null {
-  const stated = usage['server_tool_use']
+/** Null where a usage has no such `server_tool_use`. @example { web_search_requests: 2 } → web_search 2 */
+export function readServerCalls(stated: unknown): ServerCalls | null {
   if (!isObject(stated)) return null
   const calls: Record<string, number> = {}
   for (const [name, value] of Object.entries(stated).slice(0, MAX_TOOLS)) {

@@ -35,7 +35,7 @@ export function fromUsage(value: unknown, before?: Usage): Usage | undefined {
     cacheReadTokens: readCount(counted['cache_read_input_tokens']) || known.cacheReadTokens,
     outputTokens,
     reasoningTokens: Math.min(thinking ?? known.reasoningTokens, outputTokens),
-    serverCalls: readServerCalls(value) ?? known.serverCalls ?? NO_CALLS,
+    serverCalls: readServerCalls(value['server_tool_use']) ?? known.serverCalls ?? NO_CALLS,
   }
 }
 

@@ -15,8 +15,8 @@ export interface Peer {
 }
 
 export interface Target {
-  /** Idle connections are shared by origin. */
-  readonly origin: string
+  /** Idle connections, the latest last; targets of the same origin share them. */
+  readonly idle: Connection[]
   readonly peer: Peer
   /** Null unless the peer is a proxy that is asked to connect to the provider, whose TLS it cannot see. */
   readonly tunnel: Tunnel | null
@@ -47,24 +47,25 @@ export type Method = 'GET' | 'POST'
 /** Both URLs are absolute, http or https; only the proxy's may have a user and a password. */
 export function toTarget(url: URL, proxy: URL | null, method: Method = 'POST'): Target {
   const { origin, host } = url
+  const idle = poolOf(origin)
   const path = url.pathname + url.search
   const toPrefix = (asked: string): string =>
     `${method} ${asked} HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\n`
   const provider = toPeer(url)
   if (proxy === null) {
-    return { origin, peer: provider, tunnel: null, requestPrefix: toPrefix(path) }
+    return { idle, peer: provider, tunnel: null, requestPrefix: toPrefix(path) }
   }
   const peer = toPeer(proxy)
   const credential = toCredential(proxy)
   // A proxy that forwards requests is told the whole URL (RFC 9112 §3.2.2).
   if (provider.tls === null) {
     const requestPrefix = toPrefix(origin + path) + credential
-    return { origin, peer, tunnel: null, requestPrefix }
+    return { idle, peer, tunnel: null, requestPrefix }
   }
   const place = `${url.hostname}:${provider.port}`
   const request = `CONNECT ${place} HTTP/1.1\r\nhost: ${place}\r\n${credential}\r\n`
   const tunnel = { hostname: provider.hostname, request }
-  return { origin, peer, tunnel, requestPrefix: toPrefix(path) }
+  return { idle, peer, tunnel, requestPrefix: toPrefix(path) }
 }
 
 function toPeer({ protocol, hostname, port }: URL): Peer {
@@ -232,16 +233,21 @@ export function dropConnection(connection: Connection): void {
 const MAX_PER_ORIGIN = 1_024
 const SWEEP_MS = 1_000
 
-const idle = new Map<string, Connection[]>()
+/** By origin; there are as many as providers were asked at. */
+const pools = new Map<string, Connection[]>()
 let sweeper: ReturnType<typeof setInterval> | null = null
 
+function poolOf(origin: string): Connection[] {
+  const known = pools.get(origin) ?? []
+  pools.set(origin, known)
+  return known
+}
+
 /** Takes an idle connection that has not expired; undefined when there is none. */
-export function takeIdle(origin: string): Connection | undefined {
-  const connections = idle.get(origin)
-  if (connections === undefined) return undefined
+export function takeIdle({ idle }: Target): Connection | undefined {
   const nowMs = performance.now()
   for (;;) {
-    const connection = connections.pop()
+    const connection = idle.pop()
     if (connection === undefined || connection.idleUntilMs > nowMs) {
       connection?.socket?.ref()
       return connection
@@ -252,41 +258,36 @@ export function takeIdle(origin: string): Connection | undefined {
 
 /** Adds a connection, or closes it when the pool is full. Idle connections do not keep the process alive. */
 function keepIdle(connection: Connection, idleMs: number): void {
-  const { origin } = connection.target
-  let connections = idle.get(origin)
-  if (connections === undefined) {
-    connections = []
-    idle.set(origin, connections)
-  }
-  if (connections.length >= MAX_PER_ORIGIN) {
+  const { idle } = connection.target
+  if (idle.length >= MAX_PER_ORIGIN) {
     dropConnection(connection)
     return
   }
   connection.idleUntilMs = performance.now() + idleMs
   connection.socket?.unref()
-  connections.push(connection)
+  idle.push(connection)
   sweeper ??= setInterval(sweep, SWEEP_MS).unref()
 }
 
 /** Removes a connection that the provider has closed. */
 export function forgetIdle(connection: Connection): void {
-  const connections = idle.get(connection.target.origin)
-  const index = connections?.lastIndexOf(connection) ?? -1
-  if (index >= 0) connections?.splice(index, 1)
+  const { idle } = connection.target
+  const index = idle.lastIndexOf(connection)
+  if (index >= 0) idle.splice(index, 1)
 }
 
-export const countIdle = (origin: string): number => idle.get(origin)?.length ?? 0
+export const countIdle = (origin: string): number => poolOf(origin).length
 
 function sweep(): void {
   const nowMs = performance.now()
-  for (const [origin, connections] of idle) {
-    const fresh = connections.filter((connection) => connection.idleUntilMs > nowMs)
-    for (const connection of connections)
-      if (connection.idleUntilMs <= nowMs) dropConnection(connection)
-    if (fresh.length === 0) idle.delete(origin)
-    else idle.set(origin, fresh)
+  let kept = 0
+  for (const idle of pools.values()) {
+    const fresh = idle.filter((connection) => connection.idleUntilMs > nowMs)
+    for (const connection of idle) if (connection.idleUntilMs <= nowMs) dropConnection(connection)
+    idle.splice(0, idle.length, ...fresh)
+    kept += fresh.length
   }
-  if (idle.size > 0 || sweeper === null) return
+  if (kept > 0 || sweeper === null) return
   clearInterval(sweeper)
   sweeper = null
 }
@@ -303,7 +304,7 @@ let activeExchanges = 0
 
 /** Whether this is the only exchange in progress and the provider has no idle connection, so had no two at once recently. */
 export const isOnlyExchange = ({ target }: Connection): boolean =>
-  activeExchanges < 2 && countIdle(target.origin) === 0
+  activeExchanges < 2 && target.idle.length === 0
 
 /** One request and, from its head on, its answer. A class because there is one per request; it is also the reply. */
 export class Exchange implements Reply {
@@ -461,7 +462,7 @@ function finish(exchange: Exchange, connection: Connection): void {
 
 /** Exchanges with dedicated connections never reuse idle ones, so that their connections would pile up. */
 const isWorthKeeping = ({ isDedicated }: Exchange, { target }: Connection): boolean =>
-  !isDedicated || countIdle(target.origin) === 0
+  !isDedicated || target.idle.length === 0
 
 function read(exchange: Exchange): Piece | Promise<Piece> {
   if (exchange.hasWholeBody) {

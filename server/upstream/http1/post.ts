@@ -46,7 +46,7 @@ export const postOverConnection =
     const exchange = new Exchange(request, handler, control, fresh)
     // Cancelled before anything was sent.
     if (control.isAborted) return
-    const connection = fresh ? undefined : takeIdle(target.origin)
+    const connection = fresh ? undefined : takeIdle(target)
     if (connection === undefined) {
       control.connecting()
       connect(target, exchange)

@@ -1,7 +1,7 @@
 /** Theirs → ours: a provider's usage in disjoint classes, so that each token is priced exactly once; and the cost that it states. */
 import type { ChatEvent, JsonObject } from '#domain/chat.ts'
 import { addUsd, readUsdNumber, type UsdNanos } from '#domain/money.ts'
-import type { ServerCalls, Usage } from '#domain/usage.ts'
+import type { Usage } from '#domain/usage.ts'
 import { isImpossible, isObject, MAX_TOKENS, readCount, readObject } from '../read-json.ts'
 import { readServerCalls } from '../server-calls.ts'
 
@@ -91,11 +91,14 @@ function readPrompt(usage: JsonObject, prompt: number): Counted {
   }
 }
 
-/** Perplexity counts searches; OpenRouter every tool that it runs. */
-function readCalls(usage: JsonObject): ServerCalls | null {
-  const searches = readCount(usage['num_search_queries'])
-  return readServerCalls(usage) ?? (searches === undefined ? null : { web_search: searches })
+/** Perplexity counts searches; OpenRouter every tool that it runs; most count none. */
+function readCalls({ server_tool_use: run, num_search_queries: searched }: JsonObject): Calls {
+  if (run === undefined && searched === undefined) return null
+  const searches = readCount(searched)
+  return readServerCalls(run) ?? (searches === undefined ? null : { web_search: searches })
 }
+
+type Calls = Usage['serverCalls']
 
 type Counted = { -readonly [Class in keyof Usage]: Usage[Class] }
 
