@@ -131,7 +131,7 @@ export const countedKeys = (tally: Tally): ReadonlySet<string> => {
 const requestFamilies = (rows: readonly RequestRow[]): readonly MetricFamily[] => [
   counter(
     'gateway_requests_total',
-    'Chat requests that have ended or were refused',
+    'Requests of every surface that have ended or were refused',
     summed(rows, (row) => [
       {
         labels: {
@@ -149,7 +149,7 @@ const requestFamilies = (rows: readonly RequestRow[]): readonly MetricFamily[] =
   ),
   counter(
     'gateway_limited_total',
-    'Chat requests that a limit refused',
+    'Those that a limit refused',
     summed(rows, (row) =>
       row.limit === ''
         ? []

@@ -57,7 +57,7 @@ export interface Tally {
   readonly responses: ReadonlyMap<string, ReadonlyMap<number, number>>
   /** By channel, then by outcome. */
   readonly tries: ReadonlyMap<Channel, ReadonlyMap<string, number>>
-  /** A chat request ended, or was refused. */
+  /** A request of any surface ended, or was refused. */
   ended(entry: ActivityEntry): void
   /** Any HTTP request was answered, also one without a key. */
   answered(route: string, status: number): void

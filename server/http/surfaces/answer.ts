@@ -17,6 +17,7 @@ import { answerQuote } from './answer-quote.ts'
 import { answerStream } from './answer-stream.ts'
 import { replay, toAnswer } from './replay.ts'
 import { readRequestHeaders } from './request-headers.ts'
+import { readSession } from './session.ts'
 import type { Surface, WholeRenderer } from './surface.ts'
 
 export async function answerWork(
@@ -30,7 +31,9 @@ export async function answerWork(
   const { headers } = context.request
   const { idempotencyKey, isDryRun } = readRequestHeaders(headers)
   const body = await readBody(context, deps.timings.bodyDeadlineMs)
-  const request = surface.readRequest(body, headers)
+  const read = surface.readRequest(body, headers)
+  const session = readSession(body.fields, headers)
+  const request = session === undefined ? read : { ...read, session }
   context.model = request.model
   if (isDryRun) return await answerQuote(deps, caller, request)
 

@@ -1,5 +1,6 @@
 /** A gateway with every surface, each with a model that its provider serves in the client's own words. */
 import type { ServerResponse } from 'node:http'
+import type { StartOptions } from '#test/support/appliance.ts'
 import { type Asked, openScriptedGateway, type ScriptedGateway } from '../traps/scripted-gateway.ts'
 import { tell } from './any-family.ts'
 
@@ -77,8 +78,8 @@ export interface EverySurface extends ScriptedGateway {
   issue(fields?: object): Promise<string>
 }
 
-export async function openEverySurface(): Promise<EverySurface> {
-  const setup = await openScriptedGateway()
+export async function openEverySurface(options: StartOptions = {}): Promise<EverySurface> {
+  const setup = await openScriptedGateway(options)
   const seen: Asked[] = []
   let next: (response: ServerResponse, asked: Asked) => void | Promise<void> = tell
   const hear = (response: ServerResponse, asked: Asked) => {

@@ -6,6 +6,7 @@ import { inColor, plain, toText } from '#cli/dashboard/line.ts'
 import { LEAST, type Scene, type Size } from '#cli/dashboard/scene.ts'
 import { SCREENS, startView, type View } from '#cli/dashboard/view.ts'
 import { ERROR_CODES } from '#domain/errors.ts'
+import { DIALECTS } from '#domain/work.ts'
 import { CHART, ended, running, SNAPSHOT } from './fixed-snapshot.ts'
 
 const NARROW: Size = { columns: 80, rows: 24 }
@@ -102,6 +103,15 @@ test.each([
     ])
   },
 )
+
+test('a wide log says to which surface each request came', () => {
+  const log = DIALECTS.map((surface, place) => ended(place, { surface, model: 'acme/m' }))
+  const snapshot = { ...SNAPSHOT, log }
+  const at = (columns: number): string =>
+    shown(sceneOf({ screen: 'log' }, { snapshot, size: { columns, rows: 24 } }))
+  expect(at(139)).not.toContain('SURFACE')
+  for (const surface of DIALECTS) expect(at(140)).toMatch(new RegExp(`acme/m +${surface} `))
+})
 
 test('in rubles, and in ASCII', async () => {
   await expect(shown(sceneOf({ currency: 'rub' }))).toMatchFileSnapshot(

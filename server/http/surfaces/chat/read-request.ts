@@ -28,7 +28,6 @@ import {
   tokensField,
   userField,
 } from '../common-fields.ts'
-import { readSession } from '../session.ts'
 import { readReasoning } from './read-reasoning.ts'
 import { toConversation } from './to-conversation.ts'
 
@@ -136,16 +135,9 @@ export function readChatRequest(body: Body): Generate {
   if (text !== undefined && bytes >= LONG_BYTES) request.source = { text, fields: exact }
   noteSizes(request, body, attachments)
   if (extras.length > 0) setExtras(request, extras)
-  const session = fields['prompt_cache_key']
-  if (session !== undefined) noteSession(request, session)
   const routing = readRouting(read)
   if (routing !== undefined) request.routing = routing
   return request
-}
-
-function noteSession(request: Draft, named: unknown): void {
-  const session = readSession(named)
-  if (session !== undefined) request.session = session
 }
 
 const toImageChoice = (config: NonNullable<ChatForm['image_config']>): ImageChoice => ({

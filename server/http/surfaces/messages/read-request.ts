@@ -19,7 +19,6 @@ import {
   toInvalidRequest,
   tokensField,
 } from '../common-fields.ts'
-import { readSession } from '../session.ts'
 import { readBlocks } from './read-blocks.ts'
 import { readExtras } from './read-extras.ts'
 import { readReasoning } from './read-reasoning.ts'
@@ -70,8 +69,6 @@ export function readMessagesRequest(body: Required<Body>, headers: Headers): Gen
   const routing = readRouting(read)
   if (routing !== undefined) request.routing = routing
   if (extras.length > 0) setExtras(request, extras)
-  const session = readSession(headers.get('x-claude-code-session-id'))
-  if (session !== undefined) request.session = session
   return request
 }
 

@@ -21,7 +21,6 @@ import {
   tokensField,
   userField,
 } from '../common-fields.ts'
-import { readSession } from '../session.ts'
 import { noteCacheMarks } from './cache-marks.ts'
 import { readInput } from './read-input.ts'
 import { readTools } from './tools.ts'
@@ -81,8 +80,6 @@ export function readResponsesRequest(body: Required<Body>, headers: Headers): Ge
   noteSizes(request, body, attachments)
   if (cutTools.size > 0) request.cutTools = [...cutTools.values()]
   if (extras.length > 0) setExtras(request, extras)
-  const session = readSession(fields['prompt_cache_key'] ?? headers.get('session-id'))
-  if (session !== undefined) request.session = session
   const beta = headers.get('openai-beta')
   if (beta !== null) request.headers = { 'openai-beta': beta }
   const routing = readRouting(read)
