@@ -88,7 +88,9 @@ export const generation = z
     session: z
       .string()
       .nullable()
-      .describe('The session that it names (`prompt_cache_key`, `X-Claude-Code-Session-Id`, `Session-Id`); null if none'),
+      .describe(
+        'The session that it names (`prompt_cache_key`, `X-Claude-Code-Session-Id`, `Session-Id`); null if none',
+      ),
     model: z.string().describe('The model that served, or the requested one if none did'),
     provider: z.string().nullable().describe('The provider that was tried last; null if none was'),
     stream: z.boolean(),
