@@ -75,8 +75,8 @@ export const unpricedExtra = (
     param,
   })
 
-export const asksForLongCaching = ({ extras }: { readonly extras?: readonly Extra[] }): boolean =>
-  extras?.some(({ need }) => need.kind === 'cache-write-1h') === true
+export const asksForLongCaching = (extras: readonly Extra[]): boolean =>
+  extras.some(({ need }) => need.kind === 'cache-write-1h')
 
 /** One call of each tool for each choice, where the vendor does not count them; null where no tool was asked for. */
 export function estimateCalls(extras: readonly Extra[], choices: number): ServerCalls | null {

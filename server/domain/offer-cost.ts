@@ -1,5 +1,10 @@
 /** What a request costs at most at one offer, in parts from which admission lowers the output to what money pays for (contract §8). */
+import type { Hop, Prices } from './model-card.ts'
 import { MAX_USD_NANOS, NO_MONEY, type UsdNanos } from './money.ts'
+import { outputBounds } from './output-bound.ts'
+import { mostOfBase, mostPerMillionOutput } from './pricing.ts'
+import type { Settings } from './settings.ts'
+import type { Work } from './work.ts'
 
 export interface OfferCost {
   /** The most of everything but the answer's tokens: prompt, input images, images drawn, the request itself. */
@@ -15,29 +20,38 @@ export interface OfferCost {
   readonly fullOutput: UsdNanos
 }
 
-/** An offer's cost from its parts. */
-export const offerCost = (
-  base: UsdNanos,
-  perMillion: UsdNanos,
-  choices: number,
-  full: number,
-  floor: number,
-): OfferCost => ({
-  base,
-  perMillion,
-  choices,
-  full,
-  floor,
-  fullOutput: outputCost(perMillion, choices, full),
-})
+/** `keyBound` is the key's `max_output_tokens`. */
+export function offerCost(
+  request: Work,
+  hop: Hop,
+  prices: Prices,
+  keyBound: number | null,
+  settings: Settings,
+): OfferCost {
+  const base = mostOfBase(request, hop.card, prices)
+  if (request.kind !== 'generate') return fixedCost(base)
+  const { choices } = request
+  const { full, floor } = outputBounds(request, hop, keyBound, settings)
+  const perMillion = mostPerMillionOutput(request, hop.card, prices)
+  const fullOutput = outputCost(perMillion, choices, full)
+  return { base, perMillion, choices, full, floor, fullOutput }
+}
 
 /** The cost of an offer that no bound changes. */
-export const fixedCost = (base: UsdNanos): OfferCost => offerCost(base, NO_MONEY, 1, 0, 0)
+export const fixedCost = (base: UsdNanos): OfferCost => ({
+  base,
+  perMillion: NO_MONEY,
+  choices: 1,
+  full: 0,
+  floor: 0,
+  fullOutput: NO_MONEY,
+})
 
 const MILLION = 1_000_000n
 const ROUND_UP = MILLION - 1n
 
-const outputCost = (perMillion: UsdNanos, choices: number, bound: number): UsdNanos =>
+/** Of that many tokens in each choice. */
+export const outputCost = (perMillion: UsdNanos, choices: number, bound: number): UsdNanos =>
   ((BigInt(choices * bound) * perMillion + ROUND_UP) / MILLION) as UsdNanos
 
 /** The output tokens of one choice that `money` pays for, within floor and full bound; null does not lower it. */

@@ -13,19 +13,28 @@ import type { Work } from './work.ts'
 /** A model that reasons spends the first tokens of its answer on that; fewer would often be paid for and leave it empty. */
 const REASONING_FLOOR = 16_384
 
-/**
- * The least of the client's bound, the key's limit, and the card's maximum, or else its context. A provider that takes no
- * bound is held at its card's maximum, whatever the others are.
- */
-export function fullBound(
+/** Of one choice's answer, in tokens. */
+export interface OutputBounds {
+  /**
+   * Where money is ample: the least of the client's bound, the key's limit, and the card's maximum, or else its context. A
+   * provider that takes no bound is held at its card's maximum, whatever the others are.
+   */
+  readonly full: number
+  /** Money lowers the bound no further than this; a bound that the client states is not lowered. */
+  readonly floor: number
+}
+
+export function outputBounds(
   request: Work,
   { card, provider }: Hop,
   keyBound: number | null,
   settings: Settings,
-): number {
+): OutputBounds {
   const ofCard = boundOfCard(request, card, settings)
-  if (provider.outputBound === 'none') return ofCard
-  return Math.min(request.maxOutputTokens ?? ofCard, keyBound ?? ofCard, ofCard)
+  if (provider.outputBound === 'none') return { full: ofCard, floor: ofCard }
+  const full = Math.min(request.maxOutputTokens ?? ofCard, keyBound ?? ofCard, ofCard)
+  const isStated = request.maxOutputTokens !== null
+  return { full, floor: isStated ? full : floorOf(request, { card, provider }, settings) }
 }
 
 const boundOfCard = (request: Work, card: ModelCard, settings: Settings): number =>
@@ -38,18 +47,11 @@ const reserveFor = (
   { reserveOutputTokens }: Settings,
 ): number => reserveOutputTokens + (wantsImages ? imagesPerAnswer * maxOutputImageTokens(image) : 0)
 
-/** Money lowers the bound no further than this; a bound that the client states is not lowered. */
-export function floorBound(
-  request: Work,
-  { card, provider }: Hop,
-  full: number,
-  settings: Settings,
-): number {
-  if (request.maxOutputTokens !== null || provider.outputBound === 'none') return full
-  const budget = budgetOf(request, { card, provider })
+function floorOf(request: Work, hop: Hop, settings: Settings): number {
+  const budget = budgetOf(request, hop)
   return Math.max(
-    reserveFor(request, card, settings),
-    reasons(card) ? REASONING_FLOOR : 0,
+    reserveFor(request, hop.card, settings),
+    reasons(hop.card) ? REASONING_FLOOR : 0,
     budget === null ? 0 : budget.tokens + ANSWER_TOKENS,
   )
 }
@@ -60,33 +62,30 @@ const budgetOf = ({ reasoning }: Work, { card, provider }: Pick<Hop, 'card' | 'p
 export const reasons = ({ supportedParameters }: ModelCard): boolean =>
   supportedParameters.includes('reasoning_effort') || supportedParameters.includes('reasoning')
 
-/** What is sent of a bound of `granted` tokens; null where the model's own maximum bounds the answer, nothing can, or nothing need. */
+/** What a provider is told of a granted bound, in tokens of one choice. */
+export interface SentBound {
+  /** Null where the model's own maximum bounds the answer, nothing can, or nothing need. */
+  readonly sent: number | null
+  /** The same, where it is lower than the client's own, or than the model's where the client states none; else null. */
+  readonly lowered: number | null
+}
+
+const NONE_SENT: SentBound = { sent: null, lowered: null }
+
 export function boundToSend(
   request: Work,
   { card, provider }: Hop,
   granted: number,
   settings: Settings,
-): number | null {
-  if (provider.outputBound === 'none' || request.kind !== 'generate') return null
+): SentBound {
+  if (provider.outputBound === 'none' || request.kind !== 'generate') return NONE_SENT
+  const stated = request.maxOutputTokens
   const { maxCompletionTokens: most, isCatalogued } = card
-  if (request.maxOutputTokens === null && isCatalogued && most !== null && granted >= most) {
-    return null
-  }
-  return Math.min(granted, roomFor(request, card, settings))
-}
-
-/** The bound that was sent, if it is lower than the client's own, or than the model's where the client states none. */
-export function loweredBound(
-  request: Work,
-  { card }: Hop,
-  sent: number | null,
-  settings: Settings,
-): number | null {
-  if (sent === null) return null
-  const wanted =
-    request.maxOutputTokens ??
-    Math.min(boundOfCard(request, card, settings), roomFor(request, card, settings))
-  return sent < wanted ? sent : null
+  if (stated === null && isCatalogued && most !== null && granted >= most) return NONE_SENT
+  const room = roomFor(request, card, settings)
+  const sent = Math.min(granted, room)
+  const wanted = stated ?? Math.min(boundOfCard(request, card, settings), room)
+  return { sent, lowered: sent < wanted ? sent : null }
 }
 
 /**

@@ -30,13 +30,16 @@ import { estimatePromptTokens } from './prompt-estimate.ts'
 import { promptTokens, type ServerCalls, type Usage } from './usage.ts'
 import type { Work } from './work.ts'
 
+/** The counts of a usage. */
+type Counted = Exclude<keyof Usage, 'serverCalls' | 'reasoningTokens'>
+
 export interface PriceClass {
   /** As a receipt names it. */
   readonly name: string
   readonly unit: 'token' | 'image' | 'search_unit' | 'request' | 'call'
   /** The part of a charge that it belongs to. */
   readonly part: keyof Charge['parts']
-  count(usage: Usage): number
+  readonly counted: Counted | 'requests'
   /** The price of one unit; `tier` has the prices for a prompt of this size. */
   price(tier: Prices | PriceTier, prices: Prices, image: ImageChoice): UsdAttos
 }
@@ -45,92 +48,73 @@ const priceClass = (
   name: string,
   unit: PriceClass['unit'],
   part: PriceClass['part'],
-  count: PriceClass['count'],
+  counted: PriceClass['counted'],
   price: PriceClass['price'],
-): PriceClass => ({ name, unit, part, count, price })
+): PriceClass => ({ name, unit, part, counted, price })
+
+const countOf = (usage: Usage, { counted }: PriceClass): number =>
+  counted === 'requests' ? 1 : usage[counted]
 
 /** Images are priced per image or per token, never both. */
 const isByPiece = ({ imagePrices }: Prices): boolean => imagePrices.length > 0
 
 /** A charge sums these classes and the calls of the vendor's tools, and a receipt lists them. */
 export const PRICE_CLASSES: readonly PriceClass[] = [
-  priceClass(
-    'input_tokens',
-    'token',
-    'prompt',
-    ({ inputTokens }) => inputTokens,
-    ({ prompt }) => prompt,
-  ),
+  priceClass('input_tokens', 'token', 'prompt', 'inputTokens', ({ prompt }) => prompt),
   priceClass(
     'cache_read_tokens',
     'token',
     'prompt',
-    ({ cacheReadTokens }) => cacheReadTokens,
+    'cacheReadTokens',
     ({ cacheRead, prompt }) => cacheRead ?? prompt,
   ),
   priceClass(
     'cache_write_tokens',
     'token',
     'prompt',
-    ({ cacheWriteTokens }) => cacheWriteTokens,
+    'cacheWriteTokens',
     ({ cacheWrite, prompt }) => cacheWrite ?? prompt,
   ),
   priceClass(
     'cache_write_1h_tokens',
     'token',
     'prompt',
-    ({ cacheWrite1hTokens }) => cacheWrite1hTokens,
+    'cacheWrite1hTokens',
     ({ cacheWrite1h, cacheWrite, prompt }) => cacheWrite1h ?? cacheWrite ?? prompt,
   ),
   priceClass(
     'image_input_tokens',
     'token',
     'prompt',
-    ({ imageInputTokens }) => imageInputTokens,
+    'imageInputTokens',
     ({ prompt }, { imageInputToken }) => imageInputToken ?? prompt,
   ),
-  priceClass(
-    'input_images',
-    'image',
-    'prompt',
-    ({ inputImages }) => inputImages,
-    (_, { inputImage }) => inputImage,
-  ),
+  priceClass('input_images', 'image', 'prompt', 'inputImages', (_, { inputImage }) => inputImage),
   priceClass(
     'search_units',
     'search_unit',
     'prompt',
-    ({ searchUnits }) => searchUnits,
+    'searchUnits',
     (_, { searchUnit }) => searchUnit,
   ),
-  priceClass(
-    'requests',
-    'request',
-    'prompt',
-    () => 1,
-    (_, { request }) => request,
-  ),
+  priceClass('requests', 'request', 'prompt', 'requests', (_, { request }) => request),
   priceClass(
     'output_tokens',
     'token',
     'completion',
-    ({ outputTokens }) => outputTokens,
+    'outputTokens',
     ({ completion }) => completion,
   ),
   priceClass(
     'image_output_tokens',
     'token',
     'images',
-    ({ imageOutputTokens }) => imageOutputTokens,
+    'imageOutputTokens',
     ({ completion }, prices) =>
       isByPiece(prices) ? FREE : (prices.imageOutputToken ?? completion),
   ),
-  priceClass(
-    'output_images',
-    'image',
-    'images',
-    ({ outputImages }) => outputImages,
-    (_, { imagePrices }, image) => pricePerImage(imagePrices, image),
+  priceClass('output_images', 'image', 'images', 'outputImages', (_, { imagePrices }, image) =>
+    pricePerImage(imagePrices, image),
   ),
 ]
 
@@ -209,10 +193,10 @@ export function chargeFor(
   const { prices } = version
   const tier = tierFor(prices, promptTokens(usage))
   const parts = { prompt: FREE, completion: FREE, images: FREE, tools: FREE }
-  for (const { part, count, price } of PRICE_CLASSES) {
-    const counted = count(usage)
-    const each = counted > 0 ? price(tier, prices, image) : FREE
-    if (each !== FREE) parts[part] = (parts[part] + units(counted) * each) as UsdAttos
+  for (const one of PRICE_CLASSES) {
+    const count = countOf(usage, one)
+    const price = count > 0 ? one.price(tier, prices, image) : FREE
+    if (price !== FREE) parts[one.part] = (parts[one.part] + units(count) * price) as UsdAttos
   }
   if (usage.serverCalls !== null) parts.tools = priceOfCalls(usage.serverCalls, prices)
   for (const { factor } of modifiers) multiply(parts, factor)
@@ -273,10 +257,10 @@ export function chargeLines(
     const unitPrice = factors.reduce((most, { factor }) => timesFactor(most, factor), price)
     return { count, unitPrice, amount: (units(count) * unitPrice) as UsdAttos }
   }
-  const classes = PRICE_CLASSES.map(({ name, unit, count, price }) => ({
-    name,
-    unit,
-    ...priced(count(usage), price(tier, prices, image)),
+  const classes = PRICE_CLASSES.map((one) => ({
+    name: one.name,
+    unit: one.unit,
+    ...priced(countOf(usage, one), one.price(tier, prices, image)),
   }))
   const calls = Object.entries(usage.serverCalls ?? {}).map(([tool, count]) => ({
     name: SERVER_TOOL_CALLS,
@@ -317,7 +301,7 @@ const USUAL_CONTEXT = 1_000_000
  */
 export function mostOfBase(request: Work, card: ModelCard, prices: Prices): UsdNanos {
   const input = inputBound(request, card)
-  const isLongCached = asksForLongCaching(request)
+  const isLongCached = request.extras !== undefined && asksForLongCaching(request.extras)
   let sum = units(input) * highestPromptPrice(prices, input, isLongCached) + prices.request
   if (request.inputImages > 0) sum += units(request.inputImages) * prices.inputImage
   if (request.kind === 'rerank') sum += units(request.mostSearchUnits) * prices.searchUnit

@@ -9,7 +9,7 @@ import type { Claim } from '#domain/admission.ts'
 import { dayOf, dayStart, instant, nextDay, nextMonthStart } from '#domain/clock.ts'
 import { type ApiKey, type Limits, NO_LIMITS } from '#domain/key.ts'
 import type { UsdNanos } from '#domain/money.ts'
-import { fixedCost, type OfferCost, offerCost } from '#domain/offer-cost.ts'
+import { fixedCost, type OfferCost, outputCost } from '#domain/offer-cost.ts'
 import { newSecret } from '#domain/secret.ts'
 import type { Store } from '#domain/store.ts'
 import { admitClaim } from '#test/support/admit.ts'
@@ -44,7 +44,7 @@ const aCost: fc.Arbitrary<OfferCost> = fc.oneof(
       full: fc.nat(400),
       floor: fc.nat(40),
     })
-    .map((one) => offerCost(one.base, one.perMillion, one.choices, one.full, one.floor)),
+    .map((one) => ({ ...one, fullOutput: outputCost(one.perMillion, one.choices, one.full) })),
 )
 const costs = fc.array(aCost, { minLength: 1, maxLength: 2 })
 const orNone = <T>(some: fc.Arbitrary<T>) => fc.option(some, { nil: null, freq: 2 })

@@ -3,14 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { instant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { ModelCard } from '#domain/model-card.ts'
-import {
-  boundToSend,
-  checkContext,
-  checkThinking,
-  floorBound,
-  fullBound,
-  loweredBound,
-} from '#domain/output-bound.ts'
+import { boundToSend, checkContext, checkThinking, outputBounds } from '#domain/output-bound.ts'
 import type { Provider } from '#domain/provider.ts'
 import { DEFAULT_SETTINGS as SETTINGS } from '#domain/settings.ts'
 import type { Generate } from '#domain/work.ts'
@@ -27,7 +20,9 @@ describe('the full bound', () => {
     keyBound: number | null,
     card: Partial<ModelCard>,
     provider: Partial<Provider> = {},
-  ) => fullBound(aRequest({ maxOutputTokens: stated }), hopOf(card, provider), keyBound, SETTINGS)
+  ) =>
+    outputBounds(aRequest({ maxOutputTokens: stated }), hopOf(card, provider), keyBound, SETTINGS)
+      .full
 
   test('is the least of the client’s, the key’s and the model’s', () => {
     const card = { maxCompletionTokens: 64_000, contextLength: 200_000 }
@@ -50,11 +45,12 @@ describe('the full bound', () => {
 })
 
 describe('the floor', () => {
-  const floor = (
+  const bounds = (
     request: Partial<Generate>,
     card: Partial<ModelCard> = {},
     provider: Partial<Provider> = {},
-  ) => floorBound(aRequest(request), hopOf(card, provider), 64_000, SETTINGS)
+  ) => outputBounds(aRequest(request), hopOf(card, provider), null, SETTINGS)
+  const floor = (...of: Parameters<typeof bounds>) => bounds(...of).floor
 
   test('is the reserve, more for a model that reasons, and a thinking budget with an answer', () => {
     expect(floor({})).toBe(4_096)
@@ -65,8 +61,11 @@ describe('the floor', () => {
   })
 
   test('is the full bound where the client states one, or the provider takes none', () => {
-    expect(floor({ maxOutputTokens: 100 })).toBe(64_000)
-    expect(floor({}, {}, { outputBound: 'none' })).toBe(64_000)
+    const known = { maxCompletionTokens: 64_000 }
+    expect(bounds({ maxOutputTokens: 100 }, known)).toEqual({ full: 100, floor: 100 })
+    expect(bounds({ maxOutputTokens: 9e5 }, known)).toEqual({ full: 64_000, floor: 64_000 })
+    const none = { outputBound: 'none' } as const
+    expect(bounds({}, known, none)).toEqual({ full: 64_000, floor: 64_000 })
   })
 })
 
@@ -77,9 +76,8 @@ describe('what is sent', () => {
     granted: number,
     provider: Partial<Provider> = {},
   ) => {
-    const [asked, hop] = [aRequest(request), hopOf(card, provider)]
-    const bound = boundToSend(asked, hop, granted, SETTINGS)
-    return [bound, loweredBound(asked, hop, bound, SETTINGS)]
+    const bound = boundToSend(aRequest(request), hopOf(card, provider), granted, SETTINGS)
+    return [bound.sent, bound.lowered]
   }
   const known = { maxCompletionTokens: 64_000, contextLength: 200_000, isCatalogued: true }
 

@@ -10,7 +10,7 @@ import type { Charge } from '../ledger.ts'
 import type { ImageChoice } from '../model-card.ts'
 import { NO_MONEY, subtractUsd, type UsdNanos } from '../money.ts'
 import { boundFor } from '../offer-cost.ts'
-import { boundToSend, loweredBound } from '../output-bound.ts'
+import { boundToSend } from '../output-bound.ts'
 import { chargedImage, chargeFor } from '../pricing.ts'
 import type { Provider } from '../provider.ts'
 import type { Settings } from '../settings.ts'
@@ -18,7 +18,7 @@ import { type Upstream, type UpstreamCall, UpstreamFailure } from '../upstream.t
 import type { Work } from '../work.ts'
 import type { HopHealth } from './hop-health.ts'
 import { Meter, type Reading } from './meter.ts'
-import { type CostedOffer, type CostedOffers, type Offer, toSent } from './offer.ts'
+import type { CostedOffer, CostedOffers, Offer } from './offer.ts'
 
 /** It is what the provider is asked with, too. */
 export interface Attempt extends UpstreamCall {
@@ -60,22 +60,21 @@ export interface AttemptDeps {
 
 /** An attempt at an offer, within the bound that the granted money pays for there. */
 export function startAttempt(
-  { deps: { settings }, caller, request, signal, grant }: Omit<Attempted, 'attempt'>,
-  { offer, cost }: CostedOffer,
+  { deps: { settings }, caller, signal, grant }: Omit<Attempted, 'attempt'>,
+  offer: CostedOffer,
 ): Attempt {
-  const { hop, version } = offer
+  const { hop, version, sent, cost } = offer
   const bound = boundFor(cost, grant.money)
   const paidTokens = bound * cost.choices
-  const sentBound = boundToSend(request, hop, bound, settings)
-  const sent = toSent(request, hop)
+  const told = boundToSend(sent, hop, bound, settings)
   return {
     request: sent,
     offer,
     hop,
     requestId: caller.requestId,
-    maxOutputTokens: sentBound,
+    maxOutputTokens: told.sent,
     paidTokens,
-    loweredBound: loweredBound(request, hop, sentBound, settings),
+    loweredBound: told.lowered,
     meter: new Meter(sent, hop.card, paidTokens, version.prices),
     startedMs: 0,
     timeouts: settings,

@@ -261,7 +261,7 @@ export class Meter {
     if (event.served !== undefined) this.noteServed(event.served)
     if (event.usage === null) return
     this.stated = toUsage(event.usage)
-    if (event.isUnsplit && asksForLongCaching(this.request)) {
+    if (event.isUnsplit && asksForLongCaching(this.request.extras ?? [])) {
       this.stated = asWrittenForLong(this.stated)
     }
     this.partial = event.partial ?? false

@@ -21,9 +21,8 @@ import { FREE } from '../money.ts'
 import { namedModel } from '../named-model.ts'
 import { isNative } from '../native.ts'
 import { nearModels } from '../near-models.ts'
-import { fixedCost, type OfferCost, offerCost } from '../offer-cost.ts'
-import { checkContext, checkThinking, floorBound, fullBound } from '../output-bound.ts'
-import { mostOfBase, mostPerMillionOutput } from '../pricing.ts'
+import { type OfferCost, offerCost } from '../offer-cost.ts'
+import { checkContext, checkThinking } from '../output-bound.ts'
 import { PROVIDER_PRESETS } from '../provider.ts'
 import { type Rate, rateAt } from '../rate.ts'
 import type { Settings } from '../settings.ts'
@@ -119,7 +118,7 @@ function findOffersOf(asked: Asked, request: Work, card: ModelCard): readonly Of
   checkKind(request, card)
   checkModality(request, card)
   checkContext(request, card)
-  const offers = offersOf(asked, card, lastHopOf(asked, request, card))
+  const offers = offersOf(asked, card, lastProviderOf(asked, request, card))
   const spoken = offers.every(({ hop }) => speaks(hop, request))
     ? offers
     : inDialect(offers, request, card)
@@ -129,7 +128,7 @@ function findOffersOf(asked: Asked, request: Work, card: ModelCard): readonly Of
 const familyOf = ({ type }: Hop['provider']) => PROVIDER_PRESETS[type].family
 
 /** The provider that last served the request's session. */
-function lastHopOf({ key, sessions }: Asked, { session }: Work, card: ModelCard) {
+function lastProviderOf({ key, sessions }: Asked, { session }: Work, card: ModelCard) {
   if (session === undefined) return undefined
   return sessions.lastOf({ keyId: key.id, model: card.id, name: session })
 }
@@ -371,9 +370,9 @@ export interface ClaimDeps {
   readonly store: Pick<Store, 'catalogue' | 'owner'>
 }
 
-/** An offer and what the request costs at most there. */
-export interface CostedOffer {
-  readonly offer: Offer
+/** An offer, the request as it is sent there, and what that costs at most. */
+export interface CostedOffer extends Offer {
+  readonly sent: Work
   readonly cost: OfferCost
 }
 
@@ -396,19 +395,15 @@ export function makeClaim(
 ): OffersClaimed {
   const at = clock.now()
   const catalogue = store.catalogue.current()
-  const found = arrangeOffers(
-    health,
-    request,
-    findOffers({ catalogue, key, sessions, at }, request),
-  )
-  checkThinking(request, found[0].hop, key)
-  const offers: CostedOffer[] = []
-  const costs: OfferCost[] = []
-  for (const offer of found) {
-    const cost = toOfferCost(request, offer, key.limits.maxOutputTokens, settings)
-    offers.push({ offer, cost })
-    costs.push(cost)
-  }
+  const found = findOffers({ catalogue, key, sessions, at }, request)
+  const arranged = arrangeOffers(health, request, found)
+  const [{ hop: first }] = arranged
+  checkThinking(request, first, key)
+  const offers = arranged.map(({ hop, version, rate }) => {
+    const sent = toSent(request, hop)
+    const cost = offerCost(sent, hop, version.prices, key.limits.maxOutputTokens, settings)
+    return { hop, version, rate, sent, cost }
+  })
   return {
     offers: offers as unknown as CostedOffers,
     claim: {
@@ -418,32 +413,13 @@ export function makeClaim(
       keyId: key.id,
       accountId: key.accountId,
       at,
-      model: found[0].hop.card.id,
+      model: first.card.id,
       endUser: request.endUser,
       surface: request.dialect,
       session: request.session ?? null,
       repeat,
-      offers: costs,
+      offers: offers.map(({ cost }) => cost),
       catalogue: catalogue.version,
     },
   }
-}
-
-/** What a request costs at most at an offer; `keyBound` is the key's `max_output_tokens`. */
-export function toOfferCost(
-  request: Work,
-  { hop, version }: Offer,
-  keyBound: number | null,
-  settings: Settings,
-): OfferCost {
-  const base = mostOfBase(toSent(request, hop), hop.card, version.prices)
-  if (request.kind !== 'generate') return fixedCost(base)
-  const full = fullBound(request, hop, keyBound, settings)
-  return offerCost(
-    base,
-    mostPerMillionOutput(request, hop.card, version.prices),
-    request.choices,
-    full,
-    floorBound(request, hop, full, settings),
-  )
 }

@@ -5,7 +5,7 @@ import { newGenerationId } from '../id.ts'
 import type { Caller } from '../key.ts'
 import { type RubMicros, toRub, type UsdNanos } from '../money.ts'
 import { boundFor, costWithin } from '../offer-cost.ts'
-import { boundToSend, loweredBound } from '../output-bound.ts'
+import { boundToSend } from '../output-bound.ts'
 import { toRefusalError } from '../refusal.ts'
 import type { QuotaReading } from '../window.ts'
 import type { Work } from '../work.ts'
@@ -50,23 +50,23 @@ export async function quote(deps: CompletionDeps, caller: Caller, request: Work)
     quota: verdict.quota,
     route: offers.map((offer) => quoteHop(deps, request, offer, money)),
     maxCost: hold,
-    maxCostRub: toRub(hold, offers[0].offer.rate.rubPerUsd),
+    maxCostRub: toRub(hold, offers[0].rate.rubPerUsd),
   }
 }
 
 function quoteHop(
   { settings }: CompletionDeps,
   request: Work,
-  { offer: { hop }, cost }: CostedOffer,
+  { hop, cost }: CostedOffer,
   money: UsdNanos | null,
 ): QuotedHop {
   const bound = boundFor(cost, money)
-  const sent = boundToSend(request, hop, bound, settings)
+  const { sent, lowered } = boundToSend(request, hop, bound, settings)
   return {
     model: hop.card.id,
     provider: hop.provider.name,
     maxCost: costWithin(cost, bound),
     maxOutputTokens: sent ?? bound,
-    loweredBound: loweredBound(request, hop, sent, settings),
+    loweredBound: lowered,
   }
 }

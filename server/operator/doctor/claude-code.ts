@@ -6,9 +6,9 @@ import { type ApiKey, keyStatus, type Limits } from '#domain/key.ts'
 import { ANY_IMAGE, type ModelCard } from '#domain/model-card.ts'
 import { NO_MONEY, renderUsd, type UsdNanos } from '#domain/money.ts'
 import { namedModel } from '#domain/named-model.ts'
-import { holdFor } from '#domain/offer-cost.ts'
+import { holdFor, offerCost } from '#domain/offer-cost.ts'
 import { DEFAULT_SETTINGS } from '#domain/settings.ts'
-import { offersOf, toOfferCost } from '#domain/walk/offer.ts'
+import { offersOf } from '#domain/walk/offer.ts'
 import type { Generate } from '#domain/work.ts'
 import { LIMIT_FLAGS } from '#forms/limit-flags.ts'
 import { shellWord } from '#forms/shell-word.ts'
@@ -127,8 +127,9 @@ function findTight(catalogue: Catalogue, key: ApiKey, at: Instant): readonly Tig
 /** Nothing for a model that cannot be asked now. */
 function holdAt(catalogue: Catalogue, card: ModelCard, key: ApiKey, at: Instant): UsdNanos {
   try {
-    const costs = offersOf({ catalogue, at }, card).map((offer) =>
-      toOfferCost(FIRST_REQUEST, offer, key.limits.maxOutputTokens, DEFAULT_SETTINGS),
+    const { maxOutputTokens } = key.limits
+    const costs = offersOf({ catalogue, at }, card).map(({ hop, version }) =>
+      offerCost(FIRST_REQUEST, hop, version.prices, maxOutputTokens, DEFAULT_SETTINGS),
     )
     return holdFor(costs, null)
   } catch (thrown) {
