@@ -83,10 +83,7 @@ export async function startGateway(given: GatewayOptions): Promise<Gateway> {
   const options = { ...given, log: observer.log }
   const pulse = startPulse()
   const deps = toDeps(options, {
-    ended(entry, at) {
-      observer.ended(entry)
-      pulse.note(entry, at)
-    },
+    ended: observer.ending(pulse.note),
     draining: () => draining,
     disableIdleTimeout: (request) => listener.disableIdleTimeout(request),
     restoreIdleTimeout: (request) => listener.restoreIdleTimeout(request),
@@ -98,7 +95,7 @@ export async function startGateway(given: GatewayOptions): Promise<Gateway> {
   const signin = await openSignin(options, steadyClock)
   let listener: Listener
   try {
-    const answer = observer.before((request) => api.fetch(request))
+    const answer = observer.before(api.fetch)
     listener = listen(options.listen, answer)
   } catch (cause) {
     await Promise.all([signin?.stop(), observer.stop()])

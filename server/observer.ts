@@ -1,6 +1,6 @@
 /** Metrics and traces, loaded only if an operator enabled them. */
 import type { ActivityEntry } from '#domain/activity.ts'
-import type { Clock } from '#domain/clock.ts'
+import type { Clock, Instant } from '#domain/clock.ts'
 import type { GenerationId } from '#domain/id.ts'
 import type { Channel, DeliveryTry } from '#domain/notice.ts'
 import type { ApiDeps } from '#http/deps.ts'
@@ -33,13 +33,15 @@ interface Observed {
   logFault(cause: unknown): void
 }
 
+type Ended = (entry: ActivityEntry, at: Instant) => void
+
 type Fetch = (request: Request) => Response | Promise<Response>
 
 export interface Observer {
   /** The observed log, for the gateway to use. */
   readonly log: RequestLog | null
-  /** A request has ended. */
-  ended(entry: ActivityEntry): void
+  /** Wraps what hears of every request that has ended. */
+  ending(note: Ended): Ended
   /** A notice was tried. */
   tried(channel: Channel, attempt: DeliveryTry): void
   /** Wraps the API. */
@@ -59,9 +61,13 @@ export async function startObserver(observed: Observed): Promise<Observer> {
   let listener: Listener | null = null
   return {
     log: tally === null ? log : watchLog(log, tally),
-    ended(entry) {
-      tally?.ended(entry)
-      tracer?.ended(entry)
+    ending: (note) => {
+      if (tally === null && tracer === null) return note
+      return (entry, at) => {
+        tally?.ended(entry)
+        tracer?.ended(entry)
+        note(entry, at)
+      }
     },
     tried: (channel, attempt) => tally?.tried(channel, attempt),
     before: (fetch) => (tracer === null ? fetch : withTraceParent(fetch, tracer)),

@@ -114,11 +114,6 @@ export interface Arrival {
   readonly arrivedMs: number
 }
 
-export const noteArrival = (clock: Clock): Arrival => ({
-  arrivedAt: clock.now(),
-  arrivedMs: clock.monotonicMs(),
-})
-
 /** How long ago a request arrived. */
 export const sinceArrivalMs = (clock: Clock, { arrivedMs }: Arrival): number =>
   clock.monotonicMs() - arrivedMs

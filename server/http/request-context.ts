@@ -1,7 +1,7 @@
 /** The context of one HTTP request: what is known about it so far, and the headers of its answer. */
 import type { Admissions } from '#domain/admission.ts'
 import type { AnswerHead } from '#domain/chat.ts'
-import { type Arrival, type Clock, type Instant, noteArrival } from '#domain/clock.ts'
+import type { Arrival, Clock, Instant } from '#domain/clock.ts'
 import { type GenerationId, newRequestId } from '#domain/id.ts'
 import type { ApiKey, Caller } from '#domain/key.ts'
 import { holdsSecret } from '#domain/secret.ts'
@@ -55,13 +55,13 @@ export interface CallerContext extends RequestContext, Caller {
 }
 
 export function startContext(clock: Clock, request: Request, route: string): RequestContext {
-  const { arrivedAt, arrivedMs } = noteArrival(clock)
+  const arrivedAt = clock.now()
   return {
     request,
     route,
     requestId: readRequestId(request, arrivedAt),
     arrivedAt,
-    arrivedMs,
+    arrivedMs: clock.monotonicMs(),
     key: null,
     taken: null,
     isArriving: false,

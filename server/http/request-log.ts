@@ -55,7 +55,7 @@ export function toRequestLine(
   const usage = charge?.usage ?? NO_USAGE
   const firstEventAt = walk?.firstEventAt ?? null
   const hold = walk?.grant?.hold ?? null
-  const line: { -readonly [Field in keyof RequestLine]: RequestLine[Field] } = {
+  const line: Draft = {
     ts: renderInstant(clock.now()),
     level: status === 500 ? 'error' : status >= 500 ? 'warn' : 'info',
     msg: 'request',
@@ -63,7 +63,8 @@ export function toRequestLine(
     request_id: strikeOut(context.requestId),
     generation_id: generation?.generationId ?? null,
     key: context.key?.id ?? null,
-    ...askedBy(walk),
+    surface: walk?.request.dialect ?? null,
+    session: strikeOutAny(walk?.request.session),
     model: modelOf(context),
     provider: generation?.head?.provider ?? null,
     status,
@@ -82,21 +83,15 @@ export function toRequestLine(
     line.method = cut(context.request.method)
     line.path = cut(strikeOut(pathOf(context.request.url)))
   }
-  const fault = error && faultOf(error)
-  if (fault !== null) line.fault = fault
+  if (error !== null) noteFault(line, error)
   return line
 }
 
-const askedBy = (walk: RequestContext['walk']): Pick<RequestLine, 'surface' | 'session'> =>
-  walk === null
-    ? { surface: null, session: null }
-    : { surface: walk.request.dialect, session: strikeOut(walk.request.session ?? '') || null }
+type Draft = { -readonly [Field in keyof RequestLine]: RequestLine[Field] }
 
 /** What it resolved to, where it did. */
-const modelOf = ({ generation, model, walk }: RequestContext): string | null => {
-  const known = generation?.head?.model ?? walk?.claim?.model ?? model
-  return known && strikeOut(known)
-}
+const modelOf = ({ generation, model, walk }: RequestContext): string | null =>
+  strikeOutAny(generation?.head?.model ?? walk?.claim?.model ?? model)
 
 /** The name of the route where there is none. */
 export const UNKNOWN_ROUTE = 'unknown'
@@ -112,11 +107,11 @@ const pathOf = (url: string): string =>
   url.replace(/^[a-z]+:\/\/[^/?#]*/i, '').replace(/[?#].*$/s, '')
 
 /** An internal error; or the internal cause of a provider's failure, such as an unreadable credential. */
-function faultOf(error: GatewayError): string | null {
+function noteFault(line: Draft, error: GatewayError): void {
   const { cause } = error.details
-  if (error.code === 'internal_error') return renderFault(cause ?? error)
   const inner = cause instanceof UpstreamFailure ? cause.details.cause : undefined
-  return inner instanceof GatewayError ? renderFault(inner) : null
+  if (error.code === 'internal_error') line.fault = renderFault(cause ?? error)
+  else if (inner instanceof GatewayError) line.fault = renderFault(inner)
 }
 
 /** Complete secrets, in text that a client chooses; text that only begins like one is kept. */
@@ -125,6 +120,9 @@ const WHOLE_SECRETS =
 
 const strikeOut = (text: string): string =>
   text.length < MIN_SECRET_CHARS ? text : text.replaceAll(WHOLE_SECRETS, '[struck out]')
+
+const strikeOutAny = (text: string | null | undefined): string | null =>
+  text ? strikeOut(text) : null
 
 const MIN_SECRET_CHARS = 19
 

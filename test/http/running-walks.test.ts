@@ -1,8 +1,9 @@
 // A client is watched while its walk runs, and no longer: a slow reader of its answer must not keep the walk in memory.
 import { expect, test } from 'vitest'
-import { noteArrival, systemClock } from '#domain/clock.ts'
+import { systemClock } from '#domain/clock.ts'
 import { type CompletionDeps, Walk } from '#domain/walk/walk.ts'
 import { RunningWalks } from '#http/running-walks.ts'
+import { noteArrival } from '#test/support/arrival.ts'
 import { aKey, aRequest } from '#test/support/nouns.ts'
 import { eventually } from '#test/support/scripted-upstream.ts'
 

@@ -9,14 +9,7 @@ import { FREE, type UsdNanos } from '../money.ts'
 import { estimatedOutputImageTokens } from '../output-image-tokens.ts'
 import { estimatePrompt } from '../prompt-estimate.ts'
 import { denseBytesOf, tokensOf, tokensWithin, utf8Bytes } from '../text-size.ts'
-import {
-  completionTokens,
-  NO_CALLS,
-  NO_USAGE,
-  promptTokens,
-  type ServerCalls,
-  type Usage,
-} from '../usage.ts'
+import { completionTokens, NO_CALLS, NO_USAGE, promptTokens, type Usage } from '../usage.ts'
 import type { Embed, Rerank, Work } from '../work.ts'
 
 export interface Reading {
@@ -24,29 +17,26 @@ export interface Reading {
   readonly source: UsageSource
 }
 
-/** Sanitises a provider's count: an invalid one must neither prevent settlement nor produce a negative charge. */
-const toCount = (stated: number): number =>
-  Math.min(Number.MAX_SAFE_INTEGER, Math.max(0, Math.ceil(stated) || 0))
+/** A provider's count that is not one must neither prevent settlement nor produce a negative charge. */
+function toUsage(stated: Usage): Usage {
+  for (const name in stated) if (!isCount(stated[name as keyof Usage])) return sanitise(stated)
+  return stated
+}
 
-const toUsage = (stated: Usage): Usage => ({
-  inputTokens: toCount(stated.inputTokens),
-  cacheReadTokens: toCount(stated.cacheReadTokens),
-  cacheWriteTokens: toCount(stated.cacheWriteTokens),
-  cacheWrite1hTokens: toCount(stated.cacheWrite1hTokens),
-  imageInputTokens: toCount(stated.imageInputTokens),
-  outputTokens: toCount(stated.outputTokens),
-  reasoningTokens: toCount(stated.reasoningTokens),
-  imageOutputTokens: toCount(stated.imageOutputTokens),
-  inputImages: toCount(stated.inputImages),
-  outputImages: toCount(stated.outputImages),
-  searchUnits: toCount(stated.searchUnits),
-  serverCalls: toCalls(stated.serverCalls),
+const isCount = (value: Usage[keyof Usage]): boolean =>
+  value === null || value === NO_CALLS || (Number.isSafeInteger(value) && Number(value) >= 0)
+
+const sanitise = ({ serverCalls, ...counts }: Usage): Usage => ({
+  ...NO_USAGE,
+  ...toCounts(counts),
+  serverCalls: serverCalls && toCounts(serverCalls),
 })
 
-const toCalls = (stated: ServerCalls | null): ServerCalls | null =>
-  stated === null || stated === NO_CALLS
-    ? stated
-    : Object.fromEntries(Object.entries(stated).map(([tool, calls]) => [tool, toCount(calls)]))
+const toCounts = (stated: Readonly<Record<string, number>>): Record<string, number> =>
+  Object.fromEntries(Object.entries(stated).map(([name, count]) => [name, toCount(count)]))
+
+const toCount = (stated: number): number =>
+  Math.min(Number.MAX_SAFE_INTEGER, Math.max(0, Math.ceil(stated) || 0))
 
 /** Written for an hour, where the request asks for that and the provider does not tell what is. */
 const asWrittenForLong = (usage: Usage): Usage => ({

@@ -40,11 +40,7 @@ export function readBody(
   checkMediaType(request.headers)
   context.isArriving = true
   const stated = statedBytes(request.headers, mostBytes)
-  const arrival = new Arrival(deadlineMs, (text, bytes) => {
-    context.isArriving = false
-    taken?.arrived(text, bytes)
-    return readJson(text, bytes)
-  })
+  const arrival = new Arrival(context, deadlineMs)
   if (stated === null) return arrival.expect(readCounted(request, mostBytes, arrival, taken))
   taken?.takeBody(stated)
   // The HTTP server enforces the stated Content-Length.
@@ -152,23 +148,23 @@ function readJson(text: string, bytes: number): Required<Body> {
 }
 
 /** A body that is being received, until its deadline, and then read. A class, because every request has one. */
-export class Arrival<Read> implements Deadline {
+export class Arrival implements Deadline {
   place = -1
   /** The Content-Length; for a chunked body, the bytes received so far. */
   bytes = 0
-  private readonly arriving = Promise.withResolvers<Read>()
+  private readonly arriving = Promise.withResolvers<Required<Body>>()
+  private readonly context: Pick<RequestContext, 'isArriving' | 'taken'>
   private readonly deadlineMs: number
   private readonly dueAtMs: number
-  private readonly read: (text: string, bytes: number) => Read
 
-  constructor(deadlineMs: number, read: (text: string, bytes: number) => Read) {
+  constructor(context: Pick<RequestContext, 'isArriving' | 'taken'>, deadlineMs: number) {
+    this.context = context
     this.deadlineMs = deadlineMs
     this.dueAtMs = performance.now() + deadlineMs
-    this.read = read
   }
 
-  /** What is read of the text. @throws what `reading` and `read` throw; invalid_request when the deadline passes */
-  expect(reading: Promise<string>): Promise<Read> {
+  /** What is read of the text. @throws what `reading` throws; invalid_json, invalid_request, also when the deadline passes */
+  expect(reading: Promise<string>): Promise<Required<Body>> {
     reading.then(
       (text) => this.arrive(text),
       (thrown) => this.breakOff(thrown),
@@ -181,8 +177,10 @@ export class Arrival<Read> implements Deadline {
     // Too late: nobody waits for it.
     if (this.place < 0) return
     clearDeadline(this)
+    this.context.isArriving = false
+    this.context.taken?.arrived(text, this.bytes)
     try {
-      this.arriving.resolve(this.read(text, this.bytes))
+      this.arriving.resolve(readJson(text, this.bytes))
     } catch (thrown) {
       this.arriving.reject(thrown)
     }

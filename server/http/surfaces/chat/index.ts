@@ -2,10 +2,10 @@
 import type { Surface } from '../surface.ts'
 import { readChatRequest } from './read-request.ts'
 import { startChunks } from './render-stream.ts'
-import { AnswerFold } from './render-whole.ts'
+import { startFold } from './render-whole.ts'
 
 export const CHAT: Surface = {
   readRequest: readChatRequest,
-  startWhole: () => new AnswerFold(),
+  startWhole: startFold,
   startStream: (head, { includeUsage }) => startChunks(head, includeUsage),
 }

@@ -30,6 +30,8 @@ interface Choice {
   native: string | null
 }
 
+export const startFold = (): AnswerFold => new AnswerFold()
+
 /** Folds the answer to one request. A class instead of closures, because every non-streamed answer has one. */
 export class AnswerFold {
   private first: Choice | null = null
@@ -51,9 +53,20 @@ export class AnswerFold {
   render(head: AnswerHead, charge: Charge): readonly string[] {
     const choices = this.inOrder()
     const usage = renderUsage(charge)
+    // The provider's unknown fields are overridden by the gateway's own.
+    const answer = {
+      ...this.fields,
+      id: head.id,
+      object: 'chat.completion',
+      created: head.createdUnixSeconds,
+      model: head.model,
+      provider: head.provider,
+      choices: choices.map(toChoice),
+      usage,
+    }
     return choices.some(hasImages)
-      ? renderInPieces(toAnswer(this.fields, head), choices, usage)
-      : [JSON.stringify(toAnswer(this.fields, head, choices.map(toChoice), usage))]
+      ? renderInPieces({ ...answer, choices: undefined, usage: undefined }, choices, usage)
+      : [JSON.stringify(answer)]
   }
 
   private choiceAt(index: number): Choice {
@@ -98,11 +111,14 @@ const merge = (known: JsonObject | null, more: JsonObject): JsonObject =>
 /** The events that a chat answer shows. */
 export type RenderedEvent = Exclude<ChatEvent, { type: 'usage' | 'native' | 'vectors' | 'ranking' }>
 
-export const isOfChat = (event: ChatEvent): event is RenderedEvent =>
-  event.type !== 'usage' &&
-  event.type !== 'native' &&
-  event.type !== 'vectors' &&
-  event.type !== 'ranking'
+const BESIDE_CHAT: ReadonlySet<ChatEvent['type']> = new Set([
+  'usage',
+  'native',
+  'vectors',
+  'ranking',
+])
+
+export const isOfChat = (event: ChatEvent): event is RenderedEvent => !BESIDE_CHAT.has(event.type)
 
 type ChoiceEvent = Exclude<RenderedEvent, { type: 'answer-fields' }>
 
@@ -159,33 +175,16 @@ function noteToolCall(calls: Map<number, ToolCall>, delta: ToolCallDelta): void 
   }
 }
 
-/** The provider's unknown fields, overridden by the gateway's own. */
-const toAnswer = (
-  fields: JsonObject | null,
-  { id, createdUnixSeconds, model, provider }: AnswerHead,
-  choices?: readonly JsonObject[],
-  usage?: JsonObject,
-): JsonObject => ({
-  ...fields,
-  id,
-  object: 'chat.completion',
-  created: createdUnixSeconds,
-  model,
-  provider,
-  choices,
-  usage,
-})
-
 function toChoice(choice: Choice): JsonObject {
   const { index, logprobs, reason, native, choiceFields } = choice
-  const rendered = {
+  return {
     index,
     message: toMessage(choice),
     logprobs,
     finish_reason: reason,
     native_finish_reason: native,
+    ...choiceFields,
   }
-  return choiceFields === null ? rendered : { ...rendered, ...choiceFields }
 }
 
 /** The message without its images. */
