@@ -155,7 +155,7 @@ function withExtras(offers: readonly Offer[], request: Work, { id }: ModelCard):
  * The request as this hop is sent it. Asked in another dialect than the client's, its vendor keeps a prompt for as long as it
  * always does: that changes no answer, so that it is neither refused nor charged.
  */
-export function toSent(request: Work, hop: Hop): Work {
+function toSent(request: Work, hop: Hop): Work {
   const { dialect, extras } = request
   if (extras === undefined || dialect === 'chat' || isNative(hop, dialect)) return request
   return { ...request, extras: extras.filter(({ need }) => need.kind !== 'cache-write-1h') }
