@@ -23,7 +23,7 @@ export const FAMILIES = {
 } as const satisfies Readonly<Record<string, ProviderType>>
 export type Family = keyof typeof FAMILIES
 
-export const PRICES: Partial<Prices> = {
+const PRICES: Partial<Prices> = {
   prompt: perM('1'),
   completion: perM('2'),
   cacheWrite: perM('10'),
