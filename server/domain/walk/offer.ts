@@ -119,9 +119,7 @@ function findOffersOf(asked: Asked, request: Work, card: ModelCard): readonly Of
   checkModality(request, card)
   checkContext(request, card)
   const offers = offersOf(asked, card, lastProviderOf(asked, request, card))
-  const spoken = offers.every(({ hop }) => speaks(hop, request))
-    ? offers
-    : inDialect(offers, request, card)
+  const spoken = understood(offers, request, card)
   return request.extras === undefined ? spoken : withExtras(spoken, request, card)
 }
 
@@ -177,35 +175,21 @@ function checkSent(extras: readonly Extra[], hop: Hop, dialect: Dialect): void {
     : unpricedExtra(first, `no provider of ${id} is sent it`)
 }
 
-/** The hops that can be asked what is asked. @throws unsupported_operation, unsupported_parameter where there is none */
-function inDialect(offers: readonly Offer[], request: Work, card: ModelCard): readonly Offer[] {
-  const able = offers.filter(({ hop }) => speaks(hop, request))
-  if (able.length > 0) return able
+/** The offers whose hops can be told all of it. @throws unsupported_parameter where there is none */
+function understood(offers: readonly Offer[], request: Work, { id }: ModelCard): readonly Offer[] {
   const { onlyNative } = request.kind === 'generate' ? request : NOTHING_NATIVE
-  throw onlyNative === undefined ? notSpoken(card) : notSaid(card, onlyNative)
-}
-
-const NOTHING_NATIVE: { readonly onlyNative?: OnlyNative } = {}
-
-/** Whether a hop can be asked in the client's dialect, or in one that this is translated to. */
-function speaks(hop: Hop, { dialect }: Work): boolean {
-  return dialect !== 'responses' || isNative(hop, dialect)
-}
-
-const notSpoken = ({ id }: ModelCard): GatewayError =>
-  new GatewayError(
-    'unsupported_operation',
-    `no provider of ${id} speaks the Responses API; ask it by POST /v1/chat/completions`,
-    { param: 'model' },
-  )
-
-/** The dialect of a request that only its own providers understand is that of the field. */
-const notSaid = ({ id }: ModelCard, { param, why }: OnlyNative): GatewayError =>
-  new GatewayError(
+  if (onlyNative === undefined) return offers
+  const able = offers.filter(({ hop }) => isNative(hop, request.dialect))
+  if (able.length > 0) return able
+  const { param, why } = onlyNative
+  throw new GatewayError(
     'unsupported_parameter',
     `${param}: no provider of ${id} speaks this API itself, and ${why}; leave it out`,
     { param },
   )
+}
+
+const NOTHING_NATIVE: { readonly onlyNative?: OnlyNative } = {}
 
 /**
  * The card of a model that the key may call, by its id, else by another name of it (`namedModel`).
