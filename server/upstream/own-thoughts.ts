@@ -1,7 +1,6 @@
 /** Ours → theirs: of what models signed, only what this hop's model signed. Another refuses it, or cannot read it (traps W26). */
 import type { Part, Turn } from '#domain/conversation.ts'
 import type { Hop } from '#domain/model-card.ts'
-import { PROVIDER_PRESETS } from '#domain/provider.ts'
 import type { Origin } from '#domain/thought.ts'
 
 /** The same turns where nothing is left out. */
@@ -31,8 +30,7 @@ function withoutThought(part: Part): readonly Part[] {
   return [unsigned as Part]
 }
 
-/** A dialect that does not say whose model it was is believed. */
-const isOf = ({ family, provider, model }: Origin, hop: Hop): boolean =>
-  family === PROVIDER_PRESETS[hop.provider.type].family &&
+/** A dialect that does not say whose model it was is believed; the family is each family's own to see to. */
+const isOf = ({ provider, model }: Origin, hop: Hop): boolean =>
   (provider === undefined || provider === hop.provider.name) &&
   (model === undefined || model === hop.card.id)
