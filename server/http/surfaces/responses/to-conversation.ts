@@ -3,6 +3,7 @@ import type { JsonObject } from '#domain/chat.ts'
 import type { Conversation, Format, Sampling } from '#domain/conversation.ts'
 import { isObject, readList, readNumber, readObject, readText } from '../../read/json.ts'
 import type { Seals } from '../../seals.ts'
+import { toCacheMark } from '../chat/to-parts.ts'
 import { toToolChoice, toTools } from './to-tools.ts'
 import { toTurns } from './to-turns.ts'
 
@@ -24,6 +25,7 @@ export function toConversation(body: JsonObject, seals: Seals): Conversation {
     drawing: { withText: false, sizes: [] },
     ...(endUser !== undefined && { endUser }),
     ...(cacheKey !== undefined && { cacheKey }),
+    ...toCacheMark(body),
     safetySettings: [],
     chatOnly: [],
   }

@@ -2,6 +2,7 @@
 import type { JsonObject } from '#domain/chat.ts'
 import type { MediaPart, ResultPart, Source } from '#domain/conversation.ts'
 import { isObject, readList, readObject, readString, readText } from '../../read/json.ts'
+import { toCacheMark } from '../chat/to-parts.ts'
 import { toSource } from '../to-source.ts'
 
 type ContentPart = ResultPart['parts'][number]
@@ -21,7 +22,7 @@ function toPart(part: JsonObject, path: string): ContentPart {
     case 'output_text':
     case 'text':
     case 'summary_text':
-      return { type: 'text', path, text: readString(part['text']) ?? '' }
+      return { type: 'text', path, text: readString(part['text']) ?? '', ...toCacheMark(part) }
     case 'refusal':
       return { type: 'text', path, text: readString(part['refusal']) ?? '' }
     case 'input_image':
@@ -31,9 +32,10 @@ function toPart(part: JsonObject, path: string): ContentPart {
         path: `${path}.image_url`,
         word: type,
         source: toSource(part['image_url']),
+        ...toCacheMark(part),
       }
     case 'input_file':
-      return toDocument(part, path)
+      return { ...toDocument(part, path), ...toCacheMark(part) }
     case 'input_audio':
       return toAudio(readObject(part['input_audio']), `${path}.input_audio`)
     default:
