@@ -10,11 +10,7 @@ import type { GenerateContentRequest } from './wire.ts'
 
 /** The body to send. @throws UpstreamFailure `rejected` */
 export function toRequest(
-  {
-    request,
-    hop,
-    maxOutputTokens,
-  }: Pick<UpstreamCall, 'request' | 'hop' | 'maxOutputTokens'>,
+  { request, hop, maxOutputTokens }: Pick<UpstreamCall, 'request' | 'hop' | 'maxOutputTokens'>,
   names: ToolNames = new ToolNames(),
 ): GenerateContentRequest {
   const asked = requireGenerate(request)

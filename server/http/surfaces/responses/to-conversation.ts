@@ -3,7 +3,7 @@ import type { JsonObject } from '#domain/chat.ts'
 import type { Conversation, Format, Sampling } from '#domain/conversation.ts'
 import { isObject, readList, readNumber, readObject, readText } from '../../read/json.ts'
 import type { Seals } from '../../seals.ts'
-import { toCacheMark } from '../chat/to-parts.ts'
+import { toCacheMark } from '../to-cache-mark.ts'
 import { toToolChoice, toTools } from './to-tools.ts'
 import { toTurns } from './to-turns.ts'
 

@@ -2,7 +2,7 @@
 import type { JsonObject } from '#domain/chat.ts'
 import type { MediaPart, ResultPart, Source } from '#domain/conversation.ts'
 import { isObject, readList, readObject, readString, readText } from '../../read/json.ts'
-import { toCacheMark } from '../chat/to-parts.ts'
+import { toCacheMark } from '../to-cache-mark.ts'
 import { toSource } from '../to-source.ts'
 
 type ContentPart = ResultPart['parts'][number]

@@ -2,7 +2,7 @@
 import type { JsonObject } from '#domain/chat.ts'
 import type { FunctionTool, ToolChoice } from '#domain/conversation.ts'
 import { isObject, readList, readObject, readString, readText } from '../../read/json.ts'
-import { toCacheMark } from '../chat/to-parts.ts'
+import { toCacheMark } from '../to-cache-mark.ts'
 import { type ClientTool, fullNameOf, toClientTools } from './client-tools.ts'
 
 export const toTools = (tools: unknown): readonly FunctionTool[] => toClientTools(tools).map(toTool)
