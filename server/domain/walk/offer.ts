@@ -27,7 +27,7 @@ import { PROVIDER_PRESETS } from '../provider.ts'
 import { type Rate, rateAt } from '../rate.ts'
 import type { Settings } from '../settings.ts'
 import type { Store } from '../store.ts'
-import type { Dialect, OnlyNative, Routing, Work } from '../work.ts'
+import { type Dialect, KIND_OF, type OnlyNative, type Routing, type Work } from '../work.ts'
 import type { HopHealth } from './hop-health.ts'
 import type { SessionRoutes } from './session-routes.ts'
 
@@ -155,15 +155,19 @@ function withExtras(offers: readonly Offer[], request: Work, { id }: ModelCard):
  */
 function toSent(request: Work, hop: Hop): Work {
   const { dialect, extras } = request
-  if (extras === undefined || dialect === 'chat' || isNative(hop, dialect)) return request
+  if (extras === undefined || forwards(dialect) || isNative(hop, dialect)) return request
   return { ...request, extras: extras.filter(({ need }) => need.kind !== 'cache-write-1h') }
 }
+
+/** Whether the fields of a request that the gateway does not read go to providers of other dialects too. */
+const forwards = (dialect: Dialect): boolean =>
+  dialect === 'chat' || KIND_OF[dialect] !== 'generate'
 
 /** @throws unsupported_parameter for what would be paid and not sent */
 function checkSent(extras: readonly Extra[], hop: Hop, dialect: Dialect): void {
   const [first] = extras
   if (first === undefined || isNative(hop, dialect)) return
-  if (dialect === 'chat' && sends(familyOf(hop.provider), extras)) return
+  if (forwards(dialect) && sends(familyOf(hop.provider), extras)) return
   const { id } = hop.card
   const { need, param } = first
   throw need.kind === 'server-tool'
