@@ -51,7 +51,7 @@ export function readResponsesRequest(
   const { fields, exact, text, bytes } = body
   const parsed = responsesForm.safeParse(fields)
   if (!parsed.success) throw toInvalidRequest(fields, parsed.error.issues)
-  rejectRepeatedNames(text, fields)
+  rejectRepeatedNames(body)
   const read = parsed.data
   checkModels(read)
   const endUser = read.user || read.safety_identifier || null
