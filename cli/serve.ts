@@ -27,7 +27,6 @@ import { listenForSignals } from './serve/signals.ts'
 import { startFetch } from './serve/start-fetch.ts'
 import { readServeSettings, type ServeFlags, type ServeSettings } from './settings/config.ts'
 import { type DeliverySettings, readDeliverySettings } from './settings/delivery-settings.ts'
-import { readMasterKey } from './settings/master-key.ts'
 import {
   readSigninSettings,
   type SigninFlags,
@@ -118,8 +117,7 @@ async function run(context: Context, flags: Flags): Promise<void> {
     // A demo prints its banner also into a pipe, unless --log json was given.
     const showsBanner = isPretty || flags.log === undefined
     const options = { drainMs, isPretty, showsBanner, isDemo: flags.demo === true }
-    const masterKey = flags.demo ? null : readMasterKey(context, { create: false })
-    await serve(context, store, { ...settings, signin, delivery, telemetry, masterKey }, options)
+    await serve(context, store, { ...settings, signin, delivery, telemetry }, options)
   } finally {
     await store.close()
   }
@@ -211,7 +209,6 @@ interface Settings extends ServeSettings {
   readonly signin: SigninSettings | null
   readonly delivery: DeliverySettings
   readonly telemetry: TelemetryOptions
-  readonly masterKey: Uint8Array | null
 }
 
 interface RunOptions {
@@ -248,7 +245,6 @@ async function serve(
     dataDir: isDemo ? null : context.dataDir,
     delivery: settings.delivery,
     telemetry: telemetryOf(settings),
-    masterKey: settings.masterKey,
     ...signinOf(context, settings, isDemo),
     log: log.note,
     logFault: log.fault,

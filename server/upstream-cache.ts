@@ -1,12 +1,16 @@
 /** Caches one open upstream per provider, and reopens it when the provider changes. */
 import type { Providers } from '#domain/catalogue.ts'
+import type { Clock } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { Provider } from '#domain/provider.ts'
 import { type Upstream, UpstreamFailure } from '#domain/upstream.ts'
 import { openUpstream } from '#upstream/registry.ts'
 
 /** Credentials are decrypted once per revision of a provider, not once per request. */
-export function createUpstreamCache(providers: Providers): (provider: Provider) => Upstream {
+export function createUpstreamCache(
+  providers: Providers,
+  clock: Clock,
+): (provider: Provider) => Upstream {
   const opened = new Map<string, { revision: number; upstream: Upstream }>()
 
   return (provider) => {
@@ -14,7 +18,7 @@ export function createUpstreamCache(providers: Providers): (provider: Provider) 
     const known = opened.get(name)
     if (known?.revision === revision) return known.upstream
     const opening = providers.credential(name).then((credential) =>
-      openUpstream(provider, credential, (word) => {
+      openUpstream(provider, credential, clock, (word) => {
         // Where it cannot be stored now, it is learnt again after a restart.
         providers.learnBound(provider, word).catch(() => undefined)
       }),

@@ -3,15 +3,20 @@ import { shellWord } from '#forms/shell-word.ts'
 import { action, type Mount } from '../action.ts'
 import type { Context } from '../context.ts'
 import { OUTPUT_BOUND_HELP, readOutputBound } from '../flags/output-bound.ts'
+import {
+  type AddressFlags,
+  PROJECT_HELP,
+  REGION_HELP,
+  readAddress,
+} from '../flags/provider-address.ts'
 import { type SecretFlags, withSecretLast } from '../flags/read-secret.ts'
 import { call } from '../gateway/operator.ts'
 import { count } from '../terminal/count.ts'
 import { paint, print, printJson, printNote } from '../terminal/output.ts'
 import { checkProvider, printChecked } from './check.ts'
 
-interface Flags extends SecretFlags {
+interface Flags extends SecretFlags, AddressFlags {
   readonly type?: string
-  readonly baseUrl?: string
   readonly outputBound?: string
   readonly check: boolean
 }
@@ -25,9 +30,11 @@ export const mount: Mount = (providers) =>
     .argument('<name>', "its name, the first part of its models' ids")
     .option('--type <type>', 'openai, anthropic, google, …, openai-compatible; default: the name')
     .option('--base-url <url>', 'base URL, when its type has none')
+    .option('--region <region>', REGION_HELP)
+    .option('--project <id>', PROJECT_HELP)
     .option('--key-file <file>', 'read the key from a file; - is standard input')
     .option('--from-env <name>', 'read the key from this variable')
-    .option('--no-key', 'it needs no key')
+    .option('--no-key', 'it needs no key; on bedrock and vertex: use the role of this machine')
     .option('--output-bound <word>', OUTPUT_BOUND_HELP)
     .option('--no-check', 'skip the check, which lists its models and costs nothing')
     .action(
@@ -35,7 +42,7 @@ export const mount: Mount = (providers) =>
         const stated = {
           name,
           ...(flags.type === undefined ? {} : { type: flags.type }),
-          ...(flags.baseUrl === undefined ? {} : { base_url: flags.baseUrl }),
+          ...readAddress(flags),
           ...(flags.outputBound === undefined
             ? {}
             : { output_bound: readOutputBound(flags.outputBound) }),

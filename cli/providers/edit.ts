@@ -6,14 +6,19 @@ import { action, type Mount } from '../action.ts'
 import type { Context } from '../context.ts'
 import { usageError } from '../exit.ts'
 import { OUTPUT_BOUND_HELP, readOutputBound } from '../flags/output-bound.ts'
+import {
+  type AddressFlags,
+  PROJECT_HELP,
+  REGION_HELP,
+  readAddress,
+} from '../flags/provider-address.ts'
 import { isAbout, readSecretInput, type SecretFlags } from '../flags/read-secret.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
 import { print, printJson, printNote } from '../terminal/output.ts'
 
-interface Flags extends SecretFlags {
+interface Flags extends SecretFlags, AddressFlags {
   readonly type?: string
-  readonly baseUrl?: string
   readonly outputBound?: string
 }
 
@@ -24,17 +29,19 @@ export const mount: Mount = (providers) =>
     .argument('<name>')
     .option('--type <type>', 'openai, anthropic, google, …, openai-compatible')
     .option('--base-url <url>', 'base URL; another one needs the key again')
+    .option('--region <region>', REGION_HELP)
+    .option('--project <id>', PROJECT_HELP)
     .option('--key-file <file>', 'read the new key from a file; - is standard input')
     .option('--from-env <name>', 'read the new key from this variable')
     .option('--no-key', 'it no longer needs a key')
     .option('--output-bound <word>', OUTPUT_BOUND_HELP)
     .action(
       action(async (context, name: string, flags: Flags) => {
-        const { type, baseUrl, outputBound, keyFile, fromEnv, key } = flags
+        const { type, outputBound, keyFile, fromEnv, key } = flags
         const isKeyStated = keyFile !== undefined || fromEnv !== undefined || key === false
         const stated = {
           ...(type !== undefined && { type }),
-          ...(baseUrl !== undefined && { base_url: baseUrl }),
+          ...readAddress(flags),
           ...(outputBound !== undefined && { output_bound: readOutputBound(outputBound) }),
         }
         if (!isKeyStated && Object.keys(stated).length === 0) {

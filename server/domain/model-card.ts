@@ -4,7 +4,7 @@ import type { Instant } from './clock.ts'
 import { type PriceVersionId, priceVersionSetAt } from './id.ts'
 import type { ModelKind } from './model-kind.ts'
 import type { Factor, UsdAttos } from './money.ts'
-import { type OpenAiWire, PROVIDER_PRESETS, type Provider } from './provider.ts'
+import { familyOf, type OpenAiWire, PROVIDER_PRESETS, type Provider } from './provider.ts'
 
 export type Modality = 'text' | 'image' | 'audio' | 'video' | 'file'
 
@@ -253,8 +253,8 @@ export const toHop = (card: ModelCard, { upstreamName }: RouteHop, provider: Pro
 
 /** Whether the hop can be asked in this wire of OpenAI's API; other families have none of them. */
 export function hasWire({ card, provider }: Hop, wire: OpenAiWire): boolean {
-  const { family, wires } = PROVIDER_PRESETS[provider.type]
-  return family === 'openai' && (card.wires ?? wires).includes(wire)
+  const { wires } = PROVIDER_PRESETS[provider.type]
+  return familyOf(provider.type, card) === 'openai' && (card.wires ?? wires).includes(wire)
 }
 
 /** The operator's route, or the model's own provider alone where none was set; never empty. */

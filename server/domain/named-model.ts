@@ -3,7 +3,7 @@ import type { Catalogue } from './catalogue.ts'
 import { GatewayError } from './errors.ts'
 import { type AllowList, allows } from './key.ts'
 import type { ModelCard } from './model-card.ts'
-import { type Family, PROVIDER_PRESETS } from './provider.ts'
+import { type Family, familyOf } from './provider.ts'
 import type { Dialect } from './work.ts'
 
 /** Who asks by a name. */
@@ -51,9 +51,7 @@ function theOne(
   found: readonly ModelCard[],
 ): ModelCard | undefined {
   const known = found.filter(({ id }) => allows(allowed, id))
-  const familiar = known.filter(
-    ({ provider }) => familyOf(catalogue, provider) === FAMILIES[dialect],
-  )
+  const familiar = known.filter((card) => wireOf(catalogue, card) === FAMILIES[dialect])
   const left = isOfOneProvider(known) || familiar.length === 0 ? known : familiar
   if (left.length < 2) return left[0]
   const own = left.find(({ id, provider }) => id === `${provider}/${name}`)
@@ -67,9 +65,9 @@ function theOne(
 const isOfOneProvider = (cards: readonly ModelCard[]): boolean =>
   cards.every(({ provider }) => provider === cards[0]?.provider)
 
-const familyOf = ({ providers }: Catalogue, name: string): Family | undefined => {
-  const provider = providers.get(name)
-  return provider && PROVIDER_PRESETS[provider.type].family
+const wireOf = ({ providers }: Catalogue, card: ModelCard): Family | undefined => {
+  const provider = providers.get(card.provider)
+  return provider && familyOf(provider.type, card)
 }
 
 /** The family whose wire a surface speaks. */

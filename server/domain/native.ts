@@ -1,13 +1,13 @@
 /** Native: asked in the client's own words, by a provider that speaks its dialect; what it answers passes as it is (contract §7). */
 import { type Hop, hasWire } from './model-card.ts'
-import { PROVIDER_PRESETS } from './provider.ts'
+import { familyOf } from './provider.ts'
 import type { Dialect } from './work.ts'
 
 /** False: the provider is asked in another wire, by way of the conversation, and the answer is rendered. So is every chat. */
 export function isNative(hop: Hop, dialect: Dialect): boolean {
   switch (dialect) {
     case 'messages':
-      return PROVIDER_PRESETS[hop.provider.type].family === 'anthropic'
+      return familyOf(hop.provider.type, hop.card) === 'anthropic'
     case 'responses':
       return hasWire(hop, 'responses')
     default:

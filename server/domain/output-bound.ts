@@ -5,7 +5,7 @@ import type { ApiKey } from './key.ts'
 import type { Hop, ModelCard } from './model-card.ts'
 import { maxOutputImageTokens } from './output-image-tokens.ts'
 import { estimatePromptTokens } from './prompt-estimate.ts'
-import { PROVIDER_PRESETS } from './provider.ts'
+import { familyOf } from './provider.ts'
 import type { Settings } from './settings.ts'
 import { ANSWER_TOKENS, thinkingBudgetOf } from './thinking.ts'
 import type { Work } from './work.ts'
@@ -57,7 +57,7 @@ function floorOf(request: Work, hop: Hop, settings: Settings): number {
 }
 
 const budgetOf = ({ reasoning }: Work, { card, provider }: Pick<Hop, 'card' | 'provider'>) =>
-  thinkingBudgetOf(reasoning, PROVIDER_PRESETS[provider.type].family, card.upstreamName)
+  thinkingBudgetOf(reasoning, familyOf(provider.type, card), card.upstreamName)
 
 export const reasons = ({ supportedParameters }: ModelCard): boolean =>
   supportedParameters.includes('reasoning_effort') || supportedParameters.includes('reasoning')

@@ -2,6 +2,7 @@
 import { parseAbsoluteUrl } from './absolute-url.ts'
 import type { Instant } from './clock.ts'
 import { MODEL_KINDS, type ModelKind } from './model-kind.ts'
+import { regionOf } from './region.ts'
 
 /** The wire format of a provider. */
 export type Family = 'openai' | 'anthropic' | 'gemini' | 'cohere' | 'voyage' | 'demo'
@@ -37,6 +38,8 @@ export interface ProviderPreset {
   readonly wires: readonly OpenAiWire[]
   /** Whether it predates the role `developer`, and rejects or ignores it. */
   readonly isOldDialect?: true
+  /** A cloud: it serves Claude too, in Anthropic's wire, and its requests are signed or need a token. */
+  readonly cloud?: 'aws' | 'google'
 }
 
 const openAiShaped = (
@@ -114,6 +117,20 @@ const presets = {
     wires: [],
   },
   azure: { ...withResponses(openAiShaped(null)), kinds: ['generate', 'embed'], auth: 'api-key' },
+  bedrock: {
+    ...openAiShaped('https://bedrock-runtime.us-east-1.amazonaws.com'),
+    cloud: 'aws',
+  },
+  vertex: {
+    family: 'gemini',
+    kinds: ['generate'],
+    baseUrl: 'https://aiplatform.googleapis.com/v1',
+    auth: 'bearer',
+    asksForUsage: false,
+    outputBound: null,
+    wires: [],
+    cloud: 'google',
+  },
   cohere: ofResults('cohere', 'https://api.cohere.com/v2'),
   voyage: ofResults('voyage', 'https://api.voyageai.com/v1'),
   // Some servers know one word and ignore the other.
@@ -136,6 +153,19 @@ export const PROVIDER_PRESETS: Readonly<Record<ProviderType, ProviderPreset>> = 
 
 export const isProviderType = (text: string): text is ProviderType =>
   Object.hasOwn(PROVIDER_PRESETS, text)
+
+/** In whose wire a model is asked at a provider of this type: Claude in Anthropic's, on a cloud too. */
+export function familyOf(
+  type: ProviderType,
+  { id, upstreamName }: { readonly id: string; readonly upstreamName: string },
+): Family {
+  const { family, cloud } = PROVIDER_PRESETS[type]
+  // An operator's own profile may have any name there, so its id counts too.
+  if (cloud !== undefined && (CLAUDE.test(upstreamName) || CLAUDE.test(id))) return 'anthropic'
+  return family
+}
+
+const CLAUDE = /claude/i
 
 export const isProviderName = (text: string): boolean => /^[a-z0-9][a-z0-9._-]{0,63}$/.test(text)
 
@@ -165,15 +195,15 @@ export const outputBoundOf = (provider: Provider): OutputBound | null =>
 /** A vendor's word is known to be obeyed only at the vendor's own address; another server may ignore it. */
 function usualBound({ type, baseUrl }: Provider): OutputBound | null {
   const { outputBound, baseUrl: ofVendor } = PROVIDER_PRESETS[type]
-  if (outputBound === null || ofVendor === null || isAt(ofVendor, baseUrl)) return outputBound
+  if (outputBound === null || ofVendor === null || isAt(ofVendor, baseUrl, type)) return outputBound
   return 'both'
 }
 
 /** Also at a regional host of the vendor, such as eu.api.openai.com. */
-function isAt(ofVendor: string, baseUrl: string): boolean {
+function isAt(ofVendor: string, baseUrl: string, type: ProviderType): boolean {
   const host = parseAbsoluteUrl(ofVendor)?.host
   const stated = parseAbsoluteUrl(baseUrl)?.host ?? ''
-  return host === stated || stated.endsWith(`.${host}`)
+  return host === stated || stated.endsWith(`.${host}`) || regionOf(type, stated) !== null
 }
 
 /** Changes to a provider; an absent field stays as it is. A credential of null is removed. */

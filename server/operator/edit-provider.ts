@@ -11,10 +11,15 @@ import {
 } from '#domain/provider.ts'
 import { shellWord } from '#forms/shell-word.ts'
 import { markCatalogued } from './catalog.ts'
+import { checkCredential, credentialField } from './credential.ts'
 import type { OperatorDeps } from './deps.ts'
 import {
+  addressFields,
   baseUrlFor,
-  credentialField,
+  isAddressStated,
+  type StatedAddress,
+} from './provider-address.ts'
+import {
   findProvider,
   outputBoundField,
   outputBoundFor,
@@ -38,7 +43,7 @@ export const editProvider = mutation(
   z.strictObject({
     name: z.string(),
     type: z.optional(z.string()),
-    base_url: z.optional(z.string()),
+    ...addressFields,
     /** Null removes it. */
     credential: z.optional(z.nullable(credentialField)),
     output_bound: outputBoundField,
@@ -51,6 +56,7 @@ export const editProvider = mutation(
         ...settleEdit(found, input),
         ...(credential !== undefined && { credential }),
       }
+      if (credential !== undefined) checkCredential({ ...found, ...amendment }, credential)
       return edit(deps, found, amendment, act(found.name))
     })
     if (after.type !== before.type) await markCatalogued(deps, after.name)
@@ -97,22 +103,21 @@ export function settleEdit(
   before: Pick<Provider, 'name' | 'type' | 'baseUrl' | 'outputBound'>,
   stated: {
     readonly type?: string | undefined
-    readonly base_url?: string | undefined
     readonly output_bound?: OutputBound | null | undefined
-  },
+  } & StatedAddress,
 ): ProviderAmendment {
   if (before.type === 'demo') throw builtIn(before)
   const type =
     stated.type === undefined ? before.type : typeFor(before.name, stated.type, undefined)
-  const { base_url: address, output_bound: bound } = stated
+  const { output_bound: bound } = stated
   if (type === before.type) {
     return {
-      ...(address !== undefined && { baseUrl: baseUrlFor(type, address) }),
+      ...(isAddressStated(stated) && { baseUrl: baseUrlFor(type, stated) }),
       ...(bound !== undefined && { outputBound: outputBoundFor(type, bound) }),
     }
   }
   // A new type gets its vendor's address unless one is given.
-  return { type, baseUrl: baseUrlFor(type, address), outputBound: outputBoundFor(type, bound) }
+  return { type, baseUrl: baseUrlFor(type, stated), outputBound: outputBoundFor(type, bound) }
 }
 
 const builtIn = ({ name }: Pick<Provider, 'name'>): GatewayError =>

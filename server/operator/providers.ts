@@ -1,6 +1,5 @@
 /** Verbs for providers: list, show, add (with its catalog models), remove. */
 import * as z from 'zod/mini'
-import { parseAbsoluteUrl } from '#domain/absolute-url.ts'
 import { untilCurrent } from '#domain/catalogue.ts'
 import { type Instant, renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
@@ -18,7 +17,9 @@ import {
 } from '#domain/provider.ts'
 import { didYouMean, nearest } from '#forms/nearest.ts'
 import { catalogOf, toCard } from './catalog.ts'
+import { checkCredential, credentialField } from './credential.ts'
 import type { OperatorDeps } from './deps.ts'
+import { addressFields, baseUrlFor } from './provider-address.ts'
 import { invalidInput, mutation, verb } from './verb.ts'
 
 export interface ProviderRecord {
@@ -91,17 +92,6 @@ export function findProvider({ store }: OperatorDeps, name: string): Provider {
   )
 }
 
-/** A credential travels in a header, so it is one line of visible ASCII. */
-const CREDENTIAL = /^[\x21-\x7e]{1,4096}$/
-
-export const credentialField = z.string().check(
-  z.trim(),
-  z.refine((text) => CREDENTIAL.test(text), 'is not one line of visible characters'),
-  z.refine((text) => !text.startsWith('if-'), {
-    error: 'starts with if- : it is a key of this gateway, which would call itself',
-  }),
-)
-
 /** Null: by its type and address, until its refusals teach another. */
 export const outputBoundField = z.optional(z.nullable(z.enum(OUTPUT_BOUNDS)))
 
@@ -133,7 +123,7 @@ export const addProvider = mutation(
       }),
     ),
     type: z.optional(z.string()),
-    base_url: z.optional(z.string()),
+    ...addressFields,
     /** Null for an upstream without authentication. */
     credential: z.optional(z.nullable(credentialField)),
     output_bound: outputBoundField,
@@ -145,12 +135,13 @@ export const addProvider = mutation(
     const provider: NewProvider = {
       name: input.name,
       type,
-      baseUrl: baseUrlFor(type, input.base_url),
+      baseUrl: baseUrlFor(type, input),
       outputBound: outputBoundFor(type, input.output_bound),
       learnedBound: null,
       createdAt: at,
     }
     if (credential === undefined) throw withoutCredential(deps, provider)
+    checkCredential(provider, credential)
     const cards = await newCards(deps, provider, at)
     const { baseUrl: base_url, outputBound: output_bound } = provider
     const added = act(provider.name, {
@@ -189,27 +180,6 @@ export function typeFor(
       ? `"${name}" is no known vendor, so its type must be stated`
       : `"${stated}" is no type of provider${didYouMean(meant)}`,
     { param: 'type', hint: `--type is one of ${types.join(', ')}` },
-  )
-}
-
-/** @throws invalid_request unless it is an http or https URL without user, query and fragment */
-export function baseUrlFor(type: ProviderType, stated: string | undefined): string {
-  const text = stated ?? PROVIDER_PRESETS[type].baseUrl
-  if (text === null) {
-    throw new GatewayError('invalid_request', `a provider of type ${type} needs its address`, {
-      param: 'base_url',
-      hint: '--base-url https://host.example/v1',
-    })
-  }
-  const url = parseAbsoluteUrl(text)
-  const plain = url !== null && url.username === '' && url.search === '' && url.hash === ''
-  if (plain && (url.protocol === 'https:' || url.protocol === 'http:') && url.password === '') {
-    return text.replace(/\/+$/, '')
-  }
-  throw new GatewayError(
-    'invalid_request',
-    'base_url must be a plain http or https address, without user, query or fragment',
-    { param: 'base_url', hint: '--base-url https://host.example/v1' },
   )
 }
 

@@ -11,6 +11,7 @@ import { completionTokens, NO_USAGE, promptTokens, type Usage } from '#domain/us
 import { NOT_GENERATED, type Work } from '#domain/work.ts'
 import { toEndpoint as toAnthropic } from './anthropic/endpoint.ts'
 import { readBaseAddress } from './base-address.ts'
+import { bedrockLists } from './bedrock/list.ts'
 import { toHeaders } from './call.ts'
 import { toEndpoint as toCohere } from './cohere/endpoint.ts'
 import { toEndpoint as toGemini } from './gemini/endpoint.ts'
@@ -19,8 +20,9 @@ import { toEndpoint as toOpenAi } from './openai/endpoint.ts'
 import { readProblem } from './openai/read-problem.ts'
 import { isObject, readList, readObject, readText } from './read-json.ts'
 import { openUpstream } from './registry.ts'
-import type { ExchangeControl, Message, Reply } from './reply.ts'
+import { type List, requestText, type TextReply } from './request-text.ts'
 import { createScrub } from './scrub.ts'
+import { vertexLists } from './vertex/list.ts'
 
 const LIST_TIMEOUT_MS = 15_000
 const COMPLETION_TIMEOUT_MS = 45_000
@@ -36,7 +38,7 @@ export function createProbe(clock: Clock): Probe {
       return answer
     },
     askModel: (provider, credential, card) =>
-      timed(clock, () => requestCompletion(provider, credential, card)),
+      timed(clock, () => requestCompletion(provider, credential, card, clock)),
   }
 }
 
@@ -76,17 +78,20 @@ async function list(
   withinMs: number,
 ): Promise<Untimed> {
   if (PROVIDER_PRESETS[provider.type].family === 'demo') return { ...NO_ANSWER, ok: true }
-  const { url, headers } = toList(provider, credential)
-  const reply = await get(url, headers, AbortSignal.timeout(withinMs))
-  const { status } = reply
-  const serverTime = readHttpDate(reply.headers.get('date') ?? '')
+  const [first, ...further] = toLists(provider, credential, clock)
+  const signal = AbortSignal.timeout(withinMs)
+  const { url } = first
+  const { status, headers, text: body } = await fetchList(first, signal)
+  const serverTime = readHttpDate(headers.get('date') ?? '')
   const seen = {
     ...NO_ANSWER,
     status,
     skewMs: serverTime === undefined ? null : skewOf(serverTime, clock),
   }
-  const body = await readAll(reply)
-  if (status >= 200 && status < 300) return { ...seen, ok: true, models: readModels(body) }
+  if (status >= 200 && status < 300) {
+    const more = await Promise.all(further.map((one) => fetchList(one, signal)))
+    return { ...seen, ok: true, models: joinModels([body, ...more.map(({ text }) => text)]) }
+  }
   // Servers with a single model often have no list; then only a completion can check the credential.
   if (status === 404 || status === 405) {
     return { ...seen, ok: true, message: 'it answers, but lists no models: key not checked' }
@@ -99,30 +104,25 @@ async function list(
 /** The Date header is truncated to whole seconds; half a second is added as the best estimate. */
 const skewOf = (serverTime: Instant, clock: Clock): number => later(serverTime, 500) - clock.now()
 
-/** By the client and the proxy that requests go by. */
-function get({ href }: URL, headers: Message['headers'], signal: AbortSignal): Promise<Reply> {
-  const opening = Promise.withResolvers<Reply>()
-  const control: ExchangeControl = {
-    get isAborted() {
-      return signal.aborted
-    },
-    attach: (attached) => signal.addEventListener('abort', () => attached.abort(signal.reason)),
-    connecting() {},
-    connected() {},
-    sent() {},
-  }
-  openPost(href, 'GET')({ headers, body: '' }, opening, control, true)
-  return opening.promise
-}
+const fetchList = ({ post, headers }: List, signal: AbortSignal): Promise<TextReply> =>
+  requestText(post, { headers, body: '' }, signal, MAX_LIST_BYTES)
 
-async function readAll(reply: Reply): Promise<string> {
-  let text = ''
-  const decoder = new TextDecoder()
-  for (let piece = await reply.read(); !piece.done; piece = await reply.read()) {
-    text += decoder.decode(piece.value, { stream: true })
-    if (text.length > MAX_LIST_BYTES) throw new UpstreamFailure('failed', 'its list has no end')
+/** The lists of its models; a cloud has more than one. @throws UpstreamFailure */
+function toLists(
+  provider: Provider,
+  credential: string | null,
+  clock: Clock,
+): readonly [List, ...List[]] {
+  switch (PROVIDER_PRESETS[provider.type].cloud) {
+    case 'aws':
+      return bedrockLists(provider, credential, clock)
+    case 'google':
+      return vertexLists(provider, credential, clock)
+    default: {
+      const { url, headers } = toList(provider, credential)
+      return [{ url, headers, post: openPost(url.href, 'GET') }]
+    }
   }
-  return text
 }
 
 /** The URL of the models list, with the largest page size where the list is paged. */
@@ -154,7 +154,16 @@ function authOf(provider: Provider, credential: string | null): Readonly<Record<
     : toOpenAi(provider, credential).auth
 }
 
-/** OpenAI and Anthropic list under `data`, Gemini under `models` with names like `models/…`, some servers send a bare array. */
+/** Null where none of them is a list. */
+function joinModels(bodies: readonly string[]): readonly string[] | null {
+  const lists = bodies.map(readModels).filter((list) => list !== null)
+  return lists.length === 0 ? null : lists.flat()
+}
+
+/** Where a list has its models. Some servers send a bare array. */
+const LISTS = ['data', 'models', 'modelSummaries', 'inferenceProfileSummaries', 'publisherModels']
+
+/** Gemini's names are `models/…`, those of Vertex AI `publishers/…/models/…`. */
 function readModels(body: string): readonly string[] | null {
   let parsed: unknown
   try {
@@ -163,12 +172,15 @@ function readModels(body: string): readonly string[] | null {
     return null
   }
   const object = readObject(parsed)
-  const entries = Array.isArray(parsed) ? parsed : (object['data'] ?? object['models'])
+  const entries = Array.isArray(parsed)
+    ? parsed
+    : LISTS.map((name) => object[name]).find((list) => Array.isArray(list))
   if (!Array.isArray(entries)) return null
   return readList(entries).flatMap((entry) => {
-    const { id, name } = isObject(entry) ? entry : {}
-    const found = readText(id) ?? readText(name)
-    return found === undefined ? [] : [found.replace(/^models\//, '')]
+    const { id, name, modelId, inferenceProfileId } = isObject(entry) ? entry : {}
+    const found =
+      readText(id) ?? readText(modelId) ?? readText(inferenceProfileId) ?? readText(name)
+    return found === undefined ? [] : [found.replace(/^(?:publishers\/[^/]+\/)?models\//, '')]
   })
 }
 
@@ -187,8 +199,9 @@ async function requestCompletion(
   provider: Provider,
   credential: string | null,
   card: ModelCard,
+  clock: Clock,
 ): Promise<Untimed> {
-  const events = await openUpstream(provider, credential).ask({
+  const events = await openUpstream(provider, credential, clock).ask({
     hop: { card, provider },
     maxOutputTokens: 1,
     requestId: 'req_probe',

@@ -17,8 +17,9 @@ const CREDENTIALS: readonly RegExp[] = [
   /\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*/g,
   /[^\s"']*\*{3,}[^\s"']*/g,
 ]
-/** Ids of the operator's account with the provider. */
-const ACCOUNTS = /\b(?:org|user|acct|proj|project|req)[-_][A-Za-z0-9]{8,}/g
+/** Ids of the operator's account with the provider; on a cloud they are names of resources. */
+const ACCOUNTS =
+  /\b(?:org|user|acct|proj|project|req)[-_][A-Za-z0-9]{8,}|\barn:aws[\w-]*:[^\s"',;)\]]+|\bprojects\/[^\s"'/,;)\]]+/g
 
 /** Also removes this provider's host and credential. The result has at most 1,000 characters. */
 export function createScrub(host: string, credential: string | null): Scrub {

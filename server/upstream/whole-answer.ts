@@ -105,9 +105,7 @@ export async function readWhole(answer: Answer, keepsText = false): Promise<[unk
   const { watchdog } = answer
   try {
     const bytes = wholeBytes(await readUpTo(answer, WHOLE_BYTES))
-    if (!keepsText) return [parseJson(bytes), '']
-    const text = DECODER.decode(bytes)
-    return [parseText(text), text]
+    return [parseJson(bytes), keepsText ? DECODER.decode(bytes) : '']
   } catch (thrown) {
     watchdog.cancel()
     throw watchdog.explain(thrown)

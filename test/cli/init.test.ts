@@ -14,7 +14,7 @@ afterEach(() => cli.close())
 const LISTEN = 'address to listen on [127.0.0.1:4140]: '
 const EMAIL = 'e-mail for low-balance alerts [none]: '
 const PROVIDER =
-  'provider (openai anthropic openrouter groq mistral deepseek xai together fireworks google cohere voyage) [demo only]: '
+  'provider (openai anthropic openrouter groq mistral deepseek xai together fireworks google bedrock vertex cohere voyage) [demo only]: '
 const SECRET = 'sk-0123456789-hidden'
 
 /** A pseudo-terminal without a size would have the hidden prompt fold after every letter. */
@@ -106,6 +106,45 @@ describe.skipIf(!hasTerminals)('at a terminal', () => {
     }
     expect(await terminal.exited).toBe(2)
     expect(terminal.shown()).toContain('it is a key of this gateway')
+    expect(existsSync(cli.dataDir)).toBe(false)
+  })
+
+  test('a cloud is asked for its region; the key of a service account is in a file', async () => {
+    const terminal = init({ HTTPS_PROXY: 'http://127.0.0.1:9' })
+    for (const [question, answer] of [
+      [LISTEN, ''],
+      [EMAIL, ''],
+      [PROVIDER, 'bedrock'],
+      ['region [us-east-1]: ', 'eu-central-1'],
+      ['credential', SECRET],
+    ] as const) {
+      await terminal.says(question)
+      terminal.type(`${answer}\r`)
+    }
+    expect(await terminal.exited).toBe(0)
+    expect(cli.json(['providers', 'show', 'bedrock'])).toMatchObject({
+      type: 'bedrock',
+      base_url: 'https://bedrock-runtime.eu-central-1.amazonaws.com',
+    })
+  })
+
+  test('the key file of another kind of account is refused before anything is made', async () => {
+    const file = join(cli.home, 'key.json')
+    writeFileSync(file, '{"type": "authorized_user"}')
+    const terminal = init()
+    for (const [question, answer] of [
+      [LISTEN, ''],
+      [EMAIL, ''],
+      [PROVIDER, 'vertex'],
+      ['region [global]: ', ''],
+      ['key file of the service account: ', `${file}.txt`],
+      ['there is no file', file],
+    ] as const) {
+      await terminal.says(question)
+      terminal.type(`${answer}\r`)
+    }
+    expect(await terminal.exited).toBe(2)
+    expect(terminal.shown()).toContain('"authorized_user"')
     expect(existsSync(cli.dataDir)).toBe(false)
   })
 

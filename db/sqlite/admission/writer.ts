@@ -29,10 +29,7 @@ export interface Writer {
   activity(entry: ActivityEntry, admittedAt: Instant | null): void
 }
 
-/**
- * Drizzle would build these statements anew for every row; a request cannot afford that. Those of every request are prepared when
- * the store opens (a tenth of a millisecond for all), the others when they are first run.
- */
+/** Drizzle would build these statements anew for every row; a request cannot afford that. */
 export function prepareWriter(
   connection: Connection,
   slots: WindowSlots,
@@ -50,7 +47,8 @@ export function prepareWriter(
     database,
     'DELETE FROM holds WHERE generation_id = ?',
   )
-  const insertCharge = database.prepare<unknown, SQLQueryBindings[]>(
+  const insertCharge = statement<unknown, SQLQueryBindings[]>(
+    database,
     `INSERT INTO ledger (id, account_id, kind, amount_nanos, at, key_id, generation_id, rub_per_usd,
        price_version, day, end_user)
      VALUES (?, ?, 'charge', ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -88,7 +86,7 @@ export function prepareWriter(
     },
     charge({ claim, day, endUser }, { amount, rubPerUsd, priceVersion }, at) {
       const { generationId, accountId, keyId } = claim
-      insertCharge.run(
+      insertCharge().run(
         chargeEntryId(generationId),
         accountId,
         -Number(amount),

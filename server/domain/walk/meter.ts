@@ -241,7 +241,6 @@ export class Meter {
         break
       case 'choice-fields':
       case 'thought':
-      case 'call-signature':
       case 'native':
         break
     }

@@ -10,7 +10,8 @@ import { catalogOf, isFromCatalog, toCard } from '../catalog.ts'
 import type { OperatorDeps } from '../deps.ts'
 import { priceProblem } from '../kind-fields.ts'
 import { requireEmbedding } from '../models.ts'
-import { baseUrlFor, outputBoundFor, typeFor } from '../providers.ts'
+import { baseUrlFor } from '../provider-address.ts'
+import { outputBoundFor, typeFor } from '../providers.ts'
 import { readWebhookUrl } from '../threshold-fields.ts'
 import { invalidInput } from '../verb.ts'
 import { type GatewayDocument, type PriceDocument, toPrices } from './document.ts'
@@ -93,7 +94,7 @@ function desiredProvider(
     throw invalidInput(`providers.${n}`, 'the demo provider is built in; a file does not state it')
   }
   const known = typeFor(name, type, base_url)
-  const baseUrl = baseUrlFor(known, base_url)
+  const baseUrl = baseUrlFor(known, { base_url })
   return providerEntity({
     name,
     type: known,

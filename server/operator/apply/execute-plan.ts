@@ -6,6 +6,7 @@ import type { KeyId } from '#domain/id.ts'
 import type { OutputBound, ProviderType } from '#domain/provider.ts'
 import { createAccount } from '../accounts.ts'
 import { createClient, editClient, removeClient } from '../clients.ts'
+import { checkCredential } from '../credential.ts'
 import type { OperatorDeps } from '../deps.ts'
 import { editKey } from '../edit-key.ts'
 import { createKey, revokeKey } from '../keys.ts'
@@ -117,6 +118,7 @@ async function applyProvider(context: PlanContext, step: Step): Promise<void> {
     outputBound: fields['output_bound'] as OutputBound | null,
   }
   const credential = facts.hasCredential ? credentialFor(credentials, name) : null
+  checkCredential(facts, credential)
   const { providers } = deps.store
   if (step.op === 'add') {
     const provider = { ...facts, learnedBound: null, createdAt: deps.clock.now() }

@@ -7,6 +7,7 @@ import { ANY_IMAGE, type ModelCard } from '#domain/model-card.ts'
 import { NO_MONEY, renderUsd, type UsdNanos } from '#domain/money.ts'
 import { namedModel } from '#domain/named-model.ts'
 import { holdFor, offerCost } from '#domain/offer-cost.ts'
+import { familyOf } from '#domain/provider.ts'
 import { DEFAULT_SETTINGS } from '#domain/settings.ts'
 import { offersOf } from '#domain/walk/offer.ts'
 import type { Generate } from '#domain/work.ts'
@@ -23,7 +24,8 @@ const MODELS = ['claude-opus-4-8', 'claude-sonnet-4-5', 'claude-haiku-4-5-202510
 export async function checkClaudeCode({ store }: OperatorDeps): Promise<readonly Finding[]> {
   const catalogue = store.catalogue.current()
   const isServed = [...catalogue.providers.values()].some(({ type }) => type === 'anthropic')
-  if (!isServed) return []
+  const claudes = [...catalogue.models.values()].filter((card) => isClaude(catalogue, card))
+  if (!isServed && claudes.length === 0) return []
   const unknown = MODELS.filter((name) => findNamed(catalogue, null, name) === undefined)
   return unknown.length === 0
     ? [ok('aliases', `Claude Code's models are known: ${MODELS.join(', ')}`)]
@@ -31,9 +33,20 @@ export async function checkClaudeCode({ store }: OperatorDeps): Promise<readonly
         warning(
           'aliases',
           `Claude Code asks for ${name}, which names no model`,
-          `gatewayctl models alias ${name} MODEL`,
+          `gatewayctl models alias ${name} ${likely(claudes, name)?.id ?? 'MODEL'}`,
         ),
       )
+}
+
+function isClaude({ providers }: Catalogue, card: ModelCard): boolean {
+  const provider = providers.get(card.provider)
+  return provider !== undefined && familyOf(provider.type, card) === 'anthropic'
+}
+
+/** The one that a cloud has by a longer name: `global.anthropic.claude-opus-4-8`, `claude-haiku-4-5@20251001`. */
+function likely(claudes: readonly ModelCard[], name: string): ModelCard | undefined {
+  const [undated = name] = name.split(/-20\d{6}$/)
+  return claudes.find(({ upstreamName }) => upstreamName.split(/[.@]|-20\d{6}/).includes(undated))
 }
 
 /** What a key that is allowed these models is served by this name. */

@@ -1,9 +1,12 @@
 /** Checks what requests depend on: exchange rate, providers, prices, routes, masks. */
+import { GatewayError } from '#domain/errors.ts'
 import { idleMasks } from '#domain/key.ts'
 import { priceAt, type RouteHop, routeOf } from '#domain/model-card.ts'
 import { renderRubPerUsd } from '#domain/money.ts'
+import { PROVIDER_PRESETS, type Provider } from '#domain/provider.ts'
 import { rateAt } from '#domain/rate.ts'
 import { shellWord } from '#forms/shell-word.ts'
+import { checkCredential } from '../credential.ts'
 import type { OperatorDeps } from '../deps.ts'
 import { listAllKeys } from '../list-keys.ts'
 import { type Finding, ok, problem, warning } from './finding.ts'
@@ -27,9 +30,13 @@ export async function checkRate({ store, clock }: OperatorDeps): Promise<readonl
 /** Whether every credential can be decrypted and none is a key of this gateway. */
 export async function checkProviders(deps: OperatorDeps): Promise<readonly Finding[]> {
   const findings: Finding[] = []
-  for (const { name, hasCredential } of deps.store.catalogue.current().providers.values()) {
+  for (const provider of deps.store.catalogue.current().providers.values()) {
+    const { name, type, hasCredential } = provider
+    const isOfMachine = PROVIDER_PRESETS[type].cloud !== undefined
     findings.push(
-      hasCredential ? await checkCredential(deps, name) : ok('provider', `provider ${name}`),
+      hasCredential
+        ? await checkStored(deps, provider)
+        : ok('provider', `provider ${name}${isOfMachine ? ': the role of this machine' : ''}`),
     )
   }
   if (findings.length > 0) return findings
@@ -37,10 +44,13 @@ export async function checkProviders(deps: OperatorDeps): Promise<readonly Findi
   return [warning('provider', 'there is no provider', next)]
 }
 
-async function checkCredential(deps: OperatorDeps, name: string): Promise<Finding> {
+async function checkStored(deps: OperatorDeps, provider: Provider): Promise<Finding> {
+  const { name } = provider
   const replace = `gatewayctl providers edit ${name} --key-file -`
   try {
     const credential = await deps.store.providers.credential(name)
+    const unusable = findUnusable(provider, credential)
+    if (unusable !== null) return problem('provider', `provider ${name}: ${unusable}`, replace)
     return credential?.startsWith('if-')
       ? problem(
           'provider',
@@ -51,6 +61,17 @@ async function checkCredential(deps: OperatorDeps, name: string): Promise<Findin
   } catch (cause) {
     rethrowTrouble(cause)
     return await unreadable(deps, 'provider', `the credential of provider ${name}`, replace)
+  }
+}
+
+/** What its type has against it; null for nothing. */
+function findUnusable(provider: Provider, credential: string | null): string | null {
+  try {
+    checkCredential(provider, credential)
+    return null
+  } catch (thrown) {
+    if (thrown instanceof GatewayError) return thrown.message
+    throw thrown
   }
 }
 

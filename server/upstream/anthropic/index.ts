@@ -4,7 +4,7 @@ import { isNative } from '#domain/native.ts'
 import type { Provider } from '#domain/provider.ts'
 import { type Upstream, type UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
 import { type Outgoing, performCall, toHeaders, toOutgoing, type Wire } from '../call.ts'
-import { openPost } from '../http1/post.ts'
+import { DIRECT, type Reach } from '../reach.ts'
 import { createScrub, type Scrub } from '../scrub.ts'
 import type { Answer } from '../watchdog.ts'
 import { readErrorText } from '../whole-answer.ts'
@@ -18,11 +18,14 @@ import type { AskedHeaders, MessagesServer } from './server.ts'
 import { toRequest } from './to-request.ts'
 
 /** @throws UpstreamFailure when the base URL is not http or https */
-export const openAnthropic = (provider: Provider, credential: string | null): Upstream =>
-  openMessages(anthropicServer(provider, credential))
+export const openAnthropic = (
+  provider: Provider,
+  credential: string | null,
+  reach: Reach = DIRECT,
+): Upstream => openMessages(anthropicServer(provider, credential, reach))
 
 /** An upstream of any server of the Messages API. */
-function openMessages(server: MessagesServer): Upstream {
+export function openMessages(server: MessagesServer): Upstream {
   const { scrub, counting } = server
   const wire: Wire = {
     toOutgoing: (call) => translate(call, server),
@@ -57,13 +60,18 @@ async function readCount(call: UpstreamCall, wire: Wire): Promise<string> {
   throw new UpstreamFailure('failed', 'it answered with nothing')
 }
 
-function anthropicServer(provider: Provider, credential: string | null): MessagesServer {
-  const { url, host, auth } = toEndpoint(provider, credential)
-  const post = openPost(url)
-  const counting = openPost(`${url}/count_tokens`)
+function anthropicServer(
+  provider: Provider,
+  credential: string | null,
+  reach: Reach,
+): MessagesServer {
+  const { url, host, auth: ofProvider } = toEndpoint(provider, credential)
+  const post = reach.open(url)
+  const counting = reach.open(`${url}/count_tokens`)
+  const auth = { ...ofProvider, ...reach.auth }
   const own = toHeaders(auth)
   const fast = toHeaders({ ...auth, ...FAST })
-  const scrub = createScrub(host, credential)
+  const scrub = createScrub(host, credential ?? reach.secret)
   const server: MessagesServer = {
     scrub,
     postFor: () => post,

@@ -21,16 +21,22 @@ export function toEndpoint(provider: Provider, credential: string | null): Endpo
     auth: credential === null ? {} : { 'x-goog-api-key': credential },
     address(model, method) {
       const url = new URL(base)
-      url.pathname = `${base.pathname.replace(/\/$/, '')}/${toResource(model)}:${method}`
+      const collection = provider.type === 'vertex' ? 'publishers/google/models' : 'models'
+      url.pathname = `${base.pathname.replace(/\/$/, '')}/${toResource(model, collection)}:${method}`
       if (method === 'streamGenerateContent') url.searchParams.set('alt', 'sse')
       return url.href
     },
   }
 }
 
-/** `gemini-2.5-flash` → `models/gemini-2.5-flash`; a full resource name (`tunedModels/…`) is unchanged. */
-export function toResource(model: string): string {
-  const full = /^(?:models|tunedModels)\//.test(model) ? model : `models/${model}`
+/**
+ * `gemini-2.5-flash` → `models/gemini-2.5-flash`; a full resource name (`tunedModels/…`) is unchanged.
+ * @throws UpstreamFailure `failed`
+ */
+export function toResource(model: string, collection = 'models'): string {
+  const full = /^(?:models|tunedModels|publishers|endpoints)\//.test(model)
+    ? model
+    : `${collection}/${model}`
   const steps = full.split('/')
   // A segment of dots would leave the operator's base path.
   if (steps.some((step) => /^\.*$/.test(step))) {

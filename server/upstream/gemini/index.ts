@@ -5,6 +5,7 @@ import type { Upstream, UpstreamCall, UpstreamFailure } from '#domain/upstream.t
 import { readRetryAfter } from '#outbound/retry-after.ts'
 import { type Outgoing, performCall, toHeaders, toOutgoing, type Wire } from '../call.ts'
 import { keepPosts } from '../posts.ts'
+import { DIRECT, type Reach } from '../reach.ts'
 import type { Post } from '../reply.ts'
 import { createScrub, type Scrub } from '../scrub.ts'
 import { ToolNames } from '../tool-names.ts'
@@ -18,11 +19,15 @@ import { startStream } from './from-stream.ts'
 import { toRequest } from './to-request.ts'
 
 /** @throws UpstreamFailure when the base URL is not http or https */
-export function openGemini(provider: Provider, credential: string | null): Upstream {
+export function openGemini(
+  provider: Provider,
+  credential: string | null,
+  reach: Reach = DIRECT,
+): Upstream {
   const { host, auth, address } = toEndpoint(provider, credential)
-  const headers = toHeaders(auth)
-  const scrub = createScrub(host, credential)
-  const posts = keepPosts()
+  const headers = toHeaders({ ...auth, ...reach.auth })
+  const scrub = createScrub(host, credential ?? reach.secret)
+  const posts = keepPosts(reach)
   const postFor = (model: string, method: Method): Post => posts(address(model, method))
 
   const wire: Omit<Wire, 'toOutgoing'> = {

@@ -11,7 +11,7 @@ import {
 import type { Upstream, UpstreamCall } from '#domain/upstream.ts'
 import { isStream, performCall, toHeaders, toOutgoing, type Wire } from '../call.ts'
 import { fetchImage as fetchGuarded } from '../guarded-fetch/fetch-image.ts'
-import { openPost } from '../http1/post.ts'
+import { DIRECT, type Reach } from '../reach.ts'
 import { askRerank } from '../rerank/ask.ts'
 import { toCohereRerank } from '../rerank/to-rerank.ts'
 import { createScrub } from '../scrub.ts'
@@ -42,15 +42,16 @@ export function openOpenAi(
   credential: string | null,
   fetchImage: FetchImage = fetchGuarded,
   learn: LearnBound = () => undefined,
+  reach: Reach = DIRECT,
 ): Upstream {
   const { url, host, auth } = toEndpoint(provider, credential)
-  const post = openPost(url)
-  const headers = toHeaders(auth)
-  const scrub = createScrub(host, credential)
+  const post = reach.open(url)
+  const headers = toHeaders({ ...auth, ...reach.auth })
+  const scrub = createScrub(host, credential ?? reach.secret)
   const imagesApi = openImagesWire(provider, credential, scrub, fetchImage)
   const askEmbed = openEmbeddings(provider, credential, scrub)
-  const rerank = openPost(toEndpoint(provider, credential, '/rerank').url)
-  const responses = openResponsesWires(provider, credential, scrub)
+  const rerank = reach.open(toEndpoint(provider, credential, '/rerank').url)
+  const responses = openResponsesWires(provider, credential, scrub, reach)
   /** By a model's upstream name; those of one provider may differ, because it serves several vendors. */
   const learned = new Map<string, BoundWord>()
   const spelled = (bound: OutputBound | null): Wire => ({

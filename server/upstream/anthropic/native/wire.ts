@@ -47,7 +47,7 @@ function pass(call: UpstreamCall, server: MessagesServer, set: JsonObject): Outg
 }
 
 /** The client's own text for this server. */
-function toText(
+export function toText(
   call: UpstreamCall,
   server: Pick<MessagesServer, 'membersOf' | 'cut'>,
   set: JsonObject,

@@ -6,7 +6,7 @@ import type { Provider } from '#domain/provider.ts'
 import type { Origin } from '#domain/thought.ts'
 import type { UpstreamFailure } from '#domain/upstream.ts'
 import { isStream, type ProviderHeaders, toHeaders, toOutgoing, type Wire } from '../../call.ts'
-import { openPost } from '../../http1/post.ts'
+import type { Reach } from '../../reach.ts'
 import type { Scrub } from '../../scrub.ts'
 import { toEndpoint } from '../endpoint.ts'
 import { toFailure } from '../to-failure.ts'
@@ -32,10 +32,11 @@ export function openResponsesWires(
   provider: Provider,
   credential: string | null,
   scrub: Scrub,
+  reach: Reach,
 ): ResponsesWires {
   const { url, auth } = toEndpoint(provider, credential, '/responses')
-  const post = openPost(url)
-  const own = toHeaders(auth)
+  const post = reach.open(url)
+  const own = toHeaders({ ...auth, ...reach.auth })
   const origin: Origin = { family: 'openai', provider: provider.name }
   const without = (omission: Omission | null, isNative: boolean): Wire => ({
     toOutgoing: (call) =>

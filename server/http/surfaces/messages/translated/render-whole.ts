@@ -3,6 +3,7 @@ import type { AnswerHead, ChatEvent, ChatEvents, JsonObject } from '#domain/chat
 import { parseExactly } from '#domain/exact-json.ts'
 import type { Charge } from '#domain/ledger.ts'
 import type { Work } from '#domain/work.ts'
+import { isObject } from '../../../read/json.ts'
 import { insertCost } from '../../insert-cost.ts'
 import type { WholeRenderer } from '../../surface.ts'
 import { showsThinking } from '../read-reasoning.ts'
@@ -10,7 +11,6 @@ import { ToolIds } from './content-blocks.ts'
 import { Ending } from './ending.ts'
 import { renderMessage } from './render-message.ts'
 import { renderUsage } from './render-usage.ts'
-import { toInputText } from './to-input.ts'
 
 interface Said {
   readonly type: 'text' | 'thinking'
@@ -100,11 +100,12 @@ function toBlocks(part: Said | Called): readonly JsonObject[] {
   return [type === 'text' ? { type, text } : { type, thinking: text, signature: '' }]
 }
 
-/** Arguments that were cut off are kept as a text. */
-function toInput(text: string): unknown {
-  const input = toInputText(text)
+/** The API's type is an object; anything else, such as arguments that were cut off, becomes its member `input`. */
+function toInput(text: string): JsonObject {
+  if (text.trim() === '') return {}
   try {
-    return parseExactly(input)
+    const value = parseExactly(text)
+    return isObject(value) ? value : { input: value }
   } catch {
     return { input: text }
   }
