@@ -23,7 +23,7 @@ import { startStream } from './from-stream.ts'
 import { openImagesWire } from './images/wire.ts'
 import { type FetchImage, inlineImages } from './inline-images.ts'
 import { respellBound } from './respell-bound.ts'
-import { askInResponses } from './responses/ask-in-responses.ts'
+import { askInResponses, asRepetition, pointsToResponses } from './responses/ask-in-responses.ts'
 import { openResponsesWires } from './responses/wire.ts'
 import { toFailure } from './to-failure.ts'
 import { toOpenRouter } from './to-openrouter.ts'
@@ -54,6 +54,9 @@ export function openOpenAi(
   const responses = openResponsesWires(provider, credential, scrub, reach)
   /** By a model's upstream name; those of one provider may differ, because it serves several vendors. */
   const learned = new Map<string, BoundWord>()
+  const inResponses = asRepetition(responses.translated)
+  /** Upstream names of models that have said so, where their cards do not; forgotten with the process. */
+  const onlyInResponses = new Set<string>()
   const spelled = (bound: OutputBound | null): Wire => ({
     toOutgoing(call) {
       const toBody = provider.type === 'openrouter' ? toOpenRouter : toRequest
@@ -64,6 +67,12 @@ export function openOpenAi(
     },
     toFailure: (answer) => toFailure(answer, scrub),
     respell(failure, { hop, maxOutputTokens }) {
+      const pointed = hasWire(hop, 'responses') ? pointsToResponses(failure) : null
+      if (pointed !== null) {
+        const accepted = () =>
+          void (pointed === 'always' && onlyInResponses.add(hop.card.upstreamName))
+        return { wire: inResponses, accepted }
+      }
       const word = maxOutputTokens === null ? null : respellBound(bound, failure)
       if (word === null) return null
       const accepted = (): void => {
@@ -97,7 +106,7 @@ export function openOpenAi(
         case 'generate':
           // Of the dialects that it speaks itself, chat is the one that is always rendered.
           if (isNative(call.hop, request.dialect)) return performCall(responses.native, call)
-          if (answersInResponses(call.hop)) {
+          if (answersInResponses(call.hop) || onlyInResponses.has(call.hop.card.upstreamName)) {
             return askInResponses(call, request, responses.translated)
           }
           return request.dialect === 'chat' ? ask(call) : askInChat(call, request, ask)

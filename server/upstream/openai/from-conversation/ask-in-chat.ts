@@ -15,6 +15,13 @@ export async function askInChat(
   // The text of the client's own body is of no use to a body that is made anew.
   const { source: _, ...asked } = request
   const body = toChat(request, call.hop, names)
-  const events = await ask({ ...call, request: { ...asked, dialect: 'chat', body } })
-  return names.restore(events)
+  const { reasoning_effort: effort } = body
+  const ofChat: Generate = {
+    ...asked,
+    dialect: 'chat',
+    body,
+    reasoning: typeof effort === 'string' ? { effort } : null,
+    conversation: () => request.conversation(),
+  }
+  return names.restore(await ask({ ...call, request: ofChat }))
 }

@@ -298,3 +298,79 @@ describe('a model that reasons', () => {
     expect(inputs).toEqual([['reasoning', 'assistant'], ['assistant'], []])
   })
 })
+
+describe('a model whose card does not say that it answers in this API alone', () => {
+  const refuses = (message: string) => refusal({ message, type: 'invalid_request_error' })
+  const CHAT = {
+    choices: [{ index: 0, message: { content: 'in chat' }, finish_reason: 'stop' }],
+    usage: { prompt_tokens: 1, completion_tokens: 1 },
+  }
+  const paths = () => socket.seen.slice(before).map(({ path }) => path)
+  const upstreamFor = (
+    upstreamName: string,
+    wires: readonly ('chat' | 'responses')[] | null = null,
+  ) => {
+    const { card, provider } = callFor({ type: 'openai', upstreamName }).hop
+    const hop = { provider: { ...provider, baseUrl: socket.url }, card: { ...card, wires } }
+    const upstream = openOpenAi(hop.provider, 'k')
+    return (more: Partial<Generate> = {}) => {
+      const asked = request({ max_tokens: 9 }, { maxOutputTokens: 9, ...more })
+      return collectFolded(upstream.ask({ ...callFor({ request: asked, type: 'openai' }), hop }))
+    }
+  }
+
+  test('is asked in it once it has said so, within the same attempt, and at once from then on', async () => {
+    answers = [
+      refuses('This model is only supported in v1/responses and not in v1/chat/completions.'),
+      DONE,
+    ]
+    const again = upstreamFor('gpt-9-codex')
+    expect((await again()).text).toBe('ok')
+    expect((await again()).text).toBe('ok')
+    expect(paths()).toEqual(['/chat/completions', '/responses', '/responses'])
+    expect(socket.seen.at(-1)?.body).toMatchObject({ max_output_tokens: 9, store: false })
+  })
+
+  test('or that it does not take this request elsewhere, which says nothing of the next', async () => {
+    answers = [
+      refuses(
+        'Function tools with reasoning_effort are not supported. Please use /v1/responses instead.',
+      ),
+      DONE,
+      CHAT,
+    ]
+    const again = upstreamFor('gpt-9')
+    expect([(await again()).text, (await again()).text]).toEqual(['ok', 'in chat'])
+    expect(paths()).toEqual(['/chat/completions', '/responses', '/chat/completions'])
+  })
+
+  test('for a client of another dialect too, in words that it takes', async () => {
+    answers = [refuses('only supported in v1/responses'), DONE]
+    const turn = {
+      role: 'user',
+      path: 'p',
+      parts: [{ type: 'text', path: 'p', text: 'of a turn' }],
+    }
+    const conversation = () => ({
+      ...request().conversation.call({ body: {} }),
+      turns: [turn] as never,
+    })
+    const more: Partial<Generate> = {
+      dialect: 'messages',
+      conversation,
+      reasoning: { effort: 'max' },
+    }
+    expect((await upstreamFor('gpt-9-codex')(more)).text).toBe('ok')
+    expect(socket.seen.at(-1)?.body).toMatchObject({
+      input: [{ role: 'user', content: [{ type: 'input_text', text: 'of a turn' }] }],
+    })
+    expect(JSON.stringify(socket.seen.at(-1)?.body)).not.toContain('"max"')
+  })
+
+  test('unless its card says that it has no such wire', async () => {
+    answers = [refuses('only supported in v1/responses'), DONE]
+    const { failure } = await upstreamFor('gpt-9-codex', ['chat'])()
+    expect(failure).toMatchObject({ kind: 'rejected' })
+    expect(paths()).toEqual(['/chat/completions'])
+  })
+})
