@@ -40,13 +40,16 @@ async function read(isStream: boolean): Promise<Read> {
 const isStream = ({ response }: (typeof finishedAnswers)[number]): boolean =>
   response.sse !== undefined
 
-describe.skipIf(finishedAnswers.length === 0)('a recorded answer', () => {
-  test.each(finishedAnswers)('$name reaches the client, at its price', async (one) => {
+/** No client of messages can declare a custom tool, so that none is called. */
+const answers = finishedAnswers.filter(({ name }) => !name.startsWith('custom-tool'))
+
+describe.skipIf(answers.length === 0)('a recorded answer', () => {
+  test.each(answers)('$name reaches the client, at its price', async (one) => {
     setup.play(replayed(one.response, 997))
     const { message, generation } = await read(isStream(one))
     const { content, stop_reason, usage } = message
     const calls = content.filter(({ type }) => type === 'tool_use')
-    const hasCalls = /"type": ?"(?:function|custom_tool)_call"/.test(textOf(one))
+    const hasCalls = /"type": ?"function_call"/.test(textOf(one))
     expect(calls.length > 0).toBe(hasCalls)
     expect(stop_reason).toMatch(hasCalls ? /^tool_use$/ : /^(end_turn|max_tokens|refusal)$/)
     expect(usage.input_tokens + (usage.cache_read_input_tokens ?? 0)).toBeGreaterThan(0)
@@ -56,7 +59,7 @@ describe.skipIf(finishedAnswers.length === 0)('a recorded answer', () => {
     })
   })
 
-  test.each(finishedAnswers.filter(isStream))('$name, cut anywhere, is an error', async (one) => {
+  test.each(answers.filter(isStream))('$name, cut anywhere, is an error', async (one) => {
     const bytes = Buffer.from(textOf(one))
     const end = bytes.lastIndexOf('"response.')
     for (let n = 1; n <= (FULL ? 10 : 2); n++) {

@@ -1,6 +1,7 @@
 /** Ours → theirs: a conversation of another dialect as the body that a client of the Responses API would send. */
 import type { JsonObject } from '#domain/chat.ts'
 import type { Conversation, Format, Tool, ToolChoice } from '#domain/conversation.ts'
+import { MODIFIER_FIELDS } from '#domain/extras.ts'
 import type { Hop } from '#domain/model-card.ts'
 import type { Reasoning } from '#domain/thinking.ts'
 import type { Dialect, Generate } from '#domain/work.ts'
@@ -63,7 +64,7 @@ function refuseUnsupported(
 
 /** Fields of chat that have the same name and meaning here. */
 const SHARED = [
-  'service_tier',
+  ...MODIFIER_FIELDS,
   'prompt_cache_key',
   'prompt_cache_retention',
   'safety_identifier',
