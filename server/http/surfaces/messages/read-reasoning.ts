@@ -27,5 +27,5 @@ const NOTHING: JsonObject = {}
 /** Whether the answer shows what its model thinks. */
 export function showsThinking({ reasoning }: Pick<Work, 'reasoning'>): boolean {
   const { type, display } = reasoning?.native ?? NOTHING
-  return (type === 'enabled' || type === 'adaptive') && display !== 'omitted'
+  return type !== undefined && type !== 'disabled' && display !== 'omitted'
 }

@@ -306,6 +306,7 @@ test.each([
   [{ thinking: { type: 'disabled' }, output_config: { effort: 'max' } }, { effort: 'none' }, false],
   [{ thinking: { type: 'enabled', budget_tokens: 2_000 } }, { budget: 2_000 }, true],
   [{ thinking: { type: 'adaptive' } }, { effort: 'medium' }, true],
+  [{ thinking: { type: 'between_tools' } }, { effort: 'medium' }, true],
   [
     { thinking: { type: 'adaptive', display: 'omitted' }, output_config: { effort: 'high' } },
     { effort: 'high' },

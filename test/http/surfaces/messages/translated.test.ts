@@ -69,6 +69,7 @@ function checkOrder(frames: string): readonly Wire[] {
       open = index
     } else if (type === 'content_block_delta') expect(index).toBe(open)
     else if (type === 'content_block_stop') {
+      expect(open).not.toBeNull()
       expect(index).toBe(open)
       open = null
     } else if (type === 'message_delta') expect(open).toBeNull()
@@ -120,7 +121,14 @@ describe('blocks', () => {
   })
 
   test('W2: indices follow one another, and no block is closed that was not opened', () => {
-    const events = [opens(3, '{"a":1}'), text('x'), opens(7, '{"b":2}'), thought('no'), finish()]
+    const events = [
+      text(' '),
+      opens(3, '{"a":1}'),
+      text('x'),
+      opens(7, '{"b":2}'),
+      thought('no'),
+      finish(),
+    ]
     const frames = checkOrder(stream(events))
     const starts = frames.filter(({ type }) => type === 'content_block_start')
     expect(starts.map(({ index }) => index)).toEqual([0, 1, 2])
