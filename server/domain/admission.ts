@@ -7,7 +7,7 @@ import type { Repeat, Repetition, StagedAnswer } from './idempotency.ts'
 import type { Limits } from './key.ts'
 import type { Charge } from './ledger.ts'
 import { addUsd, NO_MONEY, renderUsd, type UsdNanos } from './money.ts'
-import { baseOf, fullOutputOf, holdFor, type OfferCost } from './offer-cost.ts'
+import { holdFor, mostOf, type OfferCost } from './offer-cost.ts'
 import type { Owner } from './owner.ts'
 import type { QuotaReading, Window } from './window.ts'
 import type { Dialect } from './work.ts'
@@ -311,7 +311,8 @@ function isAmple(
   { key: { limits }, daySpend, monthSpend, account }: Standing,
   endUser: EndUserStanding | null,
 ): boolean {
-  const room = (baseOf(offers) + DIVISOR * fullOutputOf(offers)) as UsdNanos
+  const { base, fullOutput } = mostOf(offers)
+  const room = (base + DIVISOR * fullOutput) as UsdNanos
   return (
     account.balance - account.held > room &&
     leaves(limits.dailySpend, daySpend, room) &&
@@ -346,7 +347,7 @@ function moneyLimitsOf(
 
 /** The least share of what any limit has left beside the request's other parts pays for its output (contract §8). */
 function grantFor({ at, offers }: Claim, limits: readonly MoneyLimit[]): Grant {
-  const base = baseOf(offers)
+  const { base } = mostOf(offers)
   let money: UsdNanos | null = null
   for (const { rule, ceiling, spending } of limits) {
     const divisor = spending.held === NO_MONEY ? rule.loneDivisor : DIVISOR

@@ -79,16 +79,13 @@ export function holdFor(offers: readonly OfferCost[], money: UsdNanos | null): U
   return hold
 }
 
-/** The most that the answer of any offer costs within its full bound. */
-export function fullOutputOf(offers: readonly OfferCost[]): UsdNanos {
-  let most = NO_MONEY
-  for (const { fullOutput } of offers) if (fullOutput > most) most = fullOutput
-  return most
-}
-
-/** The highest base of any offer. */
-export function baseOf(offers: readonly OfferCost[]): UsdNanos {
-  let most = NO_MONEY
-  for (const { base } of offers) if (base > most) most = base
-  return most
+/** The most of any offer: its base, and what its answer costs within the full bound. */
+export function mostOf(offers: readonly OfferCost[]): Pick<OfferCost, 'base' | 'fullOutput'> {
+  let base = NO_MONEY
+  let fullOutput = NO_MONEY
+  for (const offer of offers) {
+    if (offer.base > base) base = offer.base
+    if (offer.fullOutput > fullOutput) fullOutput = offer.fullOutput
+  }
+  return { base, fullOutput }
 }

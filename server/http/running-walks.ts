@@ -18,11 +18,12 @@ export class RunningWalks {
   /** From its start, before it runs, until it has ended. */
   add(walk: Walk): void {
     this.walks.add(walk)
+    walk.ended = this.remove
     if (this.walks.size > this.peak) this.peak = this.walks.size
     this.timer ??= setInterval(this.watchClients, UNWATCHED_MS).unref()
   }
 
-  remove(walk: Walk): void {
+  private readonly remove = (walk: Walk): void => {
     this.walks.remove(walk)
     if (this.walks.size > 0) return
     for (const resolve of this.waiting) resolve()

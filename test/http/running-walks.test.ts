@@ -22,11 +22,12 @@ function open() {
   let ended = 0
   const walk = new Walk({} as CompletionDeps, caller, aRequest(), null)
   walk.client = client
+  running.add(walk)
+  const remove = walk.ended
   walk.ended = () => {
-    running.remove(walk)
+    remove?.(walk)
     ended++
   }
-  running.add(walk)
   let left = 0
   walk.reader = { left: () => void left++ }
   const counts = { made: () => made, left: () => left, ended: () => ended }

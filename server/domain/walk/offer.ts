@@ -13,6 +13,7 @@ import {
   type ModelCard,
   type PriceVersion,
   priceAt,
+  type RouteHop,
   routeOf,
   toHop,
 } from '../model-card.ts'
@@ -119,9 +120,7 @@ function findOffersOf(asked: Asked, request: Work, card: ModelCard): readonly Of
   checkModality(request, card)
   checkContext(request, card)
   const offers = offersOf(asked, card, lastProviderOf(asked, request, card))
-  const spoken = offers.every(({ hop }) => speaks(hop, request))
-    ? offers
-    : inDialect(offers, request, card)
+  const spoken = request.dialect === 'responses' ? inDialect(offers, request, card) : offers
   return request.extras === undefined ? spoken : withExtras(spoken, request, card)
 }
 
@@ -177,20 +176,15 @@ function checkSent(extras: readonly Extra[], hop: Hop, dialect: Dialect): void {
     : unpricedExtra(first, `no provider of ${id} is sent it`)
 }
 
-/** The hops that can be asked what is asked. @throws unsupported_operation, unsupported_parameter where there is none */
+/** The hops that can be asked in the Responses API, to which no other is translated. @throws unsupported_operation, unsupported_parameter where there is none */
 function inDialect(offers: readonly Offer[], request: Work, card: ModelCard): readonly Offer[] {
-  const able = offers.filter(({ hop }) => speaks(hop, request))
+  const able = offers.filter(({ hop }) => isNative(hop, request.dialect))
   if (able.length > 0) return able
   const { onlyNative } = request.kind === 'generate' ? request : NOTHING_NATIVE
   throw onlyNative === undefined ? notSpoken(card) : notSaid(card, onlyNative)
 }
 
 const NOTHING_NATIVE: { readonly onlyNative?: OnlyNative } = {}
-
-/** Whether a hop can be asked in the client's dialect, or in one that this is translated to. */
-function speaks(hop: Hop, { dialect }: Work): boolean {
-  return dialect !== 'responses' || isNative(hop, dialect)
-}
 
 const notSpoken = ({ id }: ModelCard): GatewayError =>
   new GatewayError(
@@ -238,19 +232,43 @@ export function offersOf(
   card: ModelCard,
   preferred?: string,
 ): readonly Offer[] {
+  let offered = offeredOf.get(card)
+  if (offered?.catalogue !== catalogue || at < offered.from || at >= offered.until) {
+    offered = readOffered(catalogue, card, at)
+    offeredOf.set(card, offered)
+  }
+  const { offers, byHop } = offered
+  if (offers.length < 2) return offers
+  return drawOrder(card.route, Math.random, preferred).flatMap((hop) => byHop.get(hop) ?? [])
+}
+
+/** What a catalogue offers of a model while its price and the rate stay: worked out once, and the same for every request. */
+interface Offered {
+  readonly catalogue: Catalogue
+  readonly from: number
+  /** When the next price or rate begins. */
+  readonly until: number
+  readonly offers: readonly Offer[]
+  /** By the hops of the card's route. */
+  readonly byHop: ReadonlyMap<RouteHop, Offer>
+}
+
+const offeredOf = new WeakMap<ModelCard, Offered>()
+
+function readOffered(catalogue: Catalogue, card: ModelCard, at: Instant): Offered {
   const version = priceAt(card, at)
   const rate = rateAt(catalogue, at)
-  const offers: Offer[] = []
+  const byHop = new Map<RouteHop, Offer>()
   let hops = 0
   let able = 0
-  for (const wanted of drawOrder(routeOf(card), Math.random, preferred)) {
+  for (const wanted of routeOf(card)) {
     const provider = catalogue.providers.get(wanted.provider)
     if (!provider) continue
     hops++
     if (!PROVIDER_PRESETS[provider.type].kinds.includes(card.kind)) continue
     able++
     const hop = toHop(card, wanted, provider)
-    if (version !== null && isBounded(hop, version)) offers.push({ hop, version, rate })
+    if (version !== null && isBounded(hop, version)) byHop.set(wanted, { hop, version, rate })
   }
   if (hops === 0) throw noRoute(`no provider serves ${card.id} at the moment`)
   if (able === 0) {
@@ -259,8 +277,15 @@ export function offersOf(
     )
   }
   if (version === null) throw unpriced(card)
-  if (offers.length === 0) throw unbounded(card)
-  return offers
+  if (byHop.size === 0) throw unbounded(card)
+  const dates = [...card.prices, ...catalogue.rates].map(({ effectiveFrom }) => effectiveFrom)
+  return {
+    catalogue,
+    from: dates.reduce((last, date) => (date <= at && date > last ? date : last), -Infinity),
+    until: dates.reduce((next, date) => (date > at && date < next ? date : next), Infinity),
+    offers: [...byHop.values()],
+    byHop,
+  }
 }
 
 /** Where the provider takes no bound, only the model's own maximum limits what an answer costs. */

@@ -98,7 +98,7 @@ export class Walk {
   /** Whether it has just begun, so that its client is not watched yet. */
   isYoung = true
   /** Called once, however it ends. */
-  ended: (() => void) | null = null
+  ended: ((walk: Walk) => void) | null = null
   /** Null before it runs. */
   reader: Pick<StepReader, 'left'> | null = null
 
@@ -179,7 +179,7 @@ export class Walk {
     this.watched?.removeEventListener('abort', this)
     this.watched = null
     this.client = null
-    this.ended?.()
+    this.ended?.(this)
     this.over?.resolve()
   }
 }

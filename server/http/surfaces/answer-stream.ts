@@ -191,12 +191,14 @@ class StreamedAnswer implements PieceSource, StepReader {
   /** The walk has ended. */
   private readonly conclude = (): void => {
     this.isOver = true
+    this.context.taken?.release()
     // A dialect may have nothing left to say.
     this.asked?.resolve(this.last || null)
   }
 
   private readonly breakOff = (thrown: unknown): void => {
     this.isOver = true
+    this.context.taken?.release()
     if (thrown === READER_LEFT) this.asked?.resolve(null)
     else this.asked?.reject(thrown)
   }

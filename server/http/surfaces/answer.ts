@@ -16,8 +16,7 @@ import { toBody } from '../wire/long-body.ts'
 import { answerQuote } from './answer-quote.ts'
 import { answerStream } from './answer-stream.ts'
 import { replay, toAnswer } from './replay.ts'
-import { readRequestHeaders } from './request-headers.ts'
-import { readSession } from './session.ts'
+import { readDryRun, readIdempotencyKey, readSession } from './request-headers.ts'
 import type { Surface, WholeRenderer } from './surface.ts'
 
 export async function answerWork(
@@ -29,7 +28,8 @@ export async function answerWork(
   requireOrdinary(caller.key)
   if (deps.draining()) throw shuttingDown()
   const { headers } = context.request
-  const { idempotencyKey, isDryRun } = readRequestHeaders(headers)
+  const idempotencyKey = readIdempotencyKey(headers)
+  const isDryRun = readDryRun(headers)
   const body = await readBody(context, deps.timings.bodyDeadlineMs)
   const read = surface.readRequest(body, headers)
   const session = readSession(body.fields, headers)
@@ -47,10 +47,6 @@ export async function answerWork(
   context.walk = walk
   // A repeatable image request runs to its end even after a disconnect, so that a repetition gets the image.
   if (repeat === null || !request.wantsImages) walk.client = context.request
-  walk.ended = () => {
-    deps.running.remove(walk)
-    context.taken?.release()
-  }
   deps.running.add(walk)
   try {
     if (request.stream) return await answerStream(deps, context, walk, surface)
@@ -128,6 +124,7 @@ class WholeAnswer implements StepReader {
     const text = this.text ?? (walk.charge && this.renderText(walk.charge))
     // If the gateway aborted while the charge was being committed, the client has paid for the whole answer, and gets it.
     if (text === null || (walk.isCutShort && context.request.signal.aborted)) {
+      context.taken?.release()
       return new Response(null, { status: CLIENT_CLOSED_REQUEST })
     }
     return new Response(toBody(text, context.taken), { headers: headersFor(context, JSON_TEXT) })

@@ -1,12 +1,16 @@
 // What a catalogue offers for a request at an instant: the same from the same, and from another what has changed.
+import fc from 'fast-check'
 import { beforeEach, expect, test } from 'vitest'
-import { HOUR_MS, later } from '#domain/clock.ts'
+import { HOUR_MS, instant, later } from '#domain/clock.ts'
+import { priceAt } from '#domain/model-card.ts'
+import { rateAt } from '#domain/rate.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import { createHopHealth } from '#domain/walk/hop-health.ts'
 import { arrangeOffers, findOffers, type Offer, offersOf } from '#domain/walk/offer.ts'
 import { createSessionRoutes } from '#domain/walk/session-routes.ts'
 import { modelOf } from '#test/support/catalogue.ts'
 import {
+  aCard,
   aHop,
   aKey,
   anAct,
@@ -16,6 +20,7 @@ import {
   perM,
   rate,
 } from '#test/support/nouns.ts'
+import { FULL } from '#test/support/tier.ts'
 import { openWalkBench, type WalkBench } from './walking.ts'
 
 let bench: WalkBench
@@ -87,6 +92,35 @@ test('a price that comes into force by its date is offered from then on', async 
   expect(offered()).toEqual(before)
   clock.advance(1)
   expect(offered().version).toMatchObject({ id: dear.id })
+})
+
+test('what is offered at an instant is its price and its rate, whatever was asked before', () => {
+  const { models, providers } = bench.store.catalogue.current()
+  const dates = fc.uniqueArray(fc.integer({ min: 1, max: 9 }), { maxLength: 3 })
+  fc.assert(
+    fc.property(
+      dates,
+      dates,
+      fc.array(fc.integer({ min: 0, max: 10 }), { minLength: 1, maxLength: 8 }),
+      (priceDates, rateDates, asked) => {
+        const prices = [0, ...priceDates].map((date) => aVersion({}, instant(date)))
+        const card = { ...aCard(), prices }
+        const rates = rateDates
+          .toSorted((one, other) => other - one)
+          .map((date) => ({
+            rubPerUsd: rate('90'),
+            effectiveFrom: instant(date),
+            setByOperator: true,
+          }))
+        const catalogue = { version: 1, models, aliases: new Map(), providers, rates }
+        for (const at of asked.map(instant)) {
+          const [offer] = offersOf({ catalogue, at }, card)
+          expect([offer?.version, offer?.rate]).toEqual([priceAt(card, at), rateAt(catalogue, at)])
+        }
+      },
+    ),
+    { numRuns: FULL ? 1_000 : 100 },
+  )
 })
 
 test('a provider that is gone is offered no more', async () => {
