@@ -123,8 +123,8 @@ export interface KeyPage {
 export interface Keys {
   /** Stores the key and a digest of its secret, never the secret itself. */
   issue(key: ApiKey, secret: Secret, act: Act): Promise<void>
-  /** The key with this secret, whatever its state; called once per request. */
-  findBySecret(secret: Secret, at: Instant): Promise<ApiKey | undefined>
+  /** The key that this token opens, whatever its state; none for what is no secret. Called once per request. */
+  findBySecret(token: string, at: Instant): Promise<ApiKey | undefined>
   find(id: KeyId): Promise<ApiKey | undefined>
   /** Those of them that there are, in their order. */
   findMany(ids: readonly KeyId[]): Promise<readonly ApiKey[]>

@@ -46,7 +46,7 @@ function checksum(body: string): string {
   return text
 }
 
-/** Whether the checksum at the end is correct. On the hot path, so it allocates nothing. */
+/** Whether the checksum at the end is correct; anybody may ask, so it allocates nothing. */
 function hasValidChecksum(secret: string): boolean {
   let rest = crc32(secret, SECRET_CHARS - CHECKSUM_CHARS)
   for (let i = 1; i <= CHECKSUM_CHARS; i++) {
@@ -66,7 +66,7 @@ export function newSecret(): Secret {
 
 const SHAPE = /^if-[0-9A-Za-z]+$/
 
-/** Reads a bearer token; undefined if its shape or checksum is wrong, which saves a look-up. */
+/** Reads a token; undefined if its shape or checksum is wrong, which saves a look-up in the database. */
 export const readSecret = (token: string): Secret | undefined =>
   token.length === SECRET_CHARS && SHAPE.test(token) && hasValidChecksum(token)
     ? (token as Secret)

@@ -2,7 +2,7 @@
 import type { Clock, Instant } from '#domain/clock.ts'
 import { type ErrorCode, GatewayError } from '#domain/errors.ts'
 import { type ApiKey, type KeyStatus, type Keys, keyStatus } from '#domain/key.ts'
-import { holdsSecret, readSecret, type Secret } from '#domain/secret.ts'
+import { holdsSecret } from '#domain/secret.ts'
 import { isMessagesAddress } from './paths.ts'
 import type { ByteBudget } from './read/byte-budget.ts'
 import type { CallerContext, RequestContext } from './request-context.ts'
@@ -15,11 +15,11 @@ const REASONS: Readonly<Record<Exclude<KeyStatus, 'active'>, readonly [ErrorCode
   disabled: ['api_key_disabled', 'this API key is disabled'],
 }
 
-/** Undefined for what is no secret. Two such headers arrive joined, and are none. @throws missing_api_key (contract §3) */
-function readBearer({ headers, url }: Request): Secret | undefined {
+/** Two such headers arrive joined, and are no secret. @throws missing_api_key (contract §3) */
+function readBearer({ headers, url }: Request): string {
   const stated = headers.get('authorization')
   const token = stated === null ? readApiKey(headers, url) : readToken(stated)
-  if (token !== undefined) return readSecret(token)
+  if (token !== undefined) return token
   const other = isMessagesAddress(url) ? ', or as "x-api-key: if-..." alone' : ''
   throw new GatewayError(
     'missing_api_key',
@@ -83,9 +83,7 @@ export function lookUpKey(
   { store }: CallerDeps,
   { request, arrivedAt }: RequestContext,
 ): Promise<ApiKey | undefined> {
-  const secret = readBearer(request)
-  if (secret === undefined) throw noSuchKey()
-  return store.keys.findBySecret(secret, arrivedAt)
+  return store.keys.findBySecret(readBearer(request), arrivedAt)
 }
 
 /** Whose request it is, by the key that was found for it. @throws the codes of 401 */

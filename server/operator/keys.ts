@@ -3,7 +3,7 @@ import * as z from 'zod/mini'
 import { GatewayError } from '#domain/errors.ts'
 import { type ApiKey, draftKey, NO_LIMITS } from '#domain/key.ts'
 import { describeIssue, describeRevocation } from '#domain/key-report.ts'
-import { newSecret, readSecret } from '#domain/secret.ts'
+import { newSecret } from '#domain/secret.ts'
 import { NO_QUOTA, type WindowReading } from '#domain/window.ts'
 import {
   accountField,
@@ -79,8 +79,7 @@ export const showKey = verb(namedKey, async (deps, { key, account }) =>
 export const identifyKey = verb(
   z.strictObject({ account: scopeField, secret: z.string() }),
   async (deps, input) => {
-    const secret = readSecret(input.secret)
-    const key = secret && (await deps.store.keys.findBySecret(secret, deps.clock.now()))
+    const key = await deps.store.keys.findBySecret(input.secret, deps.clock.now())
     if (!key) throw new GatewayError('key_not_found', 'no key answers to this secret')
     return detailsOf(deps, await findKey(deps, key.id, input.account))
   },

@@ -5,7 +5,7 @@ import { GatewayError } from '#domain/errors.ts'
 import type { KeyId } from '#domain/id.ts'
 import { type ApiKey, amendKey, type Keys } from '#domain/key.ts'
 import { describeAmendment } from '#domain/key-report.ts'
-import { labelOf, type Secret } from '#domain/secret.ts'
+import { labelOf, readSecret, type Secret } from '#domain/secret.ts'
 import type { HotKey, HotState } from '../admission/hot-state.ts'
 import type { Writer } from '../admission/writer.ts'
 import type { Connection } from '../engine/connection.ts'
@@ -48,15 +48,15 @@ function findKeys(
 ): Finding {
   const seen = (key: ApiKey): ApiKey => withLastUse(key, hotState)
   return {
-    findBySecret(secret, at) {
+    async findBySecret(token, at) {
       try {
-        const id = secrets.keyOf(secret, at)
+        const id = secrets.keyOf(token, at)
         const hot = id === undefined ? undefined : hotState.key(id, at)
         // A digest refers to its key: without one the table of keys has lost a row.
         if (id !== undefined && hot === undefined) throw unavailable('damaged')
-        return Promise.resolve(hot?.key)
+        return hot?.key
       } catch (thrown) {
-        return Promise.reject(toStoreError(thrown))
+        throw toStoreError(thrown)
       }
     },
 
@@ -185,8 +185,8 @@ export interface Secrets {
   retire(id: KeyId, until: Instant): void
   /** Looks the secrets of a key up anew. Call it when that transaction is committed. */
   forget(id: KeyId): void
-  /** The key this secret opens, if its time is not over. */
-  keyOf(secret: Secret, at: Instant): KeyId | undefined
+  /** The key this token opens, if its time is not over. */
+  keyOf(token: string, at: Instant): KeyId | undefined
 }
 
 interface KnownSecret {
@@ -198,7 +198,7 @@ interface KnownSecret {
 const MAX_KNOWN = 20_000
 
 /** In base64. Of the runtime's hash APIs, this one allocates no objects to collect, and every request needs it. */
-const toDigest = (secret: Secret): string => Bun.SHA256.hash(secret, 'base64')
+const toDigest = (token: string): string => Bun.SHA256.hash(token, 'base64')
 
 function createSecrets({ database, commit }: Connection): Secrets {
   const known = new Map<string, KnownSecret>()
@@ -216,7 +216,8 @@ function createSecrets({ database, commit }: Connection): Secrets {
      WHERE key_id = $id AND (expires_at IS NULL OR expires_at > $until)`,
   )
 
-  const lookUp = (digest: string): KnownSecret | undefined => {
+  const lookUp = (token: string, digest: string): KnownSecret | undefined => {
+    if (readSecret(token) === undefined) return undefined
     commit.flush()
     const row = find().get(Buffer.from(digest, 'base64'))
     if (row === null) return undefined
@@ -235,9 +236,9 @@ function createSecrets({ database, commit }: Connection): Secrets {
     forget(id) {
       for (const [digest, { keyId }] of known) if (keyId === id) known.delete(digest)
     },
-    keyOf(secret, at) {
-      const digest = toDigest(secret)
-      const found = known.get(digest) ?? lookUp(digest)
+    keyOf(token, at) {
+      const digest = toDigest(token)
+      const found = known.get(digest) ?? lookUp(token, digest)
       const open = found && (found.expiresAt === null || found.expiresAt > at)
       return open ? found.keyId : undefined
     },

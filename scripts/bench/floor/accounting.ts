@@ -5,7 +5,6 @@ import { newGenerationId, newRequestId, type PriceVersionId } from '#domain/id.t
 import type { Charge } from '#domain/ledger.ts'
 import type { RubMicros, RubPerUsd, UsdAttos, UsdNanos } from '#domain/money.ts'
 import { fixedCost } from '#domain/offer-cost.ts'
-import { readSecret } from '#domain/secret.ts'
 import { NO_USAGE } from '#domain/usage.ts'
 
 export interface Accounting {
@@ -22,8 +21,7 @@ const NANOS_PER_TOKEN = 300
 /** Opens the store of a furnished directory; the requests are made with the key that has this secret. */
 export async function openAccounting(dataDir: string, secret: string): Promise<Accounting> {
   const store = await openStore({ dataDir, clock: systemClock, serves: true })
-  const known = readSecret(secret)
-  const key = known && (await store.keys.findBySecret(known, systemClock.now()))
+  const key = await store.keys.findBySecret(secret, systemClock.now())
   if (!key) throw new Error('no key of this directory has this secret')
   const { accountId, id: keyId } = key
   return {
