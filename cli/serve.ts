@@ -27,6 +27,7 @@ import { listenForSignals } from './serve/signals.ts'
 import { startFetch } from './serve/start-fetch.ts'
 import { readServeSettings, type ServeFlags, type ServeSettings } from './settings/config.ts'
 import { type DeliverySettings, readDeliverySettings } from './settings/delivery-settings.ts'
+import { readMasterKey } from './settings/master-key.ts'
 import {
   readSigninSettings,
   type SigninFlags,
@@ -117,7 +118,8 @@ async function run(context: Context, flags: Flags): Promise<void> {
     // A demo prints its banner also into a pipe, unless --log json was given.
     const showsBanner = isPretty || flags.log === undefined
     const options = { drainMs, isPretty, showsBanner, isDemo: flags.demo === true }
-    await serve(context, store, { ...settings, signin, delivery, telemetry }, options)
+    const masterKey = flags.demo ? null : readMasterKey(context, { create: false })
+    await serve(context, store, { ...settings, signin, delivery, telemetry, masterKey }, options)
   } finally {
     await store.close()
   }
@@ -209,6 +211,7 @@ interface Settings extends ServeSettings {
   readonly signin: SigninSettings | null
   readonly delivery: DeliverySettings
   readonly telemetry: TelemetryOptions
+  readonly masterKey: Uint8Array | null
 }
 
 interface RunOptions {
@@ -245,6 +248,7 @@ async function serve(
     dataDir: isDemo ? null : context.dataDir,
     delivery: settings.delivery,
     telemetry: telemetryOf(settings),
+    masterKey: settings.masterKey,
     ...signinOf(context, settings, isDemo),
     log: log.note,
     logFault: log.fault,

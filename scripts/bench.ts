@@ -7,7 +7,7 @@
  *                                              [--only gateway,nginx] [--portkey DIR] [--before BINARY]
  *     npm run build && npm run bench -- scale [--rows 10000000] [--keys 100000]
  *
- * Parts: matrix, floor, translate, image, memory, streams; all of these where none is named. And scale, which is not about a
+ * Parts: matrix, floor, translate, surfaces, image, memory, streams; all of these where none is named. And scale, which is not about a
  * proxy: it fills six gigabytes first. Exits 1 when a part finds its limit broken.
  */
 import { parseArgs } from 'node:util'
@@ -21,6 +21,7 @@ import { stayOn } from './bench/process.ts'
 import { type Effort, LOAD_CORE, openRig, type Part } from './bench/rig.ts'
 import { scale } from './bench/scale.ts'
 import { streams } from './bench/streams.ts'
+import { surfaces } from './bench/surfaces.ts'
 import { translate } from './bench/translate.ts'
 
 const { values, positionals } = parseArgs({
@@ -62,6 +63,7 @@ const PARTS: Readonly<Record<string, () => Promise<boolean>>> = {
   matrix: () => matrix(wide),
   floor: () => besideProxy(floor),
   translate: () => besideProxy(translate),
+  surfaces: () => besideProxy(surfaces),
   image: () => besideProxy(image),
   memory: () => besideProxy(memory),
   streams: () => besideProxy(streams),

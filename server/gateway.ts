@@ -11,6 +11,7 @@ import { createApi } from '#http/app.ts'
 import { type ApiDeps, toApiDeps } from '#http/deps.ts'
 import { shuttingDown } from '#http/render-error.ts'
 import type { RequestLog } from '#http/request-log.ts'
+import { openSeals } from '#http/seals.ts'
 import { DEFAULT_TIMINGS, type Timings } from '#http/timings.ts'
 import { type Courier, startCourier } from '#notify/courier.ts'
 import type { SmtpServer } from '#notify/smtp-server.ts'
@@ -55,6 +56,8 @@ export interface GatewayOptions {
   readonly log?: RequestLog | null
   /** Metrics and traces, if an operator enabled them. */
   readonly telemetry?: TelemetryOptions
+  /** What clients keep for the gateway is sealed under it; without one it can be read until the process ends. */
+  readonly masterKey?: Uint8Array | null
   /** Opens a provider's upstream; by default by the wire family of its type. */
   readonly upstreamFor?: CompletionDeps['upstreamFor']
   /** Logs an error outside any client request. */
@@ -154,7 +157,7 @@ const toObserved = ({
 }: GatewayOptions) => ({ clock, telemetry, log, version, logFault })
 
 const toDeps = (
-  { store, clock, settings, timings, log, upstreamFor, version = '0' }: GatewayOptions,
+  { store, clock, settings, timings, log, upstreamFor, masterKey, version = '0' }: GatewayOptions,
   moment: Pick<ApiDeps, 'ended' | 'draining' | 'disableIdleTimeout' | 'restoreIdleTimeout'>,
 ): ApiDeps =>
   toApiDeps({
@@ -162,6 +165,7 @@ const toDeps = (
     clock,
     settings: settings ?? DEFAULT_SETTINGS,
     timings: timings ?? DEFAULT_TIMINGS,
+    seals: openSeals(masterKey ?? null),
     upstreamFor: upstreamFor ?? createUpstreamCache(store.providers, clock),
     log: log ?? null,
     version,

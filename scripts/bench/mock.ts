@@ -3,6 +3,7 @@ import type { Socket } from 'bun'
 import { type Answer, streamed, whole } from './answer.ts'
 import { b64Json, inlineData, messageImages } from './images.ts'
 import { clear, ends, type Message, newMessage } from './message.ts'
+import { vectors } from './vectors.ts'
 import {
   anthropicStream,
   BURST_CHUNKS,
@@ -11,6 +12,7 @@ import {
   openAiStream,
   openAiWhole,
   TRICKLE_CHUNKS,
+  TURN_CHUNKS,
 } from './wires.ts'
 
 /** So many seconds. */
@@ -32,6 +34,8 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
   'anthropic-paced': streamed(anthropicStream(CHUNKS), paced),
   'gemini-rush': streamed(geminiStream(CHUNKS), burst),
   'gemini-paced': streamed(geminiStream(CHUNKS), paced),
+  'claude-turn': streamed(anthropicStream(TURN_CHUNKS), burst),
+  vectors: whole(vectors),
   'inline-data': whole(inlineData),
   'message-images': whole(messageImages),
   'b64-json': whole(b64Json),

@@ -21,6 +21,10 @@ export interface AnswerRoute {
   readonly draws?: boolean
   /** What the provider calls the model, where that says how it is asked. */
   readonly upstream?: string
+  /** What its card says that it does, unless it answers. */
+  readonly kind?: 'embed'
+  /** Where the gateway is asked, and what, unless that is a chat. */
+  readonly asks?: { readonly path: string; body(model: string): object }
 }
 
 export interface Effort {
@@ -58,7 +62,7 @@ export async function openRig(answers: readonly AnswerRoute[]): Promise<Rig> {
     gateway,
     target: (which, route) => ({
       origin: origins[which],
-      path: which === 'bare' ? pathOf(route) : '/v1/chat/completions',
+      path: which === 'bare' ? pathOf(route) : (route.asks?.path ?? '/v1/chat/completions'),
       keys: [key],
       body: bodyFor(route),
     }),
@@ -122,24 +126,29 @@ export function furnish(
   run('init --no-input')
   run('balance top-up 100000')
   for (const route of answers) {
-    const { name, type, draws, upstream = 'm' } = route
+    const { name, type, draws, kind, upstream = 'm' } = route
     const place = ['--type', type, '--base-url', mock + pathOf(route)]
     gatewayctl(binary, dataDir, ['providers', 'add', name, ...place, '--no-check'], 'sk-bench')
-    const prices = ['--in-usd', '0.15', '--out-usd', '0.6']
+    const prices = ['--in-usd', '0.15', ...(kind ? ['--kind', kind] : ['--out-usd', '0.6'])]
     const drawing = draws ? ['--images', '--per-image-usd', '0.04'] : []
     run(`models add ${name}/m --provider ${name} --upstream ${upstream}`, ...prices, ...drawing)
   }
   return run('keys create bench --rpm 5000000 --rpd 9000000 --concurrency 10000 --daily-usd 90000')
 }
 
-export const bodyFor = ({ name, stream, draws }: AnswerRoute, promptBytes = PROMPT_BYTES): string =>
-  JSON.stringify({
-    model: `${name}/m`,
-    temperature: 0.7,
-    ...(stream && { stream: true, stream_options: { include_usage: true } }),
-    ...(draws && { modalities: ['image', 'text'] }),
-    messages: [
-      { role: 'system', content: 'You are a helpful assistant.' },
-      { role: 'user', content: 'Explain why a ledger balances. '.repeat(promptBytes / 31) },
-    ],
-  })
+export const bodyFor = (
+  { name, stream, draws, asks }: AnswerRoute,
+  promptBytes = PROMPT_BYTES,
+): string =>
+  JSON.stringify(
+    asks?.body(`${name}/m`) ?? {
+      model: `${name}/m`,
+      temperature: 0.7,
+      ...(stream && { stream: true, stream_options: { include_usage: true } }),
+      ...(draws && { modalities: ['image', 'text'] }),
+      messages: [
+        { role: 'system', content: 'You are a helpful assistant.' },
+        { role: 'user', content: 'Explain why a ledger balances. '.repeat(promptBytes / 31) },
+      ],
+    },
+  )

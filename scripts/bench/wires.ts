@@ -7,6 +7,8 @@ export const CHUNKS = 2_000
 export const BURST_CHUNKS = 200
 /** Of one that says a word each tenth of a second. */
 export const TRICKLE_CHUNKS = 20
+/** Of an agent that says a sentence, and calls a tool. */
+export const TURN_CHUNKS = 100
 
 const words = (count: number): readonly string[] =>
   Array.from({ length: count }, (_, i) => `word ${i} `)

@@ -2,7 +2,7 @@
 import type { ImageChoice } from './model-card.ts'
 import type { UsdNanos } from './money.ts'
 import type { ResultEvent } from './result.ts'
-import type { Thought } from './thought.ts'
+import type { CallSignature, Thought } from './thought.ts'
 import type { Usage } from './usage.ts'
 
 export type JsonObject = { readonly [name: string]: unknown }
@@ -46,6 +46,8 @@ export type ChatEvent =
   | { readonly type: 'reasoning-delta'; readonly choice: number; readonly text: string }
   /** After the deltas of a thought: the whole of it as its model wants it back, signed or encrypted. */
   | { readonly type: 'thought'; readonly choice: number; readonly thought: Thought }
+  /** Before a call. Chat has it in the call's own fields. */
+  | { readonly type: 'call-signature'; readonly choice: number; readonly signature: CallSignature }
   | {
       readonly type: 'refusal-delta'
       readonly choice: number

@@ -22,6 +22,8 @@ export interface Conversation {
   readonly logprobs?: { readonly top?: number }
   /** How an image is to be drawn. */
   readonly drawing: Drawing
+  /** Names what the prompt shares with others, for the provider's prompt cache. */
+  readonly cacheKey?: string
   /** The caller's end user. */
   readonly endUser?: string
   /** Marks the whole prompt. */

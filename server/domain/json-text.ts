@@ -4,6 +4,7 @@
 const SPACE = 0x20
 export const QUOTE = 0x22
 export const COMMA = 0x2c
+export const COLON = 0x3a
 export const OPEN_BRACKET = 0x5b
 const BACKSLASH = 0x5c
 export const CLOSE_BRACKET = 0x5d

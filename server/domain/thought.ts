@@ -27,6 +27,17 @@ interface ReasoningPart {
   readonly origin: Origin
 }
 
+/** A model's signature of a call, without which it may not take the call back. Gemini's. */
+export interface CallSignature {
+  readonly type: 'call-signature'
+  readonly callId: string
+  readonly data: string
+  readonly origin: Origin
+}
+
+/** How the ids of reasoning begin that the gateway has sealed: no provider can read it. Those of providers go on in hexadecimal. */
+export const SEALED_REASONING = 'rs_gw'
+
 /** Who wrote what only its writer can read. */
 export interface Origin {
   readonly family: Family

@@ -21,7 +21,7 @@ import { EMBEDDINGS } from './surfaces/embeddings/index.ts'
 import { countTokens } from './surfaces/messages/count-tokens.ts'
 import { MESSAGES } from './surfaces/messages/index.ts'
 import { RERANK } from './surfaces/rerank/index.ts'
-import { RESPONSES } from './surfaces/responses/index.ts'
+import { responsesSurface } from './surfaces/responses/index.ts'
 import type { Surface } from './surfaces/surface.ts'
 
 /** What a route reads of the address. */
@@ -51,7 +51,7 @@ const ANSWERS: Readonly<Record<keyof typeof API_PATHS, Answer>> = {
   chat: answerChat,
   embeddings: on(EMBEDDINGS),
   rerank: on(RERANK),
-  responses: on(RESPONSES),
+  responses: (deps, context) => answerWork(deps, context, responsesSurface(deps.seals)),
   messages: on(MESSAGES),
   'messages.count': countTokens,
   models: (deps, context, { query }) => listModels(deps, context, query),

@@ -7,6 +7,7 @@ import type { CompletionDeps } from '#domain/walk/walk.ts'
 import { ByteBudget } from './read/byte-budget.ts'
 import type { RequestLog } from './request-log.ts'
 import { RunningWalks } from './running-walks.ts'
+import { openSeals, type Seals } from './seals.ts'
 import { CountLimits } from './surfaces/messages/count-limits.ts'
 import { DEFAULT_TIMINGS, type Timings } from './timings.ts'
 
@@ -17,6 +18,8 @@ export interface ApiDeps extends CompletionDeps {
   readonly running: RunningWalks
   /** The memory of bodies and of answers that wait for their reader. */
   readonly memory: ByteBudget
+  /** Of what clients keep for the gateway. */
+  readonly seals: Seals
   /** What each key may count. */
   readonly counts: CountLimits
   /** The version of the binary, for the OpenAPI document. */
@@ -47,6 +50,7 @@ export const toApiDeps = (options: ApiOptions): ApiDeps => ({
   timings: DEFAULT_TIMINGS,
   running: new RunningWalks(),
   memory: new ByteBudget(options.settings.memoryBudgetBytes),
+  seals: openSeals(null),
   counts: new CountLimits(),
   version: '0',
   log: null,

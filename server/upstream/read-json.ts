@@ -162,4 +162,6 @@ export const readCount = (value: unknown): number | undefined =>
 
 /** Whether a number was sent that cannot be a count; then the counts beside it are not reliable either. */
 export const isImpossible = (value: unknown): boolean =>
-  typeof value === 'number' ? readCount(value) === undefined : isLongInteger(value)
+  typeof value === 'number'
+    ? readCount(value) === undefined
+    : value !== undefined && isLongInteger(value)

@@ -105,7 +105,9 @@ export async function readWhole(answer: Answer, keepsText = false): Promise<[unk
   const { watchdog } = answer
   try {
     const bytes = wholeBytes(await readUpTo(answer, WHOLE_BYTES))
-    return [parseJson(bytes), keepsText ? DECODER.decode(bytes) : '']
+    if (!keepsText) return [parseJson(bytes), '']
+    const text = DECODER.decode(bytes)
+    return [parseText(text), text]
   } catch (thrown) {
     watchdog.cancel()
     throw watchdog.explain(thrown)

@@ -8,8 +8,7 @@ const WHO = {
   'POST /chat/completions': [401, 200, 403],
   'POST /embeddings': [401, 400, 403],
   'POST /rerank': [401, 400, 403],
-  // The demo models answer in chat.
-  'POST /responses': [401, 400, 403],
+  'POST /responses': [401, 200, 403],
   'POST /messages': [401, 200, 403],
   'POST /messages/count_tokens': [401, 200, 403],
   'GET /models': [401, 200, 403],

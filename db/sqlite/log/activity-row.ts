@@ -10,7 +10,6 @@ import {
 import type { Instant } from '#domain/clock.ts'
 import { subtractUsd } from '#domain/money.ts'
 import { NO_CALLS, type ServerCalls } from '#domain/usage.ts'
-import { statement } from '../engine/statement.ts'
 import { fromInteger } from '../money/amount.ts'
 import type { activity } from '../schema.ts'
 
@@ -150,14 +149,13 @@ const COLUMNS = [
 export function prepareActivity(
   database: Database,
 ): (entry: ActivityEntry, admittedAt: Instant | null) => boolean {
-  const insert = statement<unknown, SQLQueryBindings[]>(
-    database,
+  const insert = database.prepare<unknown, SQLQueryBindings[]>(
     `INSERT INTO activity (${COLUMNS.join(', ')}) VALUES (${COLUMNS.map(() => '?').join(', ')})
      ON CONFLICT (generation_id) DO NOTHING`,
   )
   return (entry, admittedAt) => {
     const { usage, failedAttempts } = entry
-    const { changes } = insert().run(
+    const { changes } = insert.run(
       entry.generationId,
       entry.requestId,
       entry.accountId,

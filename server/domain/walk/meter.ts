@@ -241,6 +241,7 @@ export class Meter {
         break
       case 'choice-fields':
       case 'thought':
+      case 'call-signature':
       case 'native':
         break
     }

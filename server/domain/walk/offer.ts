@@ -28,7 +28,7 @@ import { familyOf, PROVIDER_PRESETS } from '../provider.ts'
 import { type Rate, rateAt } from '../rate.ts'
 import type { Settings } from '../settings.ts'
 import type { Store } from '../store.ts'
-import type { Dialect, OnlyNative, Routing, Work } from '../work.ts'
+import { type Dialect, KIND_OF, type OnlyNative, type Routing, type Work } from '../work.ts'
 import type { HopHealth } from './hop-health.ts'
 import type { SessionRoutes } from './session-routes.ts'
 
@@ -120,7 +120,7 @@ function findOffersOf(asked: Asked, request: Work, card: ModelCard): readonly Of
   checkModality(request, card)
   checkContext(request, card)
   const offers = offersOf(asked, card, lastProviderOf(asked, request, card))
-  const spoken = request.dialect === 'responses' ? inDialect(offers, request, card) : offers
+  const spoken = understood(offers, request, card)
   return request.extras === undefined ? spoken : withExtras(spoken, request, card)
 }
 
@@ -156,15 +156,19 @@ function withExtras(offers: readonly Offer[], request: Work, { id }: ModelCard):
  */
 function toSent(request: Work, hop: Hop): Work {
   const { dialect, extras } = request
-  if (extras === undefined || dialect === 'chat' || isNative(hop, dialect)) return request
+  if (extras === undefined || forwards(dialect) || isNative(hop, dialect)) return request
   return { ...request, extras: extras.filter(({ need }) => need.kind !== 'cache-write-1h') }
 }
+
+/** Whether the fields of a request that the gateway does not read go to providers of other dialects too. */
+const forwards = (dialect: Dialect): boolean =>
+  dialect === 'chat' || KIND_OF[dialect] !== 'generate'
 
 /** @throws unsupported_parameter for what would be paid and not sent */
 function checkSent(extras: readonly Extra[], hop: Hop, dialect: Dialect): void {
   const [first] = extras
   if (first === undefined || isNative(hop, dialect)) return
-  if (dialect === 'chat' && sends(wireOf(hop), extras)) return
+  if (forwards(dialect) && sends(wireOf(hop), extras)) return
   const { id } = hop.card
   const { need, param } = first
   throw need.kind === 'server-tool'
@@ -176,30 +180,21 @@ function checkSent(extras: readonly Extra[], hop: Hop, dialect: Dialect): void {
     : unpricedExtra(first, `no provider of ${id} is sent it`)
 }
 
-/** The hops that can be asked in the Responses API, to which no other is translated. @throws unsupported_operation, unsupported_parameter where there is none */
-function inDialect(offers: readonly Offer[], request: Work, card: ModelCard): readonly Offer[] {
+/** The offers whose hops can be told all of it. @throws unsupported_parameter where there is none */
+function understood(offers: readonly Offer[], request: Work, { id }: ModelCard): readonly Offer[] {
+  const { onlyNative } = request.kind === 'generate' ? request : NOTHING_NATIVE
+  if (onlyNative === undefined) return offers
   const able = offers.filter(({ hop }) => isNative(hop, request.dialect))
   if (able.length > 0) return able
-  const { onlyNative } = request.kind === 'generate' ? request : NOTHING_NATIVE
-  throw onlyNative === undefined ? notSpoken(card) : notSaid(card, onlyNative)
-}
-
-const NOTHING_NATIVE: { readonly onlyNative?: OnlyNative } = {}
-
-const notSpoken = ({ id }: ModelCard): GatewayError =>
-  new GatewayError(
-    'unsupported_operation',
-    `no provider of ${id} speaks the Responses API; ask it by POST /v1/chat/completions`,
-    { param: 'model' },
-  )
-
-/** The dialect of a request that only its own providers understand is that of the field. */
-const notSaid = ({ id }: ModelCard, { param, why }: OnlyNative): GatewayError =>
-  new GatewayError(
+  const { param, why } = onlyNative
+  throw new GatewayError(
     'unsupported_parameter',
     `${param}: no provider of ${id} speaks this API itself, and ${why}; leave it out`,
     { param },
   )
+}
+
+const NOTHING_NATIVE: { readonly onlyNative?: OnlyNative } = {}
 
 /**
  * The card of a model that the key may call, by its id, else by another name of it (`namedModel`).

@@ -134,9 +134,10 @@ export const API_OPERATIONS: Readonly<Record<keyof typeof API_PATHS, Operation>>
     tag: 'Responses',
     summary: "OpenAI's Responses API, whole or streamed",
     description:
-      'Served by models that answer in it, in their own words: the body leaves as it came but for `model`, `store` (always false), ' +
-      '`include` (encrypted reasoning), the fields for routing, the bound of the answer, and tools of the vendor that no price is ' +
-      'set for; the answer comes back byte for byte. Checks, limits, holds and charges are those of chat.',
+      'Served by every model that generates. One that answers in this API is asked in the client’s own words: the body leaves as it came ' +
+      'but for `model`, `store` (always false), `include` (encrypted reasoning), the fields for routing, the bound of the answer, and ' +
+      'tools of the vendor that no price is set for; the answer comes back byte for byte. Any other is asked in its own wire, and its ' +
+      'answer is rendered in this one. Checks, limits, holds and charges are those of chat.',
     key: 'ordinary',
     parameters: ['Idempotency-Key', 'X-Gateway-Dry-Run', 'X-Gateway-Usage'],
     body: { schema: 'ResponsesRequest', mostBytes: MAX_BODY_BYTES },

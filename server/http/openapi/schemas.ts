@@ -150,7 +150,7 @@ function describeRequests({
   annotate(ResponsesRequest, RESPONSES_NOTES)
   Object.assign(ResponsesRequest, {
     description:
-      "OpenAI's whole body of the Responses API. Other fields are passed on as they are; `previous_response_id`, `conversation`, `background` and `prompt` are refused.",
+      "OpenAI's whole body of the Responses API. Other fields are passed on as they are to a model that answers in this API, and translated for others; `previous_response_id`, `conversation`, `background` and `prompt` are refused.",
     properties: { ...ResponsesRequest.properties, input: ITEMS },
     additionalProperties: true,
   })

@@ -5,6 +5,7 @@ import { parseExactly } from '#domain/exact-json.ts'
 import {
   CLOSE_BRACE,
   CLOSE_BRACKET,
+  COLON,
   COMMA,
   endOfString,
   OPEN_BRACE,
@@ -25,6 +26,8 @@ export interface Body {
   readonly text?: string
   /** Its size in UTF-8. */
   readonly bytes: number
+  /** How many names its objects have, each time that one is written; null where nobody has counted yet. */
+  readonly names?: number | null
 }
 
 /**
@@ -132,7 +135,7 @@ async function readCounted(
 }
 
 function readJson(text: string, bytes: number): Required<Body> {
-  checkUnparsed(text, bytes)
+  const names = checkUnparsed(text, bytes)
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -144,7 +147,7 @@ function readJson(text: string, bytes: number): Required<Body> {
   }
   const fields = value as JsonObject
   const exact = checkParsed(value) ? (parseExactly(text, value) as JsonObject) : fields
-  return { fields, exact, text, bytes }
+  return { fields, exact, text, bytes, names }
 }
 
 /** A body that is being received, until its deadline, and then read. A class, because every request has one. */
@@ -230,13 +233,14 @@ const tooWide = (): GatewayError =>
 /**
  * Counts brackets and commas before parsing, because thirty million brackets cost the parser two seconds and two gigabytes, and
  * two million members two seconds. An object or array has one value more than commas, so an opening bracket counts like a
- * comma. Strings are skipped with a native search, so that an image costs almost nothing.
- * @throws invalid_request
+ * comma. Strings are skipped with a native search, so that an image costs almost nothing. Names are counted on the way; null for
+ * a body that is not looked through. @throws invalid_request
  */
-function checkUnparsed(text: string, bytes: number): void {
-  if (bytes <= HARMLESS_BYTES) return
+function checkUnparsed(text: string, bytes: number): number | null {
+  if (bytes <= HARMLESS_BYTES) return null
   let depth = 0
   let values = 0
+  let names = 0
   for (let i = 0; i < text.length; i++) {
     const unit = text.charCodeAt(i)
     if (unit === QUOTE) {
@@ -244,8 +248,10 @@ function checkUnparsed(text: string, bytes: number): void {
     } else if (unit === COMMA || unit === OPEN_BRACKET || unit === OPEN_BRACE) {
       if (unit !== COMMA && ++depth > MAX_DEPTH) throw tooDeep()
       if (++values > MAX_VALUES) throw tooWide()
-    } else if (unit === CLOSE_BRACKET || unit === CLOSE_BRACE) depth--
+    } else if (unit === COLON) names++
+    else if (unit === CLOSE_BRACKET || unit === CLOSE_BRACE) depth--
   }
+  return names
 }
 
 /**

@@ -1,7 +1,8 @@
 /** Names that an object of a body has more than once: JSON.parse keeps the last value, and another parser may take the first. */
 import type { JsonObject } from '#domain/chat.ts'
 import { GatewayError } from '#domain/errors.ts'
-import { endOfString, readMembers } from '#domain/json-text.ts'
+import { COLON, endOfString, QUOTE, readMembers } from '#domain/json-text.ts'
+import type { Body } from './body.ts'
 
 /** The first at the top level. `text` must be a valid JSON object. */
 export function repeatedName(text: string): string | undefined {
@@ -14,11 +15,11 @@ export function repeatedName(text: string): string | undefined {
 }
 
 /**
- * For a body that leaves as it came: what is judged, held and charged must be what its provider reads. `text` is the JSON from
- * which `fields` was parsed. @throws invalid_request for a name that is repeated in any object of it
+ * For a body that leaves as it came: what is judged, held and charged must be what its provider reads.
+ * @throws invalid_request for a name that is repeated in any object of it
  */
-export function rejectRepeatedNames(text: string, fields: JsonObject): void {
-  if (namesIn(text) === namesOf(fields)) return
+export function rejectRepeatedNames({ text, fields, names }: Required<Body>): void {
+  if ((names ?? namesIn(text)) === namesOf(fields)) return
   const name = repeatedName(text)?.slice(0, MAX_NAME_CHARS)
   throw new GatewayError(
     'invalid_request',
@@ -32,18 +33,13 @@ export function rejectRepeatedNames(text: string, fields: JsonObject): void {
 /** The longest name that an error repeats. */
 const MAX_NAME_CHARS = 64
 
-const COLON = 0x3a
-const SPACE = 0x20
-
-/** How many names are written: strings before a colon. */
+/** How many names are written: a colon outside of strings follows each. */
 function namesIn(text: string): number {
   let names = 0
-  for (let start = text.indexOf('"'); start !== -1; ) {
-    const end = endOfString(text, start)
-    let next = end + 1
-    while (text.charCodeAt(next) <= SPACE) next++
-    if (text.charCodeAt(next) === COLON) names++
-    start = text.indexOf('"', end + 1)
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i)
+    if (unit === QUOTE) i = endOfString(text, i)
+    else if (unit === COLON) names++
   }
   return names
 }

@@ -4,6 +4,7 @@ import type { Conversation } from '#domain/conversation.ts'
 import type { Extra } from '#domain/extras.ts'
 import type { UpstreamCall } from '#domain/upstream.ts'
 import type { Generate } from '#domain/work.ts'
+import { ownThoughts } from '../own-thoughts.ts'
 import { rejected, requireGenerate } from '../rejected.ts'
 import { capabilitiesOf } from './model-capabilities.ts'
 import { outputBoundOf } from './output-bound.ts'
@@ -21,16 +22,14 @@ export type MessagesRequest = MessageCreateParamsBase & Sampling
 export function toRequest(
   call: Pick<UpstreamCall, 'request' | 'hop' | 'maxOutputTokens'>,
 ): MessagesRequest {
-  const {
-    request,
-    hop: { card },
-  } = call
+  const { request, hop } = call
+  const { card } = hop
   const asked = requireGenerate(request)
   const conversation = asked.conversation()
   refuseUnsupported(asked, conversation)
   const capabilities = capabilitiesOf(card.upstreamName)
   const maxTokens = outputBoundOf(call)
-  const said = toMessages(conversation.turns)
+  const said = toMessages(ownThoughts(conversation.turns, hop))
   const { tools, tool_choice: choice } = toTools(conversation, said.messages, capabilities)
   const toolForced = choice?.type === 'any' || choice?.type === 'tool'
   const requested = toThinking(asked.reasoning, card.upstreamName, maxTokens, toolForced)

@@ -28,6 +28,7 @@ export function startParts(choice: number): Parts {
   const noteCall = (call: JsonObject, part: JsonObject, into: ChatEvent[]): void => {
     const id = readText(call['id']) ?? newCallId()
     const signature = keep(`call:${id}`, part)
+    if (signature !== undefined) into.push(toSignature(choice, id, signature))
     into.push({
       type: 'tool-call-delta',
       choice,
@@ -83,6 +84,12 @@ export function startParts(choice: number): Parts {
     },
   }
 }
+
+const toSignature = (choice: number, callId: string, data: string): ChatEvent => ({
+  type: 'call-signature',
+  choice,
+  signature: { type: 'call-signature', callId, data, origin: { family: 'gemini' } },
+})
 
 /** Attaches the log probabilities to the chunk's last text, where OpenAI clients expect them. */
 function withLogprobs(

@@ -65,6 +65,8 @@ export const COUNTING: SurfaceCase = {
 export interface EverySurface extends ScriptedGateway {
   readonly url: string
   readonly key: string
+  /** The answer of its providers, for further ones. */
+  hear(response: ServerResponse, asked: Asked): void | Promise<void>
   /** What all providers were asked, oldest first. */
   readonly seen: readonly Asked[]
   /** The next answers are these; without an argument, the usual ones. */
@@ -100,6 +102,7 @@ export async function openEverySurface(options: StartOptions = {}): Promise<Ever
   return Object.assign(setup, {
     url: setup.gateway.url,
     key,
+    hear,
     seen,
     issue,
     answer(with_: typeof next = tell) {

@@ -289,17 +289,17 @@ describe.each(SURFACES)('$surface', (one) => {
     await until(() => setup.seen.length > asked, 'it is asked')
     stop.abort()
     await until(() => isLet, 'the provider is let go', 1_000)
-    await until(() => openHolds(setup.cli) === 0, 'nothing is held')
-    const [last] = readDatabase<Line>(
-      setup.cli,
-      'SELECT * FROM activity ORDER BY generation_id DESC LIMIT 1',
-    )
+    const read = (): Line | undefined =>
+      readDatabase<Line>(setup.cli, 'SELECT * FROM activity ORDER BY generation_id DESC LIMIT 1')[0]
+    await until(() => read()?.ended_by === 'client', 'it is logged')
+    const last = read()
     expect(last).toMatchObject({
       surface: one.surface,
       ended_by: 'client',
       usage_source: 'estimated',
     })
     expect(last?.cost_nanos).toBeGreaterThan(0)
+    await until(() => openHolds(setup.cli) === 0, 'nothing is held')
   })
 })
 

@@ -249,13 +249,23 @@ describe('tool calls', () => {
     expect(ids.every((id) => /^call_[0-9a-f]{32}$/.test(id ?? ''))).toBe(true)
   })
 
-  test('have their signature in the call and in the details, under the id of the call', () => {
+  test('have their signature before the call, in it and in the details, under the id of the call', () => {
     const parts = [
       called('f', {}, { thoughtSignature: 'S1' }),
       called('g', { id: 'theirs' }, { thoughtSignature: 'S2' }),
     ]
     const { events, messageFields, toolCalls } = chunks(candidate(parts, END))
-    expect(events[0]).toMatchObject({
+    expect(events[0]).toEqual({
+      type: 'call-signature',
+      choice: 0,
+      signature: {
+        type: 'call-signature',
+        callId: toolCalls[0]?.id,
+        data: 'S1',
+        origin: { family: 'gemini' },
+      },
+    })
+    expect(events[1]).toMatchObject({
       fields: { extra_content: { google: { thought_signature: 'S1' } } },
     })
     expect(messageFields['reasoning_details']).toEqual([

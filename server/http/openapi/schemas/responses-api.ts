@@ -1,4 +1,4 @@
-/** OpenAI's Responses API as the gateway serves it: its answers come from the provider, so that most of their fields are open. */
+/** OpenAI's Responses API as the gateway serves it: many of its answers come from the provider, so that most of their fields are open. */
 import { z } from 'zod'
 import type { responsesForm } from '../../surfaces/responses/read-request.ts'
 import type { JsonSchema, Notes } from '../notes.ts'
@@ -14,22 +14,26 @@ const usage = z.looseObject({
 export const responsesAnswer = z
   .looseObject({
     id: z.string(),
-    model: z.string().describe("The provider's own name of the model"),
+    model: z
+      .string()
+      .describe("Of a model that answers in this API the provider's own name, else its id here"),
     status: z.string().exactOptional(),
     output: z.array(z.looseObject({})),
     usage: usage.nullish(),
   })
-  .describe("The provider's answer, byte for byte.")
+  .describe(
+    "The answer of a model that answers in this API, byte for byte; else the gateway's, with `store` false and what was asked.",
+  )
 
 export const responsesEvent = z
   .looseObject({ type: z.string() })
   .describe(
-    "The provider's events, byte for byte; `response.completed` or `response.incomplete` comes once the charge is written. A failure is an `error` event and then `response.failed`, in the gateway's words.",
+    "The provider's events, byte for byte, else the gateway's, numbered from 0; `response.completed` or `response.incomplete` comes once the charge is written. A failure is an `error` event and then `response.failed`, in the gateway's words.",
   )
 
 export const ITEMS = {
   description:
-    'A text, or items. Nothing is stored: reasoning is replayed by its `encrypted_content`, and a reference to an item is refused, or dropped where it is to reasoning',
+    'A text, or items. Nothing is stored: reasoning is replayed by its `encrypted_content`, which only the model that thought it gets, and a reference to an item is refused, or dropped where it is to reasoning',
   anyOf: [
     { type: 'string' },
     { type: 'array', items: { type: 'object', properties: {}, additionalProperties: true } },
@@ -42,7 +46,7 @@ const { stream, user, allow_fallbacks, models, provider } = CHAT_NOTES
 type ResponsesForm = Omit<z.input<typeof responsesForm>, 'input'>
 
 export const RESPONSES_NOTES: Notes<ResponsesForm> = {
-  model: 'A model that answers in this API: an id of `GET /v1/models`',
+  model: 'An id of `GET /v1/models`, or another name of the model',
   max_output_tokens:
     'The bound of the answer. It also bounds the amount that is reserved while the request runs',
   safety_identifier: 'The same as `user`, which takes precedence',

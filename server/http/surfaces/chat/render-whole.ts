@@ -109,10 +109,14 @@ const merge = (known: JsonObject | null, more: JsonObject): JsonObject =>
   known === null ? more : { ...known, ...more }
 
 /** The events that a chat answer shows. */
-export type RenderedEvent = Exclude<ChatEvent, { type: 'usage' | 'native' | 'vectors' | 'ranking' }>
+export type RenderedEvent = Exclude<
+  ChatEvent,
+  { type: 'usage' | 'call-signature' | 'native' | 'vectors' | 'ranking' }
+>
 
 const BESIDE_CHAT: ReadonlySet<ChatEvent['type']> = new Set([
   'usage',
+  'call-signature',
   'native',
   'vectors',
   'ranking',

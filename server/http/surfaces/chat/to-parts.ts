@@ -1,8 +1,9 @@
 /** A message's content as parts of a conversation. */
 import type { JsonObject } from '#domain/chat.ts'
-import type { MediaPart, ResultPart, Source } from '#domain/conversation.ts'
+import type { MediaPart, ResultPart } from '#domain/conversation.ts'
 import { isObject, readList, readObject, readString, readText } from '../../read/json.ts'
 import { toCacheMark } from '../to-cache-mark.ts'
+import { toSource } from '../to-source.ts'
 
 export type ContentPart = ResultPart['parts'][number]
 
@@ -66,18 +67,3 @@ export const toDrawnImages = (images: unknown, path: string): readonly MediaPart
       ...toImage(image, 'image_url', `${path}[${i}]`),
       isDrawn: true,
     }))
-
-/** The number of parameters is limited: with millions the pattern takes most of a second. */
-const DATA_URL = /^data:([a-z]+\/[a-z0-9][a-z0-9.+-]{0,127})(?:;[^,;]{1,64}){0,8};base64,/i
-
-function toSource(url: unknown): Source {
-  const text = readText(url)
-  if (text === undefined) return { type: 'reference' }
-  const head = DATA_URL.exec(text)
-  if (head?.[1] === undefined) return { type: 'url', url: text }
-  return {
-    type: 'base64',
-    mediaType: head[1].toLowerCase(),
-    data: text.slice(head[0].length),
-  }
-}

@@ -38,7 +38,7 @@ export function readMessagesRequest(body: Required<Body>, headers: Headers): Gen
   const { fields, exact, text, bytes } = body
   const parsed = messagesForm.safeParse(fields)
   if (!parsed.success) throw toInvalidRequest(fields, parsed.error.issues)
-  rejectRepeatedNames(text, fields)
+  rejectRepeatedNames(body)
   const client = readClientHeaders(headers)
   const read = { ...client.routing, ...withoutNulls(parsed.data) }
   checkModels(read)

@@ -9,6 +9,7 @@ import type { Generate } from '#domain/work.ts'
 import { rejectWholeKey } from '../../bearer.ts'
 import type { Body } from '../../read/body.ts'
 import { rejectRepeatedNames } from '../../read/repeated-names.ts'
+import type { Seals } from '../../seals.ts'
 import { type Draft, noAttachments, noteSizes } from '../attachments.ts'
 import { noteExtras, setExtras } from '../billed-extras.ts'
 import { readReasoning } from '../chat/read-reasoning.ts'
@@ -23,6 +24,7 @@ import {
 } from '../common-fields.ts'
 import { noteCacheMarks } from './cache-marks.ts'
 import { readInput } from './read-input.ts'
+import { toConversation } from './to-conversation.ts'
 import { readTools } from './tools.ts'
 
 /** Null means absent: client libraries send it for options that are not set. */
@@ -41,11 +43,15 @@ export const responsesForm = z.object({
 const STORED = ['previous_response_id', 'conversation', 'prompt'] as const
 
 /** @throws invalid_request, unsupported_parameter, invalid_image, too_many_images */
-export function readResponsesRequest(body: Required<Body>, headers: Headers): Generate {
+export function readResponsesRequest(
+  body: Required<Body>,
+  headers: Headers,
+  seals: Seals,
+): Generate {
   const { fields, exact, text, bytes } = body
   const parsed = responsesForm.safeParse(fields)
   if (!parsed.success) throw toInvalidRequest(fields, parsed.error.issues)
-  rejectRepeatedNames(text, fields)
+  rejectRepeatedNames(body)
   const read = parsed.data
   checkModels(read)
   const endUser = read.user || read.safety_identifier || null
@@ -58,13 +64,14 @@ export function readResponsesRequest(body: Required<Body>, headers: Headers): Ge
   const cutTools = readTools(fields)
   const attachments = noAttachments()
   const cutItems = readInput(read.input, attachments)
+  const kept = withoutElements(exact, cutTools, cutItems)
   const request: Draft = {
     kind: 'generate',
     dialect: 'responses',
     model: read.model,
-    body: withoutElements(exact, cutTools, cutItems),
+    body: kept,
     reasoning: readReasoning(exact),
-    conversation: untranslated,
+    conversation: () => toConversation(kept, seals),
     source: { text: withoutText(text, cutTools, cutItems), fields: exact },
     stream: read.stream ?? false,
     includeUsage: headers.get('x-gateway-usage')?.trim() === '1',
@@ -82,17 +89,16 @@ export function readResponsesRequest(body: Required<Body>, headers: Headers): Ge
   if (extras.length > 0) setExtras(request, extras)
   const beta = headers.get('openai-beta')
   if (beta !== null) request.headers = { 'openai-beta': beta }
+  if (fields['truncation'] === 'auto') request.onlyNative = TRUNCATION
   const routing = readRouting(read)
   if (routing !== undefined) request.routing = routing
   return request
 }
 
-/** Only providers that speak the dialect are asked. */
-const untranslated = (): never => {
-  throw new GatewayError(
-    'unsupported_operation',
-    'a request of the Responses API is not translated',
-  )
+/** What is left out of the input, only OpenAI decides. */
+const TRUNCATION = {
+  param: 'truncation',
+  why: 'others refuse a prompt that is too long rather than cut it',
 }
 
 function rejectStored(fields: JsonObject): void {

@@ -17,7 +17,7 @@ export function toChat(request: Generate, hop: Hop, names: ToolNames): JsonObjec
     provider: { type },
   } = hop
   const conversation = request.conversation()
-  const { turns, format, stop, logprobs, endUser } = conversation
+  const { turns, format, stop, logprobs, endUser, cacheKey } = conversation
   const effort =
     reasons(card) && request.reasoning
       ? toEffort(request.reasoning, request.dialect, hop)
@@ -31,8 +31,12 @@ export function toChat(request: Generate, hop: Hop, names: ToolNames): JsonObjec
     ...(stop.length > 0 && { stop }),
     ...(logprobs && { logprobs: true, ...(logprobs.top && { top_logprobs: logprobs.top }) }),
     ...(endUser !== undefined && { user: endUser }),
+    ...(cacheKey !== undefined && KNOW_CACHE_KEYS.has(type) && { prompt_cache_key: cacheKey }),
   }
 }
+
+/** Others may answer an unknown field with a 400. */
+const KNOW_CACHE_KEYS: ReadonlySet<ProviderType> = new Set(['openai', 'azure'])
 
 function toTools(
   { tools, toolChoice, parallelToolCalls }: Conversation,

@@ -2,6 +2,7 @@
 import type { JsonObject } from '#domain/chat.ts'
 import { cutElements } from '#domain/json-text.ts'
 import type { ModelCard } from '#domain/model-card.ts'
+import { SEALED_REASONING } from '#domain/thought.ts'
 import { OWN_FIELDS } from '#domain/work.ts'
 import { isObject, readList, readObject } from '../../read-json.ts'
 import { spliceJson } from '../../splice-json.ts'
@@ -19,7 +20,7 @@ export function toResponsesRequest(
 ): readonly string[] {
   const { body, source } = asked.request
   const own = source?.text ?? JSON.stringify(body)
-  const text = omission === 'reasoning' ? withoutReasoning(own, body) : own
+  const text = withoutItems(own, body, omission === 'reasoning' ? isReasoning : isSealed)
   const set: Record<string, unknown> = { model: asked.hop.card.upstreamName }
   // No provider keeps an answer: one account serves many keys, and whoever knows an id could go on with another's.
   if (body['store'] !== false) set['store'] = false
@@ -68,11 +69,23 @@ const cutsOf = ({ hop, maxOutputTokens }: Asked): readonly string[] =>
     : OWN_FIELDS
 
 /** Whether there are reasoning items to leave out. */
-export const hasReasoning = ({ input }: JsonObject): boolean => readList(input).some(isReasoning)
+export const hasReasoning = ({ input }: JsonObject): boolean =>
+  readList(input).some((item) => isReasoning(item) && !isSealed(item))
 
-function withoutReasoning(text: string, { input }: JsonObject): string {
+function withoutItems(
+  text: string,
+  { input }: JsonObject,
+  isCut: (item: unknown) => boolean,
+): string {
   const items = readList(input)
-  return cutElements(text, 'input', (index) => isReasoning(items[index]))
+  return items.some(isCut) ? cutElements(text, 'input', (index) => isCut(items[index])) : text
 }
 
 const isReasoning = (item: unknown): boolean => isObject(item) && item['type'] === 'reasoning'
+
+/** What a model of another wire thought, which the gateway sealed: this one cannot read it. */
+function isSealed(item: unknown): boolean {
+  if (!(isObject(item) && item['type'] === 'reasoning')) return false
+  const { id } = item
+  return typeof id === 'string' && id.startsWith(SEALED_REASONING)
+}

@@ -159,6 +159,19 @@ describe('blocks', () => {
     expect((await said(unnamed)).content).toMatchObject([{ name: 'late', input: { a: 1 } }])
   })
 
+  test('W4: arguments that are no object are a member of one, and a call that was cut off is read', async () => {
+    const custom = [call(0, 'SELECT', { id: 'a', name: 'f', kind: 'custom' }), call(0, ' 1')]
+    const events = [...custom, opens(1, '[1]'), opens(2, 'null'), finish()]
+    expect((await said(events)).content).toMatchObject([
+      { input: { input: 'SELECT 1' } },
+      { input: { input: '[1]' } },
+      { input: {} },
+    ])
+    const cut = [opens(0, '{"a":1,"b":"x'), finish('length')]
+    expect((await sdk(stream(cut))).content).toMatchObject([{ input: { a: 1 } }])
+    expect(whole(cut).content).toMatchObject([{ input: { input: '{"a":1,"b":"x' } }])
+  })
+
   test('a call whose arguments are complete makes way for the next at once', () => {
     const renderer = MESSAGES.startStream(HEAD, aRequest())
     renderer.events([opens(0), call(0, '{"a":1}')])

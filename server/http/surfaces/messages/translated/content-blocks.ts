@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import type { ToolCallDelta } from '#domain/chat.ts'
 import { frame } from '../frame.ts'
+import { isObjectText, toInputText } from './to-input.ts'
 
 interface Block {
   readonly type: 'text' | 'thinking' | 'tool_use'
@@ -78,13 +79,13 @@ export class ContentBlocks {
     return block === this.open ? this.show(block) : ''
   }
 
-  /** The frames of what was not sent yet. A blank text, and a call without a name, wait for the rest. */
+  /** The frames of what was not sent yet. A blank text, a call without a name, and arguments that are no object wait for the rest. */
   private show(block: Block): string {
     const { type, unsent } = block
     const isBlank = block.index === null && unsent.trim() === ''
     if (type === 'tool_use' ? block.name === undefined : isBlank) return ''
     const opening = block.index === null ? this.start(block) : ''
-    if (unsent === '' || (type === 'tool_use' && block.arguments.trim() === '')) return opening
+    if (unsent === '' || (type === 'tool_use' && !isObjectText(block.arguments))) return opening
     block.unsent = ''
     return opening + renderDelta(block, unsent)
   }
@@ -107,9 +108,9 @@ export class ContentBlocks {
     let text = ''
     if (open.type === 'tool_use') {
       open.name ??= ''
-      if (open.arguments.trim() === '') {
-        open.unsent = '{}'
-        open.arguments = '{}'
+      if (!isObjectText(open.arguments)) {
+        open.arguments = toInputText(open.arguments)
+        open.unsent = open.arguments
       }
       text = this.show(open)
     }

@@ -3,7 +3,6 @@ import type { AnswerHead, ChatEvent, ChatEvents, JsonObject } from '#domain/chat
 import { parseExactly } from '#domain/exact-json.ts'
 import type { Charge } from '#domain/ledger.ts'
 import type { Work } from '#domain/work.ts'
-import { isObject } from '../../../read/json.ts'
 import { insertCost } from '../../insert-cost.ts'
 import type { WholeRenderer } from '../../surface.ts'
 import { showsThinking } from '../read-reasoning.ts'
@@ -11,6 +10,7 @@ import { ToolIds } from './content-blocks.ts'
 import { Ending } from './ending.ts'
 import { renderMessage } from './render-message.ts'
 import { renderUsage } from './render-usage.ts'
+import { toInputText } from './to-input.ts'
 
 interface Said {
   readonly type: 'text' | 'thinking'
@@ -100,12 +100,11 @@ function toBlocks(part: Said | Called): readonly JsonObject[] {
   return [type === 'text' ? { type, text } : { type, thinking: text, signature: '' }]
 }
 
-/** The API's type is an object; anything else, such as arguments that were cut off, becomes its member `input`. */
-function toInput(text: string): JsonObject {
-  if (text.trim() === '') return {}
+/** Arguments that were cut off are kept as a text. */
+function toInput(text: string): unknown {
+  const input = toInputText(text)
   try {
-    const value = parseExactly(text)
-    return isObject(value) ? value : { input: value }
+    return parseExactly(input)
   } catch {
     return { input: text }
   }

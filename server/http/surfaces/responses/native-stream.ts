@@ -2,14 +2,15 @@
 import type { ChatEvents, JsonObject, NativeEvent } from '#domain/chat.ts'
 import type { GatewayError } from '#domain/errors.ts'
 import type { Charge } from '#domain/ledger.ts'
-import { completionTokens, promptTokens, type Usage } from '#domain/usage.ts'
 import type { Work } from '#domain/work.ts'
 import { toErrorFields } from '../../render-error.ts'
 import { insertCost } from '../insert-cost.ts'
 import type { StreamHead, StreamRenderer } from '../surface.ts'
+import { AT_BOUND, type Ending, toFailure } from './ending.ts'
+import { renderUsage } from './render-usage.ts'
 
 /** A class, because there are thousands of streams at once. */
-export class ResponsesStream implements StreamRenderer {
+export class NativeStream implements StreamRenderer {
   private readonly head: StreamHead
   private readonly showsCost: boolean
   /** The provider's first frames, in which it names the answer. */
@@ -51,7 +52,11 @@ export class ResponsesStream implements StreamRenderer {
     const { held, ending } = this
     if (ending !== null) {
       const { type, ...fields } = ending
-      const response = { ...this.answer(), ...fields, usage: charge && renderUsage(charge.usage) }
+      const response = {
+        ...this.answer(),
+        ...fields,
+        usage: charge && renderUsage(charge, this.showsCost),
+      }
       return this.frame({ type, response })
     }
     return this.showsCost && charge !== null ? withCost(held, charge) : held
@@ -92,36 +97,6 @@ export class ResponsesStream implements StreamRenderer {
   }
 }
 
-interface Ending {
-  readonly type: 'response.incomplete' | 'response.failed'
-  readonly status: string
-  readonly error: { readonly code: string; readonly message: string } | null
-  readonly incomplete_details: { readonly reason: string } | null
-}
-
-const AT_BOUND: Ending = {
-  type: 'response.incomplete',
-  status: 'incomplete',
-  error: null,
-  incomplete_details: { reason: 'max_output_tokens' },
-}
-
-const DEFAULT_WAIT_SECONDS = 1
-
-/** Codex repeats both; how long it waits, it reads in the message. */
-function toFailure({ code, details }: GatewayError, message: string): Ending {
-  const isLimit = code === 'upstream_overloaded'
-  const wait = details.retryAfterSeconds ?? DEFAULT_WAIT_SECONDS
-  return {
-    type: 'response.failed',
-    status: 'failed',
-    error: isLimit
-      ? { code: 'rate_limit_exceeded', message: `${message}. Please try again in ${wait}s.` }
-      : { code: 'server_error', message },
-    incomplete_details: null,
-  }
-}
-
 /** The `response` of the first frame that has one. */
 function beginningOf(frames: string): JsonObject | null {
   const data = /^data: ?(\{.*"type": ?"response\.created".*\})\r?$/m.exec(frames)?.[1]
@@ -139,17 +114,6 @@ function lastNumber(frames: string): number {
   const numbers = [...frames.matchAll(/"sequence_number": ?(\d{1,15})/g)]
   return Number(numbers.at(-1)?.[1] ?? -1)
 }
-
-const renderUsage = (usage: Usage): JsonObject => ({
-  input_tokens: promptTokens(usage),
-  input_tokens_details: {
-    cached_tokens: usage.cacheReadTokens,
-    cache_write_tokens: usage.cacheWriteTokens,
-  },
-  output_tokens: completionTokens(usage),
-  output_tokens_details: { reasoning_tokens: usage.reasoningTokens },
-  total_tokens: promptTokens(usage) + completionTokens(usage),
-})
 
 const DATA = /^data: ?(\{.*\})/m
 

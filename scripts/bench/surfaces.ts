@@ -1,0 +1,89 @@
+/**
+ * Part `surfaces`: what the dialects beside chat cost. A native stream of the Messages API, by the chunk, beside one of chat; a turn of
+ * Claude Code of 1 MB, and vectors of 2,048 texts, each beside the same bytes passed through.
+ */
+import { compare, contenderOf, contest } from './compare.ts'
+import type { AnswerRoute, Effort, Part, Rig } from './rig.ts'
+import { claudeCodeTurn, embeddingInputs } from './surface-requests.ts'
+import { CHUNKS } from './wires.ts'
+
+const CHAT: AnswerRoute = { name: 'openai-rush', type: 'openai-compatible', stream: true }
+const MESSAGES: AnswerRoute = {
+  name: 'anthropic-rush',
+  type: 'anthropic',
+  stream: true,
+  asks: { path: '/v1/messages', body: (model) => ({ ...HELLO, model, stream: true }) },
+}
+const HELLO = { max_tokens: 4_000, messages: [{ role: 'user', content: 'Why does it balance?' }] }
+
+/** Each with the CPU that it may take, in times that of the bare proxy. */
+const PASSED: readonly { title: string; route: AnswerRoute; limit: number }[] = [
+  {
+    title: 'a turn of Claude Code of 1 MB',
+    route: {
+      name: 'claude-turn',
+      type: 'anthropic',
+      stream: true,
+      asks: { path: '/v1/messages', body: claudeCodeTurn },
+    },
+    limit: 1.3,
+  },
+  {
+    title: 'vectors of 2,048 texts, in base64',
+    route: {
+      name: 'vectors',
+      type: 'openai',
+      stream: false,
+      kind: 'embed',
+      asks: { path: '/v1/embeddings', body: embeddingInputs },
+    },
+    limit: 1.5,
+  },
+]
+
+/** Whoever sends megabytes is not many. */
+const CONNECTIONS = 8
+
+export const surfaces: Part = {
+  answers: [CHAT, MESSAGES, ...PASSED.map(({ route }) => route)],
+  async run(rig, effort) {
+    await streams(rig, effort)
+    let isKept = true
+    console.log(`\n${CONNECTIONS} connections: ms of CPU per answer`)
+    for (const { title, route, limit } of PASSED) {
+      const { rounds, seconds } = effort
+      const figures = await compare(rig, route, {
+        rounds,
+        connections: CONNECTIONS,
+        until: { seconds },
+      })
+      const millis = (which: 'bare' | 'gateway'): string =>
+        (figures.of(which, 'cpuMicros') / 1000).toFixed(2).padStart(6)
+      const ratio = figures.ratio('cpuMicros', 'gateway', 'bare')
+      isKept &&= ratio <= limit
+      console.log(
+        `  ${title.padEnd(34)} bare ${millis('bare')}   gateway ${millis('gateway')}   ` +
+          `gateway / bare ${ratio.toFixed(2)}, at most ${limit}: ${ratio <= limit ? 'kept' : 'BROKEN'}`,
+      )
+    }
+    return isKept
+  },
+}
+
+async function streams(rig: Rig, { rounds, seconds, connections }: Effort): Promise<void> {
+  const figures = await contest(
+    {
+      chat: contenderOf(rig, 'gateway', CHAT),
+      messages: contenderOf(rig, 'gateway', MESSAGES),
+      bare: contenderOf(rig, 'bare', MESSAGES),
+    },
+    { rounds, connections, until: { seconds } },
+  )
+  const perChunk = (which: 'chat' | 'messages' | 'bare'): string =>
+    (figures.of(which, 'cpuMicros') / CHUNKS).toFixed(2)
+  console.log(
+    `\nfifty chunks at once, ${connections} streams, ${CHUNKS} chunks each: µs of CPU per chunk\n` +
+      `  bare ${perChunk('bare')}   chat ${perChunk('chat')}   native messages ${perChunk('messages')}   ` +
+      `messages / chat ${figures.ratio('cpuMicros', 'messages', 'chat').toFixed(2)}`,
+  )
+}
