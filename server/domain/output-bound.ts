@@ -56,8 +56,15 @@ function floorOf(request: Work, hop: Hop, settings: Settings): number {
   )
 }
 
-const budgetOf = ({ reasoning }: Work, { card, provider }: Pick<Hop, 'card' | 'provider'>) =>
-  thinkingBudgetOf(reasoning, familyOf(provider.type, card), card.upstreamName)
+function budgetOf(
+  { reasoning, dialect }: Work,
+  { card, provider }: Pick<Hop, 'card' | 'provider'>,
+) {
+  const family = familyOf(provider.type, card)
+  // A client of chat says what is sent; of others the budget becomes an effort there.
+  if (family === 'openai' && dialect !== 'chat') return null
+  return thinkingBudgetOf(reasoning, family, card.upstreamName)
+}
 
 export const reasons = ({ supportedParameters }: ModelCard): boolean =>
   supportedParameters.includes('reasoning_effort') || supportedParameters.includes('reasoning')

@@ -162,6 +162,15 @@ describe('what others are sent', () => {
     })
   })
 
+  test('a budget that becomes an effort is within any limit of the key', async () => {
+    const { bearer } = await s.deps.issue({ maxOutputTokens: 4_096 })
+    const thinking = { type: 'enabled', budget_tokens: 31_999 }
+    const asked = { thinking, max_tokens: 64_000 }
+    const answer = await s.ask(hello('chat/m', asked), bearer)
+    expect([answer.status, last('chat').reasoning_effort]).toEqual([200, 'high'])
+    expect((await s.ask(hello('claude/m', asked), bearer)).status).toBe(400)
+  })
+
   test('what is no message is refused in the words of the field', async () => {
     for (const [more, param] of [
       [{ messages: [{ role: 'robot', content: 'x' }] }, 'messages[0].role'],

@@ -155,11 +155,25 @@ describe('turns', () => {
       { role: 'developer', content: 'now' },
       { role: 'user', content: 'c' },
     ])
-    const [, , , reminder] = await messages(turns, 'openai-compatible')
-    expect(reminder).toEqual({
-      role: 'user',
-      content: '<system-reminder>\nnow\n</system-reminder>',
-    })
+    // Templates of models take the instructions once, and then each side in its turn.
+    expect(await messages(turns, 'openai-compatible')).toEqual([
+      { role: 'system', content: 'first\n\nsecond' },
+      { role: 'user', content: 'a\n\nb\n\n<system-reminder>\nnow\n</system-reminder>\n\nc' },
+    ])
+    const [, { content }] = await messages([...turns, says('user', image)], 'groq')
+    expect(content.at(-1)).toEqual(IMAGE_URL)
+    expect(content).toHaveLength(3)
+  })
+
+  test('to Mistral a word of the model stands between results and the user', async () => {
+    const turns = [
+      says('assistant', calls('a'), calls('b')),
+      says('user', result('a', 'x'), result('b', 'y'), text('and')),
+    ]
+    const rolesFor = async (type: ProviderType) =>
+      (await messages(turns, type)).map((message: Wire) => message.role).join(' ')
+    expect(await rolesFor('mistral')).toBe('assistant tool tool assistant user')
+    expect(await rolesFor('groq')).toBe('assistant tool tool user')
   })
 
   test('W5: results follow their calls in the order of the calls; images and texts come after all of them', async () => {

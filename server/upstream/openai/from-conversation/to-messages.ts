@@ -6,6 +6,7 @@ import { type Answered, inOrder, type Said } from '../../in-order.ts'
 import { rejected } from '../../rejected.ts'
 import { toReminder } from '../../system-reminder.ts'
 import type { ToolNames } from '../../tool-names.ts'
+import { joinMessages } from './join-messages.ts'
 import { toAudio, toFile, toUrl } from './media.ts'
 import { toPlainId } from './plain-id.ts'
 
@@ -15,7 +16,8 @@ export function toMessages(
   type: ProviderType,
   names: ToolNames,
 ): readonly JsonObject[] {
-  return inOrder(turns).flatMap((said) => toSaid(said, type, names))
+  const messages = inOrder(turns).flatMap((said) => toSaid(said, type, names))
+  return KNOW_DEVELOPERS.has(type) ? messages : joinMessages(messages, type === 'mistral')
 }
 
 function toSaid(said: Said, type: ProviderType, names: ToolNames): readonly JsonObject[] {
