@@ -445,6 +445,14 @@ describe('an order of documents', () => {
     },
   )
 
+  test('of as many as are allowed is whole, for what its vendor counted', async () => {
+    const many = Array.from({ length: 1_000 }, (_, i) => 'x'.repeat(1 + (i % 9)))
+    const response = await ask('rerank', { model: 'cohere/r', query: 'q', documents: many })
+    const { results } = (await response.json()) as Json
+    expect(new Set(results.map(({ index }: Json) => index)).size).toBe(1_000)
+    expect(await receiptOf(response)).toMatchObject({ cost_usd: '0.002', usage_source: 'provider' })
+  })
+
   test('costs search units or tokens, as its card says; what is not counted is estimated', async () => {
     const body = { query: 'q', documents }
     const cost = async (model: string) => {
