@@ -61,6 +61,6 @@ const INPUTS = 2_048
 /** Paragraphs to be found again; OpenAI's SDKs ask for base64 unasked. */
 export const embeddingInputs = (model: string): object => ({
   model,
-  input: Array.from({ length: INPUTS }, (_, n) => `${n}. ${'A ledger balances. '.repeat(20)}`),
+  input: Array.from({ length: INPUTS }, (_, n) => `${n}. ${'A ledger balances. '.repeat(10)}`),
   encoding_format: 'base64',
 })
