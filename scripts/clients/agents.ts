@@ -13,7 +13,7 @@ const SECOND = { command: 'echo second-$((40 + 2))', result: 'second-42' }
 
 const OF_PLATFORM = `${process.platform}-${process.arch}`
 
-const CLAUDE_CODE = npm('@anthropic-ai/claude-code@2.1.197')
+const CLAUDE_CODE = npm('@anthropic-ai/claude-code@2.1.330')
 
 export const AGENTS: readonly Client[] = [
   {
