@@ -14,6 +14,7 @@ const create = {
 
 const asked = {
   model: create()(MODEL),
+  providerOptions: { openai: { store: false } },
   system: 'Be brief.',
   prompt: QUESTION,
   stopWhen: stepCountIs(5),
