@@ -10,7 +10,6 @@ import {
   until,
 } from '#test/support/appliance.ts'
 import { openCli } from '#test/support/cli-harness.ts'
-import { FULL } from '#test/support/tier.ts'
 import { type Socket, startProvider } from '#test/upstream/fixtures.ts'
 
 const cli = furnishCli(openCli())
@@ -519,58 +518,4 @@ test('of many at once at the last of a ceiling, no more are admitted than it pay
   const ids = answers.map(({ headers }) => headers.get('X-Generation-Id') ?? '')
   const rows = ids.map((id) => activityOf(cli, id)).filter((row) => row !== undefined)
   expect(rows.length).toBeGreaterThan(0)
-})
-
-describe('a body that was damaged', () => {
-  const BODIES = {
-    embeddings: JSON.stringify({ model: 'plain/e', input: ['a', 'b'], dimensions: 3, user: 'u' }),
-    rerank: JSON.stringify({ model: 'plain/r', query: 'q', documents: ['a', 'b'], top_n: 1 }),
-  } as const
-  const VALUES = [
-    'null',
-    '-1',
-    '1e999',
-    '""',
-    '[]',
-    '{}',
-    '"\\ud800"',
-    '[[]]',
-    'true',
-    '0.5',
-    '9'.repeat(30),
-  ]
-
-  test.each(['embeddings', 'rerank'] as const)(
-    '%s: is never a fault, and leaves no hold',
-    async (path) => {
-      const rounds = FULL ? 1_000 : 150
-      let seed = 7
-      const draw = (below: number): number => {
-        seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31
-        return seed % below
-      }
-      const damage = (text: string): string => {
-        const at = draw(text.length)
-        const value = VALUES[draw(VALUES.length)] ?? ''
-        switch (draw(4)) {
-          case 0:
-            return text.slice(0, at) + text.slice(at + 1 + draw(5))
-          case 1:
-            return text.slice(0, at) + value + text.slice(at)
-          case 2:
-            return text.replace(/"(\w+)":("[^"]*"|\[[^\]]*\]|\d+)/g, (all, name) =>
-              draw(3) === 0 ? `"${name}":${value}` : all,
-            )
-          default:
-            return `${text.slice(0, -1)},"x${at}":${value}}`
-        }
-      }
-      for (let round = 0; round < rounds; round++) {
-        const body = damage(BODIES[path])
-        const { status } = await ask(path, body)
-        expect(status, body).toBeLessThan(500)
-      }
-      await until(() => openHolds(cli) === 0, 'no hold is left')
-    },
-  )
 })
