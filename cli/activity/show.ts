@@ -40,6 +40,7 @@ const factsOf = (receipt: Receipt): readonly Field[] => [
   ['status', receipt.code === null ? receipt.status : `${receipt.status} ${receipt.code}`],
   ['ended by', receipt.ended_by],
   ['finish', receipt.finish_reason],
+  ...(receipt.cut_tools.length > 0 ? [['cut tools', receipt.cut_tools.join(', ')] as const] : []),
 ]
 
 /** "22 × $2.5 per million = $0.000055", "2 × $0.19 = $0.38 (1024x1024/high)". */

@@ -182,6 +182,7 @@ export const activity = sqliteTable('activity', {
   modifiers: text('modifiers'),
   surface: text('surface').$type<Dialect>().notNull().default('chat'),
   session: text('session'),
+  cutTools: text('cut_tools'),
 })
 
 export const windowSlots = sqliteTable(

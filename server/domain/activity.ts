@@ -70,6 +70,8 @@ export interface ActivityEntry {
   readonly usageSource: UsageSource | null
   /** Names of the modifiers in the price: `service_tier=priority`. */
   readonly modifiers: readonly string[]
+  /** Types of the vendor's tools that were cut from the request, because its model has no price for them. */
+  readonly cutTools: readonly string[]
   readonly cost: UsdNanos
   readonly costRub: RubMicros
   /** Size and quality that the image price was looked up by; null where no image was charged by the piece. */

@@ -52,7 +52,7 @@ export function checkExtras(extras: readonly Extra[], model: string, prices: Pri
   }
 }
 
-function isPriced(need: Need, prices: Prices): boolean {
+export function isPriced(need: Need, prices: Prices): boolean {
   switch (need.kind) {
     case 'cache-write-1h':
       return [prices, ...prices.tiers].every(({ cacheWrite1h }) => cacheWrite1h !== null)

@@ -57,6 +57,8 @@ export function renderReceipt(receipt: Receipt) {
     lines: lines.map(renderLine),
     /** Factors that are in the prices of the lines. */
     modifiers: entry.modifiers,
+    /** Tools of the vendor that were cut from the request, by their type. */
+    cut_tools: entry.cutTools,
     image: entry.image && {
       resolution: entry.image.resolution ?? null,
       quality: entry.image.quality ?? null,

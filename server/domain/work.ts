@@ -86,10 +86,19 @@ export interface Generate extends AnyWork {
   readonly isUnbounded?: true
   /** What only a provider of the client's own dialect could do; absent where every provider can be asked. */
   readonly onlyNative?: OnlyNative
-  /** Types of the vendor's tools that were cut from the request, for the receipt; absent where there are none. */
-  readonly cutTools?: readonly string[]
+  /**
+   * Tools of the vendor that the answer may do without, by their place in the list of tools: cut from what is sent to a model
+   * that has no price for them, which the receipt tells; absent where there are none.
+   */
+  readonly cutTools?: ReadonlyMap<number, CutTool>
   /** Of `inputImages`, those from earlier answers; a model without image input still accepts the request. */
   readonly earlierImages?: number
+}
+
+export interface CutTool {
+  readonly type: string
+  /** What it asks for where it is sent. */
+  readonly extra: Extra
 }
 
 /** A field that no other wire has a word for, and why that matters, as the end of a sentence. */

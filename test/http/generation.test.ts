@@ -71,6 +71,7 @@ test('a receipt has exactly these fields', async () => {
     object: 'generation',
     max_output_tokens: null,
     modifiers: [],
+    cut_tools: [],
     id,
     request_id: 'mine-1',
     created_at: '2026-08-22T12:00:00Z',

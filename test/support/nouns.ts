@@ -244,6 +244,7 @@ export const anActivity = (claim: Claim, stated: Partial<ActivityEntry> = {}): A
   usage: NO_USAGE,
   usageSource: null,
   modifiers: [],
+  cutTools: [],
   cost: 0n as UsdNanos,
   costRub: 0n as RubMicros,
   image: null,

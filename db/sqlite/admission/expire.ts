@@ -104,6 +104,7 @@ const toActivity = (hold: HoldRow, totalMs: number): ActivityEntry => ({
   usage: NO_USAGE,
   usageSource: null,
   modifiers: [],
+  cutTools: [],
   cost: NO_MONEY,
   queuedMs: 0,
   image: null,

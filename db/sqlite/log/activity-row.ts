@@ -16,7 +16,7 @@ import type { activity } from '../schema.ts'
 type ActivityRow = typeof activity.$inferSelect
 
 export function toActivity(row: ActivityRow): ActivityEntry {
-  const { admitted, admittedAt, failedAttempts, operatorCost, refusal, modifiers, ...rest } = row
+  const { admitted, admittedAt, failedAttempts, operatorCost, refusal, ...rest } = row
   const {
     inputTokens,
     cacheReadTokens,
@@ -30,6 +30,8 @@ export function toActivity(row: ActivityRow): ActivityEntry {
     outputImages,
     searchUnits,
     serverCalls,
+    modifiers,
+    cutTools,
     imageResolution,
     imageQuality,
     ...entry
@@ -53,7 +55,8 @@ export function toActivity(row: ActivityRow): ActivityEntry {
       searchUnits,
       serverCalls: serverCalls === null ? null : (JSON.parse(serverCalls) as ServerCalls),
     },
-    modifiers: modifiers === null ? [] : (JSON.parse(modifiers) as string[]),
+    modifiers: toNames(modifiers),
+    cutTools: toNames(cutTools),
     image: isImage
       ? { resolution: imageResolution ?? undefined, quality: imageQuality ?? undefined }
       : null,
@@ -62,6 +65,13 @@ export function toActivity(row: ActivityRow): ActivityEntry {
     refusal: toRefusal(refusal),
   }
 }
+
+const toNames = (stored: string | null): readonly string[] =>
+  stored === null ? [] : (JSON.parse(stored) as string[])
+
+/** Null where there are none, which is the rule. */
+const fromNames = (names: readonly string[]): string | null =>
+  names.length === 0 ? null : JSON.stringify(names)
 
 /** Null when none was called, which is the rule. */
 const fromCalls = (calls: ServerCalls | null): string | null =>
@@ -143,6 +153,7 @@ const COLUMNS = [
   'modifiers',
   'surface',
   'session',
+  'cut_tools',
 ]
 
 /** Returns false for a second entry of the same generation, which is not written. */
@@ -196,9 +207,10 @@ export function prepareActivity(
       entry.loweredBound,
       usage.cacheWrite1hTokens,
       fromCalls(usage.serverCalls),
-      entry.modifiers.length === 0 ? null : JSON.stringify(entry.modifiers),
+      fromNames(entry.modifiers),
       entry.surface,
       entry.session,
+      fromNames(entry.cutTools),
     )
     return changes > 0
   }

@@ -31,6 +31,7 @@ import kinds from './0029_kinds.sql' with { type: 'text' }
 import aliases from './0030_aliases.sql' with { type: 'text' }
 import pricedExtras from './0031_priced_extras.sql' with { type: 'text' }
 import surfaces from './0032_surfaces.sql' with { type: 'text' }
+import cutTools from './0033_cut_tools.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly string[] = [
   initial,
@@ -65,4 +66,5 @@ export const MIGRATIONS: readonly string[] = [
   aliases,
   pricedExtras,
   surfaces,
+  cutTools,
 ]

@@ -54,6 +54,7 @@ export async function openAccounting(dataDir: string, secret: string): Promise<A
           usage: charge.usage,
           usageSource: charge.source,
           modifiers: [],
+          cutTools: [],
           cost: charge.amount,
           costRub: charge.costRub,
           image: null,

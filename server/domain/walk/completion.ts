@@ -371,6 +371,7 @@ function toEntry(
     usage,
     usageSource: source,
     modifiers,
+    cutTools: attempt === null ? NO_TOOLS : cutToolsOf(attempt),
     cost: amount,
     costRub,
     image: attempt && charge && imageCharged(attempt, charge),
@@ -380,6 +381,13 @@ function toEntry(
     refusal,
   }
 }
+
+const NO_TOOLS: readonly string[] = []
+
+const cutToolsOf = ({ request }: Attempt): readonly string[] =>
+  request.kind === 'generate' && request.cutTools !== undefined
+    ? [...request.cutTools.values()].map(({ type }) => type)
+    : NO_TOOLS
 
 const NOTHING_CHARGED = {
   usage: NO_USAGE,

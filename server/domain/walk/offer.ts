@@ -3,7 +3,7 @@ import type { Claim } from '../admission.ts'
 import type { Catalogue } from '../catalogue.ts'
 import type { Clock, Instant } from '../clock.ts'
 import { GatewayError } from '../errors.ts'
-import { checkExtras, type Extra, sends, unpricedExtra } from '../extras.ts'
+import { checkExtras, type Extra, isPriced, sends, unpricedExtra } from '../extras.ts'
 import type { GenerationId } from '../id.ts'
 import type { Repeat } from '../idempotency.ts'
 import { type ApiKey, allows, type Caller } from '../key.ts'
@@ -11,6 +11,7 @@ import {
   drawOrder,
   type Hop,
   type ModelCard,
+  type Prices,
   type PriceVersion,
   priceAt,
   type RouteHop,
@@ -28,7 +29,14 @@ import { familyOf, PROVIDER_PRESETS } from '../provider.ts'
 import { type Rate, rateAt } from '../rate.ts'
 import type { Settings } from '../settings.ts'
 import type { Store } from '../store.ts'
-import { type Dialect, KIND_OF, type OnlyNative, type Routing, type Work } from '../work.ts'
+import {
+  type Dialect,
+  type Generate,
+  KIND_OF,
+  type OnlyNative,
+  type Routing,
+  type Work,
+} from '../work.ts'
 import type { HopHealth } from './hop-health.ts'
 import type { SessionRoutes } from './session-routes.ts'
 
@@ -138,7 +146,7 @@ function withExtras(offers: readonly Offer[], request: Work, { id }: ModelCard):
   let refusal: unknown = null
   for (const offer of offers) {
     try {
-      const { extras = [] } = toSent(request, offer.hop)
+      const { extras = [] } = toSent(request, offer)
       checkSent(extras, offer.hop, request.dialect)
       checkExtras(extras, id, offer.version.prices)
       able.push(offer)
@@ -154,10 +162,36 @@ function withExtras(offers: readonly Offer[], request: Work, { id }: ModelCard):
  * The request as this hop is sent it. Asked in another dialect than the client's, its vendor keeps a prompt for as long as it
  * always does: that changes no answer, so that it is neither refused nor charged.
  */
-function toSent(request: Work, hop: Hop): Work {
+function toSent(request: Work, { hop, version }: Offer): Work {
   const { dialect, extras } = request
+  if (request.kind === 'generate' && request.cutTools !== undefined && isNative(hop, dialect)) {
+    return withPricedTools(request, request.cutTools, version.prices)
+  }
   if (extras === undefined || forwards(dialect) || isNative(hop, dialect)) return request
   return { ...request, extras: extras.filter(({ need }) => need.kind !== 'cache-write-1h') }
+}
+
+/** Of the tools that are cut, those that have a price are sent. */
+function withPricedTools(
+  request: Generate,
+  cutTools: NonNullable<Generate['cutTools']>,
+  prices: Prices,
+): Generate {
+  const priced = [...cutTools].filter(([, { extra }]) => isPriced(extra.need, prices))
+  if (priced.length === 0) return request
+  const cut = new Map(cutTools)
+  for (const [place] of priced) cut.delete(place)
+  const tools = request.source?.fields['tools']
+  return {
+    ...request,
+    body: {
+      ...request.body,
+      tools: Array.isArray(tools) ? tools.filter((_, place) => !cut.has(place)) : tools,
+    },
+    cutTools: cut,
+    extras: [...(request.extras ?? []), ...priced.map(([, { extra }]) => extra)],
+    isUnbounded: true,
+  }
 }
 
 /** Whether the fields of a request that the gateway does not read go to providers of other dialects too. */
@@ -419,8 +453,9 @@ export function makeClaim(
   const arranged = arrangeOffers(health, request, found)
   const [{ hop: first }] = arranged
   checkThinking(request, first, key)
-  const offers = arranged.map(({ hop, version, rate }) => {
-    const sent = toSent(request, hop)
+  const offers = arranged.map((offer) => {
+    const { hop, version, rate } = offer
+    const sent = toSent(request, offer)
     const cost = offerCost(sent, hop, version.prices, key.limits.maxOutputTokens, settings)
     return { hop, version, rate, sent, cost }
   })

@@ -3,6 +3,7 @@
  * can have a price for is collected, and refused where the model's has none (`#domain/extras.ts`); all else is refused here.
  */
 import type { JsonObject } from '#domain/chat.ts'
+import type { GatewayError } from '#domain/errors.ts'
 import {
   type Extra,
   type MODIFIER_FIELDS,
@@ -60,12 +61,17 @@ const findTool: Finder = (tool, path, into) => {
     noteLongCaching(declared, `${path}.function`, into)
     return
   }
+  noteTool(into, toHostedTool(tool, path, tool['max_uses']))
+  noteLongCaching(tool, path, into)
+}
+
+/** A tool that the vendor runs, `mostCalls` times if that is a number. @throws unsupported_parameter for one that has no name */
+export function toHostedTool({ type }: JsonObject, path: string, mostCalls: unknown): Extra {
   const param = isSet(type) ? `${path}.type` : path
   if (typeof type !== 'string' || type.length > MAX_VALUE_CHARS) throw refused(param, HOSTED)
   // A date is the version of the tool and not its name.
-  const name = type.replace(/_20\d{6}$/, '')
-  noteTool(into, { param, what: HOSTED, need: calls(name, tool['max_uses']) })
-  noteLongCaching(tool, path, into)
+  const name = type.replace(/_20\d{2}_?\d{2}_?\d{2}$/, '')
+  return { param, what: HOSTED, need: calls(name, mostCalls) }
 }
 
 /** Types of tools that the client carries out, in any dialect. */
@@ -257,6 +263,10 @@ export function setExtras(request: Draft, extras: readonly Extra[]): void {
   request.extras = extras
   if (extras.some(({ need }) => need.kind === 'server-tool')) request.isUnbounded = true
 }
+
+/** Of a tool that no card can have a price for. */
+export const refuseHostedTool = (param: string, type: unknown): GatewayError =>
+  refused(param, typeof type === 'string' ? `${type.slice(0, MAX_VALUE_CHARS)}: ${HOSTED}` : HOSTED)
 
 const refused = (param: string, what: string) =>
   unpricedExtra({ param, what }, 'no model here has a price for that')

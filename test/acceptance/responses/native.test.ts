@@ -111,17 +111,6 @@ describe('what is sent', () => {
     }
   })
 
-  test('has no search that was named unasked', async () => {
-    setup.play(whole)
-    const fn = { type: 'function', name: 'f', parameters: {} }
-    const text = JSON.stringify(
-      body({ tools: [{ type: 'web_search' }, fn, { type: 'tool_search' }] }),
-    )
-    const answer = await setup.ask(text)
-    expect(sent().tools).toEqual([fn])
-    expect(answer.status).toBe(200)
-  })
-
   test('W25: has no reference to reasoning, which the Vercel AI SDK sends by default', async () => {
     setup.play(whole)
     const call = { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' }
@@ -157,6 +146,88 @@ describe('what is sent', () => {
     setup.play(refuse)
     expect((await setup.ask(asked)).status).toBe(400)
     expect(setup.asked).toHaveLength(2)
+  })
+})
+
+describe('a search of the vendor', () => {
+  const fn = { type: 'function', name: 'f', parameters: {} }
+  const search = { type: 'web_search', external_web_access: true }
+  const searched = { id: 'ws_1', type: 'web_search_call', status: 'completed', action: {} }
+  const receiptOf = async (answer: Response): Promise<Wire> => {
+    const id = answer.headers.get('x-generation-id')
+    const found = await fetch(`${setup.gateway.url}/v1/generation?id=${id}`, {
+      headers: { authorization: `Bearer ${setup.key}` },
+    })
+    return await found.json()
+  }
+  const answers =
+    (answer: object): Script =>
+    (response) =>
+      void response
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end(JSON.stringify(answer))
+
+  test('without a price is cut where it is not insisted on, which the receipt says', async () => {
+    setup.play(whole)
+    const text = JSON.stringify(body({ tools: [search, fn, { type: 'tool_search' }] }))
+    const answer = await setup.ask(text)
+    expect(sent().tools).toEqual([fn])
+    expect(await receiptOf(answer)).toMatchObject({ cut_tools: ['web_search', 'tool_search'] })
+    const { out } = setup.cli.run(['activity', 'show', answer.headers.get('x-generation-id') ?? ''])
+    expect(out).toContain('cut tools\tweb_search, tool_search\n')
+    setup.play(whole)
+    const plain = await setup.ask(body({ tools: [fn] }))
+    expect(await receiptOf(plain)).toMatchObject({ cut_tools: [] })
+  })
+
+  test('with a price is sent as it came, held, and charged as often as it was called', async () => {
+    await setup.gateway.verb('models.add', {
+      model: 'openai/searching',
+      in_usd: '1.25',
+      out_usd: '10',
+      cached_in_usd: '0.125',
+      context_length: 1_000,
+      server_tools: { web_search: '10' },
+    })
+    const asked = { model: 'openai/searching', tools: [search, fn, { type: 'tool_search' }] }
+    for (const [more, calls] of [
+      [{ output: [searched, searched, message('Hello')] }, 2],
+      [{ output: [message('Hello')] }, 0],
+      [
+        {
+          output: [searched, searched, message('Hello')],
+          tool_usage: { web_search: { num_requests: 1 } },
+        },
+        1,
+      ],
+    ] as const) {
+      setup.play(answers({ ...DONE, ...more }))
+      const answer = await setup.ask(JSON.stringify(body(asked), null, 1))
+      expect(setup.asked[0]?.text).toContain(JSON.stringify(search, null, 1).split('\n')[1])
+      expect(sent().tools).toEqual([search, fn])
+      await answer.text()
+      const row = activityOf(setup.cli, answer.headers.get('x-generation-id') ?? '')
+      // The words as elsewhere, and a cent for each search.
+      expect(row?.cost_nanos).toBe(90_500 + calls * 10_000_000)
+      expect(await receiptOf(answer)).toMatchObject({ cut_tools: ['tool_search'] })
+    }
+    const quote = async (more: object): Promise<number> => {
+      const quoted = await setup.ask(body({ ...more, model: 'openai/searching' }), {
+        'x-gateway-dry-run': 'true',
+      })
+      return Number(((await quoted.json()) as Wire).max_cost_usd)
+    }
+    const plain = await quote({ tools: [fn] })
+    expect((await quote({ tools: [search] })) - plain).toBeGreaterThanOrEqual(0.1)
+    const once = await quote({ tools: [search], max_tool_calls: 1 })
+    expect(once - plain).toBeGreaterThanOrEqual(0.01)
+    expect(once - plain).toBeLessThan(0.1)
+    for (const tool of ['web_search', 'web_search_preview', 'web_search_2025_08_26']) {
+      setup.play(whole)
+      const forced = { model: 'openai/searching', tools: [{ type: tool }], tool_choice: 'required' }
+      expect((await setup.ask(body(forced))).status).toBe(200)
+      expect(sent().tools).toEqual([{ type: tool }])
+    }
   })
 })
 

@@ -47,11 +47,13 @@ export function activityContract(bench: Bench): void {
       serverCalls: { web_search: 11, code_execution: 12 },
     }
     const modifiers = ['service_tier=priority', 'speed=fast']
-    const line = anActivity(aClaim(key, bench.clock.now()), { usage, modifiers })
+    const cutTools = ['web_search']
+    const line = anActivity(aClaim(key, bench.clock.now()), { usage, modifiers, cutTools })
     bench.store.activity.note(line)
     const found = await bench.store.activity.find(line.generationId)
     expect(found?.usage).toEqual(usage)
     expect(found?.modifiers).toEqual(modifiers)
+    expect(found?.cutTools).toEqual(cutTools)
   })
 
   test('a surface and a session are kept', async () => {

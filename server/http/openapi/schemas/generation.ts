@@ -113,6 +113,11 @@ export const generation = z
     modifiers: z
       .array(z.string())
       .describe('Factors that the prices of the lines include, such as `service_tier=priority`'),
+    cut_tools: z
+      .array(z.string())
+      .describe(
+        'Types of tools of the vendor that were cut from the request, because its model has no price for them',
+      ),
     image: z
       .object({ resolution: z.string().nullable(), quality: z.string().nullable() })
       .nullable()

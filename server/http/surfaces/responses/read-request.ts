@@ -61,7 +61,7 @@ export function readResponsesRequest(
   const extras: Extra[] = []
   noteExtras(others, extras)
   noteCacheMarks(fields, extras)
-  const cutTools = readTools(fields)
+  const cutTools = readTools(fields, extras)
   const attachments = noAttachments()
   const cutItems = readInput(read.input, attachments)
   const kept = withoutElements(exact, cutTools, cutItems)
@@ -72,7 +72,7 @@ export function readResponsesRequest(
     body: kept,
     reasoning: readReasoning(exact),
     conversation: () => toConversation(kept, seals),
-    source: { text: withoutText(text, cutTools, cutItems), fields: exact },
+    source: { text: withoutItems(text, cutItems), fields: exact },
     stream: read.stream ?? false,
     includeUsage: headers.get('x-gateway-usage')?.trim() === '1',
     wantsImages: false,
@@ -85,7 +85,7 @@ export function readResponsesRequest(
     allowFallbacks: readFallbacks(read),
   }
   noteSizes(request, body, attachments)
-  if (cutTools.size > 0) request.cutTools = [...cutTools.values()]
+  if (cutTools.size > 0) request.cutTools = cutTools
   if (extras.length > 0) setExtras(request, extras)
   const beta = headers.get('openai-beta')
   if (beta !== null) request.headers = { 'openai-beta': beta }
@@ -121,7 +121,6 @@ function withoutElements(fields: JsonObject, tools: Cut, items: Cut): JsonObject
   return { ...fields, tools: kept(fields['tools'], tools), input: kept(fields['input'], items) }
 }
 
-function withoutText(text: string, tools: Cut, items: Cut): string {
-  const fewer = tools.size === 0 ? text : cutElements(text, 'tools', (index) => tools.has(index))
-  return items.size === 0 ? fewer : cutElements(fewer, 'input', (index) => items.has(index))
-}
+/** Its tools are cut when it is sent: that depends on the model. */
+const withoutItems = (text: string, items: Cut): string =>
+  items.size === 0 ? text : cutElements(text, 'input', (index) => items.has(index))

@@ -1,7 +1,9 @@
-/** The tools of a Responses request: those that the client carries out cost nothing, the vendor's are cut or refused. */
+/** The tools of a Responses request: those that the client carries out cost nothing, the vendor's need a price, or are cut. */
 import type { JsonObject } from '#domain/chat.ts'
-import { GatewayError } from '#domain/errors.ts'
+import type { Extra } from '#domain/extras.ts'
+import type { CutTool } from '#domain/work.ts'
 import { isObject } from '../../read/json.ts'
+import { refuseHostedTool, toHostedTool } from '../billed-extras.ts'
 
 /** Carried out by the client: text for the vendor. */
 const OF_CLIENT: ReadonlySet<unknown> = new Set([
@@ -13,18 +15,30 @@ const OF_CLIENT: ReadonlySet<unknown> = new Set([
 ])
 
 /** Codex and others name them unasked, and the model may do without. */
-const CUT: ReadonlySet<unknown> = new Set(['web_search', 'tool_search'])
+const UNASKED: ReadonlySet<unknown> = new Set(['web_search', 'tool_search'])
 
-/** The types of the tools that are cut from the request, by their index; empty for nearly all. @throws unsupported_parameter */
-export function readTools(body: JsonObject): ReadonlyMap<number, string> {
-  const { tools, tool_choice: choice } = body
-  const cut = new Map<number, string>()
+/** A card may have a price for them. What else the vendor runs names its account's files, or is billed by the hour or the image. */
+const PRICEABLE = /^(?:tool_search|web_search(?:_preview)?(?:_20\d{2}_\d{2}_\d{2})?)$/
+
+/**
+ * The tools that are cut where they have no price, by their place in the list; empty for nearly all. Those that the client
+ * insists on are appended to `into`. @throws unsupported_parameter
+ */
+export function readTools(body: JsonObject, into: Extra[]): ReadonlyMap<number, CutTool> {
+  const { tools, tool_choice: choice, max_tool_calls: most } = body
+  const cut = new Map<number, CutTool>()
   if (!Array.isArray(tools)) return cut
   const isFree = choice === undefined || choice === null || choice === 'auto'
-  for (const [index, tool] of tools.entries()) {
+  for (const [place, tool] of tools.entries()) {
+    if (isOfClient(tool)) continue
+    const path = `tools[${place}]`
     const type = isObject(tool) ? tool['type'] : undefined
-    if (isFree && CUT.has(type)) cut.set(index, type as string)
-    else if (!isOfClient(tool)) throw unpriced(`tools[${index}]`, type)
+    if (!isObject(tool) || typeof type !== 'string' || !PRICEABLE.test(type)) {
+      throw refuseHostedTool(`${path}.type`, type)
+    }
+    const extra = toHostedTool({ type: type.replace('_preview', '') }, path, most)
+    if (isFree && UNASKED.has(type)) cut.set(place, { type, extra })
+    else into.push(extra)
   }
   return cut
 }
@@ -38,10 +52,3 @@ function isOfClient(tool: unknown): boolean {
   }
   return OF_CLIENT.has(type)
 }
-
-const unpriced = (path: string, type: unknown): GatewayError =>
-  new GatewayError(
-    'unsupported_parameter',
-    `${path}.type: a tool that the vendor runs${typeof type === 'string' ? `, such as ${type.slice(0, 64)},` : ''} is billed by the call or by the hour, and no model here has a price for that; leave it out`,
-    { param: `${path}.type` },
-  )

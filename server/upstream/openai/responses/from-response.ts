@@ -2,8 +2,8 @@
 import type { ChatEvent, FinishReason, JsonObject } from '#domain/chat.ts'
 import type { Origin } from '#domain/thought.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
-import { completionTokens, promptTokens } from '#domain/usage.ts'
-import { isObject, readObject, readText } from '../../read-json.ts'
+import { completionTokens, NO_CALLS, promptTokens, type ServerCalls } from '#domain/usage.ts'
+import { isObject, readCount, readObject, readText } from '../../read-json.ts'
 import type { Scrub } from '../../scrub.ts'
 import type { Translated } from '../../whole-answer.ts'
 import { fromErrorInside } from '../from-error.ts'
@@ -70,7 +70,7 @@ function toFinish(answer: JsonObject, calls: boolean): ChatEvent {
 const toReason = (why: string | undefined): FinishReason =>
   why === 'content_filter' ? 'content_filter' : 'length'
 
-/** Zeros beside content are no count. Calls of the vendor's tools are counted where the provider does not. */
+/** Zeros beside content are no count. Calls of the vendor's tools are in the output where the provider does not count them. */
 function noteUsage(
   answer: JsonObject,
   { serverCalls }: OutputItems,
@@ -86,5 +86,12 @@ function noteUsage(
   }
   const isEmpty = promptTokens(usage) + completionTokens(usage) === 0
   if (isEmpty && hasContent) return
-  into.push({ ...event, usage: { ...usage, serverCalls: usage.serverCalls ?? serverCalls } })
+  const calls = usage.serverCalls ?? withBilled(answer['tool_usage'], serverCalls ?? NO_CALLS)
+  into.push({ ...event, usage: { ...usage, serverCalls: calls } })
+}
+
+/** OpenAI states how many of its searches are billed, which may be fewer than there are. */
+function withBilled(stated: unknown, calls: ServerCalls): ServerCalls {
+  const searches = readCount(readObject(readObject(stated)['web_search'])['num_requests'])
+  return searches === undefined ? calls : { ...calls, web_search: searches }
 }

@@ -18,8 +18,8 @@ export function toResponsesRequest(
   asked: Asked,
   omission: Omission | null = null,
 ): readonly string[] {
-  const { body, source } = asked.request
-  const own = source?.text ?? JSON.stringify(body)
+  const { body } = asked.request
+  const own = withoutTools(asked.request)
   const text = withoutItems(own, body, omission === 'reasoning' ? isReasoning : isSealed)
   const set: Record<string, unknown> = { model: asked.hop.card.upstreamName }
   // No provider keeps an answer: one account serves many keys, and whoever knows an id could go on with another's.
@@ -29,6 +29,16 @@ export function toResponsesRequest(
   }
   if (omission === 'summary') set['reasoning'] = withoutSummary(body)
   return spliceJson(text, { ...set, ...toBound(asked) }, cutsOf(asked))
+}
+
+/** The client's text without the tools that are cut. */
+function withoutTools(request: Asked['request']): string {
+  const text = request.source?.text
+  if (text === undefined || text === null) return JSON.stringify(request.body)
+  const cut = request.kind === 'generate' ? request.cutTools : undefined
+  return cut === undefined || cut.size === 0
+    ? text
+    : cutElements(text, 'tools', (place) => cut.has(place))
 }
 
 /** Without the answer's encrypted reasoning a client could not replay it, because nothing is stored. */
