@@ -192,9 +192,9 @@ export const REQUESTS = {
         ask: call('POST', '/rerank', { model: 'acme/vectors', query: 'q', documents: ['a'] }),
       },
       {
-        what: 'the Responses API of a model that does not answer in it',
+        what: 'a message from a model that makes vectors',
         param: 'model',
-        ask: call('POST', '/responses', { model: 'demo/echo', input: 'hi' }),
+        ask: call('POST', '/responses', { model: 'acme/vectors', input: 'hi' }),
       },
     ],
   },

@@ -77,10 +77,11 @@ async function expectReckoned(
   keys: readonly string[],
   refusal: Refusal | undefined,
 ): Promise<void> {
-  const { limit, used } = refusal?.metadata ?? {}
+  const { limit, used, held_usd } = refusal?.metadata ?? {}
   if (typeof used !== 'string') return
   const usages = await Promise.all(keys.map(setup.usageOf))
   const held = usages.reduce((sum, usage) => sum + nanos(String(usage['reserved_usd'])), 0n)
   expect(held).toBeGreaterThan(0n)
+  if (held_usd !== undefined) expect(nanos(String(held_usd))).toBe(held)
   expect(nanos(used)).toBe(held + (limit === 'balance_usd' ? 0n : nanos(SPENT)))
 }

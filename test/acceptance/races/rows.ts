@@ -39,7 +39,12 @@ const reservedOf = (limit: string, value: string): Refusal => ({
   line: '429 spend_reserved',
   retryAfter: '1',
   shouldRetry: null,
-  metadata: limitOf(limit, value, expect.stringMatching(/^0\.\d+$/), null),
+  metadata: {
+    ...limitOf(limit, value, expect.stringMatching(/^0\.\d+$/), null),
+    held_usd: expect.stringMatching(/^0\.\d+$/),
+    // The one that came through.
+    requests_in_progress: 1,
+  },
 })
 
 const spentOf = (code: string, limit: string, resets: unknown, value = MONEY, used = MONEY) => ({
