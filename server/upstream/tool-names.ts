@@ -1,6 +1,12 @@
-/** Names of tools that other dialects allow and chat does not: shortened on the way up, restored in the answer. */
+/** Names of tools that a dialect allows and a wire does not: shortened on the way up, restored in the answer. */
 import { createHash } from 'node:crypto'
 import type { ChatEvent, ChatEvents } from '#domain/chat.ts'
+import type { Conversation, Part, ToolChoice } from '#domain/conversation.ts'
+
+interface Named {
+  readonly name?: string
+  readonly namespace?: string | undefined
+}
 
 const MAX_CHARS = 64
 const HASH_CHARS = 8
@@ -18,6 +24,37 @@ export class ToolNames {
     const short = `${start}_${hash}`
     this.originals.set(short, full)
     return short
+  }
+
+  /** With the name of every tool, call and choice as the wire takes it. */
+  renamed(conversation: Conversation): Conversation {
+    const { tools, turns, toolChoice } = conversation
+    const rename = <T extends Named>(one: T): T => {
+      const { name, namespace } = one
+      if (name === undefined) return one
+      const sent = this.toWire(name, namespace)
+      return sent === name ? one : { ...one, name: sent, namespace: undefined }
+    }
+    const renamePart = (part: Part): Part => (part.type === 'call' ? rename(part) : part)
+    return {
+      ...conversation,
+      tools: tools.map((tool) => (tool.type === 'function' ? rename(tool) : tool)),
+      turns: turns.map((turn) =>
+        turn.role === 'assistant' ? { ...turn, parts: turn.parts.map(renamePart) } : turn,
+      ),
+      ...(toolChoice && { toolChoice: this.renamedChoice(toolChoice) }),
+    }
+  }
+
+  private renamedChoice(choice: ToolChoice): ToolChoice {
+    switch (choice.mode) {
+      case 'tool':
+        return { ...choice, name: this.toWire(choice.name) }
+      case 'allowed':
+        return { ...choice, names: choice.names.map((name) => this.toWire(name)) }
+      default:
+        return choice
+    }
   }
 
   restore(events: AsyncIterable<ChatEvents>): AsyncIterable<ChatEvents> {

@@ -1,11 +1,12 @@
 /** The Anthropic family: the Messages API. */
-import type { JsonObject } from '#domain/chat.ts'
+import type { ChatEvents, JsonObject } from '#domain/chat.ts'
 import { isNative } from '#domain/native.ts'
 import type { Provider } from '#domain/provider.ts'
 import { type Upstream, type UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
 import { type Outgoing, performCall, toHeaders, toOutgoing, type Wire } from '../call.ts'
 import { DIRECT, type Reach } from '../reach.ts'
 import { createScrub, type Scrub } from '../scrub.ts'
+import { ToolNames } from '../tool-names.ts'
 import type { Answer } from '../watchdog.ts'
 import { readErrorText } from '../whole-answer.ts'
 import { toEndpoint } from './endpoint.ts'
@@ -27,23 +28,28 @@ export const openAnthropic = (
 /** An upstream of any server of the Messages API. */
 export function openMessages(server: MessagesServer): Upstream {
   const { scrub, counting } = server
-  const wire: Wire = {
-    toOutgoing: (call) => translate(call, server),
+  const wire: Omit<Wire, 'toOutgoing'> = {
     toFailure: (answer) => server.toFailure(answer),
     startStream: (contentType) => readAs(server, contentType, startStream),
     fromBody: (body) => ({ events: fromResponse(body, scrub), failure: null }),
   }
+  const generate = async (call: UpstreamCall): Promise<AsyncIterable<ChatEvents>> => {
+    const names = new ToolNames()
+    const asked: Wire = { ...wire, toOutgoing: (one) => translate(one, server, names) }
+    return names.restore(await performCall(asked, call))
+  }
   const native = answerWire(server)
   const counter = counting && countWire(counting)
   return {
-    ask: (call) => performCall(isNative(call.hop, call.request.dialect) ? native : wire, call),
+    ask: (call) =>
+      isNative(call.hop, call.request.dialect) ? performCall(native, call) : generate(call),
     ...(counter && { count: (call) => readCount(call, counter) }),
   }
 }
 
 /** The request of another dialect's client. @throws UpstreamFailure `rejected` */
-function translate(call: UpstreamCall, server: MessagesServer): Outgoing {
-  const sent = toRequest(call)
+function translate(call: UpstreamCall, server: MessagesServer, names: ToolNames): Outgoing {
+  const sent = toRequest(call, names)
   const asked = sent.speed === 'fast' ? FAST : undefined
   const body: Record<string, unknown> = { ...sent, ...server.membersOf(call, asked) }
   for (const name of server.cut) delete body[name]

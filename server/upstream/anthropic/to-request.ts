@@ -6,6 +6,7 @@ import type { UpstreamCall } from '#domain/upstream.ts'
 import type { Generate } from '#domain/work.ts'
 import { ownThoughts } from '../own-thoughts.ts'
 import { rejected, requireGenerate } from '../rejected.ts'
+import { ToolNames } from '../tool-names.ts'
 import { capabilitiesOf } from './model-capabilities.ts'
 import { outputBoundOf } from './output-bound.ts'
 import { resolveThinking } from './resolve-thinking.ts'
@@ -21,11 +22,12 @@ export type MessagesRequest = MessageCreateParamsBase & Sampling
 /** The body to send. @throws UpstreamFailure `rejected` */
 export function toRequest(
   call: Pick<UpstreamCall, 'request' | 'hop' | 'maxOutputTokens'>,
+  names: ToolNames = new ToolNames(),
 ): MessagesRequest {
   const { request, hop } = call
   const { card } = hop
   const asked = requireGenerate(request)
-  const conversation = asked.conversation()
+  const conversation = names.renamed(asked.conversation())
   refuseUnsupported(asked, conversation)
   const capabilities = capabilitiesOf(card.upstreamName)
   const maxTokens = outputBoundOf(call)
