@@ -9,6 +9,8 @@ import { costNanos } from './turn.ts'
 
 /** An agent that repeats a request for ever must not hold the whole run. */
 const MAX_MS = 240_000
+/** What Anthropic's own clients are passed on to as they are. */
+const SPEAKS_MESSAGES: readonly UpstreamName[] = ['anthropic', 'bedrock', 'vertex']
 /** For what ends after the client does. */
 const SETTLE_MS = 5_000
 
@@ -80,7 +82,7 @@ function faultsOfTools(
   if (calls.length === 0) return found
   if (rounds.length < turns) found.push(`${rounds.length} of ${turns} turns had results`)
   // A native request leaves as the client sent it, and results are matched by their ids.
-  const isNative = surface === 'messages' && upstream === 'anthropic'
+  const isNative = surface === 'messages' && SPEAKS_MESSAGES.includes(upstream)
   for (const { calls: ids, results } of rounds) {
     const order = results.map(({ call }) => call)
     if (!isNative && order.join() !== ids.join()) found.push(`results of ${order} for ${ids}`)

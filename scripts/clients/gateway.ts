@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type StandIn, UPSTREAMS, type UpstreamName, WIRES } from './stand-in.ts'
 import { USD } from './turn.ts'
+import type { CloudFront, Wire } from './wires/wire.ts'
 
 const START_MS = 30_000
 
@@ -54,7 +55,7 @@ export async function startGateway(binary: string, { origin }: StandIn): Promise
     if ((await child.exited) === 0) return out
     throw new Error(`gatewayctl ${args.join(' ')} exited ${child.exitCode}: ${err}${out}`)
   }
-  const keys = await furnish(type, origin)
+  const { keys, fronts } = await furnish(type, origin)
   const child = Bun.spawn([binary, 'serve', '--listen', '127.0.0.1:0', '--auth-listen', 'off'], {
     env,
     stdin: 'ignore',
@@ -90,6 +91,7 @@ export async function startGateway(binary: string, { origin }: StandIn): Promise
       const code = await child.exited
       const { clean, open_holds } = JSON.parse(await type(['audit', '--json']))
       rmSync(home, { recursive: true, force: true })
+      for (const front of fronts) await front.stop()
       return code === 0 && clean && open_holds === 0
         ? null
         : `the gateway exited ${code}; audit: clean ${clean}, ${open_holds} open holds`
@@ -100,21 +102,27 @@ export async function startGateway(binary: string, { origin }: StandIn): Promise
 async function furnish(
   type: (args: readonly string[], input?: string) => Promise<string>,
   origin: string,
-): Promise<Gateway['keys']> {
+): Promise<{ readonly keys: Gateway['keys']; readonly fronts: readonly CloudFront[] }> {
   await type(['init', '--no-input'])
   await type(['balance', 'top-up', '100000'])
   const keys: [UpstreamName, string][] = []
+  const fronts: CloudFront[] = []
   for (const name of UPSTREAMS) {
-    const { type: family, model, base, flags } = WIRES[name]
-    const at = ['--type', family, '--base-url', `${origin}/${name}${base}`, '--no-check']
-    await type(['providers', 'add', String(model.split('/')[0]), ...at], 'sk-clients')
+    const wire: Wire = WIRES[name]
+    const { type: family, model, base, flags } = wire
+    const front = wire.front?.(`${origin}/${name}`)
+    if (front) fronts.push(front)
+    const address = (front?.url ?? `${origin}/${name}`) + base
+    const at = ['--type', family, '--base-url', address, '--no-check']
+    const credential = front?.credential ?? 'sk-clients'
+    await type(['providers', 'add', String(model.split('/')[0]), ...at], credential)
     // The catalogue's card of it, at the vendor's prices.
     await type(['models', 'remove', model, '--yes']).catch(() => {})
     const prices = ['--in-usd', USD.input, '--out-usd', USD.output, '--cached-in-usd', USD.cached]
     await type(['models', 'add', model, ...prices.map(String), ...flags])
     keys.push([name, (await type(['keys', 'create', name])).trim()])
   }
-  return Object.fromEntries(keys) as Record<UpstreamName, string>
+  return { keys: Object.fromEntries(keys) as Record<UpstreamName, string>, fronts }
 }
 
 /** Collects what a stream says, and finds the address in it. */

@@ -3,6 +3,7 @@ import type { Counted, Json, Saying, ToolCall, Turn } from './turn.ts'
 import { countedOf } from './turn.ts'
 import { ANTHROPIC } from './wires/anthropic.ts'
 import { CHAT } from './wires/chat.ts'
+import { BEDROCK, VERTEX } from './wires/clouds.ts'
 import { GEMINI } from './wires/gemini.ts'
 import { RESPONSES } from './wires/responses.ts'
 import type { Heard, Round, Wire } from './wires/wire.ts'
@@ -12,6 +13,8 @@ export const WIRES = {
   responses: RESPONSES,
   anthropic: ANTHROPIC,
   gemini: GEMINI,
+  bedrock: BEDROCK,
+  vertex: VERTEX,
 } as const satisfies Readonly<Record<string, Wire>>
 
 export type UpstreamName = keyof typeof WIRES
@@ -53,9 +56,9 @@ export function startStandIn(): StandIn {
       const body = (await request.json()) as Json
       const path = rest.join('/') + search
       stage.played.asked.push({ path, body })
-      if (!path.includes('count_tokens')) return play(wire, stage, body, path)
+      if (!/count[_-]tokens/.test(path)) return play(wire, stage, body, path)
       stage.played.counts++
-      return Response.json({ input_tokens: 1_234 })
+      return Response.json({ input_tokens: 1_234, inputTokens: 1_234 })
     },
   })
   return {

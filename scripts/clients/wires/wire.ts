@@ -15,6 +15,13 @@ export interface Heard {
   readonly faults: readonly string[]
 }
 
+export interface CloudFront {
+  readonly url: string
+  /** Of the operator. */
+  readonly credential: string
+  stop(): Promise<void>
+}
+
 export interface Wire {
   /** The provider's `--type`. */
   readonly type: string
@@ -24,6 +31,8 @@ export interface Wire {
   readonly flags: readonly string[]
   /** What follows the provider's own part of its base URL. */
   readonly base: string
+  /** The cloud in front of it, which is given the wire's own address; absent where the gateway asks it itself. */
+  front?(url: string): CloudFront
   hear(body: Json, path: string): Heard
   whole(saying: Saying, counted: Counted, body: Json): Json
   /** The text of an event stream. */
