@@ -225,6 +225,25 @@ describe('the ending', () => {
     expect(whole(events).stop_reason).toBe(reason)
   })
 
+  test('W12: a sequence of the client’s, where the server says which', () => {
+    const stopped = (fields: object): ChatEvent => ({
+      ...{ type: 'choice-fields', choice: 0 },
+      fields: fields as never,
+    })
+    const more = { body: { stop_sequences: ['END', '5'] } }
+    const endingOf = (fields: object, reason?: FinishReason) => {
+      const events = [text('a'), stopped(fields), finish(reason)]
+      const { stop_reason, stop_sequence } = whole(events, more)
+      const { delta } = checkOrder(stream(events, more)).at(-2)
+      expect(delta).toEqual({ stop_reason, stop_sequence })
+      return [stop_reason, stop_sequence]
+    }
+    expect(endingOf({ stop_reason: 'END' })).toEqual(['stop_sequence', 'END'])
+    expect(endingOf({ matched_stop: 'END' })).toEqual(['stop_sequence', 'END'])
+    expect(endingOf({ stop_reason: 'stop', matched_stop: 5 })).toEqual(['end_turn', null])
+    expect(endingOf({ stop_reason: 'END' }, 'length')).toEqual(['max_tokens', null])
+  })
+
   test('after an error comes nothing', () => {
     const renderer = MESSAGES.startStream(HEAD, aRequest())
     renderer.events([text('a')])

@@ -1,12 +1,13 @@
 /** A `message`: in a stream as it begins, else the whole answer. */
 import type { JsonObject } from '#domain/chat.ts'
 import type { StreamHead } from '../../surface.ts'
+import type { Ending } from './ending.ts'
 
 /** `id` names the generation, for its receipt. */
 export const renderMessage = (
   { id, model }: StreamHead,
   content: readonly JsonObject[],
-  stopReason: string | null,
+  ending: ReturnType<Ending['render']>,
   usage: JsonObject,
 ): JsonObject => ({
   id: `msg_${id}`,
@@ -14,7 +15,6 @@ export const renderMessage = (
   role: 'assistant',
   model,
   content,
-  stop_reason: stopReason,
-  stop_sequence: null,
+  ...ending,
   usage,
 })

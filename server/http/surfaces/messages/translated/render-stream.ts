@@ -19,7 +19,7 @@ export class TranslatedStream implements StreamRenderer {
   private readonly work: Work
   private readonly thinks: boolean
   private readonly blocks = new ContentBlocks()
-  private readonly ending = new Ending()
+  private readonly ending: Ending
   private hasBegun = false
   private hasFailed = false
 
@@ -27,6 +27,7 @@ export class TranslatedStream implements StreamRenderer {
     this.head = head
     this.work = work
     this.thinks = showsThinking(work)
+    this.ending = new Ending(work)
   }
 
   events(events: ChatEvents): string {
@@ -45,7 +46,7 @@ export class TranslatedStream implements StreamRenderer {
     if (this.hasFailed || charge === null) return ''
     const delta = JSON.stringify({
       type: 'message_delta',
-      delta: { stop_reason: this.ending.stopReason(this.blocks.called), stop_sequence: null },
+      delta: this.ending.render(this.blocks.called),
       usage: renderUsage(charge),
     })
     const shown = this.work.includeUsage ? insertCost(delta, ['usage'], charge) : delta
@@ -56,7 +57,7 @@ export class TranslatedStream implements StreamRenderer {
     if (this.hasBegun) return ''
     this.hasBegun = true
     const { head, work } = this
-    const message = renderMessage(head, [], null, renderFirstUsage(work, head.model))
+    const message = renderMessage(head, [], UNENDED, renderFirstUsage(work, head.model))
     return frame('message_start', JSON.stringify({ type: 'message_start', message })) + PING
   }
 
@@ -78,4 +79,5 @@ export class TranslatedStream implements StreamRenderer {
   }
 }
 
+const UNENDED = { stop_reason: null, stop_sequence: null }
 const PING = frame('ping', '{"type":"ping"}')

@@ -30,11 +30,12 @@ export class TranslatedFold implements WholeRenderer {
   private readonly parts: (Said | Called)[] = []
   private readonly calls = new Map<number, Called>()
   private readonly ids = new ToolIds()
-  private readonly ending = new Ending()
+  private readonly ending: Ending
 
   constructor(work: Work) {
     this.work = work
     this.thinks = showsThinking(work)
+    this.ending = new Ending(work)
   }
 
   note(events: ChatEvents): void {
@@ -43,8 +44,8 @@ export class TranslatedFold implements WholeRenderer {
 
   render(head: AnswerHead, charge: Charge): readonly string[] {
     const content = this.parts.flatMap(toBlocks)
-    const reason = this.ending.stopReason(this.calls.size > 0)
-    const text = JSON.stringify(renderMessage(head, content, reason, renderUsage(charge)))
+    const ending = this.ending.render(this.calls.size > 0)
+    const text = JSON.stringify(renderMessage(head, content, ending, renderUsage(charge)))
     return [this.work.includeUsage ? insertCost(text, ['usage'], charge) : text]
   }
 
