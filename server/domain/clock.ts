@@ -117,7 +117,3 @@ export interface Arrival {
 /** How long ago a request arrived. */
 export const sinceArrivalMs = (clock: Clock, { arrivedMs }: Arrival): number =>
   clock.monotonicMs() - arrivedMs
-
-/** Now, as the request has it: its arrival and what has passed since, so that no duration of it contains a step of the clock. */
-export const momentOf = (clock: Clock, arrival: Arrival): Instant =>
-  later(arrival.arrivedAt, sinceArrivalMs(clock, arrival))

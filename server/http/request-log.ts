@@ -50,10 +50,9 @@ export function toRequestLine(
   error: GatewayError | null,
   clock: Clock,
 ): RequestLine {
-  const { walk, generation, arrivedAt } = context
+  const { walk, generation } = context
   const charge = walk?.charge ?? null
   const usage = charge?.usage ?? NO_USAGE
-  const firstEventAt = walk?.firstEventAt ?? null
   const hold = walk?.grant?.hold ?? null
   const line: Draft = {
     ts: renderInstant(clock.now()),
@@ -73,7 +72,7 @@ export function toRequestLine(
     completion_tokens: completionTokens(usage),
     images: usage.outputImages,
     cost_usd: charge ? renderUsd(charge.amount) : status === CLIENT_CLOSED_REQUEST ? null : '0',
-    ttft_ms: firstEventAt === null ? null : firstEventAt - arrivedAt,
+    ttft_ms: walk?.firstEventMs ?? null,
     total_ms: sinceArrivalMs(clock, context),
   }
   if (charge !== null && hold !== null && charge.amount > hold) {

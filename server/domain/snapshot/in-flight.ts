@@ -39,7 +39,7 @@ export interface InFlight {
 
 /** Null before the walk claims anything. */
 export function readInFlight(walk: Walk): InFlight | null {
-  const { caller, request, generationId, claim, attempt, firstEventAt } = walk
+  const { caller, request, generationId, claim, attempt } = walk
   if (claim === null) return null
   const of = {
     generationId,
@@ -61,7 +61,7 @@ export function readInFlight(walk: Walk): InFlight | null {
     model: hop.card.id,
     provider: hop.provider.name,
     state: stateOf(walk),
-    firstEventMs: firstEventAt === null ? null : firstEventAt - caller.arrivedAt,
+    firstEventMs: walk.firstEventMs,
     promptTokens: promptTokens(usage),
     outputTokens: completionTokens(usage),
     cost: amount,
@@ -79,9 +79,9 @@ const QUEUED = {
   failedAttempts: 0,
 } as const
 
-function stateOf({ request, firstEventAt, failedAttempts }: Walk): InFlightState {
+function stateOf({ request, firstEventMs, failedAttempts }: Walk): InFlightState {
   if (request.wantsImages) return 'image'
-  if (firstEventAt !== null) return request.stream ? 'streaming' : 'waiting'
+  if (firstEventMs !== null) return request.stream ? 'streaming' : 'waiting'
   if (failedAttempts.length > 0) return 'retrying'
   return request.stream ? 'opening' : 'waiting'
 }

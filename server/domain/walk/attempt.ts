@@ -88,22 +88,15 @@ export function startAttempt(
  * Tries the offers in order until one begins to answer, and retries the last one where that may help.
  * `walk.attempt` is the attempt that answers, or the last that failed. @throws UpstreamFailure, the signal's reason
  */
-export const askFirst = (walk: Attempted): Promise<AsyncIterable<ChatEvents>> =>
-  // The first offer nearly always answers.
-  ask(walk, walk.offers.length === 1).catch((thrown) => askNext(walk, thrown))
-
-/** Tries the remaining offers after the first has failed. */
-async function askNext(walk: Attempted, failure: unknown): Promise<AsyncIterable<ChatEvents>> {
-  let thrown = failure
+export async function askFirst(walk: Attempted): Promise<AsyncIterable<ChatEvents>> {
   for (let turn = 1; ; turn++) {
-    const next = turnAfter(walk, turn, thrown)
-    noteFailure(walk, next.failure, false)
-    walk.attempt = startAttempt(walk, next.offer)
-    if (next.pauseMs > 0) await pause(next.pauseMs, walk.signal)
     try {
-      return await ask(walk, turn + 1 >= walk.offers.length)
-    } catch (again) {
-      thrown = again
+      return await ask(walk, turn >= walk.offers.length)
+    } catch (thrown) {
+      const next = turnAfter(walk, turn, thrown)
+      noteFailure(walk, next.failure, false)
+      walk.attempt = startAttempt(walk, next.offer)
+      if (next.pauseMs > 0) await pause(next.pauseMs, walk.signal)
     }
   }
 }

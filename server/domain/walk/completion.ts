@@ -8,7 +8,7 @@ import {
 import type { Repeated, Verdict } from '../admission.ts'
 import type { CancelSignal } from '../cancel.ts'
 import type { AnswerHead } from '../chat.ts'
-import { elapsedMs, momentOf, sinceArrivalMs, unixSeconds } from '../clock.ts'
+import { elapsedMs, sinceArrivalMs, unixSeconds } from '../clock.ts'
 import { type ErrorMetadata, GatewayError, toGatewayError } from '../errors.ts'
 import type { GenerationId } from '../id.ts'
 import {
@@ -108,7 +108,7 @@ async function answer(walk: AdmittedWalk, reader: StepReader): Promise<Outcome> 
     if (opened) await opened
     for await (const batch of events) {
       const delivered = meter.note(batch)
-      if (meter.produced && walk.firstEventAt === null) noteFirst(walk, attempt.hop)
+      if (meter.produced && walk.firstEventMs === null) noteFirst(walk, attempt.hop)
       const taken = reader.events(delivered)
       if (taken) await taken
       if (!isBeyondHold(attempt, walk.grant.hold)) continue
@@ -161,7 +161,7 @@ const toRepeated = (repetition: Repetition): Error =>
 
 function noteFirst(walk: Walk, hop: Hop): void {
   const { deps, caller, request } = walk
-  walk.firstEventAt = momentOf(deps.clock, caller)
+  walk.firstEventMs = sinceArrivalMs(deps.clock, caller)
   deps.health.began(hop)
   if (request.session === undefined || hop.card.route.length < 2) return
   const session = { keyId: caller.key.id, model: hop.card.id, name: request.session }
@@ -338,7 +338,7 @@ function toEntry(
   charge: Charge | null,
   refusal: LoggedRefusal | null = null,
 ): ActivityEntry {
-  const { deps, caller, request, generationId, claim, grant, attempt, firstEventAt } = walk
+  const { deps, caller, request, generationId, claim, grant, attempt } = walk
   const { key, requestId, arrivedAt } = caller
   // By a clock that is never set; the instants are those of one that may be.
   const totalMs = sinceArrivalMs(deps.clock, caller)
@@ -365,8 +365,7 @@ function toEntry(
     // Nothing is held for a request that was not admitted.
     hold: attempt === null ? null : (grant?.hold ?? null),
     loweredBound: walk.loweredBound,
-    firstEventMs:
-      firstEventAt === null ? null : Math.min(totalMs, elapsedMs(arrivedAt, firstEventAt)),
+    firstEventMs: walk.firstEventMs,
     totalMs,
     usage,
     usageSource: source,

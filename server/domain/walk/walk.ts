@@ -83,8 +83,8 @@ export class Walk {
   quota: QuotaReading | null = null
   /** What a client reads of who answers; null before a provider does. */
   head: AnswerHead | null = null
-  /** When the first content came. */
-  firstEventAt: Instant | null = null
+  /** From its arrival to the first content; null before that. By a clock that is never set, as every duration of it. */
+  firstEventMs: number | null = null
   /** Null before it is committed and its reader has taken it, and where nothing is charged. */
   charge: Charge | null = null
   /** By what it may be repeated (`Idempotency-Key`). */

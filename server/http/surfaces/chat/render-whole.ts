@@ -130,11 +130,11 @@ function noteChoice(choice: Choice, event: ChoiceEvent): void {
   switch (event.type) {
     case 'text-delta':
       choice.text += event.text
-      choice.logprobs = mergeLogprobs(choice.logprobs, event.logprobs)
+      if (event.logprobs) choice.logprobs = mergeLogprobs(choice.logprobs, event.logprobs)
       break
     case 'refusal-delta':
       choice.refusal += event.text
-      choice.logprobs = mergeLogprobs(choice.logprobs, event.logprobs)
+      if (event.logprobs) choice.logprobs = mergeLogprobs(choice.logprobs, event.logprobs)
       break
     case 'reasoning-delta':
       choice.reasoning += event.text
