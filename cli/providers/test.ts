@@ -23,7 +23,7 @@ export const mount: Mount = (providers) =>
     .option('--model <id>', 'also check that they know this model')
     .option(
       '--spend',
-      'also request one token from the model, at your expense; refused where the provider takes no bound',
+      'also request one token from the model, or the least that its API sells, at your expense; refused where the provider takes no bound',
     )
     .action(
       action(async (context, name: string | undefined, { model, spend }: Flags) => {

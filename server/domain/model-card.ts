@@ -257,6 +257,10 @@ export function hasWire({ card, provider }: Hop, wire: OpenAiWire): boolean {
   return familyOf(provider.type, card) === 'openai' && (card.wires ?? wires).includes(wire)
 }
 
+/** Whether a model is asked in the Responses API for clients of other dialects too: by its card it answers in no other. */
+export const isAskedInResponses = (hop: Hop): boolean =>
+  hop.card.wires !== null && !hasWire(hop, 'chat') && hasWire(hop, 'responses')
+
 /** The operator's route, or the model's own provider alone where none was set; never empty. */
 export const routeOf = ({ route, provider, upstreamName }: ModelCard): readonly RouteHop[] =>
   route.length > 0 ? route : [{ provider, upstreamName, position: 1, weight: 1 }]

@@ -1,7 +1,7 @@
-/** Tests a provider: lists its models, or requests a completion of one token. Nothing is charged to an account. */
+/** Tests a provider: lists its models, or requests a completion of one token, or of the least that its API takes. Nothing is charged to an account. */
 import { type Clock, type Instant, later, readHttpDate } from '#domain/clock.ts'
 import type { Conversation } from '#domain/conversation.ts'
-import type { ModelCard } from '#domain/model-card.ts'
+import { isAskedInResponses, type ModelCard } from '#domain/model-card.ts'
 import type { ModelKind } from '#domain/model-kind.ts'
 import type { Probe, ProbeAnswer } from '#domain/probe.ts'
 import { PROVIDER_PRESETS, type Provider } from '#domain/provider.ts'
@@ -201,9 +201,10 @@ async function requestCompletion(
   card: ModelCard,
   clock: Clock,
 ): Promise<Untimed> {
+  const hop = { card, provider }
   const events = await openUpstream(provider, credential, clock).ask({
-    hop: { card, provider },
-    maxOutputTokens: 1,
+    hop,
+    maxOutputTokens: isAskedInResponses(hop) ? LEAST_IN_RESPONSES : 1,
     requestId: 'req_probe',
     timeouts: DEFAULT_SETTINGS,
     sending: { isSent: false },
@@ -217,6 +218,9 @@ async function requestCompletion(
   const tokens = { input: promptTokens(usage), output: completionTokens(usage) }
   return { ...NO_ANSWER, ok: true, status: 200, tokens }
 }
+
+/** A lower bound is refused there. */
+const LEAST_IN_RESPONSES = 16
 
 /** The least that a model of each kind can be asked. */
 const WORK: Readonly<Record<ModelKind, (model: string) => Work>> = {

@@ -1,5 +1,5 @@
 /** The OpenAI family: chat completions, the Responses API and images of OpenAI and compatible providers. */
-import { type Hop, hasWire } from '#domain/model-card.ts'
+import { hasWire, isAskedInResponses } from '#domain/model-card.ts'
 import { isNative } from '#domain/native.ts'
 import {
   type BoundWord,
@@ -106,7 +106,7 @@ export function openOpenAi(
         case 'generate':
           // Of the dialects that it speaks itself, chat is the one that is always rendered.
           if (isNative(call.hop, request.dialect)) return performCall(responses.native, call)
-          if (answersInResponses(call.hop) || onlyInResponses.has(call.hop.card.upstreamName)) {
+          if (isAskedInResponses(call.hop) || onlyInResponses.has(call.hop.card.upstreamName)) {
             return askInResponses(call, request, responses.translated)
           }
           return request.dialect === 'chat' ? ask(call) : askInChat(call, request, ask)
@@ -118,10 +118,6 @@ export function openOpenAi(
     },
   }
 }
-
-/** Whether it is asked in the Responses API for clients of other dialects too: it answers in no other. */
-const answersInResponses = (hop: Hop): boolean =>
-  hop.card.wires !== null && !hasWire(hop, 'chat') && hasWire(hop, 'responses')
 
 /** Providers with OpenAI's images API. OpenRouter, for one, generates images only in chat. */
 const TYPES: ReadonlySet<ProviderType> = new Set([

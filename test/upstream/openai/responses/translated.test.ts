@@ -1,9 +1,11 @@
 // What a provider of the Responses API is asked for a client of another dialect, and how its answer returns.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { JsonObject } from '#domain/chat.ts'
+import { systemClock } from '#domain/clock.ts'
 import type { ProviderType } from '#domain/provider.ts'
 import type { Generate } from '#domain/work.ts'
 import { openOpenAi } from '#upstream/openai/index.ts'
+import { createProbe } from '#upstream/probe.ts'
 import {
   call as callFor,
   collectFolded,
@@ -373,4 +375,15 @@ describe('a model whose card does not say that it answers in this API alone', ()
     expect(failure).toMatchObject({ kind: 'rejected' })
     expect(paths()).toEqual(['/chat/completions'])
   })
+})
+
+test('a provider is tested with the least bound that this API takes', async () => {
+  const { card, provider } = callFor({ type: 'openai', upstreamName: 'gpt-5-pro' }).hop
+  const probe = createProbe(systemClock)
+  const at = { ...provider, baseUrl: socket.url }
+  for (const wires of [['responses'], null] as const)
+    await probe.askModel(at, 'k', { ...card, wires })
+  const [inResponses, inChat] = socket.seen.slice(before).map(({ body }) => body as Wire)
+  expect(inResponses).toMatchObject({ max_output_tokens: 16 })
+  expect(inChat).toMatchObject({ max_tokens: 1, max_completion_tokens: 1 })
 })
