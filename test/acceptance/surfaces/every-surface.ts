@@ -53,6 +53,16 @@ export const SURFACES: readonly SurfaceCase[] = [
   },
 ]
 
+/** The same surfaces, to models of other wires. */
+export const TRANSLATED: readonly SurfaceCase[] = SURFACES.flatMap((one) => {
+  const models: Readonly<Record<string, readonly string[]>> = {
+    chat: ['wire/responses', 'anthropic/m', 'google/gemini'],
+    messages: ['wire/chat', 'wire/responses', 'google/gemini'],
+    responses: ['wire/chat', 'anthropic/m', 'google/gemini'],
+  }
+  return (models[one.surface] ?? []).map((model) => ({ ...one, body: { ...one.body, model } }))
+})
+
 /** Costs nothing, and is no request of the log. */
 export const COUNTING: SurfaceCase = {
   surface: 'count',
@@ -65,8 +75,6 @@ export const COUNTING: SurfaceCase = {
 export interface EverySurface extends ScriptedGateway {
   readonly url: string
   readonly key: string
-  /** The answer of its providers, for further ones. */
-  hear(response: ServerResponse, asked: Asked): void | Promise<void>
   /** What all providers were asked, oldest first. */
   readonly seen: readonly Asked[]
   /** The next answers are these; without an argument, the usual ones. */
@@ -96,13 +104,17 @@ export async function openEverySurface(options: StartOptions = {}): Promise<Ever
   await add('anthropic/m', { in_usd: '1', out_usd: '2', max_completion_tokens: 8_000 })
   await add('openai/e', { kind: 'embed', in_usd: '1' })
   await add('cohere/r', { kind: 'rerank', per_search_unit_usd: '0.002' })
+  await setup.provide('wire', hear)
+  await add('wire/chat', { in_usd: '1', out_usd: '2' })
+  await add('wire/responses', { in_usd: '1', out_usd: '2', wires: ['responses'] })
+  await setup.provide('google', hear, { type: 'google', credential: 'sk-google-own' })
+  await add('google/gemini', { in_usd: '1', out_usd: '2' })
   const issue = async (fields: object = {}): Promise<string> =>
     (await setup.gateway.verb('keys.create', { name: 'k', ...fields })).key
   const key = await issue({ rpm_limit: 100_000 })
   return Object.assign(setup, {
     url: setup.gateway.url,
     key,
-    hear,
     seen,
     issue,
     answer(with_: typeof next = tell) {

@@ -10,6 +10,7 @@ import {
   refusalOf,
   SURFACES,
   type SurfaceCase,
+  TRANSLATED,
 } from './every-surface.ts'
 
 let setup: EverySurface
@@ -19,7 +20,8 @@ beforeAll(async () => {
 afterAll(() => setup?.close())
 beforeEach(() => setup.answer())
 
-const ALL = [...SURFACES, COUNTING]
+const WALKED = [...SURFACES, ...TRANSLATED]
+const ALL = [...WALKED, COUNTING]
 const isMessages = ({ path }: SurfaceCase): boolean => path.startsWith('/v1/messages')
 
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` })
@@ -32,7 +34,7 @@ async function expectRefusal(one: SurfaceCase, answer: Response, status: number,
   return refusal
 }
 
-describe.each(ALL)('$surface', (one) => {
+describe.each(ALL)('$surface to $body.model', (one) => {
   const { path } = one
   const post = (headers: Readonly<Record<string, string>>, at = path) =>
     fetch(setup.url + at, {
@@ -160,12 +162,12 @@ describe.each(ALL)('$surface', (one) => {
       if (one === COUNTING && status === 404) continue
       const { message, metadata } = await expectRefusal(one, answer, 400, 'invalid_request')
       expect(message).toContain('the 7th word is wrong')
-      expect(metadata['provider']).toMatch(/^(?:openai|anthropic|cohere)$/)
+      expect(metadata['provider']).toMatch(/^(?:openai|anthropic|cohere|wire|google)$/)
     }
   })
 })
 
-describe.each(SURFACES)('$surface', (one) => {
+describe.each(WALKED)('$surface to $body.model', (one) => {
   test('waits as long as the provider says, and no library for longer than a minute', async () => {
     for (const [seconds, advice] of [
       [7, null],
@@ -233,7 +235,7 @@ describe.each(SURFACES)('$surface', (one) => {
   test.each([false, true])('is repeated by Idempotency-Key, stream: %j', async (stream) => {
     if (stream && !one.streams) return
     const more = one.streams ? { stream } : {}
-    const name = { 'idempotency-key': `${one.surface}-${stream}` }
+    const name = { 'idempotency-key': `${one.surface}-${one.body['model']}-${stream}` }
     const asked = setup.seen.length
     const first = await setup.ask(one, more, name)
     expect([first.status, first.headers.get('idempotent-replayed')]).toEqual([200, null])
@@ -250,12 +252,17 @@ describe.each(SURFACES)('$surface', (one) => {
     const elsewhere = SURFACES.find(({ path }) => path !== one.path) as SurfaceCase
     const body = JSON.stringify({ ...elsewhere.body, ...one.body, ...more })
     await (
-      await setup.ask(one, {}, { 'idempotency-key': `${one.surface}-${stream}-2` }, { body })
+      await setup.ask(
+        one,
+        {},
+        { 'idempotency-key': `${one.surface}-${one.body['model']}-${stream}-2` },
+        { body },
+      )
     ).text()
     const moved = await setup.ask(
       elsewhere,
       {},
-      { 'idempotency-key': `${one.surface}-${stream}-2` },
+      { 'idempotency-key': `${one.surface}-${one.body['model']}-${stream}-2` },
       { body },
     )
     await expectRefusal(elsewhere, moved, 409, 'idempotency_conflict')

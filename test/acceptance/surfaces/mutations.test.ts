@@ -11,18 +11,6 @@ const AT_ONCE = 20
 let setup: EverySurface
 beforeAll(async () => {
   setup = await openEverySurface()
-  const add = (model: string) =>
-    setup.gateway.verb('models.add', { model, in_usd: '1', out_usd: '2' })
-  await setup.provide('wire', setup.hear)
-  await add('wire/chat')
-  await setup.gateway.verb('models.add', {
-    model: 'wire/responses',
-    in_usd: '1',
-    out_usd: '2',
-    wires: ['responses'],
-  })
-  await setup.provide('google', setup.hear, { type: 'google', credential: 'k' })
-  await add('google/gemini')
 })
 afterAll(() => setup?.close())
 
