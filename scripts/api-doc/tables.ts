@@ -28,7 +28,7 @@ function pathsTable(document: Node): string {
     const [status = '', answer] =
       Object.entries<Node>(node.responses).find(([code]) => Number(code) < 300) ?? []
     const kinds = Object.values<Node>(answer?.content ?? {}).flatMap(
-      ({ schema }) => schema.oneOf ?? [schema],
+      ({ schema }) => schema.oneOf ?? schema.anyOf ?? [schema],
     )
     const back = kinds.map((kind: Node) => (kind.$ref ? linkTo(refName(kind)) : 'OpenAPI 3.1'))
     return row(

@@ -260,10 +260,25 @@ export const API_OPERATIONS: Readonly<Record<keyof typeof API_PATHS, Operation>>
     operationId: 'listModels',
     tag: 'Models',
     summary: 'The models that the key may call',
-    description: 'Takes no slot of a window.',
+    description:
+      'Aliases are listed as models of their own. With `anthropic-version` in the form of Anthropic’s API, a page at a time. Takes no ' +
+      'slot of a window.',
     key: 'ordinary',
-    parameters: ['output_modalities', 'q'],
-    answers: [{ status: 200, description: 'The cards.', content: json(refTo('ModelList')) }],
+    parameters: [
+      'output_modalities',
+      'q',
+      'anthropic-version',
+      'mostModels',
+      'after_id',
+      'before_id',
+    ],
+    answers: [
+      {
+        status: 200,
+        description: 'The cards.',
+        content: json({ oneOf: [refTo('ModelList'), refTo('MessagesModels')] }),
+      },
+    ],
   },
   model: {
     operationId: 'retrieveModel',
@@ -271,8 +286,14 @@ export const API_OPERATIONS: Readonly<Record<keyof typeof API_PATHS, Operation>>
     summary: 'One model',
     description: 'Takes no slot of a window.',
     key: 'ordinary',
-    parameters: ['provider', 'model'],
-    answers: [{ status: 200, description: 'The card.', content: json(refTo('Model')) }],
+    parameters: ['provider', 'model', 'anthropic-version'],
+    answers: [
+      {
+        status: 200,
+        description: 'The card.',
+        content: json({ oneOf: [refTo('Model'), refTo('MessagesModel')] }),
+      },
+    ],
     codes: ['model_not_allowed', 'model_not_found'],
   },
   key: {

@@ -3,6 +3,7 @@
 import { MAX_LISTED } from '../read/key-request.ts'
 import { ACCEPTED_ID } from '../request-context.ts'
 import { PRINTABLE } from '../surfaces/request-headers.ts'
+import { MAX_PAGE, USUAL_PAGE } from '../wire/render-messages-model.ts'
 import type { JsonSchema } from './notes.ts'
 
 interface Parameter {
@@ -39,7 +40,8 @@ const PARAMETERS = {
   'anthropic-version': {
     name: 'anthropic-version',
     in: 'header',
-    description: 'Passed on as sent. Whatever the path, it makes errors those of Anthropic',
+    description:
+      'Passed on as sent. Whatever the path, it makes errors those of Anthropic, and lists of models too',
     schema: { type: 'string' },
     example: '2023-06-01',
   },
@@ -95,6 +97,24 @@ const PARAMETERS = {
     name: 'q',
     in: 'query',
     description: 'Only models with all of these words in their id, name or description',
+    schema: { type: 'string' },
+  },
+  mostModels: {
+    name: 'limit',
+    in: 'query',
+    description: 'The maximum number of models; only with `anthropic-version`',
+    schema: { type: 'integer', minimum: 1, maximum: MAX_PAGE, default: USUAL_PAGE },
+  },
+  after_id: {
+    name: 'after_id',
+    in: 'query',
+    description: 'The `last_id` of the previous page; only with `anthropic-version`',
+    schema: { type: 'string' },
+  },
+  before_id: {
+    name: 'before_id',
+    in: 'query',
+    description: 'The `first_id` of the next page; only with `anthropic-version`',
     schema: { type: 'string' },
   },
   generationId: {

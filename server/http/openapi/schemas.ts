@@ -21,6 +21,8 @@ import {
   messagesCount,
   messagesError,
   messagesEvent,
+  messagesModel,
+  messagesModels,
 } from './schemas/messages-api.ts'
 import { modelCard, modelList } from './schemas/model.ts'
 import { ITEMS, RESPONSES_NOTES, responsesAnswer, responsesEvent } from './schemas/responses-api.ts'
@@ -58,6 +60,8 @@ const SCHEMAS = {
   MessagesAnswer: messagesAnswer,
   MessagesEvent: messagesEvent,
   MessagesCount: messagesCount,
+  MessagesModel: messagesModel,
+  MessagesModels: messagesModels,
   MessagesError: messagesError,
   Model: modelCard,
   ModelList: modelList,

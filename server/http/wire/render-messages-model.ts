@@ -26,8 +26,8 @@ interface Page {
   readonly beforeId: string | undefined
 }
 
-const MAX_PAGE = 1_000
-const USUAL_PAGE = 20
+export const MAX_PAGE = 1_000
+export const USUAL_PAGE = 20
 
 /** @throws invalid_request */
 export function readPage(query: Readonly<Record<string, string>>): Page {

@@ -4,6 +4,7 @@ import type { messagesForm } from '../../surfaces/messages/read-request.ts'
 import type { Notes } from '../notes.ts'
 import { CHAT_NOTES } from './chat-request.ts'
 import { metadata } from './error.ts'
+import { moment } from './scalars.ts'
 
 const usage = z.looseObject({
   input_tokens: z.int().exactOptional(),
@@ -33,6 +34,31 @@ export const messagesEvent = z
   )
 
 export const messagesCount = z.looseObject({ input_tokens: z.int() })
+
+export const messagesModel = z
+  .object({
+    type: z.literal('model'),
+    id: z.string().describe('Its id, or another name of it'),
+    display_name: z.string(),
+    created_at: moment('When it came to the catalogue'),
+    max_input_tokens: z.int().nullable().describe('Its context'),
+    max_tokens: z.int().nullable().describe('The most tokens of an answer'),
+    capabilities: z.null(),
+    lifecycle: z.literal('active'),
+    deprecated_at: z.null(),
+    retires_at: z.null(),
+    line: z.null(),
+  })
+  .describe('A model, for a request with `anthropic-version`.')
+
+export const messagesModels = z
+  .object({
+    data: z.array(messagesModel),
+    has_more: z.boolean(),
+    first_id: z.string().nullable(),
+    last_id: z.string().nullable(),
+  })
+  .describe('A page of models, for a request with `anthropic-version`.')
 
 const details = metadata
   .extend({
