@@ -403,6 +403,14 @@ describe('the end', () => {
     expect(events[1].response).toMatchObject({ usage: null, output: [] })
   })
 
+  test('W30: the last event waits for the receipt, so that who leaves on it leaves nothing open', () => {
+    const stream = surface.startStream(HEAD, work())
+    const before = stream.events([text('a'), finish()])
+    expect(before).toContain('response.output_item.done')
+    expect(before).not.toContain('response.completed')
+    expect(stream.end(CHARGE)).toMatch(/^event: response\.completed\n/)
+  })
+
   test('the cost is shown to who asks for it', () => {
     const stream = surface.startStream(HEAD, work({}, { includeUsage: true }))
     const [last] = readEvents(stream.events([text('a'), finish()]) + stream.end(CHARGE)).slice(-1)
