@@ -5,7 +5,7 @@ import type { ApiKey } from './key.ts'
 import type { Hop, ModelCard } from './model-card.ts'
 import { maxOutputImageTokens } from './output-image-tokens.ts'
 import { estimatePromptTokens } from './prompt-estimate.ts'
-import { familyOf } from './provider.ts'
+import { familyOf, vendorName } from './provider.ts'
 import type { Settings } from './settings.ts'
 import { ANSWER_TOKENS, thinkingBudgetOf } from './thinking.ts'
 import type { Work } from './work.ts'
@@ -63,7 +63,7 @@ function budgetOf(
   const family = familyOf(provider.type, card)
   // A client of chat says what is sent; of others the budget becomes an effort there.
   if (family === 'openai' && dialect !== 'chat') return null
-  return thinkingBudgetOf(reasoning, family, card.upstreamName)
+  return thinkingBudgetOf(reasoning, family, vendorName(card))
 }
 
 export const reasons = ({ supportedParameters }: ModelCard): boolean =>

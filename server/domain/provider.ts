@@ -154,16 +154,21 @@ export const PROVIDER_PRESETS: Readonly<Record<ProviderType, ProviderPreset>> = 
 export const isProviderType = (text: string): text is ProviderType =>
   Object.hasOwn(PROVIDER_PRESETS, text)
 
-/** In whose wire a model is asked at a provider of this type: Claude in Anthropic's, on a cloud too. */
-export function familyOf(
-  type: ProviderType,
-  { id, upstreamName }: { readonly id: string; readonly upstreamName: string },
-): Family {
-  const { family, cloud } = PROVIDER_PRESETS[type]
-  // An operator's own profile may have any name there, so its id counts too.
-  if (cloud !== undefined && (CLAUDE.test(upstreamName) || CLAUDE.test(id))) return 'anthropic'
-  return family
+/** What a model is called by its provider, and here. */
+interface Named {
+  readonly id: string
+  readonly upstreamName: string
 }
+
+/** In whose wire a model is asked at a provider of this type: Claude in Anthropic's, on a cloud too. */
+export function familyOf(type: ProviderType, model: Named): Family {
+  const { family, cloud } = PROVIDER_PRESETS[type]
+  return cloud !== undefined && CLAUDE.test(vendorName(model)) ? 'anthropic' : family
+}
+
+/** The name that says which model it is. An operator's own profile of AWS has none but the id that the operator gave it. */
+export const vendorName = ({ id, upstreamName }: Named): string =>
+  upstreamName.startsWith('arn:') && !CLAUDE.test(upstreamName) ? id : upstreamName
 
 const CLAUDE = /claude/i
 

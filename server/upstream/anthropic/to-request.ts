@@ -2,6 +2,7 @@
 import type { MessageCreateParamsBase } from '@anthropic-ai/sdk/resources/messages'
 import type { Conversation } from '#domain/conversation.ts'
 import type { Extra } from '#domain/extras.ts'
+import { vendorName } from '#domain/provider.ts'
 import type { UpstreamCall } from '#domain/upstream.ts'
 import type { Generate } from '#domain/work.ts'
 import { ownThoughts } from '../own-thoughts.ts'
@@ -29,12 +30,12 @@ export function toRequest(
   const asked = requireGenerate(request)
   const conversation = names.renamed(asked.conversation())
   refuseUnsupported(asked, conversation)
-  const capabilities = capabilitiesOf(card.upstreamName)
+  const capabilities = capabilitiesOf(vendorName(card))
   const maxTokens = outputBoundOf(call)
   const said = toMessages(ownThoughts(conversation.turns, hop))
   const { tools, tool_choice: choice } = toTools(conversation, said.messages, capabilities)
   const toolForced = choice?.type === 'any' || choice?.type === 'tool'
-  const requested = toThinking(asked.reasoning, card.upstreamName, maxTokens, toolForced)
+  const requested = toThinking(asked.reasoning, vendorName(card), maxTokens, toolForced)
   const { thinking, messages } = resolveThinking(requested, said.messages, capabilities)
   const { format, instruction } = toFormat(conversation.format)
   const system = [...said.system, ...instruction]

@@ -143,10 +143,16 @@ describe('Claude, asked in chat', () => {
     const front = bedrock()
     const arn = 'arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/a1b2'
     const asked = asking({}, arn)
-    const hop = { ...asked.hop, card: { ...asked.hop.card, id: 'acme/claude-team' } }
-    const answer = await collectFolded(upstreamAt(front, KEY).ask({ ...asked, hop }))
+    const hop = { ...asked.hop, card: { ...asked.hop.card, id: 'acme/claude-opus-4-8' } }
+    const sent = { ...asked, hop, request: request({}, { reasoning: { effort: 'high' } }) }
+    const answer = await collectFolded(upstreamAt(front, KEY).ask(sent))
     expect(answer.failure).toBeNull()
     expect(front.seen[0]?.url.pathname).toBe(`/model/${encodeURIComponent(arn)}/invoke`)
+    // As its generation thinks.
+    expect(JSON.parse(front.seen[0]?.text ?? '')).toMatchObject({
+      thinking: { type: 'adaptive' },
+      output_config: { effort: 'high' },
+    })
   })
 })
 
