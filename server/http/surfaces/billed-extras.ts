@@ -52,7 +52,7 @@ const SEARCH = 'a web search is billed by the call or by the source'
 const HOSTED = 'a tool that the vendor runs is billed by the call or by the hour'
 
 /** Functions that the client carries out itself are text; every other tool is run, and billed, by the vendor. */
-const findTool: Finder = (tool, path, into) => {
+export const findTool: Finder = (tool, path, into) => {
   if (!isObject(tool)) return
   const { type, function: declared, input_schema: schema } = tool
   const isDeclared = isObject(declared) || isObject(schema)

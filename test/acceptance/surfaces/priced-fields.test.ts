@@ -92,12 +92,43 @@ const MARKED: Readonly<Record<string, readonly (readonly [Fields, string])[]>> =
   messages: [
     [{ system: [{ type: 'text', text: 'hi', ...LONG }] }, 'system[0].cache_control.ttl'],
     [
+      {
+        messages: [
+          {
+            role: 'user',
+            content: [
+              { type: 'text', text: 'hi' },
+              {
+                type: 'tool_addition',
+                tool: {
+                  type: 'tool_definition',
+                  definition: { type: 'web_search_20250305', name: 'web_search' },
+                },
+              },
+            ],
+          },
+        ],
+      },
+      'messages[0].content[1].tool.definition.type',
+    ],
+    [
       { messages: [{ role: 'user', content: [{ type: 'text', text: 'hi', ...LONG }] }] },
       'messages[0].content[0].cache_control.ttl',
     ],
   ],
   responses: [
     [{ input: [{ role: 'user', content: 'hi', ...LONG }] }, 'input[0].cache_control.ttl'],
+    ...['web_search', 'code_interpreter'].map(
+      (type) =>
+        [
+          { input: [{ type: 'additional_tools', role: 'developer', tools: [{ type }] }] },
+          'input[0].tools[0].type',
+        ] as const,
+    ),
+    [
+      { input: [{ type: 'tool_search_output', tools: [{ type: 'function' }, { type: 'mcp' }] }] },
+      'input[0].tools[1].type',
+    ],
     [
       { input: [{ role: 'user', content: [{ type: 'input_text', text: 'hi', ...LONG }] }] },
       'input[0].content[0].cache_control.ttl',

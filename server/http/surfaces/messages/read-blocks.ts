@@ -4,7 +4,7 @@ import { GatewayError } from '#domain/errors.ts'
 import type { Extra } from '#domain/extras.ts'
 import { isObject } from '../../read/json.ts'
 import { type Attachments, countImage, noAttachments } from '../attachments.ts'
-import { noteLongCaching } from '../billed-extras.ts'
+import { findTool, noteLongCaching } from '../billed-extras.ts'
 
 const MAX_BLOCKS = 100_000
 
@@ -45,7 +45,11 @@ const PLAIN: ReadonlySet<unknown> = new Set(['text', 'thinking', 'redacted_think
 function readBlock(block: JsonObject, path: string, found: Found): void {
   noteLongCaching(block, path, found.extras)
   if (block['file_id'] !== undefined) throw namesFile(`${path}.file_id`)
-  const { type, source, content } = block
+  const { type, source, content, tool } = block
+  // Tools may be declared within the conversation too.
+  if (isObject(tool) && isObject(tool['definition'])) {
+    findTool(tool['definition'], `${path}.tool.definition`, found.extras)
+  }
   if (isObject(source)) readSource(type, source, `${path}.source`, found)
   if (Array.isArray(content)) readContent(content, `${path}.content`, found)
 }

@@ -25,7 +25,7 @@ import {
 import { noteCacheMarks } from './cache-marks.ts'
 import { readInput } from './read-input.ts'
 import { toConversation } from './to-conversation.ts'
-import { readTools } from './tools.ts'
+import { noteAddedTools, readTools } from './tools.ts'
 
 /** Null means absent: client libraries send it for options that are not set. */
 export const responsesForm = z.object({
@@ -62,6 +62,7 @@ export function readResponsesRequest(
   noteExtras(others, extras)
   noteCacheMarks(fields, extras)
   const cutTools = readTools(fields, extras)
+  noteAddedTools(fields, extras)
   const attachments = noAttachments()
   const cutItems = readInput(read.input, attachments)
   const kept = withoutElements(exact, cutTools, cutItems)

@@ -2,7 +2,7 @@
 import type { JsonObject } from '#domain/chat.ts'
 import type { Extra } from '#domain/extras.ts'
 import type { CutTool } from '#domain/work.ts'
-import { isObject } from '../../read/json.ts'
+import { isObject, readList } from '../../read/json.ts'
 import { refuseHostedTool, toHostedTool } from '../billed-extras.ts'
 
 /** Carried out by the client: text for the vendor. */
@@ -31,16 +31,30 @@ export function readTools(body: JsonObject, into: Extra[]): ReadonlyMap<number, 
   const isFree = choice === undefined || choice === null || choice === 'auto'
   for (const [place, tool] of tools.entries()) {
     if (isOfClient(tool)) continue
-    const path = `tools[${place}]`
+    const extra = toExtra(tool, `tools[${place}]`, most)
     const type = isObject(tool) ? tool['type'] : undefined
-    if (!isObject(tool) || typeof type !== 'string' || !PRICEABLE.test(type)) {
-      throw refuseHostedTool(`${path}.type`, type)
-    }
-    const extra = toHostedTool({ type: type.replace('_preview', '') }, path, most)
-    if (isFree && UNASKED.has(type)) cut.set(place, { type, extra })
+    if (isFree && UNASKED.has(type)) cut.set(place, { type: String(type), extra })
     else into.push(extra)
   }
   return cut
+}
+
+/** Items that bring further tools within the conversation: what the vendor runs of them needs a price. @throws unsupported_parameter */
+export function noteAddedTools({ input, max_tool_calls: most }: JsonObject, into: Extra[]): void {
+  for (const [at, item] of readList(input).entries()) {
+    const tools = isObject(item) ? readList(item['tools']) : []
+    for (const [place, tool] of tools.entries()) {
+      if (!isOfClient(tool)) into.push(toExtra(tool, `input[${at}].tools[${place}]`, most))
+    }
+  }
+}
+
+function toExtra(tool: unknown, path: string, most: unknown): Extra {
+  const type = isObject(tool) ? tool['type'] : undefined
+  if (typeof type !== 'string' || !PRICEABLE.test(type)) {
+    throw refuseHostedTool(`${path}.type`, type)
+  }
+  return toHostedTool({ type: type.replace('_preview', '') }, path, most)
 }
 
 function isOfClient(tool: unknown): boolean {
