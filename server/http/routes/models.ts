@@ -65,14 +65,13 @@ export async function showModel(
   const key = requireOrdinary(await findCaller(deps, context))
   rejectKeyLike(id, 'model')
   const catalogue = deps.store.catalogue.current()
-  const card = findCard(catalogue, key, 'chat', id)
+  const isAnthropic = asksAsAnthropic(context)
+  const card = findCard(catalogue, key, isAnthropic ? 'messages' : 'chat', id)
   const name = catalogue.aliases.has(id) ? id : card.id
   await readQuota(deps, context)
   return renderJson(
     context,
-    asksAsAnthropic(context)
-      ? renderMessagesModel([name, card])
-      : renderCard(card, deps.clock.now(), name),
+    isAnthropic ? renderMessagesModel([name, card]) : renderCard(card, deps.clock.now(), name),
   )
 }
 

@@ -310,6 +310,30 @@ describe.each(WALKED)('$surface to $body.model', (one) => {
   })
 })
 
+test('a bare name of several providers is the model of the family that the client speaks', async () => {
+  for (const one of ALL.filter(({ body }) => /\/m$/.test(String(body['model'])))) {
+    const answer = await setup.ask(one, { model: 'm' })
+    expect(answer.status).toBe(200)
+    await answer.text()
+    const family = isMessages(one) ? 'anthropic' : 'openai'
+    if (one !== COUNTING) expect(answer.headers.get('x-gateway-model')).toBe(`${family}/m`)
+  }
+  for (const [headers, id] of [
+    [{}, 'openai/m'],
+    [{ 'anthropic-version': '2023-06-01' }, 'anthropic/m'],
+  ] as const) {
+    const found = await fetch(`${setup.url}/v1/models/m`, {
+      headers: { ...bearer(setup.key), ...headers },
+    })
+    expect(await found.json()).toMatchObject({ id })
+  }
+  const elsewhere = bearer(await setup.issue({ allowed_models: ['openai/*'] }))
+  const [, messages] = SURFACES as readonly [SurfaceCase, SurfaceCase]
+  const answer = await setup.ask(messages, { model: 'm' }, elsewhere)
+  // Among those that its key may call, it is the only one.
+  expect(answer.headers.get('x-gateway-model')).toBe('openai/m')
+})
+
 interface Line {
   readonly surface: string
   readonly end_user: string | null
