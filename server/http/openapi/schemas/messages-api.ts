@@ -21,7 +21,9 @@ export const messagesAnswer = z
     model: z
       .string()
       .describe("The provider's own name of the model; in a translated answer its id here"),
-    content: z.array(z.looseObject({ type: z.string() })),
+    content: z
+      .array(z.looseObject({ type: z.string(), text: z.string().exactOptional() }))
+      .describe('Blocks, in the order in which they were said'),
     stop_reason: z.string().nullable(),
     usage,
   })
