@@ -1,5 +1,7 @@
 /** Credentials of clouds: what an operator stores for a provider whose requests are signed, or need a token that expires. */
+import { parseAbsoluteUrl } from './absolute-url.ts'
 import { GatewayError } from './errors.ts'
+import { isLoopbackHost } from './loopback.ts'
 
 /** An access key of AWS, with the token of a session where it is one for some hours. */
 export interface AwsKey {
@@ -82,7 +84,7 @@ export function readGoogleCredential(text: string | null): GoogleCredential | nu
     throw refused('it lacks client_email or private_key')
   }
   const tokenUri = readWord(fields, 'token_uri') ?? 'https://oauth2.googleapis.com/token'
-  if (!/^https?:\/\//.test(tokenUri)) throw refused('its token_uri is no http address')
+  if (!isPrivate(tokenUri)) throw refused('its token_uri is no https address')
   return {
     email,
     keyId: readWord(fields, 'private_key_id'),
@@ -90,6 +92,13 @@ export function readGoogleCredential(text: string | null): GoogleCredential | nu
     projectId: readWord(fields, 'project_id'),
     tokenUri,
   }
+}
+
+/** Who reads an assertion on its way could take it to Google as well. */
+function isPrivate(address: string): boolean {
+  const url = parseAbsoluteUrl(address)
+  if (url === null) return false
+  return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopbackHost(url.hostname))
 }
 
 type Fields = Readonly<Record<string, unknown>>

@@ -269,6 +269,14 @@ describe('what cannot be used', () => {
     expect(() => openWith('{"type":"authorized_user"}')).toThrow('authorized_user')
     expect(() => openWith('{"type":"service_account"}')).toThrow('client_email')
     expect(() => openWith(null)).toThrow('names a project')
+    const stated = {
+      type: 'service_account',
+      client_email: 'a@b',
+      private_key: '-----BEGIN PRIVATE KEY-----',
+    }
+    for (const token_uri of ['http://tokens.example/token', 'file:///etc/passwd', 'nowhere']) {
+      expect(() => openWith(JSON.stringify({ ...stated, token_uri }))).toThrow('no https address')
+    }
   })
 
   test('a private key that is none is the operator’s failure', async () => {
