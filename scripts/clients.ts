@@ -6,7 +6,7 @@
  *     npm run build && npm run clients -- [--only claude-code,codex] [--upstream gemini] [--trace DIR] [--cache DIR]
  *
  * The clients are packages of npm and PyPI, installed once into a cache outside of the project (`~/.cache/gatewayctl-clients`).
- * `--only` takes beginnings of names; `--trace` keeps what each client said and asked. Exits 1 on any failure.
+ * `--only` takes beginnings of names, and alone brings Open WebUI, which is seven gigabytes; `--trace` keeps what each client said and asked. Exits 1 on any failure.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -29,9 +29,9 @@ const { values } = parseArgs({
   },
 })
 
-const beginnings = values.only?.split(',') ?? ['']
-const clients = [...AGENTS, ...LIBRARIES].filter(({ name }) =>
-  beginnings.some((beginning) => name.startsWith(beginning)),
+const beginnings = values.only?.split(',')
+const clients = [...AGENTS, ...LIBRARIES].filter(({ name, isLarge }) =>
+  beginnings ? beginnings.some((beginning) => name.startsWith(beginning)) : !isLarge,
 )
 const named = values.upstream?.split(',')
 const upstreams = UPSTREAMS.filter((name) => named === undefined || named.includes(name))

@@ -1,9 +1,11 @@
 /** Programs that people start: coding agents, which bring tools of their own. Each is set up as docs/clients.md says. */
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Client, Command, Place } from './client.ts'
 import { npm, pip } from './kits.ts'
 import { printed } from './page.ts'
+import { PROGRAMS } from './programs.ts'
+import { OUR_CALLS } from './turn.ts'
 
 const TASK = 'Carry out both commands, and say what they print.'
 
@@ -72,6 +74,15 @@ export const AGENTS: readonly Client[] = [
     calls: [],
     command: aider,
   },
+  {
+    name: 'open-webui',
+    kit: pip('open-webui==0.12.4'),
+    surface: 'chat',
+    calls: OUR_CALLS,
+    turns: 2,
+    isLarge: true,
+    command: openWebUi,
+  },
 ]
 
 function claudeCode(at: Place, prompt: string): Command {
@@ -130,6 +141,16 @@ function aider(at: Place): Command {
       LITELLM_LOCAL_MODEL_COST_MAP: 'True',
     },
   )
+}
+
+/** A program of ours starts it, signs in, and plays the turn through its own API. */
+function openWebUi(at: Place): Command {
+  cpSync(PROGRAMS, at.home, { recursive: true })
+  const bin = join(at.kit, 'bin')
+  return {
+    argv: [join(bin, 'python'), 'open_webui.py', printed('open-webui serve', at)],
+    env: { PATH: `${bin}:${process.env['PATH']}`, OPENAI_API_KEY: at.key, MODEL: at.model },
+  }
 }
 
 /** A block of the page in a shell, with more arguments for the program on its last line. */

@@ -39,6 +39,7 @@ export async function runCell(
     url,
     key: keys[upstream],
     model: WIRES[upstream].model,
+    alias: WIRES[upstream].alias,
   })
   try {
     const child = Bun.spawn([...argv], {

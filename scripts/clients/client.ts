@@ -14,6 +14,8 @@ export interface Client {
   readonly turns?: number
   /** It must ask for nothing that is paid. */
   readonly free?: true
+  /** Gigabytes to install: it runs only when named. */
+  readonly isLarge?: true
   command(at: Place): Command
 }
 
@@ -26,6 +28,8 @@ export interface Place {
   readonly url: string
   readonly key: string
   readonly model: string
+  /** Another name of it, such as Anthropic's models have. */
+  readonly alias: string
 }
 
 export interface Command {

@@ -109,7 +109,7 @@ async function furnish(
   const fronts: CloudFront[] = []
   for (const name of UPSTREAMS) {
     const wire: Wire = WIRES[name]
-    const { type: family, model, base, flags } = wire
+    const { type: family, model, alias, base, flags } = wire
     const front = wire.front?.(`${origin}/${name}`)
     if (front) fronts.push(front)
     const address = (front?.url ?? `${origin}/${name}`) + base
@@ -120,6 +120,7 @@ async function furnish(
     await type(['models', 'remove', model, '--yes']).catch(() => {})
     const prices = ['--in-usd', USD.input, '--out-usd', USD.output, '--cached-in-usd', USD.cached]
     await type(['models', 'add', model, ...prices.map(String), ...flags])
+    await type(['models', 'alias', alias, model])
     keys.push([name, (await type(['keys', 'create', name])).trim()])
   }
   return { keys: Object.fromEntries(keys) as Record<UpstreamName, string>, fronts }

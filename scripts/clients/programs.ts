@@ -10,7 +10,7 @@ import { type Kit, npm, pip } from './kits.ts'
 import { printed } from './page.ts'
 import { OUR_CALLS } from './turn.ts'
 
-const PROGRAMS = fileURLToPath(new URL('programs', import.meta.url))
+export const PROGRAMS = fileURLToPath(new URL('programs', import.meta.url))
 
 const ANTHROPIC_PY = pip('anthropic==2.12.0')
 const AGENTS_JS = npm('@openai/agents@0.20.0', 'zod@4.6.7')
@@ -27,11 +27,9 @@ const LANGCHAIN_JS = npm(
   '@langchain/anthropic@1.5.11',
 )
 const LANGCHAIN_PY = pip('langchain-openai==1.7.3', 'langchain-anthropic==1.7.7')
-const LLAMAINDEX = pip(
-  'llama-index-llms-openai==0.8.3',
-  'llama-index-llms-openai-like==0.8.1',
-  'llama-index-llms-anthropic==0.12.3',
-)
+const LLAMAINDEX = pip('llama-index-llms-openai==0.8.3', 'llama-index-llms-openai-like==0.8.1')
+/** It breaks on the types of Anthropic's SDK 2. */
+const LLAMAINDEX_ANTHROPIC = pip('llama-index-llms-anthropic==0.12.3', 'anthropic==0.125.0')
 
 export const LIBRARIES: readonly Client[] = [
   ...['openai@7.57.0', 'openai@6.49.0'].flatMap((version) => [
@@ -68,7 +66,7 @@ export const LIBRARIES: readonly Client[] = [
   library('langchain.py responses', LANGCHAIN_PY, 'langchain_tools.py', 'responses', 'responses'),
   library('langchain.py anthropic', LANGCHAIN_PY, 'langchain_tools.py', 'messages', 'anthropic'),
   library('llamaindex chat', LLAMAINDEX, 'llamaindex.py', 'chat', 'chat'),
-  library('llamaindex anthropic', LLAMAINDEX, 'llamaindex.py', 'messages', 'anthropic'),
+  library('llamaindex anthropic', LLAMAINDEX_ANTHROPIC, 'llamaindex.py', 'messages', 'anthropic'),
   asPrinted('llamaindex', LLAMAINDEX, 'chat', 'OpenAILike'),
 ]
 
@@ -112,6 +110,7 @@ function run(at: Place, kit: Kit, program: string, more: Command['env'] = {}): C
       ANTHROPIC_BASE_URL: at.url,
       ANTHROPIC_API_KEY: at.key,
       MODEL: at.model,
+      ALIAS: at.alias,
       ...more,
     },
   }

@@ -8,7 +8,7 @@ PROVIDER = os.environ["PROVIDER"]
 if PROVIDER == "anthropic":
     from llama_index.llms.anthropic import Anthropic
 
-    model = Anthropic(model=MODEL, max_tokens=4_000)
+    model = Anthropic(model=os.environ["ALIAS"], max_tokens=4_000)
 else:
     from llama_index.llms.openai_like import OpenAILike
 

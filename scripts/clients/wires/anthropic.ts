@@ -5,6 +5,7 @@ import { callId, list, type Round, sse, type Wire, words } from './wire.ts'
 export const ANTHROPIC: Wire = {
   type: 'anthropic',
   model: 'anthropic/claude-sonnet-4-5',
+  alias: 'claude-sonnet-4-5',
   flags: [],
   base: '/v1',
   hear: (body) => ({

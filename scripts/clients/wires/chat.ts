@@ -5,6 +5,7 @@ import { callId, list, type Round, sse, type Wire, words } from './wire.ts'
 export const CHAT: Wire = {
   type: 'openai-compatible',
   model: 'local/llama',
+  alias: 'claude-haiku-4-5',
   flags: [],
   base: '/v1',
   hear: (body) => ({

@@ -23,6 +23,7 @@ export const BEDROCK: Wire = {
   ...ANTHROPIC,
   type: 'bedrock',
   model: 'bedrock/us.anthropic.claude-sonnet-4-5-20250929-v1:0',
+  alias: 'claude-opus-4-6',
   base: '',
   hear: (body, path) => ({
     ...ANTHROPIC.hear(body, path),
@@ -40,6 +41,7 @@ export const VERTEX: Wire = {
   ...ANTHROPIC,
   type: 'vertex',
   model: 'vertex/claude-sonnet-4-5@20250929',
+  alias: 'claude-sonnet-4-6',
   base: '/v1',
   hear: (body, path) => ({
     ...ANTHROPIC.hear(body, path),

@@ -9,6 +9,7 @@ const LOST = 'skip_thought_signature_validator'
 export const GEMINI: Wire = {
   type: 'google',
   model: 'google/gemini-3-flash-preview',
+  alias: 'claude-opus-4-1',
   flags: [],
   base: '/v1beta',
   hear: (body, path) => ({

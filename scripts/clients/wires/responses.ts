@@ -5,6 +5,7 @@ import { callId, list, type Round, sse, type Wire, words } from './wire.ts'
 export const RESPONSES: Wire = {
   type: 'openai',
   model: 'openai/gpt-5',
+  alias: 'claude-opus-4-5',
   flags: ['--wires', 'responses'],
   base: '/v1',
   hear: (body) => ({

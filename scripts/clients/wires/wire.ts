@@ -27,6 +27,8 @@ export interface Wire {
   readonly type: string
   /** The gateway's id of its only model, whose first part is the provider's name. */
   readonly model: string
+  /** Another name of it, for clients that know those of Anthropic's models alone. */
+  readonly alias: string
   /** Further flags of `models add`. */
   readonly flags: readonly string[]
   /** What follows the provider's own part of its base URL. */

@@ -103,7 +103,7 @@ export const PLANS: Readonly<Record<string, Plan>> = {
       'llm -m': 'snippets.test.ts runs it, with the program installed',
       'ANTHROPIC_AUTH_TOKEN=': 'scripts/clients runs it, with the program installed',
       'aider --model': 'scripts/clients runs it, with the program installed',
-      'open-webui serve': 'it wants gigabytes of packages',
+      'open-webui serve': 'scripts/clients runs it, with the program installed',
     },
   },
   'docs/install.md': {
