@@ -41,8 +41,8 @@ const PASSED: readonly { title: string; route: AnswerRoute; limit: number }[] = 
   },
 ]
 
-/** Whoever sends megabytes is not many. */
-const CONNECTIONS = 8
+/** More answers of 17 MB at once than a key's share of the memory budget holds would be refused. */
+const CONNECTIONS = 4
 
 export const surfaces: Part = {
   answers: [CHAT, MESSAGES, ...PASSED.map(({ route }) => route)],
