@@ -228,6 +228,9 @@ test('a closed store is one whole file: copied alone, nothing is missing', async
   database.close(true)
 })
 
+/** A thousand stores are opened, one after the other. */
+const SWEEP_MS = 120_000
+
 describe('noise in a sector hides none of the rows of a log: all are in the answer, or it is refused', () => {
   type Asking = Readonly<Record<string, () => Promise<unknown>>>
   const accountId = 'acct_1' as const
@@ -319,29 +322,34 @@ describe('noise in a sector hides none of the rows of a log: all are in the answ
     ['ledger by reference', 'ledger', ofReferences],
     ['index of references', 'ledger_refs', ofReferences],
     ['activity', 'activity', ofActivity],
-  ] as const)('%s', async (_, tree, toAsking) => {
-    const claims = await fill()
-    const ask = async (): Promise<readonly (readonly [name: string, answer: unknown])[]> => {
-      const answers: (readonly [string, unknown])[] = []
-      for (const [name, question] of Object.entries(toAsking(claims))) {
-        answers.push([name, await question().catch((cause: unknown) => new Error(String(cause)))])
+  ] as const)(
+    '%s',
+    async (_, tree, toAsking) => {
+      const claims = await fill()
+      const ask = async (): Promise<readonly (readonly [name: string, answer: unknown])[]> => {
+        const answers: (readonly [string, unknown])[] = []
+        for (const [name, question] of Object.entries(toAsking(claims))) {
+          answers.push([name, await question().catch((cause: unknown) => new Error(String(cause)))])
+        }
+        return answers
       }
-      return answers
-    }
-    const truth = new Map(await ask())
-    await store.close()
-    const refused = new Set<string>()
-    for (const where of spoil(tree)) {
-      store = await openStore({ dataDir, clock })
-      for (const [name, answer] of await ask()) {
-        if (!(answer instanceof Error)) expect(answer, `${name}: ${where}`).toEqual(truth.get(name))
-        else expect(answer.message).toMatch(/damaged|malformed/)
-        if (answer instanceof Error) refused.add(name)
-      }
+      const truth = new Map(await ask())
       await store.close()
-    }
-    expect([...refused].toSorted()).toEqual([...truth.keys()].toSorted())
-  })
+      const refused = new Set<string>()
+      for (const where of spoil(tree)) {
+        store = await openStore({ dataDir, clock })
+        for (const [name, answer] of await ask()) {
+          if (!(answer instanceof Error))
+            expect(answer, `${name}: ${where}`).toEqual(truth.get(name))
+          else expect(answer.message).toMatch(/damaged|malformed/)
+          if (answer instanceof Error) refused.add(name)
+        }
+        await store.close()
+      }
+      expect([...refused].toSorted()).toEqual([...truth.keys()].toSorted())
+    },
+    SWEEP_MS,
+  )
 
   /** Writes noise into one sector of the tree at a time, of every page of it. */
   function* spoil(tree: string): Generator<string, void> {
