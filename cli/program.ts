@@ -5,6 +5,7 @@ import { globalFlags, signedAsOperands, splitWords } from './command-line.ts'
 import { endWithError, usageError } from './exit.ts'
 import { refuseSecrets } from './flags/read-secret.ts'
 import { NOUNS, type Noun } from './nouns.ts'
+import { writeOut } from './terminal/streams.ts'
 
 /** Runs one command line; reports errors on standard error and in the exit code, and never throws. */
 export async function runProgram(args: readonly string[]): Promise<void> {
@@ -118,7 +119,7 @@ async function addExamples(command: Command, names: readonly string[]): Promise<
 const newProgram = (): Command =>
   new Command('gatewayctl')
     .exitOverride()
-    .configureOutput({ writeErr: () => {} })
+    .configureOutput({ writeOut, writeErr: () => {} })
     .helpCommand(false)
 
 /** The error for a misspelt verb, or for a name in the place of a verb. */

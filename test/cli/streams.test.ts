@@ -115,6 +115,12 @@ describe('a secret that cannot be delivered', () => {
   })
 })
 
+test('help that nobody reads is no error', () => {
+  const shell = `${UNREAD} "$0" models price --help`
+  const { exitCode, stderr } = Bun.spawnSync(['bash', '-c', shell, BINARY], { stdin: 'ignore' })
+  expect({ exitCode, err: stderr.toString() }).toEqual({ exitCode: 0, err: '' })
+})
+
 test.each([
   ['that reads one line and leaves', '"$0" "$1" "$2" | head -n 1'],
   ['that was never there', '"$0" "$1" "$2" >&-'],
