@@ -101,7 +101,10 @@ describe.runIf(FULL)('Vercel AI SDK', () => {
   test('whole and streamed', async ({ skip }) => {
     if (typeof packages === 'string') return skip()
     const { home } = packages
-    writeFileSync(join(home, 'program.mjs'), programOf('docs/clients.md', 'js', '@ai-sdk'))
+    writeFileSync(
+      join(home, 'program.mjs'),
+      programOf('docs/clients.md', 'js', '@ai-sdk/openai-compatible'),
+    )
     expect(await run(home, ['node', 'program.mjs'])).toBe(`${WORDS} 0.00108\n${WORDS}`)
   })
 })

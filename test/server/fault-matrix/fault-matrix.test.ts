@@ -19,7 +19,8 @@ import {
   TEXT,
 } from './faults.ts'
 
-const SILENCE_MS = 300
+/** Longer than a busy machine keeps an answer waiting that has come. */
+const SILENCE_MS = 600
 /** Two idle time-outs and the pause before a retry, on a slow machine. */
 const MAX_MS = 5_000
 const KINDS: readonly Kind[] = ['whole', 'stream', 'image']
