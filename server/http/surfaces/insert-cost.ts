@@ -24,3 +24,11 @@ function endOfObject(json: string, path: readonly string[]): number | null {
   }
   return to - 1
 }
+
+const DATA = /^data: ?(\{.*\})/m
+
+/** The same in a frame of a stream, of which only the data changes; spread over several lines, it is left as it is. */
+export const insertCostInFrame = (frame: string, path: readonly string[], charge: Charge): string =>
+  frame.replace(DATA, (line, data: string) =>
+    line.replace(data, () => insertCost(data, path, charge)),
+  )

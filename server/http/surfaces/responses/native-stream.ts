@@ -4,7 +4,7 @@ import type { GatewayError } from '#domain/errors.ts'
 import type { Charge } from '#domain/ledger.ts'
 import type { Work } from '#domain/work.ts'
 import { toErrorFields } from '../../render-error.ts'
-import { insertCost } from '../insert-cost.ts'
+import { insertCostInFrame } from '../insert-cost.ts'
 import type { StreamHead, StreamRenderer } from '../surface.ts'
 import { AT_BOUND, type Ending, toFailure } from './ending.ts'
 import { renderUsage } from './render-usage.ts'
@@ -59,7 +59,9 @@ export class NativeStream implements StreamRenderer {
       }
       return this.frame({ type, response })
     }
-    return this.showsCost && charge !== null ? withCost(held, charge) : held
+    return this.showsCost && charge !== null
+      ? insertCostInFrame(held, ['response', 'usage'], charge)
+      : held
   }
 
   private take({ text, holds }: NativeEvent): string {
@@ -114,11 +116,3 @@ function lastNumber(frames: string): number {
   const numbers = [...frames.matchAll(/"sequence_number": ?(\d{1,15})/g)]
   return Number(numbers.at(-1)?.[1] ?? -1)
 }
-
-const DATA = /^data: ?(\{.*\})/m
-
-/** Only the data of the frame changes; spread over several lines, it is left as it is. */
-const withCost = (frames: string, charge: Charge): string =>
-  frames.replace(DATA, (line, data: string) =>
-    line.replace(data, () => insertCost(data, ['response', 'usage'], charge)),
-  )

@@ -3,7 +3,7 @@ import type { ChatEvent, ChatEvents } from '#domain/chat.ts'
 import type { GatewayError } from '#domain/errors.ts'
 import type { Charge } from '#domain/ledger.ts'
 import type { Work } from '#domain/work.ts'
-import { insertCost } from '../../insert-cost.ts'
+import { insertCostInFrame } from '../../insert-cost.ts'
 import type { StreamRenderer } from '../../surface.ts'
 import { frame, STOP } from '../frame.ts'
 import { renderError } from '../render-error.ts'
@@ -47,7 +47,8 @@ export class NativeStream implements StreamRenderer {
     if (this.hasFailed) return ''
     const [first = '', ...rest] = this.held
     this.held = []
-    const shown = this.showsCost && charge !== null ? withCost(first, charge) : first
+    const shown =
+      this.showsCost && charge !== null ? insertCostInFrame(first, ['usage'], charge) : first
     return shown + rest.join('') + (this.isOver ? '' : STOP)
   }
 
@@ -86,9 +87,3 @@ function openBlock(text: string): number | null {
   const { type, index } = JSON.parse(data) as { readonly type?: unknown; readonly index?: unknown }
   return OPENING.has(type) && typeof index === 'number' ? index : null
 }
-
-/** Only the data of the frame changes; spread over several lines, it is left as it is. */
-const withCost = (text: string, charge: Charge): string =>
-  text.replace(DATA, (line, data: string) =>
-    line.replace(data, () => insertCost(data, ['usage'], charge)),
-  )
