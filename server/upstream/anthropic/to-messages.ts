@@ -27,7 +27,7 @@ export interface Messages {
  */
 export function toMessages(turns: readonly Turn[]): Messages {
   const system: TextBlockParam[] = []
-  const messages: Message[] = []
+  const messages: Growing[] = []
   for (const turn of turns) {
     const { role, parts, path } = turn
     if (role === 'system') {
@@ -46,15 +46,20 @@ export function toMessages(turns: readonly Turn[]): Messages {
   return { system, messages: messages.map(arrange) }
 }
 
+/** A message to which turns are appended: copied with each of many, it would hold up all requests. */
+interface Growing extends Message {
+  readonly content: ContentBlockParam[]
+}
+
 function append(
-  messages: Message[],
+  messages: Growing[],
   role: Message['role'],
   content: readonly ContentBlockParam[],
 ): void {
   if (content.length === 0) return
   const last = messages.at(-1)
-  if (last?.role !== role) messages.push({ role, content })
-  else messages[messages.length - 1] = { role, content: [...last.content, ...content] }
+  if (last?.role !== role) messages.push({ role, content: [...content] })
+  else for (const block of content) last.content.push(block)
 }
 
 const toUserBlocks = (part: Part, path: string): readonly ContentBlockParam[] =>

@@ -9,27 +9,37 @@ export function joinMessages(
   messages: readonly JsonObject[],
   answersTools: boolean,
 ): readonly JsonObject[] {
-  const joined: JsonObject[] = []
+  const joined: Joined[] = []
   for (const message of messages) {
     const last = joined.at(-1)
-    const { role } = message
-    if (answersTools && last?.['role'] === 'tool' && role === 'user') joined.push(WORD)
-    if (last && last['role'] === role && JOINED.has(role)) {
-      joined[joined.length - 1] = join(last, message)
-    } else joined.push(message)
+    const { role, content } = message
+    if (answersTools && last?.message['role'] === 'tool' && role === 'user') {
+      joined.push({ message: WORD, contents: [WORD['content']] })
+    }
+    if (last && last.message['role'] === role && JOINED.has(role)) last.contents.push(content)
+    else joined.push({ message, contents: [content] })
   }
-  return joined
+  return joined.map(join)
+}
+
+/** Consecutive messages of one role: the first, and what each of them says. */
+interface Joined {
+  readonly message: JsonObject
+  readonly contents: unknown[]
 }
 
 /** Answers are whole already, and each result has its own call. */
 const JOINED: ReadonlySet<unknown> = new Set(['system', 'user'])
 const WORD: JsonObject = { role: 'assistant', content: 'OK.' }
 
-function join(one: JsonObject, other: JsonObject): JsonObject {
-  const [first, second] = [one['content'], other['content']]
-  const isText = typeof first === 'string' && typeof second === 'string'
-  const content = isText ? `${first}\n\n${second}` : [...toList(first), ...toList(second)]
-  return { ...one, content }
+/** Texts up to the first list are one. */
+function join({ message, contents }: Joined): JsonObject {
+  if (contents.length === 1) return message
+  const list = contents.findIndex((content) => typeof content !== 'string')
+  if (list < 0) return { ...message, content: contents.join('\n\n') }
+  const text = contents.slice(0, list).join('\n\n')
+  const others = contents.slice(list).flatMap(toList)
+  return { ...message, content: list === 0 ? others : [...toList(text), ...others] }
 }
 
 const toList = (content: unknown): readonly unknown[] =>
