@@ -1,5 +1,4 @@
 /** The access tokens of Google Cloud: for a service account by its key (RFC 7523), for the gateway's machine by its metadata server. */
-import { importPKCS8, SignJWT } from 'jose'
 import type { Clock } from '#domain/clock.ts'
 import type { GoogleCredential } from '#domain/cloud-credential.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
@@ -54,6 +53,8 @@ async function sign(
   { email, keyId, privateKey, tokenUri }: GoogleCredential,
   clock: Clock,
 ): Promise<string> {
+  // Loaded for this alone.
+  const { importPKCS8, SignJWT } = await import('jose')
   const issuedAt = Math.floor(clock.now() / 1_000)
   try {
     return await new SignJWT({ scope: SCOPE })
