@@ -1,6 +1,6 @@
 /** Ours → theirs: parts of content. Empty text is left out, because Gemini refuses it. */
 import type { Part, Source } from '#domain/conversation.ts'
-import { rejected } from '../rejected.ts'
+import { rejected, rejectPart } from '../rejected.ts'
 import type { Part as WirePart } from './wire.ts'
 
 /** One part, or none. @throws UpstreamFailure `rejected` */
@@ -13,13 +13,9 @@ export function toPart(part: Part): readonly WirePart[] {
     case 'audio':
       return [toMedia(part.source, part.path)]
     case 'unknown':
-      throw rejected(part.path, `a part of type ${JSON.stringify(part.word)} cannot be sent`)
     case 'server-call':
     case 'server-result':
-      throw rejected(
-        part.path,
-        `a part of type ${JSON.stringify(part.data['type'])} cannot be sent`,
-      )
+      throw rejectPart(part)
     default:
       return []
   }

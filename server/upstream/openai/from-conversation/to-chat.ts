@@ -9,6 +9,7 @@ import { rejected, rejectTool } from '../../rejected.ts'
 import type { ToolNames } from '../../tool-names.ts'
 import { toEffort } from './to-effort.ts'
 import { toMessages } from './to-messages.ts'
+import { toSchemaFormat } from './to-schema-format.ts'
 
 /** Without model, stream and bound, which every body of this family gets. @throws UpstreamFailure `rejected` */
 export function toChat(request: Generate, hop: Hop, names: ToolNames): JsonObject {
@@ -93,22 +94,10 @@ function toChoice(choice: ToolChoice, names: ToolNames): unknown {
   }
 }
 
-function toFormat(format: Format): JsonObject {
-  if (format.type === 'json') return { type: 'json_object' }
-  if (format.type !== 'schema' || format.schema === undefined) {
-    throw rejected('response_format', 'cannot be said on this wire')
-  }
-  const { name = 'answer', description, schema, isStrict } = format
-  return {
-    type: 'json_schema',
-    json_schema: {
-      name,
-      schema,
-      ...(description !== undefined && { description }),
-      ...(isStrict !== undefined && { strict: isStrict }),
-    },
-  }
-}
+const toFormat = (format: Format): JsonObject =>
+  format.type === 'json'
+    ? { type: 'json_object' }
+    : { type: 'json_schema', json_schema: toSchemaFormat(format) }
 
 /** Providers that answer an unknown field with a 400. */
 const WITHOUT_TOP_K: ReadonlySet<ProviderType> = new Set(['openai', 'azure', 'groq', 'mistral'])

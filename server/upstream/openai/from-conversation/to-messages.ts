@@ -3,7 +3,7 @@ import type { JsonObject } from '#domain/chat.ts'
 import type { CallPart, MediaPart, Part, ResultPart, TextPart, Turn } from '#domain/conversation.ts'
 import type { ProviderType } from '#domain/provider.ts'
 import { type Answered, inOrder, type Said } from '../../in-order.ts'
-import { rejected } from '../../rejected.ts'
+import { rejected, rejectPart } from '../../rejected.ts'
 import { toReminder } from '../../system-reminder.ts'
 import type { ToolNames } from '../../tool-names.ts'
 import { joinMessages } from './join-messages.ts'
@@ -134,16 +134,8 @@ function toContent(part: Part, type: ProviderType): readonly JsonObject[] {
     case 'redacted':
     case 'reasoning':
       return []
-    case 'unknown':
-      throw rejected(part.path, `a part of type ${JSON.stringify(part.word)} cannot be sent`)
-    case 'server-call':
-    case 'server-result':
-      throw rejected(
-        part.path,
-        `a part of type ${JSON.stringify(part.data['type'])} cannot be sent`,
-      )
     default:
-      throw rejected(part.path, `a part of type ${JSON.stringify(part.type)} cannot be sent`)
+      throw rejectPart(part)
   }
 }
 

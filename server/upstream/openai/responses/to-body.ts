@@ -10,6 +10,7 @@ import { rejected, rejectTool } from '../../rejected.ts'
 import type { ToolNames } from '../../tool-names.ts'
 import { toTemperature } from '../from-conversation/to-chat.ts'
 import { toEffort } from '../from-conversation/to-effort.ts'
+import { toSchemaFormat } from '../from-conversation/to-schema-format.ts'
 import { toItems } from './to-items.ts'
 import { reasons } from './to-request.ts'
 
@@ -158,19 +159,9 @@ function toText(
   }
 }
 
-function toFormat(format: Format): JsonObject {
-  if (format.type === 'json') return { type: 'json_object' }
-  if (format.type !== 'schema' || format.schema === undefined) {
-    throw rejected('response_format', 'cannot be said on this wire')
-  }
-  const { name = 'answer', description, schema, isStrict } = format
-  return {
-    type: 'json_schema',
-    name,
-    schema,
-    ...(description !== undefined && { description }),
-    ...(isStrict !== undefined && { strict: isStrict }),
-  }
-}
+const toFormat = (format: Format): JsonObject =>
+  format.type === 'json'
+    ? { type: 'json_object' }
+    : { type: 'json_schema', ...toSchemaFormat(format) }
 
 const isSet = (value: unknown): boolean => value !== undefined && value !== null

@@ -3,7 +3,7 @@ import type { JsonObject } from '#domain/chat.ts'
 import type { CallPart, Part, Turn } from '#domain/conversation.ts'
 import type { Thought } from '#domain/thought.ts'
 import { type Answered, inOrder, type Said } from '../../in-order.ts'
-import { rejected } from '../../rejected.ts'
+import { rejected, rejectPart } from '../../rejected.ts'
 import type { ToolNames } from '../../tool-names.ts'
 import { toAudio, toFile, toUrl } from '../from-conversation/media.ts'
 import { toPlainId } from '../from-conversation/plain-id.ts'
@@ -48,14 +48,12 @@ function toContent(part: Part): readonly JsonObject[] {
       ]
     case 'audio':
       return [{ type: 'input_audio', input_audio: toAudio(part) }]
-    case 'unknown':
-      throw rejected(part.path, `a part of type ${JSON.stringify(part.word)} cannot be sent`)
     case 'thinking':
     case 'redacted':
     case 'reasoning':
       return []
     default:
-      throw rejected(part.path, `a part of type ${JSON.stringify(part.type)} cannot be sent`)
+      throw rejectPart(part)
   }
 }
 
