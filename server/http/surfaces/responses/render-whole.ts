@@ -5,10 +5,7 @@ import type { Work } from '#domain/work.ts'
 import type { Seals } from '../../seals.ts'
 import { insertCost } from '../insert-cost.ts'
 import type { WholeRenderer } from '../surface.ts'
-import { toEnding } from './ending.ts'
-import { Output } from './output.ts'
-import { renderEcho, renderResponse, toUnique } from './render-response.ts'
-import { renderUsage } from './render-usage.ts'
+import { renderTranslated } from './translated/render-whole.ts'
 
 export class ResponseFold implements WholeRenderer {
   private readonly work: Work
@@ -29,26 +26,8 @@ export class ResponseFold implements WholeRenderer {
   }
 
   render(head: AnswerHead, charge: Charge): readonly string[] {
-    const { text, work } = this
-    if (!head.isNative) return [this.renderTranslated(head, charge)]
+    const { text, work, noted, seals } = this
+    if (!head.isNative) return [renderTranslated(head, charge, work, noted, seals)]
     return [work.includeUsage ? insertCost(text, ['usage'], charge) : text]
   }
-
-  private renderTranslated(head: AnswerHead, charge: Charge): string {
-    const { work, seals, noted } = this
-    const { id, provider, model } = head
-    const output = new Output({
-      unique: toUnique(id),
-      thinker: { provider, model },
-      tools: work.body['tools'],
-      seals,
-    })
-    for (const event of noted) output.note(event, UNSAID)
-    output.close(UNSAID)
-    const { type: _, ...how } = toEnding(output.finish)
-    const usage = renderUsage(charge, work.includeUsage)
-    return renderResponse(head, renderEcho(work), { ...how, output: output.render(), usage })
-  }
 }
-
-const UNSAID = (): void => {}

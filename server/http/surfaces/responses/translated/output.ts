@@ -1,14 +1,14 @@
 /** The items of an answer, made of its events, and what becomes of each: text, thoughts and calls may alternate (contract §7). */
 import type { ChatEvent, FinishReason, JsonObject, ToolCallDelta } from '#domain/chat.ts'
 import type { Thought } from '#domain/thought.ts'
-import { readList, readObject } from '../../read/json.ts'
-import type { Seals } from '../../seals.ts'
+import { readList, readObject } from '../../../read/json.ts'
+import type { Seals } from '../../../seals.ts'
+import { type ClientTool, toClientTools } from '../client-tools.ts'
+import { sealThought, type Thinker, toReasoningId } from '../thought-items.ts'
 import { CallItem } from './call-item.ts'
-import { type ClientTool, toClientTools } from './client-tools.ts'
 import type { Emit, Item, ItemStatus } from './emit.ts'
 import { MessageItem } from './message-item.ts'
 import { ReasoningItem } from './reasoning-item.ts'
-import { sealThought, type Thinker, toReasoningId } from './thought-items.ts'
 
 /** What an output is made with. */
 export interface OutputHead {

@@ -3,11 +3,11 @@ import type { ChatEvents, JsonObject, NativeEvent } from '#domain/chat.ts'
 import type { GatewayError } from '#domain/errors.ts'
 import type { Charge } from '#domain/ledger.ts'
 import type { Work } from '#domain/work.ts'
-import { toErrorFields } from '../../render-error.ts'
-import { insertCostInFrame } from '../insert-cost.ts'
-import type { StreamHead, StreamRenderer } from '../surface.ts'
-import { AT_BOUND, type Ending, toFailure } from './ending.ts'
-import { renderUsage } from './render-usage.ts'
+import { toErrorFields } from '../../../render-error.ts'
+import { insertCostInFrame } from '../../insert-cost.ts'
+import type { StreamHead, StreamRenderer } from '../../surface.ts'
+import { AT_BOUND, type Ending, toFailure } from '../ending.ts'
+import { renderUsage } from '../render-usage.ts'
 
 /** A class, because there are thousands of streams at once. */
 export class NativeStream implements StreamRenderer {

@@ -6,13 +6,13 @@ import type { ChatEvents, JsonObject } from '#domain/chat.ts'
 import type { GatewayError } from '#domain/errors.ts'
 import type { Charge } from '#domain/ledger.ts'
 import type { Work } from '#domain/work.ts'
-import { toErrorFields } from '../../render-error.ts'
-import type { Seals } from '../../seals.ts'
-import type { StreamHead, StreamRenderer } from '../surface.ts'
-import { brokenOff, type Ending, toEnding, toFailure } from './ending.ts'
+import { toErrorFields } from '../../../render-error.ts'
+import type { Seals } from '../../../seals.ts'
+import type { StreamHead, StreamRenderer } from '../../surface.ts'
+import { brokenOff, type Ending, toEnding, toFailure } from '../ending.ts'
+import { renderUsage } from '../render-usage.ts'
 import { Output } from './output.ts'
 import { type ResponseState, renderEcho, renderResponse, toUnique } from './render-response.ts'
-import { renderUsage } from './render-usage.ts'
 
 /** A class, because there are thousands of streams at once. */
 export class TranslatedStream implements StreamRenderer {
