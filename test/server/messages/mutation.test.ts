@@ -1,7 +1,6 @@
 // Malformed Messages requests to providers of other APIs: none causes an internal error, each error has Anthropic's shape, and none leaves a hold open.
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { FULL } from '#test/support/tier.ts'
 import {
   type AnyProvider,
   hello,
@@ -10,7 +9,8 @@ import {
   sayInGemini,
   sayInMessages,
   type Wire,
-} from './any-provider.ts'
+} from '#test/server/any-provider.ts'
+import { FULL } from '#test/support/tier.ts'
 
 const REQUESTS = FULL ? 1_000 : 200
 const SEED = 20_261_124

@@ -1,7 +1,6 @@
 // POST /v1/messages for models of providers that speak other APIs: what they are asked, what the client gets, what it costs, and what ends it.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { GenerationId } from '#domain/id.ts'
-import { eventually } from '#test/support/scripted-upstream.ts'
 import {
   type AnyProvider,
   body,
@@ -13,7 +12,8 @@ import {
   sayInGemini,
   sayInMessages,
   type Wire,
-} from './any-provider.ts'
+} from '#test/server/any-provider.ts'
+import { eventually } from '#test/support/scripted-upstream.ts'
 
 let s: AnyProvider
 beforeAll(async () => {

@@ -8,7 +8,7 @@ import {
   sayInGemini,
   sayInMessages,
   type Wire,
-} from '#test/server/messages/any-provider.ts'
+} from '#test/server/any-provider.ts'
 import { FULL } from '#test/support/tier.ts'
 
 const REQUESTS = FULL ? 1_000 : 200

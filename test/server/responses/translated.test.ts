@@ -13,7 +13,7 @@ import {
   sayInGemini,
   sayInMessages,
   type Wire,
-} from '#test/server/messages/any-provider.ts'
+} from '#test/server/any-provider.ts'
 import { eventually } from '#test/support/scripted-upstream.ts'
 import { checkOrder, readEvents } from './read-events.ts'
 
