@@ -26,7 +26,7 @@ export interface Reply {
 export interface Message {
   /** Names in lower case, without `host`, `connection` and `content-length`. Must not change after the first post: it is cached. */
   readonly headers: Readonly<Record<string, string>>
-  /** Sent as `x-request-id`. */
+  /** Sent as `x-request-id`, as it is: its characters were checked where it was accepted. */
   readonly requestId?: string
   /** Usually text, a long one in pieces; bytes for a form with images. */
   readonly body: string | readonly string[] | Uint8Array

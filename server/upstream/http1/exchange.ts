@@ -100,7 +100,7 @@ export function toRequestText(
   { headers, requestId, body }: Message,
 ): RequestText {
   const bodyBytes = countBytes(body)
-  const own = requestId === undefined ? '' : toLine('x-request-id', requestId)
+  const own = requestId === undefined ? '' : `x-request-id: ${requestId}\r\n`
   // Only a GET has none.
   const length = bodyBytes === 0 ? '' : `content-length: ${bodyBytes}\r\n`
   const head = `${requestPrefix}${length}${toLines(headers)}${own}\r\n`
