@@ -1,11 +1,11 @@
 /** Names the flag or argument, instead of the API field, in a verb's refusal. */
 import type { Command } from 'commander'
 import { GatewayError } from '#domain/errors.ts'
-import { LIMIT_FLAGS } from '#forms/limit-flags.ts'
+import { LIMITS } from '#domain/limits.ts'
 
 /** Fields whose flag or argument has another name. */
 const TYPED_AS: Readonly<Record<string, string>> = {
-  ...LIMIT_FLAGS,
+  ...Object.fromEntries(LIMITS.map(({ name, flag }) => [name, flag])),
   amount_usd: 'amount',
   context_length: 'context',
   demo_credit_usd: 'demo-credit',

@@ -5,7 +5,7 @@ import { action, type Mount } from '../action.ts'
 import type { Context } from '../context.ts'
 import { KEY_KINDS, readChoice } from '../flags/read-choice.ts'
 import { call, callBoth } from '../gateway/operator.ts'
-import { RARE_LIMITS } from '../limits/columns.ts'
+import { RARE_COLUMNS } from '../limits/columns.ts'
 import { type Column, printList } from '../terminal/output.ts'
 import { relativeTime } from '../terminal/relative-time.ts'
 import { noteScope } from '../terminal/scope.ts'
@@ -90,5 +90,5 @@ const columns = (context: Context): readonly Column<Key>[] => [
     full: (key) => key.last_used_at,
     short: (key) => relativeTime(key.last_used_at, context.clock.now()),
   },
-  ...RARE_LIMITS.map((column) => ({ ...column, dropOrder: 4 })),
+  ...RARE_COLUMNS.map((column) => ({ ...column, dropOrder: 4 })),
 ]

@@ -1,4 +1,5 @@
 /** `gatewayctl keys show`: one key, its limits, and what is left of them. */
+import { RARE_LIMITS, sayLimit } from '#domain/limits.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
 import { usageError } from '../exit.ts'
@@ -52,22 +53,9 @@ const fieldsOf = (key: Key): readonly (readonly [string, string | number | null]
   ['in progress', used(key.usage.requests_in_progress, key.concurrency_limit)],
   ['spent today', spent(key.usage.spend_day_usd, key.daily_spend_limit_usd)],
   ['spent this month', spent(key.usage.spend_month_usd, key.monthly_spend_limit_usd)],
-  ['each end user', endUserOf(key)],
-  ['longest answer', longest(key.max_output_tokens)],
+  ['further limits', RARE_LIMITS.flatMap((one) => sayLimit(one, key) ?? []).join(', ') || null],
   ['models', key.allowed_models?.join(' ') ?? 'all'],
 ]
-
-/** Null without limits per end user. */
-function endUserOf({ end_user_rpm: rpm, end_user_daily_usd: daily }: Key): string | null {
-  const caps = [
-    ...(rpm === null ? [] : [`${rpm} requests per minute`]),
-    ...(daily === null ? [] : [`$${daily} a day`]),
-  ]
-  return caps.length === 0 ? null : caps.join(', ')
-}
-
-const longest = (tokens: number | null): string =>
-  tokens === null ? 'no limit' : `${tokens} tokens`
 
 const used = (count: number, limit: number | null): string =>
   limit === null ? `${count}, no limit` : `${count} of ${limit}`

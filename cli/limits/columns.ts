@@ -1,16 +1,19 @@
-/** The limits that few keys have: columns that a table shows where a key has one. */
-import type { LimitsRecord } from '#domain/key-report.ts'
+/** The limits as columns of a table. */
+import { type DeclaredLimit, LIMITS, type LimitsRecord, RARE_LIMITS } from '#domain/limits.ts'
 import type { Column } from '../terminal/output.ts'
 
-const column = (title: string, full: Column<LimitsRecord>['full']): Column<LimitsRecord> => ({
+const column = ({ name, title, unit, isRare = false }: DeclaredLimit): Column<LimitsRecord> => ({
   title,
-  right: true,
-  isSparse: true,
-  full,
+  ...(unit === 'masks' ? { dropOrder: 2 } : { right: true }),
+  isSparse: isRare,
+  full: ({ [name]: value }) =>
+    unit === 'masks' ? (value?.toString() ?? 'all') : (value as string | number | null),
 })
 
-export const RARE_LIMITS: readonly Column<LimitsRecord>[] = [
-  column('user rpm', ({ end_user_rpm }) => end_user_rpm),
-  column('user day $', ({ end_user_daily_usd }) => end_user_daily_usd),
-  column('max out', ({ max_output_tokens }) => max_output_tokens),
-]
+/** The rare ones come last, so that the others keep their places. */
+export const LIMIT_COLUMNS: readonly Column<LimitsRecord>[] = LIMITS.toSorted(
+  (a, b) => Number(a.isRare ?? false) - Number(b.isRare ?? false),
+).map(column)
+
+/** The limits that few keys have: columns that a table shows where a key has one. */
+export const RARE_COLUMNS: readonly Column<LimitsRecord>[] = RARE_LIMITS.map(column)

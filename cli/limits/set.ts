@@ -1,5 +1,5 @@
 /** `gatewayctl limits set`: changes the given limits from the next request on, and prints the changes. */
-import { LIMIT_FLAGS } from '#forms/limit-flags.ts'
+import { limitNamed } from '#domain/limits.ts'
 import { shellWord } from '#forms/shell-word.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
@@ -40,6 +40,6 @@ function describe({ limit, from, to }: Change): string {
   const unset = limit === 'allowed_models' ? 'all' : 'none'
   const text = (value: Change['from']): string =>
     value === null ? unset : Array.isArray(value) ? value.join(',') : String(value)
-  const title = limit === 'allowed_models' ? 'models' : LIMIT_FLAGS[limit]
+  const title = limit === 'allowed_models' ? 'models' : limitNamed(limit)?.flag
   return `${title} ${text(from)} → ${text(to)}`
 }

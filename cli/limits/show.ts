@@ -4,7 +4,7 @@ import { action, type Mount } from '../action.ts'
 import { call } from '../gateway/operator.ts'
 import { type Column, printJson, printList } from '../terminal/output.ts'
 import { noteScope } from '../terminal/scope.ts'
-import { RARE_LIMITS } from './columns.ts'
+import { LIMIT_COLUMNS } from './columns.ts'
 
 type Limits = VerbRecord<'limits.show'>[number]
 
@@ -28,15 +28,5 @@ export const mount: Mount = (limits) =>
 const COLUMNS: readonly Column<Limits>[] = [
   { title: 'name', full: ({ name }) => name },
   { title: 'id', isId: true, dropOrder: 1, full: ({ id }) => id },
-  { title: 'rpm', right: true, full: ({ rpm_limit }) => rpm_limit },
-  { title: 'rpd', right: true, full: ({ rpd_limit }) => rpd_limit },
-  { title: 'conc', right: true, full: ({ concurrency_limit }) => concurrency_limit },
-  { title: 'day $', right: true, full: ({ daily_spend_limit_usd }) => daily_spend_limit_usd },
-  { title: 'month $', right: true, full: ({ monthly_spend_limit_usd }) => monthly_spend_limit_usd },
-  {
-    title: 'models',
-    dropOrder: 2,
-    full: ({ allowed_models }) => allowed_models?.join(',') ?? 'all',
-  },
-  ...RARE_LIMITS,
+  ...LIMIT_COLUMNS,
 ]

@@ -80,9 +80,10 @@ function dropIndexes(database: Database): readonly string[] {
 
 function prepareIssue(database: Database, at: Instant): Filler['issue'] {
   const insertKey = database.prepare(
-    `INSERT INTO keys (id, account_id, name, kind, label, rpm_limit, rpd_limit, concurrency_limit, daily_spend_nanos,
-       created_at, updated_at)
-     SELECT ?1, id, 'filled', 'ordinary', ?2, 5000000, ?3, 10000, 90000000000000, ?4, ?4 FROM accounts`,
+    `INSERT INTO keys (id, account_id, name, kind, label, limits, created_at, updated_at)
+     SELECT ?1, id, 'filled', 'ordinary', ?2,
+       json_object('rpm', 5000000, 'rpd', ?3, 'concurrency', 10000, 'dailySpend', 90000000000000), ?4, ?4
+     FROM accounts`,
   )
   const insertSecret = database.prepare(
     'INSERT INTO key_secrets (sha256, key_id, label, created_at) VALUES (?, ?, ?, ?)',

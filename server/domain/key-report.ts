@@ -3,20 +3,9 @@ import { type ActChanges, type Amended, changesBetween, statedIn } from './act.t
 import type { Admissions, KeySpending } from './admission.ts'
 import { type Instant, renderInstant } from './clock.ts'
 import { type ApiKey, type KeyStatus, keyStatus } from './key.ts'
-import { renderUsd, type UsdNanos } from './money.ts'
+import { type LimitsRecord, renderLimits } from './limits.ts'
+import { renderUsd } from './money.ts'
 import { NO_QUOTA, type QuotaReading } from './window.ts'
-
-export interface LimitsRecord {
-  readonly rpm_limit: number | null
-  readonly rpd_limit: number | null
-  readonly concurrency_limit: number | null
-  readonly daily_spend_limit_usd: string | null
-  readonly monthly_spend_limit_usd: string | null
-  readonly end_user_rpm: number | null
-  readonly end_user_daily_usd: string | null
-  readonly max_output_tokens: number | null
-  readonly allowed_models: readonly string[] | null
-}
 
 export interface KeyRecord extends LimitsRecord {
   readonly object: 'api_key'
@@ -37,29 +26,12 @@ export interface KeyRecord extends LimitsRecord {
   }
 }
 
-const orNull = <T, R>(value: T | null, render: (value: T) => R): R | null =>
-  value === null ? null : render(value)
-
-const time = (at: Instant | null): string | null => orNull(at, renderInstant)
-const money = (amount: UsdNanos | null): string | null => orNull(amount, renderUsd)
-
-export const renderLimits = ({ limits }: ApiKey): LimitsRecord => ({
-  rpm_limit: limits.rpm,
-  rpd_limit: limits.rpd,
-  concurrency_limit: limits.concurrency,
-  daily_spend_limit_usd: money(limits.dailySpend),
-  monthly_spend_limit_usd: money(limits.monthlySpend),
-  end_user_rpm: limits.endUserRpm,
-  end_user_daily_usd: money(limits.endUserDailySpend),
-  max_output_tokens: limits.maxOutputTokens,
-  allowed_models: limits.allowedModels,
-})
-
+const time = (at: Instant | null): string | null => (at === null ? null : renderInstant(at))
 /** The changeable fields of a key, as the log of acts shows them. */
 const keyFacts = (key: ApiKey) => ({
   name: key.name,
   note: key.note,
-  ...renderLimits(key),
+  ...renderLimits(key.limits),
   disabled: key.disabledAt !== null,
   expires_at: time(key.expiresAt),
 })
@@ -114,7 +86,7 @@ export const renderKey = (key: ApiKey, usage: KeySpending, at: Instant): KeyReco
   name: key.name,
   kind: key.kind,
   label: key.label,
-  ...renderLimits(key),
+  ...renderLimits(key.limits),
   status: keyStatus(key, at),
   created_at: renderInstant(key.createdAt),
   updated_at: renderInstant(key.updatedAt),

@@ -2,43 +2,10 @@
 import type { Act, Amended } from './act.ts'
 import type { Arrival, Instant } from './clock.ts'
 import { type AccountId, type KeyId, newKeyId } from './id.ts'
-import type { UsdNanos } from './money.ts'
+import type { Limits } from './limits.ts'
 import { labelOf, type Secret } from './secret.ts'
 
 export type KeyKind = 'ordinary' | 'provisioning'
-
-/** What a key may do; null is no limit. Counts are at least 1. */
-export interface Limits {
-  /** Requests in any 60 seconds. */
-  readonly rpm: number | null
-  /** Requests in any 24 hours. */
-  readonly rpd: number | null
-  /** Requests in progress at once. */
-  readonly concurrency: number | null
-  /** Ceiling of a UTC day. */
-  readonly dailySpend: UsdNanos | null
-  /** Ceiling of a UTC calendar month. */
-  readonly monthlySpend: UsdNanos | null
-  /** Requests of each end user in any 60 seconds. */
-  readonly endUserRpm: number | null
-  /** Ceiling of each end user in a UTC day. */
-  readonly endUserDailySpend: UsdNanos | null
-  /** Output tokens of one answer: bounds it, and refuses nothing. */
-  readonly maxOutputTokens: number | null
-  readonly allowedModels: AllowList
-}
-
-export const NO_LIMITS: Limits = {
-  rpm: null,
-  rpd: null,
-  concurrency: null,
-  dailySpend: null,
-  monthlySpend: null,
-  endUserRpm: null,
-  endUserDailySpend: null,
-  maxOutputTokens: null,
-  allowedModels: null,
-}
 
 export const MAX_NAME_CHARS = 128
 /** A window keeps one instant per slot, so its size is bounded. */

@@ -1,7 +1,8 @@
 /** Renders a refusal for the caller: which limit, its value, what is used, and what lifts it (contract §3). */
 import type { Refusal } from './admission.ts'
-import { MINUTE_MS, renderInstant } from './clock.ts'
+import { renderInstant } from './clock.ts'
 import { type ErrorCode, GatewayError } from './errors.ts'
+import { limitNamed } from './limits.ts'
 
 /** With the metadata of contract §3 and, where waiting helps, a `Retry-After`. */
 export function toRefusalError(refusal: Refusal, keyName: string): GatewayError {
@@ -39,8 +40,8 @@ function refusalMessage(refusal: Refusal, keyName: string): string {
     case 'insufficient_balance':
       return `the account balance of $${limitValue} does not allow another request; a top-up lifts this`
     case 'rate_limit_exceeded': {
-      const window = limit === 'rpd_limit' ? 'in 24 hours' : `in ${MINUTE_MS / 1000} seconds`
-      return `${who} used ${used} of ${limitValue} requests ${window}; a slot frees in ${retryAfterSeconds} s`
+      const [what, frees] = limitNamed(limit)?.counts ?? []
+      return `${who} used ${used} of ${limitValue} ${what}; ${frees} in ${retryAfterSeconds} s`
     }
     case 'concurrency_limit_exceeded':
       return `key ${keyName} has ${used} of ${limitValue} requests in progress; a place frees when one of them ends`

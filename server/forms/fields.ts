@@ -4,8 +4,8 @@ import { DEFAULT_ACCOUNT_NAME } from '#domain/account.ts'
 import { type Instant, readInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { MODIFIER_FIELDS } from '#domain/extras.ts'
-import { isMask, type Limits, MAX_MASKS, MAX_NAME_CHARS, MAX_WINDOW_SLOTS } from '#domain/key.ts'
-import type { LimitsRecord } from '#domain/key-report.ts'
+import { isMask, MAX_MASKS, MAX_NAME_CHARS, MAX_WINDOW_SLOTS } from '#domain/key.ts'
+import { forEachLimit, LIMITS, type Limits } from '#domain/limits.ts'
 import type { Modifier, ServerToolPrice } from '#domain/model-card.ts'
 import { perMillion, perThousand, readFactor, readPrice, readUsd } from '#domain/money.ts'
 
@@ -174,37 +174,26 @@ const maskField = z
     z.refine(isMask, { error: ({ input }) => `${MASK_MESSAGE} (got ${quoted(String(input))})` }),
   )
 
-/** A key's limits by their API names; absent leaves one unchanged, null removes it. */
-export const limitsFields = {
-  rpm_limit: z.nullish(windowField),
-  rpd_limit: z.nullish(windowField),
-  concurrency_limit: z.nullish(countField),
-  daily_spend_limit_usd: z.nullish(ceilingField),
-  monthly_spend_limit_usd: z.nullish(ceilingField),
-  end_user_rpm: z.nullish(windowField),
-  end_user_daily_usd: z.nullish(ceilingField),
-  max_output_tokens: z.nullish(countField),
-  allowed_models: z.nullish(
-    z
-      .array(maskField, 'must be a list of masks, or null for every model')
-      .check(z.maxLength(MAX_MASKS, `must be at most ${MAX_MASKS} masks`)),
-  ),
-} satisfies Record<keyof LimitsRecord, z.ZodMiniType>
+const masksField = z
+  .array(maskField, 'must be a list of masks, or null for every model')
+  .check(z.maxLength(MAX_MASKS, `must be at most ${MAX_MASKS} masks`))
+
+const FIELDS = {
+  slots: z.nullish(windowField),
+  count: z.nullish(countField),
+  usd: z.nullish(ceilingField),
+  masks: z.nullish(masksField),
+}
+
+/** Limits by their API names; absent leaves one unchanged, null removes it. */
+export const limitsFields = forEachLimit<typeof FIELDS>(({ unit }) => FIELDS[unit])
 
 const limitsInput = z.object(limitsFields)
 
 /** The limits that are present in the input, by the domain's names. */
-export function statedLimits(input: z.output<typeof limitsInput>): Partial<Limits> {
-  const named: { readonly [Limit in keyof Limits]: Limits[Limit] | undefined } = {
-    rpm: input.rpm_limit,
-    rpd: input.rpd_limit,
-    concurrency: input.concurrency_limit,
-    dailySpend: input.daily_spend_limit_usd,
-    monthlySpend: input.monthly_spend_limit_usd,
-    endUserRpm: input.end_user_rpm,
-    endUserDailySpend: input.end_user_daily_usd,
-    maxOutputTokens: input.max_output_tokens,
-    allowedModels: input.allowed_models,
-  }
-  return Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined))
-}
+export const statedLimits = (input: z.output<typeof limitsInput>): Partial<Limits> =>
+  Object.fromEntries(
+    LIMITS.map(({ limit, name }) => [limit, input[name]]).filter(
+      ([, value]) => value !== undefined,
+    ),
+  )

@@ -1,8 +1,9 @@
 /** Verbs for keys: create, show, identify, revoke. */
 import * as z from 'zod/mini'
 import { GatewayError } from '#domain/errors.ts'
-import { type ApiKey, draftKey, NO_LIMITS } from '#domain/key.ts'
+import { type ApiKey, draftKey } from '#domain/key.ts'
 import { describeIssue, describeRevocation } from '#domain/key-report.ts'
+import { NO_LIMITS } from '#domain/limits.ts'
 import { newSecret } from '#domain/secret.ts'
 import { NO_QUOTA, type WindowReading } from '#domain/window.ts'
 import {

@@ -3,7 +3,7 @@ import * as z from 'zod/mini'
 import { DEFAULT_ACCOUNT_NAME } from '#domain/account.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { ApiKey } from '#domain/key.ts'
-import { type LimitsRecord, renderLimits } from '#domain/key-report.ts'
+import { type LimitsRecord, renderLimits } from '#domain/limits.ts'
 import { limitsFields, scopeField, statedLimits } from '#forms/fields.ts'
 import { maskWarnings } from '#forms/key-warnings.ts'
 import { accountNameOf, findAccount } from './find-account.ts'
@@ -33,7 +33,7 @@ const render = (key: ApiKey, account: string): KeyLimitsRecord => ({
   id: key.id,
   name: key.name,
   account,
-  ...renderLimits(key),
+  ...renderLimits(key.limits),
 })
 
 /** The limits of one key, or of all keys of an account that are not revoked. @throws account_not_found, key_not_found */
@@ -85,8 +85,8 @@ function requireNotRevoked(key: ApiKey): ApiKey {
 }
 
 function changesBetween(before: ApiKey, after: ApiKey): readonly LimitChange[] {
-  const from = renderLimits(before)
-  const to = renderLimits(after)
+  const from = renderLimits(before.limits)
+  const to = renderLimits(after.limits)
   return (Object.keys(to) as (keyof LimitsRecord)[])
     .filter((limit) => JSON.stringify(from[limit]) !== JSON.stringify(to[limit]))
     .map((limit) => ({ limit, from: from[limit], to: to[limit] }))

@@ -4,7 +4,7 @@ import type { ActivityEntry } from '#domain/activity.ts'
 import { type ErrorMetadata, GatewayError } from '#domain/errors.ts'
 import { judgeAgain } from '#domain/judge-again.ts'
 import type { ApiKey } from '#domain/key.ts'
-import { renderLimits } from '#domain/key-report.ts'
+import { renderLimits } from '#domain/limits.ts'
 import { renderUsd } from '#domain/money.ts'
 import { readReceipt } from '#domain/receipt.ts'
 import { scopeField } from '#forms/fields.ts'
@@ -109,7 +109,7 @@ const renderNow = (now: GatewayError | 'unknown' | null): WhyRecord['now'] => ({
 
 /** An unchanged limit can refuse again even if it is free now; balance and catalogue count only as they are now. */
 function stillHolds({ metadata }: RefusalFacts, key: ApiKey): boolean {
-  const limits: Readonly<Record<string, unknown>> = { ...renderLimits(key) }
+  const limits: Readonly<Record<string, unknown>> = { ...renderLimits(key.limits) }
   const name = String(metadata?.['limit'])
   return name !== 'allowed_models' && limits[name] === metadata?.['limit_value'] && name in limits
 }

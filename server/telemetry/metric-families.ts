@@ -1,4 +1,5 @@
 /** Metric families as plain data, independent of Prometheus's format. */
+import { limitNamed } from '#domain/limits.ts'
 import { renderUsdNumber } from '#domain/money.ts'
 import type { Channel, NoticeType } from '#domain/notice.ts'
 import type { Histogram } from './histogram.ts'
@@ -227,17 +228,9 @@ function summed(
   return [...sums.values()]
 }
 
-const LIMIT_NAMES: Readonly<Record<string, string>> = {
-  rpm_limit: 'rpm',
-  rpd_limit: 'rpd',
-  concurrency_limit: 'concurrency',
-  daily_spend_limit_usd: 'day',
-  monthly_spend_limit_usd: 'month',
-  balance_usd: 'balance',
-  allowed_models: 'model',
-}
-
-const limitName = (limit: string): string => LIMIT_NAMES[limit] ?? limit
+/** The balance is no limit that somebody sets. */
+const limitName = (limit: string): string =>
+  limit === 'balance_usd' ? 'balance' : (limitNamed(limit)?.metric ?? limit)
 
 const histogram = (
   name: string,

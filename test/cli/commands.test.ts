@@ -3,8 +3,8 @@ import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { NOUNS } from '#cli/nouns.ts'
+import { LIMITS } from '#domain/limits.ts'
 import { readSecret } from '#domain/secret.ts'
-import { LIMIT_FLAGS } from '#forms/limit-flags.ts'
 import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 import { COMMANDS, helpPages } from '#test/support/help-pages.ts'
 
@@ -194,16 +194,16 @@ test('limits set prints the changes and changes nothing else', () => {
 })
 
 test('every limit of a key can be typed, and is said wherever its limits are', () => {
-  const amounts = Object.entries(LIMIT_FLAGS).filter(([limit]) => limit !== 'allowed_models')
-  const typed = amounts.flatMap(([, flag], n) => [`--${flag}`, String(90_041 + n)])
+  const amounts = LIMITS.filter(({ unit }) => unit !== 'masks')
+  const typed = amounts.flatMap(({ flag }, n) => [`--${flag}`, String(90_041 + n)])
   const created = cli.run(['keys', 'create', 'bounded', ...typed, '--allow', 'demo/echo'])
   expect(created.code).toBe(0)
   const shown = ['limits show bounded', 'keys show bounded', 'keys list'].map(
     (words) => cli.run(words.split(' ')).out,
   )
   for (const text of [created.err, ...shown]) {
-    for (const [n, [limit]] of amounts.entries())
-      expect(`${limit}: ${text}`).toContain(`${90_041 + n}`)
+    for (const [n, { name }] of amounts.entries())
+      expect(`${name}: ${text}`).toContain(`${90_041 + n}`)
     expect(text).toContain('demo/echo')
   }
   expect(cli.json(['limits', 'show', 'bounded'])).toMatchObject({

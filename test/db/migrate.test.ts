@@ -8,7 +8,9 @@ import { DATABASE_FILE } from '#db/file-name.ts'
 import { openStore } from '#db/index.ts'
 import { migrate } from '#db/sqlite/engine/migrate.ts'
 import { NEWEST_SCHEMA_VERSION, schemaVersion } from '#db/sqlite/engine/schema-version.ts'
+import { toLimits } from '#db/sqlite/keys/limits-column.ts'
 import { MIGRATIONS } from '#db/sqlite/migrations/index.ts'
+import { NO_LIMITS } from '#domain/limits.ts'
 import { newSecret } from '#domain/secret.ts'
 import { priceOf } from '#test/support/catalogue.ts'
 import { handClock } from '#test/support/hand-clock.ts'
@@ -108,10 +110,41 @@ test('of models of an older binary only those of the demo are the catalogue’s,
     { id: 'openai/m', catalogued: 0, images_per_answer: 1 },
     { id: 'play/m', catalogued: 1, images_per_answer: 1 },
   ])
-  expect(database.query('SELECT max_output_tokens FROM keys').all()).toEqual([
-    { max_output_tokens: null },
+  expect(limitsOf(database)).toEqual([NO_LIMITS])
+})
+
+test('the limits of a key that stood in columns are those of its one column', () => {
+  const database = new Database(':memory:', { strict: true })
+  for (const sql of MIGRATIONS.slice(0, 33)) database.run(sql)
+  database.run('PRAGMA user_version = 33')
+  database.run("INSERT INTO accounts (id, name, created_at) VALUES ('acct_1', 'a', 0)")
+  database.run(`INSERT INTO keys (id, account_id, name, kind, label, rpm_limit, rpd_limit, concurrency_limit,
+      daily_spend_nanos, monthly_spend_nanos, end_user_rpm, end_user_daily_nanos, max_output_tokens, allowed_models,
+      created_at, updated_at)
+    VALUES ('key_1', 'acct_1', 'k', 'ordinary', 'if-1…1', 60, 500, 4, 9007199000000000, 0, 6, 500000001, 4096, '["acme/*"]', 0, 0),
+      ('key_2', 'acct_1', 'k', 'ordinary', 'if-2…2', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0)`)
+  migrate(database, join(tempDirectory(), DATABASE_FILE))
+  expect(limitsOf(database)).toEqual([
+    {
+      rpm: 60,
+      rpd: 500,
+      concurrency: 4,
+      dailySpend: 9_007_199_000_000_000n,
+      monthlySpend: 0n,
+      endUserRpm: 6,
+      endUserDailySpend: 500_000_001n,
+      maxOutputTokens: 4096,
+      allowedModels: ['acme/*'],
+    },
+    NO_LIMITS,
   ])
 })
+
+const limitsOf = (database: Database) =>
+  database
+    .query<{ limits: string }, []>('SELECT limits FROM keys ORDER BY id')
+    .all()
+    .map(({ limits }) => toLimits(limits))
 
 test('a schema newer than this binary is refused, and the directory is free again', async () => {
   const dataDir = tempDirectory()

@@ -1,7 +1,7 @@
 /** The books of a gateway as plain lists, kept beside a store to be compared with it: slow, obvious, independent of it. */
 import type { Claim } from '#domain/admission.ts'
 import type { KeyId } from '#domain/id.ts'
-import { type Limits, NO_LIMITS } from '#domain/key.ts'
+import { type Limits, NO_LIMITS } from '#domain/limits.ts'
 
 const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE

@@ -1,6 +1,6 @@
 // A key’s limits for each of its end users: which requests they refuse, and how the key’s information shows them.
 import { expect, onTestFinished, test } from 'vitest'
-import type { Limits } from '#domain/key.ts'
+import type { Limits } from '#domain/limits.ts'
 import { furnish, handClock, hello, openApi, usd } from '#test/support/furnish.ts'
 
 const NOON = Date.parse('2026-08-22T12:00:00Z')

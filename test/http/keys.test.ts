@@ -1,6 +1,6 @@
 // /v1/keys: the fields of a key, the pages of a list, and changes that apply from the next request.
 import { describe, expect, test } from 'vitest'
-import { NO_LIMITS } from '#domain/key.ts'
+import { NO_LIMITS } from '#domain/limits.ts'
 import { readSecret } from '#domain/secret.ts'
 import { hello, usd } from '#test/support/furnish.ts'
 import { bearerOf, NOON, openKeyCounter } from './key-counter.ts'

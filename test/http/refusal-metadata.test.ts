@@ -1,7 +1,7 @@
 // Every refusal by a limit states the limit, its value, what is used and when it lifts; the activity log keeps the same.
 
 import { describe, expect, onTestFinished, test } from 'vitest'
-import type { Limits } from '#domain/key.ts'
+import type { Limits } from '#domain/limits.ts'
 import { DEFAULT_SETTINGS } from '#domain/settings.ts'
 import { furnish, handClock, hello, openApi, usd } from '#test/support/furnish.ts'
 import { anAct } from '#test/support/nouns.ts'

@@ -12,8 +12,9 @@ import {
   newKeyId,
   newPriceVersionId,
 } from '#domain/id.ts'
-import { type ApiKey, type Limits, NO_LIMITS } from '#domain/key.ts'
+import type { ApiKey } from '#domain/key.ts'
 import type { Charge, LedgerEntry } from '#domain/ledger.ts'
+import { type Limits, NO_LIMITS } from '#domain/limits.ts'
 import type { Threshold } from '#domain/low-balance.ts'
 import type { ModelCard, Prices, PriceVersion, RouteHop } from '#domain/model-card.ts'
 import {

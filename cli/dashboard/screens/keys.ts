@@ -1,5 +1,6 @@
 /** Screen 2: keys with their use of each limit, the nearest to a limit first; below, details of the selected key. */
 import { instant, readInstant } from '#domain/clock.ts'
+import { RARE_LIMITS, sayLimit } from '#domain/limits.ts'
 import { shellWord } from '#forms/shell-word.ts'
 import type {
   GaugeRecord,
@@ -148,7 +149,7 @@ function detail(scene: Scene, key: KeyRowRecord): readonly Line[] {
     styled(text),
   ]
   const used = key.last_used_at === null ? 'never' : `${key.last_used_at.slice(0, 19)}Z`
-  const rare = rareLimits(scene, key)
+  const rare = RARE_LIMITS.flatMap((one) => sayLimit(one, key) ?? [])
   const models = key.allowed_models === null ? 'all' : key.allowed_models.join(', ') || 'none'
   return [
     rule(scene, `${key.name}  ${key.id}  ${key.label}`, `created ${key.created_at.slice(0, 10)}`),
@@ -173,21 +174,6 @@ function detail(scene: Scene, key: KeyRowRecord): readonly Line[] {
         .join(` ${dot} `) ?? scene.glyphs.none,
     ),
     rare.length === 0 ? [] : line('each', rare.join(` ${dot} `)),
-  ]
-}
-
-/** The limits of which no use is shown. */
-function rareLimits(
-  scene: Scene,
-  { max_output_tokens: tokens, end_user_rpm: rpm, end_user_daily_usd: daily }: KeyRowRecord,
-): readonly string[] {
-  const endUser = [
-    ...(rpm === null ? [] : [`${count(rpm)} a minute`]),
-    ...(daily === null ? [] : [`${cash(scene, daily)} a day`]),
-  ]
-  return [
-    ...(tokens === null ? [] : [`answer ${count(tokens)} tokens`]),
-    ...(endUser.length === 0 ? [] : [`end user ${endUser.join(', ')}`]),
   ]
 }
 

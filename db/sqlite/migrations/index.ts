@@ -32,6 +32,7 @@ import aliases from './0030_aliases.sql' with { type: 'text' }
 import pricedExtras from './0031_priced_extras.sql' with { type: 'text' }
 import surfaces from './0032_surfaces.sql' with { type: 'text' }
 import cutTools from './0033_cut_tools.sql' with { type: 'text' }
+import limits from './0034_limits.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly string[] = [
   initial,
@@ -67,4 +68,5 @@ export const MIGRATIONS: readonly string[] = [
   pricedExtras,
   surfaces,
   cutTools,
+  limits,
 ]

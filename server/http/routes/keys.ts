@@ -3,7 +3,7 @@ import { type Act, type ActChanges, draftAct } from '#domain/act.ts'
 import type { JsonObject } from '#domain/chat.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { KeyId } from '#domain/id.ts'
-import { type ApiKey, draftKey, NO_LIMITS } from '#domain/key.ts'
+import { type ApiKey, draftKey } from '#domain/key.ts'
 import {
   describeIssue,
   describeRevocation,
@@ -11,6 +11,7 @@ import {
   renderKey,
   withSpending,
 } from '#domain/key-report.ts'
+import { NO_LIMITS } from '#domain/limits.ts'
 import { newSecret } from '#domain/secret.ts'
 import { requireFuture, statedLimits } from '#forms/fields.ts'
 import { maskWarnings, nameWarnings } from '#forms/key-warnings.ts'

@@ -9,7 +9,7 @@ import {
   renderInstant,
 } from '#domain/clock.ts'
 import type { ApiKey } from '#domain/key.ts'
-import { renderLimits } from '#domain/key-report.ts'
+import { renderLimits } from '#domain/limits.ts'
 import {
   NO_MONEY,
   type RubPerUsd,
@@ -41,7 +41,7 @@ export function renderKeyInfo({ key, usage, balance, rubPerUsd, at }: KeyFacts) 
     name: key.name,
     label: key.label,
     kind: key.kind,
-    limits: renderLimits(key),
+    limits: renderLimits(limits),
     usage: {
       spend_day_usd: renderUsd(usage.spendDay),
       spend_month_usd: renderUsd(usage.spendMonth),

@@ -1,7 +1,7 @@
 /** What a file states, as the same entities that `current.ts` makes of the store. */
 import type { Instant } from '#domain/clock.ts'
 import { newPriceVersionId } from '#domain/id.ts'
-import { NO_LIMITS } from '#domain/key.ts'
+import { NO_LIMITS } from '#domain/limits.ts'
 import type { ModelCard } from '#domain/model-card.ts'
 import type { ModelKind } from '#domain/model-kind.ts'
 import { FREE } from '#domain/money.ts'

@@ -1,7 +1,7 @@
 /** An entity: one thing that a file can configure, as plain fields that can be compared. */
 import { type Instant, renderInstant } from '#domain/clock.ts'
 import type { ApiKey } from '#domain/key.ts'
-import { renderLimits } from '#domain/key-report.ts'
+import { renderLimits } from '#domain/limits.ts'
 import type { Threshold } from '#domain/low-balance.ts'
 import {
   type CardFacts,
@@ -191,7 +191,7 @@ export const keyEntity = (
     name,
     kind,
     note,
-    ...renderLimits({ limits } as ApiKey),
+    ...renderLimits(limits),
     expires_at: expiresAt === null ? null : renderInstant(expiresAt),
     disabled: isDisabled,
   },

@@ -2,7 +2,8 @@
 import type { Catalogue } from '#domain/catalogue.ts'
 import type { Instant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
-import { type ApiKey, keyStatus, type Limits } from '#domain/key.ts'
+import { type ApiKey, keyStatus } from '#domain/key.ts'
+import { type Limits, limitNamed } from '#domain/limits.ts'
 import { ANY_IMAGE, type ModelCard } from '#domain/model-card.ts'
 import { NO_MONEY, renderUsd, type UsdNanos } from '#domain/money.ts'
 import { namedModel } from '#domain/named-model.ts'
@@ -11,7 +12,6 @@ import { familyOf } from '#domain/provider.ts'
 import { DEFAULT_SETTINGS } from '#domain/settings.ts'
 import { offersOf } from '#domain/walk/offer.ts'
 import type { Generate } from '#domain/work.ts'
-import { LIMIT_FLAGS } from '#forms/limit-flags.ts'
 import { shellWord } from '#forms/shell-word.ts'
 import type { OperatorDeps } from '../deps.ts'
 import { listAllKeys } from '../list-keys.ts'
@@ -101,7 +101,7 @@ export async function checkCeilings(deps: OperatorDeps): Promise<readonly Findin
     warning(
       'ceilings',
       `key ${key.name}: ${limit} of $${renderUsd(ceiling)} is less than ${AT_ONCE} requests of Claude Code hold at once, $${renderUsd(hold)} each with ${model}: they wait for one another, and are then refused${others}`,
-      `gatewayctl limits set ${shellWord(key.name)} --${LIMIT_FLAGS[limit]} ${wholeDollars(AT_ONCE * hold)}`,
+      `gatewayctl limits set ${shellWord(key.name)} --${limitNamed(limit)?.flag} ${wholeDollars(AT_ONCE * hold)}`,
     ),
   ]
 }

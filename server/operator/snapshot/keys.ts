@@ -4,7 +4,8 @@ import type { KeySpending } from '#domain/admission.ts'
 import { type Instant, pause, renderInstant } from '#domain/clock.ts'
 import type { KeyId } from '#domain/id.ts'
 import { type ApiKey, keyStatus } from '#domain/key.ts'
-import { renderLimits, withUse } from '#domain/key-report.ts'
+import { withUse } from '#domain/key-report.ts'
+import { renderRareLimits } from '#domain/limits.ts'
 import { addUsd, renderUsd, type UsdNanos } from '#domain/money.ts'
 import { type Span, sharesOf, toFigures } from '#domain/snapshot/figures.ts'
 import { boundsOf, judgePace, type Period } from '#domain/snapshot/pace.ts'
@@ -116,8 +117,7 @@ function readRow(
 ): KeyRowRecord {
   const { now } = span
   const figures = toFigures(ended, span)
-  const { concurrency, dailySpend, monthlySpend } = key.limits
-  const { allowed_models, max_output_tokens, end_user_rpm, end_user_daily_usd } = renderLimits(key)
+  const { concurrency, dailySpend, monthlySpend, allowedModels } = key.limits
   const gauges = {
     minute: toWindowGauge(quota.minute, figures.lastMinute),
     day: toWindowGauge(quota.day, null),
@@ -134,7 +134,8 @@ function readRow(
     status: keyStatus(key, now),
     created_at: renderInstant(key.createdAt),
     last_used_at: key.lastUsedAt === null ? null : renderInstant(key.lastUsedAt),
-    ...{ allowed_models, max_output_tokens, end_user_rpm, end_user_daily_usd },
+    allowed_models: allowedModels,
+    ...renderRareLimits(key.limits),
     ...gauges,
     level: worst(Object.values(gauges).map(({ level }) => level)),
     percent: percents.length === 0 ? null : Math.max(...percents),

@@ -1,4 +1,5 @@
 /** The snapshot that the dashboard displays, as sent over the operator's socket. */
+import type { RareLimits } from '#domain/limits.ts'
 import type { AttemptRecord } from '#domain/receipt-report.ts'
 import type { InFlightState } from '#domain/snapshot/in-flight.ts'
 import type { Period } from '#domain/snapshot/pace.ts'
@@ -173,7 +174,8 @@ export interface SpendGaugeRecord {
   readonly resets_in_seconds: number
 }
 
-export interface KeyRowRecord {
+/** With the limits of which no use is shown. */
+export interface KeyRowRecord extends RareLimits {
   readonly id: string
   readonly name: string
   readonly label: string
@@ -182,10 +184,6 @@ export interface KeyRowRecord {
   readonly created_at: string
   readonly last_used_at: string | null
   readonly allowed_models: readonly string[] | null
-  /** Limits of one answer and of each end user, of which no use is shown. */
-  readonly max_output_tokens: number | null
-  readonly end_user_rpm: number | null
-  readonly end_user_daily_usd: string | null
   readonly minute: GaugeRecord
   readonly day: GaugeRecord
   readonly concurrency: GaugeRecord

@@ -2,9 +2,8 @@
 import { DEFAULT_ACCOUNT_NAME } from '#domain/account.ts'
 import type { ErrorMetadata } from '#domain/errors.ts'
 import type { ApiKey } from '#domain/key.ts'
-import type { LimitsRecord } from '#domain/key-report.ts'
+import { limitNamed } from '#domain/limits.ts'
 import { readUsd, renderUsd, type UsdNanos } from '#domain/money.ts'
-import { LIMIT_FLAGS } from '#forms/limit-flags.ts'
 import { shellWord } from '#forms/shell-word.ts'
 
 /** A refusal as the client gets it. */
@@ -59,15 +58,11 @@ export function remediesFor(
 }
 
 function raise({ id }: ApiKey, metadata: ErrorMetadata | null): readonly string[] {
-  const name = String(metadata?.['limit'])
-  if (!isCounted(name)) return []
+  const raised = limitNamed(String(metadata?.['limit']))
+  if (raised === undefined || raised.unit === 'masks') return []
   const [limit = null, used = null] = [metadata?.['limit_value'], metadata?.['used']]
-  return [`gatewayctl limits set ${id} --${LIMIT_FLAGS[name]} ${twice(limit, used)}`]
+  return [`gatewayctl limits set ${id} --${raised.flag} ${twice(limit, used)}`]
 }
-
-/** Whether it is a limit with a value to raise. */
-const isCounted = (name: string): name is keyof LimitsRecord =>
-  Object.hasOwn(LIMIT_FLAGS, name) && name !== 'allowed_models'
 
 /** Twice the limit, or twice the usage if that is more. */
 function twice(limit: ErrorMetadata[string], used: ErrorMetadata[string]): string {

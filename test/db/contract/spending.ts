@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest'
 import { DAY_MS, dayOf, type Instant, instant, nextDay } from '#domain/clock.ts'
-import type { Limits } from '#domain/key.ts'
+import type { Limits } from '#domain/limits.ts'
 import { admitClaim } from '#test/support/admit.ts'
 import { aCharge, aClaim, anAccount, anAct, anActivity, usd } from '#test/support/nouns.ts'
 import type { Bench } from './bench.ts'

@@ -1,5 +1,6 @@
 /** Files that a person might write, made up: every section, every field, now and then left out. */
 import * as fc from 'fast-check'
+import { forEachLimit } from '#domain/limits.ts'
 import { NAME_PATTERN } from '#forms/fields.ts'
 import type { GatewayFile } from '#operator/apply/document.ts'
 
@@ -27,17 +28,13 @@ const someOf = <T>(from: readonly T[]) => fc.subarray([...from], { minLength: 0 
 const tidy = <T extends object>(record: T): T =>
   Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as T
 
-const limits = {
-  rpm_limit: orNone(count),
-  rpd_limit: orNone(count),
-  concurrency_limit: orNone(count),
-  daily_spend_limit_usd: orNone(dollars),
-  monthly_spend_limit_usd: orNone(dollars),
-  end_user_rpm: orNone(count),
-  end_user_daily_usd: orNone(dollars),
-  max_output_tokens: orNone(count),
-  allowed_models: orNone(fc.subarray(['acme/*', 'bolt/one', '*', 'openai/*'], { minLength: 0 })),
+const OF_UNIT = {
+  slots: orNone(count),
+  count: orNone(count),
+  usd: orNone(dollars),
+  masks: orNone(fc.subarray(['acme/*', 'bolt/one', '*', 'openai/*'], { minLength: 0 })),
 }
+const limits = forEachLimit<typeof OF_UNIT>(({ unit }) => OF_UNIT[unit])
 
 const key = (name: string, account: string) =>
   fc

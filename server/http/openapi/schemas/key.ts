@@ -1,26 +1,19 @@
 /** A key's record, lists of keys, and `GET /v1/key` (contract §5). */
 import { z } from 'zod'
 import type { KeyKind, KeyStatus } from '#domain/key.ts'
-import type { KeyRecord, LimitsRecord } from '#domain/key-report.ts'
+import type { KeyRecord } from '#domain/key-report.ts'
+import { forEachLimit, type LimitsRecord } from '#domain/limits.ts'
 import type { renderKeyInfo } from '../../wire/render-key-info.ts'
 import { count, id, moment, oneOf, rub, text, usd, usdNumber } from './scalars.ts'
 
-const limits = {
-  rpm_limit: count('Requests in any 60 seconds').nullable(),
-  rpd_limit: count('Requests in any 24 hours').nullable(),
-  concurrency_limit: count('Requests in progress at once').nullable(),
-  daily_spend_limit_usd: usd('Ceiling of a UTC day').nullable(),
-  monthly_spend_limit_usd: usd('Ceiling of a UTC calendar month').nullable(),
-  end_user_rpm: count('Requests of each end user (`user`) in any 60 seconds').nullable(),
-  end_user_daily_usd: usd('Ceiling of each end user in a UTC day').nullable(),
-  max_output_tokens: count(
-    'Output tokens of one answer, which ends there with `length`',
-  ).nullable(),
-  allowed_models: z
-    .array(text('An exact id, `<provider>/*` or `*`', 'acme/*'))
-    .nullable()
-    .describe('Null allows every model'),
-}
+const schemaOf = (about: string) => ({
+  slots: count(about).nullable(),
+  count: count(about).nullable(),
+  usd: usd(about).nullable(),
+  masks: z.array(text('An exact id, `<provider>/*` or `*`', 'acme/*')).nullable().describe(about),
+})
+
+const limits = forEachLimit<ReturnType<typeof schemaOf>>(({ unit, about }) => schemaOf(about)[unit])
 
 const keyId = id('key_', 'Its id')
 const label = text('The part of its secret that may be shown', 'if-aB3dE6…9xQz')
