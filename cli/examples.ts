@@ -49,6 +49,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   ],
   'models alias': ['models alias', 'models alias claude-opus-4-8 openai/gpt-5-mini'],
   'models unalias': ['models unalias claude-opus-4-8'],
+  'models refresh': ['models refresh --dry-run', "models refresh 'openai/*' --from api.json"],
   'models remove': ['models remove local/llama'],
   export: ['export > gateway.toml', 'export --out gateway.toml'],
   apply: [

@@ -78,6 +78,7 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
       route: () => import('./models/route.ts'),
       alias: () => import('./models/alias.ts'),
       unalias: () => import('./models/unalias.ts'),
+      refresh: () => import('./models/refresh.ts'),
       remove: () => import('./models/remove.ts'),
     },
   },

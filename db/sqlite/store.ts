@@ -173,6 +173,7 @@ function lazyCatalogueChanges(
         price: true,
         unprice: true,
         amend: true,
+        refresh: true,
         markCatalogued: true,
         route: true,
         remove: true,

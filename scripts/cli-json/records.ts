@@ -49,6 +49,8 @@ export interface JsonRecords {
   'models route': VerbRecord<'models.route.show'>
   'models alias': VerbRecord<'models.alias.list'> | VerbRecord<'models.alias.set'>
   'models unalias': VerbRecord<'models.alias.remove'>
+  'models refresh': VerbRecord<'models.refresh'>
+  'models refresh --dry-run': VerbRecord<'models.refresh.plan'>
   'models remove': VerbRecord<'models.remove'>
   'balance show': VerbRecord<'balance.show'>
   'balance top-up': VerbRecord<'balance.top-up'>

@@ -1,4 +1,4 @@
-/** Integers beyond 2^53, which JSON.parse rounds, with the digits that a client or provider sent: ids, seeds, hashes. */
+/** Numbers that JSON.parse rounds, with the digits that a client, provider or file has: ids, seeds, hashes; prices and amounts. */
 
 /** An integer as it was written; JSON.stringify writes it unchanged. Of the types of JavaScript it is an object. */
 export interface LongInteger {
@@ -45,3 +45,26 @@ function keepDigits(_: string, value: unknown, { source }: Source): unknown {
 
 export const isLongInteger = (value: unknown): value is LongInteger =>
   sourceTextJson.isRawJSON(value)
+
+/** The value of a JSON text in which every number is a `LongInteger`, as it was written. For commands alone: it is slow. @throws SyntaxError */
+export const parseAsWritten = (text: string): unknown =>
+  sourceTextJson.parse(text, (_, value, { source }) =>
+    typeof value === 'number' ? sourceTextJson.rawJSON(source) : value,
+  )
+
+const NUMBER = /^(-?)(\d{1,40})(?:\.(\d{1,60}))?(?:e([+-]?\d{1,2}))?$/i
+
+/** A number as it was written, or a text of one, as a plain decimal without an exponent; undefined for anything else. @example 2.5e-7 */
+export function decimalOf(value: unknown): string | undefined {
+  const text = isLongInteger(value) ? value.rawJSON : value
+  const match = typeof text === 'string' ? NUMBER.exec(text) : null
+  if (!match) return undefined
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] = match
+  const digits = whole + fraction
+  const point = whole.length + Number(exponent)
+  const padded = point <= 0 ? '0'.repeat(1 - point) + digits : digits.padEnd(point, '0')
+  const places = Math.max(1, point)
+  const rest = padded.slice(places).replace(/0+$/, '')
+  const plain = padded.slice(0, places).replace(/^0+(?=\d)/, '')
+  return `${sign}${plain}${rest === '' ? '' : `.${rest}`}`
+}

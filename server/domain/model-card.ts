@@ -222,6 +222,8 @@ export interface ModelCards {
     act: Act,
     expected?: number,
   ): Promise<ModelCard | 'stale'>
+  /** Adds models and price versions of others, all or none, in one act. @throws model_not_found, already_exists */
+  refresh(change: CatalogueRefresh, act: Act, expected?: number): Promise<'stale' | undefined>
   /** Retires every version, future ones included; the model is refused until it is priced again. @throws model_not_found */
   unprice(id: string, act: Act, expected?: number): Promise<ModelCard | 'stale'>
   /** Changes the stated fields; route and prices, future ones included, stay. @throws model_not_found */
@@ -237,6 +239,12 @@ export interface ModelCards {
   ): Promise<ModelCard | 'stale'>
   /** Answers it as it was; past charges keep their versions. @throws model_not_found */
   remove(id: string, act: Act, expected?: number): Promise<ModelCard | 'stale'>
+}
+
+/** What a file of prices changes. */
+export interface CatalogueRefresh {
+  readonly added: readonly ModelCard[]
+  readonly priced: readonly { readonly id: string; readonly version: PriceVersion }[]
 }
 
 /** A hop as a request uses it. */

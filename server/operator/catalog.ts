@@ -2,8 +2,7 @@
 import { untilCurrent } from '#domain/catalogue.ts'
 import { type Instant, readInstant } from '#domain/clock.ts'
 import { newPriceVersionId } from '#domain/id.ts'
-import type { Modality, ModelCard, Prices } from '#domain/model-card.ts'
-import type { ModelKind } from '#domain/model-kind.ts'
+import type { ModelCard, Prices } from '#domain/model-card.ts'
 import {
   type Factor,
   FREE,
@@ -13,71 +12,26 @@ import {
   readPrice,
   type UsdAttos,
 } from '#domain/money.ts'
-import {
-  isProviderType,
-  type OpenAiWire,
-  PROVIDER_PRESETS,
-  type Provider,
-} from '#domain/provider.ts'
+import { isProviderType, PROVIDER_PRESETS, type Provider } from '#domain/provider.ts'
+import type { CatalogEntry } from './catalog/entry.ts'
 import type { OperatorDeps } from './deps.ts'
 
-interface TokenPrices {
-  readonly input?: string
-  readonly output?: string
-  readonly cache_read?: string
-  readonly cache_write?: string
-  /** For an hour. */
-  readonly cache_write_1h?: string
-}
-
-/** An entry of models.json: prices are exact decimals in dollars, per million tokens or per image. */
-export interface CatalogEntry {
-  /** Absent: generate. */
-  readonly kind?: ModelKind
-  readonly embedding_space?: string
-  /** The provider type that serves it at this list price. */
-  readonly served_by: string
-  /** The provider's name for it. */
-  readonly model: string
-  readonly name: string
-  /** A date or a month. */
-  readonly released?: string
-  readonly context_length?: number
-  readonly max_output_tokens?: number
-  readonly input: readonly Modality[]
-  readonly output: readonly Modality[]
-  /** Of OpenAI's wires, those in which it answers; absent: those of its vendor. */
-  readonly wires?: readonly OpenAiWire[]
-  readonly features: readonly ('tools' | 'structured_output' | 'reasoning')[]
-  readonly usd_per_million?: TokenPrices & {
-    readonly output_image?: string
-    readonly input_image?: string
-    /** Present when reasoning tokens have another price than output. */
-    readonly reasoning?: string
-  }
-  readonly usd_per_search_unit?: string
-  readonly tiers?: readonly (TokenPrices & { readonly above_input_tokens: number })[]
-  /** By the tool's name. */
-  readonly usd_per_thousand_calls?: Readonly<Record<string, string>>
-  /** Factors of the whole price, by `field=value`. */
-  readonly modifiers?: Readonly<Record<string, string>>
-  readonly usd_per_image?: readonly {
-    readonly resolution: string
-    readonly quality: string
-    readonly usd: string
-  }[]
-}
-
-/** The supported entries of one vendor, a type of providers; the file is loaded on first use. */
-export async function catalogOf(vendor: string): Promise<readonly CatalogEntry[]> {
+/** The supported entries of the shipped catalog; the file is loaded on first use. */
+export async function shippedCatalog(): Promise<readonly CatalogEntry[]> {
   const { default: entries } = await import('./catalog/models.json', { with: { type: 'json' } })
-  return (entries as readonly CatalogEntry[]).filter(
-    (entry) => entry.served_by === vendor && isSupported(entry),
-  )
+  return (entries as readonly CatalogEntry[]).filter(isSupported)
 }
+
+/** Those of one vendor, a type of providers. */
+export const catalogOf = async (vendor: string): Promise<readonly CatalogEntry[]> =>
+  (await shippedCatalog()).filter((entry) => entry.served_by === vendor)
 
 /** What a vendor's API is not asked for here would be listed, and always refused. */
-function isSupported({ served_by: vendor, model, kind = 'generate' }: CatalogEntry): boolean {
+export function isSupported({
+  served_by: vendor,
+  model,
+  kind = 'generate',
+}: CatalogEntry): boolean {
   if (UNSUPPORTED.test(`${vendor}/${model}`)) return false
   return !isProviderType(vendor) || PROVIDER_PRESETS[vendor].kinds.includes(kind)
 }
@@ -196,8 +150,20 @@ const byPiece = ({ usd_per_million, usd_per_image }: CatalogEntry) =>
 const drawsAtUnknownPrice = ({ output, usd_per_million, usd_per_image }: CatalogEntry): boolean =>
   output.includes('image') && !usd_per_image && usd_per_million?.output_image === undefined
 
+/** Why an entry gives its model no price; null where it does (docs/catalog.md). */
+export function whyUnpriced(entry: CatalogEntry): string | null {
+  const { kind = 'generate', usd_per_million: tokens = {}, usd_per_search_unit } = entry
+  const searchUnit = readPrice(usd_per_search_unit ?? '') ?? FREE
+  const hasPrompt = tokens.input !== undefined || searchUnit !== FREE
+  const isByToken = hasPrompt && (kind !== 'generate' || tokens.output !== undefined)
+  if (!isByToken && byPiece(entry).length === 0) return 'it states no price'
+  if (tokens.reasoning !== undefined) return 'reasoning has another price than the answer'
+  return drawsAtUnknownPrice(entry) ? 'it states no price of the images that it draws' : null
+}
+
 /** Null without a price in the sources, and when the price is incomplete. */
-function toPrices(entry: CatalogEntry): Prices | null {
+export function toPrices(entry: CatalogEntry): Prices | null {
+  if (whyUnpriced(entry) !== null) return null
   const tokens = entry.usd_per_million ?? {}
   const searchUnit = readPrice(entry.usd_per_search_unit ?? '') ?? FREE
   const isBilledByOutput = (entry.kind ?? 'generate') === 'generate'
@@ -208,9 +174,6 @@ function toPrices(entry: CatalogEntry): Prices | null {
     quality,
     usd: readPrice(usd) ?? FREE,
   }))
-  const byToken = prompt !== null && completion !== null
-  if (!byToken && imagePrices.length === 0) return null
-  if (tokens.reasoning !== undefined || drawsAtUnknownPrice(entry)) return null
   return {
     prompt: prompt ?? FREE,
     completion: completion ?? FREE,

@@ -83,6 +83,8 @@ const DOWN: readonly Sample[] = [
   ['models alias', ['models', 'alias', 'pixie', 'acme/pix']],
   ['models alias', ['models', 'alias']],
   ['models unalias', ['models', 'unalias', 'pixie']],
+  ['models refresh --dry-run', ['models', 'refresh', '--dry-run']],
+  ['models refresh', ['models', 'refresh', '-y']],
   ['models price --clear', ['models', 'price', 'acme/pix', '--clear', '-y']],
   ['models remove', ['models', 'remove', 'acme/pix', '-y']],
   ['providers remove', ['providers', 'remove', 'acme', '-y']],

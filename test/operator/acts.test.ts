@@ -25,6 +25,17 @@ const HIDDEN_PATH = '/services/T0/B0/canary'
 
 const PLAN_OF_NOTHING = createHash('sha256').update('[]').digest('hex').slice(0, 16)
 
+/** A model that a file of prices has, and the gateway does not. */
+const OFFERED = {
+  served_by: 'spare',
+  model: 'small',
+  name: 'Small',
+  input: ['text' as const],
+  output: ['text' as const],
+  features: [],
+  usd_per_million: { input: '1', output: '2' },
+}
+
 /** What each verb is tried with, in a gateway that `furnish` made. A verb that is not here does not compile. */
 const SAMPLES: { readonly [Name in VerbName]: VerbInput<Name> } = {
   init: { key_name: 'second' },
@@ -76,6 +87,8 @@ const SAMPLES: { readonly [Name in VerbName]: VerbInput<Name> } = {
   'models.alias.list': {},
   'models.alias.set': { name: 'parrot', model: 'demo/lorem' },
   'models.alias.remove': { name: 'parrot' },
+  'models.refresh.plan': {},
+  'models.refresh': { entries: [OFFERED], add_new: true, plan: 'PLAN' },
   'models.remove': { model: 'demo/flaky' },
   'models.route.show': { model: 'demo/echo' },
   'models.route.set': { model: 'demo/echo', provider: 'spare' },
@@ -226,10 +239,14 @@ async function postNotice({ store, clock }: TestOperatorDeps): Promise<string> {
 }
 
 /** The sample with what only a furnished gateway knows in its place. */
-const inputFor = (name: VerbName, { secret, event }: TestGateway): object => {
+const inputFor = async (name: VerbName, { deps, secret, event }: TestGateway): Promise<object> => {
   const sample: Record<string, unknown> = { ...SAMPLES[name] }
   if (sample['secret'] === '') sample['secret'] = secret
   if (sample['event'] === 'EVENT') sample['event'] = event
+  if (sample['plan'] === 'PLAN') {
+    const { plan: _, ...asked } = sample
+    sample['plan'] = (await act(deps, 'models.refresh.plan', asked as never)).plan
+  }
   return sample
 }
 
@@ -238,7 +255,7 @@ const MAY_FAIL: ReadonlySet<VerbName> = new Set(['activity.show', 'why'])
 
 /** Verbs that change nothing, or not here: a gateway that is furnished is not made again, and no file is applied that changes it. */
 const CHANGES_NOTHING =
-  /^(init|status|doctor|audit|why|export|plan|apply|providers\.test)$|\.(list|show|identify|count|kept|running|report|chart|drift)$/
+  /^(init|status|doctor|audit|why|export|plan|apply|providers\.test)$|\.(list|show|identify|count|kept|running|report|chart|drift|refresh\.plan)$/
 
 describe('every verb', () => {
   test.each(NAMES)('%s', async (name) => {
@@ -248,10 +265,12 @@ describe('every verb', () => {
     // Only a running gateway has a request to end.
     const isOfRunning = name === 'activity.kill' || name === 'activity.running'
     const deps = isOfRunning ? { ...furnished.deps, live: LIVE } : furnished.deps
-    const answer = await act(deps, name, inputFor(name, furnished) as never).catch((thrown) => {
-      if (MAY_FAIL.has(name)) return {}
-      throw thrown
-    })
+    const answer = await act(deps, name, (await inputFor(name, furnished)) as never).catch(
+      (thrown) => {
+        if (MAY_FAIL.has(name)) return {}
+        throw thrown
+      },
+    )
 
     const changes = !CHANGES_NOTHING.test(name)
     const fresh = (await furnished.acts()).slice(0, -noted.length || undefined)
@@ -303,6 +322,7 @@ describe('an act tells', () => {
     ['balance.adjust', { amount_usd: '-1.00', note: 'by mistake' }],
     ['providers.add', { type: 'openai-compatible', has_credential: true }],
     ['models.price', { in_usd: { from: '1', to: '7' } }],
+    ['models.refresh', { source: 'file', added: ['spare/small'] }],
     ['rates.set', { rub_per_usd: { from: '90', to: '92.5' } }],
     [
       'thresholds.set',
@@ -319,7 +339,7 @@ describe('an act tells', () => {
     ['accounts.rename', { name: { from: 'spare', to: 'third' } }],
   ])('%s', async (name, changed) => {
     const furnished = await furnish()
-    await act(furnished.deps, name, inputFor(name, furnished) as never)
+    await act(furnished.deps, name, (await inputFor(name, furnished)) as never)
     expect((await newest(furnished.deps))?.changed).toMatchObject(changed)
   })
 

@@ -118,6 +118,51 @@ test('a gateway without a model is no gateway whose models all have a price', as
   ])
 })
 
+test('a price is looked at once a year: set again, or found the same by a refresh', async () => {
+  const deps = await openFurnished()
+  await act(deps, 'providers.add', { name: 'acme', base_url: 'http://h', credential: null })
+  for (const model of ['acme/one', 'acme/two', 'acme/raw']) {
+    await act(deps, 'models.add', {
+      model,
+      ...(model !== 'acme/raw' && { in_usd: '1', out_usd: '2' }),
+    })
+  }
+  expect(await findings(deps, 'prices')).toMatchObject([
+    {
+      level: 'warning',
+      message: expect.stringMatching(/^1 of \d+ models have no price, .*: acme\/raw$/),
+    },
+  ])
+  expect(await findings(deps, 'old_prices')).toEqual([])
+  deps.clock.advance(366 * DAY_MS)
+  expect(await findings(deps, 'old_prices')).toMatchObject([
+    {
+      level: 'warning',
+      message: expect.stringMatching(/^2 of \d+ .* older than a year: acme\/one, acme\/two$/),
+      next: 'gatewayctl models refresh --dry-run',
+    },
+  ])
+  const [facts, same] = [
+    { served_by: 'acme', name: 'M' },
+    { input: '1', output: '2' },
+  ]
+  const entries = [
+    {
+      ...facts,
+      model: 'two',
+      input: ['text'],
+      output: ['text'],
+      features: [],
+      usd_per_million: same,
+    },
+  ] as never
+  const { plan } = await act(deps, 'models.refresh.plan', { entries })
+  await act(deps, 'models.refresh', { entries, plan })
+  expect(await findings(deps, 'old_prices')).toMatchObject([
+    { message: expect.stringMatching(/^1 of .*: acme\/one$/) },
+  ])
+})
+
 describe('codes of people who sign in', () => {
   const failing = (reason: string, isOfMail = false) => ({
     at: Date.UTC(2026, 7, 23, 12) as Instant,

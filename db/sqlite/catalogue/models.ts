@@ -124,6 +124,13 @@ export function createModels({ database }: Connection, catalogue: HeldCatalogue)
     return requireModel(id)
   }
 
+  const writePrice = ({ id, prices }: ModelCard, one: PriceVersion, { at }: Act): void => {
+    const overtakes = (other: PriceVersion): boolean =>
+      one.effectiveFrom <= at && other.effectiveFrom > at && !wasAhead(other)
+    for (const other of prices) if (overtakes(other)) table.retire(other.id)
+    table.writeVersion(id, one)
+  }
+
   return {
     async version(id) {
       const row = version().get(id)
@@ -132,13 +139,15 @@ export function createModels({ database }: Connection, catalogue: HeldCatalogue)
     add: (card, act) => catalogue.change(act, () => table.insert(card)),
     ...createAliases(database, catalogue),
     price: (id, one, act, expected) =>
-      change(id, act, expected, ({ prices }) => {
-        const { at } = act
-        const overtakes = (other: PriceVersion): boolean =>
-          one.effectiveFrom <= at && other.effectiveFrom > at && !wasAhead(other)
-        for (const other of prices) if (overtakes(other)) table.retire(other.id)
-        table.writeVersion(id, one)
-      }),
+      change(id, act, expected, (card) => writePrice(card, one, act)),
+    async refresh({ added, priced }, act, expected) {
+      if (catalogue.isStale(expected)) return 'stale'
+      await catalogue.change(act, () => {
+        for (const card of added) table.insert(card)
+        for (const { id, version: one } of priced) writePrice(requireModel(id), one, act)
+      })
+      return undefined
+    },
     unprice: (id, act, expected) =>
       change(id, act, expected, ({ prices }) => {
         for (const one of prices) table.retire(one.id)

@@ -1,7 +1,8 @@
 /** Checks what requests depend on: exchange rate, providers, prices, routes, masks. */
+import { DAY_MS, type Instant, later } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { idleMasks } from '#domain/key.ts'
-import { priceAt, type RouteHop, routeOf } from '#domain/model-card.ts'
+import { type ModelCard, priceAt, type RouteHop, routeOf } from '#domain/model-card.ts'
 import { renderRubPerUsd } from '#domain/money.ts'
 import { PROVIDER_PRESETS, type Provider } from '#domain/provider.ts'
 import { rateAt } from '#domain/rate.ts'
@@ -75,23 +76,59 @@ function findUnusable(provider: Provider, credential: string | null): string | n
   }
 }
 
-/** Requests to a model without a price are refused. */
+/** Requests to a model without a price are refused; one that nobody has looked at for a year is probably not the vendor's. */
 export async function checkPrices({ store, clock }: OperatorDeps): Promise<readonly Finding[]> {
-  const cards = [...store.catalogue.current().models.values()]
+  const { models, providers } = store.catalogue.current()
+  const cards = [...models.values()]
   const at = clock.now()
-  const unpriced = cards.filter((card) => priceAt(card, at) === null)
-  const [first] = unpriced
   if (cards.length === 0)
     return [warning('prices', 'there is no model', 'gatewayctl models add PROVIDER/MODEL')]
+  const unpriced = cards.filter((card) => priceAt(card, at) === null)
+  const [first] = unpriced
+  const since = later(at, -PRICE_GOOD_MS)
+  const confirmed = await confirmedSince(store, since)
+  const old = cards.filter((card) => {
+    const price = priceAt(card, at)
+    const isVendors = providers.get(card.provider)?.type !== 'demo'
+    return isVendors && price && price.effectiveFrom < since && !confirmed.has(card.id)
+  })
   return [
     first === undefined
       ? ok('prices', `${cards.length} models, all priced`)
       : warning(
           'prices',
-          `${unpriced.length} of ${cards.length} models have no price, so requests to them are refused`,
+          `${unpriced.length} of ${cards.length} models have no price, so requests to them are refused: ${named(unpriced)}`,
           `gatewayctl models price ${first.id} --in-usd X --out-usd Y`,
         ),
+    ...(old.length === 0
+      ? []
+      : [
+          warning(
+            'old_prices',
+            `${old.length} of ${cards.length} models have a price older than a year: ${named(old)}`,
+            'gatewayctl models refresh --dry-run',
+          ),
+        ]),
   ]
+}
+
+const PRICE_GOOD_MS = 365 * DAY_MS
+const MOST_NAMED = 10
+const MOST_REFRESHES = 1_000
+
+const named = (cards: readonly ModelCard[]): string => {
+  const names = cards.slice(0, MOST_NAMED).map(({ id }) => id)
+  const more = cards.length - names.length
+  return `${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+}
+
+/** Models of which a refresh has found the same price again. */
+async function confirmedSince(
+  { acts }: OperatorDeps['store'],
+  since: Instant,
+): Promise<ReadonlySet<unknown>> {
+  const refreshes = await acts.list({ since, verb: 'models.refresh', limit: MOST_REFRESHES })
+  return new Set(refreshes.flatMap(({ changed }) => changed['confirmed'] ?? []))
 }
 
 /** Warns of models whose every hop is resting after failures. */

@@ -25,6 +25,7 @@ REFUSED=$(ask "$CI" | jq -r .request_id)
 `
 
 const GUIDE: Readonly<Record<string, Plan>> = {
+  'docs/catalog.md': { before: FURNISHED },
   'docs/operator/backups.md': {
     before: `${ASKED}gatewayctl accounts create acme; mkdir -p "$HOME/etc/backups"`,
     inPlace: {

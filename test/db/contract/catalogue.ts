@@ -35,6 +35,11 @@ export function catalogueContract(bench: Bench): void {
       () => providers.edit('acme', { outputBound: 'both' }, anAct()),
       () => models.add(aCard(), anAct()),
       () => models.price('acme/small', aVersion({}, at()), anAct(at())),
+      () =>
+        models.refresh(
+          { added: [], priced: [{ id: 'acme/small', version: aVersion({}, at()) }] },
+          anAct(at()),
+        ),
       () => models.amend('acme/small', { name: 'Other' }, anAct()),
       () => models.route('acme/small', [aHop()], anAct()),
       () => models.alias({ name: 'little', model: 'acme/small' }, anAct()),
@@ -213,6 +218,28 @@ export function catalogueContract(bench: Bench): void {
       expect(modelOf(bench.store, 'acme/small')).toBeUndefined()
       expect(modelsOf(bench.store)).toEqual([])
       expect(await codeOf(models.remove('acme/small', anAct()))).toBe('model_not_found')
+    })
+
+    test('is added and others are priced in one act, or none of it', async () => {
+      await bench.store.providers.add(aProvider(), null, [aCard()], anAct())
+      const { models, acts, catalogue } = bench.store
+      const version = aVersion({ prompt: perM('9') }, at())
+      const added = [aCard({ id: 'acme/new' })]
+      const noted = (await acts.list({ limit: 100 })).length
+      const priced = [{ id: 'acme/small', version }]
+      const gone = [...priced, { id: 'acme/none', version: aVersion({}, at()) }]
+      expect(await codeOf(models.refresh({ added, priced: gone }, anAct(at())))).toBe(
+        'model_not_found',
+      )
+      const stale = catalogue.current().version - 1
+      expect(await models.refresh({ added, priced }, anAct(at()), stale)).toBe('stale')
+      expect(modelOf(bench.store, 'acme/new')).toBeUndefined()
+      expect(await acts.list({ limit: 100 })).toHaveLength(noted)
+      await models.refresh({ added, priced }, anAct(at()))
+      await bench.restart()
+      expect(modelOf(bench.store, 'acme/new')).toBeDefined()
+      expect(priceOf(bench.store, 'acme/small', at())).toEqual(version)
+      expect(await bench.store.acts.list({ limit: 100 })).toHaveLength(noted + 1)
     })
 
     test('whose price was taken away has none, not even one that was to come', async () => {
