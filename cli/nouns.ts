@@ -167,6 +167,7 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
       list: () => import('./users/list.ts'),
       show: () => import('./users/show.ts'),
       add: () => import('./users/add.ts'),
+      events: () => import('./users/events.ts'),
       'test-mail': () => import('./users/test-mail.ts'),
       disable: () => import('./users/disable.ts'),
       enable: () => import('./users/enable.ts'),

@@ -95,7 +95,7 @@ export async function startGateway(given: GatewayOptions): Promise<Gateway> {
   const metricsUrl = observer.open(deps)
   const steadyClock = createSteadyClock(options.clock, await options.store.steadyTime.last())
   // First, because it takes longest: once the API listens, the operator's socket follows at once.
-  const signin = await openSignin(options, steadyClock)
+  const signin = await openSignin(options, steadyClock, observer)
   let listener: Listener
   try {
     const answer = observer.before(api.fetch)
@@ -201,6 +201,7 @@ function sendNotices(
 async function openSignin(
   options: GatewayOptions,
   steadyClock: SteadyClock,
+  { signedIn }: Observer,
 ): Promise<SigninListener | null> {
   const { signin, signinMissing, store, clock, delivery, logFault = () => {} } = options
   if (signin === undefined) return null
@@ -212,6 +213,7 @@ async function openSignin(
       clock,
       steadyClock,
       smtp,
+      observed: signedIn,
       logFault,
     })
   } catch (cause) {

@@ -5,6 +5,7 @@ import type { GenerationId } from '#domain/id.ts'
 import type { Channel, DeliveryTry } from '#domain/notice.ts'
 import type { ApiDeps } from '#http/deps.ts'
 import type { RequestLog } from '#http/request-log.ts'
+import type { SigninEvent } from '#signin/register/signin-event.ts'
 import type { Tally } from '#telemetry/tally.ts'
 import type { Tracer, TraceTarget } from '#telemetry/tracer.ts'
 import { type Listener, listen } from './listener.ts'
@@ -44,6 +45,8 @@ export interface Observer {
   ending(note: Ended): Ended
   /** A notice was tried. */
   tried(channel: Channel, attempt: DeliveryTry): void
+  /** Somebody signed in, or was refused. */
+  signedIn(event: SigninEvent): void
   /** Wraps the API. */
   before(fetch: Fetch): Fetch
   /** Listens for scrapes and returns the address; null if metrics are disabled. @throws the error that `refused` returns */
@@ -70,6 +73,7 @@ export async function startObserver(observed: Observed): Promise<Observer> {
       }
     },
     tried: (channel, attempt) => tally?.tried(channel, attempt),
+    signedIn: ({ clientId, outcome }) => tally?.signedIn(clientId ?? '', outcome),
     before: (fetch) => (tracer === null ? fetch : withTraceParent(fetch, tracer)),
     open(deps) {
       if (metrics === null || tally === null) return null

@@ -5,6 +5,7 @@ import { isLoopbackHost } from '#domain/loopback.ts'
 import type { SmtpServer } from '#notify/smtp-server.ts'
 import type { SigninLimits } from '#signin/limits.ts'
 import { isLoopbackHttp } from '#signin/register/identity-provider.ts'
+import type { SigninEvent } from '#signin/register/signin-event.ts'
 import type { SigninStore } from '#signin/store.ts'
 import type { CodeMailer } from './code-mailer.ts'
 import { identityReach } from './identity-reach.ts'
@@ -30,6 +31,8 @@ export interface SigninListenerDeps {
   /** For what is deleted for its age. */
   readonly steadyClock: Clock
   readonly smtp: SmtpServer | null
+  /** Counts an event of signing in. */
+  observed(event: SigninEvent): void
   logFault(cause: unknown, errorId?: string): void
 }
 
@@ -45,7 +48,7 @@ export interface SigninListener {
 /** Listens, and resolves once its keys are loaded. @throws the error of `listen` if the address is taken */
 export async function startSignin(
   options: SigninOptions,
-  { store, isWritable, clock, steadyClock, smtp, logFault }: SigninListenerDeps,
+  { store, isWritable, clock, steadyClock, smtp, observed, logFault }: SigninListenerDeps,
 ): Promise<SigninListener> {
   const { promise: app, resolve, reject } = Promise.withResolvers<SigninEndpoint>()
   // A request before it is ready gets the listener's error; this only avoids an unhandled rejection.
@@ -71,6 +74,7 @@ export async function startSignin(
       reach: identityReach(isLoopbackHttp(new URL(issuer))),
       allowsSignup,
       limits,
+      observed,
       logFault,
     })
     resolve(provider)

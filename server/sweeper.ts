@@ -2,9 +2,12 @@
 import { type Clock, later, pause } from '#domain/clock.ts'
 import { NOTICE_KEPT_MS } from '#domain/notice.ts'
 import type { Store } from '#domain/store.ts'
+import type { GatewayStore } from '#signin/store.ts'
 
 export interface SweeperOptions {
-  readonly store: Pick<Store, 'activity' | 'answers' | 'notices' | 'steadyTime'>
+  readonly store: Pick<Store, 'activity' | 'answers' | 'notices' | 'steadyTime'> & {
+    readonly signin: Pick<GatewayStore['signin'], 'events'>
+  }
   /** A steady one (`createSteadyClock`): by a clock that runs ahead, what is not old would be deleted. */
   readonly clock: Clock
   /** How long the log keeps ended requests; null for ever. */
@@ -70,13 +73,15 @@ type Trim = (limit: number) => Promise<number>
 /** All slices of a sweep use the same instant. */
 function trimsOf({ store, clock, activityKeptMs }: SweeperOptions): readonly Trim[] {
   const now = clock.now()
-  const { activity, answers, notices } = store
+  const { activity, answers, notices, signin } = store
   return [
     (limit) => answers.trim(now, limit),
     (limit) => notices.trim(later(now, -NOTICE_KEPT_MS), limit),
     ...(activityKeptMs === null
       ? []
-      : [(limit: number) => activity.trim(later(now, -activityKeptMs), limit)]),
+      : [activity, signin.events].map(
+          (log) => (limit: number) => log.trim(later(now, -activityKeptMs), limit),
+        )),
   ]
 }
 

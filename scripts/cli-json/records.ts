@@ -84,6 +84,7 @@ export interface JsonRecords {
   'users list': VerbRecord<'users.list'>
   'users show': Person
   'users add': VerbRecord<'users.add'>
+  'users events': VerbRecord<'users.events'>
   'users test-mail': VerbRecord<'users.test-mail'>
   'users disable': VerbRecord<'users.disable'>
   'users enable': VerbRecord<'users.enable'>

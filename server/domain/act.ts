@@ -34,6 +34,9 @@ export interface ActQuery {
   readonly until?: Instant
   /** Only these: "backup". */
   readonly verb?: string
+  /** Only verbs of these nouns: "users", "clients". */
+  readonly nouns?: readonly string[]
+  readonly target?: string
   /** Only acts older than this one: the last of the page before. */
   readonly before?: ActId
   readonly limit: number

@@ -177,7 +177,7 @@ async function amend(
 }
 
 /** By id, or by an unambiguous name. @throws client_not_found */
-async function findClient({ store }: OperatorDeps, text: string): Promise<Client> {
+export async function findClient({ store }: OperatorDeps, text: string): Promise<Client> {
   const { clients } = store.signin
   const exact = await clients.find(text)
   if (exact !== undefined) return exact

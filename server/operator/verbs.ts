@@ -78,6 +78,7 @@ export const VERBS = {
   'clients.rotate-signing-key': async () => (await import('./clients.ts')).rotateSigningKey,
   'users.list': async () => (await import('./people.ts')).listPeople,
   'users.show': async () => (await import('./people.ts')).showPerson,
+  'users.events': async () => (await import('./signin-events.ts')).listSigninEvents,
   'users.add': async () => (await import('./people.ts')).addPerson,
   'users.test-mail': async () => (await import('./test-mail.ts')).testMail,
   'users.disable': async () => (await import('./people.ts')).disablePerson,

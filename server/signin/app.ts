@@ -9,6 +9,7 @@ import { answerInteraction } from './interaction.ts'
 import type { Call, SigninContext } from './interaction-context.ts'
 import { TooManyInteractions } from './interaction-limit.ts'
 import { failPage, identityPath, seeOther } from './interaction-pages.ts'
+import { openJournal } from './journal.ts'
 import { newErrorId } from './library-pages.ts'
 import { leadOnward } from './onward.ts'
 import { readLanguage } from './pages/language.ts'
@@ -39,6 +40,7 @@ export function createSigninApp(
 ): SigninApp {
   const { deps, interactionLimit } = first
   const refusals = countRefusals()
+  const journal = openJournal(deps)
   const app = new Hono<Env>()
 
   const forward = async (
@@ -115,7 +117,7 @@ export function createSigninApp(
     try {
       const body = await readBody(request)
       const run = async () => app.fetch(request, { address, body })
-      return await inOneAct(deps.store.artifacts, run)
+      return await inOneAct(deps.store.artifacts, journal, run)
     } catch (thrown) {
       return faultPage(deps, request, thrown)
     }

@@ -1,6 +1,7 @@
 /** The dependencies of the sign-in provider: its store, its address, and how it sends codes. */
 import type { Clock } from '#domain/clock.ts'
 import type { SigninLimits } from './limits.ts'
+import type { SigninEvent } from './register/signin-event.ts'
 import type { SigninStore } from './store.ts'
 
 /** How codes are delivered. */
@@ -39,6 +40,8 @@ export interface SigninDeps {
   readonly allowsSignup: boolean
   /** Default: `DEFAULT_LIMITS`. */
   readonly limits?: SigninLimits | undefined
+  /** Counts an event of signing in. */
+  observed?(event: SigninEvent): void
   /** Logs an error for the operator, with the id that the person's page shows. */
   logFault(cause: unknown, errorId?: string): void
 }

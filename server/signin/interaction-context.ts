@@ -1,4 +1,4 @@
-/** What an interaction's pages and steps know: the sign-in's parts, the request, and the interaction that it belongs to. */
+/** What an interaction's pages and steps know: the sign-in's parts, the request, and the interaction that it belongs to; and its notes. */
 import type { Interaction, Provider } from 'oidc-provider/lib/provider.js'
 import type { Bridge } from './bridge.ts'
 import type { SigninDeps } from './deps.ts'
@@ -8,6 +8,8 @@ import type { KnownBrowsers } from './known-browsers.ts'
 import type { MailCodeFlow } from './mail-code.ts'
 import type { Language } from './pages/language.ts'
 import type { Client } from './register/client.ts'
+import type { Accepted, Refusal, SigninFacts } from './register/signin-event.ts'
+import { noteEvent } from './request-artifacts.ts'
 import type { Step } from './routes.ts'
 
 export interface Call {
@@ -41,3 +43,10 @@ export interface InteractionContext extends SigninContext {
   readonly client: Client
   readonly language: Language
 }
+
+/** Notes in the log of signing in what an interaction has come to. */
+export const noteOutcome = (
+  { deps, call, client }: InteractionContext,
+  outcome: Accepted | Refusal,
+  facts: Partial<SigninFacts> = {},
+): void => noteEvent(deps.clock, { address: call.address, clientId: client.id, ...facts, outcome })

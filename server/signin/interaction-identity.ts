@@ -1,6 +1,6 @@
 /** The part of an interaction that signs in through a third party (hardening §3.2). */
 import type { FederationProblem, ReturnResult } from './identities/federation.ts'
-import type { InteractionContext } from './interaction-context.ts'
+import { type InteractionContext, noteOutcome } from './interaction-context.ts'
 import { disabledPage, endedPage, finish, page, seeOther } from './interaction-pages.ts'
 import { type Outcome, outcomePath } from './outcome.ts'
 import { interactionPath } from './provider.ts'
@@ -23,7 +23,7 @@ export async function sendToThirdParty(
   const sending = await context.identities.send(name, context.call.uid, isFresh)
   return sending.kind === 'sent'
     ? page(context, { page: 'onward', to: sending.address })
-    : seeOther(outcomePath(context.call.uid, outcomeOf(sending, name)))
+    : refusal(context, sending, name)
 }
 
 /** Handles the authorization response of the third party. */
@@ -38,7 +38,12 @@ export async function receiveFromThirdParty(
   const returned = await identities.receive(name, call.uid, searchParams)
   return returned.kind === 'identified'
     ? completeSignIn(context, returned)
-    : seeOther(outcomePath(call.uid, outcomeOf(returned, name)))
+    : refusal(context, returned, name)
+}
+
+function refusal(context: InteractionContext, problem: FederationProblem, name: string): Response {
+  if (problem.kind !== 'gone') noteOutcome(context, `identity_${problem.kind}`, { method: name })
+  return seeOther(outcomePath(context.call.uid, outcomeOf(problem, name)))
 }
 
 const outcomeOf = ({ kind }: FederationProblem, provider: string): Outcome => ({
@@ -57,11 +62,11 @@ async function completeSignIn(
   const vouched = vouchedEmail(provider, claims.email)
   const begunAt = await requestArtifacts().revocationsBefore()
   const person = await identities.recognise(identity, vouched, deps.clock.now(), begunAt)
-  if (person === 'revoked') return endedPage(context)
+  if (person === 'revoked') return endedPage(context, { method: provider.name })
   if (person !== undefined) {
     await detours.drop(digestOf(call.uid))
     if (person.disabledAt !== null) return disabledPage(context, person)
-    return finish(context, { login: { accountId: person.id } })
+    return finish(context, { login: { accountId: person.id, by: provider.name } })
   }
   const isKept = await detours.keepIdentity(digestOf(call.uid), {
     provider: provider.name,
@@ -87,9 +92,10 @@ const toIdentity = (
 
 /** Links the pending identity, if there is one, to the person who has verified their address. */
 export async function linkPendingIdentity(
-  { deps, call }: InteractionContext,
+  context: InteractionContext,
   person: Person,
 ): Promise<void> {
+  const { deps, call } = context
   const { detours, identities, identityProviders } = deps.store
   const interaction = digestOf(call.uid)
   const at = deps.clock.now()
@@ -98,7 +104,10 @@ export async function linkPendingIdentity(
   const provider = await identityProviders.find(waiting.provider)
   if (provider !== undefined) {
     const identity = toIdentity(provider.issuer, waiting.subject, waiting.claimedName)
-    await identities.link(identity, person.id, at, await requestArtifacts().revocationsBefore())
+    const begunAt = await requestArtifacts().revocationsBefore()
+    const isLinked = await identities.link(identity, person.id, at, begunAt)
+    const method = provider.name
+    if (isLinked) noteOutcome(context, 'identity_linked', { personId: person.id, method })
   }
   await detours.drop(interaction)
 }

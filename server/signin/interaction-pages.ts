@@ -1,7 +1,7 @@
 /** The pages of an interaction, and the responses that end it. */
 import type { Payload } from 'oidc-provider/lib/provider.js'
 import type { SigninDeps } from './deps.ts'
-import type { InteractionContext } from './interaction-context.ts'
+import { type InteractionContext, noteOutcome } from './interaction-context.ts'
 import { CODE_MINUTES } from './mail-code.ts'
 import { codeProblem, type ReadOutcome } from './outcome.ts'
 import { formTarget } from './pages/form-target.ts'
@@ -18,6 +18,7 @@ import { interactionPath } from './provider.ts'
 import { digestOf } from './register/digest.ts'
 import type { PendingCode } from './register/mail-code.ts'
 import type { Person } from './register/person.ts'
+import type { SigninFacts } from './register/signin-event.ts'
 import type { Step } from './routes.ts'
 
 /** Redirects to the protocol library, which resumes the authorization request and redirects to the client (`onward.ts`). */
@@ -105,8 +106,13 @@ export function codePage(
 }
 
 /** For a disabled person, shown only after they have authenticated. */
-export const disabledPage = (context: InteractionContext, { email }: Person): Promise<Response> =>
-  page(context, { page: 'disabled', email, restart: formOf(context, 'restart') })
+export function disabledPage(
+  context: InteractionContext,
+  { id, email }: Person,
+): Promise<Response> {
+  noteOutcome(context, 'disabled', { personId: id })
+  return page(context, { page: 'disabled', email, restart: formOf(context, 'restart') })
+}
 
 /** Forms need no hidden CSRF field: the interaction's cookie is bound to the path. */
 export const formOf = ({ call }: InteractionContext, step: Step) => ({
@@ -129,11 +135,12 @@ export function page(
 }
 
 /** For a person who was revoked after the interaction began, which ends with it. */
-export async function endedPage({
-  interaction,
-  deps,
-  language,
-}: InteractionContext): Promise<Response> {
+export async function endedPage(
+  context: InteractionContext,
+  facts: Partial<SigninFacts>,
+): Promise<Response> {
+  const { interaction, deps, language } = context
+  noteOutcome(context, 'revoked', facts)
   await interaction.destroy()
   return failPage(deps, language, 'expired')
 }

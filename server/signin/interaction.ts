@@ -4,7 +4,12 @@ import type { Interaction, Provider } from 'oidc-provider/lib/provider.js'
 import type { Instant } from '#domain/clock.ts'
 import { type Bridge, openBridge } from './bridge.ts'
 import { readForm } from './form-body.ts'
-import type { Call, InteractionContext, SigninContext } from './interaction-context.ts'
+import {
+  type Call,
+  type InteractionContext,
+  noteOutcome,
+  type SigninContext,
+} from './interaction-context.ts'
 import {
   linkPendingIdentity,
   pendingIdentityLabel,
@@ -163,7 +168,7 @@ async function send(context: InteractionContext, email: string): Promise<Instant
   const verdict = await codeFlow.send({
     uid,
     email,
-    clientName: client.name,
+    client,
     language,
     address,
     knownBrowser: knownBrowsers.recognise(call.request, email),
@@ -183,14 +188,18 @@ async function takeCode(
   const code = readCode(typed)
   if (code === undefined) return refuse({ problem: 'unreadable' })
   const redemption = await context.codeFlow.redeem(uid, pending.email, code)
+  const { email } = pending
   switch (redemption.verdict) {
     case 'wrong':
+      noteOutcome(context, 'wrong_code', { email })
       return refuse({ problem: 'wrong', left: redemption.attemptsLeft })
     case 'expired':
       // Used, at this moment, by the first of two submissions.
       if (pending.expiresAt > context.deps.clock.now()) requestArtifacts().giveWay()
+      noteOutcome(context, 'code_expired', { email })
       return refuse({ problem: 'expired' })
     case 'spent':
+      noteOutcome(context, 'code_spent', { email })
       return refuse({ problem: 'spent' })
     case 'right':
       return completeSignIn(context, redemption.email)
@@ -205,10 +214,13 @@ async function completeSignIn(context: InteractionContext, email: string): Promi
   const begunAt = await requestArtifacts().revocationsBefore()
   const person = await deps.store.people.confirmEmail(email, newcomer, at, begunAt)
   if (person === undefined) return seeOther(interactionPath(context.call.uid))
-  if (person === 'revoked') return endedPage(context)
+  if (person === 'revoked') return endedPage(context, { email })
   if (person.disabledAt !== null) return disabledPage(context, person)
+  if (person.id === newcomer?.id) noteOutcome(context, 'signed_up', { personId: person.id })
   await linkPendingIdentity(context, person)
-  const answer = await finish(context, { login: { accountId: person.id, amr: ['otp'] } })
+  const answer = await finish(context, {
+    login: { accountId: person.id, amr: ['otp'], by: 'code' },
+  })
   answer.headers.append('Set-Cookie', context.knownBrowsers.remember(context.call.request, email))
   return answer
 }

@@ -7,6 +7,7 @@ import type { SigninDeps } from './deps.ts'
 import type { SigninLimits } from './limits.ts'
 import { NETWORKS_OF_SITE, networkOf, siteOf } from './network.ts'
 import type { Language } from './pages/language.ts'
+import type { Client } from './register/client.ts'
 import { digestOf } from './register/digest.ts'
 import { emailKey } from './register/email.ts'
 import type {
@@ -16,6 +17,8 @@ import type {
   NewMail,
   Redemption,
 } from './register/mail-code.ts'
+import type { Accepted, Refusal } from './register/signin-event.ts'
+import { noteEvent } from './request-artifacts.ts'
 
 export const CODE_MINUTES = 10
 
@@ -48,7 +51,7 @@ export interface CodeRequest {
   /** The interaction's id. */
   readonly uid: string
   readonly email: string
-  readonly clientName: string
+  readonly client: Pick<Client, 'id' | 'name'>
   readonly language: Language
   readonly address: string
   /** The name of the browser, if the address was verified in it before. */
@@ -76,13 +79,25 @@ export function openMailCodeFlow(
       .digest('hex')
 
   const write = (asker: CodeRequest, code: string, at: Instant, isKnown: boolean): NewMail => {
-    const { email, clientName, language, address, links } = asker
-    const about = { clientName, address, at: renderInstant(at), minutes: CODE_MINUTES, links }
+    const { email, client, language, address, links } = asker
+    const about = {
+      clientName: client.name,
+      address,
+      at: renderInstant(at),
+      minutes: CODE_MINUTES,
+      links,
+    }
     const letter = isKnown ? codeMail(language, code, about) : notKnownMail(language, about)
     return { id: newEventId(at), mail: { to: email, ...letter } }
   }
 
   let quietUntil = instant(0)
+  const alarm = (lately: number, at: Instant): void => {
+    // A pause longer than the longest was begun before the clock was set back.
+    if (at < quietUntil && quietUntil <= later(at, LOOKBACK_MS)) return
+    quietUntil = later(at, LOOKBACK_MS)
+    deps.logFault(new Error(`${lately} sign-in codes were asked for within an hour`))
+  }
 
   return {
     async send(asker) {
@@ -91,7 +106,8 @@ export function openMailCodeFlow(
       const isMany = (await store.mailCodes.issuedTo(email, later(at, -LOOKBACK_MS))) >= MANY_CODES
       const code = randomCode(isMany ? MANY_DIGITS : DIGITS)
       const peer = asker.knownBrowser ?? networkOf(asker.address)
-      const isKnown = deps.allowsSignup || (await store.people.findByEmail(email)) !== undefined
+      const person = await store.people.findByEmail(email)
+      const isKnown = deps.allowsSignup || person !== undefined
       const verdict = await store.mailCodes.issue(
         {
           interaction: digestOf(asker.uid),
@@ -105,13 +121,14 @@ export function openMailCodeFlow(
         boundsOf(limits, asker.knownBrowser !== null),
         codeDelivery.kind === 'mail' ? write(asker, code, at, isKnown) : null,
       )
+      noteEvent(clock, {
+        outcome: outcomeOf(verdict, isKnown),
+        address: asker.address,
+        clientId: asker.client.id,
+        ...(person === undefined ? { email } : { personId: person.id }),
+      })
       if (!verdict.isIssued) return verdict
-      // A pause longer than the longest was begun before the clock was set back.
-      const isQuiet = at < quietUntil && quietUntil <= later(at, LOOKBACK_MS)
-      if (verdict.lately >= ALARM_COUNT && !isQuiet) {
-        quietUntil = later(at, LOOKBACK_MS)
-        deps.logFault(new Error(`${verdict.lately} sign-in codes were asked for within an hour`))
-      }
+      if (verdict.lately >= ALARM_COUNT) alarm(verdict.lately, at)
       if (codeDelivery.kind === 'mail') codeDelivery.wake()
       if (codeDelivery.kind === 'log' && isKnown) codeDelivery.log(email, code)
       return verdict
@@ -119,6 +136,11 @@ export function openMailCodeFlow(
     redeem: (uid, email, code) =>
       store.mailCodes.redeem(digestOf(uid), hash(uid, email, code), clock.now()),
   }
+}
+
+function outcomeOf({ isIssued }: IssueVerdict, isKnown: boolean): Accepted | Refusal {
+  if (!isIssued) return 'too_many_codes'
+  return isKnown ? 'code_sent' : 'unknown_address'
 }
 
 function boundsOf(limits: SigninLimits, isKnown: boolean): MailCodeBounds {

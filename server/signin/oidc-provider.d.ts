@@ -3,6 +3,7 @@
 
 declare module 'oidc-provider/lib/provider.js' {
   import type { IncomingMessage, ServerResponse } from 'node:http'
+  import type { OIDCProviderError } from 'oidc-provider/lib/helpers/errors.js'
   import type { InteractionPolicy } from 'oidc-provider/lib/helpers/interaction_policy/index.js'
 
   export type Payload = Readonly<Record<string, unknown>>
@@ -62,6 +63,7 @@ declare module 'oidc-provider/lib/provider.js' {
       readonly provider: Provider
       /** The name of the endpoint, such as `end_session_confirm`. */
       readonly route: string
+      /** Not at endpoints without a browser. */
       readonly session: Session
       readonly client?: Client
       readonly entities: { readonly Interaction?: Interaction }
@@ -71,7 +73,8 @@ declare module 'oidc-provider/lib/provider.js' {
       readonly prompts: ReadonlySet<string>
       readonly requestParamOIDCScopes: ReadonlySet<string>
       readonly result?: {
-        readonly login?: object
+        /** `by` is our own: how the person was recognised. */
+        readonly login?: { readonly by?: string }
         readonly consent?: { readonly grantId?: string }
       }
       urlFor(name: string): string
@@ -130,6 +133,14 @@ declare module 'oidc-provider/lib/provider.js' {
     use(middleware: (ctx: Context, next: () => Promise<void>) => Promise<void>): this
     on(event: 'server_error', listener: (ctx: Context, cause: unknown) => void): this
     on(event: 'error', listener: (cause: unknown) => void): this
+    on(
+      event: 'authorization.success' | 'end_session.success',
+      listener: (ctx: Context) => void,
+    ): this
+    on(
+      event: 'authorization.error' | 'grant.error',
+      listener: (ctx: Context, cause: OIDCProviderError) => void,
+    ): this
     interactionDetails(req: IncomingMessage, res: ServerResponse): Promise<Interaction>
     interactionFinished(
       req: IncomingMessage,
@@ -154,6 +165,9 @@ declare module 'oidc-provider/lib/helpers/errors.js' {
     constructor(status: number, error: string)
     /** Whether the error may be returned to the client by a redirect. */
     allow_redirect: boolean
+    readonly error: string
+    readonly error_description?: string
+    readonly error_detail?: string
   }
 }
 

@@ -15,6 +15,7 @@ import type { SigninDeps } from './deps.ts'
 import type { InteractionLimit } from './interaction-limit.ts'
 import { guardLibraryPages, showProblem, showSignedOut, showSignOut } from './library-pages.ts'
 import { grantWithoutConsent, interactionPolicy, SESSION_SECONDS } from './policy.ts'
+import { noteProtocolEvents } from './protocol-events.ts'
 import { digestOf, sameDigest } from './register/digest.ts'
 import type { SigningKey } from './register/keyring.ts'
 import { AUTHORIZE, LOGOUT, TOKEN, USERINFO } from './routes.ts'
@@ -64,6 +65,7 @@ export function createProvider(
     for (const [name, value] of Object.entries(headers)) ctx.set(name, value)
   })
   provider.on('error', (cause) => deps.logFault(cause))
+  noteProtocolEvents(provider, deps.clock)
   return provider
 }
 

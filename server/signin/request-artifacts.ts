@@ -1,7 +1,10 @@
 /** The artifacts of one request: each is read once, changed in memory, and all changes are written in one act before the answer. */
 import { AsyncLocalStorage } from 'node:async_hooks'
+import type { Clock } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
+import type { Journal } from './journal.ts'
 import type { Artifact, Artifacts, ArtifactWrite, StoredArtifact } from './register/artifact.ts'
+import { newSigninEvent, type SigninEvent, type SigninFacts } from './register/signin-event.ts'
 
 export interface RequestArtifacts {
   find(kind: string, digest: string): Promise<Artifact | undefined>
@@ -18,6 +21,8 @@ export interface RequestArtifacts {
   revocationsBefore(): Promise<number>
   /** Another request is about to do what this one waits for: runs it again in a moment, unless it has waited long enough. */
   giveWay(): void
+  /** Adds an event to the log of signing in. */
+  note(event: SigninEvent): void
 }
 
 // The protocol library calls its storage adapter without the request.
@@ -29,6 +34,10 @@ export function requestArtifacts(): RequestArtifacts {
   if (request === undefined) throw new Error('artifacts are read and written by requests alone')
   return request
 }
+
+/** Notes what the request in progress has come to; it is written with what the request changes. */
+export const noteEvent = (clock: Clock, facts: SigninFacts): void =>
+  requestArtifacts().note(newSigninEvent(clock.now(), facts))
 
 /** How often a request is run: each time, another one was faster and is complete. */
 const MAX_RUNS = 40
@@ -42,10 +51,11 @@ const MAX_PAUSE_MS = 128
  */
 export async function inOneAct(
   artifacts: Artifacts,
+  journal: Journal,
   work: () => Promise<Response>,
 ): Promise<Response> {
   for (let run = 1; run <= MAX_RUNS; run++) {
-    const { request, commit } = openRequest(artifacts, run === MAX_RUNS)
+    const { request, commit } = openRequest(artifacts, journal, run === MAX_RUNS)
     const answer = await requests.run(request, work)
     if (answer.status >= 500 || (await commit())) return answer
     await Bun.sleep(Math.random() * Math.min(2 ** run, MAX_PAUSE_MS))
@@ -64,9 +74,10 @@ interface Held {
 
 const nameOf = (kind: string, digest: string): string => `${kind} ${digest}`
 
-function openRequest(artifacts: Artifacts, isLast: boolean) {
+function openRequest(artifacts: Artifacts, journal: Journal, isLast: boolean) {
   const held = new Map<string, Held & Pick<Artifact, 'kind' | 'digest'>>()
   const revokedGrants: ArtifactWrite['revokedGrants'][number][] = []
+  const events: SigninEvent[] = []
   let counted: Promise<number> | null = null
   let ofInteraction = Number.POSITIVE_INFINITY
   let hasGivenWay = false
@@ -125,6 +136,7 @@ function openRequest(artifacts: Artifacts, isLast: boolean) {
     giveWay() {
       hasGivenWay = !isLast
     },
+    note: (event) => void events.push(event),
   }
 
   /** False if the request must run again. */
@@ -133,9 +145,14 @@ function openRequest(artifacts: Artifacts, isLast: boolean) {
     const changes = [...held.values()]
       .filter(({ isChanged, version, after }) => isChanged && (version > 0 || after !== undefined))
       .map(({ kind, digest, version, after = null }) => ({ kind, digest, version, after }))
-    if (changes.length === 0 && revokedGrants.length === 0) return true
-    const revocations = await request.revocationsBefore()
-    return artifacts.write({ changes, revokedGrants, revocations })
+    const kept = journal.kept(events)
+    if (changes.length + revokedGrants.length + kept.length > 0) {
+      const revocations = await request.revocationsBefore()
+      if (!(await artifacts.write({ changes, revokedGrants, revocations, events: kept })))
+        return false
+    }
+    journal.told(events)
+    return true
   }
   return { request, commit }
 }

@@ -9,6 +9,7 @@ import type { IdentityProviders } from './register/identity-provider.ts'
 import type { Keyring } from './register/keyring.ts'
 import type { MailCodes } from './register/mail-code.ts'
 import type { People } from './register/person.ts'
+import type { SigninEvents } from './register/signin-event.ts'
 
 export interface SigninStore {
   readonly clients: Clients
@@ -16,6 +17,7 @@ export interface SigninStore {
   readonly artifacts: Artifacts
   readonly mailCodes: MailCodes
   readonly codeMails: CodeMails
+  readonly events: SigninEvents
   readonly keyring: Keyring
   readonly identityProviders: IdentityProviders
   readonly identities: Identities

@@ -83,6 +83,11 @@ export const talliedFamilies = (tally: Tally): readonly (MetricFamily | Histogra
       'Tries to bring a mail, by class of failure',
       deliveries(tally, 'email'),
     ),
+    counter(
+      'gateway_signin_events_total',
+      'Sign-ins to applications, codes sent, and refusals',
+      spread(tally.signins, 'client', 'outcome'),
+    ),
   ]
 }
 

@@ -57,12 +57,16 @@ export interface Tally {
   readonly responses: ReadonlyMap<string, ReadonlyMap<number, number>>
   /** By channel, then by outcome. */
   readonly tries: ReadonlyMap<Channel, ReadonlyMap<string, number>>
+  /** Events of signing in, by application (none: empty), then by outcome. */
+  readonly signins: ReadonlyMap<string, ReadonlyMap<string, number>>
   /** A request of any surface ended, or was refused. */
   ended(entry: ActivityEntry): void
   /** Any HTTP request was answered, also one without a key. */
   answered(route: string, status: number): void
   /** Delivery of a notice was attempted. */
   tried(channel: Channel, attempt: DeliveryTry): void
+  /** Somebody signed in to an application, or was refused. */
+  signedIn(client: string, outcome: string): void
 }
 
 /** Limits the size of a scrape; later keys are counted together. */
@@ -79,6 +83,7 @@ export function startTally(): Tally {
   const failures = new Map<string, CountedFailure>()
   const responses = new Map<string, Map<number, number>>()
   const tries = new Map<Channel, Map<string, number>>()
+  const signins = new Map<string, Map<string, number>>()
 
   const servedBy = (model: string, provider: string): ServedModel =>
     findOrMake(servedModels, `${model} ${provider}`, () => ({
@@ -110,6 +115,7 @@ export function startTally(): Tally {
     failures: { [Symbol.iterator]: () => failures.values() },
     responses,
     tries,
+    signins,
     ended(entry) {
       add(rowOf(entry), entry)
       for (const failed of entry.failedAttempts) countFailure(failures, failed)
@@ -119,6 +125,9 @@ export function startTally(): Tally {
     },
     tried(channel, { failure }) {
       countIn(findOrMake(tries, channel, newCounts<string>), failure ?? 'delivered')
+    },
+    signedIn(client, outcome) {
+      countIn(findOrMake(signins, client, newCounts<string>), outcome)
     },
   }
 }

@@ -127,6 +127,7 @@ const DOWN: readonly Sample[] = [
   ['users add', ['users', 'add', 'ann@example.org']],
   ['users list', ['users']],
   ['users show', ['users', 'show', 'ann@example.org']],
+  ['users events', ['users', 'events']],
   ['users test-mail', ['users', 'test-mail', 'ann@example.org']],
   ['users disable', ['users', 'disable', 'ann@example.org', '-y']],
   ['users enable', ['users', 'enable', 'ann@example.org']],

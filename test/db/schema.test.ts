@@ -42,6 +42,7 @@ const PLAIN = [
   'providers',
   'rates',
   'revocations',
+  'signin_events',
   'signin_secrets',
   'signing_keys',
 ]

@@ -60,6 +60,7 @@ const SAMPLES: { readonly [Name in VerbName]: VerbInput<Name> } = {
   'activity.running': { id: 'req_running' },
   'activity.kill': { id: 'req_running' },
   'acts.list': {},
+  'users.events': {},
   backup: { file: '/backups/one.db', size_bytes: 4_096, taken_at: '2026-08-23T12:00:00Z' },
   'backup.restore': { file: '/backups/one.db', replaced: null },
   audit: {},
@@ -255,7 +256,7 @@ const MAY_FAIL: ReadonlySet<VerbName> = new Set(['activity.show', 'why'])
 
 /** Verbs that change nothing, or not here: a gateway that is furnished is not made again, and no file is applied that changes it. */
 const CHANGES_NOTHING =
-  /^(init|status|doctor|audit|why|export|plan|apply|providers\.test)$|\.(list|show|identify|count|kept|running|report|chart|drift|refresh\.plan)$/
+  /^(init|status|doctor|audit|why|export|plan|apply|providers\.test)$|\.(list|show|identify|count|kept|events|running|report|chart|drift|refresh\.plan)$/
 
 describe('every verb', () => {
   test.each(NAMES)('%s', async (name) => {

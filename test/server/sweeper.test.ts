@@ -6,8 +6,10 @@ import { type Clock, DAY_MS, HOUR_MS } from '#domain/clock.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { NOTICE_KEPT_MS } from '#domain/notice.ts'
 import { createSteadyClock } from '#domain/steady-clock.ts'
-import type { Store } from '#domain/store.ts'
 import { startSweeper } from '#server/sweeper.ts'
+import { newSigninEvent } from '#signin/register/signin-event.ts'
+import type { GatewayStore } from '#signin/store.ts'
+import { aWrite } from '#test/db/contract/write-artifacts.ts'
 import { type HandClock, handClock } from '#test/support/hand-clock.ts'
 import { findAnswer, keepAnswer } from '#test/support/keep-answer.ts'
 import {
@@ -25,7 +27,7 @@ import {
 const QUICK = { firstMs: 1, everyMs: 5, pauseMs: 0 }
 
 let clock: HandClock
-let store: Store
+let store: GatewayStore
 let key: ApiKey
 
 beforeEach(async () => {
@@ -75,11 +77,14 @@ async function leaveThings(): Promise<void> {
   const then = { state: 'delivered', nextTryAt: null } as const
   await store.notices.tried(notice.eventId, 'webhook', attempt, then)
   await keepAnswer(store, key, clock.now(), { body: new Uint8Array(1_000_000) })
+  const event = newSigninEvent(clock.now(), { outcome: 'signed_in', address: '192.0.2.1' })
+  await store.signin.artifacts.write(aWrite([], { events: [event] }))
 }
 
 const left = async () => ({
   lines: (await store.activity.list({ limit: 10_000 })).length,
   notices: (await store.notices.list({ limit: 9 })).length,
+  events: (await store.signin.events.list({ limit: 9 })).length,
 })
 
 const soon = (condition: () => Promise<void>) =>
@@ -102,7 +107,7 @@ test('data that expires while the sweeper runs is deleted by a later sweep', asy
   await leaveThings()
   const find = () => findAnswer(store, key, clock.now())
   let sweeps = 0
-  const over: Store = {
+  const over: GatewayStore = {
     ...store,
     answers: {
       ...store.answers,
@@ -114,14 +119,14 @@ test('data that expires while the sweeper runs is deleted by a later sweep', asy
   }
   sweep(3 * DAY_MS, { over })
   await soon(async () => expect(sweeps).toBeGreaterThan(2))
-  expect(await left()).toEqual({ lines: 1, notices: 1 })
+  expect(await left()).toEqual({ lines: 1, notices: 1, events: 1 })
   expect(await find()).toBeDefined()
   clock.advance(DAY_MS)
   expect(await find()).toBeUndefined()
   clock.advance(2 * DAY_MS + 1_000)
-  await soon(async () => expect(await left()).toEqual({ lines: 0, notices: 1 }))
+  await soon(async () => expect(await left()).toEqual({ lines: 0, notices: 1, events: 0 }))
   clock.advance(NOTICE_KEPT_MS)
-  await soon(async () => expect(await left()).toEqual({ lines: 0, notices: 0 }))
+  await soon(async () => expect(await left()).toEqual({ lines: 0, notices: 0, events: 0 }))
   expect(await store.answers.trim(clock.now(), 9)).toBe(0)
 })
 
@@ -129,7 +134,7 @@ test('an activity log without a retention period is kept; notices and stored ans
   await leaveThings()
   clock.advance(1_000 * DAY_MS)
   sweep(null)
-  await soon(async () => expect(await left()).toEqual({ lines: 1, notices: 0 }))
+  await soon(async () => expect(await left()).toEqual({ lines: 1, notices: 0, events: 1 }))
   expect(await store.activity.keptSince()).toBeNull()
 })
 
@@ -144,7 +149,7 @@ test.each([
     const steadyNow = async () => createSteadyClock(clock, await store.steadyTime.last())
     let by = await steadyNow()
     let sweeps = 0
-    const over: Store = {
+    const over: GatewayStore = {
       ...store,
       answers: {
         ...store.answers,
@@ -166,7 +171,7 @@ test.each([
     await sweepTwice()
     clock.advance(23 * HOUR_MS)
     await sweepTwice()
-    expect(await left()).toEqual({ lines: 1, notices: 1 })
+    expect(await left()).toEqual({ lines: 1, notices: 1, events: 1 })
     clock.step(-400 * DAY_MS)
     expect(await find()).toBeDefined()
     // The clock stays ahead: after a day it is believed.
@@ -175,7 +180,7 @@ test.each([
     clock.advance(DAY_MS)
     await sweepTwice()
     await sweepTwice()
-    expect(await left()).toEqual({ lines: 0, notices: 0 })
+    expect(await left()).toEqual({ lines: 0, notices: 0, events: 0 })
   },
 )
 
@@ -185,7 +190,7 @@ test('requests run between two slices, and a slice is at most twice as large as 
   const asked: number[] = []
   const turnsAt: number[] = []
   let turns = 0
-  const counted: Store = {
+  const counted: GatewayStore = {
     ...store,
     activity: {
       ...store.activity,
@@ -215,7 +220,7 @@ test('a failure in one kind of data does not stop the others, and is retried', a
   await leaveThings()
   clock.advance(NOTICE_KEPT_MS + 1_000)
   let broken = true
-  const over: Store = {
+  const over: GatewayStore = {
     ...store,
     notices: {
       ...store.notices,
@@ -225,10 +230,10 @@ test('a failure in one kind of data does not stop the others, and is retried', a
   }
   const faults: unknown[] = []
   sweep(DAY_MS, { over, logFault: (cause) => faults.push(cause) })
-  await soon(async () => expect(await left()).toEqual({ lines: 0, notices: 1 }))
+  await soon(async () => expect(await left()).toEqual({ lines: 0, notices: 1, events: 0 }))
   expect(faults[0]).toMatchObject({ message: 'no way' })
   broken = false
-  await soon(async () => expect(await left()).toEqual({ lines: 0, notices: 0 }))
+  await soon(async () => expect(await left()).toEqual({ lines: 0, notices: 0, events: 0 }))
 })
 
 test('stopped in the middle it begins no further slice, and when idle it stops at once', async () => {

@@ -4,9 +4,12 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { openStore } from '#db/index.ts'
 import { adaptersOf } from '#signin/adapter.ts'
+import type { SigninEvent } from '#signin/register/signin-event.ts'
 import { inOneAct } from '#signin/request-artifacts.ts'
 import { handClock } from '#test/support/hand-clock.ts'
 import { anAct } from '#test/support/nouns.ts'
+
+const JOURNAL = { kept: (events: readonly SigninEvent[]) => events, told: () => {} }
 
 const HOUR = 3600
 
@@ -19,7 +22,7 @@ async function openAdapters() {
   /** Runs a request; it runs again when another was faster. */
   const request = async <Result>(work: (run: number) => Promise<Result>): Promise<Result> => {
     const results: Result[] = []
-    await inOneAct(artifacts, async () => {
+    await inOneAct(artifacts, JOURNAL, async () => {
       results.push(await work(results.length + 1))
       return new Response()
     })
@@ -153,7 +156,7 @@ test('what two requests add to one session at once is all kept', async () => {
 
 test('an answer of failure writes nothing', async () => {
   const { adapterOf, find, store } = await openAdapters()
-  await inOneAct(store.artifacts, async () => {
+  await inOneAct(store.artifacts, JOURNAL, async () => {
     await adapterOf('Grant').upsert('g', BY_ANN, HOUR)
     return new Response(null, { status: 500 })
   })

@@ -101,6 +101,11 @@ test('webhooks and mails are counted separately, by outcome', () => {
     ['delivered', 2],
   ])
   expect(of('gateway_email_deliveries_total')).toEqual([['auth', 1]])
+  for (const client of ['wiki', 'wiki', '']) tally.signedIn(client, 'invalid_client')
+  expect(of('gateway_signin_events_total')).toEqual([
+    ['invalid_client', 2],
+    ['invalid_client', 1],
+  ])
 })
 
 test('keys beyond the maximum number of rows are counted together, and no request is lost', () => {

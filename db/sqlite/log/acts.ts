@@ -35,10 +35,22 @@ export function createActs({ database, commit }: Connection): Acts {
   const noteAct = prepareNoteAct(database)
   const newest = statement<
     ActRow,
-    [{ since: number; until: number; verb: string | null; before: string; limit: number }]
+    [
+      {
+        since: number
+        until: number
+        verb: string | null
+        nouns: string | null
+        target: string | null
+        before: string
+        limit: number
+      },
+    ]
   >(
     database,
     `SELECT * FROM acts WHERE at >= $since AND at < $until AND ($verb IS NULL OR verb = $verb) AND id < $before
+       AND ($nouns IS NULL OR instr($nouns, ' ' || substr(verb, 1, instr(verb, '.') - 1) || ' ') > 0)
+       AND ($target IS NULL OR target = $target)
      ORDER BY id DESC LIMIT $limit`,
   )
   return {
@@ -47,11 +59,14 @@ export function createActs({ database, commit }: Connection): Acts {
       since = 0,
       until = Number.MAX_SAFE_INTEGER,
       verb = null,
+      nouns,
+      target = null,
       before = BEHIND_ALL,
       limit,
     }) {
       commit.flush()
-      return newest().all({ since, until, verb, before, limit }).map(toAct)
+      const named = nouns === undefined ? null : ` ${nouns.join(' ')} `
+      return newest().all({ since, until, verb, nouns: named, target, before, limit }).map(toAct)
     },
   }
 }

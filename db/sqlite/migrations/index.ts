@@ -33,6 +33,7 @@ import pricedExtras from './0031_priced_extras.sql' with { type: 'text' }
 import surfaces from './0032_surfaces.sql' with { type: 'text' }
 import cutTools from './0033_cut_tools.sql' with { type: 'text' }
 import limits from './0034_limits.sql' with { type: 'text' }
+import signinEvents from './0035_signin_events.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly string[] = [
   initial,
@@ -69,4 +70,5 @@ export const MIGRATIONS: readonly string[] = [
   surfaces,
   cutTools,
   limits,
+  signinEvents,
 ]

@@ -10,6 +10,7 @@ import type { PersonId } from '#signin/register/person.ts'
 import type { Connection } from '../engine/connection.ts'
 import { type Named, statement } from '../engine/statement.ts'
 import { prepareNoteAct } from '../log/acts.ts'
+import { prepareNoteEvent } from './events.ts'
 import { prepareRevocations } from './revocations.ts'
 
 interface ArtifactRow {
@@ -30,18 +31,20 @@ export function createArtifacts({ database, commit }: Connection): Artifacts {
   const table = prepare(database)
   const revocations = prepareRevocations(database)
   const noteAct = prepareNoteAct(database)
+  const noteEvent = prepareNoteEvent(database)
 
   const isAsRead = ({ kind, digest, version, after }: ArtifactChange, counted: number): boolean => {
     if ((table.version().get(kind, digest)?.version ?? 0) !== version) return false
     const subjects = [after?.personId, after?.clientId]
     return !subjects.some((subject) => subject != null && revocations.isRevoked(subject, counted))
   }
-  const apply = ({ changes, revokedGrants, revocations }: ArtifactWrite): void => {
+  const apply = ({ changes, revokedGrants, revocations, events }: ArtifactWrite): void => {
     for (const { kind, grantId } of revokedGrants) table.revokeGrant().run(grantId, kind)
     for (const { kind, digest, after } of changes) {
       if (after === null) table.remove().run(kind, digest)
       else table.put().run({ ...after, revocations })
     }
+    for (const event of events) noteEvent(event)
   }
 
   return {

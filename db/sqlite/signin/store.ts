@@ -41,6 +41,9 @@ export function createSigninStore(connection: Connection): SigninStore {
     codeMails: lazyPort({ claim: true, reschedule: true, drop: true }, async () =>
       (await import('./code-mails.ts')).createCodeMails(connection),
     ),
+    events: lazyPort({ list: true, trim: true }, async () =>
+      (await import('./events.ts')).createSigninEvents(connection),
+    ),
     keyring: lazyPort(
       { signingKeys: true, current: true, addSigningKey: true, secret: true, sweep: true },
       async () => (await import('./keyring.ts')).createKeyring(connection),

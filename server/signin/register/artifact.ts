@@ -2,6 +2,7 @@
 import type { Act } from '#domain/act.ts'
 import type { Instant } from '#domain/clock.ts'
 import type { PersonId } from './person.ts'
+import type { SigninEvent } from './signin-event.ts'
 
 export interface Artifact {
   /** The library's model name: `AuthorizationCode`, `Session`, … */
@@ -42,6 +43,8 @@ export interface ArtifactWrite {
   readonly revokedGrants: readonly { readonly kind: string; readonly grantId: string }[]
   /** How many revocations there were when the sign-in began that the request belongs to; what is added keeps it. */
   readonly revocations: number
+  /** What the request did, for the log of signing in. */
+  readonly events: readonly SigninEvent[]
 }
 
 export interface Artifacts {

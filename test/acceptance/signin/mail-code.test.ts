@@ -340,6 +340,22 @@ test('the page looks the same for known and unknown people, also where sign-up i
     const stranger = closed.mail.taken.find(({ to }) => to.includes('nobody@example.org'))
     expect(stranger?.source).not.toMatch(/\d{4} \d{4}\r?$/m)
     expect(closed.cli.json<unknown[]>(['users', 'list'])).toHaveLength(1)
+    const events = (...flags: readonly string[]) =>
+      closed.cli
+        .json<{ outcome: string; email: string }[]>(['users', 'events', ...flags])
+        .map(({ outcome, email }) => [outcome, email])
+    const refused = ['unknown_address', 'nobody@example.org']
+    expect(events('--refused')).toEqual([refused])
+    expect(events('--person', 'nobody@example.org', '--client', closed.client.client_id)).toEqual([
+      refused,
+    ])
+    expect(events('--person', 'KNOWN@example.org')).toEqual([
+      ['code_sent', 'known@example.org'],
+      ['users.add', 'known@example.org'],
+    ])
+    expect(events('--client', closed.client.client_id, '--outcome', 'clients.create')).toEqual([
+      ['clients.create', null],
+    ])
   } finally {
     await closed.close()
   }

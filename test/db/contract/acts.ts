@@ -219,9 +219,15 @@ export function actsContract(bench: Bench): void {
     expect(await list({ before: third.id })).toEqual([second, first])
     expect(await list({ before: first.id })).toEqual([])
     expect(await list({ verb: 'keys.edit' })).toEqual([second])
+    expect(await list({ nouns: ['limits', 'users'] })).toEqual([first])
+    expect(await list({ nouns: ['keys'], target: 'key_1' })).toEqual([third, second])
+    expect(await list({ nouns: ['key'] })).toEqual([])
     expect(await list({ since: later(start, 1_000) })).toEqual([third])
     expect(await list({ until: later(start, 1_000) })).toEqual([second, first])
     expect(await list({ since: later(start, 1), until: later(start, 1_000) })).toEqual([])
+    const bare = await note('backup')
+    expect(await list({ nouns: ['keys', 'backup'], limit: 1 })).toEqual([third])
+    expect(await list({ limit: 1 })).toEqual([bare])
   })
 
   test('one id is noted once', async () => {

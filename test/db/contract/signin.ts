@@ -8,6 +8,7 @@ import type { Client } from '#signin/register/client.ts'
 import type { CodeMail } from '#signin/register/code-mail.ts'
 import type { MailCode } from '#signin/register/mail-code.ts'
 import { newPerson, type PeopleQuery, type Person } from '#signin/register/person.ts'
+import { newSigninEvent, type SigninEventQuery } from '#signin/register/signin-event.ts'
 import { newSigningKey } from '#signin/register/signing-key.ts'
 import type { SigninStore } from '#signin/store.ts'
 import type { HandClock } from '#test/support/hand-clock.ts'
@@ -53,6 +54,7 @@ export function signinContract(bench: SigninBench): void {
   peopleContract(bench)
   artifactsContract(bench)
   revocationsContract(bench)
+  eventsContract(bench)
   mailCodesContract(bench)
   codeMailsContract(bench)
   keyringContract(bench)
@@ -343,6 +345,55 @@ function revocationsContract(bench: SigninBench): void {
     const found = await bench.signin.people.find(ann.id)
     expect(found?.lastSignInAt).toBe(bench.clock.now() - MINUTE)
     expect(await verify(ann, await artifacts.revocations())).toMatchObject({ id: ann.id })
+  })
+}
+
+function eventsContract(bench: SigninBench): void {
+  test('an event is written with what its request changes, or not at all', async () => {
+    const { artifacts, events } = bench.signin
+    const event = newSigninEvent(bench.clock.now(), { outcome: 'signed_in', address: '192.0.2.1' })
+    const after = anArtifact(bench.clock)
+    expect(await artifacts.write(aWrite([{ after, version: 4 }], { events: [event] }))).toBe(false)
+    expect(await events.list({ limit: 9 })).toEqual([])
+    expect(await artifacts.write(aWrite([{ after, version: 0 }], { events: [event] }))).toBe(true)
+    expect(await events.list({ limit: 9 })).toEqual([event])
+  })
+
+  test('events are listed newest first, by page, person, application, outcome and time, and lose the oldest', async () => {
+    const { artifacts, events, people } = bench.signin
+    const start = bench.clock.now()
+    const ann = newPerson('ann@example.org', start)
+    await people.add(ann, anAct())
+    const facts = [
+      { outcome: 'code_sent', email: 'Bob@example.org' },
+      { outcome: 'signed_in', personId: ann.id, clientId: 'wiki', method: 'code' },
+      { outcome: 'wrong_code', email: 'ANN@example.org', clientId: 'wiki' },
+      { outcome: 'invalid_client', clientId: 'docs', detail: 'secret' },
+    ]
+    const noted = []
+    for (const fact of facts) {
+      const event = newSigninEvent(bench.clock.now(), { address: '192.0.2.1', ...fact })
+      await artifacts.write(aWrite([], { events: [event] }))
+      noted.push(fact.personId === undefined ? event : { ...event, email: ann.email })
+      bench.clock.advance(MINUTE)
+    }
+    const [first, second, third, fourth] = noted
+    const list = (query: Partial<SigninEventQuery>) => events.list({ limit: 9, ...query })
+    expect(await list({})).toEqual([fourth, third, second, first])
+    expect(await list({ limit: 2 })).toEqual([fourth, third])
+    expect(await list({ before: third?.id ?? 'evt_' })).toEqual([second, first])
+    expect(await list({ clientId: 'wiki' })).toEqual([third, second])
+    expect(await list({ outcome: 'code_sent' })).toEqual([first])
+    expect(await list({ refusalsOnly: true })).toEqual([fourth, third])
+    expect(await list({ person: { id: ann.id, email: ann.email } })).toEqual([third, second])
+    expect(await list({ person: { id: null, email: 'bob@example.org' } })).toEqual([first])
+    const [since, until] = [later(start, MINUTE), later(start, 3 * MINUTE)]
+    expect(await list({ since, until })).toEqual([third, second])
+    expect(await events.trim(until, 2)).toBe(2)
+    expect(await list({})).toEqual([fourth, third])
+    expect(await events.trim(until, 2)).toBe(1)
+    expect(await events.trim(until, 2)).toBe(0)
+    expect(await list({})).toEqual([fourth])
   })
 }
 

@@ -20,6 +20,7 @@ export const aWrite = (
   }),
   revokedGrants: [],
   revocations: 0,
+  events: [],
   ...more,
 })
 
@@ -28,4 +29,5 @@ export const aRemoval = ({ kind, digest }: Artifact, version: number): ArtifactW
   changes: [{ kind, digest, version, after: null }],
   revokedGrants: [],
   revocations: 0,
+  events: [],
 })

@@ -3,7 +3,7 @@
 import { onTestFinished } from 'vitest'
 import { openStore } from '#db/index.ts'
 import { identityReach } from '#server/identity-reach.ts'
-import type { CodeDelivery } from '#signin/deps.ts'
+import type { CodeDelivery, SigninDeps } from '#signin/deps.ts'
 import { openSigninProvider } from '#signin/open.ts'
 import { digestOf } from '#signin/register/digest.ts'
 import type { IdentityProvider } from '#signin/register/identity-provider.ts'
@@ -28,7 +28,7 @@ export const addressFor = (more: Readonly<Record<string, string>> = {}, issuer =
     ...more,
   })}`
 
-export interface TestSigninOptions {
+export interface TestSigninOptions extends Pick<SigninDeps, 'limits' | 'observed'> {
   readonly codeDelivery?: CodeDelivery
   readonly allowsSignup?: boolean
   readonly issuer?: string
@@ -45,6 +45,7 @@ export async function openTestSignin({
   totalMs,
   codeDelivery,
   nodes = 1,
+  ...stated
 }: TestSigninOptions = {}) {
   const clock = handClock(new Date().toISOString())
   const masterKey = new Uint8Array(32).fill(7)
@@ -80,6 +81,7 @@ export async function openTestSignin({
       },
       reach: identityReach(issuer.startsWith('http:'), totalMs),
       allowsSignup,
+      ...stated,
       logFault: (cause) => faults.push(cause),
     })
   const providers = await Promise.all(Array.from({ length: nodes }, openNode))

@@ -1,0 +1,132 @@
+/** Who signed in where, who was refused, and whose access changed: the log of signing in, and the acts on people and applications. */
+import * as z from 'zod/mini'
+import type { Act, ActChanges } from '#domain/act.ts'
+import { renderInstant } from '#domain/clock.ts'
+import type { ActId, EventId } from '#domain/id.ts'
+import { timeField } from '#forms/fields.ts'
+import type { PersonId } from '#signin/register/person.ts'
+import { isRefusal, type ListedSigninEvent } from '#signin/register/signin-event.ts'
+import { findClient } from './clients.ts'
+import type { OperatorDeps } from './deps.ts'
+import { verb } from './verb.ts'
+
+export interface SigninEventRecord {
+  readonly id: string
+  readonly at: string
+  /** `signed_in`, `wrong_code`, `invalid_grant`, …; of an operator's change its verb: `users.disable`. */
+  readonly outcome: string
+  readonly refused: boolean
+  /** How the person was recognised: `code`, `session`, or the name of an identity provider. */
+  readonly method: string | null
+  /** The `sub` claim. */
+  readonly person: string | null
+  /** The person's address, or the one that was typed. */
+  readonly email: string | null
+  readonly client: string | null
+  /** The network address of the browser or the application. */
+  readonly address: string | null
+  readonly detail: string | null
+  /** The operator who made a change. */
+  readonly who: string | null
+  readonly changed: ActChanges | null
+}
+
+/** Nouns whose acts change who may sign in where. */
+const NOUNS = ['users', 'clients', 'identities']
+
+const MAX_EVENTS = 10_000
+
+/** Newest first. @throws client_not_found */
+export const listSigninEvents = verb(
+  z.strictObject({
+    /** An address, or a person's id. */
+    person: z._default(z.nullable(z.string()), null),
+    client: z._default(z.nullable(z.string()), null),
+    outcome: z._default(z.nullable(z.string()), null),
+    refused: z._default(z.boolean(), false),
+    since: z._default(z.nullable(timeField), null),
+    until: z._default(z.nullable(timeField), null),
+    /** The last event of the page before. */
+    before: z._default(z.nullable(z.string()), null),
+    limit: z._default(z.int().check(z.minimum(1), z.maximum(MAX_EVENTS)), 50),
+  }),
+  async (deps, input): Promise<readonly SigninEventRecord[]> => {
+    const { outcome, refused, since, until, before, limit } = input
+    const person = input.person === null ? null : await readPerson(deps, input.person)
+    const client = input.client === null ? null : await findClient(deps, input.client)
+    const bounds = {
+      limit,
+      ...(since !== null && { since }),
+      ...(until !== null && { until }),
+    }
+    const events = await deps.store.signin.events.list({
+      ...bounds,
+      ...(person !== null && { person }),
+      ...(client !== null && { clientId: client.id }),
+      ...(outcome !== null && { outcome }),
+      ...(before !== null && { before: `evt_${bodyOf(before)}` as EventId }),
+      refusalsOnly: refused,
+    })
+    const target = client?.id ?? person?.id ?? null
+    // Strangers have no acts, and no act is of a person and an application.
+    const hasActs = !refused && (client === null ? person?.id !== null : person === null)
+    const acts = hasActs
+      ? await deps.store.acts.list({
+          ...bounds,
+          nouns: NOUNS,
+          ...(outcome !== null && { verb: outcome }),
+          ...(target !== null && { target }),
+          ...(before !== null && { before: `act_${bodyOf(before)}` as ActId }),
+        })
+      : []
+    return [...events.map(ofEvent), ...(await Promise.all(acts.map((act) => ofAct(deps, act))))]
+      .sort((one, other) => (bodyOf(one.id) < bodyOf(other.id) ? 1 : -1))
+      .slice(0, limit)
+  },
+)
+
+/** Ids of both logs have four characters before the part that is ordered by time. */
+const bodyOf = (id: string): string => id.slice('evt_'.length)
+
+/** Strangers, who are only refused, are known by the address that they typed. */
+async function readPerson({ store }: OperatorDeps, text: string) {
+  const { people } = store.signin
+  const known = (await people.findByEmail(text)) ?? (await people.find(text as PersonId))
+  return { id: known?.id ?? null, email: known?.email ?? text }
+}
+
+const ofEvent = (event: ListedSigninEvent): SigninEventRecord => ({
+  id: event.id,
+  at: renderInstant(event.at),
+  outcome: event.outcome,
+  refused: isRefusal(event.outcome),
+  method: event.method,
+  person: event.personId,
+  email: event.email,
+  client: event.clientId,
+  address: event.address,
+  detail: event.detail,
+  who: null,
+  changed: null,
+})
+
+async function ofAct(
+  { store }: OperatorDeps,
+  { id, at, verb, target, who, changed }: Act,
+): Promise<SigninEventRecord> {
+  const person = verb.startsWith('users.') ? (target as PersonId | null) : null
+  return {
+    id,
+    at: renderInstant(at),
+    outcome: verb,
+    refused: false,
+    method: null,
+    person,
+    email: (person && (await store.signin.people.find(person))?.email) ?? null,
+    client: verb.startsWith('clients.') ? target : null,
+    address: null,
+    detail: null,
+    who,
+    changed,
+  }
+}

@@ -1,0 +1,44 @@
+/** What the protocol library tells of itself, as events of signing in. */
+import type { OIDCProviderError } from 'oidc-provider/lib/helpers/errors.js'
+import type { Context, Provider } from 'oidc-provider/lib/provider.js'
+import type { Clock } from '#domain/clock.ts'
+import { TooManyInteractions } from './interaction-limit.ts'
+import type { PersonId } from './register/person.ts'
+import { noteEvent } from './request-artifacts.ts'
+
+/** Answers to `prompt=none`: the application asked whether somebody is signed in, and nobody was refused. */
+const SILENT: readonly string[] = ['login_required', 'consent_required', 'interaction_required']
+
+export function noteProtocolEvents(provider: Provider, clock: Clock): void {
+  const note = (ctx: Context, outcome: string, more: { method?: string; detail?: string } = {}) => {
+    const { client, account, session } = ctx.oidc
+    const id = account?.accountId ?? session?.accountId
+    noteEvent(clock, {
+      outcome,
+      address: ctx.ip,
+      clientId: client?.clientId ?? null,
+      personId: (id as PersonId | undefined) ?? null,
+      ...more,
+    })
+  }
+  provider.on('authorization.success', (ctx) => {
+    note(ctx, 'signed_in', { method: ctx.oidc.result?.login?.by ?? 'session' })
+  })
+  provider.on('end_session.success', (ctx) => {
+    if (ctx.oidc.params?.['logout'] !== undefined) note(ctx, 'signed_out')
+  })
+  provider.on('authorization.error', (ctx, cause) => {
+    if (ctx.oidc.params?.['prompt'] === 'none' && SILENT.includes(cause.error)) return
+    const outcome = cause instanceof TooManyInteractions ? 'too_many_requests' : cause.error
+    note(ctx, outcome, detailOf(cause))
+  })
+  provider.on('grant.error', (ctx, cause) => note(ctx, cause.error, detailOf(cause)))
+}
+
+const MAX_DETAIL = 200
+
+/** The library's own words; those for the client are often no more than a class. */
+const detailOf = ({ error_detail, error_description }: OIDCProviderError): { detail?: string } => {
+  const detail = error_detail ?? error_description
+  return detail === undefined ? {} : { detail: detail.slice(0, MAX_DETAIL) }
+}
