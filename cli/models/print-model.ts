@@ -17,6 +17,7 @@ export function printModel(context: Context, model: ListedModelRecord): void {
     ['provider', model.provider],
     ['upstream name', model.upstream],
     ['served by', model.route.map(({ provider }) => provider).join(', ')],
+    ['route of', model.routed_by],
     ['name', model.name],
     ['kind', model.kind],
     ['embedding space', model.embedding_space],

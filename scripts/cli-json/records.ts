@@ -46,7 +46,7 @@ export interface JsonRecords {
   'models add': VerbRecord<'models.add'>
   'models price': VerbRecord<'models.price'>
   'models price --clear': VerbRecord<'models.unprice'>
-  'models route': VerbRecord<'models.route.show'>
+  'models route': VerbRecord<'models.route.show'> | VerbRecord<'models.route.list'>
   'models alias': VerbRecord<'models.alias.list'> | VerbRecord<'models.alias.set'>
   'models unalias': VerbRecord<'models.alias.remove'>
   'models refresh': VerbRecord<'models.refresh'>

@@ -4,6 +4,7 @@ import { GatewayError } from './errors.ts'
 import type { ModelCard } from './model-card.ts'
 import type { BoundWord, NewProvider, Provider, ProviderAmendment } from './provider.ts'
 import type { Rate } from './rate.ts'
+import type { Route } from './route.ts'
 
 export interface Catalogue {
   /** Rises with every change, of whatever in it. */
@@ -12,6 +13,8 @@ export interface Catalogue {
   readonly models: ReadonlyMap<string, ModelCard>
   /** The id of the model that each names, by name, in the order of names. No alias is the id of a model. */
   readonly aliases: ReadonlyMap<string, string>
+  /** By pattern, in the order of patterns; each has hops. What they give a model is on its card. */
+  readonly routes: ReadonlyMap<string, Route>
   /** By name, in the order of names. */
   readonly providers: ReadonlyMap<string, Provider>
   /** Newest first; empty until an operator sets one. */

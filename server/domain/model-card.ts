@@ -5,6 +5,7 @@ import { type PriceVersionId, priceVersionSetAt } from './id.ts'
 import type { ModelKind } from './model-kind.ts'
 import type { Factor, UsdAttos } from './money.ts'
 import { familyOf, type OpenAiWire, PROVIDER_PRESETS, type Provider } from './provider.ts'
+import type { Route, RouteHop, RouteOrder } from './route.ts'
 
 export type Modality = 'text' | 'image' | 'audio' | 'video' | 'file'
 
@@ -85,17 +86,6 @@ export interface PriceVersion {
   readonly prices: Prices
 }
 
-/** A hop as the operator sets it. */
-export interface RouteHop {
-  readonly provider: string
-  /** The provider's name for the model. */
-  readonly upstreamName: string
-  /** Hops of a lower position are tried first; at least 1. */
-  readonly position: number
-  /** Its share of the requests among hops of one position; at least 1. */
-  readonly weight: number
-}
-
 export interface ModelCard {
   /** `<provider>/<model>` */
   readonly id: string
@@ -106,8 +96,11 @@ export interface ModelCard {
   readonly provider: string
   /** The provider's name for it. */
   readonly upstreamName: string
-  /** The hops that serve it, as the operator set them; empty: only its own provider. */
+  /** The hops that serve it, as the operator set them for it or for a mask; empty: only its own provider. */
   readonly route: readonly RouteHop[]
+  /** The pattern of that route: its id, or the mask; null: it has none. */
+  readonly routedBy: string | null
+  readonly routeOrder: RouteOrder
   readonly name: string
   readonly description: string
   readonly createdAt: Instant
@@ -130,12 +123,22 @@ export interface ModelCard {
 export const MAX_IMAGES_PER_ANSWER = 100
 
 /** The descriptive fields of a card: everything except id, prices and route. */
-export type CardFacts = Omit<ModelCard, 'id' | 'createdAt' | 'route' | 'prices'>
+export type CardFacts = Omit<ModelCard, 'id' | 'createdAt' | 'prices' | keyof CardRoute>
+
+type CardRoute = Pick<ModelCard, 'route' | 'routedBy' | 'routeOrder'>
 
 export function factsOf(card: ModelCard): CardFacts {
-  const { id: _id, createdAt: _createdAt, route: _route, prices: _prices, ...facts } = card
+  const { id: _id, createdAt: _createdAt, prices: _prices, ...routed } = card
+  const { route: _route, routedBy: _routedBy, routeOrder: _routeOrder, ...facts } = routed
   return facts
 }
+
+/** A card that has no route: its own provider alone serves it. */
+export const UNROUTED: CardRoute = { route: [], routedBy: null, routeOrder: 'weight' }
+
+/** The route that a card has of its own; null where it has none, or that of a mask. */
+export const ownRoute = ({ id, route, routedBy, routeOrder }: ModelCard): Route | null =>
+  routedBy === id ? { pattern: id, order: routeOrder, hops: route } : null
 
 /**
  * The version with the latest date that has come; of one date the one added last. Under a clock that is behind all that were
@@ -230,13 +233,11 @@ export interface ModelCards {
   amend(id: string, facts: Partial<CardFacts>, act: Act): Promise<ModelCard>
   /** Notes that their bounds are the shipped catalogue's; nobody's word, so without an act. Unknown ones are left out. */
   markCatalogued(ids: readonly string[], expected?: number): Promise<'stale' | undefined>
-  /** Replaces the route; an empty one means only its own provider. @throws model_not_found, provider_not_found */
-  route(
-    id: string,
-    hops: readonly RouteHop[],
-    act: Act,
-    expected?: number,
-  ): Promise<ModelCard | 'stale'>
+  /**
+   * Sets the route of a model, or of a mask; one without hops takes it away.
+   * @throws model_not_found for the id of no model, provider_not_found
+   */
+  route(route: Route, act: Act, expected?: number): Promise<'stale' | undefined>
   /** Answers it as it was; past charges keep their versions. @throws model_not_found */
   remove(id: string, act: Act, expected?: number): Promise<ModelCard | 'stale'>
 }
@@ -272,47 +273,3 @@ export const isAskedInResponses = (hop: Hop): boolean =>
 /** The operator's route, or the model's own provider alone where none was set; never empty. */
 export const routeOf = ({ route, provider, upstreamName }: ModelCard): readonly RouteHop[] =>
   route.length > 0 ? route : [{ provider, upstreamName, position: 1, weight: 1 }]
-
-/**
- * The order for one request: by position, and within a position random by weight. A hop of weight 3 comes first three times
- * as often as one of weight 1. `draw` returns at least 0 and less than 1, like Math.random. The hop
- * of the provider `preferred` comes first within its position.
- */
-export function drawOrder(
-  route: readonly RouteHop[],
-  draw: () => number,
-  preferred?: string,
-): readonly RouteHop[] {
-  if (route.length < 2) return route
-  const positions = [...new Set(route.map(({ position }) => position))].toSorted((a, b) => a - b)
-  const drawn = positions.flatMap((position) =>
-    drawByWeight(
-      route.filter((hop) => hop.position === position),
-      draw,
-    ),
-  )
-  return preferred === undefined ? drawn : preferFirst(drawn, preferred)
-}
-
-const preferFirst = (drawn: readonly RouteHop[], preferred: string): readonly RouteHop[] =>
-  drawn.toSorted(
-    (a, b) =>
-      a.position - b.position ||
-      Number(b.provider === preferred) - Number(a.provider === preferred),
-  )
-
-function drawByWeight(hops: readonly RouteHop[], draw: () => number): readonly RouteHop[] {
-  const left = [...hops]
-  const drawn: RouteHop[] = []
-  while (left.length > 1) {
-    const total = left.reduce((sum, { weight }) => sum + weight, 0)
-    let ticket = draw() * total
-    const at = left.findIndex(({ weight }) => {
-      ticket -= weight
-      return ticket < 0
-    })
-    // Rounding may bring the ticket up to the total; then take the last.
-    drawn.push(...left.splice(at < 0 ? left.length - 1 : at, 1))
-  }
-  return [...drawn, ...left]
-}

@@ -2,7 +2,7 @@
 import { untilCurrent } from '#domain/catalogue.ts'
 import { type Instant, readInstant } from '#domain/clock.ts'
 import { newPriceVersionId } from '#domain/id.ts'
-import type { ModelCard, Prices } from '#domain/model-card.ts'
+import { type ModelCard, type Prices, UNROUTED } from '#domain/model-card.ts'
 import {
   type Factor,
   FREE,
@@ -95,7 +95,7 @@ export function toCard(
     embeddingSpace: entry.embedding_space ?? null,
     provider: provider.name,
     upstreamName: entry.model,
-    route: [],
+    ...UNROUTED,
     name: entry.name,
     description: '',
     createdAt: releaseOf(entry) ?? at,

@@ -1,6 +1,6 @@
 /** Records of a route's hop and its health. */
 import { type Instant, renderInstant } from '#domain/clock.ts'
-import type { RouteHop } from '#domain/model-card.ts'
+import type { RouteHop } from '#domain/route.ts'
 import type { HopReading } from '#domain/walk/hop-health.ts'
 
 export interface HopRecord {

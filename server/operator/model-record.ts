@@ -62,6 +62,8 @@ export interface ModelRecord {
   readonly upstream: string
   /** The hops that serve it; only its own provider when no route is set. */
   readonly route: readonly HopRecord[]
+  /** Whose route that is: its own id, or the mask that gives it; null: none is set. */
+  readonly routed_by: string | null
   readonly name: string
   readonly created_at: string
   readonly context_length: number | null
@@ -90,6 +92,7 @@ export function renderModel(card: ModelCard, at: Instant): ModelRecord {
     provider: card.provider,
     upstream: card.upstreamName,
     route: routeOf(card).map(renderHop),
+    routed_by: card.routedBy,
     name: card.name,
     created_at: renderInstant(card.createdAt),
     context_length: card.contextLength,

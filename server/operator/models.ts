@@ -13,6 +13,7 @@ import {
   type ModelCard,
   type Prices,
   priceAt,
+  UNROUTED,
 } from '#domain/model-card.ts'
 import type { ModelKind } from '#domain/model-kind.ts'
 import { FREE, type UsdAttos } from '#domain/money.ts'
@@ -185,7 +186,7 @@ export const addModel = mutation(
       embeddingSpace: input.embedding_space,
       provider: provider.name,
       ...bounds,
-      route: [],
+      ...UNROUTED,
       name: input.name ?? own,
       description: '',
       createdAt: at,

@@ -1,9 +1,10 @@
 /** The verb that tests providers: whether they answer, accept the credential, and know a model. */
 import * as z from 'zod/mini'
 import { GatewayError, toGatewayError } from '#domain/errors.ts'
-import { type ModelCard, priceAt, type RouteHop, routeOf } from '#domain/model-card.ts'
+import { type ModelCard, priceAt, routeOf } from '#domain/model-card.ts'
 import type { ProbeAnswer } from '#domain/probe.ts'
 import { outputBoundOf, type Provider } from '#domain/provider.ts'
+import type { RouteHop } from '#domain/route.ts'
 import type { OperatorDeps } from './deps.ts'
 import { findModel } from './models.ts'
 import { findProvider } from './providers.ts'

@@ -42,6 +42,7 @@ const PLAIN = [
   'providers',
   'rates',
   'revocations',
+  'routes',
   'signin_events',
   'signin_secrets',
   'signing_keys',

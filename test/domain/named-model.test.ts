@@ -28,6 +28,7 @@ const catalogueOf = (
     providers: new Map(
       Object.entries(types).map(([name, type]) => [name, aProvider({ name, type })]),
     ),
+    routes: new Map(),
     rates: [],
   }
 }

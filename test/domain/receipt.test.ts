@@ -26,6 +26,7 @@ import {
   anActivity,
   aProvider,
   aRequest,
+  aRoute,
   aTopUp,
   aVersion,
   perM,
@@ -270,8 +271,7 @@ describe('after a walk', () => {
 
   test('that fell back: each attempt, its reason and its time', async () => {
     await bench.store.models.route(
-      'acme/small',
-      [aHop(), aHop({ provider: 'beta', position: 2 })],
+      aRoute('acme/small', [aHop(), aHop({ provider: 'beta', position: 2 })]),
       anAct(),
     )
     const scripts: Record<string, Script> = {

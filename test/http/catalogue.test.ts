@@ -1,6 +1,7 @@
 // GET /v1/models and /v1/models/{provider}/{model}: limited to the key’s allow-list, filtered, with prices.
 import { expect, test } from 'vitest'
 import { newPriceVersionId } from '#domain/id.ts'
+import { UNROUTED } from '#domain/model-card.ts'
 import { perMillion, readPrice, type UsdAttos } from '#domain/money.ts'
 import { furnish, openApi } from '#test/support/furnish.ts'
 import { aCard, anAct, aVersion, factor } from '#test/support/nouns.ts'
@@ -16,7 +17,7 @@ await deps.store.models.add(
     id: 'demo/deep/pixel-1',
     provider: 'demo',
     upstreamName: 'pixel',
-    route: [],
+    ...UNROUTED,
     name: 'Pixel One',
     description: 'Draws and talks.',
     createdAt: now,

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { ModelCard } from '#domain/model-card.ts'
 import { modelOf } from '#test/support/catalogue.ts'
 import { type Furnished, furnish, hello, openApi, type TestKey } from '#test/support/furnish.ts'
-import { anAct, aProvider, usd } from '#test/support/nouns.ts'
+import { anAct, aProvider, aRoute, usd } from '#test/support/nouns.ts'
 
 const DRY = { 'X-Gateway-Dry-Run': 'true' }
 
@@ -91,11 +91,10 @@ test('lists every hop of a route with its highest cost', async () => {
   const echo = modelOf(store, 'demo/echo') as ModelCard
   const hop = { upstreamName: 'echo', position: 1, weight: 1 }
   await store.models.route(
-    echo.id,
-    [
+    aRoute(echo.id, [
       { ...hop, provider: 'demo' },
       { ...hop, provider: 'other', position: 2 },
-    ],
+    ]),
     anAct(),
   )
   const key = await deps.issue()

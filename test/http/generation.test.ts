@@ -15,7 +15,7 @@ import {
   openApi,
   type TestKey,
 } from '#test/support/furnish.ts'
-import { anAct, usd } from '#test/support/nouns.ts'
+import { anAct, aRoute, usd } from '#test/support/nouns.ts'
 import { eventually, finish, never, script, text, until } from '#test/support/scripted-upstream.ts'
 
 const NOON = Date.UTC(2026, 7, 22, 12)
@@ -244,11 +244,10 @@ describe('a receipt is shown', () => {
       anAct(),
     )
     await deps.store.models.route(
-      'demo/echo',
-      [
+      aRoute('demo/echo', [
         { provider: 'spare', upstreamName: 'x', position: 1, weight: 1 },
         { provider: 'demo', upstreamName: 'echo', position: 2, weight: 1 },
-      ],
+      ]),
       anAct(),
     )
     const broke = script(

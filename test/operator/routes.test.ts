@@ -39,6 +39,9 @@ describe('a route', () => {
     const deps = await openWithProviders()
     expect(await act(deps, 'models.route.show', { model: MODEL })).toEqual({
       model: MODEL,
+      routed_by: null,
+      order: 'weight',
+      models: 1,
       hops: [OWN],
     })
   })
@@ -47,6 +50,9 @@ describe('a route', () => {
     const deps = await openWithProviders('acme', 'beta')
     expect(await set(deps, {})).toEqual({
       model: MODEL,
+      routed_by: MODEL,
+      order: 'weight',
+      models: 1,
       hops: [OWN, { position: 2, weight: 1, provider: 'acme', upstream: 'echo', health: null }],
     })
     await set(deps, { provider: 'beta', upstream: 'echo-eu', weight: 3 })
@@ -97,8 +103,9 @@ describe('a route', () => {
     const deps = await openWithProviders('acme')
     await set(deps, {})
     await act(deps, 'models.route.drop', { model: MODEL, provider: 'demo' })
-    expect(await act(deps, 'models.route.reset', { model: MODEL })).toEqual({
+    expect(await act(deps, 'models.route.reset', { model: MODEL })).toMatchObject({
       model: MODEL,
+      routed_by: null,
       hops: [OWN],
     })
     expect(modelOf(deps.store, MODEL)?.route).toEqual([])
@@ -259,5 +266,107 @@ describe('health', () => {
         next: `gatewayctl models route ${MODEL}`,
       },
     ])
+  })
+})
+
+describe('the route of a mask', () => {
+  const via = (deps: OperatorDeps, model: string, provider: string, more: object = {}) =>
+    act(deps, 'models.route.set', { model, provider, ...more })
+
+  const servedBy = async (deps: OperatorDeps, model = MODEL) => {
+    const { routed_by, hops: all } = await act(deps, 'models.route.show', { model })
+    return [routed_by, ...all.map(({ provider, upstream }) => `${provider}/${upstream}`)]
+  }
+
+  test('is that of every model it matches: its own provider first, by its own name', async () => {
+    const deps = await openWithProviders('acme')
+    await act(deps, 'models.add', { model: 'acme/m', in_usd: '1', out_usd: '2' })
+    expect(await via(deps, 'demo/*', 'acme', { upstream: 'demo/*' })).toEqual({
+      model: 'demo/*',
+      routed_by: 'demo/*',
+      order: 'weight',
+      models: 4,
+      hops: [
+        { position: 1, weight: 1, provider: '*', upstream: '*', health: null },
+        { position: 2, weight: 1, provider: 'acme', upstream: 'demo/*', health: null },
+      ],
+    })
+    expect(await servedBy(deps)).toEqual(['demo/*', 'demo/echo', 'acme/demo/echo'])
+    expect(await servedBy(deps, 'demo/lorem')).toEqual(['demo/*', 'demo/lorem', 'acme/demo/lorem'])
+    expect(await servedBy(deps, 'acme/m')).toEqual([null, 'acme/m'])
+    expect(await act(deps, 'models.show', { model: MODEL })).toMatchObject({ routed_by: 'demo/*' })
+    await act(deps, 'models.add', { model: 'demo/late', in_usd: '1', out_usd: '2' })
+    expect(await servedBy(deps, 'demo/late')).toEqual(['demo/*', 'demo/late', 'acme/demo/late'])
+  })
+
+  test('gives way to a longer mask, and to a route of the model’s own, which begins as it is', async () => {
+    const deps = await openWithProviders('acme', 'beta', 'gamma')
+    await via(deps, '*', 'acme')
+    await via(deps, 'demo/e*', 'beta')
+    expect(await servedBy(deps)).toEqual(['demo/e*', 'demo/echo', 'beta/echo'])
+    expect(await servedBy(deps, 'demo/lorem')).toEqual(['*', 'demo/lorem', 'acme/lorem'])
+    await via(deps, MODEL, 'gamma')
+    expect(await servedBy(deps)).toEqual([MODEL, 'demo/echo', 'beta/echo', 'gamma/echo'])
+    const listed = await act(deps, 'models.route.list', {})
+    expect(listed.map(({ model, models }) => [model, models])).toEqual([
+      ['*', 3],
+      ['demo/e*', 0],
+      [MODEL, 1],
+    ])
+    await act(deps, 'models.route.reset', { model: MODEL })
+    expect(await servedBy(deps)).toEqual(['demo/e*', 'demo/echo', 'beta/echo'])
+    await act(deps, 'models.route.reset', { model: 'demo/e*' })
+    expect(await servedBy(deps)).toEqual(['*', 'demo/echo', 'acme/echo'])
+  })
+
+  test('asks a provider once, as its own where it is that', async () => {
+    const deps = await openWithProviders('acme')
+    await act(deps, 'models.add', { model: 'acme/m', in_usd: '1', out_usd: '2' })
+    await via(deps, '*', 'acme', { upstream: 'far/*', position: 1 })
+    expect(await servedBy(deps, 'acme/m')).toEqual(['*', 'acme/m'])
+    expect(await servedBy(deps)).toEqual(['*', 'acme/far/echo', 'demo/echo'])
+  })
+
+  test('goes with its last provider, and is refused where it is not set, or means nothing', async () => {
+    const deps = await openWithProviders('acme')
+    await via(deps, 'demo/*', 'acme')
+    await act(deps, 'models.route.drop', { model: 'demo/*', provider: '*' })
+    expect(await servedBy(deps)).toEqual(['demo/*', 'acme/echo'])
+    expect(
+      await refusal(act(deps, 'models.route.drop', { model: 'demo/*', provider: 'acme' })),
+    ).toMatchObject({
+      code: 'invalid_request',
+      details: {
+        hint: "gatewayctl models route 'demo/*' --reset goes back to their own providers",
+      },
+    })
+    await act(deps, 'providers.remove', { name: 'acme' })
+    expect(await act(deps, 'models.route.list', {})).toEqual([])
+    for (const verb of ['models.route.show', 'models.route.reset'] as const) {
+      expect(await refusal(act(deps, verb, { model: 'demo/*' }))).toMatchObject({
+        code: 'model_not_found',
+        details: { hint: "gatewayctl models route 'demo/*' --via PROVIDER" },
+      })
+    }
+    expect(await refusal(via(deps, 'demo/*/x', 'demo'))).toMatchObject({ code: 'model_not_found' })
+    expect(await refusal(via(deps, MODEL, '*'))).toMatchObject({ code: 'provider_not_found' })
+  })
+
+  test('by latency all hops stand beside each other, and a reserve is set behind them', async () => {
+    const deps = await openWithProviders('acme', 'beta')
+    await via(deps, MODEL, 'acme')
+    const order = (to: 'latency' | 'weight') =>
+      act(deps, 'models.route.order', { model: MODEL, order: to })
+    const positions = async () => (await hops(deps)).map((hop) => hop.slice(0, hop.indexOf('/')))
+    expect((await order('latency')).order).toBe('latency')
+    expect(await positions()).toEqual(['1×1 acme', '1×1 demo'])
+    await via(deps, MODEL, 'beta')
+    expect(await positions()).toEqual(['1×1 acme', '1×1 beta', '1×1 demo'])
+    await via(deps, MODEL, 'beta', { position: 2 })
+    await order('latency')
+    expect(await positions()).toEqual(['1×1 acme', '1×1 demo', '2×1 beta'])
+    expect(modelOf(deps.store, MODEL)?.routeOrder).toBe('latency')
+    expect((await order('weight')).order).toBe('weight')
+    expect(await positions()).toEqual(['1×1 acme', '1×1 demo', '2×1 beta'])
   })
 })

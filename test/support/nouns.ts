@@ -16,7 +16,7 @@ import type { ApiKey } from '#domain/key.ts'
 import type { Charge, LedgerEntry } from '#domain/ledger.ts'
 import { type Limits, NO_LIMITS } from '#domain/limits.ts'
 import type { Threshold } from '#domain/low-balance.ts'
-import type { ModelCard, Prices, PriceVersion, RouteHop } from '#domain/model-card.ts'
+import { type ModelCard, type Prices, type PriceVersion, UNROUTED } from '#domain/model-card.ts'
 import {
   type Factor,
   perMillion,
@@ -34,6 +34,7 @@ import { type Notice, renderLowBalance } from '#domain/notice.ts'
 import { fixedCost } from '#domain/offer-cost.ts'
 import type { Owner } from '#domain/owner.ts'
 import type { Provider } from '#domain/provider.ts'
+import type { Route, RouteHop, RouteOrder } from '#domain/route.ts'
 import { NO_USAGE } from '#domain/usage.ts'
 import type { Generate } from '#domain/work.ts'
 import { readReasoning } from '#http/surfaces/chat/read-reasoning.ts'
@@ -92,7 +93,7 @@ export const aCard = ({
   embeddingSpace: null,
   provider: 'acme',
   upstreamName: 'small',
-  route: [],
+  ...UNROUTED,
   name: 'Small',
   description: '',
   createdAt: EPOCH,
@@ -106,6 +107,7 @@ export const aCard = ({
   supportedParameters: [],
   prices: price === null ? [] : [price ?? aVersion()],
   ...stated,
+  ...(stated.route && { routedBy: stated.routedBy ?? stated.id ?? 'acme/small' }),
 })
 
 export const aProvider = (stated: Partial<Provider> = {}): Provider => ({
@@ -127,6 +129,13 @@ export const aHop = (stated: Partial<RouteHop> = {}): RouteHop => ({
   weight: 1,
   ...stated,
 })
+
+/** Of a model, or of a mask. */
+export const aRoute = (
+  pattern: string,
+  hops: readonly RouteHop[],
+  order: RouteOrder = 'weight',
+): Route => ({ pattern, order, hops })
 
 export const aRequest = (stated: Partial<Generate> = {}): Generate => ({
   kind: 'generate',

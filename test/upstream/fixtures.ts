@@ -3,7 +3,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { ChatEvent, ChatEvents, JsonObject } from '#domain/chat.ts'
 import { instant } from '#domain/clock.ts'
-import type { ModelCard } from '#domain/model-card.ts'
+import { type ModelCard, UNROUTED } from '#domain/model-card.ts'
 import type { UsdNanos } from '#domain/money.ts'
 import type { Provider, ProviderType } from '#domain/provider.ts'
 import type { Thought } from '#domain/thought.ts'
@@ -28,7 +28,7 @@ const card = (upstreamName = 'model-9'): ModelCard => ({
   id: `acme/${upstreamName}`,
   provider: 'acme',
   upstreamName,
-  route: [],
+  ...UNROUTED,
   name: upstreamName,
   description: '',
   createdAt: instant(0),

@@ -5,9 +5,23 @@ import type { Catalogue, Catalogues } from '#domain/catalogue.ts'
 import type { Instant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { PriceVersionId } from '#domain/id.ts'
-import type { ModelAlias, ModelCard, Prices, PriceVersion, RouteHop } from '#domain/model-card.ts'
+import {
+  type ModelAlias,
+  type ModelCard,
+  type Prices,
+  type PriceVersion,
+  UNROUTED,
+} from '#domain/model-card.ts'
 import { type RubPerUsd, readRubPerUsd } from '#domain/money.ts'
 import type { Provider } from '#domain/provider.ts'
+import {
+  hopsFor,
+  OWN,
+  prepareFindRoute,
+  type Route,
+  type RouteHop,
+  type RouteOrder,
+} from '#domain/route.ts'
 import type { Connection } from '../engine/connection.ts'
 import { statement } from '../engine/statement.ts'
 import { prepareNoteAct } from '../log/acts.ts'
@@ -27,7 +41,10 @@ export interface HeldCatalogue extends Catalogues {
   ): Promise<T>
 }
 
-type ModelRow = Omit<ModelCard, JsonField | 'isCatalogued' | 'wires' | 'route' | 'prices'> &
+type ModelRow = Omit<
+  ModelCard,
+  JsonField | keyof typeof UNROUTED | 'isCatalogued' | 'wires' | 'prices'
+> &
   Readonly<Record<JsonField, string>> & {
     readonly isCatalogued: number
     readonly wires: string | null
@@ -46,6 +63,13 @@ interface PriceRow {
 interface RateRow {
   readonly rubPerUsd: string
   readonly effectiveFrom: Instant
+}
+
+interface HopRow extends Omit<RouteHop, 'provider'> {
+  readonly pattern: string
+  readonly order: RouteOrder
+  /** Null: each model's own. */
+  readonly provider: string | null
 }
 
 export function openCatalogue({ database, commit }: Connection): HeldCatalogue {
@@ -91,11 +115,7 @@ function prepareRead(database: Database): () => Catalogue {
        output_modalities AS outputModalities, supported_parameters AS supportedParameters
      FROM models ORDER BY id`,
   )
-  const hops = statement<RouteHop & { readonly modelId: string }>(
-    database,
-    `SELECT model_id AS modelId, provider, upstream_name AS upstreamName, position, weight
-     FROM hops ORDER BY position, provider`,
-  )
+  const routes = prepareReadRoutes(database)
   const aliases = statement<ModelAlias>(
     database,
     'SELECT name, model_id AS model FROM aliases ORDER BY name',
@@ -118,7 +138,8 @@ function prepareRead(database: Database): () => Catalogue {
   )
 
   return () => {
-    const routeOf = Map.groupBy(hops().all(), ({ modelId }) => modelId)
+    const byPattern = routes()
+    const routeOf = prepareFindRoute(byPattern.values())
     const pricesOf = Map.groupBy(prices().all(), ({ modelId }) => modelId)
     const toCard = (row: ModelRow): ModelCard => ({
       ...row,
@@ -127,7 +148,7 @@ function prepareRead(database: Database): () => Catalogue {
       inputModalities: JSON.parse(row.inputModalities),
       outputModalities: JSON.parse(row.outputModalities),
       supportedParameters: JSON.parse(row.supportedParameters),
-      route: (routeOf.get(row.id) ?? []).map(({ modelId: _, ...hop }) => hop),
+      ...toCardRoute(row, routeOf(row.id)),
       prices: (pricesOf.get(row.id) ?? []).map(toVersion),
     })
     return {
@@ -142,6 +163,7 @@ function prepareRead(database: Database): () => Catalogue {
           .all()
           .map(({ name, model }) => [name, model]),
       ),
+      routes: byPattern,
       providers: new Map(
         providers()
           .all()
@@ -157,6 +179,29 @@ function prepareRead(database: Database): () => Catalogue {
     }
   }
 }
+
+/** Reads the routes, in the order of patterns. */
+function prepareReadRoutes(database: Database): () => ReadonlyMap<string, Route> {
+  const hops = statement<HopRow>(
+    database,
+    `SELECT pattern, routes.ordering AS "order", provider, upstream_name AS upstreamName, position, weight
+     FROM routes JOIN hops USING (pattern) ORDER BY pattern, position, provider`,
+  )
+  return () => {
+    const routes = new Map<string, Route & { readonly hops: RouteHop[] }>()
+    for (const { pattern, order, provider, ...hop } of hops().all()) {
+      const route = routes.get(pattern) ?? { pattern, order, hops: [] }
+      routes.set(pattern, route)
+      route.hops.push({ provider: provider ?? OWN, ...hop })
+    }
+    return routes
+  }
+}
+
+const toCardRoute = (row: ModelRow, route: Route | undefined): typeof UNROUTED =>
+  route === undefined
+    ? UNROUTED
+    : { route: hopsFor(route, row), routedBy: route.pattern, routeOrder: route.order }
 
 /** Its prices are read when they are first asked for, so that a damaged one is no other model's, and can be taken back. */
 export function toVersion({ id, effectiveFrom, prices }: Omit<PriceRow, 'modelId'>): PriceVersion {

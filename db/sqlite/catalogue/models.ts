@@ -4,17 +4,19 @@ import type { Act } from '#domain/act.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { PriceVersionId } from '#domain/id.ts'
 import {
+  factsOf,
   type ModelCard,
   type ModelCards,
+  ownRoute,
   type PriceVersion,
-  type RouteHop,
   wasAhead,
 } from '#domain/model-card.ts'
 import type { Connection } from '../engine/connection.ts'
 import { type Named, statement } from '../engine/statement.ts'
 import { createAliases, prepareNamed } from './aliases.ts'
-import { type HeldCatalogue, modelNotFound, providerNotFound, toVersion } from './catalogue.ts'
+import { type HeldCatalogue, modelNotFound, toVersion } from './catalogue.ts'
 import { fromPrices } from './price-row.ts'
+import { openRouteTable } from './routes.ts'
 
 /** The rows of models, written in the transaction that is open. */
 export interface ModelTable {
@@ -23,7 +25,6 @@ export interface ModelTable {
   update(card: ModelCard): void
   mark(id: string): void
   remove(id: string): void
-  writeRoute(id: string, route: readonly RouteHop[]): void
   writeVersion(id: string, version: PriceVersion): void
   retire(id: PriceVersionId): void
 }
@@ -50,11 +51,6 @@ export function openModelTable(database: Database, catalogue: HeldCatalogue): Mo
     database,
     'UPDATE models SET catalogued = 1 WHERE id = ?',
   )
-  const dropHops = statement<unknown, [string]>(database, 'DELETE FROM hops WHERE model_id = ?')
-  const insertHop = statement<unknown, [string, string, string, number, number]>(
-    database,
-    'INSERT INTO hops (model_id, provider, upstream_name, position, weight) VALUES (?, ?, ?, ?, ?)',
-  )
   const insertVersion = statement<unknown, [PriceVersionId, string, number, string]>(
     database,
     'INSERT INTO price_versions (id, model_id, effective_from, prices) VALUES (?, ?, ?, ?)',
@@ -64,14 +60,7 @@ export function openModelTable(database: Database, catalogue: HeldCatalogue): Mo
     'UPDATE price_versions SET retired = 1 WHERE id = ?',
   )
   const named = prepareNamed(database)
-
-  const writeRoute = (id: string, route: readonly RouteHop[]): void => {
-    dropHops().run(id)
-    for (const { provider, upstreamName, position, weight } of route) {
-      if (!catalogue.current().providers.has(provider)) throw providerNotFound(provider)
-      insertHop().run(id, provider, upstreamName, position, weight)
-    }
-  }
+  const routes = openRouteTable(database, catalogue)
 
   const writeVersion = (modelId: string, { id, effectiveFrom, prices }: PriceVersion): void => {
     insertVersion().run(id, modelId, effectiveFrom, fromPrices(prices))
@@ -88,13 +77,13 @@ export function openModelTable(database: Database, catalogue: HeldCatalogue): Mo
           hint: `gatewayctl models unalias ${id}`,
         })
       }
-      writeRoute(id, card.route)
+      const route = ownRoute(card)
+      if (route !== null) routes.write(route)
       for (const one of card.prices) writeVersion(id, one)
     },
     update: (card) => void update().run(toRow(card)),
     mark: (id) => void mark().run(id),
     remove: (id) => void remove().run(id),
-    writeRoute,
     writeVersion,
     retire: (id) => void retire().run(id),
   }
@@ -102,6 +91,7 @@ export function openModelTable(database: Database, catalogue: HeldCatalogue): Mo
 
 export function createModels({ database }: Connection, catalogue: HeldCatalogue): ModelCards {
   const table = openModelTable(database, catalogue)
+  const routes = openRouteTable(database, catalogue)
   const version = statement<Parameters<typeof toVersion>[0], [PriceVersionId]>(
     database,
     'SELECT id, effective_from AS effectiveFrom, prices FROM price_versions WHERE id = ?',
@@ -164,8 +154,11 @@ export function createModels({ database }: Connection, catalogue: HeldCatalogue)
       })
       return undefined
     },
-    route: (id, route, act, expected) =>
-      change(id, act, expected, () => table.writeRoute(id, route)),
+    async route(route, act, expected) {
+      if (catalogue.isStale(expected)) return 'stale'
+      await catalogue.change(act, () => routes.write(route))
+      return undefined
+    },
     async remove(id, act, expected) {
       if (catalogue.isStale(expected)) return 'stale'
       return await catalogue.change(act, () => {
@@ -177,9 +170,11 @@ export function createModels({ database }: Connection, catalogue: HeldCatalogue)
   }
 }
 
-function toRow({ route: _, prices: _prices, ...card }: ModelCard) {
+function toRow(card: ModelCard) {
   return {
-    ...card,
+    ...factsOf(card),
+    id: card.id,
+    createdAt: card.createdAt,
     isCatalogued: Number(card.isCatalogued),
     inputModalities: JSON.stringify(card.inputModalities),
     outputModalities: JSON.stringify(card.outputModalities),

@@ -9,6 +9,7 @@ import { requireVault } from '../engine/require-vault.ts'
 import { type Named, statement } from '../engine/statement.ts'
 import { type HeldCatalogue, providerNotFound } from './catalogue.ts'
 import { openModelTable } from './models.ts'
+import { openRouteTable } from './routes.ts'
 
 const place = (name: string): string => `providers|credential|${name}|v1`
 
@@ -88,7 +89,10 @@ export function createProviders(connection: Connection, catalogue: HeldCatalogue
     },
     async remove(name, act, expected) {
       if (catalogue.isStale(expected)) return 'stale'
-      await catalogue.change(act, () => remove().run(requireProvider(name).name))
+      await catalogue.change(act, () => {
+        remove().run(requireProvider(name).name)
+        openRouteTable(database, catalogue).dropEmpty()
+      })
       return undefined
     },
     async credential(name) {

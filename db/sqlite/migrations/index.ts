@@ -34,6 +34,7 @@ import surfaces from './0032_surfaces.sql' with { type: 'text' }
 import cutTools from './0033_cut_tools.sql' with { type: 'text' }
 import limits from './0034_limits.sql' with { type: 'text' }
 import signinEvents from './0035_signin_events.sql' with { type: 'text' }
+import routeMasks from './0036_route_masks.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly string[] = [
   initial,
@@ -71,4 +72,5 @@ export const MIGRATIONS: readonly string[] = [
   cutTools,
   limits,
   signinEvents,
+  routeMasks,
 ]

@@ -8,13 +8,11 @@ import type { GenerationId } from '../id.ts'
 import type { Repeat } from '../idempotency.ts'
 import { type ApiKey, allows, type Caller } from '../key.ts'
 import {
-  drawOrder,
   type Hop,
   type ModelCard,
   type Prices,
   type PriceVersion,
   priceAt,
-  type RouteHop,
   routeOf,
   toHop,
 } from '../model-card.ts'
@@ -27,6 +25,7 @@ import { type OfferCost, offerCost } from '../offer-cost.ts'
 import { checkContext, checkThinking } from '../output-bound.ts'
 import { familyOf, PROVIDER_PRESETS } from '../provider.ts'
 import { type Rate, rateAt } from '../rate.ts'
+import { drawOrder, type RouteHop } from '../route.ts'
 import type { Settings } from '../settings.ts'
 import type { Store } from '../store.ts'
 import {

@@ -1,6 +1,7 @@
 /** Reads the current state as entities, without the built-in demo provider and its models. */
 import { withThresholds } from '#domain/low-balance.ts'
 import { rateAt } from '#domain/rate.ts'
+import { isMask } from '#domain/route.ts'
 import type { OperatorDeps } from '../deps.ts'
 import { listAllKeys } from '../list-keys.ts'
 import {
@@ -13,6 +14,7 @@ import {
   modelEntity,
   providerEntity,
   rateEntity,
+  routeEntity,
 } from './entity.ts'
 
 /** Without revoked keys, and without the rate unless an operator set it. */
@@ -29,6 +31,7 @@ export async function readCurrent(deps: OperatorDeps): Promise<readonly Entity[]
     ...(await currentAccounts(deps)),
     ...providers.filter(({ name }) => !demo.has(name)).map(providerEntity),
     ...cards.map((card) => modelEntity(card, at)),
+    ...[...catalogue.routes.values()].filter(({ pattern }) => isMask(pattern)).map(routeEntity),
     ...[...catalogue.aliases].map(([name, model]) => aliasEntity({ name, model })),
     ...(await currentKeys(deps)),
     ...(await currentClients(deps)),

@@ -2,9 +2,10 @@
 import type { Instant } from '#domain/clock.ts'
 import { newPriceVersionId } from '#domain/id.ts'
 import { NO_LIMITS } from '#domain/limits.ts'
-import type { ModelCard } from '#domain/model-card.ts'
+import { type ModelCard, UNROUTED } from '#domain/model-card.ts'
 import type { ModelKind } from '#domain/model-kind.ts'
 import { FREE } from '#domain/money.ts'
+import { OWN, type RouteHop } from '#domain/route.ts'
 import { statedLimits } from '#forms/fields.ts'
 import { catalogOf, isFromCatalog, toCard } from '../catalog.ts'
 import type { OperatorDeps } from '../deps.ts'
@@ -26,6 +27,7 @@ import {
   modelEntity,
   providerEntity,
   rateEntity,
+  routeEntity,
 } from './entity.ts'
 import { byRef, entityRef } from './plan.ts'
 
@@ -40,12 +42,13 @@ export async function readDesired(
 ): Promise<readonly Entity[]> {
   const at = deps.clock.now()
   const { rates, accounts = [], providers = [], models = [] } = document
-  const { aliases = [], keys = [], clients = [] } = document
+  const { routes = [], aliases = [], keys = [], clients = [] } = document
   const stated = [
     ...(rates ? [rateEntity(rates.usd_rub)] : []),
     ...accounts.map((entry, n) => desiredAccount(deps, entry, n)),
     ...providers.map(desiredProvider),
     ...(await desiredModels(models, providers, current, at)),
+    ...routes.map(desiredRoute),
     ...aliases.map(aliasEntity),
     ...keys.map((entry, n) => desiredKey(entry, n, current)),
     ...clients.map((entry, n) => desiredClient(entry, n, current)),
@@ -66,6 +69,7 @@ export const sectionsOf = (document: GatewayDocument): ReadonlySet<Kind> =>
         ['accounts', 'account'],
         ['providers', 'provider'],
         ['models', 'model'],
+        ['routes', 'route'],
         ['aliases', 'alias'],
         ['keys', 'key'],
         ['clients', 'client'],
@@ -153,12 +157,13 @@ function desiredCard(entry: Entry<'models'>, n: number, at: Instant): ModelCard 
     embeddingSpace: space,
     provider,
     upstreamName,
-    route: (entry.route ?? []).map(({ provider: name, upstream, position, weight }) => ({
-      provider: name,
-      upstreamName: upstream ?? upstreamName,
-      position,
-      weight,
-    })),
+    ...(entry.route === undefined
+      ? UNROUTED
+      : {
+          route: entry.route.map((hop) => toHop(hop, upstreamName)),
+          routedBy: entry.id,
+          routeOrder: entry.route_order,
+        }),
     name: entry.name ?? own,
     description: entry.description,
     createdAt: at,
@@ -173,6 +178,14 @@ function desiredCard(entry: Entry<'models'>, n: number, at: Instant): ModelCard 
     prices: prices ? [{ id: newPriceVersionId(at), effectiveFrom: at, prices }] : [],
   }
 }
+
+const toHop = (
+  { provider, upstream, position, weight }: Entry<'routes'>['hops'][number],
+  upstreamName: string,
+): RouteHop => ({ provider, upstreamName: upstream ?? upstreamName, position, weight })
+
+const desiredRoute = ({ pattern, order, hops }: Entry<'routes'>): Entity =>
+  routeEntity({ pattern, order, hops: hops.map((hop) => toHop(hop, OWN)) })
 
 /** A file has fields where a command has flags. */
 const toFields = (problem: string): string =>

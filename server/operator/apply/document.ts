@@ -3,6 +3,7 @@ import * as z from 'zod/mini'
 import { isModelId, MAX_IMAGES_PER_ANSWER, type Prices } from '#domain/model-card.ts'
 import { FREE, readRubPerUsd } from '#domain/money.ts'
 import { isProviderName, OUTPUT_BOUNDS } from '#domain/provider.ts'
+import { isMask, ROUTE_ORDERS } from '#domain/route.ts'
 import {
   accountField,
   limitsFields,
@@ -105,6 +106,19 @@ export const toPrices = (stated: PriceDocument): Prices =>
     modifiers: stated.modifiers ?? [],
   })
 
+const hopsField = z
+  .array(
+    z.strictObject({
+      provider: z.string(),
+      upstream: z.optional(textField),
+      position: z._default(rankField, 1),
+      weight: z._default(rankField, 1),
+    }),
+  )
+  .check(z.minLength(1), z.maxLength(16))
+
+const orderField = z.enum(ROUTE_ORDERS)
+
 const modelDocument = z.strictObject({
   id: z.string().check(z.refine(isModelId, 'must look like provider/model')),
   kind: z._default(kindField, 'generate'),
@@ -121,18 +135,8 @@ const modelDocument = z.strictObject({
   output_modalities: z._default(modalitiesField, ['text']),
   supported_parameters: z._default(z.array(textField).check(z.maxLength(128)), ['max_tokens']),
   price: z.optional(priceDocument),
-  route: z.optional(
-    z
-      .array(
-        z.strictObject({
-          provider: z.string(),
-          upstream: z.optional(textField),
-          position: z._default(rankField, 1),
-          weight: z._default(rankField, 1),
-        }),
-      )
-      .check(z.minLength(1), z.maxLength(16)),
-  ),
+  route: z.optional(hopsField),
+  route_order: z._default(orderField, 'weight'),
 })
 
 const keyDocument = z.strictObject({
@@ -179,6 +183,16 @@ export const gatewayDocument = z.strictObject({
     }),
   ),
   models: sectionOf(modelDocument),
+  /** Of masks; the route of one model stands with it. */
+  routes: sectionOf(
+    z.strictObject({
+      pattern: z
+        .string()
+        .check(z.refine(isMask, 'must be the beginning of ids and "*", such as "openai/*"')),
+      order: z._default(orderField, 'weight'),
+      hops: hopsField,
+    }),
+  ),
   aliases: sectionOf(z.strictObject({ name: aliasField, model: z.string() })),
   keys: sectionOf(keyDocument),
   clients: sectionOf(

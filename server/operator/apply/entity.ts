@@ -8,17 +8,28 @@ import {
   factsOf,
   type ModelAlias,
   type ModelCard,
+  ownRoute,
   type PriceVersion,
   priceAt,
 } from '#domain/model-card.ts'
 import { type RubPerUsd, renderRubPerUsd, renderUsd } from '#domain/money.ts'
 import type { Provider } from '#domain/provider.ts'
+import type { Route } from '#domain/route.ts'
 import type { Client } from '#signin/register/client.ts'
 import { inOrder, renderHop } from '../hop-record.ts'
 import { renderVersion } from '../model-record.ts'
 
 /** In the order of creation, because later kinds refer to earlier ones. */
-export const KINDS = ['rate', 'account', 'provider', 'model', 'alias', 'key', 'client'] as const
+export const KINDS = [
+  'rate',
+  'account',
+  'provider',
+  'model',
+  'route',
+  'alias',
+  'key',
+  'client',
+] as const
 
 /** The built-in provider; a file cannot configure it or its models. */
 export const DEMO = 'demo'
@@ -117,12 +128,28 @@ export const modelEntity = (card: ModelCard, at: Instant): Entity => ({
     ...Object.fromEntries(Object.entries(CARD_FIELDS).map(([field, name]) => [field, card[name]])),
     kind: card.kind === 'generate' ? null : card.kind,
     images_per_answer: card.imagesPerAnswer === 1 ? null : card.imagesPerAnswer,
-    route: card.route.length === 0 ? null : inOrder(card.route.map(renderHop)).map(toFields),
+    ...modelRouteFields(ownRoute(card)),
     ...priceFields(priceAt(card, at)),
   },
   id: null,
   card,
 })
+
+const modelRouteFields = (route: Route | null): Fields => ({
+  route: route && hopFields(route),
+  // By weight is what nobody states.
+  route_order: route === null || route.order === 'weight' ? null : route.order,
+})
+
+/** The route of a mask. */
+export const routeEntity = (route: Route): Entity => ({
+  kind: 'route',
+  name: route.pattern,
+  fields: { order: route.order === 'weight' ? null : route.order, hops: hopFields(route) },
+  id: null,
+})
+
+const hopFields = ({ hops }: Route): Value => inOrder(hops.map(renderHop)).map(toFields)
 
 export const aliasEntity = ({ name, model }: ModelAlias): Entity => ({
   kind: 'alias',

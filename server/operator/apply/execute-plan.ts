@@ -3,17 +3,21 @@ import { type Act, draftAct } from '#domain/act.ts'
 import { untilCurrent } from '#domain/catalogue.ts'
 import { GatewayError, toGatewayError } from '#domain/errors.ts'
 import type { KeyId } from '#domain/id.ts'
+import { ownRoute } from '#domain/model-card.ts'
 import type { OutputBound, ProviderType } from '#domain/provider.ts'
+import type { Route } from '#domain/route.ts'
 import { createAccount } from '../accounts.ts'
 import { createClient, editClient, removeClient } from '../clients.ts'
 import { checkCredential } from '../credential.ts'
 import type { OperatorDeps } from '../deps.ts'
 import { editKey } from '../edit-key.ts'
+import type { HopRecord } from '../hop-record.ts'
 import { createKey, revokeKey } from '../keys.ts'
 import { setLimits } from '../limits.ts'
 import { aliasModel, removeModel, unaliasModel } from '../models.ts'
 import { findProvider, removeProvider } from '../providers.ts'
 import { setRate } from '../rates.ts'
+import { resetRoute } from '../routes.ts'
 import { setThreshold } from '../thresholds.ts'
 import { perform } from '../verb.ts'
 import { changedFacts, type Entity, type Fields, isCardField, isPriceField } from './entity.ts'
@@ -78,6 +82,8 @@ const executeStep = (context: PlanContext, step: Step): Promise<void> => {
       return applyProvider(context, step)
     case 'model':
       return applyModel(context, step)
+    case 'route':
+      return applyRoute(context, step)
     case 'alias':
       return applyAlias(context, step)
     case 'key':
@@ -175,10 +181,31 @@ async function applyModel(context: PlanContext, step: Step): Promise<void> {
     const act = actOf(context, 'models.price', changes(prices))
     await (price === undefined ? models.unprice(name, act) : models.price(name, price, act))
   }
-  if (changed.includes('route')) {
-    const act = actOf(context, 'models.route.set', changes(['route']))
-    await models.route(name, card.route, act)
+  const routed = changed.filter((field) => field === 'route' || field === 'route_order')
+  if (routed.length > 0) {
+    const act = actOf(context, 'models.route.set', changes(routed))
+    await models.route(ownRoute(card) ?? { pattern: name, order: 'weight', hops: [] }, act)
   }
+}
+
+async function applyRoute(context: PlanContext, step: Step): Promise<void> {
+  const { deps, desired } = context
+  if (step.op === 'remove') {
+    // Gone with its providers where they went first.
+    if (deps.store.catalogue.current().routes.has(step.name))
+      await perform(resetRoute, deps, { model: step.name })
+    return
+  }
+  const { order, hops } = fieldsOf(desired, step)
+  const route: Route = {
+    pattern: step.name,
+    order: order === 'latency' ? order : 'weight',
+    hops: (hops as unknown as readonly HopRecord[]).map(({ upstream, ...hop }) => ({
+      ...hop,
+      upstreamName: upstream,
+    })),
+  }
+  await deps.store.models.route(route, actOf(context, 'models.route.set', step))
 }
 
 async function applyAlias({ deps, desired }: PlanContext, step: Step): Promise<void> {

@@ -1,5 +1,6 @@
 /** Computes the plan: the steps that turn the current state into the desired one. Pure. */
 import { GatewayError } from '#domain/errors.ts'
+import { OWN } from '#domain/route.ts'
 import { DEMO, type Entity, type Fields, KINDS, type Kind, type Value } from './entity.ts'
 
 export type Step =
@@ -82,14 +83,22 @@ export function requireReferences(
     if (kind === 'alias' && !isModelAfter(String(fields['model']), after)) {
       throw refusal(`alias ${name} would name ${String(fields['model'])}, which would not be there`)
     }
-    if (kind !== 'model') continue
-    const hops = (fields['route'] ?? []) as readonly { readonly provider: string }[]
-    for (const provider of [String(fields['provider']), ...hops.map((hop) => hop.provider)]) {
+    for (const provider of providersOf({ kind, fields })) {
       if (provider !== DEMO && !after.has(`provider ${provider}`)) {
-        throw refusal(`model ${name} would be served by ${provider}, which would not be there`)
+        throw refusal(`${kind} ${name} would be served by ${provider}, which would not be there`)
       }
     }
   }
+}
+
+/** Who would serve a model, or what a mask matches. */
+function providersOf({ kind, fields }: Pick<Entity, 'kind' | 'fields'>): readonly string[] {
+  if (kind !== 'model' && kind !== 'route') return []
+  const hops = (fields['route'] ?? fields['hops'] ?? []) as readonly { readonly provider: string }[]
+  const named = hops.map(({ provider }) => provider)
+  return kind === 'model'
+    ? [String(fields['provider']), ...named]
+    : named.filter((provider) => provider !== OWN)
 }
 
 /** The models of the demo provider are in no file. */

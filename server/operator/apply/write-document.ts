@@ -11,6 +11,7 @@ export function writeDocument(entities: readonly Entity[]): GatewayFile {
     accounts: listed(of('account').map(({ name, fields }) => ({ name, ...fields }))),
     providers: listed(writeProviders(of('provider'))),
     models: listed(of('model').map(writeModel)),
+    routes: listed(of('route').map(({ name, fields }) => ({ pattern: name, ...fields }))),
     aliases: listed(of('alias').map(({ name, fields }) => ({ name, ...fields }))),
     keys: listed(of('key').map(writeNamed)),
     clients: listed(of('client').map(writeNamed)),

@@ -1,7 +1,7 @@
 /** The demo provider's models, with prices, so that charging can be tried without a vendor. */
 import type { Instant } from '#domain/clock.ts'
 import { newPriceVersionId } from '#domain/id.ts'
-import type { Modality, ModelCard, Prices } from '#domain/model-card.ts'
+import { type Modality, type ModelCard, type Prices, UNROUTED } from '#domain/model-card.ts'
 import type { UsdAttos } from '#domain/money.ts'
 import type { NewProvider } from '#domain/provider.ts'
 
@@ -72,7 +72,7 @@ const toCard = (
   embeddingSpace: null,
   provider: 'demo',
   upstreamName,
-  route: [],
+  ...UNROUTED,
   name,
   description,
   createdAt: at,

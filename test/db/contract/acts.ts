@@ -15,6 +15,7 @@ import {
   anAccount,
   anAct,
   aProvider,
+  aRoute,
   aTopUp,
   aVersion,
   perM,
@@ -96,7 +97,7 @@ const CHANGES: Readonly<Record<string, Change>> = {
   },
   'models.unprice': { make: ({ models }, act) => models.unprice('acme/small', act) },
   'models.amend': { make: ({ models }, act) => models.amend('acme/small', { name: 'S' }, act) },
-  'models.route': { make: ({ models }, act) => models.route('acme/small', [aHop()], act) },
+  'models.route': { make: ({ models }, act) => models.route(aRoute('acme/small', [aHop()]), act) },
   'models.remove': { make: ({ models }, act) => models.remove('acme/small', act) },
   'providers.add': {
     make: ({ providers }, act) => {

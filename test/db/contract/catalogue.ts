@@ -5,6 +5,7 @@ import { DAY_MS, instant, later } from '#domain/clock.ts'
 import { newPriceVersionId } from '#domain/id.ts'
 import type { Provider } from '#domain/provider.ts'
 import { DEFAULT_RUB_PER_USD } from '#domain/rate.ts'
+import { OWN } from '#domain/route.ts'
 import {
   modelOf,
   modelsOf,
@@ -19,6 +20,7 @@ import {
   aHop,
   anAct,
   aProvider,
+  aRoute,
   aVersion,
   factor,
   perM,
@@ -41,7 +43,7 @@ export function catalogueContract(bench: Bench): void {
           anAct(at()),
         ),
       () => models.amend('acme/small', { name: 'Other' }, anAct()),
-      () => models.route('acme/small', [aHop()], anAct()),
+      () => models.route(aRoute('acme/small', [aHop()]), anAct()),
       () => models.alias({ name: 'little', model: 'acme/small' }, anAct()),
       () => models.unalias('little', anAct()),
       () => models.unprice('acme/small', anAct()),
@@ -100,15 +102,16 @@ export function catalogueContract(bench: Bench): void {
     const { version } = read
     expect(await models.price('acme/small', aVersion({}, at()), anAct(), version)).toBe('stale')
     expect(await models.unprice('acme/small', anAct(), version)).toBe('stale')
-    expect(await models.route('acme/small', [aHop()], anAct(), version)).toBe('stale')
+    expect(await models.route(aRoute('acme/small', [aHop()]), anAct(), version)).toBe('stale')
     expect(await models.markCatalogued(['acme/small'], version)).toBe('stale')
     expect(await models.remove('acme/small', anAct(), version)).toBe('stale')
     expect(await providers.edit('acme', { credential: null }, anAct(), revision)).toBe('stale')
     expect(await providers.remove('acme', anAct(), version)).toBe('stale')
     expect(await rates.set(rate('91'), at(), anAct(at()), version)).toBe('stale')
     expect(catalogue.current()).toEqual(now)
-    const routed = models.route('acme/small', [aHop({ weight: 5 })], anAct(), now.version)
-    expect(await routed).toMatchObject({ route: [aHop({ weight: 5 })] })
+    const routed = models.route(aRoute('acme/small', [aHop({ weight: 5 })]), anAct(), now.version)
+    expect(await routed).toBeUndefined()
+    expect(modelOf(bench.store, 'acme/small')?.route).toEqual([aHop({ weight: 5 })])
     const current = () => catalogue.current().version
     expect(await rates.set(rate('91'), at(), anAct(at()), current())).toBeUndefined()
     const small = modelOf(bench.store, 'acme/small')
@@ -185,7 +188,8 @@ export function catalogueContract(bench: Bench): void {
         outputModalities: ['image'] as const,
         supportedParameters: ['seed'],
       }
-      const after = { id, createdAt, route, prices: [scheduled, ...prices], ...facts }
+      const routed = { route, routedBy: id, routeOrder: 'weight' as const }
+      const after = { id, createdAt, ...routed, prices: [scheduled, ...prices], ...facts }
       expect(await bench.store.models.amend(id, facts, anAct())).toEqual(after)
       expect(modelsOf(bench.store)).toEqual([after])
       bench.clock.advance(60_000)
@@ -365,15 +369,13 @@ export function catalogueContract(bench: Bench): void {
     test('is kept whole, by position and then by name, and replaced whole', async () => {
       await named('beta', 'gamma')
       const { models } = bench.store
-      expect(await models.route('acme/small', [BETA, GAMMA, ACME], anAct())).toMatchObject({
-        route: [ACME, GAMMA, BETA],
-      })
+      await models.route(aRoute('acme/small', [BETA, GAMMA, ACME]), anAct())
       expect(modelOf(bench.store, 'acme/small')?.route).toEqual([ACME, GAMMA, BETA])
       await bench.restart()
       expect(modelsOf(bench.store)[0]?.route).toEqual([ACME, GAMMA, BETA])
-      await bench.store.models.route('acme/small', [BETA], anAct())
+      await bench.store.models.route(aRoute('acme/small', [BETA]), anAct())
       expect(modelOf(bench.store, 'acme/small')?.route).toEqual([BETA])
-      await bench.store.models.route('acme/small', [], anAct())
+      await bench.store.models.route(aRoute('acme/small', []), anAct())
       expect(modelOf(bench.store, 'acme/small')).toMatchObject({ route: [] })
     })
 
@@ -387,24 +389,67 @@ export function catalogueContract(bench: Bench): void {
     test('through a provider that is not there changes nothing', async () => {
       await named('beta')
       const { models } = bench.store
-      await models.route('acme/small', [BETA], anAct())
-      expect(await codeOf(models.route('acme/small', [ACME, GAMMA], anAct()))).toBe(
+      await models.route(aRoute('acme/small', [BETA]), anAct())
+      expect(await codeOf(models.route(aRoute('acme/small', [ACME, GAMMA]), anAct()))).toBe(
         'provider_not_found',
       )
-      expect(await codeOf(models.route('acme/none', [ACME], anAct()))).toBe('model_not_found')
+      expect(await codeOf(models.route(aRoute('acme/none', [ACME]), anAct()))).toBe(
+        'model_not_found',
+      )
       expect(modelOf(bench.store, 'acme/small')?.route).toEqual([BETA])
     })
 
     test('loses the hops of a provider that is removed, and is gone with its model', async () => {
       await named('beta')
       const { models, providers } = bench.store
-      await models.route('acme/small', [ACME, BETA], anAct())
+      await models.route(aRoute('acme/small', [ACME, BETA]), anAct())
       await providers.remove('beta', anAct())
       expect(modelOf(bench.store, 'acme/small')?.route).toEqual([ACME])
       await models.remove('acme/small', anAct())
       await models.add(aCard(), anAct())
       expect(modelOf(bench.store, 'acme/small')?.route).toEqual([])
     })
+  })
+
+  test('the route of a mask is kept, given to models that come later, and goes with its last provider', async () => {
+    const { models, providers } = bench.store
+    await providers.add(aProvider(), null, [], anAct())
+    await providers.add(
+      aProvider({ name: 'beta' }),
+      null,
+      [aCard({ id: 'beta/x', provider: 'beta' })],
+      anAct(),
+    )
+    const own = aHop({ provider: OWN, upstreamName: OWN })
+    const mask = aRoute(
+      'acme/*',
+      [own, aHop({ provider: 'beta', upstreamName: 'at/*', position: 2 })],
+      'latency',
+    )
+    await models.route(mask, anAct())
+    await models.add(aCard(), anAct())
+    const routed = {
+      route: [aHop(), aHop({ provider: 'beta', upstreamName: 'at/small', position: 2 })],
+      routedBy: 'acme/*',
+      routeOrder: 'latency',
+    }
+    expect(modelOf(bench.store, 'acme/small')).toMatchObject(routed)
+    expect(modelOf(bench.store, 'beta/x')).toMatchObject({ route: [], routedBy: null })
+    await bench.restart()
+    expect([...bench.store.catalogue.current().routes.values()]).toEqual([mask])
+    expect(modelOf(bench.store, 'acme/small')).toMatchObject(routed)
+    await bench.store.models.route(aRoute('acme/*', [aHop({ provider: 'beta' })]), anAct())
+    await bench.store.models.route(aRoute('acme/small', [aHop()]), anAct())
+    expect(modelOf(bench.store, 'acme/small')).toMatchObject({ routedBy: 'acme/small' })
+    await bench.store.models.route(aRoute('acme/small', []), anAct())
+    expect(modelOf(bench.store, 'acme/small')).toMatchObject({ routedBy: 'acme/*' })
+    await bench.store.providers.remove('beta', anAct())
+    expect(bench.store.catalogue.current().routes.size).toBe(0)
+    expect(modelOf(bench.store, 'acme/small')).toMatchObject({ route: [], routedBy: null })
+    expect(await codeOf(bench.store.models.route(aRoute('acme/small', [own]), anAct()))).toBe(
+      'provider_not_found',
+    )
+    expect(bench.store.catalogue.current().routes.size).toBe(0)
   })
 
   describe('an alias', () => {

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { operatorCost } from '#domain/activity.ts'
 import { HOUR_MS } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
-import type { RouteHop } from '#domain/model-card.ts'
+import type { RouteHop } from '#domain/route.ts'
 import { DEFAULT_SETTINGS } from '#domain/settings.ts'
 import {
   type FailureDetails,
@@ -17,7 +17,7 @@ import type { CompletionDeps } from '#domain/walk/walk.ts'
 import type { Generate, Routing } from '#domain/work.ts'
 import { startUpstream } from '#server/upstream-cache.ts'
 import { modelOf } from '#test/support/catalogue.ts'
-import { aHop, anAct, aProvider, aRequest, usd } from '#test/support/nouns.ts'
+import { aHop, anAct, aProvider, aRequest, aRoute, usd } from '#test/support/nouns.ts'
 import {
   eventually,
   finish,
@@ -88,8 +88,10 @@ const hopOf = (provider: string, more: Partial<RouteHop> = {}): RouteHop =>
 /** acme, then beta, then gamma; as many as are named. */
 const route = (...providers: readonly string[]) =>
   bench.store.models.route(
-    'acme/small',
-    providers.map((provider, n) => hopOf(provider, { position: n + 1 })),
+    aRoute(
+      'acme/small',
+      providers.map((provider, n) => hopOf(provider, { position: n + 1 })),
+    ),
     anAct(),
   )
 
@@ -289,7 +291,10 @@ describe('exactly one attempt', () => {
 describe('an image', () => {
   const pixel = { model: 'acme/pixel', wantsImages: true } as const
   const routePixel = () =>
-    bench.store.models.route('acme/pixel', [hopOf('acme'), hopOf('beta', { position: 2 })], anAct())
+    bench.store.models.route(
+      aRoute('acme/pixel', [hopOf('acme'), hopOf('beta', { position: 2 })]),
+      anAct(),
+    )
   /** A piece at $0.04, and what was counted. */
   const IMAGE_COST = usd('0.040085')
   const talks = () => says([text('I would rather not'), finish()], [COUNTED])
@@ -353,7 +358,7 @@ describe('what the request says of providers', () => {
   })
 
   test('all hops of the model asked for, before those of another', async () => {
-    await bench.store.models.route('acme/tokens', [hopOf('gamma')], anAct())
+    await bench.store.models.route(aRoute('acme/tokens', [hopOf('gamma')]), anAct())
     await route('acme', 'beta')
     const scripts = { acme: fails(), beta: fails(), gamma: answers() }
     const walked = await walk(depsOf(scripts), told({ models: ['acme/tokens'] }))
@@ -604,8 +609,7 @@ describe('the time of a request', () => {
 
 test('hops of one position share the requests by weight', async () => {
   await bench.store.models.route(
-    'acme/small',
-    [hopOf('acme', { weight: 1 }), hopOf('beta', { weight: 9 })],
+    aRoute('acme/small', [hopOf('acme', { weight: 1 }), hopOf('beta', { weight: 9 })]),
     anAct(),
   )
   const scripts = { acme: answers(), beta: answers() }

@@ -16,6 +16,7 @@ import {
   anAct,
   aProvider,
   aRequest,
+  aRoute,
   aVersion,
   perM,
   rate,
@@ -71,7 +72,8 @@ test.each([
   ],
   [
     'its route',
-    () => bench.store.models.route('acme/small', [aHop({ upstreamName: 'smaller' })], anAct()),
+    () =>
+      bench.store.models.route(aRoute('acme/small', [aHop({ upstreamName: 'smaller' })]), anAct()),
     ({ hop }: Offer) => expect(hop.card.upstreamName).toBe('smaller'),
   ],
 ])('%s changes, and the next request is offered what is new', async (_, change, isNew) => {
@@ -112,7 +114,14 @@ test('what is offered at an instant is its price and its rate, whatever was aske
             effectiveFrom: instant(date),
             setByOperator: true,
           }))
-        const catalogue = { version: 1, models, aliases: new Map(), providers, rates }
+        const catalogue = {
+          version: 1,
+          models,
+          aliases: new Map(),
+          routes: new Map(),
+          providers,
+          rates,
+        }
         for (const at of asked.map(instant)) {
           const [offer] = offersOf({ catalogue, at }, card)
           expect([offer?.version, offer?.rate]).toEqual([priceAt(card, at), rateAt(catalogue, at)])
@@ -133,7 +142,10 @@ test('a provider that is gone is offered no more', async () => {
 test('without fallbacks the one offer is of a hop that does not rest', async () => {
   const { clock, store } = bench
   await store.providers.add(aProvider({ name: 'beta' }), null, [], anAct())
-  await store.models.route('acme/small', [aHop(), aHop({ provider: 'beta', position: 2 })], anAct())
+  await store.models.route(
+    aRoute('acme/small', [aHop(), aHop({ provider: 'beta', position: 2 })]),
+    anAct(),
+  )
   const health = createHopHealth(clock)
   const offers = findOffers(askedNow(), aRequest())
   const arranged = () =>

@@ -1,11 +1,11 @@
 // A session's next request goes where its last one was served, within its position, while that serves; others are drawn.
 import { expect, test } from 'vitest'
-import { drawOrder } from '#domain/model-card.ts'
+import { drawOrder } from '#domain/route.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import { createHopHealth } from '#domain/walk/hop-health.ts'
 import { arrangeOffers, findOffers } from '#domain/walk/offer.ts'
 import { createSessionRoutes, MAX_SESSIONS } from '#domain/walk/session-routes.ts'
-import { aHop, aKey, anAct, aProvider, aRequest } from '#test/support/nouns.ts'
+import { aHop, aKey, anAct, aProvider, aRequest, aRoute } from '#test/support/nouns.ts'
 import { finish, script, text } from '#test/support/scripted-upstream.ts'
 import { openWalkBench } from './walking.ts'
 
@@ -45,7 +45,7 @@ test('a request of a session is offered its last provider first, unless that res
   const bench = await openWalkBench()
   const { store, clock } = bench
   for (const name of ['a', 'b']) await store.providers.add(aProvider({ name }), null, [], anAct())
-  await store.models.route('acme/small', [A, B], anAct())
+  await store.models.route(aRoute('acme/small', [A, B]), anAct())
   const sessions = createSessionRoutes()
   const health = createHopHealth(clock)
   const key = aKey(clock.now())
@@ -72,7 +72,7 @@ test('a session is where its answer began', async () => {
   const bench = await openWalkBench()
   for (const name of ['a', 'b'])
     await bench.store.providers.add(aProvider({ name }), null, [], anAct())
-  await bench.store.models.route('acme/small', [A, B], anAct())
+  await bench.store.models.route(aRoute('acme/small', [A, B]), anAct())
   const deps = bench.depsOf(script(says))
   const { caller, thrown } = await bench.walk(deps, aRequest({ session: 'talk' }))
   expect(thrown).toBeUndefined()

@@ -59,6 +59,7 @@ async function stateOf({ store, clock }: OperatorDeps) {
     accounts,
     rate: rateOf(store, clock.now()).rubPerUsd,
     providers: providersOf(store).map(({ createdAt: _, revision: _revision, ...rest }) => rest),
+    routes: [...store.catalogue.current().routes],
     models: modelsOf(store).map(({ createdAt: _, ...card }) => ({
       ...card,
       prices: priceAt(card, clock.now())?.prices ?? null,

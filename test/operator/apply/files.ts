@@ -110,6 +110,7 @@ const model = (id: string, provider: string) =>
       input_modalities: orNone(someOf(['text', 'image', 'audio', 'file'] as const)),
       output_modalities: orNone(someOf(['text', 'image'] as const)),
       supported_parameters: orNone(someOf(['max_tokens', 'tools', 'seed'])),
+      route_order: orNone(fc.constantFrom('latency' as const, 'weight' as const)),
       route: orNone(
         fc.constantFrom(
           [{ provider }],
@@ -121,6 +122,18 @@ const model = (id: string, provider: string) =>
       ),
     })
     .map(({ does, ...rest }) => tidy({ id, provider, ...rest, ...tidy(does) }))
+
+const route = (pattern: string) =>
+  fc
+    .record({
+      order: orNone(fc.constantFrom('latency' as const, 'weight' as const)),
+      hops: fc.constantFrom(
+        [{ provider: '*' }],
+        [{ provider: '*' }, { provider: 'acme', upstream: 'at/*', position: 2 }],
+        [{ provider: 'acme', weight: 3 }],
+      ) as fc.Arbitrary<{ provider: string; position?: number }[]>,
+    })
+    .map((rest) => tidy({ pattern, ...rest }))
 
 const client = (name: string) =>
   fc
@@ -163,6 +176,7 @@ export const files: fc.Arbitrary<GatewayFile> = fc
       PROVIDERS.flatMap((provider) => ['one', 'two'].map((name) => `${provider}/${name}`)),
       (id) => model(id, id.slice(0, id.indexOf('/'))),
     ),
+    routes: each(['*', 'openai/*', 'openai/o*'], route),
     keys: each(NAMES, (name) => key(name, 'default')),
     clients: each(NAMES, client),
   })
