@@ -45,6 +45,8 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   ],
   'models route': [
     'models route openai/gpt-5-mini --via azure --upstream my-deployment --order 2',
+    "models route 'openai/*' --via openrouter --upstream 'openai/*'",
+    'models route openai/gpt-5-mini --order latency',
     'models route openai/gpt-5-mini --reset',
   ],
   'models alias': ['models alias', 'models alias claude-opus-4-8 openai/gpt-5-mini'],

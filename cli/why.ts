@@ -32,6 +32,7 @@ export const mount: Mount = (root) =>
           ['surface', why.surface],
           ['session', why.session],
           ['model', why.model],
+          ['route of', why.routed_by],
           ...(why.refusal === null ? storyFields(why) : refusalFields(context, why, why.refusal)),
         ])
       }),

@@ -35,6 +35,8 @@ export interface WhyRecord {
   readonly surface: string
   readonly session: string | null
   readonly model: string
+  /** Whose route the model has now: its own, or that of a mask; null where none is set. */
+  readonly routed_by: string | null
   readonly status: number
   readonly code: string | null
   readonly ended_by: string
@@ -60,6 +62,7 @@ export const explain = verb(
       id: entry.generationId,
       ...{ request_id, created_at, key_id, key_name, user, surface, session },
       ...{ model, status, code, ended_by },
+      routed_by: deps.store.catalogue.current().models.get(model)?.routedBy ?? null,
       ...(ended_by === 'refused' ? await explainRefusal(deps, entry) : NOT_REFUSED),
       story: ended_by === 'refused' ? [] : storyOf(receipt),
     }

@@ -118,6 +118,9 @@ describe('with the server down', () => {
     expect(typed(cli, 'models', 'route', 'demo/echo', '-q')).toBe('acme\ndemo\n')
     expect(cli.json(['models', 'route', 'demo/echo', '--drop', 'demo'])).toEqual({
       model: 'demo/echo',
+      routed_by: 'demo/echo',
+      order: 'weight',
+      models: 1,
       hops: [{ position: 1, weight: 3, provider: 'acme', upstream: 'e2', health: null }],
     })
     expect(typed(cli, 'models', 'show', 'demo/echo')).toContain('served by\tacme\n')
@@ -208,6 +211,42 @@ describe('with the server up', () => {
     // Four answers at 10 × $1 and 5 × $2 a million, whoever gave them.
     const charges = cli.json<{ amount_usd: string }[]>(['ledger', '--kind', 'charge'])
     expect(charges.map(({ amount_usd }) => amount_usd)).toEqual(Array(4).fill('-0.00002'))
+  })
+
+  test('a mask routes every model that it matches, and the commands say whose route a model has', async () => {
+    const acme = startProvider('from acme')
+    const beta = startProvider('from beta')
+    acme.turn(503)
+    const { cli, key } = furnishRouted(acme.url)
+    addProvider(cli, 'beta', beta.url)
+    const gateway = await start(cli)
+    const shown = typed(cli, 'models', 'route', 'acme/*', '--via', 'beta', '--upstream', 'acme/*')
+    expect(shown).toBe('1\t1\t*\t*\tserving\t0\n2\t1\tbeta\tacme/*\tserving\t0\n')
+    typed(cli, 'models', 'add', 'acme/late', '--in-usd', '1', '--out-usd', '2')
+    for (const model of ['acme/m', 'acme/late']) {
+      const response = await gateway.chat(key, { ...hello, model })
+      expect([response.status, response.headers.get('x-gateway-provider')]).toEqual([200, 'beta'])
+    }
+    expect(beta.models).toEqual(['acme/m', 'acme/late'])
+    expect(typed(cli, 'models', 'route', 'list')).toBe('acme/*\t2\tweight\t*; beta\n')
+    expect(typed(cli, 'models', 'show', 'acme/m')).toContain('route of\tacme/*\n')
+    const [last = ''] = typed(cli, 'activity', '-q', '--limit', '1').split('\n')
+    expect(typed(cli, 'why', last)).toContain('route of\tacme/*\n')
+
+    typed(cli, 'models', 'route', 'acme/m', '--drop', 'beta')
+    expect((await gateway.chat(key, hello)).status).toBe(502)
+    expect((await gateway.chat(key, { ...hello, model: 'acme/late' })).status).toBe(200)
+    const path = join(cli.home, 'gateway.toml')
+    typed(cli, 'export', '--out', path)
+    expect(cli.run(['models', 'route', 'acme/m', '--reset']).err).toBe(
+      '✓ acme/m is served by acme, beta (the route of acme/*)\n',
+    )
+    typed(cli, 'models', 'route', 'acme/*', '--reset')
+    expect(typed(cli, 'models', 'route')).toBe('')
+    typed(cli, 'apply', '--file', path, '--yes')
+    expect(typed(cli, 'models', 'route', 'list')).toBe(
+      'acme/*\t1\tweight\t*; beta\nacme/m\t1\tweight\tacme\n',
+    )
   })
 
   test('a provider that asks to be left alone rests, and the commands say so', async () => {

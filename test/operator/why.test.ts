@@ -84,6 +84,7 @@ describe('a refused request', () => {
       surface: 'chat',
       session: null,
       model: 'demo/echo',
+      routed_by: null,
       status: 429,
       code: 'rate_limit_exceeded',
       ended_by: 'refused',

@@ -43,7 +43,8 @@ export interface Attempted {
   readonly caller: Caller
   readonly request: Work
   readonly signal: CancelSignal
-  readonly offers: CostedOffers
+  /** Those asked, then those still to ask, as `awakeFirst` puts them. */
+  offers: CostedOffers
   readonly grant: Grant
   /** The one being made, or the last. */
   attempt: Attempt
@@ -89,6 +90,7 @@ export function startAttempt(
  * `walk.attempt` is the attempt that answers, or the last that failed. @throws UpstreamFailure, the signal's reason
  */
 export async function askFirst(walk: Attempted): Promise<AsyncIterable<ChatEvents>> {
+  if (awakeFirst(walk, 0)) walk.attempt = startAttempt(walk, walk.offers[0])
   for (let turn = 1; ; turn++) {
     try {
       return await ask(walk, turn >= walk.offers.length)
@@ -101,17 +103,32 @@ export async function askFirst(walk: Attempted): Promise<AsyncIterable<ChatEvent
   }
 }
 
+/**
+ * Puts hops that rest by now behind the others, of the offers after the first `asked`: one that is probed by another request
+ * since this one was admitted is not asked beside it. True if that changed their order.
+ */
+function awakeFirst(walk: Attempted, asked: number): boolean {
+  const { deps, offers } = walk
+  const left = asked === 0 ? offers : offers.slice(asked)
+  const arranged = deps.health.arrange(left)
+  if (arranged === left) return false
+  walk.offers = [...offers.slice(0, asked), ...arranged] as unknown as CostedOffers
+  return true
+}
+
 /** What follows a failed attempt, which is ended. @throws why it failed, where nothing follows */
 function turnAfter(
-  { deps, caller, request, signal, offers, attempt }: Attempted,
+  walk: Attempted,
   turn: number,
   thrown: unknown,
 ): Turn & { readonly failure: UpstreamFailure } {
+  const { deps, caller, request, signal, attempt } = walk
   attempt.signal.throwIfAborted()
   attempt.signal.abort()
   // Only a provider's failure justifies another attempt, and only while the client is connected.
   if (!(thrown instanceof UpstreamFailure) || signal.aborted) throw thrown
-  const next = isOutOfTime(deps, caller) ? null : nextTurn(offers, turn, thrown, request)
+  awakeFirst(walk, turn)
+  const next = isOutOfTime(deps, caller) ? null : nextTurn(walk.offers, turn, thrown, request)
   if (next === null) throw thrown
   return { ...next, failure: thrown }
 }

@@ -1,6 +1,6 @@
 // Several hops for one model: who is asked, in which order, how often, and that only what answered is paid for, once.
 
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { operatorCost } from '#domain/activity.ts'
 import { HOUR_MS } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
@@ -620,4 +620,35 @@ test('hops of one position share the requests by weight', async () => {
   // Ten of a tenth would be six; that it is a third or nothing at all happens once in millions of runs.
   expect(acme).toBeLessThan(24)
   expect(beta).toBeGreaterThan(36)
+})
+
+test('one request probes a hop whose rest is over; those beside it ask the next, until it begins to answer', async () => {
+  await route('acme', 'beta')
+  let asked = 0
+  const { promise: opened, resolve: open } = Promise.withResolvers<void>()
+  const acme = script(
+    async function* () {
+      yield [text('better'), finish()]
+      yield [COUNTED]
+    },
+    async () => {
+      asked++
+      if (asked <= 3) throw new UpstreamFailure('failed', 'broken')
+      if (asked === 4) await opened
+    },
+  )
+  const scripts = { acme, beta: answers() }
+  const deps = depsOf(scripts, { health: createHopHealth(bench.clock) })
+  for (let i = 0; i < 3; i++) await walk(deps)
+  expect(calls(scripts)).toEqual({ acme: 3, beta: 3 })
+  bench.clock.advance(5_000)
+  // All are admitted before the first of them asks anybody.
+  const crowd = Array.from({ length: 5 }, () => walk(deps))
+  await vi.waitUntil(() => calls(scripts)['beta'] === 7)
+  expect(calls(scripts)).toEqual({ acme: 4, beta: 7 })
+  open()
+  await Promise.all(crowd)
+  expect(calls(scripts)).toEqual({ acme: 4, beta: 7 })
+  await walk(deps)
+  expect(calls(scripts)).toEqual({ acme: 5, beta: 7 })
 })
