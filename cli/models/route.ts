@@ -55,7 +55,8 @@ export const mount: Mount = (models) =>
     )
 
 async function list(context: Context, flags: Flags): Promise<void> {
-  if (Object.keys(flags).length > 0) {
+  const { via, upstream, order, weight, drop, reset } = flags
+  if ([via, upstream, order, weight, drop, reset].some((flag) => flag !== undefined)) {
     throw usageError(
       'the model or mask is missing whose route is to change',
       'gatewayctl models route PROVIDER/MODEL --via PROVIDER',
@@ -106,9 +107,9 @@ function checkFlags({ via, upstream, order, weight, drop, reset }: Flags, patter
   const chosen = order === undefined || isRouteOrder(order) ? order : undefined
   const acts = [via, drop, reset, chosen].filter((act) => act !== undefined)
   if (acts.length > 1) {
-    throw usageError(
-      '--via, --drop, --reset, --order latency and --order weight cannot be combined',
-    )
+    const also =
+      chosen === undefined ? '--drop and --reset' : `--drop, --reset and --order ${chosen}`
+    throw usageError(`--via, ${also} cannot be combined`)
   }
   const describes = [upstream, weight, chosen === undefined ? order : undefined].some(
     (flag) => flag !== undefined,
