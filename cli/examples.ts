@@ -24,6 +24,12 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'accounts show': ['accounts show default'],
   'accounts create': ['accounts create team-b', 'balance top-up 50 --account team-b'],
   'accounts rename': ['accounts rename team-b research'],
+  'accounts edit': ['accounts edit team-b --member-daily-usd 2'],
+  'accounts members': [
+    'accounts members list team-b',
+    'accounts members add team-b someone@example.org --role owner',
+    'accounts members remove team-b someone@example.org',
+  ],
   'providers add': [
     'providers add openai --from-env OPENAI_API_KEY',
     'providers add anthropic --key-file anthropic.key',

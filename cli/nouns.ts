@@ -46,13 +46,15 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
     },
   },
   accounts: {
-    summary: 'owners of keys and a balance',
+    summary: 'owners of keys and a balance, and their people',
     bare: 'list',
     verbs: {
       list: () => import('./accounts/list.ts'),
       show: () => import('./accounts/show.ts'),
       create: () => import('./accounts/create.ts'),
       rename: () => import('./accounts/rename.ts'),
+      edit: () => import('./accounts/edit.ts'),
+      members: () => import('./accounts/members.ts'),
     },
   },
   providers: {

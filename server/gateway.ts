@@ -108,6 +108,7 @@ export async function startGateway(given: GatewayOptions): Promise<Gateway> {
   const authUrl = signin?.issuer ?? null
   const watch = openWatch(deps.running, pulse, () => draining)
   const codeMailFailure = () => signin?.codeMailFailure() ?? null
+  const wakeMails = () => signin?.wakeMails()
   const { readings: hops } = deps.health
   const { allowsSignup } = options.signin ?? {}
   const live = {
@@ -116,6 +117,7 @@ export async function startGateway(given: GatewayOptions): Promise<Gateway> {
     authUrl,
     allowsSignup,
     codeMailFailure,
+    wakeMails,
     watch,
     clockJump: steadyClock.jump,
   }
@@ -233,7 +235,14 @@ function openOperatorSocket(
   url: string,
   moment: Pick<
     LiveFacts,
-    'inFlight' | 'hops' | 'authUrl' | 'allowsSignup' | 'codeMailFailure' | 'watch' | 'clockJump'
+    | 'inFlight'
+    | 'hops'
+    | 'authUrl'
+    | 'allowsSignup'
+    | 'codeMailFailure'
+    | 'wakeMails'
+    | 'watch'
+    | 'clockJump'
   >,
 ) {
   const { adminSocket, store, clock, version = '0', dataDir = null, baseUrl, delivery } = options

@@ -41,6 +41,8 @@ export interface SigninListener {
   readonly url: string
   readonly issuer: string
   readonly codeMailFailure: CodeMailer['failure']
+  /** Says that a mail is in the store. */
+  wakeMails(): void
   /** Waits briefly for responses and mails in progress. */
   stop(): Promise<void>
 }
@@ -82,6 +84,7 @@ export async function startSignin(
       url: listener.url,
       issuer,
       codeMailFailure: mailer.failure,
+      wakeMails: () => mailer.delivery.kind === 'mail' && mailer.delivery.wake(),
       async stop() {
         provider.close()
         await listener.close()

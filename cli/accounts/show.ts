@@ -17,6 +17,9 @@ export const mount: Mount = (accounts) =>
           ['id', account.id],
           ['balance', `$${account.balance_usd}`],
           ['keys', account.keys],
+          ['members', account.members],
+          ...account.owners.map((email) => ['owner', email] as const),
+          ['member keys', `at most $${account.member_daily_usd} a day each`],
           ['created', account.created_at],
           ...thresholdFields(context, account),
         ])

@@ -10,6 +10,7 @@ export interface FilterFlags {
   readonly key?: string
   readonly model?: string
   readonly provider?: string
+  readonly user?: string
   readonly surface?: string
   readonly status?: string
   readonly slow?: string
@@ -21,6 +22,7 @@ export const addFilterFlags = (command: Command): Command =>
     .option('--key <key>', 'only this key: id, name or shown prefix')
     .option('--model <id>', 'only this model')
     .option('--provider <name>', 'only requests that this provider served')
+    .option('--user <user>', 'only requests of this end user')
     .option('--surface <surface>', `only this one: ${DIALECTS.join(', ')}`)
     .option('--status <status>', 'only this status: 4xx, 5xx, 429, 200 …')
     .option('--slow <duration>', 'only requests that took at least: 500ms, 10s, 2m')
@@ -28,7 +30,7 @@ export const addFilterFlags = (command: Command): Command =>
 
 /** By their names on the wire. @throws CommandError 2 */
 export function readFilterFlags({ accountInput }: Context, flags: FilterFlags) {
-  const { key, model, provider, surface, status, slow, errors } = flags
+  const { key, model, provider, user, surface, status, slow, errors } = flags
   if (status !== undefined && !/^[1-5](xx|\d\d)$/.test(status)) {
     throw usageError(
       `--status must be a status such as 429, or a class such as 4xx (got "${status}")`,
@@ -39,6 +41,7 @@ export function readFilterFlags({ accountInput }: Context, flags: FilterFlags) {
     key: key ?? null,
     model: model ?? null,
     provider: provider ?? null,
+    user: user ?? null,
     surface: surface === undefined ? null : readChoice('--surface', surface, DIALECTS),
     status: status ?? null,
     least_total_ms: slow === undefined ? null : readDuration('--slow', slow),

@@ -4,6 +4,7 @@ import type { Named } from '#db/sqlite/files/names.ts'
 import { OUTPUT_BOUNDS, PROVIDER_PRESETS } from '#domain/provider.ts'
 import { USAGE_DIMENSIONS } from '#domain/usage-report.ts'
 import { DIALECTS } from '#domain/work.ts'
+import { ROLES } from '#signin/register/membership.ts'
 
 /** A mask is a model, or all models of a provider. */
 export type Kind = Named | 'file' | 'mask'
@@ -66,6 +67,8 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   'completion shell': ['bash', 'zsh', 'fish', 'powershell'],
   'rates set pair': ['USD/RUB'],
   'thresholds test channel': ['email', 'webhook'],
+  'accounts members act': ['list', 'add', 'set-role', 'remove'],
+  'accounts role': ROLES,
   'keys kind': ['ordinary', 'provisioning'],
   'keys sort': ['created', 'name', 'spend', 'last-used'],
   'ledger kind': ['charge', 'top_up', 'adjust', 'refund'],

@@ -1,4 +1,4 @@
-/** `gatewayctl users add`: adds a person who may sign in, and the account they own. */
+/** `gatewayctl users add`: adds a person who may sign in, and an account that they own. */
 import { action, type Mount } from '../action.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
@@ -8,7 +8,7 @@ import { showPerson } from './show-person.ts'
 export const mount: Mount = (users) =>
   users
     .command('add')
-    .description('add a person who may sign in; --account is the account they own')
+    .description('add a person who may sign in; --account: as an owner of it')
     .argument('<email>')
     .option('--name <name>', 'name given to applications')
     .action(

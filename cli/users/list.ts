@@ -57,9 +57,11 @@ const stateOf = ({ disabled = false, enabled = false }: Flags): boolean | null =
 
 type Row = VerbRecord<'users.list'>[number]
 
+const describeRole = ({ account, role }: Row['accounts'][number]): string => `${account} (${role})`
+
 const COLUMNS: readonly Column<Row>[] = [
   { title: 'email', full: ({ email }) => email },
   { title: 'id', isId: true, dropOrder: 1, full: ({ id }) => id },
-  { title: 'account', full: ({ account }) => account },
+  { title: 'accounts', full: ({ accounts }) => accounts.map(describeRole).join(', ') || null },
   { title: 'state', full: ({ disabled }) => (disabled ? 'disabled' : 'enabled') },
 ]

@@ -8,7 +8,8 @@ export const showPerson = (context: Context, person: VerbRecord<'users.show'>): 
     ['email', `${person.email}${person.email_verified ? '' : ' (not verified)'}`],
     ['id', person.id],
     ['name', person.name],
-    ['account', person.account],
+    ...person.accounts.map(({ account, role }) => ['account', `${account} (${role})`] as const),
+    ...(person.language === null ? [] : [['language', person.language] as const]),
     ['state', person.disabled ? `disabled since ${person.disabled_at}` : 'enabled'],
     ['sessions', person.sessions],
     ...person.identities.map(

@@ -39,6 +39,7 @@ export const accounts = sqliteTable('accounts', {
   name: text('name').notNull(),
   createdAt: instant('created_at').notNull(),
   balance: nanos('balance_nanos').notNull(),
+  memberDaily: nanos('member_daily_nanos'),
 })
 
 export const keys = sqliteTable('keys', {
@@ -55,6 +56,7 @@ export const keys = sqliteTable('keys', {
   expiresAt: instant('expires_at'),
   disabledAt: instant('disabled_at'),
   revokedAt: instant('revoked_at'),
+  madeBy: text('made_by'),
 })
 
 export const keySecrets = sqliteTable('key_secrets', {

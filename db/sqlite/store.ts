@@ -143,7 +143,7 @@ function lazyAccounting(
 ): Pick<Store, 'accounts' | 'ledger' | 'thresholds' | 'notices'> {
   return {
     accounts: lazyPort(
-      { create: true, rename: true, find: true, findByName: true, list: true },
+      { create: true, rename: true, allow: true, find: true, findByName: true, list: true },
       async () => (await import('./money/accounts.ts')).createAccounts(connection),
     ),
     ledger: lazyPort({ credit: true, list: true, count: true, chargeOf: true }, async () =>

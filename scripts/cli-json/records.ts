@@ -32,6 +32,13 @@ export interface JsonRecords {
   'accounts show': VerbRecord<'accounts.show'>
   'accounts create': VerbRecord<'accounts.create'>
   'accounts rename': VerbRecord<'accounts.rename'>
+  'accounts edit': VerbRecord<'accounts.edit'>
+  /** By the action. */
+  'accounts members':
+    | VerbRecord<'accounts.members.list'>
+    | VerbRecord<'accounts.members.add'>
+    | VerbRecord<'accounts.members.set-role'>
+    | VerbRecord<'accounts.members.remove'>
   'providers add': VerbRecord<'providers.add'> & {
     /** What it answered when it was looked at; null where it was not. */
     readonly check: VerbRecord<'providers.test'>[number] | null

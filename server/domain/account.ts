@@ -6,6 +6,9 @@ import type { UsdNanos } from './money.ts'
 
 export const DEFAULT_ACCOUNT_NAME = 'default'
 
+/** Five dollars: enough to try, too little to be missed. */
+export const MEMBER_DAILY = 5_000_000_000n as UsdNanos
+
 export interface Account {
   readonly id: AccountId
   /** Unique on the appliance. */
@@ -13,6 +16,8 @@ export interface Account {
   readonly createdAt: Instant
   /** The settled balance, Σ of its ledger entries; may go below zero by one request. */
   readonly balance: UsdNanos
+  /** What each key that a member makes may spend in a day at most; null is `MEMBER_DAILY`. */
+  readonly memberDaily: UsdNanos | null
 }
 
 /** Port: where accounts are kept. */
@@ -21,6 +26,8 @@ export interface Accounts {
   create(account: Account, act: Act): Promise<void>
   /** Only the name changes, and the act gains both. Durable before it resolves. @throws account_not_found, already_exists when the name is taken */
   rename(id: AccountId, name: string, act: Act): Promise<Amended<Account>>
+  /** The act gains what changed. Durable before it resolves. @throws account_not_found */
+  allow(id: AccountId, memberDaily: UsdNanos | null, act: Act): Promise<Amended<Account>>
   find(id: AccountId): Promise<Account | undefined>
   findByName(name: string): Promise<Account | undefined>
   /** Oldest first. */

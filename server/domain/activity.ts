@@ -106,6 +106,8 @@ export const failureCost = (attempts: readonly FailedAttempt[]): UsdNanos =>
 export interface ActivityQuery {
   readonly accountId?: AccountId
   readonly keyId?: KeyId
+  /** Only of keys that this person made. */
+  readonly madeBy?: string
   /** The caller's own name for a request; several may carry the same. */
   readonly requestId?: string
   /** The last characters of the generation's id; several may end alike. */
@@ -114,6 +116,7 @@ export interface ActivityQuery {
   readonly model?: string
   /** The provider that served. */
   readonly provider?: string
+  readonly endUser?: string
   readonly surface?: Dialect
   /** Both included. */
   readonly status?: { readonly least: number; readonly most: number }

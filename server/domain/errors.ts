@@ -23,6 +23,7 @@ export const ERROR_CODES = {
   model_not_allowed: [403, 'permission_error'],
   provisioning_key_required: [403, 'permission_error'],
   provisioning_key_not_allowed: [403, 'permission_error'],
+  role_not_allowed: [403, 'permission_error'],
   model_not_found: [404, 'not_found_error'],
   key_not_found: [404, 'not_found_error'],
   account_not_found: [404, 'not_found_error'],

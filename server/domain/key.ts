@@ -26,10 +26,13 @@ export interface ApiKey {
   readonly expiresAt: Instant | null
   readonly disabledAt: Instant | null
   readonly revokedAt: Instant | null
+  /** The id of the person who made it in the cabinet; null for one that an operator or a provisioning key made. */
+  readonly madeBy: string | null
 }
 
 /** The fields that the issuer of a key states. */
-export type NewKey = Pick<ApiKey, 'accountId' | 'name' | 'kind' | 'note' | 'limits' | 'expiresAt'>
+export type NewKey = Pick<ApiKey, 'accountId' | 'name' | 'kind' | 'note' | 'limits' | 'expiresAt'> &
+  Partial<Pick<ApiKey, 'madeBy'>>
 
 /** A newly issued key: active and never used. */
 export const draftKey = (draft: NewKey, secret: Secret, at: Instant): ApiKey => ({
@@ -40,6 +43,7 @@ export const draftKey = (draft: NewKey, secret: Secret, at: Instant): ApiKey => 
   lastUsedAt: null,
   disabledAt: null,
   revokedAt: null,
+  madeBy: null,
   ...draft,
 })
 

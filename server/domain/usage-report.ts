@@ -21,6 +21,8 @@ export interface UsageQuery {
   /** Splits each group further; another dimension than `by`. */
   readonly thenBy: UsageDimension | null
   readonly accountId?: AccountId
+  /** Only of keys that this person made. */
+  readonly madeBy?: string
   /** Admitted at this instant or later. */
   readonly since?: Instant
   /** Admitted before this instant. */

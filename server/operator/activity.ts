@@ -10,6 +10,7 @@ import type { Store } from '#domain/store.ts'
 import { DIALECTS } from '#domain/work.ts'
 import { readAs, scopeField, timeField } from '#forms/fields.ts'
 import { type ActivityRecord, renderActivity, renderOperatorReceipt } from './activity-record.ts'
+import { makerOf, sees } from './actor.ts'
 import type { OperatorDeps } from './deps.ts'
 import { accountNameOf, findScope } from './find-account.ts'
 import { findKey } from './find-key.ts'
@@ -34,6 +35,8 @@ export const filterFields = {
   key: z._default(z.nullable(textField), null),
   model: z._default(z.nullable(textField), null),
   provider: z._default(z.nullable(textField), null),
+  /** The end user that a request named. */
+  user: z._default(z.nullable(textField), null),
   surface: z._default(z.nullable(z.enum(DIALECTS)), null),
   status: z._default(z.nullable(statusField), null),
   least_total_ms: z._default(z.nullable(z.int().check(z.minimum(0))), null),
@@ -44,14 +47,17 @@ const filterForm = z.object(filterFields)
 
 /** Resolves account and key names to ids. @throws account_not_found, key_not_found */
 export async function toFilter(deps: OperatorDeps, stated: z.output<typeof filterForm>) {
-  const { account, key, model, provider, surface, status, least_total_ms, errors } = stated
+  const { account, key, model, provider, user, surface, status, least_total_ms, errors } = stated
   const within = await findScope(deps, account)
+  const madeBy = makerOf(deps.actor ?? null)
   return {
     errorsOnly: errors,
     ...(within !== null && { accountId: within.id }),
     ...(key !== null && { keyId: (await findKey(deps, key, account)).id }),
     ...(model !== null && { model }),
+    ...(madeBy !== undefined && { madeBy }),
     ...(provider !== null && { provider }),
+    ...(user !== null && { endUser: user }),
     ...(surface !== null && { surface }),
     ...(status !== null && { status }),
     ...(least_total_ms !== null && { leastTotalMs: least_total_ms }),
@@ -131,6 +137,11 @@ export async function findEntry(
   const { store } = deps
   const account = await findScope(deps, scope)
   const found = isGenerationId(id) ? await store.activity.find(id) : undefined
+  if (deps.actor !== undefined) {
+    const key = found && (await store.keys.find(found.keyId))
+    if (found && key && sees(deps.actor, key)) return found
+    throw new GatewayError('generation_not_found', `no request is kept under "${id}"`)
+  }
   if (found && account !== null && found.accountId !== account.id) {
     const owner = await accountNameOf(deps, found.accountId)
     throw new GatewayError(

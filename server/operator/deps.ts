@@ -7,6 +7,7 @@ import type { Watch } from '#domain/snapshot/watch.ts'
 import type { ClockJump } from '#domain/steady-clock.ts'
 import type { HopReading } from '#domain/walk/hop-health.ts'
 import type { GatewayStore } from '#signin/store.ts'
+import type { Actor } from './actor.ts'
 
 /** State that only a running server has. */
 export interface LiveFacts {
@@ -22,6 +23,8 @@ export interface LiveFacts {
   readonly startedAt: Instant
   /** Requests in progress now. */
   inFlight(): number
+  /** Says that a mail is in the store. */
+  wakeMails(): void
   /** Why the last sign-in code could not be mailed; null once one was, and before the first. */
   codeMailFailure(): CodeMailFailure | null
   /** A jump of the clock by which nothing is deleted yet; null while the clock is believed. */
@@ -72,6 +75,8 @@ export interface OperatorDeps {
   readonly live: LiveFacts | null
   /** The caller, for the log of acts: "uid 1000 (ann)". */
   readonly who: string
+  /** The person of an account on whose behalf the verb runs, and who is bounded by it; absent for an operator. */
+  readonly actor?: Actor
   readonly delivery: DeliveryConfig
   /** Tests providers; injected, because `operator` may not import `upstream`. */
   readonly probe: Probe

@@ -5,21 +5,24 @@ import type { AccountId } from '#domain/id.ts'
 import { didYouMean, nearest } from '#forms/nearest.ts'
 import type { OperatorDeps } from './deps.ts'
 
-/** The account that a scope field names; null where it names none. @throws account_not_found */
-export const findScope = async (
-  deps: OperatorDeps,
-  scope: string | null,
-): Promise<Account | null> => (scope === null ? null : await findAccount(deps, scope))
+/** The account that a scope field names; null where it names none, unless a person's own is the only one. @throws account_not_found */
+export async function findScope(deps: OperatorDeps, scope: string | null): Promise<Account | null> {
+  if (scope !== null) return await findAccount(deps, scope)
+  return deps.actor === undefined ? null : await findAccount(deps, deps.actor.accountId)
+}
 
 /** The name to show for the owner of something; its id where the account is gone. */
 export const accountNameOf = async ({ store }: OperatorDeps, id: AccountId): Promise<string> =>
   (await store.accounts.find(id))?.name ?? id
 
-/** @throws account_not_found */
-export async function findAccount({ store }: OperatorDeps, text: string): Promise<Account> {
+/** To a person, another account than their own is none. @throws account_not_found */
+export async function findAccount({ store, actor }: OperatorDeps, text: string): Promise<Account> {
   const { accounts } = store
   const account = (await accounts.findByName(text)) ?? (await accounts.find(text as AccountId))
-  if (account) return account
+  if (account && (actor === undefined || account.id === actor.accountId)) return account
+  if (actor !== undefined) {
+    throw new GatewayError('account_not_found', `no account is called "${text}"`)
+  }
   const names = (await accounts.list()).map(({ name }) => name)
   const meant = nearest(text, names)
   const suggestion = didYouMean(meant)

@@ -5,6 +5,7 @@ import type { KeyId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { didYouMean, nearest } from '#forms/nearest.ts'
 import { shellWord } from '#forms/shell-word.ts'
+import { sees } from './actor.ts'
 import type { OperatorDeps } from './deps.ts'
 import { accountNameOf, findScope } from './find-account.ts'
 import { shownEndOf } from './shown-id.ts'
@@ -13,7 +14,7 @@ const MAX_CANDIDATES = 10
 const MAX_NAMES = 1_000
 
 /**
- * Only among the keys of the account that `scope` names; null is every account.
+ * Only among the keys of the account that `scope` names, and that there are for the actor; null is every account.
  * @throws account_not_found; key_not_found, also when several keys match: the message then lists them
  */
 export async function findKey(
@@ -24,7 +25,8 @@ export async function findKey(
   const account = await findScope(deps, scope)
   const stated = await deps.store.keys.search(text, MAX_CANDIDATES, account?.id)
   const end = stated.length > 0 ? null : shownEndOf('key_', text)
-  const found = end === null ? stated : await endingIn(deps, end, account)
+  const all = end === null ? stated : await endingIn(deps, end, account)
+  const found = all.filter((key) => sees(deps.actor ?? null, key))
   const byId = found.find(({ id }) => id === text)
   if (byId) return byId
   const named = found.filter(({ name }) => name === text)
@@ -77,6 +79,7 @@ async function notFound(
   account: Account | null,
 ): Promise<GatewayError> {
   const { keys } = deps.store
+  if (deps.actor !== undefined) return noSuchKey(`no key is called "${text}"`)
   if (account !== null) {
     const [elsewhere, another] = await keys.search(text, 2)
     if (elsewhere !== undefined && another === undefined) {

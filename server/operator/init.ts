@@ -66,7 +66,13 @@ async function createAccount(
   if (await store.accounts.findByName(DEFAULT_ACCOUNT_NAME)) return null
   const at = clock.now()
   const name = DEFAULT_ACCOUNT_NAME
-  const account = { id: newAccountId(at), name, createdAt: at, balance: NO_MONEY }
+  const account = {
+    id: newAccountId(at),
+    name,
+    createdAt: at,
+    balance: NO_MONEY,
+    memberDaily: null,
+  }
   await store.accounts.create(account, act(name, { created: 'account' }))
   return account
 }

@@ -17,6 +17,7 @@ import {
   timeField,
 } from '#forms/fields.ts'
 import { maskWarnings, nameWarnings } from '#forms/key-warnings.ts'
+import { requireAllowance } from './allowance.ts'
 import type { OperatorDeps } from './deps.ts'
 import { findAccount } from './find-account.ts'
 import { findKey } from './find-key.ts'
@@ -45,6 +46,7 @@ export const createKey = mutation(
     const at = clock.now()
     const account = await findAccount(deps, input.account)
     const limits = { ...NO_LIMITS, ...statedLimits(input) }
+    requireAllowance(deps.actor, account, limits)
     const warnings = [
       ...(await nameWarnings(store, input.name)),
       ...maskWarnings(store, limits.allowedModels),
@@ -52,7 +54,8 @@ export const createKey = mutation(
     const secret = newSecret()
     const { name, kind, note } = input
     const expiresAt = requireFuture(input.expires_at, at)
-    const draft = { accountId: account.id, name, kind, note, limits, expiresAt }
+    const madeBy = deps.actor?.personId ?? null
+    const draft = { accountId: account.id, name, kind, note, limits, expiresAt, madeBy }
     const key = draftKey(draft, secret, at)
     const issued = { account: account.name, ...describeIssue(key) }
     await store.keys.issue(key, secret, act(key.id, issued))

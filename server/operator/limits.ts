@@ -6,6 +6,7 @@ import type { ApiKey } from '#domain/key.ts'
 import { type LimitsRecord, renderLimits } from '#domain/limits.ts'
 import { limitsFields, scopeField, statedLimits } from '#forms/fields.ts'
 import { maskWarnings } from '#forms/key-warnings.ts'
+import { requireAllowance } from './allowance.ts'
 import { accountNameOf, findAccount } from './find-account.ts'
 import { findKey } from './find-key.ts'
 import { listAllKeys } from './list-keys.ts'
@@ -68,6 +69,9 @@ export const setLimits = mutation(
       keys.push(requireNotRevoked(await findKey(deps, text, input.account)))
     }
     const limits = statedLimits(input)
+    if (limits.dailySpend !== undefined && deps.actor !== undefined) {
+      requireAllowance(deps.actor, await findAccount(deps, deps.actor.accountId), limits)
+    }
     const warnings = maskWarnings(deps.store, limits.allowedModels ?? null)
     const amended: AmendedLimitsRecord[] = []
     for (const key of keys) {

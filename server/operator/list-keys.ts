@@ -2,6 +2,8 @@
 import type { AccountId, KeyId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { type KeyRecord, renderKey, withSpending } from '#domain/key-report.ts'
+import type { PersonId } from '#signin/register/person.ts'
+import { sees } from './actor.ts'
 import type { OperatorDeps } from './deps.ts'
 import { accountNameOf, findAccount } from './find-account.ts'
 import { type KeyListQuery, readKeyListQuery, type SentKeyListQuery } from './key-list-query.ts'
@@ -11,6 +13,8 @@ export interface OperatorKeyRecord extends KeyRecord {
   /** The name of the account. */
   readonly account: string
   readonly note: string | null
+  /** The address of the person who made it in the cabinet, or the id of one who is gone; null for any other. */
+  readonly made_by: string | null
 }
 
 const PAGE_KEYS = 500
@@ -26,9 +30,9 @@ export const listKeys: Verb<SentKeyListQuery, KeyListQuery, readonly OperatorKey
   },
 }
 
-/** All keys of one account or of all, newest first. */
+/** All keys of one account or of all that there are for the actor, newest first. */
 export async function listAllKeys(
-  { store }: OperatorDeps,
+  { store, actor }: OperatorDeps,
   includeRevoked: boolean,
   accountId?: AccountId,
 ): Promise<ApiKey[]> {
@@ -41,7 +45,7 @@ export async function listAllKeys(
       ...(accountId === undefined ? {} : { accountId }),
       ...(after === undefined ? {} : { after }),
     })
-    all.push(...page.keys)
+    all.push(...page.keys.filter((key) => sees(actor ?? null, key)))
     after = page.keys.at(-1)?.id
     if (!page.hasMore || after === undefined) return all
   }
@@ -57,6 +61,7 @@ async function reportKeys(
 ): Promise<readonly OperatorKeyRecord[]> {
   const { store, clock } = deps
   const names = new Map<AccountId, string>()
+  const makers = new Map<string, string>()
   const records: OperatorKeyRecord[] = []
   for (let first = 0; first < keys.length; first += PAGE_KEYS) {
     const page = keys.slice(first, first + PAGE_KEYS)
@@ -64,8 +69,14 @@ async function reportKeys(
     for (const [key, spending] of await withSpending(store.admissions, page, at)) {
       const account = names.get(key.accountId) ?? (await accountNameOf(deps, key.accountId))
       names.set(key.accountId, account)
-      records.push({ ...renderKey(key, spending, at), note: key.note, account })
+      const { note, madeBy } = key
+      const made_by = madeBy && (makers.get(madeBy) ?? (await makerNameOf(deps, madeBy)))
+      if (madeBy !== null && made_by !== null) makers.set(madeBy, made_by)
+      records.push({ ...renderKey(key, spending, at), note, account, made_by })
     }
   }
   return records
 }
+
+const makerNameOf = async ({ store }: OperatorDeps, id: string): Promise<string> =>
+  (await store.signin.people.find(id as PersonId))?.email ?? id

@@ -1,13 +1,16 @@
 /** Verbs for people who can sign in: list, show, add, disable, remove, revoke sessions, unlink identities. */
 import * as z from 'zod/mini'
+import type { Account } from '#domain/account.ts'
 import { type Instant, renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
+import { LANGUAGES, type Language } from '#domain/language.ts'
 import { nameField, readAs, scopeField } from '#forms/fields.ts'
 import { didYouMean, nearest } from '#forms/nearest.ts'
 import { readEmail } from '#signin/register/email.ts'
+import type { Role } from '#signin/register/membership.ts'
 import { newPerson, type Person, type PersonId } from '#signin/register/person.ts'
 import type { OperatorDeps } from './deps.ts'
-import { accountNameOf, findAccount, findScope } from './find-account.ts'
+import { findAccount, findScope } from './find-account.ts'
 import { findIdentityProvider, type IdentityRecord, identitiesOf } from './identities.ts'
 import { type DraftAct, mutation, verb } from './verb.ts'
 
@@ -17,8 +20,10 @@ export interface PersonRecord {
   readonly email: string
   readonly email_verified: boolean
   readonly name: string | null
-  /** The name of the account; null without one. */
-  readonly account: string | null
+  /** The accounts that they belong to, by name, and in which role. */
+  readonly accounts: readonly { readonly account: string; readonly role: Role }[]
+  /** The language that they have chosen for the pages; null until then. */
+  readonly language: Language | null
   readonly disabled: boolean
   readonly disabled_at: string | null
   readonly created_at: string
@@ -33,17 +38,28 @@ export interface PersonDetailsRecord extends PersonRecord {
 
 const renderAt = (at: Instant | null): string | null => (at === null ? null : renderInstant(at))
 
-const render = (person: Person, accounts: ReadonlyMap<string, string>): PersonRecord => ({
-  id: person.id,
-  email: person.email,
-  email_verified: person.isEmailVerified,
-  name: person.name,
-  account: person.accountId && (accounts.get(person.accountId) ?? null),
-  disabled: person.disabledAt !== null,
-  disabled_at: renderAt(person.disabledAt),
-  created_at: renderInstant(person.createdAt),
-  last_sign_in_at: renderAt(person.lastSignInAt),
-})
+async function render(
+  { store }: OperatorDeps,
+  person: Person,
+  names: ReadonlyMap<string, string>,
+): Promise<PersonRecord> {
+  const memberships = await store.signin.memberships.ofPerson(person.id)
+  return {
+    id: person.id,
+    email: person.email,
+    email_verified: person.isEmailVerified,
+    name: person.name,
+    accounts: memberships.map(({ accountId, role }) => ({
+      account: names.get(accountId) ?? accountId,
+      role,
+    })),
+    language: person.language,
+    disabled: person.disabledAt !== null,
+    disabled_at: renderAt(person.disabledAt),
+    created_at: renderInstant(person.createdAt),
+    last_sign_in_at: renderAt(person.lastSignInAt),
+  }
+}
 
 const accountNames = async ({ store }: OperatorDeps): Promise<ReadonlyMap<string, string>> =>
   new Map((await store.accounts.list()).map(({ id, name }) => [id, name]))
@@ -51,7 +67,7 @@ const accountNames = async ({ store }: OperatorDeps): Promise<ReadonlyMap<string
 async function details(deps: OperatorDeps, person: Person): Promise<PersonDetailsRecord> {
   const { artifacts } = deps.store.signin
   return {
-    ...render(person, await accountNames(deps)),
+    ...(await render(deps, person, await accountNames(deps))),
     sessions: await artifacts.countSessions(person.id, deps.clock.now()),
     identities: await identitiesOf(deps, person.id),
   }
@@ -80,7 +96,9 @@ export const listPeople = verb(
       ...(before !== null && { before: await findPerson(deps, before, account) }),
       limit,
     })
-    return people.map((person) => render(person, accounts))
+    const records: PersonRecord[] = []
+    for (const person of people) records.push(await render(deps, person, accounts))
+    return records
   },
 )
 
@@ -91,7 +109,7 @@ export const showPerson = verb(namedPerson, async (deps, { person, account }) =>
   details(deps, await findPerson(deps, person, account)),
 )
 
-/** The address is verified at the first sign-in. @throws invalid_request, already_exists, account_not_found */
+/** The address is verified at the first sign-in; the account is then theirs, as its owner. @throws invalid_request, already_exists, account_not_found */
 export const addPerson = mutation(
   'users.add',
   z.strictObject({
@@ -100,12 +118,29 @@ export const addPerson = mutation(
     account: z.optional(z.string()),
   }),
   async (deps, { email, name, account }, act) => {
-    const owner = account === undefined ? null : await findAccount(deps, account)
-    const accountId = owner?.id ?? null
-    const person = { ...newPerson(email, deps.clock.now()), name: name ?? null, accountId }
+    const { people, memberships } = deps.store.signin
+    const at = deps.clock.now()
+    const person = { ...newPerson(email, at), name: name ?? null }
     // Only the id, because the log of acts outlives a removed person.
-    await deps.store.signin.people.add(person, act(person.id, { account: owner?.name ?? null }))
+    if (account === undefined) await people.add(person, act(person.id, { account: null }))
+    else {
+      const { id: accountId, name } = await findAccount(deps, account)
+      const owner = { accountId, personId: person.id, role: 'owner', since: at } as const
+      await memberships.put(owner, person, act(person.id, { account: name }))
+    }
     return details(deps, person)
+  },
+)
+
+/** The language of the pages, whatever the browser prefers. @throws person_not_found */
+export const setLanguage = mutation(
+  'users.language',
+  z.strictObject({ account: scopeField, person: z.string(), language: z.enum(LANGUAGES) }),
+  async (deps, { person: text, account, language }, act) => {
+    const { id } = await findPerson(deps, text, account)
+    const changed = await deps.store.signin.people.setLanguage(id, language, act(id))
+    if (changed === undefined) throw notFound(text, undefined)
+    return details(deps, changed)
   },
 )
 
@@ -168,11 +203,16 @@ export const unlinkIdentity = mutation(
 )
 
 /** By address or by id, of the account that `scope` names; null is anybody. @throws account_not_found, person_not_found */
-async function findPerson(deps: OperatorDeps, text: string, scope: string | null): Promise<Person> {
+export async function findPerson(
+  deps: OperatorDeps,
+  text: string,
+  scope: string | null,
+): Promise<Person> {
   const { people } = deps.store.signin
   const account = await findScope(deps, scope)
   const person = (await people.findByEmail(text)) ?? (await people.find(text as PersonId))
-  if (person !== undefined && (account === null || person.accountId === account.id)) return person
+  if (person !== undefined && (await belongs(deps, person, account))) return person
+  if (deps.actor !== undefined) throw notFound(text, undefined)
   if (person !== undefined) throw await notOf(deps, person, account?.name ?? '')
   const known = await people.list({
     limit: MAX_GUESSED,
@@ -187,13 +227,17 @@ async function findPerson(deps: OperatorDeps, text: string, scope: string | null
   )
 }
 
-async function notOf(
-  deps: OperatorDeps,
-  { email, accountId }: Person,
-  account: string,
-): Promise<GatewayError> {
-  const owner =
-    accountId === null ? 'no account' : `account ${await accountNameOf(deps, accountId)}`
+const belongs = async (
+  { store }: OperatorDeps,
+  { id }: Person,
+  account: Account | null,
+): Promise<boolean> =>
+  account === null || (await store.signin.memberships.find(account.id, id)) !== undefined
+
+async function notOf(deps: OperatorDeps, person: Person, account: string): Promise<GatewayError> {
+  const { email, accounts } = await render(deps, person, await accountNames(deps))
+  const names = accounts.map((one) => one.account).join(', ')
+  const owner = names === '' ? 'no account' : `account ${names}`
   return new GatewayError('person_not_found', `${email} is of ${owner}, not of ${account}`, {
     hint: 'gatewayctl users list',
   })

@@ -62,17 +62,21 @@ function openEndings(deps: OperatorDeps, filter: Filter, heartbeatMs: number): E
   }
 }
 
-export type Filter = Omit<ActivityQuery, 'limit' | 'since' | 'until' | 'requestId' | 'idEnd'>
+export type Filter = Omit<
+  ActivityQuery,
+  'limit' | 'since' | 'until' | 'requestId' | 'idEnd' | 'madeBy'
+>
 
 /** The same filter as the store's query. */
 export const isWanted = (
-  { accountId, keyId, model, provider, surface, status, leastTotalMs, errorsOnly }: Filter,
+  { accountId, keyId, model, provider, endUser, surface, status, leastTotalMs, errorsOnly }: Filter,
   entry: ActivityEntry,
 ): boolean =>
   (accountId === undefined || entry.accountId === accountId) &&
   (keyId === undefined || entry.keyId === keyId) &&
   (model === undefined || entry.model === model) &&
   (provider === undefined || entry.provider === provider) &&
+  (endUser === undefined || entry.endUser === endUser) &&
   (surface === undefined || entry.surface === surface) &&
   (status === undefined || (entry.status >= status.least && entry.status <= status.most)) &&
   (leastTotalMs === undefined || entry.totalMs >= leastTotalMs) &&

@@ -14,6 +14,7 @@ import {
   type UsageSum,
 } from '#domain/usage-report.ts'
 import { scopeField, timeField } from '#forms/fields.ts'
+import { makerOf } from './actor.ts'
 import type { OperatorDeps } from './deps.ts'
 import { accountNameOf, findScope } from './find-account.ts'
 import { keptSince } from './kept-since.ts'
@@ -80,11 +81,13 @@ export const reportUsage = verb(
     const { by, then_by: thenBy, account, since, until, top } = input
     if (by === thenBy) throw invalidInput('then_by', `must be another dimension than ${by}`)
     const within = await findScope(deps, account)
+    const madeBy = makerOf(deps.actor ?? null)
     const query: UsageQuery = {
       by,
       thenBy,
       top,
       ...(within !== null && { accountId: within.id }),
+      ...(madeBy !== undefined && { madeBy }),
       ...(since !== null && { since }),
       ...(until !== null && { until }),
     }

@@ -1,6 +1,6 @@
 /** The mails of the sign-in provider, in the language of the page that requested them. */
-import type { Language } from './pages/language.ts'
-import type { CodeMail } from './register/code-mail.ts'
+import type { Language } from '#domain/language.ts'
+import { type Letter, toLetter } from './register/code-mail.ts'
 
 export interface MailFacts {
   readonly clientName: string
@@ -12,8 +12,6 @@ export interface MailFacts {
   /** The identity provider that the code will also link; null if none. */
   readonly links: string | null
 }
-
-type Letter = Omit<CodeMail, 'to'>
 
 /** The subject contains no text from an untrusted source. */
 export function codeMail(language: Language, code: string, facts: MailFacts): Letter {
@@ -73,9 +71,3 @@ const NOT_KNOWN_WORDS: Readonly<Record<Language, (facts: MailFacts) => Words>> =
     ],
   }),
 }
-
-const toLetter = (subject: string, lines: readonly string[]): Letter => ({
-  subject,
-  text: `${lines.join('\n\n')}\n`,
-  html: lines.map((line) => `<p>${Bun.escapeHTML(line)}</p>`).join('\n'),
-})

@@ -1,12 +1,12 @@
 /** What an interaction's pages and steps know: the sign-in's parts, the request, and the interaction that it belongs to; and its notes. */
 import type { Interaction, Provider } from 'oidc-provider/lib/provider.js'
+import type { Language } from '#domain/language.ts'
 import type { Bridge } from './bridge.ts'
 import type { SigninDeps } from './deps.ts'
 import type { Federation } from './identities/federation.ts'
 import type { InteractionLimit } from './interaction-limit.ts'
 import type { KnownBrowsers } from './known-browsers.ts'
 import type { MailCodeFlow } from './mail-code.ts'
-import type { Language } from './pages/language.ts'
 import type { Client } from './register/client.ts'
 import type { Accepted, Refusal, SigninFacts } from './register/signin-event.ts'
 import { noteEvent } from './request-artifacts.ts'

@@ -1,11 +1,11 @@
 /** The pages of an interaction, and the responses that end it. */
 import type { Payload } from 'oidc-provider/lib/provider.js'
+import type { Language } from '#domain/language.ts'
 import type { SigninDeps } from './deps.ts'
 import { type InteractionContext, noteOutcome } from './interaction-context.ts'
 import { CODE_MINUTES } from './mail-code.ts'
 import { codeProblem, type ReadOutcome } from './outcome.ts'
 import { formTarget } from './pages/form-target.ts'
-import type { Language } from './pages/language.ts'
 import { pageResponse } from './pages/respond.ts'
 import type {
   CodeProblem,

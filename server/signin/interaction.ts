@@ -2,6 +2,7 @@
 import { SessionNotFound } from 'oidc-provider/lib/helpers/errors.js'
 import type { Interaction, Provider } from 'oidc-provider/lib/provider.js'
 import type { Instant } from '#domain/clock.ts'
+import { readLanguage } from '#pages/language.ts'
 import { type Bridge, openBridge } from './bridge.ts'
 import { readForm } from './form-body.ts'
 import {
@@ -29,7 +30,6 @@ import {
 } from './interaction-pages.ts'
 import { readCode } from './mail-code.ts'
 import { type Outcome, outcomePath, readOutcome, signInProblem } from './outcome.ts'
-import { readLanguage } from './pages/language.ts'
 import type { ErrorKind } from './pages/view.ts'
 import { interactionPath } from './provider.ts'
 import { digestOf } from './register/digest.ts'

@@ -1,6 +1,7 @@
 /** Ends the redirects that follow a form of ours, so that an application may redirect wherever it likes. */
+
+import { readLanguage } from '#pages/language.ts'
 import type { SigninDeps } from './deps.ts'
-import { readLanguage } from './pages/language.ts'
 import { pageResponse } from './pages/respond.ts'
 import { AUTHORIZE, LOGOUT } from './routes.ts'
 

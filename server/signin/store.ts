@@ -8,12 +8,14 @@ import type { Identities } from './register/identity.ts'
 import type { IdentityProviders } from './register/identity-provider.ts'
 import type { Keyring } from './register/keyring.ts'
 import type { MailCodes } from './register/mail-code.ts'
+import type { Memberships } from './register/membership.ts'
 import type { People } from './register/person.ts'
 import type { SigninEvents } from './register/signin-event.ts'
 
 export interface SigninStore {
   readonly clients: Clients
   readonly people: People
+  readonly memberships: Memberships
   readonly artifacts: Artifacts
   readonly mailCodes: MailCodes
   readonly codeMails: CodeMails

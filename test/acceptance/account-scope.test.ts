@@ -196,7 +196,7 @@ describe.each(MODES)('%s', (mode) => {
       theirAccount,
       // Using a key changes when it was used.
       ofAccount('keys').map((one) => ({ ...one, last_used_at: null })),
-      ...['people', 'thresholds', 'ledger'].map(ofAccount),
+      ...['memberships', 'thresholds', 'ledger'].map(ofAccount),
       readDatabase(cli, 'SELECT * FROM people WHERE email = ?', theirs.person),
     ]
   }

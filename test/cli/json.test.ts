@@ -66,6 +66,16 @@ const DOWN: readonly Sample[] = [
   ['accounts create', ['accounts', 'create', 'team']],
   ['accounts rename', ['accounts', 'rename', 'team', 'research']],
   ['accounts list', ['accounts']],
+  ['accounts edit', ['accounts', 'edit', 'acme', '--member-daily-usd', '2']],
+  [
+    'accounts members',
+    ['accounts', 'members', 'add', 'acme', 'bo@example.org', '--role', 'member'],
+  ],
+  ['accounts members', ['accounts', 'members', 'list', 'acme']],
+  [
+    'accounts members',
+    ['accounts', 'members', 'set-role', 'acme', 'bo@example.org', '--role', 'owner'],
+  ],
   ['accounts show', ['accounts', 'show', 'acme']],
   [
     'providers add',
@@ -133,6 +143,7 @@ const DOWN: readonly Sample[] = [
   ['users enable', ['users', 'enable', 'ann@example.org']],
   ['users sessions', ['users', 'sessions', 'revoke', 'ann@example.org', '-y']],
   ['users identities', ['users', 'identities', 'remove', 'ann@example.org', 'google', '-y']],
+  ['accounts members', ['accounts', 'members', 'remove', 'acme', 'bo@example.org', '-y']],
   ['users remove', ['users', 'remove', 'ann@example.org', '-y']],
   ['identities remove', ['identities', 'remove', 'google', '-y']],
   ['backup', ['backup', 'one.db', '--verify']],
@@ -192,7 +203,7 @@ describe('while the gateway is down', () => {
     const database = new Database(join(cli.dataDir, 'gateway.db'))
     database.run(
       `INSERT INTO identities (issuer, subject, person_id, linked_at, last_used_at)
-       SELECT issuer, '1', people.id, 0, 0 FROM identity_providers, people`,
+       SELECT issuer, '1', people.id, 0, 0 FROM identity_providers, people WHERE email = 'ann@example.org'`,
     )
     database.close(true)
   }

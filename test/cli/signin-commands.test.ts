@@ -204,7 +204,7 @@ describe('users', () => {
         'email\tAda@example.org (not verified)',
         'id\tusr_X',
         'name\tAda',
-        'account\tacme',
+        'account\tacme (owner)',
         'state\tenabled',
         'sessions\t0',
         'last sign-in\t',
@@ -241,10 +241,10 @@ describe('users', () => {
     expect(cli.run(['users', 'list', '--limit', '0']).code).toBe(2)
     expect(cli.run(['users', 'list', '--before', 'nobody@example.org']).code).toBe(3)
     expect(settled(await onTerminal(['users', '--matching', 'a@e'])).replace(/ +/g, ' ')).toBe(
-      'EMAIL ID ACCOUNT STATE LAST SIGN-IN\nAda@example.org usr_X acme enabled –\n',
+      'EMAIL ID ACCOUNTS STATE LAST SIGN-IN\nAda@example.org usr_X acme (owner) enabled –\n',
     )
     expect(settled(cli.run(['users', '--matching', 'a@e']).out)).toBe(
-      'Ada@example.org\tusr_X\tacme\tenabled\t\n',
+      'Ada@example.org\tusr_X\tacme (owner)\tenabled\t\n',
     )
   })
 

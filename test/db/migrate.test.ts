@@ -146,6 +146,22 @@ const limitsOf = (database: Database) =>
     .all()
     .map(({ limits }) => toLimits(limits))
 
+test('the account that a person was linked to is theirs as its owner', () => {
+  const database = new Database(':memory:', { strict: true })
+  for (const migration of MIGRATIONS.slice(0, 36)) database.run(migration)
+  database.run('PRAGMA user_version = 36')
+  database.run("INSERT INTO accounts (id, name, created_at) VALUES ('acct_1', 'a', 0)")
+  database.run(
+    `INSERT INTO people VALUES ('usr_1', 'a@x', 'a@x', 1, NULL, 'acct_1', 7, 7, NULL, NULL),
+       ('usr_2', 'b@x', 'b@x', 1, NULL, NULL, 8, 8, NULL, NULL)`,
+  )
+  migrate(database, ':memory:')
+  expect(database.query('SELECT * FROM memberships').all()).toEqual([
+    { account_id: 'acct_1', person_id: 'usr_1', role: 'owner', since: 7 },
+  ])
+  expect(database.query('SELECT id FROM people').all()).toEqual([{ id: 'usr_1' }, { id: 'usr_2' }])
+})
+
 test('a schema newer than this binary is refused, and the directory is free again', async () => {
   const dataDir = tempDirectory()
   const store = await openStore({ dataDir, clock })

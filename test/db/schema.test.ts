@@ -36,6 +36,7 @@ const PLAIN = [
   'identity_providers',
   'mail_code_counts',
   'mail_codes',
+  'memberships',
   'models',
   'people',
   'price_versions',

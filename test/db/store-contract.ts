@@ -12,6 +12,7 @@ import { endUsersContract } from './contract/end-users.ts'
 import { keysContract } from './contract/keys.ts'
 import { ledgerContract } from './contract/ledger.ts'
 import { lowBalanceContract } from './contract/low-balance.ts'
+import { membershipsContract } from './contract/memberships.ts'
 import { type JoinStore, nodesContract } from './contract/nodes.ts'
 import { noticesContract } from './contract/notices.ts'
 import { ownersContract } from './contract/owners.ts'
@@ -52,6 +53,7 @@ export function storeContract(name: string, engine: Engine): void {
     describe('usage', () => usageContract(bench))
     describe('answers', () => answersContract(bench))
     describe('retention', () => retentionContract(bench))
+    describe('memberships', () => membershipsContract(bench))
     describe('sign-in', () => signinContract(signinOf(bench)))
     if (reopen) describe('after a restart', () => restartContract(bench))
     if (join) describe('two nodes', () => nodesContract(bench, join))

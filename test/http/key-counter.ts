@@ -91,7 +91,13 @@ export async function openKeyCounter(changes: Partial<ApiDeps> = {}): Promise<Ke
     issueIn,
     async openAccount(name) {
       const at = clock.now()
-      const account = { id: newAccountId(at), name, createdAt: at, balance: NO_MONEY }
+      const account = {
+        id: newAccountId(at),
+        name,
+        createdAt: at,
+        balance: NO_MONEY,
+        memberDaily: null,
+      }
       await deps.store.accounts.create(account, anAct())
       return account
     },

@@ -102,6 +102,11 @@ const SAMPLES: { readonly [Name in VerbName]: VerbInput<Name> } = {
   'accounts.list': {},
   'accounts.show': { name: 'default' },
   'accounts.create': { name: 'other' },
+  'accounts.edit': { account: 'default', member_daily_usd: '2' },
+  'accounts.members.list': {},
+  'accounts.members.add': { email: 'bob@example.org', role: 'viewer' },
+  'accounts.members.set-role': { person: 'cleo@example.org', role: 'owner' },
+  'accounts.members.remove': { person: 'cleo@example.org' },
   'accounts.rename': { account: 'spare', name: 'third' },
   'thresholds.show': {},
   'thresholds.set': {
@@ -123,6 +128,7 @@ const SAMPLES: { readonly [Name in VerbName]: VerbInput<Name> } = {
   'users.list': {},
   'users.show': { person: 'ann@example.org' },
   'users.add': { email: 'new@example.org' },
+  'users.language': { person: 'ann@example.org', language: 'ru' },
   'users.test-mail': { email: 'new@example.org' },
   'users.disable': { person: 'ann@example.org' },
   'users.enable': { person: 'bob@example.org' },
@@ -146,6 +152,7 @@ const LIVE: OperatorDeps['live'] = {
   inFlight: () => 1,
   hops: () => [],
   codeMailFailure: () => null,
+  wakeMails: () => {},
   clockJump: () => null,
   watch: {
     ...restingWatch(),
@@ -206,6 +213,7 @@ async function furnish(): Promise<TestGateway> {
     redirect_uris: ['https://k.example.org/cb'],
   })
   const { id: ann } = await act(deps, 'users.add', { email: 'ann@example.org' })
+  await act(deps, 'accounts.members.add', { email: 'cleo@example.org', role: 'member' })
   await act(deps, 'identities.add', {
     name: 'known',
     issuer: 'https://sso.example.org',
@@ -343,6 +351,11 @@ describe('an act tells', () => {
     ['models.alias.set', { model: { from: 'demo/echo', to: 'demo/lorem' } }],
     ['models.alias.remove', { model: { from: 'demo/echo', to: null } }],
     ['accounts.create', { name: 'other' }],
+    ['accounts.edit', { member_daily_usd: { from: null, to: '2.00' } }],
+    ['accounts.members.add', { account: 'default', role: { from: null, to: 'viewer' } }],
+    ['accounts.members.set-role', { account: 'default', role: { from: 'member', to: 'owner' } }],
+    ['accounts.members.remove', { account: 'default', removed: true }],
+    ['users.language', { language: { from: null, to: 'ru' } }],
     ['accounts.rename', { name: { from: 'spare', to: 'third' } }],
   ])('%s', async (name, changed) => {
     const furnished = await furnish()

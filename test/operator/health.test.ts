@@ -64,6 +64,7 @@ test('status tells a running server from a store that a command opened', async (
     inFlight: () => 3,
     hops: () => [],
     codeMailFailure: () => null,
+    wakeMails: () => {},
     clockJump: () => null,
     watch: restingWatch(),
   }
@@ -136,6 +137,7 @@ describe('doctor', () => {
       inFlight: () => 1,
       hops: () => [],
       codeMailFailure: () => null,
+      wakeMails: () => {},
       clockJump: () => null,
       watch: restingWatch(),
     }

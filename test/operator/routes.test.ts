@@ -198,6 +198,7 @@ describe('health', () => {
       inFlight: () => 0,
       hops: health.readings,
       codeMailFailure: () => null,
+      wakeMails: () => {},
       clockJump: () => null,
       watch: restingWatch(),
     }

@@ -111,7 +111,7 @@ describe('people', () => {
     expect(ada).toMatchObject({
       email: 'Ada@example.org',
       email_verified: false,
-      account: 'acme',
+      accounts: [{ account: 'acme', role: 'owner' }],
       disabled: false,
       sessions: 0,
     })

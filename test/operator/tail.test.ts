@@ -11,7 +11,7 @@ import { act, openFurnished } from './deps.ts'
 
 const KINDS: readonly Partial<ActivityEntry>[] = [
   {},
-  { model: 'demo/lorem' },
+  { model: 'demo/lorem', endUser: 'u_7' },
   { provider: 'other' },
   { provider: null, status: 429, code: 'rate_limit_exceeded', endedBy: 'refused' },
   { status: 502, code: 'upstream_error', endedBy: 'upstream', totalMs: 9_000 },
@@ -23,6 +23,7 @@ const ANY = {
   key: null,
   model: null,
   provider: null,
+  user: null,
   surface: null,
   status: null,
   least_total_ms: null,
@@ -34,6 +35,7 @@ test.each([
   [{ key: 'other' }, 6],
   [{ account: 'default' }, 12],
   [{ model: 'demo/lorem' }, 2],
+  [{ user: 'u_7' }, 2],
   [{ provider: 'acme' }, 8],
   [{ surface: 'chat' as const }, 12],
   [{ surface: 'messages' as const }, 0],
@@ -71,6 +73,7 @@ test('while nothing ends, an empty line is sent as a heartbeat', async () => {
     inFlight: () => 0,
     hops: () => [],
     codeMailFailure: () => null,
+    wakeMails: () => {},
     clockJump: () => null,
     watch: restingWatch(),
   }

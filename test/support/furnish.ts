@@ -64,6 +64,7 @@ export async function furnish(
     name: DEFAULT_ACCOUNT_NAME,
     createdAt: at,
     balance: NO_MONEY,
+    memberDaily: null,
   }
   await store.accounts.create(account, anAct())
   await store.ledger.credit(
@@ -108,6 +109,7 @@ export async function furnish(
         expiresAt: null,
         disabledAt: null,
         revokedAt: null,
+        madeBy: null,
       }
       await store.keys.issue(key, secret, anAct())
       return { key, bearer: { Authorization: `Bearer ${secret}` } }

@@ -173,6 +173,7 @@ export const anAccount = (stated: Partial<Account> = {}): Account => ({
   name: 'default',
   createdAt: EPOCH,
   balance: 0n as UsdNanos,
+  memberDaily: null,
   ...stated,
 })
 
@@ -194,6 +195,7 @@ export const aKey = (
   expiresAt: null,
   disabledAt: null,
   revokedAt: null,
+  madeBy: null,
   ...stated,
 })
 

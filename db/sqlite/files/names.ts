@@ -22,9 +22,8 @@ export interface Name {
 /** As many as a shell can show. */
 const MAX_NAMES = 300
 
-/** Of the account named or identified by ?2, where one is. */
-const OF_ACCOUNT =
-  '(?2 IS NULL OR account_id IN (SELECT id FROM accounts WHERE name = ?2 OR id = ?2))'
+/** The account named or identified by ?2. */
+const ACCOUNT = '(SELECT id FROM accounts WHERE name = ?2 OR id = ?2)'
 
 const TABLES: Readonly<Record<Named, string>> = {
   account: 'SELECT name AS value, id AS description, created_at AS age FROM accounts',
@@ -32,10 +31,10 @@ const TABLES: Readonly<Record<Named, string>> = {
   client: 'SELECT id AS value, name AS description, created_at AS age FROM clients',
   identity: 'SELECT name AS value, label AS description, created_at AS age FROM identity_providers',
   key: `SELECT name AS value, label AS description, created_at AS age FROM keys
-    WHERE revoked_at IS NULL AND ${OF_ACCOUNT}`,
+    WHERE revoked_at IS NULL AND (?2 IS NULL OR account_id IN ${ACCOUNT})`,
   model: 'SELECT id AS value, name AS description, 0 AS age FROM models',
   person: `SELECT email AS value, coalesce(name, '') AS description, created_at AS age FROM people
-    WHERE ${OF_ACCOUNT}`,
+    WHERE ?2 IS NULL OR id IN (SELECT person_id FROM memberships WHERE account_id IN ${ACCOUNT})`,
   provider: 'SELECT name AS value, type AS description, 0 AS age FROM providers',
 }
 

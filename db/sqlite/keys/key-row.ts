@@ -20,6 +20,7 @@ export type KeyRow = {
   readonly expires_at: Instant | null
   readonly disabled_at: Instant | null
   readonly revoked_at: Instant | null
+  readonly made_by: string | null
 }
 
 export const toKey = (row: KeyRow): ApiKey => ({
@@ -36,6 +37,7 @@ export const toKey = (row: KeyRow): ApiKey => ({
   expiresAt: row.expires_at,
   disabledAt: row.disabled_at,
   revokedAt: row.revoked_at,
+  madeBy: row.made_by,
 })
 
 export const fromKey = ({ limits, ...key }: ApiKey): KeyRow => ({
@@ -52,4 +54,5 @@ export const fromKey = ({ limits, ...key }: ApiKey): KeyRow => ({
   expires_at: key.expiresAt,
   disabled_at: key.disabledAt,
   revoked_at: key.revokedAt,
+  made_by: key.madeBy,
 })

@@ -60,6 +60,8 @@ const matches = (query: Omit<ActivityQuery, 'limit'>) =>
   and(
     query.accountId && eq(activity.accountId, query.accountId),
     query.keyId && eq(activity.keyId, query.keyId),
+    query.madeBy === undefined ? undefined : madeBy(activity.keyId, query.madeBy),
+    query.endUser === undefined ? undefined : eq(activity.endUser, query.endUser),
     query.requestId === undefined ? undefined : eq(activity.requestId, query.requestId),
     query.idEnd === undefined ? undefined : endsIn(activity.generationId, query.idEnd),
     query.model === undefined ? undefined : eq(activity.model, query.model),
@@ -74,6 +76,9 @@ const matches = (query: Omit<ActivityQuery, 'limit'>) =>
 /** Compared as text, not as a pattern. */
 const endsIn = (column: typeof activity.generationId, end: string) =>
   sql`substr(${column}, ${-end.length}) = ${end}`
+
+const madeBy = (column: typeof activity.keyId, person: string) =>
+  sql`${column} IN (SELECT id FROM keys WHERE made_by = ${person})`
 
 interface SumRow {
   readonly model: string

@@ -52,6 +52,7 @@ type Bounds = {
   readonly since: number
   readonly until: number
   readonly account: AccountId | null
+  readonly maker: string | null
 }
 
 /** Adding up is left to us: SQLite would sort every slice by its names, which takes longer. */
@@ -63,12 +64,13 @@ const linesOf = ({ by, thenBy }: UsageQuery): string => `
   FROM activity
   WHERE generation_id >= $from AND generation_id < $below
     AND admitted = 1 AND admitted_at >= $since AND admitted_at < $until
-    AND ($account IS NULL OR account_id = $account)`
+    AND ($account IS NULL OR account_id = $account)
+    AND ($maker IS NULL OR key_id IN (SELECT id FROM keys WHERE made_by = $maker))`
 
 async function addLog(database: Database, query: UsageQuery, groups: Groups): Promise<void> {
   const lines = statement<Line, [Bounds]>(database, linesOf(query))
-  const { since, until, accountId: account = null } = query
-  const within = { since: since ?? 0, until: until ?? Number.MAX_SAFE_INTEGER, account }
+  const { since, until, accountId: account = null, madeBy: maker = null } = query
+  const within = { since: since ?? 0, until: until ?? Number.MAX_SAFE_INTEGER, account, maker }
   const arrived = arrivedIn({
     ...(since !== undefined && { since: later(since, -MAX_QUEUED_MS) }),
     ...(until !== undefined && { until }),

@@ -35,6 +35,7 @@ import cutTools from './0033_cut_tools.sql' with { type: 'text' }
 import limits from './0034_limits.sql' with { type: 'text' }
 import signinEvents from './0035_signin_events.sql' with { type: 'text' }
 import routeMasks from './0036_route_masks.sql' with { type: 'text' }
+import memberships from './0037_memberships.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly string[] = [
   initial,
@@ -73,4 +74,5 @@ export const MIGRATIONS: readonly string[] = [
   limits,
   signinEvents,
   routeMasks,
+  memberships,
 ]

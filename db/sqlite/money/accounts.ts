@@ -4,7 +4,7 @@ import { changesBetween } from '#domain/act.ts'
 import type { Instant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { AccountId } from '#domain/id.ts'
-import type { UsdNanos } from '#domain/money.ts'
+import { renderUsd, type UsdNanos } from '#domain/money.ts'
 import type { Connection } from '../engine/connection.ts'
 import { statement } from '../engine/statement.ts'
 import { prepareNoteAct } from '../log/acts.ts'
@@ -15,6 +15,7 @@ interface AccountRow {
   readonly name: string
   readonly created_at: Instant
   readonly balance_nanos: number
+  readonly member_daily_nanos: number | null
 }
 
 export function createAccounts({ database, commit }: Connection): Accounts {
@@ -29,6 +30,11 @@ export function createAccounts({ database, commit }: Connection): Accounts {
   const update = statement<unknown, [string, AccountId]>(
     database,
     'UPDATE accounts SET name = ? WHERE id = ?',
+  )
+
+  const allow = statement<unknown, [number | null, AccountId]>(
+    database,
+    'UPDATE accounts SET member_daily_nanos = ? WHERE id = ?',
   )
 
   const noteAct = prepareNoteAct(database)
@@ -56,6 +62,16 @@ export function createAccounts({ database, commit }: Connection): Accounts {
         noteAct(act, changesBetween({ name: before.name }, { name }))
         return { before, after: { ...before, name } }
       }),
+    allow: (id, memberDaily, act) =>
+      commit.commitDurably(() => {
+        const row = byId().get(id)
+        if (row === null) throw new GatewayError('account_not_found', `there is no account ${id}`)
+        const before = toAccount(row)
+        const after = { ...before, memberDaily }
+        allow().run(memberDaily === null ? null : toInteger(memberDaily), id)
+        noteAct(act, changesBetween(facts(before), facts(after)))
+        return { before, after }
+      }),
     async find(id) {
       commit.flush()
       const row = byId().get(id)
@@ -78,4 +94,10 @@ const toAccount = (row: AccountRow): Account => ({
   name: row.name,
   createdAt: row.created_at,
   balance: fromInteger<UsdNanos>(row.balance_nanos),
+  memberDaily:
+    row.member_daily_nanos === null ? null : fromInteger<UsdNanos>(row.member_daily_nanos),
+})
+
+const facts = ({ memberDaily }: Account) => ({
+  member_daily_usd: memberDaily === null ? null : renderUsd(memberDaily),
 })

@@ -27,6 +27,12 @@ export function createCodeMails(connection: Connection): CodeMails {
   const table = prepare(database)
 
   return {
+    add({ interaction, id, mail, expiresAt }, at) {
+      const sealed = sealMail(requireVault(connection), id, mail)
+      return commit.commitDurably(
+        () => void table.add().run({ interaction, id, sealed, at, expiresAt }),
+      )
+    },
     async claim(at, leaseUntil, limit) {
       commit.flush()
       const rows = table.due().all({ at, limit })
@@ -61,6 +67,11 @@ function toWaiting(vault: Vault, row: MailRow): WaitingMail | null {
 }
 
 const prepare = (database: Database) => ({
+  add: statement<unknown, [Named]>(
+    database,
+    `REPLACE INTO code_mails (interaction, event_id, sealed, next_try_at, expires_at)
+     VALUES ($interaction, $id, $sealed, $at, $expiresAt)`,
+  ),
   due: statement<MailRow, [{ at: Instant; limit: number }]>(
     database,
     `SELECT * FROM code_mails WHERE next_try_at <= $at AND expires_at > $at

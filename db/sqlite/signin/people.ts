@@ -1,11 +1,11 @@
 /** People in SQLite. Disabling or removing a person signs them out in the same transaction. */
 import type { Instant } from '#domain/clock.ts'
-import { GatewayError } from '#domain/errors.ts'
 import { emailKey } from '#signin/register/email.ts'
 import type { People, Person, PersonId } from '#signin/register/person.ts'
 import type { Connection } from '../engine/connection.ts'
 import { type Named, statement } from '../engine/statement.ts'
 import { prepareNoteAct } from '../log/acts.ts'
+import { prepareAddPerson } from './add-person.ts'
 import { type PersonRow, toPerson } from './person-row.ts'
 import { prepareRevocations } from './revocations.ts'
 
@@ -13,6 +13,7 @@ export function createPeople({ database, commit }: Connection): People {
   const table = prepare(database)
   const revocations = prepareRevocations(database)
   const noteAct = prepareNoteAct(database)
+  const addPerson = prepareAddPerson(database)
   const count = statement<{ n: number }>(database, 'SELECT count(*) AS n FROM people')
   const find = (id: PersonId): Person | undefined => toPerson(table.byId().get(id))
   const findByEmail = (email: string): Person | undefined =>
@@ -21,10 +22,7 @@ export function createPeople({ database, commit }: Connection): People {
   return {
     add: (person, act) =>
       commit.commitDurably(() => {
-        if (findByEmail(person.email)) {
-          throw new GatewayError('already_exists', `there is already a person ${person.email}`)
-        }
-        table.insert().run(toRow(person))
+        addPerson(person)
         noteAct(act)
       }),
     async find(id) {
@@ -59,7 +57,7 @@ export function createPeople({ database, commit }: Connection): People {
         const known = findByEmail(email)
         if (known === undefined) {
           if (newcomer === null) return undefined
-          table.insert().run(toRow(newcomer))
+          addPerson(newcomer)
         } else if (known.disabledAt === null && revocations.isRevoked(known.id, begunAt)) {
           return 'revoked'
         } else if (!known.isEmailVerified) {
@@ -79,6 +77,14 @@ export function createPeople({ database, commit }: Connection): People {
         noteAct(act)
         return find(id)
       }),
+    setLanguage: (id, language, act) =>
+      commit.commitDurably(() => {
+        const person = find(id)
+        if (person === undefined || person.language === language) return person
+        table.speak().run({ id, language })
+        noteAct(act, { language: { from: person.language, to: language } })
+        return { ...person, language }
+      }),
     remove: (id, act) =>
       commit.commitDurably(() => {
         revocations.revoke(id)
@@ -97,15 +103,10 @@ function prepare(database: Connection['database']) {
       database,
       `SELECT * FROM people
        WHERE ($matching IS NULL OR instr(email_key, $matching) > 0)
-         AND ($accountId IS NULL OR account_id = $accountId)
+         AND ($accountId IS NULL OR id IN (SELECT person_id FROM memberships WHERE account_id = $accountId))
          AND ($isDisabled IS NULL OR (disabled_at IS NOT NULL) = $isDisabled)
          AND ($beforeAt IS NULL OR (created_at, id) < ($beforeAt, $beforeId))
        ORDER BY created_at DESC, id DESC LIMIT $limit`,
-    ),
-    insert: statement<unknown, [Named]>(
-      database,
-      `INSERT INTO people VALUES ($id, $email, $emailKey, $isEmailVerified, $name, $accountId, $createdAt, $updatedAt,
-         $lastSignInAt, $disabledAt)`,
     ),
     // The claims change only with the first verification.
     prove: statement<unknown, [{ key: string; at: Instant }]>(
@@ -118,13 +119,11 @@ function prepare(database: Connection['database']) {
       database,
       'UPDATE people SET disabled_at = $at WHERE id = $id',
     ),
+    speak: statement<unknown, [{ id: PersonId; language: string }]>(
+      database,
+      'UPDATE people SET language = $language WHERE id = $id',
+    ),
     remove: statement<unknown, [PersonId]>(database, 'DELETE FROM people WHERE id = ?'),
     unlink: statement<unknown, [PersonId]>(database, 'DELETE FROM identities WHERE person_id = ?'),
   }
 }
-
-const toRow = (person: Person) => ({
-  ...person,
-  emailKey: emailKey(person.email),
-  isEmailVerified: Number(person.isEmailVerified),
-})

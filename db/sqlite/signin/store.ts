@@ -18,9 +18,14 @@ export function createSigninStore(connection: Connection): SigninStore {
         count: true,
         confirmEmail: true,
         setDisabled: true,
+        setLanguage: true,
         remove: true,
       },
       async () => (await import('./people.ts')).createPeople(connection),
+    ),
+    memberships: lazyPort(
+      { put: true, remove: true, find: true, ofAccount: true, ofPerson: true },
+      async () => (await import('./memberships.ts')).createMemberships(connection),
     ),
     artifacts: lazyPort(
       {
@@ -38,7 +43,7 @@ export function createSigninStore(connection: Connection): SigninStore {
       { issue: true, issuedTo: true, pending: true, redeem: true, drop: true, sweep: true },
       async () => (await import('./mail-codes.ts')).createMailCodes(connection),
     ),
-    codeMails: lazyPort({ claim: true, reschedule: true, drop: true }, async () =>
+    codeMails: lazyPort({ add: true, claim: true, reschedule: true, drop: true }, async () =>
       (await import('./code-mails.ts')).createCodeMails(connection),
     ),
     events: lazyPort({ list: true, trim: true }, async () =>

@@ -4,6 +4,8 @@ import { rateAt } from '#domain/rate.ts'
 import { isMask } from '#domain/route.ts'
 import type { OperatorDeps } from '../deps.ts'
 import { listAllKeys } from '../list-keys.ts'
+import { listMembers } from '../members.ts'
+import { perform } from '../verb.ts'
 import {
   accountEntity,
   aliasEntity,
@@ -11,6 +13,7 @@ import {
   DEMO,
   type Entity,
   keyEntity,
+  memberEntity,
   modelEntity,
   providerEntity,
   rateEntity,
@@ -29,6 +32,7 @@ export async function readCurrent(deps: OperatorDeps): Promise<readonly Entity[]
   return [
     ...(rate.setByOperator ? [rateEntity(rate.rubPerUsd)] : []),
     ...(await currentAccounts(deps)),
+    ...(await currentMembers(deps)),
     ...providers.filter(({ name }) => !demo.has(name)).map(providerEntity),
     ...cards.map((card) => modelEntity(card, at)),
     ...[...catalogue.routes.values()].filter(({ pattern }) => isMask(pattern)).map(routeEntity),
@@ -40,7 +44,20 @@ export async function readCurrent(deps: OperatorDeps): Promise<readonly Entity[]
 
 async function currentAccounts({ store }: OperatorDeps): Promise<readonly Entity[]> {
   const accounts = await withThresholds(store.thresholds, await store.accounts.list())
-  return accounts.map(([{ name }, threshold]) => accountEntity(name, threshold))
+  return accounts.map(([{ name, memberDaily }, threshold]) =>
+    accountEntity(name, threshold, memberDaily),
+  )
+}
+
+async function currentMembers(deps: OperatorDeps): Promise<readonly Entity[]> {
+  const entities: Entity[] = []
+  for (const { name } of await deps.store.accounts.list()) {
+    const members = await perform(listMembers, deps, { account: name })
+    const ofAccount = members.map(({ email, role }) => memberEntity(name, email, role))
+    // By address: those that one file added are of the same instant.
+    entities.push(...ofAccount.toSorted((one, other) => (one.name < other.name ? -1 : 1)))
+  }
+  return entities
 }
 
 async function currentKeys(deps: OperatorDeps): Promise<readonly Entity[]> {

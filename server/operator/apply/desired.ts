@@ -24,6 +24,7 @@ import {
   type Entity,
   type Kind,
   keyEntity,
+  memberEntity,
   modelEntity,
   providerEntity,
   rateEntity,
@@ -41,11 +42,12 @@ export async function readDesired(
   current: readonly Entity[],
 ): Promise<readonly Entity[]> {
   const at = deps.clock.now()
-  const { rates, accounts = [], providers = [], models = [] } = document
+  const { rates, accounts = [], members = [], providers = [], models = [] } = document
   const { routes = [], aliases = [], keys = [], clients = [] } = document
   const stated = [
     ...(rates ? [rateEntity(rates.usd_rub)] : []),
     ...accounts.map((entry, n) => desiredAccount(deps, entry, n)),
+    ...members.map(({ account, email, role }) => memberEntity(account, email, role)),
     ...providers.map(desiredProvider),
     ...(await desiredModels(models, providers, current, at)),
     ...routes.map(desiredRoute),
@@ -67,6 +69,7 @@ export const sectionsOf = (document: GatewayDocument): ReadonlySet<Kind> =>
       [
         ['rates', 'rate'],
         ['accounts', 'account'],
+        ['members', 'member'],
         ['providers', 'provider'],
         ['models', 'model'],
         ['routes', 'route'],
@@ -78,7 +81,7 @@ export const sectionsOf = (document: GatewayDocument): ReadonlySet<Kind> =>
   )
 
 function desiredAccount({ delivery }: OperatorDeps, entry: Entry<'accounts'>, n: number): Entity {
-  const { name, threshold_usd, email, webhook_url } = entry
+  const { name, threshold_usd, email, webhook_url, member_daily_usd } = entry
   let webhookUrl: string | null = null
   try {
     if (webhook_url !== undefined) {
@@ -87,7 +90,8 @@ function desiredAccount({ delivery }: OperatorDeps, entry: Entry<'accounts'>, n:
   } catch (thrown) {
     throw invalidInput(`accounts.${n}`, thrown instanceof Error ? thrown.message : String(thrown))
   }
-  return accountEntity(name, { below: threshold_usd ?? null, email: email ?? null, webhookUrl })
+  const threshold = { below: threshold_usd ?? null, email: email ?? null, webhookUrl }
+  return accountEntity(name, threshold, member_daily_usd ?? null)
 }
 
 function desiredProvider(

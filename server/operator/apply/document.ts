@@ -17,6 +17,8 @@ import {
   timeField,
   usdField,
 } from '#forms/fields.ts'
+import { readEmail } from '#signin/register/email.ts'
+import { ROLES } from '#signin/register/membership.ts'
 import { logoutsField, redirectsField } from '../client-fields.ts'
 import { demandExact } from '../exact-prices.ts'
 import { embeddingSpaceField, kindField } from '../kind-fields.ts'
@@ -167,6 +169,15 @@ export const gatewayDocument = z.strictObject({
       threshold_usd: z.optional(usdField),
       email: z.optional(emailField),
       webhook_url: z.optional(z.string()),
+      /** Absent: the usual amount. */
+      member_daily_usd: z.optional(usdField),
+    }),
+  ),
+  members: sectionOf(
+    z.strictObject({
+      account: accountField,
+      email: readAs(readEmail, 'an e-mail address'),
+      role: z.enum(ROLES),
     }),
   ),
   providers: sectionOf(

@@ -12,10 +12,12 @@ import {
   type PriceVersion,
   priceAt,
 } from '#domain/model-card.ts'
-import { type RubPerUsd, renderRubPerUsd, renderUsd } from '#domain/money.ts'
+import { type RubPerUsd, renderRubPerUsd, renderUsd, type UsdNanos } from '#domain/money.ts'
 import type { Provider } from '#domain/provider.ts'
 import type { Route } from '#domain/route.ts'
 import type { Client } from '#signin/register/client.ts'
+import { emailKey } from '#signin/register/email.ts'
+import type { Role } from '#signin/register/membership.ts'
 import { inOrder, renderHop } from '../hop-record.ts'
 import { renderVersion } from '../model-record.ts'
 
@@ -23,6 +25,7 @@ import { renderVersion } from '../model-record.ts'
 export const KINDS = [
   'rate',
   'account',
+  'member',
   'provider',
   'model',
   'route',
@@ -68,6 +71,7 @@ export const rateEntity = (rubPerUsd: RubPerUsd): Entity => ({
 export const accountEntity = (
   name: string,
   { below, email, webhookUrl }: Omit<Threshold, 'accountId'>,
+  memberDaily: UsdNanos | null,
 ): Entity => ({
   kind: 'account',
   name,
@@ -75,7 +79,16 @@ export const accountEntity = (
     threshold_usd: below === null ? null : renderUsd(below),
     email,
     webhook_url: webhookUrl,
+    member_daily_usd: memberDaily === null ? null : renderUsd(memberDaily),
   },
+  id: null,
+})
+
+/** Addresses are compared without regard to case. */
+export const memberEntity = (account: string, email: string, role: Role): Entity => ({
+  kind: 'member',
+  name: `${account}/${emailKey(email)}`,
+  fields: { account, email: emailKey(email), role },
   id: null,
 })
 

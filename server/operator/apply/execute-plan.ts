@@ -6,7 +6,7 @@ import type { KeyId } from '#domain/id.ts'
 import { ownRoute } from '#domain/model-card.ts'
 import type { OutputBound, ProviderType } from '#domain/provider.ts'
 import type { Route } from '#domain/route.ts'
-import { createAccount } from '../accounts.ts'
+import { createAccount, editAccount } from '../accounts.ts'
 import { createClient, editClient, removeClient } from '../clients.ts'
 import { checkCredential } from '../credential.ts'
 import type { OperatorDeps } from '../deps.ts'
@@ -14,6 +14,7 @@ import { editKey } from '../edit-key.ts'
 import type { HopRecord } from '../hop-record.ts'
 import { createKey, revokeKey } from '../keys.ts'
 import { setLimits } from '../limits.ts'
+import { addMember, removeMember } from '../members.ts'
 import { aliasModel, removeModel, unaliasModel } from '../models.ts'
 import { findProvider, removeProvider } from '../providers.ts'
 import { setRate } from '../rates.ts'
@@ -78,6 +79,8 @@ const executeStep = (context: PlanContext, step: Step): Promise<void> => {
       return applyRate(context, step)
     case 'account':
       return applyAccount(context, step)
+    case 'member':
+      return applyMember(context, step)
     case 'provider':
       return applyProvider(context, step)
     case 'model':
@@ -100,12 +103,26 @@ async function applyRate({ deps, desired }: PlanContext, step: Step): Promise<vo
 
 async function applyAccount({ deps, desired, secrets, warnings }: PlanContext, step: Step) {
   if (step.op === 'add') await perform(createAccount, deps, { name: step.name })
-  const fields = fieldsOf(desired, step)
+  const { member_daily_usd, ...fields } = fieldsOf(desired, step)
+  const isAllowed = step.op === 'change' && 'member_daily_usd' in step.changes
+  if (isAllowed || (step.op === 'add' && member_daily_usd !== null)) {
+    await perform(editAccount, deps, { account: step.name, member_daily_usd })
+  }
   if (step.op === 'add' && Object.values(fields).every((value) => value === null)) return
   const set = await perform(setThreshold, deps, { account: step.name, ...fields })
   warnings.push(...set.warnings.map((warning) => `${step.name}: ${warning}`))
   if (set.webhook_secret === null) return
   secrets.push({ kind: 'webhook', name: step.name, id: null, secret: set.webhook_secret })
+}
+
+async function applyMember(context: PlanContext, step: Step): Promise<void> {
+  const { deps, desired, current } = context
+  if (step.op === 'remove') {
+    const { account, email } = current.get(entityRef(step))?.fields ?? {}
+    await perform(removeMember, deps, { account, person: email })
+    return
+  }
+  await perform(addMember, deps, fieldsOf(desired, step))
 }
 
 async function applyProvider(context: PlanContext, step: Step): Promise<void> {

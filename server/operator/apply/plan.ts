@@ -80,6 +80,9 @@ export function requireReferences(
     if (kind === 'key' && !after.has(`account ${String(fields['account'])}`)) {
       throw refusal(`key ${name} is of an account that is neither here nor in the file`)
     }
+    if (kind === 'member' && !after.has(`account ${String(fields['account'])}`)) {
+      throw refusal(`member ${name} is of an account that is neither here nor in the file`)
+    }
     if (kind === 'alias' && !isModelAfter(String(fields['model']), after)) {
       throw refusal(`alias ${name} would name ${String(fields['model'])}, which would not be there`)
     }

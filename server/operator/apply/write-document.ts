@@ -9,6 +9,7 @@ export function writeDocument(entities: readonly Entity[]): GatewayFile {
   const sections = {
     rates: rate && { usd_rub: rate.fields['rub_per_usd'] },
     accounts: listed(of('account').map(({ name, fields }) => ({ name, ...fields }))),
+    members: listed(of('member').map(({ fields }) => fields)),
     providers: listed(writeProviders(of('provider'))),
     models: listed(of('model').map(writeModel)),
     routes: listed(of('route').map(({ name, fields }) => ({ pattern: name, ...fields }))),

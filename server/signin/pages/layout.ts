@@ -1,6 +1,6 @@
 /** The layout of every page, and the parts that several pages share. */
 import { html, raw } from 'hono/html'
-import type { Language } from './language.ts'
+import type { Language } from '#domain/language.ts'
 import { STYLE } from './style.ts'
 import type { Form } from './view.ts'
 import type { Html } from './words.ts'

@@ -1,7 +1,8 @@
 /** Renders a view as HTML. */
+
+import type { Language } from '#domain/language.ts'
 import { drawCode } from './code.ts'
 import { drawConsent } from './consent.ts'
-import type { Language } from './language.ts'
 import { layOut, type Sheet } from './layout.ts'
 import { drawOnward } from './onward.ts'
 import { drawDisabled, drawError } from './refusal.ts'

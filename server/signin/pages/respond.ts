@@ -1,5 +1,5 @@
 /** Responses with a page, and the headers that every page has (hardening §3.1). */
-import type { Language } from './language.ts'
+import type { Language } from '#domain/language.ts'
 import { renderPage } from './render.ts'
 import { STYLE_SOURCE } from './style.ts'
 import type { ErrorKind, PageView } from './view.ts'

@@ -1,4 +1,4 @@
-/** Mails with sign-in codes, stored encrypted until a mail server has accepted them or the code has expired. */
+/** Mails with sign-in codes, and invitations, stored encrypted until a mail server has accepted them or they have expired. */
 import type { Instant } from '#domain/clock.ts'
 import type { EventId } from '#domain/id.ts'
 
@@ -10,16 +10,26 @@ export interface CodeMail {
   readonly html: string
 }
 
+/** A mail to be addressed. */
+export type Letter = Omit<CodeMail, 'to'>
+
+/** Each line is a paragraph. */
+export const toLetter = (subject: string, lines: readonly string[]): Letter => ({
+  subject,
+  text: `${lines.join('\n\n')}\n`,
+  html: lines.map((line) => `<p>${Bun.escapeHTML(line)}</p>`).join('\n'),
+})
+
 /** A stored mail. */
 export interface WaitingMail {
-  /** SHA-256 of the interaction's id in hexadecimal; a later mail of the interaction replaces this one. */
+  /** SHA-256 of the interaction's id in hexadecimal, or a name of its own for a mail without a code; a later one replaces it. */
   readonly interaction: string
   /** The same in every attempt, so that duplicates can be recognised. */
   readonly id: EventId
   readonly mail: CodeMail
   /** The number of failed attempts. */
   readonly tries: number
-  /** When its code expires. */
+  /** When its code expires, or when an invitation is given up. */
   readonly expiresAt: Instant
 }
 
@@ -29,8 +39,10 @@ export interface ClaimedMails {
   readonly nextAt: Instant | null
 }
 
-/** Mails are added by `MailCodes.issue`, together with their codes, and encrypted at rest. */
+/** Mails are added by `MailCodes.issue`, together with their codes, and encrypted at rest; an invitation has no code. */
 export interface CodeMails {
+  /** Adds a mail without a code. */
+  add(mail: Omit<WaitingMail, 'tries'>, at: Instant): Promise<void>
   /**
    * Leases mails that are due and not expired, at most `limit`, oldest due first, until `leaseUntil`; if the mailer dies, they become
    * due again. Removes those encrypted with another master key.

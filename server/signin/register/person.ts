@@ -2,6 +2,7 @@
 import type { Act } from '#domain/act.ts'
 import type { Instant } from '#domain/clock.ts'
 import type { AccountId } from '#domain/id.ts'
+import type { Language } from '#domain/language.ts'
 import { randomName } from './digest.ts'
 
 export type PersonId = `usr_${string}`
@@ -13,18 +14,19 @@ export interface Person {
   /** Whether the address was verified by a code. */
   readonly isEmailVerified: boolean
   readonly name: string | null
-  /** The account that belongs to the person; null if none. */
-  readonly accountId: AccountId | null
   readonly createdAt: Instant
   /** When the claims for applications last changed. */
   readonly updatedAt: Instant
   readonly lastSignInAt: Instant | null
   readonly disabledAt: Instant | null
+  /** The language that they have chosen for the pages; null until then. */
+  readonly language: Language | null
 }
 
 export interface PeopleQuery {
   /** Only addresses that contain it, case-insensitively. */
   readonly matching?: string
+  /** Only members of this account. */
   readonly accountId?: AccountId
   readonly isDisabled?: boolean
   /** Only people added before this one. */
@@ -54,6 +56,8 @@ export interface People {
   ): Promise<Person | 'revoked' | undefined>
   /** Disabling revokes the person: it ends all sessions, codes and tokens, and refuses what was begun before. Undefined if there is no such person. */
   setDisabled(id: PersonId, isDisabled: boolean, act: Act): Promise<Person | undefined>
+  /** The act gains the language before. Undefined if there is no such person. */
+  setLanguage(id: PersonId, language: Language, act: Act): Promise<Person | undefined>
   /** Also revokes the person. False if there is no such person. */
   remove(id: PersonId, act: Act): Promise<boolean>
 }
@@ -69,9 +73,9 @@ export const newPerson = (email: string, at: Instant): Person => ({
   email,
   isEmailVerified: false,
   name: null,
-  accountId: null,
   createdAt: at,
   updatedAt: at,
   lastSignInAt: null,
   disabledAt: null,
+  language: null,
 })

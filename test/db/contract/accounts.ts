@@ -48,6 +48,20 @@ export function accountsContract(bench: Bench): void {
     expect(await accounts.find('acct_2')).toEqual(renamed)
   })
 
+  test('what its members may spend is kept, and what changed is in the act', async () => {
+    const { accounts, acts } = bench.store
+    const allowed = anAccount({ balance: usd('100'), memberDaily: usd('2') })
+    const { before, after } = await accounts.allow('acct_1', usd('2'), anAct())
+    expect([before.memberDaily, after]).toEqual([null, allowed])
+    expect(await accounts.find('acct_1')).toEqual(allowed)
+    expect((await acts.list({ limit: 9 })).map(({ changed }) => changed)).toContainEqual(
+      expect.objectContaining({ member_daily_usd: { from: null, to: '2.00' } }),
+    )
+    await expect(accounts.allow('acct_none', null, anAct())).rejects.toMatchObject({
+      code: 'account_not_found',
+    })
+  })
+
   test('a name is taken once', async () => {
     await expect(
       bench.store.accounts.create(anAccount({ id: 'acct_2' }), anAct()),

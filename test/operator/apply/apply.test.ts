@@ -2,6 +2,7 @@
 
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import type { AccountId } from '#domain/id.ts'
 import { factsOf, priceAt } from '#domain/model-card.ts'
 import type { GatewayFile } from '#operator/apply/document.ts'
 import type { OperatorDeps } from '#operator/deps.ts'
@@ -36,7 +37,7 @@ const throughToml = (file: GatewayFile): GatewayFile =>
 /** Everything that a file may state, asked of the store itself, without what only one gateway has. */
 async function stateOf({ store, clock }: OperatorDeps) {
   const accounts = []
-  for (const { id, name } of await store.accounts.list()) {
+  for (const { id, name, memberDaily } of await store.accounts.list()) {
     const { below, email, webhookUrl } = await store.thresholds.find(id)
     const { keys } = await store.keys.list({ accountId: id, includeRevoked: false, limit: 1_000 })
     const facts = keys.map(({ name, kind, note, limits, expiresAt, disabledAt }) => ({
@@ -52,6 +53,8 @@ async function stateOf({ store, clock }: OperatorDeps) {
       below,
       email,
       webhookUrl,
+      memberDaily,
+      members: (await membersOf(store, id)).toSorted(),
       keys: facts.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
     })
   }
@@ -71,6 +74,15 @@ async function stateOf({ store, clock }: OperatorDeps) {
       requiresPkce: client.requiresPkce,
     })),
   }
+}
+
+async function membersOf({ signin }: OperatorDeps['store'], id: AccountId) {
+  const members: string[] = []
+  for (const { personId, role } of await signin.memberships.ofAccount(id)) {
+    const person = await signin.people.find(personId)
+    members.push(`${person?.email.toLowerCase()} ${role}`)
+  }
+  return members
 }
 
 describe('whatever the file', () => {

@@ -159,8 +159,14 @@ export const files: fc.Arbitrary<GatewayFile> = fc
           threshold_usd: orNone(dollars),
           email: orNone(fc.constant('ops@example.org')),
           webhook_url: orNone(fc.constant('https://ops.example.org/hook?x=1')),
+          member_daily_usd: orNone(dollars),
         })
         .map((rest) => tidy({ name, ...rest })),
+    ),
+    members: each(['ann@example.org', 'Bo@example.org'], (email) =>
+      fc
+        .record({ role: fc.constantFrom('owner' as const, 'member' as const, 'viewer' as const) })
+        .map(({ role }) => ({ account: 'default', email, role })),
     ),
     providers: fc.tuple(fc.boolean(), fc.boolean(), fc.boolean()).map((keyed) =>
       PROVIDERS.map((name, n) =>

@@ -2,7 +2,7 @@
 import axe from 'axe-core'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import type { Language } from '#signin/pages/language.ts'
+import type { Language } from '#domain/language.ts'
 import { type PageSetting, pageResponse } from '#signin/pages/respond.ts'
 import { CHROMIUM, openBrowser } from '#test/support/browser.ts'
 import { VIEWS } from './views.ts'

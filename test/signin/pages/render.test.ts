@@ -1,7 +1,7 @@
 // Rendering pages: everything is escaped, valid HTML, and translated.
 import { HtmlValidate } from 'html-validate'
 import { describe, expect, test } from 'vitest'
-import type { Language } from '#signin/pages/language.ts'
+import type { Language } from '#domain/language.ts'
 import { renderPage, WORDS } from '#signin/pages/render.ts'
 import type { PageView } from '#signin/pages/view.ts'
 import { VIEWS } from './views.ts'

@@ -1,8 +1,8 @@
 // Sending a page: its headers and status, its language, and where its forms may end.
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
+import { readLanguage } from '#pages/language.ts'
 import { formTarget } from '#signin/pages/form-target.ts'
-import { readLanguage } from '#signin/pages/language.ts'
 import { pageHeaders, pageResponse } from '#signin/pages/respond.ts'
 import type { ErrorKind, PageView } from '#signin/pages/view.ts'
 import { VIEWS } from './views.ts'

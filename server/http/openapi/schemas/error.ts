@@ -10,6 +10,7 @@ export const OPERATOR_CODES = [
   'notice_not_found',
   'client_not_found',
   'person_not_found',
+  'role_not_allowed',
   'already_exists',
 ] as const satisfies readonly ErrorCode[]
 

@@ -1,8 +1,5 @@
 /** Chooses the language of a page. */
-
-export type Language = 'en' | 'ru'
-
-const LANGUAGES: readonly Language[] = ['en', 'ru']
+import { LANGUAGES, type Language } from '#domain/language.ts'
 
 /** The first supported language of `ui_locales` (OpenID Connect Core §3.1.2.1), else of `Accept-Language`, else English. */
 export function readLanguage(

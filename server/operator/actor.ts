@@ -1,0 +1,25 @@
+/** On whose behalf a verb runs: a person of an account, in the cabinet. What bounds them is applied where accounts and keys are found. */
+import type { AccountId } from '#domain/id.ts'
+import type { ApiKey } from '#domain/key.ts'
+import type { Role } from '#signin/register/membership.ts'
+import type { PersonId } from '#signin/register/person.ts'
+
+export interface Actor {
+  readonly personId: PersonId
+  readonly email: string
+  /** The only account that there is for them. */
+  readonly accountId: AccountId
+  readonly role: Role
+}
+
+/** The maker whose keys alone there are: a member's own. Undefined where every key of the account is theirs to see. */
+export const makerOf = (actor: Actor | null): PersonId | undefined =>
+  actor?.role === 'member' ? actor.personId : undefined
+
+/** Whether the key is one that there is for them. */
+export const sees = (actor: Actor | null, key: ApiKey): boolean =>
+  actor === null ||
+  (key.accountId === actor.accountId && (actor.role !== 'member' || key.madeBy === actor.personId))
+
+/** As the log of acts names them: by their address, and by the id that stays when it changes. */
+export const nameOf = ({ email, personId }: Actor): string => `${email} (${personId})`

@@ -1,0 +1,234 @@
+// The people of an account: by the operator's hand, and what each role is bounded to.
+import { describe, expect, test } from 'vitest'
+import type { Actor } from '#operator/actor.ts'
+import { performAs } from '#operator/as-person.ts'
+import { mayDo } from '#operator/roles.ts'
+import { VERBS, type VerbName } from '#operator/verbs.ts'
+import { ROLES, type Role } from '#signin/register/membership.ts'
+import type { PersonId } from '#signin/register/person.ts'
+import { aClaim, anActivity } from '#test/support/nouns.ts'
+import { restingWatch } from '#test/support/resting-watch.ts'
+import { act, openFurnished, type TestOperatorDeps } from './deps.ts'
+
+const SERVING: TestOperatorDeps['live'] = {
+  listen: 'h:1',
+  baseUrl: 'http://h:1/v1',
+  authUrl: 'https://id.example.org',
+  pid: 1,
+  startedAt: 0 as never,
+  inFlight: () => 0,
+  hops: () => [],
+  codeMailFailure: () => null,
+  wakeMails: () => {},
+  clockJump: () => null,
+  watch: restingWatch(),
+}
+
+/** A person of the account `default`, who acts in this role. */
+async function anActor(deps: TestOperatorDeps, role: Role, account = 'default') {
+  const email = `${role}@${account}.example.org`
+  const { id } = await act(deps, 'accounts.members.add', { account, email, role })
+  const { id: accountId } = await act(deps, 'accounts.show', { name: account })
+  const personId = id as PersonId
+  const actor: Actor = { personId, email, accountId: accountId as Actor['accountId'], role }
+  return { actor, act: performAs(deps, actor) }
+}
+
+describe('by the operator', () => {
+  test('a new address is added and invited, a known one changes its role, and either is removed', async () => {
+    const deps = { ...(await openFurnished()), delivery: { smtp: true, loopbackWebhooks: false } }
+    const serving = { ...deps, live: SERVING }
+    const added = await act(serving, 'accounts.members.add', {
+      email: 'Ann@example.org',
+      role: 'owner',
+    })
+    expect(added).toMatchObject({
+      email: 'Ann@example.org',
+      account: 'default',
+      role: 'owner',
+      previous_role: null,
+      mailed: true,
+      cabinet_url: 'https://id.example.org/cabinet',
+      last_sign_in_at: null,
+    })
+    const { mails } = await deps.store.signin.codeMails.claim(deps.clock.now(), deps.clock.now(), 9)
+    expect(mails.map(({ mail }) => mail)).toMatchObject([
+      { to: 'Ann@example.org', text: expect.stringContaining('https://id.example.org/cabinet') },
+    ])
+    expect(await act(deps, 'users.show', { person: added.id })).toMatchObject({
+      accounts: [{ account: 'default', role: 'owner' }],
+    })
+    const again = await act(deps, 'accounts.members.add', {
+      email: 'ann@EXAMPLE.org',
+      role: 'viewer',
+    })
+    expect(again).toMatchObject({ id: added.id, role: 'viewer', previous_role: 'owner' })
+    // Without a server nobody knows where to invite to.
+    expect(again).toMatchObject({ mailed: false, cabinet_url: null })
+    const set = { person: 'ann@example.org', role: 'member' } as const
+    expect(await act(deps, 'accounts.members.set-role', set)).toMatchObject({
+      previous_role: 'viewer',
+    })
+    expect(await act(deps, 'accounts.members.list', {})).toMatchObject([
+      { email: 'Ann@example.org', role: 'member' },
+    ])
+    await act(deps, 'accounts.members.remove', { person: added.id })
+    expect(await act(deps, 'accounts.members.list', {})).toEqual([])
+    await expect(act(deps, 'accounts.members.remove', { person: added.id })).rejects.toMatchObject({
+      code: 'person_not_found',
+    })
+    expect(await act(deps, 'users.show', { person: added.id })).toMatchObject({ accounts: [] })
+  })
+
+  test('who has signed in is not invited again', async () => {
+    const deps = { ...(await openFurnished()), delivery: { smtp: true, loopbackWebhooks: false } }
+    await act(deps, 'users.add', { email: 'ann@example.org' })
+    await deps.store.signin.people.confirmEmail('ann@example.org', null, deps.clock.now(), 0)
+    const added = await act({ ...deps, live: SERVING }, 'accounts.members.add', {
+      email: 'ann@example.org',
+      role: 'viewer',
+    })
+    expect(added.mailed).toBe(false)
+  })
+})
+
+describe('a person', () => {
+  test('what they do is in the log of acts under their name', async () => {
+    const deps = await openFurnished()
+    const { actor, act: asOwner } = await anActor(deps, 'owner')
+    const { made_by } = await asOwner('keys.create', { name: 'web', account: actor.accountId })
+    expect(made_by).toBe(actor.email)
+    const [newest] = await act(deps, 'acts.list', { limit: 1 })
+    expect(newest).toMatchObject({
+      who: `${actor.email} (${actor.personId})`,
+      verb: 'keys.create',
+    })
+  })
+
+  test('another account is none, whichever way it is named', async () => {
+    const deps = await openFurnished()
+    await act(deps, 'accounts.create', { name: 'acme' })
+    const theirs = await act(deps, 'keys.create', { name: 'theirs', account: 'acme' })
+    const { act: asOwner } = await anActor(deps, 'owner')
+    const { personId } = (await anActor(deps, 'owner', 'acme')).actor
+    for (const account of ['acme', theirs.account]) {
+      await expect(asOwner('keys.list', { account })).rejects.toMatchObject({
+        code: 'account_not_found',
+        message: 'no account is called "acme"',
+      })
+    }
+    for (const key of [theirs.id, 'theirs', theirs.label]) {
+      await expect(asOwner('keys.show', { key })).rejects.toMatchObject({
+        code: 'key_not_found',
+        message: `no key is called "${key}"`,
+      })
+      await expect(asOwner('limits.set', { keys: [key], rpm_limit: 1 })).rejects.toMatchObject({
+        code: 'key_not_found',
+      })
+    }
+    await expect(asOwner('accounts.members.remove', { person: personId })).rejects.toMatchObject({
+      code: 'person_not_found',
+    })
+    expect((await act(deps, 'keys.show', { key: theirs.id })).rpm_limit).toBeNull()
+  })
+
+  test('to a member there are the keys that they made alone, and the requests of those', async () => {
+    const deps = await openFurnished()
+    const { actor, act: asMember } = await anActor(deps, 'member')
+    const { id } = await asMember('keys.create', { name: 'mine', daily_spend_limit_usd: '5' })
+    const { default: other } = { default: await act(deps, 'keys.show', { key: 'default' }) }
+    expect((await asMember('keys.list', {})).map(({ name }) => name)).toEqual(['mine'])
+    await expect(asMember('keys.show', { key: other.id })).rejects.toMatchObject({
+      code: 'key_not_found',
+    })
+    const entries = []
+    for (const key of [id, other.id]) {
+      const found = await deps.store.keys.find(key as never)
+      if (found === undefined) throw new Error('no key')
+      const entry = anActivity(aClaim(found, deps.clock.now()))
+      deps.store.activity.note(entry)
+      entries.push(entry)
+      deps.clock.advance(1_000)
+    }
+    const [mine, theirs] = entries.map(({ generationId }) => generationId)
+    const listed = await asMember('activity.list', {})
+    expect(listed.map((entry) => entry.id)).toEqual([mine])
+    expect(await asMember('activity.count', {})).toEqual({ count: 1 })
+    expect((await asMember('usage.report', {})).rows.map(({ key_name }) => key_name)).not.toContain(
+      'default',
+    )
+    await expect(asMember('why', { id: theirs ?? '' })).rejects.toMatchObject({
+      code: 'generation_not_found',
+      message: `no request is kept under "${theirs}"`,
+    })
+    expect((await asMember('activity.show', { id: mine ?? '' })).key_id).toBe(id)
+    expect(actor.role).toBe('member')
+  })
+
+  test('a member’s key has a daily ceiling that they cannot raise beyond what the account allows', async () => {
+    const deps = await openFurnished()
+    const { act: asMember } = await anActor(deps, 'member')
+    const refusal = {
+      code: 'invalid_request',
+      details: { metadata: { limit: 'member_daily_usd', limit_value: '5.00' } },
+    }
+    for (const daily of [undefined, null, '5.01']) {
+      const input = { name: 'mine', ...(daily !== undefined && { daily_spend_limit_usd: daily }) }
+      await expect(asMember('keys.create', input)).rejects.toMatchObject(refusal)
+    }
+    await asMember('keys.create', { name: 'mine', daily_spend_limit_usd: '5' })
+    for (const daily of [null, '6']) {
+      await expect(
+        asMember('limits.set', { keys: ['mine'], daily_spend_limit_usd: daily }),
+      ).rejects.toMatchObject(refusal)
+    }
+    await act(deps, 'accounts.edit', { account: 'default', member_daily_usd: '6' })
+    await asMember('limits.set', { keys: ['mine'], daily_spend_limit_usd: '6', rpm_limit: 3 })
+    await asMember('limits.set', { keys: ['mine'], rpm_limit: 4 })
+    const { act: asOwner } = await anActor(deps, 'owner')
+    await asOwner('limits.set', { keys: ['mine'], daily_spend_limit_usd: null })
+    expect((await act(deps, 'keys.show', { key: 'mine' })).daily_spend_limit_usd).toBeNull()
+  })
+
+  test('nobody changes their own role', async () => {
+    const deps = await openFurnished()
+    const { actor, act: asOwner } = await anActor(deps, 'owner')
+    const person = actor.personId
+    const own = { code: 'invalid_request', message: expect.stringContaining('their own role') }
+    await expect(
+      asOwner('accounts.members.set-role', { person, role: 'viewer' }),
+    ).rejects.toMatchObject(own)
+    await expect(asOwner('accounts.members.remove', { person })).rejects.toMatchObject(own)
+    await expect(
+      asOwner('accounts.members.add', { email: actor.email, role: 'viewer' }),
+    ).rejects.toMatchObject(own)
+  })
+
+  test('a verb that names a person is of themselves alone', async () => {
+    const deps = await openFurnished()
+    const { actor, act: asViewer } = await anActor(deps, 'viewer')
+    const { act: asOwner } = await anActor(deps, 'owner')
+    expect(await asViewer('users.show', { person: 'owner@default.example.org' })).toMatchObject({
+      id: actor.personId,
+    })
+    await asOwner('users.language', { person: actor.personId, language: 'ru' })
+    expect(await act(deps, 'users.show', { person: actor.personId })).toMatchObject({
+      language: null,
+    })
+  })
+
+  test.each(ROLES)(
+    'every verb that the table refuses to a %s is refused before it is read',
+    async (role) => {
+      const deps = await openFurnished()
+      const { act: asPerson } = await anActor(deps, role)
+      const refused = (Object.keys(VERBS) as VerbName[]).filter((name) => !mayDo(role, name))
+      expect(refused).toContain('balance.top-up')
+      for (const name of refused) {
+        await expect(asPerson(name, { nonsense: 1 } as never)).rejects.toMatchObject({
+          code: 'role_not_allowed',
+        })
+      }
+    },
+  )
+})
