@@ -109,11 +109,12 @@ export async function startGateway(given: GatewayOptions): Promise<Gateway> {
   const watch = openWatch(deps.running, pulse, () => draining)
   const codeMailFailure = () => signin?.codeMailFailure() ?? null
   const wakeMails = () => signin?.wakeMails()
-  const { readings: hops } = deps.health
+  const { readings: hops, pace } = deps.health
   const { allowsSignup } = options.signin ?? {}
   const live = {
     inFlight,
     hops,
+    paces: pace.readings,
     authUrl,
     allowsSignup,
     codeMailFailure,
@@ -237,6 +238,7 @@ function openOperatorSocket(
     LiveFacts,
     | 'inFlight'
     | 'hops'
+    | 'paces'
     | 'authUrl'
     | 'allowsSignup'
     | 'codeMailFailure'

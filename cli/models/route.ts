@@ -49,7 +49,7 @@ export const mount: Mount = (models) =>
         if (message !== null)
           printNote(context, `${paint(context, 'green', '✓')} ${clean(message)}`)
         if (context.json) return printJson(route)
-        printList(context, route.hops, columns(context), ({ provider }) => provider)
+        printList(context, route.hops, columns(context, route), ({ provider }) => provider)
         if (context.isTerminal && !context.quiet) printSource(context, route, pattern)
       }),
     )
@@ -168,7 +168,7 @@ function describeReset({ hops, routed_by }: Route, model: string): string {
   return `${model} is served by ${served}${by === '' ? ' alone' : by}`
 }
 
-const columns = ({ clock }: Context): readonly Column<Hop>[] => [
+const columns = ({ clock }: Context, { order }: Route): readonly Column<Hop>[] => [
   { title: 'position', right: true, full: ({ position }) => position },
   { title: 'weight', right: true, full: ({ weight }) => weight },
   { title: 'provider', full: ({ provider }) => provider },
@@ -180,4 +180,11 @@ const columns = ({ clock }: Context): readonly Column<Hop>[] => [
       health && [health.state, timeLeft(health.rests_until, clock.now())].filter(Boolean).join(' '),
   },
   { title: 'failures', right: true, full: ({ health }) => health?.failures_in_a_row ?? null },
+  ...(order === 'latency' ? [FIRST_CONTENT] : []),
 ]
+
+const FIRST_CONTENT: Column<Hop> = {
+  title: 'first content',
+  right: true,
+  full: ({ first_content_ms: ms }) => (ms === null ? null : `${ms} ms`),
+}

@@ -70,21 +70,20 @@ export function hopsFor({ pattern, hops }: Route, model: Routed): readonly Route
 /**
  * The order for one request: by position, and within a position random by weight. A hop of weight 3 comes first three times
  * as often as one of weight 1. `draw` returns at least 0 and less than 1, like Math.random. The hop
- * of the provider `preferred` comes first within its position.
+ * of the provider `preferred` comes first within its position; `arrange` may put those of a position in another order before that.
  */
 export function drawOrder(
   route: readonly RouteHop[],
   draw: () => number,
   preferred?: string,
+  arrange: (drawn: readonly RouteHop[]) => readonly RouteHop[] = (drawn) => drawn,
 ): readonly RouteHop[] {
   if (route.length < 2) return route
   const positions = [...new Set(route.map(({ position }) => position))].toSorted((a, b) => a - b)
-  const drawn = positions.flatMap((position) =>
-    drawByWeight(
-      route.filter((hop) => hop.position === position),
-      draw,
-    ),
-  )
+  const drawn = positions.flatMap((position) => {
+    const beside = route.filter((hop) => hop.position === position)
+    return arrange(drawByWeight(beside, draw))
+  })
   return preferred === undefined ? drawn : preferFirst(drawn, preferred)
 }
 

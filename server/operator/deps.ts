@@ -6,6 +6,7 @@ import type { NewProvider } from '#domain/provider.ts'
 import type { Watch } from '#domain/snapshot/watch.ts'
 import type { ClockJump } from '#domain/steady-clock.ts'
 import type { HopReading } from '#domain/walk/hop-health.ts'
+import type { PaceReading } from '#domain/walk/hop-pace.ts'
 import type { GatewayStore } from '#signin/store.ts'
 import type { Actor } from './actor.ts'
 
@@ -31,6 +32,8 @@ export interface LiveFacts {
   clockJump(): ClockJump | null
   /** Hops with recent failures. */
   hops(): readonly HopReading[]
+  /** Of the hops of routes that ask the fastest first. */
+  paces(): readonly PaceReading[]
   /** Requests in progress and the latest that ended. */
   readonly watch: Watch
 }

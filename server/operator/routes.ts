@@ -5,6 +5,7 @@ import { GatewayError } from '#domain/errors.ts'
 import { type ModelCard, routeOf } from '#domain/model-card.ts'
 import { isMask, OWN, ROUTE_ORDERS, type Route, type RouteHop } from '#domain/route.ts'
 import type { HopReading } from '#domain/walk/hop-health.ts'
+import type { PaceReading } from '#domain/walk/hop-pace.ts'
 import { didYouMean, nearest } from '#forms/nearest.ts'
 import { shellWord } from '#forms/shell-word.ts'
 import type { OperatorDeps } from './deps.ts'
@@ -20,6 +21,12 @@ import { findModel } from './models.ts'
 import { findProvider } from './providers.ts'
 import { type DraftAct, mutation, verb } from './verb.ts'
 
+interface RoutedHopRecord extends HopRecord {
+  readonly health: HealthRecord | null
+  /** How soon it begins to answer, by a decayed median; null where the order is not by latency, or nothing is measured yet. */
+  readonly first_content_ms: number | null
+}
+
 export interface RouteRecord {
   /** The model, or the mask of several: `openai/*`. */
   readonly model: string
@@ -33,7 +40,7 @@ export interface RouteRecord {
    * Sorted by position; `health` is null while no server runs. In the route of a mask, `*` stands for what each model has itself,
    * its provider and its upstream name, and the health of a hop is the worst that a model has there.
    */
-  readonly hops: readonly (HopRecord & { readonly health: HealthRecord | null })[]
+  readonly hops: readonly RoutedHopRecord[]
 }
 
 /** A model or a mask that is routed, and how. */
@@ -47,6 +54,7 @@ function report(
   { routedBy, order, hops, cards, pattern }: Routed,
 ): RouteRecord {
   const readings = live?.hops() ?? null
+  const paces = order === 'latency' ? (live?.paces() ?? []) : []
   return {
     model: pattern,
     routed_by: routedBy,
@@ -55,14 +63,22 @@ function report(
     hops: inOrder(hops.map(renderHop)).map((hop) => ({
       ...hop,
       health: readings && renderHealth(worstOf(readings.filter(isOf(hop, cards)))),
+      first_content_ms: paceOf(paces.filter(isOf(hop, cards))),
     })),
   }
+}
+
+/** Of streams, else of whole answers; of several models the slowest. */
+function paceOf(paces: readonly PaceReading[]): number | null {
+  const streams = paces.filter(({ stream }) => stream)
+  const told = (streams.length > 0 ? streams : paces).map(({ medianMs }) => Math.round(medianMs))
+  return told.length === 0 ? null : Math.max(...told)
 }
 
 /** Whether a reading is of this hop of any of the models. */
 const isOf =
   ({ provider, upstream }: HopRecord, cards: readonly ModelCard[]) =>
-  (reading: HopReading): boolean =>
+  (reading: Pick<HopReading, 'provider' | 'upstreamName'>): boolean =>
     cards.some(
       (card) =>
         reading.provider === (provider === OWN ? card.provider : provider) &&

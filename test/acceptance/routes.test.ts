@@ -14,7 +14,7 @@ import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 import { startRaw } from '#test/upstream/http1/raw-provider.ts'
 
 /** A provider on a real socket that answers with its name, unless it is told to fail. */
-function startProvider(name: string) {
+function startProvider(name: string, afterMs = 0) {
   let status = 200
   let asked = 0
   const models: string[] = []
@@ -24,6 +24,7 @@ function startProvider(name: string) {
     async fetch(request) {
       asked++
       models.push(((await request.json()) as { model: string }).model)
+      if (afterMs > 0) await Bun.sleep(afterMs)
       if (status !== 200) {
         const headers = status === 429 ? { 'retry-after': '60' } : {}
         return Response.json({ error: { message: 'not now' } }, { status, headers })
@@ -121,7 +122,16 @@ describe('with the server down', () => {
       routed_by: 'demo/echo',
       order: 'weight',
       models: 1,
-      hops: [{ position: 1, weight: 3, provider: 'acme', upstream: 'e2', health: null }],
+      hops: [
+        {
+          position: 1,
+          weight: 3,
+          provider: 'acme',
+          upstream: 'e2',
+          health: null,
+          first_content_ms: null,
+        },
+      ],
     })
     expect(typed(cli, 'models', 'show', 'demo/echo')).toContain('served by\tacme\n')
     const reset = cli.run(['models', 'route', 'demo/echo', '--reset'])
@@ -211,6 +221,34 @@ describe('with the server up', () => {
     // Four answers at 10 × $1 and 5 × $2 a million, whoever gave them.
     const charges = cli.json<{ amount_usd: string }[]>(['ledger', '--kind', 'charge'])
     expect(charges.map(({ amount_usd }) => amount_usd)).toEqual(Array(4).fill('-0.00002'))
+  })
+
+  test('by latency the fastest is asked first, and a reserve behind it only when that fails', async () => {
+    const slow = startProvider('slow', 60)
+    const [quick, spare] = [startProvider('quick'), startProvider('spare')]
+    const { cli, key } = furnishRouted(slow.url)
+    addProvider(cli, 'quick', quick.url)
+    addProvider(cli, 'spare', spare.url)
+    typed(cli, 'models', 'route', 'acme/m', '--via', 'quick')
+    expect(typed(cli, 'models', 'route', 'acme/m', '--order', 'latency')).toBe(
+      '1\t1\tacme\tm\t\t\t\n1\t1\tquick\tm\t\t\t\n',
+    )
+    typed(cli, 'models', 'route', 'acme/m', '--via', 'spare', '--order', '2')
+    const gateway = await start(cli)
+    const ask = async () => expect((await gateway.chat(key, hello)).status).toBe(200)
+    while (slow.asked === 0 || quick.asked === 0) await ask()
+    const before = slow.asked
+    for (let n = 0; n < 40; n++) await ask()
+    // One of twenty explores the slow one; a dozen of forty are hardly ever that.
+    expect(slow.asked - before).toBeLessThan(12)
+    expect(spare.asked).toBe(0)
+    expect(typed(cli, 'models', 'route', 'acme/m')).toMatch(
+      /^1\t1\tacme\tm\tserving\t0\t([6-9]\d|\d{3}) ms\n1\t1\tquick\tm\tserving\t0\t\d+ ms\n2\t1\tspare\tm\tserving\t0\t\n$/,
+    )
+    slow.turn(503)
+    quick.turn(503)
+    await ask()
+    expect(spare.asked).toBe(1)
   })
 
   test('a mask routes every model that it matches, and the commands say whose route a model has', async () => {

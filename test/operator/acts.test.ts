@@ -151,6 +151,7 @@ const LIVE: OperatorDeps['live'] = {
   startedAt: instant(0),
   inFlight: () => 1,
   hops: () => [],
+  paces: () => [],
   codeMailFailure: () => null,
   wakeMails: () => {},
   clockJump: () => null,

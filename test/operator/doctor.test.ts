@@ -176,6 +176,7 @@ describe('codes of people who sign in', () => {
       ...live,
       baseUrl: '',
       hops: () => [],
+      paces: () => [],
       pid: 7,
     } as unknown as OperatorDeps['live']
     return { ...deps, delivery: { ...deps.delivery, smtp }, live: served }

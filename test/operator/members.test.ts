@@ -18,6 +18,7 @@ const SERVING: TestOperatorDeps['live'] = {
   startedAt: 0 as never,
   inFlight: () => 0,
   hops: () => [],
+  paces: () => [],
   codeMailFailure: () => null,
   wakeMails: () => {},
   clockJump: () => null,

@@ -9,7 +9,14 @@ import { restingWatch } from '#test/support/resting-watch.ts'
 import { act, openFurnished, type TestOperatorDeps } from './deps.ts'
 
 const MODEL = 'demo/echo'
-const OWN = { position: 1, weight: 1, provider: 'demo', upstream: 'echo', health: null }
+const OWN = {
+  position: 1,
+  weight: 1,
+  provider: 'demo',
+  upstream: 'echo',
+  health: null,
+  first_content_ms: null,
+}
 
 async function openWithProviders(...names: readonly string[]): Promise<TestOperatorDeps> {
   const deps = await openFurnished()
@@ -53,7 +60,17 @@ describe('a route', () => {
       routed_by: MODEL,
       order: 'weight',
       models: 1,
-      hops: [OWN, { position: 2, weight: 1, provider: 'acme', upstream: 'echo', health: null }],
+      hops: [
+        OWN,
+        {
+          position: 2,
+          weight: 1,
+          provider: 'acme',
+          upstream: 'echo',
+          health: null,
+          first_content_ms: null,
+        },
+      ],
     })
     await set(deps, { provider: 'beta', upstream: 'echo-eu', weight: 3 })
     expect(await hops(deps)).toEqual(['1×1 demo/echo', '2×1 acme/echo', '3×3 beta/echo-eu'])
@@ -197,6 +214,7 @@ describe('health', () => {
       startedAt: deps.clock.now(),
       inFlight: () => 0,
       hops: health.readings,
+      paces: health.pace.readings,
       codeMailFailure: () => null,
       wakeMails: () => {},
       clockJump: () => null,
@@ -288,8 +306,22 @@ describe('the route of a mask', () => {
       order: 'weight',
       models: 4,
       hops: [
-        { position: 1, weight: 1, provider: '*', upstream: '*', health: null },
-        { position: 2, weight: 1, provider: 'acme', upstream: 'demo/*', health: null },
+        {
+          position: 1,
+          weight: 1,
+          provider: '*',
+          upstream: '*',
+          health: null,
+          first_content_ms: null,
+        },
+        {
+          position: 2,
+          weight: 1,
+          provider: 'acme',
+          upstream: 'demo/*',
+          health: null,
+          first_content_ms: null,
+        },
       ],
     })
     expect(await servedBy(deps)).toEqual(['demo/*', 'demo/echo', 'acme/demo/echo'])

@@ -72,6 +72,7 @@ test('while nothing ends, an empty line is sent as a heartbeat', async () => {
     startedAt: deps.clock.now(),
     inFlight: () => 0,
     hops: () => [],
+    paces: () => [],
     codeMailFailure: () => null,
     wakeMails: () => {},
     clockJump: () => null,

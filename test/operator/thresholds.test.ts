@@ -16,6 +16,7 @@ const live = (deps: TestOperatorDeps): OperatorDeps['live'] => ({
   startedAt: deps.clock.now(),
   inFlight: () => 0,
   hops: () => [],
+  paces: () => [],
   codeMailFailure: () => null,
   wakeMails: () => {},
   clockJump: () => null,

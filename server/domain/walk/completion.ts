@@ -108,7 +108,7 @@ async function answer(walk: AdmittedWalk, reader: StepReader): Promise<Outcome> 
     if (opened) await opened
     for await (const batch of events) {
       const delivered = meter.note(batch)
-      if (meter.produced && walk.firstEventMs === null) noteFirst(walk, attempt.hop)
+      if (meter.produced && walk.firstEventMs === null) noteFirst(walk, attempt)
       const taken = reader.events(delivered)
       if (taken) await taken
       if (!isBeyondHold(attempt, walk.grant.hold)) continue
@@ -159,10 +159,13 @@ async function refuseFirst(walk: Walk, thrown: unknown): Promise<never> {
 const toRepeated = (repetition: Repetition): Error =>
   repetition.is === 'kept' ? new AnswerKept(repetition.answer) : toConflictError(repetition)
 
-function noteFirst(walk: Walk, hop: Hop): void {
+function noteFirst(walk: Walk, { hop, startedMs }: Attempt): void {
   const { deps, caller, request } = walk
   walk.firstEventMs = sinceArrivalMs(deps.clock, caller)
   deps.health.began(hop)
+  if (hop.card.routeOrder === 'latency') {
+    deps.health.pace.began(hop, request.stream, deps.clock.monotonicMs() - startedMs)
+  }
   if (request.session === undefined || hop.card.route.length < 2) return
   const session = { keyId: caller.key.id, model: hop.card.id, name: request.session }
   deps.sessions.served(session, hop.provider.name)

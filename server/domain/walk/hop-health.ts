@@ -2,6 +2,7 @@
 import { type Clock, type Instant, later } from '../clock.ts'
 import type { Hop } from '../model-card.ts'
 import type { UpstreamFailure } from '../upstream.ts'
+import { createHopPace, type HopPace } from './hop-pace.ts'
 
 /** Consecutive failures after which a hop rests. */
 const FAILURES_BEFORE_REST = 3
@@ -33,6 +34,8 @@ export interface HopReading {
 }
 
 export interface HopHealth {
+  /** Of the hops that a route orders by it. */
+  readonly pace: HopPace
   /** Moves resting hops to the end and otherwise keeps the order. None is removed: if all rest, they are still tried. */
   arrange<T extends { readonly hop: Hop }>(offers: readonly T[]): readonly T[]
   /**
@@ -68,6 +71,7 @@ export function createHopHealth(clock: Clock): HopHealth {
   }
 
   return {
+    pace: createHopPace(clock),
     arrange(offers) {
       if (runs.size === 0 || offers.length < 2) return offers
       const at = clock.now()

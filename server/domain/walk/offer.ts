@@ -37,6 +37,7 @@ import {
   type Work,
 } from '../work.ts'
 import type { HopHealth } from './hop-health.ts'
+import type { HopPace } from './hop-pace.ts'
 import type { SessionRoutes } from './session-routes.ts'
 
 export interface Offer {
@@ -53,6 +54,8 @@ interface Asked {
   readonly catalogue: Catalogue
   readonly key: ApiKey
   readonly sessions: Pick<SessionRoutes, 'lastOf'>
+  /** Absent where the order does not matter. */
+  readonly pace?: HopPace
   /** Picks price and rate. */
   readonly at: Instant
 }
@@ -126,7 +129,9 @@ function findOffersOf(asked: Asked, request: Work, card: ModelCard): readonly Of
   checkKind(request, card)
   checkModality(request, card)
   checkContext(request, card)
-  const offers = offersOf(asked, card, lastProviderOf(asked, request, card))
+  const { stream } = request
+  const preferred = lastProviderOf(asked, request, card)
+  const offers = offersOf(asked, card, { preferred, stream })
   const spoken = understood(offers, request, card)
   return request.extras === undefined ? spoken : withExtras(spoken, request, card)
 }
@@ -252,13 +257,12 @@ export function findCard(
 }
 
 /**
- * Every hop of a model at its price, which is the model's, whichever hop serves; that of the provider `preferred` before others
- * of its position. @throws no_route_available, unpriced_model
+ * Every hop of a model at its price, which is the model's, whichever hop serves. @throws no_route_available, unpriced_model
  */
 export function offersOf(
-  { catalogue, at }: Pick<Asked, 'catalogue' | 'at'>,
+  { catalogue, at, pace }: Pick<Asked, 'catalogue' | 'at' | 'pace'>,
   card: ModelCard,
-  preferred?: string,
+  { preferred, stream = false }: Draw = {},
 ): readonly Offer[] {
   let offered = offeredOf.get(card)
   if (offered?.catalogue !== catalogue || at < offered.from || at >= offered.until) {
@@ -267,7 +271,19 @@ export function offersOf(
   }
   const { offers, byHop } = offered
   if (offers.length < 2) return offers
-  return drawOrder(card.route, Math.random, preferred).flatMap((hop) => byHop.get(hop) ?? [])
+  const arrange =
+    card.routeOrder === 'latency' && pace !== undefined
+      ? (drawn: readonly RouteHop[]) => pace.fastestFirst(drawn, stream, Math.random)
+      : undefined
+  const order = drawOrder(card.route, Math.random, preferred, arrange)
+  return order.flatMap((hop) => byHop.get(hop) ?? [])
+}
+
+/** What the order of hops within a position depends on. */
+interface Draw {
+  /** A provider that comes first. */
+  readonly preferred?: string | undefined
+  readonly stream?: boolean
 }
 
 /** What a catalogue offers of a model while its price and the rate stay: worked out once, and the same for every request. */
@@ -448,7 +464,7 @@ export function makeClaim(
 ): OffersClaimed {
   const at = clock.now()
   const catalogue = store.catalogue.current()
-  const found = findOffers({ catalogue, key, sessions, at }, request)
+  const found = findOffers({ catalogue, key, sessions, at, pace: health.pace }, request)
   const arranged = arrangeOffers(health, request, found)
   const [{ hop: first }] = arranged
   checkThinking(request, first, key)
