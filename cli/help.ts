@@ -9,7 +9,7 @@ const SECTIONS: readonly (readonly [title: string, nouns: readonly string[]])[] 
   ['Models', ['providers', 'models']],
   ['As a file', ['export', 'apply']],
   ['Money', ['balance', 'ledger', 'usage', 'rates', 'thresholds']],
-  ['People', ['users', 'clients', 'identities']],
+  ['People', ['users', 'groups', 'clients', 'identities']],
   [
     'Operations',
     ['activity', 'why', 'deliveries', 'audit', 'backup', 'doctor', 'config', 'completion'],
@@ -99,7 +99,8 @@ function environment(): string {
     ['GATEWAY_BASE_URL', 'public URL for applications'],
     ['GATEWAY_AUTH_LISTEN', 'address of the sign-in provider, or off (127.0.0.1:4141)'],
     ['GATEWAY_AUTH_URL', 'public URL of the sign-in provider'],
-    ['GATEWAY_AUTH_SIGNUP', 'open, or closed: only people added by `users add` (open)'],
+    ['GATEWAY_AUTH_SIGNUP', 'open, closed (only whom `users add` named), or domains (open)'],
+    ['GATEWAY_CABINET_CONTACT', 'whom people may ask for access: a name, an address'],
     ['GATEWAY_AUTH_CODES_PER_ADDRESS', 'codes to one address from one network in 15 minutes (5)'],
     ['GATEWAY_AUTH_CODES_PER_NETWORK', 'codes from one network in an hour (200)'],
     ['GATEWAY_AUTH_SIGNINS_PER_NETWORK', 'sign-ins from one network in 10 minutes (100)'],

@@ -178,6 +178,16 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
       identities: () => import('./users/identities.ts'),
     },
   },
+  groups: {
+    summary: 'people who may enter an application together',
+    bare: 'list',
+    verbs: {
+      list: () => import('./groups/list.ts'),
+      show: () => import('./groups/show.ts'),
+      add: () => import('./groups/add.ts'),
+      remove: () => import('./groups/remove.ts'),
+    },
+  },
   identities: {
     summary: 'external sign-in: Google, GitHub …',
     bare: 'list',

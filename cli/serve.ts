@@ -59,6 +59,7 @@ export const mount: Mount = (root) =>
     .option('--base-url <url>', 'public URL for applications (GATEWAY_BASE_URL)')
     .option('--auth-listen <host:port>', 'address of the sign-in provider, or off (127.0.0.1:4141)')
     .option('--auth-url <url>', 'public URL of the sign-in provider (GATEWAY_AUTH_URL)')
+    .option('--auth-signup <who>', 'open, closed, or domains: example.org (GATEWAY_AUTH_SIGNUP)')
     .option('--metrics-listen <host:port>', 'address for Prometheus /metrics (off)')
     .option('--demo', 'run in memory, with a key and models that need no provider')
     .option('--log <format>', 'json or pretty; default: pretty on a terminal')
@@ -294,7 +295,7 @@ function signinOf(
   isDemo: boolean,
 ): Pick<GatewayOptions, 'signin' | 'signinMissing'> {
   if (signin === null) return {}
-  const { hostname, port, authUrl, allowsSignup, limits, isStated } = signin
+  const { hostname, port, authUrl, signup, contact, limits, isStated } = signin
   const logCode = (email: string, code: string): void => {
     writeError(
       context.isJsonLog
@@ -306,7 +307,8 @@ function signinOf(
     signin: {
       listen: { hostname, port },
       authUrl,
-      allowsSignup,
+      signup,
+      contact,
       limits,
       logCode: isDemo ? logCode : null,
     },

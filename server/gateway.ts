@@ -110,13 +110,13 @@ export async function startGateway(given: GatewayOptions): Promise<Gateway> {
   const codeMailFailure = () => signin?.codeMailFailure() ?? null
   const wakeMails = () => signin?.wakeMails()
   const { readings: hops, pace } = deps.health
-  const { allowsSignup } = options.signin ?? {}
+  const { signup } = options.signin ?? {}
   const live = {
     inFlight,
     hops,
     paces: pace.readings,
     authUrl,
-    allowsSignup,
+    signup,
     codeMailFailure,
     wakeMails,
     watch,
@@ -240,7 +240,7 @@ function openOperatorSocket(
     | 'hops'
     | 'paces'
     | 'authUrl'
-    | 'allowsSignup'
+    | 'signup'
     | 'codeMailFailure'
     | 'wakeMails'
     | 'watch'

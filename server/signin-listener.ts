@@ -4,6 +4,7 @@ import type { Clock } from '#domain/clock.ts'
 import { isLoopbackHost } from '#domain/loopback.ts'
 import type { SmtpServer } from '#notify/smtp-server.ts'
 import type { SigninLimits } from '#signin/limits.ts'
+import type { Signup } from '#signin/register/access.ts'
 import { isLoopbackHttp } from '#signin/register/identity-provider.ts'
 import type { SigninEvent } from '#signin/register/signin-event.ts'
 import type { SigninStore } from '#signin/store.ts'
@@ -16,8 +17,9 @@ export interface SigninOptions {
   readonly listen: { readonly hostname: string; readonly port: number }
   /** `{auth_url}`, the public URL without a path; null uses the listening address. */
   readonly authUrl: string | null
-  /** Whether an unknown address becomes a new person once it is verified. */
-  readonly allowsSignup: boolean
+  readonly signup: Signup
+  /** Whom people may ask for access. */
+  readonly contact?: string | undefined
   readonly limits: SigninLimits
   /** Without a mail server: writes codes to the log; null disables sign-in by e-mail. */
   readonly logCode: ((email: string, code: string) => void) | null
@@ -66,7 +68,7 @@ export async function startSignin(
       import('#signin/open.ts'),
       openCodeChannel(options, { store, clock, smtp, logFault }),
     ])
-    const { allowsSignup, limits } = options
+    const { signup, contact, limits } = options
     const provider = await openSigninProvider({
       store,
       clock,
@@ -74,7 +76,8 @@ export async function startSignin(
       issuer,
       codeDelivery: mailer.delivery,
       reach: identityReach(isLoopbackHttp(new URL(issuer))),
-      allowsSignup,
+      signup,
+      contact,
       limits,
       observed,
       logFault,

@@ -1,6 +1,7 @@
 /** `gatewayctl clients create`: registers an application that people sign in to. */
 import { action, type Mount } from '../action.ts'
 import { call } from '../gateway/operator.ts'
+import { ALLOW_HELP, readAllow } from './allow-flag.ts'
 import { collect } from './collect.ts'
 import { showIssued } from './show-issued.ts'
 
@@ -8,6 +9,7 @@ interface Flags {
   readonly redirectUri?: readonly string[]
   readonly logoutUri?: readonly string[]
   readonly requirePkce: boolean
+  readonly allow?: readonly string[]
 }
 
 export const mount: Mount = (clients) =>
@@ -19,6 +21,7 @@ export const mount: Mount = (clients) =>
     .option('--redirect <uri>', 'alias of --redirect-uri', collect)
     .option('--logout-uri <uri>', 'allowed redirect URI after sign-out; repeatable', collect)
     .option('--no-require-pkce', 'for an application without PKCE support')
+    .option('--allow <who>', ALLOW_HELP, collect)
     .action(
       action(
         async (context, name: string, flags: Flags & { readonly redirect?: readonly string[] }) => {
@@ -27,6 +30,7 @@ export const mount: Mount = (clients) =>
             redirect_uris: [...(flags.redirectUri ?? []), ...(flags.redirect ?? [])],
             logout_uris: [...(flags.logoutUri ?? [])],
             require_pkce: flags.requirePkce,
+            allowed: readAllow(flags.allow) ?? null,
           })
           showIssued(context, issued, 'created client')
         },

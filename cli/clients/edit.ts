@@ -7,6 +7,7 @@ import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
 import { confirm } from '../terminal/confirm.ts'
 import { paint, printNote } from '../terminal/output.ts'
+import { ALLOW_HELP, readAllow } from './allow-flag.ts'
 import { collect } from './collect.ts'
 import { showClient } from './show-client.ts'
 
@@ -18,6 +19,7 @@ interface Flags {
   readonly pkce?: string
   /** False after `--no-require-pkce`. */
   readonly requirePkce?: boolean
+  readonly allow?: readonly string[]
 }
 
 export const mount: Mount = (clients) =>
@@ -32,16 +34,19 @@ export const mount: Mount = (clients) =>
     .option('--pkce <rule>', 'required or optional')
     .option('--require-pkce', 'the same as --pkce required')
     .option('--no-require-pkce', 'the same as --pkce optional')
+    .option('--allow <who>', ALLOW_HELP, collect)
     .action(
       action(async (context, client: string, flags: Flags) => {
         const { name, logoutUri } = flags
         const redirects = [...(flags.redirectUri ?? []), ...(flags.redirect ?? [])]
         const requirePkce = readPkce(flags)
+        const allowed = readAllow(flags.allow)
         const stated = {
           ...(name !== undefined && { name }),
           ...(redirects.length > 0 && { redirect_uris: redirects }),
           ...(logoutUri !== undefined && { logout_uris: [...logoutUri] }),
           ...(requirePkce !== undefined && { require_pkce: requirePkce }),
+          ...(allowed !== undefined && { allowed }),
         }
         if (Object.keys(stated).length === 0) {
           throw usageError(

@@ -17,6 +17,7 @@ const BY_PLACEHOLDER: Readonly<Record<string, Kind>> = {
   model: 'model',
   mask: 'mask',
   client: 'client',
+  group: 'group',
   person: 'person',
   provider: 'provider',
   file: 'file',

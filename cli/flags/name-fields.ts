@@ -6,6 +6,7 @@ import { LIMITS } from '#domain/limits.ts'
 /** Fields whose flag or argument has another name. */
 const TYPED_AS: Readonly<Record<string, string>> = {
   ...Object.fromEntries(LIMITS.map(({ name, flag }) => [name, flag])),
+  allowed: 'allow',
   amount_usd: 'amount',
   context_length: 'context',
   demo_credit_usd: 'demo-credit',

@@ -7,8 +7,8 @@ import { CommandError, EXIT, usageError } from '../exit.ts'
 import { fileFault } from '../file-fault.ts'
 import { inFile, lineOf, lineOfFault } from '../toml-lines.ts'
 
-/** The type of a value: a string, an integer, or a boolean. */
-type Kind = 'text' | 'count' | 'flag'
+/** The type of a value: a string, an integer, a boolean, or a string that may be a list of strings. */
+type Kind = 'text' | 'count' | 'flag' | 'list'
 
 /** Every setting, `table.key` as TOML writes it, and its kind. */
 const SETTINGS = {
@@ -16,7 +16,7 @@ const SETTINGS = {
   base_url: 'text',
   auth_listen: 'text',
   auth_url: 'text',
-  auth_signup: 'text',
+  auth_signup: 'list',
   auth_codes_per_address: 'count',
   auth_codes_per_network: 'count',
   auth_signins_per_network: 'count',
@@ -34,6 +34,7 @@ const SETTINGS = {
   'traces.endpoint': 'text',
   'network.allow_private_webhooks': 'flag',
   'retention.activity': 'text',
+  'cabinet.contact': 'text',
 } as const satisfies Record<string, Kind>
 
 export type SettingName = keyof typeof SETTINGS
@@ -41,15 +42,18 @@ export type SettingName = keyof typeof SETTINGS
 /** In the order of the documentation. */
 export const NAMES = Object.keys(SETTINGS) as readonly SettingName[]
 
+const isText = (value: unknown): boolean => typeof value === 'string'
+
 const KINDS: Readonly<
   Record<Kind, readonly [expected: string, fits: (value: unknown) => boolean]>
 > = {
-  text: ['a text in quotes', (value) => typeof value === 'string'],
+  text: ['a text in quotes', isText],
   count: ['a whole number', Number.isSafeInteger],
   flag: ['true or false', (value) => typeof value === 'boolean'],
+  list: ['a text in quotes, or a list of them', (value) => [value].flat().every(isText)],
 }
 
-/** The settings of the file; numbers and booleans as text, as in a variable. */
+/** The settings of the file; numbers, booleans and lists as text, as in a variable. */
 export type ConfigFile = Partial<Readonly<Record<SettingName, string>>>
 
 /** Empty where the default file does not exist. @throws CommandError 2 for a bad value or an unknown setting */

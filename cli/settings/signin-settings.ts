@@ -1,20 +1,23 @@
 /** The settings of the sign-in provider: flag > variable > file > default. */
 import { parseAbsoluteUrl } from '#domain/absolute-url.ts'
 import { DEFAULT_LIMITS, type SigninLimits } from '#signin/limits.ts'
+import { readAddressRule, type Signup } from '#signin/register/access.ts'
 import type { Context, Environment } from '../context.ts'
 import { usageError } from '../exit.ts'
 import { readCount } from '../flags/read-value.ts'
 import { addressOf, readListen } from './config.ts'
 import { type ConfigFile, readConfigFile, type SettingName } from './config-file.ts'
-import { findSetting } from './find-setting.ts'
+import { type FoundSetting, findSetting } from './find-setting.ts'
 
 export interface SigninSettings {
   readonly hostname: string
   readonly port: number
   /** Its public URL; null: the address it listens on. */
   readonly authUrl: string | null
-  /** Whether anyone with a verified e-mail address may sign in, or only people added by the operator. */
-  readonly allowsSignup: boolean
+  /** Who becomes a person by verifying an address; others must be added by the operator. */
+  readonly signup: Signup
+  /** Whom people may ask for access. */
+  readonly contact: string | undefined
   readonly limits: SigninLimits
   /** Whether an address was given explicitly: then a failure to listen is an error. */
   readonly isStated: boolean
@@ -23,6 +26,7 @@ export interface SigninSettings {
 export interface SigninFlags {
   readonly authListen?: string
   readonly authUrl?: string
+  readonly authSignup?: string
 }
 
 const DEFAULT_LISTEN = '127.0.0.1:4141'
@@ -40,7 +44,8 @@ export function readSigninSettings(
   const { env } = context
   const found = findSetting(env, file, 'auth_listen')
   const stated = flags.authListen ?? found?.text
-  const signup = readSignup(findSetting(env, file, 'auth_signup')?.text ?? 'open')
+  const signup = readSignup(flags.authSignup, findSetting(env, file, 'auth_signup'))
+  const contact = findSetting(env, file, 'cabinet.contact')?.text
   const named = flags.authUrl ?? findSetting(env, file, 'auth_url')?.text
   const authUrl = named === undefined ? null : readAuthUrl(named)
   const limits = readLimits(env, file)
@@ -52,7 +57,8 @@ export function readSigninSettings(
     hostname,
     port,
     authUrl: authUrl ?? (port === 0 ? null : addressOf(hostname, port)),
-    allowsSignup: signup,
+    signup,
+    contact,
     limits,
     isStated: stated !== undefined || named !== undefined,
   }
@@ -76,9 +82,20 @@ function readLimits(env: Environment, file: ConfigFile): SigninLimits {
   }
 }
 
-function readSignup(text: string): boolean {
-  if (text === 'open' || text === 'closed') return text === 'open'
-  throw usageError(`auth_signup must be open or closed (got "${text}")`)
+/** A domain may be written with or without `@`. */
+function readSignup(flag: string | undefined, found: FoundSetting | undefined): Signup {
+  const text = flag ?? found?.text ?? 'open'
+  if (text === 'open') return text
+  if (text === 'closed') return []
+  const stated = text.split(/[\s,]+/).filter((part) => part !== '')
+  const rules = stated.flatMap((part) =>
+    part.includes('.') ? (readAddressRule(part.includes('@') ? part : `@${part}`) ?? []) : [],
+  )
+  if (rules.length > 0 && rules.length === stated.length) return rules
+  const name = flag === undefined ? (found?.name ?? 'auth_signup') : '--auth-signup'
+  throw usageError(
+    `${name} must be open, closed, or domains and addresses such as example.org (got "${text}")`,
+  )
 }
 
 /** Normalised, as tokens contain it and applications compare it byte for byte. */

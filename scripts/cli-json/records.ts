@@ -92,6 +92,10 @@ export interface JsonRecords {
   'users show': Person
   'users add': VerbRecord<'users.add'>
   'users events': VerbRecord<'users.events'>
+  'groups list': VerbRecord<'groups.list'>
+  'groups show': VerbRecord<'groups.show'>
+  'groups add': VerbRecord<'groups.add'>
+  'groups remove': VerbRecord<'groups.remove'>
   'users test-mail': VerbRecord<'users.test-mail'>
   'users disable': VerbRecord<'users.disable'>
   'users enable': VerbRecord<'users.enable'>

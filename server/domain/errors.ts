@@ -31,6 +31,7 @@ export const ERROR_CODES = {
   generation_not_found: [404, 'not_found_error'],
   notice_not_found: [404, 'not_found_error'],
   client_not_found: [404, 'not_found_error'],
+  group_not_found: [404, 'not_found_error'],
   person_not_found: [404, 'not_found_error'],
   route_not_found: [404, 'not_found_error'],
   method_not_allowed: [405, 'invalid_request_error'],

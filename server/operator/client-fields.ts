@@ -1,5 +1,7 @@
 /** Input fields of sign-in clients. */
 import * as z from 'zod/mini'
+import { readAs } from '#forms/fields.ts'
+import { readAccessRule } from '#signin/register/access.ts'
 import { redirectUriProblem } from '#signin/register/client.ts'
 
 const MAX_ADDRESSES = 50
@@ -22,3 +24,12 @@ export const redirectsField = addressesField.check(
   z.minLength(1, 'must name at least one address that people are sent back to'),
 )
 export const logoutsField = addressesField
+
+const MAX_RULES = 1000
+
+/** Who may enter: groups, addresses, domains. Null: everybody. */
+export const allowedField = z.nullable(
+  z
+    .array(readAs(readAccessRule, 'a group, an address or a domain such as "@example.org"'))
+    .check(z.minLength(1, 'must name somebody; null is everybody'), z.maxLength(MAX_RULES)),
+)

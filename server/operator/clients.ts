@@ -14,7 +14,7 @@ import {
   newClientSecret,
 } from '#signin/register/client.ts'
 import { newSigningKey } from '#signin/register/signing-key.ts'
-import { logoutsField, redirectsField } from './client-fields.ts'
+import { allowedField, logoutsField, redirectsField } from './client-fields.ts'
 import type { OperatorDeps } from './deps.ts'
 import { mutation, verb } from './verb.ts'
 
@@ -24,6 +24,8 @@ export interface ClientRecord {
   readonly redirect_uris: readonly string[]
   readonly logout_uris: readonly string[]
   readonly require_pkce: boolean
+  /** Groups, addresses and domains (`@example.org`) that may enter; null is everybody who can sign in. */
+  readonly allowed: readonly string[] | null
   readonly created_at: string
   readonly updated_at: string
   readonly warnings: readonly string[]
@@ -42,6 +44,7 @@ const render = (client: Client): ClientRecord => ({
   redirect_uris: client.redirectUris,
   logout_uris: client.logoutUris,
   require_pkce: client.requiresPkce,
+  allowed: client.access === 'everybody' ? null : client.access,
   created_at: renderInstant(client.createdAt),
   updated_at: renderInstant(client.updatedAt),
   warnings: warningsOf(client),
@@ -68,6 +71,7 @@ export const createClient = mutation(
     redirect_uris: redirectsField,
     logout_uris: z._default(logoutsField, []),
     require_pkce: z._default(z.boolean(), true),
+    allowed: z._default(allowedField, null),
   }),
   async (deps, input, act): Promise<IssuedClientRecord> => {
     const at = deps.clock.now()
@@ -78,6 +82,7 @@ export const createClient = mutation(
       redirectUris: input.redirect_uris,
       logoutUris: input.logout_uris,
       requiresPkce: input.require_pkce,
+      access: input.allowed ?? 'everybody',
       secretDigest: digest,
       createdAt: at,
       updatedAt: at,
@@ -108,10 +113,11 @@ export const editClient = mutation(
     redirect_uris: z.optional(redirectsField),
     logout_uris: z.optional(logoutsField),
     require_pkce: z.optional(z.boolean()),
+    allowed: z.optional(allowedField),
   }),
   async (deps, input, act) => {
     const client = await findClient(deps, input.client)
-    const { name, redirect_uris, logout_uris, require_pkce } = input
+    const { name, redirect_uris, logout_uris, require_pkce, allowed } = input
     return render(
       await amend(
         deps,
@@ -121,6 +127,7 @@ export const editClient = mutation(
           ...(redirect_uris !== undefined && { redirectUris: redirect_uris }),
           ...(logout_uris !== undefined && { logoutUris: logout_uris }),
           ...(require_pkce !== undefined && { requiresPkce: require_pkce }),
+          ...(allowed !== undefined && { access: allowed ?? 'everybody' }),
         },
         act(client.id),
       ),

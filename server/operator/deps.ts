@@ -7,6 +7,7 @@ import type { Watch } from '#domain/snapshot/watch.ts'
 import type { ClockJump } from '#domain/steady-clock.ts'
 import type { HopReading } from '#domain/walk/hop-health.ts'
 import type { PaceReading } from '#domain/walk/hop-pace.ts'
+import type { Signup } from '#signin/register/access.ts'
 import type { GatewayStore } from '#signin/store.ts'
 import type { Actor } from './actor.ts'
 
@@ -18,8 +19,8 @@ export interface LiveFacts {
   readonly baseUrl: string
   /** Where people sign in; null when the sign-in provider is off. */
   readonly authUrl: string | null
-  /** Whether any address may sign in once it is verified (`auth_signup`). */
-  readonly allowsSignup?: boolean | undefined
+  /** Who may sign up (`auth_signup`). */
+  readonly signup?: Signup | undefined
   readonly pid: number
   readonly startedAt: Instant
   /** Requests in progress now. */

@@ -34,6 +34,7 @@ export interface PersonDetailsRecord extends PersonRecord {
   /** The number of active sign-in sessions. */
   readonly sessions: number
   readonly identities: readonly IdentityRecord[]
+  readonly groups: readonly string[]
 }
 
 const renderAt = (at: Instant | null): string | null => (at === null ? null : renderInstant(at))
@@ -70,6 +71,7 @@ async function details(deps: OperatorDeps, person: Person): Promise<PersonDetail
     ...(await render(deps, person, await accountNames(deps))),
     sessions: await artifacts.countSessions(person.id, deps.clock.now()),
     identities: await identitiesOf(deps, person.id),
+    groups: await deps.store.signin.groups.ofPerson(person.id),
   }
 }
 

@@ -32,7 +32,7 @@ export interface SigninEventRecord {
 }
 
 /** Nouns whose acts change who may sign in where. */
-const NOUNS = ['users', 'clients', 'identities']
+const NOUNS = ['users', 'groups', 'clients', 'identities']
 
 const MAX_EVENTS = 10_000
 
@@ -114,7 +114,7 @@ async function ofAct(
   { store }: OperatorDeps,
   { id, at, verb, target, who, changed }: Act,
 ): Promise<SigninEventRecord> {
-  const person = verb.startsWith('users.') ? (target as PersonId | null) : null
+  const person = /^(users|groups)\./.test(verb) ? (target as PersonId | null) : null
   return {
     id,
     at: renderInstant(at),

@@ -150,4 +150,5 @@ const toMetadata = (client: Client): Payload => ({
   token_endpoint_auth_method: 'client_secret_basic',
   require_auth_time: true,
   require_pkce: client.requiresPkce,
+  access: client.access,
 })

@@ -1,6 +1,7 @@
 /** The claims about a person, by scope (contract §10). */
-import type { Account } from 'oidc-provider/lib/provider.js'
+import type { Account, Context } from 'oidc-provider/lib/provider.js'
 import { unixSeconds } from '#domain/clock.ts'
+import { mayEnter } from './register/access.ts'
 import type { Person, PersonId } from './register/person.ts'
 import type { SigninStore } from './store.ts'
 
@@ -9,25 +10,43 @@ export const CLAIMS_BY_SCOPE = {
   openid: ['sub'],
   email: ['email', 'email_verified'],
   profile: ['name', 'preferred_username', 'picture', 'updated_at'],
+  groups: ['groups'],
 } as const
 
 /** For the discovery document: claims of the scopes, and those of every ID token. The library would add `sid`, which is not issued. */
 export const CLAIMS_SUPPORTED = [...Object.values(CLAIMS_BY_SCOPE).flat(), 'iss', 'auth_time']
 
-/** Undefined if the person was removed or disabled; all of their tokens and sessions are then rejected. */
+/**
+ * Undefined if the person was removed or disabled; all of their tokens and sessions are then rejected. So are the tokens (`token`)
+ * of an application that they may no longer enter; those who are at its door get a page instead (`policy.ts`).
+ */
 export const accountFinder =
-  ({ people }: SigninStore) =>
-  async (_ctx: unknown, id: string): Promise<Account | undefined> => {
+  ({ people, groups }: SigninStore) =>
+  async ({ oidc }: Context, id: string, token?: object): Promise<Account | undefined> => {
     const person = await people.find(id as PersonId)
     if (person === undefined || person.disabledAt !== null) return undefined
-    return { accountId: person.id, claims: async () => ({ sub: person.id, ...claimsOf(person) }) }
+    const known = { ...person, groups: await groups.ofPerson(person.id) }
+    const account: Account = {
+      accountId: person.id,
+      mayEnter: ({ access }) => mayEnter(access, known),
+      claims: async () => ({ sub: person.id, ...claimsOf(known) }),
+    }
+    const isShut = token !== undefined && oidc.client && !account.mayEnter(oidc.client)
+    return isShut ? undefined : account
   }
 
-const claimsOf = ({ email, isEmailVerified, name, updatedAt }: Person) => ({
+const claimsOf = ({
+  email,
+  isEmailVerified,
+  name,
+  updatedAt,
+  groups,
+}: Person & { readonly groups: readonly string[] }) => ({
   email,
   email_verified: isEmailVerified,
   // Many applications require a name; the local part of the address is one that the person recognises.
   name: name ?? email.slice(0, email.lastIndexOf('@')),
   preferred_username: email,
   updated_at: unixSeconds(updatedAt),
+  groups,
 })

@@ -1,6 +1,7 @@
 /** The dependencies of the sign-in provider: its store, its address, and how it sends codes. */
 import type { Clock } from '#domain/clock.ts'
 import type { SigninLimits } from './limits.ts'
+import type { Signup } from './register/access.ts'
 import type { SigninEvent } from './register/signin-event.ts'
 import type { SigninStore } from './store.ts'
 
@@ -36,8 +37,9 @@ export interface SigninDeps {
   readonly codeDelivery: CodeDelivery
   /** Sends requests to third parties. */
   readonly reach: Reach
-  /** Whether an unknown address becomes a new person once it is verified. */
-  readonly allowsSignup: boolean
+  readonly signup: Signup
+  /** Whom people may ask for access: a name, an address; by default the operator. */
+  readonly contact?: string | undefined
   /** Default: `DEFAULT_LIMITS`. */
   readonly limits?: SigninLimits | undefined
   /** Counts an event of signing in. */

@@ -31,7 +31,9 @@ import {
 import { readCode } from './mail-code.ts'
 import { type Outcome, outcomePath, readOutcome, signInProblem } from './outcome.ts'
 import type { ErrorKind } from './pages/view.ts'
+import { ACCESS } from './policy.ts'
 import { interactionPath } from './provider.ts'
+import { maySignUp } from './register/access.ts'
 import { digestOf } from './register/digest.ts'
 import { readEmail } from './register/email.ts'
 import type { PendingCode } from './register/mail-code.ts'
@@ -62,7 +64,14 @@ export async function answerInteraction(signin: SigninContext, call: Call): Prom
     client,
     language: readLanguage(request.headers.get('accept-language'), locales),
   }
-  return interaction.prompt.name === 'consent' ? answerConsent(context) : answerSignIn(context)
+  switch (interaction.prompt.name) {
+    case 'consent':
+      return answerConsent(context)
+    case ACCESS:
+      return answerNotAllowed(context)
+    default:
+      return answerSignIn(context)
+  }
 }
 
 async function find(provider: Provider, { req, res }: Bridge): Promise<Interaction | ErrorKind> {
@@ -210,7 +219,7 @@ async function takeCode(
 async function completeSignIn(context: InteractionContext, email: string): Promise<Response> {
   const { deps } = context
   const at = deps.clock.now()
-  const newcomer = deps.allowsSignup ? newPerson(email, at) : null
+  const newcomer = maySignUp(deps.signup, email) ? newPerson(email, at) : null
   const begunAt = await requestArtifacts().revocationsBefore()
   const person = await deps.store.people.confirmEmail(email, newcomer, at, begunAt)
   if (person === undefined) return seeOther(interactionPath(context.call.uid))
@@ -224,6 +233,40 @@ async function completeSignIn(context: InteractionContext, email: string): Promi
   answer.headers.append('Set-Cookie', context.knownBrowsers.remember(context.call.request, email))
   return answer
 }
+
+/** The person is signed in, and may not enter this application: they leave, or sign in as somebody else. */
+async function answerNotAllowed(context: InteractionContext): Promise<Response> {
+  const { call, client, deps, interaction } = context
+  switch (call.step) {
+    case 'leave':
+      return finish(context, { error: 'access_denied', error_description: NOT_ALLOWED })
+    case 'restart': {
+      await interaction.destroy()
+      const query = new URLSearchParams()
+      for (const [name, value] of Object.entries({ ...interaction.params, prompt: 'login' })) {
+        if (value !== undefined) query.set(name, value)
+      }
+      return seeOther(`${AUTHORIZE}?${query}`)
+    }
+    case null: {
+      const person = await deps.store.people.find(
+        (interaction.session?.accountId ?? '') as PersonId,
+      )
+      return page(context, {
+        page: 'not-allowed',
+        clientName: client.name,
+        email: person?.email,
+        contact: deps.contact,
+        leave: formOf(context, 'leave'),
+        restart: formOf(context, 'restart'),
+      })
+    }
+    default:
+      return seeOther(interactionPath(call.uid))
+  }
+}
+
+const NOT_ALLOWED = 'the person may not enter this application'
 
 async function answerConsent(context: InteractionContext): Promise<Response> {
   const { call, interaction, provider, client, deps } = context

@@ -7,6 +7,7 @@ import { codeMail, notKnownMail } from './code-mail.ts'
 import type { SigninDeps } from './deps.ts'
 import type { SigninLimits } from './limits.ts'
 import { NETWORKS_OF_SITE, networkOf, siteOf } from './network.ts'
+import { maySignUp } from './register/access.ts'
 import type { Client } from './register/client.ts'
 import { digestOf } from './register/digest.ts'
 import { emailKey } from './register/email.ts'
@@ -107,7 +108,7 @@ export function openMailCodeFlow(
       const code = randomCode(isMany ? MANY_DIGITS : DIGITS)
       const peer = asker.knownBrowser ?? networkOf(asker.address)
       const person = await store.people.findByEmail(email)
-      const isKnown = deps.allowsSignup || person !== undefined
+      const isKnown = person !== undefined || maySignUp(deps.signup, email)
       const verdict = await store.mailCodes.issue(
         {
           interaction: digestOf(asker.uid),

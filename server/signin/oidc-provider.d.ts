@@ -38,6 +38,7 @@ declare module 'oidc-provider/lib/provider.js' {
     readonly clientName: string
     readonly clientSecret: string
     readonly require_pkce: boolean
+    readonly access: 'everybody' | readonly string[]
     compareClientSecret(secret: string): boolean
     redirectUriAllowed(uri: string): boolean
     /** `mode` is the requested one, else the default of the response type. */
@@ -46,6 +47,8 @@ declare module 'oidc-provider/lib/provider.js' {
 
   export interface Account {
     readonly accountId: string
+    /** Our own: whether the person may enter an application. */
+    mayEnter(client: Client): boolean
     claims(): Promise<Readonly<Record<string, unknown>>>
   }
 
@@ -138,6 +141,10 @@ declare module 'oidc-provider/lib/provider.js' {
       listener: (ctx: Context) => void,
     ): this
     on(
+      event: 'interaction.started',
+      listener: (ctx: Context, prompt: { readonly name: string }) => void,
+    ): this
+    on(
       event: 'authorization.error' | 'grant.error',
       listener: (ctx: Context, cause: OIDCProviderError) => void,
     ): this
@@ -197,8 +204,13 @@ declare module 'oidc-provider/lib/helpers/interaction_policy/index.js' {
     static readonly REQUEST_PROMPT: true
     static readonly NO_NEED_TO_PROMPT: false
   }
+  export class Prompt {
+    constructor(prompt: { readonly name: string; readonly requestable: boolean }, check: Check)
+  }
   export interface InteractionPolicy {
     get(name: string): { readonly checks: { add(check: Check): void } } | undefined
+    /** At this place of the order in which prompts are judged. */
+    add(prompt: Prompt, place: number): void
   }
   export const base: () => InteractionPolicy
 }

@@ -4,6 +4,7 @@ import {
   base,
   Check,
   type InteractionPolicy,
+  Prompt,
 } from 'oidc-provider/lib/helpers/interaction_policy/index.js'
 import { decode } from 'oidc-provider/lib/helpers/jwt.js'
 import type { Context, Grant, Provider } from 'oidc-provider/lib/provider.js'
@@ -31,7 +32,22 @@ export function interactionPolicy(clock: Clock): InteractionPolicy {
   })
   add('redirect_gone', rejectRemovedRedirect)
   add('hint_of_another', rejectOtherSubject)
+  policy.add(accessPrompt(), AFTER_LOGIN)
   return policy
+}
+
+/** The prompt of a person who may not enter the application: a page says so. */
+export const ACCESS = 'access'
+
+const AFTER_LOGIN = 1
+
+/** With `prompt=none`, and where the person gives up, the application is told `access_denied`. */
+function accessPrompt(): Prompt {
+  const verdict = ({ oidc: { account, client } }: Context) =>
+    account && client && !account.mayEnter(client) ? Check.REQUEST_PROMPT : Check.NO_NEED_TO_PROMPT
+  const said = 'the person may not enter this application'
+  const check = new Check('not_allowed', said, 'access_denied', verdict)
+  return new Prompt({ name: ACCESS, requestable: false }, check)
 }
 
 /** The redirect URI may be removed while the person signs in, after the library's check. @throws InvalidRedirectUri */

@@ -3,6 +3,7 @@ import type { OIDCProviderError } from 'oidc-provider/lib/helpers/errors.js'
 import type { Context, Provider } from 'oidc-provider/lib/provider.js'
 import type { Clock } from '#domain/clock.ts'
 import { TooManyInteractions } from './interaction-limit.ts'
+import { ACCESS } from './policy.ts'
 import type { PersonId } from './register/person.ts'
 import { noteEvent } from './request-artifacts.ts'
 
@@ -27,7 +28,12 @@ export function noteProtocolEvents(provider: Provider, clock: Clock): void {
   provider.on('end_session.success', (ctx) => {
     if (ctx.oidc.params?.['logout'] !== undefined) note(ctx, 'signed_out')
   })
+  provider.on('interaction.started', (ctx, { name }) => {
+    if (name === ACCESS) note(ctx, 'not_allowed')
+  })
   provider.on('authorization.error', (ctx, cause) => {
+    // They gave up at a page, which is noted.
+    if (ctx.oidc.entities.Interaction?.prompt.name === ACCESS) return
     if (ctx.oidc.params?.['prompt'] === 'none' && SILENT.includes(cause.error)) return
     const outcome = cause instanceof TooManyInteractions ? 'too_many_requests' : cause.error
     note(ctx, outcome, detailOf(cause))

@@ -73,7 +73,7 @@ export const interactionPath = (uid: string): string => `/sign-in/${uid}`
 
 const protocol = () => ({
   responseTypes: ['code'],
-  scopes: ['openid', 'email', 'profile', 'offline_access'],
+  scopes: ['openid', 'email', 'profile', 'groups', 'offline_access'],
   claims: CLAIMS_BY_SCOPE,
   // The ID token contains the claims of its scopes, because many clients never call the userinfo endpoint.
   conformIdTokenClaims: false,
@@ -81,7 +81,7 @@ const protocol = () => ({
   clientAuthMethods: ['client_secret_basic', 'client_secret_post'],
   clientDefaults: { id_token_signed_response_alg: 'RS256' },
   enabledJWA: { idTokenSigningAlgValues: ['RS256'] },
-  extraClientMetadata: { properties: ['require_pkce'] },
+  extraClientMetadata: { properties: ['require_pkce', 'access'] },
   pkce: {
     required: (_ctx: Context, client: { readonly require_pkce: boolean }) => client.require_pkce,
   },

@@ -4,6 +4,7 @@ import type { Artifacts } from './register/artifact.ts'
 import type { Clients } from './register/client.ts'
 import type { CodeMails } from './register/code-mail.ts'
 import type { Detours } from './register/detour.ts'
+import type { Groups } from './register/group.ts'
 import type { Identities } from './register/identity.ts'
 import type { IdentityProviders } from './register/identity-provider.ts'
 import type { Keyring } from './register/keyring.ts'
@@ -16,6 +17,7 @@ export interface SigninStore {
   readonly clients: Clients
   readonly people: People
   readonly memberships: Memberships
+  readonly groups: Groups
   readonly artifacts: Artifacts
   readonly mailCodes: MailCodes
   readonly codeMails: CodeMails

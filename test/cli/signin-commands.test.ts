@@ -86,6 +86,26 @@ describe('clients', () => {
     })
   })
 
+  test('who may enter is named, replaced, and opened to everybody again', () => {
+    const edit = (...flags: readonly string[]) =>
+      cli.json<{ allowed: unknown }>(['clients', 'edit', 'Grafana', ...flags]).allowed
+    expect(edit('--allow', 'staff', '--allow', '@Example.org')).toEqual(['staff', '@example.org'])
+    expect(edit('--name', 'Grafana')).toEqual(['staff', '@example.org'])
+    expect(cli.run(['clients', 'show', 'Grafana']).out).toContain('staff @example.org')
+    expect(cli.json(['groups', 'add', 'staff', 'ann@example.org'])).toMatchObject({
+      people: ['ann@example.org'],
+      clients: [expect.stringMatching(/^grafana_/)],
+    })
+    expect(cli.json(['groups', 'remove', 'staff', 'ann@example.org', '--yes'])).toMatchObject({
+      people: [],
+    })
+    expect(edit('--allow', '*')).toBeNull()
+    cli.run(['users', 'remove', 'ann@example.org', '--yes'])
+    const refused = cli.run(['clients', 'edit', 'Grafana', '--allow', 'Not A Group'])
+    expect([refused.code, refused.err]).toEqual([2, expect.stringContaining('--allow')])
+    expect(cli.run(['clients', 'edit', 'Grafana', '--allow', '*', '--allow', 'x']).code).toBe(2)
+  })
+
   test('list for a pipe, for a person, as ids, as JSON', async () => {
     expect(settled(cli.run(['clients']).out)).toBe(
       [`Wiki\twiki_X\trequired\t${CALLBACK}`, `Grafana\tgrafana_X\trequired\t${CALLBACK}`, ''].join(
@@ -107,6 +127,7 @@ describe('clients', () => {
       redirect_uris: [CALLBACK],
       logout_uris: [],
       require_pkce: true,
+      allowed: null,
       created_at: expect.stringMatching(/Z$/),
       updated_at: expect.stringMatching(/Z$/),
       warnings: [],

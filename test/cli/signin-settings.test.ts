@@ -28,7 +28,8 @@ test('defaults: loopback, open to anyone with a verified address', () => {
     hostname: '127.0.0.1',
     port: 4141,
     authUrl: 'http://127.0.0.1:4141',
-    allowsSignup: true,
+    signup: 'open',
+    contact: undefined,
     limits: { codesPerAddress: 5, codesPerNetwork: 200, signinsPerNetwork: 100 },
     isStated: false,
   })
@@ -61,7 +62,7 @@ test('flag before variable before file', () => {
   expect(read({ file })).toMatchObject({
     port: 1,
     authUrl: 'https://file.example',
-    allowsSignup: false,
+    signup: [],
   })
   expect(read({ file, env })).toMatchObject({ port: 2, authUrl: 'https://variable.example' })
   const flags = { authListen: '0.0.0.0:3', authUrl: 'https://flag.example/' }
@@ -71,6 +72,22 @@ test('flag before variable before file', () => {
     authUrl: 'https://flag.example',
     isStated: true,
   })
+})
+
+test('who may sign up: everybody, nobody, or domains and addresses, as a list or as a text', () => {
+  const example = ['@example.org', 'Ann@other.example']
+  expect(read({ file: 'auth_signup = ["Example.org", "Ann@other.example"]' })?.signup).toEqual(
+    example,
+  )
+  const env = { GATEWAY_AUTH_SIGNUP: '@example.org, Ann@other.example' }
+  expect(read({ env })?.signup).toEqual(example)
+  expect(read({ env, flags: { authSignup: 'closed' } })?.signup).toEqual([])
+  for (const wrong of ['maybe', 'example.org nonsense', '*.example.org', 'a b@example.org', ',']) {
+    expect(() => read({ flags: { authSignup: wrong } })).toThrow(
+      '--auth-signup must be open, closed',
+    )
+  }
+  expect(() => read({ file: 'auth_signup = [1]' })).toThrow('a text in quotes, or a list of them')
 })
 
 test('off is off', () => {

@@ -39,6 +39,7 @@ const PLAIN = [
   'memberships',
   'models',
   'people',
+  'person_groups',
   'price_versions',
   'providers',
   'rates',

@@ -61,6 +61,10 @@ const SAMPLES: { readonly [Name in VerbName]: VerbInput<Name> } = {
   'activity.kill': { id: 'req_running' },
   'acts.list': {},
   'users.events': {},
+  'groups.list': {},
+  'groups.show': { group: 'staff' },
+  'groups.add': { group: 'staff', people: ['new@example.org'] },
+  'groups.remove': { group: 'staff', people: ['ann@example.org'] },
   backup: { file: '/backups/one.db', size_bytes: 4_096, taken_at: '2026-08-23T12:00:00Z' },
   'backup.restore': { file: '/backups/one.db', replaced: null },
   audit: {},
@@ -215,6 +219,7 @@ async function furnish(): Promise<TestGateway> {
   })
   const { id: ann } = await act(deps, 'users.add', { email: 'ann@example.org' })
   await act(deps, 'accounts.members.add', { email: 'cleo@example.org', role: 'member' })
+  await act(deps, 'groups.add', { group: 'staff', people: ['ann@example.org'] })
   await act(deps, 'identities.add', {
     name: 'known',
     issuer: 'https://sso.example.org',

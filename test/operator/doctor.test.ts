@@ -217,14 +217,31 @@ describe('codes of people who sign in', () => {
 
   test('anybody may ask for them, unless sign-up is closed or there is no application', async () => {
     const deps = await open(true)
-    const signup = (allowsSignup: boolean) =>
-      findings({ ...deps, live: { ...deps.live, allowsSignup } as OperatorDeps['live'] }, 'sign-up')
+    const signup = (isOpen: boolean) => {
+      const live = { ...deps.live, signup: isOpen ? 'open' : [] } as OperatorDeps['live']
+      return findings({ ...deps, live }, 'sign-up')
+    }
     expect(await signup(true)).toEqual([])
     await act(deps, 'clients.create', wiki)
     expect(await signup(true)).toMatchObject([
       { level: 'warning', message: expect.stringContaining('auth_signup is open') },
     ])
     expect(await signup(false)).toEqual([])
+    await act(deps, 'clients.edit', { client: wiki.name, allowed: ['staff', '@example.org'] })
+    expect(await signup(true)).toEqual([])
+    await act(deps, 'clients.create', { ...wiki, name: 'docs' })
+    const [one] = await signup(true)
+    expect(one).toMatchObject({ message: expect.stringMatching(/sign in to docs_\w+ \(/) })
+  })
+
+  test('are for nobody where no group that an application is open to has anybody', async () => {
+    const deps = await open(true)
+    await act(deps, 'clients.create', { ...wiki, allowed: ['staff'] })
+    expect(await findings(deps, 'access')).toMatchObject([
+      { level: 'warning', next: 'gatewayctl groups add staff EMAIL' },
+    ])
+    await act(deps, 'groups.add', { group: 'staff', people: ['ann@example.org'] })
+    expect(await findings(deps, 'access')).toEqual([])
   })
 
   test('are not sent by a gateway that does not listen for sign-in', async () => {

@@ -66,7 +66,7 @@ test('each entry of an application says who, how and from where: by a code, by t
 })
 
 test('each refusal is noted once: of codes, of the disabled, of strangers, of applications', async () => {
-  const deps = await open({ allowsSignup: false })
+  const deps = await open({ signup: [] })
   const ann = await deps.withVerified(EMAIL)
   const browser = deps.browser()
   const asked = await browser.submit(await deps.start(browser), '/email', { email: EMAIL })

@@ -30,7 +30,7 @@ async function open(codeDelivery: CodeDelivery, issuer = ISSUER) {
     issuer,
     codeDelivery,
     reach: identityReach(false),
-    allowsSignup: true,
+    signup: 'open',
     logFault: (cause) => faults.push(cause),
   }
   const at = clock.now()
@@ -41,6 +41,7 @@ async function open(codeDelivery: CodeDelivery, issuer = ISSUER) {
       redirectUris: [REDIRECT],
       logoutUris: [],
       requiresPkce: true,
+      access: 'everybody',
       secretDigest: 'ab'.repeat(32),
       createdAt: at,
       updatedAt: at,

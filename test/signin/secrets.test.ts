@@ -50,7 +50,7 @@ test.each(['cookies', 'mail-codes', 'identities'])(
         issuer: ISSUER,
         codeDelivery: { kind: 'none' },
         reach: identityReach(false),
-        allowsSignup: true,
+        signup: 'open' as const,
         logFault() {},
       } as const
       await expect(openSigninProvider(deps)).rejects.toThrow(`secret for ${weak} is too short`)

@@ -7,6 +7,7 @@ export type Named =
   | 'account'
   | 'alias'
   | 'client'
+  | 'group'
   | 'identity'
   | 'key'
   | 'model'
@@ -29,6 +30,7 @@ const TABLES: Readonly<Record<Named, string>> = {
   account: 'SELECT name AS value, id AS description, created_at AS age FROM accounts',
   alias: 'SELECT name AS value, model_id AS description, 0 AS age FROM aliases',
   client: 'SELECT id AS value, name AS description, created_at AS age FROM clients',
+  group: "SELECT DISTINCT name AS value, '' AS description, 0 AS age FROM person_groups",
   identity: 'SELECT name AS value, label AS description, created_at AS age FROM identity_providers',
   key: `SELECT name AS value, label AS description, created_at AS age FROM keys
     WHERE revoked_at IS NULL AND (?2 IS NULL OR account_id IN ${ACCOUNT})`,

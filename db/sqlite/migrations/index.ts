@@ -36,6 +36,7 @@ import limits from './0034_limits.sql' with { type: 'text' }
 import signinEvents from './0035_signin_events.sql' with { type: 'text' }
 import routeMasks from './0036_route_masks.sql' with { type: 'text' }
 import memberships from './0037_memberships.sql' with { type: 'text' }
+import access from './0038_access.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly string[] = [
   initial,
@@ -75,4 +76,5 @@ export const MIGRATIONS: readonly string[] = [
   signinEvents,
   routeMasks,
   memberships,
+  access,
 ]

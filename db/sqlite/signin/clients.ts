@@ -14,6 +14,7 @@ interface ClientRow {
   readonly logout_uris: string
   readonly requires_pkce: number
   readonly secret_sha256: string
+  readonly allowed: string | null
   readonly created_at: Instant
   readonly updated_at: Instant
 }
@@ -23,13 +24,13 @@ export function createClients({ database, commit }: Connection): Clients {
   const all = statement<ClientRow>(database, 'SELECT * FROM clients ORDER BY created_at, id')
   const insert = statement<unknown, [Named]>(
     database,
-    `INSERT INTO clients VALUES ($id, $name, $redirectUris, $logoutUris, $requiresPkce, $secretDigest, $createdAt,
-       $updatedAt)`,
+    `INSERT INTO clients (id, name, redirect_uris, logout_uris, requires_pkce, secret_sha256, created_at, updated_at, allowed)
+     VALUES ($id, $name, $redirectUris, $logoutUris, $requiresPkce, $secretDigest, $createdAt, $updatedAt, $allowed)`,
   )
   const update = statement<unknown, [Named]>(
     database,
     `UPDATE clients SET name = $name, redirect_uris = $redirectUris, logout_uris = $logoutUris,
-       requires_pkce = $requiresPkce, secret_sha256 = $secretDigest, updated_at = $updatedAt
+       requires_pkce = $requiresPkce, secret_sha256 = $secretDigest, updated_at = $updatedAt, allowed = $allowed
      WHERE id = $id`,
   )
   const remove = statement<unknown, [string]>(database, 'DELETE FROM clients WHERE id = ?')
@@ -82,8 +83,9 @@ export function createClients({ database, commit }: Connection): Clients {
   }
 }
 
-const toRow = (client: Client) => ({
+const toRow = ({ access, ...client }: Client) => ({
   ...client,
+  allowed: access === 'everybody' ? null : JSON.stringify(access),
   redirectUris: JSON.stringify(client.redirectUris),
   logoutUris: JSON.stringify(client.logoutUris),
   requiresPkce: Number(client.requiresPkce),
@@ -95,6 +97,7 @@ const toClient = (row: ClientRow): Client => ({
   redirectUris: JSON.parse(row.redirect_uris) as string[],
   logoutUris: JSON.parse(row.logout_uris) as string[],
   requiresPkce: row.requires_pkce === 1,
+  access: row.allowed === null ? 'everybody' : (JSON.parse(row.allowed) as string[]),
   secretDigest: row.secret_sha256,
   createdAt: row.created_at,
   updatedAt: row.updated_at,

@@ -27,6 +27,10 @@ export function createSigninStore(connection: Connection): SigninStore {
       { put: true, remove: true, find: true, ofAccount: true, ofPerson: true },
       async () => (await import('./memberships.ts')).createMemberships(connection),
     ),
+    groups: lazyPort(
+      { add: true, remove: true, ofPerson: true, members: true, list: true },
+      async () => (await import('./groups.ts')).createGroups(connection),
+    ),
     artifacts: lazyPort(
       {
         write: true,

@@ -12,6 +12,7 @@ import {
   clientEntity,
   DEMO,
   type Entity,
+  groupEntity,
   keyEntity,
   memberEntity,
   modelEntity,
@@ -39,6 +40,7 @@ export async function readCurrent(deps: OperatorDeps): Promise<readonly Entity[]
     ...[...catalogue.aliases].map(([name, model]) => aliasEntity({ name, model })),
     ...(await currentKeys(deps)),
     ...(await currentClients(deps)),
+    ...(await currentGroups(deps)),
   ]
 }
 
@@ -80,6 +82,17 @@ async function currentClients({ store }: OperatorDeps): Promise<readonly Entity[
   return clients.map((client) =>
     clientEntity(shared.has(client.name) ? client.id : client.name, client.id, client),
   )
+}
+
+async function currentGroups({ store }: OperatorDeps): Promise<readonly Entity[]> {
+  const { groups } = store.signin
+  const members = (await groups.list()).map(async ({ name }) => {
+    return groupEntity(
+      name,
+      (await groups.members(name)).map(({ email }) => email),
+    )
+  })
+  return Promise.all(members)
 }
 
 function duplicateNames(all: readonly { readonly name: string }[]): ReadonlySet<string> {

@@ -22,6 +22,7 @@ import {
   clientEntity,
   DEMO,
   type Entity,
+  groupEntity,
   type Kind,
   keyEntity,
   memberEntity,
@@ -43,7 +44,7 @@ export async function readDesired(
 ): Promise<readonly Entity[]> {
   const at = deps.clock.now()
   const { rates, accounts = [], members = [], providers = [], models = [] } = document
-  const { routes = [], aliases = [], keys = [], clients = [] } = document
+  const { routes = [], aliases = [], keys = [], clients = [], groups = [] } = document
   const stated = [
     ...(rates ? [rateEntity(rates.usd_rub)] : []),
     ...accounts.map((entry, n) => desiredAccount(deps, entry, n)),
@@ -54,6 +55,7 @@ export async function readDesired(
     ...aliases.map(aliasEntity),
     ...keys.map((entry, n) => desiredKey(entry, n, current)),
     ...clients.map((entry, n) => desiredClient(entry, n, current)),
+    ...groups.map(({ name, people }) => groupEntity(name, people)),
   ]
   refuseDuplicates(stated)
   refuseKindChange(stated, current)
@@ -76,6 +78,7 @@ export const sectionsOf = (document: GatewayDocument): ReadonlySet<Kind> =>
         ['aliases', 'alias'],
         ['keys', 'key'],
         ['clients', 'client'],
+        ['groups', 'group'],
       ] as const
     ).flatMap(([section, kind]) => (document[section] === undefined ? [] : [kind])),
   )
@@ -222,13 +225,14 @@ function desiredKey(entry: Entry<'keys'>, n: number, current: readonly Entity[])
 }
 
 function desiredClient(entry: Entry<'clients'>, n: number, current: readonly Entity[]): Entity {
-  const { name, id, redirect_uris, logout_uris, require_pkce } = entry
+  const { name, id, redirect_uris, logout_uris, require_pkce, allowed } = entry
   if (id !== undefined) requireKnownId(current, 'client', id, `clients.${n}.id`)
   return clientEntity(id ?? name, id ?? null, {
     name,
     redirectUris: redirect_uris,
     logoutUris: logout_uris,
     requiresPkce: require_pkce,
+    access: allowed ?? 'everybody',
   })
 }
 

@@ -19,8 +19,9 @@ import {
 } from '#forms/fields.ts'
 import { readEmail } from '#signin/register/email.ts'
 import { ROLES } from '#signin/register/membership.ts'
-import { logoutsField, redirectsField } from '../client-fields.ts'
+import { allowedField, logoutsField, redirectsField } from '../client-fields.ts'
 import { demandExact } from '../exact-prices.ts'
+import { emailsField, groupField } from '../groups.ts'
 import { embeddingSpaceField, kindField } from '../kind-fields.ts'
 import { aliasField } from '../models.ts'
 import { emailField } from '../threshold-fields.ts'
@@ -214,8 +215,11 @@ export const gatewayDocument = z.strictObject({
       redirect_uris: redirectsField,
       logout_uris: z._default(logoutsField, []),
       require_pkce: z._default(z.boolean(), true),
+      /** Absent: everybody who can sign in. */
+      allowed: z.optional(allowedField),
     }),
   ),
+  groups: sectionOf(z.strictObject({ name: groupField, people: emailsField })),
 })
 
 /** The parsed file. */

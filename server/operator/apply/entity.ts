@@ -32,6 +32,7 @@ export const KINDS = [
   'alias',
   'key',
   'client',
+  'group',
 ] as const
 
 /** The built-in provider; a file cannot configure it or its models. */
@@ -241,7 +242,7 @@ export const keyEntity = (
 export const clientEntity = (
   title: string,
   id: string | null,
-  client: Pick<Client, 'name' | 'redirectUris' | 'logoutUris' | 'requiresPkce'>,
+  client: Pick<Client, 'name' | 'redirectUris' | 'logoutUris' | 'requiresPkce' | 'access'>,
 ): Entity => ({
   kind: 'client',
   name: title,
@@ -250,6 +251,15 @@ export const clientEntity = (
     redirect_uris: client.redirectUris,
     logout_uris: client.logoutUris,
     require_pkce: client.requiresPkce,
+    allowed: client.access === 'everybody' ? null : client.access,
   },
   id,
+})
+
+/** Its people by their addresses, in alphabetical order. */
+export const groupEntity = (name: string, people: readonly string[]): Entity => ({
+  kind: 'group',
+  name,
+  fields: { people: [...new Set(people.map(emailKey))].sort() },
+  id: null,
 })

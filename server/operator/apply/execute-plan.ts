@@ -6,11 +6,13 @@ import type { KeyId } from '#domain/id.ts'
 import { ownRoute } from '#domain/model-card.ts'
 import type { OutputBound, ProviderType } from '#domain/provider.ts'
 import type { Route } from '#domain/route.ts'
+import { emailKey } from '#signin/register/email.ts'
 import { createAccount, editAccount } from '../accounts.ts'
 import { createClient, editClient, removeClient } from '../clients.ts'
 import { checkCredential } from '../credential.ts'
 import type { OperatorDeps } from '../deps.ts'
 import { editKey } from '../edit-key.ts'
+import { addToGroup, removeFromGroup } from '../groups.ts'
 import type { HopRecord } from '../hop-record.ts'
 import { createKey, revokeKey } from '../keys.ts'
 import { setLimits } from '../limits.ts'
@@ -93,6 +95,8 @@ const executeStep = (context: PlanContext, step: Step): Promise<void> => {
       return applyKey(context, step)
     case 'client':
       return applyClient(context, step)
+    case 'group':
+      return applyGroup(context, step)
   }
 }
 
@@ -284,6 +288,21 @@ async function applyClient(context: PlanContext, step: Step): Promise<void> {
   secrets.push({ kind: 'client', name: step.name, id, secret })
   warnings.push(...issued.warnings.map((warning) => `${step.name}: ${warning}`))
 }
+
+/** People are added one by one, as `groups add` adds them. */
+async function applyGroup({ deps, desired }: PlanContext, { name, ...step }: Step): Promise<void> {
+  const { groups } = deps.store.signin
+  const before = (await groups.members(name)).map(({ email }) => emailKey(email))
+  const wanted = step.op === 'remove' ? [] : peopleOf(fieldsOf(desired, { name, ...step } as Step))
+  const [joining, leaving] = [without(wanted, before), without(before, wanted)]
+  if (joining.length > 0) await perform(addToGroup, deps, { group: name, people: joining })
+  if (leaving.length > 0) await perform(removeFromGroup, deps, { group: name, people: leaving })
+}
+
+const peopleOf = ({ people = [] }: Fields): readonly string[] => people as readonly string[]
+
+const without = (some: readonly string[], others: readonly string[]): readonly string[] =>
+  some.filter((one) => !others.includes(one))
 
 const fieldsOf = (desired: PlanContext['desired'], step: Step): Fields =>
   desired.get(entityRef(step))?.fields ?? {}

@@ -16,6 +16,7 @@ export function writeDocument(entities: readonly Entity[]): GatewayFile {
     aliases: listed(of('alias').map(({ name, fields }) => ({ name, ...fields }))),
     keys: listed(of('key').map(writeNamed)),
     clients: listed(of('client').map(writeNamed)),
+    groups: listed(of('group').map(({ name, fields }) => ({ name, ...fields }))),
   }
   // The cast is safe by test: exporting and applying is tested to change nothing.
   return stated(sections as Fields) as GatewayFile

@@ -1,5 +1,6 @@
 /** Checks that people can sign in: with a code by e-mail, and with the configured identity providers. */
 import { renderInstant } from '#domain/clock.ts'
+import { isGroupName } from '#signin/register/access.ts'
 import type { OperatorDeps } from '../deps.ts'
 import { type Finding, ok, problem, warning } from './finding.ts'
 import { unreadable } from './unreadable.ts'
@@ -54,15 +55,35 @@ export async function checkSignup({
   live,
   delivery,
 }: OperatorDeps): Promise<readonly Finding[]> {
-  if (live === null || live.authUrl === null || live.allowsSignup !== true) return []
-  if (!delivery.smtp || (await store.signin.clients.list()).length === 0) return []
+  if (live === null || live.authUrl === null || live.signup !== 'open') return []
+  if (!delivery.smtp) return []
+  const clients = await store.signin.clients.list()
+  const open = clients.filter(({ access }) => access === 'everybody').map(({ id }) => id)
+  if (open.length === 0) return []
+  const which = open.length === clients.length ? 'every application' : open.join(', ')
   return [
     warning(
       'sign-up',
-      'anybody with a mailbox may sign in to every application (auth_signup is open)',
-      'set auth_signup = "closed", and name your people: gatewayctl users add EMAIL',
+      `anybody with a mailbox may sign in to ${which} (auth_signup is open)`,
+      `set auth_signup = ["example.org"] or "closed"; or per application: gatewayctl clients edit ${open[0]} --allow @example.org`,
     ),
   ]
+}
+
+/** An application that is open to groups alone, none of which has anybody, is open to nobody. */
+export async function checkAccess({ store }: OperatorDeps): Promise<readonly Finding[]> {
+  const groups = new Set((await store.signin.groups.list()).map(({ name }) => name))
+  const isShut = (rule: string): boolean => isGroupName(rule) && !groups.has(rule)
+  const shut = (await store.signin.clients.list()).flatMap(({ id, access }) =>
+    access !== 'everybody' && access.every(isShut) ? [{ id, groups: access }] : [],
+  )
+  return shut.map(({ id, groups }) =>
+    warning(
+      'access',
+      `nobody may enter ${id}: nobody belongs to ${groups.join(', ')}`,
+      `gatewayctl groups add ${groups[0]} EMAIL`,
+    ),
+  )
 }
 
 /** Whether the secret of each identity provider can be read. */

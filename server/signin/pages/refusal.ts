@@ -1,7 +1,7 @@
-/** The pages for disabled people and for errors. Neither redirects. */
+/** The pages for disabled people, for those who may not enter an application, and for errors. None redirects. */
 import { html } from 'hono/html'
 import { formOf, named, type Sheet } from './layout.ts'
-import type { DisabledView, ErrorView } from './view.ts'
+import type { DisabledView, ErrorView, NotAllowedView } from './view.ts'
 import type { Html, Words } from './words.ts'
 
 export function drawDisabled(view: DisabledView, { disabled }: Words): Sheet {
@@ -11,6 +11,19 @@ export function drawDisabled(view: DisabledView, { disabled }: Words): Sheet {
     content: html`<h1>${disabled.heading}</h1>
 <p class="body">${disabled.meaning(named(view.email))}</p>
 ${view.restart && formOf(view.restart, again)}`,
+  }
+}
+
+export function drawNotAllowed(view: NotAllowedView, { notAllowed: words }: Words): Sheet {
+  const { clientName, email, contact, leave, restart } = view
+  const client = html`<bdi>${clientName}</bdi>`
+  return {
+    title: words.title(clientName),
+    content: html`<h1>${words.heading(client)}</h1>
+${email !== undefined && html`<p class="body">${words.meaning(named(email))}</p>`}
+<p class="body">${contact === undefined ? words.askOperator : words.ask(named(contact))}</p>
+${formOf(restart, html`<button class="lead-button" type="submit">${words.restart}</button>`)}
+${formOf(leave, html`<button class="quiet-button" type="submit">${words.leave(client)}</button>`)}`,
   }
 }
 

@@ -5,7 +5,7 @@ import { drawCode } from './code.ts'
 import { drawConsent } from './consent.ts'
 import { layOut, type Sheet } from './layout.ts'
 import { drawOnward } from './onward.ts'
-import { drawDisabled, drawError } from './refusal.ts'
+import { drawDisabled, drawError, drawNotAllowed } from './refusal.ts'
 import { drawSignIn } from './sign-in.ts'
 import { drawSignedOut, drawSignOut, drawStayed } from './sign-out.ts'
 import type { PageView } from './view.ts'
@@ -41,6 +41,8 @@ function draw(view: PageView, words: Words): Sheet {
       return drawStayed(view, words)
     case 'disabled':
       return drawDisabled(view, words)
+    case 'not-allowed':
+      return drawNotAllowed(view, words)
     case 'onward':
       return drawOnward(view, words)
     case 'error':

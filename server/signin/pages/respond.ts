@@ -15,7 +15,7 @@ export interface PageSetting {
    * where the redirects end in `OnwardView`.
    */
   readonly formTargets?: readonly string[] | undefined
-  /** Default: what fits the page (200; 403 disabled; by kind for an error). */
+  /** Default: what fits the page (200; 403 disabled and not allowed; by kind for an error). */
   readonly status?: number | undefined
   /** Added to the headers; each `Set-Cookie` is one pair. */
   readonly headers?: readonly (readonly [name: string, value: string])[] | undefined
@@ -76,5 +76,5 @@ export function pageHeaders(
 
 function statusOf(view: PageView): number {
   if (view.page === 'error') return ERROR_STATUSES[view.kind]
-  return view.page === 'disabled' ? 403 : 200
+  return view.page === 'disabled' || view.page === 'not-allowed' ? 403 : 200
 }

@@ -119,6 +119,19 @@ export interface DisabledView {
   readonly restart?: Form | undefined
 }
 
+/** Shown to a person who is signed in, and may not enter the application. */
+export interface NotAllowedView {
+  readonly page: 'not-allowed'
+  readonly clientName: string
+  readonly email?: string | undefined
+  /** Whom to ask: the operator's words. */
+  readonly contact?: string | undefined
+  /** Tells the application that the person was refused. */
+  readonly leave: Form
+  /** Signs in as somebody else. */
+  readonly restart: Form
+}
+
 /**
  * A page that navigates onwards, at the end of the redirects that follow a form. Chromium checks every redirect after a form
  * submission against the page's `form-action`, the client's own redirects included, and a callback may redirect to another
@@ -166,5 +179,6 @@ export type PageView =
   | SignedOutView
   | StayedView
   | DisabledView
+  | NotAllowedView
   | OnwardView
   | ErrorView

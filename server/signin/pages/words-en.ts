@@ -67,6 +67,7 @@ export const ENGLISH: Words = {
       openid: 'that it is you, each time you come back',
       email: 'your e-mail address',
       profile: 'your name',
+      groups: 'the groups that you belong to',
       offline_access: 'all this later too, when you are away',
     },
     otherScope: (scope) => html`what it calls ${scope}`,
@@ -93,6 +94,15 @@ export const ENGLISH: Words = {
     meaning: (email) =>
       html`Access for ${email} was turned off by whoever runs this service. If you think that this is a mistake, ask them.`,
     restart: 'Use another address',
+  },
+  notAllowed: {
+    title: (client) => `No access to ${client}`,
+    heading: (client) => html`You cannot open ${client}`,
+    meaning: (email) => html`You are signed in as ${email}, who has no access to it.`,
+    ask: (contact) => html`To be given access, ask ${contact}.`,
+    askOperator: 'To be given access, ask whoever runs this sign-in page.',
+    leave: (client) => html`Back to ${client}`,
+    restart: 'Sign in as somebody else',
   },
   onward: {
     heading: 'Just a moment',

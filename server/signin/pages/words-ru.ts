@@ -76,6 +76,7 @@ export const RUSSIAN: Words = {
       openid: 'что это вы, при каждом возвращении',
       email: 'ваш адрес электронной почты',
       profile: 'ваше имя',
+      groups: 'группы, в которых вы состоите',
       offline_access: 'всё это и позже, когда вас нет на месте',
     },
     otherScope: (scope) => html`то, что оно называет ${scope}`,
@@ -102,6 +103,15 @@ export const RUSSIAN: Words = {
     meaning: (email) =>
       html`Доступ для ${email} отключён теми, кто ведёт этот сервис. Если это ошибка, обратитесь к ним.`,
     restart: 'Указать другой адрес',
+  },
+  notAllowed: {
+    title: (client) => `Нет доступа к ${client}`,
+    heading: (client) => html`Вам нельзя войти в ${client}`,
+    meaning: (email) => html`Вы вошли как ${email}, а этому адресу доступ сюда не дан.`,
+    ask: (contact) => html`Чтобы получить доступ, обратитесь сюда: ${contact}.`,
+    askOperator: 'Чтобы получить доступ, обратитесь к тому, кто отвечает за эту страницу входа.',
+    leave: (client) => html`Вернуться в ${client}`,
+    restart: 'Войти как другой человек',
   },
   onward: {
     heading: 'Одну минуту',

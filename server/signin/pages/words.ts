@@ -77,6 +77,15 @@ export interface Words {
     readonly meaning: (email: Html) => Html
     readonly restart: string
   }
+  readonly notAllowed: {
+    readonly title: (client: string) => string
+    readonly heading: (client: Html) => Html
+    readonly meaning: (email: Html) => Html
+    readonly ask: (contact: Html) => Html
+    readonly askOperator: string
+    readonly leave: (client: Html) => Html
+    readonly restart: string
+  }
   readonly onward: {
     readonly heading: string
     readonly link: string
@@ -88,4 +97,4 @@ export interface Words {
 }
 
 /** Scopes with a translated description. */
-export type KnownScope = 'openid' | 'email' | 'profile' | 'offline_access'
+export type KnownScope = 'openid' | 'email' | 'profile' | 'groups' | 'offline_access'

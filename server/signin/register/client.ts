@@ -3,6 +3,7 @@ import { parseAbsoluteUrl } from '#domain/absolute-url.ts'
 import type { Act, ActChanges } from '#domain/act.ts'
 import type { Instant } from '#domain/clock.ts'
 import { isLoopbackHost } from '#domain/loopback.ts'
+import type { Access } from './access.ts'
 import { digestOf, randomName, randomSecret } from './digest.ts'
 
 export interface Client {
@@ -16,6 +17,7 @@ export interface Client {
   readonly logoutUris: readonly string[]
   /** False only for a client without PKCE support. */
   readonly requiresPkce: boolean
+  readonly access: Access
   /** SHA-256 of the client's secret in hexadecimal. */
   readonly secretDigest: string
   readonly createdAt: Instant
@@ -44,6 +46,7 @@ export const describeClient = (client: Client): ActChanges => ({
   redirect_uris: client.redirectUris,
   logout_uris: client.logoutUris,
   require_pkce: client.requiresPkce,
+  allowed: client.access === 'everybody' ? null : client.access,
 })
 
 const SLUG_CHARS = 24

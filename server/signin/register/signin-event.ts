@@ -28,6 +28,8 @@ export const REFUSED = [
   /** The address is not known, and may not sign up: it was mailed that. */
   'unknown_address',
   'disabled',
+  /** The person may not enter the application. */
+  'not_allowed',
   /** Signed out everywhere after the sign-in had begun. */
   'revoked',
   'identity_refused',

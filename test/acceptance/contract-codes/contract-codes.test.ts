@@ -15,6 +15,7 @@ const OPERATORS = {
   account_not_found: [3, ['balance', 'show', '--account', 'nobody']],
   provider_not_found: [3, ['providers', 'show', 'nobody']],
   client_not_found: [3, ['clients', 'show', 'nobody']],
+  group_not_found: [3, ['groups', 'show', 'nobody']],
   person_not_found: [3, ['users', 'show', 'nobody@example.org']],
   notice_not_found: [3, ['deliveries', 'show', 'evt_00000000000000000000000000']],
   already_exists: [1, ['accounts', 'create', 'default']],

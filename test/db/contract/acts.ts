@@ -41,6 +41,7 @@ const CLIENT: Client = {
   redirectUris: ['https://app.example.org/callback'],
   logoutUris: [],
   requiresPkce: true,
+  access: 'everybody',
   secretDigest: 'ab'.repeat(32),
   createdAt: AT,
   updatedAt: AT,
@@ -124,6 +125,7 @@ const CHANGES: Readonly<Record<string, Change>> = {
       redirect_uris: CLIENT.redirectUris,
       logout_uris: [],
       require_pkce: true,
+      allowed: null,
     },
   },
   'clients.remove': { make: ({ signin }, act) => signin.clients.remove('wiki_1', act) },
@@ -133,6 +135,8 @@ const CHANGES: Readonly<Record<string, Change>> = {
   'people.setDisabled': {
     make: ({ signin }, act) => signin.people.setDisabled(ANN.id, true, act),
   },
+  'groups.add': { make: ({ signin }, act) => signin.groups.add('staff', ANN.id, null, act) },
+  'groups.remove': { make: ({ signin }, act) => signin.groups.remove('guests', ANN.id, act) },
   'people.remove': { make: ({ signin }, act) => signin.people.remove(ANN.id, act) },
   'artifacts.revokePerson': {
     make: ({ signin }, act) => signin.artifacts.revokePerson(ANN.id, act),
@@ -168,6 +172,7 @@ async function furnish({ keys, notices, providers, signin }: GatewayStore): Prom
   await notices.post([NOTICE], anAct())
   await signin.clients.create(CLIENT, anAct())
   await signin.people.add(ANN, anAct())
+  await signin.groups.add('guests', ANN.id, null, anAct())
   await signin.identityProviders.add(IDENTITY_PROVIDER, 'shh', anAct())
   const identity = { issuer: IDENTITY_PROVIDER.issuer, subject: 's-1', claimedName: null }
   await signin.identities.link(identity, ANN.id, AT, 0)
@@ -194,6 +199,7 @@ const stateOf = async ({
   await providers.credential('acme').catch(() => null),
   await signin.clients.list(),
   await signin.people.list({ limit: 9 }),
+  await signin.groups.list(),
   await signin.artifacts.revocations(),
   await signin.identityProviders.list(),
   await signin.identities.ofPerson(ANN.id),

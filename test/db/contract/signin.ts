@@ -29,6 +29,7 @@ const aClient = (at: HandClock, stated: Partial<Client> = {}): Client => ({
   redirectUris: ['https://app.example.org/callback'],
   logoutUris: [],
   requiresPkce: true,
+  access: 'everybody',
   secretDigest: 'ab'.repeat(32),
   createdAt: at.now(),
   updatedAt: at.now(),
@@ -54,6 +55,7 @@ export function signinContract(bench: SigninBench): void {
   peopleContract(bench)
   artifactsContract(bench)
   revocationsContract(bench)
+  groupsContract(bench)
   eventsContract(bench)
   mailCodesContract(bench)
   codeMailsContract(bench)
@@ -70,7 +72,12 @@ function clientsContract(bench: SigninBench): void {
     expect(await clients.find(client.id)).toEqual(client)
     expect(await clients.list()).toEqual([client])
     expect(await clients.count()).toBe(1)
-    const changed = { name: 'Docs', requiresPkce: false, logoutUris: ['https://a.example/'] }
+    const changed = {
+      name: 'Docs',
+      requiresPkce: false,
+      access: ['staff'],
+      logoutUris: ['https://a.example/'],
+    }
     const at = later(bench.clock.now(), MINUTE)
     expect(await clients.amend(client.id, changed, anAct(at))).toEqual({
       ...client,
@@ -345,6 +352,36 @@ function revocationsContract(bench: SigninBench): void {
     const found = await bench.signin.people.find(ann.id)
     expect(found?.lastSignInAt).toBe(bench.clock.now() - MINUTE)
     expect(await verify(ann, await artifacts.revocations())).toMatchObject({ id: ann.id })
+  })
+}
+
+function groupsContract(bench: SigninBench): void {
+  test('a group has its people until they leave it or are removed, and a newcomer is added with it', async () => {
+    const { groups, people } = bench.signin
+    const at = bench.clock.now()
+    const [ann, bob] = [newPerson('ann@example.org', at), newPerson('bob@example.org', at)]
+    await people.add(ann, anAct())
+    expect(await groups.add('staff', ann.id, null, anAct())).toBe(true)
+    expect(await groups.add('staff', ann.id, null, anAct())).toBe(false)
+    expect(await groups.add('staff', bob.id, bob, anAct())).toBe(true)
+    expect(await groups.add('admins', ann.id, null, anAct())).toBe(true)
+    const taken = { ...bob, id: 'usr_other' as const }
+    await expect(groups.add('admins', taken.id, taken, anAct())).rejects.toMatchObject({
+      code: 'already_exists',
+    })
+    await expect(groups.add('admins', 'usr_nobody', null, anAct())).rejects.toMatchObject({
+      code: 'person_not_found',
+    })
+    expect(await groups.ofPerson(ann.id)).toEqual(['admins', 'staff'])
+    expect(await groups.members('staff')).toEqual([ann, bob])
+    expect(await groups.list()).toEqual([
+      { name: 'admins', people: 1 },
+      { name: 'staff', people: 2 },
+    ])
+    expect(await groups.remove('staff', ann.id, anAct())).toBe(true)
+    expect(await groups.remove('staff', ann.id, anAct())).toBe(false)
+    await people.remove(bob.id, anAct())
+    expect(await groups.list()).toEqual([{ name: 'admins', people: 1 }])
   })
 }
 

@@ -72,7 +72,14 @@ async function stateOf({ store, clock }: OperatorDeps) {
       redirectUris: client.redirectUris,
       logoutUris: client.logoutUris,
       requiresPkce: client.requiresPkce,
+      access: client.access,
     })),
+    groups: await Promise.all(
+      (await store.signin.groups.list()).map(async ({ name }) => [
+        name,
+        (await store.signin.groups.members(name)).map(({ email }) => email),
+      ]),
+    ),
   }
 }
 

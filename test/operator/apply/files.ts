@@ -143,6 +143,7 @@ const client = (name: string) =>
       }),
       logout_uris: orNone(fc.constant(['https://a.example/bye'])),
       require_pkce: orNone(fc.boolean()),
+      allowed: orNone(fc.subarray(['staff', 'ann@example.org', '@example.org'], { minLength: 1 })),
     })
     .map((rest) => tidy({ name, ...rest }))
 
@@ -185,5 +186,10 @@ export const files: fc.Arbitrary<GatewayFile> = fc
     routes: each(['*', 'openai/*', 'openai/o*'], route),
     keys: each(NAMES, (name) => key(name, 'default')),
     clients: each(NAMES, client),
+    groups: each(['guests', 'staff'], (name) =>
+      fc
+        .subarray(['ann@example.org', 'bob@example.org'], { minLength: 1 })
+        .map((people) => ({ name, people })),
+    ),
   })
   .map((file) => file as GatewayFile)

@@ -149,7 +149,7 @@ describe('a person who returns from the identity provider', () => {
   })
 
   test('confirms an address that an operator typed and that was never confirmed', async () => {
-    const { deps, issuer } = await open({ allowsSignup: false }, {}, ['example.org'])
+    const { deps, issuer } = await open({ signup: [] }, {}, ['example.org'])
     const at = deps.clock.now()
     const added = {
       ...(await deps.withVerified('x@example.org')),
@@ -165,7 +165,7 @@ describe('a person who returns from the identity provider', () => {
   })
 
   test('without an account is refused where sign-up is off, and learns it only by mail', async () => {
-    const { deps, issuer } = await open({ allowsSignup: false }, {}, ['example.org'])
+    const { deps, issuer } = await open({ signup: [] }, {}, ['example.org'])
     const browser = deps.browser()
     const page = await roundTrip(deps, issuer, browser)
     const asked = await browser.submit(page, '/email', { email: EMAIL })

@@ -28,9 +28,9 @@ export const addressFor = (more: Readonly<Record<string, string>> = {}, issuer =
     ...more,
   })}`
 
-export interface TestSigninOptions extends Pick<SigninDeps, 'limits' | 'observed'> {
+export interface TestSigninOptions
+  extends Partial<Pick<SigninDeps, 'limits' | 'observed' | 'signup' | 'contact'>> {
   readonly codeDelivery?: CodeDelivery
-  readonly allowsSignup?: boolean
   readonly issuer?: string
   readonly totalMs?: number
   /** How many providers share the store; requests go to each in turn. */
@@ -40,7 +40,7 @@ export interface TestSigninOptions extends Pick<SigninDeps, 'limits' | 'observed
 export type TestSignin = Awaited<ReturnType<typeof openTestSignin>>
 
 export async function openTestSignin({
-  allowsSignup = true,
+  signup = 'open',
   issuer = ISSUER,
   totalMs,
   codeDelivery,
@@ -62,6 +62,7 @@ export async function openTestSignin({
         redirectUris: [REDIRECT],
         logoutUris: [],
         requiresPkce: true,
+        access: 'everybody',
         secretDigest: digestOf('secret'),
         createdAt: at,
         updatedAt: at,
@@ -80,7 +81,7 @@ export async function openTestSignin({
         log: (email, code) => mailedCodes.set(email, code),
       },
       reach: identityReach(issuer.startsWith('http:'), totalMs),
-      allowsSignup,
+      signup,
       ...stated,
       logFault: (cause) => faults.push(cause),
     })

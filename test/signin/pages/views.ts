@@ -112,6 +112,20 @@ export const VIEWS: Readonly<Record<string, PageView>> = {
   'stayed, asked by a client': { page: 'stayed', clientName, email },
   disabled: { page: 'disabled', email, restart: form('restart') },
   'disabled, no way on': { page: 'disabled', email },
+  'not allowed': {
+    page: 'not-allowed',
+    clientName,
+    email,
+    contact: 'Jane Doe <it@example.org>',
+    leave: form('leave'),
+    restart: form('restart'),
+  },
+  'not allowed, nobody to ask': {
+    page: 'not-allowed',
+    clientName,
+    leave: form('leave'),
+    restart: form('restart'),
+  },
   onward: { page: 'onward', to: '/oauth/authorize/i9' },
   'error with words for developers': {
     page: 'error',

@@ -9,6 +9,7 @@ export const OPERATOR_CODES = [
   'provider_not_found',
   'notice_not_found',
   'client_not_found',
+  'group_not_found',
   'person_not_found',
   'role_not_allowed',
   'already_exists',
