@@ -27,7 +27,27 @@ import { tempDirectory } from '#test/support/temp-directory.ts'
 
 const clock = handClock('2026-08-22T12:00:00Z')
 
-test('every migration runs once', () => {
+/** Every table, index and trigger as it was made, and every row that stands in a new database. */
+const contentsOf = (database: Database) => {
+  const parts = database
+    .query<{ type: string; name: string; sql: string | null }, []>(
+      'SELECT type, name, sql FROM sqlite_schema ORDER BY type, name',
+    )
+    .all()
+  const rows = parts
+    .filter(({ type }) => type === 'table')
+    .map(({ name }) => [name, database.query(`SELECT * FROM "${name}"`).all()])
+  return { parts, rows }
+}
+
+test('a new database is at once what the migrations make of an empty one in their turn', () => {
+  const [inTurn, atOnce] = [new Database(':memory:'), new Database(':memory:')]
+  for (const sql of MIGRATIONS) inTurn.run(sql)
+  migrate(atOnce, ':memory:')
+  expect(contentsOf(atOnce)).toEqual(contentsOf(inTurn))
+})
+
+test('no migration runs twice', () => {
   const database = new Database(':memory:', { strict: true })
   expect(schemaVersion(database)).toBe(0)
   migrate(database, ':memory:')

@@ -3,7 +3,10 @@ import type { Database } from 'bun:sqlite'
 import { GatewayError } from '#domain/errors.ts'
 import { copyDatabase } from '../files/copy.ts'
 import { MIGRATIONS } from '../migrations/index.ts'
+import { newestSchema } from '../migrations/newest.ts' with { type: 'macro' }
 import { NEWEST_SCHEMA_VERSION, newerSchema, schemaVersion } from './schema-version.ts'
+
+const NEWEST_SCHEMA = newestSchema()
 
 export interface Upgrade {
   readonly from: number
@@ -15,7 +18,7 @@ export interface Upgrade {
 /** What becomes of a populated database of an older schema: it is brought to the newest, and this told before; or refused. */
 export type OnOlderSchema = ((upgrade: Upgrade) => void) | 'refuse'
 
-/** Runs each missing migration once. A populated older database is copied beside itself first. @throws store_unavailable */
+/** Makes an empty database what all migrations together do; in any other, runs each missing one once. A populated older database is copied beside itself first. @throws store_unavailable */
 export function migrate(
   database: Database,
   path: string,
@@ -32,7 +35,7 @@ export function migrate(
     copyDatabase(database, copy, { answers: true })
   }
   const run = database.transaction(() => {
-    for (const sql of MIGRATIONS.slice(version)) database.run(sql)
+    for (const sql of version === 0 ? [NEWEST_SCHEMA] : MIGRATIONS.slice(version)) database.run(sql)
     database.run(`PRAGMA user_version = ${NEWEST_SCHEMA_VERSION}`)
   })
   run.immediate()
