@@ -1,0 +1,72 @@
+/** The front: the ports of a store that another process keeps, for a process that serves requests. */
+import type { Catalogue } from '#domain/catalogue.ts'
+import type { Owner } from '#domain/owner.ts'
+import type { GatewayStore } from '#signin/store.ts'
+import { Link, type LinkEnd } from './link.ts'
+
+/** The names of methods, and those of ports with theirs. */
+export type Shape = { readonly [name: string]: Shape | null }
+
+/** What the process that keeps the store tells first. */
+export interface Opened {
+  readonly owner: Owner
+  readonly shape: Shape
+}
+
+/** What answers nothing. */
+const NOTES: ReadonlySet<string> = new Set(['activity.note', 'keys.noteUse'])
+
+export interface Front {
+  readonly store: GatewayStore
+  readonly link: Link
+}
+
+/** `answer` serves what the keeper asks of this process; `lost` hears that the keeper has gone. */
+export async function openFront(
+  unix: string,
+  { answer, lost }: { readonly answer: LinkEnd['answer']; lost(): void },
+): Promise<Front> {
+  let catalogue: Catalogue | undefined
+  const opened = Promise.withResolvers<Opened>()
+  const link = new Link({
+    answer: (method, args) =>
+      method === 'opened' ? opened.resolve(args[0] as Opened) : answer(method, args),
+    learn(news) {
+      catalogue = news as Catalogue
+    },
+    closed() {
+      opened.reject(new Error('the store was closed'))
+      lost()
+    },
+  })
+  await Bun.connect({ unix, socket: linkSocket(link) })
+  const { owner, shape } = await opened.promise
+  const ports = portsOf(shape, (method, args) =>
+    NOTES.has(method) ? link.tell(method, args) : link.call(method, args),
+  )
+  const current = (): Catalogue => catalogue as Catalogue
+  const store = { ...ports, owner, catalogue: { current }, close: async () => link.close() }
+  return { store: store as unknown as GatewayStore, link }
+}
+
+/** The events of a socket that one link reads. */
+export const linkSocket = (link: Link) => ({
+  open: (socket: Bun.Socket<unknown>) => link.opened(socket),
+  data: (_socket: Bun.Socket<unknown>, bytes: Buffer) => link.take(bytes),
+  drain: () => link.drained(),
+  close: () => link.closed(),
+})
+
+const portsOf = (
+  shape: Shape,
+  call: (method: string, args: readonly unknown[]) => unknown,
+  path = '',
+): object =>
+  Object.fromEntries(
+    Object.entries(shape).map(([name, inner]) => [
+      name,
+      inner === null
+        ? (...args: readonly unknown[]) => call(path + name, args)
+        : portsOf(inner, call, `${path}${name}.`),
+    ]),
+  )

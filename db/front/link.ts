@@ -1,0 +1,188 @@
+/**
+ * Calls between two processes over one socket, in both directions. What one turn of the event loop asks and answers leaves as one
+ * frame: its length in four bytes, then a structured clone, so that whatever a port takes and answers passes as it is.
+ */
+import { deserialize, serialize } from 'bun:jsc'
+import type { Socket } from 'bun'
+import { GatewayError, toGatewayError } from '#domain/errors.ts'
+import { TransientMap } from '#runtime/short-lived.ts'
+
+/** `keys.find`, and what it is called with; 0 is the id of a call that nobody waits for. */
+type Call = readonly [id: number, method: string, args: readonly unknown[]]
+type Answer = readonly [id: number, value: unknown, failure?: Failure]
+type Frame = readonly [calls: readonly Call[], answers: readonly Answer[], news: unknown]
+
+/** A `GatewayError` without what caused it. */
+type Failure = Pick<GatewayError, 'code' | 'message'> & { readonly details: object }
+
+export interface LinkEnd {
+  /** Answers a call of the other side. What it throws is thrown there, without its cause. */
+  answer(method: string, args: readonly unknown[]): unknown
+  /** What the other side must know before it sees anything of the next frame; undefined: nothing. */
+  news?(): unknown
+  /** Before anything of the frame is seen that brings it. */
+  learn?(news: unknown): void
+  /** The other side has gone: every call that waits has failed. */
+  closed(): void
+}
+
+const LENGTH_BYTES = 4
+
+/** One side of a connection. */
+export class Link {
+  private readonly end: LinkEnd
+  private socket: Socket<unknown> | null = null
+  private calls: Call[] = []
+  private answers: Answer[] = []
+  private isScheduled = false
+  private lastId = 0
+  private readonly waiting = new TransientMap<number, PromiseWithResolvers<unknown>>()
+  /** What the socket did not take yet. */
+  private unsent: Buffer[] = []
+  private received: Buffer[] = []
+  private receivedBytes = 0
+
+  constructor(end: LinkEnd) {
+    this.end = end
+  }
+
+  /** @throws what the other side's `answer` throws; store_unavailable once it has gone */
+  call(method: string, args: readonly unknown[]): Promise<unknown> {
+    if (this.isClosed) return Promise.reject(gone())
+    const id = ++this.lastId
+    const resolvers = Promise.withResolvers<unknown>()
+    this.waiting.set(id, resolvers)
+    this.calls.push([id, method, args])
+    this.schedule()
+    return resolvers.promise
+  }
+
+  /** A call without an answer. A later call sees what it has done. */
+  tell(method: string, args: readonly unknown[]): void {
+    if (this.isClosed) return
+    this.calls.push([0, method, args])
+    this.schedule()
+  }
+
+  opened(socket: Socket<unknown>): void {
+    this.socket = socket
+  }
+
+  /** Bytes have arrived, of a frame or of several. */
+  take(bytes: Buffer): void {
+    this.received.push(bytes)
+    this.receivedBytes += bytes.length
+    for (let frame = this.cutFrame(); frame !== null; frame = this.cutFrame()) this.read(frame)
+  }
+
+  /** The socket takes bytes again. */
+  drained(): void {
+    const waiting = this.unsent
+    this.unsent = []
+    for (const bytes of waiting) this.write(bytes)
+  }
+
+  closed(): void {
+    if (this.isClosed) return
+    this.isClosed = true
+    for (const [, { reject }] of this.waiting) reject(gone())
+    this.end.closed()
+  }
+
+  close(): void {
+    this.socket?.terminate()
+    this.closed()
+  }
+
+  private isClosed = false
+
+  private schedule(): void {
+    if (this.isScheduled) return
+    this.isScheduled = true
+    setImmediate(this.send)
+  }
+
+  private readonly send = (): void => {
+    this.isScheduled = false
+    if (this.isClosed) return
+    const frame: Frame = [this.calls, this.answers, this.end.news?.()]
+    this.calls = []
+    this.answers = []
+    const body = serialize(frame, { binaryType: 'nodebuffer' })
+    const head = Buffer.allocUnsafe(LENGTH_BYTES)
+    head.writeUInt32LE(body.length)
+    this.write(Buffer.concat([head, body]))
+  }
+
+  private write(bytes: Buffer): void {
+    if (this.unsent.length > 0) {
+      this.unsent.push(bytes)
+      return
+    }
+    const sent = Math.max(0, this.socket?.write(bytes) ?? 0)
+    if (sent < bytes.length) this.unsent.push(bytes.subarray(sent))
+  }
+
+  /** The next frame that is here whole; null where there is none. */
+  private cutFrame(): Frame | null {
+    if (this.receivedBytes < LENGTH_BYTES) return null
+    const length = LENGTH_BYTES + this.joined(LENGTH_BYTES).readUInt32LE()
+    if (this.receivedBytes < length) return null
+    const all = this.joined(length)
+    this.received = all.length === length ? [] : [all.subarray(length)]
+    this.receivedBytes -= length
+    return deserialize(all.subarray(LENGTH_BYTES, length)) as Frame
+  }
+
+  /** What was received, as one buffer where the first does not hold that many bytes. */
+  private joined(bytes: number): Buffer {
+    const [first] = this.received
+    if (first !== undefined && first.length >= bytes) {
+      if (this.received.length === 1) return first
+    }
+    const all = Buffer.concat(this.received)
+    this.received = [all]
+    return all
+  }
+
+  private read([calls, answers, news]: Frame): void {
+    if (news !== undefined) this.end.learn?.(news)
+    for (const [id, value, failure] of answers) {
+      const waiting = this.waiting.take(id)
+      if (failure === undefined) waiting?.resolve(value)
+      else waiting?.reject(new GatewayError(failure.code, failure.message, failure.details))
+    }
+    for (const call of calls) this.run(call)
+  }
+
+  private run([id, method, args]: Call): void {
+    const say = (value: unknown): void => {
+      if (id !== 0) this.reply([id, value])
+    }
+    const fail = (thrown: unknown): void => {
+      if (id !== 0) this.reply([id, undefined, toFailure(thrown)])
+    }
+    try {
+      const answered = this.end.answer(method, args)
+      if (answered instanceof Promise) answered.then(say, fail)
+      else say(answered)
+    } catch (thrown) {
+      fail(thrown)
+    }
+  }
+
+  private reply(answer: Answer): void {
+    this.answers.push(answer)
+    this.schedule()
+  }
+}
+
+function toFailure(thrown: unknown): Failure {
+  const { code, message, details } = toGatewayError(thrown)
+  return { code, message, details: { ...details, cause: undefined } }
+}
+
+const gone = (): GatewayError =>
+  new GatewayError('store_unavailable', 'the process that keeps the books has ended: try again', {
+    retryAfterSeconds: 1,
+  })
