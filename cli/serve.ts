@@ -22,6 +22,7 @@ import { readDuration } from './flags/read-value.ts'
 import { makePrivateDirectory } from './gateway/access.ts'
 import { DamageError, toDamageError } from './gateway/damage.ts'
 import { chooseDemoSocket, MAX_SOCKET_PATH_BYTES } from './gateway/demo-socket.ts'
+import { openProcesses } from './serve/processes.ts'
 import { startRequestLog } from './serve/request-log.ts'
 import { listenForSignals } from './serve/signals.ts'
 import { startFetch } from './serve/start-fetch.ts'
@@ -61,6 +62,7 @@ export const mount: Mount = (root) =>
     .option('--auth-url <url>', 'public URL of the sign-in provider (GATEWAY_AUTH_URL)')
     .option('--auth-signup <who>', 'open, closed, or domains: example.org (GATEWAY_AUTH_SIGNUP)')
     .option('--metrics-listen <host:port>', 'address for Prometheus /metrics (off)')
+    .option('--processes <n>', 'serve by so many processes, or auto for one a core (1)')
     .option('--demo', 'run in memory, with a key and models that need no provider')
     .option('--log <format>', 'json or pretty; default: pretty on a terminal')
     .option('--sync-charges', 'sync every charge to disk, so that a power cut loses none')
@@ -237,6 +239,14 @@ async function serve(
   await startFetch()
   const demoSocket = isDemo ? await chooseDemoSocket(context) : null
   if (!isDemo) makePrivateDirectory(dirname(context.adminSocket))
+  const adminSocket = demoSocket === null ? context.adminSocket : demoSocket.path
+  const telemetry = telemetryOf(settings)
+  const processes = await openProcesses({
+    count: settings.processes,
+    adminSocket,
+    telemetry,
+    logFault: log.fault,
+  })
   const gateway = await startGateway({
     store,
     clock: context.clock,
@@ -244,11 +254,12 @@ async function serve(
     activityKeptMs: settings.activityKeptMs,
     listen: settings,
     ...(settings.port === 0 ? {} : { baseUrl: `${settings.baseUrl}/v1` }),
-    adminSocket: demoSocket === null ? context.adminSocket : demoSocket.path,
+    adminSocket,
+    ...(processes && { serve: processes }),
     version: VERSION,
     dataDir: isDemo ? null : context.dataDir,
     delivery: settings.delivery,
-    telemetry: telemetryOf(settings),
+    telemetry,
     masterKey: settings.masterKey,
     ...signinOf(context, settings, isDemo),
     log: log.note,
@@ -270,6 +281,7 @@ async function serve(
   }
 
   await stopping.asked
+  await gateway.look()
   const { inFlight } = gateway.live()
   if (inFlight > 0)
     printNote(context, `stopping: waiting up to ${drainMs / 1000} s for ${inFlight} in progress`)

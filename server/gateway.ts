@@ -2,42 +2,31 @@
 import { ACTIVITY_KEPT_MS } from '#domain/activity.ts'
 import type { Clock } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
-import { DEFAULT_SETTINGS, type Settings } from '#domain/settings.ts'
-import { startPulse } from '#domain/snapshot/pulse.ts'
+import { type Pulse, startPulse } from '#domain/snapshot/pulse.ts'
+import type { Watch } from '#domain/snapshot/watch.ts'
 import { createSteadyClock, type SteadyClock } from '#domain/steady-clock.ts'
 import { systemCodeOf } from '#domain/system-code.ts'
-import type { CompletionDeps } from '#domain/walk/walk.ts'
-import { createApi } from '#http/app.ts'
-import { type ApiDeps, toApiDeps } from '#http/deps.ts'
-import { shuttingDown } from '#http/render-error.ts'
-import type { RequestLog } from '#http/request-log.ts'
-import { openSeals } from '#http/seals.ts'
-import { DEFAULT_TIMINGS, type Timings } from '#http/timings.ts'
 import { type Courier, startCourier } from '#notify/courier.ts'
 import type { SmtpServer } from '#notify/smtp-server.ts'
 import { type WebhookPermissions, webhookPolicy } from '#notify/webhook-policy.ts'
 import { operatorApp } from '#operator/app.ts'
 import type { LiveFacts } from '#operator/deps.ts'
-import type { GatewayStore } from '#signin/store.ts'
 import { demoCards, demoProvider } from '#upstream/demo/cards.ts'
 import { createProbe } from '#upstream/probe.ts'
 import { openAdminSocket } from './admin-socket.ts'
-import { drain } from './drain.ts'
-import { type Listener, listen } from './listener.ts'
 import { type Observer, startObserver, type TelemetryOptions } from './observer.ts'
+import { type Serve, type Serving, type ServingOptions, serveHere } from './serving.ts'
 import { type SigninListener, type SigninOptions, startSignin } from './signin-listener.ts'
 import { type Sweeper, startSweeper } from './sweeper.ts'
 import { mailTrial } from './trial-mail.ts'
-import { createUpstreamCache } from './upstream-cache.ts'
-import { openWatch } from './watch.ts'
 
-export interface GatewayOptions {
-  readonly store: GatewayStore
-  readonly clock: Clock
-  readonly settings?: Settings
-  readonly timings?: Timings
-  /** Port 0 picks a free port. */
-  readonly listen: { readonly hostname: string; readonly port: number }
+export interface GatewayOptions
+  extends Pick<
+    ServingOptions,
+    'store' | 'clock' | 'settings' | 'timings' | 'listen' | 'masterKey' | 'upstreamFor'
+  > {
+  /** Serves the API: in this process by default. */
+  readonly serve?: Serve
   /** The public URL including `/v1`, as shown to operators. */
   readonly baseUrl?: string
   /** Null opens no socket for operators. */
@@ -53,13 +42,9 @@ export interface GatewayOptions {
   readonly signinMissing?: (cause: unknown) => void
   /** How long the log keeps ended requests, null for ever; `ACTIVITY_KEPT_MS` by default. */
   readonly activityKeptMs?: number | null
-  readonly log?: RequestLog | null
+  readonly log?: ServingOptions['log']
   /** Metrics and traces, if an operator enabled them. */
   readonly telemetry?: TelemetryOptions
-  /** What clients keep for the gateway is sealed under it; without one it can be read until the process ends. */
-  readonly masterKey?: Uint8Array | null
-  /** Opens a provider's upstream; by default by the wire family of its type. */
-  readonly upstreamFor?: CompletionDeps['upstreamFor']
   /** Logs an error outside any client request. */
   readonly logFault?: (cause: unknown, errorId?: string) => void
 }
@@ -71,7 +56,9 @@ export interface Gateway {
   readonly authUrl: string | null
   /** The URL of the metrics; null if they are disabled. */
   readonly metricsUrl: string | null
+  /** Requests in progress; of other processes, when one last looked. */
   live(): { readonly inFlight: number }
+  look(): Promise<void>
   /**
    * Refuses new chat requests, waits at most `drainMs` for those in progress, fails the rest with `shutting_down`, and resolves
    * when all are settled and no notice is being sent. The caller closes the store. A second call with 0 ends the drain at once.
@@ -81,40 +68,35 @@ export interface Gateway {
 
 /** Starts listening; the store must stay open until `stop` has resolved. */
 export async function startGateway(given: GatewayOptions): Promise<Gateway> {
-  let draining = false
   const observer = await startObserver(toObserved(given))
   const options = { ...given, log: observer.log }
+  const { store, clock, version = '0' } = options
   const pulse = startPulse()
-  const deps = toDeps(options, {
-    ended: observer.ending(pulse.note),
-    draining: () => draining,
-    disableIdleTimeout: (request) => listener.disableIdleTimeout(request),
-    restoreIdleTimeout: (request) => listener.restoreIdleTimeout(request),
-  })
-  const api = createApi(deps)
-  const metricsUrl = observer.open(deps)
-  const steadyClock = createSteadyClock(options.clock, await options.store.steadyTime.last())
+  const steadyClock = createSteadyClock(clock, await store.steadyTime.last())
   // First, because it takes longest: once the API listens, the operator's socket follows at once.
   const signin = await openSignin(options, steadyClock, observer)
-  let listener: Listener
+  const { serve = serveHere } = options
+  const { ending, before } = observer
+  const listening = serve({ ...options, version, ended: ending(pulse.note), before })
+  let metricsUrl: string | null
   try {
-    const answer = observer.before(api.fetch)
-    listener = listen(options.listen, answer)
+    metricsUrl = observer.open({ store, clock, version, serving: await listening })
   } catch (cause) {
+    await listening.then((begun) => begun.close()).catch(() => {})
     await Promise.all([signin?.stop(), observer.stop()])
     throw cause
   }
-  const inFlight = (): number => deps.running.count
+  const serving = await listening
+  const inFlight = (): number => serving.count()
   const authUrl = signin?.issuer ?? null
-  const watch = openWatch(deps.running, pulse, () => draining)
+  const watch = toWatch(serving, pulse)
   const codeMailFailure = () => signin?.codeMailFailure() ?? null
   const wakeMails = () => signin?.wakeMails()
-  const { readings: hops, pace } = deps.health
   const { signup } = options.signin ?? {}
   const live = {
     inFlight,
-    hops,
-    paces: pace.readings,
+    hops: () => serving.hops(),
+    paces: () => serving.paces(),
     authUrl,
     signup,
     codeMailFailure,
@@ -122,16 +104,15 @@ export async function startGateway(given: GatewayOptions): Promise<Gateway> {
     watch,
     clockJump: steadyClock.jump,
   }
-  const operatorSocket = openOperatorSocket(options, listener.url, live)
+  const operatorSocket = openOperatorSocket(options, serving.url, live)
   const courier = sendNotices(options, observer)
   const sweeper = sweep(options, steadyClock)
 
   let stopped: Promise<void> | null = null
   const hurried = Promise.withResolvers<void>()
   const stop = async (drainMs: number): Promise<void> => {
-    draining = true
-    await drain(deps.running, drainMs, hurried.promise, shuttingDown)
-    await Promise.all([listener.close(), signin?.stop()])
+    await serving.drain(drainMs, hurried.promise)
+    await Promise.all([serving.close(), signin?.stop()])
     await operatorSocket?.close()
     await sweeper.stop()
     await courier?.stop()
@@ -139,10 +120,11 @@ export async function startGateway(given: GatewayOptions): Promise<Gateway> {
   }
 
   return {
-    url: listener.url,
+    url: serving.url,
     authUrl,
     metricsUrl,
     live: () => ({ inFlight: inFlight() }),
+    look: () => serving.look(),
     stop(drainMs) {
       if (stopped !== null && drainMs === 0) hurried.resolve()
       stopped ??= stop(drainMs)
@@ -151,6 +133,15 @@ export async function startGateway(given: GatewayOptions): Promise<Gateway> {
   }
 }
 
+const toWatch = (serving: Serving, pulse: Pulse): Watch => ({
+  pulse,
+  look: () => serving.look(),
+  inFlight: (most) => serving.inFlight(most),
+  peak: () => serving.peak(),
+  draining: () => serving.draining(),
+  kill: (id) => serving.kill(id),
+})
+
 const toObserved = ({
   clock,
   telemetry,
@@ -158,22 +149,6 @@ const toObserved = ({
   version = '0',
   logFault = () => {},
 }: GatewayOptions) => ({ clock, telemetry, log, version, logFault })
-
-const toDeps = (
-  { store, clock, settings, timings, log, upstreamFor, masterKey, version = '0' }: GatewayOptions,
-  moment: Pick<ApiDeps, 'ended' | 'draining' | 'disableIdleTimeout' | 'restoreIdleTimeout'>,
-): ApiDeps =>
-  toApiDeps({
-    store,
-    clock,
-    settings: settings ?? DEFAULT_SETTINGS,
-    timings: timings ?? DEFAULT_TIMINGS,
-    seals: openSeals(masterKey ?? null),
-    upstreamFor: upstreamFor ?? createUpstreamCache(store.providers, clock),
-    log: log ?? null,
-    version,
-    ...moment,
-  })
 
 const sweep = (options: GatewayOptions, clock: SteadyClock): Sweeper => {
   const { store, activityKeptMs = ACTIVITY_KEPT_MS, logFault } = options

@@ -19,8 +19,13 @@ const NO_BODY_LIMIT = 2 ** 40
 const LAST_BYTES_MS = 1_000
 const POLL_MS = 5
 
+/** `isShared`: other processes of this gateway listen there too, and the kernel spreads connections over them. */
 export function listen(
-  { hostname, port }: { readonly hostname: string; readonly port: number },
+  {
+    hostname,
+    port,
+    isShared = false,
+  }: { readonly hostname: string; readonly port: number; readonly isShared?: boolean },
   answer: (request: Request) => Response | Promise<Response>,
   idleSeconds = IDLE_SECONDS,
 ): Listener {
@@ -32,7 +37,7 @@ export function listen(
     idleTimeout: idleSeconds,
     maxRequestBodySize: NO_BODY_LIMIT,
     // Otherwise a second gateway could take the same port, and the kernel would split the traffic between them.
-    reusePort: false,
+    reusePort: isShared,
     fetch: answer,
     error: renderFault,
   })

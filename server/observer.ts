@@ -3,12 +3,13 @@ import type { ActivityEntry } from '#domain/activity.ts'
 import type { Clock, Instant } from '#domain/clock.ts'
 import type { GenerationId } from '#domain/id.ts'
 import type { Channel, DeliveryTry } from '#domain/notice.ts'
-import type { ApiDeps } from '#http/deps.ts'
 import type { RequestLog } from '#http/request-log.ts'
 import type { SigninEvent } from '#signin/register/signin-event.ts'
+import type { MetricsDeps } from '#telemetry/collect-metrics.ts'
 import type { Tally } from '#telemetry/tally.ts'
 import type { Tracer, TraceTarget } from '#telemetry/tracer.ts'
 import { type Listener, listen } from './listener.ts'
+import type { Fetch, Serving } from './serving.ts'
 
 export interface TelemetryOptions {
   /** The metrics listener; null disables metrics. */
@@ -34,9 +35,15 @@ interface Observed {
   logFault(cause: unknown): void
 }
 
-type Ended = (entry: ActivityEntry, at: Instant) => void
+/** What a scrape reads. */
+export interface ScrapeDeps {
+  readonly store: MetricsDeps['store']
+  readonly clock: Clock
+  readonly version: string
+  readonly serving: Serving
+}
 
-type Fetch = (request: Request) => Response | Promise<Response>
+type Ended = (entry: ActivityEntry, at: Instant) => void
 
 export interface Observer {
   /** The observed log, for the gateway to use. */
@@ -50,7 +57,7 @@ export interface Observer {
   /** Wraps the API. */
   before(fetch: Fetch): Fetch
   /** Listens for scrapes and returns the address; null if metrics are disabled. @throws the error that `refused` returns */
-  open(deps: ApiDeps): string | null
+  open(deps: ScrapeDeps): string | null
   stop(): Promise<void>
 }
 
@@ -106,7 +113,7 @@ const withTraceParent =
     })
   }
 
-function openMetrics(options: MetricsOptions, tally: Tally, deps: ApiDeps): Listener {
+function openMetrics(options: MetricsOptions, tally: Tally, deps: ScrapeDeps): Listener {
   const metricsDeps = { ...deps, startedAt: deps.clock.now() }
   const scrape = async (): Promise<string> => {
     const [{ collectMetrics: gather }, { renderFamilies }] = await Promise.all([

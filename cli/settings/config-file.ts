@@ -14,6 +14,7 @@ type Kind = 'text' | 'count' | 'flag' | 'list'
 const SETTINGS = {
   listen: 'text',
   base_url: 'text',
+  processes: 'text',
   auth_listen: 'text',
   auth_url: 'text',
   auth_signup: 'list',

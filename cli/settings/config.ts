@@ -7,6 +7,7 @@ import { MIN_BUDGET_BYTES } from '#http/read/byte-budget.ts'
 import type { Context, Environment } from '../context.ts'
 import { usageError } from '../exit.ts'
 import { readCount, readDuration } from '../flags/read-value.ts'
+import { allCores, MAX_PROCESSES } from '../serve/processes.ts'
 import { type ConfigFile, readConfigFile, type SettingName } from './config-file.ts'
 import { type FoundSetting, findSetting as find } from './find-setting.ts'
 
@@ -15,6 +16,8 @@ export interface ServeSettings {
   readonly port: number
   /** Without a path: `https://gateway.example`. */
   readonly baseUrl: string
+  /** How many processes serve. */
+  readonly processes: number
   readonly gateway: Settings
   /** How long the log keeps a request; null is forever. */
   readonly activityKeptMs: number | null
@@ -23,6 +26,7 @@ export interface ServeSettings {
 export interface ServeFlags {
   readonly listen?: string
   readonly baseUrl?: string
+  readonly processes?: string
 }
 
 /** Loopback: other machines get access only when the operator says so. */
@@ -43,6 +47,11 @@ export function readServeSettings(context: Context, flags: ServeFlags): ServeSet
     hostname,
     port,
     baseUrl: stated === undefined ? addressOf(hostname, port) : readBase(stated),
+    processes: readProcesses(
+      flags.processes === undefined
+        ? find(env, file, 'processes')
+        : { text: flags.processes, name: '--processes' },
+    ),
     gateway: readGateway(env, file),
     activityKeptMs: kept ? readKept(kept) : ACTIVITY_KEPT_MS,
   }
@@ -105,6 +114,16 @@ function readMemory({ name, text }: FoundSetting): number {
   if (mebibytes >= MIN_MEMORY_MIB && mebibytes <= MAX_MEMORY_MIB) return mebibytes * MEBIBYTE
   throw usageError(
     `${name} must be from ${MIN_MEMORY_MIB}, so that a key can send a body of 32 MiB, to ${MAX_MEMORY_MIB} (got "${text}")`,
+  )
+}
+
+function readProcesses(found: FoundSetting | undefined): number {
+  if (found === undefined) return 1
+  if (found.text === 'auto') return allCores()
+  const count = readCount(found.name, found.text)
+  if (count >= 1 && count <= MAX_PROCESSES) return count
+  throw usageError(
+    `${found.name} must be auto, or from 1 to ${MAX_PROCESSES} (got "${found.text}")`,
   )
 }
 

@@ -30,6 +30,11 @@ export function operatorApp(
 ): Hono {
   const app = new Hono()
 
+  app.use(async (_, next) => {
+    await deps.live?.watch.look()
+    await next()
+  })
+
   app.get('/tail', async (c) => {
     const { tail } = await import('./tail.ts')
     return await tail({ ...deps, who: 'reader' }, c.req.query())

@@ -3,7 +3,6 @@ import type { Account } from '#domain/account.ts'
 import type { KeySpending } from '#domain/admission.ts'
 import type { Clock, Instant } from '#domain/clock.ts'
 import type { KeyId } from '#domain/id.ts'
-import type { Caller } from '#domain/key.ts'
 import { type ApiKey, keyStatus } from '#domain/key.ts'
 import { withUse } from '#domain/key-report.ts'
 import { withThresholds } from '#domain/low-balance.ts'
@@ -31,9 +30,12 @@ export interface MetricsDeps {
   readonly clock: Clock
   readonly version: string
   readonly startedAt: Instant
-  readonly running: { list(): Iterable<{ readonly caller: Caller }> }
-  readonly health: { readings(): readonly HopReading[] }
-  draining(): boolean
+  readonly serving: {
+    look(): Promise<void>
+    countByKey(): ReadonlyMap<KeyId, number>
+    hops(): readonly HopReading[]
+    draining(): boolean
+  }
 }
 
 /** Limits of keys and accounts with gauges of their own; all are still counted in the counters. */
@@ -47,6 +49,7 @@ export async function collectMetrics(
   deps: MetricsDeps,
   tally: Tally,
 ): Promise<readonly (MetricFamily | HistogramFamily)[]> {
+  await deps.serving.look()
   return [
     ...(await storeFamilies(deps)),
     ...processFamilies(),
@@ -70,7 +73,11 @@ async function storeFamilies(deps: MetricsDeps): Promise<readonly MetricFamily[]
       'When it began to serve, in Unix seconds',
       one(startedAt / 1_000),
     ),
-    gauge('gateway_draining', 'It takes no new chat requests', one(Number(deps.draining()))),
+    gauge(
+      'gateway_draining',
+      'It takes no new chat requests',
+      one(Number(deps.serving.draining())),
+    ),
     gauge('gateway_store_writable', 'Whether the disk takes writes', one(Number(health.writable))),
     gauge('gateway_db_size_bytes', 'Of the database, without its log', one(health.sizeBytes)),
   ]
@@ -84,19 +91,17 @@ function processFamilies(): readonly MetricFamily[] {
   ]
 }
 
-function inFlight({ running }: MetricsDeps, tally: Tally): MetricFamily {
-  const counts = new Map<string, number>([...countedKeys(tally)].map((key) => [key, 0]))
-  for (const { caller } of running.list()) {
-    counts.set(caller.key.id, (counts.get(caller.key.id) ?? 0) + 1)
-  }
+function inFlight({ serving }: MetricsDeps, tally: Tally): MetricFamily {
+  const idle = [...countedKeys(tally)].map((key) => [key, 0] as const)
+  const counts = new Map<string, number>([...idle, ...serving.countByKey()])
   const samples = [...counts].map(([key, value]) => ({ labels: { key }, value }))
   return gauge('gateway_inflight_requests', 'Chat requests in progress', samples)
 }
 
-function restingProviders({ store, health }: MetricsDeps): MetricFamily {
+function restingProviders({ store, serving }: MetricsDeps): MetricFamily {
   const resting = new Set(
-    health
-      .readings()
+    serving
+      .hops()
       .filter(({ restsUntil }) => restsUntil !== null)
       .map(({ provider }) => provider),
   )

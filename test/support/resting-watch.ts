@@ -8,4 +8,5 @@ export const restingWatch = (): Watch => ({
   peak: () => 0,
   draining: () => false,
   kill: async () => undefined,
+  look: async () => {},
 })

@@ -15,8 +15,12 @@ export interface Watch {
    * Ends a request in progress as a drain does: what arrived is charged, and the client gets the reason. Resolves once it has
    * ended, or after some seconds if it has not; undefined if no request in progress has this id.
    */
-  kill(id: GenerationId): Promise<{ readonly ended: boolean } | undefined>
+  kill(id: GenerationId): Promise<Killed>
+  /** Before anything above is read: brings up to date what other processes of the gateway serve. */
+  look(): Promise<void>
 }
+
+export type Killed = { readonly ended: boolean } | undefined
 
 /** The error of a request that an operator ended; a client library should not retry it. */
 export const endedByOperator = (): GatewayError =>

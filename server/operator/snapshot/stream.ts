@@ -36,12 +36,13 @@ export function createWatchers(deps: OperatorDeps): Watchers {
     async watch({ account, fps }) {
       const found = await findAccount(deps, account ?? DEFAULT_ACCOUNT_NAME)
       const watching = (await readerOf(found, account !== undefined)).watch()
-      return new Response(
-        toLines(() => watching.next(), 1000 / readFps(fps)),
-        {
-          headers: { 'Content-Type': NDJSON },
-        },
-      )
+      const next = async (): Promise<unknown> => {
+        await deps.live?.watch.look()
+        return await watching.next()
+      }
+      return new Response(toLines(next, 1000 / readFps(fps)), {
+        headers: { 'Content-Type': NDJSON },
+      })
     },
   }
 }

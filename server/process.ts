@@ -1,0 +1,86 @@
+/** One of the processes that serve for a parent, which has the store: it keeps nothing, and ends with its parent. */
+import type { Clock } from '#domain/clock.ts'
+import { within } from '#domain/within.ts'
+import type { GatewayStore } from '#signin/store.ts'
+import { startObserver } from './observer.ts'
+import type { Link, ParentVerbs, ProcessSettings, ProcessVerbs } from './processes.ts'
+import { type Serving, serveHere } from './serving.ts'
+
+export interface ProcessOptions {
+  readonly clock: Clock
+  /** Connects to the parent: `db/front`. */
+  open(told: {
+    answer(method: string, args: readonly unknown[]): unknown
+    lost(): void
+  }): Promise<{ readonly store: GatewayStore; readonly link: Link }>
+}
+
+/** How long requests in progress have to end once the parent has. */
+const LAST_MS = 1_000
+
+/** Serves until the parent has ended, or has drained it. */
+export async function runProcess({ clock, open }: ProcessOptions): Promise<void> {
+  const ended = Promise.withResolvers<void>()
+  const hurried = Promise.withResolvers<void>()
+  const connected = Promise.withResolvers<Awaited<ReturnType<ProcessOptions['open']>>>()
+  let serving: Serving | null = null
+
+  const verbs: ProcessVerbs = {
+    async serve(settings) {
+      const { store, link } = await connected.promise
+      serving = await serve(store, link, clock, settings)
+    },
+    report: () => ({
+      inFlight: serving?.inFlight(Number.POSITIVE_INFINITY) ?? [],
+      countByKey: serving?.countByKey() ?? new Map(),
+      peak: serving?.peak() ?? 0,
+      hops: serving?.hops() ?? [],
+      paces: serving?.paces() ?? [],
+    }),
+    kill: async (id) => await serving?.kill(id),
+    async drain(drainMs) {
+      await serving?.drain(drainMs, hurried.promise)
+      await serving?.close()
+    },
+    hurry: () => hurried.resolve(),
+  }
+  connected.resolve(
+    await open({
+      answer: (method, args) => Reflect.apply(Reflect.get(verbs, method), verbs, args),
+      lost: () => ended.resolve(),
+    }),
+  )
+  await ended.promise
+  hurried.resolve()
+  if (serving !== null) await within((serving as Serving).drain(0, hurried.promise), LAST_MS)
+}
+
+async function serve(
+  store: GatewayStore,
+  link: Link,
+  clock: Clock,
+  { traces, masterKey, ...settings }: ProcessSettings,
+): Promise<Serving> {
+  const { version } = settings
+  const tell = <Verb extends keyof ParentVerbs>(
+    verb: Verb,
+    ...args: Parameters<ParentVerbs[Verb]>
+  ): void => link.tell(verb, args)
+  const observer = await startObserver({
+    clock,
+    version,
+    log: (line) => tell('line', line),
+    telemetry: { metrics: null, traces },
+    logFault: (cause) => tell('fault', cause instanceof Error ? cause : String(cause)),
+  })
+  return await serveHere({
+    ...settings,
+    store,
+    clock,
+    masterKey: masterKey ?? null,
+    log: observer.log,
+    // The parent hears of it by the store.
+    ended: observer.ending(() => {}),
+    before: observer.before,
+  })
+}

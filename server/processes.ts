@@ -1,0 +1,321 @@
+/** Serves by several processes, which listen on one port and share the store of this one: the parent's side. */
+import { rmSync } from 'node:fs'
+import type { ActivityEntry } from '#domain/activity.ts'
+import { pause } from '#domain/clock.ts'
+import type { GenerationId, KeyId } from '#domain/id.ts'
+import type { Owner } from '#domain/owner.ts'
+import type { InFlight } from '#domain/snapshot/in-flight.ts'
+import type { Killed } from '#domain/snapshot/watch.ts'
+import type { HopReading } from '#domain/walk/hop-health.ts'
+import type { PaceReading } from '#domain/walk/hop-pace.ts'
+import { within } from '#domain/within.ts'
+import { MIN_BUDGET_BYTES } from '#http/read/byte-budget.ts'
+import type { RequestLine } from '#http/request-log.ts'
+import type { GatewayStore } from '#signin/store.ts'
+import type { TraceTarget } from '#telemetry/tracer.ts'
+import { listen } from './listener.ts'
+import type { Serve, Serving, ServingOptions } from './serving.ts'
+
+/** A connection to another process: calls in both directions, of what a structured clone can hold. */
+export interface Link {
+  call(method: string, args: readonly unknown[]): Promise<unknown>
+  tell(method: string, args: readonly unknown[]): void
+  close(): void
+}
+
+/** Lends a store to processes that connect to a socket: `db/front`. */
+export type OpenKeeper = (options: {
+  readonly store: GatewayStore
+  readonly clock: ServingOptions['clock']
+  readonly unix: string
+  joined(link: Link, owner: Owner): (method: string, args: readonly unknown[]) => unknown
+  left(owner: Owner): void
+}) => { close(): void }
+
+/** What a process is told to serve: all of it data. */
+export interface ProcessSettings
+  extends Pick<ServingOptions, 'listen' | 'settings' | 'timings' | 'version' | 'masterKey'> {
+  readonly traces: TraceTarget | null
+}
+
+/** What a process tells of the requests in it. */
+export interface ProcessReport {
+  readonly inFlight: readonly InFlight[]
+  readonly countByKey: ReadonlyMap<KeyId, number>
+  readonly peak: number
+  readonly hops: readonly HopReading[]
+  readonly paces: readonly PaceReading[]
+}
+
+const NOTHING: ProcessReport = { inFlight: [], countByKey: new Map(), peak: 0, hops: [], paces: [] }
+
+/** What the parent asks a process, by name. */
+export interface ProcessVerbs {
+  serve(settings: ProcessSettings): Promise<void>
+  report(): ProcessReport
+  kill(id: GenerationId): Promise<Killed>
+  drain(drainMs: number): Promise<void>
+  hurry(): void
+}
+
+/** What a process tells its parent, by name. */
+export interface ParentVerbs {
+  line(line: RequestLine): void
+  fault(cause: unknown): void
+}
+
+export interface ProcessesOptions {
+  readonly count: number
+  /** Where processes find this one; in a directory that only its user can open. */
+  readonly unix: string
+  readonly traces: TraceTarget | null
+  readonly openKeeper: OpenKeeper
+  /** Starts a process that connects to `unix`. */
+  spawn(unix: string): { kill(signal: NodeJS.Signals): void; readonly exited: Promise<number> }
+  logFault(cause: unknown): void
+}
+
+/** How long a report may take; the last one is shown where it takes longer. */
+const REPORT_MS = 500
+/** How long a process may take to connect and to listen. */
+const START_MS = 10_000
+/** A process that died at once is started again after this. */
+const RESTART_MS = 250
+const EXIT_MS = 5_000
+
+/** One process that serves. */
+interface Child {
+  readonly link: Link
+  report: ProcessReport
+}
+
+export const serveByProcesses =
+  (given: ProcessesOptions): Serve =>
+  async (options) => {
+    const processes = new Processes(given, options)
+    await processes.start()
+    return processes
+  }
+
+class Processes implements Serving {
+  readonly url: string
+  private readonly given: ProcessesOptions
+  private readonly options: ServingOptions
+  private readonly settings: ProcessSettings
+  private readonly children = new Set<Child>()
+  private readonly keeper: { close(): void }
+  private readonly running = new Set<Promise<void>>()
+  private listening = Promise.withResolvers<void>()
+  private highest = 0
+  private isDraining = false
+  private readonly closed = new AbortController()
+
+  constructor(given: ProcessesOptions, options: ServingOptions) {
+    this.given = given
+    this.options = options
+    const { store, clock, settings, version, timings, masterKey } = options
+    this.url = reserve(options.listen)
+    this.settings = {
+      listen: {
+        hostname: options.listen.hostname,
+        port: Number(new URL(this.url).port),
+        isShared: true,
+      },
+      version,
+      traces: given.traces,
+      ...(settings && { settings: shareOf(settings, given.count) }),
+      ...(timings && { timings }),
+      // Of one that is random, each would have its own.
+      masterKey: masterKey ?? crypto.getRandomValues(new Uint8Array(32)),
+    }
+    this.keeper = given.openKeeper({
+      store: heard(options),
+      clock,
+      unix: given.unix,
+      joined: (link) => this.joined(link),
+      left: ({ epoch }) => {
+        store.admissions.expire([epoch], clock.now()).catch(given.logFault)
+      },
+    })
+  }
+
+  /** Resolves once all listen. @throws where one cannot */
+  async start(): Promise<void> {
+    for (let n = 0; n < this.given.count; n++) {
+      const lasting = this.keep()
+      this.running.add(lasting)
+      void lasting.finally(() => this.running.delete(lasting))
+    }
+    try {
+      if (await within(this.listening.promise, START_MS)) return
+      throw new Error(`its processes do not listen within ${START_MS / 1_000} s`)
+    } catch (cause) {
+      await this.close()
+      throw cause
+    }
+  }
+
+  /** Runs one process, and another once that has ended, until this gateway stops. */
+  private async keep(): Promise<void> {
+    const { signal } = this.closed
+    while (!signal.aborted) {
+      const startedMs = performance.now()
+      const child = this.given.spawn(this.given.unix)
+      const kill = (): void => child.kill('SIGKILL')
+      signal.addEventListener('abort', kill)
+      const code = await child.exited
+      signal.removeEventListener('abort', kill)
+      if (signal.aborted || this.isDraining) return
+      this.given.logFault(new Error(`a process that served ended with ${code}; another is started`))
+      const livedMs = performance.now() - startedMs
+      if (livedMs < START_MS) await pause(RESTART_MS, signal).catch(() => undefined)
+    }
+  }
+
+  private joined(link: Link): (method: string, args: readonly unknown[]) => unknown {
+    const child: Child = { link, report: NOTHING }
+    const told: ParentVerbs = {
+      line: (line) => this.options.log?.(line),
+      fault: this.given.logFault,
+    }
+    void this.ask(link, 'serve', this.settings).then(
+      () => {
+        this.children.add(child)
+        if (this.children.size === this.given.count) this.listening.resolve()
+      },
+      (cause) => {
+        this.listening.reject(cause)
+        link.close()
+      },
+    )
+    return (method, args) => Reflect.apply(Reflect.get(told, method), told, args)
+  }
+
+  private ask<Verb extends keyof ProcessVerbs>(
+    link: Link,
+    verb: Verb,
+    ...args: Parameters<ProcessVerbs[Verb]>
+  ): Promise<Awaited<ReturnType<ProcessVerbs[Verb]>>> {
+    return link.call(verb, args) as Promise<Awaited<ReturnType<ProcessVerbs[Verb]>>>
+  }
+
+  async look(): Promise<void> {
+    await Promise.all(
+      [...this.children].map(async (child) => {
+        const reporting = this.ask(child.link, 'report').then(
+          (report) => {
+            child.report = report
+          },
+          () => {
+            this.children.delete(child)
+          },
+        )
+        await within(reporting, REPORT_MS)
+      }),
+    )
+    this.highest = Math.max(this.highest, this.count())
+  }
+
+  private get reports(): readonly ProcessReport[] {
+    return [...this.children].map(({ report }) => report)
+  }
+
+  inFlight(most: number): readonly InFlight[] {
+    return this.reports
+      .flatMap(({ inFlight }) => inFlight)
+      .toSorted((one, other) => one.arrivedAt - other.arrivedAt)
+      .slice(0, most)
+  }
+
+  count(): number {
+    return this.reports.reduce((sum, { inFlight }) => sum + inFlight.length, 0)
+  }
+
+  countByKey(): ReadonlyMap<KeyId, number> {
+    const counts = new Map<KeyId, number>()
+    for (const { countByKey } of this.reports) {
+      for (const [key, count] of countByKey) counts.set(key, (counts.get(key) ?? 0) + count)
+    }
+    return counts
+  }
+
+  /** Of all together, as often as somebody looked; of one at least its own. */
+  peak(): number {
+    return Math.max(this.highest, ...this.reports.map(({ peak }) => peak))
+  }
+
+  hops(): readonly HopReading[] {
+    return this.reports.flatMap(({ hops }) => hops)
+  }
+
+  paces(): readonly PaceReading[] {
+    return this.reports.flatMap(({ paces }) => paces)
+  }
+
+  draining(): boolean {
+    return this.isDraining
+  }
+
+  async kill(id: GenerationId): Promise<Killed> {
+    const killed = await Promise.all(
+      [...this.children].map(({ link }) => this.ask(link, 'kill', id).catch(() => undefined)),
+    )
+    return killed.find((one) => one !== undefined)
+  }
+
+  async drain(drainMs: number, hurried: Promise<void>): Promise<void> {
+    this.isDraining = true
+    const links = [...this.children].map(({ link }) => link)
+    void hurried.then(() => links.map((link) => this.ask(link, 'hurry').catch(() => {})))
+    await Promise.all(links.map((link) => this.ask(link, 'drain', drainMs).catch(() => {})))
+  }
+
+  async close(): Promise<void> {
+    this.isDraining = true
+    // Without its parent's socket a process ends by itself.
+    this.keeper.close()
+    const ended = Promise.all(this.running)
+    if (!(await within(ended, EXIT_MS))) this.closed.abort()
+    await ended
+    this.closed.abort()
+    rmSync(this.given.unix, { force: true })
+  }
+}
+
+/** The address, once nobody else listens there: processes that share a port would share it with a stranger as well. */
+function reserve(place: ServingOptions['listen']): string {
+  const trial = listen(place, () => new Response(null, { status: 503 }))
+  void trial.close()
+  return trial.url
+}
+
+/** The memory of one of so many processes. */
+const shareOf = (
+  settings: NonNullable<ServingOptions['settings']>,
+  count: number,
+): NonNullable<ServingOptions['settings']> => ({
+  ...settings,
+  memoryBudgetBytes: Math.max(MIN_BUDGET_BYTES, Math.floor(settings.memoryBudgetBytes / count)),
+})
+
+/** The store, telling of every ending as it is noted, whichever process notes it. */
+function heard({ store, clock, ended }: ServingOptions): GatewayStore {
+  const { admissions, activity } = store
+  return {
+    ...store,
+    admissions: {
+      ...admissions,
+      settle(id, settlement) {
+        ended(settlement.activity, settlement.at)
+        return admissions.settle(id, settlement)
+      },
+    },
+    activity: {
+      ...activity,
+      note(entry: ActivityEntry) {
+        ended(entry, clock.now())
+        activity.note(entry)
+      },
+    },
+  }
+}

@@ -1,0 +1,144 @@
+/** What serves the HTTP API: this process, or several that share its store (`processes.ts`). */
+import type { ActivityEntry } from '#domain/activity.ts'
+import type { Clock, Instant } from '#domain/clock.ts'
+import type { GenerationId, KeyId } from '#domain/id.ts'
+import { DEFAULT_SETTINGS, type Settings } from '#domain/settings.ts'
+import { type InFlight, readInFlight } from '#domain/snapshot/in-flight.ts'
+import { endedByOperator, type Killed } from '#domain/snapshot/watch.ts'
+import type { HopReading } from '#domain/walk/hop-health.ts'
+import type { PaceReading } from '#domain/walk/hop-pace.ts'
+import type { CompletionDeps, Walk } from '#domain/walk/walk.ts'
+import { within } from '#domain/within.ts'
+import { createApi } from '#http/app.ts'
+import { type ApiDeps, toApiDeps } from '#http/deps.ts'
+import { shuttingDown } from '#http/render-error.ts'
+import type { RequestLog } from '#http/request-log.ts'
+import { openSeals } from '#http/seals.ts'
+import { DEFAULT_TIMINGS, type Timings } from '#http/timings.ts'
+import type { GatewayStore } from '#signin/store.ts'
+import { drain, END_GRACE_MS } from './drain.ts'
+import { type Listener, listen } from './listener.ts'
+import { createUpstreamCache } from './upstream-cache.ts'
+
+export interface ServingOptions {
+  readonly store: GatewayStore
+  readonly clock: Clock
+  readonly settings?: Settings
+  readonly timings?: Timings
+  /** Port 0 picks a free port. `isShared`: with other processes of this gateway. */
+  readonly listen: { readonly hostname: string; readonly port: number; readonly isShared?: boolean }
+  readonly version: string
+  /** What clients keep for the gateway is sealed under it; without one it can be read until the process ends. */
+  readonly masterKey?: Uint8Array | null
+  readonly log: RequestLog | null
+  /** Opens a provider's upstream; by default by the wire family of its type. */
+  readonly upstreamFor?: CompletionDeps['upstreamFor']
+  /** Hears of every ending once, refusals too, before it is committed. */
+  ended(entry: ActivityEntry, at: Instant): void
+  /** Wraps the API. */
+  before(fetch: Fetch): Fetch
+}
+
+export type Fetch = (request: Request) => Response | Promise<Response>
+
+export interface Serving {
+  /** The listening address: `http://host:port`. */
+  readonly url: string
+  /** Before anything below is read: asks other processes what they serve. One that does not answer delays nobody for long. */
+  look(): Promise<void>
+  /** Requests in progress, oldest first, at most `most`. */
+  inFlight(most: number): readonly InFlight[]
+  count(): number
+  /** How many they are of each key that has any. */
+  countByKey(): ReadonlyMap<KeyId, number>
+  /** The highest number in progress at once since the start. */
+  peak(): number
+  /** Hops with recent failures. */
+  hops(): readonly HopReading[]
+  /** How soon the hops that were asked begin to answer. */
+  paces(): readonly PaceReading[]
+  /** True once it accepts no new chat requests. */
+  draining(): boolean
+  kill(id: GenerationId): Promise<Killed>
+  /** Refuses new requests, and ends those in progress after `drainMs`, or once `hurried` resolves. */
+  drain(drainMs: number, hurried: Promise<void>): Promise<void>
+  /** Stops listening. */
+  close(): Promise<void>
+}
+
+export type Serve = (options: ServingOptions) => Promise<Serving>
+
+/** Serves in this process. @throws where it cannot listen */
+export const serveHere: Serve = async (options) => {
+  let draining = false
+  const deps = toDeps(options, {
+    draining: () => draining,
+    disableIdleTimeout: (request) => listener.disableIdleTimeout(request),
+    restoreIdleTimeout: (request) => listener.restoreIdleTimeout(request),
+  })
+  const { running, health } = deps
+  const listener: Listener = listen(options.listen, options.before(createApi(deps).fetch))
+  return {
+    url: listener.url,
+    look: async () => {},
+    inFlight(most) {
+      const seen: InFlight[] = []
+      for (const walk of running.list()) {
+        if (seen.length === most) break
+        const one = readInFlight(walk)
+        if (one !== null) seen.push(one)
+      }
+      return seen
+    },
+    count: () => running.count,
+    countByKey() {
+      const counts = new Map<KeyId, number>()
+      for (const { caller } of running.list()) {
+        counts.set(caller.key.id, (counts.get(caller.key.id) ?? 0) + 1)
+      }
+      return counts
+    },
+    peak: () => running.peak,
+    hops: health.readings,
+    paces: health.pace.readings,
+    draining: () => draining,
+    async kill(id) {
+      const walk = running
+        .list()
+        .find(({ generationId, claim }) => claim !== null && generationId === id)
+      return walk && { ended: await end(walk) }
+    },
+    async drain(drainMs, hurried) {
+      draining = true
+      await drain(running, drainMs, hurried, shuttingDown)
+    },
+    close: () => listener.close(),
+  }
+}
+
+const toDeps = (
+  { store, clock, settings, timings, masterKey, upstreamFor, log, version, ended }: ServingOptions,
+  moment: Pick<ApiDeps, 'draining' | 'disableIdleTimeout' | 'restoreIdleTimeout'>,
+): ApiDeps =>
+  toApiDeps({
+    store,
+    clock,
+    settings: settings ?? DEFAULT_SETTINGS,
+    timings: timings ?? DEFAULT_TIMINGS,
+    seals: openSeals(masterKey ?? null),
+    upstreamFor: upstreamFor ?? createUpstreamCache(store.providers, clock),
+    log,
+    version,
+    ended,
+    ...moment,
+  })
+
+/** How long an operator waits for one request whose upstream ignores its abort; a drain waits longer. */
+const LAST_WAIT_MS = 3_000
+
+async function end(walk: Walk): Promise<boolean> {
+  walk.abort(endedByOperator())
+  if (await within(walk.settled(), END_GRACE_MS)) return true
+  void walk.leave()
+  return await within(walk.settled(), LAST_WAIT_MS)
+}
