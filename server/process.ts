@@ -1,6 +1,5 @@
 /** One of the processes that serve for a parent, which has the store: it keeps nothing, and ends with its parent. */
 import type { Clock } from '#domain/clock.ts'
-import { within } from '#domain/within.ts'
 import type { GatewayStore } from '#signin/store.ts'
 import { startObserver } from './observer.ts'
 import type { Link, ParentVerbs, ProcessSettings, ProcessVerbs } from './processes.ts'
@@ -15,12 +14,8 @@ export interface ProcessOptions {
   }): Promise<{ readonly store: GatewayStore; readonly link: Link }>
 }
 
-/** How long requests in progress have to end once the parent has. */
-const LAST_MS = 1_000
-
-/** Serves until the parent has ended, or has drained it. */
-export async function runProcess({ clock, open }: ProcessOptions): Promise<void> {
-  const ended = Promise.withResolvers<void>()
+/** Serves until the parent has ended, which `lost` hears at once: what could not be charged must not look like an answer. */
+export async function runProcess({ clock, open }: ProcessOptions, lost: () => void): Promise<void> {
   const hurried = Promise.withResolvers<void>()
   const connected = Promise.withResolvers<Awaited<ReturnType<ProcessOptions['open']>>>()
   let serving: Serving | null = null
@@ -47,12 +42,9 @@ export async function runProcess({ clock, open }: ProcessOptions): Promise<void>
   connected.resolve(
     await open({
       answer: (method, args) => Reflect.apply(Reflect.get(verbs, method), verbs, args),
-      lost: () => ended.resolve(),
+      lost,
     }),
   )
-  await ended.promise
-  hurried.resolve()
-  if (serving !== null) await within((serving as Serving).drain(0, hurried.promise), LAST_MS)
 }
 
 async function serve(

@@ -49,7 +49,7 @@ const spawn = (unix: string) =>
 
 const isCompiled = (): boolean => Bun.main.startsWith('/$bunfs/')
 
-/** Serves for the process that listens at `unix`, until that has ended. */
+/** Serves for the process that listens at `unix`, and ends with it. */
 export async function runAsProcess(unix: string): Promise<void> {
   const [{ runProcess }, { openFront }, { startFetch }] = await Promise.all([
     import('#server/process.ts'),
@@ -57,7 +57,7 @@ export async function runAsProcess(unix: string): Promise<void> {
     import('./start-fetch.ts'),
   ])
   await startFetch()
-  await runProcess({ clock: systemClock, open: (told) => openFront(unix, told) })
-  // biome-ignore lint/nursery/noProcessExit: connections of clients that read slowly would keep it alive
-  process.exit()
+  // biome-ignore lint/nursery/noProcessExit: connections of clients would keep it alive
+  const end = (): never => process.exit()
+  await runProcess({ clock: systemClock, open: (told) => openFront(unix, told) }, end)
 }

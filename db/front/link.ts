@@ -22,7 +22,7 @@ export interface LinkEnd {
   news?(): unknown
   /** Before anything of the frame is seen that brings it. */
   learn?(news: unknown): void
-  /** The other side has gone: every call that waits has failed. */
+  /** The other side has gone: every call that waits fails next. */
   closed(): void
 }
 
@@ -41,6 +41,9 @@ export class Link {
   private unsent: Buffer[] = []
   private received: Buffer[] = []
   private receivedBytes = 0
+  /** With that many the next frame can be read, or its length. */
+  private neededBytes = LENGTH_BYTES
+  private isClosed = false
 
   constructor(end: LinkEnd) {
     this.end = end
@@ -85,16 +88,14 @@ export class Link {
   closed(): void {
     if (this.isClosed) return
     this.isClosed = true
-    for (const [, { reject }] of this.waiting) reject(gone())
     this.end.closed()
+    for (const [, { reject }] of this.waiting) reject(gone())
   }
 
   close(): void {
     this.socket?.terminate()
     this.closed()
   }
-
-  private isClosed = false
 
   private schedule(): void {
     if (this.isScheduled) return
@@ -125,24 +126,19 @@ export class Link {
 
   /** The next frame that is here whole; null where there is none. */
   private cutFrame(): Frame | null {
-    if (this.receivedBytes < LENGTH_BYTES) return null
-    const length = LENGTH_BYTES + this.joined(LENGTH_BYTES).readUInt32LE()
-    if (this.receivedBytes < length) return null
-    const all = this.joined(length)
-    this.received = all.length === length ? [] : [all.subarray(length)]
-    this.receivedBytes -= length
-    return deserialize(all.subarray(LENGTH_BYTES, length)) as Frame
-  }
-
-  /** What was received, as one buffer where the first does not hold that many bytes. */
-  private joined(bytes: number): Buffer {
-    const [first] = this.received
-    if (first !== undefined && first.length >= bytes) {
-      if (this.received.length === 1) return first
-    }
+    if (this.receivedBytes < this.neededBytes) return null
     const all = Buffer.concat(this.received)
-    this.received = [all]
-    return all
+    this.neededBytes = LENGTH_BYTES + all.readUInt32LE()
+    if (all.length < this.neededBytes) {
+      this.received = [all]
+      return null
+    }
+    const frame = deserialize(all.subarray(LENGTH_BYTES, this.neededBytes)) as Frame
+    const rest = all.subarray(this.neededBytes)
+    this.received = rest.length === 0 ? [] : [rest]
+    this.receivedBytes = rest.length
+    this.neededBytes = LENGTH_BYTES
+    return frame
   }
 
   private read([calls, answers, news]: Frame): void {

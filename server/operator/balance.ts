@@ -79,20 +79,26 @@ export const topUp = mutation(
   async (deps, input, act): Promise<TopUpRecord> => {
     const account = await findAccount(deps, input.account)
     const { amount_usd: amount, note, ref } = input
-    const earlier = ref === null ? undefined : await entryByRef(deps, account.id, ref)
-    if (earlier) {
+    try {
+      const credited = await credit(deps, account, { kind: 'top_up', amount, note, ref }, act)
+      return { ...credited, applied: true }
+    } catch (thrown) {
+      // Only the store can tell which of two at once is the repetition.
+      const isRepeated = thrown instanceof GatewayError && thrown.code === 'already_exists'
+      const earlier = isRepeated && ref !== null && (await entryByRef(deps, account.id, ref))
+      if (!earlier) throw thrown
       if (earlier.amount !== amount) throw refTaken(earlier)
-      const rate = rateAt(deps.store.catalogue.current(), deps.clock.now())
       return {
-        ...render(account.name, account.balance, rate),
+        ...render(account.name, account.balance, rateNow(deps)),
         applied: false,
         entry: renderEntry(earlier, account.name),
       }
     }
-    const credited = await credit(deps, account, { kind: 'top_up', amount, note, ref }, act)
-    return { ...credited, applied: true }
   },
 )
+
+const rateNow = ({ store, clock }: OperatorDeps): Rate =>
+  rateAt(store.catalogue.current(), clock.now())
 
 const signedUsdField = readAs((text) => {
   const amount = readUsd(text.replace(/^[+-]/, ''))

@@ -55,6 +55,7 @@ describe('the configuration file', () => {
     expect(settings(toml)).toEqual({
       hostname: '0.0.0.0',
       port: 9000,
+      processes: 1,
       baseUrl: 'https://gw.example',
       gateway: DEFAULT_SETTINGS,
       activityKeptMs: 90 * DAY_MS,

@@ -1,5 +1,5 @@
 // A store behind a socket keeps the store's contract, and so do two processes that share it.
-import { join } from 'node:path'
+import { join as joinPath } from 'node:path'
 import { describe } from 'vitest'
 import { openFront } from '#db/front/front.ts'
 import { type Keeper, openKeeper } from '#db/front/keeper.ts'
@@ -7,7 +7,9 @@ import { openStore } from '#db/index.ts'
 import type { Clock } from '#domain/clock.ts'
 import type { GatewayStore } from '#signin/store.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
-import type { OpenStore } from './contract/bench.ts'
+import { FULL } from '#test/support/tier.ts'
+import { type OpenStore, setBench } from './contract/bench.ts'
+import { type JoinStore, nodesContract } from './contract/nodes.ts'
 import { storeContract } from './store-contract.ts'
 
 const masterKey = new Uint8Array(32).fill(7)
@@ -15,7 +17,7 @@ const places = new WeakMap<GatewayStore, string>()
 
 async function openKept(clock: Clock): Promise<{ readonly unix: string; close(): Promise<void> }> {
   const store = await openStore({ dataDir: ':memory:', clock, masterKey })
-  const unix = join(tempDirectory(), 'store.sock')
+  const unix = joinPath(tempDirectory(), 'store.sock')
   const keeper: Keeper = openKeeper({
     store,
     clock,
@@ -50,6 +52,7 @@ const open: OpenStore = async (clock) => {
   return await joinAt(unix, close)
 }
 
-describe('behind a socket', () => {
-  storeContract('the front', { open, join: (store) => joinAt(places.get(store) ?? '') })
-})
+const join: JoinStore = (store) => joinAt(places.get(store) ?? '')
+
+if (FULL) storeContract('behind a socket', { open, join })
+else describe('two processes behind a socket', () => nodesContract(setBench(open), join))

@@ -31,11 +31,16 @@ export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>
 }
 
+/** `GATEWAYCTL_PROCESSES=2` runs the acceptance suite with a gateway that serves by so many processes. Outside the tiers. */
+const { GATEWAYCTL_PROCESSES: processes } = process.env
+const SERVED_BY = processes === undefined ? {} : { GATEWAY_PROCESSES: processes }
+
 export function openCli(): CliHarness {
   const home = mkdtempSync(join(tmpdir(), 'gwctl-desk-'))
   const dataDir = join(home, 'data')
   const env = {
     PATH: process.env['PATH'] ?? '',
+    ...SERVED_BY,
     HOME: home,
     XDG_CONFIG_HOME: join(home, 'config'),
     // Demos get their socket here, and not in the user's runtime directory.
