@@ -104,7 +104,7 @@ class Processes implements Serving {
   private readonly settings: ProcessSettings
   private readonly children = new Set<Child>()
   private readonly keeper: { close(): void }
-  private readonly running = new Set<Promise<void>>()
+  private readonly kept = new Set<Promise<void>>()
   private listening = Promise.withResolvers<void>()
   private highest = 0
   private isDraining = false
@@ -143,8 +143,8 @@ class Processes implements Serving {
   async start(): Promise<void> {
     for (let n = 0; n < this.given.count; n++) {
       const lasting = this.keep()
-      this.running.add(lasting)
-      void lasting.finally(() => this.running.delete(lasting))
+      this.kept.add(lasting)
+      void lasting.finally(() => this.kept.delete(lasting))
     }
     try {
       if (await within(this.listening.promise, START_MS)) return
@@ -274,7 +274,7 @@ class Processes implements Serving {
     this.isDraining = true
     // Without its parent's socket a process ends by itself.
     this.keeper.close()
-    const ended = Promise.all(this.running)
+    const ended = Promise.all(this.kept)
     if (!(await within(ended, EXIT_MS))) this.closed.abort()
     await ended
     this.closed.abort()
