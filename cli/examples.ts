@@ -84,6 +84,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'users list': ['users'],
   'users show': ['users show someone@example.org'],
   'users add': ['users add someone@example.org --name "Some One"'],
+  'users edit': ['users edit someone@example.org --name "Some One"'],
   'users events': ['users events --refused --since today'],
   'users test-mail': ['users test-mail someone@example.org'],
   'users disable': ['users disable someone@example.org'],

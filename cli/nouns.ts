@@ -169,6 +169,7 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
       list: () => import('./users/list.ts'),
       show: () => import('./users/show.ts'),
       add: () => import('./users/add.ts'),
+      edit: () => import('./users/edit.ts'),
       events: () => import('./users/events.ts'),
       'test-mail': () => import('./users/test-mail.ts'),
       disable: () => import('./users/disable.ts'),

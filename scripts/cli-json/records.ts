@@ -91,6 +91,7 @@ export interface JsonRecords {
   'users list': VerbRecord<'users.list'>
   'users show': Person
   'users add': VerbRecord<'users.add'>
+  'users edit': VerbRecord<'users.edit'>
   'users events': VerbRecord<'users.events'>
   'groups list': VerbRecord<'groups.list'>
   'groups show': VerbRecord<'groups.show'>

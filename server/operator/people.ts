@@ -134,6 +134,26 @@ export const addPerson = mutation(
   },
 )
 
+/** A new address is verified at the next sign-in; `sub` stays. @throws person_not_found, already_exists, invalid_request */
+export const editPerson = mutation(
+  'users.edit',
+  z.strictObject({
+    account: scopeField,
+    person: z.string(),
+    name: z.optional(nameField),
+    email: z.optional(readAs(readEmail, 'an e-mail address')),
+  }),
+  async (deps, { person: text, account, name, email }, act) => {
+    const { id } = await findPerson(deps, text, account)
+    const amendment = { ...(name !== undefined && { name }), ...(email !== undefined && { email }) }
+    // What it was and is would outlive a removed person.
+    const edited = act(id, { edited: Object.keys(amendment) })
+    const changed = await deps.store.signin.people.amend(id, amendment, edited)
+    if (changed === undefined) throw notFound(text, undefined)
+    return details(deps, changed)
+  },
+)
+
 /** The language of the pages, whatever the browser prefers. @throws person_not_found */
 export const setLanguage = mutation(
   'users.language',

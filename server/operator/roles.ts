@@ -108,6 +108,7 @@ const PERMITTED: Readonly<Record<VerbName, readonly Role[]>> = {
   'users.list': NOBODY,
   'users.events': NOBODY,
   'users.add': NOBODY,
+  'users.edit': NOBODY,
   'users.test-mail': NOBODY,
   'users.disable': NOBODY,
   'users.enable': NOBODY,

@@ -87,6 +87,7 @@ export const VERBS = {
   'users.show': async () => (await import('./people.ts')).showPerson,
   'users.events': async () => (await import('./signin-events.ts')).listSigninEvents,
   'users.add': async () => (await import('./people.ts')).addPerson,
+  'users.edit': async () => (await import('./people.ts')).editPerson,
   'users.language': async () => (await import('./people.ts')).setLanguage,
   'users.test-mail': async () => (await import('./test-mail.ts')).testMail,
   'users.disable': async () => (await import('./people.ts')).disablePerson,

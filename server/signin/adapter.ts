@@ -31,7 +31,7 @@ function artifactAdapter(clock: Clock, kind: string): Adapter {
     async find(id) {
       const artifacts = requestArtifacts()
       const artifact = await artifacts.find(kind, digestOf(id))
-      if (artifact === undefined) return undefined
+      if (artifact === undefined || isJustRefreshed(artifact, clock)) return undefined
       const payload = { ...toPayload(artifact), jti: id }
       if (isFromFuture(payload, clock)) {
         // Removed, so that it is not valid again when the clock has caught up.
@@ -68,6 +68,16 @@ const NEVER = Number.MAX_SAFE_INTEGER
 
 const isUsedCode = ({ kind, consumedAt }: Artifact): boolean =>
   kind === 'AuthorizationCode' && consumedAt !== null
+
+/** An application that refreshes twice at once, in two tabs, is not a thief. */
+const REFRESH_LEEWAY_MS = 10_000
+
+/** Whether another request has just used it: this one is refused, and what the other was given stays. A later replay revokes the family. */
+const isJustRefreshed = ({ kind, consumedAt }: Artifact, clock: Clock): boolean =>
+  kind === 'RefreshToken' &&
+  consumedAt !== null &&
+  consumedAt <= clock.now() &&
+  clock.now() < later(consumedAt, REFRESH_LEEWAY_MS)
 
 /** Whether it was issued before the clock was set back by a large step: it would be valid for longer than stated, by that step. */
 const isFromFuture = ({ iat, loginTs }: Payload, clock: Clock): boolean =>
@@ -148,7 +158,6 @@ const toMetadata = (client: Client): Payload => ({
   response_types: ['code'],
   grant_types: ['authorization_code', 'refresh_token'],
   token_endpoint_auth_method: 'client_secret_basic',
-  require_auth_time: true,
   require_pkce: client.requiresPkce,
   access: client.access,
 })

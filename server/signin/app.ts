@@ -1,7 +1,7 @@
 /** The HTTP app of the sign-in provider: protocol endpoints go to oidc-provider, the pages are our own (contract §10). */
 import { Hono } from 'hono'
 import { readLanguage } from '#pages/language.ts'
-import { toGet, withLoginPrompt, withSpacedScope } from './authorize-request.ts'
+import { toGet, withSpacedScope } from './authorize-request.ts'
 import { openBridge } from './bridge.ts'
 import type { SigninDeps } from './deps.ts'
 import { BodyBrokeOff, readBody, readForm } from './form-body.ts'
@@ -70,7 +70,7 @@ export function createSigninApp(
   })
 
   app.get(AUTHORIZE, (c) => {
-    const query = withLoginPrompt(withSpacedScope(new URL(c.req.url).searchParams))
+    const query = withSpacedScope(new URL(c.req.url).searchParams)
     return forward(c.req.raw, c.env.address, `${AUTHORIZE}?${query.toString()}`, null)
   })
 

@@ -13,19 +13,6 @@ export function withSpacedScope(query: URLSearchParams): URLSearchParams {
 }
 
 /**
- * Maps `select_account` to `login`: here an account is selected by typing its address, which is what `login` prompts for.
- * The library does not support `select_account` and would reject it (OpenID Connect Core §3.1.2.1).
- */
-export function withLoginPrompt(query: URLSearchParams): URLSearchParams {
-  const [prompt = '', ...others] = query.getAll('prompt')
-  const prompts = prompt.split(' ')
-  if (others.length > 0 || !prompts.includes('select_account')) return query
-  const known = new URLSearchParams(query)
-  known.set('prompt', prompts.map((one) => (one === 'select_account' ? 'login' : one)).join(' '))
-  return known
-}
-
-/**
  * Redirects a POST request to the same request as a GET (OpenID Connect Core §3.1.2.1, RP-Initiated Logout 1.0 §2). Browsers
  * omit SameSite=Lax cookies from cross-site posts, so a sign-out would find no session, and would overwrite the
  * person's session with an empty one. Undefined if the URL would be too long.

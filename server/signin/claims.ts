@@ -5,16 +5,19 @@ import { mayEnter } from './register/access.ts'
 import type { Person, PersonId } from './register/person.ts'
 import type { SigninStore } from './store.ts'
 
-/** `picture` belongs to the scope as announced, and is omitted where a person has none, which so far is everybody. */
+/** `picture` belongs to the scope as announced, and is omitted where a person has none, which so far is everybody; `locale` until they choose a language. */
 export const CLAIMS_BY_SCOPE = {
-  openid: ['sub'],
+  openid: ['sub', 'auth_time', 'acr', 'amr'],
   email: ['email', 'email_verified'],
-  profile: ['name', 'preferred_username', 'picture', 'updated_at'],
+  profile: ['name', 'preferred_username', 'picture', 'locale', 'updated_at'],
   groups: ['groups'],
 } as const
 
 /** For the discovery document: claims of the scopes, and those of every ID token. The library would add `sid`, which is not issued. */
-export const CLAIMS_SUPPORTED = [...Object.values(CLAIMS_BY_SCOPE).flat(), 'iss', 'auth_time']
+export const CLAIMS_SUPPORTED = [...Object.values(CLAIMS_BY_SCOPE).flat(), 'iss']
+
+/** `acr`: one proof, by a code to an address or by a third party. */
+export const ONE_FACTOR = '1'
 
 /**
  * Undefined if the person was removed or disabled; all of their tokens and sessions are then rejected. So are the tokens (`token`)
@@ -39,6 +42,7 @@ const claimsOf = ({
   email,
   isEmailVerified,
   name,
+  language,
   updatedAt,
   groups,
 }: Person & { readonly groups: readonly string[] }) => ({
@@ -47,6 +51,7 @@ const claimsOf = ({
   // Many applications require a name; the local part of the address is one that the person recognises.
   name: name ?? email.slice(0, email.lastIndexOf('@')),
   preferred_username: email,
+  ...(language !== null && { locale: language }),
   updated_at: unixSeconds(updatedAt),
   groups,
 })

@@ -1,4 +1,5 @@
 /** The part of an interaction that signs in through a third party (hardening §3.2). */
+import { ONE_FACTOR } from './claims.ts'
 import type { FederationProblem, ReturnResult } from './identities/federation.ts'
 import { type InteractionContext, noteOutcome } from './interaction-context.ts'
 import { disabledPage, endedPage, finish, page, seeOther } from './interaction-pages.ts'
@@ -66,7 +67,9 @@ async function completeSignIn(
   if (person !== undefined) {
     await detours.drop(digestOf(call.uid))
     if (person.disabledAt !== null) return disabledPage(context, person)
-    return finish(context, { login: { accountId: person.id, by: provider.name } })
+    return finish(context, {
+      login: { accountId: person.id, acr: ONE_FACTOR, amr: ['fed'], by: provider.name },
+    })
   }
   const isKept = await detours.keepIdentity(digestOf(call.uid), {
     provider: provider.name,

@@ -14,21 +14,26 @@ import type {
   PageView,
   SignInProblem,
 } from './pages/view.ts'
+import { SELECT_ACCOUNT } from './policy.ts'
 import { interactionPath } from './provider.ts'
 import { digestOf } from './register/digest.ts'
 import type { PendingCode } from './register/mail-code.ts'
-import type { Person } from './register/person.ts'
+import type { Person, PersonId } from './register/person.ts'
 import type { SigninFacts } from './register/signin-event.ts'
 import type { Step } from './routes.ts'
 
 /** Redirects to the protocol library, which resumes the authorization request and redirects to the client (`onward.ts`). */
 export async function finish(
-  { provider, bridge }: InteractionContext,
+  { provider, bridge, interaction }: InteractionContext,
   result: Payload,
 ): Promise<Response> {
   const { req, res, answer } = bridge
   const mergeWithLastSubmission = 'consent' in result
-  await provider.interactionFinished(req, res, result, { mergeWithLastSubmission })
+  const isChosen =
+    interaction.prompt.name === SELECT_ACCOUNT ||
+    interaction.lastSubmission?.select_account !== undefined
+  const whole = isChosen && !('error' in result) ? { select_account: {}, ...result } : result
+  await provider.interactionFinished(req, res, whole, { mergeWithLastSubmission })
   const response = await answer
   response.headers.set('Cache-Control', 'no-store')
   return response
@@ -47,11 +52,31 @@ export async function signInPage(
   const email = typed ?? waiting?.claimedEmail ?? interaction.params['login_hint']?.slice(0, 254)
   const status = problem === undefined ? 200 : problem.kind === 'too-many-codes' ? 429 : 400
   const identities = await choicesOf(context)
+  const person = await currentPerson(context)
   return page(
     context,
-    { page: 'sign-in', clientName: client.name, form, email, problem: shownProblem, identities },
+    {
+      page: 'sign-in',
+      clientName: client.name,
+      form,
+      email,
+      problem: shownProblem,
+      identities,
+      current: person && { email: person.email, form: formOf(context, 'continue') },
+    },
     status,
   )
+}
+
+/** Who may go on without proof: the person of the session, where the application asked which account. */
+export async function currentPerson({
+  interaction,
+  deps,
+}: InteractionContext): Promise<Person | undefined> {
+  const id = interaction.session?.accountId
+  if (interaction.prompt.name !== SELECT_ACCOUNT || id === undefined) return undefined
+  const person = await deps.store.people.find(id as PersonId)
+  return person?.disabledAt === null ? person : undefined
 }
 
 async function noticeOf(
@@ -65,10 +90,16 @@ async function noticeOf(
 }
 
 async function choicesOf({ deps, call }: InteractionContext): Promise<readonly IdentityChoice[]> {
-  return (await deps.store.identityProviders.list()).map(({ name, label }) => ({
+  return (await deps.store.identityProviders.list()).map(({ name, label, issuer }) => ({
     name: label,
+    mark: MARKED[issuer],
     form: { action: identityPath(call.uid, name), hidden: {} },
   }))
+}
+
+const MARKED: Readonly<Record<string, IdentityChoice['mark']>> = {
+  'https://accounts.google.com': 'google',
+  'https://github.com': 'github',
 }
 
 /** Where a provider's button posts to, and where its callback ends. */

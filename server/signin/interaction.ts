@@ -4,6 +4,7 @@ import type { Interaction, Provider } from 'oidc-provider/lib/provider.js'
 import type { Instant } from '#domain/clock.ts'
 import { readLanguage } from '#pages/language.ts'
 import { type Bridge, openBridge } from './bridge.ts'
+import { ONE_FACTOR } from './claims.ts'
 import { readForm } from './form-body.ts'
 import {
   type Call,
@@ -19,6 +20,7 @@ import {
 } from './interaction-identity.ts'
 import {
   codePage,
+  currentPerson,
   disabledPage,
   endedPage,
   failPage,
@@ -79,7 +81,9 @@ async function find(provider: Provider, { req, res }: Bridge): Promise<Interacti
     return await provider.interactionDetails(req, res)
   } catch (thrown) {
     if (!(thrown instanceof SessionNotFound)) throw thrown
-    return req.headers.cookie === undefined ? 'other-browser' : 'expired'
+    if (req.headers.cookie === undefined) return 'other-browser'
+    const { accountId } = await provider.Session.get({ req, res })
+    return accountId === undefined ? 'expired' : 'signed-in'
   }
 }
 
@@ -95,6 +99,7 @@ async function answerSignIn(context: InteractionContext): Promise<Response> {
   const { call, deps, interaction } = context
   if (call.identity !== null) return answerIdentity(context, call.identity)
   const fields = call.body === null ? undefined : readForm(call.request, call.body)
+  if (call.step === 'continue') return continueAsCurrent(context)
   if (call.step === 'email') return takeEmail(context, fields?.get('email') ?? '')
   const code = await deps.store.mailCodes.pending(digestOf(call.uid))
   const pending = code?.isUsed ? undefined : code
@@ -132,6 +137,12 @@ async function showState(
   const typed = problem === undefined ? undefined : readTyped(deps.issuer, call.request)
   return signInPage(context, problem, typed)
 }
+
+/** For `select_account`: the person of the session goes on. */
+const continueAsCurrent = async (context: InteractionContext): Promise<Response> =>
+  (await currentPerson(context)) === undefined
+    ? seeOther(interactionPath(context.call.uid))
+    : finish(context, {})
 
 function answerIdentity(context: InteractionContext, name: string): Promise<Response> {
   switch (context.call.request.method) {
@@ -228,7 +239,7 @@ async function completeSignIn(context: InteractionContext, email: string): Promi
   if (person.id === newcomer?.id) noteOutcome(context, 'signed_up', { personId: person.id })
   await linkPendingIdentity(context, person)
   const answer = await finish(context, {
-    login: { accountId: person.id, amr: ['otp'], by: 'code' },
+    login: { accountId: person.id, acr: ONE_FACTOR, amr: ['otp'], by: 'code' },
   })
   answer.headers.append('Set-Cookie', context.knownBrowsers.remember(context.call.request, email))
   return answer

@@ -23,7 +23,7 @@ export async function showProblem(
   out: { readonly error?: string; readonly error_description?: string },
   cause: unknown,
 ): Promise<void> {
-  const kind = kindOf(ctx.oidc.route, out.error, cause)
+  const kind = kindOf(ctx, out.error, cause)
   const errorId = kind === 'failed' ? newErrorId() : undefined
   if (errorId !== undefined) deps.logFault(cause, errorId)
   if (cause instanceof TooManyInteractions) ctx.set('Retry-After', String(cause.retryAfterSeconds))
@@ -36,11 +36,13 @@ export async function showProblem(
   })
 }
 
-function kindOf(route: string, error: string | undefined, cause: unknown): ErrorKind {
+function kindOf({ oidc }: Context, error: string | undefined, cause: unknown): ErrorKind {
   if (cause instanceof TooManyInteractions) return 'too-many-requests'
-  if (cause instanceof SessionNotFound) return 'expired'
+  if (cause instanceof SessionNotFound) {
+    return oidc.session?.accountId === undefined ? 'expired' : 'signed-in'
+  }
   // A sign-out form that was already submitted, or that a later one in another tab replaced.
-  if (route === 'end_session_confirm' && error === 'invalid_request') return 'expired'
+  if (oidc.route === 'end_session_confirm' && error === 'invalid_request') return 'expired'
   if (error === 'invalid_client') return 'unknown-client'
   if (error === 'invalid_redirect_uri') return 'unregistered-redirect'
   return error === 'server_error' ? 'failed' : 'bad-request'

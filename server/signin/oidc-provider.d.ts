@@ -102,6 +102,8 @@ declare module 'oidc-provider/lib/provider.js' {
     readonly session?: { readonly accountId: string }
     /** Set once the person has completed it. */
     readonly result?: { readonly login?: object }
+    /** Of the interaction before this one, of the same request. */
+    readonly lastSubmission?: { readonly select_account?: object }
     destroy(): Promise<void>
   }
 
@@ -126,7 +128,11 @@ declare module 'oidc-provider/lib/provider.js' {
     readonly Client: ModelOf<Client>
     readonly Grant: ModelOf<Grant>
     /** `get` returns an empty session if the browser sends no cookie. */
-    readonly Session: ModelOf<Session> & { get: (ctx: Context) => Promise<Session> }
+    readonly Session: ModelOf<Session> & {
+      get: (
+        ctx: Context | { readonly req: IncomingMessage; readonly res: ServerResponse },
+      ) => Promise<Session>
+    }
     readonly Interaction: ModelOf<Interaction>
     readonly AccessToken: ModelOf<object>
     readonly AuthorizationCode: ModelOf<object>
@@ -163,6 +169,9 @@ declare module 'oidc-provider/lib/helpers/errors.js' {
     constructor(detail: string)
   }
   export class InvalidRedirectUri extends Error {}
+  export class InvalidRequest extends Error {
+    constructor(description: string)
+  }
   export class LoginRequired extends Error {
     constructor(description: string)
   }
@@ -198,7 +207,7 @@ declare module 'oidc-provider/lib/helpers/interaction_policy/index.js' {
     constructor(
       reason: string,
       description: string,
-      error: string,
+      error: string | undefined,
       check: (ctx: Context) => boolean,
     )
     static readonly REQUEST_PROMPT: true

@@ -1,5 +1,9 @@
 /** When a person is prompted to sign in or for consent. */
-import { InvalidRedirectUri, LoginRequired } from 'oidc-provider/lib/helpers/errors.js'
+import {
+  InvalidRedirectUri,
+  InvalidRequest,
+  LoginRequired,
+} from 'oidc-provider/lib/helpers/errors.js'
 import {
   base,
   Check,
@@ -30,9 +34,12 @@ export function interactionPolicy(clock: Clock): InteractionPolicy {
   add('session_over', ({ session: { loginTs } }) => {
     return loginTs !== undefined && unixSeconds(clock.now()) - loginTs >= SESSION_SECONDS
   })
+  add('openid_missing', rejectWithoutOpenid)
   add('redirect_gone', rejectRemovedRedirect)
   add('hint_of_another', rejectOtherSubject)
   policy.add(accessPrompt(), AFTER_LOGIN)
+  const asked = new Check('unasked', 'the account is chosen', undefined, () => false)
+  policy.add(new Prompt({ name: SELECT_ACCOUNT, requestable: true }, asked), FIRST)
   return policy
 }
 
@@ -40,6 +47,10 @@ export function interactionPolicy(clock: Clock): InteractionPolicy {
 export const ACCESS = 'access'
 
 const AFTER_LOGIN = 1
+const FIRST = 0
+
+/** Asks which account, even where somebody is signed in. */
+export const SELECT_ACCOUNT = 'select_account'
 
 /** With `prompt=none`, and where the person gives up, the application is told `access_denied`. */
 function accessPrompt(): Prompt {
@@ -48,6 +59,14 @@ function accessPrompt(): Prompt {
   const said = 'the person may not enter this application'
   const check = new Check('not_allowed', said, 'access_denied', verdict)
   return new Prompt({ name: ACCESS, requestable: false }, check)
+}
+
+/** Without it there is no ID token, and applications are to know who signs in. @throws InvalidRequest */
+function rejectWithoutOpenid({ requestParamOIDCScopes }: Context['oidc']): boolean {
+  if (!requestParamOIDCScopes.has('openid')) {
+    throw new InvalidRequest('the scope openid must be requested')
+  }
+  return false
 }
 
 /** The redirect URI may be removed while the person signs in, after the library's check. @throws InvalidRedirectUri */

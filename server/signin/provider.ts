@@ -9,7 +9,7 @@ import {
 import query from 'oidc-provider/lib/response_modes/query.js'
 import { unixSeconds } from '#domain/clock.ts'
 import { adaptersOf } from './adapter.ts'
-import { accountFinder, CLAIMS_BY_SCOPE, CLAIMS_SUPPORTED } from './claims.ts'
+import { accountFinder, CLAIMS_BY_SCOPE, CLAIMS_SUPPORTED, ONE_FACTOR } from './claims.ts'
 import { cookieSigner } from './cookie-signer.ts'
 import type { SigninDeps } from './deps.ts'
 import type { InteractionLimit } from './interaction-limit.ts'
@@ -75,6 +75,7 @@ const protocol = () => ({
   responseTypes: ['code'],
   scopes: ['openid', 'email', 'profile', 'groups', 'offline_access'],
   claims: CLAIMS_BY_SCOPE,
+  acrValues: [ONE_FACTOR],
   // The ID token contains the claims of its scopes, because many clients never call the userinfo endpoint.
   conformIdTokenClaims: false,
   subjectTypes: ['public'],

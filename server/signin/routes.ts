@@ -1,7 +1,7 @@
 /** The paths of the sign-in listener, and the methods that each supports. */
 
 /** A page's actions, each the last segment of its form's path. */
-export const STEPS = ['email', 'code', 'resend', 'restart', 'consent', 'leave'] as const
+export const STEPS = ['email', 'code', 'resend', 'restart', 'consent', 'continue', 'leave'] as const
 
 export type Step = (typeof STEPS)[number]
 

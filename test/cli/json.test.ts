@@ -137,6 +137,7 @@ const DOWN: readonly Sample[] = [
   ['users add', ['users', 'add', 'ann@example.org']],
   ['users list', ['users']],
   ['users show', ['users', 'show', 'ann@example.org']],
+  ['users edit', ['users', 'edit', 'ann@example.org', '--name', 'Ann']],
   ['users events', ['users', 'events']],
   ['users test-mail', ['users', 'test-mail', 'ann@example.org']],
   ['groups add', ['groups', 'add', 'staff', 'ann@example.org']],

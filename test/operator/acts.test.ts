@@ -131,6 +131,7 @@ const SAMPLES: { readonly [Name in VerbName]: VerbInput<Name> } = {
   'clients.rotate-signing-key': {},
   'users.list': {},
   'users.show': { person: 'ann@example.org' },
+  'users.edit': { person: 'ann@example.org', email: 'anne@example.org' },
   'users.add': { email: 'new@example.org' },
   'users.language': { person: 'ann@example.org', language: 'ru' },
   'users.test-mail': { email: 'new@example.org' },

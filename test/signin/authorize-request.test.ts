@@ -1,6 +1,6 @@
 // Authorization requests that the gateway accepts although the protocol library does not.
 import { describe, expect, test } from 'vitest'
-import { withLoginPrompt, withSpacedScope } from '#signin/authorize-request.ts'
+import { withSpacedScope } from '#signin/authorize-request.ts'
 
 const spaced = (scope: string): string | null =>
   withSpacedScope(new URLSearchParams({ scope })).get('scope')
@@ -28,25 +28,5 @@ describe('scopes separated by an encoded plus', () => {
     const began = performance.now()
     expect(spaced(scope)).toBe(scope)
     expect(performance.now() - began).toBeLessThan(1_000)
-  })
-})
-
-describe('prompt=select_account', () => {
-  test.each([
-    ['select_account', 'login'],
-    ['consent select_account', 'consent login'],
-    ['none select_account', 'none login'],
-    ['login', 'login'],
-    ['select_accounts', 'select_accounts'],
-    ['', ''],
-  ])('%j becomes %j', (prompt, expected) => {
-    expect(withLoginPrompt(new URLSearchParams({ prompt })).get('prompt')).toBe(expected)
-  })
-
-  test('is left alone when there are several prompt parameters, or none', () => {
-    const twice = new URLSearchParams('prompt=select_account&prompt=login')
-    expect(withLoginPrompt(twice)).toBe(twice)
-    const none = new URLSearchParams('state=select_account')
-    expect(withLoginPrompt(none)).toBe(none)
   })
 })

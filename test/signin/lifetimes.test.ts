@@ -128,6 +128,21 @@ test('T10: a refresh token lasts 30 days from its own issue, also one that was i
   expect(await renew(browser, tokens)).toMatchObject({ status: 400, error: 'invalid_grant' })
 })
 
+test('T10: a refresh token used twice within ten seconds is refused; after that, reuse revokes the whole family', async () => {
+  const { browser } = await signedIn()
+  const first = await consented(browser)
+  const second = await renew(browser, first)
+  advance(9_000)
+  expect(await renew(browser, first)).toMatchObject({ status: 400, error: 'invalid_grant' })
+  expect(await userinfo(browser, second.access_token)).toBe(200)
+  const third = await renew(browser, second)
+  expect(third.status).toBe(200)
+  advance(2_000)
+  expect(await renew(browser, first)).toMatchObject({ status: 400, error: 'invalid_grant' })
+  expect(await userinfo(browser, third.access_token)).toBe(401)
+  expect(await renew(browser, third)).toMatchObject({ status: 400, error: 'invalid_grant' })
+})
+
 test('T10: what was issued on a clock far ahead ends when the clock is set back, and does not return', async () => {
   const { browser } = await signedIn()
   const tokens = await consented(browser)

@@ -1,5 +1,6 @@
 /** People in SQLite. Disabling or removing a person signs them out in the same transaction. */
 import type { Instant } from '#domain/clock.ts'
+import { GatewayError } from '#domain/errors.ts'
 import { emailKey } from '#signin/register/email.ts'
 import type { People, Person, PersonId } from '#signin/register/person.ts'
 import type { Connection } from '../engine/connection.ts'
@@ -14,7 +15,6 @@ export function createPeople({ database, commit }: Connection): People {
   const revocations = prepareRevocations(database)
   const noteAct = prepareNoteAct(database)
   const addPerson = prepareAddPerson(database)
-  const count = statement<{ n: number }>(database, 'SELECT count(*) AS n FROM people')
   const find = (id: PersonId): Person | undefined => toPerson(table.byId().get(id))
   const findByEmail = (email: string): Person | undefined =>
     toPerson(table.byEmail().get(emailKey(email)))
@@ -25,33 +25,7 @@ export function createPeople({ database, commit }: Connection): People {
         addPerson(person)
         noteAct(act)
       }),
-    async find(id) {
-      commit.flush()
-      return find(id)
-    },
-    async findByEmail(email) {
-      commit.flush()
-      return findByEmail(email)
-    },
-    async count() {
-      commit.flush()
-      return count().get()?.n ?? 0
-    },
-    async list({ matching, accountId, isDisabled, before, limit }) {
-      commit.flush()
-      const query = {
-        matching: matching === undefined ? null : emailKey(matching),
-        accountId: accountId ?? null,
-        isDisabled: isDisabled === undefined ? null : Number(isDisabled),
-        beforeAt: before?.createdAt ?? null,
-        beforeId: before?.id ?? null,
-        limit,
-      }
-      return table
-        .list()
-        .all(query)
-        .flatMap((row) => toPerson(row) ?? [])
-    },
+    ...readPeople(commit, table, { find, findByEmail }),
     confirmEmail: (email, newcomer, at, begunAt) =>
       commit.commitDurably(() => {
         const known = findByEmail(email)
@@ -77,6 +51,27 @@ export function createPeople({ database, commit }: Connection): People {
         noteAct(act)
         return find(id)
       }),
+    amend: (id, { name, email }, act) =>
+      commit.commitDurably(() => {
+        const person = find(id)
+        if (person === undefined) return undefined
+        const other = email === undefined ? undefined : findByEmail(email)
+        if (other !== undefined && other.id !== id) {
+          throw new GatewayError('already_exists', `there is already a person ${email}`)
+        }
+        const isSame = email === undefined || emailKey(email) === emailKey(person.email)
+        const amended = { ...person, name: name ?? person.name, email: email ?? person.email }
+        table.amend().run({
+          id,
+          name: amended.name,
+          email: amended.email,
+          emailKey: emailKey(amended.email),
+          isEmailVerified: Number(isSame && person.isEmailVerified),
+          at: act.at,
+        })
+        noteAct(act)
+        return find(id)
+      }),
     setLanguage: (id, language, act) =>
       commit.commitDurably(() => {
         const person = find(id)
@@ -95,8 +90,50 @@ export function createPeople({ database, commit }: Connection): People {
   }
 }
 
+type Table = ReturnType<typeof prepare>
+
+interface Finders {
+  find(id: PersonId): Person | undefined
+  findByEmail(email: string): Person | undefined
+}
+
+const readPeople = (
+  commit: Connection['commit'],
+  table: Table,
+  { find, findByEmail }: Finders,
+): Pick<People, 'find' | 'findByEmail' | 'count' | 'list'> => ({
+  async find(id) {
+    commit.flush()
+    return find(id)
+  },
+  async findByEmail(email) {
+    commit.flush()
+    return findByEmail(email)
+  },
+  async count() {
+    commit.flush()
+    return table.count().get()?.n ?? 0
+  },
+  async list({ matching, accountId, isDisabled, before, limit }) {
+    commit.flush()
+    const query = {
+      matching: matching === undefined ? null : emailKey(matching),
+      accountId: accountId ?? null,
+      isDisabled: isDisabled === undefined ? null : Number(isDisabled),
+      beforeAt: before?.createdAt ?? null,
+      beforeId: before?.id ?? null,
+      limit,
+    }
+    return table
+      .list()
+      .all(query)
+      .flatMap((row) => toPerson(row) ?? [])
+  },
+})
+
 function prepare(database: Connection['database']) {
   return {
+    count: statement<{ n: number }>(database, 'SELECT count(*) AS n FROM people'),
     byId: statement<PersonRow, [PersonId]>(database, 'SELECT * FROM people WHERE id = ?'),
     byEmail: statement<PersonRow, [string]>(database, 'SELECT * FROM people WHERE email_key = ?'),
     list: statement<PersonRow, [Named]>(
@@ -114,6 +151,12 @@ function prepare(database: Connection['database']) {
       `UPDATE people SET updated_at = iif(email_verified = 1, updated_at, $at), email_verified = 1,
          last_sign_in_at = iif(disabled_at IS NULL, $at, last_sign_in_at)
        WHERE email_key = $key`,
+    ),
+    amend: statement<unknown, [Named]>(
+      database,
+      `UPDATE people SET name = $name, email = $email, email_key = $emailKey, email_verified = $isEmailVerified,
+         updated_at = $at
+       WHERE id = $id`,
     ),
     disable: statement<unknown, [{ id: PersonId; at: Instant | null }]>(
       database,

@@ -17,6 +17,7 @@ export function createSigninStore(connection: Connection): SigninStore {
         list: true,
         count: true,
         confirmEmail: true,
+        amend: true,
         setDisabled: true,
         setLanguage: true,
         remove: true,

@@ -26,6 +26,7 @@ const ERROR_STATUSES: Readonly<Record<ErrorKind, number>> = {
   'unregistered-redirect': 400,
   'bad-request': 400,
   expired: 400,
+  'signed-in': 400,
   'other-browser': 403,
   'not-found': 404,
   'too-many-requests': 429,

@@ -1,6 +1,7 @@
 /** The sign-in page: by e-mail address, or by a third party. */
 import { html } from 'hono/html'
 import { describedBy, formOf, named, PROBLEM_ID, problemOf, type Sheet } from './layout.ts'
+import { MARKS } from './marks.ts'
 import type { Form, IdentityChoice, SignInProblem, SignInView } from './view.ts'
 import type { Html, Words } from './words.ts'
 
@@ -17,6 +18,7 @@ export function drawSignIn(view: SignInView, words: Words): Sheet {
 ${notice && html`<p class="notice" id="${PROBLEM_ID}" role="status">${sentenceFor(notice, words)}</p>`}
 ${problemOf(problem && sentenceFor(problem, words), form !== undefined)}
 ${form === undefined && view.identities.length === 0 && html`<p class="body">${signIn.noMethod}</p>`}
+${view.current && currentForm(view.current, words)}
 ${byEmail}
 ${byEmail && view.identities.length > 0 && html`<p class="or">${signIn.or}</p>`}
 ${identityForms(view.identities, words)}`,
@@ -44,11 +46,17 @@ function emailForm({ email, problem }: SignInView, form: Form, { signIn }: Words
   )
 }
 
+const currentForm = ({ email, form }: Current, { signIn }: Words): Html =>
+  html`${formOf(form, html`<button class="lead-button" type="submit">${signIn.continueAs(html`<bdi>${email}</bdi>`)}</button>`)}
+<p class="or">${signIn.or}</p>`
+
+type Current = NonNullable<SignInView['current']>
+
 const identityForms = (identities: readonly IdentityChoice[], { signIn }: Words): readonly Html[] =>
-  identities.map(({ name, form }) =>
+  identities.map(({ name, mark, form }) =>
     formOf(
       form,
-      html`<button class="quiet-button" type="submit">${signIn.identity(name)}</button>`,
+      html`<button class="quiet-button" type="submit">${mark && MARKS[mark]}${signIn.identity(name)}</button>`,
     ),
   )
 

@@ -29,6 +29,7 @@ a{display:block;min-height:3rem;padding:.625rem 1rem;border:1px solid transparen
 .lead-button{margin-top:1.25rem;background:var(--lead);color:var(--on-lead)}
 .lead-button:hover{background:var(--lead-over)}
 .quiet-button{background:transparent;border-color:var(--field);color:inherit}
+.quiet-button svg{width:1.125rem;height:1.125rem;margin-inline-end:.625rem;vertical-align:-.1875rem}
 .quiet-button:hover,.text-button:hover{background:var(--quiet-over)}
 button+.quiet-button,form+form .quiet-button{margin-top:.75rem}
 form+form{margin-top:0}

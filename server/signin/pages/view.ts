@@ -12,6 +12,8 @@ export interface Form {
 export interface IdentityChoice {
   /** Its label: `Google`, `GitHub`. */
   readonly name: string
+  /** A vendor's mark on the button. */
+  readonly mark?: 'google' | 'github' | undefined
   readonly form: Form
 }
 
@@ -42,6 +44,8 @@ export interface SignInView {
   readonly email?: string | undefined
   readonly problem?: SignInProblem | undefined
   readonly identities: readonly IdentityChoice[]
+  /** Who is signed in, and may go on as such. */
+  readonly current?: { readonly email: string; readonly form: Form } | undefined
 }
 
 /** Why a code, or a request for another one, was refused. */
@@ -153,6 +157,8 @@ export type ErrorKind =
   | 'bad-request'
   /** The interaction has expired or was already completed. */
   | 'expired'
+  /** The same in a browser in which somebody is signed in: most often they went back. */
+  | 'signed-in'
   /** The form came without the cookie of its interaction, or from another site. */
   | 'other-browser'
   | 'not-found'

@@ -20,6 +20,7 @@ export const ENGLISH: Words = {
     noMethod:
       'Nobody can sign in here yet: there is no way to send you a code. Tell whoever runs this service.',
     identity: (name) => `Continue with ${name}`,
+    continueAs: (email) => html`Continue as ${email}`,
     problems: {
       unreadable: () =>
         'This does not look like an e-mail address. It should be like name@example.com.',
@@ -128,6 +129,11 @@ export const ENGLISH: Words = {
       heading: 'This page is out of date',
       meaning:
         'It waited too long, or was used already. Go back to the application and sign in again.',
+    },
+    'signed-in': {
+      heading: 'You are signed in',
+      meaning:
+        'This page has done its work. Go back to the application: you need not sign in again.',
     },
     'other-browser': {
       heading: 'Please start again',

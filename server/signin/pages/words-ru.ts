@@ -29,6 +29,7 @@ export const RUSSIAN: Words = {
     or: 'или',
     noMethod: 'Войти здесь пока нельзя: прислать код нечем. Сообщите тем, кто ведёт этот сервис.',
     identity: (name) => `Войти через ${name}`,
+    continueAs: (email) => html`Продолжить как ${email}`,
     problems: {
       unreadable: () => 'Это не похоже на адрес почты. Он должен быть вида name@example.com.',
       'too-many-codes': ({ minutes }) =>
@@ -137,6 +138,10 @@ export const RUSSIAN: Words = {
       heading: 'Страница устарела',
       meaning:
         'Она ждала слишком долго или уже была использована. Вернитесь в приложение и войдите снова.',
+    },
+    'signed-in': {
+      heading: 'Вы уже вошли',
+      meaning: 'Эта страница своё дело сделала. Вернитесь в приложение: входить ещё раз не нужно.',
     },
     'other-browser': {
       heading: 'Начните, пожалуйста, заново',

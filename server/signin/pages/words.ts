@@ -31,6 +31,7 @@ export interface Words {
     /** Shown if neither a mail server nor an identity provider is configured. */
     readonly noMethod: string
     readonly identity: (name: string) => string
+    readonly continueAs: (email: Html) => Html
     readonly problems: Sentences<SignInProblem>
   }
   readonly code: {

@@ -56,6 +56,16 @@ export interface People {
   ): Promise<Person | 'revoked' | undefined>
   /** Disabling revokes the person: it ends all sessions, codes and tokens, and refuses what was begun before. Undefined if there is no such person. */
   setDisabled(id: PersonId, isDisabled: boolean, act: Act): Promise<Person | undefined>
+  /**
+   * Changes the name or the address; an absent field stays. A new address is verified at the next sign-in, as the first one was. The
+   * act gains nothing of them, because the log of acts outlives a removed person. Undefined if there is no such person.
+   * @throws already_exists if the address is taken
+   */
+  amend(
+    id: PersonId,
+    amendment: Partial<Pick<Person, 'name' | 'email'>>,
+    act: Act,
+  ): Promise<Person | undefined>
   /** The act gains the language before. Undefined if there is no such person. */
   setLanguage(id: PersonId, language: Language, act: Act): Promise<Person | undefined>
   /** Also revokes the person. False if there is no such person. */

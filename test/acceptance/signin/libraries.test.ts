@@ -54,7 +54,7 @@ test.each([
   ['client_secret_basic', oauth.ClientSecretBasic],
   ['client_secret_post', oauth.ClientSecretPost],
 ] as const)(
-  'oauth4webapi with %s, and a refresh token that is rotated; reuse revokes the whole family',
+  'oauth4webapi with %s, and a refresh token that is rotated; the old one is refused',
   async (method, authenticate) => {
     const insecure = { [oauth.allowInsecureRequests]: true }
     const issuer = new URL(setup.authUrl)
@@ -104,9 +104,7 @@ test.each([
     expect(renewed.refresh_token).not.toBe(first)
     expect(oauth.getValidatedIdTokenClaims(renewed)?.sub).toBe(sub)
     await expect(refresh(first)).rejects.toMatchObject({ error: 'invalid_grant' })
-    await expect(refresh(renewed.refresh_token ?? '')).rejects.toMatchObject({
-      error: 'invalid_grant',
-    })
+    expect((await refresh(renewed.refresh_token ?? '')).access_token).toBeTruthy()
   },
 )
 

@@ -120,14 +120,18 @@ test('scopes may be separated by an encoded plus, and the request may be posted'
 
 const CLAIMS = [
   'sub',
+  'auth_time',
+  'acr',
+  'amr',
   'email',
   'email_verified',
   'name',
   'preferred_username',
   'picture',
+  'locale',
   'updated_at',
+  'groups',
   'iss',
-  'auth_time',
 ]
 
 test('the metadata announce what the contract promises, and no more', async () => {
@@ -145,12 +149,13 @@ test('the metadata announce what the contract promises, and no more', async () =
     userinfo_endpoint: `${authUrl}/oauth/userinfo`,
     jwks_uri: `${authUrl}/oauth/jwks`,
     end_session_endpoint: `${authUrl}/oauth/logout`,
+    acr_values_supported: ['1'],
     response_types_supported: ['code'],
     response_modes_supported: ['form_post', 'query'],
     grant_types_supported: ['authorization_code', 'refresh_token'],
     subject_types_supported: ['public'],
     id_token_signing_alg_values_supported: ['RS256'],
-    scopes_supported: ['openid', 'email', 'profile', 'offline_access'],
+    scopes_supported: ['openid', 'email', 'profile', 'groups', 'offline_access'],
     token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
     code_challenge_methods_supported: ['S256'],
     authorization_response_iss_parameter_supported: true,
@@ -162,12 +167,14 @@ test('the metadata announce what the contract promises, and no more', async () =
   })
 })
 
-test('an ID token has the claims that the metadata announce, but for an image that the person does not have', async () => {
+test('an ID token has the claims that the metadata announce, but for those that the person does not have, and of a scope that was not asked for', async () => {
   const answer = await redeem(setup.authUrl, setup.client, await freshCode())
   const { id_token = '' } = (await answer.json()) as { readonly id_token?: string }
   const claims = JSON.parse(Buffer.from(id_token.split('.')[1] ?? '', 'base64url').toString())
   const protocol = ['aud', 'exp', 'iat']
-  expect([...Object.keys(claims), 'picture'].sort()).toEqual([...CLAIMS, ...protocol].sort())
+  expect([...Object.keys(claims), 'picture', 'locale', 'groups'].sort()).toEqual(
+    [...CLAIMS, ...protocol].sort(),
+  )
 })
 
 describe('people', () => {

@@ -90,11 +90,18 @@ test('prompt=login asks again, max_age only when the sign-in is older; auth_time
   expect((await browser.open(address({ prompt: 'login' }))).text).toContain('name="email"')
 })
 
-test('prompt=select_account asks for the person, and accepts whichever one signs in', async () => {
+test('prompt=select_account offers who is signed in, and accepts whichever one signs in', async () => {
   const { browser, claims } = await signedIn()
   const asked = await browser.open(address({ prompt: 'select_account' }))
-  expect(asked.text).toContain('name="email"')
-  const leaving = await setup.signIn(browser, asked, 'chosen@example.org')
+  expect(asked.text).toContain(`Continue as <bdi>${email}</bdi>`)
+  const same = await tokensOf(codeOf(await browser.submit(asked, '/continue', {})))
+  expect(same.claims).toMatchObject({ sub: claims.sub, auth_time: claims.auth_time })
+  const fresh = await browser.open(address({ prompt: 'select_account login' }))
+  const proof = await browser.submit(fresh, '/continue', {})
+  expect(proof.text).not.toContain('/continue"')
+  expect(proof.text).toContain('name="email"')
+  const other = await browser.open(address({ prompt: 'select_account' }))
+  const leaving = await setup.signIn(browser, other, 'chosen@example.org')
   const back = await browser.submit(leaving, '/oauth/logout/confirm', {})
   const chosen = await tokensOf(codeOf(back))
   expect(chosen.claims.sub).not.toBe(claims.sub)

@@ -132,6 +132,9 @@ const CHANGES: Readonly<Record<string, Change>> = {
   'people.add': {
     make: ({ signin }, act) => signin.people.add(newPerson('bob@example.org', AT), act),
   },
+  'people.amend': {
+    make: ({ signin }, act) => signin.people.amend(ANN.id, { name: 'Ann' }, act),
+  },
   'people.setDisabled': {
     make: ({ signin }, act) => signin.people.setDisabled(ANN.id, true, act),
   },

@@ -125,6 +125,39 @@ function peopleContract(bench: SigninBench): void {
     })
   })
 
+  test('a person keeps their id under another name and address, which is proved anew', async () => {
+    const { people } = bench.signin
+    const at = bench.clock.now()
+    const ann = await people.confirmEmail(
+      'ann@example.org',
+      newPerson('ann@example.org', at),
+      at,
+      0,
+    )
+    if (typeof ann !== 'object') throw new Error('ann was not added')
+    await people.add(newPerson('bob@example.org', at), anAct())
+    const later = anAct()
+    expect(await people.amend(ann.id, { name: 'Ann' }, later)).toEqual({
+      ...ann,
+      name: 'Ann',
+      updatedAt: later.at,
+    })
+    expect(await people.amend(ann.id, { email: 'Ann@example.org' }, anAct())).toMatchObject({
+      email: 'Ann@example.org',
+      isEmailVerified: true,
+    })
+    await expect(people.amend(ann.id, { email: 'BOB@example.org' }, anAct())).rejects.toMatchObject(
+      {
+        code: 'already_exists',
+      },
+    )
+    const moved = await people.amend(ann.id, { email: 'anne@example.org' }, anAct())
+    expect(moved).toMatchObject({ id: ann.id, email: 'anne@example.org', isEmailVerified: false })
+    expect(await people.findByEmail('anne@example.org')).toEqual(moved)
+    expect(await people.findByEmail('ann@example.org')).toBeUndefined()
+    expect(await people.amend('usr_nobody', { name: 'x' }, anAct())).toBeUndefined()
+  })
+
   test('people are listed newest first, by page, address, account and state', async () => {
     const { people } = bench.signin
     const made = []

@@ -17,9 +17,9 @@ const signIn = {
 } as const
 
 const identities = [
-  { name: 'Google', form: form('identity/google') },
-  { name: 'GitHub', form: form('identity/github') },
-]
+  { name: 'Google', mark: 'google', form: form('identity/google') },
+  { name: 'GitHub', mark: 'github', form: form('identity/github') },
+] as const
 
 const code = {
   page: 'code',
@@ -59,6 +59,11 @@ export const VIEWS: Readonly<Record<string, PageView>> = {
   'sign-in': { ...signIn, identities },
   'sign-in by e-mail only': { ...signIn, email },
   'sign-in by identity only': { ...signIn, form: undefined, identities },
+  'sign-in, or go on as who is signed in': {
+    ...signIn,
+    identities,
+    current: { email, form: form('continue') },
+  },
   'sign-in in no way': { ...signIn, form: undefined },
   'sign-in unreadable': {
     ...signIn,

@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => suite.close())
 
 /** The claims of an ID token that belong to no scope (OpenID Connect Core §2). */
-const UNASKED = ['aud', 'auth_time', 'exp', 'iat', 'iss', 'nonce', 'sub']
+const UNASKED = ['acr', 'amr', 'aud', 'auth_time', 'exp', 'iat', 'iss', 'nonce', 'sub']
 
 const supports = (name: string): readonly unknown[] => [suite.metadata[name]].flat()
 

@@ -24,6 +24,7 @@ const KNOWN = {
     'response_modes_supported',
     'grant_types_supported',
     'subject_types_supported',
+    'acr_values_supported',
     'id_token_signing_alg_values_supported',
     'scopes_supported',
     'token_endpoint_auth_methods_supported',
