@@ -12,7 +12,17 @@ const SECTIONS: readonly (readonly [title: string, nouns: readonly string[]])[] 
   ['People', ['users', 'groups', 'clients', 'identities']],
   [
     'Operations',
-    ['activity', 'why', 'deliveries', 'audit', 'backup', 'doctor', 'config', 'completion'],
+    [
+      'activity',
+      'why',
+      'notices',
+      'deliveries',
+      'audit',
+      'backup',
+      'doctor',
+      'config',
+      'completion',
+    ],
   ],
 ]
 
@@ -83,7 +93,7 @@ function exitCodes(): string {
     [EXIT.notFound, 'no such object, or the name is ambiguous'],
     [EXIT.notRunning, 'the server is not running or not reachable'],
     [EXIT.unconfirmed, 'needs confirmation, or was declined'],
-    [EXIT.unhealthy, 'unhealthy (status, doctor, providers test, thresholds test)'],
+    [EXIT.unhealthy, 'unhealthy (status, doctor, providers test, thresholds test, notices test)'],
     [EXIT.crash, 'crash: a bug in gatewayctl'],
     [EXIT.interrupted, 'interrupted (Ctrl-C)'],
   ]

@@ -140,6 +140,18 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
       test: () => import('./thresholds/test.ts'),
     },
   },
+  notices: {
+    summary: 'what the gateway tells its operator, where and when',
+    bare: 'list',
+    verbs: {
+      list: () => import('./notices/list.ts'),
+      show: () => import('./notices/show.ts'),
+      seen: () => import('./notices/seen.ts'),
+      test: () => import('./notices/test.ts'),
+      settings: () => import('./notices/settings.ts'),
+      set: () => import('./notices/set.ts'),
+    },
+  },
   deliveries: {
     summary: 'sent notices and their delivery attempts',
     bare: 'list',

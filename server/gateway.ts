@@ -14,10 +14,12 @@ import type { LiveFacts } from '#operator/deps.ts'
 import { demoCards, demoProvider } from '#upstream/demo/cards.ts'
 import { createProbe } from '#upstream/probe.ts'
 import { openAdminSocket } from './admin-socket.ts'
+import { startLookout } from './lookout.ts'
 import { type Observer, startObserver, type TelemetryOptions } from './observer.ts'
 import { type Serve, type Serving, type ServingOptions, serveHere } from './serving.ts'
 import { type SigninListener, type SigninOptions, startSignin } from './signin-listener.ts'
 import { type Sweeper, startSweeper } from './sweeper.ts'
+import { startTeller, type Teller } from './teller.ts'
 import { mailTrial } from './trial-mail.ts'
 
 export interface GatewayOptions
@@ -40,6 +42,8 @@ export interface GatewayOptions
   readonly signin?: SigninOptions
   /** Called if the sign-in provider cannot start; may throw, else the gateway starts without it. */
   readonly signinMissing?: (cause: unknown) => void
+  /** How often it looks for trouble; every few seconds by default. */
+  readonly lookEveryMs?: number
   /** How long the log keeps ended requests, null for ever; `ACTIVITY_KEPT_MS` by default. */
   readonly activityKeptMs?: number | null
   readonly log?: ServingOptions['log']
@@ -106,7 +110,9 @@ export async function startGateway(given: GatewayOptions): Promise<Gateway> {
   }
   const operatorSocket = openOperatorSocket(options, serving.url, live)
   const courier = sendNotices(options, observer)
-  const sweeper = sweep(options, steadyClock)
+  const teller = await startTeller(options.store.events, options.clock)
+  const sweeper = sweep(options, steadyClock, teller)
+  const lookout = startLookout({ ...options, serving, steadyClock, teller, pulse })
 
   let stopped: Promise<void> | null = null
   const hurried = Promise.withResolvers<void>()
@@ -114,7 +120,7 @@ export async function startGateway(given: GatewayOptions): Promise<Gateway> {
     await serving.drain(drainMs, hurried.promise)
     await Promise.all([serving.close(), signin?.stop()])
     await operatorSocket?.close()
-    await sweeper.stop()
+    await Promise.all([sweeper.stop(), lookout.stop()])
     await courier?.stop()
     await observer.stop()
   }
@@ -150,15 +156,25 @@ const toObserved = ({
   logFault = () => {},
 }: GatewayOptions) => ({ clock, telemetry, log, version, logFault })
 
-const sweep = (options: GatewayOptions, clock: SteadyClock): Sweeper => {
-  const { store, activityKeptMs = ACTIVITY_KEPT_MS, logFault } = options
+const sweep = (options: GatewayOptions, clock: SteadyClock, teller: Teller): Sweeper => {
+  const { store, activityKeptMs = ACTIVITY_KEPT_MS, logFault = () => {} } = options
   return startSweeper({
     store,
     clock,
     activityKeptMs,
-    ...(logFault && { logFault }),
+    logFault,
+    swept(failure) {
+      const told =
+        failure === null
+          ? teller.lift('gateway.sweep_failed', 'sweep')
+          : teller.raise('gateway.sweep_failed', { reason: reasonOf(failure) })
+      told.catch(logFault)
+    },
   })
 }
+
+const reasonOf = (failure: unknown): string =>
+  failure instanceof Error ? failure.message : String(failure)
 
 function sendNotices(
   { store, clock, delivery, logFault }: GatewayOptions,

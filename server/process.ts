@@ -30,6 +30,7 @@ export async function runProcess({ clock, open }: ProcessOptions, lost: () => vo
       countByKey: serving?.countByKey() ?? new Map(),
       peak: serving?.peak() ?? 0,
       hops: serving?.hops() ?? [],
+      certificateEnds: serving?.certificateEnds() ?? new Map(),
       paces: serving?.paces() ?? [],
     }),
     kill: async (id) => await serving?.kill(id),

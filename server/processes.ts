@@ -1,7 +1,7 @@
 /** Serves by several processes, which listen on one port and share the store of this one: the parent's side. */
 import { rmSync } from 'node:fs'
 import type { ActivityEntry } from '#domain/activity.ts'
-import { pause } from '#domain/clock.ts'
+import { type Instant, pause } from '#domain/clock.ts'
 import type { GenerationId, KeyId } from '#domain/id.ts'
 import type { Owner } from '#domain/owner.ts'
 import type { InFlight } from '#domain/snapshot/in-flight.ts'
@@ -44,10 +44,18 @@ export interface ProcessReport {
   readonly countByKey: ReadonlyMap<KeyId, number>
   readonly peak: number
   readonly hops: readonly HopReading[]
+  readonly certificateEnds: ReadonlyMap<string, Instant>
   readonly paces: readonly PaceReading[]
 }
 
-const NOTHING: ProcessReport = { inFlight: [], countByKey: new Map(), peak: 0, hops: [], paces: [] }
+const NOTHING: ProcessReport = {
+  inFlight: [],
+  countByKey: new Map(),
+  peak: 0,
+  hops: [],
+  certificateEnds: new Map(),
+  paces: [],
+}
 
 /** What the parent asks a process, by name. */
 export interface ProcessVerbs {
@@ -242,6 +250,10 @@ class Processes implements Serving {
   /** Of all together, as often as somebody looked; of one at least its own. */
   peak(): number {
     return Math.max(this.highest, ...this.reports.map(({ peak }) => peak))
+  }
+
+  certificateEnds(): ReadonlyMap<string, Instant> {
+    return new Map(this.reports.flatMap(({ certificateEnds }) => [...certificateEnds]))
   }
 
   hops(): readonly HopReading[] {

@@ -16,6 +16,7 @@ import type { RequestLog } from '#http/request-log.ts'
 import { openSeals } from '#http/seals.ts'
 import { DEFAULT_TIMINGS, type Timings } from '#http/timings.ts'
 import type { GatewayStore } from '#signin/store.ts'
+import { certificateEnds } from '#upstream/certificates.ts'
 import { drain, END_GRACE_MS } from './drain.ts'
 import { type Listener, listen } from './listener.ts'
 import { createUpstreamCache } from './upstream-cache.ts'
@@ -55,6 +56,8 @@ export interface Serving {
   peak(): number
   /** Hops with recent failures. */
   hops(): readonly HopReading[]
+  /** When the certificates of providers end, as connections to them have shown. */
+  certificateEnds(): ReadonlyMap<string, Instant>
   /** How soon the hops that were asked begin to answer. */
   paces(): readonly PaceReading[]
   /** True once it accepts no new chat requests. */
@@ -100,6 +103,7 @@ export const serveHere: Serve = async (options) => {
     },
     peak: () => running.peak,
     hops: health.readings,
+    certificateEnds,
     paces: health.pace.readings,
     draining: () => draining,
     async kill(id) {

@@ -5,7 +5,7 @@ import type { Store } from '#domain/store.ts'
 import type { GatewayStore } from '#signin/store.ts'
 
 export interface SweeperOptions {
-  readonly store: Pick<Store, 'activity' | 'answers' | 'notices' | 'steadyTime'> & {
+  readonly store: Pick<Store, 'activity' | 'answers' | 'notices' | 'events' | 'steadyTime'> & {
     readonly signin: Pick<GatewayStore['signin'], 'events'>
   }
   /** A steady one (`createSteadyClock`): by a clock that runs ahead, what is not old would be deleted. */
@@ -15,6 +15,8 @@ export interface SweeperOptions {
   readonly pace?: Pace
   /** Logs an internal error; the next sweep tries again. */
   readonly logFault?: (cause: unknown) => void
+  /** Hears of every sweep that has ended, and why it failed first; null where it did not. */
+  readonly swept?: (failure: unknown) => void
 }
 
 interface Pace {
@@ -40,19 +42,24 @@ export interface Sweeper {
 
 /** Runs until it is stopped. */
 export function startSweeper(options: SweeperOptions): Sweeper {
-  const { pace = USUAL_PACE, logFault = () => {} } = options
+  const { pace = USUAL_PACE, logFault = () => {}, swept = () => {} } = options
   const stopped = new AbortController()
   const { signal } = stopped
 
   async function run(): Promise<void> {
     await pause(pace.firstMs, signal)
     for (;;) {
-      await options.store.steadyTime.note(options.clock.now()).catch(logFault)
-      for (const trim of trimsOf(options)) {
-        await trimAll(trim, pace.pauseMs, signal).catch((cause) => {
-          if (!signal.aborted) logFault(cause)
-        })
+      let failure: unknown = null
+      const fail = (cause: unknown): void => {
+        if (signal.aborted) return
+        failure ??= cause
+        logFault(cause)
       }
+      await options.store.steadyTime.note(options.clock.now()).catch(fail)
+      for (const trim of trimsOf(options)) {
+        await trimAll(trim, pace.pauseMs, signal).catch(fail)
+      }
+      if (!signal.aborted) swept(failure)
       await pause(pace.everyMs, signal)
     }
   }
@@ -73,10 +80,11 @@ type Trim = (limit: number) => Promise<number>
 /** All slices of a sweep use the same instant. */
 function trimsOf({ store, clock, activityKeptMs }: SweeperOptions): readonly Trim[] {
   const now = clock.now()
-  const { activity, answers, notices, signin } = store
+  const { activity, answers, notices, events, signin } = store
   return [
     (limit) => answers.trim(now, limit),
     (limit) => notices.trim(later(now, -NOTICE_KEPT_MS), limit),
+    (limit) => events.trim(later(now, -NOTICE_KEPT_MS), limit),
     ...(activityKeptMs === null
       ? []
       : [activity, signin.events].map(

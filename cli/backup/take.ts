@@ -34,8 +34,32 @@ export interface BackupRecord {
   readonly removed: readonly string[]
 }
 
-/** @throws CommandError 1 when it cannot be read or written, or the copy is damaged */
+/** The operator is told of a failure. @throws CommandError 1 when it cannot be read or written, or the copy is damaged */
 export async function takeBackup(
+  context: Context,
+  stated: string | undefined,
+  options: BackupOptions,
+): Promise<void> {
+  try {
+    await take(context, stated, options)
+  } catch (cause) {
+    if (!isMistyped(cause)) await tellFailure(context, stated ?? null, cause)
+    throw cause
+  }
+}
+
+/** A wrong command, or a directory without a gateway: no backup has failed. */
+const isMistyped = (cause: unknown): boolean =>
+  cause instanceof CommandError &&
+  (cause.exitCode === EXIT.usage || cause.code === 'not_initialised')
+
+/** Where that fails too, the command's own error is all that can be said. */
+async function tellFailure(context: Context, file: string | null, cause: unknown): Promise<void> {
+  const reason = cause instanceof Error ? cause.message : String(cause)
+  await call(context, 'backup.failed', { file, reason }).catch(() => {})
+}
+
+async function take(
   context: Context,
   stated: string | undefined,
   { verify, keep }: BackupOptions,

@@ -202,6 +202,7 @@ const WITH_MASTER_KEY: ReadonlySet<VerbName> = new Set([
   'providers.edit',
   'providers.test',
   'thresholds.set',
+  'notices.set',
   'clients.rotate-signing-key',
   'identities.add',
   'identities.edit',

@@ -249,7 +249,7 @@ export const outbox = sqliteTable(
   {
     eventId: text('event_id').$type<EventId>().notNull(),
     channel: text('channel').$type<Channel>().notNull(),
-    accountId: text('account_id').$type<AccountId>().notNull(),
+    accountId: text('account_id').$type<AccountId>(),
     type: text('type').$type<NoticeType>().notNull(),
     body: text('body').notNull(),
     createdAt: instant('created_at').notNull(),

@@ -21,6 +21,7 @@ import { NEWEST_SCHEMA_VERSION, schemaVersion } from './engine/schema-version.ts
 import { integrityFindings } from './files/integrity.ts'
 import { createKeys, prepareNoteUse } from './keys/keys.ts'
 import { endLeases } from './outbox/end-leases.ts'
+import { type HeldNoticeSettings, holdNoticeSettings } from './outbox/notice-settings.ts'
 import { createSigninStore } from './signin/store.ts'
 
 /** Who opens it, and when. */
@@ -39,7 +40,8 @@ export function createStore(
   const { database, commit } = connection
   const slots = openWindowSlots(connection)
   const catalogue = openCatalogue(connection)
-  const writer = prepareWriter(connection, slots, catalogue)
+  const noticeSettings = holdNoticeSettings(connection)
+  const writer = prepareWriter(connection, slots, catalogue, noticeSettings)
   const windows = prepareWindowReader(connection, slots)
   const hotState = startHotState(connection, windows)
   const repeats = prepareRepeats(connection)
@@ -49,7 +51,16 @@ export function createStore(
 
   const noteUse = prepareNoteUse(connection.commit, writer)
   const admissions = {
-    ...createAdmissions(connection, hotState, writer, windows, repeats, noteUse, catalogue),
+    ...createAdmissions(
+      connection,
+      hotState,
+      writer,
+      windows,
+      repeats,
+      noteUse,
+      catalogue,
+      noticeSettings,
+    ),
     ...expiry,
   }
   const { admit, settle } = admissions
@@ -62,13 +73,9 @@ export function createStore(
     answers: lazyPort({ find: true, piece: true, stage: true, trim: true }, async () =>
       (await import('./admission/answers.ts')).createAnswers(connection, hotState, repeats),
     ),
-    steadyTime: lazyPort({ last: true, note: true }, async () =>
-      (await import('./engine/steady-time.ts')).createSteadyTime(connection),
-    ),
-    acts: lazyPort({ note: true, list: true }, async () =>
-      (await import('./log/acts.ts')).createActs(connection),
-    ),
+    ...lazyRecords(connection),
     ...lazyAccounting(connection, hotState, catalogue),
+    ...lazyNotices(connection, hotState, noticeSettings),
     catalogue,
     ...lazyCatalogueChanges(connection, catalogue),
     signin: createSigninStore(connection),
@@ -136,11 +143,20 @@ function createActivity(connection: Connection, writer: Writer): Activity {
   }
 }
 
+const lazyRecords = (connection: Connection): Pick<Store, 'steadyTime' | 'acts'> => ({
+  steadyTime: lazyPort({ last: true, note: true }, async () =>
+    (await import('./engine/steady-time.ts')).createSteadyTime(connection),
+  ),
+  acts: lazyPort({ note: true, list: true }, async () =>
+    (await import('./log/acts.ts')).createActs(connection),
+  ),
+})
+
 function lazyAccounting(
   connection: Connection,
   hotState: HotState,
   catalogue: Catalogues,
-): Pick<Store, 'accounts' | 'ledger' | 'thresholds' | 'notices'> {
+): Pick<Store, 'accounts' | 'ledger' | 'thresholds'> {
   return {
     accounts: lazyPort(
       { create: true, rename: true, allow: true, find: true, findByName: true, list: true },
@@ -152,9 +168,38 @@ function lazyAccounting(
     thresholds: lazyPort({ find: true, findMany: true, set: true, webhookSecret: true }, async () =>
       (await import('./money/thresholds.ts')).createThresholds(connection, hotState, catalogue),
     ),
+  }
+}
+
+function lazyNotices(
+  connection: Connection,
+  hotState: HotState,
+  settings: HeldNoticeSettings,
+): Pick<Store, 'notices' | 'events' | 'noticeSettings'> {
+  return {
     notices: lazyPort(
       { post: true, claim: true, tried: true, list: true, find: true, trim: true },
       async () => (await import('./outbox/notices.ts')).createNotices(connection),
+    ),
+    events: lazyPort(
+      {
+        raise: true,
+        lift: true,
+        release: true,
+        list: true,
+        find: true,
+        unseen: true,
+        see: true,
+        trim: true,
+      },
+      async () => (await import('./outbox/events.ts')).createEvents(connection, settings),
+    ),
+    noticeSettings: lazyPort({ find: true, set: true, webhookSecret: true }, async () =>
+      (await import('./outbox/notice-settings.ts')).createNoticeSettings(
+        connection,
+        settings,
+        hotState.forgetMarks,
+      ),
     ),
   }
 }

@@ -78,6 +78,12 @@ export interface JsonRecords {
   'thresholds show': VerbRecord<'thresholds.show'>
   'thresholds set': VerbRecord<'thresholds.set'>
   'thresholds test': VerbRecord<'deliveries.show'>
+  'notices list': VerbRecord<'notices.list'>
+  'notices show': VerbRecord<'notices.show'>
+  'notices seen': VerbRecord<'notices.seen'>
+  'notices test': VerbRecord<'deliveries.show'>
+  'notices settings': VerbRecord<'notices.settings'>
+  'notices set': VerbRecord<'notices.set'>
   'deliveries list': VerbRecord<'deliveries.list'>
   'deliveries show': VerbRecord<'deliveries.show'>
   'deliveries redeliver': VerbRecord<'deliveries.redeliver'>

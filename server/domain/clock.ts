@@ -106,6 +106,14 @@ export function readHttpDate(text: string): Instant | undefined {
   return Number.isNaN(epochMs) ? undefined : (epochMs as Instant)
 }
 
+const CERTIFICATE_DATE = /^[A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d:\d\d \d{4} GMT$/
+
+/** Reads a date of a certificate as OpenSSL prints it, "Oct 28 10:53:18 2026 GMT"; undefined for anything else. */
+export function readCertificateDate(text: string): Instant | undefined {
+  const epochMs = CERTIFICATE_DATE.test(text) ? Date.parse(text) : Number.NaN
+  return Number.isNaN(epochMs) ? undefined : (epochMs as Instant)
+}
+
 /** When a request arrived. */
 export interface Arrival {
   /** When the request arrived. */

@@ -1,12 +1,14 @@
-/** A notice to an account's owner, kept in the outbox until it is delivered or given up (contract §9). */
+/** A notice to an account's owner or to the gateway's operator, kept in the outbox until it is delivered or given up (contract §9). */
 import type { Act } from './act.ts'
+import type { CauseName } from './cause.ts'
 import { DAY_MS, type Instant, renderInstant } from './clock.ts'
 import type { AccountId, EventId } from './id.ts'
 import { type RubPerUsd, renderRub, renderUsd, toRub, type UsdNanos } from './money.ts'
 
 export type Channel = 'email' | 'webhook'
 
-export type NoticeType = 'gateway.low_balance'
+/** A cause; or several events that were held back, as one. */
+export type NoticeType = 'gateway.low_balance' | 'gateway.digest' | CauseName
 
 export type NoticeState = 'pending' | 'delivered' | 'dead'
 
@@ -14,7 +16,8 @@ export type NoticeState = 'pending' | 'delivered' | 'dead'
 export interface Notice {
   readonly eventId: EventId
   readonly channel: Channel
-  readonly accountId: AccountId
+  /** Whose addresses it goes to; null for those of the gateway's operator. */
+  readonly accountId: AccountId | null
   readonly type: NoticeType
   /** The JSON text that is sent and signed; every try sends the same bytes. */
   readonly body: string
@@ -37,6 +40,8 @@ export interface DeliveryTry {
 
 export interface NoticeQuery {
   readonly accountId?: AccountId
+  /** With an account: also those of the gateway's operator. */
+  readonly withOperators?: boolean
   readonly state?: NoticeState
   /** Only those that come after this one in the list: the last of the page before. */
   readonly before?: Pick<Notice, 'eventId' | 'channel'>

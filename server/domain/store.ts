@@ -6,12 +6,14 @@ import type { Admissions } from './admission.ts'
 import type { Audit } from './audit.ts'
 import type { Catalogues, Providers } from './catalogue.ts'
 import type { StoreTrouble } from './errors.ts'
+import type { Events } from './event.ts'
 import type { Answers } from './idempotency.ts'
 import type { Keys } from './key.ts'
 import type { Ledger } from './ledger.ts'
 import type { Thresholds } from './low-balance.ts'
 import type { ModelCards } from './model-card.ts'
 import type { Notices } from './notice.ts'
+import type { NoticeSettingsStore } from './notice-settings.ts'
 import type { Owner } from './owner.ts'
 import type { Rates } from './rate.ts'
 import type { SteadyTime } from './steady-clock.ts'
@@ -51,6 +53,8 @@ export interface Store {
   readonly ledger: Ledger
   readonly thresholds: Thresholds
   readonly notices: Notices
+  readonly events: Events
+  readonly noticeSettings: NoticeSettingsStore
   readonly catalogue: Catalogues
   readonly models: ModelCards
   readonly providers: Providers

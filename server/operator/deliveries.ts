@@ -1,6 +1,6 @@
 /** Verbs for deliveries of notices: list, show every attempt, redeliver. */
 import * as z from 'zod/mini'
-import type { Account } from '#domain/account.ts'
+import { type Account, DEFAULT_ACCOUNT_NAME } from '#domain/account.ts'
 import { renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { EventId } from '#domain/id.ts'
@@ -14,8 +14,8 @@ import { invalidInput, mutation, verb } from './verb.ts'
 
 export interface DeliveryRecord {
   readonly event_id: string
-  /** The name of the account. */
-  readonly account: string
+  /** The name of the account; null for a notice to the gateway's operator. */
+  readonly account: string | null
   readonly channel: Channel
   readonly type: string
   readonly test: boolean
@@ -37,7 +37,8 @@ export interface TryRecord {
 
 export interface EventRecord {
   readonly event_id: string
-  readonly account_id: string
+  /** Null for a notice to the gateway's operator. */
+  readonly account_id: string | null
   readonly type: string
   readonly test: boolean
   readonly created_at: string
@@ -61,7 +62,7 @@ const isTest = ({ body }: Notice): boolean => JSON.parse(body).test === true
 const nextTryOf = ({ nextTryAt }: Notice): string | null =>
   nextTryAt === null ? null : renderInstant(nextTryAt)
 
-const render = (notice: Notice, account: string): DeliveryRecord => ({
+const render = (notice: Notice, account: string | null): DeliveryRecord => ({
   event_id: notice.eventId,
   account,
   channel: notice.channel,
@@ -93,13 +94,16 @@ export const listDeliveries = verb(
     const { id: accountId, name } = await findAccount(deps, account)
     const query = {
       accountId,
+      withOperators: hasOperators(deps, name),
       limit,
       ...(state !== null && { state }),
       ...(before !== null && {
         before: { eventId: before.event_id as EventId, channel: before.channel },
       }),
     }
-    return (await deps.store.notices.list(query)).map((notice) => render(notice, name))
+    return (await deps.store.notices.list(query)).map((notice) =>
+      render(notice, notice.accountId === null ? null : name),
+    )
   },
 )
 
@@ -111,7 +115,7 @@ async function findEvent(deps: OperatorDeps, event: string, scope: string | null
   const end = shownEndOf('evt_', event)
   const id = (end === null ? null : await endingIn(deps, end, account)) ?? event
   const [first, ...rest] = await deps.store.notices.find(id as EventId)
-  if (first && (account === null || first.accountId === account.id)) {
+  if (first && (account === null || isOf(deps, account, first))) {
     return [first, ...rest] as const
   }
   throw new GatewayError(
@@ -123,15 +127,26 @@ async function findEvent(deps: OperatorDeps, event: string, scope: string | null
   )
 }
 
+/** To the operator, the default account is their own too; to a person of it, the operator's notices are none. */
+const hasOperators = ({ actor }: OperatorDeps, account: string): boolean =>
+  actor === undefined && account === DEFAULT_ACCOUNT_NAME
+
+const isOf = (deps: OperatorDeps, { id, name }: Account, { accountId }: Notice): boolean =>
+  accountId === id || (accountId === null && hasOperators(deps, name))
+
 /** The only notice whose id ends so; null where there is none. @throws notice_not_found for several */
 async function endingIn(
-  { store }: OperatorDeps,
+  deps: OperatorDeps,
   end: string,
   account: Account | null,
 ): Promise<EventId | null> {
+  const { store } = deps
   const ids = new Set<EventId>()
-  for (const { id: accountId } of account === null ? await store.accounts.list() : [account]) {
-    for (const { eventId } of await store.notices.list({ accountId, limit: MAX_NOTICES })) {
+  for (const { id: accountId, name } of account === null
+    ? await store.accounts.list()
+    : [account]) {
+    const query = { accountId, withOperators: hasOperators(deps, name), limit: MAX_NOTICES }
+    for (const { eventId } of await store.notices.list(query)) {
       if (eventId.endsWith(end)) ids.add(eventId)
     }
   }
@@ -181,7 +196,9 @@ export const redeliver = mutation(
     const { store, clock } = deps
     const notices = await findEvent(deps, input.event, input.account)
     const [{ eventId, accountId }] = notices
-    const reachable = channelsOf(await store.thresholds.find(accountId))
+    const reachable = channelsOf(
+      await (accountId === null ? store.noticeSettings.find() : store.thresholds.find(accountId)),
+    )
     const wanted = notices.filter(
       ({ channel }) => reachable.includes(channel) && channel === (input.channel ?? channel),
     )

@@ -116,6 +116,10 @@ const DOWN: readonly Sample[] = [
   ],
   ['thresholds show', ['thresholds']],
   ['deliveries list', ['deliveries']],
+  ['notices set', ['notices', 'set', '--email', 'a@b.example', '--webhook', 'https://b.example/h']],
+  ['notices settings', ['notices', 'settings']],
+  ['notices list', ['notices']],
+  ['notices seen', ['notices', 'seen']],
   [
     'clients create',
     ['clients', 'create', 'wiki', '--redirect', 'https://wiki.example.org/callback'],
@@ -320,6 +324,16 @@ describe('while it serves', () => {
   test('notices', async () => {
     const tested = await cli.runBeside(['thresholds', 'test', 'email', '--json'])
     judgeText('thresholds test', tested.out)
+    judgeText('notices test', (await cli.runBeside(['notices', 'test', 'email', '--json'])).out)
+    expect((await cli.runBeside(['backup', '/nowhere/at/all.db'])).code).toBe(1)
+    const listed = await cli.runBeside(['notices', '--json'])
+    judgeText('notices list', listed.out)
+    const [raised] = JSON.parse(listed.out) as { event_id: string; type: string }[]
+    expect(raised?.type).toBe('gateway.backup_failed')
+    judgeText(
+      'notices show',
+      (await cli.runBeside(['notices', 'show', raised?.event_id ?? '', '--json'])).out,
+    )
     const { event_id } = JSON.parse(tested.out) as { event_id: string }
     judgeText(
       'deliveries show',

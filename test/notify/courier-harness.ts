@@ -1,7 +1,7 @@
 /** A courier for tests: a real store in memory, a clock that the test moves, and one account with notifications. */
 import { onTestFinished } from 'vitest'
 import { openStore } from '#db/index.ts'
-import type { EventId } from '#domain/id.ts'
+import type { AccountId, EventId } from '#domain/id.ts'
 import type { Threshold } from '#domain/low-balance.ts'
 import type { Channel, DeliveryTry, Notice } from '#domain/notice.ts'
 import type { Store } from '#domain/store.ts'
@@ -20,10 +20,7 @@ export interface CourierHarness {
   /** Errors inside the gateway itself. */
   readonly faults: unknown[]
   /** Adds an account with this destination. */
-  open(
-    accountId: Notice['accountId'],
-    where: Pick<Threshold, 'email' | 'webhookUrl'>,
-  ): Promise<void>
+  open(accountId: AccountId, where: Pick<Threshold, 'email' | 'webhookUrl'>): Promise<void>
   post(stated?: Partial<Notice>): Promise<Notice>
   start(options?: Partial<CourierOptions>): Courier
   /** Wakes the courier until it has read the outbox and processed what it found. */

@@ -6,6 +6,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { DATABASE_FILE } from '#db/file-name.ts'
 import { openStore } from '#db/index.ts'
 import { instant } from '#domain/clock.ts'
+import { draftEvent } from '#domain/event.ts'
 import { newEventId } from '#domain/id.ts'
 import { NO_MONEY } from '#domain/money.ts'
 import { draftNotices } from '#domain/notice.ts'
@@ -66,6 +67,7 @@ const SAMPLES: { readonly [Name in VerbName]: VerbInput<Name> } = {
   'groups.add': { group: 'staff', people: ['new@example.org'] },
   'groups.remove': { group: 'staff', people: ['ann@example.org'] },
   backup: { file: '/backups/one.db', size_bytes: 4_096, taken_at: '2026-08-23T12:00:00Z' },
+  'backup.failed': { file: '/backups/one.db', reason: 'no room' },
   'backup.restore': { file: '/backups/one.db', replaced: null },
   audit: {},
   why: { id: 'req_known' },
@@ -119,6 +121,16 @@ const SAMPLES: { readonly [Name in VerbName]: VerbInput<Name> } = {
     rotate_secret: true,
   },
   'thresholds.test': {},
+  'notices.list': {},
+  'notices.show': { event: 'RAISED' },
+  'notices.seen': {},
+  'notices.test': {},
+  'notices.settings': {},
+  'notices.set': {
+    email: 'ops@example.org',
+    webhook_url: `https://hooks.example.org${HIDDEN_PATH}`,
+    rotate_secret: true,
+  },
   'deliveries.list': {},
   'deliveries.show': { event: 'EVENT' },
   'deliveries.redeliver': { event: 'EVENT' },
@@ -195,6 +207,7 @@ interface TestGateway {
   acts(): Promise<readonly ActRecord[]>
   secret: string
   event: string
+  raised: string
 }
 
 /** A gateway with one of everything, on a disk, watched from beside. */
@@ -235,14 +248,25 @@ async function furnish(): Promise<TestGateway> {
   }
   await store.signin.people.add(bob, anAct(base.clock.now()))
   await act(deps, 'thresholds.set', { webhook_url: 'https://ops.example.org/old' })
+  await act(deps, 'notices.set', { email: 'old@example.org' })
   const event = await postNotice(deps)
+  const facts = { file: null, reason: 'no room' }
+  const raised = draftEvent('gateway.backup_failed', facts, base.clock.now())
+  await store.events.raise(raised, null)
   deps.clock.advance(1_000)
 
   const beside = new Database(join(dataDir, DATABASE_FILE), { readonly: true })
   onTestFinished(() => beside.close())
   const commits = (): number =>
     beside.query<{ data_version: number }, []>('PRAGMA data_version').get()?.data_version ?? 0
-  return { deps, commits, acts: () => act(deps, 'acts.list', {}), secret, event }
+  return {
+    deps,
+    commits,
+    acts: () => act(deps, 'acts.list', {}),
+    secret,
+    event,
+    raised: raised.id,
+  }
 }
 
 async function postNotice({ store, clock }: TestOperatorDeps): Promise<string> {
@@ -257,10 +281,14 @@ async function postNotice({ store, clock }: TestOperatorDeps): Promise<string> {
 }
 
 /** The sample with what only a furnished gateway knows in its place. */
-const inputFor = async (name: VerbName, { deps, secret, event }: TestGateway): Promise<object> => {
+const inputFor = async (
+  name: VerbName,
+  { deps, secret, event, raised }: TestGateway,
+): Promise<object> => {
   const sample: Record<string, unknown> = { ...SAMPLES[name] }
   if (sample['secret'] === '') sample['secret'] = secret
   if (sample['event'] === 'EVENT') sample['event'] = event
+  if (sample['event'] === 'RAISED') sample['event'] = raised
   if (sample['plan'] === 'PLAN') {
     const { plan: _, ...asked } = sample
     sample['plan'] = (await act(deps, 'models.refresh.plan', asked as never)).plan
@@ -273,7 +301,7 @@ const MAY_FAIL: ReadonlySet<VerbName> = new Set(['activity.show', 'why'])
 
 /** Verbs that change nothing, or not here: a gateway that is furnished is not made again, and no file is applied that changes it. */
 const CHANGES_NOTHING =
-  /^(init|status|doctor|audit|why|export|plan|apply|providers\.test)$|\.(list|show|identify|count|kept|events|running|report|chart|drift|refresh\.plan)$/
+  /^(init|status|doctor|audit|why|export|plan|apply|providers\.test)$|\.(list|show|identify|count|kept|events|running|report|chart|drift|settings|refresh\.plan)$/
 
 describe('every verb', () => {
   test.each(NAMES)('%s', async (name) => {

@@ -300,7 +300,8 @@ export const aThreshold = (stated: Partial<Threshold> = {}): Threshold => ({
 
 /** A webhook that is due at once. */
 export const aNotice = (at: Instant, stated: Partial<Notice> = {}): Notice => {
-  const { eventId = newEventId(at), accountId = 'acct_1' } = stated
+  const { eventId = newEventId(at) } = stated
+  const accountId = stated.accountId ?? 'acct_1'
   const [balance, below] = [usd('19.5'), usd('20')]
   return {
     eventId,

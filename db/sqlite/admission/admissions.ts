@@ -13,6 +13,7 @@ import {
 import type { Catalogues, Stale } from '#domain/catalogue.ts'
 import { DAY_MS, dayOf, type Instant, MINUTE_MS, monthStart } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
+import type { RaisedEvent } from '#domain/event.ts'
 import type { KeyId } from '#domain/id.ts'
 import { keyStatus } from '#domain/key.ts'
 import { NO_MONEY, type UsdNanos } from '#domain/money.ts'
@@ -24,6 +25,8 @@ import type { NoteUse } from '../keys/keys.ts'
 import { prepareDaySpends } from '../money/day-spends.ts'
 import { judgeMark, type MarkChange } from '../money/low-balance.ts'
 import { prepareSpendReader } from '../money/spend-reader.ts'
+import type { HeldNoticeSettings } from '../outbox/notice-settings.ts'
+import { chargedBeyondHold, judgeCeilings } from './ceiling-marks.ts'
 import type { HotEndUser } from './end-users.ts'
 import type { HotKey, HotState, OpenHold } from './hot-state.ts'
 import type { Repeats } from './repeats.ts'
@@ -49,6 +52,7 @@ export function createAdmissions(
   repeats: Repeats,
   noteUse: NoteUse,
   catalogue: Catalogues,
+  noticeSettings: HeldNoticeSettings,
 ): Omit<Admissions, 'renew' | 'expire'> {
   const { commit } = connection
   const readSpend = prepareSpendReader(connection)
@@ -127,7 +131,7 @@ export function createAdmissions(
       }
     },
 
-    settle: prepareSettle(connection, hotState, writer, repeats),
+    settle: prepareSettle(connection, hotState, writer, repeats, noticeSettings),
 
     async quota(ids, at) {
       // All in this turn: to a key that was asked later in the meantime, this instant would be a clock that was set back.
@@ -196,6 +200,7 @@ interface Ended {
   readonly settlement: Settlement
   readonly amount: UsdNanos
   readonly change: MarkChange | null
+  readonly events: readonly RaisedEvent[] | null
 }
 
 function prepareSettle(
@@ -203,13 +208,17 @@ function prepareSettle(
   hotState: HotState,
   writer: Writer,
   repeats: Repeats,
+  noticeSettings: HeldNoticeSettings,
 ): Admissions['settle'] {
-  const write = ({ hold, settlement, amount, change }: Ended): void => {
+  const percents = () => noticeSettings.current().ceilingPercents
+
+  const write = ({ hold, settlement, amount, change, events }: Ended): void => {
     const { claim, day, endUser } = hold
     const { at, charge, activity, answer } = settlement
     if (hold.rowWrite?.state === 'committed') writer.release(claim.generationId)
     if (charge) writer.charge(hold, charge, at)
     if (change) writer.mark(change)
+    if (events) for (const event of events) writer.raise(event)
     if (answer) writer.show(answer)
     writer.spend(claim.keyId, day, amount, endUser === null ? null : endUser.name)
     writer.activity(activity, claim.at)
@@ -221,8 +230,15 @@ function prepareSettle(
     const hold = hotState.resolve(id, amount)
     if (!hold) return false
     const change = judgeDebit(hold, amount, at)
+    const events = judgeEvents(
+      hold,
+      hotState.loaded(hold.claim.keyId),
+      settlement,
+      amount,
+      percents,
+    )
     const isAlone = hotState.open.size === 0
-    const written = commit.push(write, { hold, settlement, amount, change }, isAlone)
+    const written = commit.push(write, { hold, settlement, amount, change, events }, isAlone)
     try {
       while (isWaiting(written)) await commit.over()
     } finally {
@@ -243,4 +259,18 @@ function judgeDebit(
   const change = judgeMark(claim.accountId, threshold, balance, 'debit', at)
   if (change) threshold.mark = change.mark
   return change
+}
+
+/** What this charge is told of; null nearly always. */
+function judgeEvents(
+  hold: OpenHold,
+  hot: HotKey | undefined,
+  { at, activity }: Settlement,
+  amount: UsdNanos,
+  percents: () => readonly number[],
+): readonly RaisedEvent[] | null {
+  if (amount === NO_MONEY) return null
+  const ceilings = hot === undefined ? null : judgeCeilings(hold, hot, percents, at)
+  if (amount <= hold.amount) return ceilings
+  return [chargedBeyondHold(hold, activity, amount, at), ...(ceilings ?? [])]
 }

@@ -1,4 +1,5 @@
 /** The hot state of a key's end users: what each spent today, and the window of each where the key caps it. */
+import { UNKNOWN_MARK } from '#domain/ceiling-marks.ts'
 import { type Day, type Instant, MINUTE_MS } from '#domain/clock.ts'
 import { MAX_END_USERS_A_DAY, REST_OF_END_USERS } from '#domain/end-user.ts'
 import type { KeyId } from '#domain/id.ts'
@@ -17,7 +18,7 @@ export interface HotEndUser {
   /** Null while the key caps no rate. */
   minute: Window | null
   day: Day
-  readonly daySpend: { spent: UsdNanos; held: UsdNanos }
+  readonly daySpend: { spent: UsdNanos; held: UsdNanos; mark: UsdNanos }
   inProgress: number
 }
 
@@ -71,6 +72,7 @@ export function prepareEndUsers({ database, commit }: Connection): EndUsers {
       daySpend: {
         spent: row === null ? NO_MONEY : fromInteger<UsdNanos>(row.spent_nanos),
         held: NO_MONEY,
+        mark: UNKNOWN_MARK,
       },
       inProgress: 0,
     }

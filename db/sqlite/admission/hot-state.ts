@@ -1,5 +1,6 @@
 /** The hot state of keys and accounts: what admission needs, cached in memory and rebuilt from the tables. */
 import type { Claim } from '#domain/admission.ts'
+import { UNKNOWN_MARK } from '#domain/ceiling-marks.ts'
 import type { Day } from '#domain/clock.ts'
 import { DAY_MS, dayOf, type Instant, MINUTE_MS, monthStart, nextDay } from '#domain/clock.ts'
 import type { AccountId, GenerationId, KeyId } from '#domain/id.ts'
@@ -97,6 +98,8 @@ export interface HotState {
   account(id: AccountId): HotAccount
   /** Replaces a changed key; its windows follow the new limits. */
   replace(key: ApiKey): void
+  /** The shares at which is told have changed: the marks of every ceiling are found out again. */
+  forgetMarks(): void
   /** The end user that a claim names, as it would be counted; null where it names none. */
   endUser(claim: Claim, hot: HotKey): HotEndUser | null
   take(claim: Claim, amount: UsdNanos, hot: HotKey, endUser: HotEndUser | null): OpenHold
@@ -162,6 +165,10 @@ export function startHotState(connection: Connection, windows: WindowReader): Ho
       if (key.limits.rpm === null) hot.minute = null
       if (key.limits.rpd === null) hot.day = null
       hot.key = key
+      forgetMarks(hot)
+    },
+    forgetMarks() {
+      for (const hot of hotKeys.values()) forgetMarks(hot)
     },
     endUser({ endUser }, hot) {
       if (endUser === null) return null
@@ -252,8 +259,8 @@ const toHotKey = (key: ApiKey, account: HotAccount, at: Instant): HotKey => ({
   today: dayOf(at),
   thisMonth: monthStart(dayOf(at)),
   hasSums: false,
-  daySpend: { spent: NO_MONEY, held: NO_MONEY },
-  monthSpend: { spent: NO_MONEY, held: NO_MONEY },
+  daySpend: { spent: NO_MONEY, held: NO_MONEY, mark: UNKNOWN_MARK },
+  monthSpend: { spent: NO_MONEY, held: NO_MONEY, mark: UNKNOWN_MARK },
   lastUsedAt: key.lastUsedAt,
   useWrittenAt: key.lastUsedAt,
   held: NO_MONEY,
@@ -377,6 +384,7 @@ function preparePeriods(connection: Connection, open: Iterable<[GenerationId, Op
     hot.daySpend.held = held.day
     hot.monthSpend.spent = spend.month
     hot.monthSpend.held = held.month
+    hot.daySpend.mark = hot.monthSpend.mark = UNKNOWN_MARK
     return hot
   }
 
@@ -425,6 +433,13 @@ function sumHolds(
 export interface MutableSpending {
   spent: UsdNanos
   held: UsdNanos
+  /** From what is spent on somebody is to be told (`ceiling-marks.ts`). */
+  mark: UsdNanos
+}
+
+function forgetMarks({ daySpend, monthSpend, recentEndUsers }: HotKey): void {
+  daySpend.mark = monthSpend.mark = UNKNOWN_MARK
+  for (const user of recentEndUsers?.users.values() ?? []) user.daySpend.mark = UNKNOWN_MARK
 }
 
 function addHold(spending: MutableSpending, amount: UsdNanos): void {

@@ -3,6 +3,7 @@ import type { Database, SQLQueryBindings } from 'bun:sqlite'
 import type { ActivityEntry } from '#domain/activity.ts'
 import type { Catalogues } from '#domain/catalogue.ts'
 import type { Day, Instant } from '#domain/clock.ts'
+import type { RaisedEvent } from '#domain/event.ts'
 import { chargeEntryId, type GenerationId, type KeyId } from '#domain/id.ts'
 import type { StagedAnswer } from '#domain/idempotency.ts'
 import type { Charge } from '#domain/ledger.ts'
@@ -12,6 +13,8 @@ import { statement } from '../engine/statement.ts'
 import { prepareActivity } from '../log/activity-row.ts'
 import { type MarkChange, prepareMarkWriter } from '../money/low-balance.ts'
 import { prepareSums } from '../money/sums.ts'
+import type { HeldNoticeSettings } from '../outbox/notice-settings.ts'
+import { prepareRaise } from '../outbox/raise.ts'
 import type { OpenHold } from './hot-state.ts'
 import type { WindowSlots } from './window-slots.ts'
 
@@ -21,6 +24,8 @@ export interface Writer {
   /** The balance follows when the transaction closes. */
   charge(hold: OpenHold, charge: Charge, at: Instant): void
   mark(change: MarkChange): void
+  /** With its notices, unless it was told before. */
+  raise(event: RaisedEvent): void
   /** From now on it is found, and none that was found before by its name. */
   show(answer: StagedAnswer): void
   /** The day's sums follow when the transaction closes. */
@@ -37,6 +42,7 @@ export function prepareWriter(
   connection: Connection,
   slots: WindowSlots,
   catalogue: Catalogues,
+  noticeSettings: HeldNoticeSettings,
 ): Writer {
   const { database } = connection
   const sums = prepareSums(connection)
@@ -103,6 +109,7 @@ export function prepareWriter(
       sums.debit(accountId, amount)
     },
     mark: prepareMarkWriter(connection, catalogue),
+    raise: prepareRaise(database, noticeSettings),
     show: prepareShow(database),
     spend: sums.spend,
     used(keyId, at) {

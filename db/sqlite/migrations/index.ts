@@ -37,6 +37,7 @@ import signinEvents from './0035_signin_events.sql' with { type: 'text' }
 import routeMasks from './0036_route_masks.sql' with { type: 'text' }
 import memberships from './0037_memberships.sql' with { type: 'text' }
 import access from './0038_access.sql' with { type: 'text' }
+import events from './0039_events.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly string[] = [
   initial,
@@ -77,4 +78,5 @@ export const MIGRATIONS: readonly string[] = [
   routeMasks,
   memberships,
   access,
+  events,
 ]

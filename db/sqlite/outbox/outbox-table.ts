@@ -15,7 +15,7 @@ import { statement } from '../engine/statement.ts'
 interface OutboxRow {
   readonly event_id: EventId
   readonly channel: Channel
-  readonly account_id: AccountId
+  readonly account_id: AccountId | null
   readonly type: NoticeType
   readonly body: string
   readonly created_at: Instant
@@ -130,6 +130,7 @@ function openReading(database: Database): Pick<OutboxTable, 'list' | 'find' | 'l
     [
       {
         account: AccountId | null
+        operators: number
         state: NoticeState | null
         event: EventId | null
         channel: Channel | null
@@ -139,7 +140,8 @@ function openReading(database: Database): Pick<OutboxTable, 'list' | 'find' | 'l
   >(
     database,
     `SELECT ${COLUMNS} FROM outbox
-     WHERE ($account IS NULL OR account_id = $account) AND ($state IS NULL OR state = $state)
+     WHERE ($account IS NULL OR account_id = $account OR ($operators = 1 AND account_id IS NULL))
+       AND ($state IS NULL OR state = $state)
        AND ($event IS NULL OR event_id < $event OR (event_id = $event AND channel > $channel))
      ORDER BY event_id DESC, channel LIMIT $limit`,
   )
@@ -154,9 +156,10 @@ function openReading(database: Database): Pick<OutboxTable, 'list' | 'find' | 'l
   )
 
   return {
-    list: ({ accountId: account = null, state = null, before, limit }) => {
+    list: ({ accountId: account = null, withOperators = false, state = null, before, limit }) => {
       const { eventId: event = null, channel = null } = before ?? {}
-      return list().all({ account, state, event, channel, limit }).map(toNotice)
+      const operators = Number(withOperators)
+      return list().all({ account, operators, state, event, channel, limit }).map(toNotice)
     },
     find: (eventId) => find().all(eventId).map(toNotice),
     log: (eventId, channel) => log().all(eventId, channel),

@@ -1,7 +1,7 @@
 /** Circuit breaker per hop: one that keeps failing rests, and a single probe request decides whether it serves again. */
 import { type Clock, type Instant, later } from '../clock.ts'
 import type { Hop } from '../model-card.ts'
-import type { UpstreamFailure } from '../upstream.ts'
+import type { FailureKind, UpstreamFailure } from '../upstream.ts'
 import { createHopPace, type HopPace } from './hop-pace.ts'
 
 /** Consecutive failures after which a hop rests. */
@@ -15,6 +15,8 @@ const MAX_ASKED_REST_MS = 600_000
 const OPERATOR_REST_MS = 60_000
 
 interface FailureRun {
+  /** The last failure. */
+  last: UpstreamFailure | null
   failures: number
   restCount: number
   /** Null until it rests for the first time, and again once the answer to a probe has begun. */
@@ -31,6 +33,12 @@ export interface HopReading {
   readonly failures: number
   /** Null while it serves. */
   readonly restsUntil: Instant | null
+  /** Whether it keeps failing since it served last, so that somebody should look at it. */
+  readonly keepsFailing: boolean
+  /** Its last failure. */
+  readonly kind: FailureKind
+  /** The provider's own status, where one came. */
+  readonly status: number | null
 }
 
 export interface HopHealth {
@@ -116,6 +124,9 @@ export function createHopHealth(clock: Clock): HopHealth {
         upstreamName: run.hop.card.upstreamName,
         failures: run.failures,
         restsUntil: isRestingAt(run, clock.now()) ? run.restsUntil : null,
+        keepsFailing: run.failures >= FAILURES_BEFORE_REST || isOfOperator(run.last),
+        kind: run.last?.kind ?? 'failed',
+        status: run.last?.details.status ?? null,
       })),
   }
 }
@@ -124,7 +135,13 @@ export function createHopHealth(clock: Clock): HopHealth {
 const isRestingAt = ({ restsUntil }: FailureRun, at: Instant): boolean =>
   restsUntil !== null && at < restsUntil && restsUntil <= later(at, MAX_ASKED_REST_MS)
 
-const NO_FAILURES: FailureRun = { failures: 0, restCount: 0, restsUntil: null, isProbed: false }
+const NO_FAILURES: FailureRun = {
+  last: null,
+  failures: 0,
+  restCount: 0,
+  restsUntil: null,
+  isProbed: false,
+}
 
 /** A caller's error, or an image that a model refused to generate, says nothing about the hop. */
 const isHopFault = ({ kind, details }: UpstreamFailure): boolean =>
@@ -133,6 +150,7 @@ const isHopFault = ({ kind, details }: UpstreamFailure): boolean =>
 function recordFailure(run: FailureRun, failure: UpstreamFailure, at: Instant): void {
   const { restsUntil, isProbed } = run
   run.failures++
+  run.last = failure
   run.isProbed = false
   if (restsUntil !== null && isRestingAt(run, at) && !isProbed) {
     // A request sent before the rest began, so not the probe: it can only extend the rest, by the provider's `Retry-After`.
@@ -147,9 +165,14 @@ function recordFailure(run: FailureRun, failure: UpstreamFailure, at: Instant): 
   run.restsUntil = later(at, ms)
 }
 
+/** An account that is rejected or out of credit. */
+const isOfOperator = (failure: UpstreamFailure | null): boolean =>
+  failure?.kind === 'unauthorized' || failure?.details.permanent === 'account'
+
 /** The rest that the failure itself calls for; null if it says nothing. */
-function askedRestMs({ kind, details }: UpstreamFailure): number | null {
-  if (kind === 'unauthorized' || details.permanent === 'account') return OPERATOR_REST_MS
+function askedRestMs(failure: UpstreamFailure): number | null {
+  if (isOfOperator(failure)) return OPERATOR_REST_MS
+  const { kind, details } = failure
   const { retryAfterSeconds } = details
   if (kind !== 'overloaded' || retryAfterSeconds === undefined) return null
   return Math.min(retryAfterSeconds * 1_000, MAX_ASKED_REST_MS)

@@ -34,7 +34,7 @@ import {
   RERANK_NOTES,
   ranking,
 } from './schemas/results.ts'
-import { alive, lowBalance, readiness } from './schemas/service.ts'
+import { alive, digest, lowBalance, notice, readiness } from './schemas/service.ts'
 import { usage } from './schemas/usage.ts'
 
 /** `ChatRequest`, `KeyIssue` and `KeyAmendment` are the forms that validate requests. */
@@ -77,6 +77,8 @@ const SCHEMAS = {
   Alive: alive,
   Readiness: readiness,
   LowBalance: lowBalance,
+  Notice: notice,
+  Digest: digest,
   Error: error,
   ErrorFields: errorFields,
 } as const

@@ -49,10 +49,10 @@ const MAX_LOG_BYTES = 64 * MEGABYTE
 /** Whether there is free space, and whether the WAL is checkpointed. */
 export async function checkDisk({ dataDir }: OperatorDeps): Promise<readonly Finding[]> {
   if (dataDir === null) return []
-  const { bavail, blocks, bsize } = await statfs(dataDir)
+  const { bytes, share } = await readFreeSpace(dataDir)
   const log = await stat(join(dataDir, 'gateway.db-wal')).catch(() => null)
   return [
-    judgeFreeSpace(dataDir, bavail * bsize, bavail / blocks),
+    judgeFreeSpace(dataDir, bytes, share),
     ...(log !== null && log.size > MAX_LOG_BYTES
       ? [
           warning(
@@ -65,13 +65,23 @@ export async function checkDisk({ dataDir }: OperatorDeps): Promise<readonly Fin
   ]
 }
 
-/** `share` is the free fraction of the disk. */
+/** What is free where the data lies; `share` is its fraction of the disk. */
+export async function readFreeSpace(dataDir: string): Promise<{ bytes: number; share: number }> {
+  const { bavail, blocks, bsize } = await statfs(dataDir)
+  return { bytes: bavail * bsize, share: bavail / blocks }
+}
+
+/** `full`: it may fill up at any moment. */
+export function spaceLevel(bytes: number, share: number): 'ample' | 'low' | 'full' {
+  if (bytes < MIN_BYTES) return 'full'
+  return share >= LOW_SPACE.share || bytes >= LOW_SPACE.bytes ? 'ample' : 'low'
+}
+
 export function judgeFreeSpace(dataDir: string, bytes: number, share: number): Finding {
   const message = `${inMegabytes(bytes)} free (${Math.floor(share * 100)}%) where the data lies`
-  if (bytes >= MIN_BYTES && (share >= LOW_SPACE.share || bytes >= LOW_SPACE.bytes)) {
-    return ok('disk', message)
-  }
-  const judge = bytes < MIN_BYTES ? problem : warning
+  const level = spaceLevel(bytes, share)
+  if (level === 'ample') return ok('disk', message)
+  const judge = level === 'full' ? problem : warning
   return judge('disk', message, `df -h ${dataDir}`)
 }
 

@@ -1,5 +1,6 @@
 /** Our own HTTP/1.1 client: posts on an idle connection when there is one, else opens a new one. */
 import type { Socket } from 'bun'
+import { noteCertificate } from '../certificates.ts'
 import { readProxy } from '../proxy.ts'
 import type { Post } from '../reply.ts'
 import {
@@ -127,11 +128,9 @@ const SECURE = {
   open(socket: Socket<Connection>): void {
     attachSocket(socket)
   },
-  handshake(
-    { data: connection }: Socket<Connection>,
-    isTrusted: boolean,
-    error: Error | null,
-  ): void {
+  handshake(socket: Socket<Connection>, isTrusted: boolean, error: Error | null): void {
+    const { data: connection } = socket
+    noteCertificate(connection.target.peer.hostname, socket.getPeerX509Certificate())
     if (connection.isDead) return
     if (isTrusted) onConnected(connection)
     else if (connection.exchange !== null) fail(connection.exchange, error)

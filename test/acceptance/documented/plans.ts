@@ -52,6 +52,12 @@ fpath=(x "$HOME/etc") PROFILE=$HOME/etc/profile.ps1
     },
   },
   'docs/operator/money.md': { before: FURNISHED },
+  'docs/operator/notices.md': {
+    before: FURNISHED,
+    notHere: {
+      'gatewayctl notices test': 'it sends a mail, and a webhook to a stranger',
+    },
+  },
   'docs/operator/requests.md': {
     before: `${ASKED}gatewayctl accounts create acme\n`,
     inPlace: {

@@ -94,9 +94,24 @@ describe('a hop that fails', () => {
       ...reading,
       restsUntil: restsUntil === null ? null : renderInstant(restsUntil),
     }))
+    const last = { kind: 'failed', status: null }
     expect(readings).toEqual([
-      { provider: 'a', upstreamName: 'small', failures: 3, restsUntil: '2026-08-22T12:00:05Z' },
-      { provider: 'b', upstreamName: 'small', failures: 1, restsUntil: null },
+      {
+        provider: 'a',
+        upstreamName: 'small',
+        failures: 3,
+        restsUntil: '2026-08-22T12:00:05Z',
+        keepsFailing: true,
+        ...last,
+      },
+      {
+        provider: 'b',
+        upstreamName: 'small',
+        failures: 1,
+        restsUntil: null,
+        keepsFailing: false,
+        ...last,
+      },
     ])
     clock.advance(5_000)
     expect(health.readings()[0]).toMatchObject({ failures: 3, restsUntil: null })

@@ -1,0 +1,44 @@
+/** `gatewayctl notices list`: what the gateway told its operator, newest first. */
+import type { VerbRecord } from '#operator/verbs.ts'
+import { action, type Mount } from '../action.ts'
+import type { Context } from '../context.ts'
+import { call } from '../gateway/operator.ts'
+import { LIMIT_HELP, type ListingFlags, printListing } from '../terminal/listing.ts'
+import type { Column } from '../terminal/output.ts'
+import { relativeTime } from '../terminal/relative-time.ts'
+
+type Notice = VerbRecord<'notices.list'>[number]
+
+export const mount: Mount = (notices) =>
+  notices
+    .command('list')
+    .description('list what the gateway told its operator, newest first')
+    .option('--unseen', 'only what nobody has marked as seen')
+    .option('--limit <n>', LIMIT_HELP)
+    .action(
+      action(async (context, flags: ListingFlags & { readonly unseen?: boolean }) => {
+        await printListing<Notice>(context, flags, {
+          page: (last, limit) =>
+            call(context, 'notices.list', {
+              unseen: flags.unseen === true,
+              before: last?.event_id ?? null,
+              limit,
+            }),
+          columns: columns(context),
+          idOf: ({ event_id }) => event_id,
+        })
+      }),
+    )
+
+const columns = (context: Context): readonly Column<Notice>[] => [
+  {
+    title: 'raised',
+    full: ({ raised_at }) => raised_at,
+    short: ({ raised_at }) => relativeTime(raised_at, context.clock.now()),
+  },
+  { title: 'event', isId: true, dropOrder: 2, full: ({ event_id }) => event_id },
+  { title: 'severity', full: ({ severity }) => severity },
+  { title: 'state', full: ({ state }) => state },
+  { title: 'seen', dropOrder: 1, full: ({ seen_at }) => (seen_at === null ? 'no' : 'yes') },
+  { title: 'what', full: ({ message }) => message },
+]

@@ -1,0 +1,172 @@
+/** Events in SQLite: what was raised, what still lasts, what is held back, and what was seen. */
+import { CAUSE_NAMES, CAUSES, type CauseName, type Severity } from '#domain/cause.ts'
+import { DAY_MS, type Instant, LARGE_STEP_MS, later } from '#domain/clock.ts'
+import { DIGEST, draftDigest, type Events, type StoredEvent } from '#domain/event.ts'
+import { type EventId, eventsFrom } from '#domain/id.ts'
+import type { Connection } from '../engine/connection.ts'
+import { statement } from '../engine/statement.ts'
+import { prepareNoteAct } from '../log/acts.ts'
+import type { HeldNoticeSettings } from './notice-settings.ts'
+import { prepareRaise, prepareSend } from './raise.ts'
+
+interface EventRow {
+  readonly id: EventId
+  readonly cause: CauseName
+  readonly subject: string
+  readonly severity: Severity
+  readonly body: string
+  readonly raised_at: Instant
+  readonly lifted_at: Instant | null
+  readonly seen_at: Instant | null
+  readonly held_until: Instant | null
+  readonly sent_as: EventId | null
+}
+
+const LASTING = JSON.stringify(CAUSE_NAMES.filter((name) => CAUSES[name].lasts))
+
+/** So that a digest stays a mail that can be read. */
+const MOST_IN_DIGEST = 100
+
+export function createEvents(connection: Connection, settings: HeldNoticeSettings): Events {
+  const { database, commit } = connection
+  const raise = prepareRaise(database, settings)
+  const release = prepareRelease(connection, settings)
+  const noteAct = prepareNoteAct(database)
+  const lift = statement<unknown, [Instant, CauseName, string]>(
+    database,
+    'UPDATE events SET lifted_at = ? WHERE cause = ? AND subject = ? AND lifted_at IS NULL',
+  )
+  const isOpen = statement<{ id: EventId }, [CauseName, string]>(
+    database,
+    'SELECT id FROM events WHERE cause = ? AND subject = ? AND lifted_at IS NULL',
+  )
+  const see = statement<unknown, [Instant, EventId]>(
+    database,
+    'UPDATE events SET seen_at = ? WHERE id <= ? AND seen_at IS NULL',
+  )
+  const drop = statement<unknown, [EventId, number]>(
+    database,
+    'DELETE FROM events WHERE id IN (SELECT id FROM events WHERE id < ? ORDER BY id LIMIT ?)',
+  )
+
+  return {
+    raise: (event, act) =>
+      commit.commitDurably(() => {
+        if (act !== null) noteAct(act)
+        return raise(event)
+      }),
+
+    async lift(cause, subject, at, then) {
+      commit.flush()
+      if (isOpen().get(cause, subject) === null) return false
+      return await commit.commitDurably(() => {
+        if (lift().run(at, cause, subject).changes === 0) return false
+        if (then !== null) raise(then)
+        return true
+      })
+    },
+
+    release,
+
+    see: (upTo, act) =>
+      commit.commitDurably(() => {
+        const { changes } = see().run(act.at, upTo)
+        if (changes > 0) noteAct(act, { notices: changes })
+        return changes
+      }),
+
+    async trim(before, limit) {
+      let gone = 0
+      const done = commit.tryWrite(() => {
+        gone = drop().run(eventsFrom(before), limit).changes
+      })
+      return done ? gone : 0
+    },
+
+    ...openReading(connection),
+  }
+}
+
+function prepareRelease(
+  { database, commit }: Connection,
+  settings: HeldNoticeSettings,
+): Events['release'] {
+  const send = prepareSend(database, settings)
+  // Held for longer than a day: since then the clock was set back.
+  const due = statement<EventRow, [Instant, Instant, number]>(
+    database,
+    `SELECT * FROM events WHERE held_until IS NOT NULL AND (held_until <= ?1 OR held_until > ?2) ORDER BY id LIMIT ?3`,
+  )
+  const sent = statement<unknown, [EventId | null, EventId]>(
+    database,
+    'UPDATE events SET held_until = NULL, sent_as = ? WHERE id = ?',
+  )
+  const find = (at: Instant): readonly StoredEvent[] =>
+    due()
+      .all(at, later(at, 2 * DAY_MS + LARGE_STEP_MS), MOST_IN_DIGEST)
+      .map(toEvent)
+
+  return async (at) => {
+    commit.flush()
+    if (find(at).length === 0) return 0
+    return await commit.commitDurably(() => {
+      const events = find(at)
+      const [only] = events
+      if (only === undefined) return 0
+      const digest =
+        events.length === 1
+          ? { id: only.id, type: only.cause, body: only.body }
+          : { ...draftDigest(events, at), type: DIGEST }
+      const isSent = send({ ...digest, at })
+      for (const { id } of events) sent().run(isSent ? digest.id : null, id)
+      return events.length
+    })
+  }
+}
+
+function openReading({ database, commit }: Connection): Pick<Events, 'list' | 'find' | 'unseen'> {
+  const list = statement<
+    EventRow,
+    [{ unseen: number; open: number; lasting: string; before: EventId | null; limit: number }]
+  >(
+    database,
+    `SELECT * FROM events
+     WHERE ($unseen = 0 OR seen_at IS NULL) 
+       AND ($open = 0 OR (lifted_at IS NULL AND cause IN (SELECT value FROM json_each($lasting)))) AND ($before IS NULL OR id < $before)
+     ORDER BY id DESC LIMIT $limit`,
+  )
+  const find = statement<EventRow, [EventId]>(database, 'SELECT * FROM events WHERE id = ?')
+  const unseen = statement<{ n: number }, []>(
+    database,
+    'SELECT count(*) AS n FROM events WHERE seen_at IS NULL',
+  )
+  return {
+    async list({ unseenOnly = false, openOnly = false, before = null, limit }) {
+      commit.flush()
+      const [unseen, open] = [Number(unseenOnly), Number(openOnly)]
+      return list().all({ unseen, open, lasting: LASTING, before, limit }).map(toEvent)
+    },
+    async find(id) {
+      commit.flush()
+      const row = find().get(id)
+      return row === null ? undefined : toEvent(row)
+    },
+    async unseen() {
+      commit.flush()
+      return unseen().get()?.n ?? 0
+    },
+  }
+}
+
+const toEvent = (row: EventRow): StoredEvent => ({
+  id: row.id,
+  cause: row.cause,
+  subject: row.subject,
+  severity: row.severity,
+  body: row.body,
+  at: row.raised_at,
+  liftedAt: row.lifted_at,
+  seenAt: row.seen_at,
+  heldUntil: row.held_until,
+  sentAs: row.sent_as,
+})

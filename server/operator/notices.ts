@@ -1,0 +1,146 @@
+/** Verbs for what the gateway tells its operator: list, show, mark as seen, test. */
+import * as z from 'zod/mini'
+import { CAUSES, type Severity } from '#domain/cause.ts'
+import { renderInstant } from '#domain/clock.ts'
+import { GatewayError } from '#domain/errors.ts'
+import { draftEvent, type EventBody, type StoredEvent } from '#domain/event.ts'
+import type { EventId } from '#domain/id.ts'
+import { channelsOf } from '#domain/low-balance.ts'
+import type { Channel } from '#domain/notice.ts'
+import type { OperatorDeps } from './deps.ts'
+import { shownEndOf } from './shown-id.ts'
+import type { TestRecord } from './thresholds.ts'
+import { mutation, verb } from './verb.ts'
+
+export interface NoticeRecord {
+  readonly event_id: string
+  readonly type: string
+  readonly severity: Severity
+  readonly message: string
+  /** What ends it, or what to type next. */
+  readonly hint: string
+  readonly raised_at: string
+  /** `open`: it goes on; `over`: it was lifted, or happened and is past. */
+  readonly state: 'open' | 'over'
+  readonly lifted_at: string | null
+  /** Null until an operator has seen it. */
+  readonly seen_at: string | null
+  /** Set while it is held back, for quiet hours or a digest. */
+  readonly held_until: string | null
+}
+
+export interface NoticeDetailRecord extends NoticeRecord {
+  /** The payload. */
+  readonly body: unknown
+  /** Under which event it was sent: its own, or that of a digest; null while held, and where nobody is to be told. */
+  readonly sent_as: string | null
+  readonly channels: readonly { readonly channel: Channel; readonly state: string }[]
+}
+
+export interface SeenRecord {
+  /** How many were unseen until now. */
+  readonly seen: number
+}
+
+export function renderNotice(event: StoredEvent): NoticeRecord {
+  const { data }: EventBody = JSON.parse(event.body)
+  const isOpen = CAUSES[event.cause].lasts && event.liftedAt === null
+  return {
+    event_id: event.id,
+    type: event.cause,
+    severity: event.severity,
+    message: data.message,
+    hint: data.hint,
+    raised_at: renderInstant(event.at),
+    state: isOpen ? 'open' : 'over',
+    lifted_at: event.liftedAt && renderInstant(event.liftedAt),
+    seen_at: event.seenAt && renderInstant(event.seenAt),
+    held_until: event.heldUntil && renderInstant(event.heldUntil),
+  }
+}
+
+const MAX_NOTICES = 10_000
+
+/** Newest first. */
+export const listNotices = verb(
+  z.strictObject({
+    unseen: z._default(z.boolean(), false),
+    /** The last event of the page before. */
+    before: z._default(z.nullable(z.string()), null),
+    limit: z._default(z.int().check(z.minimum(1), z.maximum(MAX_NOTICES)), 50),
+  }),
+  async ({ store }, { unseen, before, limit }): Promise<readonly NoticeRecord[]> => {
+    const query = { unseenOnly: unseen, limit, ...(before && { before: before as EventId }) }
+    return (await store.events.list(query)).map(renderNotice)
+  },
+)
+
+/** By id, or by its end as lists show it. @throws notice_not_found */
+export const showNotice = verb(
+  z.strictObject({ event: z.string().check(z.minLength(1)) }),
+  async ({ store }, { event: text }): Promise<NoticeDetailRecord> => {
+    const event = await findEvent(store.events, text)
+    const sent = event.sentAs === null ? [] : await store.notices.find(event.sentAs)
+    return {
+      ...renderNotice(event),
+      body: JSON.parse(event.body),
+      sent_as: event.sentAs,
+      channels: sent.map(({ channel, state }) => ({ channel, state })),
+    }
+  },
+)
+
+async function findEvent(events: OperatorDeps['store']['events'], text: string) {
+  const end = shownEndOf('evt_', text)
+  const found =
+    end === null
+      ? await events.find(text as EventId)
+      : (await events.list({ limit: MAX_NOTICES })).find(({ id }) => id.endsWith(end))
+  if (found) return found
+  throw new GatewayError('notice_not_found', `there is no notice ${text}`, {
+    hint: 'gatewayctl notices list',
+  })
+}
+
+/** Marks every notice up to one as seen; without one, all. @throws notice_not_found */
+export const seeNotices = mutation(
+  'notices.seen',
+  z.strictObject({ event: z._default(z.nullable(z.string()), null) }),
+  async ({ store }, input, act): Promise<SeenRecord> => {
+    const [latest] = await store.events.list({ limit: 1 })
+    const upTo = input.event === null ? latest?.id : (await findEvent(store.events, input.event)).id
+    return { seen: upTo === undefined ? 0 : await store.events.see(upTo, act(upTo)) }
+  },
+)
+
+/** Queues a notice marked as a test, quiet hours or not. @throws invalid_request where no address is set */
+export const testNotices = mutation(
+  'notices.test',
+  z.strictObject({ channel: z._default(z.nullable(z.enum(['email', 'webhook'])), null) }),
+  async ({ store, clock, live }, { channel }, act): Promise<TestRecord> => {
+    const set = channelsOf(await store.noticeSettings.find())
+    const channels = channel === null ? set : set.filter((one) => one === channel)
+    if (channels.length === 0) {
+      const what = channel === null ? 'neither an e-mail nor a webhook' : `no ${channel}`
+      throw new GatewayError('invalid_request', `${what} is set for notices`, {
+        param: 'channel',
+        hint: 'gatewayctl notices set --email ops@example.org',
+      })
+    }
+    const at = clock.now()
+    const { id: eventId, body } = draftEvent('gateway.test', {}, at)
+    const notices = channels.map((one) => ({
+      eventId,
+      channel: one,
+      accountId: null,
+      type: 'gateway.test' as const,
+      body,
+      createdAt: at,
+      state: 'pending' as const,
+      tries: 0,
+      nextTryAt: at,
+    }))
+    await store.notices.post(notices, act(null, { event_id: eventId, channels }))
+    return { event_id: eventId, channels, running: live !== null }
+  },
+)
