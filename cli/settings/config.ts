@@ -120,7 +120,7 @@ function readMemory({ name, text }: FoundSetting): number {
 function readProcesses(found: FoundSetting | undefined): number {
   if (found === undefined) return 1
   if (found.text === 'auto') return allCores()
-  const count = readCount(found.name, found.text)
+  const count = /^\d{1,3}$/.test(found.text) ? Number(found.text) : 0
   if (count >= 1 && count <= MAX_PROCESSES) return count
   throw usageError(
     `${found.name} must be auto, or from 1 to ${MAX_PROCESSES} (got "${found.text}")`,

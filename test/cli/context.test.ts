@@ -70,6 +70,18 @@ describe('the configuration file', () => {
     expect(settings('listen = "[::1]:9000"').baseUrl).toBe('http://[::1]:9000')
   })
 
+  test('says how many processes serve, one unless told', () => {
+    expect(settings('processes = "3"').processes).toBe(3)
+    expect(settings('processes = "auto"').processes).toBeGreaterThanOrEqual(1)
+    expect(settings('processes = "3"', { GATEWAY_PROCESSES: '4' }).processes).toBe(4)
+    expect(settings('', { GATEWAY_PROCESSES: '4' }, { processes: '5' }).processes).toBe(5)
+    for (const wrong of ['0', '65', 'many', '1.5', '-1']) {
+      expect(() => settings(`processes = "${wrong}"`), wrong).toThrow(
+        'must be auto, or from 1 to 64',
+      )
+    }
+  })
+
   const TIMES = [
     'reserve_output_tokens = 8192',
     'reserve_wait = "5s"',
