@@ -30,6 +30,9 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     'accounts members add team-b someone@example.org --role owner',
     'accounts members remove team-b someone@example.org',
   ],
+  'accounts set-limits': ['accounts set-limits team-b --monthly-usd 500 --rpm 600'],
+  'accounts move-key': ['accounts move-key prod-web team-b'],
+  'accounts close': ['accounts close team-b'],
   'providers add': [
     'providers add openai --from-env OPENAI_API_KEY',
     'providers add anthropic --key-file anthropic.key',

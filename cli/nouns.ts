@@ -46,7 +46,7 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
     },
   },
   accounts: {
-    summary: 'owners of keys and a balance, and their people',
+    summary: 'owners of keys and a balance, their people, and limits of their keys together',
     bare: 'list',
     verbs: {
       list: () => import('./accounts/list.ts'),
@@ -55,6 +55,9 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
       rename: () => import('./accounts/rename.ts'),
       edit: () => import('./accounts/edit.ts'),
       members: () => import('./accounts/members.ts'),
+      'set-limits': () => import('./accounts/set-limits.ts'),
+      'move-key': () => import('./accounts/move-key.ts'),
+      close: () => import('./accounts/close.ts'),
     },
   },
   providers: {

@@ -3,6 +3,7 @@ import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
 import type { Context } from '../context.ts'
 import { call } from '../gateway/operator.ts'
+import { ACCOUNT_COLUMNS } from '../limits/columns.ts'
 import { type Column, printList } from '../terminal/output.ts'
 import { relativeTime } from '../terminal/relative-time.ts'
 
@@ -21,6 +22,8 @@ const columns = (context: Context): readonly Column<VerbRecord<'accounts.list'>[
   { title: 'name', full: ({ name }) => name },
   { title: 'id', isId: true, dropOrder: 2, full: ({ id }) => id },
   { title: 'balance $', right: true, full: ({ balance_usd }) => balance_usd },
+  ...ACCOUNT_COLUMNS,
+  { title: 'closed', isSparse: true, full: ({ closed_at }) => closed_at },
   {
     title: 'created',
     dropOrder: 1,

@@ -1,6 +1,7 @@
 /** `gatewayctl accounts show`: one account, its balance, its keys, and its low-balance threshold. */
 import { action, type Mount } from '../action.ts'
 import { call } from '../gateway/operator.ts'
+import { describeLimits } from '../keys/describe-limits.ts'
 import { printRecord } from '../terminal/output.ts'
 import { thresholdFields } from '../thresholds/threshold-fields.ts'
 
@@ -15,11 +16,13 @@ export const mount: Mount = (accounts) =>
         printRecord(context, account, account.id, [
           ['name', account.name],
           ['id', account.id],
+          ['closed', account.closed_at],
           ['balance', `$${account.balance_usd}`],
           ['keys', account.keys],
           ['members', account.members],
           ...account.owners.map((email) => ['owner', email] as const),
           ['member keys', `at most $${account.member_daily_usd} a day each`],
+          ['limits', describeLimits(account)],
           ['created', account.created_at],
           ...thresholdFields(context, account),
         ])

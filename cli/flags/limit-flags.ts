@@ -36,9 +36,10 @@ const TYPED = {
 
 const gather = (mask: string, masks: readonly string[] = []): readonly string[] => [...masks, mask]
 
-/** Adds the flags; `none` lifts a limit. */
-export function addLimitFlags(command: Command): Command {
-  for (const { flag, unit, about } of STATED_LIMITS) {
+/** Adds the flags, of an account only those that it may have; `none` lifts a limit. */
+export function addLimitFlags(command: Command, of: 'key' | 'account' = 'key'): Command {
+  for (const { flag, unit, about, isOfKey = false } of STATED_LIMITS) {
+    if (isOfKey && of === 'account') continue
     const [value, forms] = TYPED[unit]
     command.option(`--${flag} ${value}`, `${about.replaceAll('`', '').toLowerCase()}, ${forms}`)
   }

@@ -1,5 +1,12 @@
 /** The limits as columns of a table. */
-import { type DeclaredLimit, LIMITS, type LimitsRecord, RARE_LIMITS } from '#domain/limits.ts'
+import {
+  ACCOUNT_LIMITS,
+  type AccountLimitsRecord,
+  type DeclaredLimit,
+  LIMITS,
+  type LimitsRecord,
+  RARE_LIMITS,
+} from '#domain/limits.ts'
 import type { Column } from '../terminal/output.ts'
 
 const column = ({ name, title, unit, isRare = false }: DeclaredLimit): Column<LimitsRecord> => ({
@@ -17,3 +24,13 @@ export const LIMIT_COLUMNS: readonly Column<LimitsRecord>[] = LIMITS.toSorted(
 
 /** The limits that few keys have: columns that a table shows where a key has one. */
 export const RARE_COLUMNS: readonly Column<LimitsRecord>[] = RARE_LIMITS.map(column)
+
+/** An account shows only the limits that one of them has. */
+export const ACCOUNT_COLUMNS: readonly Column<AccountLimitsRecord>[] = ACCOUNT_LIMITS.map(
+  ({ name, title, unit }) => ({
+    title,
+    ...(unit === 'masks' ? { dropOrder: 3 } : { right: true }),
+    isSparse: true,
+    full: ({ [name]: value }) => (value === null ? null : String(value)),
+  }),
+)

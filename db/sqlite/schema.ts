@@ -40,6 +40,8 @@ export const accounts = sqliteTable('accounts', {
   createdAt: instant('created_at').notNull(),
   balance: nanos('balance_nanos').notNull(),
   memberDaily: nanos('member_daily_nanos'),
+  limits: text('limits').notNull().default('{}'),
+  closedAt: instant('closed_at'),
 })
 
 export const keys = sqliteTable('keys', {

@@ -159,8 +159,8 @@ function lazyAccounting(
 ): Pick<Store, 'accounts' | 'ledger' | 'thresholds'> {
   return {
     accounts: lazyPort(
-      { create: true, rename: true, allow: true, find: true, findByName: true, list: true },
-      async () => (await import('./money/accounts.ts')).createAccounts(connection),
+      { create: true, amend: true, close: true, find: true, findByName: true, list: true },
+      async () => (await import('./money/accounts.ts')).createAccounts(connection, hotState),
     ),
     ledger: lazyPort({ credit: true, list: true, count: true, chargeOf: true }, async () =>
       (await import('./money/ledger.ts')).createLedger(connection, hotState, catalogue),

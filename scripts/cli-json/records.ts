@@ -39,6 +39,9 @@ export interface JsonRecords {
     | VerbRecord<'accounts.members.add'>
     | VerbRecord<'accounts.members.set-role'>
     | VerbRecord<'accounts.members.remove'>
+  'accounts set-limits': VerbRecord<'accounts.set-limits'>
+  'accounts move-key': VerbRecord<'accounts.move-key'>
+  'accounts close': VerbRecord<'accounts.close'>
   'providers add': VerbRecord<'providers.add'> & {
     /** What it answered when it was looked at; null where it was not. */
     readonly check: VerbRecord<'providers.test'>[number] | null

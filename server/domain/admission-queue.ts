@@ -53,14 +53,14 @@ interface Waiter {
   fail(thrown: unknown): void
 }
 
-/** The limit of the whole account; all others are a key's, or those of one of its end users. */
-const OF_ACCOUNT = 'balance_usd'
+/** The limit of the whole account that is not set by anybody; all others say whose they are. */
+const BALANCE = 'balance_usd'
 const OF_END_USER = /^end_user_/
 
 /** Whether `claim` wants money for which `ahead` waits; who wants other money passes. */
 function isBehind(claim: Claim, { claim: ahead, refused }: Waiter): boolean {
-  const { limit } = refused.refusal
-  if (limit === OF_ACCOUNT) return true
+  const { limit, of } = refused.refusal
+  if (limit === BALANCE || of === 'account') return true
   if (claim.keyId !== ahead.keyId) return false
   return !OF_END_USER.test(limit) || claim.endUser === ahead.endUser
 }

@@ -46,21 +46,28 @@ export interface Grant {
   readonly hold: UsdNanos
 }
 
-/** What a key and its account have used, as the rules of admission need it. */
-export interface Standing {
-  readonly key: { readonly limits: Limits }
-  /** Null where the key has no such limit. */
+/** What is used of the limits of a key, or of an account. */
+export interface Use {
+  /** Null where there is no such limit. */
   readonly minute: Window | null
   readonly day: Window | null
-  readonly inProgress: number
   readonly daySpend: Spending
   readonly monthSpend: Spending
+}
+
+/** What a key and its account have used, as the rules of admission need it. */
+export interface Standing extends Use {
+  readonly key: { readonly limits: Limits }
+  readonly inProgress: number
   readonly account: {
     readonly balance: UsdNanos
     /** Σ of the account's holds, over all its keys. */
     readonly held: UsdNanos
     /** How many requests they are of. */
     readonly inProgress: number
+    readonly limits: Limits
+    /** Null where the account has no limit that is used up. */
+    readonly use: Use | null
   }
 }
 
@@ -85,6 +92,8 @@ export type RefusalCode =
 export interface Refusal {
   readonly code: RefusalCode
   readonly limit: string
+  /** Whose limit it is; absent: the key's, or one of its end users'. */
+  readonly of?: 'account'
   readonly limitValue: string | number
   readonly used: string | number
   /** When the limit lifts by itself; null when only an operator or another request lifts it. */
@@ -204,7 +213,7 @@ export function judgeClaim(
   if (isAmple(offers, standing, endUser)) {
     return {
       grant: { at, money: null, hold: holdFor(offers, null) },
-      refusal: judgeWindows(at, standing, endUser) ?? judgeConcurrency(standing),
+      refusal: judgeWindows(at, standing, endUser) ?? judgePlaces(standing),
     }
   }
   const limits = moneyLimitsOf(standing, endUser)
@@ -214,22 +223,29 @@ export function judgeClaim(
     refusal:
       judgeMoney(claim.at, limits, grant.hold, 'exhausted') ??
       judgeWindows(claim.at, standing, endUser) ??
-      judgeConcurrency(standing) ??
+      judgePlaces(standing) ??
       judgeMoney(claim.at, limits, grant.hold, 'reserved'),
   }
 }
 
 function judgeWindows(
   at: Instant,
-  { key: { limits }, minute, day }: Standing,
+  standing: Standing,
   endUser: EndUserStanding | null,
 ): Refusal | null {
+  const { key, account } = standing
   return (
-    judgeWindow('rpm_limit', minute, limits.rpm, at) ??
-    judgeWindow('rpd_limit', day, limits.rpd, at) ??
-    judgeWindow('end_user_rpm', endUser?.minute ?? null, limits.endUserRpm, at)
+    judgeRates(at, key.limits, standing) ??
+    judgeWindow('end_user_rpm', endUser?.minute ?? null, key.limits.endUserRpm, at) ??
+    (account.use && ofAccount(judgeRates(at, account.limits, account.use)))
   )
 }
+
+const ofAccount = (refusal: Refusal | null): Refusal | null =>
+  refusal && { ...refusal, of: 'account' }
+
+const judgeRates = (at: Instant, limits: Limits, { minute, day }: Use): Refusal | null =>
+  judgeWindow('rpm_limit', minute, limits.rpm, at) ?? judgeWindow('rpd_limit', day, limits.rpd, at)
 
 function judgeWindow(
   name: string,
@@ -251,7 +267,11 @@ function judgeWindow(
   }
 }
 
-function judgeConcurrency({ key: { limits }, inProgress }: Standing): Refusal | null {
+const judgePlaces = ({ key, inProgress, account }: Standing): Refusal | null =>
+  judgeConcurrency(key.limits, inProgress) ??
+  ofAccount(judgeConcurrency(account.limits, account.inProgress))
+
+function judgeConcurrency(limits: Limits, inProgress: number): Refusal | null {
   if (limits.concurrency === null || inProgress < limits.concurrency) return null
   return {
     code: 'concurrency_limit_exceeded',
@@ -266,6 +286,7 @@ function judgeConcurrency({ key: { limits }, inProgress }: Standing): Refusal | 
 /** A limit of money: its name, the error code, and what lifts it. */
 interface MoneyRule {
   readonly limit: string
+  readonly of?: 'account'
   readonly code: RefusalCode
   /** When the next period begins; null where no period ends. */
   readonly nextPeriod: ((today: Day) => Day) | null
@@ -286,6 +307,9 @@ const MONTHLY: MoneyRule = {
   loneDivisor: null,
 }
 const END_USER_DAILY: MoneyRule = { ...DAILY, limit: 'end_user_daily_usd' }
+/** What is left of an account is all its keys', as its balance is. */
+const ACCOUNT_DAILY: MoneyRule = { ...DAILY, of: 'account', loneDivisor: 2n }
+const ACCOUNT_MONTHLY: MoneyRule = { ...MONTHLY, of: 'account', loneDivisor: 2n }
 /** The last money of an account is its owner's, so that one answer does not take all of it. */
 const BALANCE: MoneyRule = {
   limit: 'balance_usd',
@@ -317,7 +341,10 @@ function isAmple(
     account.balance - account.held > room &&
     leaves(limits.dailySpend, daySpend, room) &&
     leaves(limits.monthlySpend, monthSpend, room) &&
-    (endUser === null || leaves(limits.endUserDailySpend, endUser.daySpend, room))
+    (endUser === null || leaves(limits.endUserDailySpend, endUser.daySpend, room)) &&
+    (account.use === null ||
+      (leaves(account.limits.dailySpend, account.use.daySpend, room) &&
+        leaves(account.limits.monthlySpend, account.use.monthSpend, room)))
   )
 }
 
@@ -338,6 +365,13 @@ function moneyLimitsOf(
   if (monthlySpend !== null) add(MONTHLY, monthlySpend, monthSpend, inProgress)
   if (endUserDailySpend !== null && endUser !== null) {
     add(END_USER_DAILY, endUserDailySpend, endUser.daySpend, endUser.inProgress)
+  }
+  const { limits, use } = account
+  if (use !== null && limits.dailySpend !== null) {
+    add(ACCOUNT_DAILY, limits.dailySpend, use.daySpend, account.inProgress)
+  }
+  if (use !== null && limits.monthlySpend !== null) {
+    add(ACCOUNT_MONTHLY, limits.monthlySpend, use.monthSpend, account.inProgress)
   }
   // Past charges are subtracted from a balance already.
   const ofBalance = { spent: NO_MONEY, held: account.held }
@@ -385,6 +419,7 @@ function moneyRefusal(
   return {
     code: isReserved ? 'spend_reserved' : rule.code,
     limit: rule.limit,
+    ...(rule.of && { of: rule.of }),
     limitValue: renderUsd(ceiling),
     used: renderUsd(used),
     resetsAt: isReserved || rule.nextPeriod === null ? null : dayStart(rule.nextPeriod(dayOf(at))),

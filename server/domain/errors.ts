@@ -36,6 +36,7 @@ export const ERROR_CODES = {
   route_not_found: [404, 'not_found_error'],
   method_not_allowed: [405, 'invalid_request_error'],
   key_revoked: [409, 'invalid_request_error'],
+  account_closed: [409, 'invalid_request_error'],
   already_exists: [409, 'invalid_request_error'],
   idempotency_conflict: [409, 'invalid_request_error'],
   request_too_large: [413, 'invalid_request_error'],

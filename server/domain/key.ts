@@ -2,7 +2,7 @@
 import type { Act, Amended } from './act.ts'
 import type { Arrival, Instant } from './clock.ts'
 import { type AccountId, type KeyId, newKeyId } from './id.ts'
-import type { Limits } from './limits.ts'
+import { type Limits, NO_LIMITS } from './limits.ts'
 import { labelOf, type Secret } from './secret.ts'
 
 export type KeyKind = 'ordinary' | 'provisioning'
@@ -20,6 +20,8 @@ export interface ApiKey {
   readonly label: string
   readonly note: string | null
   readonly limits: Limits
+  /** Of its account, which hold for all its keys together. */
+  readonly accountLimits: Limits
   readonly createdAt: Instant
   readonly updatedAt: Instant
   readonly lastUsedAt: Instant | null
@@ -34,7 +36,7 @@ export interface ApiKey {
 export type NewKey = Pick<ApiKey, 'accountId' | 'name' | 'kind' | 'note' | 'limits' | 'expiresAt'> &
   Partial<Pick<ApiKey, 'madeBy'>>
 
-/** A newly issued key: active and never used. */
+/** A newly issued key: active and never used. The store knows its account's limits. */
 export const draftKey = (draft: NewKey, secret: Secret, at: Instant): ApiKey => ({
   id: newKeyId(at),
   label: labelOf(secret),
@@ -44,6 +46,7 @@ export const draftKey = (draft: NewKey, secret: Secret, at: Instant): ApiKey => 
   disabledAt: null,
   revokedAt: null,
   madeBy: null,
+  accountLimits: NO_LIMITS,
   ...draft,
 })
 
@@ -113,6 +116,11 @@ export interface Keys {
   rotate(id: KeyId, secret: Secret, graceUntil: Instant | null, act: Act): Promise<ApiKey>
   /** Records a use without an admission, which records its own. It is written later, or lost with the process. */
   noteUse(id: KeyId, at: Instant): void
+  /**
+   * Gives the key to another account, from the next request: what it has spent in this day and month counts there; requests in
+   * progress are paid by the account that admitted them. @throws key_not_found, key_revoked, account_not_found, account_closed
+   */
+  move(id: KeyId, accountId: AccountId, act: Act): Promise<Amended<ApiKey>>
   /** Idempotent: only the first leaves its act. @throws key_not_found */
   revoke(id: KeyId, act: Act): Promise<ApiKey>
 }
@@ -133,6 +141,19 @@ const matches = (mask: string, model: string): boolean =>
 /** Case-sensitive; must be checked for every candidate of a route. */
 export const allows = (list: AllowList, model: string): boolean =>
   list === null || list.some((mask) => matches(mask, model))
+
+/** The limits that hold for one key. */
+export type Bounds = Pick<ApiKey, 'limits' | 'accountLimits'>
+
+/** Whether the key's list and its account's both have the model. */
+export const mayCall = ({ limits, accountLimits }: Bounds, model: string): boolean =>
+  allows(limits.allowedModels, model) && allows(accountLimits.allowedModels, model)
+
+/** The lower of the key's and its account's bound of an answer. */
+export function outputBoundOf({ limits, accountLimits }: Bounds): number | null {
+  const [own, shared] = [limits.maxOutputTokens, accountLimits.maxOutputTokens]
+  return own === null || shared === null ? (own ?? shared) : Math.min(own, shared)
+}
 
 /** The masks of a list that match none of the known models: accepted, but worth a warning. */
 export const idleMasks = (list: AllowList, models: readonly string[]): readonly string[] =>

@@ -34,6 +34,8 @@ interface Declaration {
   readonly isRare?: boolean
   /** What a window counts: "requests in 60 seconds", and what frees. */
   readonly counts?: readonly [what: string, frees: string]
+  /** Of keys alone: an account has none. */
+  readonly isOfKey?: boolean
   /** Its label in metrics; its name where absent. */
   readonly metric?: string
 }
@@ -97,6 +99,7 @@ const DECLARED = {
     title: 'user rpm',
     say: (count) => `${count} req/min per user`,
     isRare: true,
+    isOfKey: true,
     counts: ['requests in 60 seconds', 'a slot frees'],
   },
   endUserDailySpend: {
@@ -107,6 +110,7 @@ const DECLARED = {
     title: 'user day $',
     say: (usd) => `${usd}/day per user`,
     isRare: true,
+    isOfKey: true,
   },
   maxOutputTokens: {
     name: 'max_output_tokens',
@@ -137,7 +141,7 @@ export type Limit = keyof Declared
 /** A limit by its name in the API. */
 export type LimitName = Declared[Limit]['name']
 
-/** What a key may do; null is no limit. */
+/** What a key, or all keys of an account together, may do; null is no limit. */
 export type Limits = {
   readonly [L in Limit]: Units[Declared[L]['unit']]['value'] | null
 }
@@ -189,6 +193,21 @@ export function sayLimit({ name, unit, say, sayUnset }: DeclaredLimit, of: Parti
   if (value === null) return sayUnset ?? null
   if (typeof value === 'object') return say(value.join(', '))
   return say(unit === 'usd' ? `$${value}` : String(value))
+}
+
+type LimitOfKey = { [L in Limit]: Declared[L] extends { isOfKey: true } ? L : never }[Limit]
+/** The limits that an account may have. */
+export type AccountLimitsRecord = Omit<LimitsRecord, Declared[LimitOfKey]['name']>
+
+export const ACCOUNT_LIMITS = LIMITS.filter(
+  (one): one is DeclaredLimit & { readonly name: keyof AccountLimitsRecord } => !one.isOfKey,
+)
+
+export const renderAccountLimits = (limits: Limits): AccountLimitsRecord => {
+  const all = renderLimits(limits)
+  return Object.fromEntries(
+    ACCOUNT_LIMITS.map(({ name }) => [name, all[name]]),
+  ) as unknown as AccountLimitsRecord
 }
 
 type RareLimit = { [L in Limit]: Declared[L] extends { isRare: true } ? L : never }[Limit]

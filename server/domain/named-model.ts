@@ -1,7 +1,7 @@
 /** The model that a name other than its id stands for: an alias, or the bare name that a provider has for it. */
 import type { Catalogue } from './catalogue.ts'
 import { GatewayError } from './errors.ts'
-import { type AllowList, allows } from './key.ts'
+import { type Bounds, mayCall } from './key.ts'
 import type { ModelCard } from './model-card.ts'
 import { type Family, familyOf } from './provider.ts'
 import type { Dialect } from './work.ts'
@@ -9,12 +9,12 @@ import type { Dialect } from './work.ts'
 /** Who asks by a name. */
 interface Asker {
   readonly catalogue: Catalogue
-  readonly allowed: AllowList
+  readonly key: Bounds
   readonly dialect: Dialect
 }
 
 /**
- * Among the models that the list allows: the alias, else the only model with this upstream name; then both without the date that
+ * Among the models that the key may call: the alias, else the only model with this upstream name; then both without the date that
  * the name ends in (`claude-haiku-4-5-20251001`). @throws model_not_found where it may be several
  */
 export function namedModel(asker: Asker, name: string): ModelCard | undefined {
@@ -25,9 +25,9 @@ const DATED = /.-20\d{6}$/
 const undated = (name: string): string => name.slice(0, -'-20251001'.length)
 
 function namedBy(asker: Asker, name: string): ModelCard | undefined {
-  const { catalogue, allowed } = asker
+  const { catalogue, key } = asker
   const id = catalogue.aliases.get(name)
-  if (id !== undefined) return allows(allowed, id) ? catalogue.models.get(id) : undefined
+  if (id !== undefined) return mayCall(key, id) ? catalogue.models.get(id) : undefined
   const found = byUpstreamName(catalogue).get(name) ?? []
   return name.includes('/') ? undefined : theOne(asker, name, found)
 }
@@ -46,11 +46,11 @@ function byUpstreamName(catalogue: Catalogue): ReadonlyMap<string, readonly Mode
 
 /** Of several providers the one with the wire family of the surface; of one provider's models the one that has its own name. */
 function theOne(
-  { catalogue, allowed, dialect }: Asker,
+  { catalogue, key, dialect }: Asker,
   name: string,
   found: readonly ModelCard[],
 ): ModelCard | undefined {
-  const known = found.filter(({ id }) => allows(allowed, id))
+  const known = found.filter(({ id }) => mayCall(key, id))
   const familiar = known.filter((card) => wireOf(catalogue, card) === FAMILIES[dialect])
   const left = isOfOneProvider(known) || familiar.length === 0 ? known : familiar
   if (left.length < 2) return left[0]

@@ -1,7 +1,6 @@
 /** Which models a client may have meant by an id that is none, among those that its key may call. */
 import type { Catalogue } from './catalogue.ts'
-import type { ApiKey } from './key.ts'
-import { allows } from './key.ts'
+import { type Bounds, mayCall } from './key.ts'
 
 const MOST = 3
 /** Shorter words are part of too many names. */
@@ -10,13 +9,13 @@ const MIN_CHARS = 3
 /** At most three ids, the most alike first. */
 export function nearModels(
   { models }: Pick<Catalogue, 'models'>,
-  { limits }: ApiKey,
+  key: Bounds,
   wanted: string,
 ): readonly string[] {
   const word = plain(nameOf(wanted))
   if (word.length < MIN_CHARS) return []
   return [...models.keys()]
-    .filter((id) => allows(limits.allowedModels, id))
+    .filter((id) => mayCall(key, id))
     .map((id) => ({ id, likeness: likeness(word, plain(nameOf(id))) }))
     .filter(({ likeness: degree }) => degree > 0)
     .sort((a, b) => b.likeness - a.likeness || a.id.length - b.id.length)

@@ -1,7 +1,7 @@
 /** The bound of an answer's length, in tokens of one choice: how long it may be, and what the provider is told (contract §8). */
 
 import { GatewayError } from './errors.ts'
-import type { ApiKey } from './key.ts'
+import { type ApiKey, outputBoundOf } from './key.ts'
 import type { Hop, ModelCard } from './model-card.ts'
 import { maxOutputImageTokens } from './output-image-tokens.ts'
 import { estimatePromptTokens } from './prompt-estimate.ts'
@@ -143,18 +143,20 @@ export function checkContext(request: Work, card: ModelCard): void {
  * @throws invalid_request
  */
 export function checkThinking(request: Work, hop: Hop, key: ApiKey): void {
-  const { maxOutputTokens: limit } = key.limits
+  const limit = outputBoundOf(key)
   if (limit === null || request.kind !== 'generate') return
   const budget = budgetOf(request, hop)
   if (budget === null || !budget.isStated || limit > budget.tokens) return
   if (request.maxOutputTokens !== null && request.maxOutputTokens <= budget.tokens) return
+  const isOfAccount = limit !== key.limits.maxOutputTokens
   throw new GatewayError(
     'invalid_request',
-    `a thinking budget of ${budget.tokens} tokens leaves no answer within max_output_tokens of key ${key.name}, ${limit}: state a lower budget, or have the limit raised`,
+    `a thinking budget of ${budget.tokens} tokens leaves no answer within max_output_tokens of ${isOfAccount ? 'the account of ' : ''}key ${key.name}, ${limit}: state a lower budget, or have the limit raised`,
     {
       param: request.reasoning?.native ? 'thinking.budget_tokens' : 'reasoning.max_tokens',
       metadata: {
         limit: 'max_output_tokens',
+        ...(isOfAccount && { limit_of: 'account' }),
         limit_value: limit,
         used: budget.tokens,
         resets_at: null,

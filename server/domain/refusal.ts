@@ -6,13 +6,14 @@ import { limitNamed } from './limits.ts'
 
 /** With the metadata of contract §3 and, where waiting helps, a `Retry-After`. */
 export function toRefusalError(refusal: Refusal, keyName: string): GatewayError {
-  const { code, limit, limitValue, used, resetsAt, retryAfterSeconds, held } = refusal
+  const { code, limit, of, limitValue, used, resetsAt, retryAfterSeconds, held } = refusal
   return new GatewayError(
     code === 'key_revoked' ? stateCode(used) : code,
     refusalMessage(refusal, keyName),
     {
       metadata: {
         limit,
+        ...(of && { limit_of: of }),
         limit_value: limitValue,
         used,
         resets_at: resetsAt === null ? null : renderInstant(resetsAt),
@@ -30,9 +31,15 @@ function stateCode(status: string | number): ErrorCode {
 }
 
 function refusalMessage(refusal: Refusal, keyName: string): string {
-  const { code, limit, limitValue, used, resetsAt, retryAfterSeconds, held } = refusal
+  const { code, limit, of, limitValue, used, resetsAt, retryAfterSeconds, held } = refusal
   const until = resetsAt === null ? '' : renderInstant(resetsAt)
-  const who = limit.startsWith('end_user_') ? `this end user of key ${keyName}` : `key ${keyName}`
+  const key = `key ${keyName}`
+  const who =
+    of === 'account'
+      ? `the account of ${key}`
+      : limit.startsWith('end_user_')
+        ? `this end user of ${key}`
+        : key
   switch (code) {
     case 'daily_spend_limit_exceeded':
     case 'monthly_spend_limit_exceeded':
@@ -44,10 +51,10 @@ function refusalMessage(refusal: Refusal, keyName: string): string {
       return `${who} used ${used} of ${limitValue} ${what}; ${frees} in ${retryAfterSeconds} s`
     }
     case 'concurrency_limit_exceeded':
-      return `key ${keyName} has ${used} of ${limitValue} requests in progress; a place frees when one of them ends`
+      return `${who} has ${used} of ${limitValue} requests in progress; a place frees when one of them ends`
     case 'spend_reserved':
-      return `${held?.requests} ${held?.requests === 1 ? 'request in progress holds' : 'requests in progress hold'} $${held?.usd}, and with that $${used} of ${limit} ($${limitValue}) is spent or held; try again when one of them ends, or ${limit === 'balance_usd' ? 'after a top-up' : 'when the ceiling is raised'}`
+      return `${held?.requests} ${held?.requests === 1 ? 'request in progress holds' : 'requests in progress hold'} $${held?.usd}, and with that $${used} of ${of === 'account' ? `the account's ${limit}` : limit} ($${limitValue}) is spent or held; try again when one of them ends, or ${limit === 'balance_usd' ? 'after a top-up' : 'when the ceiling is raised'}`
     case 'key_revoked':
-      return `key ${keyName} is ${used}`
+      return `${key} is ${used}`
   }
 }

@@ -5,7 +5,13 @@ import { type Instant, readInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { MODIFIER_FIELDS } from '#domain/extras.ts'
 import { isMask, MAX_MASKS, MAX_NAME_CHARS, MAX_WINDOW_SLOTS } from '#domain/key.ts'
-import { forEachLimit, LIMITS, type Limits } from '#domain/limits.ts'
+import {
+  ACCOUNT_LIMITS,
+  type AccountLimitsRecord,
+  forEachLimit,
+  LIMITS,
+  type Limits,
+} from '#domain/limits.ts'
 import type { Modifier, ServerToolPrice } from '#domain/model-card.ts'
 import { perMillion, perThousand, readFactor, readPrice, readUsd } from '#domain/money.ts'
 
@@ -188,10 +194,15 @@ const FIELDS = {
 /** Limits by their API names; absent leaves one unchanged, null removes it. */
 export const limitsFields = forEachLimit<typeof FIELDS>(({ unit }) => FIELDS[unit])
 
+/** The same for an account. */
+export const accountLimitsFields = Object.fromEntries(
+  ACCOUNT_LIMITS.map(({ name }) => [name, limitsFields[name]]),
+) as Pick<typeof limitsFields, keyof AccountLimitsRecord>
+
 const limitsInput = z.object(limitsFields)
 
 /** The limits that are present in the input, by the domain's names. */
-export const statedLimits = (input: z.output<typeof limitsInput>): Partial<Limits> =>
+export const statedLimits = (input: Partial<z.output<typeof limitsInput>>): Partial<Limits> =>
   Object.fromEntries(
     LIMITS.map(({ limit, name }) => [limit, input[name]]).filter(
       ([, value]) => value !== undefined,

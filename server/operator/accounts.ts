@@ -1,13 +1,25 @@
 /** Verbs for accounts: create, rename, show. */
 import * as z from 'zod/mini'
-import { type Account, DEFAULT_ACCOUNT_NAME, MEMBER_DAILY } from '#domain/account.ts'
+import { type Account, DEFAULT_ACCOUNT_NAME, draftAccount, MEMBER_DAILY } from '#domain/account.ts'
+import { statedIn } from '#domain/act.ts'
 import { GatewayError } from '#domain/errors.ts'
-import { newAccountId } from '#domain/id.ts'
-import { NO_MONEY, renderUsd } from '#domain/money.ts'
-import { nameField, usdField } from '#forms/fields.ts'
+import { describeRevocation } from '#domain/key-report.ts'
+import { renderAccountLimits } from '#domain/limits.ts'
+import { renderUsd } from '#domain/money.ts'
+import {
+  accountLimitsFields,
+  nameField,
+  scopeField,
+  statedLimits,
+  usdField,
+} from '#forms/fields.ts'
+import { maskWarnings } from '#forms/key-warnings.ts'
 import type { OperatorDeps } from './deps.ts'
-import { findAccount } from './find-account.ts'
+import { accountNameOf, findAccount } from './find-account.ts'
+import { findKey } from './find-key.ts'
+import { type LimitChange, limitChanges } from './limits.ts'
 import { type AccountRecord, renderAccount } from './list-accounts.ts'
+import { listAllKeys, type OperatorKeyRecord, reportKey } from './list-keys.ts'
 import { renderThreshold, type ThresholdRecord } from './threshold-record.ts'
 import { mutation, verb } from './verb.ts'
 
@@ -23,17 +35,11 @@ export interface AccountDetailsRecord extends AccountRecord, ThresholdRecord {
 /** The new account has no balance and no keys. @throws already_exists */
 export const createAccount = mutation(
   'accounts.create',
-  z.strictObject({ name: nameField }),
-  async ({ store, clock }, { name }, act): Promise<AccountRecord> => {
-    const at = clock.now()
-    const account = {
-      id: newAccountId(at),
-      name,
-      createdAt: at,
-      balance: NO_MONEY,
-      memberDaily: null,
-    }
-    await store.accounts.create(account, act(account.id, { name }))
+  z.strictObject({ ...accountLimitsFields, name: nameField }),
+  async ({ store, clock }, { name, ...stated }, act): Promise<AccountRecord> => {
+    const account = draftAccount(name, clock.now(), statedLimits(stated))
+    const changed = statedIn({ name, ...renderAccountLimits(account.limits) })
+    await store.accounts.create(account, act(account.id, changed))
     return renderAccount(account)
   },
 )
@@ -54,7 +60,7 @@ export const renameAccount = mutation(
         { param: 'account', hint: 'gatewayctl accounts create NAME' },
       )
     }
-    const { before, after } = await deps.store.accounts.rename(found.id, name, act(found.id))
+    const { before, after } = await deps.store.accounts.amend(found.id, { name }, act(found.id))
     return { ...renderAccount(after), previous: before.name }
   },
 )
@@ -65,7 +71,11 @@ export const editAccount = mutation(
   z.strictObject({ account: z.string(), member_daily_usd: z.nullable(usdField) }),
   async (deps, { account, member_daily_usd }, act) => {
     const { id } = await findAccount(deps, account)
-    const { before, after } = await deps.store.accounts.allow(id, member_daily_usd, act(id))
+    const { before, after } = await deps.store.accounts.amend(
+      id,
+      { memberDaily: member_daily_usd },
+      act(id),
+    )
     return {
       ...renderAccount(after),
       member_daily_usd: renderUsd(after.memberDaily ?? MEMBER_DAILY),
@@ -102,3 +112,60 @@ async function peopleOf({ store }: OperatorDeps, { id }: Account) {
   }
   return { owners, members: memberships.length }
 }
+
+export interface AmendedAccountRecord extends AccountRecord {
+  readonly changes: readonly LimitChange[]
+  readonly warnings: readonly string[]
+}
+
+/** What all keys of an account together may do; absent limits stay. From the next request. @throws account_not_found, account_closed */
+export const setAccountLimits = mutation(
+  'accounts.set-limits',
+  z.strictObject({ ...accountLimitsFields, account: z.string() }),
+  async (deps, { account, ...stated }, act): Promise<AmendedAccountRecord> => {
+    const { id } = await findAccount(deps, account)
+    const limits = statedLimits(stated)
+    const warnings = maskWarnings(deps.store, limits.allowedModels ?? null)
+    const { before, after } = await deps.store.accounts.amend(id, { limits }, act(id))
+    return { ...renderAccount(after), changes: limitChanges(before, after), warnings }
+  },
+)
+
+/**
+ * Revokes the keys of an account, each as an act of its own, and ends it: its books stay. Where it stops, what was revoked stays
+ * so, and it can be closed again. @throws account_not_found, invalid_request, also where a key was issued meanwhile
+ */
+export const closeAccount = mutation(
+  'accounts.close',
+  z.strictObject({ account: z.string() }),
+  async (deps, { account }, act): Promise<AccountRecord & { readonly revoked_keys: number }> => {
+    const found = await findAccount(deps, account)
+    if (found.name === DEFAULT_ACCOUNT_NAME) {
+      throw new GatewayError(
+        'invalid_request',
+        `account ${DEFAULT_ACCOUNT_NAME} stays open: commands without --account act on it`,
+        { param: 'account' },
+      )
+    }
+    const keys = await listAllKeys(deps, false, found.id)
+    for (const key of keys) {
+      await deps.store.keys.revoke(key.id, act(key.id, describeRevocation(key)))
+    }
+    const closed = await deps.store.accounts.close(found.id, act(found.id, { name: found.name }))
+    return { ...renderAccount(closed), revoked_keys: keys.length }
+  },
+)
+
+/** From its next request the key is another account's. @throws account_not_found, account_closed, key_not_found, key_revoked */
+export const moveKey = mutation(
+  'accounts.move-key',
+  z.strictObject({ account: scopeField, key: z.string().check(z.minLength(1)), to: z.string() }),
+  async (deps, input, act): Promise<OperatorKeyRecord & { readonly moved_from: string }> => {
+    const key = await findKey(deps, input.key, input.account)
+    const from = await accountNameOf(deps, key.accountId)
+    const to = await findAccount(deps, input.to)
+    const changed = { account: { from, to: to.name } }
+    const { after } = await deps.store.keys.move(key.id, to.id, act(key.id, changed))
+    return { ...(await reportKey(deps, after)), moved_from: from }
+  },
+)

@@ -1,7 +1,6 @@
 /** Creates the default account, the demo provider with its models, and a first key. Idempotent: adds only what is missing. */
 import * as z from 'zod/mini'
-import { type Account, DEFAULT_ACCOUNT_NAME } from '#domain/account.ts'
-import { newAccountId } from '#domain/id.ts'
+import { type Account, DEFAULT_ACCOUNT_NAME, draftAccount } from '#domain/account.ts'
 import { NO_MONEY, renderUsd } from '#domain/money.ts'
 import { nameField, usdField } from '#forms/fields.ts'
 import { credit } from './balance.ts'
@@ -66,13 +65,7 @@ async function createAccount(
   if (await store.accounts.findByName(DEFAULT_ACCOUNT_NAME)) return null
   const at = clock.now()
   const name = DEFAULT_ACCOUNT_NAME
-  const account = {
-    id: newAccountId(at),
-    name,
-    createdAt: at,
-    balance: NO_MONEY,
-    memberDaily: null,
-  }
+  const account = draftAccount(name, at)
   await store.accounts.create(account, act(name, { created: 'account' }))
   return account
 }

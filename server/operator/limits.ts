@@ -3,7 +3,7 @@ import * as z from 'zod/mini'
 import { DEFAULT_ACCOUNT_NAME } from '#domain/account.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { ApiKey } from '#domain/key.ts'
-import { type LimitsRecord, renderLimits } from '#domain/limits.ts'
+import { LIMITS, type LimitsRecord, renderLimits } from '#domain/limits.ts'
 import { limitsFields, scopeField, statedLimits } from '#forms/fields.ts'
 import { maskWarnings } from '#forms/key-warnings.ts'
 import { requireAllowance } from './allowance.ts'
@@ -77,7 +77,7 @@ export const setLimits = mutation(
     for (const key of keys) {
       const { before, after } = await deps.store.keys.amend(key.id, { limits }, act(key.id))
       const account = await accountNameOf(deps, after.accountId)
-      amended.push({ ...render(after, account), changes: changesBetween(before, after), warnings })
+      amended.push({ ...render(after, account), changes: limitChanges(before, after), warnings })
     }
     return amended
   },
@@ -88,10 +88,13 @@ function requireNotRevoked(key: ApiKey): ApiKey {
   throw new GatewayError('key_revoked', `key ${key.name} is revoked and cannot be changed`)
 }
 
-function changesBetween(before: ApiKey, after: ApiKey): readonly LimitChange[] {
+export function limitChanges(
+  before: Pick<ApiKey, 'limits'>,
+  after: Pick<ApiKey, 'limits'>,
+): readonly LimitChange[] {
   const from = renderLimits(before.limits)
   const to = renderLimits(after.limits)
-  return (Object.keys(to) as (keyof LimitsRecord)[])
-    .filter((limit) => JSON.stringify(from[limit]) !== JSON.stringify(to[limit]))
-    .map((limit) => ({ limit, from: from[limit], to: to[limit] }))
+  return LIMITS.map(({ name }) => name)
+    .filter((name) => JSON.stringify(from[name]) !== JSON.stringify(to[name]))
+    .map((name) => ({ limit: name, from: from[name], to: to[name] }))
 }

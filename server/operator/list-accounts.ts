@@ -1,21 +1,33 @@
 /** Lists accounts; in a file of its own, without the schema library, because lists say whose they are and load quickly. */
 import type { Account } from '#domain/account.ts'
 import { renderInstant } from '#domain/clock.ts'
+import { type AccountLimitsRecord, renderAccountLimits } from '#domain/limits.ts'
 import { renderUsd } from '#domain/money.ts'
 import { invalidInput, type Verb } from './verb.ts'
 
-export interface AccountRecord {
+export interface AccountRecord extends AccountLimitsRecord {
   readonly id: string
   readonly name: string
   readonly balance_usd: string
   readonly created_at: string
+  /** Null while it is open. */
+  readonly closed_at: string | null
 }
 
-export const renderAccount = ({ id, name, balance, createdAt }: Account): AccountRecord => ({
+export const renderAccount = ({
+  id,
+  name,
+  balance,
+  createdAt,
+  limits,
+  closedAt,
+}: Account): AccountRecord => ({
   id,
   name,
   balance_usd: renderUsd(balance),
   created_at: renderInstant(createdAt),
+  closed_at: closedAt === null ? null : renderInstant(closedAt),
+  ...renderAccountLimits(limits),
 })
 
 type NoInput = Readonly<Record<string, never>>

@@ -4,7 +4,7 @@ import type { ActivityEntry } from '#domain/activity.ts'
 import { type ErrorMetadata, GatewayError } from '#domain/errors.ts'
 import { judgeAgain } from '#domain/judge-again.ts'
 import type { ApiKey } from '#domain/key.ts'
-import { renderLimits } from '#domain/limits.ts'
+import { limitNamed, renderLimits } from '#domain/limits.ts'
 import { renderUsd } from '#domain/money.ts'
 import { readReceipt } from '#domain/receipt.ts'
 import { scopeField } from '#forms/fields.ts'
@@ -112,9 +112,10 @@ const renderNow = (now: GatewayError | 'unknown' | null): WhyRecord['now'] => ({
 
 /** An unchanged limit can refuse again even if it is free now; balance and catalogue count only as they are now. */
 function stillHolds({ metadata }: RefusalFacts, key: ApiKey): boolean {
-  const limits: Readonly<Record<string, unknown>> = { ...renderLimits(key.limits) }
-  const name = String(metadata?.['limit'])
-  return name !== 'allowed_models' && limits[name] === metadata?.['limit_value'] && name in limits
+  const limit = limitNamed(String(metadata?.['limit']))
+  if (limit === undefined || limit.unit === 'masks') return false
+  const whose = metadata?.['limit_of'] === 'account' ? key.accountLimits : key.limits
+  return renderLimits(whose)[limit.name] === metadata?.['limit_value']
 }
 
 function renderRefusal({ code, metadata }: RefusalFacts, message: string): RefusalRecord {

@@ -65,6 +65,9 @@ const DOWN: readonly Sample[] = [
   ['accounts create', ['accounts', 'create', 'acme']],
   ['accounts create', ['accounts', 'create', 'team']],
   ['accounts rename', ['accounts', 'rename', 'team', 'research']],
+  ['accounts set-limits', ['accounts', 'set-limits', 'acme', '--rpm', '600']],
+  ['accounts move-key', ['accounts', 'move-key', 'web', 'acme', '-y']],
+  ['accounts close', ['accounts', 'close', 'research', '-y']],
   ['accounts list', ['accounts']],
   ['accounts edit', ['accounts', 'edit', 'acme', '--member-daily-usd', '2']],
   [

@@ -16,11 +16,27 @@ interface Request {
   readonly hold: bigint
   /** What was in force when it was admitted. */
   readonly limits: Limits
+  readonly accountLimits: Limits
   /** Null while it is in progress. */
   cost: bigint | null
 }
 
-type Rule = readonly [refuses: boolean, code: string, limit: string, resetsAt: number | null]
+/** Whose limit it is: null is the key's, or its end user's. */
+type Whose = 'account' | null
+type Rule = readonly [
+  refuses: boolean,
+  code: string,
+  limit: string,
+  resetsAt: number | null,
+  whose: Whose,
+]
+type Ceiling = readonly [
+  ceiling: bigint | null,
+  some: readonly Request[],
+  period: 'daily_spend_limit' | 'monthly_spend_limit',
+  name: string,
+  whose: Whose,
+]
 
 interface PlainKey {
   limits: Limits
@@ -30,11 +46,14 @@ interface PlainKey {
 export interface Expected {
   readonly code: string | null
   readonly limit: string | null
+  readonly of: Whose
   readonly resetsAt: number | null
 }
 
 export interface PlainBooks {
   readonly keys: Map<KeyId, PlainKey>
+  /** What all keys together may do. */
+  limits: Limits
   readonly requests: Map<string, Request>
   balance: bigint
   /** The low-balance threshold, the instant of its mark, and how often the owner was told. */
@@ -72,71 +91,88 @@ export function plainBooks(balance: bigint): PlainBooks {
   const held = (some: readonly Request[]) =>
     sum(some.map(({ cost, hold }) => (cost === null ? hold : 0n)))
 
-  /** The rules of contract §8 in their order, each with whether it refuses; the first that does is told. */
-  function* rules(claim: Claim, hold: bigint): Generator<Rule> {
-    const { keyId, endUser, at } = claim
+  /** Ceilings in the order in which they refuse: the key's, its end user's, the account's. */
+  function ceilingsOf({ keyId, endUser, at }: Claim): readonly Ceiling[] {
     const limits = keys.get(keyId)?.limits ?? NO_LIMITS
-    yield [keys.get(keyId)?.revoked ?? true, 'key_revoked', 'status', null]
-
+    const shared = books.limits
     const mine = of(keyId)
     const theirs = mine.filter((one) => endUser !== null && one.endUser === endUser)
     const onDay = (some: readonly Request[]) => some.filter((one) => dateOf(one.at) === dateOf(at))
-    const inMonth = mine.filter((one) => monthOf(one.at) === monthOf(at))
-    const cap = capOf(limits, endUser)
-    const ceilings = [
-      [limits.dailySpend, onDay(mine), 'daily_spend_limit', 'daily_spend_limit_usd'],
-      [limits.monthlySpend, inMonth, 'monthly_spend_limit', 'monthly_spend_limit_usd'],
-      [cap, onDay(theirs), 'daily_spend_limit', 'end_user_daily_usd'],
-    ] as const
-    for (const [ceiling, some, period, name] of ceilings) {
-      const isSpent = ceiling !== null && spent(some) >= ceiling
-      yield [isSpent, `${period}_exceeded`, name, endOf(period, at)]
-    }
-    yield [books.balance <= 0n, 'insufficient_balance', 'balance_usd', null]
+    const inMonth = (some: readonly Request[]) =>
+      some.filter((one) => monthOf(one.at) === monthOf(at))
+    const [day, month] = ['daily_spend_limit', 'monthly_spend_limit'] as const
+    return [
+      [limits.dailySpend, onDay(mine), day, 'daily_spend_limit_usd', null],
+      [limits.monthlySpend, inMonth(mine), month, 'monthly_spend_limit_usd', null],
+      [capOf(limits, endUser), onDay(theirs), day, 'end_user_daily_usd', null],
+      [shared.dailySpend, onDay(all()), day, 'daily_spend_limit_usd', 'account'],
+      [shared.monthlySpend, inMonth(all()), month, 'monthly_spend_limit_usd', 'account'],
+    ]
+  }
 
+  /** Rates and places in the order in which they refuse. */
+  function* rates({ keyId, endUser, at }: Claim): Generator<Rule> {
+    const limits = keys.get(keyId)?.limits ?? NO_LIMITS
+    const shared = books.limits
+    const mine = of(keyId)
+    const theirs = mine.filter((one) => endUser !== null && one.endUser === endUser)
     const windows = [
-      ['rpm_limit', mine, limits.rpm ?? Number.POSITIVE_INFINITY, MINUTE],
-      ['rpd_limit', mine, limits.rpd ?? Number.POSITIVE_INFINITY, DAY],
-      ['end_user_rpm', theirs, limits.endUserRpm ?? Number.POSITIVE_INFINITY, MINUTE],
+      ['rpm_limit', mine, limits.rpm, MINUTE, null],
+      ['rpd_limit', mine, limits.rpd, DAY, null],
+      ['end_user_rpm', theirs, limits.endUserRpm, MINUTE, null],
+      ['rpm_limit', all(), shared.rpm, MINUTE, 'account'],
+      ['rpd_limit', all(), shared.rpd, DAY, 'account'],
     ] as const
-    for (const [name, some, limit, span] of windows) {
+    for (const [name, some, limit, span, whose] of windows) {
+      if (limit === null) continue
       const newestFirst = some
         .map((one) => one.at)
         .filter((taken) => taken + span > at)
         .sort((a, b) => b - a)
       const frees = (newestFirst[limit - 1] ?? 0) + span
-      yield [newestFirst.length >= limit, 'rate_limit_exceeded', name, frees]
+      yield [newestFirst.length >= limit, 'rate_limit_exceeded', name, frees, whose]
     }
-    const inProgress = mine.filter(({ cost }) => cost === null).length
-    const most = limits.concurrency ?? Number.POSITIVE_INFINITY
-    yield [inProgress >= most, 'concurrency_limit_exceeded', 'concurrency_limit', null]
+    for (const [some, limit, whose] of [
+      [mine, limits.concurrency, null],
+      [all(), shared.concurrency, 'account'],
+    ] as const) {
+      const isFull = limit !== null && some.filter(({ cost }) => cost === null).length >= limit
+      yield [isFull, 'concurrency_limit_exceeded', 'concurrency_limit', null, whose]
+    }
+  }
 
-    for (const [ceiling, some, , name] of ceilings) {
+  /** The rules of contract §8 in their order, each with whether it refuses; the first that does is told. */
+  function* rules(claim: Claim, hold: bigint): Generator<Rule> {
+    const { keyId, at } = claim
+    yield [keys.get(keyId)?.revoked ?? true, 'key_revoked', 'status', null, null]
+    const ceilings = ceilingsOf(claim)
+    for (const [ceiling, some, period, name, whose] of ceilings) {
+      const isSpent = ceiling !== null && spent(some) >= ceiling
+      yield [isSpent, `${period}_exceeded`, name, endOf(period, at), whose]
+    }
+    yield [books.balance <= 0n, 'insufficient_balance', 'balance_usd', null, null]
+    yield* rates(claim)
+    for (const [ceiling, some, , name, whose] of ceilings) {
       const crosses = ceiling !== null && spent(some) + held(some) + hold > ceiling
-      yield [crosses && held(some) > 0n, 'spend_reserved', name, null]
+      yield [crosses && held(some) > 0n, 'spend_reserved', name, null, whose]
     }
     const everyHold = held(all())
     const crosses = everyHold > 0n && everyHold + hold > books.balance
-    yield [crosses, 'spend_reserved', 'balance_usd', null]
+    yield [crosses, 'spend_reserved', 'balance_usd', null, null]
   }
 
   /** What contract §8 lets a claim hold now: of what each limit has left, a thirty-second part beside others. */
-  function holdOf({ keyId, endUser, at, offers }: Claim): bigint {
-    const limits = keys.get(keyId)?.limits ?? NO_LIMITS
-    const mine = of(keyId)
-    const today = mine.filter((one) => dateOf(one.at) === dateOf(at))
-    const theirs = today.filter((one) => endUser !== null && one.endUser === endUser)
-    const month = mine.filter((one) => monthOf(one.at) === monthOf(at))
+  function holdOf(claim: Claim): bigint {
+    const { offers } = claim
     const base = largest(offers.map((offer) => offer.base))
     const shares: bigint[] = []
     const share = (left: bigint, parts: bigint) =>
       shares.push(left - base <= 0n ? 0n : (left - base) / parts)
-    for (const [ceiling, some] of [
-      [limits.dailySpend, today],
-      [limits.monthlySpend, month],
-      [capOf(limits, endUser), theirs],
-    ] as const) {
-      if (ceiling !== null && held(some) > 0n) share(ceiling - spent(some) - held(some), 32n)
+    for (const [ceiling, some, , , whose] of ceilingsOf(claim)) {
+      if (ceiling === null) continue
+      const left = ceiling - spent(some) - held(some)
+      if (held(some) > 0n) share(left, 32n)
+      else if (whose === 'account') share(left, 2n)
     }
     share(books.balance - held(all()), held(all()) > 0n ? 32n : 2n)
     const money = shares.reduce((least, one) => (one < least ? one : least))
@@ -151,10 +187,10 @@ export function plainBooks(balance: bigint): PlainBooks {
   }
 
   function judge(claim: Claim, hold: bigint): Expected {
-    for (const [refuses, code, limit, resetsAt] of rules(claim, hold)) {
-      if (refuses) return { code, limit, resetsAt }
+    for (const [refuses, code, limit, resetsAt, of] of rules(claim, hold)) {
+      if (refuses) return { code, limit, of, resetsAt }
     }
-    return { code: null, limit: null, resetsAt: null }
+    return { code: null, limit: null, of: null, resetsAt: null }
   }
 
   /** Contract §9 in its own words. */
@@ -172,6 +208,7 @@ export function plainBooks(balance: bigint): PlainBooks {
 
   const books: PlainBooks = {
     keys,
+    limits: NO_LIMITS,
     requests,
     balance,
     threshold: null,
@@ -183,7 +220,10 @@ export function plainBooks(balance: bigint): PlainBooks {
       const { keyId, endUser, at } = claim
       const limits = keys.get(keyId)?.limits
       if (expected.code === null && limits) {
-        requests.set(claim.generationId, { keyId, endUser, at, hold, limits, cost: null })
+        requests.set(claim.generationId, {
+          ...{ keyId, endUser, at, hold, limits, cost: null },
+          accountLimits: books.limits,
+        })
       }
       return expected
     },
@@ -220,16 +260,18 @@ export function plainBooks(balance: bigint): PlainBooks {
         [dateOf, 'dailySpend'],
         [monthOf, 'monthlySpend'],
       ] as const
-      return [...keys.keys()].flatMap((keyId) =>
-        periods.flatMap(([periodOf, limit]) =>
-          [...Map.groupBy(of(keyId), ({ at }) => periodOf(at))].flatMap(([period, some]) => {
-            const ceilings = some.map(({ limits }) => limits[limit])
-            if (ceilings.includes(null)) return []
-            const bound =
-              largest(ceilings.map((one) => one ?? 0n)) + largest(some.map((one) => one.hold))
-            return spent(some) <= bound ? [] : [`${keyId} ${limit} ${period}`]
-          }),
-        ),
+      const owners = [...keys.keys()].map((keyId) => [keyId, of(keyId), 'limits'] as const)
+      return [...owners, ['account', all(), 'accountLimits'] as const].flatMap(
+        ([owner, its, whose]) =>
+          periods.flatMap(([periodOf, limit]) =>
+            [...Map.groupBy(its, ({ at }) => periodOf(at))].flatMap(([period, some]) => {
+              const ceilings = some.map((one) => one[whose][limit])
+              if (ceilings.includes(null)) return []
+              const bound =
+                largest(ceilings.map((one) => one ?? 0n)) + largest(some.map((one) => one.hold))
+              return spent(some) <= bound ? [] : [`${owner} ${limit} ${period}`]
+            }),
+          ),
       )
     },
   }

@@ -1,5 +1,6 @@
 /** The store's contract: the ports' real definition, run against every engine in the same words. */
 import { describe, test } from 'vitest'
+import { accountLimitsContract } from './contract/account-limits.ts'
 import { accountsContract } from './contract/accounts.ts'
 import { activityContract } from './contract/activity.ts'
 import { actsContract } from './contract/acts.ts'
@@ -37,6 +38,7 @@ export function storeContract(name: string, engine: Engine): void {
   describe(name, () => {
     const bench = setBench(open, reopen)
     describe('accounts', () => accountsContract(bench))
+    describe('limits of accounts', () => accountLimitsContract(bench))
     describe('keys', () => keysContract(bench))
     describe('windows', () => windowsContract(bench))
     describe('spending', () => spendingContract(bench))

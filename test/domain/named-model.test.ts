@@ -53,7 +53,7 @@ const named = (
   dialect: Dialect = 'chat',
   allowed: readonly string[] | null = null,
   catalogue = CATALOGUE,
-) => namedModel({ catalogue, allowed, dialect }, name)?.id
+) => namedModel({ catalogue, key: aKey(instant(0), { allowedModels: allowed }), dialect }, name)?.id
 
 describe('a name', () => {
   test.each<[string, string | undefined, Dialect?, string[]?]>([

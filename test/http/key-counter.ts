@@ -1,12 +1,10 @@
 /** An API for managing keys: a provisioning key, a second account with keys of its own, and a function that sends requests. */
 
 import { onTestFinished } from 'vitest'
-import type { Account } from '#domain/account.ts'
-import { newAccountId } from '#domain/id.ts'
+import { type Account, draftAccount } from '#domain/account.ts'
 import { draftKey, type NewKey } from '#domain/key.ts'
 import type { KeyRecord } from '#domain/key-report.ts'
 import { NO_LIMITS } from '#domain/limits.ts'
-import { NO_MONEY } from '#domain/money.ts'
 import { newSecret } from '#domain/secret.ts'
 import type { ApiDeps } from '#http/deps.ts'
 import {
@@ -91,13 +89,7 @@ export async function openKeyCounter(changes: Partial<ApiDeps> = {}): Promise<Ke
     issueIn,
     async openAccount(name) {
       const at = clock.now()
-      const account = {
-        id: newAccountId(at),
-        name,
-        createdAt: at,
-        balance: NO_MONEY,
-        memberDaily: null,
-      }
+      const account = draftAccount(name, at)
       await deps.store.accounts.create(account, anAct())
       return account
     },

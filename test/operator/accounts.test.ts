@@ -1,5 +1,7 @@
 /** Several accounts: each with its own money, keys and threshold, and the default one where none is named. */
+
 import { expect, test } from 'vitest'
+import { NO_LIMITS, renderAccountLimits } from '#domain/limits.ts'
 import { act, openFurnished, type TestOperatorDeps } from './deps.ts'
 
 const openTwo = async (): Promise<TestOperatorDeps> => {
@@ -17,6 +19,8 @@ test('an account is made empty, once by its name, and shown by name or id', asyn
     name: 'acme',
     balance_usd: '0',
     created_at: '2026-08-23T12:00:01Z',
+    closed_at: null,
+    ...renderAccountLimits(NO_LIMITS),
   })
   const shown = await act(deps, 'accounts.show', { name: 'acme' })
   const nothing = { threshold_usd: null, email: null, webhook_url: null, notified_at: null }

@@ -114,6 +114,9 @@ const SAMPLES: { readonly [Name in VerbName]: VerbInput<Name> } = {
   'accounts.members.set-role': { person: 'cleo@example.org', role: 'owner' },
   'accounts.members.remove': { person: 'cleo@example.org' },
   'accounts.rename': { account: 'spare', name: 'third' },
+  'accounts.set-limits': { account: 'spare', rpm_limit: 60, monthly_spend_limit_usd: '5' },
+  'accounts.move-key': { key: 'default', to: 'spare' },
+  'accounts.close': { account: 'spare' },
   'thresholds.show': {},
   'thresholds.set': {
     threshold_usd: '9',
@@ -392,6 +395,15 @@ describe('an act tells', () => {
     ['accounts.members.remove', { account: 'default', removed: true }],
     ['users.language', { language: { from: null, to: 'ru' } }],
     ['accounts.rename', { name: { from: 'spare', to: 'third' } }],
+    [
+      'accounts.set-limits',
+      {
+        rpm_limit: { from: null, to: 60 },
+        monthly_spend_limit_usd: { from: null, to: '5.00' },
+      },
+    ],
+    ['accounts.move-key', { account: { from: 'default', to: 'spare' } }],
+    ['accounts.close', { name: 'spare' }],
   ])('%s', async (name, changed) => {
     const furnished = await furnish()
     await act(furnished.deps, name, (await inputFor(name, furnished)) as never)

@@ -1,11 +1,11 @@
 /** A furnished gateway for the tests of the API: a real store in memory, the demo models, money and one key. */
 
-import { type Account, DEFAULT_ACCOUNT_NAME } from '#domain/account.ts'
+import { type Account, DEFAULT_ACCOUNT_NAME, draftAccount } from '#domain/account.ts'
 import { type Clock, type Instant, systemClock } from '#domain/clock.ts'
-import { newAccountId, newEntryId, newKeyId } from '#domain/id.ts'
+import { newEntryId, newKeyId } from '#domain/id.ts'
 import type { ApiKey, KeyKind } from '#domain/key.ts'
 import { type Limits, NO_LIMITS } from '#domain/limits.ts'
-import { NO_MONEY, readUsd, type UsdNanos } from '#domain/money.ts'
+import { readUsd, type UsdNanos } from '#domain/money.ts'
 import { DEFAULT_RUB_PER_USD } from '#domain/rate.ts'
 import { labelOf, newSecret } from '#domain/secret.ts'
 import { DEFAULT_SETTINGS } from '#domain/settings.ts'
@@ -59,13 +59,7 @@ export async function furnish(
   const clock = options.clock ?? systemClock
   const store = await openTestStore(clock)
   const at = clock.now()
-  const account: Account = {
-    id: newAccountId(at),
-    name: DEFAULT_ACCOUNT_NAME,
-    createdAt: at,
-    balance: NO_MONEY,
-    memberDaily: null,
-  }
+  const account = draftAccount(DEFAULT_ACCOUNT_NAME, at)
   await store.accounts.create(account, anAct())
   await store.ledger.credit(
     {
@@ -103,6 +97,7 @@ export async function furnish(
         label: labelOf(secret),
         note: null,
         limits: { ...NO_LIMITS, ...limits },
+        accountLimits: account.limits,
         createdAt: now,
         updatedAt: now,
         lastUsedAt: null,

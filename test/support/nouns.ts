@@ -174,6 +174,8 @@ export const anAccount = (stated: Partial<Account> = {}): Account => ({
   createdAt: EPOCH,
   balance: 0n as UsdNanos,
   memberDaily: null,
+  limits: NO_LIMITS,
+  closedAt: null,
   ...stated,
 })
 
@@ -189,6 +191,7 @@ export const aKey = (
   label: 'if-000000…0000',
   note: null,
   limits: { ...NO_LIMITS, ...limits },
+  accountLimits: NO_LIMITS,
   createdAt: at,
   updatedAt: at,
   lastUsedAt: null,

@@ -67,7 +67,7 @@ export function createAdmissions(
   const requireKeyWithWindows = async (id: KeyId, at: Instant): Promise<HotKey> => {
     for (let reads = 0; reads < MOST_READS; reads++) {
       const hot = requireKey(id, at)
-      if (hot.hasWindows) return hot
+      if (hotState.hasWindows(hot)) return hot
       await hotState.readWindows(hot, at)
     }
     throw steppedAgain()
@@ -102,7 +102,7 @@ export function createAdmissions(
   const admitIfRead = (claim: Claim): Verdict | Repeated | Stale | null => {
     if (isStale(claim)) return 'stale'
     const hot = requireKey(claim.keyId, claim.at)
-    return hot.hasWindows ? admitNow(claim, hot) : null
+    return hotState.hasWindows(hot) ? admitNow(claim, hot) : null
   }
 
   const admitWithWindows = async (claim: Claim): Promise<Verdict | Repeated | Stale> => {
@@ -138,7 +138,7 @@ export function createAdmissions(
       const found = ids.map((id) => requireKey(id, at))
       const readings: QuotaReading[] = []
       for (const hot of found) {
-        const read = hot.hasWindows ? hot : await requireKeyWithWindows(hot.key.id, at)
+        const read = hotState.hasWindows(hot) ? hot : await requireKeyWithWindows(hot.key.id, at)
         readings.push(readQuota(read, at))
       }
       return readings
@@ -251,12 +251,12 @@ function prepareSettle(
 
 /** Judged in the turn that changed the balance, so that only one of many concurrent debits notifies. */
 function judgeDebit(
-  { claim, account: { threshold, balance } }: OpenHold,
+  { account: { id, threshold, balance } }: OpenHold,
   amount: UsdNanos,
   at: Instant,
 ): MarkChange | null {
   if (threshold === null || amount === NO_MONEY) return null
-  const change = judgeMark(claim.accountId, threshold, balance, 'debit', at)
+  const change = judgeMark(id, threshold, balance, 'debit', at)
   if (change) threshold.mark = change.mark
   return change
 }

@@ -13,7 +13,8 @@ import {
 import { draftEvent, type RaisedEvent } from '#domain/event.ts'
 import type { LimitName } from '#domain/limits.ts'
 import { renderUsd, type UsdNanos } from '#domain/money.ts'
-import type { HotKey, MutableSpending, OpenHold } from './hot-state.ts'
+import type { HotKey, OpenHold } from './hot-state.ts'
+import type { MutableSpending } from './hot-use.ts'
 
 /** The events of the marks that this charge has passed; null for none. One that was told before is known by its subject. */
 export function judgeCeilings(

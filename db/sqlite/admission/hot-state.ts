@@ -1,10 +1,20 @@
 /** The hot state of keys and accounts: what admission needs, cached in memory and rebuilt from the tables. */
+
+import type { Account } from '#domain/account.ts'
 import type { Claim } from '#domain/admission.ts'
 import { UNKNOWN_MARK } from '#domain/ceiling-marks.ts'
-import type { Day } from '#domain/clock.ts'
-import { DAY_MS, dayOf, type Instant, MINUTE_MS, monthStart, nextDay } from '#domain/clock.ts'
+import {
+  type Day,
+  dayOf,
+  type Instant,
+  MINUTE_MS,
+  monthStart,
+  nextDay,
+  nextMonthStart,
+} from '#domain/clock.ts'
 import type { AccountId, GenerationId, KeyId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
+import type { Limits } from '#domain/limits.ts'
 import type { UsdNanos } from '#domain/money.ts'
 import { addUsd, NO_MONEY, subtractUsd } from '#domain/money.ts'
 import type { Window } from '#domain/window.ts'
@@ -13,10 +23,11 @@ import type { Connection } from '../engine/connection.ts'
 import { unavailable } from '../engine/disk.ts'
 import { drop, type Pending } from '../engine/group-commit.ts'
 import { statement } from '../engine/statement.ts'
-import { type KeyRow, toKey } from '../keys/key-row.ts'
+import { type FoundKeyRow, KEY_COLUMNS, toKey } from '../keys/key-row.ts'
+import { toLimits } from '../keys/limits-column.ts'
 import { fromInteger } from '../money/amount.ts'
 import { type HotThreshold, toHotThreshold } from '../money/low-balance.ts'
-import { prepareSpendReader } from '../money/spend-reader.ts'
+import { prepareAccountSpendReader, prepareSpendReader } from '../money/spend-reader.ts'
 import {
   carryMinutes,
   type HotEndUser,
@@ -26,33 +37,28 @@ import {
   takeDay,
   takeMinutes,
 } from './end-users.ts'
+import {
+  addHold,
+  endHold,
+  type HotUse,
+  isReadByClock,
+  keepWindows,
+  noteStep,
+  readWindows,
+  releaseUse,
+  reserveUse,
+  startUse,
+  takeWindows,
+} from './hot-use.ts'
 import type { WindowReader } from './window-reader.ts'
 
 /** Keys whose state is kept in memory; an idle one beyond it is rebuilt when it is used again. */
 const MAX_HOT_KEYS = 20_000
 
-export interface HotKey {
+export interface HotKey extends HotUse {
   key: ApiKey
-  readonly account: HotAccount
-  minute: Window | null
-  day: Window | null
-  /** False until the windows are read from the log; no request of the key is admitted before. */
-  hasWindows: boolean
-  /** The latest time that it was asked at; after a step back of the clock, since then. */
-  seenAt: Instant
-  /** From where the clock was last set back; null if it was not, or has been there again. */
-  setBackFrom: Instant | null
-  /** Where the clock was behind the log, or behind itself, when the windows were read: from when they must be read again. */
-  windowsEndAt: Instant | null
-  /** The read in progress, if any. */
-  loadingWindows: Promise<void> | null
+  account: HotAccount
   inProgress: number
-  today: Day
-  thisMonth: Day
-  /** False where writes that the disk refused are missing in what was read as spent. */
-  hasSums: boolean
-  readonly daySpend: MutableSpending
-  readonly monthSpend: MutableSpending
   lastUsedAt: Instant | null
   /** The value in the table. */
   useWrittenAt: Instant | null
@@ -67,6 +73,10 @@ export interface HotKey {
 }
 
 export interface HotAccount {
+  readonly id: AccountId
+  limits: Limits
+  /** Null while the account has no limit that is used up: then nothing is counted. */
+  use: HotUse | null
   balance: UsdNanos
   held: UsdNanos
   inProgress: number
@@ -78,6 +88,7 @@ export interface HotAccount {
 export interface OpenHold {
   readonly claim: Claim
   readonly amount: UsdNanos
+  /** That of its key at its admission, which pays. */
   readonly account: HotAccount
   /** The periods that its hold and later its charge count in, however late it ends. */
   readonly day: Day
@@ -91,7 +102,9 @@ export interface HotState {
   readonly open: TransientMap<GenerationId, OpenHold>
   /** Undefined when there is no such key. Its windows may have to be read: see `hasWindows`. */
   key(id: KeyId, at: Instant): HotKey | undefined
-  /** Reads the windows in slices; other requests are served meanwhile. */
+  /** Whether the windows of the key and of its account are read. */
+  hasWindows(hot: HotKey): boolean
+  /** Reads them in slices; other requests are served meanwhile. */
   readWindows(hot: HotKey, at: Instant): Promise<void>
   /** The cached state of a key, if any. */
   loaded(id: KeyId): HotKey | undefined
@@ -100,6 +113,8 @@ export interface HotState {
   replace(key: ApiKey): void
   /** The shares at which is told have changed: the marks of every ceiling are found out again. */
   forgetMarks(): void
+  /** The same for an account. */
+  replaceAccount(account: Pick<Account, 'id' | 'limits'>): void
   /** The end user that a claim names, as it would be counted; null where it names none. */
   endUser(claim: Claim, hot: HotKey): HotEndUser | null
   take(claim: Claim, amount: UsdNanos, hot: HotKey, endUser: HotEndUser | null): OpenHold
@@ -142,30 +157,24 @@ export function startHotState(connection: Connection, windows: WindowReader): Ho
     open,
     account,
     key(id, at) {
-      const hot = hotKeys.get(id)
+      const hot = hotKeys.get(id) ?? load(id, at)
       if (hot) periods.turn(hot, at)
-      return hot ?? load(id, at)
+      return hot
     },
-    readWindows(hot, at) {
-      hot.loadingWindows ??= readWindows(windows, hot, at).finally(() => {
-        hot.loadingWindows = null
-      })
-      return hot.loadingWindows
-    },
+    hasWindows: ({ hasWindows, account: { use } }) =>
+      hasWindows && (use === null || use.hasWindows),
+    readWindows: (hot, at) => readMissing(windows, hot, at),
     loaded: (id) => hotKeys.get(id),
     replace(key) {
       const hot = hotKeys.get(key.id)
-      if (!hot) return
-      const { rpm, rpd, endUserRpm } = hot.key.limits
-      hot.hasWindows &&=
-        keepsWindow(rpm, key.limits.rpm) &&
-        keepsWindow(rpd, key.limits.rpd) &&
-        // Windows per end user keep every request of the minute, so that a changed limit needs no read.
-        (endUserRpm !== null || key.limits.endUserRpm === null)
-      if (key.limits.rpm === null) hot.minute = null
-      if (key.limits.rpd === null) hot.day = null
-      hot.key = key
-      forgetMarks(hot)
+      if (hot) replaceKey(hot, key, account)
+    },
+    replaceAccount({ id, limits }) {
+      const hot = hotAccounts.get(id)
+      if (hot) setLimits(hot, limits)
+      for (const one of hotKeys.values()) {
+        if (one.key.accountId === id) one.key = { ...one.key, accountLimits: limits }
+      }
     },
     forgetMarks() {
       for (const hot of hotKeys.values()) forgetMarks(hot)
@@ -193,6 +202,8 @@ export function startHotState(connection: Connection, windows: WindowReader): Ho
       releaseAccount(hold, spent)
       const hot = hotKeys.get(hold.claim.keyId)
       if (hot) release(hot, hold, spent)
+      // Moved in the meantime: what it spends counts where the key is.
+      if (hot && hot.account !== hold.account) giveUpSums(hold.account, hot.account)
       if (hold.endUser) releaseEndUser(hold.endUser, hold, spent)
       return hold
     },
@@ -200,33 +211,82 @@ export function startHotState(connection: Connection, windows: WindowReader): Ho
   }
 }
 
-/** A window stays while its limit is the same or lower; a new or higher limit needs instants that were not kept. */
-const keepsWindow = (before: number | null, limit: number | null): boolean =>
-  limit === null || (before !== null && limit <= before)
+/** Other turns pass meanwhile: what was read may have been given up again. */
+async function readMissing(windows: WindowReader, hot: HotKey, at: Instant): Promise<void> {
+  const { account } = hot
+  if (!hot.hasWindows) await once(hot, () => readOfKey(windows, hot, at))
+  const { use } = account
+  if (use !== null && !use.hasWindows) {
+    await once(use, () => readOfAccount(windows, account, use, at))
+  }
+}
 
-async function readWindows(windows: WindowReader, hot: HotKey, at: Instant): Promise<void> {
+/** One read at a time. */
+const once = (use: HotUse, read: () => Promise<void>): Promise<void> => {
+  use.loadingWindows ??= read().finally(() => {
+    use.loadingWindows = null
+  })
+  return use.loadingWindows
+}
+
+async function readOfKey(windows: WindowReader, hot: HotKey, at: Instant): Promise<void> {
   const { id, limits } = hot.key
-  const [minute, day, endUserMinutes, windowsEndAt] = await Promise.all([
-    windows.read(id, MINUTE_MS, limits.rpm, at),
-    windows.read(id, DAY_MS, limits.rpd, at),
+  const [read, endUserMinutes] = await Promise.all([
+    readWindows(windows.ofKey(id), limits, at),
     limits.endUserRpm === null ? null : windows.readByEndUser(id, MINUTE_MS, at),
-    limits.rpm === null && limits.rpd === null && limits.endUserRpm === null
-      ? null
-      : windows.firstAhead(id, MINUTE_MS, at),
   ])
   // The limits changed meanwhile, so the windows must be read again.
   if (hot.key.limits !== limits) return
-  // A changed limit is no step of the clock: then the log alone tells, and what is not in it has left the window.
-  const isByClock = hot.setBackFrom !== null || hot.windowsEndAt !== null
-  if (isByClock && hot.minute !== null) minute?.carry(hot.minute, at)
-  if (isByClock && hot.day !== null) day?.carry(hot.day, at)
-  hot.minute = minute
-  hot.day = day
+  const isByClock = isReadByClock(hot)
   takeMinutes(hot, endUserMinutes && carryMinutes(hot, endUserMinutes, at, isByClock))
-  if (hot.setBackFrom !== null && hot.setBackFrom <= at) hot.setBackFrom = null
-  const ends = [windowsEndAt, hot.setBackFrom].filter((one) => one !== null)
-  hot.windowsEndAt = ends.length === 0 ? null : (Math.min(...ends) as Instant)
-  hot.hasWindows = true
+  takeWindows(hot, read, at)
+}
+
+async function readOfAccount(
+  windows: WindowReader,
+  account: HotAccount,
+  use: HotUse,
+  at: Instant,
+): Promise<void> {
+  const { id, limits } = account
+  const read = await readWindows(windows.ofAccount(id), limits, at)
+  if (account.limits === limits && account.use === use) takeWindows(use, read, at)
+}
+
+/** Of a day that nobody has asked for yet. */
+const NO_DAY = -1 as Day
+
+/** Its use is read when it is next asked for. */
+const unreadUse = (): HotUse => startUse(Number.NEGATIVE_INFINITY as Instant, NO_DAY, NO_DAY)
+
+/** What an account has no use of: its list of models and the bound of an answer. */
+const isUsedUp = ({ rpm, rpd, concurrency, dailySpend, monthlySpend }: Limits): boolean =>
+  (rpm ?? rpd ?? concurrency ?? dailySpend ?? monthlySpend) !== null
+
+function setLimits(account: HotAccount, limits: Limits): void {
+  const before = account.limits
+  account.limits = limits
+  if (!isUsedUp(limits)) account.use = null
+  else if (account.use === null) account.use = unreadUse()
+  else keepWindows(account.use, before, limits)
+}
+
+function replaceKey(hot: HotKey, key: ApiKey, account: HotState['account']): void {
+  const { limits, accountId } = hot.key
+  keepWindows(hot, limits, key.limits)
+  // Windows per end user keep every request of the minute, so that a changed limit needs no read.
+  hot.hasWindows &&= limits.endUserRpm !== null || key.limits.endUserRpm === null
+  hot.key = key
+  forgetMarks(hot)
+  if (key.accountId === accountId) return
+  const before = hot.account
+  hot.account = account(key.accountId)
+  giveUpSums(before, hot.account)
+}
+
+/** They are read again: what a key has spent counts in the sums of the account that it is in. */
+function giveUpSums(...accounts: readonly HotAccount[]): void {
+  for (const { use } of accounts) if (use !== null) use.hasSums = false
 }
 
 /** Rebuilds a key's hot state, but for its windows; called only while none of its requests is in progress. */
@@ -235,7 +295,10 @@ function prepareHotKeyReader(
   periods: Periods,
   account: HotState['account'],
 ) {
-  const find = statement<KeyRow, [KeyId]>(database, 'SELECT * FROM keys WHERE id = ?')
+  const find = statement<FoundKeyRow, [KeyId]>(
+    database,
+    `SELECT ${KEY_COLUMNS} FROM keys WHERE id = ?`,
+  )
   return (id: KeyId, at: Instant): HotKey | undefined => {
     commit.flush()
     const row = find().get(id)
@@ -246,21 +309,10 @@ function prepareHotKeyReader(
 }
 
 const toHotKey = (key: ApiKey, account: HotAccount, at: Instant): HotKey => ({
+  ...startUse(at, dayOf(at), monthStart(dayOf(at))),
   key,
   account,
-  minute: null,
-  day: null,
-  hasWindows: false,
-  windowsEndAt: null,
-  seenAt: at,
-  setBackFrom: null,
-  loadingWindows: null,
   inProgress: 0,
-  today: dayOf(at),
-  thisMonth: monthStart(dayOf(at)),
-  hasSums: false,
-  daySpend: { spent: NO_MONEY, held: NO_MONEY, mark: UNKNOWN_MARK },
-  monthSpend: { spent: NO_MONEY, held: NO_MONEY, mark: UNKNOWN_MARK },
   lastUsedAt: key.lastUsedAt,
   useWrittenAt: key.lastUsedAt,
   held: NO_MONEY,
@@ -270,6 +322,7 @@ const toHotKey = (key: ApiKey, account: HotAccount, at: Instant): HotKey => ({
 })
 
 interface HotAccountRow {
+  readonly limits: string
   readonly balance_nanos: number
   readonly below_nanos: number | null
   readonly email: string | null
@@ -280,7 +333,7 @@ interface HotAccountRow {
 function prepareHotAccountReader({ database }: Connection): (id: AccountId) => HotAccount {
   const find = statement<HotAccountRow, [AccountId]>(
     database,
-    `SELECT balance_nanos, below_nanos, email, webhook_url, notified_at
+    `SELECT limits, balance_nanos, below_nanos, email, webhook_url, notified_at
      FROM accounts LEFT JOIN thresholds ON account_id = id WHERE id = ?`,
   )
   return (id) => {
@@ -293,7 +346,11 @@ function prepareHotAccountReader({ database }: Connection): (id: AccountId) => H
       email,
       webhookUrl,
     }
+    const limits = toLimits(row.limits)
     return {
+      id,
+      limits,
+      use: isUsedUp(limits) ? unreadUse() : null,
       balance: fromInteger(row.balance_nanos),
       held: NO_MONEY,
       inProgress: 0,
@@ -302,31 +359,30 @@ function prepareHotAccountReader({ database }: Connection): (id: AccountId) => H
   }
 }
 
-function reserveAccount({ account, amount }: OpenHold): void {
+function reserveAccount({ account, amount, claim: { at } }: OpenHold): void {
   account.held = addUsd(account.held, amount)
   account.inProgress++
+  if (account.use !== null) reserveUse(account.use, at, amount)
 }
 
-function releaseAccount({ account, amount }: OpenHold, spent: UsdNanos): void {
+function releaseAccount(hold: OpenHold, spent: UsdNanos): void {
+  const { account, amount } = hold
   account.held = subtractUsd(account.held, amount)
   account.inProgress--
   account.balance = subtractUsd(account.balance, spent)
+  if (account.use !== null) releaseUse(account.use, hold, spent)
 }
 
 function reserve(hot: HotKey, { claim: { at }, amount }: OpenHold): void {
-  hot.minute?.take(at)
-  hot.day?.take(at)
+  reserveUse(hot, at, amount)
   hot.inProgress++
   hot.held = addUsd(hot.held, amount)
-  addHold(hot.daySpend, amount)
-  addHold(hot.monthSpend, amount)
 }
 
-function release(hot: HotKey, { amount, day, month }: OpenHold, spent: UsdNanos): void {
+function release(hot: HotKey, hold: OpenHold, spent: UsdNanos): void {
   hot.inProgress--
-  hot.held = subtractUsd(hot.held, amount)
-  if (day === hot.today) endHold(hot.daySpend, amount, spent)
-  if (month === hot.thisMonth) endHold(hot.monthSpend, amount, spent)
+  hot.held = subtractUsd(hot.held, hold.amount)
+  releaseUse(hot, hold, spent)
 }
 
 function reserveEndUser(
@@ -357,9 +413,6 @@ function evictIdle(hotKeys: Map<KeyId, HotKey>): void {
   }
 }
 
-/** A request may be this much older than the one before it, without a step of the clock. */
-const STEP_MS = 1_000
-
 export interface Periods {
   /**
    * Takes a key to the day of `at`. Its sums are read, because a corrected clock may return to a day. A step back of less
@@ -374,12 +427,13 @@ export interface Periods {
 function preparePeriods(connection: Connection, open: Iterable<[GenerationId, OpenHold]>): Periods {
   const { commit } = connection
   const readSpend = prepareSpendReader(connection)
+  const turnAccount = prepareAccountTurn(connection, open)
 
   const read = (hot: HotKey): HotKey => {
     commit.flush()
     hot.hasSums = commit.writable
     const spend = readSpend(hot.key.id, hot.today, hot.thisMonth)
-    const held = sumHolds(open, hot)
+    const held = sumHolds(open, hot.inProgress, hot, ({ claim }) => claim.keyId === hot.key.id)
     hot.daySpend.spent = spend.day
     hot.daySpend.held = held.day
     hot.monthSpend.spent = spend.month
@@ -390,9 +444,11 @@ function preparePeriods(connection: Connection, open: Iterable<[GenerationId, Op
 
   return {
     turn(hot, at) {
+      const { account } = hot
       noteStep(hot, at)
-      const today = dayOf(at)
-      const isOver = today !== hot.today && nextDay(today) !== hot.today
+      const today = account.use === null ? dayOf(at) : turnAccount(account, account.use, at)
+      // All keys of an account that counts are on its day.
+      const isOver = account.use === null ? isOtherDay(hot, today) : today !== hot.today
       if (isOver) {
         hot.today = today
         hot.thisMonth = monthStart(today)
@@ -404,52 +460,68 @@ function preparePeriods(connection: Connection, open: Iterable<[GenerationId, Op
   }
 }
 
-/** Gives its windows up where the log tells more than they do. */
-function noteStep(hot: HotKey, at: Instant): void {
-  if (hot.windowsEndAt !== null && at >= hot.windowsEndAt) hot.hasWindows = false
-  if (at < hot.seenAt - STEP_MS) {
-    hot.setBackFrom = hot.seenAt
-    hot.hasWindows = false
-  } else if (at <= hot.seenAt) return
-  hot.seenAt = at
+/** A step back of less than a day stays in the day. */
+const isOtherDay = (use: HotUse, today: Day): boolean =>
+  today !== use.today && nextDay(today) !== use.today
+
+/** Takes an account to the day of an instant, as `Periods` does a key, and tells its day. */
+function prepareAccountTurn(
+  connection: Connection,
+  open: Iterable<[GenerationId, OpenHold]>,
+): (account: HotAccount, use: HotUse, at: Instant) => Day {
+  const { commit } = connection
+  const spentIn = prepareAccountSpendReader(connection)
+
+  const read = (account: HotAccount, use: HotUse, hasMonth: boolean): void => {
+    commit.flush()
+    const { id, inProgress } = account
+    const { today, thisMonth } = use
+    use.daySpend.spent = spentIn(id, today, nextDay(today))
+    // The days of a month are many rows, where an account has many keys: at midnight its sum goes on.
+    if (!hasMonth) use.monthSpend.spent = spentIn(id, thisMonth, nextMonthStart(thisMonth))
+    use.hasSums = commit.writable
+    const held = sumHolds(open, inProgress, use, (hold) => hold.account === account)
+    use.daySpend.held = held.day
+    use.monthSpend.held = held.month
+  }
+
+  return (account, use, at) => {
+    noteStep(use, at)
+    const today = dayOf(at)
+    const isOver = isOtherDay(use, today)
+    const hasMonth = isOver && use.hasSums && nextDay(use.today) === today
+    if (isOver) {
+      const month = monthStart(today)
+      const isSameMonth = month === use.thisMonth
+      use.today = today
+      use.thisMonth = month
+      read(account, use, hasMonth && isSameMonth)
+    } else if (!use.hasSums && commit.writable) read(account, use, false)
+    return use.today
+  }
 }
 
-/** What the requests of a key that are in progress hold of its day and of its month. */
+/** What the requests in progress that are meant hold of the day and of the month of `use`. */
 function sumHolds(
   open: Iterable<[GenerationId, OpenHold]>,
-  { key, inProgress, today, thisMonth }: HotKey,
+  inProgress: number,
+  { today, thisMonth }: HotUse,
+  isMeant: (hold: OpenHold) => boolean,
 ): { readonly day: UsdNanos; readonly month: UsdNanos } {
   let day = NO_MONEY
   let month = NO_MONEY
   if (inProgress === 0) return { day, month }
   for (const [, hold] of open) {
-    if (hold.claim.keyId !== key.id) continue
+    if (!isMeant(hold)) continue
     if (hold.day === today) day = addUsd(day, hold.amount)
     if (hold.month === thisMonth) month = addUsd(month, hold.amount)
   }
   return { day, month }
 }
 
-export interface MutableSpending {
-  spent: UsdNanos
-  held: UsdNanos
-  /** From what is spent on somebody is to be told (`ceiling-marks.ts`). */
-  mark: UsdNanos
-}
-
 function forgetMarks({ daySpend, monthSpend, recentEndUsers }: HotKey): void {
   daySpend.mark = monthSpend.mark = UNKNOWN_MARK
   for (const user of recentEndUsers?.users.values() ?? []) user.daySpend.mark = UNKNOWN_MARK
-}
-
-function addHold(spending: MutableSpending, amount: UsdNanos): void {
-  spending.held = addUsd(spending.held, amount)
-}
-
-/** A hold ends; `spent` is what became of it. */
-function endHold(spending: MutableSpending, held: UsdNanos, spent: UsdNanos): void {
-  spending.held = subtractUsd(spending.held, held)
-  spending.spent = addUsd(spending.spent, spent)
 }
 
 export interface LiveSums {
@@ -491,10 +563,10 @@ const copyLiveSums = (
     spentThisMonth: monthSpend.spent,
     held,
   })),
-  open: [...open].map(([id, { claim, amount }]) => ({
+  open: [...open].map(([id, { claim, account, amount }]) => ({
     id,
     keyId: claim.keyId,
-    accountId: claim.accountId,
+    accountId: account.id,
     amount,
   })),
 })

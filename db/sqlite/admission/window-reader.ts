@@ -1,26 +1,25 @@
 /** Reads a key's sliding windows back from the log, so that they survive a restart and a change of limits. */
 import { type Instant, later } from '#domain/clock.ts'
-import type { KeyId } from '#domain/id.ts'
+import { type AccountId, type GenerationId, generationsFrom, type KeyId } from '#domain/id.ts'
 import { Window } from '#domain/window.ts'
 import type { Connection } from '../engine/connection.ts'
 import { nextTurn } from '../engine/next-turn.ts'
 import { SLICE_ROWS } from '../engine/slices.ts'
 import { statement } from '../engine/statement.ts'
+import type { WindowSource } from './hot-use.ts'
 import type { WindowSlots } from './window-slots.ts'
 
-/** Requests that lie more than a span ahead were made before the clock was set back; no window contains them. */
+/**
+ * Of a window the newest `limit` requests of the span are read, which are all that decide when a slot frees. Nobody may be admitted
+ * to it before it is there. Requests that lie more than a span ahead were made before the clock was set back; no window contains them.
+ */
 export interface WindowReader {
-  /**
-   * The newest `limit` requests of the span, which are all that decide when a slot frees; null without a limit. Nobody may
-   * be admitted to the window before it is there.
-   */
-  read(id: KeyId, spanMs: number, limit: number | null, now: Instant): Promise<Window | null>
+  ofKey(id: KeyId): WindowSource
+  ofAccount(id: AccountId): WindowSource
   /** The requests of each end user in the span, by the name that they came with. */
   readByEndUser(id: KeyId, spanMs: number, now: Instant): Promise<ReadonlyMap<string, Window>>
   /** How many requests were admitted in the span. */
   count(id: KeyId, spanMs: number, now: Instant): Promise<number>
-  /** The first request that lies a span ahead or more; null as long as the clock is not behind the log. */
-  firstAhead(id: KeyId, spanMs: number, now: Instant): Promise<Instant | null>
 }
 
 /** Instants after `after` and before `before`. */
@@ -67,8 +66,8 @@ export function prepareWindowReader(connection: Connection, slots: WindowSlots):
     database,
     `SELECT admitted_at FROM (${ADMITTED}) ORDER BY admitted_at LIMIT 1`,
   )
-  return {
-    async read(id, spanMs, limit, now) {
+  const ofKey = (id: KeyId): WindowSource => ({
+    async read(spanMs, limit, now) {
       if (limit === null) return null
       const found: Instant[] = []
       await scanBack(around(id, now, spanMs), Math.min(limit, SLICE_ROWS), (span) => {
@@ -79,6 +78,15 @@ export function prepareWindowReader(connection: Connection, slots: WindowSlots):
       window.restore(found.slice(0, limit).reverse(), now)
       return window
     },
+    async firstAhead(spanMs, now) {
+      commit.flush()
+      const after = later(now, spanMs - 1)
+      return oldest().get({ id, after, before: Number.MAX_SAFE_INTEGER })?.admitted_at ?? null
+    },
+  })
+  return {
+    ofKey,
+    ofAccount: prepareAccountSource(connection),
     async readByEndUser(id, spanMs, now) {
       const found: { readonly name: string; readonly at: Instant }[] = []
       await scanBack(around(id, now, spanMs), SLICE_ROWS, (span) => {
@@ -101,12 +109,67 @@ export function prepareWindowReader(connection: Connection, slots: WindowSlots):
       })
       return requests
     },
-    async firstAhead(id, spanMs, now) {
+  }
+}
+
+/** From its arrival to its admission a request waits no longer, unless the clock is set. */
+const LONGEST_WAIT_MS = 600_000
+/** Behind every id. */
+const NO_GENERATION = 'gen-~' as GenerationId
+
+/** Lines of the log from one id on and below another. */
+type Lines = { readonly from: GenerationId; readonly below: GenerationId }
+
+const admittedOf = (table: string): string => `
+  SELECT admitted_at FROM ${table}
+  WHERE generation_id >= $from AND generation_id < $below AND account_id = $id
+    AND admitted_at > $after AND admitted_at < $before`
+
+/**
+ * An account may have a hundred thousand keys, and no index has its slots: the whole log of the span is read, in slices of lines.
+ * A request stands in the log under the id that its hold had.
+ */
+function prepareAccountSource({ database, commit }: Connection): (id: AccountId) => WindowSource {
+  type Span = Lines & { readonly id: AccountId; readonly after: number; readonly before: number }
+  const cut = statement<{ id: GenerationId }, [Lines & { rows: number }]>(
+    database,
+    `SELECT generation_id AS id FROM activity WHERE generation_id >= $from AND generation_id < $below
+     ORDER BY generation_id DESC LIMIT 1 OFFSET $rows - 1`,
+  )
+  const admitted = `${admittedOf('activity')} AND admitted = 1 UNION ALL ${admittedOf('holds')}`
+  const slice = statement<{ admitted_at: Instant }, [Span]>(database, admitted)
+  const first = statement<{ admitted_at: Instant | null }, [Span]>(
+    database,
+    `SELECT min(admitted_at) AS admitted_at FROM (${admitted})`,
+  )
+  return (id) => ({
+    async read(spanMs, limit, now) {
+      if (limit === null) return null
+      const after = later(now, -spanMs)
+      const from = generationsFrom(later(after, -LONGEST_WAIT_MS))
+      const found: Instant[] = []
+      let below = NO_GENERATION
+      for (;;) {
+        commit.flush()
+        const last = cut().get({ from, below, rows: SLICE_ROWS })?.id ?? from
+        const span = { id, from: last, below, after, before: later(now, spanMs) }
+        for (const row of slice().all(span)) found.push(row.admitted_at)
+        if (last === from) break
+        below = last
+        await nextTurn()
+      }
+      const window = new Window(spanMs)
+      window.restore(found.sort((a, b) => a - b).slice(-limit), now)
+      return window
+    },
+    async firstAhead(spanMs, now) {
       commit.flush()
       const after = later(now, spanMs - 1)
-      return oldest().get({ id, after, before: Number.MAX_SAFE_INTEGER })?.admitted_at ?? null
+      const from = generationsFrom(later(after, -LONGEST_WAIT_MS))
+      const ahead = { id, from, below: NO_GENERATION, after, before: Number.MAX_SAFE_INTEGER }
+      return first().get(ahead)?.admitted_at ?? null
     },
-  }
+  })
 }
 
 const around = (id: KeyId, now: Instant, spanMs: number): Span => ({

@@ -67,13 +67,13 @@ export function prepareWriter(
   )
   const insertActivity = prepareActivity(database)
   return {
-    hold({ claim, amount, day, endUser: counted }) {
-      const { generationId, requestId, accountId, keyId, model, at, endUser } = claim
+    hold({ claim, account, amount, day, endUser: counted }) {
+      const { generationId, requestId, keyId, model, at, endUser } = claim
       const { surface, session, owner, repeat } = claim
       insertHold().run(
         generationId,
         requestId,
-        accountId,
+        account.id,
         keyId,
         model,
         Number(amount),
@@ -92,8 +92,9 @@ export function prepareWriter(
     release(id) {
       deleteHold().run(id)
     },
-    charge({ claim, day, endUser }, { amount, rubPerUsd, priceVersion }, at) {
-      const { generationId, accountId, keyId } = claim
+    charge({ claim, account, day, endUser }, { amount, rubPerUsd, priceVersion }, at) {
+      const { generationId, keyId } = claim
+      const { id: accountId } = account
       insertCharge.run(
         chargeEntryId(generationId),
         accountId,

@@ -23,7 +23,15 @@ export type KeyRow = {
   readonly made_by: string | null
 }
 
-export const toKey = (row: KeyRow): ApiKey => ({
+/** What `toKey` reads: the row, and the limits of its account. */
+export const KEY_COLUMNS =
+  '*, (SELECT owner.limits FROM accounts AS owner WHERE owner.id = keys.account_id) AS account_limits'
+
+/** A row as it is read. */
+export type FoundKeyRow = KeyRow & { readonly account_limits: string | null }
+
+/** A key whose account is lost is found all the same, and told by the audit. */
+export const toKey = (row: FoundKeyRow): ApiKey => ({
   id: row.id,
   accountId: row.account_id,
   name: row.name,
@@ -31,6 +39,7 @@ export const toKey = (row: KeyRow): ApiKey => ({
   label: row.label,
   note: row.note,
   limits: toLimits(row.limits),
+  accountLimits: toLimits(row.account_limits ?? '{}'),
   createdAt: row.created_at,
   updatedAt: row.updated_at,
   lastUsedAt: row.last_used_at,

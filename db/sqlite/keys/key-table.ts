@@ -3,7 +3,7 @@ import type { Database } from 'bun:sqlite'
 import type { AccountId, KeyId } from '#domain/id.ts'
 import type { ApiKey, KeyQuery } from '#domain/key.ts'
 import { statement } from '../engine/statement.ts'
-import { fromKey, type KeyRow, toKey } from './key-row.ts'
+import { type FoundKeyRow, fromKey, KEY_COLUMNS, type KeyRow, toKey } from './key-row.ts'
 
 export interface KeyTable {
   find(id: KeyId): ApiKey | undefined
@@ -19,27 +19,30 @@ export interface KeyTable {
 
 /** Compared as text, not as a pattern: `%` and `_` are letters here, and an empty text means nobody. */
 const SEARCH = `
-  SELECT * FROM keys
+  SELECT ${KEY_COLUMNS} FROM keys
   WHERE (id = $text OR name = $text OR ($text <> '' AND substr(label, 1, length($text)) = $text))
     AND ($account IS NULL OR account_id = $account)
   ORDER BY id DESC LIMIT $limit`
 
 /** Found from an index and not by leafing: every id sorts before `l`. */
 const listSql = (whose: string): string => `
-  SELECT * FROM keys
+  SELECT ${KEY_COLUMNS} FROM keys
   WHERE ${whose} AND ($revoked OR revoked_at IS NULL) AND id < ifnull($after, 'l')
   ORDER BY id DESC LIMIT $limit`
 
 type Slice = { readonly after: KeyId | null; readonly revoked: boolean; readonly limit: number }
 
 export function openKeyTable(database: Database): KeyTable {
-  const find = statement<KeyRow, [KeyId]>(database, 'SELECT * FROM keys WHERE id = ?')
-  const search = statement<KeyRow, [{ text: string; limit: number; account: AccountId | null }]>(
+  const find = statement<FoundKeyRow, [KeyId]>(
     database,
-    SEARCH,
+    `SELECT ${KEY_COLUMNS} FROM keys WHERE id = ?`,
   )
-  const listAll = statement<KeyRow, [Slice]>(database, listSql('TRUE'))
-  const listOf = statement<KeyRow, [Slice & { account: AccountId }]>(
+  const search = statement<
+    FoundKeyRow,
+    [{ text: string; limit: number; account: AccountId | null }]
+  >(database, SEARCH)
+  const listAll = statement<FoundKeyRow, [Slice]>(database, listSql('TRUE'))
+  const listOf = statement<FoundKeyRow, [Slice & { account: AccountId }]>(
     database,
     listSql('account_id = $account'),
   )

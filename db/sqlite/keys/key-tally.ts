@@ -9,6 +9,8 @@ export interface KeyTally {
   count(query: Pick<KeyQuery, 'accountId' | 'includeRevoked'>): number
   /** Call it when the key is committed. */
   issued(key: ApiKey): void
+  /** Call it when a key that is not revoked has changed its account. */
+  moved(before: ApiKey, after: ApiKey): void
   /** Call it when the first revocation of the key is committed. */
   revoked(key: ApiKey): void
 }
@@ -40,6 +42,12 @@ export function openKeyTally(database: Database): KeyTally {
     return tallies
   }
 
+  const issued = ({ accountId }: ApiKey): void => {
+    const tally = tallies?.get(accountId)
+    if (tally) tally.all++
+    else tallies?.set(accountId, { all: 1, revoked: 0 })
+  }
+
   return {
     count({ accountId, includeRevoked }) {
       const wanted =
@@ -49,10 +57,11 @@ export function openKeyTally(database: Database): KeyTally {
         0,
       )
     },
-    issued({ accountId }) {
-      const tally = tallies?.get(accountId)
-      if (tally) tally.all++
-      else tallies?.set(accountId, { all: 1, revoked: 0 })
+    issued,
+    moved(before, after) {
+      const tally = tallies?.get(before.accountId)
+      if (tally) tally.all--
+      issued(after)
     },
     revoked({ accountId }) {
       const tally = tallies?.get(accountId)

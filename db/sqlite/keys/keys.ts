@@ -1,8 +1,9 @@
 /** Keys in SQLite; every change reaches the hot state in the same turn. */
+import { accountClosed } from '#domain/account.ts'
 import type { Amended } from '#domain/act.ts'
 import type { Instant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
-import type { KeyId } from '#domain/id.ts'
+import type { AccountId, KeyId } from '#domain/id.ts'
 import { type ApiKey, amendKey, type Keys } from '#domain/key.ts'
 import { describeAmendment } from '#domain/key-report.ts'
 import { labelOf, readSecret, type Secret } from '#domain/secret.ts'
@@ -114,6 +115,16 @@ function changeKeys(
     throw new GatewayError('key_revoked', `key ${key.name} is revoked and cannot be changed`)
   }
 
+  const owner = statement<{ name: string; closed_at: Instant | null }, [AccountId]>(
+    database,
+    'SELECT name, closed_at FROM accounts WHERE id = ?',
+  )
+  const requireOpen = (id: AccountId): void => {
+    const row = owner().get(id)
+    if (row === null) throw new GatewayError('account_not_found', `there is no account ${id}`)
+    if (row.closed_at !== null) throw accountClosed(row)
+  }
+
   const store = (key: ApiKey): ApiKey => {
     table.update(key)
     return key
@@ -122,6 +133,7 @@ function changeKeys(
   return {
     async issue(key, secret, act) {
       const write = (): void => {
+        requireOpen(key.accountId)
         noteAct(act)
         table.insert(key)
         secrets.keep(secret, key, key.createdAt)
@@ -137,6 +149,21 @@ function changeKeys(
         return amended
       }
       return commit.commitDurably(write, ({ after }) => hotState.replace(after))
+    },
+
+    move(id, accountId, act) {
+      const write = (): Amended<ApiKey> => {
+        const before = requireUnrevoked(id)
+        requireOpen(accountId)
+        store({ ...before, accountId, updatedAt: act.at })
+        noteAct(act)
+        // Read again: its account's limits are others.
+        return { before, after: requireKey(id) }
+      }
+      return commit.commitDurably(write, ({ before, after }) => {
+        tally.moved(before, after)
+        hotState.replace(after)
+      })
     },
 
     rotate(id, secret, graceUntil, act) {

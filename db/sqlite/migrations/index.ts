@@ -38,6 +38,7 @@ import routeMasks from './0036_route_masks.sql' with { type: 'text' }
 import memberships from './0037_memberships.sql' with { type: 'text' }
 import access from './0038_access.sql' with { type: 'text' }
 import events from './0039_events.sql' with { type: 'text' }
+import accountLimits from './0040_account_limits.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly string[] = [
   initial,
@@ -79,4 +80,5 @@ export const MIGRATIONS: readonly string[] = [
   memberships,
   access,
   events,
+  accountLimits,
 ]

@@ -1,12 +1,15 @@
 /** Accounts in SQLite; plain SQL, so that listing keys need not load Drizzle. */
-import type { Account, Accounts } from '#domain/account.ts'
-import { changesBetween } from '#domain/act.ts'
+import type { Database } from 'bun:sqlite'
+import { type Account, type Accounts, accountClosed, accountFacts } from '#domain/account.ts'
+import { type Amended, changesBetween } from '#domain/act.ts'
 import type { Instant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { AccountId } from '#domain/id.ts'
-import { renderUsd, type UsdNanos } from '#domain/money.ts'
+import type { UsdNanos } from '#domain/money.ts'
+import type { HotState } from '../admission/hot-state.ts'
 import type { Connection } from '../engine/connection.ts'
 import { statement } from '../engine/statement.ts'
+import { fromLimits, toLimits } from '../keys/limits-column.ts'
 import { prepareNoteAct } from '../log/acts.ts'
 import { fromInteger, toInteger } from './amount.ts'
 
@@ -16,76 +19,109 @@ interface AccountRow {
   readonly created_at: Instant
   readonly balance_nanos: number
   readonly member_daily_nanos: number | null
+  readonly limits: string
+  readonly closed_at: Instant | null
 }
 
-export function createAccounts({ database, commit }: Connection): Accounts {
-  const byId = statement<AccountRow, [AccountId]>(database, 'SELECT * FROM accounts WHERE id = ?')
-  const byName = statement<AccountRow, [string]>(database, 'SELECT * FROM accounts WHERE name = ?')
-  const all = statement<AccountRow>(database, 'SELECT * FROM accounts ORDER BY id')
-  const insert = statement<unknown, [AccountId, string, Instant, number]>(
-    database,
-    'INSERT INTO accounts (id, name, created_at, balance_nanos) VALUES (?, ?, ?, ?)',
-  )
-
-  const update = statement<unknown, [string, AccountId]>(
-    database,
-    'UPDATE accounts SET name = ? WHERE id = ?',
-  )
-
-  const allow = statement<unknown, [number | null, AccountId]>(
-    database,
-    'UPDATE accounts SET member_daily_nanos = ? WHERE id = ?',
-  )
-
+export function createAccounts(connection: Connection, hotState: HotState): Accounts {
+  const { database, commit } = connection
+  const table = openAccountTable(database)
   const noteAct = prepareNoteAct(database)
   const requireFree = (name: string): void => {
-    if (byName().get(name)) {
+    if (table.findByName(name)) {
       throw new GatewayError('already_exists', `there is already an account "${name}"`)
     }
   }
+  const requireAccount = (id: AccountId): Account => {
+    const account = table.find(id)
+    if (account) return account
+    throw new GatewayError('account_not_found', `there is no account ${id}`)
+  }
 
   return {
-    async create({ id, name, createdAt, balance }, act) {
+    async create(account, act) {
       await commit.commitDurably(() => {
-        requireFree(name)
+        requireFree(account.name)
         noteAct(act)
-        insert().run(id, name, createdAt, toInteger(balance))
+        table.insert(account)
       })
     },
-    rename: (id, name, act) =>
-      commit.commitDurably(() => {
-        const row = byId().get(id)
-        if (row === null) throw new GatewayError('account_not_found', `there is no account ${id}`)
-        const before = toAccount(row)
-        if (before.name !== name) requireFree(name)
-        update().run(name, id)
-        noteAct(act, changesBetween({ name: before.name }, { name }))
-        return { before, after: { ...before, name } }
-      }),
-    allow: (id, memberDaily, act) =>
-      commit.commitDurably(() => {
-        const row = byId().get(id)
-        if (row === null) throw new GatewayError('account_not_found', `there is no account ${id}`)
-        const before = toAccount(row)
-        const after = { ...before, memberDaily }
-        allow().run(memberDaily === null ? null : toInteger(memberDaily), id)
-        noteAct(act, changesBetween(facts(before), facts(after)))
+
+    amend(id, { limits, ...fields }, act) {
+      const write = (): Amended<Account> => {
+        const before = requireAccount(id)
+        if (before.closedAt !== null) throw accountClosed(before)
+        const after = { ...before, ...fields, limits: { ...before.limits, ...limits } }
+        if (after.name !== before.name) requireFree(after.name)
+        table.update(after)
+        noteAct(act, changesBetween(accountFacts(before), accountFacts(after)))
         return { before, after }
+      }
+      return commit.commitDurably(write, ({ after }) => hotState.replaceAccount(after))
+    },
+
+    close: (id, act) =>
+      commit.commitDurably(() => {
+        const account = requireAccount(id)
+        if (account.closedAt !== null) return account
+        if (table.hasUsableKey(id)) {
+          throw new GatewayError(
+            'invalid_request',
+            `account ${account.name} has keys that are not revoked: close it again`,
+          )
+        }
+        const closed = { ...account, closedAt: act.at }
+        table.update(closed)
+        noteAct(act)
+        return closed
       }),
+
     async find(id) {
       commit.flush()
-      const row = byId().get(id)
-      return row === null ? undefined : toAccount(row)
+      return table.find(id)
     },
     async findByName(name) {
       commit.flush()
-      const row = byName().get(name)
-      return row === null ? undefined : toAccount(row)
+      return table.findByName(name)
     },
     async list() {
       commit.flush()
-      return all().all().map(toAccount)
+      return table.list()
     },
+  }
+}
+
+function openAccountTable(database: Database) {
+  const byId = statement<AccountRow, [AccountId]>(database, 'SELECT * FROM accounts WHERE id = ?')
+  const byName = statement<AccountRow, [string]>(database, 'SELECT * FROM accounts WHERE name = ?')
+  const all = statement<AccountRow>(database, 'SELECT * FROM accounts ORDER BY id')
+  const insert = statement<unknown, [AccountId, string, Instant, number, string]>(
+    database,
+    'INSERT INTO accounts (id, name, created_at, balance_nanos, limits) VALUES (?, ?, ?, ?, ?)',
+  )
+  const update = statement<unknown, [string, number | null, string, Instant | null, AccountId]>(
+    database,
+    'UPDATE accounts SET name = ?, member_daily_nanos = ?, limits = ?, closed_at = ? WHERE id = ?',
+  )
+  const usable = statement<unknown, [AccountId]>(
+    database,
+    'SELECT 1 FROM keys WHERE account_id = ? AND revoked_at IS NULL LIMIT 1',
+  )
+  const read = (row: AccountRow | null): Account | undefined =>
+    row === null ? undefined : toAccount(row)
+  return {
+    find: (id: AccountId) => read(byId().get(id)),
+    findByName: (name: string) => read(byName().get(name)),
+    list: () => all().all().map(toAccount),
+    insert({ id, name, createdAt, balance, limits }: Account) {
+      insert().run(id, name, createdAt, toInteger(balance), fromLimits(limits))
+    },
+    /** All but its balance. */
+    update({ id, name, memberDaily, limits, closedAt }: Account) {
+      const daily = memberDaily === null ? null : toInteger(memberDaily)
+      update().run(name, daily, fromLimits(limits), closedAt, id)
+    },
+    hasUsableKey: (id: AccountId) => usable().get(id) !== null,
   }
 }
 
@@ -96,8 +132,6 @@ const toAccount = (row: AccountRow): Account => ({
   balance: fromInteger<UsdNanos>(row.balance_nanos),
   memberDaily:
     row.member_daily_nanos === null ? null : fromInteger<UsdNanos>(row.member_daily_nanos),
-})
-
-const facts = ({ memberDaily }: Account) => ({
-  member_daily_usd: memberDaily === null ? null : renderUsd(memberDaily),
+  limits: toLimits(row.limits),
+  closedAt: row.closed_at,
 })

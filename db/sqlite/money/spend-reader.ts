@@ -1,7 +1,7 @@
 /** Reads what a key, or all of them, spent on a UTC day and since the start of its month. */
 import type { Spend } from '#domain/admission.ts'
 import { type Day, nextMonthStart } from '#domain/clock.ts'
-import type { KeyId } from '#domain/id.ts'
+import type { AccountId, KeyId } from '#domain/id.ts'
 import { addUsd, NO_MONEY, type UsdNanos } from '#domain/money.ts'
 import type { Connection } from '../engine/connection.ts'
 import { statement } from '../engine/statement.ts'
@@ -39,4 +39,16 @@ export function prepareSpendReader({ database }: Connection): ReadSpend {
     }
     return { day, month }
   }
+}
+
+/** What the keys of an account spent from one day on and before another. */
+export function prepareAccountSpendReader({
+  database,
+}: Connection): (id: AccountId, from: Day, before: Day) => UsdNanos {
+  const sum = statement<{ spent_nanos: number | null }, [AccountId, Day, Day]>(
+    database,
+    `SELECT sum(spent_nanos) AS spent_nanos FROM ${KEY_DAYS}
+     WHERE key_id IN (SELECT id FROM keys WHERE account_id = ?) AND day >= ? AND day < ?`,
+  )
+  return (id, from, before) => fromInteger(sum().get(id, from, before)?.spent_nanos ?? 0)
 }

@@ -6,7 +6,7 @@ import { GatewayError } from '../errors.ts'
 import { checkExtras, type Extra, isPriced, sends, unpricedExtra } from '../extras.ts'
 import type { GenerationId } from '../id.ts'
 import type { Repeat } from '../idempotency.ts'
-import { type ApiKey, allows, type Caller } from '../key.ts'
+import { type ApiKey, allows, type Caller, mayCall, outputBoundOf } from '../key.ts'
 import {
   type Hop,
   type ModelCard,
@@ -244,11 +244,10 @@ export function findCard(
   dialect: Dialect,
   model: string,
 ): ModelCard {
-  const { allowedModels: allowed } = key.limits
-  const isAllowed = allows(allowed, model)
+  const isAllowed = mayCall(key, model)
   const card =
     (isAllowed ? catalogue.models.get(model) : undefined) ??
-    namedModel({ catalogue, allowed, dialect }, model)
+    namedModel({ catalogue, key, dialect }, model)
   if (card !== undefined) return card
   const near = nearModels(catalogue, key, model)
   const form = model.includes('/') ? '' : '; the id of a model is <provider>/<model>'
@@ -346,13 +345,21 @@ const unbounded = (card: ModelCard): GatewayError =>
 const noRoute = (message: string): GatewayError => new GatewayError('no_route_available', message)
 
 function modelNotAllowed(key: ApiKey, model: string, advice: string): GatewayError {
-  const allowed = (key.limits.allowedModels ?? []).join(', ')
+  const isOfAccount = allows(key.limits.allowedModels, model)
+  const { allowedModels } = isOfAccount ? key.accountLimits : key.limits
+  const allowed = (allowedModels ?? []).join(', ')
   return new GatewayError(
     'model_not_allowed',
-    `key ${key.name} may not call ${model}; it is allowed: ${allowed || 'no model'}${advice}`,
+    `${isOfAccount ? 'the account of ' : ''}key ${key.name} may not call ${model}; it is allowed: ${allowed || 'no model'}${advice}`,
     {
       param: 'model',
-      metadata: { limit: 'allowed_models', limit_value: allowed, used: model, resets_at: null },
+      metadata: {
+        limit: 'allowed_models',
+        ...(isOfAccount && { limit_of: 'account' }),
+        limit_value: allowed,
+        used: model,
+        resets_at: null,
+      },
     },
   )
 }
@@ -471,7 +478,7 @@ export function makeClaim(
   const offers = arranged.map((offer) => {
     const { hop, version, rate } = offer
     const sent = toSent(request, offer)
-    const cost = offerCost(sent, hop, version.prices, key.limits.maxOutputTokens, settings)
+    const cost = offerCost(sent, hop, version.prices, outputBoundOf(key), settings)
     return { hop, version, rate, sent, cost }
   })
   return {

@@ -1,6 +1,6 @@
 /** GET /v1/models and GET /v1/models/{id}, restricted to what the key may call (contract §6). Takes no slot. */
 import type { Catalogue } from '#domain/catalogue.ts'
-import { allows } from '#domain/key.ts'
+import { mayCall } from '#domain/key.ts'
 import { type ModelCard, outputsOf } from '#domain/model-card.ts'
 import { findCard } from '#domain/walk/offer.ts'
 import { findCaller, rejectKeyLike, requireOrdinary } from '../bearer.ts'
@@ -42,7 +42,7 @@ export async function listModels(
   await readQuota(deps, context)
   const filter = readModelFilter(query)
   const found = listed
-    .filter(([, card]) => allows(key.limits.allowedModels, card.id))
+    .filter(([, card]) => mayCall(key, card.id))
     .filter(([name, card]) => passes(name, card, filter))
   if (asksAsAnthropic(context)) return renderJson(context, renderPage(found, readPage(query)))
   const at = deps.clock.now()

@@ -44,16 +44,18 @@ export async function readCurrent(deps: OperatorDeps): Promise<readonly Entity[]
   ]
 }
 
+/** A closed account is history, which no file states. */
+const openAccounts = async ({ accounts }: OperatorDeps['store']) =>
+  (await accounts.list()).filter(({ closedAt }) => closedAt === null)
+
 async function currentAccounts({ store }: OperatorDeps): Promise<readonly Entity[]> {
-  const accounts = await withThresholds(store.thresholds, await store.accounts.list())
-  return accounts.map(([{ name, memberDaily }, threshold]) =>
-    accountEntity(name, threshold, memberDaily),
-  )
+  const accounts = await withThresholds(store.thresholds, await openAccounts(store))
+  return accounts.map(([account, threshold]) => accountEntity(account, threshold))
 }
 
 async function currentMembers(deps: OperatorDeps): Promise<readonly Entity[]> {
   const entities: Entity[] = []
-  for (const { name } of await deps.store.accounts.list()) {
+  for (const { name } of await openAccounts(deps.store)) {
     const members = await perform(listMembers, deps, { account: name })
     const ofAccount = members.map(({ email, role }) => memberEntity(name, email, role))
     // By address: those that one file added are of the same instant.
@@ -64,7 +66,7 @@ async function currentMembers(deps: OperatorDeps): Promise<readonly Entity[]> {
 
 async function currentKeys(deps: OperatorDeps): Promise<readonly Entity[]> {
   const entities: Entity[] = []
-  for (const account of await deps.store.accounts.list()) {
+  for (const account of await openAccounts(deps.store)) {
     const keys = await listAllKeys(deps, false, account.id)
     const shared = duplicateNames(keys)
     for (const key of keys.toReversed()) {

@@ -94,7 +94,8 @@ function desiredAccount({ delivery }: OperatorDeps, entry: Entry<'accounts'>, n:
     throw invalidInput(`accounts.${n}`, thrown instanceof Error ? thrown.message : String(thrown))
   }
   const threshold = { below: threshold_usd ?? null, email: email ?? null, webhookUrl }
-  return accountEntity(name, threshold, member_daily_usd ?? null)
+  const limits = { ...NO_LIMITS, ...statedLimits(entry) }
+  return accountEntity({ name, memberDaily: member_daily_usd ?? null, limits }, threshold)
 }
 
 function desiredProvider(

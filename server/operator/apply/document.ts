@@ -6,6 +6,7 @@ import { isProviderName, OUTPUT_BOUNDS } from '#domain/provider.ts'
 import { isMask, ROUTE_ORDERS } from '#domain/route.ts'
 import {
   accountField,
+  accountLimitsFields,
   limitsFields,
   modifiersField,
   nameField,
@@ -166,6 +167,7 @@ export const gatewayDocument = z.strictObject({
   ),
   accounts: sectionOf(
     z.strictObject({
+      ...accountLimitsFields,
       name: nameField,
       threshold_usd: z.optional(usdField),
       email: z.optional(emailField),

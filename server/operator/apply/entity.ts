@@ -1,7 +1,8 @@
 /** An entity: one thing that a file can configure, as plain fields that can be compared. */
+import type { Account } from '#domain/account.ts'
 import { type Instant, renderInstant } from '#domain/clock.ts'
 import type { ApiKey } from '#domain/key.ts'
-import { renderLimits } from '#domain/limits.ts'
+import { renderAccountLimits, renderLimits } from '#domain/limits.ts'
 import type { Threshold } from '#domain/low-balance.ts'
 import {
   type CardFacts,
@@ -12,7 +13,7 @@ import {
   type PriceVersion,
   priceAt,
 } from '#domain/model-card.ts'
-import { type RubPerUsd, renderRubPerUsd, renderUsd, type UsdNanos } from '#domain/money.ts'
+import { type RubPerUsd, renderRubPerUsd, renderUsd } from '#domain/money.ts'
 import type { Provider } from '#domain/provider.ts'
 import type { Route } from '#domain/route.ts'
 import type { Client } from '#signin/register/client.ts'
@@ -70,9 +71,8 @@ export const rateEntity = (rubPerUsd: RubPerUsd): Entity => ({
 })
 
 export const accountEntity = (
-  name: string,
+  { name, memberDaily, limits }: Pick<Account, 'name' | 'memberDaily' | 'limits'>,
   { below, email, webhookUrl }: Omit<Threshold, 'accountId'>,
-  memberDaily: UsdNanos | null,
 ): Entity => ({
   kind: 'account',
   name,
@@ -81,6 +81,7 @@ export const accountEntity = (
     email,
     webhook_url: webhookUrl,
     member_daily_usd: memberDaily === null ? null : renderUsd(memberDaily),
+    ...renderAccountLimits(limits),
   },
   id: null,
 })

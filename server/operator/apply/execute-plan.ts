@@ -3,11 +3,12 @@ import { type Act, draftAct } from '#domain/act.ts'
 import { untilCurrent } from '#domain/catalogue.ts'
 import { GatewayError, toGatewayError } from '#domain/errors.ts'
 import type { KeyId } from '#domain/id.ts'
+import { limitNamed } from '#domain/limits.ts'
 import { ownRoute } from '#domain/model-card.ts'
 import type { OutputBound, ProviderType } from '#domain/provider.ts'
 import type { Route } from '#domain/route.ts'
 import { emailKey } from '#signin/register/email.ts'
-import { createAccount, editAccount } from '../accounts.ts'
+import { createAccount, editAccount, setAccountLimits } from '../accounts.ts'
 import { createClient, editClient, removeClient } from '../clients.ts'
 import { checkCredential } from '../credential.ts'
 import type { OperatorDeps } from '../deps.ts'
@@ -106,13 +107,23 @@ async function applyRate({ deps, desired }: PlanContext, step: Step): Promise<vo
 }
 
 async function applyAccount({ deps, desired, secrets, warnings }: PlanContext, step: Step) {
-  if (step.op === 'add') await perform(createAccount, deps, { name: step.name })
-  const { member_daily_usd, ...fields } = fieldsOf(desired, step)
+  const stated = Object.entries(fieldsOf(desired, step))
+  const isLimit = (field: string): boolean => limitNamed(field) !== undefined
+  const limits = Object.fromEntries(stated.filter(([field]) => isLimit(field)))
+  const { member_daily_usd, ...fields } = Object.fromEntries(
+    stated.filter(([field]) => !isLimit(field)),
+  )
+  if (step.op === 'add') await perform(createAccount, deps, { name: step.name, ...limits })
+  else if (step.op === 'change' && Object.keys(step.changes).some(isLimit)) {
+    const limited = await perform(setAccountLimits, deps, { account: step.name, ...limits })
+    warnings.push(...limited.warnings.map((warning) => `${step.name}: ${warning}`))
+  }
   const isAllowed = step.op === 'change' && 'member_daily_usd' in step.changes
   if (isAllowed || (step.op === 'add' && member_daily_usd !== null)) {
     await perform(editAccount, deps, { account: step.name, member_daily_usd })
   }
   if (step.op === 'add' && Object.values(fields).every((value) => value === null)) return
+  if (step.op === 'change' && !Object.keys(step.changes).some((field) => field in fields)) return
   const set = await perform(setThreshold, deps, { account: step.name, ...fields })
   warnings.push(...set.warnings.map((warning) => `${step.name}: ${warning}`))
   if (set.webhook_secret === null) return

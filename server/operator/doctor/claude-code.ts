@@ -2,8 +2,8 @@
 import type { Catalogue } from '#domain/catalogue.ts'
 import type { Instant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
-import { type ApiKey, keyStatus } from '#domain/key.ts'
-import { type Limits, limitNamed } from '#domain/limits.ts'
+import { type ApiKey, type Bounds, keyStatus, outputBoundOf } from '#domain/key.ts'
+import { limitNamed, NO_LIMITS } from '#domain/limits.ts'
 import { ANY_IMAGE, type ModelCard } from '#domain/model-card.ts'
 import { NO_MONEY, renderUsd, type UsdNanos } from '#domain/money.ts'
 import { namedModel } from '#domain/named-model.ts'
@@ -26,7 +26,7 @@ export async function checkClaudeCode({ store }: OperatorDeps): Promise<readonly
   const isServed = [...catalogue.providers.values()].some(({ type }) => type === 'anthropic')
   const claudes = [...catalogue.models.values()].filter((card) => isClaude(catalogue, card))
   if (!isServed && claudes.length === 0) return []
-  const unknown = MODELS.filter((name) => findNamed(catalogue, null, name) === undefined)
+  const unknown = MODELS.filter((name) => findNamed(catalogue, UNBOUNDED, name) === undefined)
   return unknown.length === 0
     ? [ok('aliases', `Claude Code's models are known: ${MODELS.join(', ')}`)]
     : unknown.map((name) =>
@@ -49,14 +49,12 @@ function likely(claudes: readonly ModelCard[], name: string): ModelCard | undefi
   return claudes.find(({ upstreamName }) => upstreamName.split(/[.@]|-20\d{6}/).includes(undated))
 }
 
-/** What a key that is allowed these models is served by this name. */
-function findNamed(
-  catalogue: Catalogue,
-  allowed: Limits['allowedModels'],
-  name: string,
-): ModelCard | undefined {
+const UNBOUNDED: Bounds = { limits: NO_LIMITS, accountLimits: NO_LIMITS }
+
+/** What the key is served by this name. */
+function findNamed(catalogue: Catalogue, key: Bounds, name: string): ModelCard | undefined {
   try {
-    return namedModel({ catalogue, allowed, dialect: 'messages' }, name)
+    return namedModel({ catalogue, key, dialect: 'messages' }, name)
   } catch (thrown) {
     if (thrown instanceof GatewayError) return undefined
     throw thrown
@@ -116,7 +114,7 @@ interface Tight {
 
 /** The first ceiling of a key that is too low for its dearest model of that name; none for a key that calls none of them. */
 function findTight(catalogue: Catalogue, key: ApiKey, at: Instant): readonly Tight[] {
-  const { dailySpend, monthlySpend, endUserDailySpend, allowedModels } = key.limits
+  const { dailySpend, monthlySpend, endUserDailySpend } = key.limits
   if (key.kind !== 'ordinary' || keyStatus(key, at) !== 'active') return []
   const ceilings = [
     ['daily_spend_limit_usd', dailySpend],
@@ -127,7 +125,7 @@ function findTight(catalogue: Catalogue, key: ApiKey, at: Instant): readonly Tig
   let hold = NO_MONEY
   let model = ''
   for (const name of MODELS) {
-    const card = findNamed(catalogue, allowedModels, name)
+    const card = findNamed(catalogue, key, name)
     const most = card === undefined ? NO_MONEY : holdAt(catalogue, card, key, at)
     if (card === undefined || most <= hold) continue
     hold = most
@@ -140,7 +138,7 @@ function findTight(catalogue: Catalogue, key: ApiKey, at: Instant): readonly Tig
 /** Nothing for a model that cannot be asked now. */
 function holdAt(catalogue: Catalogue, card: ModelCard, key: ApiKey, at: Instant): UsdNanos {
   try {
-    const { maxOutputTokens } = key.limits
+    const maxOutputTokens = outputBoundOf(key)
     const costs = offersOf({ catalogue, at }, card).map(({ hop, version }) =>
       offerCost(FIRST_REQUEST, hop, version.prices, maxOutputTokens, DEFAULT_SETTINGS),
     )

@@ -28,16 +28,18 @@ export function remediesFor(
     case 'concurrency_limit_exceeded':
     case 'daily_spend_limit_exceeded':
     case 'monthly_spend_limit_exceeded':
-      return raise(key, metadata)
+      return raise(key, accountName, metadata)
     // A limit of the key, the tokens of an answer, that leaves no room for what the body states.
     case 'invalid_request':
-      return raise(key, metadata)
+      return raise(key, accountName, metadata)
     case 'spend_reserved':
-      return metadata?.['limit'] === 'balance_usd' ? topUp(accountName) : raise(key, metadata)
+      return metadata?.['limit'] === 'balance_usd'
+        ? topUp(accountName)
+        : raise(key, accountName, metadata)
     case 'insufficient_balance':
       return topUp(accountName)
     case 'model_not_allowed':
-      return [allow(key, model)]
+      return [allow(key, accountName, model, metadata)]
     case 'model_not_found':
       return [`gatewayctl models add ${shellWord(model)} --in-usd X --out-usd X`]
     case 'unpriced_model':
@@ -57,11 +59,21 @@ export function remediesFor(
   }
 }
 
-function raise({ id }: ApiKey, metadata: ErrorMetadata | null): readonly string[] {
+/** The command that sets limits of the key, or of its account where that is whose limit it is. */
+const setting = ({ id }: ApiKey, accountName: string, metadata: ErrorMetadata | null): string =>
+  metadata?.['limit_of'] === 'account'
+    ? `gatewayctl accounts set-limits ${shellWord(accountName)}`
+    : `gatewayctl limits set ${id}`
+
+function raise(
+  key: ApiKey,
+  accountName: string,
+  metadata: ErrorMetadata | null,
+): readonly string[] {
   const raised = limitNamed(String(metadata?.['limit']))
   if (raised === undefined || raised.unit === 'masks') return []
   const [limit = null, used = null] = [metadata?.['limit_value'], metadata?.['used']]
-  return [`gatewayctl limits set ${id} --${raised.flag} ${twice(limit, used)}`]
+  return [`${setting(key, accountName, metadata)} --${raised.flag} ${twice(limit, used)}`]
 }
 
 /** Twice the limit, or twice the usage if that is more. */
@@ -86,7 +98,13 @@ const topUp = (accountName: string): readonly string[] => [
 ]
 
 /** `--allow` replaces the whole list, so existing masks are repeated. */
-function allow({ id, limits }: ApiKey, model: string): string {
-  const masks = [...(limits.allowedModels ?? []), model]
-  return `gatewayctl limits set ${id} ${masks.map((mask) => `--allow ${shellWord(mask)}`).join(' ')}`
+function allow(
+  key: ApiKey,
+  accountName: string,
+  model: string,
+  metadata: ErrorMetadata | null,
+): string {
+  const { allowedModels } = metadata?.['limit_of'] === 'account' ? key.accountLimits : key.limits
+  const masks = [...(allowedModels ?? []), model]
+  return `${setting(key, accountName, metadata)} ${masks.map((mask) => `--allow ${shellWord(mask)}`).join(' ')}`
 }

@@ -19,6 +19,7 @@ const OPERATORS = {
   person_not_found: [3, ['users', 'show', 'nobody@example.org']],
   notice_not_found: [3, ['deliveries', 'show', 'evt_00000000000000000000000000']],
   already_exists: [1, ['accounts', 'create', 'default']],
+  account_closed: [1, ['keys', 'create', 'late', '--account', 'ended']],
 } as const
 
 /** At an address that nobody serves by this method: `test/acceptance/messages`. */
@@ -38,6 +39,8 @@ let scene: Scene
 
 beforeAll(async () => {
   scene = await openScene()
+  scene.cli.run(['accounts', 'create', 'ended'])
+  scene.cli.run(['accounts', 'close', 'ended', '--yes'])
 })
 afterAll(() => scene?.close())
 

@@ -25,6 +25,7 @@ export interface RaceGateway {
     dollars: string,
     count: number,
     fields?: Partial<VerbInput<'keys.create'>>,
+    limits?: Partial<VerbInput<'accounts.create'>>,
   ): Promise<readonly string[]>
   /** The usage in the key's own information. */
   usageOf(key: string): Promise<Readonly<Record<string, unknown>>>
@@ -83,8 +84,8 @@ export async function openRaceGateway(): Promise<RaceGateway> {
     },
     ask: async (key, place, more) =>
       read(await gateway.chat(key, hello({ stream: place % 2 === 0, user: 'ann', ...more }))),
-    async openAccount(account, dollars, count, fields = {}) {
-      await gateway.verb('accounts.create', { name: account })
+    async openAccount(account, dollars, count, fields = {}, limits = {}) {
+      await gateway.verb('accounts.create', { name: account, ...limits })
       await gateway.verb('balance.top-up', { account, amount_usd: dollars })
       const issue = (n: number) =>
         gateway.verb('keys.create', { name: `${account} ${n}`, account, ...fields })

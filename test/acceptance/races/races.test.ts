@@ -12,11 +12,17 @@ beforeAll(async () => {
 afterEach(() => setup.releaseAll())
 afterAll(() => setup?.close())
 
-/** The keys that race: one for a limit of a key, two for a balance. */
-const enter = ({ limit, value }: Race): Promise<readonly string[]> =>
-  limit === 'balance'
-    ? setup.openAccount(limit, String(value), 2)
-    : setup.openAccount(limit, '1000', 1, { [limit]: value })
+/** The name of the account that is raced in. */
+const placeOf = ({ limit, of }: Race): string => (of === undefined ? limit : `${of} ${limit}`)
+
+/** The keys that race: one for a limit of a key, two for a balance or a limit of an account. */
+function enter(race: Race): Promise<readonly string[]> {
+  const { limit, value, of } = race
+  const place = placeOf(race)
+  if (limit === 'balance') return setup.openAccount(place, String(value), 2)
+  if (of === 'account') return setup.openAccount(place, '1000', 2, {}, { [limit]: value })
+  return setup.openAccount(place, '1000', 1, { [limit]: value })
+}
 
 /** Two requests, one after the other; returns those that still run. */
 async function useUpTwo(
@@ -33,14 +39,14 @@ async function useUpTwo(
 }
 
 /** A client outside the limit: another end user of the key, or another account's key. */
-async function keyOfBystander({ limit, bystander }: Race, key: string): Promise<string> {
-  if (bystander === 'another end user') return key
-  const [beside = ''] = await setup.openAccount(`beside ${limit}`, '1', 1)
+async function keyOfBystander(race: Race, key: string): Promise<string> {
+  if (race.bystander === 'another end user') return key
+  const [beside = ''] = await setup.openAccount(`beside ${placeOf(race)}`, '1', 1)
   return beside
 }
 
 describe('T14: two hundred concurrent requests for the last of', () => {
-  test.each(RACES)('$limit: exactly one succeeds', async (race) => {
+  test.each(RACES)('$of $limit: exactly one succeeds', async (race) => {
     const keys = await enter(race)
     const [key = '', second = key] = keys
     const running = await useUpTwo(key, race)
@@ -64,7 +70,7 @@ describe('T14: two hundred concurrent requests for the last of', () => {
     const ended = await Promise.all([...racing, ...running])
     expect(ended.filter((refusal) => refusal === null)).toHaveLength(1 + running.length)
     expect(await setup.ask(key, 0, { model: 'slow/m' })).toEqual(race.after)
-    const charges = await setup.chargesOf(race.limit)
+    const charges = await setup.chargesOf(placeOf(race))
     const taken = race.after === null ? 4 : 3
     expect(charges.filter((amount) => amount === CHARGE)).toHaveLength(taken)
     expect(charges).toHaveLength(taken + (other === key ? 1 : 0))

@@ -56,6 +56,8 @@ const spentOf = (code: string, limit: string, resets: unknown, value = MONEY, us
 
 export interface Race {
   readonly limit: string
+  /** Set on the account: then two of its keys race. */
+  readonly of?: 'account'
   /** The value of the key's field; for `balance`, the account's money. */
   readonly value: number | string
   /** Whether the two requests that use up the limit before the race have ended or still run. */
@@ -73,7 +75,7 @@ const PER_DAY = windowOf('rpd_limit', 86_400, 'false')
 const PER_MINUTE_OF_ONE = windowOf('end_user_rpm', 60, null)
 
 /** Every limit of contract §8, and those of an end user. */
-export const RACES: readonly Race[] = [
+const OF_KEYS: readonly Race[] = [
   { limit: 'rpm_limit', value: 3, firstTwo: 'ended', refusal: PER_MINUTE, after: PER_MINUTE },
   { limit: 'rpd_limit', value: 3, firstTwo: 'ended', refusal: PER_DAY, after: PER_DAY },
   {
@@ -126,3 +128,22 @@ export const RACES: readonly Race[] = [
     after: spentOf('insufficient_balance', 'balance_usd', null, '0', '0'),
   },
 ]
+
+const ofAccount = (refusal: Refusal): Refusal => ({
+  ...refusal,
+  metadata: { ...refusal.metadata, limit_of: 'account' },
+})
+
+/** The same of an account, but for those that it has no like of. */
+const OF_ACCOUNTS = OF_KEYS.filter(
+  ({ limit, bystander }) => limit !== 'balance' && bystander === undefined,
+).map(
+  (race): Race => ({
+    ...race,
+    of: 'account',
+    refusal: ofAccount(race.refusal),
+    after: race.after && ofAccount(race.after),
+  }),
+)
+
+export const RACES: readonly Race[] = [...OF_KEYS, ...OF_ACCOUNTS]

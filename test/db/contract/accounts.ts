@@ -34,15 +34,15 @@ export function accountsContract(bench: Bench): void {
     await accounts.create(anAccount({ id: 'acct_2', name: 'b' }), anAct())
     const before = anAccount({ id: 'acct_2', name: 'b' })
     const renamed = anAccount({ id: 'acct_2', name: 'c' })
-    const rename = () => accounts.rename('acct_2', 'c', anAct())
+    const rename = () => accounts.amend('acct_2', { name: 'c' }, anAct())
     expect(await rename()).toEqual({ before, after: renamed })
     expect(await rename()).toEqual({ before: renamed, after: renamed })
     expect(await accounts.findByName('c')).toEqual(renamed)
     expect(await accounts.findByName('b')).toBeUndefined()
-    await expect(accounts.rename('acct_2', 'default', anAct())).rejects.toMatchObject({
+    await expect(accounts.amend('acct_2', { name: 'default' }, anAct())).rejects.toMatchObject({
       code: 'already_exists',
     })
-    await expect(accounts.rename('acct_none', 'd', anAct())).rejects.toMatchObject({
+    await expect(accounts.amend('acct_none', { name: 'd' }, anAct())).rejects.toMatchObject({
       code: 'account_not_found',
     })
     expect(await accounts.find('acct_2')).toEqual(renamed)
@@ -51,15 +51,17 @@ export function accountsContract(bench: Bench): void {
   test('what its members may spend is kept, and what changed is in the act', async () => {
     const { accounts, acts } = bench.store
     const allowed = anAccount({ balance: usd('100'), memberDaily: usd('2') })
-    const { before, after } = await accounts.allow('acct_1', usd('2'), anAct())
+    const { before, after } = await accounts.amend('acct_1', { memberDaily: usd('2') }, anAct())
     expect([before.memberDaily, after]).toEqual([null, allowed])
     expect(await accounts.find('acct_1')).toEqual(allowed)
     expect((await acts.list({ limit: 9 })).map(({ changed }) => changed)).toContainEqual(
       expect.objectContaining({ member_daily_usd: { from: null, to: '2.00' } }),
     )
-    await expect(accounts.allow('acct_none', null, anAct())).rejects.toMatchObject({
-      code: 'account_not_found',
-    })
+    await expect(accounts.amend('acct_none', { memberDaily: null }, anAct())).rejects.toMatchObject(
+      {
+        code: 'account_not_found',
+      },
+    )
   })
 
   test('a name is taken once', async () => {

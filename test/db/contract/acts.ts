@@ -63,10 +63,14 @@ const CHANGES: Readonly<Record<string, Change>> = {
   'accounts.create': {
     make: ({ accounts }, act) => accounts.create(anAccount({ id: 'acct_2', name: 'b' }), act),
   },
-  'accounts.rename': {
-    make: ({ accounts }, act) => accounts.rename('acct_1', 'b', act),
-    gains: { name: { from: 'default', to: 'b' } },
+  'accounts.amend': {
+    make: ({ accounts }, act) => accounts.amend('acct_1', { name: 'b', limits: { rpm: 5 } }, act),
+    gains: { name: { from: 'default', to: 'b' }, rpm_limit: { from: null, to: 5 } },
   },
+  'accounts.close': {
+    make: ({ accounts }, act) => accounts.close('acct_3', act),
+  },
+  'keys.move': { make: ({ keys }, act) => keys.move('key_1', 'acct_3', act) },
   'keys.issue': { make: ({ keys }, act) => keys.issue({ ...KEY, id: 'key_2' }, newSecret(), act) },
   'keys.amend': {
     make: ({ keys }, act) => keys.amend('key_1', { disabled: true, limits: { rpm: 5 } }, act),
@@ -169,7 +173,9 @@ const CHANGES: Readonly<Record<string, Change>> = {
   },
 }
 
-async function furnish({ keys, notices, providers, signin }: GatewayStore): Promise<void> {
+async function furnish(store: GatewayStore): Promise<void> {
+  const { accounts, keys, notices, providers, signin } = store
+  await accounts.create(anAccount({ id: 'acct_3', name: 'c' }), anAct())
   await providers.add(aProvider(), 'sk-acme', [aCard()], anAct())
   await keys.issue(KEY, SECRET, anAct())
   await notices.post([NOTICE], anAct())
@@ -272,7 +278,7 @@ export function actsContract(bench: Bench): void {
       await furnish(store)
       await store.keys.revoke('key_1', anAct())
       const silent = () => anAct(clock.now(), { changed: {} })
-      await store.accounts.rename('acct_1', 'default', silent())
+      await store.accounts.amend('acct_1', { name: 'default' }, silent())
       await store.keys.revoke('key_1', anAct(clock.now()))
       expect(await store.acts.list({ limit: 9, since: clock.now() })).toEqual([])
     })

@@ -37,7 +37,7 @@ const throughToml = (file: GatewayFile): GatewayFile =>
 /** Everything that a file may state, asked of the store itself, without what only one gateway has. */
 async function stateOf({ store, clock }: OperatorDeps) {
   const accounts = []
-  for (const { id, name, memberDaily } of await store.accounts.list()) {
+  for (const { id, name, memberDaily, limits } of await store.accounts.list()) {
     const { below, email, webhookUrl } = await store.thresholds.find(id)
     const { keys } = await store.keys.list({ accountId: id, includeRevoked: false, limit: 1_000 })
     const facts = keys.map(({ name, kind, note, limits, expiresAt, disabledAt }) => ({
@@ -54,6 +54,7 @@ async function stateOf({ store, clock }: OperatorDeps) {
       email,
       webhookUrl,
       memberDaily,
+      limits,
       members: (await membersOf(store, id)).toSorted(),
       keys: facts.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
     })

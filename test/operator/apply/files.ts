@@ -1,6 +1,6 @@
 /** Files that a person might write, made up: every section, every field, now and then left out. */
 import * as fc from 'fast-check'
-import { forEachLimit } from '#domain/limits.ts'
+import { ACCOUNT_LIMITS, type AccountLimitsRecord, forEachLimit } from '#domain/limits.ts'
 import { NAME_PATTERN } from '#forms/fields.ts'
 import type { GatewayFile } from '#operator/apply/document.ts'
 
@@ -35,6 +35,10 @@ const OF_UNIT = {
   masks: orNone(fc.subarray(['acme/*', 'bolt/one', '*', 'openai/*'], { minLength: 0 })),
 }
 const limits = forEachLimit<typeof OF_UNIT>(({ unit }) => OF_UNIT[unit])
+
+const accountLimits = Object.fromEntries(
+  ACCOUNT_LIMITS.map(({ name }) => [name, limits[name]]),
+) as Pick<typeof limits, keyof AccountLimitsRecord>
 
 const key = (name: string, account: string) =>
   fc
@@ -161,6 +165,7 @@ export const files: fc.Arbitrary<GatewayFile> = fc
           email: orNone(fc.constant('ops@example.org')),
           webhook_url: orNone(fc.constant('https://ops.example.org/hook?x=1')),
           member_daily_usd: orNone(dollars),
+          ...accountLimits,
         })
         .map((rest) => tidy({ name, ...rest })),
     ),

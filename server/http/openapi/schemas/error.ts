@@ -13,6 +13,7 @@ export const OPERATOR_CODES = [
   'person_not_found',
   'role_not_allowed',
   'already_exists',
+  'account_closed',
 ] as const satisfies readonly ErrorCode[]
 
 export type HttpCode = Exclude<ErrorCode, (typeof OPERATOR_CODES)[number]>
@@ -87,6 +88,10 @@ export const metadata = z
       .describe(
         'The limit that was reached: a field of the key, `balance_usd`, `context_length`, `input_images`, `input_entries`, `documents`, `counts_at_once`, `counts_per_minute`, `body_bytes`, `key_memory_bytes`, `memory_bytes` or `open_files`',
       ),
+    limit_of: z
+      .literal('account')
+      .exactOptional()
+      .describe("Where the limit is the account's, of all its keys together"),
     limit_value: z.union([z.string(), z.number()]).exactOptional().describe('Its value'),
     used: z.union([z.string(), z.number()]).exactOptional().describe('How much of it is used'),
     resets_at: moment('When it resets by itself; null if it does not').nullable().exactOptional(),

@@ -1,0 +1,27 @@
+/** `gatewayctl accounts move-key`: a key becomes another account's, with its secret, its limits and what it has spent. */
+import { action, type Mount } from '../action.ts'
+import { call } from '../gateway/operator.ts'
+import { clean } from '../terminal/clean.ts'
+import { confirm } from '../terminal/confirm.ts'
+import { print, printJson } from '../terminal/output.ts'
+
+export const mount: Mount = (accounts) =>
+  accounts
+    .command('move-key')
+    .description('give a key to another account, from its next request on')
+    .argument('<key>', 'id, name or shown prefix')
+    .argument('<account>', 'name or id of the account that gets it')
+    .action(
+      action(async (context, key: string, to: string) => {
+        const found = await call(context, 'keys.show', { ...context.accountInput, key })
+        const name = clean(found.name)
+        await confirm(context, {
+          question: `move ${name} from account ${clean(found.account)} to ${clean(to)}? Its requests are then paid from there.`,
+          act: `move ${name}`,
+        })
+        const moved = await call(context, 'accounts.move-key', { key: found.id, to })
+        if (context.json) return printJson(moved)
+        const { id, moved_from, account } = moved
+        print(context.quiet ? id : clean(`${moved.name}: account ${moved_from} → ${account}`))
+      }),
+    )

@@ -1,0 +1,151 @@
+/** What is used of the limits of a key, or of an account: its windows, which are read from the log, and its sums. */
+import { UNKNOWN_MARK } from '#domain/ceiling-marks.ts'
+import { DAY_MS, type Day, type Instant, MINUTE_MS } from '#domain/clock.ts'
+import type { Limits } from '#domain/limits.ts'
+import { addUsd, NO_MONEY, subtractUsd, type UsdNanos } from '#domain/money.ts'
+import type { Window } from '#domain/window.ts'
+
+export interface MutableSpending {
+  spent: UsdNanos
+  held: UsdNanos
+  /** From what is spent on somebody is to be told (`ceiling-marks.ts`). */
+  mark: UsdNanos
+}
+
+export interface HotUse {
+  minute: Window | null
+  day: Window | null
+  /** False until the windows are read from the log; no request is admitted before. */
+  hasWindows: boolean
+  /** The latest time that it was asked at; after a step back of the clock, since then. */
+  seenAt: Instant
+  /** From where the clock was last set back; null if it was not, or has been there again. */
+  setBackFrom: Instant | null
+  /** Where the clock was behind the log, or behind itself, when the windows were read: from when they must be read again. */
+  windowsEndAt: Instant | null
+  /** The read in progress, if any. */
+  loadingWindows: Promise<void> | null
+  today: Day
+  thisMonth: Day
+  /** False where what was read as spent lacks something: writes that the disk refused, or a key that was moved. */
+  hasSums: boolean
+  readonly daySpend: MutableSpending
+  readonly monthSpend: MutableSpending
+}
+
+/** Nothing is read yet; `seenAt` and the day are those of the first question. */
+export const startUse = (seenAt: Instant, today: Day, thisMonth: Day): HotUse => ({
+  minute: null,
+  day: null,
+  hasWindows: false,
+  seenAt,
+  setBackFrom: null,
+  windowsEndAt: null,
+  loadingWindows: null,
+  today,
+  thisMonth,
+  hasSums: false,
+  daySpend: { spent: NO_MONEY, held: NO_MONEY, mark: UNKNOWN_MARK },
+  monthSpend: { spent: NO_MONEY, held: NO_MONEY, mark: UNKNOWN_MARK },
+})
+
+/** A request may be this much older than the one before it, without a step of the clock. */
+const STEP_MS = 1_000
+
+/** Gives its windows up where the log tells more than they do. */
+export function noteStep(use: HotUse, at: Instant): void {
+  if (use.windowsEndAt !== null && at >= use.windowsEndAt) use.hasWindows = false
+  if (at < use.seenAt - STEP_MS) {
+    use.setBackFrom = use.seenAt
+    use.hasWindows = false
+  } else if (at <= use.seenAt) return
+  use.seenAt = at
+}
+
+/** The windows after a change of limits: one stays while its limit is the same or lower; a new or higher one needs instants that were not kept. */
+export function keepWindows(use: HotUse, before: Limits, limits: Limits): void {
+  use.hasWindows &&= keepsWindow(before.rpm, limits.rpm) && keepsWindow(before.rpd, limits.rpd)
+  if (limits.rpm === null) use.minute = null
+  if (limits.rpd === null) use.day = null
+}
+
+const keepsWindow = (before: number | null, limit: number | null): boolean =>
+  limit === null || (before !== null && limit <= before)
+
+/** The requests of a key, or of an account, in the log. */
+export interface WindowSource {
+  /** Null without a limit. */
+  read(spanMs: number, limit: number | null, at: Instant): Promise<Window | null>
+  /** The first request that lies a span ahead or more; null as long as the clock is not behind the log. */
+  firstAhead(spanMs: number, at: Instant): Promise<Instant | null>
+}
+
+interface ReadWindows {
+  readonly minute: Window | null
+  readonly day: Window | null
+  readonly windowsEndAt: Instant | null
+}
+
+/** Other turns pass meanwhile. */
+export async function readWindows(
+  source: WindowSource,
+  limits: Limits,
+  at: Instant,
+): Promise<ReadWindows> {
+  const [minute, day, windowsEndAt] = await Promise.all([
+    source.read(MINUTE_MS, limits.rpm, at),
+    source.read(DAY_MS, limits.rpd, at),
+    limits.rpm === null && limits.rpd === null && limits.endUserRpm === null
+      ? null
+      : source.firstAhead(MINUTE_MS, at),
+  ])
+  return { minute, day, windowsEndAt }
+}
+
+/** A changed limit is no step of the clock: then the log alone tells, and what is not in it has left the window. */
+export const isReadByClock = ({ setBackFrom, windowsEndAt }: HotUse): boolean =>
+  setBackFrom !== null || windowsEndAt !== null
+
+/** From now on the windows are those that were read at `at`. */
+export function takeWindows(use: HotUse, read: ReadWindows, at: Instant): void {
+  if (isReadByClock(use)) {
+    if (use.minute !== null) read.minute?.carry(use.minute, at)
+    if (use.day !== null) read.day?.carry(use.day, at)
+  }
+  use.minute = read.minute
+  use.day = read.day
+  if (use.setBackFrom !== null && use.setBackFrom <= at) use.setBackFrom = null
+  const ends = [read.windowsEndAt, use.setBackFrom].filter((one) => one !== null)
+  use.windowsEndAt = ends.length === 0 ? null : (Math.min(...ends) as Instant)
+  use.hasWindows = true
+}
+
+/** A hold, of the periods that it counts in. */
+interface HeldAmount {
+  readonly amount: UsdNanos
+  readonly day: Day
+  readonly month: Day
+}
+
+/** A slot and a hold are taken, on the day of the use. */
+export function reserveUse(use: HotUse, at: Instant, amount: UsdNanos): void {
+  use.minute?.take(at)
+  use.day?.take(at)
+  addHold(use.daySpend, amount)
+  addHold(use.monthSpend, amount)
+}
+
+/** A hold ends; `spent` is what became of it. */
+export function releaseUse(use: HotUse, { amount, day, month }: HeldAmount, spent: UsdNanos): void {
+  if (day === use.today) endHold(use.daySpend, amount, spent)
+  if (month === use.thisMonth) endHold(use.monthSpend, amount, spent)
+}
+
+export function addHold(spending: MutableSpending, amount: UsdNanos): void {
+  spending.held = addUsd(spending.held, amount)
+}
+
+export function endHold(spending: MutableSpending, held: UsdNanos, spent: UsdNanos): void {
+  spending.held = subtractUsd(spending.held, held)
+  spending.spent = addUsd(spending.spent, spent)
+}
