@@ -62,7 +62,7 @@ async function serve(
   const observer = await startObserver({
     clock,
     version,
-    log: (line) => tell('line', line),
+    log: (line) => tell('line', JSON.stringify(line)),
     telemetry: { metrics: null, traces },
     logFault: (cause) => tell('fault', cause instanceof Error ? cause : String(cause)),
   })

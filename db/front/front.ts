@@ -1,5 +1,6 @@
 /** The front: the ports of a store that another process keeps, for a process that serves requests. */
 import type { Catalogue } from '#domain/catalogue.ts'
+import type { ApiKey, Keys } from '#domain/key.ts'
 import type { Owner } from '#domain/owner.ts'
 import type { GatewayStore } from '#signin/store.ts'
 import { Link, type LinkEnd } from './link.ts'
@@ -44,9 +45,39 @@ export async function openFront(
   const ports = portsOf(shape, (method, args) =>
     NOTES.has(method) ? link.tell(method, args) : link.call(method, args),
   )
-  const current = (): Catalogue => catalogue as Catalogue
-  const store = { ...ports, owner, catalogue: { current }, close: async () => link.close() }
-  return { store: store as unknown as GatewayStore, link }
+  const store = ports as unknown as GatewayStore
+  return {
+    store: {
+      ...store,
+      owner,
+      keys: { ...store.keys, findBySecret: keyFinder(link) },
+      catalogue: { current: () => catalogue as Catalogue },
+      close: async () => link.close(),
+    },
+    link,
+  }
+}
+
+/** What the keeper answers to `keys.found`: which version of a key it is, and the key unless that version is known. */
+export type Found = readonly [version: number, key?: ApiKey]
+
+const MAX_KNOWN_KEYS = 20_000
+
+/** Asks for every request, so that a revocation holds from the next; a key that has not changed is not sent again. */
+function keyFinder(link: Link): Keys['findBySecret'] {
+  const known = new Map<string, Required<Found>>()
+  return async (token, at) => {
+    const before = known.get(token)
+    const found = (await link.call('keys.found', [token, at, before?.[0] ?? 0])) as
+      | Found
+      | undefined
+    if (found === undefined) return undefined
+    const [version, key] = found
+    if (key === undefined) return before?.[1]
+    if (known.size >= MAX_KNOWN_KEYS) known.clear()
+    known.set(token, [version, key])
+    return key
+  }
 }
 
 /** The events of a socket that one link reads. */

@@ -1,10 +1,11 @@
 /** The keeper: lends the ports of a store to processes that serve requests, over a Unix socket. */
 import { chmodSync, rmSync } from 'node:fs'
-import type { Clock } from '#domain/clock.ts'
+import type { Clock, Instant } from '#domain/clock.ts'
 import { newEpochId } from '#domain/id.ts'
+import type { ApiKey } from '#domain/key.ts'
 import type { Owner } from '#domain/owner.ts'
 import type { GatewayStore } from '#signin/store.ts'
-import { linkSocket, type Opened, type Shape } from './front.ts'
+import { type Found, linkSocket, type Opened, type Shape } from './front.ts'
 import { Link, type LinkEnd } from './link.ts'
 
 export interface KeeperOptions {
@@ -25,7 +26,7 @@ export interface Keeper {
 export function openKeeper({ store, clock, unix, joined, left }: KeeperOptions): Keeper {
   const { owner: own, catalogue, ...lent } = store
   const shape = shapeOf({ ...lent, catalogue: {} })
-  const methods = methodsOf(store)
+  const methods = new Map([...methodsOf(store), ['keys.found', keyTeller(store)]])
   const links = new Set<Link>()
   const open = (): Link => {
     const owner = { node: own.node, epoch: newEpochId(clock.now()) }
@@ -75,6 +76,22 @@ export function openKeeper({ store, clock, unix, joined, left }: KeeperOptions):
       for (const link of links) link.close()
       rmSync(unix, { force: true })
     },
+  }
+}
+
+/** A key is another object as soon as anything of it has changed. */
+function keyTeller({ keys }: GatewayStore): Method {
+  const versions = new WeakMap<ApiKey, number>()
+  let newest = 0
+  return async (token, at, known): Promise<Found | undefined> => {
+    const key = await keys.findBySecret(token as string, at as Instant)
+    if (key === undefined) return undefined
+    let version = versions.get(key)
+    if (version === undefined) {
+      version = ++newest
+      versions.set(key, version)
+    }
+    return version === known ? [version] : [version, key]
   }
 }
 
