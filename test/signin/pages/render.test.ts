@@ -13,7 +13,7 @@ const PAGES = LANGUAGES.flatMap((language) =>
 const HOST = 'auth.example.com'
 
 /** Values that the program sets, never a person or a client. */
-const DECIDED = new Set(['page', 'kind', 'sentTo'])
+const DECIDED = new Set(['mark', 'page', 'kind', 'sentTo'])
 
 /** The same view with a distinct hostile string in place of every string, field names included. */
 function withHostileStrings<Value>(
