@@ -41,6 +41,11 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'providers list': ['providers'],
   'providers show': ['providers show openai'],
   'providers edit': ['providers edit openai --key-file - < openai.key'],
+  'providers credentials': [
+    'providers credentials list openai',
+    'providers credentials add openai eu --weight 2 --from-env OPENAI_EU_KEY',
+    'providers credentials remove openai eu',
+  ],
   'providers test': ['providers test', 'providers test openai --model openai/gpt-5-mini --spend'],
   'providers remove': ['providers remove ollama'],
   'models list': ['models', "models list 'openai/*'", 'models list --unpriced'],

@@ -68,6 +68,7 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
       list: () => import('./providers/list.ts'),
       show: () => import('./providers/show.ts'),
       edit: () => import('./providers/edit.ts'),
+      credentials: () => import('./providers/credentials.ts'),
       test: () => import('./providers/test.ts'),
       remove: () => import('./providers/remove.ts'),
     },

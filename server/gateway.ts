@@ -100,6 +100,7 @@ export async function startGateway(given: GatewayOptions): Promise<Gateway> {
   const live = {
     inFlight,
     hops: () => serving.hops(),
+    credentials: () => serving.credentials(),
     paces: () => serving.paces(),
     authUrl,
     signup,
@@ -229,6 +230,7 @@ function openOperatorSocket(
     LiveFacts,
     | 'inFlight'
     | 'hops'
+    | 'credentials'
     | 'paces'
     | 'authUrl'
     | 'signup'

@@ -31,6 +31,7 @@ export async function runProcess({ clock, open }: ProcessOptions, lost: () => vo
       peak: serving?.peak() ?? 0,
       hops: serving?.hops() ?? [],
       certificateEnds: serving?.certificateEnds() ?? new Map(),
+      credentials: serving?.credentials() ?? [],
       paces: serving?.paces() ?? [],
     }),
     kill: async (id) => await serving?.kill(id),

@@ -6,7 +6,7 @@ import type { GenerationId, KeyId } from '#domain/id.ts'
 import type { Owner } from '#domain/owner.ts'
 import type { InFlight } from '#domain/snapshot/in-flight.ts'
 import type { Killed } from '#domain/snapshot/watch.ts'
-import type { HopReading } from '#domain/walk/hop-health.ts'
+import type { CredentialReading, HopReading } from '#domain/walk/hop-health.ts'
 import type { PaceReading } from '#domain/walk/hop-pace.ts'
 import { within } from '#domain/within.ts'
 import { MIN_BUDGET_BYTES } from '#http/read/byte-budget.ts'
@@ -45,6 +45,7 @@ export interface ProcessReport {
   readonly peak: number
   readonly hops: readonly HopReading[]
   readonly certificateEnds: ReadonlyMap<string, Instant>
+  readonly credentials: readonly CredentialReading[]
   readonly paces: readonly PaceReading[]
 }
 
@@ -54,6 +55,7 @@ const NOTHING: ProcessReport = {
   peak: 0,
   hops: [],
   certificateEnds: new Map(),
+  credentials: [],
   paces: [],
 }
 
@@ -259,6 +261,10 @@ class Processes implements Serving {
 
   hops(): readonly HopReading[] {
     return this.reports.flatMap(({ hops }) => hops)
+  }
+
+  credentials(): readonly CredentialReading[] {
+    return this.reports.flatMap(({ credentials }) => credentials)
   }
 
   paces(): readonly PaceReading[] {

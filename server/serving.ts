@@ -5,7 +5,7 @@ import type { GenerationId, KeyId } from '#domain/id.ts'
 import { DEFAULT_SETTINGS, type Settings } from '#domain/settings.ts'
 import { type InFlight, readInFlight } from '#domain/snapshot/in-flight.ts'
 import { endedByOperator, type Killed } from '#domain/snapshot/watch.ts'
-import type { HopReading } from '#domain/walk/hop-health.ts'
+import type { CredentialReading, HopReading } from '#domain/walk/hop-health.ts'
 import type { PaceReading } from '#domain/walk/hop-pace.ts'
 import type { CompletionDeps, Walk } from '#domain/walk/walk.ts'
 import { within } from '#domain/within.ts'
@@ -58,6 +58,8 @@ export interface Serving {
   hops(): readonly HopReading[]
   /** When the certificates of providers end, as connections to them have shown. */
   certificateEnds(): ReadonlyMap<string, Instant>
+  /** Credentials with recent failures, of providers that have several. */
+  credentials(): readonly CredentialReading[]
   /** How soon the hops that were asked begin to answer. */
   paces(): readonly PaceReading[]
   /** True once it accepts no new chat requests. */
@@ -104,6 +106,7 @@ export const serveHere: Serve = async (options) => {
     peak: () => running.peak,
     hops: health.readings,
     certificateEnds,
+    credentials: health.credentials,
     paces: health.pace.readings,
     draining: () => draining,
     async kill(id) {

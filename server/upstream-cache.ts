@@ -1,4 +1,4 @@
-/** Caches one open upstream per provider, and reopens it when the provider changes. */
+/** Caches one open upstream for each credential of a provider, and reopens it when the provider changes. */
 import type { Providers } from '#domain/catalogue.ts'
 import type { Clock } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
@@ -10,14 +10,16 @@ import { openUpstream } from '#upstream/registry.ts'
 export function createUpstreamCache(
   providers: Providers,
   clock: Clock,
-): (provider: Provider) => Upstream {
+): (provider: Provider, credential: string | null) => Upstream {
   const opened = new Map<string, { revision: number; upstream: Upstream }>()
 
-  return (provider) => {
-    const { name, revision } = provider
+  return (provider, credentialName) => {
+    const { revision } = provider
+    // No provider's name has a space.
+    const name = credentialName === null ? provider.name : `${provider.name} ${credentialName}`
     const known = opened.get(name)
     if (known?.revision === revision) return known.upstream
-    const opening = providers.credential(name).then((credential) =>
+    const opening = providers.credential(provider.name, credentialName).then((credential) =>
       openUpstream(provider, credential, clock, (word) => {
         // Where it cannot be stored now, it is learnt again after a restart.
         providers.learnBound(provider, word).catch(() => undefined)

@@ -82,6 +82,7 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   'usage then-by': USAGE_DIMENSIONS,
   'providers type': Object.keys(PROVIDER_PRESETS).filter((type) => type !== 'demo'),
   'providers output-bound': [...OUTPUT_BOUNDS, 'auto'],
+  'providers credentials act': ['list', 'add', 'remove'],
   'serve log': ['json', 'pretty'],
   'backup confirm': [DATABASE_FILE],
   'init confirm': [DATABASE_FILE],

@@ -15,7 +15,7 @@ export const mount: Mount = (providers) =>
           ['name', provider.name],
           ['type', provider.type],
           ['base url', provider.base_url],
-          ['key', provider.has_credential ? 'encrypted' : 'none'],
+          ['key', provider.has_credential ? `encrypted${several(provider.credentials)}` : 'none'],
           ['output bound', `${provider.output_bound ?? '–'} (${provider.output_bound_source})`],
           ['models', provider.models],
           ['unpriced', provider.unpriced_models],
@@ -24,3 +24,7 @@ export const mount: Mount = (providers) =>
         ])
       }),
     )
+
+/** The names, where there are several. */
+const several = (names: readonly string[]): string =>
+  names.length < 2 ? '' : `: ${names.join(', ')}`

@@ -49,6 +49,7 @@ export interface JsonRecords {
   'providers list': VerbRecord<'providers.list'>
   'providers show': VerbRecord<'providers.show'>
   'providers edit': VerbRecord<'providers.edit'>
+  'providers credentials': VerbRecord<'providers.credentials.list'>
   'providers test': VerbRecord<'providers.test'>
   'providers remove': VerbRecord<'providers.remove'>
   'models list': VerbRecord<'models.list'>

@@ -21,6 +21,8 @@ export const CLIENT_CLOSED_REQUEST = 499
 export interface FailedAttempt {
   readonly model: string
   readonly provider: string
+  /** By name, where the provider has several. */
+  readonly credential?: string
   readonly outcome: FailureKind
   /** The provider's own status, where one came. */
   readonly status: number | null

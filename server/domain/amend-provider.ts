@@ -1,7 +1,13 @@
 /** An operator's change to a provider: what it keeps, and what it must not. */
 import { type ActChanges, type Amended, changesBetween } from './act.ts'
 import { GatewayError } from './errors.ts'
-import { outputBoundOf, type Provider, type ProviderAmendment } from './provider.ts'
+import {
+  type Credential,
+  outputBoundOf,
+  type Provider,
+  type ProviderAmendment,
+  type StatedCredential,
+} from './provider.ts'
 
 /**
  * An edited provider; what was learnt of another server is forgotten, and when the operator states or resets the bound. A
@@ -9,32 +15,36 @@ import { outputBoundOf, type Provider, type ProviderAmendment } from './provider
  * @throws invalid_request with param `credential`: the caller can ask for it and repeat the edit
  */
 export function amendProvider(before: Provider, amendment: ProviderAmendment): Provider {
-  const { credential, ...facts } = amendment
+  const { credentials, ...facts } = amendment
   const after = { ...before, ...facts }
-  if (credential === undefined && before.hasCredential) requireSameAddress(before, after)
+  const kept: readonly StatedCredential[] = credentials ?? before.credentials
+  if (kept.some(({ secret }) => secret === undefined)) requireSameAddress(before, after)
   const isSame = after.type === before.type && after.baseUrl === before.baseUrl
   const keepsLearned = isSame && facts.outputBound === undefined
   return {
     ...after,
-    hasCredential: credential === undefined ? before.hasCredential : credential !== null,
+    credentials: inOrder(kept.map(({ name, weight }) => ({ name, weight }))),
     learnedBound: keepsLearned ? before.learnedBound : null,
   }
 }
 
+const inOrder = (credentials: readonly Credential[]): readonly Credential[] =>
+  credentials.toSorted((a, b) => (a.name < b.name ? -1 : 1))
+
 /** What an act of editing a provider says: that the credential changed, never its value. */
 export const describeEdit = (
   { before, after }: Amended<Provider>,
-  { credential }: ProviderAmendment,
+  { credentials = [] }: ProviderAmendment,
 ): ActChanges => ({
   ...changesBetween(factsOf(before), factsOf(after)),
-  ...(credential !== undefined &&
-    (before.hasCredential || after.hasCredential) && { credential: 'changed' }),
+  ...(credentials.some(({ secret }) => secret !== undefined) && { credential: 'changed' }),
 })
 
 const factsOf = (provider: Provider): ActChanges => ({
   type: provider.type,
   base_url: provider.baseUrl,
   output_bound: outputBoundOf(provider),
+  credentials: provider.credentials.map(({ name, weight }) => ({ name, weight })),
 })
 
 function requireSameAddress(before: Provider, { name, baseUrl }: Provider): void {

@@ -2,7 +2,13 @@
 import type { Act, Amended } from './act.ts'
 import { GatewayError } from './errors.ts'
 import type { ModelCard } from './model-card.ts'
-import type { BoundWord, NewProvider, Provider, ProviderAmendment } from './provider.ts'
+import type {
+  BoundWord,
+  NewProvider,
+  Provider,
+  ProviderAmendment,
+  StatedCredential,
+} from './provider.ts'
 import type { Rate } from './rate.ts'
 import type { Route } from './route.ts'
 
@@ -57,10 +63,10 @@ export interface Catalogues {
 
 /** Port: changes of providers, and their credentials, which are encrypted at rest and read only by `server/upstream`. */
 export interface Providers {
-  /** With its first models. @throws already_exists */
+  /** With its first models; every credential has its secret. @throws already_exists */
   add(
     provider: NewProvider,
-    credential: string | null,
+    credentials: readonly StatedCredential[],
     cards: readonly ModelCard[],
     act: Act,
   ): Promise<void>
@@ -82,6 +88,9 @@ export interface Providers {
    * expected. @throws provider_not_found
    */
   remove(name: string, act: Act, expected?: number): Promise<Stale | undefined>
-  /** Null if it needs none. @throws internal_error if it cannot be decrypted with this master key */
-  credential(name: string): Promise<string | null>
+  /**
+   * The secret of a credential, by its name where the provider has several; null if it needs none.
+   * @throws internal_error if it cannot be decrypted with this master key
+   */
+  credential(provider: string, name?: string | null): Promise<string | null>
 }

@@ -253,11 +253,25 @@ export interface Hop {
   /** The model's card with this hop's `upstreamName`. */
   readonly card: ModelCard
   readonly provider: Provider
+  /** The name of the credential that it is asked with, where the provider has several; else null. */
+  readonly credential: string | null
 }
 
-export const toHop = (card: ModelCard, { upstreamName }: RouteHop, provider: Provider): Hop => ({
+/** Whether both are the same model at the same provider, by whichever credential. */
+export const isSameHop = (one: Hop, other: Hop): boolean =>
+  one.provider.name === other.provider.name &&
+  one.card.id === other.card.id &&
+  one.card.upstreamName === other.card.upstreamName
+
+export const toHop = (
+  card: ModelCard,
+  { upstreamName }: RouteHop,
+  provider: Provider,
+  credential: string | null = null,
+): Hop => ({
   card: card.upstreamName === upstreamName ? card : { ...card, upstreamName },
   provider,
+  credential,
 })
 
 /** Whether the hop can be asked in this wire of OpenAI's API; other families have none of them. */

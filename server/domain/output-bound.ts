@@ -26,15 +26,16 @@ export interface OutputBounds {
 
 export function outputBounds(
   request: Work,
-  { card, provider }: Hop,
+  hop: Hop,
   keyBound: number | null,
   settings: Settings,
 ): OutputBounds {
+  const { card, provider } = hop
   const ofCard = boundOfCard(request, card, settings)
   if (provider.outputBound === 'none') return { full: ofCard, floor: ofCard }
   const full = Math.min(request.maxOutputTokens ?? ofCard, keyBound ?? ofCard, ofCard)
   const isStated = request.maxOutputTokens !== null
-  return { full, floor: isStated ? full : floorOf(request, { card, provider }, settings) }
+  return { full, floor: isStated ? full : floorOf(request, hop, settings) }
 }
 
 const boundOfCard = (request: Work, card: ModelCard, settings: Settings): number =>

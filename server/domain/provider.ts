@@ -174,13 +174,25 @@ const CLAUDE = /claude/i
 
 export const isProviderName = (text: string): boolean => /^[a-z0-9][a-z0-9._-]{0,63}$/.test(text)
 
+/** One of the keys, or documents, that an operator has with a provider. Its secret is read by `server/upstream` alone. */
+export interface Credential {
+  /** Unique at its provider. */
+  readonly name: string
+  /** Its share of the requests; at least 1. */
+  readonly weight: number
+}
+
+/** The name of a credential that was given with its provider. */
+export const DEFAULT_CREDENTIAL = 'default'
+
 export interface Provider {
   /** The first half of its models' ids; unique. */
   readonly name: string
   readonly type: ProviderType
   /** Set by the operator; no request can change it. */
   readonly baseUrl: string
-  readonly hasCredential: boolean
+  /** Those that requests share, by weight, in the order of names; empty for one that needs none. */
+  readonly credentials: readonly Credential[]
   /** Stated by the operator, as `none` always is; null: as it was learnt, else by type and address. */
   readonly outputBound: OutputBound | null
   /** The word that it took after it had refused another; forgotten when its type or address changes. */
@@ -191,7 +203,7 @@ export interface Provider {
 }
 
 /** A provider that is to be added. */
-export type NewProvider = Omit<Provider, 'hasCredential' | 'revision'>
+export type NewProvider = Omit<Provider, 'credentials' | 'revision'>
 
 /** How the bound of an answer is sent to a provider; null: in the one way of its family. */
 export const outputBoundOf = (provider: Provider): OutputBound | null =>
@@ -211,7 +223,16 @@ function isAt(ofVendor: string, baseUrl: string, type: ProviderType): boolean {
   return host === stated || stated.endsWith(`.${host}`) || regionOf(type, stated) !== null
 }
 
-/** Changes to a provider; an absent field stays as it is. A credential of null is removed. */
+/** A credential that a provider is to have; without a secret it is there already, and keeps its own. */
+export interface StatedCredential extends Credential {
+  readonly secret?: string
+}
+
+/** What a provider has that was given one secret, or none. */
+export const onlyCredential = (secret: string | null): readonly StatedCredential[] =>
+  secret === null ? [] : [{ name: DEFAULT_CREDENTIAL, weight: 1, secret }]
+
+/** Changes to a provider; an absent field stays as it is. `credentials` are all that it has after that. */
 export type ProviderAmendment = Partial<Pick<Provider, 'type' | 'baseUrl' | 'outputBound'>> & {
-  readonly credential?: string | null
+  readonly credentials?: readonly StatedCredential[]
 }

@@ -14,6 +14,8 @@ import type { FailureKind } from './upstream.ts'
 export interface ReceiptAttempt {
   readonly model: string
   readonly provider: string
+  /** By which of the provider's several it failed. */
+  readonly credential?: string
   /** The kind of failure; or `answered`, `left` by the client, `stopped` by the gateway. */
   readonly outcome: FailureKind | 'answered' | 'left' | 'stopped'
   /** The provider's own, where it failed with one. */

@@ -95,7 +95,7 @@ const preferFirst = (drawn: readonly RouteHop[], preferred: string): readonly Ro
   )
 
 /** Each once; one of weight 3 is three times as often before one of weight 1 as behind it. */
-function drawByWeight<One extends { readonly weight: number }>(
+export function drawByWeight<One extends { readonly weight: number }>(
   all: readonly One[],
   draw: () => number,
 ): readonly One[] {

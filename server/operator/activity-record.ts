@@ -75,6 +75,8 @@ export const renderActivity = (entry: ActivityEntry, keyName: string): ActivityR
 })
 
 export interface OperatorAttemptRecord extends AttemptRecord {
+  /** By which of the provider's several it failed; else null. */
+  readonly credential: string | null
   readonly operator_cost_usd: string
 }
 
@@ -105,6 +107,7 @@ export const renderOperatorReceipt = (receipt: Receipt): OperatorReceiptRecord =
     attempts: attempts.map((attempt) => ({
       model: attempt.model,
       provider: attempt.provider,
+      credential: attempt.credential ?? null,
       outcome: attempt.outcome,
       status: attempt.status,
       reason: attempt.reason,

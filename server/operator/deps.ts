@@ -5,7 +5,7 @@ import type { Probe } from '#domain/probe.ts'
 import type { NewProvider } from '#domain/provider.ts'
 import type { Watch } from '#domain/snapshot/watch.ts'
 import type { ClockJump } from '#domain/steady-clock.ts'
-import type { HopReading } from '#domain/walk/hop-health.ts'
+import type { CredentialReading, HopReading } from '#domain/walk/hop-health.ts'
 import type { PaceReading } from '#domain/walk/hop-pace.ts'
 import type { Signup } from '#signin/register/access.ts'
 import type { GatewayStore } from '#signin/store.ts'
@@ -33,6 +33,8 @@ export interface LiveFacts {
   clockJump(): ClockJump | null
   /** Hops with recent failures. */
   hops(): readonly HopReading[]
+  /** Credentials with recent failures, of providers that have several. */
+  credentials(): readonly CredentialReading[]
   /** Of the hops of routes that ask the fastest first. */
   paces(): readonly PaceReading[]
   /** Requests in progress and the latest that ended. */

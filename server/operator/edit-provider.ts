@@ -4,10 +4,12 @@ import type { Act, Amended } from '#domain/act.ts'
 import { type Stale, untilCurrent } from '#domain/catalogue.ts'
 import { GatewayError } from '#domain/errors.ts'
 import {
+  DEFAULT_CREDENTIAL,
   type OutputBound,
   outputBoundOf,
   type Provider,
   type ProviderAmendment,
+  type StatedCredential,
 } from '#domain/provider.ts'
 import { shellWord } from '#forms/shell-word.ts'
 import { markCatalogued } from './catalog.ts'
@@ -54,7 +56,7 @@ export const editProvider = mutation(
       const found = findProvider(deps, input.name)
       const amendment = {
         ...settleEdit(found, input),
-        ...(credential !== undefined && { credential }),
+        ...(credential !== undefined && { credentials: replaceCredential(found, credential) }),
       }
       if (credential !== undefined) checkCredential({ ...found, ...amendment }, credential)
       return edit(deps, found, amendment, act(found.name))
@@ -72,10 +74,27 @@ export const editProvider = mutation(
   },
 )
 
+/** What replaces the one that it has. @throws invalid_request where it has several */
+function replaceCredential(
+  { name, credentials }: Provider,
+  secret: string | null,
+): readonly StatedCredential[] {
+  if (credentials.length > 1) throw hasSeveral(name, credentials.length)
+  if (secret === null) return []
+  return [{ ...(credentials[0] ?? { name: DEFAULT_CREDENTIAL, weight: 1 }), secret }]
+}
+
+const hasSeveral = (name: string, count: number): GatewayError =>
+  new GatewayError(
+    'invalid_request',
+    `${name} has ${count} credentials: each is replaced by its name, and before the address changes all but one are removed`,
+    { hint: `gatewayctl providers credentials list ${name}` },
+  )
+
 /** @throws invalid_request with the command that also states the credential */
 async function edit(
   { store }: OperatorDeps,
-  { name, revision }: Provider,
+  { name, revision, credentials }: Provider,
   amendment: ProviderAmendment,
   act: Act,
 ): Promise<Amended<Provider> | Stale> {
@@ -83,6 +102,7 @@ async function edit(
     return await store.providers.edit(name, amendment, act, revision)
   } catch (thrown) {
     if (!(thrown instanceof GatewayError) || thrown.details.param !== 'credential') throw thrown
+    if (credentials.length > 1) throw hasSeveral(name, credentials.length)
     const { type, baseUrl } = amendment
     const typed = [
       ...(type === undefined ? [] : ['--type', type]),

@@ -78,7 +78,7 @@ async function addDemo(deps: OperatorDeps, isNew: boolean, act: DraftAct): Promi
   const { provider, cards } = await deps.demoKit(clock.now())
   if (providers.has(provider.name)) return false
   const added = act(provider.name, { created: 'provider', models: cards.length })
-  await store.providers.add(provider, null, cards, added)
+  await store.providers.add(provider, [], cards, added)
   return true
 }
 

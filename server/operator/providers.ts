@@ -10,6 +10,7 @@ import {
   type NewProvider,
   OUTPUT_BOUNDS,
   type OutputBound,
+  onlyCredential,
   outputBoundOf,
   PROVIDER_PRESETS,
   type Provider,
@@ -27,6 +28,8 @@ export interface ProviderRecord {
   readonly type: string
   readonly base_url: string
   readonly has_credential: boolean
+  /** Their names. */
+  readonly credentials: readonly string[]
   /** How the bound of an answer is sent; null: in the one way of its API. */
   readonly output_bound: OutputBound | null
   /** `stated` by the operator, `learned` from its refusals, or the `default` of its type and address. */
@@ -57,7 +60,8 @@ function prepareReport({ store, clock }: OperatorDeps): (provider: Provider) => 
       name: provider.name,
       type: provider.type,
       base_url: provider.baseUrl,
-      has_credential: provider.hasCredential,
+      has_credential: provider.credentials.length > 0,
+      credentials: provider.credentials.map(({ name }) => name),
       output_bound: outputBoundOf(provider),
       output_bound_source:
         provider.outputBound !== null ? 'stated' : provider.learnedBound ? 'learned' : 'default',
@@ -151,7 +155,7 @@ export const addProvider = mutation(
       models: cards.length,
       ...(output_bound && { output_bound }),
     })
-    await deps.store.providers.add(provider, credential, cards, added)
+    await deps.store.providers.add(provider, onlyCredential(credential), cards, added)
     return report(deps, findProvider(deps, provider.name))
   },
 )

@@ -60,10 +60,10 @@ export const showStatus = verb(input, async (deps, { account, warnings }) => {
     newest_schema_version: health.newestSchemaVersion,
     /** Null without a backup, and for a store in memory. */
     last_backup_at: warnings ? await backupOf(deps) : null,
-    providers: [...catalogue.providers.values()].map(({ name, type, hasCredential }) => ({
+    providers: [...catalogue.providers.values()].map(({ name, type, credentials }) => ({
       name,
       type,
-      has_credential: hasCredential,
+      has_credential: credentials.length > 0,
       models: cards.filter(({ provider }) => provider === name).length,
       health: live && healthOf(name, live.hops()),
       ...servedOf(name, live, span),

@@ -12,6 +12,8 @@ import { verb } from './verb.ts'
 
 export interface ProviderTestRecord {
   readonly provider: string
+  /** By name, where the provider has several: each is tested. */
+  readonly credential: string | null
   readonly ok: boolean
   readonly status: number | null
   readonly ms: number
@@ -57,7 +59,11 @@ export const testProviders = verb(
     const providers = chooseProviders(deps, name, card)
     if (spend) requireBounded(providers)
     return await Promise.all(
-      providers.map((provider) => test(deps, provider, card, { spend, withinMs })),
+      providers.flatMap((provider) =>
+        namesOf(provider).map((credential) =>
+          test(deps, { provider, credential }, card, { spend, withinMs }),
+        ),
+      ),
     )
   },
 )
@@ -91,24 +97,30 @@ interface TestOptions {
   readonly withinMs: number | undefined
 }
 
+/** Null for its only one, or none. */
+const namesOf = ({ credentials }: Provider): readonly (string | null)[] =>
+  credentials.length < 2 ? [null] : credentials.map(({ name }) => name)
+
+interface Tested {
+  readonly provider: Provider
+  readonly credential: string | null
+}
+
 async function test(
   deps: OperatorDeps,
-  provider: Provider,
+  tested: Tested,
   card: ModelCard | null,
   options: TestOptions,
 ): Promise<ProviderTestRecord> {
+  const { provider, credential } = tested
   const hop = card && hopOf(card, provider)
   const upstream = hop?.upstreamName ?? null
-  const answer = await ask(
-    deps,
-    provider,
-    card && { ...card, upstreamName: upstream ?? '' },
-    options,
-  )
+  const answer = await ask(deps, tested, card && { ...card, upstreamName: upstream ?? '' }, options)
   const { models } = answer
   const isMissing = answer.ok && upstream !== null && models !== null && !models.includes(upstream)
   return {
     provider: provider.name,
+    credential,
     ok: answer.ok && !isMissing,
     status: answer.status,
     ms: answer.ms,
@@ -144,13 +156,13 @@ const hopOf = (card: ModelCard, { name }: Provider): RouteHop | ModelCard =>
 
 async function ask(
   { store, probe }: OperatorDeps,
-  provider: Provider,
+  { provider, credential: name }: Tested,
   card: ModelCard | null,
   { spend, withinMs }: TestOptions,
 ): Promise<ProbeAnswer> {
   let credential: string | null
   try {
-    credential = await store.providers.credential(provider.name)
+    credential = await store.providers.credential(provider.name, name)
   } catch (thrown) {
     return unreadable(thrown)
   }

@@ -201,7 +201,7 @@ async function requestCompletion(
   card: ModelCard,
   clock: Clock,
 ): Promise<Untimed> {
-  const hop = { card, provider }
+  const hop = { card, provider, credential: null }
   const events = await openUpstream(provider, credential, clock).ask({
     hop,
     maxOutputTokens: isAskedInResponses(hop) ? LEAST_IN_RESPONSES : 1,

@@ -1,5 +1,5 @@
 /** Routes as an operator types them, with the server down and up: what is printed, and who answers from the next request on. */
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import {
@@ -285,6 +285,100 @@ describe('with the server up', () => {
     expect(typed(cli, 'models', 'route', 'list')).toBe(
       'acme/*\t1\tweight\t*; beta\nacme/m\t1\tweight\tacme\n',
     )
+  })
+
+  test('several keys of one account share its requests, and one that is refused rests alone', async () => {
+    const refused = new Set<string>()
+    const seen: string[] = []
+    const server = Bun.serve({
+      hostname: '127.0.0.1',
+      port: 0,
+      fetch(request) {
+        const used = request.headers.get('authorization') ?? ''
+        seen.push(used)
+        const status = refused.has(used) ? 429 : 200
+        if (status === 429) {
+          return Response.json(
+            { error: { message: `quota of ${used}` } },
+            { status, headers: { 'retry-after': '60' } },
+          )
+        }
+        return Response.json({
+          choices: [
+            { index: 0, message: { role: 'assistant', content: 'hi' }, finish_reason: 'stop' },
+          ],
+          usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 },
+        })
+      },
+    })
+    onTestFinished(() => server.stop(true))
+    const cli = furnishCli(openCli())
+    onTestFinished(() => cli.close())
+    const added = ['add', 'acme', '--base-url', `http://127.0.0.1:${server.port}/v1`, '--no-check']
+    const env = { FIRST: 'sk-first-secret', SECOND: 'sk-second-secret' }
+    expect(cli.run(['providers', ...added, '--from-env', 'FIRST'], { env }).code).toBe(0)
+    typed(cli, 'models', 'add', 'acme/m', '--in-usd', '1', '--out-usd', '2')
+    const key = typed(cli, 'keys', 'create', 'ci').trim()
+    const gateway = await start(cli)
+    const ask = async () => expect((await gateway.chat(key, hello)).status).toBe(200)
+    const credentials = (...args: string[]) =>
+      cli.run(['providers', 'credentials', ...args], { env })
+    expect(credentials('add', 'acme', 'eu', '--from-env', 'SECOND', '--weight', '3')).toEqual({
+      code: 0,
+      out: 'default\t1\tserving\t0\neu\t3\tserving\t0\n',
+      err: '✓ added credential eu of acme, from the next request\n',
+    })
+    while (new Set(seen).size < 2) await ask()
+    expect(new Set(seen)).toEqual(new Set(['Bearer sk-first-secret', 'Bearer sk-second-secret']))
+
+    refused.add('Bearer sk-second-secret')
+    seen.length = 0
+    for (let n = 0; n < 20; n++) await ask()
+    expect(seen.filter((used) => refused.has(used)).length).toBe(1)
+    expect(credentials('list', 'acme').out).toMatch(
+      /^default\t1\tserving\t0\neu\t3\tresting 20\S+Z\t1\n$/,
+    )
+    const [id = ''] = cli
+      .json<{ id: string; failed_attempts: number }[]>(['activity', '--limit', '100'])
+      .filter(({ failed_attempts }) => failed_attempts > 0)
+      .map((one) => one.id)
+    expect(typed(cli, 'why', id)).toContain(
+      'attempt 1: acme, by its credential eu, asked for acme/m',
+    )
+
+    const path = join(cli.home, 'gateway.toml')
+    typed(cli, 'export', '--out', path)
+    const file = readFileSync(path, 'utf8')
+    expect(file).toContain('ACME_EU_API_KEY')
+    expect(file + gateway.said()).not.toMatch(/sk-\w+-secret/)
+    expect(credentials('remove', 'acme', 'eu', '--yes').out).toBe('default\t1\tserving\t0\n')
+    for (const [args, code, err] of [
+      [
+        ['remove', 'acme', 'default', '--yes'],
+        2,
+        'error: default is the last credential of acme: nothing would be accepted\nhint: gatewayctl providers edit acme --no-key\n',
+      ],
+      [
+        ['remove', 'acme', 'defualt', '--yes'],
+        2,
+        'error: acme has no credential "defualt"\n  did you mean default?\nhint: gatewayctl providers credentials list acme\n',
+      ],
+      [
+        ['add', 'acme', 'Eu', '--from-env', 'SECOND'],
+        2,
+        'error: name: must be lower-case letters, digits, ".", "_" or "-"\n',
+      ],
+    ] as const) {
+      expect(credentials(...args)).toEqual({ code, out: '', err })
+    }
+    const variables = {
+      ACME_DEFAULT_API_KEY: 'sk-first-secret',
+      ACME_EU_API_KEY: 'sk-other-secret',
+    }
+    const apply = ['apply', '--file', path, '--yes']
+    expect(cli.run(apply, { env: variables }).code).toBe(0)
+    expect(credentials('list', 'acme').out).toMatch(/^default\t1\tserving\t0\neu\t3\t/)
+    while (!seen.includes('Bearer sk-other-secret')) await ask()
   })
 
   test('a provider that asks to be left alone rests, and the commands say so', async () => {

@@ -101,6 +101,7 @@ const DOWN: readonly Sample[] = [
   ['models price --clear', ['models', 'price', 'acme/pix', '--clear', '-y']],
   ['models remove', ['models', 'remove', 'acme/pix', '-y']],
   ['providers remove', ['providers', 'remove', 'acme', '-y']],
+  ['providers credentials', ['providers', 'credentials', 'list', 'demo']],
   ['providers test', ['providers', 'test']],
   ['rates set', ['rates', 'set', 'USD/RUB', '92.50']],
   ['rates show', ['rates']],

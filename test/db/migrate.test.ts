@@ -77,7 +77,7 @@ test('what an older binary wrote is read: a log without tokens of images, and a 
   await store.keys.issue(key, newSecret(), anAct())
   const line = anActivity(aClaim(key, clock.now()))
   store.activity.note(line)
-  await store.providers.add(aProvider(), null, [], anAct())
+  await store.providers.add(aProvider(), [], [], anAct())
   await store.models.add(aCard(), anAct())
   await store.close()
 

@@ -14,6 +14,7 @@ import type { Claim } from '#domain/admission.ts'
 import { later } from '#domain/clock.ts'
 import { chargeEntryId } from '#domain/id.ts'
 import { KEPT_MS } from '#domain/idempotency.ts'
+import { onlyCredential } from '#domain/provider.ts'
 import { newSecret } from '#domain/secret.ts'
 import type { Store } from '#domain/store.ts'
 import { providerOf } from '#test/support/catalogue.ts'
@@ -57,7 +58,12 @@ describe('no secret is written', () => {
     await store.keys.issue(key, secret, anAct())
     await store.keys.findBySecret(secret, clock.now())
     const credential = 'sk-canary-4f1d0e7b'
-    await store.providers.add(aProvider({ hasCredential: true }), credential, [], anAct())
+    await store.providers.add(
+      aProvider({ hasCredential: true }),
+      onlyCredential(credential),
+      [],
+      anAct(),
+    )
     await store.providers.credential('acme')
     const look = () => {
       const written = bytes()
@@ -87,11 +93,18 @@ describe('no secret is written', () => {
   })
 
   test('without a master key credentials are neither kept nor read', async () => {
-    await store.providers.add(aProvider({ hasCredential: true }), 'sk-kept', [], anAct())
+    await store.providers.add(
+      aProvider({ hasCredential: true }),
+      onlyCredential('sk-kept'),
+      [],
+      anAct(),
+    )
     await store.close()
     const keyless = await openStore({ dataDir, clock })
     const second = aProvider({ name: 'second', hasCredential: true })
-    await expect(keyless.providers.add(second, 'sk-other', [], anAct())).rejects.toMatchObject({
+    await expect(
+      keyless.providers.add(second, onlyCredential('sk-other'), [], anAct()),
+    ).rejects.toMatchObject({
       code: 'internal_error',
     })
     expect(providerOf(keyless, 'second')).toBeUndefined()
@@ -107,17 +120,22 @@ describe('no secret is written', () => {
   })
 
   test('a sealed credential moved to another provider is unreadable', async () => {
-    await store.providers.add(aProvider({ hasCredential: true }), 'sk-first', [], anAct())
+    await store.providers.add(
+      aProvider({ hasCredential: true }),
+      onlyCredential('sk-first'),
+      [],
+      anAct(),
+    )
     await store.providers.add(
       aProvider({ name: 'other', hasCredential: true }),
-      'sk-other',
+      onlyCredential('sk-other'),
       [],
       anAct(),
     )
     await store.close()
     const database = new Database(join(dataDir, DATABASE_FILE))
-    database.run(`UPDATE providers SET sealed_credential =
-      (SELECT sealed_credential FROM providers WHERE name = 'acme') WHERE name = 'other'`)
+    database.run(`UPDATE credentials SET sealed =
+      (SELECT sealed FROM credentials WHERE provider = 'acme') WHERE provider = 'other'`)
     database.close(true)
     const again = await openStore({ dataDir, clock, masterKey })
     await expect(again.providers.credential('other')).rejects.toMatchObject({
@@ -376,7 +394,7 @@ describe('noise in a sector hides none of the rows of a log: all are in the answ
 
 test('a damaged price is an error, never a free model, and only that model has it', async () => {
   const sound = aCard()
-  await store.providers.add(aProvider(), null, [sound], anAct())
+  await store.providers.add(aProvider(), [], [sound], anAct())
   await store.close()
   const database = new Database(join(dataDir, DATABASE_FILE))
   database.run(

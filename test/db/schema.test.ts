@@ -30,6 +30,7 @@ const PLAIN = [
   'catalogue_version',
   'clients',
   'code_mails',
+  'credentials',
   'detours',
   'events',
   'hops',

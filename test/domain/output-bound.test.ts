@@ -12,6 +12,7 @@ import { aCard, aKey, aProvider, aRequest } from '#test/support/nouns.ts'
 const hopOf = (card: Partial<ModelCard> = {}, provider: Partial<Provider> = {}) => ({
   card: aCard(card),
   provider: aProvider(provider),
+  credential: null,
 })
 
 describe('the full bound', () => {

@@ -201,7 +201,7 @@ describe('after a walk', () => {
 
   beforeEach(async () => {
     bench = await openWalkBench()
-    await bench.store.providers.add(aProvider({ name: 'beta' }), null, [], anAct())
+    await bench.store.providers.add(aProvider({ name: 'beta' }), [], [], anAct())
   })
   afterEach(() => bench.store.close())
 

@@ -87,7 +87,7 @@ test('a request that fails before admission is refused as usual', async () => {
 
 test('lists every hop of a route with its highest cost', async () => {
   const { store } = deps
-  await store.providers.add(aProvider({ name: 'other' }), null, [], anAct())
+  await store.providers.add(aProvider({ name: 'other' }), [], [], anAct())
   const echo = modelOf(store, 'demo/echo') as ModelCard
   const hop = { upstreamName: 'echo', position: 1, weight: 1 }
   await store.models.route(

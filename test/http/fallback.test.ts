@@ -46,7 +46,7 @@ beforeEach(async () => {
   } as const
   await deps.store.providers.add(
     { ...spare, baseUrl: 'http://127.0.0.1:9/v1', createdAt: at },
-    null,
+    [],
     [],
     anAct(),
   )

@@ -239,7 +239,7 @@ describe('a receipt is shown', () => {
         learnedBound: null,
         createdAt: at,
       },
-      null,
+      [],
       [],
       anAct(),
     )

@@ -84,6 +84,9 @@ const SAMPLES: { readonly [Name in VerbName]: VerbInput<Name> } = {
   'providers.list': {},
   'providers.show': { name: 'demo' },
   'providers.edit': { name: 'spare', credential: 'sk-canary-4f1d0e7b-other' },
+  'providers.credentials.list': { provider: 'several' },
+  'providers.credentials.set': { provider: 'several', name: 'eu', credential: CREDENTIAL },
+  'providers.credentials.remove': { provider: 'several', name: 'default' },
   'providers.test': {},
   'providers.remove': { name: 'demo' },
   'models.list': {},
@@ -172,6 +175,7 @@ const LIVE: OperatorDeps['live'] = {
   inFlight: () => 1,
   hops: () => [],
   paces: () => [],
+  credentials: () => [],
   codeMailFailure: () => null,
   wakeMails: () => {},
   clockJump: () => null,
@@ -227,6 +231,9 @@ async function furnish(): Promise<TestGateway> {
   await act(deps, 'init', { first_key: false })
   const { key: secret } = await act(deps, 'keys.create', { name: 'default' })
   await act(deps, 'providers.add', { name: 'spare', base_url: 'http://s', credential: null })
+  await act(deps, 'providers.add', { name: 'several', base_url: 'http://s', credential: 'sk-one' })
+  const us = { provider: 'several', name: 'us', credential: 'sk-us' }
+  await act(deps, 'providers.credentials.set', us)
   await act(deps, 'models.route.set', { model: 'demo/lorem', provider: 'spare' })
   await act(deps, 'models.alias.set', { name: 'parrot', model: 'demo/echo' })
   await act(deps, 'accounts.create', { name: 'spare' })

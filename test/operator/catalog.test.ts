@@ -22,7 +22,7 @@ const provider = (name: string): Provider => ({
   name,
   type: 'openai-compatible',
   baseUrl: 'http://127.0.0.1:9',
-  hasCredential: false,
+  credentials: [],
   outputBound: null,
   learnedBound: null,
   createdAt: instant(0),

@@ -177,6 +177,7 @@ describe('codes of people who sign in', () => {
       baseUrl: '',
       hops: () => [],
       paces: () => [],
+      credentials: () => [],
       pid: 7,
     } as unknown as OperatorDeps['live']
     return { ...deps, delivery: { ...deps.delivery, smtp }, live: served }

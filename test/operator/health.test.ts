@@ -64,6 +64,7 @@ test('status tells a running server from a store that a command opened', async (
     inFlight: () => 3,
     hops: () => [],
     paces: () => [],
+    credentials: () => [],
     codeMailFailure: () => null,
     wakeMails: () => {},
     clockJump: () => null,
@@ -138,6 +139,7 @@ describe('doctor', () => {
       inFlight: () => 1,
       hops: () => [],
       paces: () => [],
+      credentials: () => [],
       codeMailFailure: () => null,
       wakeMails: () => {},
       clockJump: () => null,
@@ -203,7 +205,7 @@ describe('doctor', () => {
 
     const database = new Database(join(dataDir, 'gateway.db'), { strict: true })
     const { page } = database
-      .query("SELECT rootpage AS page FROM sqlite_schema WHERE name = 'providers'")
+      .query("SELECT rootpage AS page FROM sqlite_schema WHERE name = 'credentials'")
       .get() as { page: number }
     // By another process: the gateway's own pages in memory are void.
     database.run('PRAGMA user_version = 0')

@@ -19,6 +19,7 @@ const SERVING: TestOperatorDeps['live'] = {
   inFlight: () => 0,
   hops: () => [],
   paces: () => [],
+  credentials: () => [],
   codeMailFailure: () => null,
   wakeMails: () => {},
   clockJump: () => null,

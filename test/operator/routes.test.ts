@@ -199,7 +199,7 @@ describe('health', () => {
       const provider = providerOf(deps.store, name)
       if (!provider) throw new Error(`there is no ${name}`)
       health.failed(
-        { card: { ...card, upstreamName }, provider },
+        { card: { ...card, upstreamName }, provider, credential: null },
         new UpstreamFailure('failed', 'broken'),
       )
     }
@@ -215,6 +215,7 @@ describe('health', () => {
       inFlight: () => 0,
       hops: health.readings,
       paces: health.pace.readings,
+      credentials: health.credentials,
       codeMailFailure: () => null,
       wakeMails: () => {},
       clockJump: () => null,

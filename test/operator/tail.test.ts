@@ -73,6 +73,7 @@ test('while nothing ends, an empty line is sent as a heartbeat', async () => {
     inFlight: () => 0,
     hops: () => [],
     paces: () => [],
+    credentials: () => [],
     codeMailFailure: () => null,
     wakeMails: () => {},
     clockJump: () => null,

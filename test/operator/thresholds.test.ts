@@ -17,6 +17,7 @@ const live = (deps: TestOperatorDeps): OperatorDeps['live'] => ({
   inFlight: () => 0,
   hops: () => [],
   paces: () => [],
+  credentials: () => [],
   codeMailFailure: () => null,
   wakeMails: () => {},
   clockJump: () => null,

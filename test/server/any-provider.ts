@@ -69,7 +69,7 @@ export async function openAnyProvider(): Promise<AnyProvider> {
     )
     sockets.set(family, socket)
     const provider = aProvider({ name: family, type, baseUrl: `${socket.url}/v1` })
-    await store.providers.add(provider, null, [], anAct())
+    await store.providers.add(provider, [], [], anAct())
     await add({ id: `${family}/m`, provider: family, upstreamName: `${family}-model` })
   }
   const socketOf = (family: Family): Socket => sockets.get(family) as Socket

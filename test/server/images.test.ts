@@ -111,7 +111,7 @@ beforeEach(async () => {
     ]),
   )
   s = await serve({ ask: (call) => families.get(call.hop.provider.name)!.ask(call) })
-  for (const one of providers) await s.deps.store.providers.add(one, null, [], anAct())
+  for (const one of providers) await s.deps.store.providers.add(one, [], [], anAct())
   await addModel('openai', 'gpt-image-1', PRICES.list)
   await addModel('openai', 'gpt-image-1.5', PRICES.tokens)
   await addModel('openai', 'dall-e-3', PRICES.mixed)

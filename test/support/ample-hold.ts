@@ -7,6 +7,6 @@ import type { Work } from '#domain/work.ts'
 import { aProvider } from '#test/support/nouns.ts'
 
 export const ampleHold = (request: Work, card: ModelCard, version: PriceVersion) => {
-  const hop = { card, provider: aProvider() }
+  const hop = { card, provider: aProvider(), credential: null }
   return holdFor([offerCost(request, hop, version.prices, null, DEFAULT_SETTINGS)], null)
 }

@@ -79,7 +79,7 @@ export async function furnish(
     },
     anAct(),
   )
-  await store.providers.add(demoProvider(at), null, [], anAct())
+  await store.providers.add(demoProvider(at), [], [], anAct())
   for (const card of demoCards(at)) await store.models.add(card, anAct())
 
   return {

@@ -33,7 +33,7 @@ import {
 import { type Notice, renderLowBalance } from '#domain/notice.ts'
 import { fixedCost } from '#domain/offer-cost.ts'
 import type { Owner } from '#domain/owner.ts'
-import type { Provider } from '#domain/provider.ts'
+import { DEFAULT_CREDENTIAL, type Provider } from '#domain/provider.ts'
 import type { Route, RouteHop, RouteOrder } from '#domain/route.ts'
 import { NO_USAGE } from '#domain/usage.ts'
 import type { Generate } from '#domain/work.ts'
@@ -110,11 +110,15 @@ export const aCard = ({
   ...(stated.route && { routedBy: stated.routedBy ?? stated.id ?? 'acme/small' }),
 })
 
-export const aProvider = (stated: Partial<Provider> = {}): Provider => ({
+/** With one credential, or with those that are stated. */
+export const aProvider = ({
+  hasCredential = false,
+  ...stated
+}: Partial<Provider> & { readonly hasCredential?: boolean } = {}): Provider => ({
   name: 'acme',
   type: 'openai-compatible',
   baseUrl: 'http://127.0.0.1:9',
-  hasCredential: false,
+  credentials: hasCredential ? [{ name: DEFAULT_CREDENTIAL, weight: 1 }] : [],
   outputBound: null,
   learnedBound: null,
   createdAt: EPOCH,

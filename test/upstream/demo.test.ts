@@ -11,7 +11,7 @@ import { demoCards, demoProvider } from '#upstream/demo/cards.ts'
 import { openUpstream } from '#upstream/registry.ts'
 import { type CallOptions, call, collect, collectFolded, request } from './fixtures.ts'
 
-const demo = openUpstream({ ...demoProvider(instant(0)), hasCredential: false, revision: 1 }, null)
+const demo = openUpstream({ ...demoProvider(instant(0)), credentials: [], revision: 1 }, null)
 const asking = (content: unknown, more: Partial<Generate> = {}, body = {}): Work =>
   request(
     {

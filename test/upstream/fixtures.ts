@@ -17,7 +17,7 @@ export const provider = (baseUrl: string, type: ProviderType = 'openai-compatibl
   name: 'acme',
   type,
   baseUrl,
-  hasCredential: true,
+  credentials: [{ name: 'default', weight: 1 }],
   outputBound: null,
   learnedBound: null,
   createdAt: instant(0),
@@ -72,7 +72,7 @@ export const asked = (
   type?: ProviderType,
 ): Pick<UpstreamCall, 'request' | 'hop' | 'maxOutputTokens'> => ({
   request: ofClient,
-  hop: { card: model, provider: provider('', type) },
+  hop: { card: model, provider: provider('', type), credential: null },
   maxOutputTokens: ofClient.maxOutputTokens,
 })
 
@@ -89,7 +89,7 @@ export interface CallOptions {
 export const call = (options: CallOptions = {}): UpstreamCall => ({
   request: options.request ?? request(),
   maxOutputTokens: options.maxOutputTokens ?? options.request?.maxOutputTokens ?? null,
-  hop: { card: card(options.upstreamName), provider: provider('', options.type) },
+  hop: { card: card(options.upstreamName), provider: provider('', options.type), credential: null },
   requestId: 'req_test',
   timeouts: {
     connectTimeoutMs: 20_000,

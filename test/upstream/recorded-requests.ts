@@ -62,7 +62,7 @@ export function serveRequests(typeOf: (name: string) => ProviderType): {
           type: typeOf(name),
           baseUrl: `${replay.url}/r/${name}`,
         }),
-        null,
+        [],
         [],
         anAct(),
       )

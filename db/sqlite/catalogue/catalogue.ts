@@ -13,7 +13,7 @@ import {
   UNROUTED,
 } from '#domain/model-card.ts'
 import { type RubPerUsd, readRubPerUsd } from '#domain/money.ts'
-import type { Provider } from '#domain/provider.ts'
+import type { Credential, Provider } from '#domain/provider.ts'
 import {
   hopsFor,
   OWN,
@@ -51,7 +51,7 @@ type ModelRow = Omit<
   }
 type JsonField = 'inputModalities' | 'outputModalities' | 'supportedParameters'
 
-type ProviderRow = Omit<Provider, 'hasCredential'> & { readonly hasCredential: number }
+type ProviderRow = Omit<Provider, 'credentials'>
 
 interface PriceRow {
   readonly id: PriceVersionId
@@ -127,9 +127,13 @@ function prepareRead(database: Database): () => Catalogue {
   )
   const providers = statement<ProviderRow>(
     database,
-    `SELECT name, type, base_url AS baseUrl, sealed_credential IS NOT NULL AS hasCredential,
+    `SELECT name, type, base_url AS baseUrl,
        output_bound AS outputBound, learned_bound AS learnedBound, created_at AS createdAt, revision
      FROM providers ORDER BY name`,
+  )
+  const credentials = statement<Credential & { readonly provider: string }>(
+    database,
+    'SELECT provider, name, weight FROM credentials ORDER BY provider, name',
   )
   const rates = statement<RateRow>(
     database,
@@ -139,6 +143,12 @@ function prepareRead(database: Database): () => Catalogue {
 
   return () => {
     const byPattern = routes()
+    const credentialsOf = new Map<string, Credential[]>()
+    for (const { provider, ...credential } of credentials().all()) {
+      const known = credentialsOf.get(provider)
+      if (known === undefined) credentialsOf.set(provider, [credential])
+      else known.push(credential)
+    }
     const routeOf = prepareFindRoute(byPattern.values())
     const pricesOf = Map.groupBy(prices().all(), ({ modelId }) => modelId)
     const toCard = (row: ModelRow): ModelCard => ({
@@ -167,7 +177,7 @@ function prepareRead(database: Database): () => Catalogue {
       providers: new Map(
         providers()
           .all()
-          .map((row) => [row.name, { ...row, hasCredential: row.hasCredential === 1 }]),
+          .map((row) => [row.name, { ...row, credentials: credentialsOf.get(row.name) ?? [] }]),
       ),
       rates: rates()
         .all()

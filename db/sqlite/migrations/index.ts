@@ -39,6 +39,7 @@ import memberships from './0037_memberships.sql' with { type: 'text' }
 import access from './0038_access.sql' with { type: 'text' }
 import events from './0039_events.sql' with { type: 'text' }
 import accountLimits from './0040_account_limits.sql' with { type: 'text' }
+import credentials from './0041_credentials.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly string[] = [
   initial,
@@ -81,4 +82,5 @@ export const MIGRATIONS: readonly string[] = [
   access,
   events,
   accountLimits,
+  credentials,
 ]

@@ -7,7 +7,7 @@ import { type Clock, pause, sinceArrivalMs } from '../clock.ts'
 import { chargedModifiers, NO_MODIFIERS } from '../extras.ts'
 import type { Caller } from '../key.ts'
 import type { Charge } from '../ledger.ts'
-import type { ImageChoice } from '../model-card.ts'
+import { type ImageChoice, isSameHop } from '../model-card.ts'
 import { NO_MONEY, subtractUsd, type UsdNanos } from '../money.ts'
 import { boundFor } from '../offer-cost.ts'
 import { boundToSend } from '../output-bound.ts'
@@ -16,7 +16,7 @@ import type { Provider } from '../provider.ts'
 import type { Settings } from '../settings.ts'
 import { type Upstream, type UpstreamCall, UpstreamFailure } from '../upstream.ts'
 import type { Work } from '../work.ts'
-import type { HopHealth } from './hop-health.ts'
+import { type HopHealth, isOfCredential } from './hop-health.ts'
 import { Meter, type Reading } from './meter.ts'
 import type { CostedOffer, CostedOffers, Offer } from './offer.ts'
 
@@ -56,7 +56,8 @@ export interface AttemptDeps {
   readonly clock: Clock
   readonly settings: Settings
   readonly health: HopHealth
-  upstreamFor(provider: Provider): Upstream
+  /** `credential` is its name, where the provider has several. */
+  upstreamFor(provider: Provider, credential: string | null): Upstream
 }
 
 /** An attempt at an offer, within the bound that the granted money pays for there. */
@@ -116,6 +117,14 @@ function awakeFirst(walk: Attempted, asked: number): boolean {
   return true
 }
 
+/** A hop that failed by no fault of its credential is not asked with another. */
+function dropSiblings(walk: Attempted, asked: number): void {
+  const { hop } = walk.attempt
+  if (hop.credential === null) return
+  const left = walk.offers.slice(asked).filter((offer) => !isSameHop(offer.hop, hop))
+  walk.offers = [...walk.offers.slice(0, asked), ...left] as unknown as CostedOffers
+}
+
 /** What follows a failed attempt, which is ended. @throws why it failed, where nothing follows */
 function turnAfter(
   walk: Attempted,
@@ -127,6 +136,7 @@ function turnAfter(
   attempt.signal.abort()
   // Only a provider's failure justifies another attempt, and only while the client is connected.
   if (!(thrown instanceof UpstreamFailure) || signal.aborted) throw thrown
+  if (!isOfCredential(attempt.hop, thrown)) dropSiblings(walk, turn)
   awakeFirst(walk, turn)
   const next = isOutOfTime(deps, caller) ? null : nextTurn(walk.offers, turn, thrown, request)
   if (next === null) throw thrown
@@ -164,6 +174,7 @@ export function noteFailure(walk: Attempted, failure: UpstreamFailure, isCharged
   const failed: FailedAttempt = {
     model: hop.card.id,
     provider: hop.provider.name,
+    ...(hop.credential !== null && { credential: hop.credential }),
     outcome: failure.kind,
     status: failure.details.status ?? null,
     reason: failure.message,
@@ -224,7 +235,7 @@ function ask(walk: Attempted, isLast: boolean): Promise<AsyncIterable<ChatEvents
   attempt.startedMs = deps.clock.monotonicMs()
   attempt.timeouts = timeoutsAfter(attempt.startedMs - caller.arrivedMs, deps.settings)
   attempt.isProbe = deps.health.attempted(hop)
-  const events = deps.upstreamFor(hop.provider).ask(attempt)
+  const events = deps.upstreamFor(hop.provider, hop.credential).ask(attempt)
   return isLast ? events : bufferUntilContent(events, request, meter)
 }
 

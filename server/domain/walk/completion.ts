@@ -39,6 +39,7 @@ import {
   startAttempt,
   withheldCost,
 } from './attempt.ts'
+import { hasPlaces, placeOf } from './session-routes.ts'
 import { READER_LEFT, type StepReader, type Walk } from './walk.ts'
 
 /**
@@ -166,9 +167,9 @@ function noteFirst(walk: Walk, { hop, startedMs }: Attempt): void {
   if (hop.card.routeOrder === 'latency') {
     deps.health.pace.began(hop, request.stream, deps.clock.monotonicMs() - startedMs)
   }
-  if (request.session === undefined || hop.card.route.length < 2) return
+  if (request.session === undefined || !hasPlaces(hop)) return
   const session = { keyId: caller.key.id, model: hop.card.id, name: request.session }
-  deps.sessions.served(session, hop.provider.name)
+  deps.sessions.served(session, placeOf(hop))
 }
 
 const isWhole = (outcome: Outcome): boolean => outcome === COMPLETED || outcome === CUT

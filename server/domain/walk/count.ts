@@ -15,7 +15,7 @@ interface CountDeps {
   readonly clock: Clock
   readonly settings: Settings
   readonly store: { readonly catalogue: { current(): Catalogue } }
-  upstreamFor(provider: Provider): Upstream
+  upstreamFor(provider: Provider, credential: string | null): Upstream
 }
 
 interface Counted {
@@ -47,7 +47,7 @@ async function askProvider(
   { request, requestId, signal }: Counted,
   hop: Hop,
 ): Promise<string | null> {
-  const upstream = deps.upstreamFor(hop.provider)
+  const upstream = deps.upstreamFor(hop.provider, hop.credential)
   if (upstream.count === undefined) return null
   try {
     return await upstream.count({

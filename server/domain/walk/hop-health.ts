@@ -1,4 +1,7 @@
-/** Circuit breaker per hop: one that keeps failing rests, and a single probe request decides whether it serves again. */
+/**
+ * Circuit breaker per hop: one that keeps failing rests, and a single probe request decides whether it serves again. Where a
+ * provider has several credentials, what is the fault of one rests that one alone, at every model.
+ */
 import { type Clock, type Instant, later } from '../clock.ts'
 import type { Hop } from '../model-card.ts'
 import type { FailureKind, UpstreamFailure } from '../upstream.ts'
@@ -41,6 +44,12 @@ export interface HopReading {
   readonly status: number | null
 }
 
+/** A credential that has failed recently, of a provider that has several. */
+export interface CredentialReading
+  extends Pick<HopReading, 'provider' | 'failures' | 'restsUntil'> {
+  readonly credential: string
+}
+
 export interface HopHealth {
   /** Of the hops that a route orders by it. */
   readonly pace: HopPace
@@ -58,24 +67,40 @@ export interface HopHealth {
   /** The client of the probe disconnected before the hop answered or failed; the next request becomes the probe. */
   abandoned(hop: Hop): void
   readings(): readonly HopReading[]
+  credentials(): readonly CredentialReading[]
 }
 
+/** Whether a failure is that of the credential, not of the hop: another credential may be served. */
+export const isOfCredential = ({ credential }: Hop, { kind, details }: UpstreamFailure): boolean =>
+  credential !== null &&
+  (kind === 'unauthorized' ||
+    details.permanent === 'account' ||
+    (kind === 'overloaded' && details.status === 429))
+
 const nameOf = ({ provider, card }: Hop): string => `${provider.name} ${card.upstreamName}`
+
+/** No provider's name has a colon. */
+const credentialOf = ({ provider, credential }: Hop): string => `:${provider.name} ${credential}`
 
 /** Kept in memory; after a restart every hop counts as healthy. */
 export function createHopHealth(clock: Clock): HopHealth {
   const runs = new Map<string, FailureRun & { readonly hop: Hop }>()
 
-  const isResting = (hop: Hop, at: Instant): boolean => {
-    const run = runs.get(nameOf(hop))
-    return run !== undefined && isRestingAt(run, at)
+  /** Of the hop, and of its credential where the provider has several. */
+  const runsOf = (hop: Hop): readonly FailureRun[] => {
+    if (runs.size === 0) return NO_RUNS
+    const names = hop.credential === null ? [nameOf(hop)] : [nameOf(hop), credentialOf(hop)]
+    return names.flatMap((name) => runs.get(name) ?? [])
   }
+  const isResting = (hop: Hop, at: Instant): boolean =>
+    runsOf(hop).some((run) => isRestingAt(run, at))
 
   const endProbe = (hop: Hop): void => {
-    const run = runs.get(nameOf(hop))
-    if (!run?.isProbed) return
-    run.isProbed = false
-    run.restsUntil = clock.now()
+    for (const run of runsOf(hop)) {
+      if (!run.isProbed) continue
+      run.isProbed = false
+      run.restsUntil = clock.now()
+    }
   }
 
   return {
@@ -89,47 +114,71 @@ export function createHopHealth(clock: Clock): HopHealth {
     },
     attempted(hop) {
       if (runs.size === 0) return false
-      const run = runs.get(nameOf(hop))
-      if (!run || run.restsUntil === null) return false
       const at = clock.now()
-      if (isRestingAt(run, at)) return false
-      run.isProbed = true
-      run.restsUntil = later(at, restMs(run.restCount))
-      return true
+      let isProbe = false
+      for (const run of runsOf(hop)) {
+        if (run.restsUntil === null || isRestingAt(run, at)) continue
+        isProbe = true
+        run.isProbed = true
+        run.restsUntil = later(at, restMs(run.restCount))
+      }
+      return isProbe
     },
     began(hop) {
-      const run = runs.size === 0 ? undefined : runs.get(nameOf(hop))
-      if (!run?.isProbed) return
-      // Its failures still count until it is served: an answer that breaks off rests it again, for longer.
-      run.isProbed = false
-      run.restsUntil = null
+      for (const run of runsOf(hop)) {
+        if (!run.isProbed) continue
+        // Its failures still count until it is served: an answer that breaks off rests it again, for longer.
+        run.isProbed = false
+        run.restsUntil = null
+      }
     },
     served(hop) {
-      if (runs.size > 0) runs.delete(nameOf(hop))
+      if (runs.size === 0) return
+      runs.delete(nameOf(hop))
+      if (hop.credential !== null) runs.delete(credentialOf(hop))
     },
     failed(hop, failure) {
       if (!isHopFault(failure)) {
         endProbe(hop)
         return
       }
-      const name = nameOf(hop)
+      const isCredentials = isOfCredential(hop, failure)
+      // The other of the two was not judged.
+      const name = isCredentials ? credentialOf(hop) : nameOf(hop)
       const run = runs.get(name) ?? { hop, ...NO_FAILURES }
       runs.set(name, run)
-      recordFailure(run, failure, clock.now())
+      recordFailure(run, failure, clock.now(), isCredentials ? 1 : FAILURES_BEFORE_REST)
+      endProbe(hop)
     },
     abandoned: endProbe,
     readings: () =>
-      [...runs.values()].map((run) => ({
-        provider: run.hop.provider.name,
-        upstreamName: run.hop.card.upstreamName,
-        failures: run.failures,
-        restsUntil: isRestingAt(run, clock.now()) ? run.restsUntil : null,
-        keepsFailing: run.failures >= FAILURES_BEFORE_REST || isOfOperator(run.last),
-        kind: run.last?.kind ?? 'failed',
-        status: run.last?.details.status ?? null,
-      })),
+      [...runs]
+        .filter(([name]) => !name.startsWith(':'))
+        .map(([, run]) => ({
+          provider: run.hop.provider.name,
+          upstreamName: run.hop.card.upstreamName,
+          ...readingOf(run, clock.now()),
+          keepsFailing: run.failures >= FAILURES_BEFORE_REST || isOfOperator(run.last),
+          kind: run.last?.kind ?? 'failed',
+          status: run.last?.details.status ?? null,
+        })),
+    credentials: () =>
+      [...runs]
+        .filter(([name]) => name.startsWith(':'))
+        .map(([, run]) => ({
+          provider: run.hop.provider.name,
+          credential: run.hop.credential ?? '',
+          ...readingOf(run, clock.now()),
+        })),
   }
 }
+
+const NO_RUNS: readonly FailureRun[] = []
+
+const readingOf = (run: FailureRun, at: Instant): Pick<HopReading, 'failures' | 'restsUntil'> => ({
+  failures: run.failures,
+  restsUntil: isRestingAt(run, at) ? run.restsUntil : null,
+})
 
 /** A rest longer than the maximum was begun before the clock was set back, and counts as over. */
 const isRestingAt = ({ restsUntil }: FailureRun, at: Instant): boolean =>
@@ -147,7 +196,12 @@ const NO_FAILURES: FailureRun = {
 const isHopFault = ({ kind, details }: UpstreamFailure): boolean =>
   kind !== 'rejected' && kind !== 'no-image' && details.permanent !== 'request'
 
-function recordFailure(run: FailureRun, failure: UpstreamFailure, at: Instant): void {
+function recordFailure(
+  run: FailureRun,
+  failure: UpstreamFailure,
+  at: Instant,
+  failuresBeforeRest: number,
+): void {
   const { restsUntil, isProbed } = run
   run.failures++
   run.last = failure
@@ -158,7 +212,7 @@ function recordFailure(run: FailureRun, failure: UpstreamFailure, at: Instant): 
     if (askedUntil > restsUntil) run.restsUntil = askedUntil
     return
   }
-  const isDue = run.restCount > 0 || run.failures >= FAILURES_BEFORE_REST
+  const isDue = run.restCount > 0 || run.failures >= failuresBeforeRest
   const ms = askedRestMs(failure) ?? (isDue ? restMs(run.restCount) : null)
   if (ms === null) return
   run.restCount++

@@ -23,9 +23,9 @@ import { isNative } from '../native.ts'
 import { nearModels } from '../near-models.ts'
 import { type OfferCost, offerCost } from '../offer-cost.ts'
 import { checkContext, checkThinking } from '../output-bound.ts'
-import { familyOf, PROVIDER_PRESETS } from '../provider.ts'
+import { familyOf, PROVIDER_PRESETS, type Provider } from '../provider.ts'
 import { type Rate, rateAt } from '../rate.ts'
-import { drawOrder, type RouteHop } from '../route.ts'
+import { drawByWeight, drawOrder, type RouteHop } from '../route.ts'
 import type { Settings } from '../settings.ts'
 import type { Store } from '../store.ts'
 import {
@@ -268,19 +268,35 @@ export function offersOf(
     offered = readOffered(catalogue, card, at)
     offeredOf.set(card, offered)
   }
-  const { offers, byHop } = offered
+  const { offers, byHop, route } = offered
   if (offers.length < 2) return offers
+  const [provider, credential] = preferred?.split(' ') ?? []
   const arrange =
     card.routeOrder === 'latency' && pace !== undefined
       ? (drawn: readonly RouteHop[]) => pace.fastestFirst(drawn, stream, Math.random)
       : undefined
-  const order = drawOrder(card.route, Math.random, preferred, arrange)
-  return order.flatMap((hop) => byHop.get(hop) ?? [])
+  return drawOrder(route, Math.random, provider, arrange).flatMap((hop) =>
+    drawCredential(byHop.get(hop) ?? [], credential),
+  )
 }
+
+/** By weight, but the one that is preferred is first. */
+function drawCredential(
+  beside: readonly WeighedOffer[],
+  preferred: string | undefined,
+): readonly Offer[] {
+  if (beside.length < 2) return beside
+  const drawn = drawByWeight(beside, Math.random)
+  return preferred === undefined
+    ? drawn
+    : drawn.toSorted((a, b) => Number(isOf(b, preferred)) - Number(isOf(a, preferred)))
+}
+
+const isOf = ({ hop }: Offer, credential: string): boolean => hop.credential === credential
 
 /** What the order of hops within a position depends on. */
 interface Draw {
-  /** A provider that comes first. */
+  /** Who comes first, as `placeOf` names it. */
   readonly preferred?: string | undefined
   readonly stream?: boolean
 }
@@ -292,8 +308,30 @@ interface Offered {
   /** When the next price or rate begins. */
   readonly until: number
   readonly offers: readonly Offer[]
-  /** By the hops of the card's route. */
-  readonly byHop: ReadonlyMap<RouteHop, Offer>
+  readonly route: readonly RouteHop[]
+  /** By the hops of the route: one for each credential of the provider. */
+  readonly byHop: ReadonlyMap<RouteHop, readonly WeighedOffer[]>
+}
+
+interface WeighedOffer extends Offer {
+  /** The share of its credential. */
+  readonly weight: number
+}
+
+/** One for each credential. */
+function offersAt(
+  card: ModelCard,
+  wanted: RouteHop,
+  provider: Provider,
+  priced: Pick<Offer, 'version' | 'rate'>,
+): readonly WeighedOffer[] {
+  const { credentials } = provider
+  if (credentials.length < 2) return [{ hop: toHop(card, wanted, provider), ...priced, weight: 1 }]
+  return credentials.map(({ name, weight }) => ({
+    hop: toHop(card, wanted, provider, name),
+    ...priced,
+    weight,
+  }))
 }
 
 const offeredOf = new WeakMap<ModelCard, Offered>()
@@ -301,17 +339,20 @@ const offeredOf = new WeakMap<ModelCard, Offered>()
 function readOffered(catalogue: Catalogue, card: ModelCard, at: Instant): Offered {
   const version = priceAt(card, at)
   const rate = rateAt(catalogue, at)
-  const byHop = new Map<RouteHop, Offer>()
+  const byHop = new Map<RouteHop, readonly WeighedOffer[]>()
+  const route = routeOf(card)
   let hops = 0
   let able = 0
-  for (const wanted of routeOf(card)) {
+  for (const wanted of route) {
     const provider = catalogue.providers.get(wanted.provider)
     if (!provider) continue
     hops++
     if (!PROVIDER_PRESETS[provider.type].kinds.includes(card.kind)) continue
     able++
     const hop = toHop(card, wanted, provider)
-    if (version !== null && isBounded(hop, version)) byHop.set(wanted, { hop, version, rate })
+    if (version !== null && isBounded(hop, version)) {
+      byHop.set(wanted, offersAt(card, wanted, provider, { version, rate }))
+    }
   }
   if (hops === 0) throw noRoute(`no provider serves ${card.id} at the moment`)
   if (able === 0) {
@@ -326,7 +367,8 @@ function readOffered(catalogue: Catalogue, card: ModelCard, at: Instant): Offere
     catalogue,
     from: dates.reduce((last, date) => (date <= at && date > last ? date : last), -Infinity),
     until: dates.reduce((next, date) => (date > at && date < next ? date : next), Infinity),
-    offers: [...byHop.values()],
+    offers: [...byHop.values()].flat(),
+    route,
     byHop,
   }
 }

@@ -1,5 +1,6 @@
-/** Which provider last served each session of a model: its next request finds the prompt cache and the reasoning there. */
+/** Who last served each session of a model: its next request finds the prompt cache and the reasoning there. */
 import type { KeyId } from '../id.ts'
+import type { Hop } from '../model-card.ts'
 
 /** A session as a client names it, of one key at one model. */
 export interface Session {
@@ -9,26 +10,34 @@ export interface Session {
 }
 
 export interface SessionRoutes {
-  /** The name of the provider; undefined where none is remembered. */
+  /** As `placeOf` names it; undefined where none is remembered. */
   lastOf(session: Session): string | undefined
-  served(session: Session, provider: string): void
+  served(session: Session, place: string): void
 }
+
+/** The provider, and the credential where it has several: another one may be of another organization, which has another cache. */
+export const placeOf = ({ provider, credential }: Pick<Hop, 'provider' | 'credential'>): string =>
+  credential === null ? provider.name : `${provider.name} ${credential}`
+
+/** Where the session has a choice. */
+export const hasPlaces = ({ card, credential }: Hop): boolean =>
+  card.route.length > 1 || credential !== null
 
 /** The one that was longest without a request is forgotten first: it goes where any request goes. */
 export const MAX_SESSIONS = 10_000
 
 /** Kept in memory; after a restart no session is known. */
 export function createSessionRoutes(): SessionRoutes {
-  const providers = new Map<string, string>()
+  const places = new Map<string, string>()
   return {
-    lastOf: (session) => providers.get(nameOf(session)),
-    served(session, provider) {
+    lastOf: (session) => places.get(nameOf(session)),
+    served(session, place) {
       const name = nameOf(session)
-      providers.delete(name)
-      providers.set(name, provider)
-      if (providers.size <= MAX_SESSIONS) return
-      const [oldest] = providers.keys()
-      if (oldest !== undefined) providers.delete(oldest)
+      places.delete(name)
+      places.set(name, place)
+      if (places.size <= MAX_SESSIONS) return
+      const [oldest] = places.keys()
+      if (oldest !== undefined) places.delete(oldest)
     },
   }
 }

@@ -9,7 +9,7 @@ import { readCurrent } from './current.ts'
 import { readDesired, sectionsOf } from './desired.ts'
 import { type GatewayDocument, type GatewayFile, gatewayDocument } from './document.ts'
 import type { Entity } from './entity.ts'
-import { executePlan, type PlanResult } from './execute-plan.ts'
+import { credentialRef, executePlan, type PlanResult } from './execute-plan.ts'
 import { planSteps, requireReferences, type Step } from './plan.ts'
 import { writeDocument } from './write-document.ts'
 
@@ -17,7 +17,7 @@ export interface PlanRecord {
   readonly steps: readonly Step[]
   /** A digest of the steps; `apply` requires it, so that only the confirmed plan is executed. */
   readonly plan: string
-  /** The environment variables with the credentials that the steps need. */
+  /** The environment variables with the credentials that the steps need; one of several is `openai/eu`. */
   readonly credentials: readonly { readonly provider: string; readonly from_env: string }[]
 }
 
@@ -45,7 +45,7 @@ export const applyDocument = verb(
   z.strictObject({
     ...planFields,
     plan: z.string(),
-    /** By provider name. */
+    /** By provider name; one of several by that and its own, `openai/eu`. */
     credentials: z._default(z.record(z.string(), credentialField), {}),
   }),
   async (deps, { plan, credentials, ...input }): Promise<AppliedRecord> => {
@@ -84,10 +84,15 @@ function credentialsFor(
   steps: readonly Step[],
   { providers = [] }: GatewayDocument,
 ): PlanRecord['credentials'] {
-  return providers.flatMap(({ name, from_env }) => {
+  return providers.flatMap(({ name, from_env, credentials = [] }) => {
     const touched = steps.some(
       (step) => step.kind === 'provider' && step.op !== 'remove' && step.name === name,
     )
-    return touched && from_env !== undefined ? [{ provider: name, from_env }] : []
+    if (!touched) return []
+    if (from_env !== undefined) return [{ provider: name, from_env }]
+    return credentials.map((one) => ({
+      provider: credentialRef(name, one.name),
+      from_env: one.from_env,
+    }))
   })
 }

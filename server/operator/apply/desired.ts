@@ -5,6 +5,7 @@ import { NO_LIMITS } from '#domain/limits.ts'
 import { type ModelCard, UNROUTED } from '#domain/model-card.ts'
 import type { ModelKind } from '#domain/model-kind.ts'
 import { FREE } from '#domain/money.ts'
+import { type Credential, DEFAULT_CREDENTIAL } from '#domain/provider.ts'
 import { OWN, type RouteHop } from '#domain/route.ts'
 import { statedLimits } from '#forms/fields.ts'
 import { catalogOf, isFromCatalog, toCard } from '../catalog.ts'
@@ -99,7 +100,7 @@ function desiredAccount({ delivery }: OperatorDeps, entry: Entry<'accounts'>, n:
 }
 
 function desiredProvider(
-  { name, type, base_url, from_env, output_bound }: Entry<'providers'>,
+  { name, type, base_url, from_env, credentials, output_bound }: Entry<'providers'>,
   n: number,
 ): Entity {
   if (name === DEMO || type === DEMO) {
@@ -111,9 +112,28 @@ function desiredProvider(
     name,
     type: known,
     baseUrl,
-    hasCredential: from_env !== undefined,
+    credentials: statedCredentials({ from_env, credentials }, n),
     outputBound: outputBoundFor(known, output_bound),
   })
+}
+
+/** In the order of names. @throws invalid_request where both forms are stated, or one name twice */
+function statedCredentials(
+  { from_env, credentials }: Pick<Entry<'providers'>, 'from_env' | 'credentials'>,
+  n: number,
+): readonly Credential[] {
+  if (credentials === undefined) {
+    return from_env === undefined ? [] : [{ name: DEFAULT_CREDENTIAL, weight: 1 }]
+  }
+  if (from_env !== undefined) {
+    throw invalidInput(`providers.${n}`, 'has from_env or credentials, not both')
+  }
+  if (new Set(credentials.map(({ name }) => name)).size < credentials.length) {
+    throw invalidInput(`providers.${n}.credentials`, 'two have the same name')
+  }
+  return credentials
+    .map(({ name, weight }) => ({ name, weight }))
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
 }
 
 /** Bounds that are the catalog's are so again where they are written out, as `export` does. */

@@ -21,6 +21,7 @@ import {
 import { readEmail } from '#signin/register/email.ts'
 import { ROLES } from '#signin/register/membership.ts'
 import { allowedField, logoutsField, redirectsField } from '../client-fields.ts'
+import { credentialNameField, weightField } from '../credentials.ts'
 import { demandExact } from '../exact-prices.ts'
 import { emailsField, groupField } from '../groups.ts'
 import { embeddingSpaceField, kindField } from '../kind-fields.ts'
@@ -190,6 +191,18 @@ export const gatewayDocument = z.strictObject({
       base_url: z.optional(z.string()),
       /** Absent for a provider without credential. */
       from_env: z.optional(variableField),
+      /** Several, instead of `from_env`. */
+      credentials: z.optional(
+        z
+          .array(
+            z.strictObject({
+              name: credentialNameField,
+              weight: z._default(weightField, 1),
+              from_env: variableField,
+            }),
+          )
+          .check(z.minLength(1), z.maxLength(16)),
+      ),
       /** Absent: by its type and address, until its refusals teach another. */
       output_bound: z.optional(z.enum(OUTPUT_BOUNDS)),
       /** Adds the provider's models from the built-in catalog, unless they exist. */

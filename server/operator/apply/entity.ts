@@ -14,7 +14,7 @@ import {
   priceAt,
 } from '#domain/model-card.ts'
 import { type RubPerUsd, renderRubPerUsd, renderUsd } from '#domain/money.ts'
-import type { Provider } from '#domain/provider.ts'
+import { type Credential, DEFAULT_CREDENTIAL, type Provider } from '#domain/provider.ts'
 import type { Route } from '#domain/route.ts'
 import type { Client } from '#signin/register/client.ts'
 import { emailKey } from '#signin/register/email.ts'
@@ -98,14 +98,27 @@ export const providerEntity = ({
   name,
   type,
   baseUrl,
-  hasCredential,
+  credentials,
   outputBound,
 }: Omit<Provider, 'learnedBound' | 'createdAt' | 'revision'>): Entity => ({
   kind: 'provider',
   name,
-  fields: { type, base_url: baseUrl, has_credential: hasCredential, output_bound: outputBound },
+  fields: {
+    type,
+    base_url: baseUrl,
+    has_credential: credentials.length === 1 && isDefault(credentials[0]),
+    credentials:
+      credentials.length === 0 || (credentials.length === 1 && isDefault(credentials[0]))
+        ? null
+        : credentials.map(({ name: title, weight }) => ({ name: title, weight })),
+    output_bound: outputBound,
+  },
   id: null,
 })
+
+/** The one that a file states by `from_env` alone. */
+const isDefault = (credential: Credential | undefined): boolean =>
+  credential?.name === DEFAULT_CREDENTIAL && credential.weight === 1
 
 /** The model fields other than prices and route, and what a card calls each. */
 const CARD_FIELDS = {

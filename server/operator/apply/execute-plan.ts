@@ -5,7 +5,13 @@ import { GatewayError, toGatewayError } from '#domain/errors.ts'
 import type { KeyId } from '#domain/id.ts'
 import { limitNamed } from '#domain/limits.ts'
 import { ownRoute } from '#domain/model-card.ts'
-import type { OutputBound, ProviderType } from '#domain/provider.ts'
+import {
+  type Credential,
+  DEFAULT_CREDENTIAL,
+  type OutputBound,
+  type ProviderType,
+  type StatedCredential,
+} from '#domain/provider.ts'
 import type { Route } from '#domain/route.ts'
 import { emailKey } from '#signin/register/email.ts'
 import { createAccount, editAccount, setAccountLimits } from '../accounts.ts'
@@ -152,15 +158,15 @@ async function applyProvider(context: PlanContext, step: Step): Promise<void> {
     name,
     type: fields['type'] as ProviderType,
     baseUrl: String(fields['base_url']),
-    hasCredential: fields['has_credential'] === true,
     outputBound: fields['output_bound'] as OutputBound | null,
   }
-  const credential = facts.hasCredential ? credentialFor(credentials, name) : null
-  checkCredential(facts, credential)
+  const stated = statedCredentials(fields, name, credentials)
+  if (stated.length === 0) checkCredential(facts, null)
+  for (const { secret } of stated) checkCredential(facts, secret ?? null)
   const { providers } = deps.store
   if (step.op === 'add') {
     const provider = { ...facts, learnedBound: null, createdAt: deps.clock.now() }
-    await providers.add(provider, credential, [], actOf(context, 'providers.add', step))
+    await providers.add(provider, stated, [], actOf(context, 'providers.add', step))
     return
   }
   await untilCurrent(() => {
@@ -169,11 +175,31 @@ async function applyProvider(context: PlanContext, step: Step): Promise<void> {
       type: facts.type,
       baseUrl: facts.baseUrl,
       ...(facts.outputBound !== outputBound && { outputBound: facts.outputBound }),
-      credential,
+      credentials: stated,
     }
     return providers.edit(name, amendment, actOf(context, 'providers.edit', step), revision)
   })
 }
+
+/** All that the provider is to have, with their secrets. @throws invalid_request where one was not sent */
+function statedCredentials(
+  fields: Fields,
+  provider: string,
+  sent: PlanContext['credentials'],
+): readonly StatedCredential[] {
+  if (fields['has_credential'] === true) {
+    return [{ name: DEFAULT_CREDENTIAL, weight: 1, secret: credentialFor(sent, provider) }]
+  }
+  const several = (fields['credentials'] ?? []) as unknown as readonly Credential[]
+  return several.map(({ name, weight }) => ({
+    name,
+    weight,
+    secret: credentialFor(sent, credentialRef(provider, name)),
+  }))
+}
+
+/** Names the secret of one of several; no provider's name has a slash. */
+export const credentialRef = (provider: string, name: string): string => `${provider}/${name}`
 
 function credentialFor(credentials: PlanContext['credentials'], name: string): string {
   const credential = credentials[name]

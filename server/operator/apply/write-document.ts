@@ -1,4 +1,5 @@
 /** Writes the current state as a file, without unset fields and defaults. */
+import type { Credential } from '#domain/provider.ts'
 import type { GatewayFile } from './document.ts'
 import type { Entity, Fields, Kind, Value } from './entity.ts'
 
@@ -35,14 +36,34 @@ const stated = (fields: Fields): Fields =>
 function writeProviders(providers: readonly Entity[]): readonly Fields[] {
   const taken = new Set<string>()
   return providers.map(({ name, fields }) => {
-    const { type = null, base_url = null, output_bound = null, has_credential } = fields
-    if (has_credential !== true) return { name, type, base_url, from_env: null, output_bound }
-    const usual = variableFor(name)
-    let variable = usual
-    for (let number = 2; taken.has(variable); number++) variable = `${usual}_${number}`
-    taken.add(variable)
-    return { name, type, base_url, from_env: variable, output_bound }
+    const {
+      type = null,
+      base_url = null,
+      output_bound = null,
+      has_credential,
+      credentials,
+    } = fields
+    const several = (credentials ?? []) as unknown as readonly Credential[]
+    return {
+      ...{ name, type, base_url, output_bound },
+      from_env: has_credential === true ? free(variableFor(name), taken) : null,
+      credentials:
+        several.length === 0
+          ? null
+          : several.map((one) => ({
+              ...one,
+              from_env: free(variableFor(`${name}_${one.name}`), taken),
+            })),
+    }
   })
+}
+
+/** The usual name of a variable, or the next that is not taken. */
+function free(usual: string, taken: Set<string>): string {
+  let variable = usual
+  for (let number = 2; taken.has(variable); number++) variable = `${usual}_${number}`
+  taken.add(variable)
+  return variable
 }
 
 /** The usual name, such as OPENAI_API_KEY; a variable cannot begin with a digit. */

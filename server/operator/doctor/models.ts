@@ -33,24 +33,33 @@ export async function checkRate({ store, clock }: OperatorDeps): Promise<readonl
 export async function checkProviders(deps: OperatorDeps): Promise<readonly Finding[]> {
   const findings: Finding[] = []
   for (const provider of deps.store.catalogue.current().providers.values()) {
-    const { name, type, hasCredential } = provider
+    const { name, type, credentials } = provider
     const isOfMachine = PROVIDER_PRESETS[type].cloud !== undefined
-    findings.push(
-      hasCredential
-        ? await checkStored(deps, provider)
-        : ok('provider', `provider ${name}${isOfMachine ? ': the role of this machine' : ''}`),
-    )
+    for (const credential of credentials) {
+      findings.push(await checkStored(deps, provider, credential.name))
+    }
+    if (credentials.length > 0) continue
+    const role = isOfMachine ? ': the role of this machine' : ''
+    findings.push(ok('provider', `provider ${name}${role}`))
   }
   if (findings.length > 0) return findings
   const next = 'gatewayctl providers add openai --from-env OPENAI_API_KEY'
   return [warning('provider', 'there is no provider', next)]
 }
 
-async function checkStored(deps: OperatorDeps, provider: Provider): Promise<Finding> {
-  const { name } = provider
-  const replace = `gatewayctl providers edit ${name} --key-file -`
+async function checkStored(
+  deps: OperatorDeps,
+  provider: Provider,
+  credentialName: string,
+): Promise<Finding> {
+  const { credentials } = provider
+  const isOnly = credentials.length === 1
+  const name = isOnly ? provider.name : `${provider.name}, credential ${credentialName}`
+  const replace = isOnly
+    ? `gatewayctl providers edit ${provider.name} --key-file -`
+    : `gatewayctl providers credentials add ${provider.name} ${credentialName} --key-file -`
   try {
-    const credential = await deps.store.providers.credential(name)
+    const credential = await deps.store.providers.credential(provider.name, credentialName)
     const unusable = findUnusable(provider, credential)
     if (unusable !== null) return problem('provider', `provider ${name}: ${unusable}`, replace)
     return credential?.startsWith('if-')

@@ -22,8 +22,9 @@ const OUTCOMES: Readonly<Record<string, string>> = {
 }
 
 function describeAttempt(attempt: OperatorAttemptRecord, number: number): string {
-  const { model, provider, outcome, status, reason, ms } = attempt
-  const what = `attempt ${number}: ${provider}, asked for ${model}, ${OUTCOMES[outcome] ?? outcome}`
+  const { model, provider, credential, outcome, status, reason, ms } = attempt
+  const by = credential === null ? '' : `, by its credential ${credential}`
+  const what = `attempt ${number}: ${provider}${by}, asked for ${model}, ${OUTCOMES[outcome] ?? outcome}`
   const code = status === null ? '' : ` with status ${status}`
   return `${what}${code} after ${ms} ms${reason === null ? '' : `: ${reason}`}`
 }

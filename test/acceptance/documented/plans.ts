@@ -71,6 +71,7 @@ fpath=(x "$HOME/etc") PROFILE=$HOME/etc/profile.ps1
   'docs/operator/routes.md': {
     before: `${FURNISHED}
 for name in openai groq openrouter; do echo sk-x | gatewayctl providers add $name --no-check; done
+EU_KEY=sk-eu
 echo sk-x | gatewayctl providers add azure --no-check --base-url https://azure.example.org
 `,
     inPlace: { '--key-file -': '--key-file - <<< sk-y' },

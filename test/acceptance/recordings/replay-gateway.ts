@@ -6,7 +6,7 @@ import * as sdk from 'openai'
 import { openStore } from '#db/index.ts'
 import { systemClock } from '#domain/clock.ts'
 import type { ModelCard } from '#domain/model-card.ts'
-import type { ProviderType } from '#domain/provider.ts'
+import { onlyCredential, type ProviderType } from '#domain/provider.ts'
 import { type Appliance, furnishCli, nanos, startAppliance } from '#test/support/appliance.ts'
 import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 import { aCard, anAct, aProvider, aVersion, perM, price } from '#test/support/nouns.ts'
@@ -140,7 +140,7 @@ async function furnishCatalogue(
     const baseUrl = `${url}/r/${recording.name}${dress && `/~${dress}`}`
     await store.providers.add(
       aProvider({ name, type, baseUrl, hasCredential: true }),
-      CREDENTIAL,
+      onlyCredential(CREDENTIAL),
       [],
       anAct(),
     )

@@ -1,7 +1,9 @@
 /** What every engine promises about the log of acts: written once, with its change or not at all, read newest first, kept. */
+
 import { describe, expect, test } from 'vitest'
 import { type Act, draftAct } from '#domain/act.ts'
 import { later } from '#domain/clock.ts'
+import { onlyCredential } from '#domain/provider.ts'
 import { newSecret } from '#domain/secret.ts'
 import type { Client } from '#signin/register/client.ts'
 import type { IdentityProvider } from '#signin/register/identity-provider.ts'
@@ -107,12 +109,12 @@ const CHANGES: Readonly<Record<string, Change>> = {
   'providers.add': {
     make: ({ providers }, act) => {
       const cards = [aCard({ id: 'other/one', provider: 'other' })]
-      return providers.add(aProvider({ name: 'other' }), 'sk-other', cards, act)
+      return providers.add(aProvider({ name: 'other' }), onlyCredential('sk-other'), cards, act)
     },
   },
   'providers.edit': {
     make: ({ providers }, act) => {
-      const amendment = { outputBound: 'none', credential: 'sk-new' } as const
+      const amendment = { outputBound: 'none' as const, credentials: onlyCredential('sk-new') }
       return providers.edit('acme', amendment, act)
     },
     gains: { output_bound: { from: 'both', to: 'none' }, credential: 'changed' },
@@ -176,7 +178,7 @@ const CHANGES: Readonly<Record<string, Change>> = {
 async function furnish(store: GatewayStore): Promise<void> {
   const { accounts, keys, notices, providers, signin } = store
   await accounts.create(anAccount({ id: 'acct_3', name: 'c' }), anAct())
-  await providers.add(aProvider(), 'sk-acme', [aCard()], anAct())
+  await providers.add(aProvider(), onlyCredential('sk-acme'), [aCard()], anAct())
   await keys.issue(KEY, SECRET, anAct())
   await notices.post([NOTICE], anAct())
   await signin.clients.create(CLIENT, anAct())

@@ -3,7 +3,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { DAY_MS, instant, later } from '#domain/clock.ts'
 import { newPriceVersionId } from '#domain/id.ts'
-import type { Provider } from '#domain/provider.ts'
+import { onlyCredential, type Provider } from '#domain/provider.ts'
 import { DEFAULT_RUB_PER_USD } from '#domain/rate.ts'
 import { OWN } from '#domain/route.ts'
 import {
@@ -33,7 +33,7 @@ export function catalogueContract(bench: Bench): void {
   test('is one value, which a change replaces and leaves as it was', async () => {
     const { catalogue, models, providers, rates } = bench.store
     const changes = [
-      () => providers.add(aProvider(), null, [], anAct()),
+      () => providers.add(aProvider(), [], [], anAct()),
       () => providers.edit('acme', { outputBound: 'both' }, anAct()),
       () => models.add(aCard(), anAct()),
       () => models.price('acme/small', aVersion({}, at()), anAct(at())),
@@ -94,7 +94,7 @@ export function catalogueContract(bench: Bench): void {
 
   test('changes by what was read of it only while that stands', async () => {
     const { catalogue, models, providers, rates } = bench.store
-    await providers.add(aProvider(), null, [aCard()], anAct())
+    await providers.add(aProvider(), [], [aCard()], anAct())
     const read = catalogue.current()
     const { revision = 0 } = providerOf(bench.store, 'acme') ?? {}
     await providers.edit('acme', { outputBound: 'both' }, anAct(), revision)
@@ -105,7 +105,7 @@ export function catalogueContract(bench: Bench): void {
     expect(await models.route(aRoute('acme/small', [aHop()]), anAct(), version)).toBe('stale')
     expect(await models.markCatalogued(['acme/small'], version)).toBe('stale')
     expect(await models.remove('acme/small', anAct(), version)).toBe('stale')
-    expect(await providers.edit('acme', { credential: null }, anAct(), revision)).toBe('stale')
+    expect(await providers.edit('acme', { credentials: [] }, anAct(), revision)).toBe('stale')
     expect(await providers.remove('acme', anAct(), version)).toBe('stale')
     expect(await rates.set(rate('91'), at(), anAct(at()), version)).toBe('stale')
     expect(catalogue.current()).toEqual(now)
@@ -123,7 +123,7 @@ export function catalogueContract(bench: Bench): void {
 
   describe('a model', () => {
     test('is kept whole, with every price', async () => {
-      await bench.store.providers.add(aProvider(), null, [], anAct())
+      await bench.store.providers.add(aProvider(), [], [], anAct())
       const card = aCard({
         description: 'small, "quick"',
         contextLength: 32_768,
@@ -166,7 +166,7 @@ export function catalogueContract(bench: Bench): void {
     })
 
     test('says something else of itself, and keeps its prices and its route', async () => {
-      await bench.store.providers.add(aProvider(), null, [], anAct())
+      await bench.store.providers.add(aProvider(), [], [], anAct())
       const card = aCard({ price: aVersion({}, at()), route: [aHop({ weight: 7 })] })
       await bench.store.models.add(card, anAct())
       const scheduled = aVersion({ prompt: perM('9') }, later(at(), 60_000))
@@ -200,7 +200,7 @@ export function catalogueContract(bench: Bench): void {
     })
 
     test('without a price has none, and the list is in order of ids', async () => {
-      await bench.store.providers.add(aProvider(), null, [], anAct())
+      await bench.store.providers.add(aProvider(), [], [], anAct())
       for (const id of ['acme/b', 'acme/a'])
         await bench.store.models.add(aCard({ id, price: null }), anAct())
       expect(modelsOf(bench.store).map(({ id, prices }) => [id, prices])).toEqual([
@@ -210,7 +210,7 @@ export function catalogueContract(bench: Bench): void {
     })
 
     test('is added once, priced only when it is there, and removed once', async () => {
-      await bench.store.providers.add(aProvider(), null, [], anAct())
+      await bench.store.providers.add(aProvider(), [], [], anAct())
       const { models } = bench.store
       await models.add(aCard(), anAct())
       expect(await codeOf(models.add(aCard(), anAct()))).toBe('already_exists')
@@ -225,7 +225,7 @@ export function catalogueContract(bench: Bench): void {
     })
 
     test('is added and others are priced in one act, or none of it', async () => {
-      await bench.store.providers.add(aProvider(), null, [aCard()], anAct())
+      await bench.store.providers.add(aProvider(), [], [aCard()], anAct())
       const { models, acts, catalogue } = bench.store
       const version = aVersion({ prompt: perM('9') }, at())
       const added = [aCard({ id: 'acme/new' })]
@@ -247,7 +247,7 @@ export function catalogueContract(bench: Bench): void {
     })
 
     test('whose price was taken away has none, not even one that was to come', async () => {
-      await bench.store.providers.add(aProvider(), null, [], anAct())
+      await bench.store.providers.add(aProvider(), [], [], anAct())
       const { models } = bench.store
       const card = aCard()
       await models.add(card, anAct())
@@ -262,7 +262,7 @@ export function catalogueContract(bench: Bench): void {
     })
 
     test('added again under an old name is not sold at an old price', async () => {
-      await bench.store.providers.add(aProvider(), null, [], anAct())
+      await bench.store.providers.add(aProvider(), [], [], anAct())
       const { models, providers } = bench.store
       await models.add(aCard(), anAct())
       await models.price('acme/small', aVersion({}, later(at(), 5_000)), anAct(at()))
@@ -272,7 +272,7 @@ export function catalogueContract(bench: Bench): void {
       expect(priceOf(bench.store, 'acme/small', at())).toBeNull()
       await models.price('acme/small', aVersion({}, at()), anAct(at()))
       await providers.remove('acme', anAct())
-      await providers.add(aProvider(), null, [], anAct())
+      await providers.add(aProvider(), [], [], anAct())
       await models.add(aCard({ price: null }), anAct())
       expect(priceOf(bench.store, 'acme/small', at())).toBeNull()
       await bench.restart()
@@ -282,7 +282,7 @@ export function catalogueContract(bench: Bench): void {
 
   describe('a price', () => {
     test('takes over when its date comes, to the millisecond', async () => {
-      await bench.store.providers.add(aProvider(), null, [], anAct())
+      await bench.store.providers.add(aProvider(), [], [], anAct())
       const { models } = bench.store
       const first = aVersion({}, at())
       await models.add(aCard({ price: first }), anAct())
@@ -298,7 +298,7 @@ export function catalogueContract(bench: Bench): void {
     })
 
     test('that is dated back does not replace a later one; of one date the last one counts', async () => {
-      await bench.store.providers.add(aProvider(), null, [], anAct())
+      await bench.store.providers.add(aProvider(), [], [], anAct())
       const { models } = bench.store
       await models.add(aCard({ price: aVersion({}, at()) }), anAct())
       const back = { ...aVersion({ prompt: perM('1') }, at()), effectiveFrom: instant(at() - 1) }
@@ -311,7 +311,7 @@ export function catalogueContract(bench: Bench): void {
     })
 
     test('is found by its version, also when another serves and when its model is gone', async () => {
-      await bench.store.providers.add(aProvider(), null, [], anAct())
+      await bench.store.providers.add(aProvider(), [], [], anAct())
       const { models, providers } = bench.store
       const first = aVersion({ cacheRead: perM('0.25'), request: price('0.001') }, at())
       const second = aVersion({ prompt: perM('7') }, later(at(), 1_000))
@@ -327,7 +327,7 @@ export function catalogueContract(bench: Bench): void {
     })
 
     test('in the future alone is no price yet', async () => {
-      await bench.store.providers.add(aProvider(), null, [], anAct())
+      await bench.store.providers.add(aProvider(), [], [], anAct())
       const ahead = { ...aVersion({}, later(at(), 1)), id: newPriceVersionId(at()) }
       await bench.store.models.add(aCard({ price: ahead }), anAct())
       expect(priceOf(bench.store, 'acme/small', at())).toBeNull()
@@ -336,7 +336,7 @@ export function catalogueContract(bench: Bench): void {
     })
 
     test('serves, the oldest, under a clock that is behind all of them', async () => {
-      await bench.store.providers.add(aProvider(), null, [], anAct())
+      await bench.store.providers.add(aProvider(), [], [], anAct())
       const { models } = bench.store
       const first = aVersion({}, at())
       await models.add(aCard({ price: first }), anAct())
@@ -357,9 +357,9 @@ export function catalogueContract(bench: Bench): void {
 
   describe('a route', () => {
     const named = async (...names: readonly string[]) => {
-      await bench.store.providers.add(aProvider(), null, [], anAct())
+      await bench.store.providers.add(aProvider(), [], [], anAct())
       for (const name of names)
-        await bench.store.providers.add(aProvider({ name }), null, [], anAct())
+        await bench.store.providers.add(aProvider({ name }), [], [], anAct())
       await bench.store.models.add(aCard(), anAct())
     }
     const ACME = aHop({ weight: 9 })
@@ -413,10 +413,10 @@ export function catalogueContract(bench: Bench): void {
 
   test('the route of a mask is kept, given to models that come later, and goes with its last provider', async () => {
     const { models, providers } = bench.store
-    await providers.add(aProvider(), null, [], anAct())
+    await providers.add(aProvider(), [], [], anAct())
     await providers.add(
       aProvider({ name: 'beta' }),
-      null,
+      [],
       [aCard({ id: 'beta/x', provider: 'beta' })],
       anAct(),
     )
@@ -457,7 +457,7 @@ export function catalogueContract(bench: Bench): void {
 
     beforeEach(async () => {
       const cards = [aCard(), aCard({ id: 'acme/large', upstreamName: 'large' })]
-      await bench.store.providers.add(aProvider(), null, cards, anAct())
+      await bench.store.providers.add(aProvider(), [], cards, anAct())
       await bench.store.models.alias({ name: 'little', model: 'acme/small' }, anAct())
     })
 
@@ -501,7 +501,7 @@ export function catalogueContract(bench: Bench): void {
       expect(await codeOf(models.add(aCard({ id: 'little' }), anAct()))).toBe('already_exists')
       const beta = providers.add(
         aProvider({ name: 'beta' }),
-        null,
+        [],
         [aCard({ id: 'little', provider: 'beta' })],
         anAct(),
       )
@@ -522,8 +522,13 @@ export function catalogueContract(bench: Bench): void {
   describe('a provider', () => {
     test('is kept, listed by name and found', async () => {
       const { providers } = bench.store
-      await providers.add(aProvider({ name: 'zeta' }), null, [], anAct())
-      await providers.add(aProvider({ hasCredential: true }), 'sk-test', [], anAct())
+      await providers.add(aProvider({ name: 'zeta' }), [], [], anAct())
+      await providers.add(
+        aProvider({ hasCredential: true }),
+        onlyCredential('sk-test'),
+        [],
+        anAct(),
+      )
       expect(knownProviders()).toEqual([
         aProvider({ hasCredential: true }),
         aProvider({ name: 'zeta' }),
@@ -534,8 +539,13 @@ export function catalogueContract(bench: Bench): void {
 
     test('gives its credential back, and it alone', async () => {
       const { providers } = bench.store
-      await providers.add(aProvider({ hasCredential: true }), 'sk-ключ-🔑', [], anAct())
-      await providers.add(aProvider({ name: 'free' }), null, [], anAct())
+      await providers.add(
+        aProvider({ hasCredential: true }),
+        onlyCredential('sk-ключ-🔑'),
+        [],
+        anAct(),
+      )
+      await providers.add(aProvider({ name: 'free' }), [], [], anAct())
       expect(await providers.credential('acme')).toBe('sk-ключ-🔑')
       expect(await providers.credential('free')).toBeNull()
       expect(await codeOf(providers.credential('none'))).toBe('provider_not_found')
@@ -545,26 +555,26 @@ export function catalogueContract(bench: Bench): void {
     test('has another revision with every change of it, and with no other', async () => {
       const { providers, models } = bench.store
       const revision = () => providerOf(bench.store, 'acme')?.revision ?? 0
-      await providers.add(aProvider({ hasCredential: true }), 'first', [], anAct())
+      await providers.add(aProvider({ hasCredential: true }), onlyCredential('first'), [], anAct())
       await models.add(aCard(), anAct())
       const added = revision()
       expect(added).toBeGreaterThan(0)
-      await providers.add(aProvider({ name: 'other' }), null, [], anAct())
+      await providers.add(aProvider({ name: 'other' }), [], [], anAct())
       expect(revision()).toBe(added)
       const baseUrl = 'https://elsewhere.example/v1'
-      await providers.edit('acme', { baseUrl, credential: 'first' }, anAct())
+      await providers.edit('acme', { baseUrl, credentials: onlyCredential('first') }, anAct())
       expect(known('acme')).toEqual(aProvider({ baseUrl, hasCredential: true }))
       expect(await providers.credential('acme')).toBe('first')
       const moved = revision()
       expect(moved).toBeGreaterThan(added)
-      await providers.edit('acme', { credential: 'second' }, anAct())
+      await providers.edit('acme', { credentials: onlyCredential('second') }, anAct())
       const renewed = revision()
       expect(renewed).toBeGreaterThan(moved)
       expect(await providers.credential('acme')).toBe('second')
       await bench.restart()
       expect(revision()).toBe(renewed)
       expect(await bench.store.providers.credential('acme')).toBe('second')
-      await bench.store.providers.edit('acme', { credential: null }, anAct())
+      await bench.store.providers.edit('acme', { credentials: [] }, anAct())
       expect(known('acme')).toEqual(aProvider({ baseUrl }))
       expect(modelOf(bench.store, 'acme/small')).toBeDefined()
       expect(await codeOf(bench.store.providers.edit('none', {}, anAct()))).toBe(
@@ -573,22 +583,61 @@ export function catalogueContract(bench: Bench): void {
       // One of its name that comes later is another.
       const { revision: last } = providerOf(bench.store, 'acme') as Provider
       await bench.store.providers.remove('acme', anAct())
-      await bench.store.providers.add(aProvider(), null, [], anAct())
+      await bench.store.providers.add(aProvider(), [], [], anAct())
       expect(revision()).toBeGreaterThan(last)
+    })
+
+    test('has several credentials: each is kept, weighed and replaced by itself', async () => {
+      const { providers } = bench.store
+      await providers.add(aProvider(), onlyCredential('first'), [], anAct())
+      const kept = { name: 'default', weight: 3 }
+      await providers.edit(
+        'acme',
+        { credentials: [kept, { name: 'eu', weight: 1, secret: 'second' }] },
+        anAct(),
+      )
+      const weighed = [kept, { name: 'eu', weight: 1 }]
+      expect(known('acme')?.credentials).toEqual(weighed)
+      await bench.restart()
+      expect(known('acme')?.credentials).toEqual(weighed)
+      const secrets = () =>
+        Promise.all(
+          ['default', 'eu', 'none', null].map((name) =>
+            bench.store.providers.credential('acme', name),
+          ),
+        )
+      // By which of the two is not said.
+      expect(await secrets()).toEqual(['first', 'second', null, null])
+      const moved = { baseUrl: 'https://elsewhere.example/v1' }
+      const eu = { name: 'eu', weight: 1, secret: 'third' }
+      const { edit } = bench.store.providers
+      expect(await codeOf(edit('acme', { ...moved, credentials: [kept, eu] }, anAct()))).toBe(
+        'invalid_request',
+      )
+      await edit('acme', { ...moved, credentials: [eu] }, anAct())
+      expect(known('acme')).toMatchObject({ ...moved, credentials: [{ name: 'eu', weight: 1 }] })
+      expect(await secrets()).toEqual([null, 'third', null, 'third'])
+      await bench.store.providers.remove('acme', anAct())
+      await bench.store.providers.add(aProvider(), [], [], anAct())
+      expect(await secrets()).toEqual([null, null, null, null])
     })
 
     test('is edited as it is by then: a credential serves only its address, and what was learned stays', async () => {
       const { providers } = bench.store
-      await providers.add(aProvider({ hasCredential: true }), 'first', [], anAct())
+      await providers.add(aProvider({ hasCredential: true }), onlyCredential('first'), [], anAct())
       const baseUrl = 'https://elsewhere.example/v1'
       expect(await codeOf(providers.edit('acme', { baseUrl }, anAct()))).toBe('invalid_request')
       expect(known('acme')).toEqual(aProvider({ hasCredential: true }))
-      const moved = providers.edit('acme', { baseUrl, credential: 'second' }, anAct())
+      const moved = providers.edit(
+        'acme',
+        { baseUrl, credentials: onlyCredential('second') },
+        anAct(),
+      )
       await Promise.all([moved, providers.edit('acme', { outputBound: null }, anAct())])
       expect(known('acme')).toEqual(aProvider({ baseUrl, hasCredential: true }))
       expect(await providers.credential('acme')).toBe('second')
       await providers.learnBound(providerOf(bench.store, 'acme') as Provider, 'max_tokens')
-      await providers.edit('acme', { credential: null }, anAct())
+      await providers.edit('acme', { credentials: [] }, anAct())
       expect(known('acme')).toEqual(aProvider({ baseUrl, learnedBound: 'max_tokens' }))
       await providers.edit('acme', { outputBound: null }, anAct())
       expect(known('acme')).toEqual(aProvider({ baseUrl }))
@@ -596,7 +645,7 @@ export function catalogueContract(bench: Bench): void {
 
     test('of another type, its models no longer have the bounds of the catalogue', async () => {
       const { providers, models } = bench.store
-      await providers.add(aProvider({ type: 'openai' }), null, [], anAct())
+      await providers.add(aProvider({ type: 'openai' }), [], [], anAct())
       await models.add(aCard({ isCatalogued: true }), anAct())
       await providers.edit('acme', { baseUrl: 'https://eu.api.openai.com/v1' }, anAct())
       expect(modelOf(bench.store, 'acme/small')?.isCatalogued).toBe(true)
@@ -608,10 +657,10 @@ export function catalogueContract(bench: Bench): void {
 
     test('learns the word of its bound once, unless the operator stated it or it has changed', async () => {
       const { providers } = bench.store
-      await providers.add(aProvider(), null, [], anAct())
-      await providers.add(aProvider({ name: 'stated', outputBound: 'both' }), null, [], anAct())
+      await providers.add(aProvider(), [], [], anAct())
+      await providers.add(aProvider({ name: 'stated', outputBound: 'both' }), [], [], anAct())
       const before = providerOf(bench.store, 'acme') as Provider
-      await providers.edit('acme', { credential: null }, anAct())
+      await providers.edit('acme', { credentials: [] }, anAct())
       const edited = providerOf(bench.store, 'acme') as Provider
       await providers.learnBound(before, 'max_tokens')
       expect(providerOf(bench.store, 'acme')).toEqual(edited)
@@ -633,17 +682,19 @@ export function catalogueContract(bench: Bench): void {
     test('comes with all its models, or not at all', async () => {
       const { providers } = bench.store
       const cards = [aCard(), aCard({ id: 'acme/x' }), aCard({ id: 'acme/x' })]
-      expect(await codeOf(providers.add(aProvider(), null, cards, anAct()))).toBe('already_exists')
+      expect(await codeOf(providers.add(aProvider(), [], cards, anAct()))).toBe('already_exists')
       expect([knownProviders(), modelsOf(bench.store)]).toEqual([[], []])
-      await providers.add(aProvider(), null, cards.slice(0, 2), anAct())
+      await providers.add(aProvider(), [], cards.slice(0, 2), anAct())
       expect(modelsOf(bench.store)).toHaveLength(2)
     })
 
     test('is added once and removed once, with its models', async () => {
       const { providers, models } = bench.store
-      await providers.add(aProvider({ hasCredential: true }), 'first', [], anAct())
-      await providers.add(aProvider({ name: 'other' }), null, [], anAct())
-      expect(await codeOf(providers.add(aProvider(), 'second', [], anAct()))).toBe('already_exists')
+      await providers.add(aProvider({ hasCredential: true }), onlyCredential('first'), [], anAct())
+      await providers.add(aProvider({ name: 'other' }), [], [], anAct())
+      expect(await codeOf(providers.add(aProvider(), onlyCredential('second'), [], anAct()))).toBe(
+        'already_exists',
+      )
       expect(await providers.credential('acme')).toBe('first')
       await models.add(aCard(), anAct())
       await models.add(aCard({ id: 'other/x', provider: 'other' }), anAct())

@@ -220,7 +220,7 @@ export function correctedClockContract(bench: Bench): void {
     })
 
     test('while the clock is behind: the price serves at once, and when it is right again', async () => {
-      await bench.store.providers.add(aProvider(), null, [], anAct())
+      await bench.store.providers.add(aProvider(), [], [], anAct())
       const { models } = bench.store
       await models.add(aCard({ price: priceAt('1') }), anAct())
       await models.price('acme/small', priceAt('2'), anAct(bench.clock.now()))

@@ -3,6 +3,7 @@
 import { expect, test } from 'vitest'
 import type { Claim } from '#domain/admission.ts'
 import { MINUTE_MS } from '#domain/clock.ts'
+import { onlyCredential } from '#domain/provider.ts'
 import { priceOf, rateOf } from '#test/support/catalogue.ts'
 import { aCard, aClaim, anAct, aProvider, rate, usd } from '#test/support/nouns.ts'
 import type { Bench } from './bench.ts'
@@ -84,7 +85,12 @@ export function restartContract(bench: Bench): void {
   test('keys, revocations, limits, the catalogue and rates are there', async () => {
     const { key, secret } = await bench.issue({ rpm: 1 })
     const { key: gone, secret: goneSecret } = await bench.issue()
-    await bench.store.providers.add(aProvider({ hasCredential: true }), 'sk-kept', [], anAct())
+    await bench.store.providers.add(
+      aProvider({ hasCredential: true }),
+      onlyCredential('sk-kept'),
+      [],
+      anAct(),
+    )
     await bench.store.models.add(aCard(), anAct())
     await bench.store.rates.set(rate('92.5'), bench.clock.now(), anAct(bench.clock.now()))
     await bench.store.keys.amend(key.id, { limits: { rpm: 9 } }, anAct(bench.clock.now()))

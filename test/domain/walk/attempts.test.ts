@@ -34,7 +34,7 @@ let bench: WalkBench
 beforeEach(async () => {
   bench = await openWalkBench()
   for (const name of ['beta', 'gamma'])
-    await bench.store.providers.add(aProvider({ name }), null, [], anAct())
+    await bench.store.providers.add(aProvider({ name }), [], [], anAct())
 })
 afterEach(() => bench.store.close())
 
@@ -472,7 +472,11 @@ describe('a hop that rests', () => {
       },
     )
     const deps = depsOf({ acme })
-    const hop = { card: modelOf(bench.store, 'acme/small')!, provider: aProvider() }
+    const hop = {
+      card: modelOf(bench.store, 'acme/small')!,
+      provider: aProvider(),
+      credential: null,
+    }
     deps.health.failed(hop, new UpstreamFailure('unauthorized', 'no'))
     bench.clock.advance(60_000)
     deps.health.attempted(hop)
@@ -483,7 +487,11 @@ describe('a hop that rests', () => {
 
   test('stays under the probe that another request makes', async () => {
     const deps = depsOf({ acme: answers() })
-    const hop = { card: modelOf(bench.store, 'acme/small')!, provider: aProvider() }
+    const hop = {
+      card: modelOf(bench.store, 'acme/small')!,
+      provider: aProvider(),
+      credential: null,
+    }
     deps.health.failed(hop, new UpstreamFailure('unauthorized', 'no'))
     bench.clock.advance(60_000)
     deps.health.attempted(hop)
@@ -500,7 +508,7 @@ describe('a hop that rests', () => {
     })
     const deps = depsOf({ acme })
     deps.health.failed(
-      { card: modelOf(bench.store, 'acme/small')!, provider: aProvider() },
+      { card: modelOf(bench.store, 'acme/small')!, provider: aProvider(), credential: null },
       new UpstreamFailure('failed', 'once'),
     )
     expect(deps.health.readings()).toHaveLength(1)
@@ -651,4 +659,76 @@ test('one request probes a hop whose rest is over; those beside it ask the next,
   expect(calls(scripts)).toEqual({ acme: 4, beta: 7 })
   await walk(deps)
   expect(calls(scripts)).toEqual({ acme: 5, beta: 7 })
+})
+
+describe('several credentials of one provider', () => {
+  const both = (...weights: readonly [number, number]) =>
+    bench.store.providers.edit(
+      'acme',
+      {
+        credentials: ['one', 'two'].map((name, n) => ({
+          name,
+          weight: weights[n] ?? 1,
+          secret: `sk-${name}`,
+        })),
+      },
+      anAct(),
+    )
+
+  /** Each plays its own script. */
+  const depsFor = (scripts: Scripts, health = createHopHealth(bench.clock)): CompletionDeps => ({
+    ...bench.depsOf(says()),
+    health,
+    upstreamFor: ({ name }, credential) => (scripts[credential ?? name] as Script).upstream,
+  })
+
+  test('share its requests by weight, and the next answers for one that is refused', async () => {
+    await both(1, 9)
+    const scripts = { one: answers(), two: answers() }
+    const health = createHopHealth(bench.clock)
+    for (let n = 0; n < 60; n++) await walk(depsFor(scripts, health))
+    expect(calls(scripts)['two']).toBeGreaterThan(36)
+    expect(calls(scripts)['one']).toBe(60 - (calls(scripts)['two'] ?? 0))
+
+    const refused = { one: answers(), two: fails('unauthorized', { status: 401 }) }
+    let line: Awaited<ReturnType<WalkBench['books']>>['line'] | undefined
+    for (let n = 0; n < 20; n++) {
+      const walked = await walk(depsFor(refused, health))
+      const books = await bench.books(walked.caller)
+      expect(books.line).toMatchObject({ status: 200, provider: 'acme' })
+      if (books.line.failedAttempts.length > 0) line = books.line
+    }
+    // It rests after its first refusal.
+    expect(calls(refused)).toEqual({ one: 20, two: 1 })
+    expect(line?.failedAttempts).toMatchObject([
+      { provider: 'acme', credential: 'two', outcome: 'unauthorized', status: 401 },
+    ])
+  })
+
+  test('a hop that breaks is not asked with another, but the next hop is', async () => {
+    await route('acme', 'beta')
+    await both(1, 1)
+    const scripts = { one: fails(), two: fails(), beta: answers() }
+    await walk(depsFor(scripts))
+    const { one = 0, two = 0, beta } = calls(scripts)
+    expect([one + two, beta]).toEqual([1, 1])
+    await bench.store.models.route(aRoute('acme/small', []), anAct())
+    const alone = { one: fails(), two: fails() }
+    expect(failureOf(await walk(depsFor(alone)))).toBe('upstream_error')
+    // The one retry is by the same.
+    expect(Object.values(calls(alone)).toSorted()).toEqual([0, 2])
+  })
+
+  test('a client that demands one attempt gets one', async () => {
+    await both(1, 1)
+    const scripts = {
+      one: fails('overloaded', { status: 429 }),
+      two: fails('overloaded', { status: 429 }),
+    }
+    expect(failureOf(await walk(depsFor(scripts), { allowFallbacks: false }))).toBe(
+      'upstream_error',
+    )
+    const { one = 0, two = 0 } = calls(scripts)
+    expect(one + two).toBe(1)
+  })
 })

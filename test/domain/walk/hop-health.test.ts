@@ -7,9 +7,10 @@ import { createHopHealth, type HopHealth } from '#domain/walk/hop-health.ts'
 import { type HandClock, handClock } from '#test/support/hand-clock.ts'
 import { aCard, aProvider } from '#test/support/nouns.ts'
 
-const hop = (provider: string, upstreamName = 'small'): Hop => ({
+const hop = (provider: string, upstreamName = 'small', credential: string | null = null): Hop => ({
   card: aCard({ upstreamName }),
   provider: aProvider({ name: provider }),
+  credential,
 })
 const A = hop('a')
 const B = hop('b')
@@ -292,6 +293,54 @@ test.each<[string, FailureKind, FailureDetails]>([
   askInVain(A)
   fail(A, kind, details)
   expect(order()).toBe('abc')
+})
+
+describe('one of several credentials', () => {
+  const ONE = hop('a', 'small', 'one')
+  const TWO = hop('a', 'small', 'two')
+  const LARGE = hop('a', 'large', 'one')
+  /** Who would be asked, in order. */
+  const shares = () =>
+    health
+      .arrange([ONE, TWO, LARGE, B].map((one) => ({ hop: one })))
+      .map(({ hop: { provider, card, credential } }) =>
+        [provider.name, card.upstreamName, credential].join(' '),
+      )
+  const ALL = ['a small one', 'a small two', 'a large one', 'b small ']
+
+  test.each<[FailureKind, FailureDetails, number]>([
+    ['unauthorized', { status: 401 }, 60],
+    ['overloaded', { status: 429 }, 5],
+    ['overloaded', { status: 429, retryAfterSeconds: 30 }, 30],
+    ['overloaded', { status: 402, permanent: 'account' }, 60],
+  ])('%s %j rests it alone, at once and at every model', (kind, details, seconds) => {
+    fail(ONE, kind, details)
+    expect(shares()).toEqual(['a small two', 'b small ', 'a small one', 'a large one'])
+    expect(health.readings()).toEqual([])
+    const [reading] = health.credentials()
+    expect(reading).toMatchObject({ provider: 'a', credential: 'one', failures: 1 })
+    expect((reading!.restsUntil! - clock.now()) / 1_000).toBe(seconds)
+    clock.advance(seconds * 1_000)
+    expect(shares()).toEqual(ALL)
+    expect(health.attempted(ONE)).toBe(true)
+    expect(shares()[0]).toBe('a small two')
+    health.began(ONE)
+    expect(shares()).toEqual(ALL)
+    health.served(ONE)
+    expect(health.credentials()).toEqual([])
+  })
+
+  test.each<[FailureKind, FailureDetails]>([
+    ['failed', {}],
+    ['overloaded', { status: 503 }],
+    ['timeout', {}],
+  ])('%s %j is the fault of the hop, whichever is used', (kind, details) => {
+    fail(ONE, kind, details)
+    fail(TWO, kind, details)
+    fail(ONE, kind, details)
+    expect(shares()).toEqual(['a large one', 'b small ', 'a small one', 'a small two'])
+    expect(health.credentials()).toEqual([])
+  })
 })
 
 test.each<FailureKind>(['failed', 'overloaded', 'timeout'])('%s counts', (kind) => {

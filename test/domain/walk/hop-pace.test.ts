@@ -11,6 +11,7 @@ import { openWalkBench } from './walking.ts'
 const hop = (provider: string): Hop => ({
   card: aCard({ upstreamName: 'small' }),
   provider: aProvider({ name: provider }),
+  credential: null,
 })
 const [A, B, C] = [hop('a'), hop('b'), hop('c')] as const
 const ROUTE = ['a', 'b', 'c'].map((provider) => aHop({ provider }))
@@ -89,7 +90,7 @@ test('one draw of ten stays as weight drew it, and every other one while a hop i
 test('a walk measures its hop from when that was asked, and the next goes to the fastest', async () => {
   const bench = await openWalkBench()
   const { store } = bench
-  await store.providers.add(aProvider({ name: 'beta' }), null, [], anAct())
+  await store.providers.add(aProvider({ name: 'beta' }), [], [], anAct())
   const hops = [aHop(), aHop({ provider: 'beta' })]
   await store.models.route(aRoute('acme/small', hops, 'latency'), anAct())
   const takes: Readonly<Record<string, number>> = { acme: 400, beta: 30 }

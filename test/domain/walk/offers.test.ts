@@ -67,7 +67,7 @@ test.each([
   ],
   [
     'the credential of its provider',
-    () => bench.store.providers.edit('acme', { credential: null }, anAct()),
+    () => bench.store.providers.edit('acme', { credentials: [] }, anAct()),
     () => {},
   ],
   [
@@ -141,7 +141,7 @@ test('a provider that is gone is offered no more', async () => {
 
 test('without fallbacks the one offer is of a hop that does not rest', async () => {
   const { clock, store } = bench
-  await store.providers.add(aProvider({ name: 'beta' }), null, [], anAct())
+  await store.providers.add(aProvider({ name: 'beta' }), [], [], anAct())
   await store.models.route(
     aRoute('acme/small', [aHop(), aHop({ provider: 'beta', position: 2 })]),
     anAct(),

@@ -44,7 +44,7 @@ test('a session is one key’s at one model, and the oldest is forgotten first',
 test('a request of a session is offered its last provider first, unless that rests', async () => {
   const bench = await openWalkBench()
   const { store, clock } = bench
-  for (const name of ['a', 'b']) await store.providers.add(aProvider({ name }), null, [], anAct())
+  for (const name of ['a', 'b']) await store.providers.add(aProvider({ name }), [], [], anAct())
   await store.models.route(aRoute('acme/small', [A, B]), anAct())
   const sessions = createSessionRoutes()
   const health = createHopHealth(clock)
@@ -71,7 +71,7 @@ test('a request of a session is offered its last provider first, unless that res
 test('a session is where its answer began', async () => {
   const bench = await openWalkBench()
   for (const name of ['a', 'b'])
-    await bench.store.providers.add(aProvider({ name }), null, [], anAct())
+    await bench.store.providers.add(aProvider({ name }), [], [], anAct())
   await bench.store.models.route(aRoute('acme/small', [A, B]), anAct())
   const deps = bench.depsOf(script(says))
   const { caller, thrown } = await bench.walk(deps, aRequest({ session: 'talk' }))
@@ -80,4 +80,23 @@ test('a session is where its answer began', async () => {
   expect(line).toMatchObject({ surface: 'chat', session: 'talk' })
   const session = { keyId: caller.key.id, model: 'acme/small', name: 'talk' }
   expect(deps.sessions.lastOf(session)).toBe(line?.provider)
+})
+
+test('of several credentials of its provider, a session is offered the one that served it first', async () => {
+  const { store, clock } = await openWalkBench()
+  const credentials = ['one', 'two'].map((name) => ({ name, weight: 1, secret: name }))
+  await store.providers.edit('acme', { credentials }, anAct())
+  const key = aKey(clock.now())
+  const sessions = createSessionRoutes()
+  const asked = aRequest({ session: 'talk' })
+  const firsts = () =>
+    new Set(
+      Array.from({ length: 60 }, () => {
+        const found = { catalogue: store.catalogue.current(), key, sessions, at: clock.now() }
+        return findOffers(found, asked)[0].hop.credential
+      }),
+    )
+  expect(firsts()).toEqual(new Set(['one', 'two']))
+  sessions.served({ keyId: key.id, model: 'acme/small', name: 'talk' }, 'acme two')
+  expect(firsts()).toEqual(new Set(['two']))
 })

@@ -84,7 +84,11 @@ export interface WalkBench {
 
 export async function openWalkBench(): Promise<WalkBench> {
   const clock = handClock('2026-08-22T12:00:00Z')
-  const store = await openStore({ dataDir: ':memory:', clock })
+  const store = await openStore({
+    dataDir: ':memory:',
+    clock,
+    masterKey: new Uint8Array(32).fill(7),
+  })
   await furnish(store, clock)
 
   const call: WalkBench['call'] = async (limits = {}) => {
@@ -134,7 +138,7 @@ export async function openWalkBench(): Promise<WalkBench> {
 async function furnish(store: Store, clock: HandClock): Promise<void> {
   await store.accounts.create(anAccount(), anAct())
   await store.ledger.credit(aTopUp(clock.now(), usd('10')), anAct())
-  await store.providers.add(aProvider(), null, [], anAct())
+  await store.providers.add(aProvider(), [], [], anAct())
   await store.models.add(aCard(), anAct())
   await store.models.add(aCard({ id: 'acme/unpriced', price: null }), anAct())
   await store.models.add(

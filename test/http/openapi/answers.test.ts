@@ -107,7 +107,7 @@ describe('a chat', () => {
 
   test('of the Responses API, in the words of its provider', async () => {
     const answer = { id: 'resp_1', model: 'm', output: [{ type: 'message' }], usage: null }
-    await deps.store.providers.add(aProvider({ type: 'openai' }), null, [], anAct())
+    await deps.store.providers.add(aProvider({ type: 'openai' }), [], [], anAct())
     await deps.store.models.add(aCard({ price: aVersion({}, deps.clock.now()) }), anAct())
     const { bearer } = await deps.issue()
     const { upstream } = script(async function* () {
@@ -326,7 +326,7 @@ test('the webhook event', () => {
 test("Anthropic's API: a message, a stream, a count, a refusal; a WebSocket; the root", async () => {
   const at = deps.clock.now()
   const provider = aProvider({ name: 'claude', type: 'anthropic' })
-  await deps.store.providers.add(provider, null, [], anAct(at))
+  await deps.store.providers.add(provider, [], [], anAct(at))
   await deps.store.models.add(aCard({ id: 'claude/m', provider: 'claude' }), anAct(at))
   const { bearer } = await deps.issue()
   const whole = JSON.stringify({
@@ -358,7 +358,7 @@ test("Anthropic's API: a message, a stream, a count, a refusal; a WebSocket; the
 
 // Last, because it checks which parts the tests above have covered.
 test('vectors, and an order of documents', async () => {
-  await deps.store.providers.add(aProvider(), null, [], anAct())
+  await deps.store.providers.add(aProvider(), [], [], anAct())
   for (const kind of ['embed', 'rerank'] as const) {
     await deps.store.models.add(aCard({ id: `acme/${kind}`, kind }), anAct())
   }

@@ -16,9 +16,10 @@ const RUNS = { numRuns: FULL ? 25 : 4 }
 
 const credentialsFor = (file: GatewayFile): Record<string, string> =>
   Object.fromEntries(
-    (file.providers ?? []).flatMap(({ name, from_env }) =>
-      from_env ? [[name, `key-${name}`]] : [],
-    ),
+    (file.providers ?? []).flatMap(({ name, from_env, credentials = [] }) => [
+      ...(from_env === undefined ? [] : [[name, `key-${name}`]]),
+      ...credentials.map((one) => [`${name}/${one.name}`, `key-${name}-${one.name}`]),
+    ]),
   )
 
 async function apply(deps: OperatorDeps, document: GatewayFile, prune = false) {

@@ -179,7 +179,14 @@ export const files: fc.Arbitrary<GatewayFile> = fc
         tidy({
           name,
           base_url: name === 'openai' ? undefined : `https://${name}.example/v1`,
-          from_env: keyed[n] ? `${name.toUpperCase()}_KEY` : undefined,
+          ...(keyed[n] && n === 1
+            ? {
+                credentials: [
+                  { name: 'us', from_env: `${name.toUpperCase()}_US_KEY` },
+                  { name: 'eu', weight: 2, from_env: `${name.toUpperCase()}_EU_KEY` },
+                ],
+              }
+            : { from_env: keyed[n] ? `${name.toUpperCase()}_KEY` : undefined }),
           output_bound: keyed[n] ? (['none', 'both', 'max_tokens'] as const)[n] : undefined,
         }),
       ),

@@ -41,11 +41,11 @@ beforeAll(async () => {
   deps = await furnish()
   key = await deps.issue({ concurrency: 10, rpm: 10_000 })
   const { store } = deps
-  await store.providers.add(aProvider({ name: 'faulty', baseUrl: faulty.url }), null, [], anAct())
-  await store.providers.add(aProvider({ name: 'good', baseUrl: good.url }), null, [], anAct())
+  await store.providers.add(aProvider({ name: 'faulty', baseUrl: faulty.url }), [], [], anAct())
+  await store.providers.add(aProvider({ name: 'good', baseUrl: good.url }), [], [], anAct())
   await store.providers.add(
     aProvider({ name: 'gone', baseUrl: 'http://127.0.0.1:1/v1' }),
-    null,
+    [],
     [],
     anAct(),
   )

@@ -88,7 +88,7 @@ export async function openReplayed(list: readonly Replayed[]) {
   for (const [place, { type }] of list.entries()) {
     const name = `r${place}`
     const baseUrl = `http://127.0.0.1:${port}/${name}`
-    await store.providers.add(aProvider({ name, type, baseUrl }), null, [], anAct())
+    await store.providers.add(aProvider({ name, type, baseUrl }), [], [], anAct())
     const wires = type === 'anthropic' || type === 'google' ? null : (['chat'] as const)
     await store.models.add(
       aCard({

@@ -13,7 +13,7 @@ test('paid requests', async () => {
   const { value: origin = new Uint8Array() } = await mock.stdout.getReader().read()
   const baseUrl = `${new TextDecoder().decode(origin).trim()}/any/${stream ? 'openai-rush' : 'words'}/v1`
   const { store, clock, issue } = await furnish()
-  await store.providers.add(aProvider({ baseUrl }), null, [], anAct())
+  await store.providers.add(aProvider({ baseUrl }), [], [], anAct())
   await store.models.add(
     aCard({ price: aVersion({ prompt: perM('1'), completion: perM('2') }) }),
     anAct(),

@@ -32,7 +32,7 @@ beforeAll(async () => {
   const at = served.deps.clock.now()
   await store.providers.add(
     aProvider({ name, type: 'anthropic', baseUrl: provider.url, createdAt: at }),
-    null,
+    [],
     [],
     anAct(),
   )

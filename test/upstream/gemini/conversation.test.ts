@@ -35,12 +35,12 @@ beforeAll(async () => {
     name: 'google',
     type: 'google',
     baseUrl: `${gemini.url}/v1beta`,
-    hasCredential: false,
+    credentials: [],
     outputBound: null,
     learnedBound: null,
   })
   s = await serve(openUpstream(google, SECRET))
-  await s.deps.store.providers.add(google, null, [], anAct())
+  await s.deps.store.providers.add(google, [], [], anAct())
   const at = s.deps.clock.now()
   await s.deps.store.models.add(
     aCard({

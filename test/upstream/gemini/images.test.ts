@@ -36,12 +36,12 @@ beforeAll(async () => {
     name: 'google',
     type: 'google',
     baseUrl: gemini.url,
-    hasCredential: false,
+    credentials: [],
     outputBound: null,
     learnedBound: null,
   })
   s = await serve(openUpstream(google, 'AIzaSyTestTestTest123'))
-  await s.deps.store.providers.add(google, null, [], anAct())
+  await s.deps.store.providers.add(google, [], [], anAct())
   const at = s.deps.clock.now()
   const prices = aPriceList({
     prompt: perM('1'),

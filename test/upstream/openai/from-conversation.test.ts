@@ -71,6 +71,7 @@ async function ask(
   const call = callFor({ request: work, type, maxOutputTokens: 9 })
   const { card, provider } = call.hop
   const hop = {
+    credential: null,
     provider: { ...provider, baseUrl: socket.url },
     card: { ...card, supportedParameters: reasons ? ['reasoning_effort'] : [] },
   }

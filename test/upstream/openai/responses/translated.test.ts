@@ -56,6 +56,7 @@ async function ask(
   const call = callFor({ request: request(body, more), type, upstreamName: model })
   const { card, provider } = call.hop
   const hop = {
+    credential: null,
     provider: { ...provider, baseUrl: socket.url },
     card: { ...card, wires: ['responses'] as const },
   }
@@ -313,7 +314,11 @@ describe('a model whose card does not say that it answers in this API alone', ()
     wires: readonly ('chat' | 'responses')[] | null = null,
   ) => {
     const { card, provider } = callFor({ type: 'openai', upstreamName }).hop
-    const hop = { provider: { ...provider, baseUrl: socket.url }, card: { ...card, wires } }
+    const hop = {
+      credential: null,
+      provider: { ...provider, baseUrl: socket.url },
+      card: { ...card, wires },
+    }
     const upstream = openOpenAi(hop.provider, 'k')
     return (more: Partial<Generate> = {}) => {
       const asked = request({ max_tokens: 9 }, { maxOutputTokens: 9, ...more })

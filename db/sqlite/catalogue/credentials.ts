@@ -1,0 +1,76 @@
+/** Credentials of providers in SQLite, sealed by the vault before they touch the disk. */
+import { DEFAULT_CREDENTIAL, type StatedCredential } from '#domain/provider.ts'
+import type { Connection } from '../engine/connection.ts'
+import { requireVault } from '../engine/require-vault.ts'
+import { statement } from '../engine/statement.ts'
+
+/** Where a text was sealed for: it opens nowhere else. */
+const placeOf = (provider: string, name: string): string =>
+  name === DEFAULT_CREDENTIAL
+    ? `providers|credential|${provider}|v1`
+    : `providers|credential|${provider}/${name}|v1`
+
+/** A credential whose secret is sealed; null: it keeps the one that it has. */
+interface SealedCredential {
+  readonly name: string
+  readonly weight: number
+  readonly sealed: string | null
+}
+
+interface CredentialTable {
+  seal(provider: string, credentials: readonly StatedCredential[]): readonly SealedCredential[]
+  /** In the transaction that is open: these, and no others. */
+  write(provider: string, credentials: readonly SealedCredential[]): void
+  /** Null where the provider has none of this name, or, without a name, none or several. */
+  open(provider: string, name: string | null): string | null
+}
+
+export function openCredentialTable(connection: Connection): CredentialTable {
+  const { database } = connection
+  const drop = statement<unknown, [string, string]>(
+    database,
+    'DELETE FROM credentials WHERE provider = ? AND name NOT IN (SELECT value FROM json_each(?))',
+  )
+  const upsert = statement<unknown, [string, string, number, string]>(
+    database,
+    `INSERT INTO credentials (provider, name, weight, sealed) VALUES (?, ?, ?, ?)
+     ON CONFLICT DO UPDATE SET weight = excluded.weight, sealed = excluded.sealed`,
+  )
+  const weigh = statement<unknown, [number, string, string]>(
+    database,
+    'UPDATE credentials SET weight = ? WHERE provider = ? AND name = ?',
+  )
+  const all = statement<{ readonly name: string; readonly sealed: string }, [string]>(
+    database,
+    'SELECT name, sealed FROM credentials WHERE provider = ?',
+  )
+  return {
+    seal: (provider, credentials) =>
+      credentials.map(({ name, weight, secret }) => ({
+        name,
+        weight,
+        sealed:
+          secret === undefined
+            ? null
+            : requireVault(connection).seal(secret, placeOf(provider, name)),
+      })),
+    write(provider, credentials) {
+      drop().run(provider, JSON.stringify(credentials.map(({ name }) => name)))
+      for (const { name, weight, sealed } of credentials) {
+        if (sealed === null) weigh().run(weight, provider, name)
+        else upsert().run(provider, name, weight, sealed)
+      }
+    },
+    open(provider, name) {
+      const rows = all().all(provider)
+      const found =
+        name === null
+          ? rows.length === 1
+            ? rows[0]
+            : undefined
+          : rows.find((row) => row.name === name)
+      if (found === undefined) return null
+      return requireVault(connection).open(found.sealed, placeOf(provider, found.name))
+    },
+  }
+}
