@@ -366,7 +366,7 @@ describe('with the server up', () => {
       [
         ['add', 'acme', 'Eu', '--from-env', 'SECOND'],
         2,
-        'error: name: must be lower-case letters, digits, ".", "_" or "-"\n',
+        'error: the name must be lower-case letters, digits, ".", "_" or "-"\n',
       ],
     ] as const) {
       expect(credentials(...args)).toEqual({ code, out: '', err })
