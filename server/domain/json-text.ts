@@ -43,21 +43,29 @@ export function readMembers(text: string): readonly Member[] {
     const nameEnd = endOfString(text, start)
     const valueStart = skipSpace(text, skipSpace(text, nameEnd + 1) + 1)
     const end = endOfValue(text, valueStart)
-    members.push({ name: decode(text.slice(start, nameEnd + 1)), start, valueStart, end })
+    members.push({ name: decodeName(text.slice(start, nameEnd + 1)), start, valueStart, end })
     at = skipSpace(text, end)
     if (text.charCodeAt(at) === COMMA) at = skipSpace(text, at + 1)
   }
   return members
 }
 
-/** Without the parser, where the name has no escape. */
-const decode = (quoted: string): string =>
+/** Without the parser, where the name has no escape. @throws SyntaxError */
+export const decodeName = (quoted: string): string =>
   quoted.includes('\\') ? (JSON.parse(quoted) as string) : quoted.slice(1, -1)
 
-function skipSpace(text: string, at: number): number {
+/** The first position from `at` on that is no white space. */
+export function skipSpace(text: string, at: number): number {
   let next = at
   while (text.charCodeAt(next) <= SPACE) next++
   return next
+}
+
+/** The last position before `at` that is no white space. */
+export function skipSpaceBack(text: string, at: number): number {
+  let before = at - 1
+  while (text.charCodeAt(before) <= SPACE) before--
+  return before
 }
 
 /** Strings are skipped with a native search, so that an image costs almost nothing. */

@@ -51,16 +51,13 @@ function countedBytes(text: string): number {
   return bytes
 }
 
-/** A longer JSON text is judged by its beginning. */
-const SAMPLE_CHARS = 262_144
-
-/** The size of the text that a JSON text of `bytes` bytes spells, some of it perhaps as `\u` and four digits. */
-export function spelledSize(json: string, bytes: number): TextSize {
-  const isEscaped = json.includes('\\u')
-  if (bytes === json.length && !isEscaped) return { bytes, dense: 0 }
-  const sample = json.length > SAMPLE_CHARS ? json.slice(0, SAMPLE_CHARS) : json
-  const share = json.length / sample.length
-  let dense = bytes > json.length ? denseBytesOf(sample) : 0
+/**
+ * The size of the text that a JSON text of `bytes` bytes spells, some of it perhaps as `\u` and four digits; judged by `sample`,
+ * its first `sampleBytes`.
+ */
+export function spelledSize(sample: string, sampleBytes: number, bytes: number): TextSize {
+  const share = bytes / sampleBytes
+  let dense = sampleBytes > sample.length ? denseBytesOf(sample) : 0
   let saved = 0
   for (let at = sample.indexOf('\\u'); at >= 0; at = sample.indexOf('\\u', at + ESCAPE_CHARS)) {
     const char = String.fromCharCode(Number.parseInt(sample.slice(at + 2, at + ESCAPE_CHARS), 16))

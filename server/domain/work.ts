@@ -2,17 +2,42 @@
 import type { JsonObject } from './chat.ts'
 import type { Conversation } from './conversation.ts'
 import type { Extra } from './extras.ts'
+import type { Member } from './json-text.ts'
 import { ANY_IMAGE, type ImageChoice } from './model-card.ts'
 import type { ModelKind } from './model-kind.ts'
 import type { TextSize } from './text-size.ts'
 import type { Reasoning } from './thinking.ts'
 
-/** A body as the client sent it. */
+/** A body as the client sent it: a JSON object. */
 export interface BodySource {
-  /** The JSON text; set to null once no other attempt can follow, to free the memory. */
-  text: string | null
-  /** The parsed text. */
-  readonly fields: JsonObject
+  /** In UTF-8. */
+  readonly bytes: Uint8Array
+  /** False once no other attempt can follow, to free the memory; only `exact` may be asked for then. */
+  readonly isHeld: boolean
+  /** What was parsed of it: all but the long passages of its conversation, for each of which a full stop stands. */
+  readonly exact: JsonObject
+  /** Where its outermost members stand in the bytes. */
+  readonly members: readonly Member[]
+  /** Whether an object in it has a name more than once. */
+  readonly repeatsNames: boolean
+  /** All of it, parsed when it is first asked for. @throws invalid_json for a passage that is no JSON */
+  whole(): JsonObject
+  /** The same without some elements of the array that is its member `name`. */
+  without(name: string, isCut: (index: number) => boolean): BodySource
+  letGo(): void
+}
+
+/** A body with the passages that were left out of it. */
+export function wholeBody({ body, source }: Pick<Work, 'body' | 'source'>): JsonObject {
+  if (source === undefined) return body
+  const whole = source.whole()
+  if (whole === source.exact) return body
+  return Object.fromEntries(
+    Object.entries(body).map(([name, value]) => [
+      name,
+      value === source.exact[name] ? whole[name] : value,
+    ]),
+  )
 }
 
 /** The gateway's own fields at the top of a body (contract §7); no provider gets them. */
@@ -39,7 +64,10 @@ export type Work = Generate | Embed | Rerank
 interface AnyWork {
   readonly dialect: Dialect
   readonly model: string
-  /** The parsed body without the gateway's own fields; each provider's wire builds its request from it. */
+  /**
+   * The body without the gateway's own fields; each provider's wire builds its request from it. Where it has a source, `wholeBody`
+   * has the passages of its conversation.
+   */
   readonly body: JsonObject
   /** For a long body, so that a wire which forwards most of it need not serialise it again; and for one that is sent as it came. */
   readonly source?: BodySource

@@ -1,24 +1,26 @@
-/** Changes top-level members of a JSON object in its text, and nothing else of it: neither order nor white space nor spelling. */
+/** Changes top-level members of a client's JSON object, and nothing else of it: neither order nor white space nor spelling. */
 import type { JsonObject } from '#domain/chat.ts'
-import { type Member, readMembers } from '#domain/json-text.ts'
+import type { Member } from '#domain/json-text.ts'
+import type { BodySource } from '#domain/work.ts'
+import type { Pieces } from './reply.ts'
 
 /**
- * The text with each member of `set` given its value, wherever its name stands, or added at the end; and without those named in
- * `cut`. In pieces, so that a long text is not copied before it is encoded. A name counts however it is spelled, and each time
- * where it is repeated: parsers differ in which one they take. `text` must be a valid JSON object.
+ * The object with each member of `set` given its value, wherever its name stands, or added at the end; and without those named in
+ * `cut`. In pieces, so that nothing is copied. A name counts however it is spelled, and each time where it is repeated: parsers
+ * differ in which one they take.
  */
 export function spliceJson(
-  text: string,
+  { bytes, members }: Pick<BodySource, 'bytes' | 'members'>,
   set: JsonObject,
   cut: readonly string[] = [],
-): readonly string[] {
-  const members = readMembers(text)
+): Pieces {
   const isKept = ({ name }: Member): boolean => !cut.includes(name)
   const last = members.findLast(isKept)
-  const pieces: string[] = []
+  const pieces: (string | Uint8Array)[] = []
   let from = 0
   const replace = (start: number, end: number, by: string): void => {
-    if (start > from) pieces.push(text.slice(from, start))
+    if (start === end && by === '') return
+    if (start > from) pieces.push(bytes.subarray(from, start))
     if (by !== '') pieces.push(by)
     from = end
   }
@@ -31,17 +33,19 @@ export function spliceJson(
       replace(start, members[i + 1]?.start ?? end, '')
     }
   }
-  const tail = members.at(-1)?.end ?? text.indexOf('{') + 1
+  const tail = members.at(-1)?.end ?? bytes.indexOf(OPEN_BRACE) + 1
   replace(
     last?.end ?? members[0]?.start ?? tail,
     tail,
     renderAdded(set, members, last === undefined),
   )
-  pieces.push(text.slice(from))
+  pieces.push(bytes.subarray(from))
   return pieces
 }
 
-/** The members of `set` that the text has not. */
+const OPEN_BRACE = 0x7b
+
+/** The members of `set` that the object has not. */
 function renderAdded(set: JsonObject, members: readonly Member[], isFirst: boolean): string {
   const added = Object.keys(set).filter((name) => members.every((member) => member.name !== name))
   const text = added.map((name) => `${JSON.stringify(name)}:${JSON.stringify(set[name])}`).join(',')

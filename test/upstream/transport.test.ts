@@ -4,6 +4,7 @@ import { afterEach, describe, expect, onTestFinished, test } from 'vitest'
 import type { ChatEvents } from '#domain/chat.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import { openBlackHole } from '#test/support/black-hole.ts'
+import { bodyOf } from '#test/support/json-body.ts'
 import { openUpstream } from '#upstream/registry.ts'
 import {
   type CallOptions,
@@ -79,11 +80,11 @@ describe('what is sent', () => {
     await serve((response, n) => void asJson(response, ANSWER, n === 0 ? 503 : 200))
     const messages = [{ role: 'user', content: 'a "b"\n'.padEnd(20_000, 'c') }]
     const text = JSON.stringify({ model: 'acme/model-9', messages }, null, 2)
-    const fields = JSON.parse(text)
-    const long = request(fields, { source: { text, fields } })
+    const source = bodyOf(text)
+    const long = request(source.exact, { source })
     await expect(open({ request: long })).rejects.toMatchObject({ kind: 'failed' })
     await collect(open({ request: long }))
-    await collect(open({ request: { ...long, source: { text: null, fields } } }))
+    await collect(open({ request: request(source.whole()) }))
     const bytes = socket.seen.map(({ headers }) => Number(headers['content-length']))
     expect(bytes[0]).toBe(bytes[1])
     expect(bytes[0]).toBeGreaterThan(bytes[2] ?? 0)

@@ -101,7 +101,7 @@ async function answer(walk: AdmittedWalk, reader: StepReader): Promise<Outcome> 
     if (admitted) await admitted
     const events = await askFirst(walk)
     // No other attempt follows.
-    if (request.source) request.source.text = null
+    request.source?.letGo()
     const { attempt } = walk
     const { meter } = attempt
     walk.head = toHead(walk, attempt.hop)

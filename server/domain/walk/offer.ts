@@ -185,7 +185,7 @@ function withPricedTools(
   if (priced.length === 0) return request
   const cut = new Map(cutTools)
   for (const [place] of priced) cut.delete(place)
-  const tools = request.source?.fields['tools']
+  const tools = request.source?.exact['tools']
   return {
     ...request,
     body: {

@@ -1,34 +1,11 @@
-/** Reads a request's body: JSON bounded in size, depth, number of values and time; an error says which bound was exceeded. */
-import type { JsonObject } from '#domain/chat.ts'
+/** Receives a request's body: JSON bounded in size and time, and by `json-body.ts`; an error says which bound was exceeded. */
 import { GatewayError } from '#domain/errors.ts'
-import { parseExactly } from '#domain/exact-json.ts'
-import {
-  CLOSE_BRACE,
-  CLOSE_BRACKET,
-  COLON,
-  COMMA,
-  endOfString,
-  OPEN_BRACE,
-  OPEN_BRACKET,
-  QUOTE,
-} from '#domain/json-text.ts'
 import { clearDeadline, type Deadline, setDeadline } from '#runtime/deadlines.ts'
 import type { RequestContext } from '../request-context.ts'
 import type { TakenBytes } from './byte-budget.ts'
+import { JsonBody } from './json-body.ts'
 
 export const MAX_BODY_BYTES = 32 * 1024 * 1024
-
-export interface Body {
-  readonly fields: JsonObject
-  /** The same with integers beyond 2^53 as they were sent; `fields` itself when there are none. */
-  readonly exact?: JsonObject
-  /** The JSON text. */
-  readonly text?: string
-  /** Its size in UTF-8. */
-  readonly bytes: number
-  /** How many names its objects have, each time that one is written; null where nobody has counted yet. */
-  readonly names?: number | null
-}
 
 /**
  * Receives and parses a body, which `context.taken` counts until its request is answered.
@@ -38,7 +15,7 @@ export function readBody(
   context: RequestContext,
   deadlineMs: number,
   mostBytes = MAX_BODY_BYTES,
-): Promise<Required<Body>> {
+): Promise<JsonBody> {
   const { request, taken } = context
   checkMediaType(request.headers)
   context.isArriving = true
@@ -48,13 +25,13 @@ export function readBody(
   taken?.takeBody(stated)
   // The HTTP server enforces the stated Content-Length.
   arrival.bytes = stated
-  return arrival.expect(request.text())
+  return arrival.expect(request.bytes())
 }
 
 /** SHA-256 in hexadecimal, computed off the event loop, because a body with images is large. */
-export async function digest(text: string): Promise<string> {
-  const sha256 = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))
-  return Array.from(new Uint8Array(sha256), (byte) => byte.toString(16).padStart(2, '0')).join('')
+export async function digest(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
+  const sha256 = await crypto.subtle.digest('SHA-256', bytes)
+  return Buffer.from(sha256).toString('hex')
 }
 
 const JSON_TYPE = 'application/json'
@@ -120,34 +97,16 @@ async function readCounted(
   mostBytes: number,
   counted: { bytes: number },
   taken: TakenBytes | null,
-): Promise<string> {
-  if (body === null) return ''
-  const decoder = new TextDecoder()
-  let text = ''
+): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = []
   // Throwing out of the loop cancels the stream.
-  for await (const chunk of body as AsyncIterable<Uint8Array>) {
-    counted.bytes += chunk.byteLength
+  for await (const piece of (body ?? []) as AsyncIterable<Uint8Array>) {
+    counted.bytes += piece.byteLength
     if (counted.bytes > mostBytes) throw tooLarge(mostBytes, counted.bytes)
-    taken?.takeBody(chunk.byteLength)
-    text += decoder.decode(chunk, { stream: true })
+    taken?.takeBody(piece.byteLength)
+    pieces.push(piece)
   }
-  return text + decoder.decode()
-}
-
-function readJson(text: string, bytes: number): Required<Body> {
-  const names = checkUnparsed(text, bytes)
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    throw new GatewayError('invalid_json', 'the body is not valid JSON')
-  }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new GatewayError('invalid_request', 'the body must be a JSON object')
-  }
-  const fields = value as JsonObject
-  const exact = checkParsed(value) ? (parseExactly(text, value) as JsonObject) : fields
-  return { fields, exact, text, bytes, names }
+  return Buffer.concat(pieces)
 }
 
 /** A body that is being received, until its deadline, and then read. A class, because every request has one. */
@@ -155,7 +114,7 @@ export class Arrival implements Deadline {
   place = -1
   /** The Content-Length; for a chunked body, the bytes received so far. */
   bytes = 0
-  private readonly arriving = Promise.withResolvers<Required<Body>>()
+  private readonly arriving = Promise.withResolvers<JsonBody>()
   private readonly context: Pick<RequestContext, 'isArriving' | 'taken'>
   private readonly deadlineMs: number
   private readonly dueAtMs: number
@@ -166,24 +125,25 @@ export class Arrival implements Deadline {
     this.dueAtMs = performance.now() + deadlineMs
   }
 
-  /** What is read of the text. @throws what `reading` throws; invalid_json, invalid_request, also when the deadline passes */
-  expect(reading: Promise<string>): Promise<Required<Body>> {
+  /** What is read of the bytes. @throws what `reading` throws; invalid_json, invalid_request, also when the deadline passes */
+  expect(reading: Promise<Uint8Array>): Promise<JsonBody> {
     reading.then(
-      (text) => this.arrive(text),
+      (bytes) => this.arrive(bytes),
       (thrown) => this.breakOff(thrown),
     )
     setDeadline(this)
     return this.arriving.promise
   }
 
-  private arrive(text: string): void {
+  private arrive(received: Uint8Array): void {
     // Too late: nobody waits for it.
     if (this.place < 0) return
     clearDeadline(this)
     this.context.isArriving = false
-    this.context.taken?.arrived(text, this.bytes)
     try {
-      this.arriving.resolve(readJson(text, this.bytes))
+      const body = new JsonBody(received)
+      this.context.taken?.arrived(body)
+      this.arriving.resolve(body)
     } catch (thrown) {
       this.arriving.reject(thrown)
     }
@@ -210,69 +170,4 @@ export class Arrival implements Deadline {
           }),
     )
   }
-}
-
-const MAX_DEPTH = 64
-/** A smaller body cannot hold enough brackets to slow the parser down. */
-const HARMLESS_BYTES = 64 * 1024
-/**
- * Object members and array elements in one body, nested ones included: far above any conversation, far below what exhausts
- * memory. A property name that no other object has costs the parser up to a microsecond.
- */
-const MAX_VALUES = 250_000
-
-const tooDeep = (): GatewayError =>
-  new GatewayError('invalid_request', `JSON may be nested ${MAX_DEPTH} levels deep at most`)
-
-const tooWide = (): GatewayError =>
-  new GatewayError(
-    'invalid_request',
-    `a body may hold at most ${MAX_VALUES} members of objects and elements of arrays`,
-  )
-
-/**
- * Counts brackets and commas before parsing, because thirty million brackets cost the parser two seconds and two gigabytes, and
- * two million members two seconds. An object or array has one value more than commas, so an opening bracket counts like a
- * comma. Strings are skipped with a native search, so that an image costs almost nothing. Names are counted on the way; null for
- * a body that is not looked through. @throws invalid_request
- */
-function checkUnparsed(text: string, bytes: number): number | null {
-  if (bytes <= HARMLESS_BYTES) return null
-  let depth = 0
-  let values = 0
-  let names = 0
-  for (let i = 0; i < text.length; i++) {
-    const unit = text.charCodeAt(i)
-    if (unit === QUOTE) {
-      i = endOfString(text, i)
-    } else if (unit === COMMA || unit === OPEN_BRACKET || unit === OPEN_BRACE) {
-      if (unit !== COMMA && ++depth > MAX_DEPTH) throw tooDeep()
-      if (++values > MAX_VALUES) throw tooWide()
-    } else if (unit === COLON) names++
-    else if (unit === CLOSE_BRACKET || unit === CLOSE_BRACE) depth--
-  }
-  return names
-}
-
-/**
- * Checks the depth, and rejects numbers too large for a double. Returns whether a number is beyond 2^53, so that the parser may
- * have rounded it. @throws invalid_request
- */
-function checkParsed(value: unknown, depth = 1): boolean {
-  if (typeof value === 'number') {
-    if (Math.abs(value) <= Number.MAX_SAFE_INTEGER) return false
-    if (Number.isFinite(value)) return true
-    throw new GatewayError('invalid_request', 'a number in the body is too large')
-  }
-  if (typeof value !== 'object' || value === null) return false
-  if (depth > MAX_DEPTH) throw tooDeep()
-  let isLarge = false
-  if (Array.isArray(value)) {
-    for (const item of value) if (checkParsed(item, depth + 1)) isLarge = true
-  } else {
-    for (const name in value) {
-      if (checkParsed((value as Record<string, unknown>)[name], depth + 1)) isLarge = true
-    }
-  }
-  return isLarge
 }

@@ -7,9 +7,9 @@ import type { KeyId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
 
 const MEBIBYTE = 1024 * 1024
-/** A body is in memory as text and as the values parsed from it. */
+/** A body is in memory as it came and as the values parsed from it. */
 const COPIES = 2
-/** A text with a character beyond Latin-1 takes two bytes for each of its characters. */
+/** The values of one that is not ASCII take up to two bytes for each of its own. */
 const WIDE_BYTES = 2
 /** What a longer body or answer may take of the budget: the rest is for short ones, so that chats pass beside large images. */
 const LONG_BYTES = 64 * 1024
@@ -74,6 +74,8 @@ export class TakenBytes {
   private readonly key: ApiKey
   private readonly share: Share
   private bytes = 0
+  /** Of these, what a body takes as it came. */
+  private receivedBytes = 0
 
   constructor(budget: ByteBudget, key: ApiKey, share: Share) {
     this.budget = budget
@@ -92,15 +94,16 @@ export class TakenBytes {
     this.set(this.bytes + bytes)
   }
 
-  /** The body is here: `bytes` in UTF-8, and parsed. */
-  arrived(text: string, bytes: number): void {
-    const bytesPerCharacter = text.length === bytes ? 1 : WIDE_BYTES
-    this.set(text.length * bytesPerCharacter * COPIES)
+  /** The body is here, and parsed, or may be. */
+  arrived({ size, isAscii }: { readonly size: number; readonly isAscii: boolean }): void {
+    this.receivedBytes = size
+    this.set(size + size * (isAscii ? 1 : WIDE_BYTES))
   }
 
-  /** Its text is not needed any more; the parsed values still are. */
-  dropText(): void {
-    this.set(this.bytes / COPIES)
+  /** Its bytes are not needed any more; the parsed values still are. */
+  dropBody(): void {
+    this.set(this.bytes - this.receivedBytes)
+    this.receivedBytes = 0
   }
 
   /** Replaces the count; never refused, for memory that is taken already. */

@@ -8,6 +8,7 @@ import { limitsFields, nameField, timeField } from '#forms/fields.ts'
 import { nearest } from '#forms/nearest.ts'
 import { readForm } from '#forms/read-form.ts'
 import { renderPath } from '../render-path.ts'
+import type { JsonBody } from './json-body.ts'
 import { repeatedName } from './repeated-names.ts'
 
 const expiresAt = z.nullable(timeField)
@@ -81,8 +82,8 @@ function requireKnownFields(fields: JsonObject, known: readonly string[]): void 
 }
 
 /** Duplicate names are rejected, because the last would silently override an earlier limit. @throws invalid_request */
-export function requireUniqueNames(text: string): void {
-  const name = repeatedName(text)
+export function requireUniqueNames(body: JsonBody): void {
+  const name = repeatedName(body)
   if (name !== undefined) throw refusal(name, 'is stated more than once')
 }
 

@@ -153,9 +153,9 @@ async function readForm<Form>(
   context: RequestContext,
   read: (fields: JsonObject) => Promise<Form>,
 ): Promise<Form> {
-  const { fields, text } = await readBody(context, timings.bodyDeadlineMs, MAX_FORM_BYTES)
-  const form = await read(fields)
-  requireUniqueNames(text)
+  const body = await readBody(context, timings.bodyDeadlineMs, MAX_FORM_BYTES)
+  const form = await read(body.fields)
+  requireUniqueNames(body)
   return form
 }
 

@@ -135,7 +135,7 @@ class StreamedAnswer implements PieceSource, StepReader {
 
   opened(head: AnswerHead): undefined {
     this.requireAsker()
-    this.context.taken?.dropText()
+    this.context.taken?.dropBody()
     this.frames = this.surface.startStream(head, this.walk.request)
   }
 

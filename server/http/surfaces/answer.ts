@@ -40,7 +40,7 @@ export async function answerWork(
   const repeat: Repeat | null =
     idempotencyKey === null
       ? null
-      : { key: idempotencyKey, digest: await digest(named(body.text, request)) }
+      : { key: idempotencyKey, digest: await digest(named(body.bytes, request)) }
 
   deps.disableIdleTimeout(context.request)
   const walk = new Walk(deps, caller, request, repeat)
@@ -62,8 +62,8 @@ export async function answerWork(
 }
 
 /** Of two surfaces, one body is not the same request. */
-const named = (text: string, { dialect }: Work): string =>
-  dialect === 'chat' ? text : `${dialect}\n${text}`
+const named = (bytes: Uint8Array, { dialect }: Work): Uint8Array<ArrayBuffer> =>
+  Buffer.concat(dialect === 'chat' ? [bytes] : [Buffer.from(`${dialect}\n`), bytes])
 
 /**
  * Reads a walk for a non-streamed answer, which is sent after the receipt, when its charge is committed. A class, because every
@@ -90,7 +90,7 @@ class WholeAnswer implements StepReader {
   }
 
   opened(): undefined {
-    this.context.taken?.dropText()
+    this.context.taken?.dropBody()
   }
 
   events(events: ChatEvents): undefined {

@@ -1,9 +1,8 @@
 /** Images and files in a request: how many there are and how large, whichever surface they came to. */
 import { GatewayError } from '#domain/errors.ts'
-import { spelledSize, type TextSize } from '#domain/text-size.ts'
 import type { Generate } from '#domain/work.ts'
-import type { Body } from '../read/body.ts'
 import { checkImageUrl, MAX_INPUT_IMAGES } from '../read/image-url.ts'
+import type { JsonBody } from '../read/json-body.ts'
 
 export interface Attachments {
   /** Parts that refer to a file by URL or id, whose size is unknown. */
@@ -54,22 +53,16 @@ const tooMany = (images: number, param: string): GatewayError =>
 export type Draft = { -readonly [Field in keyof Generate]: Generate[Field] }
 
 /** Notes what the attachments leave of the text, and what else is not there in most requests. */
-export function noteSizes(request: Draft, { text, bytes }: Body, attachments: Attachments): void {
+export function noteSizes(request: Draft, body: JsonBody, attachments: Attachments): void {
   const { named, fileBytes, earlier } = attachments
-  const textSize = text === undefined ? null : readTextSize(text, bytes, attachments.bytes)
-  if (textSize !== null) request.textSize = textSize
+  const spelled = body.spelledSize()
+  if (spelled !== null) {
+    request.textSize = {
+      bytes: Math.max(0, spelled.bytes - attachments.bytes),
+      dense: spelled.dense,
+    }
+  }
   if (named > 0) request.isUnbounded = true
   if (fileBytes > 0) request.fileBytes = fileBytes
   if (earlier > 0) request.earlierImages = earlier
-}
-
-/** Of a shorter body in ASCII, escapes are too few to matter. */
-const LONG_BYTES = 2_048
-
-/** Null where the text is as long as it is written. */
-function readTextSize(text: string, bytes: number, attachmentBytes: number): TextSize | null {
-  if (bytes < LONG_BYTES && bytes === text.length) return null
-  const size = spelledSize(text, bytes)
-  if (size.bytes === bytes && size.dense === 0) return null
-  return { bytes: Math.max(0, size.bytes - attachmentBytes), dense: size.dense }
 }

@@ -3,11 +3,11 @@ import type { AnswerHead, ChatEvents } from '#domain/chat.ts'
 import type { GatewayError } from '#domain/errors.ts'
 import type { Charge } from '#domain/ledger.ts'
 import type { Work } from '#domain/work.ts'
-import type { Body } from '../read/body.ts'
+import type { JsonBody } from '../read/json-body.ts'
 
 export interface Surface {
   /** @throws invalid_request, unsupported_parameter, and what else its contract refuses before the walk */
-  readRequest(body: Required<Body>, headers: Headers): Work
+  readRequest(body: JsonBody, headers: Headers): Work
   startWhole(work: Work): WholeRenderer
   startStream(head: StreamHead, work: Work): StreamRenderer
   /** What a stream without data is filled with; absent: a comment. */

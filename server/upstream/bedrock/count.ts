@@ -1,6 +1,6 @@
 /** Counts the tokens of a prompt for Claude: CountTokens, which takes the body that InvokeModel would get. */
 import { type Upstream, type UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
-import { toText } from '../anthropic/native/wire.ts'
+import { toPieces } from '../anthropic/native/wire.ts'
 import type { MessagesServer } from '../anthropic/server.ts'
 import { performCall, toHeaders, toOutgoing, type Wire } from '../call.ts'
 import { keepPosts } from '../posts.ts'
@@ -50,6 +50,7 @@ export function openCount(
 
 /** InvokeModel's body has a bound, which a request that is only counted need not have. */
 function toBody(call: UpstreamCall, server: MessagesServer): object {
-  const text = toText(call, server, { max_tokens: 1 }).join('')
-  return { input: { invokeModel: { body: Buffer.from(text).toString('base64') } } }
+  const pieces = toPieces(call, server, { max_tokens: 1 })
+  const body = Buffer.concat(pieces.map((piece) => Buffer.from(piece as string)))
+  return { input: { invokeModel: { body: body.toString('base64') } } }
 }

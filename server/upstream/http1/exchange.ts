@@ -2,7 +2,7 @@
 import { Buffer } from 'node:buffer'
 import { unescape as decode } from 'node:querystring'
 import { UpstreamFailure } from '#domain/upstream.ts'
-import type { ExchangeControl, Message, Piece, Reply, ReplyHandler } from '../reply.ts'
+import type { ExchangeControl, Message, Piece, Pieces, Reply, ReplyHandler } from '../reply.ts'
 import { cutPiece, cutText, endsAtClose, type Head, startParser, takeBytes } from './parser.ts'
 
 /** Where a socket connects to: a provider or a proxy. */
@@ -117,10 +117,26 @@ function countBytes(body: Message['body']): number {
 /** Writes the request to the beginning of `into`, which must be large enough. */
 function writeText({ head, body }: RequestText, into: Buffer): void {
   let at = into.write(head)
-  if (body instanceof Uint8Array) into.set(body, at)
-  else if (typeof body === 'string') into.write(body, at)
-  else for (const piece of body) at += into.write(piece, at)
+  for (const piece of toPieces(body)) at += write(piece, into, at)
 }
+
+const toPieces = (body: Message['body']): Pieces =>
+  typeof body === 'string' || body instanceof Uint8Array ? [body] : body
+
+/** Returns how many bytes it was. */
+function write(piece: string | Uint8Array, into: Buffer, at: number): number {
+  if (typeof piece === 'string') return into.write(piece, at)
+  into.set(piece, at)
+  return piece.length
+}
+
+/** The same in buffers of its own: what the body has in bytes is not copied. */
+const toBuffers = ({ head, body }: RequestText): Buffer[] =>
+  [head, ...toPieces(body)].map((piece) =>
+    typeof piece === 'string'
+      ? Buffer.from(piece)
+      : Buffer.from(piece.buffer, piece.byteOffset, piece.length),
+  )
 
 /** The headers of a provider are serialised once. */
 const written = new WeakMap<Message['headers'], string>()
@@ -159,8 +175,8 @@ export interface Connection {
   socket: Line | null
   /** Null while it is idle. */
   exchange: Exchange | null
-  /** The part of the request that the socket has not accepted yet. */
-  unsent: Buffer | null
+  /** What the socket has not accepted yet of the request, in order. */
+  unsent: Buffer[]
   /** On the clock of `performance`. */
   idleUntilMs: number
   isPaused: boolean
@@ -171,7 +187,7 @@ export const startConnection = (target: Target, exchange: Exchange): Connection 
   target,
   socket: null,
   exchange,
-  unsent: null,
+  unsent: [],
   idleUntilMs: 0,
   isPaused: false,
   isDead: false,
@@ -186,26 +202,32 @@ const sendBuffer = Buffer.allocUnsafeSlow(262_144)
 /** Sends what the socket accepts; the rest follows when it drains. False when the connection is closed. */
 export function sendRequest(connection: Connection, request: RequestText): boolean {
   const { bytes } = request
-  const isShort = bytes <= sendBuffer.length
-  const written = isShort ? sendBuffer : Buffer.allocUnsafeSlow(bytes)
-  writeText(request, written)
-  const sent = connection.socket?.write(written, 0, bytes) ?? -1
+  if (bytes > sendBuffer.length) {
+    connection.unsent = toBuffers(request)
+    return sendRest(connection)
+  }
+  writeText(request, sendBuffer)
+  const sent = connection.socket?.write(sendBuffer, 0, bytes) ?? -1
   if (sent > 0) connection.exchange?.control.sent()
   if (sent >= 0 && sent < bytes) {
-    const rest = written.subarray(sent, bytes)
-    connection.unsent = isShort ? Buffer.from(rest) : rest
+    connection.unsent = [Buffer.from(sendBuffer.subarray(sent, bytes))]
   }
   return sent >= 0
 }
 
-/** Sends more after the socket has drained. */
-export function sendRest(connection: Connection): void {
-  if (connection.unsent === null || connection.socket === null) return
-  const sent = connection.socket.write(connection.unsent)
-  // Closed: the socket's `close` event follows.
-  if (sent < 0) return
-  if (sent > 0) connection.exchange?.control.sent()
-  connection.unsent = sent < connection.unsent.length ? connection.unsent.subarray(sent) : null
+/** Sends more, after the socket has drained. False when the connection is closed: the socket's `close` event follows. */
+export function sendRest({ unsent, socket, exchange }: Connection): boolean {
+  for (let next = unsent[0]; next !== undefined; next = unsent[0]) {
+    const sent = socket?.write(next) ?? -1
+    if (sent < 0) return false
+    if (sent > 0) exchange?.control.sent()
+    if (sent < next.length) {
+      unsent[0] = next.subarray(sent)
+      return true
+    }
+    unsent.shift()
+  }
+  return true
 }
 
 /** Stops reading, so that TCP slows the provider down. */
@@ -226,7 +248,7 @@ export function dropConnection(connection: Connection): void {
   if (connection.isDead) return
   connection.isDead = true
   connection.exchange = null
-  connection.unsent = null
+  connection.unsent = []
   connection.socket?.terminate()
 }
 
@@ -453,7 +475,7 @@ function finish(exchange: Exchange, connection: Connection): void {
   exchange.connection = null
   connection.exchange = null
   resumeConnection(connection)
-  if (idleMs > 0 && connection.unsent === null && isWorthKeeping(exchange, connection))
+  if (idleMs > 0 && connection.unsent.length === 0 && isWorthKeeping(exchange, connection))
     keepIdle(connection, idleMs)
   else dropConnection(connection)
   exchange.reading?.resolve(END)

@@ -109,7 +109,7 @@ function send(connection: Connection): void {
 const SHARED = {
   data: ({ data: connection }: Socket<Connection>, bytes: Buffer): void =>
     onData(connection, bytes),
-  drain: ({ data: connection }: Socket<Connection>): void => sendRest(connection),
+  drain: ({ data: connection }: Socket<Connection>): void => void sendRest(connection),
   end: ({ data: connection }: Socket<Connection>): void => onClosed(connection, true),
   close: ({ data: connection }: Socket<Connection>): void => onClosed(connection, false),
   // The runtime closes a failed TLS session next.

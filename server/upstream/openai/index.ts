@@ -28,7 +28,7 @@ import { openResponsesWires } from './responses/wire.ts'
 import { toFailure } from './to-failure.ts'
 import { toOpenRouter } from './to-openrouter.ts'
 import { toRequest } from './to-request.ts'
-import { toPieces } from './to-text.ts'
+import { toText } from './to-text.ts'
 
 /** Told once by which word a provider takes the bound that it refused in another. */
 export type LearnBound = (word: BoundWord) => void
@@ -60,10 +60,7 @@ export function openOpenAi(
   const spelled = (bound: OutputBound | null): Wire => ({
     toOutgoing(call) {
       const toBody = provider.type === 'openrouter' ? toOpenRouter : toRequest
-      const body = toBody(call, bound)
-      const { source } = call.request
-      const text = source ? toPieces(body, source) : JSON.stringify(body)
-      return toOutgoing(call, post, headers, text)
+      return toOutgoing(call, post, headers, toText(toBody(call, bound), call.request.source))
     },
     toFailure: (answer) => toFailure(answer, scrub),
     respell(failure, { hop, maxOutputTokens }) {

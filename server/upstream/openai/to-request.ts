@@ -8,6 +8,7 @@ import {
   type ProviderType,
 } from '#domain/provider.ts'
 import type { UpstreamCall } from '#domain/upstream.ts'
+import { wholeBody } from '#domain/work.ts'
 import { isObject, readObject } from '../read-json.ts'
 import { toCallId } from './to-call-id.ts'
 
@@ -22,7 +23,10 @@ export function toRequest(
   const { body, stream } = request
   const { type } = hop.provider
   const sent: Record<string, unknown> = { ...body }
-  sent['messages'] = toMessages(body['messages'], type)
+  const said = body['messages']
+  if (toMessages(said, type) !== said) {
+    sent['messages'] = toMessages(wholeBody(request)['messages'], type)
+  }
   sent['model'] = hop.card.upstreamName
   if (stream) sent['stream'] = true
   const options = stream ? toStreamOptions(body['stream_options'], type) : null

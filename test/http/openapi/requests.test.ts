@@ -5,6 +5,7 @@ import { renderDocument } from '#http/openapi/document.ts'
 import { readAmendment, readIssue, readKeyListQuery } from '#http/read/key-request.ts'
 import { chatForm, readChatRequest } from '#http/surfaces/chat/read-request.ts'
 import { hello } from '#test/support/furnish.ts'
+import { bodyOf } from '#test/support/json-body.ts'
 import { holdTo, type OpenApi, resolve } from '#test/support/openapi.ts'
 import { FULL } from '#test/support/tier.ts'
 import { openKeyCounter } from '../key-counter.ts'
@@ -15,7 +16,7 @@ const { schemas, parameters } = holder.document.components
 /** The path that a refusal names, or null where the body is accepted. */
 function readChat(fields: Record<string, unknown>): string | null {
   try {
-    readChatRequest({ fields, bytes: 1_000 })
+    readChatRequest(bodyOf(JSON.stringify(fields)))
     return null
   } catch (thrown) {
     return (thrown as { details: { param?: string } }).details.param ?? ''

@@ -65,15 +65,15 @@ describe('a budget', () => {
     expect(budget.usedBytes).toBe(64 * MEBIBYTE)
   })
 
-  test('a text beyond Latin is counted with two bytes for each character', () => {
+  test('what is parsed of a body that is not ASCII is counted with two bytes for each of its own', () => {
     const budget = new ByteBudget(256 * MEBIBYTE)
     const held = budget.forRequest(one)
-    held.arrived('plain', 5)
+    held.arrived({ size: 5, isAscii: true })
     expect(budget.usedBytes).toBe(10)
-    held.arrived('猫猫', 6)
-    expect(budget.usedBytes).toBe(8)
-    held.dropText()
-    expect(budget.usedBytes).toBe(4)
+    held.arrived({ size: 6, isAscii: false })
+    expect(budget.usedBytes).toBe(18)
+    held.dropBody()
+    expect(budget.usedBytes).toBe(12)
   })
 })
 

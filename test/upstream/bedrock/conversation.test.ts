@@ -7,6 +7,7 @@ import type { UpstreamFailure } from '#domain/upstream.ts'
 import { type BedrockOptions, refuse, startBedrock } from '#scripts/clouds/bedrock.ts'
 import { type Front, type Seen, startFront } from '#scripts/clouds/front.ts'
 import { handClock } from '#test/support/hand-clock.ts'
+import { bodyOf } from '#test/support/json-body.ts'
 import { openUpstream } from '#upstream/registry.ts'
 import { call, collect, collectFolded, provider, request } from '../fixtures.ts'
 
@@ -98,7 +99,7 @@ const native = (body: object, stream = false, headers?: Record<string, string>) 
       {
         dialect: 'messages',
         stream,
-        source: { text: JSON.stringify({ ...body, stream }), fields: {} },
+        source: bodyOf(JSON.stringify({ ...body, stream })),
         ...(headers && { headers }),
         maxOutputTokens: 100,
       },

@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http'
 import { expect, onTestFinished, test } from 'vitest'
 import type { JsonObject } from '#domain/chat.ts'
 import type { BoundWord } from '#domain/provider.ts'
+import { bodyOf } from '#test/support/json-body.ts'
 import { openOpenAi } from '#upstream/openai/index.ts'
 import { call, collectFolded, provider, request, type Socket, startProvider } from '../fixtures.ts'
 import { startRaw } from '../http1/raw-provider.ts'
@@ -116,21 +117,21 @@ test('a long body is forwarded as text, without the client’s bounds', async ()
   }
   const fields = { model: 'm', ...body }
   const text = JSON.stringify(fields)
-  const source = { text, fields }
+  const source = bodyOf(text)
   await collectFolded(
     openOpenAi(stated, null).ask(
-      call({ maxOutputTokens: 7, request: { ...request(body), source } }),
+      call({ maxOutputTokens: 7, request: { ...request(body), body: source.exact, source } }),
     ),
   )
   expect(socket.seen[0]?.text).not.toMatch(/max_completion_tokens|:8/)
   expect(socket.seen[0]?.body).toMatchObject({ max_tokens: 7, seed: 1 })
   // Stated twice in one text, it is sent once.
-  const twice = `{"max_tokens":8,${text.slice(1)}`
+  const twice = bodyOf(`{"max_tokens":8,${text.slice(1)}`)
   await collectFolded(
     openOpenAi(stated, null).ask(
       call({
         maxOutputTokens: 7,
-        request: { ...request(body), source: { text: twice, fields: JSON.parse(twice) } },
+        request: { ...request(body), body: twice.exact, source: twice },
       }),
     ),
   )

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { UpstreamFailure } from '#domain/upstream.ts'
 import { startVertex, type VertexFront, type VertexOptions } from '#scripts/clouds/vertex.ts'
 import { handClock } from '#test/support/hand-clock.ts'
+import { bodyOf } from '#test/support/json-body.ts'
 import { openUpstream } from '#upstream/registry.ts'
 import { call, collect, collectFolded, provider, request } from '../fixtures.ts'
 
@@ -66,7 +67,7 @@ const native = (body: object, stream = false, headers?: Record<string, string>) 
       {
         dialect: 'messages',
         stream,
-        source: { text: JSON.stringify({ ...body, stream }), fields: {} },
+        source: bodyOf(JSON.stringify({ ...body, stream })),
         ...(headers && { headers }),
         maxOutputTokens: 100,
       },

@@ -6,8 +6,8 @@ import type { Extra } from '#domain/extras.ts'
 import { ANY_IMAGE, type ImageChoice } from '#domain/model-card.ts'
 import { type Generate, OWN_FIELDS } from '#domain/work.ts'
 import { rejectWholeKey } from '../../bearer.ts'
-import type { Body } from '../../read/body.ts'
 import { readEarlierImage } from '../../read/image-url.ts'
+import type { JsonBody } from '../../read/json-body.ts'
 import {
   type Attachments,
   countImage,
@@ -105,8 +105,8 @@ function readForm(fields: JsonObject): ChatForm {
 }
 
 /** @throws invalid_request, unsupported_parameter, unsupported_modality, invalid_image, too_many_images */
-export function readChatRequest(body: Body): Generate {
-  const { fields, exact = fields, text, bytes } = body
+export function readChatRequest(body: JsonBody): Generate {
+  const { fields, exact, size } = body
   const read = readForm(fields)
   checkModels(read)
   if (read.user) rejectWholeKey(read.user, 'user')
@@ -128,11 +128,11 @@ export function readChatRequest(body: Body): Generate {
     endUser: read.user || null,
     choices: read.n ?? 1,
     maxOutputTokens: read.max_completion_tokens ?? read.max_tokens ?? null,
-    textBytes: bytes - attachments.bytes,
+    textBytes: size - attachments.bytes,
     inputImages: attachments.count,
     allowFallbacks: readFallbacks(read),
   }
-  if (text !== undefined && bytes >= LONG_BYTES) request.source = { text, fields: exact }
+  if (size >= LONG_BYTES) request.source = body
   noteSizes(request, body, attachments)
   if (extras.length > 0) setExtras(request, extras)
   const routing = readRouting(read)

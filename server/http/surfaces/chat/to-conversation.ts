@@ -2,7 +2,7 @@
 import type { JsonObject } from '#domain/chat.ts'
 import type { ChatOnly, Conversation, Drawing, Format, Sampling } from '#domain/conversation.ts'
 import { isLongInteger } from '#domain/exact-json.ts'
-import type { Generate } from '#domain/work.ts'
+import { type Generate, wholeBody } from '#domain/work.ts'
 import {
   isObject,
   readList,
@@ -19,8 +19,8 @@ import { toTurns } from './to-turns.ts'
  * A method of the request, so that none of them has a function of its own. Never refuses: what no provider understands is named
  * in it, and refused by each family in its own words.
  */
-export function toConversation(this: Pick<Generate, 'body'>): Conversation {
-  const { body } = this
+export function toConversation(this: Pick<Generate, 'body' | 'source'>): Conversation {
+  const body = wholeBody(this)
   const { tool_choice: choice, response_format: format, logprobs, top_logprobs: top } = body
   const endUser = readText(body['user']) ?? readText(body['safety_identifier'])
   const written = toFormat(readObject(format))

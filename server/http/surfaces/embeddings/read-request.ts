@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { GatewayError } from '#domain/errors.ts'
 import { denseBytesOf, tokensOf, utf8Bytes } from '#domain/text-size.ts'
 import { type Embed, NOT_GENERATED } from '#domain/work.ts'
-import type { Body } from '../../read/body.ts'
+import type { JsonBody } from '../../read/json-body.ts'
 import { commonFields, userField } from '../common-fields.ts'
 import { readForm, readShared } from '../read-result-request.ts'
 
@@ -20,7 +20,7 @@ export const embeddingsForm = z.object({
 })
 
 /** @throws invalid_request, unsupported_parameter */
-export function readEmbeddingsRequest({ fields, exact = fields }: Body): Embed {
+export function readEmbeddingsRequest({ fields, exact }: JsonBody): Embed {
   const read = readForm(embeddingsForm, fields)
   const measured = measure(read.input)
   return {

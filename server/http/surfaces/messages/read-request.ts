@@ -6,7 +6,7 @@ import type { Extra } from '#domain/extras.ts'
 import { ANY_IMAGE } from '#domain/model-card.ts'
 import type { Generate } from '#domain/work.ts'
 import { rejectWholeKey } from '../../bearer.ts'
-import type { Body } from '../../read/body.ts'
+import type { JsonBody } from '../../read/json-body.ts'
 import { rejectRepeatedNames } from '../../read/repeated-names.ts'
 import { type Draft, noteSizes } from '../attachments.ts'
 import { setExtras } from '../billed-extras.ts'
@@ -34,8 +34,8 @@ export const messagesForm = z.object({
 })
 
 /** @throws invalid_request, unsupported_parameter, invalid_image, too_many_images */
-export function readMessagesRequest(body: Required<Body>, headers: Headers): Generate {
-  const { fields, exact, text, bytes } = body
+export function readMessagesRequest(body: JsonBody, headers: Headers): Generate {
+  const { fields, exact, size } = body
   const parsed = messagesForm.safeParse(fields)
   if (!parsed.success) throw toInvalidRequest(fields, parsed.error.issues)
   rejectRepeatedNames(body)
@@ -50,7 +50,7 @@ export function readMessagesRequest(body: Required<Body>, headers: Headers): Gen
     dialect: 'messages',
     model: read.model,
     body: exact,
-    source: { text, fields: exact },
+    source: body,
     headers: client.passed,
     reasoning: readReasoning(fields),
     conversation: toConversation,
@@ -61,7 +61,7 @@ export function readMessagesRequest(body: Required<Body>, headers: Headers): Gen
     endUser: toEndUser(read.metadata?.user_id),
     choices: 1,
     maxOutputTokens: read.max_tokens ?? null,
-    textBytes: bytes - attachments.bytes,
+    textBytes: size - attachments.bytes,
     inputImages: attachments.count,
     allowFallbacks: readFallbacks(read),
   }

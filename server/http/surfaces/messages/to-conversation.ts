@@ -1,7 +1,7 @@
 /** A Messages request as a conversation: the one place where its body is read for providers of other wires. */
 import type { JsonObject } from '#domain/chat.ts'
 import type { Conversation, Format, Sampling } from '#domain/conversation.ts'
-import type { Generate } from '#domain/work.ts'
+import { type Generate, wholeBody } from '#domain/work.ts'
 import { isObject, readList, readNumber, readObject, readText } from '../../read/json.ts'
 import { toCacheMark } from '../to-cache-mark.ts'
 import { isClosed } from './is-closed.ts'
@@ -13,8 +13,9 @@ import { toTurns } from './to-turns.ts'
  * in it, and refused by each family in its own words. What only steers Anthropic's own service is left out: the answer is right
  * without `context_management`, `diagnostics` and a `speed` of `standard`.
  */
-export function toConversation(this: Pick<Generate, 'body' | 'endUser'>): Conversation {
-  const { body, endUser } = this
+export function toConversation(this: Pick<Generate, 'body' | 'source' | 'endUser'>): Conversation {
+  const { endUser } = this
+  const body = wholeBody(this)
   const { tools, tool_choice: choice, stop_sequences: stop } = body
   const format = toFormat(body)
   return {

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { GatewayError } from '#domain/errors.ts'
 import { denseBytesOf, type TextSize, tokensOf, utf8Bytes } from '#domain/text-size.ts'
 import { NOT_GENERATED, type Rerank } from '#domain/work.ts'
-import type { Body } from '../../read/body.ts'
+import type { JsonBody } from '../../read/json-body.ts'
 import { commonFields, userField } from '../common-fields.ts'
 import { readForm, readShared } from '../read-result-request.ts'
 
@@ -27,7 +27,7 @@ export const rerankForm = z.object({
 })
 
 /** @throws invalid_request, unsupported_parameter */
-export function readRerankRequest({ fields, exact = fields }: Body): Rerank {
+export function readRerankRequest({ fields, exact }: JsonBody): Rerank {
   const read = readForm(rerankForm, fields)
   const documents = readDocuments(read.documents)
   const { top_n, top_k, truncation } = read

@@ -3,11 +3,10 @@ import { z } from 'zod'
 import type { JsonObject } from '#domain/chat.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { Extra } from '#domain/extras.ts'
-import { cutElements } from '#domain/json-text.ts'
 import { ANY_IMAGE } from '#domain/model-card.ts'
 import type { Generate } from '#domain/work.ts'
 import { rejectWholeKey } from '../../bearer.ts'
-import type { Body } from '../../read/body.ts'
+import type { JsonBody } from '../../read/json-body.ts'
 import { rejectRepeatedNames } from '../../read/repeated-names.ts'
 import type { Seals } from '../../seals.ts'
 import { type Draft, noAttachments, noteSizes } from '../attachments.ts'
@@ -43,12 +42,8 @@ export const responsesForm = z.object({
 const STORED = ['previous_response_id', 'conversation', 'prompt'] as const
 
 /** @throws invalid_request, unsupported_parameter, invalid_image, too_many_images */
-export function readResponsesRequest(
-  body: Required<Body>,
-  headers: Headers,
-  seals: Seals,
-): Generate {
-  const { fields, exact, text, bytes } = body
+export function readResponsesRequest(body: JsonBody, headers: Headers, seals: Seals): Generate {
+  const { fields, exact, size } = body
   const parsed = responsesForm.safeParse(fields)
   if (!parsed.success) throw toInvalidRequest(fields, parsed.error.issues)
   rejectRepeatedNames(body)
@@ -65,15 +60,15 @@ export function readResponsesRequest(
   noteAddedTools(fields, extras)
   const attachments = noAttachments()
   const cutItems = readInput(read.input, attachments)
-  const kept = withoutElements(exact, cutTools, cutItems)
   const request: Draft = {
     kind: 'generate',
     dialect: 'responses',
     model: read.model,
-    body: kept,
+    body: withoutElements(exact, cutTools, cutItems),
     reasoning: readReasoning(exact),
-    conversation: () => toConversation(kept, seals),
-    source: { text: withoutItems(text, cutItems), fields: exact },
+    conversation: () => toConversation(withoutElements(body.whole(), cutTools, cutItems), seals),
+    // Its tools are cut when it is sent: that depends on the model.
+    source: cutItems.size === 0 ? body : body.without('input', (index) => cutItems.has(index)),
     stream: read.stream ?? false,
     includeUsage: headers.get('x-gateway-usage')?.trim() === '1',
     wantsImages: false,
@@ -81,7 +76,7 @@ export function readResponsesRequest(
     endUser,
     choices: 1,
     maxOutputTokens: read.max_output_tokens ?? null,
-    textBytes: bytes - attachments.bytes,
+    textBytes: size - attachments.bytes,
     inputImages: attachments.count,
     allowFallbacks: readFallbacks(read),
   }
@@ -121,7 +116,3 @@ function withoutElements(fields: JsonObject, tools: Cut, items: Cut): JsonObject
     Array.isArray(list) ? list.filter((_, index) => !cut.has(index)) : list
   return { ...fields, tools: kept(fields['tools'], tools), input: kept(fields['input'], items) }
 }
-
-/** Its tools are cut when it is sent: that depends on the model. */
-const withoutItems = (text: string, items: Cut): string =>
-  items.size === 0 ? text : cutElements(text, 'input', (index) => items.has(index))

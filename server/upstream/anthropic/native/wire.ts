@@ -4,6 +4,7 @@ import { type UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
 import { OWN_FIELDS } from '#domain/work.ts'
 import { type Outgoing, toOutgoing, type Wire } from '../../call.ts'
 import { isObject, readCount } from '../../read-json.ts'
+import type { Pieces } from '../../reply.ts'
 import { spliceJson } from '../../splice-json.ts'
 import { fromResponse } from '../from-response.ts'
 import { outputBoundOf } from '../output-bound.ts'
@@ -42,20 +43,20 @@ export const countWire = (server: MessagesServer): Wire => ({
 /** Of the body only the fields of `set` change, and those that the server wants otherwise; the gateway's own go. */
 function pass(call: UpstreamCall, server: MessagesServer, set: JsonObject): Outgoing {
   const { headers } = call.request
-  const body = toText(call, server, set)
+  const body = toPieces(call, server, set)
   return toOutgoing(call, server.postFor(call), server.headersWith(headers), body)
 }
 
-/** The client's own text for this server. */
-export function toText(
+/** The client's own body for this server. */
+export function toPieces(
   call: UpstreamCall,
   server: Pick<MessagesServer, 'membersOf' | 'cut'>,
   set: JsonObject,
-): readonly string[] {
-  const { source, body, headers } = call.request
-  const text = source?.text ?? JSON.stringify(body)
+): Pieces {
+  const { source, headers } = call.request
+  if (source === undefined) throw new TypeError('a native request has the body that came')
   const members = server.membersOf(call, headers)
-  return spliceJson(text, { ...members, ...set }, [...OWN_FIELDS, ...server.cut])
+  return spliceJson(source, { ...members, ...set }, [...OWN_FIELDS, ...server.cut])
 }
 
 /** Nothing where the client's own bound stands. */

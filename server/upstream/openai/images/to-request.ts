@@ -1,5 +1,6 @@
 /** Ours → theirs: a chat request as a generation (JSON), or as an edit when it has images (multipart form with their bytes). */
 import type { UpstreamCall } from '#domain/upstream.ts'
+import { wholeBody } from '#domain/work.ts'
 import { sniffImageType } from '../../image-type.ts'
 import { rejected } from '../../rejected.ts'
 import type { Operation } from '../endpoint.ts'
@@ -16,7 +17,7 @@ const JSON_TYPE = 'application/json'
 
 /** @throws UpstreamFailure `rejected` without a prompt, or when an image is not a data URL */
 export async function toImageRequest(call: UpstreamCall): Promise<ImageRequest> {
-  const { prompt, images } = readConversation(call.request.body)
+  const { prompt, images } = readConversation(wholeBody(call.request))
   if (prompt === '') throw rejected('messages', 'none of them says in words what to draw')
   const fields = toFields(call, prompt)
   if (images.length === 0) {

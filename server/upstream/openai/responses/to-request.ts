@@ -1,10 +1,10 @@
 /** Ours → theirs: the client's own text; changed is only what the gateway decides (contract §7, docs/providers.md). */
 import type { JsonObject } from '#domain/chat.ts'
-import { cutElements } from '#domain/json-text.ts'
 import type { ModelCard } from '#domain/model-card.ts'
 import { SEALED_REASONING } from '#domain/thought.ts'
-import { OWN_FIELDS } from '#domain/work.ts'
+import { type BodySource, OWN_FIELDS } from '#domain/work.ts'
 import { isObject, readList, readObject } from '../../read-json.ts'
+import type { Pieces } from '../../reply.ts'
 import { spliceJson } from '../../splice-json.ts'
 import type { Asked } from '../to-request.ts'
 
@@ -13,14 +13,14 @@ export type Omission = 'reasoning' | 'include' | 'summary'
 
 const ENCRYPTED = 'reasoning.encrypted_content'
 
-/** The body to send, in pieces. */
+/** The body to send. */
 export function toResponsesRequest(
   asked: Asked,
   omission: Omission | null = null,
-): readonly string[] {
-  const { body } = asked.request
-  const own = withoutTools(asked.request)
-  const text = withoutItems(own, body, omission === 'reasoning' ? isReasoning : isSealed)
+): string | Pieces {
+  const { body, source } = asked.request
+  const items = readList(body['input'])
+  const isLeftOut = omission === 'reasoning' ? isReasoning : isSealed
   const set: Record<string, unknown> = { model: asked.hop.card.upstreamName }
   // No provider keeps an answer: one account serves many keys, and whoever knows an id could go on with another's.
   if (body['store'] !== false) set['store'] = false
@@ -28,17 +28,26 @@ export function toResponsesRequest(
     set['include'] = [...readList(body['include']), ENCRYPTED]
   }
   if (omission === 'summary') set['reasoning'] = withoutSummary(body)
-  return spliceJson(text, { ...set, ...toBound(asked) }, cutsOf(asked))
+  Object.assign(set, toBound(asked))
+  const cut = cutsOf(asked)
+  const isCutInto = items.some(isLeftOut)
+  if (source === undefined) {
+    const sent: Record<string, unknown> = { ...body, ...set }
+    if (isCutInto) sent['input'] = items.filter((item) => !isLeftOut(item))
+    for (const name of cut) delete sent[name]
+    return JSON.stringify(sent)
+  }
+  const own = withoutTools(asked.request, source)
+  const kept = isCutInto ? own.without('input', (index) => isLeftOut(items[index])) : own
+  return spliceJson(kept, set, cut)
 }
 
-/** The client's text without the tools that are cut. */
-function withoutTools(request: Asked['request']): string {
-  const text = request.source?.text
-  if (text === undefined || text === null) return JSON.stringify(request.body)
+/** The client's body without the tools that are cut. */
+function withoutTools(request: Asked['request'], source: BodySource): BodySource {
   const cut = request.kind === 'generate' ? request.cutTools : undefined
   return cut === undefined || cut.size === 0
-    ? text
-    : cutElements(text, 'tools', (place) => cut.has(place))
+    ? source
+    : source.without('tools', (place) => cut.has(place))
 }
 
 /** Without the answer's encrypted reasoning a client could not replay it, because nothing is stored. */
@@ -81,15 +90,6 @@ const cutsOf = ({ hop, maxOutputTokens }: Asked): readonly string[] =>
 /** Whether there are reasoning items to leave out. */
 export const hasReasoning = ({ input }: JsonObject): boolean =>
   readList(input).some((item) => isReasoning(item) && !isSealed(item))
-
-function withoutItems(
-  text: string,
-  { input }: JsonObject,
-  isCut: (item: unknown) => boolean,
-): string {
-  const items = readList(input)
-  return items.some(isCut) ? cutElements(text, 'input', (index) => isCut(items[index])) : text
-}
 
 const isReasoning = (item: unknown): boolean => isObject(item) && item['type'] === 'reasoning'
 

@@ -6,11 +6,16 @@ import { GatewayError } from '#domain/errors.ts'
 import { checkExtras } from '#domain/extras.ts'
 import { newSecret } from '#domain/secret.ts'
 import { chatForm, isOrdinary, readChatRequest } from '#http/surfaces/chat/read-request.ts'
+import { bodyOf } from '#test/support/json-body.ts'
 import { aPriceList } from '#test/support/nouns.ts'
 import { FULL } from '#test/support/tier.ts'
 
 const SECRET = newSecret()
-const read = (fields: JsonObject) => readChatRequest({ fields, bytes: 1_000 })
+/** Of a thousand bytes, or more. */
+function read(fields: JsonObject) {
+  const text = JSON.stringify(fields)
+  return readChatRequest(bodyOf(text + ' '.repeat(Math.max(0, 1_000 - Buffer.byteLength(text)))))
+}
 const says = (content: unknown, role = 'user') => ({ messages: [{ role, content }] })
 const ask = (more: JsonObject = {}) => read({ model: 'acme/one', ...says('hi'), ...more })
 
@@ -451,8 +456,8 @@ describe('an ordinary request', () => {
 test('a long body keeps its source text, a short one does not', () => {
   const fields = { model: 'acme/one', ...says('hi') }
   const text = JSON.stringify(fields)
-  expect(readChatRequest({ fields, text, bytes: 2_047 })).not.toHaveProperty('source')
-  const { source } = readChatRequest({ fields, text, bytes: 2_048 })
-  expect(source).toEqual({ text, fields })
-  expect(source?.fields).toBe(fields)
+  expect(readChatRequest(bodyOf(text.padEnd(2_047)))).not.toHaveProperty('source')
+  const { source, body } = readChatRequest(bodyOf(text.padEnd(2_048)))
+  expect(Buffer.from(source?.bytes ?? []).toString()).toBe(text.padEnd(2_048))
+  expect(source?.exact).toBe(body)
 })
