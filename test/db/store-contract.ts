@@ -10,6 +10,7 @@ import { type Bench, type OpenStore, type ReopenStore, setBench } from './contra
 import { catalogueContract } from './contract/catalogue.ts'
 import { correctedClockContract } from './contract/corrected-clock.ts'
 import { endUsersContract } from './contract/end-users.ts'
+import { eventsContract } from './contract/events.ts'
 import { keysContract } from './contract/keys.ts'
 import { ledgerContract } from './contract/ledger.ts'
 import { lowBalanceContract } from './contract/low-balance.ts'
@@ -49,6 +50,7 @@ export function storeContract(name: string, engine: Engine): void {
     describe('audit', () => auditContract(bench))
     describe('low balance', () => lowBalanceContract(bench))
     describe('notices', () => noticesContract(bench))
+    describe('events', () => eventsContract(bench))
     describe('catalogue', () => catalogueContract(bench))
     describe('acts', () => actsContract(bench))
     describe('activity', () => activityContract(bench))

@@ -3,6 +3,7 @@
 import { describe, expect, test } from 'vitest'
 import { type Act, draftAct } from '#domain/act.ts'
 import { later } from '#domain/clock.ts'
+import { draftEvent } from '#domain/event.ts'
 import { onlyCredential } from '#domain/provider.ts'
 import { newSecret } from '#domain/secret.ts'
 import type { Client } from '#signin/register/client.ts'
@@ -91,6 +92,21 @@ const CHANGES: Readonly<Record<string, Change>> = {
     },
     gains: {
       threshold_usd: { from: null, to: '9.00' },
+      webhook: { from: null, to: 'https://hooks.example.org' },
+      webhook_secret: 'new',
+    },
+  },
+  'events.raise': {
+    make: ({ events }, act) =>
+      events.raise(draftEvent('gateway.sweep_failed', { reason: 'x' }, AT), act),
+  },
+  'noticeSettings.set': {
+    make: ({ noticeSettings }, act) => {
+      const change = { email: 'ops@example.org', webhookUrl: 'https://hooks.example.org/hidden' }
+      return noticeSettings.set(change, { secret: 'whsec_1', rotates: false }, act)
+    },
+    gains: {
+      email: { from: null, to: 'ops@example.org' },
       webhook: { from: null, to: 'https://hooks.example.org' },
       webhook_secret: 'new',
     },
@@ -199,6 +215,8 @@ const stateOf = async ({
   catalogue,
   providers,
   signin,
+  events,
+  noticeSettings,
 }: GatewayStore) => [
   await accounts.list(),
   (await keys.list({ includeRevoked: true, limit: 9 })).keys,
@@ -206,6 +224,8 @@ const stateOf = async ({
   await ledger.list({ limit: 9 }),
   [await thresholds.find('acct_1'), await thresholds.webhookSecret('acct_1')],
   await notices.list({ limit: 9 }),
+  await events.list({ limit: 9 }),
+  [await noticeSettings.find(), await noticeSettings.webhookSecret()],
   catalogue.current(),
   await providers.credential('acme').catch(() => null),
   await signin.clients.list(),
