@@ -31,8 +31,6 @@ export interface Cause<Known> {
 /** A share of a ceiling that was passed. */
 interface CeilingFacts {
   readonly account_id: AccountId
-  readonly key_id: KeyId
-  readonly key_name: string
   /** The limit, by its name in the API. */
   readonly limit: LimitName
   readonly limit_usd: string
@@ -42,10 +40,16 @@ interface CeilingFacts {
   readonly resets_at: string
 }
 
+interface KeyCeilingFacts extends CeilingFacts {
+  readonly key_id: KeyId
+  readonly key_name: string
+}
+
 /** What each cause is raised with. */
 export interface CauseFacts {
-  'gateway.key_ceiling': CeilingFacts
-  'gateway.end_user_ceiling': CeilingFacts & { readonly end_user: string }
+  'gateway.key_ceiling': KeyCeilingFacts
+  'gateway.account_ceiling': CeilingFacts & { readonly account_name: string }
+  'gateway.end_user_ceiling': KeyCeilingFacts & { readonly end_user: string }
   'gateway.charge_beyond_hold': {
     readonly account_id: AccountId
     readonly key_id: KeyId
@@ -102,14 +106,14 @@ const OWNER = {
 } as const
 
 const CEILING = {
-  ...OWNER,
-  key_name: ['text', 'Its name'],
   limit: ['text', 'The limit, by its name in the API'],
   limit_usd: ['usd', 'Its value'],
   used_usd: ['usd', 'What is used of it'],
   percent: ['count', 'The share that was passed, of those that are told'],
   resets_at: ['time', 'When the period ends'],
 } as const
+
+const KEY_CEILING = { ...OWNER, key_name: ['text', 'Its name'], ...CEILING } as const
 
 const PROVIDER = ['text', 'The provider'] as const
 const MODELS = ['list', "The models that fail, by the provider's names"] as const
@@ -128,8 +132,10 @@ const used = (facts: CeilingFacts): string =>
     ? `has reached its ceiling of ${ceilingOf(facts)}: $${facts.used_usd} is used, and further requests are refused`
     : `has used ${facts.percent}% of its ceiling of ${ceilingOf(facts)}: $${facts.used_usd}`
 
-const liftCeiling = ({ resets_at, limit, key_id }: CeilingFacts): string =>
-  `lifts at ${resets_at}, or by a higher ceiling: gatewayctl limits set ${key_id} --${limitNamed(limit)?.flag} AMOUNT`
+const liftBy = ({ resets_at, limit }: CeilingFacts, command: string): string =>
+  `lifts at ${resets_at}, or by a higher ceiling: gatewayctl ${command} --${limitNamed(limit)?.flag} AMOUNT`
+
+const liftOfKey = (facts: KeyCeilingFacts): string => liftBy(facts, `limits set ${facts.key_id}`)
 
 const atCeiling = ({ percent }: CeilingFacts): Severity =>
   percent >= REACHED ? 'critical' : 'warning'
@@ -140,19 +146,28 @@ export const CAUSES: { readonly [Name in CauseName]: Cause<CauseFacts[Name]> } =
     title: 'A key has used a share of a spend ceiling',
     severity: atCeiling,
     subject: (facts) => `${facts.key_id} ${ofCeiling(facts)}`,
-    facts: CEILING,
+    facts: KEY_CEILING,
     lasts: false,
     message: (facts) => `key ${facts.key_name} ${used(facts)}`,
-    hint: liftCeiling,
+    hint: liftOfKey,
+  },
+  'gateway.account_ceiling': {
+    title: 'The keys of an account have together used a share of its spend ceiling',
+    severity: atCeiling,
+    subject: (facts) => `${facts.account_id} ${ofCeiling(facts)}`,
+    facts: { account_id: OWNER.account_id, account_name: ['text', 'Its name'], ...CEILING },
+    lasts: false,
+    message: (facts) => `account ${facts.account_name} ${used(facts)}`,
+    hint: (facts) => liftBy(facts, `accounts set-limits ${facts.account_id}`),
   },
   'gateway.end_user_ceiling': {
     title: 'An end user of a key has used a share of its spend ceiling',
     severity: () => 'warning',
     subject: (facts) => `${facts.key_id} ${ofCeiling(facts)} ${facts.end_user}`,
-    facts: { ...CEILING, end_user: ['text', 'The end user, as requests name it (`user`)'] },
+    facts: { ...KEY_CEILING, end_user: ['text', 'The end user, as requests name it (`user`)'] },
     lasts: false,
     message: (facts) => `end user ${facts.end_user} of key ${facts.key_name} ${used(facts)}`,
-    hint: liftCeiling,
+    hint: liftOfKey,
   },
   'gateway.charge_beyond_hold': {
     title: 'A request cost more than was held for it; once a day for each model',

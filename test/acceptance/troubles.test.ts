@@ -201,6 +201,21 @@ describe('somebody is told of', () => {
     expect(await ask(key, 'ordinary/m')).toBe(402)
   })
 
+  test('an account at its ceiling', async () => {
+    const account = 'team-b'
+    await gateway.verb('accounts.create', { name: account })
+    await gateway.verb('balance.top-up', { account, amount_usd: '5' })
+    await gateway.verb('accounts.set-limits', { account, monthly_spend_limit_usd: CHARGE_USD })
+    const { key } = await gateway.verb('keys.create', { account, name: 'theirs' })
+    expect(await ask(key, 'ordinary/m')).toBe(200)
+    const { data } = await hears('gateway.account_ceiling')
+    expect(data).toMatchObject({
+      account_name: account,
+      percent: 100,
+      hint: expect.stringMatching(/gatewayctl accounts set-limits acct_\w+ --monthly-usd AMOUNT/),
+    })
+  })
+
   test('an end user at its ceiling', async () => {
     const limit = { end_user_daily_usd: CHARGE_USD }
     const { key } = await gateway.verb('keys.create', { name: 'shop', ...limit })

@@ -12,10 +12,7 @@ const PAGE = readFileSync(
   'utf8',
 )
 
-const CEILING = {
-  account_id: 'acct_1',
-  key_id: 'key_1',
-  key_name: 'web',
+const SHARE = {
   limit: 'monthly_spend_limit_usd',
   limit_usd: '5.00',
   used_usd: '4.02',
@@ -23,8 +20,11 @@ const CEILING = {
   resets_at: '2026-12-01T00:00:00Z',
 } as const
 
+const CEILING = { account_id: 'acct_1', key_id: 'key_1', key_name: 'web', ...SHARE } as const
+
 const SAMPLES: { readonly [Name in CauseName]: CauseFacts[Name] } = {
   'gateway.key_ceiling': CEILING,
+  'gateway.account_ceiling': { account_id: 'acct_1', account_name: 'team-b', ...SHARE },
   'gateway.end_user_ceiling': { ...CEILING, limit: 'end_user_daily_usd', end_user: 'u_1' },
   'gateway.charge_beyond_hold': {
     account_id: 'acct_1',

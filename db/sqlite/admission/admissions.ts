@@ -14,19 +14,20 @@ import type { Catalogues, Stale } from '#domain/catalogue.ts'
 import { DAY_MS, dayOf, type Instant, MINUTE_MS, monthStart } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { RaisedEvent } from '#domain/event.ts'
-import type { KeyId } from '#domain/id.ts'
+import type { AccountId, KeyId } from '#domain/id.ts'
 import { keyStatus } from '#domain/key.ts'
 import { NO_MONEY, type UsdNanos } from '#domain/money.ts'
 import { NO_QUOTA, type QuotaReading, readWindow } from '#domain/window.ts'
 import type { Connection } from '../engine/connection.ts'
 import { toStoreError, unavailable } from '../engine/disk.ts'
 import { isWaiting } from '../engine/group-commit.ts'
+import { statement } from '../engine/statement.ts'
 import type { NoteUse } from '../keys/keys.ts'
 import { prepareDaySpends } from '../money/day-spends.ts'
 import { judgeMark, type MarkChange } from '../money/low-balance.ts'
 import { prepareSpendReader } from '../money/spend-reader.ts'
 import type { HeldNoticeSettings } from '../outbox/notice-settings.ts'
-import { chargedBeyondHold, judgeCeilings } from './ceiling-marks.ts'
+import { type CeilingWords, chargedBeyondHold, judgeCeilings } from './ceiling-marks.ts'
 import type { HotEndUser } from './end-users.ts'
 import type { HotKey, HotState, OpenHold } from './hot-state.ts'
 import type { Repeats } from './repeats.ts'
@@ -204,13 +205,20 @@ interface Ended {
 }
 
 function prepareSettle(
-  { commit, syncCharges }: Connection,
+  { commit, database, syncCharges }: Connection,
   hotState: HotState,
   writer: Writer,
   repeats: Repeats,
   noticeSettings: HeldNoticeSettings,
 ): Admissions['settle'] {
-  const percents = () => noticeSettings.current().ceilingPercents
+  const accountName = statement<{ name: string }, [AccountId]>(
+    database,
+    'SELECT name FROM accounts WHERE id = ?',
+  )
+  const words: CeilingWords = {
+    percents: () => noticeSettings.current().ceilingPercents,
+    accountName: (id) => accountName().get(id)?.name ?? id,
+  }
 
   const write = ({ hold, settlement, amount, change, events }: Ended): void => {
     const { claim, day, endUser } = hold
@@ -230,13 +238,7 @@ function prepareSettle(
     const hold = hotState.resolve(id, amount)
     if (!hold) return false
     const change = judgeDebit(hold, amount, at)
-    const events = judgeEvents(
-      hold,
-      hotState.loaded(hold.claim.keyId),
-      settlement,
-      amount,
-      percents,
-    )
+    const events = judgeEvents(hold, hotState.loaded(hold.claim.keyId), settlement, amount, words)
     const isAlone = hotState.open.size === 0
     const written = commit.push(write, { hold, settlement, amount, change, events }, isAlone)
     try {
@@ -267,10 +269,10 @@ function judgeEvents(
   hot: HotKey | undefined,
   { at, activity }: Settlement,
   amount: UsdNanos,
-  percents: () => readonly number[],
+  words: CeilingWords,
 ): readonly RaisedEvent[] | null {
   if (amount === NO_MONEY) return null
-  const ceilings = hot === undefined ? null : judgeCeilings(hold, hot, percents, at)
+  const ceilings = hot === undefined ? null : judgeCeilings(hold, hot, words, at)
   if (amount <= hold.amount) return ceilings
   return [chargedBeyondHold(hold, activity, amount, at), ...(ceilings ?? [])]
 }

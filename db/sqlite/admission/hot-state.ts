@@ -178,6 +178,7 @@ export function startHotState(connection: Connection, windows: WindowReader): Ho
     },
     forgetMarks() {
       for (const hot of hotKeys.values()) forgetMarks(hot)
+      for (const { use } of hotAccounts.values()) if (use !== null) forgetUseMarks(use)
     },
     endUser({ endUser }, hot) {
       if (endUser === null) return null
@@ -268,7 +269,10 @@ function setLimits(account: HotAccount, limits: Limits): void {
   account.limits = limits
   if (!isUsedUp(limits)) account.use = null
   else if (account.use === null) account.use = unreadUse()
-  else keepWindows(account.use, before, limits)
+  else {
+    keepWindows(account.use, before, limits)
+    forgetUseMarks(account.use)
+  }
 }
 
 function replaceKey(hot: HotKey, key: ApiKey, account: HotState['account']): void {
@@ -438,7 +442,7 @@ function preparePeriods(connection: Connection, open: Iterable<[GenerationId, Op
     hot.daySpend.held = held.day
     hot.monthSpend.spent = spend.month
     hot.monthSpend.held = held.month
-    hot.daySpend.mark = hot.monthSpend.mark = UNKNOWN_MARK
+    forgetUseMarks(hot)
     return hot
   }
 
@@ -480,6 +484,7 @@ function prepareAccountTurn(
     // The days of a month are many rows, where an account has many keys: at midnight its sum goes on.
     if (!hasMonth) use.monthSpend.spent = spentIn(id, thisMonth, nextMonthStart(thisMonth))
     use.hasSums = commit.writable
+    forgetUseMarks(use)
     const held = sumHolds(open, inProgress, use, (hold) => hold.account === account)
     use.daySpend.held = held.day
     use.monthSpend.held = held.month
@@ -519,9 +524,13 @@ function sumHolds(
   return { day, month }
 }
 
-function forgetMarks({ daySpend, monthSpend, recentEndUsers }: HotKey): void {
+function forgetUseMarks({ daySpend, monthSpend }: HotUse): void {
   daySpend.mark = monthSpend.mark = UNKNOWN_MARK
-  for (const user of recentEndUsers?.users.values() ?? []) user.daySpend.mark = UNKNOWN_MARK
+}
+
+function forgetMarks(hot: HotKey): void {
+  forgetUseMarks(hot)
+  for (const user of hot.recentEndUsers?.users.values() ?? []) user.daySpend.mark = UNKNOWN_MARK
 }
 
 export interface LiveSums {

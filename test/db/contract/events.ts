@@ -182,6 +182,25 @@ export function eventsContract(bench: Bench): void {
       expect(await told()).toHaveLength(1)
     })
 
+    test('of an account is told for all its keys together', async () => {
+      const limits = { dailySpend: usd('1') }
+      await bench.store.accounts.amend('acct_1', { limits }, anAct(now()))
+      await spendAll({}, ['0.5'])
+      expect(await told()).toEqual([])
+      await spendAll({}, ['0.4'])
+      expect(await told()).toEqual([['gateway.account_ceiling', 80]])
+      await bench.restart()
+      await spendAll({}, ['0.05', '0.05'])
+      expect(await told()).toEqual([
+        ['gateway.account_ceiling', 80],
+        ['gateway.account_ceiling', 100],
+      ])
+      const raised = { limits: { dailySpend: usd('1.2') } }
+      await bench.store.accounts.amend('acct_1', raised, anAct(now()))
+      await spendAll({}, ['0.01'])
+      expect(await told()).toHaveLength(3)
+    })
+
     test('of an end user is told by its name', async () => {
       const { key } = await bench.issue({ endUserDailySpend: usd('1') })
       const claim = { ...aClaim(key, now(), usd('0.85')), endUser: 'u_204' }
