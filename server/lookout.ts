@@ -14,7 +14,7 @@ export interface LookoutOptions extends ProviderSight {
   readonly teller: Teller
   /** Null for a store in memory. */
   readonly dataDir?: string | null
-  readonly serving: Pick<Serving, 'look' | 'hops' | 'certificateEnds'>
+  readonly serving: Pick<Serving, 'look' | 'hops' | 'credentials' | 'certificateEnds'>
   /** How often it looks. */
   readonly lookEveryMs?: number
   /** Logs an internal error; the next look tries again. */

@@ -1,5 +1,5 @@
 /** Looks at the providers: one that keeps failing is told of, and so is its recovery. */
-import type { CauseName } from '#domain/cause.ts'
+import { CAUSES, type CauseName } from '#domain/cause.ts'
 import type { Clock, Instant } from '#domain/clock.ts'
 import { draftEvent } from '#domain/event.ts'
 import type { Pulse } from '#domain/snapshot/pulse.ts'
@@ -12,7 +12,7 @@ export interface ProviderSight {
   readonly store: Pick<Store, 'catalogue'>
   readonly clock: Clock
   readonly teller: Teller
-  readonly serving: Pick<Serving, 'hops'>
+  readonly serving: Pick<Serving, 'hops' | 'credentials'>
   readonly pulse: Pulse
 }
 
@@ -31,51 +31,81 @@ export function lookAtProviders(sight: ProviderSight): () => Promise<void> {
   const { clock, teller, serving, pulse } = sight
   const startedAt = clock.now()
   const seen = new Map<string, Seen>()
-  const hasSettled = (provider: string, isFailing: boolean): boolean => {
+  const hasSettled = (subject: string, isFailing: boolean): boolean => {
     const nowMs = clock.monotonicMs()
-    const before = seen.get(provider)
-    if (before?.isFailing !== isFailing) seen.set(provider, { isFailing, sinceMs: nowMs })
+    const before = seen.get(subject)
+    if (before?.isFailing !== isFailing) seen.set(subject, { isFailing, sinceMs: nowMs })
     return before?.isFailing === isFailing && nowMs - before.sinceMs >= SETTLED_MS
   }
   /** What an earlier process saw fail serves again when it has answered this one. */
-  const isServing = (provider: string): boolean =>
-    seen.has(provider) || hasServedSince(pulse, provider, startedAt)
+  const isServing = (subject: string): boolean =>
+    seen.has(subject) || hasServedSince(pulse, providerOf(subject), startedAt)
 
   return async () => {
-    const failing = Map.groupBy(
-      serving.hops().filter(({ keepsFailing }) => keepsFailing),
-      ({ provider }) => provider,
-    )
+    const failing = failingOf(serving)
     const told = toldOf(teller)
-    for (const provider of seen.keys()) {
-      if (!failing.has(provider) && !told.has(provider)) seen.delete(provider)
+    for (const subject of seen.keys()) {
+      if (!failing.has(subject) && !told.has(subject)) seen.delete(subject)
     }
-    for (const [provider, readings] of failing) {
-      if (hasSettled(provider, true) && !told.has(provider)) await tell(teller, provider, readings)
+    for (const [subject, tell] of failing) {
+      if (hasSettled(subject, true) && !told.has(subject)) await tell(teller)
     }
-    for (const [provider, cause] of told) {
-      if (failing.has(provider)) continue
-      const isOver = isServing(provider) && hasSettled(provider, false)
-      await tellEnd(sight, cause, provider, isOver)
+    for (const [subject, cause] of told) {
+      if (failing.has(subject)) continue
+      const isOver = isServing(subject) && hasSettled(subject, false)
+      await tellEnd(sight, cause, subject, isOver)
     }
   }
 }
 
-/** The providers that are told of, and why. */
+/** A subject is a provider; or, of a provider that has several credentials, it and one of them. */
+const providerOf = (subject: string): string => subject.split(' ')[0] ?? ''
+
+type Tell = (teller: Teller) => Promise<void>
+
+/** By subject, how each is told. */
+function failingOf({ hops, credentials }: ProviderSight['serving']): ReadonlyMap<string, Tell> {
+  const failing = new Map<string, Tell>()
+  const byProvider = Map.groupBy(
+    hops().filter(({ keepsFailing }) => keepsFailing),
+    ({ provider }) => provider,
+  )
+  for (const [provider, readings] of byProvider) {
+    failing.set(provider, (teller) => tellProvider(teller, provider, readings))
+  }
+  for (const { provider, credential, kind, status } of credentials()) {
+    if (kind !== 'unauthorized') continue
+    const facts = { provider, credential, models: [], status }
+    const subject = CAUSES['gateway.credential_rejected'].subject(facts)
+    failing.set(subject, (teller) => teller.raise('gateway.credential_rejected', facts))
+  }
+  return failing
+}
+
+/** The subjects that are told of, and why. */
 const toldOf = (teller: Teller): ReadonlyMap<string, CauseName> =>
   new Map(
     CAUSES_OF_PROVIDER.flatMap((cause) =>
-      teller.open(cause).map((provider) => [provider, cause] as const),
+      teller.open(cause).map((subject) => [subject, cause] as const),
     ),
   )
 
-function tell(teller: Teller, provider: string, readings: readonly HopReading[]): Promise<void> {
+function tellProvider(
+  teller: Teller,
+  provider: string,
+  readings: readonly HopReading[],
+): Promise<void> {
   // Each process that serves has its own reading.
   const models = [...new Set(readings.map(({ upstreamName }) => upstreamName))]
   const rejecting = readings.find(({ kind }) => kind === 'unauthorized')
   if (rejecting) {
     const { status } = rejecting
-    return teller.raise('gateway.credential_rejected', { provider, models, status })
+    return teller.raise('gateway.credential_rejected', {
+      provider,
+      credential: null,
+      models,
+      status,
+    })
   }
   const [worst] = readings.toSorted((one, other) => other.failures - one.failures)
   return teller.raise('gateway.provider_resting', {
@@ -91,12 +121,13 @@ function tell(teller: Teller, provider: string, readings: readonly HopReading[])
 async function tellEnd(
   { store, teller, clock }: ProviderSight,
   cause: CauseName,
-  provider: string,
+  subject: string,
   isServing: boolean,
 ): Promise<void> {
-  if (!store.catalogue.current().providers.has(provider)) return await teller.lift(cause, provider)
+  const provider = providerOf(subject)
+  if (!store.catalogue.current().providers.has(provider)) return await teller.lift(cause, subject)
   if (!isServing) return
-  await teller.lift(cause, provider, (event_id) =>
+  await teller.lift(cause, subject, (event_id) =>
     draftEvent('gateway.provider_recovered', { provider, event_id }, clock.now()),
   )
 }

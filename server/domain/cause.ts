@@ -73,6 +73,8 @@ export interface CauseFacts {
   'gateway.provider_recovered': { readonly provider: string; readonly event_id: string }
   'gateway.credential_rejected': {
     readonly provider: string
+    /** Its name, where the provider has several. */
+    readonly credential: string | null
     readonly models: readonly string[]
     readonly status: number | null
   }
@@ -217,11 +219,17 @@ export const CAUSES: { readonly [Name in CauseName]: Cause<CauseFacts[Name]> } =
   'gateway.credential_rejected': {
     title: "A provider rejects the gateway's credential (401 or 403)",
     severity: () => 'critical',
-    subject: ({ provider }) => provider,
-    facts: { provider: PROVIDER, models: MODELS, status: STATUS },
+    subject: ({ provider, credential }) =>
+      credential === null ? provider : `${provider} ${credential}`,
+    facts: {
+      provider: PROVIDER,
+      credential: ['text or null', 'Its name, where the provider has several'],
+      models: ['list', 'The models that fail; empty for a credential of several'],
+      status: STATUS,
+    },
     lasts: true,
-    message: ({ provider, status, models }) =>
-      `provider ${provider} rejects its credential${status === null ? '' : ` (${status})`}: ${models.join(', ')}`,
+    message: ({ provider, credential, status, models }) =>
+      `provider ${provider} rejects its credential${credential === null ? '' : ` ${credential}`}${status === null ? '' : ` (${status})`}${models.length === 0 ? '' : `: ${models.join(', ')}`}`,
     hint: ({ provider }) =>
       `lifts once it answers; give it another: gatewayctl providers edit ${provider} --from-env VARIABLE`,
   },

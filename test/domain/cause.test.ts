@@ -44,7 +44,12 @@ const SAMPLES: { readonly [Name in CauseName]: CauseFacts[Name] } = {
     status: 500,
   },
   'gateway.provider_recovered': { provider: 'acme', event_id: 'evt_1' },
-  'gateway.credential_rejected': { provider: 'acme', models: ['m'], status: 401 },
+  'gateway.credential_rejected': {
+    provider: 'acme',
+    credential: 'two',
+    models: ['m'],
+    status: 401,
+  },
   'gateway.certificate_ending': {
     host: 'api.example.org',
     ends_at: '2026-12-01T00:00:00Z',

@@ -3,6 +3,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { openStore } from '#db/index.ts'
 import { type Instant, later } from '#domain/clock.ts'
 import type { StoredEvent } from '#domain/event.ts'
+import type { Hop } from '#domain/model-card.ts'
 import { newSecret } from '#domain/secret.ts'
 import { startPulse } from '#domain/snapshot/pulse.ts'
 import { createSteadyClock } from '#domain/steady-clock.ts'
@@ -28,7 +29,11 @@ import { FULL } from '#test/support/tier.ts'
 import { demoCards, demoProvider } from '#upstream/demo/cards.ts'
 
 const MINUTE_MS = 60_000
-const HOP = { provider: aProvider({ name: 'acme' }), card: aCard({ upstreamName: 'small' }) }
+const HOP: Hop = {
+  provider: aProvider({ name: 'acme' }),
+  card: aCard({ upstreamName: 'small' }),
+  credential: null,
+}
 
 interface Post {
   readonly store: Store
@@ -61,6 +66,7 @@ async function openPost(given: { store: Store; clock: HandClock } | null = null)
         looks++
       },
       hops: health.readings,
+      credentials: health.credentials,
       certificateEnds: () => ends,
     },
     logFault: (cause) => {
@@ -98,10 +104,11 @@ function fail(
   { health }: Post,
   times: number,
   failure = new UpstreamFailure('failed', 'no'),
+  hop: Hop = HOP,
 ): void {
   for (let n = 0; n < times; n++) {
-    health.attempted(HOP)
-    health.failed(HOP, failure)
+    health.attempted(hop)
+    health.failed(hop, failure)
   }
 }
 
@@ -112,7 +119,7 @@ async function settle(post: Post): Promise<void> {
 
 test('a provider that keeps failing is told once, and its recovery once', async () => {
   const post = await openPost()
-  await post.store.providers.add(HOP.provider, null, [], anAct())
+  await post.store.providers.add(HOP.provider, [], [], anAct())
   fail(post, 2)
   await settle(post)
   expect(await post.told()).toEqual([])
@@ -165,9 +172,26 @@ test('a rejected credential is told as one, and not as a provider that rests', a
   expect(causes(await post.told())).toEqual(['gateway.credential_rejected'])
 })
 
+test('one of several credentials is told by its name, while the others serve', async () => {
+  const post = await openPost()
+  await post.store.providers.add(HOP.provider, [], [], anAct())
+  const hop = { ...HOP, credential: 'second' }
+  fail(post, 1, new UpstreamFailure('unauthorized', 'no', { status: 401 }), hop)
+  post.health.served({ ...HOP, credential: 'first' })
+  await settle(post)
+  const [event, ...more] = await post.told()
+  expect(more).toEqual([])
+  expect(JSON.parse(event?.body ?? '').data).toMatchObject({
+    message: 'provider acme rejects its credential second (401)',
+  })
+  post.health.served(hop)
+  await settle(post)
+  expect(causes(await post.told())).toEqual(['gateway.provider_recovered'])
+})
+
 test('after a restart it is over only once the provider has answered', async () => {
   const before = await openPost()
-  await before.store.providers.add(HOP.provider, null, [], anAct())
+  await before.store.providers.add(HOP.provider, [], [], anAct())
   fail(before, 3)
   await settle(before)
   expect(causes(await before.told())).toEqual(['gateway.provider_resting'])
@@ -184,7 +208,7 @@ test('after a restart it is over only once the provider has answered', async () 
 
 test('a removed provider is nobody’s trouble any more', async () => {
   const post = await openPost()
-  await post.store.providers.add(HOP.provider, null, [], anAct())
+  await post.store.providers.add(HOP.provider, [], [], anAct())
   fail(post, 3)
   await settle(post)
   await post.told()
@@ -237,7 +261,7 @@ test(`in ${DAYS} quiet days with requests, refusals and small troubles nobody is
   const at = clock.now()
   const account = anAccount({ id: 'acct_1', balance: usd('1000') })
   await store.accounts.create(account, anAct())
-  await store.providers.add(demoProvider(at), null, demoCards(at), anAct())
+  await store.providers.add(demoProvider(at), [], demoCards(at), anAct())
   await store.noticeSettings.set({ email: 'ops@example.org' }, undefined, anAct())
   const secret = newSecret()
   const limits = { dailySpend: usd('50'), monthlySpend: usd('500'), rpm: 4 }

@@ -45,8 +45,7 @@ export interface HopReading {
 }
 
 /** A credential that has failed recently, of a provider that has several. */
-export interface CredentialReading
-  extends Pick<HopReading, 'provider' | 'failures' | 'restsUntil'> {
+export interface CredentialReading extends Omit<HopReading, 'upstreamName'> {
   readonly credential: string
 }
 
@@ -158,9 +157,6 @@ export function createHopHealth(clock: Clock): HopHealth {
           provider: run.hop.provider.name,
           upstreamName: run.hop.card.upstreamName,
           ...readingOf(run, clock.now()),
-          keepsFailing: run.failures >= FAILURES_BEFORE_REST || isOfOperator(run.last),
-          kind: run.last?.kind ?? 'failed',
-          status: run.last?.details.status ?? null,
         })),
     credentials: () =>
       [...runs]
@@ -175,9 +171,15 @@ export function createHopHealth(clock: Clock): HopHealth {
 
 const NO_RUNS: readonly FailureRun[] = []
 
-const readingOf = (run: FailureRun, at: Instant): Pick<HopReading, 'failures' | 'restsUntil'> => ({
+const readingOf = (
+  run: FailureRun,
+  at: Instant,
+): Omit<HopReading, 'provider' | 'upstreamName'> => ({
   failures: run.failures,
   restsUntil: isRestingAt(run, at) ? run.restsUntil : null,
+  keepsFailing: run.failures >= FAILURES_BEFORE_REST || isOfOperator(run.last),
+  kind: run.last?.kind ?? 'failed',
+  status: run.last?.details.status ?? null,
 })
 
 /** A rest longer than the maximum was begun before the clock was set back, and counts as over. */
