@@ -92,6 +92,9 @@ function actionsOf(context: Context): DashboardActions {
         ? `ended ${id} (${model})`
         : `ending ${id}: its provider has not closed the connection yet`
     },
+    async seen() {
+      await callRunning(context, 'notices.seen', {}, none)
+    },
   }
 }
 

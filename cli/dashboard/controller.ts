@@ -14,6 +14,8 @@ export interface DashboardActions {
   chart(query: ChartQuery): Promise<ChartRecord>
   /** Resolves with a message about the result. */
   kill(id: string): Promise<string>
+  /** Marks all notices as seen. */
+  seen(): Promise<void>
 }
 
 /** What only the terminal can do. */
@@ -95,7 +97,9 @@ export function startController(options: ControllerOptions): Controller {
     else if (effect.kind === 'copy') terminal.copy(effect.text)
     else if (effect.kind === 'rate') feed.setRate(effect.fps)
     else if (effect.kind === 'reconnect') feed.reconnect()
-    else actions.kill(effect.id).then(showMessage, (thrown) => showMessage(errorMessage(thrown)))
+    else if (effect.kind === 'seen') {
+      actions.seen().catch((thrown: unknown) => showMessage(errorMessage(thrown)))
+    } else actions.kill(effect.id).then(showMessage, (thrown) => showMessage(errorMessage(thrown)))
   }
 
   return {

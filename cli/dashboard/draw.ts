@@ -11,6 +11,7 @@ import { keysBody } from './screens/keys.ts'
 import { liveBody } from './screens/live.ts'
 import { logBody } from './screens/log.ts'
 import { modelsBody } from './screens/models.ts'
+import { noticesBody } from './screens/notices.ts'
 import { spendBody } from './screens/spend.ts'
 import { listOf, pageOf, type Screen } from './view.ts'
 
@@ -52,6 +53,7 @@ export const drawMessage = (size: Size, message: string): readonly Line[] =>
 function bodyOf({ view }: Scene): Body {
   const page = pageOf(view)
   if (page.kind === 'help') return helpBody
+  if (page.kind === 'notices') return noticesBody
   return page.kind === 'detail'
     ? (scene, height) => detailBody(scene, page.id, height)
     : BODIES[view.screen]

@@ -27,6 +27,8 @@ export type Effect =
   | { readonly kind: 'rate'; readonly fps: number }
   | { readonly kind: 'copy'; readonly text: string }
   | { readonly kind: 'kill'; readonly id: string }
+  /** The notices were looked at. */
+  | { readonly kind: 'seen' }
 
 export interface Pressed {
   readonly view: View
@@ -58,6 +60,8 @@ export function press(
       return answerConfirm(fresh, fresh.mode, key)
     case 'help':
       return pressInHelp(fresh, fresh.mode.top, key, helpScroll)
+    case 'notices':
+      return key === 'q' ? result(fresh, { kind: 'quit' }) : result(showList(fresh))
     case 'detail':
     case 'list':
       return pressInList(fresh, key, snapshot)
@@ -115,6 +119,11 @@ function pressInList(view: View, key: Key, snapshot: SnapshotRecord | null): Pre
   switch (key) {
     case 'q':
       return result(view, { kind: 'quit' })
+    case 'n':
+      return result(
+        { ...view, mode: { kind: 'notices' } },
+        (snapshot?.notices.unseen ?? 0) > 0 ? { kind: 'seen' } : null,
+      )
     case 'r':
       return result({ ...view, message: 'reconnecting' }, { kind: 'reconnect' })
     case '+':

@@ -5,6 +5,7 @@ import { type Line, type Piece, spread, styled, toLeft, widthOf } from '../line.
 import { listed } from '../lists.ts'
 import { cash, isWide, orderOf, type Scene } from '../scene.ts'
 import { listOf, SCREENS, TITLES } from '../view.ts'
+import { bell } from './notices.ts'
 
 /** One line: name, state, address, version, uptime; the time of the snapshot. */
 export function nameLine(scene: Scene): Line {
@@ -20,6 +21,7 @@ export function nameLine(scene: Scene): Line {
   const day = wide ? `${at.slice(0, 10)} ` : ''
   const right: Line = [
     ...(view.frozen === null ? [] : [styled(' FROZEN ', 'inverse'), styled(' ')]),
+    ...bell(scene),
     styled(`${day}${timeOfDay(at)}Z  ${wide ? `${view.fps} fps  ` : ''}`),
     styled('? help ', 'dim'),
   ]

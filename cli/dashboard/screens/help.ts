@@ -15,6 +15,7 @@ const EVERYWHERE: Help = [
   ['space', 'freeze the display; data is still collected'],
   ['u', 'dollars or rubles, at the current rate'],
   ['+, -', 'frames per second, from 1 to 10'],
+  ['n', 'notices: what the gateway told its operator; marks them as seen'],
   ['c', 'copy the id of the selected row (OSC 52)'],
   ['r, ctrl-l', 'reconnect, redraw the screen'],
   ['ctrl-z', 'suspend; fg resumes'],

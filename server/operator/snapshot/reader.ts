@@ -6,12 +6,13 @@ import { FIGURES_MS, readSpan, type Span } from '#domain/snapshot/figures.ts'
 import { MAX_RECENT, MAX_RECENT_ERRORS } from '#domain/snapshot/pulse.ts'
 import type { LiveFacts, OperatorDeps } from '../deps.ts'
 import { accountNameOf } from '../find-account.ts'
+import { renderNotice } from '../notices.ts'
 import { type CachedPart, createCachedPart } from './cached-part.ts'
 import { readKeys } from './keys.ts'
 import { readEarlier, startTail } from './log.ts'
 import { readModelDay, readProviders, renderModels } from './models.ts'
 import { readMoney } from './money.ts'
-import type { FrameRecord, GatewayRecord } from './record.ts'
+import type { FrameRecord, GatewayRecord, NoticesRecord } from './record.ts'
 import { renderInFlight, renderTraffic } from './traffic.ts'
 
 export interface SnapshotReader {
@@ -102,11 +103,20 @@ function startParts(deps: OperatorDeps, live: LiveFacts, account: Account, isNar
         deps.store.catalogue.current().aliases,
       ),
     ),
+    notices: createCachedPart(clock, 2 * SECOND_MS, () => readNotices(deps)),
     providers: createCachedPart(clock, SECOND_MS, async () =>
       readProviders(deps, live, await recent()),
     ),
   }
 }
+
+/** A screenful. */
+const MAX_NOTICES = 50
+
+const readNotices = async ({ store: { events } }: OperatorDeps): Promise<NoticesRecord> => ({
+  unseen: await events.unseen(),
+  latest: (await events.list({ limit: MAX_NOTICES })).map(renderNotice),
+})
 
 async function readGateway(
   { store, version }: OperatorDeps,

@@ -5,6 +5,7 @@ import type { InFlightState } from '#domain/snapshot/in-flight.ts'
 import type { Period } from '#domain/snapshot/pace.ts'
 import type { ActivityRecord } from '../activity-record.ts'
 import type { HealthRecord } from '../hop-record.ts'
+import type { NoticeRecord } from '../notices.ts'
 
 /** Money is a decimal string in dollars, shares are in percent, times are RFC 3339; null is unknown or not applicable. */
 export interface SnapshotRecord {
@@ -18,10 +19,18 @@ export interface SnapshotRecord {
   readonly keys: KeysRecord
   readonly models: readonly ModelTrafficRecord[]
   readonly providers: readonly ProviderTrafficRecord[]
+  readonly notices: NoticesRecord
   /** Newest first, at most `MAX_RECENT`. */
   readonly log: readonly LogRecord[]
   /** Failed requests, which a busy hour would push out of `log`. */
   readonly errors: readonly LogRecord[]
+}
+
+/** What the gateway told its operator. */
+export interface NoticesRecord {
+  readonly unseen: number
+  /** Newest first. */
+  readonly latest: readonly NoticeRecord[]
 }
 
 /** The difference to the previous frame: changed parts (complete) and new log entries. The first frame has every part. */

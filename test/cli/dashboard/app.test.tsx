@@ -27,7 +27,12 @@ function open(actions: Partial<DashboardActions> = {}, size = { columns: 80, row
   let feed: FeedOptions | null = null
   const controller: Controller = startController({
     source: { socket: '/nowhere', account: undefined },
-    actions: { chart: async () => CHART, kill: async () => 'ended', ...actions },
+    actions: {
+      chart: async () => CHART,
+      kill: async () => 'ended',
+      seen: async () => {},
+      ...actions,
+    },
     glyphs: UNICODE,
     typed: [],
     screen: 'live',

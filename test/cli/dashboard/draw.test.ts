@@ -7,7 +7,7 @@ import { LEAST, type Scene, type Size } from '#cli/dashboard/scene.ts'
 import { SCREENS, startView, type View } from '#cli/dashboard/view.ts'
 import { ERROR_CODES } from '#domain/errors.ts'
 import { DIALECTS } from '#domain/work.ts'
-import { CHART, ended, running, SNAPSHOT } from './fixed-snapshot.ts'
+import { CHART, ended, NOTICES, running, SNAPSHOT } from './fixed-snapshot.ts'
 
 const NARROW: Size = { columns: 80, rows: 24 }
 const WIDE: Size = { columns: 120, rows: 40 }
@@ -37,6 +37,12 @@ describe.each([
   test.each(SCREENS)('%s', async (screen) => {
     const text = shown(sceneOf({ screen }, { size }))
     await expect(text).toMatchFileSnapshot(capture(`${screen}-${name}`))
+  })
+
+  test('the notices', async () => {
+    const snapshot = { ...SNAPSHOT, notices: NOTICES }
+    const text = shown(sceneOf({ mode: { kind: 'notices' } }, { size, snapshot }))
+    await expect(text).toMatchFileSnapshot(capture(`notices-${name}`))
   })
 
   test('the help', async () => {

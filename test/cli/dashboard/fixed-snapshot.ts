@@ -300,6 +300,35 @@ const ERRORS: readonly LogRecord[] = [
 const wave = (most: number): readonly number[] =>
   Array.from({ length: 60 }, (_, i) => Math.round(most * (0.5 + 0.5 * Math.sin(i / 6))))
 
+const aNotice = {
+  event_id: 'evt_01m86ekjgp8wpr102kp7dz57z8',
+  type: 'gateway.disk_low',
+  severity: 'warning',
+  message: 'the disk of /var/lib/gatewayctl is nearly full: 900 MB free (4%)',
+  hint: 'lifts once there is room: df -h /var/lib/gatewayctl',
+  raised_at: '2026-08-23T04:12:09Z',
+  state: 'open',
+  lifted_at: null,
+  seen_at: null,
+  held_until: null,
+} as const
+
+/** One that goes on and nobody has seen, and one that is over. */
+export const NOTICES = {
+  unseen: 1,
+  latest: [
+    aNotice,
+    {
+      ...aNotice,
+      type: 'gateway.backup_failed',
+      severity: 'critical',
+      message: 'a backup failed: no room',
+      state: 'over',
+      seen_at: '2026-08-23T04:00:00Z',
+    },
+  ],
+} as const
+
 export const SNAPSHOT: SnapshotRecord = {
   at: AT,
   account: null,
@@ -430,6 +459,7 @@ export const SNAPSHOT: SnapshotRecord = {
       share_percent: 0,
     },
   ],
+  notices: { unseen: 0, latest: [] },
   providers: [
     {
       name: 'anthropic',

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { readKeys } from '#cli/dashboard/keyboard.ts'
 import { type Effect, type Key, press } from '#cli/dashboard/press.ts'
 import { type Screen, startView, type View } from '#cli/dashboard/view.ts'
-import { running, SNAPSHOT } from './fixed-snapshot.ts'
+import { NOTICES, running, SNAPSHOT } from './fixed-snapshot.ts'
 
 /** The view after these keys, and what they asked for. */
 function type(
@@ -44,6 +44,18 @@ describe('screens', () => {
     expect(back.lists.live).toMatchObject({ filter: 'prod', sort: 1, isReversed: true })
     expect(back.lists.keys).toMatchObject({ filter: '', sort: 1, isReversed: false })
   })
+})
+
+test('n opens the notices, which are seen then; any key goes back', () => {
+  const unseen = { ...SNAPSHOT, notices: NOTICES }
+  const opened = type(['n'], undefined, unseen)
+  expect(opened.view.mode).toEqual({ kind: 'notices' })
+  expect(opened.effects).toEqual([{ kind: 'seen' }])
+  expect(type(['x'], opened.view, unseen)).toMatchObject({
+    view: { mode: { kind: 'list' } },
+    effects: [],
+  })
+  expect(type(['n']).effects).toEqual([])
 })
 
 describe('the cursor', () => {
