@@ -175,7 +175,7 @@ test('the account that a person was linked to is theirs as its owner', () => {
     `INSERT INTO people VALUES ('usr_1', 'a@x', 'a@x', 1, NULL, 'acct_1', 7, 7, NULL, NULL),
        ('usr_2', 'b@x', 'b@x', 1, NULL, NULL, 8, 8, NULL, NULL)`,
   )
-  migrate(database, ':memory:')
+  migrate(database, join(tempDirectory(), DATABASE_FILE))
   expect(database.query('SELECT * FROM memberships').all()).toEqual([
     { account_id: 'acct_1', person_id: 'usr_1', role: 'owner', since: 7 },
   ])
