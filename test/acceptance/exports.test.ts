@@ -11,8 +11,8 @@ import { aClaim, aNotice, anAct, anActivity, aTopUp, usd } from '#test/support/n
 import { hasTerminals, openTerminal } from '#test/support/terminal.ts'
 import { FULL } from '#test/support/tier.ts'
 
-/** More than two slices of an export. */
-const ROWS = FULL ? 10_003 : 2_003
+/** More than one slice of an export, or many. */
+const ROWS = FULL ? 10_003 : 1_103
 /** Of what there are few of. */
 const FEW = 73
 

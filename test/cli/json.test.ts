@@ -2,7 +2,7 @@
 import { Database } from 'bun:sqlite'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Ajv2020 } from 'ajv/dist/2020.js'
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { NOUNS } from '#cli/nouns.ts'
 import type { JsonCommand } from '#scripts/cli-json/records.ts'
@@ -29,9 +29,12 @@ const closed = (schema: unknown): unknown => {
 
 const ajv = new Ajv2020({ allErrors: true, strict: true, allowUnionTypes: true })
 
+const validators = new Map<JsonCommand, ValidateFunction>()
+
 /** What is wrong with a document, in words; empty when it is as declared. */
 function faultsOf(command: JsonCommand, document: unknown): readonly string[] {
-  const validate = ajv.compile(closed(schemas.get(command)) as object)
+  const validate = validators.get(command) ?? ajv.compile(closed(schemas.get(command)) as object)
+  validators.set(command, validate)
   if (validate(document)) return []
   return (validate.errors ?? []).map(
     ({ instancePath, message, params }) => `${instancePath} ${message} ${JSON.stringify(params)}`,

@@ -1,13 +1,14 @@
 // What the SQLite engine does with sign-in data that another master key has sealed.
+
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { openStore } from '#db/index.ts'
 import { later } from '#domain/clock.ts'
 import { newEventId } from '#domain/id.ts'
-import { newSigningKey } from '#signin/register/signing-key.ts'
 import type { GatewayStore } from '#signin/store.ts'
 import { handClock } from '#test/support/hand-clock.ts'
+import { aSigningKey } from '#test/support/signing-key.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
 
 test('with another master key the old keys and secrets are passed over, and new ones take their place', async () => {
@@ -16,7 +17,7 @@ test('with another master key the old keys and secrets are passed over, and new 
   const open = (fill: number) =>
     openStore({ dataDir, clock, masterKey: new Uint8Array(32).fill(fill) })
   const first = await open(1)
-  await first.signin.keyring.addSigningKey(await newSigningKey(clock.now()), null, null)
+  await first.signin.keyring.addSigningKey(await aSigningKey(clock.now()), null, null)
   await first.signin.keyring.secret('cookies', 'one')
   await first.close()
   const second = await open(2)

@@ -1,6 +1,7 @@
 // Malformed requests: none causes an internal error, and none leaves a hold open.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { anyText } from '#test/support/any-text.ts'
 import { furnish, hello, openApi } from '#test/support/furnish.ts'
 import { FULL } from '#test/support/tier.ts'
 
@@ -68,11 +69,11 @@ const body = fc.oneof(
     )
     .map(([more, model]) => JSON.stringify({ ...hello({ model: `demo/${model}` }), ...more })),
   fc.array(message, { maxLength: 5 }).map((messages) => JSON.stringify({ ...hello(), messages })),
-  fc.tuple(fc.nat(200), fc.string({ unit: 'binary', maxLength: 5 })).map(([at, junk]) => {
+  fc.tuple(fc.nat(200), anyText({ maxLength: 5 })).map(([at, junk]) => {
     const good = JSON.stringify(hello({ stream: true }))
     return good.slice(0, at) + junk + good.slice(at + junk.length)
   }),
-  fc.string({ unit: 'binary' }),
+  anyText(),
 )
 
 const header = fc.constantFrom(

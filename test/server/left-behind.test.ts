@@ -13,7 +13,7 @@ afterEach(async () => {
 })
 
 const AT_ONCE = 16
-const REQUESTS = FULL ? 640 : 320
+const REQUESTS = FULL ? 640 : 160
 /** Not between two batches, when no request is running. */
 const COLLECTED_EVERY = 50
 

@@ -1,12 +1,25 @@
-/** One signing key for all the sign-in providers of a test file: making an RSA key takes longer than most tests. */
+/** Signing keys of which only one is made in a process: to make an RSA key takes longer than most tests. */
 import type { Instant } from '#domain/clock.ts'
-import type { Keyring } from '#signin/register/keyring.ts'
+import { randomName } from '#signin/register/digest.ts'
+import type { Keyring, SigningKey } from '#signin/register/keyring.ts'
 import { newSigningKey } from '#signin/register/signing-key.ts'
 
 let made: ReturnType<typeof newSigningKey> | undefined
 
-/** Keeps it in a new store, so that the provider which opens there finds it. */
-export async function keepSigningKey(keyring: Keyring, at: Instant): Promise<void> {
+/** A key of another id than all others, with the same numbers. */
+export async function aSigningKey(at: Instant): Promise<SigningKey> {
   made ??= newSigningKey(at)
-  await keyring.addSigningKey({ ...(await made), createdAt: at }, null, null)
+  const { jwk } = await made
+  const id = `sig_${randomName(12)}`
+  return {
+    id,
+    jwk: JSON.stringify({ ...JSON.parse(jwk), kid: id }),
+    createdAt: at,
+    retiredAt: null,
+  }
+}
+
+/** Keeps one in a new store, so that the provider which opens there finds it. */
+export async function keepSigningKey(keyring: Keyring, at: Instant): Promise<void> {
+  await keyring.addSigningKey(await aSigningKey(at), null, null)
 }

@@ -2,13 +2,13 @@
  * What every engine for several nodes promises: two handles on one store, each of which sees at once what the other has done, whoever
  * dies and whatever their clocks say.
  */
+
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Claim } from '#domain/admission.ts'
 import { untilCurrent } from '#domain/catalogue.ts'
 import { type Clock, DAY_MS, later } from '#domain/clock.ts'
 import { newEventId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
-import { newSigningKey } from '#signin/register/signing-key.ts'
 import type { GatewayStore, SigninStore } from '#signin/store.ts'
 import { aRepeat } from '#test/support/keep-answer.ts'
 import {
@@ -21,6 +21,7 @@ import {
   rate,
   usd,
 } from '#test/support/nouns.ts'
+import { aSigningKey } from '#test/support/signing-key.ts'
 import type { Bench } from './bench.ts'
 import { putArtifact } from './write-artifacts.ts'
 
@@ -269,7 +270,7 @@ export function nodesContract(bench: Bench, join: JoinStore): void {
   test('at a first start of both, one signing key and one secret', async () => {
     const added = await Promise.all(
       nodes().map(async ([{ signin }, { now }]) =>
-        signin.keyring.addSigningKey(await newSigningKey(now()), null, null),
+        signin.keyring.addSigningKey(await aSigningKey(now()), null, null),
       ),
     )
     expect(added.filter((isFirst) => isFirst)).toHaveLength(1)

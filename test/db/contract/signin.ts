@@ -9,10 +9,10 @@ import type { CodeMail } from '#signin/register/code-mail.ts'
 import type { MailCode } from '#signin/register/mail-code.ts'
 import { newPerson, type PeopleQuery, type Person } from '#signin/register/person.ts'
 import { newSigninEvent, type SigninEventQuery } from '#signin/register/signin-event.ts'
-import { newSigningKey } from '#signin/register/signing-key.ts'
 import type { SigninStore } from '#signin/store.ts'
 import type { HandClock } from '#test/support/hand-clock.ts'
 import { anAct } from '#test/support/nouns.ts'
+import { aSigningKey } from '#test/support/signing-key.ts'
 import { identitiesContract } from './identities.ts'
 import { aRemoval, aWrite, putArtifact } from './write-artifacts.ts'
 
@@ -716,10 +716,10 @@ function keyringContract(bench: SigninBench): void {
     const { keyring } = bench.signin
     const { clock } = bench
     expect(await keyring.current()).toBeNull()
-    const first = await newSigningKey(clock.now())
+    const first = await aSigningKey(clock.now())
     expect(await keyring.addSigningKey(first, null, null)).toBe(true)
     clock.advance(MINUTE)
-    const second = await newSigningKey(clock.now())
+    const second = await aSigningKey(clock.now())
     expect(await keyring.addSigningKey(second, null, anAct())).toBe(false)
     expect(await keyring.addSigningKey(second, first.id, anAct())).toBe(true)
     expect(await keyring.current()).toBe(second.id)
@@ -734,7 +734,7 @@ function keyringContract(bench: SigninBench): void {
 
   test('of several who add a first key or a secret at once, one does', async () => {
     const { keyring } = bench.signin
-    const keys = await Promise.all([1, 2, 3].map(() => newSigningKey(bench.clock.now())))
+    const keys = await Promise.all([1, 2, 3].map(() => aSigningKey(bench.clock.now())))
     const added = await Promise.all(keys.map((key) => keyring.addSigningKey(key, null, null)))
     expect(added.filter((isAdded) => isAdded)).toHaveLength(1)
     expect(await keyring.signingKeys()).toEqual([keys[added.indexOf(true)]])

@@ -5,6 +5,7 @@ import type { ChatEvent } from '#domain/chat.ts'
 import { NO_USAGE, type Usage } from '#domain/usage.ts'
 import { Meter } from '#domain/walk/meter.ts'
 import type { Generate } from '#domain/work.ts'
+import { anyText } from '#test/support/any-text.ts'
 import { aCard, aRequest, usd } from '#test/support/nouns.ts'
 import { FULL } from '#test/support/tier.ts'
 
@@ -70,12 +71,7 @@ describe('without the provider’s word', () => {
       .map((chars) => `${'x'.repeat(16_384 - 8)}😀я語😀${'я'.repeat(chars)}`)
     fc.assert(
       fc.property(
-        fc.oneof(
-          fc.string({ unit: 'binary', maxLength: 80, size: 'max' }),
-          anyUnits,
-          long,
-          fc.string(),
-        ),
+        fc.oneof(anyText({ maxLength: 80, size: 'max' }), anyUnits, long, fc.string()),
         (words) => {
           const points = [...words].map((char) => char.codePointAt(0) ?? 0)
           const bytes = (some: readonly number[]) =>

@@ -81,9 +81,16 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
     await listener?.stop()
   })
 
+  /** By their looks: to open one takes longer than most tests, and each begins by going to an address. */
+  const pages = new Map<string, Promise<Page>>()
   const openPage = async (colorScheme: 'light' | 'dark', width: number): Promise<Page> => {
-    const page = await browser.newPage({ colorScheme, viewport: { width, height: 800 } })
-    onTestFinished(() => page.close())
+    const looks = `${colorScheme} ${width}`
+    const opened =
+      pages.get(looks) ?? browser.newPage({ colorScheme, viewport: { width, height: 800 } })
+    pages.set(looks, opened)
+    const page = await opened
+    page.removeAllListeners('console')
+    page.removeAllListeners('pageerror')
     return page
   }
   const show = (page: Page, name: string, language: Language, at = listener) =>

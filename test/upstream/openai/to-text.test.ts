@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '#domain/chat.ts'
+import { anyText } from '#test/support/any-text.ts'
 import { bodyOf, said } from '#test/support/json-body.ts'
 import { FULL } from '#test/support/tier.ts'
 import { toText } from '#upstream/openai/to-text.ts'
@@ -88,11 +89,11 @@ describe('anything that a client may write', () => {
   const short = fc.constantFrom('model', 'messages', 'a', 'n', '__proto__', '1', '', '"', '\\', 'é')
   const name = fc.tuple(short, fc.nat(20)).map(([text, dice]) => quote(text, dice === 0))
   const long = fc
-    .tuple(fc.string({ unit: 'binary', minLength: 1, maxLength: 30 }), fc.boolean())
+    .tuple(anyText({ minLength: 1, maxLength: 30 }), fc.boolean())
     .map(([unit, isPlain]) => JSON.stringify((isPlain ? 'plain text ' : unit).repeat(600)))
   const leaf = fc.oneof(
     { weight: 3, arbitrary: long },
-    fc.string({ unit: 'binary' }).map((text) => JSON.stringify(text)),
+    anyText().map((text) => JSON.stringify(text)),
     fc.constantFrom('null', 'true', '-0', '1.50', '1E+2', '12345678901234567890', '[]', '{}'),
   )
   const value = fc.letrec<{ node: string }>((tie) => ({
