@@ -2,7 +2,7 @@
  * A stand-in for Google Cloud: a token endpoint that checks the assertion of a service account by its public key, a metadata
  * server, and Vertex AI, which answers those with a token that is valid with what the vendor's own API says.
  */
-import { generateKeyPairSync, type KeyObject } from 'node:crypto'
+import { generateKeyPairSync } from 'node:crypto'
 import { importSPKI, jwtVerify } from 'jose'
 import { type AskVendor, type Front, type Seen, startFront } from './front.ts'
 
@@ -26,14 +26,11 @@ export interface VertexFront extends Front {
 }
 
 const EMAIL = 'gateway@my-project.iam.gserviceaccount.com'
-/** Made with the first stand-in, for all of them: it takes longer than all else that one does. */
-let pair: { readonly publicKey: KeyObject; readonly privateKey: KeyObject } | undefined
 const SCOPE = 'https://www.googleapis.com/auth/cloud-platform'
 
 export function startVertex(options: VertexOptions): VertexFront {
   const { ask, tokenSeconds = 3_600, now = Date.now, beforeToken } = options
-  pair ??= generateKeyPairSync('rsa', { modulusLength: 2_048 })
-  const { publicKey, privateKey } = pair
+  const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2_048 })
   const valid = new Map<string, number>()
   let given = 0
 
