@@ -12,5 +12,7 @@ export interface Ranked {
 export type ResultEvent =
   /** One for each entry of the input, in its order, in the format that the client asked for. */
   | { readonly type: 'vectors'; readonly vectors: readonly Vector[] }
+  /** The same in the provider's own answer, in pieces, where it has the shape of OpenAI's. */
+  | { readonly type: 'vectors'; readonly asTheyCame: readonly (string | Uint8Array)[] }
   /** The most relevant first. */
   | { readonly type: 'ranking'; readonly ranking: readonly Ranked[] }

@@ -18,6 +18,8 @@ export interface WholeWire {
   fromBody(body: unknown, call: UpstreamCall, text: string): Translated | Promise<Translated>
   /** It gets the text of each body, too. */
   readonly keepsText?: true
+  /** A body that did not come with its head, in pieces that it may keep; null where it has to be parsed. */
+  fromPieces?(pieces: readonly Uint8Array[], call: UpstreamCall): Translated | null
 }
 
 type Step = IteratorResult<ChatEvents, undefined>
@@ -51,11 +53,16 @@ export class WholeAnswer implements Answer, AsyncIterableIterator<ChatEvents, un
     this.isRead = true
     // A short answer that has come with its head waits for nothing.
     const text = this.reply.takeText?.(LONG_BYTES)
-    if (!text) {
-      return readWhole(this, this.wire.keepsText).then(([body, late]) => this.translate(body, late))
-    }
+    if (!text) return readPieces(this).then((body) => this.translatePieces(body))
     this.watchdog.stop()
     return this.translate(parseText(text), text)
+  }
+
+  private translatePieces(body: BufferedBody): Promise<Step> {
+    const passed = this.wire.fromPieces?.(piecesOf(body), this.call) ?? null
+    return passed === null
+      ? this.translate(...parseWhole(body, this.wire.keepsText))
+      : this.begin(passed)
   }
 
   private translate(body: unknown, text: string): Promise<Step> {
@@ -102,23 +109,28 @@ interface BufferedBody {
  * @throws UpstreamFailure when it is cut off, times out, is too large or empty
  */
 export async function readWhole(answer: Answer, keepsText = false): Promise<[unknown, string]> {
+  return parseWhole(await readPieces(answer), keepsText)
+}
+
+function parseWhole(body: BufferedBody, keepsText = false): [unknown, string] {
+  const bytes = concatPieces(body)
+  if (!keepsText) return [parseJson(bytes), '']
+  const text = DECODER.decode(bytes)
+  return [parseText(text), text]
+}
+
+async function readPieces(answer: Answer): Promise<BufferedBody> {
   const { watchdog } = answer
   try {
-    const bytes = wholeBytes(await readUpTo(answer, WHOLE_BYTES))
-    if (!keepsText) return [parseJson(bytes), '']
-    const text = DECODER.decode(bytes)
-    return [parseText(text), text]
+    const body = await readUpTo(answer, WHOLE_BYTES)
+    watchdog.stop()
+    if (!body.isWhole) throw new UpstreamFailure('failed', 'its answer is larger than 64 MiB')
+    if (body.length === 0) throw new UpstreamFailure('failed', 'its answer is empty')
+    return body
   } catch (thrown) {
     watchdog.cancel()
     throw watchdog.explain(thrown)
   }
-}
-
-function wholeBytes(body: BufferedBody): Uint8Array {
-  body.answer.watchdog.stop()
-  if (!body.isWhole) throw new UpstreamFailure('failed', 'its answer is larger than 64 MiB')
-  if (body.length === 0) throw new UpstreamFailure('failed', 'its answer is empty')
-  return concatPieces(body)
 }
 
 /** The first 64 KiB of an error's body; empty when it cannot be read, because the status alone is enough. */
@@ -174,6 +186,9 @@ function append(body: BufferedBody, { done, value }: Piece): boolean {
   return true
 }
 
+const piecesOf = ({ earlier, pieces }: BufferedBody): readonly Uint8Array[] =>
+  earlier === null ? pieces : [...earlier, ...pieces]
+
 const MAX_ROOM_BYTES = 8 * MEBIBYTE
 let scratch = Buffer.alloc(0)
 
@@ -181,10 +196,11 @@ let scratch = Buffer.alloc(0)
  * The whole body, in a reused buffer: allocating megabytes for every image costs more than copying. The caller must not keep
  * the result, because the next body may overwrite it.
  */
-function concatPieces({ earlier, pieces, length }: BufferedBody): Uint8Array {
-  const [only] = pieces
-  if (earlier === null && pieces.length === 1 && only !== undefined) return only
-  const all = earlier === null ? pieces : [...earlier, ...pieces]
+function concatPieces(body: BufferedBody): Uint8Array {
+  const { length } = body
+  const all = piecesOf(body)
+  const [only] = all
+  if (all.length === 1 && only !== undefined) return only
   if (length > MAX_ROOM_BYTES) return Buffer.concat(all, length)
   if (length > scratch.length)
     scratch = Buffer.allocUnsafeSlow(Math.min(2 * length, MAX_ROOM_BYTES))

@@ -17,7 +17,7 @@ import { answerQuote } from './answer-quote.ts'
 import { answerStream } from './answer-stream.ts'
 import { replay, toAnswer } from './replay.ts'
 import { readDryRun, readIdempotencyKey, readSession } from './request-headers.ts'
-import type { Surface, WholeRenderer } from './surface.ts'
+import type { Rendered, Surface, WholeRenderer } from './surface.ts'
 
 export async function answerWork(
   deps: ApiDeps,
@@ -75,7 +75,7 @@ class WholeAnswer implements StepReader {
   private readonly fold: WholeRenderer
   private failure: GatewayError | null = null
   /** Rendered before its charge only where it is to be kept. */
-  private text: readonly string[] | null = null
+  private text: Rendered | null = null
 
   constructor(context: RequestContext, walk: Walk, surface: Surface) {
     this.context = context
@@ -99,7 +99,7 @@ class WholeAnswer implements StepReader {
 
   priced(charge: Charge): undefined {
     this.text = this.renderText(charge)
-    if (this.text) this.walk.answer = toAnswer(JSON_TEXT, this.text.join(''))
+    if (this.text) this.walk.answer = toAnswer(JSON_TEXT, this.text)
   }
 
   failed(error: GatewayError): undefined {
@@ -111,7 +111,7 @@ class WholeAnswer implements StepReader {
   left(): void {}
 
   /** Null before the upstream has answered. */
-  private renderText(charge: Charge): readonly string[] | null {
+  private renderText(charge: Charge): Rendered | null {
     const { head } = this.walk
     return head && this.fold.render(head, charge)
   }

@@ -14,7 +14,8 @@ import {
   type RequestContext,
   readQuota,
 } from '../request-context.ts'
-import { toBody, toStream } from '../wire/long-body.ts'
+import { joinBytes, toBody, toStream } from '../wire/long-body.ts'
+import type { Rendered } from './surface.ts'
 
 /** A piece in our memory, and a copy of it in the connection's. */
 const TAKEN_BYTES = 2 * MAX_PIECE_BYTES
@@ -88,11 +89,11 @@ export class Transcript {
   /** All of it with its ending; null if it is too long to store. */
   whole(ending: string): Walk['answer'] {
     if (this.chars > MAX_ANSWER_BYTES) return null
-    return toAnswer(EVENT_STREAM, this.pieces.join('') + ending)
+    return toAnswer(EVENT_STREAM, [this.pieces.join('') + ending])
   }
 }
 
-export const toAnswer = (contentType: string, text: string): Walk['answer'] => ({
+export const toAnswer = (contentType: string, pieces: Rendered): Walk['answer'] => ({
   contentType,
-  body: new TextEncoder().encode(text),
+  body: joinBytes(pieces),
 })

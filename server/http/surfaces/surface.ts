@@ -24,8 +24,10 @@ export interface Silence {
 export interface WholeRenderer {
   note(events: ChatEvents): void
   /** The JSON in consecutive pieces, so that an image of megabytes is not copied into one text with the rest. */
-  render(head: AnswerHead, charge: Charge): readonly string[]
+  render(head: AnswerHead, charge: Charge): Rendered
 }
+
+export type Rendered = readonly (string | Uint8Array)[]
 
 /** For a surface whose requests never ask for a stream. */
 export function notStreamed(): never {

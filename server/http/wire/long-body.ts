@@ -11,20 +11,26 @@ const MAX_UNREAD_BYTES = 1024 * 1024
 
 /** The body for a Response, which `taken` counts while it is sent. A long one is a stream, so it is chunked and has no Content-Length. */
 export function toBody(
-  text: readonly string[] | Uint8Array<ArrayBuffer>,
+  text: readonly Piece[] | Uint8Array<ArrayBuffer>,
   taken: TakenBytes | null,
 ): string | Uint8Array<ArrayBuffer> | ReadableStream {
   const pieces = text instanceof Uint8Array ? [text] : text
   const length = lengthOf(pieces)
   if (isShort(pieces, length)) {
     taken?.release()
-    return text instanceof Uint8Array ? text : text.join('')
+    return text instanceof Uint8Array ? text : join(text)
   }
   taken?.set(length)
   return toStream(cut(pieces), MAX_UNREAD_BYTES, taken)
 }
 
-type Piece = string | Uint8Array<ArrayBuffer>
+type Piece = string | Uint8Array
+
+const join = (pieces: readonly Piece[]): string | Uint8Array<ArrayBuffer> =>
+  pieces.every((piece) => typeof piece === 'string') ? pieces.join('') : joinBytes(pieces)
+
+export const joinBytes = (pieces: readonly Piece[]): Uint8Array<ArrayBuffer> =>
+  Buffer.concat(pieces.map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : piece)))
 
 /** A stream that waits for its reader after every `mostUnread` bytes. */
 export const toStream = (

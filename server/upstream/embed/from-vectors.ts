@@ -7,17 +7,20 @@ import { readObject } from '../read-json.ts'
 import type { Translated } from '../whole-answer.ts'
 import { readVector, toFormat } from './vector.ts'
 
+/** An answer in pieces. */
+export type Passed = readonly (string | Uint8Array)[]
+
 type UsageEvent = Extract<ChatEvent, { type: 'usage' }>
 
-/** `text` is the answer as it came; it stands for the vectors where it says the same in the client's wire. */
+/** `pieces` are the answer as it came; they stand for the vectors where they say the same in the client's wire. */
 export interface Answered {
   readonly values: readonly unknown[]
   readonly usage: UsageEvent | undefined
-  readonly text?: string
+  readonly pieces?: Passed
 }
 
 /** Vectors of entries in their order. An answer without one for each entry is a failure, whose usage still counts. */
-export function fromVectors({ values, usage, text }: Answered, request: Embed): Translated {
+export function fromVectors({ values, usage, pieces }: Answered, request: Embed): Translated {
   const { input, encodingFormat } = request
   const counted: readonly ChatEvent[] = usage ? [usage] : []
   if (values.length !== input.length) {
@@ -35,9 +38,11 @@ export function fromVectors({ values, usage, text }: Answered, request: Embed): 
     if (vector !== value) isAsItCame = false
     vectors.push(vector)
   }
-  const events: ChatEvent[] = [{ type: 'vectors', vectors }, ...counted]
-  if (text && isAsItCame) events.push({ type: 'native', text, holds: 'end' })
-  return { events, failure: null }
+  const passes = pieces !== undefined && isAsItCame
+  const result: ChatEvent = passes
+    ? { type: 'vectors', asTheyCame: pieces }
+    : { type: 'vectors', vectors }
+  return { events: [result, ...counted], failure: null }
 }
 
 /** The vectors of OpenAI's list, by their index; and whether they stood in that order. */

@@ -93,7 +93,7 @@ class Sum {
     let counted: number | null = null
     for await (const batch of events) {
       for (const event of batch) {
-        if (event.type === 'vectors') this.vectors.push(...event.vectors)
+        if (event.type === 'vectors' && 'vectors' in event) this.vectors.push(...event.vectors)
         else if (event.type === 'usage' && event.usage) counted = promptTokens(event.usage)
       }
     }

@@ -4,16 +4,18 @@ import type { Provider, ProviderType } from '#domain/provider.ts'
 import type { UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
 import type { Embed } from '#domain/work.ts'
 import { toHeaders, toOutgoing, type Wire } from '../call.ts'
-import { fromVectors, inOrder } from '../embed/from-vectors.ts'
+import { fromVectors, inOrder, type Passed } from '../embed/from-vectors.ts'
 import { askInParts, type ListLimits } from '../embed/in-parts.ts'
+import { outlineVectors } from '../embed/outline-vectors.ts'
 import { openPost } from '../http1/post.ts'
 import { isObject, readList } from '../read-json.ts'
 import type { Scrub } from '../scrub.ts'
-import type { Translated } from '../whole-answer.ts'
+import type { Translated, WholeWire } from '../whole-answer.ts'
 import { toEndpoint } from './endpoint.ts'
 import { broken, findError } from './from-response.ts'
 import { toUsageEvent } from './from-usage.ts'
 import { toFailure } from './to-failure.ts'
+import { toText } from './to-text.ts'
 
 /** OpenAI takes 2,048 entries and 300,000 tokens in one request, Mistral 16,384 tokens. */
 const LIMITS: ListLimits = { entries: 2_048, tokens: 200_000 }
@@ -39,7 +41,8 @@ export function openEmbeddings(
     keepsText: true,
     toOutgoing(call) {
       const isFloat = isPlain || onlyFloats.has(call.hop.card.upstreamName)
-      return toOutgoing(call, post, headers, JSON.stringify(toBody(call, part, isWhole, isFloat)))
+      const body = toBody(call, part, isWhole, isFloat)
+      return toOutgoing(call, post, headers, toText(body, call.request.source))
     },
     toFailure: (answer) => toFailure(answer, scrub),
     respell(failure, { hop }) {
@@ -48,7 +51,7 @@ export function openEmbeddings(
       return { wire: wireOf(part, isWhole, true), accepted }
     },
     startStream: () => null,
-    fromBody: (body, _, text) => fromEmbeddings(body, isWhole ? text : '', part, scrub),
+    ...answered(part, isWhole, scrub),
   })
   return (call, request) => askInParts(call, request, limits, wireOf)
 }
@@ -74,10 +77,25 @@ function toBody(
   }
 }
 
+/** How the answers are read: a long one passes unread where it can. */
+export const answered = (
+  part: Embed,
+  isWhole: boolean,
+  scrub: Scrub,
+): Pick<WholeWire, 'fromBody' | 'fromPieces'> => ({
+  fromBody: (body, _, text) =>
+    fromEmbeddings(body, isWhole && text !== '' ? [text] : undefined, part, scrub),
+  fromPieces(pieces) {
+    if (!isWhole) return null
+    const translated = fromEmbeddings(outlineVectors(pieces), pieces, part, scrub)
+    return translated.events.some((event) => 'asTheyCame' in event) ? translated : null
+  },
+})
+
 /** Translates the body of a 200, whose vectors say which entry each is of. */
-export function fromEmbeddings(
+function fromEmbeddings(
   body: unknown,
-  text: string,
+  pieces: Passed | undefined,
   request: Embed,
   scrub: Scrub,
 ): Translated {
@@ -88,5 +106,5 @@ export function fromEmbeddings(
   const failure = findError(body, scrub)
   if (failure) return { events: usage ? [usage] : [], failure }
   const { values, wasInOrder } = inOrder(readList(body['data']))
-  return fromVectors({ values, usage, ...(wasInOrder && { text }) }, request)
+  return fromVectors({ values, usage, ...(wasInOrder && pieces && { pieces }) }, request)
 }

@@ -6,7 +6,7 @@ import type { Embed } from '#domain/work.ts'
 import { toHeaders, toOutgoing } from '../call.ts'
 import { askInParts } from '../embed/in-parts.ts'
 import { openPost } from '../http1/post.ts'
-import { fromEmbeddings } from '../openai/embeddings.ts'
+import { answered } from '../openai/embeddings.ts'
 import { toEndpoint } from '../openai/endpoint.ts'
 import { toFailure } from '../openai/to-failure.ts'
 import { rejected } from '../rejected.ts'
@@ -39,7 +39,7 @@ export function openVoyage(provider: Provider, credential: string | null): Upstr
           toOutgoing(sent, embeddings, headers, JSON.stringify(toEmbeddings(sent, part, isWhole))),
         toFailure: (answer) => toFailure(answer, scrub),
         startStream: () => null,
-        fromBody: (body, _, text) => fromEmbeddings(body, isWhole ? text : '', part, scrub),
+        ...answered(part, isWhole, scrub),
       }))
     },
   }

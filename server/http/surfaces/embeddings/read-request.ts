@@ -20,14 +20,15 @@ export const embeddingsForm = z.object({
 })
 
 /** @throws invalid_request, unsupported_parameter */
-export function readEmbeddingsRequest({ fields, exact }: JsonBody): Embed {
-  const read = readForm(embeddingsForm, fields)
+export function readEmbeddingsRequest(body: JsonBody): Embed {
+  const read = readForm(embeddingsForm, body.fields)
   const measured = measure(read.input)
   return {
     ...NOT_GENERATED,
     kind: 'embed',
     dialect: 'embeddings',
-    ...readShared(read, exact),
+    ...readShared(read, body.whole()),
+    source: body,
     ...measured,
     encodingFormat: read.encoding_format ?? null,
     dimensions: read.dimensions ?? null,

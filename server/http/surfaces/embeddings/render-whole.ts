@@ -3,23 +3,22 @@ import type { AnswerHead, ChatEvents } from '#domain/chat.ts'
 import type { Charge } from '#domain/ledger.ts'
 import type { Vector } from '#domain/result.ts'
 import { promptTokens } from '#domain/usage.ts'
-import type { WholeRenderer } from '../surface.ts'
+import type { Rendered, WholeRenderer } from '../surface.ts'
 
 export class VectorFold implements WholeRenderer {
   private vectors: readonly Vector[] = []
-  private native: string | null = null
+  private asTheyCame: Rendered | null = null
 
   note(events: ChatEvents): void {
     for (const event of events) {
-      if (event.type === 'vectors') this.vectors = event.vectors
-      else if (event.type === 'native') this.native = event.text
+      if (event.type !== 'vectors') continue
+      if ('vectors' in event) this.vectors = event.vectors
+      else this.asTheyCame = event.asTheyCame
     }
-    // Megabytes that nobody reads again.
-    if (this.native !== null) this.vectors = []
   }
 
-  render({ model }: AnswerHead, charge: Charge): readonly string[] {
-    return [this.native ?? JSON.stringify(toList(this.vectors, model, charge))]
+  render({ model }: AnswerHead, charge: Charge): Rendered {
+    return this.asTheyCame ?? [JSON.stringify(toList(this.vectors, model, charge))]
   }
 }
 

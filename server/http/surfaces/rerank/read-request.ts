@@ -27,8 +27,8 @@ export const rerankForm = z.object({
 })
 
 /** @throws invalid_request, unsupported_parameter */
-export function readRerankRequest({ fields, exact }: JsonBody): Rerank {
-  const read = readForm(rerankForm, fields)
+export function readRerankRequest(body: JsonBody): Rerank {
+  const read = readForm(rerankForm, body.fields)
   const documents = readDocuments(read.documents)
   const { top_n, top_k, truncation } = read
   const stated = top_n ?? top_k ?? null
@@ -38,7 +38,7 @@ export function readRerankRequest({ fields, exact }: JsonBody): Rerank {
     ...NOT_GENERATED,
     kind: 'rerank',
     dialect: 'rerank',
-    ...readShared(read, exact),
+    ...readShared(read, body.whole()),
     query: read.query,
     documents,
     top: Math.min(stated ?? documents.length, documents.length),
