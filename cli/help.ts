@@ -106,6 +106,7 @@ function environment(): string {
     ['GATEWAY_DATA_DIR', 'data directory of the gateway (~/.local/share/gatewayctl)'],
     ['GATEWAY_CONFIG', 'configuration file (~/.config/gatewayctl/config.toml)'],
     ['GATEWAY_LISTEN', 'address to listen on (127.0.0.1:4140)'],
+    ['GATEWAY_PROCESSES', 'how many processes serve, or auto for one a core (1)'],
     ['GATEWAY_BASE_URL', 'public URL for applications'],
     ['GATEWAY_AUTH_LISTEN', 'address of the sign-in provider, or off (127.0.0.1:4141)'],
     ['GATEWAY_AUTH_URL', 'public URL of the sign-in provider'],

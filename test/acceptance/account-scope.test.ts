@@ -28,6 +28,8 @@ interface Row {
   /** How that ends, unless with 0. */
   readonly code?: number
   readonly needsServer?: true
+  /** It is about every account, and refuses the flag. */
+  readonly isOfAll?: true
 }
 
 const person = (...words: readonly string[]): Row => ({
@@ -85,6 +87,8 @@ const ROWS: Readonly<Record<string, Row>> = {
   'users show': person(),
   'users add': { acts: ['bo@example.org'] },
   'users test-mail': { acts: ['bo@example.org'], code: 6 },
+  'users edit': person('--name', 'Anna'),
+  'users events': { acts: [], code: 2, isOfAll: true },
   'users disable': person('--yes'),
   'users enable': person(),
   'users remove': person('--yes'),
@@ -201,11 +205,11 @@ describe.each(MODES)('%s', (mode) => {
     ]
   }
 
-  test.each(rows)('%s refuses an account that there is not', (words, { names, acts }) => {
+  test.each(rows)('%s refuses an account that there is not', (words, { names, acts, isOfAll }) => {
     for (const args of [...(names?.(theirs) ?? []), ...(acts ? [acts] : [])]) {
       const ended = run(words, args, 'nobody')
-      expect([ended.code, ended.out]).toEqual([3, ''])
-      expect(errorOf(ended).code).toBe('account_not_found')
+      expect([ended.code, ended.out]).toEqual([isOfAll ? 2 : 3, ''])
+      expect(errorOf(ended).code).toBe(isOfAll ? 'usage' : 'account_not_found')
     }
   })
 
