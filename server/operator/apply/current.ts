@@ -16,6 +16,7 @@ import {
   keyEntity,
   memberEntity,
   modelEntity,
+  noticesEntity,
   providerEntity,
   rateEntity,
   routeEntity,
@@ -32,6 +33,7 @@ export async function readCurrent(deps: OperatorDeps): Promise<readonly Entity[]
   const cards = [...catalogue.models.values()].filter(({ provider }) => !demo.has(provider))
   return [
     ...(rate.setByOperator ? [rateEntity(rate.rubPerUsd)] : []),
+    noticesEntity(await store.noticeSettings.find()),
     ...(await currentAccounts(deps)),
     ...(await currentMembers(deps)),
     ...providers.filter(({ name }) => !demo.has(name)).map(providerEntity),

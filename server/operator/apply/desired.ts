@@ -5,6 +5,7 @@ import { NO_LIMITS } from '#domain/limits.ts'
 import { type ModelCard, UNROUTED } from '#domain/model-card.ts'
 import type { ModelKind } from '#domain/model-kind.ts'
 import { FREE } from '#domain/money.ts'
+import { DEFAULT_NOTICE_SETTINGS } from '#domain/notice-settings.ts'
 import { type Credential, DEFAULT_CREDENTIAL } from '#domain/provider.ts'
 import { OWN, type RouteHop } from '#domain/route.ts'
 import { statedLimits } from '#forms/fields.ts'
@@ -12,6 +13,7 @@ import { catalogOf, isFromCatalog, toCard } from '../catalog.ts'
 import type { OperatorDeps } from '../deps.ts'
 import { priceProblem } from '../kind-fields.ts'
 import { requireEmbedding } from '../models.ts'
+import { toNoticeChange } from '../notice-settings.ts'
 import { baseUrlFor } from '../provider-address.ts'
 import { outputBoundFor, typeFor } from '../providers.ts'
 import { readWebhookUrl } from '../threshold-fields.ts'
@@ -28,6 +30,7 @@ import {
   keyEntity,
   memberEntity,
   modelEntity,
+  noticesEntity,
   providerEntity,
   rateEntity,
   routeEntity,
@@ -44,10 +47,11 @@ export async function readDesired(
   current: readonly Entity[],
 ): Promise<readonly Entity[]> {
   const at = deps.clock.now()
-  const { rates, accounts = [], members = [], providers = [], models = [] } = document
+  const { rates, notices, accounts = [], members = [], providers = [], models = [] } = document
   const { routes = [], aliases = [], keys = [], clients = [], groups = [] } = document
   const stated = [
     ...(rates ? [rateEntity(rates.usd_rub)] : []),
+    ...(notices ? [desiredNotices(deps, notices)] : []),
     ...accounts.map((entry, n) => desiredAccount(deps, entry, n)),
     ...members.map(({ account, email, role }) => memberEntity(account, email, role)),
     ...providers.map(desiredProvider),
@@ -71,6 +75,7 @@ export const sectionsOf = (document: GatewayDocument): ReadonlySet<Kind> =>
     (
       [
         ['rates', 'rate'],
+        ['notices', 'notices'],
         ['accounts', 'account'],
         ['members', 'member'],
         ['providers', 'provider'],
@@ -83,6 +88,18 @@ export const sectionsOf = (document: GatewayDocument): ReadonlySet<Kind> =>
       ] as const
     ).flatMap(([section, kind]) => (document[section] === undefined ? [] : [kind])),
   )
+
+function desiredNotices(
+  { delivery }: OperatorDeps,
+  stated: NonNullable<GatewayDocument['notices']>,
+): Entity {
+  try {
+    const change = toNoticeChange(stated, delivery.loopbackWebhooks)
+    return noticesEntity({ ...DEFAULT_NOTICE_SETTINGS, ...change })
+  } catch (thrown) {
+    throw invalidInput('notices', thrown instanceof Error ? thrown.message : String(thrown))
+  }
+}
 
 function desiredAccount({ delivery }: OperatorDeps, entry: Entry<'accounts'>, n: number): Entity {
   const { name, threshold_usd, email, webhook_url, member_daily_usd } = entry

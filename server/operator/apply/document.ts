@@ -26,6 +26,7 @@ import { demandExact } from '../exact-prices.ts'
 import { emailsField, groupField } from '../groups.ts'
 import { embeddingSpaceField, kindField } from '../kind-fields.ts'
 import { aliasField } from '../models.ts'
+import { noticeFields } from '../notice-settings.ts'
 import { emailField } from '../threshold-fields.ts'
 import { wiresField } from '../wires-field.ts'
 
@@ -166,6 +167,8 @@ export const gatewayDocument = z.strictObject({
       usd_rub: readAs(readRubPerUsd, 'a positive decimal of at most 6 places such as "92.50"'),
     }),
   ),
+  /** Where and when the operator is told; an absent field is as on the first day. */
+  notices: z.optional(z.strictObject(noticeFields)),
   accounts: sectionOf(
     z.strictObject({
       ...accountLimitsFields,

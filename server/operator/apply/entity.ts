@@ -14,6 +14,7 @@ import {
   priceAt,
 } from '#domain/model-card.ts'
 import { type RubPerUsd, renderRubPerUsd, renderUsd } from '#domain/money.ts'
+import { DEFAULT_NOTICE_SETTINGS, type NoticeSettings } from '#domain/notice-settings.ts'
 import { type Credential, DEFAULT_CREDENTIAL, type Provider } from '#domain/provider.ts'
 import type { Route } from '#domain/route.ts'
 import type { Client } from '#signin/register/client.ts'
@@ -21,10 +22,12 @@ import { emailKey } from '#signin/register/email.ts'
 import type { Role } from '#signin/register/membership.ts'
 import { inOrder, renderHop } from '../hop-record.ts'
 import { renderVersion } from '../model-record.ts'
+import { renderNoticeSettings } from '../notice-settings.ts'
 
 /** In the order of creation, because later kinds refer to earlier ones. */
 export const KINDS = [
   'rate',
+  'notices',
   'account',
   'member',
   'provider',
@@ -69,6 +72,22 @@ export const rateEntity = (rubPerUsd: RubPerUsd): Entity => ({
   fields: { rub_per_usd: renderRubPerUsd(rubPerUsd) },
   id: null,
 })
+
+/** What is as on the first day is not set. */
+export function noticesEntity(settings: NoticeSettings): Entity {
+  const { ceiling_percents, wakes_for_critical, ...rest } = renderNoticeSettings(settings)
+  const usual = JSON.stringify(DEFAULT_NOTICE_SETTINGS.ceilingPercents)
+  return {
+    kind: 'notices',
+    name: 'operator',
+    fields: {
+      ...rest,
+      ceiling_percents: JSON.stringify(ceiling_percents) === usual ? null : ceiling_percents,
+      wakes_for_critical: wakes_for_critical || null,
+    },
+    id: null,
+  }
+}
 
 export const accountEntity = (
   { name, memberDaily, limits }: Pick<Account, 'name' | 'memberDaily' | 'limits'>,

@@ -5,6 +5,7 @@ import { GatewayError, toGatewayError } from '#domain/errors.ts'
 import type { KeyId } from '#domain/id.ts'
 import { limitNamed } from '#domain/limits.ts'
 import { ownRoute } from '#domain/model-card.ts'
+import { DEFAULT_NOTICE_SETTINGS } from '#domain/notice-settings.ts'
 import {
   type Credential,
   DEFAULT_CREDENTIAL,
@@ -25,6 +26,7 @@ import { createKey, revokeKey } from '../keys.ts'
 import { setLimits } from '../limits.ts'
 import { addMember, removeMember } from '../members.ts'
 import { aliasModel, removeModel, unaliasModel } from '../models.ts'
+import { setNotices } from '../notice-settings.ts'
 import { findProvider, removeProvider } from '../providers.ts'
 import { setRate } from '../rates.ts'
 import { resetRoute } from '../routes.ts'
@@ -86,6 +88,8 @@ const executeStep = (context: PlanContext, step: Step): Promise<void> => {
   switch (step.kind) {
     case 'rate':
       return applyRate(context, step)
+    case 'notices':
+      return applyNotices(context, step)
     case 'account':
       return applyAccount(context, step)
     case 'member':
@@ -110,6 +114,18 @@ const executeStep = (context: PlanContext, step: Step): Promise<void> => {
 async function applyRate({ deps, desired }: PlanContext, step: Step): Promise<void> {
   const { rub_per_usd } = fieldsOf(desired, step)
   await perform(setRate, deps, { pair: 'USD/RUB', rub_per_usd })
+}
+
+async function applyNotices({ deps, desired, secrets, warnings }: PlanContext, step: Step) {
+  const { ceiling_percents, wakes_for_critical, ...fields } = fieldsOf(desired, step)
+  const set = await perform(setNotices, deps, {
+    ...fields,
+    ceiling_percents: ceiling_percents ?? DEFAULT_NOTICE_SETTINGS.ceilingPercents,
+    wakes_for_critical: wakes_for_critical ?? false,
+  })
+  warnings.push(...set.warnings.map((warning) => `notices: ${warning}`))
+  if (set.webhook_secret === null) return
+  secrets.push({ kind: 'webhook', name: 'notices', id: null, secret: set.webhook_secret })
 }
 
 async function applyAccount({ deps, desired, secrets, warnings }: PlanContext, step: Step) {

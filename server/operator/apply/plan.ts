@@ -26,7 +26,7 @@ export interface DesiredState {
 }
 
 /** They have a history, and accounts have money. */
-const NEVER_REMOVED: ReadonlySet<Kind> = new Set(['rate', 'account'])
+const NEVER_REMOVED: ReadonlySet<Kind> = new Set(['rate', 'notices', 'account'])
 
 /** Additions and changes in the order of their dependencies, then removals in the reverse order. */
 export function planSteps(desired: DesiredState, current: readonly Entity[]): readonly Step[] {

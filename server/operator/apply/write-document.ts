@@ -9,6 +9,7 @@ export function writeDocument(entities: readonly Entity[]): GatewayFile {
   const rate = of('rate')[0]
   const sections = {
     rates: rate && { usd_rub: rate.fields['rub_per_usd'] },
+    notices: filled(of('notices')[0]),
     accounts: listed(of('account').map(({ name, fields }) => ({ name, ...fields }))),
     members: listed(of('member').map(({ fields }) => fields)),
     providers: listed(writeProviders(of('provider'))),
@@ -25,6 +26,12 @@ export function writeDocument(entities: readonly Entity[]): GatewayFile {
 
 const listed = (entries: readonly Fields[]): readonly Value[] | null =>
   entries.length === 0 ? null : entries.map(stated)
+
+/** Null where every field is as on the first day. */
+function filled(entity: Entity | undefined): Fields | null {
+  const fields = stated(entity?.fields ?? {})
+  return Object.keys(fields).length === 0 ? null : fields
+}
 
 /** Without null and undefined fields. */
 const stated = (fields: Fields): Fields =>

@@ -62,6 +62,7 @@ async function stateOf({ store, clock }: OperatorDeps) {
   }
   return {
     accounts,
+    notices: await store.noticeSettings.find(),
     rate: rateOf(store, clock.now()).rubPerUsd,
     providers: providersOf(store).map(({ createdAt: _, revision: _revision, ...rest }) => rest),
     routes: [...store.catalogue.current().routes],

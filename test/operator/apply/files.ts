@@ -158,6 +158,16 @@ const each = <T>(names: readonly string[], make: (name: string) => fc.Arbitrary<
 export const files: fc.Arbitrary<GatewayFile> = fc
   .record({
     rates: fc.record({ usd_rub: fc.constantFrom('90.5', '100', '88.123456') }),
+    notices: fc
+      .record({
+        email: fc.constantFrom('ops@example.org', 'night@example.org'),
+        webhook_url: orNone(fc.constant('https://ops.example.org/gateway')),
+        ceiling_percents: orNone(fc.constantFrom([50, 90], [])),
+        quiet: orNone(fc.constant('22:00-07:00')),
+        digest_at: orNone(fc.constant('08:00')),
+        wakes_for_critical: orNone(fc.constant(true)),
+      })
+      .map((rest) => tidy(rest)),
     accounts: each(['default', 'second'], (name) =>
       fc
         .record({
