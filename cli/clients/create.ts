@@ -9,6 +9,7 @@ interface Flags {
   readonly redirectUri?: readonly string[]
   readonly logoutUri?: readonly string[]
   readonly requirePkce: boolean
+  readonly public?: boolean
   readonly allow?: readonly string[]
 }
 
@@ -21,6 +22,10 @@ export const mount: Mount = (clients) =>
     .option('--redirect <uri>', 'alias of --redirect-uri', collect)
     .option('--logout-uri <uri>', 'allowed redirect URI after sign-out; repeatable', collect)
     .option('--no-require-pkce', 'for an application without PKCE support')
+    .option(
+      '--public',
+      'without a secret: a page’s script, an app, a command line; always with PKCE',
+    )
     .option('--allow <who>', ALLOW_HELP, collect)
     .action(
       action(
@@ -30,6 +35,7 @@ export const mount: Mount = (clients) =>
             redirect_uris: [...(flags.redirectUri ?? []), ...(flags.redirect ?? [])],
             logout_uris: [...(flags.logoutUri ?? [])],
             require_pkce: flags.requirePkce,
+            public: flags.public === true,
             allowed: readAllow(flags.allow) ?? null,
           })
           showIssued(context, issued, 'created client')

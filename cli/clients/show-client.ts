@@ -10,6 +10,7 @@ export function showClient(context: Context, client: VerbRecord<'clients.show'>)
     ['client_id', client.client_id],
     ...client.redirect_uris.map((uri) => ['redirect', uri] as const),
     ...client.logout_uris.map((uri) => ['logout', uri] as const),
+    ...(client.public ? [['public', 'has no secret'] as const] : []),
     ['pkce', client.require_pkce ? 'required' : 'optional'],
     ['may enter', client.allowed?.join(' ') ?? 'everybody'],
     ['created', client.created_at],

@@ -6,7 +6,7 @@ import { clean } from '../terminal/clean.ts'
 import { paint, print, printJson, printNote, printRecord } from '../terminal/output.ts'
 import { showOnce } from '../terminal/show-once.ts'
 
-/** `-q` prints the secret, not the id: it is the only copy. @throws CommandError 1 where it cannot be written */
+/** `-q` prints the secret, not the id: it is the only copy. Of a public client, which has none, the id. @throws CommandError 1 where it cannot be written */
 export function showIssued(
   context: Context,
   record: VerbRecord<'clients.create'>,
@@ -19,17 +19,17 @@ export function showIssued(
     help: `gatewayctl clients rotate-secret ${id}`,
   }
   if (context.json || context.quiet) {
-    showOnce(() => (context.json ? printJson(issued) : print(secret)), copy)
+    showOnce(() => (context.json ? printJson(issued) : print(secret ?? id)), copy)
     return
   }
   printNote(context, `${paint(context, 'green', '✓')} ${done} ${clean(name)}`)
   const fields = [
     ['client_id', id],
-    ['client_secret', secret],
+    ...(secret === null ? [] : [['client_secret', secret] as const]),
     ['issuer', issuer],
   ] as const
   showOnce(() => printRecord(context, issued, id, fields), copy)
-  printNote(context, 'The secret is shown once; only its hash is stored.')
+  if (secret !== null) printNote(context, 'The secret is shown once; only its hash is stored.')
   for (const warning of warnings) printNote(context, `! ${clean(warning)}`)
   if (issuer) printNote(context, `metadata: ${issuer}/.well-known/openid-configuration`)
 }

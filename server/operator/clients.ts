@@ -12,11 +12,12 @@ import {
   isClearText,
   newClientId,
   newClientSecret,
+  redirectUrisProblem,
 } from '#signin/register/client.ts'
 import { newSigningKey } from '#signin/register/signing-key.ts'
 import { allowedField, logoutsField, redirectsField } from './client-fields.ts'
 import type { OperatorDeps } from './deps.ts'
-import { mutation, verb } from './verb.ts'
+import { invalidInput, mutation, verb } from './verb.ts'
 
 export interface ClientRecord {
   readonly client_id: string
@@ -24,6 +25,8 @@ export interface ClientRecord {
   readonly redirect_uris: readonly string[]
   readonly logout_uris: readonly string[]
   readonly require_pkce: boolean
+  /** Whether it has no secret: a page's script, an app, a command line. */
+  readonly public: boolean
   /** Groups, addresses and domains (`@example.org`) that may enter; null is everybody who can sign in. */
   readonly allowed: readonly string[] | null
   readonly created_at: string
@@ -32,8 +35,8 @@ export interface ClientRecord {
 }
 
 export interface IssuedClientRecord extends ClientRecord {
-  /** Shown once; only its hash is stored. */
-  readonly client_secret: string
+  /** Shown once; only its hash is stored. Null for a public client. */
+  readonly client_secret: string | null
   /** The address of the sign-in provider: of the running server, else as configured. Null if sign-in is off. */
   readonly issuer: string | null
 }
@@ -44,6 +47,7 @@ const render = (client: Client): ClientRecord => ({
   redirect_uris: client.redirectUris,
   logout_uris: client.logoutUris,
   require_pkce: client.requiresPkce,
+  public: client.secretDigest === null,
   allowed: client.access === 'everybody' ? null : client.access,
   created_at: renderInstant(client.createdAt),
   updated_at: renderInstant(client.updatedAt),
@@ -57,7 +61,7 @@ const warningsOf = ({ redirectUris, requiresPkce }: Client): readonly string[] =
   ...(requiresPkce ? [] : ['without PKCE, whoever sees a code on its way can use it']),
 ]
 
-const issued = (deps: OperatorDeps, client: Client, secret: string): IssuedClientRecord => ({
+const issued = (deps: OperatorDeps, client: Client, secret: string | null): IssuedClientRecord => ({
   ...render(client),
   client_secret: secret,
   issuer: deps.live?.authUrl ?? null,
@@ -71,11 +75,12 @@ export const createClient = mutation(
     redirect_uris: redirectsField,
     logout_uris: z._default(logoutsField, []),
     require_pkce: z._default(z.boolean(), true),
+    public: z._default(z.boolean(), false),
     allowed: z._default(allowedField, null),
   }),
   async (deps, input, act): Promise<IssuedClientRecord> => {
     const at = deps.clock.now()
-    const { secret, digest } = newClientSecret()
+    const { secret, digest } = input.public ? NO_SECRET : newClientSecret()
     const client: Client = {
       id: newClientId(input.name),
       name: input.name,
@@ -87,10 +92,31 @@ export const createClient = mutation(
       createdAt: at,
       updatedAt: at,
     }
+    requireSound(client)
     await deps.store.signin.clients.create(client, act(client.id, describeClient(client)))
     return issued(deps, client, secret)
   },
 )
+
+const NO_SECRET = { secret: null, digest: null }
+
+/** @throws invalid_request */
+function requireSound({ redirectUris, logoutUris, requiresPkce, secretDigest }: Client): void {
+  const isPublic = secretDigest === null
+  if (isPublic && !requiresPkce) {
+    throw invalidInput(
+      'require_pkce',
+      'must stay: nothing else protects the codes of a public client',
+    )
+  }
+  for (const [field, uris] of [
+    ['redirect_uris', redirectUris],
+    ['logout_uris', logoutUris],
+  ] as const) {
+    const problem = redirectUrisProblem(uris, isPublic)
+    if (problem !== null) throw invalidInput(field, problem)
+  }
+}
 
 /** Oldest first. */
 export const listClients = verb(z.strictObject({}), async ({ store }) =>
@@ -113,25 +139,25 @@ export const editClient = mutation(
     redirect_uris: z.optional(redirectsField),
     logout_uris: z.optional(logoutsField),
     require_pkce: z.optional(z.boolean()),
+    /** Never changes; for files that state it. */
+    public: z.optional(z.boolean()),
     allowed: z.optional(allowedField),
   }),
   async (deps, input, act) => {
     const client = await findClient(deps, input.client)
     const { name, redirect_uris, logout_uris, require_pkce, allowed } = input
-    return render(
-      await amend(
-        deps,
-        client.id,
-        {
-          ...(name !== undefined && { name }),
-          ...(redirect_uris !== undefined && { redirectUris: redirect_uris }),
-          ...(logout_uris !== undefined && { logoutUris: logout_uris }),
-          ...(require_pkce !== undefined && { requiresPkce: require_pkce }),
-          ...(allowed !== undefined && { access: allowed ?? 'everybody' }),
-        },
-        act(client.id),
-      ),
-    )
+    if (input.public !== undefined && input.public !== (client.secretDigest === null)) {
+      throw invalidInput('public', 'cannot change: register another application')
+    }
+    const amendment = {
+      ...(name !== undefined && { name }),
+      ...(redirect_uris !== undefined && { redirectUris: redirect_uris }),
+      ...(logout_uris !== undefined && { logoutUris: logout_uris }),
+      ...(require_pkce !== undefined && { requiresPkce: require_pkce }),
+      ...(allowed !== undefined && { access: allowed ?? ('everybody' as const) }),
+    }
+    requireSound({ ...client, ...amendment })
+    return render(await amend(deps, client.id, amendment, act(client.id)))
   },
 )
 
@@ -140,7 +166,10 @@ export const rotateClientSecret = mutation(
   'clients.rotate-secret',
   byName,
   async (deps, input, act) => {
-    const { id } = await findClient(deps, input.client)
+    const { id, name, secretDigest } = await findClient(deps, input.client)
+    if (secretDigest === null) {
+      throw new GatewayError('invalid_request', `${name} is a public client and has no secret`)
+    }
     const { secret, digest } = newClientSecret()
     const rotated = act(id, { client_secret: 'new' })
     return issued(deps, await amend(deps, id, { secretDigest: digest }, rotated), secret)

@@ -3,7 +3,7 @@ import { InvalidGrant } from 'oidc-provider/lib/helpers/errors.js'
 import type { Adapter, Payload } from 'oidc-provider/lib/provider.js'
 import { type Clock, LARGE_STEP_MS, later } from '#domain/clock.ts'
 import type { Artifact } from './register/artifact.ts'
-import type { Client } from './register/client.ts'
+import { applicationType, type Client } from './register/client.ts'
 import { digestOf } from './register/digest.ts'
 import type { PersonId } from './register/person.ts'
 import { requestArtifacts } from './request-artifacts.ts'
@@ -148,16 +148,20 @@ function clientAdapter({ clients }: SigninStore): Adapter {
   }
 }
 
-/** Client metadata (OpenID Connect Registration). Every client may use `client_secret_basic` or `client_secret_post`. */
+/** Client metadata (OpenID Connect Registration). A client with a secret may use `client_secret_basic` or `client_secret_post`. */
 const toMetadata = (client: Client): Payload => ({
   client_id: client.id,
   client_name: client.name,
-  client_secret: client.secretDigest,
+  ...(client.secretDigest === null
+    ? {
+        token_endpoint_auth_method: 'none',
+        application_type: applicationType(client.redirectUris) ?? 'web',
+      }
+    : { token_endpoint_auth_method: 'client_secret_basic', client_secret: client.secretDigest }),
   redirect_uris: client.redirectUris,
   post_logout_redirect_uris: client.logoutUris,
   response_types: ['code'],
   grant_types: ['authorization_code', 'refresh_token'],
-  token_endpoint_auth_method: 'client_secret_basic',
   require_pkce: client.requiresPkce,
   access: client.access,
 })

@@ -16,7 +16,7 @@ import { leadOnward } from './onward.ts'
 import type { ErrorKind } from './pages/view.ts'
 import { isIdentityProviderName } from './register/identity-provider.ts'
 import { inOneAct } from './request-artifacts.ts'
-import { AUTHORIZE, isStep, LOGOUT, methodsOf, TOKEN, USERINFO } from './routes.ts'
+import { AUTHORIZE, isStep, LOGOUT, methodsOf, REVOKE, TOKEN, USERINFO } from './routes.ts'
 import { STORE_TROUBLE_STATUS, storeTroubleHeaders } from './store-trouble.ts'
 import { countRefusals, withRedirect } from './token-request.ts'
 
@@ -190,7 +190,8 @@ async function faultPage(deps: SigninDeps, request: Request, thrown: unknown): P
 }
 
 /** Applications expect JSON. */
-const isOfProgram = ({ url }: Request): boolean => [TOKEN, USERINFO].includes(new URL(url).pathname)
+const isOfProgram = ({ url }: Request): boolean =>
+  [TOKEN, USERINFO, REVOKE].includes(new URL(url).pathname)
 
 function protocolFault(thrown: unknown): Response {
   const trouble = storeTroubleHeaders(thrown)

@@ -36,6 +36,9 @@ declare module 'oidc-provider/lib/provider.js' {
   export interface Client {
     readonly clientId: string
     readonly clientName: string
+    /** `none` for a public client. */
+    readonly clientAuthMethod: string
+    readonly redirectUris: readonly string[]
     readonly clientSecret: string
     readonly require_pkce: boolean
     readonly access: 'everybody' | readonly string[]

@@ -1,6 +1,7 @@
 /** The OpenID provider: configures the library explicitly, without relying on its defaults (contract §10). */
 import { UnsupportedResponseMode } from 'oidc-provider/lib/helpers/errors.js'
 import {
+  type Client,
   type Context,
   Provider,
   type ResponseModeHandler,
@@ -18,7 +19,7 @@ import { grantWithoutConsent, interactionPolicy, SESSION_SECONDS } from './polic
 import { noteProtocolEvents } from './protocol-events.ts'
 import { digestOf, sameDigest } from './register/digest.ts'
 import type { SigningKey } from './register/keyring.ts'
-import { AUTHORIZE, LOGOUT, TOKEN, USERINFO } from './routes.ts'
+import { AUTHORIZE, LOGOUT, REVOKE, TOKEN, USERINFO } from './routes.ts'
 import { STORE_TROUBLE_STATUS, storeTroubleHeaders } from './store-trouble.ts'
 
 export interface Keys {
@@ -51,7 +52,7 @@ export function createProvider(
   checkNames(provider)
   pinAddress(provider, deps.issuer)
   refuseFragment(provider)
-  correctMetadata(provider)
+  correctMetadata(provider, deps)
   ignoreStaleCookies(provider)
   provider.use(guardLibraryPages(deps))
   provider.Client.prototype.compareClientSecret = function (secret) {
@@ -79,7 +80,7 @@ const protocol = () => ({
   // The ID token contains the claims of its scopes, because many clients never call the userinfo endpoint.
   conformIdTokenClaims: false,
   subjectTypes: ['public'],
-  clientAuthMethods: ['client_secret_basic', 'client_secret_post'],
+  clientAuthMethods: ['client_secret_basic', 'client_secret_post', PUBLIC],
   clientDefaults: { id_token_signed_response_alg: 'RS256' },
   enabledJWA: { idTokenSigningAlgValues: ['RS256'] },
   extraClientMetadata: { properties: ['require_pkce', 'access'] },
@@ -90,16 +91,26 @@ const protocol = () => ({
   allowOmittingSingleRegisteredRedirectUri: false,
   acceptQueryParamAccessTokens: false,
   rotateRefreshToken: true,
-  clientBasedCORS: () => false,
+  clientBasedCORS: allowsOrigin,
   discovery: { ui_locales_supported: ['en', 'ru'] },
   routes: {
     authorization: AUTHORIZE,
     token: TOKEN,
     userinfo: USERINFO,
+    revocation: REVOKE,
     jwks: '/oauth/jwks',
     end_session: LOGOUT,
   },
 })
+
+/** The client authentication of public clients. */
+const PUBLIC = 'none'
+
+/** The scripts of a page may call the endpoints of a public client, from where that is sent back to. An app's scheme has no origin. */
+const allowsOrigin = (_ctx: Context, origin: string, client: Client): boolean =>
+  client.clientAuthMethod === PUBLIC &&
+  origin !== 'null' &&
+  client.redirectUris.some((uri) => URL.parse(uri)?.origin === origin)
 
 const HOUR = 3600
 const DAY = 24 * HOUR
@@ -157,7 +168,13 @@ function cookies({ issuer }: SigninDeps, keys: Keys) {
 
 const features = (deps: SigninDeps) => ({
   ...off('devInteractions', 'dPoP', 'pushedAuthorizationRequests', 'resourceIndicators'),
-  ...off('claimsParameter', 'requestObjects', 'introspection', 'revocation', 'registration'),
+  ...off('claimsParameter', 'requestObjects', 'introspection', 'registration'),
+  // Of any other token the client is told nothing, not even that there is one.
+  revocation: {
+    enabled: true,
+    allowedPolicy: (_ctx: Context, client: Client, token: { readonly clientId: string }) =>
+      token.clientId === client.clientId,
+  },
   userinfo: { enabled: true },
   rpInitiatedLogout: {
     enabled: true,
@@ -218,19 +235,29 @@ function ignoreStaleCookies({ Session: sessions }: Provider): void {
 }
 
 /** Corrects what the library announces in the discovery document regardless of its configuration. */
-function correctMetadata(provider: Provider): void {
+function correctMetadata(provider: Provider, { store }: SigninDeps): void {
   provider.use(async (ctx, next) => {
     await next()
     const metadata = ctx.body
     if (typeof metadata !== 'object' || metadata === null) return
     if (!('response_modes_supported' in metadata)) return
+    const hasPublic = (await store.clients.list()).some(({ secretDigest }) => secretDigest === null)
     ctx.body = {
       ...metadata,
+      ...(!hasPublic && withoutPublic(metadata)),
       response_modes_supported: RESPONSE_MODES,
       claims_supported: CLAIMS_SUPPORTED,
     }
   })
 }
+
+/** The methods of authentication that are announced while no public client is registered. */
+const withoutPublic = (metadata: object): object =>
+  Object.fromEntries(
+    Object.entries(metadata)
+      .filter(([name]) => name.endsWith('_endpoint_auth_methods_supported'))
+      .map(([name, methods]) => [name, methods.filter((method: string) => method !== PUBLIC)]),
+  )
 
 const MODELS = [
   'AccessToken',

@@ -11,6 +11,7 @@ export const AUTHORIZE = '/oauth/authorize'
 export const LOGOUT = '/oauth/logout'
 export const TOKEN = '/oauth/token'
 export const USERINFO = '/oauth/userinfo'
+export const REVOKE = '/oauth/revoke'
 
 const GET = ['GET', 'HEAD']
 const POST = ['POST']
@@ -20,7 +21,7 @@ const ROUTES: readonly (readonly [path: RegExp, methods: readonly string[]])[] =
   [/^\/\.well-known\/(openid-configuration|oauth-authorization-server)$/, GET],
   [/^\/oauth\/(authorize|userinfo|logout)$/, [...GET, ...POST]],
   [/^\/oauth\/(jwks|logout\/success|authorize\/[^/]+)$/, GET],
-  [/^\/oauth\/(token|logout\/confirm)$/, POST],
+  [/^\/oauth\/(token|revoke|logout\/confirm)$/, POST],
   [/^\/identity\/[^/]+\/callback$/, GET],
   [/^\/sign-in\/[^/]+$/, GET],
   [new RegExp(`^/sign-in/[^/]+/(${STEPS.join('|')}|identity/[^/]+)$`), [...GET, ...POST]],

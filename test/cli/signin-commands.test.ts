@@ -86,6 +86,29 @@ describe('clients', () => {
     })
   })
 
+  test('a public one has an id and no secret, and keeps PKCE; only it is sent back to a scheme of its own', () => {
+    const own = ['--redirect-uri', 'org.example.notes:/callback']
+    const made = cli.json(['clients', 'create', 'Notes', '--public', ...own])
+    expect(made).toMatchObject({ client_secret: null, public: true, require_pkce: true })
+    const { client_id: notes } = made as { readonly client_id: string }
+    const quiet = cli.run(['clients', 'create', 'Quiet', '--public', ...own, '-q'])
+    expect(quiet.out).toMatch(/^quiet_\w{6}\n$/)
+    const shown = cli.run(['clients', 'create', 'Shown', '--public', ...own])
+    expect(shown.err + shown.out).not.toContain('secret')
+    for (const [args, why] of [
+      [['rotate-secret', notes, '-y'], 'has no secret'],
+      [['edit', notes, '--no-require-pkce'], 'must stay'],
+      [['create', 'Open', '--public', ...own, '--no-require-pkce'], 'must stay'],
+      [['create', 'Kept', ...own], 'is neither https nor http: only a public client'],
+      [['edit', notes, '--redirect-uri', 'http://notes.lan/', ...own, '-y'], 'cannot be combined'],
+    ] as const) {
+      const { code, err } = cli.run(['clients', ...args])
+      expect([args, code !== 0, err]).toEqual([args, true, expect.stringContaining(why)])
+    }
+    for (const name of [notes, quiet.out.trim(), 'Shown'])
+      cli.run(['clients', 'remove', name, '-y'])
+  })
+
   test('who may enter is named, replaced, and opened to everybody again', () => {
     const edit = (...flags: readonly string[]) =>
       cli.json<{ allowed: unknown }>(['clients', 'edit', 'Grafana', ...flags]).allowed
@@ -127,6 +150,7 @@ describe('clients', () => {
       redirect_uris: [CALLBACK],
       logout_uris: [],
       require_pkce: true,
+      public: false,
       allowed: null,
       created_at: expect.stringMatching(/Z$/),
       updated_at: expect.stringMatching(/Z$/),

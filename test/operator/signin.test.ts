@@ -38,7 +38,7 @@ describe('clients', () => {
     ])
     expect(await deps.store.signin.clients.find(client)).toMatchObject({
       name: 'Docs',
-      secretDigest: digestOf(rotated.client_secret),
+      secretDigest: digestOf(rotated.client_secret ?? ''),
     })
   })
 

@@ -83,8 +83,12 @@ export function createClients({ database, commit }: Connection): Clients {
   }
 }
 
+/** In place of the digest of a public client, which no digest equals. */
+const NO_SECRET = ''
+
 const toRow = ({ access, ...client }: Client) => ({
   ...client,
+  secretDigest: client.secretDigest ?? NO_SECRET,
   allowed: access === 'everybody' ? null : JSON.stringify(access),
   redirectUris: JSON.stringify(client.redirectUris),
   logoutUris: JSON.stringify(client.logoutUris),
@@ -98,7 +102,7 @@ const toClient = (row: ClientRow): Client => ({
   logoutUris: JSON.parse(row.logout_uris) as string[],
   requiresPkce: row.requires_pkce === 1,
   access: row.allowed === null ? 'everybody' : (JSON.parse(row.allowed) as string[]),
-  secretDigest: row.secret_sha256,
+  secretDigest: row.secret_sha256 === NO_SECRET ? null : row.secret_sha256,
   createdAt: row.created_at,
   updatedAt: row.updated_at,
 })

@@ -84,7 +84,10 @@ async function currentClients({ store }: OperatorDeps): Promise<readonly Entity[
   const clients = await store.signin.clients.list()
   const shared = duplicateNames(clients)
   return clients.map((client) =>
-    clientEntity(shared.has(client.name) ? client.id : client.name, client.id, client),
+    clientEntity(shared.has(client.name) ? client.id : client.name, client.id, {
+      ...client,
+      isPublic: client.secretDigest === null,
+    }),
   )
 }
 

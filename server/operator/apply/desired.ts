@@ -270,6 +270,7 @@ function desiredClient(entry: Entry<'clients'>, n: number, current: readonly Ent
     redirectUris: redirect_uris,
     logoutUris: logout_uris,
     requiresPkce: require_pkce,
+    isPublic: entry.public,
     access: allowed ?? 'everybody',
   })
 }

@@ -233,6 +233,7 @@ export const gatewayDocument = z.strictObject({
       redirect_uris: redirectsField,
       logout_uris: z._default(logoutsField, []),
       require_pkce: z._default(z.boolean(), true),
+      public: z._default(z.boolean(), false),
       /** Absent: everybody who can sign in. */
       allowed: z.optional(allowedField),
     }),

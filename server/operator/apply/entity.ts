@@ -275,7 +275,9 @@ export const keyEntity = (
 export const clientEntity = (
   title: string,
   id: string | null,
-  client: Pick<Client, 'name' | 'redirectUris' | 'logoutUris' | 'requiresPkce' | 'access'>,
+  client: Pick<Client, 'name' | 'redirectUris' | 'logoutUris' | 'requiresPkce' | 'access'> & {
+    readonly isPublic: boolean
+  },
 ): Entity => ({
   kind: 'client',
   name: title,
@@ -284,6 +286,7 @@ export const clientEntity = (
     redirect_uris: client.redirectUris,
     logout_uris: client.logoutUris,
     require_pkce: client.requiresPkce,
+    public: client.isPublic,
     allowed: client.access === 'everybody' ? null : client.access,
   },
   id,

@@ -338,7 +338,7 @@ async function applyClient(context: PlanContext, step: Step): Promise<void> {
   }
   const issued = await perform(createClient, deps, fieldsOf(desired, step))
   const { client_id: id, client_secret: secret } = issued
-  secrets.push({ kind: 'client', name: step.name, id, secret })
+  if (secret !== null) secrets.push({ kind: 'client', name: step.name, id, secret })
   warnings.push(...issued.warnings.map((warning) => `${step.name}: ${warning}`))
 }
 

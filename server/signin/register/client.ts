@@ -18,8 +18,11 @@ export interface Client {
   /** False only for a client without PKCE support. */
   readonly requiresPkce: boolean
   readonly access: Access
-  /** SHA-256 of the client's secret in hexadecimal. */
-  readonly secretDigest: string
+  /**
+   * SHA-256 of the client's secret in hexadecimal; null for a public client, which cannot keep one: a page's script, an app, a
+   * command line (RFC 6749 §2.1). It is known by PKCE and its redirect URIs alone.
+   */
+  readonly secretDigest: string | null
   readonly createdAt: Instant
   readonly updatedAt: Instant
 }
@@ -46,6 +49,7 @@ export const describeClient = (client: Client): ActChanges => ({
   redirect_uris: client.redirectUris,
   logout_uris: client.logoutUris,
   require_pkce: client.requiresPkce,
+  public: client.secretDigest === null,
   allowed: client.access === 'everybody' ? null : client.access,
 })
 
@@ -73,13 +77,49 @@ const MAX_URI = 2000
 /** Why a URL is not allowed as a redirect URI; null if it is allowed. */
 export function redirectUriProblem(text: string): string | null {
   if (/[\s\\]|[^\x21-\x7e]/.test(text)) return 'has characters that an address does not have'
-  const url = parseAbsoluteUrl(text)
+  const url = parseAbsoluteUrl(text) ?? (OF_APP.test(text) ? URL.parse(text) : null)
   if (url === null) return 'is not an absolute address such as https://app.example.org/callback'
-  if (!['https:', 'http:'].includes(url.protocol)) return 'is neither https nor http'
+  if (!isWeb(url) && !isPrivateScheme(url)) return NEITHER
   if (text.includes('#')) return 'has a fragment'
   if (url.username !== '' || url.password !== '') return 'names a user'
   if (text.includes('*')) return 'has an asterisk: addresses are compared as they are written'
   return text.length > MAX_URI ? `is longer than ${MAX_URI} characters` : null
+}
+
+/** `com.example.app:/callback`, with one slash, as RFC 8252 writes it. */
+const OF_APP = /^[a-z0-9-]+(\.[a-z0-9-]+)+:\/(?!\/)/
+
+const NEITHER = 'is neither https nor http'
+
+const isWeb = ({ protocol }: URL): boolean => protocol === 'https:' || protocol === 'http:'
+
+/** A reversed domain of its vendor (RFC 8252 §7.1), which no other app has by chance, and no browser understands. */
+const isPrivateScheme = ({ protocol }: URL): boolean =>
+  /^[a-z0-9-]+(\.[a-z0-9-]+)+:$/.test(protocol)
+
+/**
+ * Native apps may be sent back to a scheme of their own or to any port of this machine (RFC 8252 §7). Null if the URIs
+ * fit neither a native app nor the web.
+ */
+export function applicationType(redirectUris: readonly string[]): 'native' | 'web' | null {
+  const urls = redirectUris.flatMap((uri) => URL.parse(uri) ?? [])
+  const isLocal = ({ protocol, hostname }: URL) => protocol === 'http:' && isLoopbackHost(hostname)
+  const isOfApp = (url: URL) => isPrivateScheme(url) || isLocal(url)
+  const isClaimed = ({ protocol, hostname }: URL) =>
+    protocol === 'https:' && !isLoopbackHost(hostname)
+  if (urls.some(isOfApp) && urls.every((url) => isOfApp(url) || isClaimed(url))) return 'native'
+  return urls.every(isWeb) ? 'web' : null
+}
+
+/** Why a client may not have these redirect URIs; null if it may. */
+export function redirectUrisProblem(uris: readonly string[], isPublic: boolean): string | null {
+  const strange = uris.find((uri) => !/^https?:/i.test(uri))
+  if (strange !== undefined && !isPublic) {
+    return `"${strange}" ${NEITHER}: only a public client is sent back to a scheme of its own`
+  }
+  return applicationType(uris) === null
+    ? `"${strange}" cannot be combined with http addresses of other machines, or https ones of this one`
+    : null
 }
 
 /** Whether data sent there crosses a network unencrypted. */

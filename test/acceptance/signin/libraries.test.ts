@@ -108,6 +108,39 @@ test.each([
   },
 )
 
+test('openid-client as a command line: no secret, a port of its own on this machine, and a token that it revokes', async () => {
+  const { client_id } = setup.register(
+    'Notes',
+    '--public',
+    '--redirect-uri',
+    'http://127.0.0.1/callback',
+  )
+  const insecure = { execute: [client.allowInsecureRequests] }
+  const issuer = new URL(setup.authUrl)
+  const provider = await client.discovery(issuer, client_id, undefined, client.None(), insecure)
+  const verifier = client.randomPKCECodeVerifier()
+  const redirect_uri = 'http://127.0.0.1:51234/callback'
+  const address = client.buildAuthorizationUrl(provider, {
+    redirect_uri,
+    scope: 'openid email',
+    code_challenge: await client.calculatePKCECodeChallenge(verifier),
+    code_challenge_method: 'S256',
+  })
+  const browser = setup.browser()
+  const page = await browser.open(address.href)
+  const asked = await setup.signIn(browser, page, 'writer@example.org')
+  const back = await browser.submit(asked, '/consent', { decision: 'allow' })
+  const tokens = await client.authorizationCodeGrant(provider, new URL(back.url), {
+    pkceCodeVerifier: verifier,
+    idTokenExpected: true,
+  })
+  const { sub = '' } = tokens.claims() ?? {}
+  const person = await client.fetchUserInfo(provider, tokens.access_token, sub)
+  expect(person.email).toBe('writer@example.org')
+  await client.tokenRevocation(provider, tokens.access_token)
+  await expect(client.fetchUserInfo(provider, tokens.access_token, sub)).rejects.toThrow()
+})
+
 test('a refusal on the consent page is reported to the client', async () => {
   const browser = setup.browser()
   const { client_id } = setup.client

@@ -149,6 +149,7 @@ test('the metadata announce what the contract promises, and no more', async () =
     userinfo_endpoint: `${authUrl}/oauth/userinfo`,
     jwks_uri: `${authUrl}/oauth/jwks`,
     end_session_endpoint: `${authUrl}/oauth/logout`,
+    revocation_endpoint: `${authUrl}/oauth/revoke`,
     acr_values_supported: ['1'],
     response_types_supported: ['code'],
     response_modes_supported: ['form_post', 'query'],

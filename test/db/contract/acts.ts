@@ -147,6 +147,7 @@ const CHANGES: Readonly<Record<string, Change>> = {
       redirect_uris: CLIENT.redirectUris,
       logout_uris: [],
       require_pkce: true,
+      public: false,
       allowed: null,
     },
   },

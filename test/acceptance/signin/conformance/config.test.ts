@@ -18,6 +18,7 @@ const KNOWN = {
     'userinfo_endpoint',
     'jwks_uri',
     'end_session_endpoint',
+    'revocation_endpoint',
   ],
   lists: [
     'response_types_supported',
