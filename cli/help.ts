@@ -8,7 +8,7 @@ const SECTIONS: readonly (readonly [title: string, nouns: readonly string[]])[] 
   ['Keys', ['keys', 'limits', 'accounts']],
   ['Models', ['providers', 'models']],
   ['As a file', ['export', 'apply']],
-  ['Money', ['balance', 'ledger', 'usage', 'rates', 'thresholds']],
+  ['Money', ['balance', 'ledger', 'usage', 'reconcile', 'rates', 'thresholds']],
   ['People', ['users', 'groups', 'clients', 'identities']],
   [
     'Operations',
@@ -93,7 +93,10 @@ function exitCodes(): string {
     [EXIT.notFound, 'no such object, or the name is ambiguous'],
     [EXIT.notRunning, 'the server is not running or not reachable'],
     [EXIT.unconfirmed, 'needs confirmation, or was declined'],
-    [EXIT.unhealthy, 'unhealthy (status, doctor, providers test, thresholds test, notices test)'],
+    [
+      EXIT.unhealthy,
+      'unhealthy (status, doctor, providers test, thresholds test, notices test, reconcile without a bill)',
+    ],
     [EXIT.crash, 'crash: a bug in gatewayctl'],
     [EXIT.interrupted, 'interrupted (Ctrl-C)'],
   ]

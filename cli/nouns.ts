@@ -115,6 +115,10 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
       drift: () => import('./usage/drift.ts'),
     },
   },
+  reconcile: alone(
+    "compare with a vendor's bill, and explain the difference",
+    () => import('./reconcile.ts'),
+  ),
   rates: {
     summary: 'exchange rate to rubles',
     bare: 'show',

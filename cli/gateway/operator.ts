@@ -125,6 +125,7 @@ const LONG_VERBS: ReadonlySet<string> = new Set<VerbName>([
   'ledger.count',
   'usage.drift',
   'usage.report',
+  'reconcile',
   'usage.chart',
 ])
 

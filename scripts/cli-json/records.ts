@@ -69,6 +69,7 @@ export interface JsonRecords {
   'ledger list': VerbRecord<'ledger.list'>
   'usage report': VerbRecord<'usage.report'>
   'usage drift': VerbRecord<'usage.drift'>
+  reconcile: VerbRecord<'reconcile'>
   'rates show': VerbRecord<'rates.show'>
   'rates set': VerbRecord<'rates.set'>
   /** One document a line. */

@@ -6,6 +6,7 @@ import type { AccountId, GenerationId, KeyId } from './id.ts'
 import type { UsageSource } from './ledger.ts'
 import type { ImageChoice } from './model-card.ts'
 import { addUsd, NO_MONEY, type RubMicros, type UsdNanos } from './money.ts'
+import type { ServedDay, ServedQuery } from './reconcile/served.ts'
 import type { FailureKind } from './upstream.ts'
 import type { Usage } from './usage.ts'
 import type { UsageQuery, UsageReport } from './usage-report.ts'
@@ -155,6 +156,8 @@ export interface Activity {
   drift(query: DriftQuery): Promise<readonly Drift[]>
   /** Sums the usage of requests that have ended; one that ends during the query may be included. @throws store_unavailable */
   usage(query: UsageQuery): Promise<UsageReport>
+  /** Adds up what one provider served, day by day, for a comparison with its bill. @throws store_unavailable */
+  served(query: ServedQuery): Promise<readonly ServedDay[]>
   /**
    * Removes lines of requests that ended before `before`, the oldest first and at most `limit`; answers how many, fewer
    * only when none is left, or while the disk takes no writes. No sum, hold or window may need them any more.

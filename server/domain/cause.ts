@@ -84,6 +84,14 @@ export interface CauseFacts {
     /** Whole days; 0 for one that has ended. */
     readonly days_left: number
   }
+  'gateway.bill_differs': {
+    readonly provider: string
+    /** The days of the bill; the second is not in it. */
+    readonly since: string
+    readonly until: string
+    readonly unexplained_usd: string
+    readonly tolerance_percent: string
+  }
   'gateway.backup_failed': { readonly file: string | null; readonly reason: string }
   'gateway.sweep_failed': { readonly reason: string }
   'gateway.disk_low': {
@@ -249,6 +257,23 @@ export const CAUSES: { readonly [Name in CauseName]: Cause<CauseFacts[Name]> } =
         ? `the certificate of ${host} ended, or ends today: ${ends_at}`
         : `the certificate of ${host} ends in ${days_left} days: ${ends_at}`,
     hint: ({ host }) => `renew it where ${host} is served, or tell whoever does`,
+  },
+  'gateway.bill_differs': {
+    title: "A vendor's bill has more that nothing explains than is tolerated",
+    severity: () => 'warning',
+    subject: ({ provider }) => provider,
+    facts: {
+      provider: PROVIDER,
+      since: ['time', 'The first day of the bill'],
+      until: ['time', 'Its end, exclusive'],
+      unexplained_usd: ['usd', 'What nothing explains'],
+      tolerance_percent: ['text', 'The share of the bill that may stay so'],
+    },
+    lasts: true,
+    message: ({ provider, since, until, unexplained_usd, tolerance_percent }) =>
+      `of the bill of ${provider} from ${since.slice(0, 10)} to ${until.slice(0, 10)}, $${unexplained_usd} is explained by no request, more than ${tolerance_percent} %`,
+    hint: ({ provider, since, until }) =>
+      `lifts with the next bill that is explained; look at it: gatewayctl reconcile ${provider} --since ${since.slice(0, 10)} --until ${until.slice(0, 10)}`,
   },
   'gateway.backup_failed': {
     title: 'A backup failed',

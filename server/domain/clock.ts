@@ -98,6 +98,12 @@ export const unixSeconds = (at: Instant): number => Math.floor(at / 1000)
 /** The UTC date of a day: "2026-08-23". */
 export const renderDay = (day: Day): string => new Date(day * DAY_MS).toISOString().slice(0, 10)
 
+/** Reads "2026-08-23"; undefined for anything else, including a date that does not exist. */
+export function readDay(text: string): Day | undefined {
+  const start = /^\d{4}-\d\d-\d\d$/.test(text) ? readInstant(`${text}T00:00:00Z`) : undefined
+  return start === undefined ? undefined : dayOf(start)
+}
+
 const HTTP_DATE = /^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/
 
 /** Reads an HTTP date in the preferred format of RFC 9110 §5.6.7; undefined for anything else. */

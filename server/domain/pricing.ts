@@ -273,6 +273,22 @@ export function chargeLines(
   )
 }
 
+/** What a unit of a class may cost at a price: in any of its tiers, by none of `modifiers` or by all of them. */
+export function unitPricesOf(
+  name: string,
+  { prices }: PriceVersion,
+  image: ImageChoice,
+  modifiers: readonly Modifier[],
+): readonly UsdAttos[] {
+  const found = PRICE_CLASSES.find((one) => one.name === name)
+  if (found === undefined) return []
+  const plain = [prices, ...prices.tiers].map((tier) => found.price(tier, prices, image))
+  if (modifiers.length === 0) return plain
+  const times = (price: UsdAttos): UsdAttos =>
+    modifiers.reduce((most, { factor }) => timesFactor(most, factor), price)
+  return [...plain, ...plain.map(times)]
+}
+
 const higherOf = (most: UsdAttos, price: UsdAttos | null): UsdAttos =>
   price !== null && price > most ? price : most
 

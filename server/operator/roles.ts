@@ -65,6 +65,7 @@ const PERMITTED: Readonly<Record<VerbName, readonly Role[]>> = {
   'activity.kill': NOBODY,
   'usage.chart': NOBODY,
   'usage.drift': NOBODY,
+  reconcile: NOBODY,
   'acts.list': NOBODY,
   init: NOBODY,
   status: NOBODY,

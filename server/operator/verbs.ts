@@ -31,6 +31,7 @@ export const VERBS = {
   why: async () => (await import('./why.ts')).explain,
   'usage.report': async () => (await import('./usage-report.ts')).reportUsage,
   'usage.drift': async () => (await import('./usage-drift.ts')).showDrift,
+  reconcile: async () => (await import('./reconcile.ts')).reconcile,
   'balance.adjust': async () => (await import('./balance.ts')).adjustBalance,
   export: async () => (await import('./apply/apply.ts')).exportDocument,
   plan: async () => (await import('./apply/apply.ts')).planDocument,

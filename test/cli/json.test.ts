@@ -45,6 +45,20 @@ type Sample = readonly [command: JsonCommand, args: readonly string[], stdin?: s
 
 const PRICES = ['--in-usd', '1', '--out-usd', '2']
 
+const RECONCILE = ['reconcile', 'openai', '--since', '2026-01-01', '--until', '2026-01-02']
+
+/** A bill of one line, of which the books know nothing. */
+const COSTS = {
+  object: 'page',
+  data: [
+    {
+      start_time: 1_767_225_600,
+      end_time: 1_767_312_000,
+      results: [{ amount: { value: 0.000_001, currency: 'usd' }, line_item: 'gpt-5, input' }],
+    },
+  ],
+}
+
 /** In an order in which one makes what the next one needs; the gateway is down. */
 const DOWN: readonly Sample[] = [
   ['init', ['init']],
@@ -103,8 +117,23 @@ const DOWN: readonly Sample[] = [
   ['models refresh', ['models', 'refresh', '-y']],
   ['models price --clear', ['models', 'price', 'acme/pix', '--clear', '-y']],
   ['models remove', ['models', 'remove', 'acme/pix', '-y']],
+  [
+    'providers add',
+    [
+      'providers',
+      'add',
+      'openai',
+      '--base-url',
+      'http://127.0.0.1:9/v1',
+      '--key-file',
+      '-',
+      '--no-check',
+    ],
+    'sk-x',
+  ],
   ['providers remove', ['providers', 'remove', 'acme', '-y']],
   ['providers credentials', ['providers', 'credentials', 'list', 'demo']],
+  ['reconcile', [...RECONCILE, '--report', 'costs.json', '--tolerance', '100']],
   ['providers test', ['providers', 'test']],
   ['rates set', ['rates', 'set', 'USD/RUB', '92.50']],
   ['rates show', ['rates']],
@@ -185,6 +214,7 @@ beforeAll(() => {
   cli = openCli()
   const deps = '[rates]\nusd_rub = "95"\n\n[[keys]]\nname = "filed"\nrpm_limit = 60\n'
   writeFileSync(join(cli.home, 'house.toml'), deps)
+  writeFileSync(join(cli.home, 'costs.json'), JSON.stringify(COSTS))
   mkdirSync(join(cli.home, 'config', 'gatewayctl'), { recursive: true })
   writeFileSync(
     join(cli.home, 'config', 'gatewayctl', 'config.toml'),

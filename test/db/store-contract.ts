@@ -20,6 +20,7 @@ import { noticesContract } from './contract/notices.ts'
 import { ownersContract } from './contract/owners.ts'
 import { restartContract } from './contract/restart.ts'
 import { retentionContract } from './contract/retention.ts'
+import { servedContract } from './contract/served.ts'
 import { type SigninBench, signinContract } from './contract/signin.ts'
 import { spendingContract } from './contract/spending.ts'
 import { usageContract } from './contract/usage.ts'
@@ -55,6 +56,7 @@ export function storeContract(name: string, engine: Engine): void {
     describe('acts', () => actsContract(bench))
     describe('activity', () => activityContract(bench))
     describe('usage', () => usageContract(bench))
+    describe('what a provider served', () => servedContract(bench))
     describe('answers', () => answersContract(bench))
     describe('retention', () => retentionContract(bench))
     describe('memberships', () => membershipsContract(bench))

@@ -55,6 +55,13 @@ const SAMPLES: { readonly [Name in CauseName]: CauseFacts[Name] } = {
     ends_at: '2026-12-01T00:00:00Z',
     days_left: 6,
   },
+  'gateway.bill_differs': {
+    provider: 'acme',
+    since: '2026-10-01T00:00:00Z',
+    until: '2026-11-01T00:00:00Z',
+    unexplained_usd: '1.24',
+    tolerance_percent: '0.1',
+  },
   'gateway.backup_failed': { file: null, reason: 'no room' },
   'gateway.sweep_failed': { reason: 'it is stuck' },
   'gateway.disk_low': {

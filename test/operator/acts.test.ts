@@ -26,6 +26,16 @@ const HIDDEN_PATH = '/services/T0/B0/canary'
 
 const PLAN_OF_NOTHING = createHash('sha256').update('[]').digest('hex').slice(0, 16)
 
+/** A line of a bill of which the books know nothing. */
+const FOREIGN = {
+  day: '2026-08-01',
+  model: 'foreign',
+  class: 'input_tokens',
+  units: 5,
+  usd: '1',
+  lines: 1,
+}
+
 /** A model that a file of prices has, and the gateway does not. */
 const OFFERED = {
   served_by: 'spare',
@@ -74,6 +84,12 @@ const SAMPLES: { readonly [Name in VerbName]: VerbInput<Name> } = {
   'usage.report': {},
   'usage.chart': {},
   'usage.drift': {},
+  reconcile: {
+    provider: 'demo',
+    since: '2026-08-01T00:00:00Z',
+    until: '2026-08-02T00:00:00Z',
+    bill: { grain: 'classes', counts: true, amounts: true, days: ['2026-08-01'], lines: [FOREIGN] },
+  },
   'ledger.list': {},
   'ledger.count': {},
   export: {},

@@ -10,11 +10,12 @@ import { openSoundLog } from '../engine/sound-log.ts'
 import { statement } from '../engine/statement.ts'
 import { activity } from '../schema.ts'
 import { toActivity } from './activity-row.ts'
+import { readServed } from './served-reader.ts'
 import { readUsage } from './usage-reader.ts'
 
 export function createActivityReader(
   connection: Connection,
-): Pick<Activity, 'list' | 'count' | 'find' | 'drift' | 'usage'> {
+): Pick<Activity, 'list' | 'count' | 'find' | 'drift' | 'usage' | 'served'> {
   const { database, commit } = connection
   const log = openSoundLog(database, LOG)
 
@@ -43,6 +44,7 @@ export function createActivityReader(
       return [...byModel.values()].toSorted((a, b) => (a.model < b.model ? -1 : 1))
     },
     usage: (query) => readUsage(connection, query),
+    served: (query) => readServed(connection, query),
   }
 }
 

@@ -66,7 +66,7 @@ export function toActivity(row: ActivityRow): ActivityEntry {
   }
 }
 
-const toNames = (stored: string | null): readonly string[] =>
+export const toNames = (stored: string | null): readonly string[] =>
   stored === null ? [] : (JSON.parse(stored) as string[])
 
 /** Null where there are none, which is the rule. */
@@ -87,7 +87,7 @@ const fromFailedAttempts = (attempts: readonly FailedAttempt[]): string | null =
 
 type StoredAttempt = Omit<FailedAttempt, 'operatorCost'> & { readonly operatorCost: number }
 
-const toFailedAttempts = (stored: string | null): readonly FailedAttempt[] =>
+export const toFailedAttempts = (stored: string | null): readonly FailedAttempt[] =>
   stored === null
     ? []
     : (JSON.parse(stored) as StoredAttempt[]).map((attempt) => ({

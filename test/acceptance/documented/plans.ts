@@ -58,6 +58,12 @@ fpath=(x "$HOME/etc") PROFILE=$HOME/etc/profile.ps1
       'gatewayctl notices test': 'it sends a mail, and a webhook to a stranger',
     },
   },
+  'docs/operator/reconcile.md': {
+    before: FURNISHED,
+    notHere: {
+      'gatewayctl reconcile anthropic': 'it asks a vendor, with a key that nobody has here',
+    },
+  },
   'docs/operator/requests.md': {
     before: `${ASKED}gatewayctl accounts create acme\n`,
     inPlace: {
