@@ -34,6 +34,8 @@ interface Declaration {
   readonly isRare?: boolean
   /** What a window counts: "requests in 60 seconds", and what frees. */
   readonly counts?: readonly [what: string, frees: string]
+  /** Bounds each request by itself: nothing is counted for it. */
+  readonly isBound?: boolean
   /** Of keys alone: an account has none. */
   readonly isOfKey?: boolean
   /** Its label in metrics; its name where absent. */
@@ -120,6 +122,7 @@ const DECLARED = {
     title: 'max out',
     say: (count) => `${count} tokens an answer`,
     isRare: true,
+    isBound: true,
   },
   allowedModels: {
     name: 'allowed_models',
@@ -130,6 +133,7 @@ const DECLARED = {
     title: 'models',
     say: (masks) => masks || 'no models',
     sayUnset: 'all models',
+    isBound: true,
     metric: 'model',
   },
 } as const satisfies Readonly<Record<string, Declaration>>
@@ -167,6 +171,10 @@ export const LIMITS: readonly DeclaredLimit[] = Object.entries<Omit<DeclaredLimi
 ).map(([limit, declared]) => ({ ...declared, limit: limit as Limit }))
 
 export const NO_LIMITS = Object.fromEntries(LIMITS.map(({ limit }) => [limit, null])) as Limits
+
+/** Whether one is set for which something is counted. */
+export const isUsedUp = (limits: Limits): boolean =>
+  LIMITS.some(({ limit, isBound }) => !isBound && limits[limit] !== null)
 
 const BY_NAME: ReadonlyMap<string, DeclaredLimit> = new Map(LIMITS.map((one) => [one.name, one]))
 

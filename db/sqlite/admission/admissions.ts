@@ -90,7 +90,7 @@ export function createAdmissions(
     const { grant, refusal } = judge(claim, hot, endUser)
     if (refusal) return { admitted: false, quota: readQuota(hot, claim.at), grant, refusal }
     // Deferred: a hold that is lost in a crash was never charged either.
-    const hold = hotState.take(claim, grant.hold, hot, endUser)
+    const hold = hotState.take(claim, grant, hot, endUser)
     if (repeat !== null) repeats.began(hold)
     hold.rowWrite = commit.defer(writer.hold, hold)
     noteUse(hot, claim.at)
@@ -235,7 +235,7 @@ function prepareSettle(
   return async (id, settlement) => {
     const { at, charge } = settlement
     const amount = charge === null ? NO_MONEY : charge.amount
-    const hold = hotState.resolve(id, amount)
+    const hold = hotState.resolve(id, { spent: amount, usage: settlement.activity.usage })
     if (!hold) return false
     const change = judgeDebit(hold, amount, at)
     const events = judgeEvents(hold, hotState.loaded(hold.claim.keyId), settlement, amount, words)

@@ -35,6 +35,8 @@ export interface Expiry extends Pick<Admissions, 'renew' | 'expire'> {
   expireOthers({ epoch }: Owner, at: Instant): void
 }
 
+const NOTHING = { spent: NO_MONEY, usage: NO_USAGE }
+
 /**
  * No answer of these requests was completed (its charge would have been committed first, and the hold with it), so
  * nothing is known that could be charged. Their window slots stay taken.
@@ -55,7 +57,7 @@ export function prepareExpiry(
   const release = (holds: readonly HoldRow[], at: Instant): void => {
     const open: OpenHold[] = []
     for (const hold of holds) {
-      const resolved = hotState.resolve(hold.generation_id, NO_MONEY)
+      const resolved = hotState.resolve(hold.generation_id, NOTHING)
       if (resolved) open.push(resolved)
       commit.defer(() => {
         writer.release(hold.generation_id)

@@ -1,7 +1,7 @@
 /** The hot state of keys and accounts: what admission needs, cached in memory and rebuilt from the tables. */
 
 import type { Account } from '#domain/account.ts'
-import type { Claim } from '#domain/admission.ts'
+import type { Claim, Grant } from '#domain/admission.ts'
 import { UNKNOWN_MARK } from '#domain/ceiling-marks.ts'
 import {
   type Day,
@@ -14,7 +14,7 @@ import {
 } from '#domain/clock.ts'
 import type { AccountId, GenerationId, KeyId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
-import type { Limits } from '#domain/limits.ts'
+import { isUsedUp, type Limits } from '#domain/limits.ts'
 import type { UsdNanos } from '#domain/money.ts'
 import { addUsd, NO_MONEY, subtractUsd } from '#domain/money.ts'
 import type { Window } from '#domain/window.ts'
@@ -40,10 +40,12 @@ import {
 import {
   addHold,
   endHold,
+  type Held,
   type HotUse,
   isReadByClock,
   keepWindows,
   noteStep,
+  type Outcome,
   readWindows,
   releaseUse,
   reserveUse,
@@ -85,14 +87,10 @@ export interface HotAccount {
 }
 
 /** An admission in progress. */
-export interface OpenHold {
-  readonly claim: Claim
+export interface OpenHold extends Held {
   readonly amount: UsdNanos
   /** That of its key at its admission, which pays. */
   readonly account: HotAccount
-  /** The periods that its hold and later its charge count in, however late it ends. */
-  readonly day: Day
-  readonly month: Day
   readonly endUser: HotEndUser | null
   /** The deferred write of its row, dropped if it is resolved first. */
   rowWrite: Pending | null
@@ -117,9 +115,9 @@ export interface HotState {
   replaceAccount(account: Pick<Account, 'id' | 'limits'>): void
   /** The end user that a claim names, as it would be counted; null where it names none. */
   endUser(claim: Claim, hot: HotKey): HotEndUser | null
-  take(claim: Claim, amount: UsdNanos, hot: HotKey, endUser: HotEndUser | null): OpenHold
-  /** Releases slot and hold, and spends `spent`. Undefined if it was resolved before. */
-  resolve(id: GenerationId, spent: UsdNanos): OpenHold | undefined
+  take(claim: Claim, grant: Grant, hot: HotKey, endUser: HotEndUser | null): OpenHold
+  /** Releases slot and hold, and counts what became of them. Undefined if it was resolved before. */
+  resolve(id: GenerationId, outcome: Outcome): OpenHold | undefined
   /** A copy of the current sums. */
   copySums(): LiveSums
 }
@@ -185,9 +183,10 @@ export function startHotState(connection: Connection, windows: WindowReader): Ho
       hot.recentEndUsers ??= endUsers.loadRecent(hot.key.id, hot.today)
       return endUsers.find(hot.recentEndUsers, hot.key, endUser, hot.endUserMinutes)
     },
-    take(claim, amount, hot, endUser) {
+    take(claim, grant, hot, endUser) {
       const { account, today: day, thisMonth: month } = hot
-      const hold: OpenHold = { claim, amount, account, day, month, endUser, rowWrite: null }
+      const amount = grant.hold
+      const hold: OpenHold = { claim, grant, amount, account, day, month, endUser, rowWrite: null }
       reserveAccount(hold)
       reserve(hot, hold)
       if (endUser !== null && hot.recentEndUsers !== null)
@@ -195,17 +194,17 @@ export function startHotState(connection: Connection, windows: WindowReader): Ho
       open.set(claim.generationId, hold)
       return hold
     },
-    resolve(id, spent) {
+    resolve(id, outcome) {
       const hold = open.take(id)
       if (!hold) return undefined
       // Resolved before its row was written: the row is not needed.
       if (hold.rowWrite) drop(hold.rowWrite)
-      releaseAccount(hold, spent)
+      releaseAccount(hold, outcome)
       const hot = hotKeys.get(hold.claim.keyId)
-      if (hot) release(hot, hold, spent)
+      if (hot) release(hot, hold, outcome)
       // Moved in the meantime: what it spends counts where the key is.
       if (hot && hot.account !== hold.account) giveUpSums(hold.account, hot.account)
-      if (hold.endUser) releaseEndUser(hold.endUser, hold, spent)
+      if (hold.endUser) releaseEndUser(hold.endUser, hold, outcome.spent)
       return hold
     },
     copySums: () => copyLiveSums(hotAccounts, hotKeys, open),
@@ -259,10 +258,6 @@ const NO_DAY = -1 as Day
 
 /** Its use is read when it is next asked for. */
 const unreadUse = (): HotUse => startUse(Number.NEGATIVE_INFINITY as Instant, NO_DAY, NO_DAY)
-
-/** What an account has no use of: its list of models and the bound of an answer. */
-const isUsedUp = ({ rpm, rpd, concurrency, dailySpend, monthlySpend }: Limits): boolean =>
-  (rpm ?? rpd ?? concurrency ?? dailySpend ?? monthlySpend) !== null
 
 function setLimits(account: HotAccount, limits: Limits): void {
   const before = account.limits
@@ -363,30 +358,31 @@ function prepareHotAccountReader({ database }: Connection): (id: AccountId) => H
   }
 }
 
-function reserveAccount({ account, amount, claim: { at } }: OpenHold): void {
+function reserveAccount(hold: OpenHold): void {
+  const { account, amount } = hold
   account.held = addUsd(account.held, amount)
   account.inProgress++
-  if (account.use !== null) reserveUse(account.use, at, amount)
+  if (account.use !== null) reserveUse(account.use, hold)
 }
 
-function releaseAccount(hold: OpenHold, spent: UsdNanos): void {
+function releaseAccount(hold: OpenHold, outcome: Outcome): void {
   const { account, amount } = hold
   account.held = subtractUsd(account.held, amount)
   account.inProgress--
-  account.balance = subtractUsd(account.balance, spent)
-  if (account.use !== null) releaseUse(account.use, hold, spent)
+  account.balance = subtractUsd(account.balance, outcome.spent)
+  if (account.use !== null) releaseUse(account.use, hold, outcome)
 }
 
-function reserve(hot: HotKey, { claim: { at }, amount }: OpenHold): void {
-  reserveUse(hot, at, amount)
+function reserve(hot: HotKey, hold: OpenHold): void {
+  reserveUse(hot, hold)
   hot.inProgress++
-  hot.held = addUsd(hot.held, amount)
+  hot.held = addUsd(hot.held, hold.amount)
 }
 
-function release(hot: HotKey, hold: OpenHold, spent: UsdNanos): void {
+function release(hot: HotKey, hold: OpenHold, outcome: Outcome): void {
   hot.inProgress--
   hot.held = subtractUsd(hot.held, hold.amount)
-  releaseUse(hot, hold, spent)
+  releaseUse(hot, hold, outcome)
 }
 
 function reserveEndUser(

@@ -1,8 +1,10 @@
 /** What is used of the limits of a key, or of an account: its windows, which are read from the log, and its sums. */
+import type { Claim, Grant } from '#domain/admission.ts'
 import { UNKNOWN_MARK } from '#domain/ceiling-marks.ts'
 import { DAY_MS, type Day, type Instant, MINUTE_MS } from '#domain/clock.ts'
 import type { Limits } from '#domain/limits.ts'
 import { addUsd, NO_MONEY, subtractUsd, type UsdNanos } from '#domain/money.ts'
+import type { Usage } from '#domain/usage.ts'
 import type { Window } from '#domain/window.ts'
 
 export interface MutableSpending {
@@ -120,25 +122,34 @@ export function takeWindows(use: HotUse, read: ReadWindows, at: Instant): void {
   use.hasWindows = true
 }
 
-/** A hold, of the periods that it counts in. */
-interface HeldAmount {
-  readonly amount: UsdNanos
+/** What an admission was granted. */
+export interface Held {
+  readonly claim: Claim
+  readonly grant: Grant
+  /** The periods that its hold and later its charge count in, however late it ends. */
   readonly day: Day
   readonly month: Day
 }
 
-/** A slot and a hold are taken, on the day of the use. */
-export function reserveUse(use: HotUse, at: Instant, amount: UsdNanos): void {
-  use.minute?.take(at)
-  use.day?.take(at)
-  addHold(use.daySpend, amount)
-  addHold(use.monthSpend, amount)
+/** What became of it. */
+export interface Outcome {
+  readonly spent: UsdNanos
+  readonly usage: Usage
 }
 
-/** A hold ends; `spent` is what became of it. */
-export function releaseUse(use: HotUse, { amount, day, month }: HeldAmount, spent: UsdNanos): void {
-  if (day === use.today) endHold(use.daySpend, amount, spent)
-  if (month === use.thisMonth) endHold(use.monthSpend, amount, spent)
+/** A slot and a hold are taken, on the day of the use. */
+export function reserveUse(use: HotUse, { claim: { at }, grant: { hold } }: Held): void {
+  use.minute?.take(at)
+  use.day?.take(at)
+  addHold(use.daySpend, hold)
+  addHold(use.monthSpend, hold)
+}
+
+/** A hold ends. */
+export function releaseUse(use: HotUse, held: Held, { spent }: Outcome): void {
+  const { hold } = held.grant
+  if (held.day === use.today) endHold(use.daySpend, hold, spent)
+  if (held.month === use.thisMonth) endHold(use.monthSpend, hold, spent)
 }
 
 export function addHold(spending: MutableSpending, amount: UsdNanos): void {
