@@ -50,6 +50,7 @@ import {
   releaseUse,
   reserveUse,
   startUse,
+  sumHolds,
   takeWindows,
 } from './hot-use.ts'
 import type { WindowReader } from './window-reader.ts'
@@ -130,18 +131,19 @@ export function startHotState(connection: Connection, windows: WindowReader): Ho
   const hotKeys = new Map<KeyId, HotKey>()
   const hotAccounts = new Map<AccountId, HotAccount>()
   const open = new TransientMap<GenerationId, OpenHold>()
-  const periods = preparePeriods(connection, open)
+  const periods = preparePeriods(connection)
 
   const account = (id: AccountId): HotAccount => {
     const known = hotAccounts.get(id)
     if (known) return known
     commit.flush()
     const loaded = readHotAccount(id)
+    setLimits(loaded, loaded.limits, open)
     hotAccounts.set(id, loaded)
     return loaded
   }
 
-  const readHotKey = prepareHotKeyReader(connection, periods, account)
+  const readHotKey = prepareHotKeyReader(connection, periods, account, open)
   const load = (id: KeyId, at: Instant): HotKey | undefined => {
     const hot = readHotKey(id, at)
     if (!hot) return undefined
@@ -169,7 +171,7 @@ export function startHotState(connection: Connection, windows: WindowReader): Ho
     },
     replaceAccount({ id, limits }) {
       const hot = hotAccounts.get(id)
-      if (hot) setLimits(hot, limits)
+      if (hot) setLimits(hot, limits, open)
       for (const one of hotKeys.values()) {
         if (one.key.accountId === id) one.key = { ...one.key, accountLimits: limits }
       }
@@ -257,13 +259,22 @@ async function readOfAccount(
 const NO_DAY = -1 as Day
 
 /** Its use is read when it is next asked for. */
-const unreadUse = (): HotUse => startUse(Number.NEGATIVE_INFINITY as Instant, NO_DAY, NO_DAY)
+const unreadUse = (account: HotAccount, open: OpenHolds): HotUse =>
+  startUse(Number.NEGATIVE_INFINITY as Instant, NO_DAY, NO_DAY, () =>
+    account.inProgress === 0 ? [] : holdsOf(open, (hold) => hold.account === account),
+  )
 
-function setLimits(account: HotAccount, limits: Limits): void {
+type OpenHolds = Iterable<[GenerationId, OpenHold]>
+
+function* holdsOf(open: OpenHolds, isMeant: (hold: OpenHold) => boolean): Generator<OpenHold> {
+  for (const [, hold] of open) if (isMeant(hold)) yield hold
+}
+
+function setLimits(account: HotAccount, limits: Limits, open: OpenHolds): void {
   const before = account.limits
   account.limits = limits
   if (!isUsedUp(limits)) account.use = null
-  else if (account.use === null) account.use = unreadUse()
+  else if (account.use === null) account.use = unreadUse(account, open)
   else {
     keepWindows(account.use, before, limits)
     forgetUseMarks(account.use)
@@ -293,6 +304,7 @@ function prepareHotKeyReader(
   { commit, database }: Connection,
   periods: Periods,
   account: HotState['account'],
+  open: OpenHolds,
 ) {
   const find = statement<FoundKeyRow, [KeyId]>(
     database,
@@ -303,22 +315,27 @@ function prepareHotKeyReader(
     const row = find().get(id)
     if (row === null) return undefined
     const key = toKey(row)
-    return periods.read(toHotKey(key, account(key.accountId), at))
+    return periods.read(toHotKey(key, account(key.accountId), at, open))
   }
 }
 
-const toHotKey = (key: ApiKey, account: HotAccount, at: Instant): HotKey => ({
-  ...startUse(at, dayOf(at), monthStart(dayOf(at))),
-  key,
-  account,
-  inProgress: 0,
-  lastUsedAt: key.lastUsedAt,
-  useWrittenAt: key.lastUsedAt,
-  held: NO_MONEY,
-  recentEndUsers: null,
-  otherEndUsers: [],
-  endUserMinutes: null,
-})
+function toHotKey(key: ApiKey, account: HotAccount, at: Instant, open: OpenHolds): HotKey {
+  const holds = (): Iterable<Held> =>
+    hot.inProgress === 0 ? [] : holdsOf(open, ({ claim }) => claim.keyId === key.id)
+  const hot: HotKey = {
+    ...startUse(at, dayOf(at), monthStart(dayOf(at)), holds),
+    key,
+    account,
+    inProgress: 0,
+    lastUsedAt: key.lastUsedAt,
+    useWrittenAt: key.lastUsedAt,
+    held: NO_MONEY,
+    recentEndUsers: null,
+    otherEndUsers: [],
+    endUserMinutes: null,
+  }
+  return hot
+}
 
 interface HotAccountRow {
   readonly limits: string
@@ -349,7 +366,7 @@ function prepareHotAccountReader({ database }: Connection): (id: AccountId) => H
     return {
       id,
       limits,
-      use: isUsedUp(limits) ? unreadUse() : null,
+      use: null,
       balance: fromInteger(row.balance_nanos),
       held: NO_MONEY,
       inProgress: 0,
@@ -424,16 +441,16 @@ export interface Periods {
   read(hot: HotKey): HotKey
 }
 
-function preparePeriods(connection: Connection, open: Iterable<[GenerationId, OpenHold]>): Periods {
+function preparePeriods(connection: Connection): Periods {
   const { commit } = connection
   const readSpend = prepareSpendReader(connection)
-  const turnAccount = prepareAccountTurn(connection, open)
+  const turnAccount = prepareAccountTurn(connection)
 
   const read = (hot: HotKey): HotKey => {
     commit.flush()
     hot.hasSums = commit.writable
     const spend = readSpend(hot.key.id, hot.today, hot.thisMonth)
-    const held = sumHolds(open, hot.inProgress, hot, ({ claim }) => claim.keyId === hot.key.id)
+    const held = sumHolds(hot)
     hot.daySpend.spent = spend.day
     hot.daySpend.held = held.day
     hot.monthSpend.spent = spend.month
@@ -467,21 +484,20 @@ const isOtherDay = (use: HotUse, today: Day): boolean =>
 /** Takes an account to the day of an instant, as `Periods` does a key, and tells its day. */
 function prepareAccountTurn(
   connection: Connection,
-  open: Iterable<[GenerationId, OpenHold]>,
 ): (account: HotAccount, use: HotUse, at: Instant) => Day {
   const { commit } = connection
   const spentIn = prepareAccountSpendReader(connection)
 
   const read = (account: HotAccount, use: HotUse, hasMonth: boolean): void => {
     commit.flush()
-    const { id, inProgress } = account
+    const { id } = account
     const { today, thisMonth } = use
     use.daySpend.spent = spentIn(id, today, nextDay(today))
     // The days of a month are many rows, where an account has many keys: at midnight its sum goes on.
     if (!hasMonth) use.monthSpend.spent = spentIn(id, thisMonth, nextMonthStart(thisMonth))
     use.hasSums = commit.writable
     forgetUseMarks(use)
-    const held = sumHolds(open, inProgress, use, (hold) => hold.account === account)
+    const held = sumHolds(use)
     use.daySpend.held = held.day
     use.monthSpend.held = held.month
   }
@@ -500,24 +516,6 @@ function prepareAccountTurn(
     } else if (!use.hasSums && commit.writable) read(account, use, false)
     return use.today
   }
-}
-
-/** What the requests in progress that are meant hold of the day and of the month of `use`. */
-function sumHolds(
-  open: Iterable<[GenerationId, OpenHold]>,
-  inProgress: number,
-  { today, thisMonth }: HotUse,
-  isMeant: (hold: OpenHold) => boolean,
-): { readonly day: UsdNanos; readonly month: UsdNanos } {
-  let day = NO_MONEY
-  let month = NO_MONEY
-  if (inProgress === 0) return { day, month }
-  for (const [, hold] of open) {
-    if (!isMeant(hold)) continue
-    if (hold.day === today) day = addUsd(day, hold.amount)
-    if (hold.month === thisMonth) month = addUsd(month, hold.amount)
-  }
-  return { day, month }
 }
 
 function forgetUseMarks({ daySpend, monthSpend }: HotUse): void {

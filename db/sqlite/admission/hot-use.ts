@@ -33,10 +33,18 @@ export interface HotUse {
   hasSums: boolean
   readonly daySpend: MutableSpending
   readonly monthSpend: MutableSpending
+  /** What its requests in progress hold. */
+  holds(): Iterable<Held>
 }
 
 /** Nothing is read yet; `seenAt` and the day are those of the first question. */
-export const startUse = (seenAt: Instant, today: Day, thisMonth: Day): HotUse => ({
+export const startUse = (
+  seenAt: Instant,
+  today: Day,
+  thisMonth: Day,
+  holds: HotUse['holds'],
+): HotUse => ({
+  holds,
   minute: null,
   day: null,
   hasWindows: false,
@@ -150,6 +158,18 @@ export function releaseUse(use: HotUse, held: Held, { spent }: Outcome): void {
   const { hold } = held.grant
   if (held.day === use.today) endHold(use.daySpend, hold, spent)
   if (held.month === use.thisMonth) endHold(use.monthSpend, hold, spent)
+}
+
+/** What the requests in progress hold of the day and of the month of `use`. */
+export function sumHolds(use: HotUse): { readonly day: UsdNanos; readonly month: UsdNanos } {
+  let day = NO_MONEY
+  let month = NO_MONEY
+  for (const held of use.holds()) {
+    const { hold } = held.grant
+    if (held.day === use.today) day = addUsd(day, hold)
+    if (held.month === use.thisMonth) month = addUsd(month, hold)
+  }
+  return { day, month }
 }
 
 export function addHold(spending: MutableSpending, amount: UsdNanos): void {
