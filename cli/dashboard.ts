@@ -78,14 +78,19 @@ async function readFirst(context: Context): Promise<SnapshotRecord> {
 /** Uses only the running gateway: a dashboard that opened the store would hold its lock and keep a gateway from starting. */
 function actionsOf(context: Context): DashboardActions {
   const none = noGateway(context, 'gatewayctl serve')
+  const of = (account: string | undefined) => (account === undefined ? {} : { account })
   return {
-    chart: (query) =>
-      callRunning(context, 'usage.chart', { ...query, ...context.accountInput }, none),
-    async kill(id) {
+    chart: (query, account) =>
+      callRunning(context, 'usage.chart', { ...query, ...of(account) }, none),
+    accounts: async () =>
+      (await callRunning(context, 'accounts.list', {}, none))
+        .filter(({ closed_at }) => closed_at === null)
+        .map(({ name }) => name),
+    async kill(id, account) {
       const { model, ended } = await callRunning(
         context,
         'activity.kill',
-        { id, ...context.accountInput },
+        { id, ...of(account) },
         none,
       )
       return ended
@@ -113,7 +118,10 @@ async function printFrame(
     import('./dashboard/view.ts'),
   ])
   const view = startView(screen, fps)
-  const chart = screen === 'spend' ? await actionsOf(context).chart(view.chart) : null
+  const chart =
+    screen === 'spend'
+      ? await actionsOf(context).chart(view.chart, context.accountInput.account)
+      : null
   const lines = draw({
     view,
     snapshot,

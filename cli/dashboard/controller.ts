@@ -9,11 +9,16 @@ import { type Effect, type Key, paste, press } from './press.ts'
 import { LEAST, type Size } from './scene.ts'
 import { type ChartQuery, type Screen, startView, type View } from './view.ts'
 
+/** An account by name; undefined is all of them. */
+export type Whose = string | undefined
+
 /** Calls to the running gateway beside the feed. */
 export interface DashboardActions {
-  chart(query: ChartQuery): Promise<ChartRecord>
+  chart(query: ChartQuery, account: Whose): Promise<ChartRecord>
   /** Resolves with a message about the result. */
-  kill(id: string): Promise<string>
+  kill(id: string, account: Whose): Promise<string>
+  /** The names of those that are open, oldest first. */
+  accounts(): Promise<readonly string[]>
   /** Marks all notices as seen. */
   seen(): Promise<void>
 }
@@ -58,6 +63,7 @@ const CLOCK_MS = 1_000
 export function startController(options: ControllerOptions): Controller {
   const { source, actions, glyphs, typed, feed: openFeed = startFeed } = options
   let view: View = startView(options.screen, options.fps)
+  let account: Whose = source.account
   let snapshot = options.first
   /** As it was last drawn. */
   let drawn: Size = LEAST
@@ -73,7 +79,7 @@ export function startController(options: ControllerOptions): Controller {
     fps: options.fps,
     onFrame(frame) {
       snapshot = frame
-      if (view.screen === 'spend') charts.request(view.chart)
+      if (view.screen === 'spend') charts.request(view.chart, account)
       if (view.frozen === null) changed()
     },
     onLink(next) {
@@ -90,6 +96,18 @@ export function startController(options: ControllerOptions): Controller {
     changed()
   }
 
+  const showError = (thrown: unknown): void => showMessage(errorMessage(thrown))
+
+  /** All of them come after the last. A frame of the one before is not shown as one of the next: the feed connects anew. */
+  const switchAccount = async (): Promise<void> => {
+    const names = await actions.accounts()
+    if (names.length < 2) return showMessage('there is one account')
+    account = names[account === undefined ? 0 : names.indexOf(account) + 1]
+    view = { ...view, frozen: null }
+    feed.setAccount(account)
+    showMessage(account === undefined ? 'all accounts' : `account ${account}`)
+  }
+
   const perform = (effect: Effect, terminal: Terminal): void => {
     if (effect.kind === 'quit') terminal.quit()
     else if (effect.kind === 'suspend') terminal.suspend()
@@ -97,9 +115,9 @@ export function startController(options: ControllerOptions): Controller {
     else if (effect.kind === 'copy') terminal.copy(effect.text)
     else if (effect.kind === 'rate') feed.setRate(effect.fps)
     else if (effect.kind === 'reconnect') feed.reconnect()
-    else if (effect.kind === 'seen') {
-      actions.seen().catch((thrown: unknown) => showMessage(errorMessage(thrown)))
-    } else actions.kill(effect.id).then(showMessage, (thrown) => showMessage(errorMessage(thrown)))
+    else if (effect.kind === 'seen') actions.seen().catch(showError)
+    else if (effect.kind === 'account') switchAccount().catch(showError)
+    else actions.kill(effect.id, account).then(showMessage, showError)
   }
 
   return {
@@ -113,7 +131,7 @@ export function startController(options: ControllerOptions): Controller {
     press(key, terminal) {
       const pressed = press(view, key, snapshot, helpScroll({ view, glyphs, size: drawn }))
       view = pressed.view
-      if (view.screen === 'spend') charts.request(view.chart)
+      if (view.screen === 'spend') charts.request(view.chart, account)
       changed()
       if (pressed.effect) perform(pressed.effect, terminal)
     },
@@ -151,13 +169,13 @@ function createChartCache(actions: DashboardActions, changed: () => void) {
     get chart() {
       return chart
     },
-    request(query: ChartQuery): void {
-      const name = `${query.metric} ${query.by} ${query.bucket}`
+    request(query: ChartQuery, account: Whose): void {
+      const name = `${query.metric} ${query.by} ${query.bucket} ${account ?? ''}`
       if (name === asked && performance.now() - askedAt < CHART_MS) return
       if (name !== asked) chart = null
       asked = name
       askedAt = performance.now()
-      actions.chart(query).then(
+      actions.chart(query, account).then(
         (made) => {
           if (name !== asked) return
           chart = made

@@ -24,6 +24,8 @@ export interface FeedOptions {
 }
 
 export interface Feed {
+  /** Another account; undefined is all of them. */
+  setAccount(account: string | undefined): void
   /** Changes the number of frames per second. */
   setRate(fps: number): void
   reconnect(): void
@@ -36,7 +38,7 @@ const MAX_WAIT_MS = 2_000
 export const SILENCE_MS = 5_000
 
 export function startFeed(options: FeedOptions): Feed {
-  let { fps } = options
+  let { fps, account } = options
   let isStopped = false
   let connection = new AbortController()
   let wake: (() => void) | null = null
@@ -69,7 +71,7 @@ export function startFeed(options: FeedOptions): Feed {
       expectFrame(lastFrameMs ?? performance.now())
       let why = 'the gateway closed the connection'
       try {
-        await readFrames({ ...options, fps }, signal, (snapshot) => {
+        await readFrames({ ...options, fps, account }, signal, (snapshot) => {
           if (isStopped) return
           waitMs = FIRST_WAIT_MS
           awaySinceMs = null
@@ -83,7 +85,7 @@ export function startFeed(options: FeedOptions): Feed {
       }
       clearTimeout(silence)
       if (isStopped) return
-      // Aborted by a change of rate, which is no failure.
+      // Aborted by a change of rate or account, which is no failure.
       if (signal.aborted) continue
       lastFrameMs = null
       awaySinceMs ??= performance.now()
@@ -99,6 +101,10 @@ export function startFeed(options: FeedOptions): Feed {
     wake?.()
   }
   return {
+    setAccount(wanted) {
+      account = wanted
+      reconnect()
+    },
     setRate(wanted) {
       fps = wanted
       reconnect()

@@ -23,6 +23,8 @@ export type Effect =
   | { readonly kind: 'quit' }
   | { readonly kind: 'suspend' }
   | { readonly kind: 'reconnect' }
+  /** The next account, and after the last all of them. */
+  | { readonly kind: 'account' }
   | { readonly kind: 'redraw' }
   | { readonly kind: 'rate'; readonly fps: number }
   | { readonly kind: 'copy'; readonly text: string }
@@ -126,6 +128,8 @@ function pressInList(view: View, key: Key, snapshot: SnapshotRecord | null): Pre
       )
     case 'r':
       return result({ ...view, message: 'reconnecting' }, { kind: 'reconnect' })
+    case 'a':
+      return result({ ...view, message: 'another account' }, { kind: 'account' })
     case '+':
     case '-':
       return changeRate(view, key === '+' ? 1 : -1)

@@ -13,6 +13,7 @@ const EVERYWHERE: Help = [
   ['esc', 'back, or clear the filter'],
   ['s, S', 'sort by the next column, reverse the order'],
   ['space', 'freeze the display; data is still collected'],
+  ['a', 'the next account, and after the last all of them'],
   ['u', 'dollars or rubles, at the current rate'],
   ['+, -', 'frames per second, from 1 to 10'],
   ['n', 'notices: what the gateway told its operator; marks them as seen'],

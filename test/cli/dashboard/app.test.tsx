@@ -31,6 +31,7 @@ function open(actions: Partial<DashboardActions> = {}, size = { columns: 80, row
       chart: async () => CHART,
       kill: async () => 'ended',
       seen: async () => {},
+      accounts: async () => ['default', 'acme'],
       ...actions,
     },
     glyphs: UNICODE,
@@ -41,6 +42,7 @@ function open(actions: Partial<DashboardActions> = {}, size = { columns: 80, row
     feed(options) {
       feed = options
       return {
+        setAccount: (account) => asked.push(`account ${account ?? 'all'}`),
         setRate: (fps) => asked.push(`rate ${fps}`),
         reconnect: () => asked.push('reconnect'),
         stop: () => asked.push('stop'),
@@ -160,6 +162,27 @@ describe('keys', () => {
     await until(() => asked.length === 4, 'all were heard')
     expect(asked).toEqual(['rate 5', 'rate 6', 'rate 5', 'reconnect'])
   })
+})
+
+test('the accounts are switched in turn, then all of them; ending a request and the chart follow', async () => {
+  const of: (string | undefined)[] = []
+  const { keyboard, asked, shows } = open({
+    async chart(_, account) {
+      of.push(account)
+      return CHART
+    },
+  })
+  await shows('batch-summary')
+  for (const [n, name] of ['account default', 'account acme', 'all accounts'].entries()) {
+    keyboard.type('a')
+    await until(() => asked.length === n + 1, 'the feed was switched')
+    await shows(name)
+    keyboard.type('4')
+    await until(() => of.length === n + 1, 'the chart is of that account')
+    keyboard.type('1')
+  }
+  expect(asked).toEqual(['account default', 'account acme', 'account all'])
+  expect(of).toEqual(['default', 'acme', undefined])
 })
 
 test('a request is ended after confirmation, and the result is shown', async () => {
