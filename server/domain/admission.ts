@@ -7,7 +7,7 @@ import type { Repeat, Repetition, StagedAnswer } from './idempotency.ts'
 import type { Charge } from './ledger.ts'
 import type { Limits } from './limits.ts'
 import { addUsd, NO_MONEY, renderUsd, type UsdNanos } from './money.ts'
-import { holdFor, mostOf, type OfferCost } from './offer-cost.ts'
+import { holdFor, mostOf, type OfferCost, tokensFor } from './offer-cost.ts'
 import type { Owner } from './owner.ts'
 import type { QuotaReading, Window } from './window.ts'
 import type { Dialect } from './work.ts'
@@ -51,6 +51,8 @@ export interface Use {
   /** Null where there is no such limit. */
   readonly minute: Window | null
   readonly day: Window | null
+  /** By tokens. */
+  readonly tokens: Window | null
   readonly daySpend: Spending
   readonly monthSpend: Spending
 }
@@ -211,10 +213,9 @@ export function judgeClaim(
 ): Judgement {
   const { at, offers } = claim
   if (isAmple(offers, standing, endUser)) {
-    return {
-      grant: { at, money: null, hold: holdFor(offers, null) },
-      refusal: judgeWindows(at, standing, endUser) ?? judgePlaces(standing),
-    }
+    const grant = { at, money: null, hold: holdFor(offers, null) }
+    const refusal = judgeWindows(claim, grant, standing, endUser) ?? judgePlaces(standing)
+    return { grant, refusal }
   }
   const limits = moneyLimitsOf(standing, endUser)
   const grant = grantFor(claim, limits)
@@ -222,22 +223,29 @@ export function judgeClaim(
     grant,
     refusal:
       judgeMoney(claim.at, limits, grant.hold, 'exhausted') ??
-      judgeWindows(claim.at, standing, endUser) ??
+      judgeWindows(claim, grant, standing, endUser) ??
       judgePlaces(standing) ??
       judgeMoney(claim.at, limits, grant.hold, 'reserved'),
   }
 }
 
 function judgeWindows(
-  at: Instant,
+  claim: Claim,
+  grant: Grant,
   standing: Standing,
   endUser: EndUserStanding | null,
 ): Refusal | null {
+  const { at } = claim
   const { key, account } = standing
   return (
     judgeRates(at, key.limits, standing) ??
+    judgeTokens(claim, grant, key.limits, standing) ??
     judgeWindow('end_user_rpm', endUser?.minute ?? null, key.limits.endUserRpm, at) ??
-    (account.use && ofAccount(judgeRates(at, account.limits, account.use)))
+    (account.use &&
+      ofAccount(
+        judgeRates(at, account.limits, account.use) ??
+          judgeTokens(claim, grant, account.limits, account.use),
+      ))
   )
 }
 
@@ -246,6 +254,27 @@ const ofAccount = (refusal: Refusal | null): Refusal | null =>
 
 const judgeRates = (at: Instant, limits: Limits, { minute, day }: Use): Refusal | null =>
   judgeWindow('rpm_limit', minute, limits.rpm, at) ?? judgeWindow('rpd_limit', day, limits.rpd, at)
+
+/** As a ceiling is judged: a lone request may cross it. What does not fit waits at its client, for no more than the minute. */
+function judgeTokens(
+  { at, offers }: Claim,
+  { money }: Grant,
+  { tpm }: Limits,
+  { tokens }: Use,
+): Refusal | null {
+  if (tpm === null || tokens === null) return null
+  const wanted = tokensFor(offers, money)
+  if (tokens.fits(tpm, wanted, at)) return null
+  const waitMs = tokens.msUntilFits(tpm, wanted, at)
+  return {
+    code: 'rate_limit_exceeded',
+    limit: 'tpm_limit',
+    limitValue: tpm,
+    used: tokens.spent + tokens.held,
+    resetsAt: (at + waitMs) as Instant,
+    retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)),
+  }
+}
 
 function judgeWindow(
   name: string,

@@ -65,6 +65,17 @@ const DECLARED = {
     counts: ['requests in 24 hours', 'a slot frees'],
     metric: 'rpd',
   },
+  tpm: {
+    name: 'tpm_limit',
+    unit: 'count',
+    flag: 'tpm',
+    about: 'Tokens of prompts and answers in any 60 seconds',
+    title: 'tpm',
+    say: (count) => `${count} tokens/min`,
+    isRare: true,
+    counts: ['tokens in 60 seconds', 'room for this request frees'],
+    metric: 'tpm',
+  },
   concurrency: {
     name: 'concurrency_limit',
     unit: 'count',

@@ -3,10 +3,13 @@ import type { Hop, Prices } from './model-card.ts'
 import { MAX_USD_NANOS, NO_MONEY, type UsdNanos } from './money.ts'
 import { outputBounds } from './output-bound.ts'
 import { mostOfBase, mostPerMillionOutput } from './pricing.ts'
+import { estimatePromptTokens } from './prompt-estimate.ts'
 import type { Settings } from './settings.ts'
 import type { Work } from './work.ts'
 
 export interface OfferCost {
+  /** Estimated tokens of the prompt. */
+  readonly promptTokens: number
   /** The most of everything but the answer's tokens: prompt, input images, images drawn, the request itself. */
   readonly base: UsdNanos
   /** The highest price of a million tokens of the answer. */
@@ -29,16 +32,18 @@ export function offerCost(
   settings: Settings,
 ): OfferCost {
   const base = mostOfBase(request, hop.card, prices)
-  if (request.kind !== 'generate') return fixedCost(base)
+  const promptTokens = estimatePromptTokens(request, hop.card)
+  if (request.kind !== 'generate') return fixedCost(base, promptTokens)
   const { choices } = request
   const { full, floor } = outputBounds(request, hop, keyBound, settings)
   const perMillion = mostPerMillionOutput(request, hop.card, prices)
   const fullOutput = outputCost(perMillion, choices, full)
-  return { base, perMillion, choices, full, floor, fullOutput }
+  return { promptTokens, base, perMillion, choices, full, floor, fullOutput }
 }
 
 /** The cost of an offer that no bound changes. */
-export const fixedCost = (base: UsdNanos): OfferCost => ({
+export const fixedCost = (base: UsdNanos, promptTokens = 0): OfferCost => ({
+  promptTokens,
   base,
   perMillion: NO_MONEY,
   choices: 1,
@@ -77,6 +82,15 @@ export function holdFor(offers: readonly OfferCost[], money: UsdNanos | null): U
     if (most > hold) hold = most
   }
   return hold
+}
+
+/** The most tokens of any offer: its prompt, and its answers within the bounds that `money` pays for. */
+export function tokensFor(offers: readonly OfferCost[], money: UsdNanos | null): number {
+  let most = 0
+  for (const offer of offers) {
+    most = Math.max(most, offer.promptTokens + offer.choices * boundFor(offer, money))
+  }
+  return most
 }
 
 /** The most of any offer: its base, and what its answer costs within the full bound. */

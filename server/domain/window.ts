@@ -3,12 +3,24 @@ import { type Instant, LARGE_STEP_MS } from './clock.ts'
 
 const FIRST_CAPACITY = 16
 
+/** A request of a window that weighs: what it has used, or, as a negative weight, holds while it is in progress. */
+export interface Weighed {
+  readonly at: Instant
+  readonly weight: number
+}
+
 /**
  * A ring buffer of instants. Adding, counting and expiring are O(1) amortised per request, whatever the limit; memory grows
- * with the requests inside the span, sixteen bytes each.
+ * with the requests inside the span, sixteen bytes each. A window that weighs also knows of each what it used (its tokens), eight
+ * bytes more; one that is in progress has what it holds, as a negative weight, until it is settled.
  */
 export class Window {
   readonly spanMs: number
+  #weights: Float64Array | null
+  /** Σ of the weights of those inside the span that have ended, as of the last `count`. */
+  spent = 0
+  /** The same of those in progress. */
+  held = 0
   #ring = new Float64Array(FIRST_CAPACITY)
   /** By the clock, beside each instant of the ring; not a number for a request that was read from the log. */
   #takenAt = new Float64Array(FIRST_CAPACITY)
@@ -19,14 +31,16 @@ export class Window {
   /** The total of large backward steps of the clock. */
   #setBackMs = 0
 
-  constructor(spanMs: number) {
+  constructor(spanMs: number, weighs = false) {
     this.spanMs = spanMs
+    this.#weights = weighs ? new Float64Array(FIRST_CAPACITY) : null
   }
 
   /** Requests inside the span that ends at `now`. */
   count(now: Instant): number {
     const at = this.#continuous(now)
     while (this.#size > 0 && this.#oldest() + this.spanMs <= at) {
+      if (this.#weights !== null) this.#weigh(this.#weights[this.#head] as number, -1)
       this.#head = (this.#head + 1) % this.#ring.length
       this.#size--
     }
@@ -34,13 +48,40 @@ export class Window {
   }
 
   /** Records a request. An instant before the newest one counts as the newest, so that a clock step frees no slot early. */
-  take(at: Instant): void {
-    this.#add(this.#continuous(at), at)
+  take(at: Instant, holds = 0): void {
+    this.#add(this.#continuous(at), at, -holds)
+  }
+
+  /** A request that was taken at that instant and held so much has ended; nothing where it has left the span. */
+  settle(takenAt: Instant, held: number, weight: number): void {
+    if (this.#weights === null) return
+    // The newest ends soonest, as a rule. Two of one instant that hold the same are alike.
+    for (let position = this.#size - 1; position >= 0; position--) {
+      const place = this.#place(position)
+      if (this.#takenAt[place] !== takenAt || this.#weights[place] !== -held) continue
+      this.#weigh(-held, -1)
+      this.#weights[place] = weight
+      this.#weigh(weight, 1)
+      return
+    }
+  }
+
+  #weigh(weight: number, sign: 1 | -1): void {
+    if (weight < 0) this.held -= sign * weight
+    else this.spent += sign * weight
   }
 
   /** Records requests that were read from the log at `now`, the oldest first; one that lies ahead counts as made now. */
   restore(log: readonly Instant[], now: Instant): void {
-    for (const at of log) this.#add(this.#continuous(Math.min(at, now) as Instant), Number.NaN)
+    for (const at of log) this.#add(this.#continuous(Math.min(at, now) as Instant), Number.NaN, 0)
+  }
+
+  /** The same of a window that weighs, those in progress too. */
+  restoreWeighed(log: readonly Weighed[], now: Instant): void {
+    for (const { at, weight } of log) {
+      const takenAt = weight < 0 ? at : Number.NaN
+      this.#add(this.#continuous(Math.min(at, now) as Instant), takenAt, weight)
+    }
   }
 
   /**
@@ -48,30 +89,40 @@ export class Window {
    * span that the clock now places outside of what was read. They keep their age.
    */
   carry(before: Window, now: Instant): void {
-    const found: (readonly [at: number, takenAt: number])[] = []
+    const found: (readonly [at: number, takenAt: number, weight: number])[] = []
     for (let i = 0; i < before.#size; i++) {
       const takenAt = before.#takenAt[before.#place(i)] as number
       const ageMs = before.#newest - before.#at(i)
+      const weight = before.#weights?.[before.#place(i)] ?? 0
       if (Math.abs(takenAt - now) >= this.spanMs && ageMs < this.spanMs) {
-        found.push([now - ageMs, takenAt])
+        found.push([now - ageMs, takenAt, weight])
       }
     }
     if (found.length === 0) return
     for (let i = 0; i < this.#size; i++) {
-      found.push([this.#at(i), this.#takenAt[this.#place(i)] as number])
+      const place = this.#place(i)
+      found.push([this.#at(i), this.#takenAt[place] as number, this.#weights?.[place] ?? 0])
     }
     this.#head = 0
     this.#size = 0
-    for (const [at, takenAt] of found.sort(([a], [b]) => a - b)) this.#add(at, takenAt)
+    this.spent = 0
+    this.held = 0
+    for (const [at, takenAt, weight] of found.sort(([a], [b]) => a - b)) {
+      this.#add(at, takenAt, weight)
+    }
     this.#continuous(now)
   }
 
-  #add(at: number, takenAt: number): void {
+  #add(at: number, takenAt: number, weight: number): void {
     if (this.#size === this.#ring.length) this.#grow()
     const newest = this.#size > 0 ? this.#at(this.#size - 1) : at
     const place = this.#place(this.#size)
     this.#ring[place] = Math.max(at, newest)
     this.#takenAt[place] = takenAt
+    if (this.#weights !== null) {
+      this.#weights[place] = weight
+      this.#weigh(weight, 1)
+    }
     this.#size++
   }
 
@@ -84,6 +135,27 @@ export class Window {
   msUntilSlot(limit: number, now: Instant): number {
     const surplus = this.count(now) - limit
     return surplus < 0 ? 0 : this.#at(surplus) + this.spanMs - this.#continuous(now)
+  }
+
+  /** Whether so much more fits: as of a ceiling, a request that is alone in it may cross the limit, and others have to fit. */
+  fits(limit: number, weight: number, now: Instant): boolean {
+    this.count(now)
+    return fitsBeside(this.spent, this.held, limit, weight)
+  }
+
+  /** Milliseconds until it fits if none of those in progress ends before; 0 when it does now. */
+  msUntilFits(limit: number, weight: number, now: Instant): number {
+    this.count(now)
+    let { spent, held } = this
+    for (let i = 0; i <= this.#size; i++) {
+      if (fitsBeside(spent, held, limit, weight)) {
+        return i === 0 ? 0 : this.#at(i - 1) + this.spanMs - this.#continuous(now)
+      }
+      const one = this.#weights?.[this.#place(i)] ?? 0
+      if (one < 0) held += one
+      else spent -= one
+    }
+    return this.spanMs
   }
 
   /**
@@ -118,15 +190,21 @@ export class Window {
   #grow(): void {
     const larger = new Float64Array(this.#ring.length * 2)
     const takenAt = new Float64Array(larger.length)
+    const weights = this.#weights && new Float64Array(larger.length)
     for (let i = 0; i < this.#size; i++) {
       larger[i] = this.#at(i)
       takenAt[i] = this.#takenAt[this.#place(i)] as number
+      if (weights !== null) weights[i] = this.#weights?.[this.#place(i)] as number
     }
+    this.#weights = weights
     this.#ring = larger
     this.#takenAt = takenAt
     this.#head = 0
   }
 }
+
+const fitsBeside = (spent: number, held: number, limit: number, weight: number): boolean =>
+  spent < limit && (held === 0 || spent + held + weight <= limit)
 
 export interface WindowReading {
   readonly limit: number

@@ -71,6 +71,14 @@ const ROWS: readonly Row[] = [
     useUp: once,
   },
   {
+    field: 'tpm_limit',
+    low: 1,
+    high: 100_000,
+    flags: flags('--tpm', '1', '100000'),
+    refusal: '429 rate_limit_exceeded',
+    useUp: once,
+  },
+  {
     field: 'rpd_limit',
     low: 1,
     high: 1_000,

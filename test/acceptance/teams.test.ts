@@ -59,6 +59,7 @@ const CHARGE = '0.000003'
 describe.each([
   ['--rpm', '1', 429, 'rate_limit_exceeded', 'rpm_limit'],
   ['--rpd', '1', 429, 'rate_limit_exceeded', 'rpd_limit'],
+  ['--tpm', '1', 429, 'rate_limit_exceeded', 'tpm_limit'],
   ['--daily-usd', CHARGE, 402, 'daily_spend_limit_exceeded', 'daily_spend_limit_usd'],
   ['--monthly-usd', CHARGE, 402, 'monthly_spend_limit_exceeded', 'monthly_spend_limit_usd'],
 ] as const)('accounts set-limits %s', (flag, low, status, code, limit) => {

@@ -14,6 +14,10 @@ interface Request {
   readonly endUser: string | null
   readonly at: number
   readonly hold: bigint
+  /** What it holds of the minute's tokens. */
+  readonly tokensHeld: number
+  /** What it used of them; null while it is in progress. */
+  tokens: number | null
   /** What was in force when it was admitted. */
   readonly limits: Limits
   readonly accountLimits: Limits
@@ -37,6 +41,11 @@ type Ceiling = readonly [
   name: string,
   whose: Whose,
 ]
+
+interface Granted {
+  readonly hold: bigint
+  readonly tokens: number
+}
 
 interface PlainKey {
   limits: Limits
@@ -63,7 +72,7 @@ export interface PlainBooks {
   /** What the next claim of a key would be told; takes it when it is admitted. */
   admit(claim: Claim): Expected
   /** Whether it was still open. */
-  resolve(id: string, cost: bigint, at: number): boolean
+  resolve(id: string, cost: bigint, tokens: number, at: number): boolean
   topUp(amount: bigint, at: number): void
   setThreshold(below: bigint | null, at: number): void
   /** Every request in progress is voided. */
@@ -110,8 +119,27 @@ export function plainBooks(balance: bigint): PlainBooks {
     ]
   }
 
+  /** Tokens of a minute, by admission: one that is alone may cross, others have to fit; it frees as the oldest leave. */
+  function tokenRule({ keyId, at }: Claim, wanted: number, whose: Whose): Rule {
+    const limit = (whose === 'account' ? books.limits : keys.get(keyId)?.limits)?.tpm ?? null
+    const some = (whose === 'account' ? all() : of(keyId))
+      .filter((one) => one.at + MINUTE > at)
+      .sort((a, b) => a.at - b.at)
+    const fits = (left: readonly Request[]): boolean => {
+      const used = left.reduce((total, { tokens }) => total + (tokens ?? 0), 0)
+      const running = left.filter(({ tokens }) => tokens === null)
+      const held = running.reduce((total, { tokensHeld }) => total + tokensHeld, 0)
+      const most = limit ?? Number.POSITIVE_INFINITY
+      return used < most && (running.length === 0 || used + held + wanted <= most)
+    }
+    const leaves = some.findIndex((_, place) => fits(some.slice(place)))
+    const last = some[(leaves === -1 ? some.length : leaves) - 1]
+    return [!fits(some), 'rate_limit_exceeded', 'tpm_limit', (last?.at ?? 0) + MINUTE, whose]
+  }
+
   /** Rates and places in the order in which they refuse. */
-  function* rates({ keyId, endUser, at }: Claim): Generator<Rule> {
+  function* rates(claim: Claim, wanted: number): Generator<Rule> {
+    const { keyId, endUser, at } = claim
     const limits = keys.get(keyId)?.limits ?? NO_LIMITS
     const shared = books.limits
     const mine = of(keyId)
@@ -124,13 +152,17 @@ export function plainBooks(balance: bigint): PlainBooks {
       ['rpd_limit', all(), shared.rpd, DAY, 'account'],
     ] as const
     for (const [name, some, limit, span, whose] of windows) {
-      if (limit === null) continue
+      if (limit === null) {
+        if (name === 'rpd_limit') yield tokenRule(claim, wanted, whose)
+        continue
+      }
       const newestFirst = some
         .map((one) => one.at)
         .filter((taken) => taken + span > at)
         .sort((a, b) => b - a)
       const frees = (newestFirst[limit - 1] ?? 0) + span
       yield [newestFirst.length >= limit, 'rate_limit_exceeded', name, frees, whose]
+      if (name === 'rpd_limit') yield tokenRule(claim, wanted, whose)
     }
     for (const [some, limit, whose] of [
       [mine, limits.concurrency, null],
@@ -142,7 +174,7 @@ export function plainBooks(balance: bigint): PlainBooks {
   }
 
   /** The rules of contract §8 in their order, each with whether it refuses; the first that does is told. */
-  function* rules(claim: Claim, hold: bigint): Generator<Rule> {
+  function* rules(claim: Claim, { hold, tokens }: Granted): Generator<Rule> {
     const { keyId, at } = claim
     yield [keys.get(keyId)?.revoked ?? true, 'key_revoked', 'status', null, null]
     const ceilings = ceilingsOf(claim)
@@ -151,7 +183,7 @@ export function plainBooks(balance: bigint): PlainBooks {
       yield [isSpent, `${period}_exceeded`, name, endOf(period, at), whose]
     }
     yield [books.balance <= 0n, 'insufficient_balance', 'balance_usd', null, null]
-    yield* rates(claim)
+    yield* rates(claim, tokens)
     for (const [ceiling, some, , name, whose] of ceilings) {
       const crosses = ceiling !== null && spent(some) + held(some) + hold > ceiling
       yield [crosses && held(some) > 0n, 'spend_reserved', name, null, whose]
@@ -162,7 +194,7 @@ export function plainBooks(balance: bigint): PlainBooks {
   }
 
   /** What contract §8 lets a claim hold now: of what each limit has left, a thirty-second part beside others. */
-  function holdOf(claim: Claim): bigint {
+  function holdOf(claim: Claim): Granted {
     const { offers } = claim
     const base = largest(offers.map((offer) => offer.base))
     const shares: bigint[] = []
@@ -176,18 +208,23 @@ export function plainBooks(balance: bigint): PlainBooks {
     }
     share(books.balance - held(all()), held(all()) > 0n ? 32n : 2n)
     const money = shares.reduce((least, one) => (one < least ? one : least))
-    return largest(
-      offers.map(({ base: own, perMillion, choices, full, floor }) => {
+    const granted = offers.map(
+      ({ promptTokens, base: own, perMillion, choices, full, floor }): Granted => {
         const price = BigInt(choices) * perMillion
         const paid = price === 0n ? full : Number((money * 1_000_000n) / price)
         const bound = Math.min(full, Math.max(floor, paid))
-        return own + (price * BigInt(bound) + 999_999n) / 1_000_000n
-      }),
+        const hold = own + (price * BigInt(bound) + 999_999n) / 1_000_000n
+        return { hold, tokens: promptTokens + choices * bound }
+      },
     )
+    return {
+      hold: largest(granted.map(({ hold }) => hold)),
+      tokens: Math.max(...granted.map(({ tokens }) => tokens)),
+    }
   }
 
-  function judge(claim: Claim, hold: bigint): Expected {
-    for (const [refuses, code, limit, resetsAt, of] of rules(claim, hold)) {
+  function judge(claim: Claim, granted: Granted): Expected {
+    for (const [refuses, code, limit, resetsAt, of] of rules(claim, granted)) {
       if (refuses) return { code, limit, of, resetsAt }
     }
     return { code: null, limit: null, of: null, resetsAt: null }
@@ -215,22 +252,25 @@ export function plainBooks(balance: bigint): PlainBooks {
     mark: null,
     told: 0,
     admit(claim) {
-      const hold = holdOf(claim)
-      const expected = judge(claim, hold)
+      const granted = holdOf(claim)
+      const { hold } = granted
+      const tokensHeld = Math.max(1, granted.tokens)
+      const expected = judge(claim, granted)
       const { keyId, endUser, at } = claim
       const limits = keys.get(keyId)?.limits
       if (expected.code === null && limits) {
         requests.set(claim.generationId, {
-          ...{ keyId, endUser, at, hold, limits, cost: null },
+          ...{ keyId, endUser, at, hold, limits, cost: null, tokensHeld, tokens: null },
           accountLimits: books.limits,
         })
       }
       return expected
     },
-    resolve(id, cost, at) {
+    resolve(id, cost, tokens, at) {
       const request = requests.get(id)
       if (request?.cost !== null) return false
       request.cost = cost
+      request.tokens = tokens
       books.balance -= cost
       if (cost > 0n) judgeMark('debit', at)
       return true
@@ -244,7 +284,7 @@ export function plainBooks(balance: bigint): PlainBooks {
       judgeMark('threshold', at)
     },
     crash() {
-      for (const [id, { cost }] of requests) if (cost === null) books.resolve(id, 0n, 0)
+      for (const [id, { cost }] of requests) if (cost === null) books.resolve(id, 0n, 0, 0)
     },
     usage(keyId, now) {
       const mine = of(keyId)

@@ -23,6 +23,7 @@ import { retentionContract } from './contract/retention.ts'
 import { servedContract } from './contract/served.ts'
 import { type SigninBench, signinContract } from './contract/signin.ts'
 import { spendingContract } from './contract/spending.ts'
+import { tokensContract } from './contract/tokens.ts'
 import { usageContract } from './contract/usage.ts'
 import { windowsContract } from './contract/windows.ts'
 
@@ -43,6 +44,7 @@ export function storeContract(name: string, engine: Engine): void {
     describe('limits of accounts', () => accountLimitsContract(bench))
     describe('keys', () => keysContract(bench))
     describe('windows', () => windowsContract(bench))
+    describe('tokens', () => tokensContract(bench))
     describe('spending', () => spendingContract(bench))
     describe('owners', () => ownersContract(bench))
     describe('end users', () => endUsersContract(bench))

@@ -4,8 +4,9 @@ import { UNKNOWN_MARK } from '#domain/ceiling-marks.ts'
 import { DAY_MS, type Day, type Instant, MINUTE_MS } from '#domain/clock.ts'
 import type { Limits } from '#domain/limits.ts'
 import { addUsd, NO_MONEY, subtractUsd, type UsdNanos } from '#domain/money.ts'
-import type { Usage } from '#domain/usage.ts'
-import type { Window } from '#domain/window.ts'
+import { tokensFor } from '#domain/offer-cost.ts'
+import { promptTokens, type Usage } from '#domain/usage.ts'
+import { type Weighed, Window } from '#domain/window.ts'
 
 export interface MutableSpending {
   spent: UsdNanos
@@ -17,6 +18,8 @@ export interface MutableSpending {
 export interface HotUse {
   minute: Window | null
   day: Window | null
+  /** By tokens: every request of the minute. */
+  tokens: Window | null
   /** False until the windows are read from the log; no request is admitted before. */
   hasWindows: boolean
   /** The latest time that it was asked at; after a step back of the clock, since then. */
@@ -47,6 +50,7 @@ export const startUse = (
   holds,
   minute: null,
   day: null,
+  tokens: null,
   hasWindows: false,
   seenAt,
   setBackFrom: null,
@@ -75,6 +79,9 @@ export function noteStep(use: HotUse, at: Instant): void {
 /** The windows after a change of limits: one stays while its limit is the same or lower; a new or higher one needs instants that were not kept. */
 export function keepWindows(use: HotUse, before: Limits, limits: Limits): void {
   use.hasWindows &&= keepsWindow(before.rpm, limits.rpm) && keepsWindow(before.rpd, limits.rpd)
+  // It keeps every request, so that a changed limit needs no read.
+  use.hasWindows &&= before.tpm !== null || limits.tpm === null
+  if (limits.tpm === null) use.tokens = null
   if (limits.rpm === null) use.minute = null
   if (limits.rpd === null) use.day = null
 }
@@ -86,6 +93,8 @@ const keepsWindow = (before: number | null, limit: number | null): boolean =>
 export interface WindowSource {
   /** Null without a limit. */
   read(spanMs: number, limit: number | null, at: Instant): Promise<Window | null>
+  /** The requests of a minute that have ended, with their tokens. */
+  readTokens(at: Instant): Promise<readonly Weighed[]>
   /** The first request that lies a span ahead or more; null as long as the clock is not behind the log. */
   firstAhead(spanMs: number, at: Instant): Promise<Instant | null>
 }
@@ -93,6 +102,7 @@ export interface WindowSource {
 interface ReadWindows {
   readonly minute: Window | null
   readonly day: Window | null
+  readonly tokens: readonly Weighed[] | null
   readonly windowsEndAt: Instant | null
 }
 
@@ -102,14 +112,15 @@ export async function readWindows(
   limits: Limits,
   at: Instant,
 ): Promise<ReadWindows> {
-  const [minute, day, windowsEndAt] = await Promise.all([
+  const [minute, day, tokens, windowsEndAt] = await Promise.all([
     source.read(MINUTE_MS, limits.rpm, at),
     source.read(DAY_MS, limits.rpd, at),
-    limits.rpm === null && limits.rpd === null && limits.endUserRpm === null
+    limits.tpm === null ? null : source.readTokens(at),
+    (limits.rpm ?? limits.rpd ?? limits.tpm ?? limits.endUserRpm) === null
       ? null
       : source.firstAhead(MINUTE_MS, at),
   ])
-  return { minute, day, windowsEndAt }
+  return { minute, day, tokens, windowsEndAt }
 }
 
 /** A changed limit is no step of the clock: then the log alone tells, and what is not in it has left the window. */
@@ -118,16 +129,34 @@ export const isReadByClock = ({ setBackFrom, windowsEndAt }: HotUse): boolean =>
 
 /** From now on the windows are those that were read at `at`. */
 export function takeWindows(use: HotUse, read: ReadWindows, at: Instant): void {
+  const tokens = read.tokens && weighedWindow(read.tokens, use, at)
   if (isReadByClock(use)) {
+    if (use.tokens !== null) tokens?.carry(use.tokens, at)
     if (use.minute !== null) read.minute?.carry(use.minute, at)
     if (use.day !== null) read.day?.carry(use.day, at)
   }
   use.minute = read.minute
   use.day = read.day
+  use.tokens = tokens
   if (use.setBackFrom !== null && use.setBackFrom <= at) use.setBackFrom = null
   const ends = [read.windowsEndAt, use.setBackFrom].filter((one) => one !== null)
   use.windowsEndAt = ends.length === 0 ? null : (Math.min(...ends) as Instant)
   use.hasWindows = true
+}
+
+/** By tokens: what the log tells, and what the requests in progress hold. */
+function weighedWindow(read: readonly Weighed[], use: HotUse, now: Instant): Window {
+  const found = [...read]
+  for (const held of use.holds()) {
+    const { at } = held.claim
+    if (Math.abs(at - now) < MINUTE_MS) found.push({ at, weight: -heldTokens(held) })
+  }
+  const window = new Window(MINUTE_MS, true)
+  window.restoreWeighed(
+    found.toSorted((a, b) => a.at - b.at),
+    now,
+  )
+  return window
 }
 
 /** What an admission was granted. */
@@ -146,15 +175,23 @@ export interface Outcome {
 }
 
 /** A slot and a hold are taken, on the day of the use. */
-export function reserveUse(use: HotUse, { claim: { at }, grant: { hold } }: Held): void {
+export function reserveUse(use: HotUse, held: Held): void {
+  const { at } = held.claim
+  const { hold } = held.grant
   use.minute?.take(at)
   use.day?.take(at)
+  use.tokens?.take(at, heldTokens(held))
   addHold(use.daySpend, hold)
   addHold(use.monthSpend, hold)
 }
 
+/** One that is admitted holds a token at least, so that it is known to be in progress. */
+const heldTokens = ({ claim, grant }: Held): number =>
+  Math.max(1, tokensFor(claim.offers, grant.money))
+
 /** A hold ends. */
-export function releaseUse(use: HotUse, held: Held, { spent }: Outcome): void {
+export function releaseUse(use: HotUse, held: Held, { spent, usage }: Outcome): void {
+  use.tokens?.settle(held.claim.at, heldTokens(held), allTokens(usage))
   const { hold } = held.grant
   if (held.day === use.today) endHold(use.daySpend, hold, spent)
   if (held.month === use.thisMonth) endHold(use.monthSpend, hold, spent)
@@ -171,6 +208,10 @@ export function sumHolds(use: HotUse): { readonly day: UsdNanos; readonly month:
   }
   return { day, month }
 }
+
+/** As `readTokens` counts those of the log. */
+const allTokens = (usage: Usage): number =>
+  promptTokens(usage) + usage.outputTokens + usage.imageOutputTokens
 
 export function addHold(spending: MutableSpending, amount: UsdNanos): void {
   spending.held = addUsd(spending.held, amount)

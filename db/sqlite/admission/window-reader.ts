@@ -1,7 +1,7 @@
 /** Reads a key's sliding windows back from the log, so that they survive a restart and a change of limits. */
-import { type Instant, later } from '#domain/clock.ts'
+import { type Instant, later, MINUTE_MS } from '#domain/clock.ts'
 import { type AccountId, type GenerationId, generationsFrom, type KeyId } from '#domain/id.ts'
-import { Window } from '#domain/window.ts'
+import { type Weighed, Window } from '#domain/window.ts'
 import type { Connection } from '../engine/connection.ts'
 import { nextTurn } from '../engine/next-turn.ts'
 import { SLICE_ROWS } from '../engine/slices.ts'
@@ -58,6 +58,13 @@ export function prepareWindowReader(connection: Connection, slots: WindowSlots):
     database,
     `${ADMITTED_BY_NAME} ORDER BY at DESC`,
   )
+  const weighed = statement<Weighed, [Span]>(
+    database,
+    `SELECT at, weight FROM (${logged(
+      `slot.admitted_at AS at, ${TOKENS} AS weight`,
+      'window_slots AS slot JOIN activity USING (generation_id)',
+    )}) ORDER BY at DESC`,
+  )
   const count = statement<{ requests: number }, [Span]>(
     database,
     `SELECT count(*) AS requests FROM (${ADMITTED})`,
@@ -77,6 +84,14 @@ export function prepareWindowReader(connection: Connection, slots: WindowSlots):
       const window = new Window(spanMs)
       window.restore(found.slice(0, limit).reverse(), now)
       return window
+    },
+    async readTokens(now) {
+      const found: Weighed[] = []
+      await scanBack(around(id, now, MINUTE_MS), SLICE_ROWS, (span) => {
+        found.push(...weighed().all(span))
+        return false
+      })
+      return found
     },
     async firstAhead(spanMs, now) {
       commit.flush()
@@ -120,10 +135,14 @@ const NO_GENERATION = 'gen-~' as GenerationId
 /** Lines of the log from one id on and below another. */
 type Lines = { readonly from: GenerationId; readonly below: GenerationId }
 
-const admittedOf = (table: string): string => `
-  SELECT admitted_at FROM ${table}
+const inSpan = `
   WHERE generation_id >= $from AND generation_id < $below AND account_id = $id
     AND admitted_at > $after AND admitted_at < $before`
+const admittedOf = (table: string): string => `SELECT admitted_at FROM ${table} ${inSpan}`
+
+/** Of a line of the log, all that were counted. */
+const TOKENS = `input_tokens + cache_read_tokens + cache_write_tokens + cache_write_1h_tokens + image_input_tokens
+  + output_tokens + image_output_tokens`
 
 /**
  * An account may have a hundred thousand keys, and no index has its slots: the whole log of the span is read, in slices of lines.
@@ -142,25 +161,46 @@ function prepareAccountSource({ database, commit }: Connection): (id: AccountId)
     database,
     `SELECT min(admitted_at) AS admitted_at FROM (${admitted})`,
   )
+  const weighed = statement<Weighed, [Span]>(
+    database,
+    `SELECT admitted_at AS at, ${TOKENS} AS weight FROM activity ${inSpan} AND admitted = 1`,
+  )
+  /** Shows the lines of a span, the newest first, in slices and a turn for each but the first. */
+  const scan = async (
+    id: AccountId,
+    spanMs: number,
+    now: Instant,
+    visit: (span: Span) => void,
+  ): Promise<void> => {
+    const after = later(now, -spanMs)
+    const from = generationsFrom(later(after, -LONGEST_WAIT_MS))
+    let below = NO_GENERATION
+    for (;;) {
+      commit.flush()
+      const last = cut().get({ from, below, rows: SLICE_ROWS })?.id ?? from
+      visit({ id, from: last, below, after, before: later(now, spanMs) })
+      if (last === from) return
+      below = last
+      await nextTurn()
+    }
+  }
   return (id) => ({
     async read(spanMs, limit, now) {
       if (limit === null) return null
-      const after = later(now, -spanMs)
-      const from = generationsFrom(later(after, -LONGEST_WAIT_MS))
       const found: Instant[] = []
-      let below = NO_GENERATION
-      for (;;) {
-        commit.flush()
-        const last = cut().get({ from, below, rows: SLICE_ROWS })?.id ?? from
-        const span = { id, from: last, below, after, before: later(now, spanMs) }
+      await scan(id, spanMs, now, (span) => {
         for (const row of slice().all(span)) found.push(row.admitted_at)
-        if (last === from) break
-        below = last
-        await nextTurn()
-      }
+      })
       const window = new Window(spanMs)
       window.restore(found.sort((a, b) => a - b).slice(-limit), now)
       return window
+    },
+    async readTokens(now) {
+      const found: Weighed[] = []
+      await scan(id, MINUTE_MS, now, (span) => {
+        found.push(...weighed().all(span))
+      })
+      return found
     },
     async firstAhead(spanMs, now) {
       commit.flush()

@@ -147,6 +147,7 @@ const key = (name: string, more: Partial<KeyRowRecord>): KeyRowRecord => ({
   last_used_at: AT,
   allowed_models: null,
   max_output_tokens: null,
+  tpm_limit: null,
   end_user_rpm: null,
   end_user_daily_usd: null,
   minute: gauge(0, null),

@@ -10,7 +10,7 @@ import {
 import type { ApiKey } from '#domain/key.ts'
 import { admitClaim } from '#test/support/admit.ts'
 import { aRepeat, beginAnswer, findAnswer, keepAnswer } from '#test/support/keep-answer.ts'
-import { aClaim, anAct, anOwner, usd } from '#test/support/nouns.ts'
+import { aClaim, anAct, anActivity, anOwner, usd } from '#test/support/nouns.ts'
 import type { Bench } from './bench.ts'
 import { readWhole } from './read-whole.ts'
 
@@ -144,7 +144,7 @@ export function answersContract(bench: Bench): void {
       await bench.store.admissions.expire([gone.epoch], bench.clock.now())
       expect(await find(key, settled)).toBeUndefined()
       // Too late: nobody pays for it, and nobody finds it.
-      const late = { at: keptAt, charge: null, activity: null as never, answer: staged }
+      const late = { at: keptAt, charge: null, activity: anActivity(claim), answer: staged }
       expect(await bench.store.admissions.settle(generationId, late)).toBe(false)
       expect(await find(key, expired)).toBeUndefined()
       expect(await trim(1)).toBe(1)
