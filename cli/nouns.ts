@@ -46,7 +46,7 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
     },
   },
   accounts: {
-    summary: 'owners of keys and a balance, their people, and limits of their keys together',
+    summary: 'owners of keys and a balance, their people and limits',
     bare: 'list',
     verbs: {
       list: () => import('./accounts/list.ts'),

@@ -207,13 +207,14 @@ test('every limit of a key can be typed, and is said wherever its limits are', (
     expect(text).toContain('demo/echo')
   }
   expect(cli.json(['limits', 'show', 'bounded'])).toMatchObject({
-    end_user_rpm: 90_046,
-    end_user_daily_usd: '90047.00',
-    max_output_tokens: 90_048,
+    tpm_limit: 90_043,
+    end_user_rpm: 90_047,
+    end_user_daily_usd: '90048.00',
+    max_output_tokens: 90_049,
   })
 
   const lifted = cli.run(['limits', 'set', 'bounded', '--max-output-tokens', 'none'])
-  expect(lifted.out).toBe('bounded: max-output-tokens 90048 → none\n')
+  expect(lifted.out).toBe('bounded: max-output-tokens 90049 → none\n')
   const zero = cli.run(['limits', 'set', 'bounded', '--max-output-tokens', '0'])
   expect(zero.code).toBe(2)
   expect(zero.err).toContain(

@@ -33,6 +33,7 @@ test('a key’s information has exactly these fields', async () => {
     limits: {
       rpm_limit: 60,
       rpd_limit: null,
+      tpm_limit: null,
       concurrency_limit: 4,
       daily_spend_limit_usd: '5.00',
       monthly_spend_limit_usd: '50.00',

@@ -16,6 +16,7 @@ const plain = {
   label: expect.stringMatching(/^if-\w{6}…\w{4}$/),
   rpm_limit: null,
   rpd_limit: null,
+  tpm_limit: null,
   concurrency_limit: null,
   daily_spend_limit_usd: null,
   monthly_spend_limit_usd: null,
@@ -53,6 +54,7 @@ describe('POST', () => {
     const limits = {
       rpm_limit: 2,
       rpd_limit: 100,
+      tpm_limit: 5_000,
       concurrency_limit: 4,
       daily_spend_limit_usd: '5',
       monthly_spend_limit_usd: '0.000001',
@@ -82,6 +84,7 @@ describe('POST', () => {
     const nothing = {
       rpm_limit: null,
       rpd_limit: null,
+      tpm_limit: null,
       concurrency_limit: null,
       daily_spend_limit_usd: null,
       monthly_spend_limit_usd: null,
