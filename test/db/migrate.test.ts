@@ -146,6 +146,7 @@ test('the limits of a key that stood in columns are those of its one column', ()
   migrate(database, join(tempDirectory(), DATABASE_FILE))
   expect(limitsOf(database)).toEqual([
     {
+      ...NO_LIMITS,
       rpm: 60,
       rpd: 500,
       concurrency: 4,
