@@ -111,7 +111,11 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'users disable': ['users disable someone@example.org'],
   'users enable': ['users enable someone@example.org'],
   'users remove': ['users remove someone@example.org'],
-  'users sessions': ['users sessions revoke someone@example.org'],
+  'users sessions': [
+    'users sessions list someone@example.org',
+    'users sessions revoke someone@example.org',
+  ],
+  'users access': ['users access list someone@example.org'],
   'users identities': ['users identities remove someone@example.org google'],
   'groups list': ['groups'],
   'groups show': ['groups show staff'],

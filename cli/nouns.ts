@@ -196,6 +196,7 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
       enable: () => import('./users/enable.ts'),
       remove: () => import('./users/remove.ts'),
       sessions: () => import('./users/sessions.ts'),
+      access: () => import('./users/access.ts'),
       identities: () => import('./users/identities.ts'),
     },
   },

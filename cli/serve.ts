@@ -273,7 +273,15 @@ async function serve(
     const { authUrl, metricsUrl } = gateway
     const addresses = { baseUrl: `${baseUrl}/v1`, authUrl, metricsUrl }
     if (demoSocket === null) showBanner(context, addresses, isPretty)
-    else await showDemoBanner(context, store, { ...addresses, demoSocket }, welcomes)
+    else {
+      const cabinetUrl = settings.signin?.cabinet && authUrl && `${authUrl}/cabinet`
+      const shown = { ...addresses, demoSocket, cabinetUrl: cabinetUrl ?? null }
+      await showDemoBanner(context, store, shown, welcomes)
+      if (welcomes) {
+        const { startDemoTraffic } = await import('./serve/demo-traffic.ts')
+        await startDemoTraffic(context, store, `${baseUrl}/v1`, stopping.asked)
+      }
+    }
     if (metricsUrl !== null) printNote(context, `metrics on ${metricsUrl}`)
   } catch (cause) {
     await gateway.stop(0)
@@ -307,7 +315,7 @@ function signinOf(
   isDemo: boolean,
 ): Pick<GatewayOptions, 'signin' | 'signinMissing'> {
   if (signin === null) return {}
-  const { hostname, port, authUrl, signup, contact, limits, isStated } = signin
+  const { hostname, port, authUrl, signup, contact, limits, cabinet, isStated } = signin
   const logCode = (email: string, code: string): void => {
     writeError(
       context.isJsonLog
@@ -322,6 +330,7 @@ function signinOf(
       signup,
       contact,
       limits,
+      cabinet,
       logCode: isDemo ? logCode : null,
     },
     signinMissing(cause) {

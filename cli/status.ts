@@ -83,6 +83,7 @@ function lines(context: Context, status: Status): readonly (readonly [string, st
     ...accountLines(context, status),
     ['gateway', gatewayLine(context, status)],
     ['sign-in', signinLine(context, status)],
+    ...cabinetLines(status),
     ['data', dataLine(context, status)],
     ['now', nowLine(status)],
     ['providers', providers.join('   ') || 'none'],
@@ -202,6 +203,9 @@ function signinLine(context: Context, { running, auth_url, clients, people }: St
   const where = auth_url ?? (running ? 'off' : 'not running')
   return `${dot} ${where}   ${counted(clients, 'client', 'clients')}   ${counted(people, 'person', 'people')}`
 }
+
+const cabinetLines = ({ cabinet_url }: Status): readonly (readonly [string, string])[] =>
+  cabinet_url === null ? [] : [['cabinet', cabinet_url]]
 
 const counted = (count: number, one: string, many: string): string =>
   `${count} ${count === 1 ? one : many}`

@@ -1,6 +1,6 @@
 /** Composes a running gateway: HTTP API, operator API on its socket, and sign-in on its own listener, over one store. */
+import type { Cabinet, CabinetPlace } from '#cabinet/deps.ts'
 import { ACTIVITY_KEPT_MS } from '#domain/activity.ts'
-import type { Clock } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { type Pulse, startPulse } from '#domain/snapshot/pulse.ts'
 import type { Watch } from '#domain/snapshot/watch.ts'
@@ -10,7 +10,7 @@ import { type Courier, startCourier } from '#notify/courier.ts'
 import type { SmtpServer } from '#notify/smtp-server.ts'
 import { type WebhookPermissions, webhookPolicy } from '#notify/webhook-policy.ts'
 import { operatorApp } from '#operator/app.ts'
-import type { LiveFacts } from '#operator/deps.ts'
+import type { LiveFacts, OperatorDeps } from '#operator/deps.ts'
 import { demoCards, demoProvider } from '#upstream/demo/cards.ts'
 import { createProbe } from '#upstream/probe.ts'
 import { openAdminSocket } from './admin-socket.ts'
@@ -78,7 +78,8 @@ export async function startGateway(given: GatewayOptions): Promise<Gateway> {
   const pulse = startPulse()
   const steadyClock = createSteadyClock(clock, await store.steadyTime.last())
   // First, because it takes longest: once the API listens, the operator's socket follows at once.
-  const signin = await openSignin(options, steadyClock, observer)
+  const parts = Promise.withResolvers<CabinetParts>()
+  const signin = await openSignin(options, steadyClock, observer, parts.promise)
   const { serve = serveHere } = options
   const { ending, before } = observer
   const listening = serve({ ...options, version, ended: ending(pulse.note), before })
@@ -96,20 +97,24 @@ export async function startGateway(given: GatewayOptions): Promise<Gateway> {
   const watch = toWatch(serving, pulse)
   const codeMailFailure = () => signin?.codeMailFailure() ?? null
   const wakeMails = () => signin?.wakeMails()
-  const { signup } = options.signin ?? {}
+  const { signup, cabinet = null } = options.signin ?? {}
+  const cabinetUrl = authUrl === null || cabinet === null ? null : `${authUrl}/cabinet`
   const live = {
     inFlight,
     hops: () => serving.hops(),
     credentials: () => serving.credentials(),
     paces: () => serving.paces(),
     authUrl,
+    cabinetUrl,
     signup,
     codeMailFailure,
     wakeMails,
     watch,
     clockJump: steadyClock.jump,
   }
-  const operatorSocket = openOperatorSocket(options, serving.url, live)
+  const operator = toOperatorDeps(options, serving.url, live)
+  parts.resolve({ operator, serving })
+  const operatorSocket = openOperatorSocket(options, operator)
   const courier = sendNotices(options, observer)
   const teller = await startTeller(options.store.events, options.clock)
   const sweeper = sweep(options, steadyClock, teller)
@@ -197,6 +202,7 @@ async function openSignin(
   options: GatewayOptions,
   steadyClock: SteadyClock,
   { signedIn }: Observer,
+  parts: Promise<CabinetParts>,
 ): Promise<SigninListener | null> {
   const { signin, signinMissing, store, clock, delivery, logFault = () => {} } = options
   if (signin === undefined) return null
@@ -208,6 +214,7 @@ async function openSignin(
       clock,
       steadyClock,
       smtp,
+      openCabinet: cabinetOpener(options, parts),
       observed: signedIn,
       logFault,
     })
@@ -220,11 +227,37 @@ async function openSignin(
   }
 }
 
+/** What the cabinet waits for. */
+interface CabinetParts {
+  readonly operator: Omit<OperatorDeps, 'who'>
+  readonly serving: Serving
+}
+
+/** Null where the cabinet is switched off. Its requests wait until the gateway listens. */
+function cabinetOpener(
+  { signin, clock, logFault = () => {} }: GatewayOptions,
+  parts: Promise<CabinetParts>,
+) {
+  const { cabinet = null } = signin ?? {}
+  if (cabinet === null) return null
+  return async (place: CabinetPlace): Promise<Cabinet> => {
+    const { createCabinet } = await import('#cabinet/app.ts')
+    return createCabinet({
+      ...place,
+      ...cabinet,
+      clock,
+      operator: parts.then(({ operator }) => operator),
+      askAsKey: async (...asked) => (await parts).serving.askAsKey(...asked),
+      logFault,
+    })
+  }
+}
+
 const isRefused = (cause: unknown): boolean =>
   ['EADDRINUSE', 'EACCES', 'EADDRNOTAVAIL'].includes(systemCodeOf(cause))
 
-function openOperatorSocket(
-  options: GatewayOptions,
+const toOperatorDeps = (
+  { store, clock, version = '0', dataDir = null, baseUrl, delivery }: GatewayOptions,
   url: string,
   moment: Pick<
     LiveFacts,
@@ -233,38 +266,37 @@ function openOperatorSocket(
     | 'credentials'
     | 'paces'
     | 'authUrl'
+    | 'cabinetUrl'
     | 'signup'
     | 'codeMailFailure'
     | 'wakeMails'
     | 'watch'
     | 'clockJump'
   >,
-) {
-  const { adminSocket, store, clock, version = '0', dataDir = null, baseUrl, delivery } = options
+): Omit<OperatorDeps, 'who'> => ({
+  store,
+  clock,
+  version,
+  dataDir,
+  delivery: {
+    smtp: delivery != null && delivery.smtp !== null,
+    tryMail: delivery?.smtp ? mailTrial(delivery.smtp, clock) : undefined,
+    loopbackWebhooks: delivery?.webhooks.loopback ?? false,
+  },
+  live: {
+    listen: url.slice('http://'.length),
+    baseUrl: baseUrl ?? `${url}/v1`,
+    pid: process.pid,
+    startedAt: clock.now(),
+    ...moment,
+  },
+  probe: createProbe(clock),
+  demoKit: async (at) => ({ provider: demoProvider(at), cards: demoCards(at) }),
+})
+
+function openOperatorSocket(options: GatewayOptions, deps: Omit<OperatorDeps, 'who'>) {
+  const { adminSocket } = options
   if (adminSocket === null) return null
-  const deps = {
-    store,
-    clock,
-    version,
-    dataDir,
-    delivery: {
-      smtp: delivery != null && delivery.smtp !== null,
-      tryMail: delivery?.smtp ? mailTrial(delivery.smtp, clock) : undefined,
-      loopbackWebhooks: delivery?.webhooks.loopback ?? false,
-    },
-    live: {
-      listen: url.slice('http://'.length),
-      baseUrl: baseUrl ?? `${url}/v1`,
-      pid: process.pid,
-      startedAt: clock.now(),
-      ...moment,
-    },
-    probe: createProbe(clock),
-    demoKit: async (at: ReturnType<Clock['now']>) => ({
-      provider: demoProvider(at),
-      cards: demoCards(at),
-    }),
-  }
   const app = operatorApp(deps, options.logFault ?? (() => {}))
   return openAdminSocket(adminSocket, (request) => app.fetch(request))
 }

@@ -14,7 +14,7 @@ import type { RequestLine } from '#http/request-log.ts'
 import type { GatewayStore } from '#signin/store.ts'
 import type { TraceTarget } from '#telemetry/tracer.ts'
 import { listen } from './listener.ts'
-import type { Serve, Serving, ServingOptions } from './serving.ts'
+import { askHere, type Serve, type Serving, type ServingOptions } from './serving.ts'
 
 /** A connection to another process: calls in both directions, of what a structured clone can hold. */
 export interface Link {
@@ -110,6 +110,7 @@ export const serveByProcesses =
 
 class Processes implements Serving {
   readonly url: string
+  readonly askAsKey: Serving['askAsKey']
   private readonly given: ProcessesOptions
   private readonly options: ServingOptions
   private readonly settings: ProcessSettings
@@ -126,6 +127,7 @@ class Processes implements Serving {
     this.options = options
     const { store, clock, settings, version, timings, masterKey } = options
     this.url = reserve(options.listen)
+    this.askAsKey = askHere(options, () => this.isDraining)
     this.settings = {
       listen: {
         hostname: options.listen.hostname,

@@ -17,6 +17,7 @@ import { openSeals } from '#http/seals.ts'
 import { DEFAULT_TIMINGS, type Timings } from '#http/timings.ts'
 import type { GatewayStore } from '#signin/store.ts'
 import { certificateEnds } from '#upstream/certificates.ts'
+import { type AskAsKey, askAsKey } from './ask-as-key.ts'
 import { drain, END_GRACE_MS } from './drain.ts'
 import { type Listener, listen } from './listener.ts'
 import { createUpstreamCache } from './upstream-cache.ts'
@@ -62,6 +63,8 @@ export interface Serving {
   credentials(): readonly CredentialReading[]
   /** How soon the hops that were asked begin to answer. */
   paces(): readonly PaceReading[]
+  /** Sends a request as a key, without its secret, from within. */
+  readonly askAsKey: AskAsKey
   /** True once it accepts no new chat requests. */
   draining(): boolean
   kill(id: GenerationId): Promise<Killed>
@@ -108,6 +111,7 @@ export const serveHere: Serve = async (options) => {
     certificateEnds,
     credentials: health.credentials,
     paces: health.pace.readings,
+    askAsKey: askAsKey(deps),
     draining: () => draining,
     async kill(id) {
       const walk = running
@@ -122,6 +126,12 @@ export const serveHere: Serve = async (options) => {
     close: () => listener.close(),
   }
 }
+
+/** For a process that serves none itself: what is asked so is not among the requests in progress of those that do. */
+export const askHere = (options: ServingOptions, draining: () => boolean): AskAsKey =>
+  askAsKey(
+    toDeps(options, { draining, disableIdleTimeout: () => {}, restoreIdleTimeout: () => {} }),
+  )
 
 const toDeps = (
   { store, clock, settings, timings, masterKey, upstreamFor, log, version, ended }: ServingOptions,

@@ -1,10 +1,14 @@
 /** The sign-in provider on its own listener. Only this module loads it. */
 import { isIP } from 'node:net'
+import { cabinetClient } from '#cabinet/client.ts'
+import type { Cabinet, CabinetPlace, CabinetSettings } from '#cabinet/deps.ts'
 import type { Clock } from '#domain/clock.ts'
 import { isLoopbackHost } from '#domain/loopback.ts'
 import type { SmtpServer } from '#notify/smtp-server.ts'
+import type { SigninApp } from '#signin/app.ts'
 import type { SigninLimits } from '#signin/limits.ts'
 import type { Signup } from '#signin/register/access.ts'
+import { newClientSecret } from '#signin/register/client.ts'
 import { isLoopbackHttp } from '#signin/register/identity-provider.ts'
 import type { SigninEvent } from '#signin/register/signin-event.ts'
 import type { SigninStore } from '#signin/store.ts'
@@ -21,6 +25,8 @@ export interface SigninOptions {
   /** Whom people may ask for access. */
   readonly contact?: string | undefined
   readonly limits: SigninLimits
+  /** The pages for the people who own accounts; null: none. */
+  readonly cabinet?: CabinetSettings | null
   /** Without a mail server: writes codes to the log; null disables sign-in by e-mail. */
   readonly logCode: ((email: string, code: string) => void) | null
 }
@@ -33,6 +39,8 @@ export interface SigninListenerDeps {
   /** For what is deleted for its age. */
   readonly steadyClock: Clock
   readonly smtp: SmtpServer | null
+  /** Null without the cabinet. */
+  readonly openCabinet: ((place: CabinetPlace) => Promise<Cabinet>) | null
   /** Counts an event of signing in. */
   observed(event: SigninEvent): void
   logFault(cause: unknown, errorId?: string): void
@@ -52,15 +60,27 @@ export interface SigninListener {
 /** Listens, and resolves once its keys are loaded. @throws the error of `listen` if the address is taken */
 export async function startSignin(
   options: SigninOptions,
-  { store, isWritable, clock, steadyClock, smtp, observed, logFault }: SigninListenerDeps,
+  {
+    store,
+    isWritable,
+    clock,
+    steadyClock,
+    smtp,
+    openCabinet,
+    observed,
+    logFault,
+  }: SigninListenerDeps,
 ): Promise<SigninListener> {
-  const { promise: app, resolve, reject } = Promise.withResolvers<SigninEndpoint>()
+  const { promise: app, resolve, reject } = Promise.withResolvers<Endpoints>()
   // A request before it is ready gets the listener's error; this only avoids an unhandled rejection.
   app.catch(() => {})
   const listener: Listener = listen(options.listen, async (request) => {
-    const endpoint = await app
+    const { provider, cabinet } = await app
+    const address = addressOf(request, listener)
+    const page = await cabinet?.answer(request, address)
+    if (page != null) return page
     if (!isServedFromMemory(request) && !(await isWritable())) return unavailable()
-    return endpoint.answer(request, addressOf(request, listener))
+    return provider.answer(request, address)
   })
   const issuer = options.authUrl ?? listener.url
   try {
@@ -69,12 +89,14 @@ export async function startSignin(
       openCodeChannel(options, { store, clock, smtp, logFault }),
     ])
     const { signup, contact, limits } = options
+    const secret = newClientSecret()
     const provider = await openSigninProvider({
       store,
       clock,
       steadyClock,
       issuer,
       codeDelivery: mailer.delivery,
+      application: openCabinet && cabinetClient(issuer, secret.digest, clock.now()),
       reach: identityReach(isLoopbackHttp(new URL(issuer))),
       signup,
       contact,
@@ -82,7 +104,9 @@ export async function startSignin(
       observed,
       logFault,
     })
-    resolve(provider)
+    const ask = provider.answer
+    const cabinet = (await openCabinet?.({ issuer, secret: secret.secret, ask })) ?? null
+    resolve({ provider, cabinet })
     return {
       url: listener.url,
       issuer,
@@ -114,8 +138,9 @@ const unavailable = (): Response =>
     { status: 503, headers: { 'Retry-After': '5', 'Cache-Control': 'no-store' } },
   )
 
-interface SigninEndpoint {
-  answer(request: Request, address: string): Promise<Response>
+interface Endpoints {
+  readonly provider: SigninApp
+  readonly cabinet: Cabinet | null
 }
 
 async function openCodeChannel(

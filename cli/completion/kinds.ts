@@ -73,6 +73,8 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   'notices test channel': ['email', 'webhook'],
   'notices wake': ['critical', 'nothing'],
   'notices at': ['80,100', 'none'],
+  'users sessions act': ['list', 'end', 'revoke'],
+  'users access act': ['list', 'withdraw'],
   'keys kind': ['ordinary', 'provisioning'],
   'keys sort': ['created', 'name', 'spend', 'last-used'],
   'ledger kind': ['charge', 'top_up', 'adjust', 'refund'],

@@ -53,13 +53,15 @@ function printLine(
 interface DemoAddresses extends Addresses {
   /** The socket for commands, or why there is none. */
   readonly demoSocket: { readonly path: string | null; readonly why: string }
+  /** Null where the cabinet is off. */
+  readonly cabinetUrl: string | null
 }
 
 /** Fills the store in memory and prints commands to paste, or the same data as one line of the JSON log. */
 export async function showDemoBanner(
   context: Context,
   store: GatewayStore,
-  { demoSocket, ...addresses }: DemoAddresses,
+  { demoSocket, cabinetUrl, ...addresses }: DemoAddresses,
   isPretty: boolean,
 ): Promise<void> {
   const { baseUrl, authUrl } = addresses
@@ -69,6 +71,7 @@ export async function showDemoBanner(
     rpm_limit: DEMO_RPM,
   })
   const secret = key?.key ?? ''
+  if (cabinetUrl !== null) await addOwner(context, store)
   const client = authUrl === null ? null : await makeClient(context, store)
   if (!isPretty) {
     const admin_socket = demoSocket.path
@@ -87,6 +90,7 @@ export async function showDemoBanner(
         ? []
         : [
             `  sign-in    ${authUrl}   (codes are printed here)`,
+            ...(cabinetUrl === null ? [] : [`  cabinet    ${cabinetUrl}   (as ${DEMO_OWNER})`]),
             `  client     ${client.client_id}  ${client.client_secret}  ${DEMO_REDIRECT}`,
           ]),
       '',
@@ -103,6 +107,15 @@ export async function showDemoBanner(
       `listening; ctrl-c stops.  ${commandsLine(context, demoSocket)}`,
     ].join('\n'),
   )
+}
+
+/** Who may look after the demo's account. */
+const DEMO_OWNER = 'you@example.org'
+
+const addOwner = async (context: Context, store: GatewayStore): Promise<void> => {
+  const { addMember } = await import('#operator/members.ts')
+  const owner = { email: DEMO_OWNER, role: 'owner' }
+  await perform(addMember, toOperatorDeps(context, store, null), owner)
 }
 
 const DEMO_REDIRECT = 'http://localhost:3000/callback'

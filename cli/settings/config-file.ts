@@ -21,6 +21,7 @@ const SETTINGS = {
   auth_codes_per_address: 'count',
   auth_codes_per_network: 'count',
   auth_signins_per_network: 'count',
+  cabinet: 'text',
   reserve_output_tokens: 'count',
   reserve_wait: 'text',
   memory_budget_mib: 'count',
@@ -123,7 +124,7 @@ const isKnownTable = (name: string): boolean => NAMES.some((known) => known.star
 const flatten = (table: Table, prefix = ''): (readonly [name: string, value: unknown])[] =>
   Object.entries(table).flatMap(([key, value]) => {
     const name = prefix + key
-    if (!isTable(value) || isSetting(name)) return [[name, value] as const]
+    if (!isTable(value) || (isSetting(name) && !isKnownTable(name))) return [[name, value] as const]
     const inside = flatten(value, `${name}.`)
     return inside.length > 0 || isKnownTable(name) ? inside : [[name, value] as const]
   })

@@ -1,4 +1,5 @@
 /** The settings of the sign-in provider: flag > variable > file > default. */
+import type { CabinetSettings } from '#cabinet/deps.ts'
 import { parseAbsoluteUrl } from '#domain/absolute-url.ts'
 import { DEFAULT_LIMITS, type SigninLimits } from '#signin/limits.ts'
 import { readAddressRule, type Signup } from '#signin/register/access.ts'
@@ -19,6 +20,8 @@ export interface SigninSettings {
   /** Whom people may ask for access. */
   readonly contact: string | undefined
   readonly limits: SigninLimits
+  /** Null where it is switched off. */
+  readonly cabinet: CabinetSettings | null
   /** Whether an address was given explicitly: then a failure to listen is an error. */
   readonly isStated: boolean
 }
@@ -49,6 +52,7 @@ export function readSigninSettings(
   const named = flags.authUrl ?? findSetting(env, file, 'auth_url')?.text
   const authUrl = named === undefined ? null : readAuthUrl(named)
   const limits = readLimits(env, file)
+  const cabinet = readCabinet(findSetting(env, file, 'cabinet')?.text ?? 'on', contact)
   if (stated === 'off') return null
   const usual = gatewayPort === 0 ? '127.0.0.1:0' : DEFAULT_LISTEN
   const name = flags.authListen === undefined ? (found?.name ?? 'auth_listen') : '--auth-listen'
@@ -60,6 +64,7 @@ export function readSigninSettings(
     signup,
     contact,
     limits,
+    cabinet,
     isStated: stated !== undefined || named !== undefined,
   }
 }
@@ -80,6 +85,11 @@ function readLimits(env: Environment, file: ConfigFile): SigninLimits {
     codesPerNetwork: read('auth_codes_per_network', DEFAULT_LIMITS.codesPerNetwork),
     signinsPerNetwork: read('auth_signins_per_network', DEFAULT_LIMITS.signinsPerNetwork),
   }
+}
+
+function readCabinet(text: string, contact: string | undefined): CabinetSettings | null {
+  if (text === 'on' || text === 'off') return text === 'off' ? null : { contact: contact ?? null }
+  throw usageError(`cabinet must be on or off (got "${text}")`)
 }
 
 /** A domain may be written with or without `@`. */

@@ -112,7 +112,13 @@ export interface JsonRecords {
   'users disable': VerbRecord<'users.disable'>
   'users enable': VerbRecord<'users.enable'>
   'users remove': VerbRecord<'users.remove'>
-  'users sessions': VerbRecord<'users.sessions.revoke'>
+  /** By the action. */
+  'users sessions':
+    | VerbRecord<'users.sessions.list'>
+    | VerbRecord<'users.sessions.end'>
+    | VerbRecord<'users.sessions.revoke'>
+  /** By the action. */
+  'users access': VerbRecord<'users.access.list'> | VerbRecord<'users.access.withdraw'>
   'users identities': VerbRecord<'users.identities.remove'>
   'identities add': VerbRecord<'identities.add'>
   'identities list': VerbRecord<'identities.list'>

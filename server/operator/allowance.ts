@@ -5,7 +5,7 @@ import type { Limits } from '#domain/limits.ts'
 import { renderUsd, type UsdNanos } from '#domain/money.ts'
 import type { Actor } from './actor.ts'
 
-const allowanceOf = ({ memberDaily }: Pick<Account, 'memberDaily'>): UsdNanos =>
+export const allowanceOf = ({ memberDaily }: Pick<Account, 'memberDaily'>): UsdNanos =>
   memberDaily ?? MEMBER_DAILY
 
 /** @throws invalid_request where a member's key would have no daily ceiling, or a higher one */

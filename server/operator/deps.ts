@@ -19,6 +19,8 @@ export interface LiveFacts {
   readonly baseUrl: string
   /** Where people sign in; null when the sign-in provider is off. */
   readonly authUrl: string | null
+  /** Where people look after their account; null when that or the sign-in provider is off. */
+  readonly cabinetUrl?: string | null
   /** Who may sign up (`auth_signup`). */
   readonly signup?: Signup | undefined
   readonly pid: number

@@ -9,7 +9,13 @@ import { checkAddresses, checkClock, checkDisk, checkProgram } from './doctor/ho
 import { checkMasks, checkPrices, checkProviders, checkRate, checkRoutes } from './doctor/models.ts'
 import { checkThresholds } from './doctor/notices.ts'
 import { checkDescriptors } from './doctor/process.ts'
-import { checkAccess, checkCodes, checkIdentities, checkSignup } from './doctor/signin.ts'
+import {
+  checkAccess,
+  checkCabinet,
+  checkCodes,
+  checkIdentities,
+  checkSignup,
+} from './doctor/signin.ts'
 import { checkHolds, checkLedger, checkLog, checkStore } from './doctor/store.ts'
 import { verb } from './verb.ts'
 
@@ -37,6 +43,7 @@ const CHECKS: readonly Check[] = [
   checkCodes,
   checkSignup,
   checkAccess,
+  checkCabinet,
   checkIdentities,
   checkDescriptors,
 ]

@@ -161,8 +161,7 @@ async function refuseOwn({ actor }: OperatorDeps, account: Account, { id }: Pers
   )
 }
 
-const cabinetUrl = ({ live }: OperatorDeps): string | null =>
-  live?.authUrl == null ? null : `${live.authUrl}/cabinet`
+const cabinetUrl = ({ live }: OperatorDeps): string | null => live?.cabinetUrl ?? null
 
 /** A mail server is tried for so long. */
 const INVITATION_MS = DAY_MS

@@ -32,6 +32,8 @@ const PERMITTED: Readonly<Record<VerbName, readonly Role[]>> = {
   'models.show': EVERYBODY,
   'rates.show': EVERYBODY,
   'accounts.show': SEES,
+  'accounts.overview': EVERYBODY,
+  'accounts.figures': EVERYBODY,
   'balance.show': SEES,
   'ledger.list': SEES,
   'ledger.count': SEES,
@@ -49,7 +51,11 @@ const PERMITTED: Readonly<Record<VerbName, readonly Role[]>> = {
   // Of themselves alone: whom a verb of `OF_ONESELF` names is always the person who acts.
   'users.show': EVERYBODY,
   'users.language': EVERYBODY,
+  'users.sessions.list': EVERYBODY,
+  'users.sessions.end': EVERYBODY,
   'users.sessions.revoke': EVERYBODY,
+  'users.access.list': EVERYBODY,
+  'users.access.withdraw': EVERYBODY,
   'users.identities.remove': EVERYBODY,
 
   'keys.identify': NOBODY,
@@ -138,7 +144,11 @@ const PERMITTED: Readonly<Record<VerbName, readonly Role[]>> = {
 export const OF_ONESELF: ReadonlySet<VerbName> = new Set([
   'users.show',
   'users.language',
+  'users.sessions.list',
+  'users.sessions.end',
   'users.sessions.revoke',
+  'users.access.list',
+  'users.access.withdraw',
   'users.identities.remove',
 ])
 

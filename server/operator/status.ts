@@ -48,6 +48,8 @@ export const showStatus = verb(input, async (deps, { account, warnings }) => {
     uptime_seconds: live ? Math.floor(elapsedMs(live.startedAt, at) / 1000) : null,
     /** Null while no server runs or the sign-in provider is off. */
     auth_url: live?.authUrl ?? null,
+    /** Where people look after their account; null while no server runs, or where it is off. */
+    cabinet_url: live?.cabinetUrl ?? null,
     clients: await store.signin.clients.count(),
     people: await store.signin.people.count(),
     in_flight: live ? live.inFlight() : 0,

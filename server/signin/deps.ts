@@ -2,6 +2,7 @@
 import type { Clock } from '#domain/clock.ts'
 import type { SigninLimits } from './limits.ts'
 import type { Signup } from './register/access.ts'
+import type { Client } from './register/client.ts'
 import type { SigninEvent } from './register/signin-event.ts'
 import type { SigninStore } from './store.ts'
 
@@ -35,6 +36,8 @@ export interface SigninDeps {
   /** `{auth_url}`: exactly the `iss` of tokens, without a path and without a trailing slash. */
   readonly issuer: string
   readonly codeDelivery: CodeDelivery
+  /** An application of this process, which is registered nowhere; null for none. */
+  readonly application?: Client | null
   /** Sends requests to third parties. */
   readonly reach: Reach
   readonly signup: Signup

@@ -2,11 +2,12 @@
 import { createHash } from 'node:crypto'
 import { SessionNotFound } from 'oidc-provider/lib/helpers/errors.js'
 import type { Context } from 'oidc-provider/lib/provider.js'
+import { pageHeaders } from '#pages/headers.ts'
 import { readLanguage } from '#pages/language.ts'
 import type { SigninDeps } from './deps.ts'
 import { TooManyInteractions } from './interaction-limit.ts'
 import { formTarget } from './pages/form-target.ts'
-import { pageHeaders, pageResponse } from './pages/respond.ts'
+import { pageResponse } from './pages/respond.ts'
 import type { ErrorKind, PageView } from './pages/view.ts'
 import { randomName } from './register/digest.ts'
 import type { PersonId } from './register/person.ts'
@@ -110,11 +111,12 @@ export const guardLibraryPages =
     if (ctx.type !== 'text/html' || typeof body !== 'string' || isOurs || isRedirect) return
     const end = formEnd(ctx)
     const target = end === undefined ? undefined : formTarget(end)
-    const targets = target === undefined ? [] : [target]
-    const isHttps = issuer.startsWith('https:')
-    for (const [name, value] of Object.entries(pageHeaders(targets, isHttps, scriptSource(body)))) {
-      ctx.set(name, value)
-    }
+    const headers = pageHeaders({
+      formTargets: target === undefined ? [] : [target],
+      isHttps: issuer.startsWith('https:'),
+      sources: scriptSource(body),
+    })
+    for (const [name, value] of Object.entries(headers)) ctx.set(name, value)
   }
 
 /** Where a form of the library ends after redirects: the client's redirect URI or its post-logout redirect URI. */

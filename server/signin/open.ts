@@ -8,9 +8,11 @@ import { openKnownBrowsers } from './known-browsers.ts'
 import { DEFAULT_LIMITS } from './limits.ts'
 import { openMailCodeFlow } from './mail-code.ts'
 import { createProvider } from './provider.ts'
+import type { Client } from './register/client.ts'
 import { randomSecret } from './register/digest.ts'
 import type { Keyring, SecretName } from './register/keyring.ts'
 import { newSigningKey } from './register/signing-key.ts'
+import type { SigninStore } from './store.ts'
 import { startSweeping } from './sweep.ts'
 
 export interface Signin extends SigninApp {
@@ -19,7 +21,10 @@ export interface Signin extends SigninApp {
 }
 
 /** Creates the first signing key if there is none. @throws if the binary was minified, or there is no master key */
-export async function openSigninProvider(deps: SigninDeps): Promise<Signin> {
+export async function openSigninProvider(given: SigninDeps): Promise<Signin> {
+  const { application = null } = given
+  const deps =
+    application === null ? given : { ...given, store: withApplication(given.store, application) }
   const { keyring } = deps.store
   const current = await keyring.current()
   // Keys encrypted with a lost master key cannot be read; new ones replace them.
@@ -55,6 +60,15 @@ export async function openSigninProvider(deps: SigninDeps): Promise<Signin> {
     close: startSweeping({ ...deps, clock: deps.steadyClock ?? deps.clock }),
   }
 }
+
+/** Finds the application of this process beside those that are registered. */
+const withApplication = (store: SigninStore, application: Client): SigninStore => ({
+  ...store,
+  clients: {
+    ...store.clients,
+    find: async (id) => (id === application.id ? application : await store.clients.find(id)),
+  },
+})
 
 /** Rejects an empty or short secret, because HMAC would accept it and it could be guessed. */
 async function secretOf(keyring: Keyring, name: SecretName): Promise<string> {

@@ -92,7 +92,13 @@ const ROWS: Readonly<Record<string, Row>> = {
   'users disable': person('--yes'),
   'users enable': person(),
   'users remove': person('--yes'),
-  'users sessions': person('revoke', '--yes'),
+  'users sessions': {
+    names: (theirs) => [
+      ['revoke', theirs.person, '--yes'],
+      ['list', theirs.person],
+    ],
+  },
+  'users access': { names: (theirs) => [['list', theirs.person]] },
   'users identities': { names: (theirs) => [['remove', theirs.person, 'google', '--yes']] },
   why: { names: ({ request }) => [[request], ['asked-once']] },
 }

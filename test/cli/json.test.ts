@@ -186,6 +186,8 @@ const DOWN: readonly Sample[] = [
   ['groups remove', ['groups', 'remove', 'staff', 'ann@example.org', '-y']],
   ['users disable', ['users', 'disable', 'ann@example.org', '-y']],
   ['users enable', ['users', 'enable', 'ann@example.org']],
+  ['users sessions', ['users', 'sessions', 'list', 'ann@example.org']],
+  ['users access', ['users', 'access', 'list', 'ann@example.org']],
   ['users sessions', ['users', 'sessions', 'revoke', 'ann@example.org', '-y']],
   ['users identities', ['users', 'identities', 'remove', 'ann@example.org', 'google', '-y']],
   ['accounts members', ['accounts', 'members', 'remove', 'acme', 'bo@example.org', '-y']],

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { DATABASE_FILE } from '#db/file-name.ts'
 import { openStore } from '#db/index.ts'
-import { instant } from '#domain/clock.ts'
+import { instant, later } from '#domain/clock.ts'
 import { draftEvent } from '#domain/event.ts'
 import { newEventId } from '#domain/id.ts'
 import { NO_MONEY } from '#domain/money.ts'
@@ -15,6 +15,7 @@ import type { ActRecord } from '#operator/acts.ts'
 import type { OperatorDeps } from '#operator/deps.ts'
 import { VERBS, type VerbInput, type VerbName } from '#operator/verbs.ts'
 import { newPerson, type PersonId } from '#signin/register/person.ts'
+import { putArtifact } from '#test/db/contract/write-artifacts.ts'
 import { aKey, anAct } from '#test/support/nouns.ts'
 import { restingWatch } from '#test/support/resting-watch.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
@@ -128,6 +129,8 @@ const SAMPLES: { readonly [Name in VerbName]: VerbInput<Name> } = {
   'accounts.show': { name: 'default' },
   'accounts.create': { name: 'other' },
   'accounts.edit': { account: 'default', member_daily_usd: '2' },
+  'accounts.overview': {},
+  'accounts.figures': {},
   'accounts.members.list': {},
   'accounts.members.add': { email: 'bob@example.org', role: 'viewer' },
   'accounts.members.set-role': { person: 'cleo@example.org', role: 'owner' },
@@ -172,6 +175,10 @@ const SAMPLES: { readonly [Name in VerbName]: VerbInput<Name> } = {
   'users.disable': { person: 'ann@example.org' },
   'users.enable': { person: 'bob@example.org' },
   'users.remove': { person: 'ann@example.org' },
+  'users.sessions.list': { person: 'ann@example.org' },
+  'users.sessions.end': { person: 'ann@example.org', session: 'uid-1' },
+  'users.access.list': { person: 'ann@example.org' },
+  'users.access.withdraw': { person: 'ann@example.org', access: 'cd'.repeat(6) },
   'users.sessions.revoke': { person: 'ann@example.org' },
   'users.identities.remove': { person: 'ann@example.org', provider: 'known' },
   'identities.add': { name: 'google', client_id: 'gateway', secret: CREDENTIAL },
@@ -268,6 +275,22 @@ async function furnish(): Promise<TestGateway> {
   })
   const identity = { issuer: 'https://sso.example.org', subject: 's-1', claimedName: null }
   await store.signin.identities.link(identity, ann as PersonId, base.clock.now(), 0)
+  for (const [kind, uid] of [
+    ['Session', 'uid-1'],
+    ['Grant', null],
+  ] as const) {
+    await putArtifact(store.signin, {
+      kind,
+      digest: 'cd'.repeat(32),
+      payload: '{}',
+      grantId: null,
+      uid,
+      personId: ann as PersonId,
+      clientId: 'known',
+      consumedAt: null,
+      expiresAt: later(base.clock.now(), 60_000),
+    })
+  }
   const bob = {
     ...newPerson('bob@example.org' as never, base.clock.now()),
     disabledAt: base.clock.now(),
@@ -327,7 +350,7 @@ const MAY_FAIL: ReadonlySet<VerbName> = new Set(['activity.show', 'why'])
 
 /** Verbs that change nothing, or not here: a gateway that is furnished is not made again, and no file is applied that changes it. */
 const CHANGES_NOTHING =
-  /^(init|status|doctor|audit|why|export|plan|apply|providers\.test)$|\.(list|show|identify|count|kept|events|running|report|chart|drift|settings|refresh\.plan)$/
+  /^(init|status|doctor|audit|why|export|plan|apply|providers\.test)$|\.(list|show|identify|count|kept|events|running|report|chart|drift|settings|overview|figures|refresh\.plan)$/
 
 describe('every verb', () => {
   test.each(NAMES)('%s', async (name) => {

@@ -14,6 +14,7 @@ const SERVING: TestOperatorDeps['live'] = {
   listen: 'h:1',
   baseUrl: 'http://h:1/v1',
   authUrl: 'https://id.example.org',
+  cabinetUrl: 'https://id.example.org/cabinet',
   pid: 1,
   startedAt: 0 as never,
   inFlight: () => 0,

@@ -70,6 +70,18 @@ export function createArtifacts({ database, commit }: Connection): Artifacts {
         noteAct(act, { ended_sessions: sessions })
         return sessions
       }),
+    end: (ended, act) =>
+      commit.commitDurably(() => {
+        for (const { kind, digest } of ended) table.remove().run(kind, digest)
+        if (act !== null) noteAct(act)
+      }),
+    async ofPerson(kind, personId, at) {
+      commit.flush()
+      return table
+        .ofPerson()
+        .all(personId, kind, at)
+        .flatMap((row) => toArtifact(row) ?? [])
+    },
     async countSessions(personId, at) {
       commit.flush()
       return table.countSessions().get(personId, at)?.n ?? 0
@@ -106,6 +118,11 @@ function prepare(database: Connection['database']) {
     revokeGrant: statement<unknown, [string, string]>(
       database,
       'DELETE FROM artifacts WHERE grant_id = ? AND kind = ?',
+    ),
+    ofPerson: statement<ArtifactRow, [PersonId, string, Instant]>(
+      database,
+      `SELECT * FROM artifacts WHERE person_id = ? AND kind = ? AND expires_at > ?
+       ORDER BY expires_at DESC, sha256`,
     ),
     countSessions: statement<{ n: number }, [PersonId, Instant]>(
       database,

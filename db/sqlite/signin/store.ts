@@ -40,6 +40,8 @@ export function createSigninStore(connection: Connection): SigninStore {
         findByUid: true,
         revokePerson: true,
         countSessions: true,
+        ofPerson: true,
+        end: true,
         sweep: true,
       },
       async () => (await import('./artifacts.ts')).createArtifacts(connection),

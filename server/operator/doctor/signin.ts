@@ -49,6 +49,19 @@ async function withoutMail({ store, live }: OperatorDeps): Promise<Finding> {
       )
 }
 
+/** Who may look after the accounts, and where. */
+export async function checkCabinet({ store, live }: OperatorDeps): Promise<readonly Finding[]> {
+  const unowned: string[] = []
+  for (const { id, name } of await store.accounts.list()) {
+    const members = await store.signin.memberships.ofAccount(id)
+    if (!members.some(({ role }) => role === 'owner')) unowned.push(name)
+  }
+  const where = live === null ? 'while a gateway runs' : (live.cabinetUrl ?? 'off')
+  const owned =
+    unowned.length === 0 ? 'every account has an owner' : `without an owner: ${unowned.join(', ')}`
+  return [ok('cabinet', `${where}; ${owned}`)]
+}
+
 /** Applications may trust that whoever is signed in is one of the operator's people. Known only of a running gateway. */
 export async function checkSignup({
   store,

@@ -1,8 +1,9 @@
 /** The page for typing the code from the mail, or requesting another. */
 import { html } from 'hono/html'
-import { describedBy, formOf, named, PROBLEM_ID, problemOf, type Sheet } from './layout.ts'
+import { describedBy, formOf, type Html, named, PROBLEM_ID, problemOf } from '#pages/html.ts'
+import type { Sheet } from './layout.ts'
 import type { CodeProblem, CodeView } from './view.ts'
-import type { Html, Words } from './words.ts'
+import type { Words } from './words.ts'
 
 export function drawCode(view: CodeView, words: Words): Sheet {
   const { code, signIn, errorPrefix } = words

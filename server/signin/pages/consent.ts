@@ -1,8 +1,9 @@
 /** The consent page. No button has the focus, so that a held key cannot decide. */
 import { html } from 'hono/html'
-import { formOf, named, type Sheet } from './layout.ts'
+import { formOf, type Html, named } from '#pages/html.ts'
+import type { Sheet } from './layout.ts'
 import type { ConsentView } from './view.ts'
-import type { Html, KnownScope, Words } from './words.ts'
+import type { KnownScope, Words } from './words.ts'
 
 export function drawConsent(view: ConsentView, { consent }: Words): Sheet {
   return {

@@ -1,8 +1,9 @@
 /** The pages for disabled people, for those who may not enter an application, and for errors. None redirects. */
 import { html } from 'hono/html'
-import { formOf, named, type Sheet } from './layout.ts'
+import { formOf, type Html, named } from '#pages/html.ts'
+import type { Sheet } from './layout.ts'
 import type { DisabledView, ErrorView, NotAllowedView } from './view.ts'
-import type { Html, Words } from './words.ts'
+import type { Words } from './words.ts'
 
 export function drawDisabled(view: DisabledView, { disabled }: Words): Sheet {
   const again = html`<button class="quiet-button" type="submit">${disabled.restart}</button>`

@@ -1,5 +1,6 @@
 /** Responses with a page, and the headers that every page has (hardening §3.1). */
 import type { Language } from '#domain/language.ts'
+import { pageHeaders } from '#pages/headers.ts'
 import { renderPage } from './render.ts'
 import { STYLE_SOURCE } from './style.ts'
 import type { ErrorKind, PageView } from './view.ts'
@@ -37,42 +38,16 @@ const ERROR_STATUSES: Readonly<Record<ErrorKind, number>> = {
 export async function pageResponse(view: PageView, setting: PageSetting): Promise<Response> {
   const { host, protocol } = new URL(setting.issuer)
   const headers = new Headers({
-    ...pageHeaders(setting.formTargets ?? [], protocol === 'https:'),
+    ...pageHeaders({
+      formTargets: setting.formTargets ?? [],
+      isHttps: protocol === 'https:',
+      sources: [`style-src ${STYLE_SOURCE}`, 'img-src data:'],
+    }),
     'Content-Language': setting.language,
   })
   for (const [name, value] of setting.headers ?? []) headers.append(name, value)
   const text = await renderPage(view, setting.language, host)
   return new Response(text, { status: setting.status ?? statusOf(view), headers })
-}
-
-/**
- * The headers of a page. `same-origin` rather than `no-referrer`, under which Chromium posts forms with
- * `Origin: null`, and the check for forged posts would refuse them. `sources` are the CSP directives of what it loads or runs.
- */
-export function pageHeaders(
-  formTargets: readonly string[],
-  isHttps: boolean,
-  sources: readonly string[] = [`style-src ${STYLE_SOURCE}`, 'img-src data:'],
-): Readonly<Record<string, string>> {
-  const policy = [
-    "default-src 'none'",
-    ...sources,
-    "base-uri 'none'",
-    "frame-ancestors 'none'",
-    ["form-action 'self'", ...formTargets].join(' '),
-  ]
-  return {
-    'Content-Type': 'text/html; charset=utf-8',
-    'Content-Security-Policy': policy.join('; '),
-    'X-Frame-Options': 'DENY',
-    'X-Content-Type-Options': 'nosniff',
-    'Referrer-Policy': 'same-origin',
-    'Cross-Origin-Opener-Policy': 'same-origin',
-    'Cross-Origin-Resource-Policy': 'same-origin',
-    'Cache-Control': 'no-store',
-    Vary: 'Accept-Language',
-    ...(isHttps && { 'Strict-Transport-Security': 'max-age=31536000' }),
-  }
 }
 
 function statusOf(view: PageView): number {

@@ -1,9 +1,18 @@
 /** The sign-in page: by e-mail address, or by a third party. */
 import { html } from 'hono/html'
-import { describedBy, formOf, named, PROBLEM_ID, problemOf, type Sheet } from './layout.ts'
+import {
+  describedBy,
+  type Form,
+  formOf,
+  type Html,
+  named,
+  PROBLEM_ID,
+  problemOf,
+} from '#pages/html.ts'
+import type { Sheet } from './layout.ts'
 import { MARKS } from './marks.ts'
-import type { Form, IdentityChoice, SignInProblem, SignInView } from './view.ts'
-import type { Html, Words } from './words.ts'
+import type { IdentityChoice, SignInProblem, SignInView } from './view.ts'
+import type { Words } from './words.ts'
 
 export function drawSignIn(view: SignInView, words: Words): Sheet {
   const { signIn, errorPrefix } = words

@@ -1,12 +1,5 @@
 /** The views: what each page shows and where its forms post. Pages depend on nothing else (contract §10). */
-
-/** Where a form posts, and its hidden fields, such as a CSRF token. */
-export interface Form {
-  /** A path of the sign-in listener, such as `/sign-in/abc/code`. */
-  readonly action: string
-  /** Name → value of each hidden field. */
-  readonly hidden: Readonly<Record<string, string>>
-}
+import type { Form } from '#pages/html.ts'
 
 /** A third-party identity that a person may sign in with; its button posts `form`. */
 export interface IdentityChoice {

@@ -1,9 +1,6 @@
 /** The type of the texts of the pages, of which each language has a dictionary. */
-import type { html } from 'hono/html'
+import type { Html } from '#pages/html.ts'
 import type { CodeProblem, ErrorKind, SignInProblem } from './view.ts'
-
-/** HTML that is already escaped, such as a name within a sentence. */
-export type Html = ReturnType<typeof html>
 
 /** A heading and its explanation. */
 export interface ErrorWords {

@@ -61,6 +61,10 @@ export interface Artifacts {
   write(write: ArtifactWrite): Promise<boolean>
   /** Revokes a person: removes all sessions and tokens, and refuses what was begun before; returns how many sessions there were. */
   revokePerson(personId: PersonId, act: Act): Promise<number>
+  /** Removes these whatever another request makes of them. The act is of somebody else than who signs out; null for none. Durable before it resolves. */
+  end(ended: readonly Pick<Artifact, 'kind' | 'digest'>[], act: Act | null): Promise<void>
+  /** A person's artifacts of one kind that have not expired, latest first. */
+  ofPerson(kind: string, personId: PersonId, at: Instant): Promise<readonly StoredArtifact[]>
   /** How many sessions a person has. */
   countSessions(personId: PersonId, at: Instant): Promise<number>
   /** Removes what expired before `before`, at most `limit`; returns how many. Used codes are kept until then, to detect replays. */

@@ -102,6 +102,7 @@ export const PLANS: Readonly<Record<string, Plan>> = {
     notHere: { 'npm run': BUILDS, 'npm test': BUILDS, 'export PATH=': BUILDS },
     env: { OPENAI_API_KEY: 'sk-x', TOKEN: 'x' },
   },
+  'docs/cabinet.md': { before: FURNISHED },
   'docs/keys.md': {
     before: `${FURNISHED}gatewayctl keys create prod-web`,
   },

@@ -1,9 +1,10 @@
 // Sending a page: its headers and status, its language, and where its forms may end.
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
+import { pageHeaders } from '#pages/headers.ts'
 import { readLanguage } from '#pages/language.ts'
 import { formTarget } from '#signin/pages/form-target.ts'
-import { pageHeaders, pageResponse } from '#signin/pages/respond.ts'
+import { pageResponse } from '#signin/pages/respond.ts'
 import type { ErrorKind, PageView } from '#signin/pages/view.ts'
 import { VIEWS } from './views.ts'
 
@@ -51,7 +52,9 @@ describe('pageResponse', () => {
   })
 
   test('sends HSTS only over https', () => {
-    expect(pageHeaders([], false)).not.toHaveProperty('Strict-Transport-Security')
+    expect(pageHeaders({ isHttps: false, sources: [] })).not.toHaveProperty(
+      'Strict-Transport-Security',
+    )
   })
 
   test('lets forms end at the client', async () => {

@@ -1,5 +1,6 @@
 // Every page in every state that a person can see, by a descriptive name.
-import type { ErrorKind, Form, PageView } from '#signin/pages/view.ts'
+import type { Form } from '#pages/html.ts'
+import type { ErrorKind, PageView } from '#signin/pages/view.ts'
 
 const form = (action: string): Form => ({
   action: `/sign-in/i9/${action}`,

@@ -1,0 +1,21 @@
+/** The cabinet as an application of the sign-in provider (contract §10): built in, so that nobody registers it. */
+import type { Instant } from '#domain/clock.ts'
+import type { Client } from '#signin/register/client.ts'
+
+/** No id of a registered application is like it: those have a suffix. */
+export const CLIENT_ID = 'cabinet'
+
+export const callbackOf = (issuer: string): string => `${issuer}/cabinet/callback`
+
+/** `secretDigest`: of the secret that only this process knows. */
+export const cabinetClient = (issuer: string, secretDigest: string, at: Instant): Client => ({
+  id: CLIENT_ID,
+  name: 'gatewayctl',
+  redirectUris: [callbackOf(issuer)],
+  logoutUris: [],
+  requiresPkce: true,
+  access: 'everybody',
+  secretDigest,
+  createdAt: at,
+  updatedAt: at,
+})

@@ -1,0 +1,35 @@
+/** What the cabinet needs, and what it is to its listener. */
+import type { Clock } from '#domain/clock.ts'
+import type { ApiKey } from '#domain/key.ts'
+import type { OperatorDeps } from '#operator/deps.ts'
+
+/** What an operator states. */
+export interface CabinetSettings {
+  /** Whom a person without an account may ask: a name and an address; null is "the operator". */
+  readonly contact: string | null
+}
+
+/** Where it is served, beside the sign-in provider whose application it is. */
+export interface CabinetPlace {
+  /** `{auth_url}` */
+  readonly issuer: string
+  /** Its secret as an application, known to this process alone. */
+  readonly secret: string
+  /** Asks the sign-in provider without a connection: no name is resolved, no certificate needed. */
+  ask(request: Request, address: string): Promise<Response>
+}
+
+export interface CabinetDeps extends CabinetPlace, CabinetSettings {
+  readonly clock: Clock
+  /** What the verbs need; resolves once the gateway listens. */
+  readonly operator: Promise<Omit<OperatorDeps, 'who'>>
+  /** Sends a request of chat as a key, without its secret; the answer is that of the API. */
+  askAsKey(key: ApiKey, body: object, signal: AbortSignal): Promise<Response>
+  /** Logs an error for the operator, with the id that the person's page shows. */
+  logFault(cause: unknown, errorId?: string): void
+}
+
+export interface Cabinet {
+  /** Null for a path that is not its own. `address`: the client's network address. */
+  answer(request: Request, address: string): Promise<Response | null>
+}

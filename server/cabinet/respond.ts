@@ -1,0 +1,63 @@
+/** Responses of the cabinet: pages, redirects, files, each with the headers that keep a page what it is. */
+
+import { pageHeaders } from '#pages/headers.ts'
+import type { Html } from '#pages/html.ts'
+import type { CabinetDeps } from './deps.ts'
+import { seeOther } from './sign-in.ts'
+
+const SOURCES = [
+  "style-src 'self'",
+  "script-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+]
+
+export async function pageOf(
+  { issuer }: Pick<CabinetDeps, 'issuer'>,
+  page: Html,
+  { status = 200, language }: { readonly status?: number | undefined; readonly language: string },
+): Promise<Response> {
+  const headers = pageHeaders({ isHttps: issuer.startsWith('https:'), sources: SOURCES })
+  return new Response(String(await page), {
+    status,
+    headers: { ...headers, 'Content-Language': language },
+  })
+}
+
+/** After a form: to a page of the cabinet. */
+export const goTo = seeOther
+
+/** A whole navigation, also where htmx asked: what follows is not a part of this page. */
+export function leaveFor(request: Request, answer: Response): Response {
+  if (request.headers.get('hx-request') !== 'true') return answer
+  const headers = new Headers(answer.headers)
+  const location = headers.get('location') ?? '/cabinet'
+  headers.delete('location')
+  headers.set('HX-Redirect', location)
+  return new Response(null, { status: 204, headers })
+}
+
+/** A file to keep, streamed as it is read. */
+export const fileOf = (name: string, body: ReadableStream<Uint8Array> | string): Response =>
+  new Response(body, {
+    headers: {
+      'Content-Type': 'text/csv; charset=utf-8',
+      'Content-Disposition': `attachment; filename="${name}"`,
+      'Cache-Control': 'no-store',
+      'X-Content-Type-Options': 'nosniff',
+    },
+  })
+
+/** A line of a CSV file; a cell that a spreadsheet would run gets an apostrophe in front. */
+export const csvLine = (cells: readonly (string | number | null)[]): string =>
+  `${cells.map(csvCell).join(',')}\r\n`
+
+function csvCell(value: string | number | null): string {
+  if (value === null) return ''
+  const text = typeof value === 'number' ? String(value) : guard(value)
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}
+
+const guard = (text: string): string =>
+  // An amount may be negative: digits alone run nothing.
+  /^[=+\-@\p{Cc}]/u.test(text) && !/^-?\d+(?:\.\d+)?$/.test(text) ? `'${text}` : text

@@ -1,0 +1,217 @@
+/** Every request of the account, filtered by the address, so that what is seen can be sent; and the same as a file. */
+import { html } from 'hono/html'
+import { GatewayError } from '#domain/errors.ts'
+import type { VerbInput, VerbRecord } from '#operator/verbs.ts'
+import type { Html } from '#pages/html.ts'
+import type { Show } from '../draw/on-page.ts'
+import {
+  choice,
+  count,
+  field,
+  foreign,
+  rub,
+  type Sheet,
+  state,
+  table,
+  time,
+  usd,
+} from '../draw/parts.ts'
+import { csvLine, fileOf } from '../respond.ts'
+import { hrefOf, type Visit } from '../visit.ts'
+import { readSince, readUntil } from './span.ts'
+
+type Entry = VerbRecord<'activity.list'>[number]
+type Query = VerbInput<'activity.list'>
+
+const PAGE = 50
+const FILTERS = ['key', 'model', 'provider', 'user', 'status', 'since', 'until'] as const
+
+export const showActivity: Show = async (visit) => {
+  const { words, url } = visit
+  const entries = await list(visit, url.searchParams.get('before'), PAGE + 1)
+  const shown = entries.slice(0, PAGE)
+  const last = shown.at(-1)
+  const { kept_since: since } = await visit.act('activity.kept', {})
+  return {
+    title: words.activity.title,
+    content: html`<div class="top"><h1>${words.activity.title}</h1>
+<a href="${hrefOf('/cabinet/activity.csv', stated(visit))}" hx-boost="false">${words.activity.csv}</a></div>
+${filtersOf(visit)}
+${shown.length === 0 ? emptyOf(visit) : tableOf(visit, shown)}
+${
+  entries.length > PAGE &&
+  last &&
+  html`<p class="pages"><a class="button" href="${hrefOf('/cabinet/activity', { ...stated(visit), before: last.id })}">${words.activity.older}</a></p>`
+}
+${since !== null && html`<p class="note">${words.activity.kept(since.slice(0, 10))}</p>`}`,
+  } satisfies Sheet
+}
+
+/** An unknown key, or a status that is none, matches nothing. */
+async function list(visit: Visit, before: string | null, limit: number): Promise<readonly Entry[]> {
+  try {
+    return await visit.act('activity.list', { ...queryOf(visit), before, limit })
+  } catch (thrown) {
+    const isUnknown = thrown instanceof GatewayError && UNKNOWN.has(thrown.code)
+    if (!isUnknown) throw thrown
+    return []
+  }
+}
+
+const UNKNOWN: ReadonlySet<string> = new Set(['key_not_found', 'invalid_request'])
+
+const stated = ({ url }: Visit): Record<string, string | null> =>
+  Object.fromEntries(FILTERS.map((name) => [name, url.searchParams.get(name)]))
+
+function queryOf(visit: Visit): Query {
+  const of = (name: string): string | null => visit.url.searchParams.get(name) || null
+  const status = of('status')
+  return {
+    account: visit.account.id,
+    key: of('key'),
+    model: of('model'),
+    provider: of('provider'),
+    user: of('user'),
+    status: status === 'failed' ? null : status,
+    errors: status === 'failed',
+    since: readSince(of('since')),
+    until: readUntil(of('until')),
+  }
+}
+
+const emptyOf = ({ words: { activity: words }, url }: Visit): Html =>
+  html`<p class="empty">${url.searchParams.size === 0 ? words.noneYet : words.none}</p>`
+
+function filtersOf(visit: Visit): Html {
+  const words = visit.words.activity
+  const of = (name: string): string => visit.url.searchParams.get(name) ?? ''
+  const date = html` placeholder="${words.dateHint}"`
+  return html`<form class="filters" method="get" action="/cabinet/activity">
+${field('key', words.key, { value: of('key') })}
+${field('model', words.model, { value: of('model') })}
+${field('provider', words.provider, { value: of('provider') })}
+${field('user', words.user, { value: of('user') })}
+${choice(
+  'status',
+  words.status,
+  [
+    ['', words.any],
+    ['2xx', '2xx'],
+    ['4xx', '4xx'],
+    ['429', '429'],
+    ['402', '402'],
+    ['5xx', '5xx'],
+    ...(['', '2xx', '4xx', '429', '402', '5xx'].includes(of('status'))
+      ? []
+      : ([[of('status'), of('status')]] as const)),
+  ],
+  of('status'),
+)}
+${field('since', words.since, { value: of('since'), attributes: date })}
+${field('until', words.until, { value: of('until'), attributes: date })}
+<button type="submit">${words.filter}</button>
+${visit.url.searchParams.size > 0 && html`<a class="button" href="/cabinet/activity">${words.clear}</a>`}
+</form>`
+}
+
+const tableOf = (visit: Visit, entries: readonly Entry[]): Html => {
+  const { words } = visit
+  const only = (name: string, value: string): Html =>
+    html`<a href="${hrefOf('/cabinet/activity', { ...stated(visit), [name]: value })}">${foreign(value)}</a>`
+  return table(
+    words.activity.title,
+    [
+      {
+        title: words.activity.time,
+        cell: ({ id, created_at }) =>
+          html`<a href="/cabinet/activity/${id}">${time(visit, created_at)}</a>`,
+      },
+      {
+        title: words.activity.key,
+        cell: ({ key_id, key_name }) =>
+          html`<a href="/cabinet/keys/${key_id}">${foreign(key_name)}</a>`,
+      },
+      {
+        title: words.activity.model,
+        cell: ({ model, provider }) =>
+          html`${only('model', model)}${provider === null ? '' : html`<br><small>${only('provider', provider)}</small>`}`,
+      },
+      {
+        title: words.activity.user,
+        cell: ({ user }) => (user === null ? html`` : only('user', user)),
+      },
+      {
+        title: words.activity.tokens,
+        isNumber: true,
+        cell: ({ prompt_tokens, completion_tokens, images }) =>
+          html`${count(prompt_tokens)} / ${count(completion_tokens)}${images > 0 && html`<br><small>${words.receipt.images}: ${count(images)}</small>`}`,
+      },
+      { title: words.activity.took, isNumber: true, cell: ({ total_ms }) => seconds(total_ms) },
+      {
+        title: words.activity.cost,
+        isNumber: true,
+        cell: ({ cost_usd, cost_rub }) => html`${usd(cost_usd)}<br><small>${rub(cost_rub)}</small>`,
+      },
+      {
+        title: words.activity.status,
+        cell: (entry) =>
+          html`${statusOf(entry)}${entry.ended_by !== 'completed' && html`<br><small>${words.activity.ended[entry.ended_by]}</small>`}`,
+      },
+    ],
+    entries,
+  )
+}
+
+/** "0.42 s" */
+export const seconds = (ms: number): string => `${(ms / 1000).toFixed(ms < 10_000 ? 2 : 1)} s`
+
+export const statusOf = ({ status, code }: Pick<Entry, 'status' | 'code'>): Html => {
+  const kind = status < 400 ? 'ok' : status < 500 ? 'near' : 'bad'
+  return state(kind, code === null ? String(status) : `${status} ${code}`)
+}
+
+const MAX_PAGE = 5_000
+
+const COLUMNS = [
+  'created_at',
+  'id',
+  'key_name',
+  'model',
+  'provider',
+  'user',
+  'surface',
+  'status',
+  'code',
+  'ended_by',
+  'prompt_tokens',
+  'completion_tokens',
+  'images',
+  'cost_usd',
+  'cost_rub',
+  'total_ms',
+] as const satisfies readonly (keyof Entry)[]
+
+/** The whole of what is filtered, however long, read a page at a time as the browser takes it. */
+export const activityFile: Show = async (visit) => {
+  const encoder = new TextEncoder()
+  let before: string | null = null
+  let isOver = false
+  const body = new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        controller.enqueue(encoder.encode(csvLine(COLUMNS)))
+      },
+      async pull(controller) {
+        if (isOver) return controller.close()
+        const entries: readonly Entry[] = await list(visit, before, MAX_PAGE)
+        before = entries.at(-1)?.id ?? null
+        isOver = entries.length < MAX_PAGE
+        const lines = entries.map((entry) => csvLine(COLUMNS.map((name) => entry[name])))
+        if (lines.length > 0) controller.enqueue(encoder.encode(lines.join('')))
+        if (isOver) controller.close()
+      },
+    },
+    { highWaterMark: 0 },
+  )
+  return fileOf('activity.csv', body)
+}

@@ -1,0 +1,187 @@
+/** One key: what it has used of each limit, and what may be changed of it. */
+import { html } from 'hono/html'
+import { GatewayError } from '#domain/errors.ts'
+import { mayDo } from '#operator/roles.ts'
+import type { VerbRecord } from '#operator/verbs.ts'
+import type { Html } from '#pages/html.ts'
+import { type Act, onPage, type Show } from '../draw/on-page.ts'
+import {
+  button,
+  changing,
+  choice,
+  count,
+  facts,
+  field,
+  meter,
+  type Sheet,
+  time,
+} from '../draw/parts.ts'
+import { newToken } from '../once.ts'
+import { goTo } from '../respond.ts'
+import { hrefOf, type Visit } from '../visit.ts'
+import { sentenceOf } from './failure.ts'
+import { percentOf, prefixOf, spent, stateOf } from './keys.ts'
+import { drawLimits, drawMatches, type Filled, filledFrom, readLimits } from './limit-fields.ts'
+
+type Key = VerbRecord<'keys.show'>
+
+const find = ({ act, account, named }: Visit): Promise<Key> =>
+  act('keys.show', { key: named['key'] ?? '', account: account.id })
+
+export const showKey: Show = async (visit) => drawKey(visit, await find(visit))
+
+interface Problem {
+  readonly error: GatewayError
+  readonly filled: Filled
+}
+
+function drawKey(visit: Visit, key: Key, problem?: Problem): Sheet {
+  const { words, url, role } = visit
+  const isOpen = key.status !== 'revoked' && mayDo(role, 'limits.set')
+  return {
+    title: key.name,
+    ...(problem && { status: problem.error.status }),
+    content: html`<p class="crumb"><a href="/cabinet/keys">${words.keys.title}</a></p>
+<div class="top"><h1><bdi>${key.name}</bdi></h1><a href="${hrefOf('/cabinet/activity', { key: key.id })}">${words.keys.requests}</a></div>
+${url.searchParams.has('saved') && html`<p class="good" role="status">${words.keys.saved}</p>`}
+${problem && html`<p class="problem" role="alert">${sentenceOf(visit, problem.error)}</p>`}
+${factsOf(visit, key)}
+<h2>${words.keys.limits}</h2>
+${isOpen ? limitsForm(visit, key, problem?.filled) : drawMatches(visit, key.allowed_models)}
+${isOpen && actsOf(visit, key)}`,
+  }
+}
+
+function factsOf(visit: Visit, key: Key): Html {
+  const { words } = visit
+  const { minute, day } = key.windows
+  const window = (title: string, reading: typeof minute): readonly [string, Html | null] => [
+    title,
+    reading &&
+      html`${words.keys.of(count(reading.limit - reading.remaining), count(reading.limit))}${meter(title, percentOf(reading.limit - reading.remaining, reading.limit))}`,
+  ]
+  return facts([
+    [words.keys.key, html`<code>${prefixOf(key.label)}</code>`],
+    [words.keys.state, stateOf(visit, key.status)],
+    [
+      words.keys.day,
+      spent(visit, words.keys.day, key.usage.spend_day_usd, key.daily_spend_limit_usd),
+    ],
+    [
+      words.keys.month,
+      spent(visit, words.keys.month, key.usage.spend_month_usd, key.monthly_spend_limit_usd),
+    ],
+    window(words.keys.minute, minute),
+    window(words.keys.perDay, day),
+    [words.keys.concurrency, count(key.usage.requests_in_progress)],
+    [
+      words.keys.lastUsed,
+      key.last_used_at === null ? words.keys.never : time(visit, key.last_used_at),
+    ],
+    [words.keys.created, time(visit, key.created_at)],
+    [words.keys.maker, html`<bdi>${key.made_by ?? words.keys.operator}</bdi>`],
+    [words.keys.expires, key.expires_at && time(visit, key.expires_at)],
+    [words.keys.note, key.note === null ? null : html`<bdi>${key.note}</bdi>`],
+  ])
+}
+
+const pathOf = ({ id }: Pick<Key, 'id'>, step = ''): string => `/cabinet/keys/${id}${step}`
+
+const limitsForm = (visit: Visit, key: Key, filled: Filled = filledFrom(key)): Html => {
+  const { words } = visit
+  return html`<p class="note">${words.keys.limitsHint}</p>
+${changing(
+  visit,
+  pathOf(key, '/limits'),
+  html`${drawLimits(visit, filled)}
+${drawMatches(visit, key.allowed_models)}
+<div class="acts"><button class="lead-button" type="submit">${words.keys.save}</button></div>`,
+)}`
+}
+
+function actsOf(visit: Visit, key: Key): Html {
+  const { words } = visit
+  const isDisabled = key.status === 'disabled'
+  return html`<h2>${words.keys.edit}</h2>
+${changing(
+  visit,
+  pathOf(key, '/edit'),
+  html`<div class="fields">${field('name', words.keys.name, { value: key.name, attributes: html` required maxlength="128"` })}
+${field('note', words.keys.note, { value: key.note ?? '', attributes: html` maxlength="1000"` })}</div>
+<div class="acts"><button type="submit">${words.keys.saveName}</button></div>`,
+)}
+<h2>${words.keys.rotate}</h2>
+<p class="note">${words.keys.rotateText}</p>
+${changing(
+  visit,
+  pathOf(key, '/rotate'),
+  html`<input type="hidden" name="once" value="${newToken()}">
+<div class="fields">${choice(
+    'grace',
+    words.keys.grace,
+    GRACES.map((seconds) => [seconds, words.keys.graces[seconds] ?? seconds]),
+    '86400',
+  )}</div>
+<div class="acts"><button type="submit">${words.keys.rotateButton}</button></div>`,
+)}
+<h2>${isDisabled ? words.keys.enable : words.keys.disable} · ${words.keys.revoke}</h2>
+<p class="note">${words.keys.revokeText}</p>
+<div class="acts">
+${button(visit, pathOf(key, '/disabled'), isDisabled ? words.keys.enable : words.keys.disable, { hidden: { disabled: isDisabled ? '0' : '1' } })}
+${button(visit, pathOf(key, '/revoke'), words.keys.revoke, { style: 'danger' })}
+</div>`
+}
+
+const GRACES = ['86400', '3600', '604800', '0']
+
+/** Does it, and shows the key again: as it is now, or with what was wrong. */
+const changed =
+  (change: (visit: Visit, key: Key) => Promise<unknown>): Act =>
+  async (visit) => {
+    const key = await find(visit)
+    try {
+      await change(visit, key)
+      return goTo(hrefOf(pathOf(key), { saved: '1' }))
+    } catch (thrown) {
+      if (!(thrown instanceof GatewayError) || thrown.code !== 'invalid_request') throw thrown
+      const filled: Filled = (name) => visit.form.get(name) ?? filledFrom(key)(name)
+      return await onPage(visit, drawKey(visit, key, { error: thrown, filled }))
+    }
+  }
+
+export const setLimits = changed(({ act, form, account }, { id }) =>
+  act('limits.set', { ...readLimits(form), account: account.id, keys: [id] }),
+)
+
+export const editKey = changed(({ act, form, account }, { id, name }) => {
+  const note = (form.get('note') ?? '').trim()
+  return act('keys.edit', {
+    account: account.id,
+    key: id,
+    name: form.get('name') ?? name,
+    note: note === '' ? null : note,
+  })
+})
+
+export const disableKey = changed(({ act, form, account }, { id }) =>
+  act('keys.edit', { account: account.id, key: id, disabled: form.get('disabled') === '1' }),
+)
+
+export const revokeKey = changed(({ act, account }, { id }) =>
+  act('keys.revoke', { account: account.id, key: id }),
+)
+
+export const rotateKey: Act = async (visit, once) => {
+  const key = await find(visit)
+  const address = await once.run(visit, async () => {
+    const seconds = Number(visit.form.get('grace') ?? '86400')
+    const { key: secret } = await visit.act('keys.rotate', {
+      account: visit.account.id,
+      key: key.id,
+      ...(Number.isSafeInteger(seconds) && { grace_seconds: seconds }),
+    })
+    once.reveal(visit, key.id, secret)
+    return pathOf(key, '/secret')
+  })
+  return goTo(address ?? hrefOf(pathOf(key), { sent: 'before' }))
+}

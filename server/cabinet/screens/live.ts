@@ -1,0 +1,80 @@
+/** The figures that live: one stream of events, which ends with the session. */
+import type { FiguresRecord } from '#operator/overview.ts'
+import { openCookie } from '../cookies.ts'
+import { count, usd } from '../draw/parts.ts'
+import { findSession } from '../session.ts'
+import type { Visit } from '../visit.ts'
+
+const EVERY_MS = 2_000
+/** An unchanged figure is not sent; a proxy would close a connection that says nothing. */
+const QUIET_TURNS = 7
+
+export async function streamFigures(visit: Visit): Promise<Response> {
+  const { request, act, account } = visit
+  const encoder = new TextEncoder()
+  const closed = new AbortController()
+  request.signal.addEventListener('abort', () => closed.abort(), { once: true })
+  let last = ''
+  let quiet = 0
+  const next = async (): Promise<string> => {
+    for (;;) {
+      if (last !== '') await Bun.sleep(EVERY_MS)
+      if (closed.signal.aborted || !(await isStillIn(visit))) return ''
+      const text = toText(await act('accounts.figures', { account: account.id }))
+      if (text !== last) {
+        last = text
+        quiet = 0
+        return `event: figures\ndata: ${text}\n\n`
+      }
+      if (++quiet >= QUIET_TURNS) {
+        quiet = 0
+        return ': \n\n'
+      }
+    }
+  }
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const text = await next().catch(() => '')
+        if (closed.signal.aborted) return controller.close()
+        controller.enqueue(encoder.encode(text === '' ? 'event: ended\ndata: \n\n' : text))
+        if (text === '') controller.close()
+      },
+      cancel() {
+        closed.abort()
+      },
+    },
+    { highWaterMark: 0 },
+  )
+  return new Response(body, {
+    headers: {
+      'Content-Type': 'text/event-stream',
+      'Cache-Control': 'no-store',
+      'X-Content-Type-Options': 'nosniff',
+    },
+  })
+}
+
+/** Whether the session, the person and their role are what they were. */
+async function isStillIn({
+  request,
+  operator,
+  deps,
+  person,
+  account,
+  role,
+}: Visit): Promise<boolean> {
+  const { artifacts, people, memberships } = operator.store.signin
+  const id = openCookie('cabinet', deps.issuer).read(request) ?? ''
+  const session = await findSession(artifacts, id, deps.clock.now())
+  const found = await people.find(person.id)
+  const membership = await memberships.find(account.id, person.id)
+  return session !== undefined && found?.disabledAt === null && membership?.role === role
+}
+
+const toText = ({ balance_usd, spend_day_usd, in_flight }: FiguresRecord): string =>
+  JSON.stringify({
+    ...(balance_usd !== null && { balance: usd(balance_usd) }),
+    spend_day: usd(spend_day_usd),
+    in_flight: count(in_flight),
+  })

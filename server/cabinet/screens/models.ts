@@ -1,0 +1,271 @@
+/** The models that the account may use, what each costs, and a prompt to try one with. */
+import { html } from 'hono/html'
+import { GatewayError } from '#domain/errors.ts'
+import { allows } from '#domain/key.ts'
+import { mayDo } from '#operator/roles.ts'
+import type { VerbRecord } from '#operator/verbs.ts'
+import type { Html } from '#pages/html.ts'
+import { type Act, onPage, type Show } from '../draw/on-page.ts'
+import {
+  changing,
+  choice,
+  count,
+  facts,
+  field,
+  foreign,
+  rub,
+  type Sheet,
+  table,
+  usd,
+} from '../draw/parts.ts'
+import type { Visit } from '../visit.ts'
+import { drawSnippets } from './snippets.ts'
+
+type Model = VerbRecord<'models.list'>[number]
+type Key = VerbRecord<'keys.list'>[number]
+
+export const showModels: Show = async (visit) => {
+  const { words, act, account, url } = visit
+  const find = url.searchParams.get('find') ?? ''
+  const keys = await act('keys.list', { account: account.id })
+  const models = (await act('models.list', {})).filter(({ id }) =>
+    id.toLowerCase().includes(find.toLowerCase()),
+  )
+  return {
+    title: words.models.title,
+    content: html`<h1>${words.models.title}</h1>
+<p class="note">${words.models.perMillion}</p>
+<form class="filters" method="get" action="/cabinet/models">${field('find', words.models.find, { value: find, type: 'search' })}
+<button type="submit">${words.models.find}</button></form>
+${models.length === 0 ? html`<p class="empty">${words.models.none}</p>` : tableOf(visit, models, keys)}`,
+  }
+}
+
+const tableOf = ({ words }: Visit, models: readonly Model[], keys: readonly Key[]): Html =>
+  table(
+    words.models.title,
+    [
+      {
+        title: words.models.model,
+        cell: ({ id }) => html`<a href="${pathOf(id)}">${foreign(id)}</a>`,
+      },
+      { title: words.models.does, cell: (model) => doesOf(words, model) },
+      {
+        title: words.models.context,
+        cell: ({ context_length }) => (context_length === null ? '' : count(context_length)),
+        isNumber: true,
+      },
+      {
+        title: words.models.input,
+        cell: ({ price }) =>
+          price === null
+            ? html`<span class="state bad">${words.models.unpriced}</span>`
+            : usd(price.in_usd),
+        isNumber: true,
+      },
+      {
+        title: words.models.cached,
+        cell: ({ price }) => (price?.cached_in_usd ? usd(price.cached_in_usd) : ''),
+        isNumber: true,
+      },
+      {
+        title: words.models.output,
+        cell: ({ price }) => (price === null ? '' : usd(price.out_usd)),
+        isNumber: true,
+      },
+      {
+        title: words.models.keys,
+        cell: ({ id }) => keysOf(words, keys, id),
+      },
+    ],
+    models,
+  )
+
+const MAX_KEYS_SHOWN = 3
+
+function keysOf(words: Visit['words'], keys: readonly Key[], model: string): Html | string {
+  const open = keys.filter(({ allowed_models }) => allows(allowed_models, model))
+  if (open.length === keys.length && keys.length > 0) return words.models.every
+  const shown = open.slice(0, MAX_KEYS_SHOWN)
+  return html`${shown.map(
+    ({ id, name }, place) =>
+      html`${place > 0 ? ', ' : ''}<a href="/cabinet/keys/${id}">${foreign(name)}</a>`,
+  )}${open.length > shown.length ? ` +${open.length - shown.length}` : ''}`
+}
+
+function doesOf({ models: words }: Visit['words'], model: Model): string {
+  if (model.kind !== 'generate') return words.kinds[model.kind] ?? model.kind
+  const say = (all: readonly string[]): string =>
+    all.map((one) => words.modalities[one] ?? one).join(', ')
+  return `${say(model.input_modalities)} → ${say(model.output_modalities)}`
+}
+
+const pathOf = (id: string): string =>
+  `/cabinet/models/${id.split('/').map(encodeURIComponent).join('/')}`
+
+const idOf = ({ named }: Visit): string => `${named['provider'] ?? ''}/${named['model'] ?? ''}`
+
+const find = (visit: Visit) => visit.act('models.show', { model: idOf(visit) })
+
+export const showModel: Show = async (visit) => drawModel(visit, null)
+
+interface Tried {
+  readonly prompt: string
+  readonly key: string
+  readonly answer: string
+}
+
+async function drawModel(visit: Visit, tried: Tried | null): Promise<Sheet> {
+  const { words, act, account, role } = visit
+  const model = await find(visit)
+  const keys = await act('keys.list', { account: account.id })
+  const { price } = model
+  return {
+    title: model.id,
+    content: html`<p class="crumb"><a href="/cabinet/models">${words.models.title}</a></p>
+<div class="top"><h1 id="model-id">${foreign(model.id)}</h1><button type="button" data-copy="model-id" data-copied="${words.keys.copied}">${words.models.copy}</button></div>
+${facts([
+  [words.models.does, doesOf(words, model)],
+  [words.models.context, model.context_length === null ? null : count(model.context_length)],
+  [words.models.keys, keysOf(words, keys, model.id)],
+])}
+<h2>${words.models.prices}</h2>
+${price === null ? html`<p class="problem">${words.models.unpriced}</p>` : pricesOf(visit, price)}
+${model.kind === 'generate' && mayDo(role, 'keys.create') && tryOf(visit, model, keys, tried)}
+<h2>${words.models.quickStart}</h2>
+${drawSnippets(visit, null, model.kind === 'generate' ? model.id : undefined)}`,
+  }
+}
+
+/** Every class that has a price. */
+function pricesOf({ words }: Visit, price: NonNullable<Model['price']>): Html {
+  const rows = [
+    ['input', price.in_usd],
+    ['output', price.out_usd],
+    ['cached input', price.cached_in_usd],
+    ['cache write', price.cache_write_usd],
+    ['cache write, 1 h', price.cache_write_1h_usd],
+    ['image input', price.image_in_usd],
+    ['image output', price.image_out_usd],
+    ...price.per_image_usd.map(({ resolution, quality, usd: each }) => [
+      `image ${resolution} ${quality}`,
+      each,
+    ]),
+    ...Object.entries(price.server_tools).map(([tool, each]) => [`${tool}, per 1000`, each]),
+    ...(price.per_request_usd === '0' ? [] : [['request', price.per_request_usd]]),
+  ].flatMap(([name, amount]) => (name != null && amount != null ? [{ name, amount }] : []))
+  return table(
+    words.models.prices,
+    [
+      { title: words.receipt.class, cell: ({ name }) => name },
+      { title: '$', cell: ({ amount }) => usd(amount), isNumber: true },
+    ],
+    rows,
+  )
+}
+
+const MAX_PROMPT_CHARS = 4_000
+
+function tryOf(visit: Visit, model: Model, keys: readonly Key[], tried: Tried | null): Html {
+  const { words } = visit
+  const open = keys.filter(
+    ({ allowed_models, status, kind }) =>
+      status === 'active' && kind === 'ordinary' && allows(allowed_models, model.id),
+  )
+  if (open.length === 0) {
+    return html`<h2>${words.models.tryIt}</h2><p class="note">${words.models.noKey} <a href="/cabinet/keys/new">${words.keys.create}</a></p>`
+  }
+  return html`<h2 id="try">${words.models.tryIt}</h2>
+<p class="note">${words.models.tryText}</p>
+${changing(
+  visit,
+  pathOf(model.id),
+  html`<div class="fields"><div class="wide"><label for="prompt">${words.models.prompt}</label>
+<textarea id="prompt" name="prompt" rows="3" required maxlength="${MAX_PROMPT_CHARS}">${tried?.prompt ?? ''}</textarea></div>
+${choice(
+  'key',
+  words.models.key,
+  open.map(({ id, name }) => [id, name]),
+  tried?.key ?? '',
+)}</div>
+<div class="acts"><button class="lead-button" type="submit">${words.models.ask}</button></div>`,
+  html` data-stream="answer" hx-boost="false"`,
+)}
+<pre class="answer" id="answer" role="status" aria-label="${words.models.answer}"${tried === null ? html` hidden` : ''}>${tried?.answer ?? ''}</pre>`
+}
+
+/** Streamed to a script, whole to a page without one. */
+export const tryModel: Act = async (visit) => {
+  const { form, act, account, request, operator, deps } = visit
+  const prompt = (form.get('prompt') ?? '').slice(0, MAX_PROMPT_CHARS)
+  const found = await act('keys.show', { key: form.get('key') ?? '', account: account.id })
+  const key = await operator.store.keys.find(
+    found.id as Parameters<typeof operator.store.keys.find>[0],
+  )
+  const { id: model } = await find(visit)
+  if (key === undefined || prompt.trim() === '') {
+    throw new GatewayError('invalid_request', 'a prompt and a key are needed')
+  }
+  const body = { model, stream: true, messages: [{ role: 'user', content: prompt }] }
+  const answer = await deps.askAsKey(key, body, request.signal)
+  const words = textOf(answer)
+  if (request.headers.get('accept') === 'text/event-stream') {
+    return new Response(streamOf(words), {
+      headers: {
+        'Content-Type': 'text/plain; charset=utf-8',
+        'Cache-Control': 'no-store',
+        'X-Content-Type-Options': 'nosniff',
+      },
+    })
+  }
+  let text = ''
+  for await (const part of words) text += part
+  return await onPage(visit, await drawModel(visit, { prompt, key: found.id, answer: text }))
+}
+
+interface Chunk {
+  readonly choices?: readonly { readonly delta?: { readonly content?: string | null } }[]
+  readonly usage?: { readonly cost?: number; readonly cost_rub?: number } | null
+  readonly error?: { readonly message?: string }
+}
+
+/** The words of an answer as they come, and what they cost; of a refusal what it says. */
+async function* textOf(answer: Response): AsyncGenerator<string, void> {
+  if (!answer.ok || answer.body === null) {
+    const { error } = (await answer.json()) as Chunk
+    yield error?.message ?? `status ${answer.status}`
+    return
+  }
+  let rest = ''
+  const decoder = new TextDecoder()
+  for await (const part of answer.body) {
+    const lines = (rest + decoder.decode(part, { stream: true })).split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines) {
+      const said = readLine(line)
+      if (said !== '') yield said
+    }
+  }
+}
+
+function streamOf(words: AsyncGenerator<string, void>): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder()
+  return new ReadableStream({
+    async pull(controller) {
+      const { done, value } = await words.next()
+      if (done) controller.close()
+      else controller.enqueue(encoder.encode(value))
+    },
+    async cancel() {
+      await words.return()
+    },
+  })
+}
+
+function readLine(line: string): string {
+  if (!line.startsWith('data: {')) return ''
+  const { choices, usage, error } = JSON.parse(line.slice('data: '.length)) as Chunk
+  if (error !== undefined) return `\n${error.message ?? ''}`
+  const cost = usage?.cost === undefined ? '' : `\n\n— $${usage.cost} · ${rub(usage.cost_rub ?? 0)}`
+  return (choices?.[0]?.delta?.content ?? '') + cost
+}

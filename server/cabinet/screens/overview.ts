@@ -1,0 +1,186 @@
+/** The first screen: how much there is, what is spent and refused, and which keys come near a limit. */
+import { html } from 'hono/html'
+import type { KeyRowRecord } from '#operator/snapshot/record.ts'
+import type { VerbRecord } from '#operator/verbs.ts'
+import type { Html } from '#pages/html.ts'
+import { bars } from '../draw/chart.ts'
+import {
+  count,
+  type Figure,
+  figures,
+  foreign,
+  meter,
+  type Sheet,
+  span,
+  table,
+  time,
+  usd,
+} from '../draw/parts.ts'
+import { hrefOf, type Visit } from '../visit.ts'
+
+type Overview = VerbRecord<'accounts.overview'>
+
+export async function showOverview(visit: Visit): Promise<Sheet> {
+  const { words, account } = visit
+  const overview = await visit.act('accounts.overview', { account: account.id })
+  return {
+    title: words.screens.overview,
+    live: hrefOf('/cabinet/live', { account: account.id }),
+    content: html`<h1 class="unseen">${words.screens.overview}</h1>
+${warningOf(visit, overview)}
+${figures(figuresOf(visit, overview))}
+${spendOf(visit, overview)}
+${nearestOf(visit, overview.nearest)}
+${refusedOf(visit, overview)}`,
+  }
+}
+
+function warningOf(
+  { words: { overview: words }, role }: Visit,
+  { money, keys }: Overview,
+): Html | null {
+  if (keys === 0 && role !== 'viewer') {
+    return html`<p class="empty">${words.start} <a href="/cabinet/keys/new">${words.makeKey}</a></p>`
+  }
+  if (money === null) return null
+  if (money.balance_usd.startsWith('-') || Number(money.balance_usd) === 0) {
+    return html`<p class="problem">${words.empty}</p>`
+  }
+  const { threshold_usd, marked } = money
+  return marked && threshold_usd !== null
+    ? html`<p class="warning">${words.low(usd(threshold_usd))}</p>`
+    : null
+}
+
+function figuresOf(visit: Visit, overview: Overview): readonly Figure[] {
+  const { words } = visit
+  const { money, figures: now, keys } = overview
+  const live = (name: string, value: string): Html =>
+    html`<span data-figure="${name}">${value}</span>`
+  const counts: readonly Figure[] = [
+    { title: words.overview.inFlight, value: live('in_flight', count(now.in_flight)) },
+    { title: words.overview.keys, value: count(keys) },
+  ]
+  if (money === null) {
+    return [
+      {
+        title: words.overview.today,
+        value: live('spend_day', usd(now.spend_day_usd)),
+        isFirst: true,
+      },
+      ...counts,
+    ]
+  }
+  return [
+    {
+      title: words.overview.balance,
+      value: live('balance', usd(money.balance_usd)),
+      below: runwayOf(visit, money),
+      isFirst: true,
+    },
+    {
+      title: words.overview.today,
+      value: live('spend_day', usd(money.spend_day_usd)),
+      below:
+        money.day_percent === null
+          ? undefined
+          : words.overview.ofCaps(money.day_percent, usd(money.day_caps_usd ?? '0')),
+    },
+    {
+      title: words.overview.month,
+      value: usd(money.spend_month_usd),
+      below:
+        money.month_percent === null
+          ? undefined
+          : words.overview.ofMonthCaps(money.month_percent, usd(money.month_caps_usd ?? '0')),
+    },
+    ...counts,
+  ]
+}
+
+const runwayOf = ({ words }: Visit, { runway }: NonNullable<Overview['money']>): string =>
+  runway.seconds === null
+    ? words.overview.noRunway
+    : words.overview.runway(span(runway.seconds, words.span), usd(runway.mean_day_usd))
+
+function spendOf({ words }: Visit, { days }: Overview): Html {
+  const says = ({ day, spend_usd }: Overview['days'][number]): string =>
+    words.overview.spendOf(day, usd(spend_usd))
+  return html`<h2>${words.overview.spend}</h2>
+${bars(
+  words.overview.spend,
+  days.map((one) => ({ label: one.day, values: [Number(one.spend_usd)], says: says(one) })),
+)}
+<details><summary>${words.overview.numbers}</summary>
+${table(
+  words.overview.spend,
+  [
+    { title: words.overview.day, cell: ({ day }) => day },
+    { title: words.overview.amount, cell: ({ spend_usd }) => usd(spend_usd), isNumber: true },
+  ],
+  days.toReversed(),
+)}</details>`
+}
+
+function nearestOf({ words }: Visit, rows: readonly KeyRowRecord[]): Html | null {
+  const limited = rows.filter(({ percent }) => percent !== null)
+  if (limited.length === 0) return null
+  return html`<h2>${words.overview.nearest}</h2>
+${table(
+  words.overview.nearest,
+  [
+    {
+      title: words.keys.name,
+      cell: ({ id, name }) => html`<a href="/cabinet/keys/${id}">${foreign(name)}</a>`,
+    },
+    {
+      title: words.keys.day,
+      cell: ({ spend_day: { spent_usd, limit_usd, percent } }) =>
+        html`${limit_usd === null ? usd(spent_usd) : words.keys.of(usd(spent_usd), usd(limit_usd))}${meter(words.keys.day, percent)}`,
+    },
+    {
+      title: words.keys.month,
+      cell: ({ spend_month: { spent_usd, limit_usd, percent } }) =>
+        html`${limit_usd === null ? usd(spent_usd) : words.keys.of(usd(spent_usd), usd(limit_usd))}${meter(words.keys.month, percent)}`,
+    },
+    {
+      title: words.keys.minute,
+      cell: ({ minute: { used, limit, percent } }) =>
+        limit === null
+          ? html`<span class="dim">–</span>`
+          : html`${words.keys.of(count(used ?? 0), count(limit))}${meter(words.keys.minute, percent)}`,
+    },
+  ],
+  limited,
+)}`
+}
+
+function refusedOf(visit: Visit, { refusals }: Overview): Html {
+  const { words } = visit
+  if (refusals.length === 0) {
+    return html`<h2>${words.overview.refused}</h2><p class="note">${words.overview.refusedNone}</p>`
+  }
+  return html`<h2>${words.overview.refused}</h2>
+${table(
+  words.overview.refused,
+  [
+    { title: words.overview.code, cell: ({ code }) => html`<code>${code}</code>` },
+    {
+      title: words.overview.key,
+      cell: ({ key_id, key_name }) =>
+        html`<a href="/cabinet/keys/${key_id}">${foreign(key_name)}</a>`,
+    },
+    {
+      title: words.overview.times,
+      cell: ({ count: times, is_least }) => `${is_least ? '≥ ' : ''}${count(times)}`,
+      isNumber: true,
+    },
+    { title: words.overview.latest, cell: ({ latest_at }) => time(visit, latest_at) },
+    {
+      title: words.overview.why,
+      cell: ({ latest }) => html`<a href="/cabinet/activity/${latest}">${words.overview.why}</a>`,
+    },
+  ],
+  refusals,
+)}`
+}

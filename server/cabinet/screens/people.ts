@@ -1,0 +1,195 @@
+/** The people of the account, and an invitation for one more. */
+import { html } from 'hono/html'
+import { GatewayError } from '#domain/errors.ts'
+import { mayDo } from '#operator/roles.ts'
+import type { VerbRecord } from '#operator/verbs.ts'
+import type { Html } from '#pages/html.ts'
+import { ROLES, type Role } from '#signin/register/membership.ts'
+import { type Act, onPage, type Show } from '../draw/on-page.ts'
+import {
+  button,
+  changing,
+  choice,
+  field,
+  foreign,
+  type Sheet,
+  state,
+  table,
+  time,
+} from '../draw/parts.ts'
+import { goTo } from '../respond.ts'
+import { hrefOf, type Visit } from '../visit.ts'
+import { sentenceOf } from './failure.ts'
+
+type Member = VerbRecord<'accounts.members.list'>[number]
+
+export const showPeople: Show = async (visit) => drawPeople(visit, null)
+
+async function drawPeople(visit: Visit, problem: GatewayError | null): Promise<Sheet> {
+  const { words, act, account, url, role } = visit
+  const members = await act('accounts.members.list', { account: account.id })
+  return {
+    title: words.people.title,
+    ...(problem !== null && { status: problem.status }),
+    content: html`<h1>${words.people.title}</h1>
+${saidOf(visit, url.searchParams)}
+${problem !== null && html`<p class="problem" role="alert">${sentenceOf(visit, problem)}</p>`}
+${tableOf(visit, members)}
+${mayDo(role, 'accounts.members.add') && html`${inviteOf(visit)}${await allowanceOf(visit)}`}`,
+  }
+}
+
+function saidOf({ words, operator }: Visit, query: URLSearchParams): Html | null {
+  const good = (text: string): Html => html`<p class="good" role="status">${text}</p>`
+  const email = query.get('invited')
+  if (email !== null) {
+    const url = `${operator.live?.authUrl ?? ''}/cabinet`
+    return good(
+      query.has('mailed')
+        ? words.people.invitedMailed(email)
+        : words.people.invitedUnmailed(email, url),
+    )
+  }
+  if (query.has('changed')) return good(words.people.changed)
+  return query.has('removed') ? good(words.people.removed) : null
+}
+
+function tableOf(visit: Visit, members: readonly Member[]): Html {
+  const { words, person, role } = visit
+  const changes = mayDo(role, 'accounts.members.set-role')
+  return table(
+    words.people.title,
+    [
+      {
+        title: words.people.email,
+        cell: ({ id, email, name }) =>
+          html`${foreign(email)}${name === null ? '' : html` <small>${foreign(name)}</small>`}${id === person.id ? html` <small>${words.people.you}</small>` : ''}`,
+      },
+      {
+        title: words.people.role,
+        cell: (member) =>
+          changes && member.id !== person.id ? roleForm(visit, member) : words.roles[member.role],
+      },
+      { title: words.people.since, cell: ({ since }) => time(visit, since) },
+      { title: words.people.lastSignIn, cell: (member) => lastSignIn(visit, member) },
+      {
+        title: `(${words.change})`,
+        cell: ({ id }) =>
+          changes && id !== person.id
+            ? html`<a href="/cabinet/people/${id}/remove">${words.people.remove}</a>`
+            : '',
+      },
+    ],
+    members,
+  )
+}
+
+const lastSignIn = (visit: Visit, { disabled, last_sign_in_at }: Member): Html => {
+  const { words } = visit
+  if (disabled) return state('bad', words.people.disabled)
+  return last_sign_in_at === null
+    ? state('off', words.people.invited)
+    : time(visit, last_sign_in_at)
+}
+
+const roleForm = (visit: Visit, { id, role, email }: Member): Html =>
+  changing(
+    visit,
+    `/cabinet/people/${id}/role`,
+    html`<span class="inline"><label class="unseen" for="role-${id}">${visit.words.people.role}: ${email}</label>
+<select id="role-${id}" name="role">${ROLES.map((one) => html`<option value="${one}"${one === role ? html` selected` : ''}>${visit.words.roles[one]}</option>`)}</select>
+<button type="submit">${visit.words.people.change}</button></span>`,
+  )
+
+const inviteOf = (visit: Visit): Html => {
+  const { words, form } = visit
+  return html`<h2>${words.people.invite}</h2>
+<p class="note">${words.people.inviteText}</p>
+${changing(
+  visit,
+  '/cabinet/people',
+  html`<div class="fields">
+${field('email', words.people.email, { value: form.get('email') ?? '', type: 'email', attributes: html` required maxlength="254" autocomplete="off"` })}
+${choice(
+  'role',
+  words.people.role,
+  ROLES.map((role) => [role, `${words.roles[role]}: ${words.aboutRoles[role]}`]),
+  form.get('role') ?? 'member',
+)}
+</div>
+<div class="acts"><button class="lead-button" type="submit">${words.people.inviteButton}</button></div>`,
+)}`
+}
+
+async function allowanceOf(visit: Visit): Promise<Html> {
+  const { words, act, account } = visit
+  const { member_daily_usd } = await act('accounts.show', { name: account.id })
+  return html`<h2>${words.people.memberDaily}</h2>
+<p class="note">${words.people.memberDailyHint}</p>
+${changing(
+  visit,
+  '/cabinet/people/allowance',
+  html`<div class="fields">${field('member_daily', '$', { value: member_daily_usd, attributes: html` inputmode="decimal" autocomplete="off"` })}</div>
+<div class="acts"><button type="submit">${words.people.save}</button></div>`,
+)}`
+}
+
+const readRole = (text: string | null): Role => ROLES.find((role) => role === text) ?? 'viewer'
+
+/** Does it, and goes there; what is wrong in the form is said above the list. */
+const changed =
+  (change: (visit: Visit) => Promise<string>): Act =>
+  async (visit) => {
+    try {
+      return goTo(await change(visit))
+    } catch (thrown) {
+      if (!(thrown instanceof GatewayError) || thrown.code !== 'invalid_request') throw thrown
+      return await onPage(visit, await drawPeople(visit, thrown))
+    }
+  }
+
+export const invite = changed(async ({ act, form, account, language }) => {
+  const added = await act('accounts.members.add', {
+    account: account.id,
+    email: form.get('email') ?? '',
+    role: readRole(form.get('role')),
+    language,
+  })
+  return hrefOf('/cabinet/people', { invited: added.email, mailed: added.mailed ? '1' : null })
+})
+
+export const setRole = changed(async ({ act, form, account, named }) => {
+  const person = named['person'] ?? ''
+  await act('accounts.members.set-role', {
+    account: account.id,
+    person,
+    role: readRole(form.get('role')),
+  })
+  return '/cabinet/people?changed=1'
+})
+
+export const setAllowance = changed(async ({ act, form, account }) => {
+  const text = (form.get('member_daily') ?? '').trim().replace(',', '.').replace(/^\$/, '')
+  await act('accounts.edit', { account: account.id, member_daily_usd: text === '' ? null : text })
+  return '/cabinet/people?changed=1'
+})
+
+export const showRemoval: Show = async (visit) => {
+  const { words, act, account, named } = visit
+  const members = await act('accounts.members.list', { account: account.id })
+  const member = members.find(({ id }) => id === named['person'])
+  if (member === undefined) throw new GatewayError('person_not_found', words.notFound)
+  return {
+    title: words.people.remove,
+    content: html`<p class="crumb"><a href="/cabinet/people">${words.people.title}</a></p>
+<h1>${words.people.remove}</h1>
+<p class="note">${words.people.removeText(member.email)}</p>
+<div class="acts">${button(visit, `/cabinet/people/${member.id}/remove`, words.people.remove, { style: 'danger' })}
+<a class="button" href="/cabinet/people">${words.back}</a></div>`,
+  }
+}
+
+export const removeMember = changed(async ({ act, account, named }) => {
+  await act('accounts.members.remove', { account: account.id, person: named['person'] ?? '' })
+  return '/cabinet/people?removed=1'
+})

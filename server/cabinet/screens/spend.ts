@@ -1,0 +1,254 @@
+/** What was spent, by day and by key, model, provider or end user: a picture, and the same as a table and a file. */
+import { html } from 'hono/html'
+import {
+  type Day,
+  dayOf,
+  dayStart,
+  monthStart,
+  readInstant,
+  renderDay,
+  renderInstant,
+} from '#domain/clock.ts'
+import { readUsd, renderUsd } from '#domain/money.ts'
+import type { VerbRecord } from '#operator/verbs.ts'
+import type { Html } from '#pages/html.ts'
+import { bars, legend } from '../draw/chart.ts'
+import type { Show } from '../draw/on-page.ts'
+import { choice, count, field, figures, foreign, rub, table, usd } from '../draw/parts.ts'
+import { csvLine, fileOf } from '../respond.ts'
+import { hrefOf, type Visit } from '../visit.ts'
+import { readSince, readUntil } from './span.ts'
+
+type Report = VerbRecord<'usage.report'>
+type Row = Report['rows'][number]
+
+const DIMENSIONS = ['key', 'model', 'provider', 'user'] as const
+type Dimension = (typeof DIMENSIONS)[number]
+
+const MAX_ROWS = 100
+/** As many colours as there are; the rest is one. */
+const MAX_GROUPS = 5
+const MAX_DAYS = 400
+
+interface Asked {
+  readonly by: Dimension
+  readonly period: string
+  readonly since: string
+  readonly until: string
+}
+
+/** The period by its name, or by its days. */
+function readAsked({ url, at }: Visit): Asked {
+  const query = url.searchParams
+  const by = DIMENSIONS.find((name) => name === query.get('by')) ?? 'key'
+  const tomorrow = renderInstant(dayStart((dayOf(at) + 1) as Day))
+  const since = readSince(query.get('since'))
+  if (since !== null) {
+    return { by, period: '', since, until: readUntil(query.get('until')) ?? tomorrow }
+  }
+  const period = query.get('period') ?? '30'
+  const days = ['7', '90'].includes(period) ? Number(period) : 30
+  const first = period === 'month' ? monthStart(dayOf(at)) : dayOf(at) - days + 1
+  return { by, period, since: renderInstant(dayStart(first as Day)), until: tomorrow }
+}
+
+const report = (
+  { act, account }: Visit,
+  { by, since, until }: Asked,
+  top?: number,
+): Promise<Report> =>
+  act('usage.report', { account: account.id, by, since, until, ...(top && { top }) })
+
+export const showSpend: Show = async (visit) => {
+  const { words } = visit
+  const asked = readAsked(visit)
+  const whole = await report(visit, asked, MAX_ROWS)
+  const { since, until, by } = asked
+  const days = await visit.act('usage.report', {
+    account: visit.account.id,
+    by: 'day',
+    then_by: by,
+    since,
+    until,
+  })
+  const { total } = whole
+  return {
+    title: words.spend.title,
+    content: html`<div class="top"><h1>${words.spend.title}</h1>
+<a href="${hrefOf('/cabinet/spend.csv', Object.fromEntries(visit.url.searchParams))}" hx-boost="false">${words.activity.csv}</a></div>
+${filtersOf(visit, asked)}
+${figures([
+  {
+    title: words.spend.total,
+    value: usd(total.cost_usd),
+    below: rub(total.cost_rub),
+    isFirst: true,
+  },
+  { title: words.spend.requests, value: count(total.requests) },
+  {
+    title: words.spend.tokens,
+    value: `${count(total.prompt_tokens)} / ${count(total.completion_tokens)}`,
+  },
+  ...(await forecastOf(visit)),
+])}
+${total.requests === 0 ? html`<p class="empty">${words.spend.none}</p>` : pictureOf(visit, asked, whole, days)}`,
+  }
+}
+
+function filtersOf({ words, url }: Visit, { by, period }: Asked): Html {
+  const of = (name: string): string => url.searchParams.get(name) ?? ''
+  return html`<form class="filters" method="get" action="/cabinet/spend">
+${choice(
+  'by',
+  words.spend.by,
+  DIMENSIONS.map((name) => [name, words.spend.dimensions[name] ?? name]),
+  by,
+)}
+${choice('period', words.spend.period, Object.entries(words.spend.periods), period)}
+${field('since', words.activity.since, { value: of('since'), attributes: html` placeholder="${words.activity.dateHint}"` })}
+${field('until', words.activity.until, { value: of('until'), attributes: html` placeholder="${words.activity.dateHint}"` })}
+<button type="submit">${words.activity.filter}</button>
+</form>`
+}
+
+/** At the pace of the last seven days; from the sums of days, which are there at once. */
+async function forecastOf(visit: Visit) {
+  const { words, at } = visit
+  const { days } = await visit.act('accounts.overview', { account: visit.account.id })
+  const spent = (some: typeof days): bigint =>
+    some.reduce((sum, { spend_usd }) => sum + (readUsd(spend_usd) ?? 0n), 0n)
+  const first = renderDay(monthStart(dayOf(at)))
+  const thisMonth = spent(days.filter(({ day }) => day >= first))
+  const week = spent(days.slice(-8, -1))
+  const left = BigInt(daysLeft(visit))
+  const forecast = thisMonth + (week * left) / 7n
+  if (week === 0n) return []
+  return [
+    {
+      title: words.spend.forecast,
+      value: usd(toCents(renderUsd(forecast as Parameters<typeof renderUsd>[0]))),
+      below: words.spend.forecastBelow,
+    },
+  ]
+}
+
+const toCents = (amount: string): string => Number(amount).toFixed(2)
+
+/** After today. */
+function daysLeft({ at }: Visit): number {
+  const today = dayOf(at)
+  let day = today + 1
+  while (monthStart(day as Day) === monthStart(today)) day++
+  return day - today - 1
+}
+
+const nameOf = ({ words }: Visit, by: Dimension, row: Row): string =>
+  by === 'key'
+    ? (row.key_name ?? '')
+    : ((by === 'user' ? row.user : by === 'model' ? row.model : row.provider) ?? words.spend.nobody)
+
+function pictureOf(visit: Visit, asked: Asked, whole: Report, days: Report): Html {
+  const { words } = visit
+  const { by } = asked
+  const title = words.spend.picture(words.spend.dimensions[by] ?? by)
+  const top = whole.rows.slice(0, MAX_GROUPS).map((row) => nameOf(visit, by, row))
+  const hasOthers = whole.rows.length > MAX_GROUPS || whole.other.groups > 0
+  const names = hasOthers ? [...top.slice(0, MAX_GROUPS - 1), words.spend.other] : top
+  return html`${bars(title, barsOf(visit, asked, names, days))}
+${legend(names)}
+${tableOf(visit, asked, whole)}`
+}
+
+function barsOf(visit: Visit, { by, since, until }: Asked, names: readonly string[], days: Report) {
+  const byDay = Map.groupBy(days.rows, ({ day }) => day ?? '')
+  const start = readInstant(since) ?? visit.at
+  const first = dayOf(start)
+  const last = Math.min(dayOf(readInstant(until) ?? visit.at), first + MAX_DAYS)
+  return Array.from({ length: Math.max(1, last - first) }, (_, place) => {
+    const label = renderDay((first + place) as Day)
+    const rows = byDay.get(label) ?? []
+    const values = names.map(() => 0)
+    for (const row of rows) {
+      const found = names.indexOf(nameOf(visit, by, row))
+      const group = found < 0 ? names.length - 1 : found
+      values[group] = (values[group] ?? 0) + Number(row.cost_usd)
+    }
+    const sum = rows.reduce((all, { cost_usd }) => all + (readUsd(cost_usd) ?? 0n), 0n)
+    const amount = renderUsd(sum as Parameters<typeof renderUsd>[0])
+    return { label, values, says: visit.words.overview.spendOf(label, usd(amount)) }
+  })
+}
+
+const tableOf = (visit: Visit, { by }: Asked, { rows, other }: Report): Html => {
+  const { words } = visit
+  const others: readonly Row[] =
+    other.groups === 0
+      ? []
+      : [
+          {
+            ...other,
+            user: words.spend.other,
+            model: words.spend.other,
+            provider: words.spend.other,
+            key_name: words.spend.other,
+          },
+        ]
+  return table(
+    words.spend.title,
+    [
+      { title: words.spend.dimensions[by] ?? by, cell: (row) => linkOf(visit, by, row) },
+      { title: words.spend.requests, cell: ({ requests }) => count(requests), isNumber: true },
+      {
+        title: words.spend.tokens,
+        cell: ({ prompt_tokens, completion_tokens }) =>
+          `${count(prompt_tokens)} / ${count(completion_tokens)}`,
+        isNumber: true,
+      },
+      { title: '$', cell: ({ cost_usd }) => usd(cost_usd), isNumber: true },
+      { title: '₽', cell: ({ cost_rub }) => rub(cost_rub), isNumber: true },
+      {
+        title: words.spend.share,
+        cell: ({ share_percent }) => (share_percent === null ? '–' : `${share_percent} %`),
+        isNumber: true,
+      },
+    ],
+    [...rows, ...others],
+  )
+}
+
+function linkOf(visit: Visit, by: Dimension, row: Row): Html {
+  const name = nameOf(visit, by, row)
+  if (by === 'key' && row.key_id !== undefined) {
+    return html`<a href="/cabinet/keys/${row.key_id}">${foreign(name)}</a>`
+  }
+  const value = by === 'user' ? row.user : by === 'model' ? row.model : row.provider
+  return value == null
+    ? html`<span class="dim">${name}</span>`
+    : html`<a href="${hrefOf('/cabinet/activity', { [by]: value })}">${foreign(name)}</a>`
+}
+
+export const spendFile: Show = async (visit) => {
+  const asked = readAsked(visit)
+  const { rows } = await report(visit, asked)
+  const head = [
+    asked.by,
+    'requests',
+    'prompt_tokens',
+    'completion_tokens',
+    'images',
+    'cost_usd',
+    'cost_rub',
+  ]
+  const lines = rows.map((row) =>
+    csvLine([
+      nameOf(visit, asked.by, row),
+      row.requests,
+      row.prompt_tokens,
+      row.completion_tokens,
+      row.images,
+      row.cost_usd,
+      row.cost_rub,
+    ]),
+  )
+  return fileOf('spend.csv', csvLine(head) + lines.join(''))
+}

@@ -1,0 +1,164 @@
+/** The person's own: language, sessions, linked sign-ins, applications with access. */
+import { html } from 'hono/html'
+import { LANGUAGES } from '#domain/language.ts'
+import type { Html } from '#pages/html.ts'
+import type { Act, Show } from '../draw/on-page.ts'
+import { button, changing, choice, facts, foreign, table, time } from '../draw/parts.ts'
+import { goTo } from '../respond.ts'
+import type { Visit } from '../visit.ts'
+
+export const showYou: Show = async (visit) => {
+  const { words, act, person } = visit
+  const you = await act('users.show', { person: person.id })
+  return {
+    title: words.you.title,
+    content: html`<h1>${words.you.title}</h1>
+${facts([
+  [words.you.email, foreign(you.email)],
+  [words.you.name, you.name === null ? null : foreign(you.name)],
+  ...visit.accounts.map(
+    ({ account, role }) =>
+      [words.account, html`${foreign(account.name)} · ${words.roles[role]}`] as const,
+  ),
+])}
+${changing(
+  visit,
+  '/cabinet/you/language',
+  html`<div class="fields">${choice(
+    'language',
+    words.you.language,
+    LANGUAGES.map((one) => [one, words.you.languages[one] ?? one]),
+    visit.language,
+  )}</div>
+<div class="acts"><button type="submit">${words.you.save}</button></div>`,
+)}
+${await sessionsOf(visit)}
+${identitiesOf(visit, you.identities)}
+${await accessOf(visit)}`,
+  }
+}
+
+async function sessionsOf(visit: Visit): Promise<Html> {
+  const { words, act, person, session } = visit
+  const sessions = await act('users.sessions.list', { person: person.id })
+  return html`<h2>${words.you.sessions}</h2>
+${table(
+  words.you.sessions,
+  [
+    {
+      title: words.you.browser,
+      cell: ({ id, browser }) =>
+        html`${browserName(browser)}${id === session.uid ? html` <small>${words.you.this}</small>` : ''}`,
+    },
+    { title: words.you.place, cell: ({ address }) => address ?? '–' },
+    { title: words.you.begun, cell: ({ began_at }) => time(visit, began_at) },
+    { title: words.you.seen, cell: ({ seen_at }) => time(visit, seen_at) },
+    {
+      title: `(${words.change})`,
+      cell: ({ id }) =>
+        button(visit, '/cabinet/you/sessions', words.you.end, { hidden: { session: id } }),
+    },
+  ],
+  sessions,
+)}
+<div class="acts">${button(visit, '/cabinet/you/sessions/all', words.you.endAll)}</div>`
+}
+
+const BROWSERS = [
+  ['Firefox/', 'Firefox'],
+  ['Edg/', 'Edge'],
+  ['OPR/', 'Opera'],
+  ['YaBrowser/', 'Yandex'],
+  ['Chrome/', 'Chrome'],
+  ['Safari/', 'Safari'],
+] as const
+const SYSTEMS = [
+  ['Android', 'Android'],
+  ['iPhone', 'iOS'],
+  ['iPad', 'iPadOS'],
+  ['Windows', 'Windows'],
+  ['Mac OS', 'macOS'],
+  ['Linux', 'Linux'],
+] as const
+
+/** "Firefox, Linux"; what it calls itself where it is none of these. */
+function browserName(agent: string | null): Html | string {
+  if (agent === null) return '–'
+  const of = (known: readonly (readonly [string, string])[]): string | undefined =>
+    known.find(([mark]) => agent.includes(mark))?.[1]
+  const names = [of(BROWSERS), of(SYSTEMS)].filter((name) => name !== undefined)
+  return names.length > 0 ? names.join(', ') : foreign(agent.slice(0, 60))
+}
+
+const identitiesOf = (
+  visit: Visit,
+  identities: readonly { readonly provider: string; readonly name: string | null }[],
+): Html => {
+  const { words } = visit
+  if (identities.length === 0) {
+    return html`<h2>${words.you.identities}</h2><p class="note">${words.you.noIdentities}</p>`
+  }
+  return html`<h2>${words.you.identities}</h2>
+${table(
+  words.you.identities,
+  [
+    { title: words.you.provider, cell: ({ provider }) => foreign(provider) },
+    { title: words.you.name, cell: ({ name }) => (name === null ? '' : foreign(name)) },
+    {
+      title: `(${words.change})`,
+      cell: ({ provider }) =>
+        button(visit, '/cabinet/you/identities', words.you.unlink, { hidden: { provider } }),
+    },
+  ],
+  identities,
+)}`
+}
+
+async function accessOf(visit: Visit): Promise<Html> {
+  const { words, act, person } = visit
+  const access = await act('users.access.list', { person: person.id })
+  if (access.length === 0) {
+    return html`<h2>${words.you.applications}</h2><p class="note">${words.you.noApplications}</p>`
+  }
+  return html`<h2>${words.you.applications}</h2>
+${table(
+  words.you.applications,
+  [
+    { title: words.you.application, cell: ({ client_name }) => foreign(client_name) },
+    { title: words.you.scopes, cell: ({ scopes }) => html`<code>${scopes.join(' ')}</code>` },
+    { title: words.you.granted, cell: ({ expires_at }) => time(visit, expires_at) },
+    {
+      title: `(${words.change})`,
+      cell: ({ id }) =>
+        button(visit, '/cabinet/you/access', words.you.withdraw, { hidden: { access: id } }),
+    },
+  ],
+  access,
+)}`
+}
+
+export const chooseLanguage: Act = async ({ act, form, person }) => {
+  const language = LANGUAGES.find((one) => one === form.get('language')) ?? 'en'
+  await act('users.language', { person: person.id, language })
+  return goTo('/cabinet/you')
+}
+
+export const endOneSession: Act = async ({ act, form, person }) => {
+  await act('users.sessions.end', { person: person.id, session: form.get('session') ?? '' })
+  return goTo('/cabinet/you')
+}
+
+export const endAllSessions: Act = async ({ act, person }) => {
+  await act('users.sessions.revoke', { person: person.id })
+  return goTo('/cabinet')
+}
+
+export const unlinkIdentity: Act = async ({ act, form, person }) => {
+  await act('users.identities.remove', { person: person.id, provider: form.get('provider') ?? '' })
+  return goTo('/cabinet/you')
+}
+
+export const withdrawAccess: Act = async ({ act, form, person }) => {
+  await act('users.access.withdraw', { person: person.id, access: form.get('access') ?? '' })
+  return goTo('/cabinet/you')
+}

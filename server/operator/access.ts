@@ -1,0 +1,149 @@
+/** Verbs for what a person has open: sessions of browsers, and the access of applications; each may be ended alone. */
+import * as z from 'zod/mini'
+import { type Instant, instant, renderInstant } from '#domain/clock.ts'
+import { GatewayError } from '#domain/errors.ts'
+import { scopeField } from '#forms/fields.ts'
+import type { StoredArtifact } from '#signin/register/artifact.ts'
+import { findPerson } from './people.ts'
+import { mutation, verb } from './verb.ts'
+
+export interface SessionRecord {
+  /** Public: it opens nothing. */
+  readonly id: string
+  readonly began_at: string
+  readonly expires_at: string
+  /** When it last used the account's pages; null where it never did. */
+  readonly seen_at: string | null
+  /** The network address and the browser that the account's pages were opened from; null where they were not. */
+  readonly address: string | null
+  readonly browser: string | null
+}
+
+export interface AccessRecord {
+  /** Public: it opens nothing. */
+  readonly id: string
+  readonly client_id: string
+  /** The application's name; its id where it is gone. */
+  readonly client_name: string
+  readonly scopes: readonly string[]
+  readonly expires_at: string
+}
+
+const namedPerson = { account: scopeField, person: z.string() }
+
+/** What the provider keeps of a session, and the account's pages of theirs. */
+interface SessionFacts {
+  readonly loginTs?: number
+  readonly startedAt?: number
+  readonly seenAt?: number
+  readonly address?: string
+  readonly agent?: string
+  readonly openid?: { readonly scope?: string }
+}
+
+const factsOf = ({ payload }: StoredArtifact): SessionFacts => JSON.parse(payload) as SessionFacts
+
+/** Latest first. @throws account_not_found, person_not_found */
+export const listSessions = verb(
+  z.strictObject(namedPerson),
+  async (deps, input): Promise<readonly SessionRecord[]> => {
+    const { id } = await findPerson(deps, input.person, input.account)
+    const at = deps.clock.now()
+    const { artifacts } = deps.store.signin
+    const pages = await artifacts.ofPerson('Cabinet', id, at)
+    return (await artifacts.ofPerson('Session', id, at)).map((session) => {
+      const page = pages.find(({ uid }) => uid === session.uid)
+      return renderSession(session, page === undefined ? {} : factsOf(page), at)
+    })
+  },
+)
+
+function renderSession(
+  session: StoredArtifact,
+  { seenAt, address, agent }: SessionFacts,
+  at: Instant,
+): SessionRecord {
+  const { loginTs } = factsOf(session)
+  return {
+    id: session.uid ?? '',
+    began_at: renderInstant(loginTs === undefined ? at : instant(loginTs * 1000)),
+    expires_at: renderInstant(session.expiresAt),
+    seen_at: seenAt === undefined ? null : renderInstant(instant(seenAt)),
+    address: address ?? null,
+    browser: agent ?? null,
+  }
+}
+
+/** Of this browser alone; tokens of applications stay. @throws account_not_found, person_not_found */
+export const endSession = mutation(
+  'users.sessions.end',
+  z.strictObject({ ...namedPerson, session: z.string().check(z.minLength(1)) }),
+  async (deps, input, act) => {
+    const { artifacts } = deps.store.signin
+    const { id, email } = await findPerson(deps, input.person, input.account)
+    const at = deps.clock.now()
+    const open = [
+      ...(await artifacts.ofPerson('Session', id, at)),
+      ...(await artifacts.ofPerson('Cabinet', id, at)),
+    ].filter(({ uid }) => uid === input.session)
+    if (open.length === 0) {
+      throw new GatewayError('person_not_found', `${email} has no such session`, {
+        hint: `gatewayctl users sessions list ${id}`,
+      })
+    }
+    await artifacts.end(open, act(id, { ended_session: input.session }))
+    return { id: input.session, person: email, ended: true }
+  },
+)
+
+/** Applications that keep access on the person's behalf. @throws account_not_found, person_not_found */
+export const listAccess = verb(
+  z.strictObject(namedPerson),
+  async (deps, input): Promise<readonly AccessRecord[]> => {
+    const { artifacts, clients } = deps.store.signin
+    const { id } = await findPerson(deps, input.person, input.account)
+    const records: AccessRecord[] = []
+    for (const grant of await artifacts.ofPerson('Grant', id, deps.clock.now())) {
+      const { clientId } = grant
+      const client = clientId === null ? undefined : await clients.find(clientId)
+      // The account's own pages are no application that was registered.
+      if (client === undefined) continue
+      records.push({
+        id: grant.digest.slice(0, ID_CHARS),
+        client_id: client.id,
+        client_name: client.name,
+        scopes: (factsOf(grant).openid?.scope ?? '').split(' ').filter((scope) => scope !== ''),
+        expires_at: renderInstant(grant.expiresAt),
+      })
+    }
+    return records
+  },
+)
+
+/** Of the digest: it tells one from another. */
+const ID_CHARS = 12
+
+/** Its tokens are refused from now on; it may ask the person again. @throws account_not_found, person_not_found, client_not_found */
+export const withdrawAccess = mutation(
+  'users.access.withdraw',
+  z.strictObject({ ...namedPerson, access: z.string().check(z.minLength(ID_CHARS)) }),
+  async (deps, input, act) => {
+    const { artifacts } = deps.store.signin
+    const { id, email } = await findPerson(deps, input.person, input.account)
+    const at = deps.clock.now()
+    const grants = await artifacts.ofPerson('Grant', id, at)
+    const grant = grants.find(({ digest }) => digest.startsWith(input.access))
+    if (grant === undefined) {
+      throw new GatewayError('client_not_found', `${email} has given no such access`, {
+        hint: `gatewayctl users access list ${id}`,
+      })
+    }
+    const issued: StoredArtifact[] = []
+    for (const kind of ['AuthorizationCode', 'AccessToken', 'RefreshToken']) {
+      const all = await artifacts.ofPerson(kind, id, at)
+      issued.push(...all.filter(({ clientId }) => clientId === grant.clientId))
+    }
+    await artifacts.end([grant, ...issued], act(id, { withdrawn_from: grant.clientId }))
+    return { id: input.access, client_id: grant.clientId, person: email, withdrawn: true }
+  },
+)

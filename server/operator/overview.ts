@@ -1,0 +1,172 @@
+/** What a person sees first of an account: money, keys nearest to their limits, and what was refused; and the figures that live. */
+import * as z from 'zod/mini'
+import type { Account } from '#domain/account.ts'
+import {
+  DAY_MS,
+  type Day,
+  dayOf,
+  dayStart,
+  later,
+  renderDay,
+  renderInstant,
+} from '#domain/clock.ts'
+import { withSpending } from '#domain/key-report.ts'
+import { addUsd, NO_MONEY, renderUsd } from '#domain/money.ts'
+import { readSpan } from '#domain/snapshot/figures.ts'
+import { accountField } from '#forms/fields.ts'
+import { makerOf, sees } from './actor.ts'
+import type { OperatorDeps } from './deps.ts'
+import { findAccount } from './find-account.ts'
+import { listAllKeys } from './list-keys.ts'
+import { readKeys } from './snapshot/keys.ts'
+import { readDays, readMoney } from './snapshot/money.ts'
+import type { KeyRowRecord, MoneyRecord } from './snapshot/record.ts'
+import { verb } from './verb.ts'
+
+export interface OverviewRecord {
+  readonly account: string
+  /** Null for a member, who sees what their own keys spend alone. */
+  readonly money: MoneyRecord | null
+  readonly figures: FiguresRecord
+  /** Of the last 30 days, the oldest first. */
+  readonly days: readonly { readonly day: string; readonly spend_usd: string }[]
+  /** Those that are not revoked. */
+  readonly keys: number
+  /** The nearest to a limit first. */
+  readonly nearest: readonly KeyRowRecord[]
+  /** Of the last 24 hours, by code and key; the most frequent first. */
+  readonly refusals: readonly RefusalsRecord[]
+}
+
+export interface RefusalsRecord {
+  readonly code: string
+  readonly key_id: string
+  readonly key_name: string
+  readonly count: number
+  /** Whether there are more than were counted. */
+  readonly is_least: boolean
+  readonly latest: string
+  readonly latest_at: string
+}
+
+/** What changes while somebody looks. */
+export interface FiguresRecord {
+  /** Null for a member. */
+  readonly balance_usd: string | null
+  readonly spend_day_usd: string
+  readonly in_flight: number
+}
+
+const DAYS = 30
+const MAX_NEAREST = 8
+const HOUR_MS = 3_600_000
+
+const named = z.strictObject({ account: accountField })
+
+/** @throws account_not_found */
+export const readOverview = verb(named, async (deps, input): Promise<OverviewRecord> => {
+  const account = await findAccount(deps, input.account)
+  const at = deps.clock.now()
+  const span =
+    deps.live === null
+      ? { endings: [], ms: HOUR_MS, now: at }
+      : readSpan(deps.live.watch.pulse.endings, at, HOUR_MS)
+  const { keys, caps } = await readKeys(deps, account, span)
+  const own = await listAllKeys(deps, false, account.id)
+  const ids = new Set<string>(own.map(({ id }) => id))
+  const isWhole = makerOf(deps.actor ?? null) === undefined
+  return {
+    account: account.name,
+    money: isWhole ? await readMoney(deps, account, caps) : null,
+    figures: await figuresOf(deps, account),
+    days: await daysOf(deps, account),
+    keys: own.length,
+    nearest: keys.rows.filter(({ id }) => ids.has(id)).slice(0, MAX_NEAREST),
+    refusals: await refusalsOf(deps, account),
+  }
+})
+
+/** @throws account_not_found */
+export const readFigures = verb(
+  named,
+  async (deps, input): Promise<FiguresRecord> =>
+    figuresOf(deps, await findAccount(deps, input.account)),
+)
+
+async function figuresOf(deps: OperatorDeps, account: Account): Promise<FiguresRecord> {
+  const { store, clock, live, actor = null } = deps
+  const running = live?.watch.inFlight(Number.POSITIVE_INFINITY) ?? []
+  const in_flight = running.filter(
+    ({ key }) => key.accountId === account.id && sees(actor, key),
+  ).length
+  const at = clock.now()
+  if (makerOf(actor) !== undefined) {
+    const keys = await withSpending(
+      store.admissions,
+      await listAllKeys(deps, false, account.id),
+      at,
+    )
+    const spent = keys.reduce((sum, [, { spendDay }]) => addUsd(sum, spendDay), NO_MONEY)
+    return { balance_usd: null, spend_day_usd: renderUsd(spent), in_flight }
+  }
+  const today = await store.admissions.spendByDay(dayOf(at))
+  const spent = today.find(({ accountId }) => accountId === account.id)?.spent ?? NO_MONEY
+  const { balance } = (await store.accounts.find(account.id)) ?? account
+  return { balance_usd: renderUsd(balance), spend_day_usd: renderUsd(spent), in_flight }
+}
+
+/** From the sums of days; of a member's keys from the log. */
+async function daysOf(deps: OperatorDeps, account: Account): Promise<OverviewRecord['days']> {
+  const today = dayOf(deps.clock.now())
+  const first = today - DAYS + 1
+  const spent = new Map<number, string>()
+  const madeBy = makerOf(deps.actor ?? null)
+  if (madeBy === undefined) {
+    for (const one of await readDays(deps, deps.clock.now())) {
+      if (one.accountId === account.id) spent.set(one.day, renderUsd(one.spent))
+    }
+  } else {
+    const query = { by: 'day', thenBy: null, accountId: account.id, madeBy, top: DAYS } as const
+    const since = dayStart(first as Day)
+    const { rows } = await deps.store.activity.usage({ ...query, since })
+    for (const { by, cost } of rows) spent.set(Number(by), renderUsd(cost))
+  }
+  return Array.from({ length: DAYS }, (_, n) => ({
+    day: renderDay((first + n) as Day),
+    spend_usd: spent.get(first + n) ?? renderUsd(NO_MONEY),
+  }))
+}
+
+/** So many of the latest are looked at. */
+const MAX_REFUSED = 500
+
+async function refusalsOf(deps: OperatorDeps, account: Account) {
+  const { store, clock, actor = null } = deps
+  const madeBy = makerOf(actor)
+  const entries = await store.activity.list({
+    accountId: account.id,
+    ...(madeBy !== undefined && { madeBy }),
+    status: { least: 400, most: 498 },
+    errorsOnly: true,
+    since: later(clock.now(), -DAY_MS),
+    limit: MAX_REFUSED,
+  })
+  const refused = entries.filter(({ endedBy }) => endedBy === 'refused')
+  const groups = Map.groupBy(refused, ({ code, keyId }) => `${code} ${keyId}`)
+  const records: RefusalsRecord[] = []
+  for (const group of groups.values()) {
+    const [latest] = group
+    if (latest === undefined) continue
+    const key = await store.keys.find(latest.keyId)
+    records.push({
+      code: latest.code ?? '',
+      key_id: latest.keyId,
+      key_name: key?.name ?? latest.keyId,
+      count: group.length,
+      is_least: entries.length === MAX_REFUSED,
+      latest: latest.generationId,
+      latest_at: renderInstant(latest.startedAt),
+    })
+  }
+  return records.toSorted((a, b) => b.count - a.count)
+}

@@ -1,0 +1,316 @@
+// What somebody hostile tries: another site's form, a frame, words that run, another's ids, a form sent twice, a page from before.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Browser } from '#test/acceptance/signin/browser.ts'
+import { CSV_GUARD } from './csv-guard.ts'
+import { csrfOf, type House, openHouse, post } from './house.ts'
+
+let house: House
+let owner: Browser
+
+beforeAll(async () => {
+  house = await openHouse()
+  owner = (await house.person('ann@example.org', 'owner')).browser
+})
+afterAll(() => house.close())
+
+const keys = async (): Promise<number> => (await house.act('keys.list', {})).length
+
+const newKey = async (name: string, more: Readonly<Record<string, string>> = {}) => {
+  const page = await owner.open('/cabinet/keys/new')
+  const once = /name="once" value="([^"]+)"/.exec(page.text)?.[1] ?? ''
+  return { csrf: csrfOf(page), once, name, ...more }
+}
+
+describe('a form of another site', () => {
+  test.each([
+    ['without the token', {}, { csrf: '' }],
+    ['with the token of another session', {}, { csrf: 'x'.repeat(43) }],
+    ['from another origin', { origin: 'https://evil.example' }, {}],
+    [
+      'from another site, without an origin',
+      { origin: 'null', 'sec-fetch-site': 'cross-site' },
+      {},
+    ],
+    ['from a sibling', { 'sec-fetch-site': 'same-site' }, {}],
+  ])('%s is refused, and changes nothing', async (_, headers, fields) => {
+    const before = await keys()
+    const form = { ...(await newKey('forged')), ...fields }
+    const page = await post(owner, house.authUrl, '/cabinet/keys/new', form, headers)
+    expect(page.status).toBe(403)
+    expect(await keys()).toBe(before)
+  })
+
+  test('a null origin passes where the browser says that it is this one', async () => {
+    const form = await newKey('own')
+    const headers = { origin: 'null', 'sec-fetch-site': 'same-origin' }
+    expect((await post(owner, house.authUrl, '/cabinet/keys/new', form, headers)).status).toBe(200)
+  })
+
+  test('a body that is no form, or too long, is none', async () => {
+    const before = await keys()
+    const form = await newKey('long', { note: 'x'.repeat(70_000) })
+    expect((await post(owner, house.authUrl, '/cabinet/keys/new', form)).status).toBe(403)
+    const json = { 'content-type': 'application/json' }
+    const small = await newKey('json')
+    expect((await post(owner, house.authUrl, '/cabinet/keys/new', small, json)).status).toBe(403)
+    expect(await keys()).toBe(before)
+  })
+})
+
+test('no page may be framed, kept, or run anything but its own files', async () => {
+  for (const path of ['/cabinet', '/cabinet/keys', '/cabinet/nothing', '/cabinet/keys/none']) {
+    const { headers } = await owner.open(path)
+    const policy = headers.get('content-security-policy') ?? ''
+    expect(policy).toContain("default-src 'none'")
+    expect(policy).toContain("frame-ancestors 'none'")
+    expect(policy).toContain("script-src 'self';")
+    expect(policy).toContain("style-src 'self';")
+    expect(policy).not.toMatch(/unsafe|https?:|\*/)
+    expect(headers.get('x-frame-options')).toBe('DENY')
+    expect(headers.get('cache-control')).toBe('no-store')
+    expect(headers.get('referrer-policy')).toBe('same-origin')
+  }
+})
+
+test('no page has a style, a script or a handler within it', async () => {
+  for (const path of [
+    '/cabinet',
+    '/cabinet/keys',
+    '/cabinet/activity',
+    '/cabinet/spend',
+    '/cabinet/balance',
+    '/cabinet/models',
+    '/cabinet/people',
+    '/cabinet/you',
+  ]) {
+    const { text } = await owner.open(path)
+    expect([path, /<style|<script>| style="| on[a-z]+="|javascript:/.test(text)]).toEqual([
+      path,
+      false,
+    ])
+  }
+})
+
+describe('words that run', () => {
+  const HOSTILE = `"><img src=x onerror=alert(1)><script>alert(1)</script>`
+
+  test('are text wherever a person, an application or a provider can write them', async () => {
+    const page = await post(
+      owner,
+      house.authUrl,
+      '/cabinet/keys/new',
+      await newKey(HOSTILE, { note: HOSTILE }),
+    )
+    const secret = /<code id="secret">([^<]+)</.exec(page.text)?.[1] ?? ''
+    const answer = await fetch(`${house.gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${secret}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify({
+        model: 'demo/echo',
+        user: HOSTILE,
+        messages: [{ role: 'user', content: 'hi' }],
+      }),
+    })
+    await answer.text()
+    await fetch(`${house.gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${secret}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify({
+        model: `demo/${HOSTILE.replaceAll(' ', '')}`,
+        messages: [{ role: 'user', content: 'hi' }],
+      }),
+    })
+    await house.act('users.add', { email: 'x@example.org', name: HOSTILE, account: 'default' })
+    await house.act('balance.top-up', { amount_usd: '1', note: HOSTILE })
+    const id = answer.headers.get('x-generation-id') ?? ''
+    const keyId = /cabinet\/keys\/(key_[^/]+)/.exec(page.url)?.[1] ?? ''
+    let seen = 0
+    for (const path of [
+      '/cabinet',
+      '/cabinet/keys',
+      `/cabinet/keys/${keyId}`,
+      '/cabinet/activity',
+      `/cabinet/activity?user=${encodeURIComponent(HOSTILE)}`,
+      `/cabinet/activity/${id}`,
+      '/cabinet/spend?by=user',
+      '/cabinet/spend?by=key',
+      '/cabinet/balance',
+      '/cabinet/people',
+      `/cabinet/keys?find=${encodeURIComponent(HOSTILE)}`,
+    ]) {
+      const { text, status } = await owner.open(path)
+      expect([path, status]).toEqual([path, 200])
+      expect([path, text.includes('<img'), text.includes('<script>')]).toEqual([path, false, false])
+      if (text.includes('&lt;img')) seen++
+    }
+    expect(seen).toBeGreaterThan(8)
+  })
+
+  test.each(CSV_GUARD)('in a file for a spreadsheet, %j is not a formula', async (user, cell) => {
+    const secret = (await house.act('keys.create', { name: `csv ${crypto.randomUUID()}` })).key
+    const answer = await fetch(`${house.gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${secret}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify({
+        model: 'demo/echo',
+        user,
+        messages: [{ role: 'user', content: 'hi' }],
+      }),
+    })
+    await answer.text()
+    const { text } = await owner.open('/cabinet/activity.csv')
+    expect(text.split('\r\n')[1]).toContain(cell)
+  })
+})
+
+describe('a session', () => {
+  test('is another one at each sign-in, and is kept by its digest alone', async () => {
+    const first = await house.signIn('two@example.org')
+    const second = await house.signIn('two@example.org')
+    const [one, other] = [first.cookies.get('cabinet'), second.cookies.get('cabinet')]
+    expect(one).toMatch(/^[\w-]{43}$/)
+    expect(other).not.toBe(one)
+    expect(await house.store.signin.artifacts.find('Cabinet', one ?? '')).toBeUndefined()
+  })
+
+  test('that somebody has planted is none', async () => {
+    const answer = await fetch(`${house.authUrl}/cabinet`, {
+      headers: { cookie: `cabinet=${'A'.repeat(43)}` },
+      redirect: 'manual',
+    })
+    expect(answer.status).toBe(303)
+    expect(answer.headers.get('location')).toMatch(/^\/oauth\/authorize\?/)
+  })
+
+  test('a callback that this browser has not asked for signs nobody in', async () => {
+    const { headers, status } = await fetch(
+      `${house.authUrl}/cabinet/callback?code=stolen&state=of-another&iss=${house.authUrl}`,
+      { redirect: 'manual' },
+    )
+    expect(status).toBe(303)
+    expect(headers.get('location')).toBe('/cabinet')
+    expect(headers.getSetCookie().join()).not.toMatch(/cabinet=[\w-]{20}/)
+  })
+
+  test.each(['users.disable', 'users.remove', 'users.sessions.revoke'] as const)(
+    '%s ends it with the next request',
+    async (verb) => {
+      const { browser, id } = await house.person(`${verb}@example.org`, 'owner')
+      expect((await browser.open('/cabinet')).status).toBe(200)
+      await house.act(verb, { person: id })
+      expect((await browser.open('/cabinet')).url).toContain('/sign-in/')
+    },
+  )
+
+  test('after signing out the provider asks for a code again, and the page from before is gone', async () => {
+    const { browser } = await house.person('out@example.org', 'owner')
+    const page = await browser.open('/cabinet/keys')
+    await browser.submit(page, '/cabinet/sign-out', {})
+    expect((await browser.open('/cabinet/keys')).text).toContain('name="email"')
+  })
+
+  test('a way back leads to the cabinet alone', async () => {
+    for (const path of ['/cabinet/keys?sort=name', '/cabinet']) {
+      const answer = await fetch(house.authUrl + path, { redirect: 'manual' })
+      const begun =
+        answer.headers
+          .getSetCookie()
+          .join()
+          .match(/cabinet-begun=([^;]+)/)?.[1] ?? ''
+      expect(JSON.parse(Buffer.from(begun, 'base64url').toString()).path).toBe(path)
+    }
+  })
+})
+
+describe('a form sent twice', () => {
+  test('makes one key, and the second leads to the same secret, which is shown once', async () => {
+    const before = await keys()
+    const form = await newKey('twice')
+    const [first, second] = await Promise.all([
+      post(owner, house.authUrl, '/cabinet/keys/new', form),
+      post(owner, house.authUrl, '/cabinet/keys/new', form),
+    ])
+    expect(await keys()).toBe(before + 1)
+    expect(first.url).toBe(second.url)
+    expect([first.status, second.status].toSorted()).toEqual([200, 410])
+    const again = await owner.open(first.url)
+    expect(again.status).toBe(410)
+    expect(again.text).not.toMatch(/if-[A-Za-z0-9]{30}/)
+  })
+
+  test('is corrected and sent again under another token where it was refused', async () => {
+    const form = await newKey('refused', { rpm_limit: 'many' })
+    const refused = await post(owner, house.authUrl, '/cabinet/keys/new', form)
+    expect(refused.status).toBe(400)
+    expect(refused.text).toContain('rpm_limit')
+    expect(refused.text).toContain('value="refused"')
+    const once = /name="once" value="([^"]+)"/.exec(refused.text)?.[1] ?? ''
+    expect(once).not.toBe(form.once)
+    const sent = await post(owner, house.authUrl, '/cabinet/keys/new', {
+      ...form,
+      once,
+      rpm_limit: '5',
+    })
+    expect(sent.status).toBe(200)
+  })
+})
+
+test('two tabs: a form changes the account of its own page, whichever was chosen since', async () => {
+  await house.act('accounts.create', { name: 'second' })
+  await house.act('accounts.members.add', {
+    account: 'second',
+    email: 'ann@example.org',
+    role: 'owner',
+  })
+  const form = await owner.open('/cabinet/keys/new?account=default')
+  const other = await owner.open('/cabinet?account=second')
+  const second = /<option value="(acct_[^"]+)" selected>second/.exec(other.text)?.[1] ?? ''
+  await post(owner, house.authUrl, '/cabinet/account', { csrf: csrfOf(other), account: second })
+  expect((await owner.open('/cabinet')).text).toContain('selected>second')
+  const account = /name="account" value="(acct_[^"]+)"/.exec(form.text)?.[1] ?? ''
+  await post(owner, house.authUrl, '/cabinet/keys/new', {
+    csrf: csrfOf(form),
+    account,
+    name: 'of-default',
+  })
+  expect((await house.act('keys.show', { key: 'of-default' })).account).toBe('default')
+  await house.act('accounts.members.remove', { account: 'second', person: 'ann@example.org' })
+})
+
+test('more than 120 changes within a minute are refused, with when the next may come', async () => {
+  const { browser } = await house.person('fast@example.org', 'viewer')
+  const csrf = csrfOf(await browser.open('/cabinet/you'))
+  const ask = () => post(browser, house.authUrl, '/cabinet/keys/new', { csrf, name: 'x' })
+  for (let n = 0; n < 120; n++) expect((await ask()).status).toBe(403)
+  const refused = await ask()
+  expect(refused.status).toBe(429)
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+})
+
+test('an open stream of figures ends within five seconds of its session', async () => {
+  const { browser, id } = await house.person('live@example.org', 'owner')
+  const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+  const answer = await fetch(`${house.authUrl}/cabinet/live`, {
+    headers: { cookie, accept: 'text/event-stream' },
+  })
+  const reader = answer.body?.getReader()
+  const first = new TextDecoder().decode((await reader?.read())?.value)
+  expect(first).toMatch(/^event: figures\ndata: \{"balance":"\$/)
+  const started = performance.now()
+  await house.act('users.sessions.revoke', { person: id })
+  let rest = ''
+  for (;;) {
+    const { done, value } = (await reader?.read()) ?? { done: true }
+    if (done) break
+    rest += new TextDecoder().decode(value)
+  }
+  expect(rest).toContain('event: ended')
+  expect(performance.now() - started).toBeLessThan(5_000)
+})
+
+test('somebody who belongs to no account is told whom to ask', async () => {
+  const browser = await house.signIn('nobody@example.org')
+  const page = await browser.open('/cabinet')
+  expect(page.status).toBe(403)
+  expect(page.text).toContain('the operator')
+})

@@ -1,0 +1,8 @@
+/** What an end user may call themselves, and the cell that a spreadsheet gets. */
+export const CSV_GUARD: readonly (readonly [user: string, cell: string])[] = [
+  ['=1+1', `,'=1+1,`],
+  ['+cmd', `,'+cmd,`],
+  ['-cmd', `,'-cmd,`],
+  ['@sum', `,'@sum,`],
+  ['a,"b"', `,"a,""b""",`],
+]

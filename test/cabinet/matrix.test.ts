@@ -1,0 +1,222 @@
+// Every address of the cabinet, for each role, for somebody of another account, removed, or signed out: who gets what, and that
+// nothing changes where it should not. The rows come from the table of routes: a new one without a row fails.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ROUTES, type Route } from '#cabinet/routes.ts'
+import { mayDo } from '#operator/roles.ts'
+import { ROLES, type Role } from '#signin/register/membership.ts'
+import type { Browser, Page } from '#test/acceptance/signin/browser.ts'
+import { csrfOf, type House, openHouse, post } from './house.ts'
+
+/** How each route is asked: of which thing, with which fields; the status where the role may do it. */
+interface Row {
+  /** Replaces the parts that the path leaves open. */
+  readonly named?: Readonly<Record<string, 'ownKey' | 'request' | 'person' | string>>
+  readonly fields?: Readonly<Record<string, string>>
+  /** Of a GET, and after the redirect of a POST; 200 unless told. */
+  readonly status?: number
+  /** Whether what the path names belongs to the account, so that to others it is not there. */
+  readonly isNamed?: boolean
+}
+
+const KEY = { named: { ':key': 'key' }, isNamed: true }
+
+const ROWS: Readonly<Record<string, Row>> = {
+  'GET /cabinet': {},
+  'GET /cabinet/live': {},
+  'GET /cabinet/keys': {},
+  'GET /cabinet/keys/new': {},
+  'POST /cabinet/keys/new': { fields: { name: 'made', daily_spend_limit_usd: '1' } },
+  'GET /cabinet/keys/:key': KEY,
+  'GET /cabinet/keys/:key/secret': { ...KEY, status: 410 },
+  'POST /cabinet/keys/:key/limits': { ...KEY, fields: { rpm_limit: '7' } },
+  'POST /cabinet/keys/:key/edit': { ...KEY, fields: { name: 'renamed' } },
+  'POST /cabinet/keys/:key/disabled': { ...KEY, fields: { disabled: '1' } },
+  'POST /cabinet/keys/:key/rotate': { ...KEY, fields: { grace: '3600' } },
+  'POST /cabinet/keys/:key/revoke': KEY,
+  'GET /cabinet/activity': {},
+  'GET /cabinet/activity.csv': {},
+  'GET /cabinet/activity/:id': { named: { ':id': 'request' }, isNamed: true },
+  'GET /cabinet/spend': {},
+  'GET /cabinet/spend.csv': {},
+  'GET /cabinet/balance': {},
+  'GET /cabinet/balance.csv': {},
+  'GET /cabinet/balance/secret': { status: 410 },
+  'POST /cabinet/balance/threshold': { fields: { below: '3', email: 'ops@example.org' } },
+  // There is no webhook yet whose secret could be changed.
+  'POST /cabinet/balance/secret': { status: 400 },
+  'POST /cabinet/balance/test': { fields: {} },
+  'POST /cabinet/balance/deliveries': { fields: { event: 'evt_none' }, status: 404 },
+  'GET /cabinet/models': {},
+  'GET /cabinet/models/:provider/:model{.+}': { named: { ':provider/:model{.+}': 'demo/echo' } },
+  'POST /cabinet/models/:provider/:model{.+}': {
+    named: { ':provider/:model{.+}': 'demo/echo' },
+    fields: { prompt: 'one two', key: 'KEY' },
+  },
+  'GET /cabinet/people': {},
+  'POST /cabinet/people': { fields: { email: 'new@example.org', role: 'viewer' } },
+  'POST /cabinet/people/allowance': { fields: { member_daily: '2' } },
+  'POST /cabinet/people/:person/role': {
+    named: { ':person': 'person' },
+    fields: { role: 'viewer' },
+    isNamed: true,
+  },
+  'GET /cabinet/people/:person/remove': { named: { ':person': 'person' }, isNamed: true },
+  'POST /cabinet/people/:person/remove': { named: { ':person': 'person' }, isNamed: true },
+  'GET /cabinet/you': {},
+  'POST /cabinet/you/language': { fields: { language: 'en' } },
+  'POST /cabinet/you/sessions': { fields: { session: 'none' }, status: 404 },
+  'POST /cabinet/you/identities': { fields: { provider: 'none' }, status: 404 },
+  'POST /cabinet/you/access': { fields: { access: 'none-at-all-here' }, status: 404 },
+  // Last: it ends the session of who asks.
+  'POST /cabinet/you/sessions/all': {},
+}
+
+const nameOf = ({ method, path }: Route): string => `${method} ${path}`
+
+let house: House
+let target: { readonly key: string; readonly request: string; readonly person: string }
+
+/** Everything that a person could change: the acts that were recorded, and no more. */
+const acts = async (): Promise<number> => (await house.store.acts.list({ limit: 1_000 })).length
+
+beforeAll(async () => {
+  house = await openHouse()
+  await house.act('accounts.create', { name: 'acme' })
+  await house.act('balance.top-up', { account: 'acme', amount_usd: '20' })
+})
+afterAll(() => house.close())
+
+/** A key that this person made, a request by it, and a member to be removed. */
+async function furnishFor(browser: Browser, account: string): Promise<typeof target> {
+  const page = await browser.open(`/cabinet/keys/new?account=${account}`)
+  const made = await post(browser, house.authUrl, `/cabinet/keys/new?account=${account}`, {
+    csrf: csrfOf(page),
+    name: `key ${crypto.randomUUID()}`,
+    daily_spend_limit_usd: '1',
+  })
+  const key = /\/cabinet\/keys\/(key_[^/]+)\/secret/.exec(made.url)?.[1] ?? ''
+  const secret = /<code id="secret">([^<]+)</.exec(made.text)?.[1] ?? ''
+  const answer = await fetch(`${house.gateway.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${secret}`, 'Content-Type': 'application/json' },
+    body: JSON.stringify({ model: 'demo/echo', messages: [{ role: 'user', content: 'hi' }] }),
+  })
+  await answer.text()
+  const request = answer.headers.get('x-generation-id') ?? ''
+  const member = `m-${crypto.randomUUID().slice(0, 8)}@example.org`
+  const { id: person } = await house.act('accounts.members.add', {
+    account,
+    email: member,
+    role: 'member',
+  })
+  return { key, request, person }
+}
+
+const pathOf = ({ path }: Route, { named = {} }: Row): string =>
+  Object.entries(named).reduce(
+    (all, [part, what]) => all.replace(part, target[what as keyof typeof target] ?? what),
+    path,
+  )
+
+async function ask(browser: Browser, route: Route, account = 'default'): Promise<Page> {
+  const row = ROWS[nameOf(route)] ?? {}
+  const path = `${pathOf(route, row)}?account=${account}`
+  if (route.method === 'GET') {
+    if (path.startsWith('/cabinet/live')) return await firstOf(browser, path)
+    return await browser.open(path)
+  }
+  const page = await browser.open('/cabinet/you')
+  const fields = Object.fromEntries(
+    Object.entries(row.fields ?? {}).map(([name, value]) => [
+      name,
+      value === 'KEY' ? target.key : value,
+    ]),
+  )
+  return await post(browser, house.authUrl, path, { csrf: csrfOf(page), account, ...fields })
+}
+
+/** Of a stream that does not end. */
+async function firstOf(browser: Browser, path: string): Promise<Page> {
+  const cut = new AbortController()
+  const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+  const answer = await fetch(house.authUrl + path, {
+    headers: { cookie, accept: 'text/event-stream' },
+    redirect: 'manual',
+    signal: cut.signal,
+  })
+  const { status, headers } = answer
+  const { value } = (await answer.body?.getReader().read()) ?? {}
+  cut.abort()
+  return { url: path, status, headers, text: new TextDecoder().decode(value) }
+}
+
+test('every route has a row, and no row is left over', () => {
+  expect(Object.keys(ROWS).toSorted()).toEqual(ROUTES.map(nameOf).toSorted())
+})
+
+const IN_ORDER = [...ROUTES].sort(
+  (a, b) => Object.keys(ROWS).indexOf(nameOf(a)) - Object.keys(ROWS).indexOf(nameOf(b)),
+)
+
+describe.each(ROLES)('a %s', (role: Role) => {
+  test('is answered what the table of roles permits, and nothing else', async () => {
+    const owner = await house.person(`boss-of-${role}@example.org`, 'owner')
+    const { browser } = await house.person(`${role}@example.org`, role)
+    for (const route of IN_ORDER) {
+      const { status = 200 } = ROWS[nameOf(route)] ?? {}
+      target = await furnishFor(role === 'viewer' ? owner.browser : browser, 'default')
+      const before = await acts()
+      const page = await ask(browser, route)
+      const permitted = mayDo(role, route.needs)
+      expect([nameOf(route), page.status]).toEqual([nameOf(route), permitted ? status : 403])
+      const changes = route.method === 'POST' && permitted && status === 200
+      if (!changes) expect([nameOf(route), await acts()]).toEqual([nameOf(route), before])
+      if (role === 'viewer' && route.method === 'POST' && !permitted) {
+        expect(await acts()).toBe(before)
+      }
+    }
+    expect(house.faults).toEqual([])
+  })
+
+  test('is told of nothing that another account has, and changes nothing of it', async () => {
+    const theirs = await house.person(`theirs-${role}@example.org`, 'owner', 'acme')
+    const { browser } = await house.person(`stranger-${role}@example.org`, role)
+    target = await furnishFor(theirs.browser, 'acme')
+    const before = await acts()
+    for (const route of IN_ORDER.filter((one) => one.path !== '/cabinet/you/sessions/all')) {
+      const { isNamed = false } = ROWS[nameOf(route)] ?? {}
+      // By the other account's name there is nothing at all.
+      const elsewhere = await ask(browser, route, 'acme')
+      expect([nameOf(route), elsewhere.status]).toEqual([nameOf(route), 404])
+      if (!isNamed || !mayDo(role, route.needs)) continue
+      const here = await ask(browser, route)
+      expect([nameOf(route), here.status]).toEqual([nameOf(route), 404])
+    }
+    expect(await acts()).toBe(before)
+  })
+})
+
+test('somebody removed, and somebody signed out, get nothing from the next request on', async () => {
+  const { browser, id } = await house.person('gone@example.org', 'owner')
+  const owner = await house.person('boss@example.org', 'owner')
+  target = await furnishFor(owner.browser, 'default')
+  await house.act('accounts.members.remove', { account: 'default', person: id })
+  const before = await acts()
+  for (const route of IN_ORDER) {
+    const page = await ask(browser, route)
+    expect([nameOf(route), page.status === 403 || page.status === 404]).toEqual([
+      nameOf(route),
+      true,
+    ])
+  }
+  const { browser: left } = await house.person('left@example.org', 'owner')
+  const page = await left.open('/cabinet')
+  await left.submit(page, '/cabinet/sign-out', {})
+  const counted = await acts()
+  for (const route of IN_ORDER.filter(({ path }) => path !== '/cabinet/live')) {
+    const asked = await ask(left, route)
+    expect([nameOf(route), asked.url.includes('/sign-in/')]).toEqual([nameOf(route), true])
+  }
+  expect(await acts()).toBe(counted)
+  expect(counted - before).toBe(1)
+})
