@@ -72,13 +72,7 @@ export class JsonBody implements BodySource {
 
   whole(): JsonObject {
     if (this.outlined?.isShorter !== true) return this.exact
-    if (this.parsed === null) {
-      try {
-        this.parsed = parseExactly(this.decode(this.bytes)) as JsonObject
-      } catch {
-        throw notJson()
-      }
-    }
+    this.parsed ??= parseExactly(this.decode(this.bytes)) as JsonObject
     return this.parsed
   }
 

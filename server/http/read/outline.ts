@@ -48,7 +48,7 @@ export const MAX_DEPTH = 64
 const MAX_VALUES = 250_000
 
 /**
- * `text` may be anything: it is an object if what is left of it is one, because of the passages only the ends are looked at.
+ * `text` may be anything: it is an object if what is left of it is one, because a passage that is left out is a string.
  * Thirty million brackets cost the parser two seconds and two gigabytes, and two million members two seconds, so that these are
  * counted. (An object or array has one value more than commas, so an opening bracket counts like one.) A byte may stand for a
  * character: then members are places in the bytes. Strings are skipped with a native search.
@@ -110,6 +110,8 @@ class Reader {
     const end = endOfString(text, start)
     const isLong = end - start > LONG_CHARS && end < text.length
     if (isLong && this.isSaid && this.isNamed && this.isPassage()) {
+      // Only that it is a string: a wrong escape or a bare line break is refused here, and not by a provider.
+      JSON.parse(text.slice(start, end + 1))
       this.kept.push(text.slice(this.keptFrom, start + 1))
       this.keptFrom = end
     }
