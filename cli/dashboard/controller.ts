@@ -5,7 +5,7 @@ import { draw, drawMessage, helpScroll } from './draw.ts'
 import { type Feed, type FeedOptions, type Link, startFeed } from './feed.ts'
 import type { Glyphs } from './glyphs.ts'
 import type { Line } from './line.ts'
-import { type Effect, type Key, paste, press } from './press.ts'
+import { type Effect, type Key, paste, press, withRecord } from './press.ts'
 import { LEAST, type Size } from './scene.ts'
 import { type ChartQuery, type Screen, startView, type View } from './view.ts'
 
@@ -79,6 +79,7 @@ export function startController(options: ControllerOptions): Controller {
     fps: options.fps,
     onFrame(frame) {
       snapshot = frame
+      view = withRecord(view, frame)
       if (view.screen === 'spend') charts.request(view.chart, account)
       if (view.frozen === null) changed()
     },
@@ -130,7 +131,7 @@ export function startController(options: ControllerOptions): Controller {
     },
     press(key, terminal) {
       const pressed = press(view, key, snapshot, helpScroll({ view, glyphs, size: drawn }))
-      view = pressed.view
+      view = snapshot === null ? pressed.view : withRecord(pressed.view, snapshot)
       if (view.screen === 'spend') charts.request(view.chart, account)
       changed()
       if (pressed.effect) perform(pressed.effect, terminal)

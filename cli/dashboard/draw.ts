@@ -13,6 +13,8 @@ import { logBody } from './screens/log.ts'
 import { modelsBody } from './screens/models.ts'
 import { noticesBody } from './screens/notices.ts'
 import { spendBody } from './screens/spend.ts'
+import { keyPage, providerPage } from './screens/subject.ts'
+import { trendBody } from './screens/trend.ts'
 import { listOf, pageOf, type Screen } from './view.ts'
 
 type Body = (scene: Scene, height: number) => readonly Line[]
@@ -23,6 +25,7 @@ const BODIES: Readonly<Record<Screen, Body>> = {
   models: modelsBody,
   spend: spendBody,
   log: logBody,
+  trend: trendBody,
 }
 
 /** The header and the footer, one line each. */
@@ -52,11 +55,20 @@ export const drawMessage = (size: Size, message: string): readonly Line[] =>
 
 function bodyOf({ view }: Scene): Body {
   const page = pageOf(view)
-  if (page.kind === 'help') return helpBody
-  if (page.kind === 'notices') return noticesBody
-  return page.kind === 'detail'
-    ? (scene, height) => detailBody(scene, page.id, height)
-    : BODIES[view.screen]
+  switch (page.kind) {
+    case 'help':
+      return helpBody
+    case 'notices':
+      return noticesBody
+    case 'detail':
+      return (scene, height) => detailBody(scene, page, height)
+    case 'key':
+      return (scene, height) => keyPage(scene, page.id, height)
+    case 'provider':
+      return (scene, height) => providerPage(scene, page.id, height)
+    default:
+      return BODIES[view.screen]
+  }
 }
 
 /** A question, the filter being typed, the last message, or the available keys. */

@@ -4,6 +4,7 @@ import type {
   KeyRowRecord,
   LogRecord,
   ModelTrafficRecord,
+  ProviderTrafficRecord,
   SnapshotRecord,
 } from '#operator/snapshot/record.ts'
 import { type Filterable, readFilter } from './filter.ts'
@@ -54,6 +55,12 @@ export const findRunning = (
 /** Undefined too where later requests have displaced it. */
 export const findEnded = ({ log, errors }: SnapshotRecord, id: string): LogRecord | undefined =>
   log.find((one) => one.id === id) ?? errors.find((one) => one.id === id)
+
+/** Undefined once it is removed. */
+export const providerOf = (
+  { providers }: SnapshotRecord,
+  name: string,
+): ProviderTrafficRecord | undefined => providers.find((one) => one.name === name)
 
 export const KEYS: ListOf<KeyRowRecord> = {
   rows: ({ keys }) => keys.rows,
@@ -149,6 +156,7 @@ export function listed(snapshot: SnapshotRecord, view: View): Listed {
     case 'log':
       return toListed(LOG, snapshot, view)
     case 'spend':
+    case 'trend':
       return NOTHING
   }
 }

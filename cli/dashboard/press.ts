@@ -1,10 +1,11 @@
 /** What a key does: the next view, and an effect to perform outside of it. */
 import type { SnapshotRecord } from '#operator/snapshot/record.ts'
 import { exactFilter } from './filter.ts'
-import { findRunning, type Listed, listed } from './lists.ts'
+import { findEnded, findRunning, type Listed, listed } from './lists.ts'
 import {
   BUCKETS,
   DIMENSIONS,
+  isChart,
   listOf,
   METRICS,
   type Page,
@@ -65,6 +66,8 @@ export function press(
     case 'notices':
       return key === 'q' ? result(fresh, { kind: 'quit' }) : result(showList(fresh))
     case 'detail':
+    case 'key':
+    case 'provider':
     case 'list':
       return pressInList(fresh, key, snapshot)
   }
@@ -144,7 +147,7 @@ function screenFor({ screen }: View, key: Key): Screen | null {
   const at = SCREENS.indexOf(screen)
   if (key === 'tab') return SCREENS[(at + 1) % SCREENS.length] ?? null
   if (key === 'shift-tab') return SCREENS[(at + SCREENS.length - 1) % SCREENS.length] ?? null
-  return /^[1-5]$/.test(key) ? (SCREENS[Number(key) - 1] ?? null) : null
+  return /^[1-6]$/.test(key) ? (SCREENS[Number(key) - 1] ?? null) : null
 }
 
 const nextOf = <T>(all: readonly [T, ...T[]], one: T): T =>
@@ -160,11 +163,11 @@ const SIMPLE: Readonly<Record<Key, (view: View) => View>> = {
   '?': (view) => ({ ...view, mode: { kind: 'help', top: 0 } }),
   u: (view) => ({ ...view, currency: view.currency === 'usd' ? 'rub' : 'usd' }),
   '/': (view) =>
-    view.screen === 'spend'
+    isChart(view.screen)
       ? view
       : { ...view, mode: { kind: 'typing', before: listOf(view).filter } },
   escape: (view) =>
-    view.mode.kind === 'detail' ? showList(view) : withList(view, { filter: '', selected: null }),
+    isPage(view) ? showList(view) : withList(view, { filter: '', selected: null }),
   S: (view) => withList(view, { isReversed: !listOf(view).isReversed }),
   e: (view) => (view.screen === 'log' ? { ...view, errorsOnly: !view.errorsOnly } : view),
   m: chart(({ chart }) => ({ metric: nextOf(METRICS, chart.metric) })),
@@ -194,8 +197,8 @@ const MOVES: Readonly<Record<Key, (place: number, last: number) => number>> = {
 function pressOnRows(view: View, key: Key, snapshot: SnapshotRecord): Pressed {
   const all = listed(snapshot, view)
   const place = placeOf(listOf(view), all.ids)
-  const page: Page = view.mode.kind === 'detail' ? view.mode : { kind: 'list' }
-  const selected = page.kind === 'detail' ? page.id : all.ids[place]
+  const page = shownPage(view)
+  const selected = page.kind === 'detail' || page.kind === 'key' ? page.id : all.ids[place]
   const move = MOVES[key]
   if (move) return result(moveTo(view, all, move(place, all.ids.length - 1)))
   switch (key) {
@@ -209,6 +212,8 @@ function pressOnRows(view: View, key: Key, snapshot: SnapshotRecord): Pressed {
         : result({ ...view, message: `copied ${selected}` }, { kind: 'copy', text: selected })
     case 'enter':
       return selected === undefined ? result(view) : result(openSelected(view, selected, snapshot))
+    case 'p':
+      return result(nextProvider(view, page, selected, snapshot))
     case 'x':
       return result(confirmEnd(view, page, selected, snapshot))
     default:
@@ -220,14 +225,60 @@ function moveTo(view: View, { ids }: Listed, wanted: number): View {
   const place = Math.max(0, Math.min(wanted, ids.length - 1))
   const selected = ids[place] ?? null
   const moved = withList(view, { place, selected })
-  return view.mode.kind === 'detail' && selected !== null
-    ? { ...moved, mode: { kind: 'detail', id: selected } }
+  const { kind } = view.mode
+  return (kind === 'detail' || kind === 'key') && selected !== null
+    ? { ...moved, mode: { kind, id: selected } }
     : moved
 }
 
-/** Opens the log filtered by a key or a model, or the details of a request. */
+/** The page in front of the list, if any. */
+function shownPage({ mode }: View): Page {
+  switch (mode.kind) {
+    case 'detail':
+    case 'key':
+    case 'provider':
+      return mode
+    default:
+      return { kind: 'list' }
+  }
+}
+
+const isPage = (view: View): boolean => shownPage(view).kind !== 'list'
+
+/** The page of the provider that serves the selected model, then of the next one. */
+function nextProvider(
+  view: View,
+  page: Page,
+  selected: string | undefined,
+  { models, providers }: SnapshotRecord,
+): View {
+  if (view.screen !== 'models') return view
+  const serving = models.find(({ model }) => model === selected)?.providers ?? []
+  const names = [
+    ...serving,
+    ...providers.map(({ name }) => name).filter((name) => !serving.includes(name)),
+  ]
+  const at = page.kind === 'provider' ? names.indexOf(page.id) + 1 : 0
+  const id = names[at % Math.max(1, names.length)]
+  return id === undefined ? view : { ...view, mode: { kind: 'provider', id } }
+}
+
+/** Keeps the line of the request that is looked at: those that come after it displace it in the log. */
+export function withRecord(view: View, snapshot: SnapshotRecord): View {
+  const { mode } = view
+  if (mode.kind !== 'detail') return view
+  const record = findEnded(snapshot, mode.id)
+  return record === undefined || record === mode.record
+    ? view
+    : { ...view, mode: { ...mode, record } }
+}
+
+/** Opens the page of a key, from there or from a model the log filtered by it, or the details of a request. */
 function openSelected(view: View, selected: string, snapshot: SnapshotRecord): View {
   const pinned = withList(view, { selected })
+  if (view.screen === 'keys' && view.mode.kind !== 'key') {
+    return { ...pinned, mode: { kind: 'key', id: selected } }
+  }
   const wanted =
     view.screen === 'keys'
       ? snapshot.keys.rows.find(({ id }) => id === selected)?.name
@@ -238,7 +289,7 @@ function openSelected(view: View, selected: string, snapshot: SnapshotRecord): V
   const field = view.screen === 'keys' ? 'key' : 'model'
   const { lists } = startView('log', view.fps)
   return {
-    ...pinned,
+    ...showList(pinned),
     screen: 'log',
     lists: { ...pinned.lists, log: { ...lists.log, filter: exactFilter(field, wanted) } },
   }

@@ -1,7 +1,7 @@
 /** The view: the current screen, and the selection, filter and sort of each screen, which survive switching. */
-import type { SnapshotRecord } from '#operator/snapshot/record.ts'
+import type { LogRecord, SnapshotRecord } from '#operator/snapshot/record.ts'
 
-export const SCREENS = ['live', 'keys', 'models', 'spend', 'log'] as const
+export const SCREENS = ['live', 'keys', 'models', 'spend', 'log', 'trend'] as const
 export type Screen = (typeof SCREENS)[number]
 
 export const TITLES: Readonly<Record<Screen, string>> = {
@@ -10,6 +10,7 @@ export const TITLES: Readonly<Record<Screen, string>> = {
   models: 'Models',
   spend: 'Spend',
   log: 'Log',
+  trend: 'Trend',
 }
 
 export interface ListView {
@@ -23,8 +24,16 @@ export interface ListView {
   readonly isReversed: boolean
 }
 
-/** The list of a screen, or all about one request, whatever becomes of it meanwhile. */
-export type Page = { readonly kind: 'list' } | { readonly kind: 'detail'; readonly id: string }
+/** The list of a screen, or all about one request, key or provider, whatever becomes of it meanwhile. */
+export type Page =
+  | { readonly kind: 'list' }
+  /** `record` is its line in the log as it was last seen: later requests may displace it there. */
+  | { readonly kind: 'detail'; readonly id: string; readonly record?: LogRecord }
+  | { readonly kind: 'key'; readonly id: string }
+  | { readonly kind: 'provider'; readonly id: string }
+
+/** Without rows to move among, to filter or to sort. */
+export const isChart = (screen: Screen): boolean => screen === 'spend' || screen === 'trend'
 
 export type Mode =
   | Page
@@ -71,7 +80,7 @@ const LIST: ListView = { selected: null, place: 0, filter: '', sort: 0, isRevers
 
 export const startView = (screen: Screen, fps: number): View => ({
   screen,
-  lists: { live: LIST, keys: LIST, models: LIST, spend: LIST, log: LIST },
+  lists: { live: LIST, keys: LIST, models: LIST, spend: LIST, log: LIST, trend: LIST },
   mode: { kind: 'list' },
   currency: 'usd',
   frozen: null,

@@ -134,7 +134,15 @@ function createActivity(connection: Connection, writer: Writer): Activity {
       if (commit.trouble() === null) commit.defer(() => writer.activity(entry, null))
     },
     ...lazyPort<Reading>(
-      { list: true, count: true, find: true, drift: true, usage: true, served: true },
+      {
+        list: true,
+        count: true,
+        find: true,
+        drift: true,
+        usage: true,
+        served: true,
+        trend: true,
+      },
       async () => (await import('./log/activity-reader.ts')).createActivityReader(connection),
     ),
     ...lazyPort<Trimming>({ trim: true, keptSince: true }, async () =>

@@ -7,6 +7,7 @@ import type { UsageSource } from './ledger.ts'
 import type { ImageChoice } from './model-card.ts'
 import { addUsd, NO_MONEY, type RubMicros, type UsdNanos } from './money.ts'
 import type { ServedDay, ServedQuery } from './reconcile/served.ts'
+import type { TrendHour, TrendQuery } from './trend.ts'
 import type { FailureKind } from './upstream.ts'
 import type { Usage } from './usage.ts'
 import type { UsageQuery, UsageReport } from './usage-report.ts'
@@ -158,6 +159,8 @@ export interface Activity {
   usage(query: UsageQuery): Promise<UsageReport>
   /** Adds up what one provider served, day by day, for a comparison with its bill. @throws store_unavailable */
   served(query: ServedQuery): Promise<readonly ServedDay[]>
+  /** The hours in which requests arrived, oldest first, without those that had none. @throws store_unavailable */
+  trend(query: TrendQuery): Promise<readonly TrendHour[]>
   /**
    * Removes lines of requests that ended before `before`, the oldest first and at most `limit`; answers how many, fewer
    * only when none is left, or while the disk takes no writes. No sum, hold or window may need them any more.

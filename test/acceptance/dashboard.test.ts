@@ -251,9 +251,11 @@ describe.skipIf(TMUX === null)('in a terminal', () => {
     const env = { GATEWAY_DATA_DIR: '' }
     gateways.push(await startAppliance(cli, { flags: ['--demo'], env }))
     const terminal = await openDashboard(80, 24, { env })
-    for (const key of ['4', 'b', 'm', 'd', '1']) {
+    for (const key of ['4', 'b', 'm', 'd', '6', '1']) {
       terminal.send(key)
-      await terminal.shows(key === '1' ? '[1 Live]' : '─ ledger ─')
+      await terminal.shows(
+        key === '1' ? '[1 Live]' : key === '6' ? /─ days ─+ last 14 d ─/ : '─ ledger ─',
+      )
     }
     expect(torn(terminal.screen(), 80, 24)).toEqual([])
   })
@@ -407,7 +409,7 @@ describe('without a terminal', () => {
     expect(out).toMatch(/^ gatewayctl ● serving 127\.0\.0\.1:\d+/)
     // biome-ignore lint/suspicious/noControlCharactersInRegex: it must hold none
     expect(out).not.toMatch(/[\u0000-\u0009\u000b-\u001f]/)
-    for (const screen of ['keys', 'models', 'spend', 'log']) {
+    for (const screen of ['keys', 'models', 'spend', 'log', 'trend']) {
       const one = cli.run(['dashboard', '--once', '--ascii', '--screen', screen])
       expect([screen, one.code, one.err]).toEqual([screen, 0, ''])
       expect(one.out).toMatch(/^[ -~\n]+$/)

@@ -5,12 +5,19 @@ import { count, elapsed } from '../figures.ts'
 import { type Line, styled } from '../line.ts'
 import { findEnded, findRunning } from '../lists.ts'
 import { cash, exactly, rule, type Scene } from '../scene.ts'
+import type { Page } from '../view.ts'
 import { tabs } from './head.ts'
 
-export function detailBody(scene: Scene, id: string, height: number): readonly Line[] {
+type DetailPage = Extract<Page, { readonly kind: 'detail' }>
+
+export function detailBody(
+  scene: Scene,
+  { id, record: seen }: DetailPage,
+  height: number,
+): readonly Line[] {
   const { snapshot } = scene
   const one = findRunning(snapshot, id)
-  const record = findEnded(snapshot, id)
+  const record = findEnded(snapshot, id) ?? seen
   const lines =
     one !== undefined
       ? running(scene, one)

@@ -4,7 +4,7 @@ import { bar, curve } from '../glyphs.ts'
 import { type Line, type Piece, spread, styled, toLeft, widthOf } from '../line.ts'
 import { listed } from '../lists.ts'
 import { cash, isWide, orderOf, type Scene } from '../scene.ts'
-import { listOf, SCREENS, TITLES } from '../view.ts'
+import { isChart, listOf, SCREENS, TITLES } from '../view.ts'
 import { bell } from './notices.ts'
 
 /** One line: name, state, address, version, uptime; the time of the snapshot. */
@@ -48,12 +48,14 @@ export function tabs(scene: Scene): Line {
   const status =
     view.screen === 'spend'
       ? ` ${whose}${view.chart.metric} by ${view.chart.by}, a ${view.chart.bucket} `
-      : `${counted}${glyphs.dot} ${orderOf(scene, sorts)} `
-  const isFiltered = view.screen !== 'spend' && listOf(view).filter !== ''
+      : view.screen === 'trend'
+        ? ` ${whose}minutes, hours, days `
+        : `${counted}${glyphs.dot} ${orderOf(scene, sorts)} `
+  const isFiltered = !isChart(view.screen) && listOf(view).filter !== ''
   // A narrow terminal drops the sort order, then the names of the other screens.
   const [left, right] = [
     [tabNames(scene, true), tabsEnd(scene, status)] as const,
-    ...(isFiltered || view.screen === 'spend'
+    ...(isFiltered || isChart(view.screen)
       ? []
       : [[tabNames(scene, true), tabsEnd(scene, counted)] as const]),
     [tabNames(scene, false), tabsEnd(scene, status)] as const,
@@ -76,6 +78,7 @@ function scopeOf({ view, snapshot, glyphs }: Scene): string {
   const name = {
     live: account,
     log: account,
+    trend: account,
     models: null,
     keys: money.account,
     spend: money.account,

@@ -7,7 +7,7 @@ import { type Screen, TITLES } from '../view.ts'
 type Help = readonly (readonly [keys: string, what: string])[]
 
 const EVERYWHERE: Help = [
-  ['1-5, tab', 'screens: Live, Keys, Models, Spend, Log'],
+  ['1-6, tab', 'screens: Live, Keys, Models, Spend, Log, Trend'],
   ['up down, j k', 'move; PgUp PgDn by ten rows, g G to the first and last'],
   ['/', 'filter: words, key:prod status:5xx user:u_1 slow:10s; ! negates'],
   ['esc', 'back, or clear the filter'],
@@ -28,8 +28,11 @@ const HERE: Readonly<Record<Screen, Help>> = {
     ['enter', 'details of the selected request'],
     ['x', 'end it (asks first): charges output so far, client gets an error'],
   ],
-  keys: [['enter', 'the requests of the selected key, in the log']],
-  models: [['enter', 'the requests of the selected model, in the log']],
+  keys: [['enter', 'all about the selected key; again: its requests, in the log']],
+  models: [
+    ['enter', 'the requests of the selected model, in the log'],
+    ['p', 'all about the provider that serves it; again: the next one'],
+  ],
   spend: [
     ['m', 'spend, requests or tokens'],
     ['b', 'by key, user, model or provider'],
@@ -39,6 +42,7 @@ const HERE: Readonly<Record<Screen, Help>> = {
     ['enter', 'the full record of the selected request'],
     ['e', 'errors only'],
   ],
+  trend: [],
 }
 
 const STATES = ['queued', 'streaming', 'waiting', 'image', 'opening', 'retrying'] as const
@@ -112,7 +116,19 @@ export function helpBody(scene: Scene, height: number): readonly Line[] {
 export function keysLine(scene: Scene): Line {
   const { view, size } = scene
   const { mode } = view
-  const here = mode.kind === 'detail' ? inDetail(scene, mode.id) : onScreen(scene)
+  const here =
+    mode.kind === 'detail'
+      ? inDetail(scene, mode.id)
+      : mode.kind === 'key'
+        ? [
+            `${scene.glyphs.arrows} next`,
+            `${scene.glyphs.enter} its requests`,
+            'esc back',
+            'c copy id',
+          ]
+        : mode.kind === 'provider'
+          ? ['p next provider', 'esc back']
+          : onScreen(scene)
   const keys = [
     ...here,
     'space freeze',
@@ -139,8 +155,11 @@ function onScreen({ view, glyphs }: Scene): readonly string[] {
     case 'live':
       return [...list, `${glyphs.enter} detail`, ...found, 'x end']
     case 'keys':
+      return [...list, `${glyphs.enter} all about it`, ...found, 'c copy id']
     case 'models':
-      return [...list, `${glyphs.enter} its requests`, ...found, 'c copy id']
+      return [...list, `${glyphs.enter} its requests`, 'p provider', ...found, 'c copy id']
+    case 'trend':
+      return []
     case 'spend':
       return ['m metric', 'b group by', 'd day/hour']
     case 'log':

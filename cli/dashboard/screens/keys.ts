@@ -42,7 +42,7 @@ export function keysBody(scene: Scene, height: number): readonly Line[] {
   return [
     tabs(scene),
     ...exactly(list, room),
-    ...exactly(selected === undefined ? [] : detail(scene, selected), below),
+    ...exactly(selected === undefined ? [] : keyDetail(scene, selected), below),
     warningLine(scene),
     [
       styled(
@@ -142,7 +142,8 @@ function spent(
   return bars === 0 ? text : `${drawn} ${text}`
 }
 
-function detail(scene: Scene, key: KeyRowRecord): readonly Line[] {
+/** What is known of one key. */
+export function keyDetail(scene: Scene, key: KeyRowRecord): readonly Line[] {
   const { dot } = scene.glyphs
   const line = (title: string, text: string): Line => [
     styled(` ${title.padEnd(11)}`, 'dim'),

@@ -19,6 +19,7 @@ import {
 } from '../scene.ts'
 import { alert, countsLine, errors, gaugeOf, rateOf, spendRate, summary, tabs } from './head.ts'
 import { keyTable } from './keys.ts'
+import { hoursBlock, THREE_COLUMNS } from './trend.ts'
 
 /** Between the header and the footer. */
 export const liveBody = (scene: Scene, height: number): readonly Line[] =>
@@ -46,7 +47,9 @@ const NEAR_KEYS = 4
 
 function wideBody(scene: Scene, height: number): readonly Line[] {
   const head = [
-    ...sideBySide(scene, ['throughput', throughput(scene)], ['money', moneyLines(scene)]),
+    ...withHours(scene, (left) =>
+      sideBySide(left, ['throughput', throughput(left)], ['money', moneyLines(left)]),
+    ),
     rule(scene, 'keys nearest a limit'),
     ...exactly(keyTable(scene, scene.snapshot.keys.rows.slice(0, NEAR_KEYS), -1), NEAR_KEYS + 1),
     tabs(scene),
@@ -70,6 +73,20 @@ function wideBody(scene: Scene, height: number): readonly Line[] {
   ]
   const room = height - head.length - foot.length
   return [...head, ...exactly(requestTable(scene, room), room), ...foot]
+}
+
+/** On a very wide terminal the last 24 hours stand beside the rest. */
+function withHours(scene: Scene, draw: (left: Scene) => readonly Line[]): readonly Line[] {
+  const { columns } = scene.size
+  if (columns < THREE_COLUMNS) return draw(scene)
+  const width = Math.floor((columns * 2) / 3)
+  const hours = hoursBlock(scene, columns - width)
+  const wall = styled(scene.glyphs.wall, 'dim')
+  return draw({ ...scene, size: { ...scene.size, columns: width } }).map((line, row) =>
+    row === 0
+      ? [...beside(line, width, []), ...(hours[0] ?? [])]
+      : beside(line, width, [wall, ...(hours[row] ?? [])]),
+  )
 }
 
 const halfOf = ({ size }: Scene): number => Math.floor(size.columns / 2) - 1

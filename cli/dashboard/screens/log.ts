@@ -28,6 +28,10 @@ export function logBody(scene: Scene, height: number): readonly Line[] {
   return [tabs(scene), ...exactly(list, room), countsLine(scene, [styled(`${which} `, 'dim')])]
 }
 
+/** Requests on the page of something else, without a cursor. */
+export const logTable = (scene: Scene, rows: readonly LogRecord[]): readonly Line[] =>
+  table(scene, columnsFor(scene), rows, -1)
+
 const statusTone = ({ status }: LogRecord): Tone | undefined =>
   status >= 500 ? 'red' : status >= 400 && status !== CLIENT_CLOSED_REQUEST ? 'yellow' : undefined
 

@@ -11,11 +11,12 @@ import { statement } from '../engine/statement.ts'
 import { activity } from '../schema.ts'
 import { toActivity } from './activity-row.ts'
 import { readServed } from './served-reader.ts'
+import { readTrend } from './trend-reader.ts'
 import { readUsage } from './usage-reader.ts'
 
 export function createActivityReader(
   connection: Connection,
-): Pick<Activity, 'list' | 'count' | 'find' | 'drift' | 'usage' | 'served'> {
+): Pick<Activity, 'list' | 'count' | 'find' | 'drift' | 'usage' | 'served' | 'trend'> {
   const { database, commit } = connection
   const log = openSoundLog(database, LOG)
 
@@ -45,6 +46,7 @@ export function createActivityReader(
     },
     usage: (query) => readUsage(connection, query),
     served: (query) => readServed(connection, query),
+    trend: (query) => readTrend(connection, query),
   }
 }
 

@@ -14,6 +14,7 @@ import { readModelDay, readProviders, renderModels } from './models.ts'
 import { readMoney } from './money.ts'
 import type { FrameRecord, GatewayRecord, NoticesRecord } from './record.ts'
 import { renderInFlight, renderTraffic } from './traffic.ts'
+import { prepareTrends, startTrends } from './trends.ts'
 
 export interface SnapshotReader {
   /** `next` returns what this watcher has not seen yet; first everything. */
@@ -36,7 +37,7 @@ export async function openSnapshots(
   const earlier = await readEarlier(deps, only)
 
   const startWatching = () => {
-    const seen = new Map<CachedPart<unknown>, number>()
+    const seen = new Map<Pick<CachedPart<unknown>, 'read'>, number>()
     const { recent, errors: failed } = live.watch.pulse
     const tails = {
       log: startTail(deps, recent, earlier.log, MAX_RECENT, only),
@@ -104,6 +105,7 @@ function startParts(deps: OperatorDeps, live: LiveFacts, account: Account, isNar
       ),
     ),
     notices: createCachedPart(clock, 2 * SECOND_MS, () => readNotices(deps)),
+    trends: startTrends(clock, prepareTrends(deps, isNarrow ? account.id : null)),
     providers: createCachedPart(clock, SECOND_MS, async () =>
       readProviders(deps, live, await recent()),
     ),

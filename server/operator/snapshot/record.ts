@@ -20,6 +20,8 @@ export interface SnapshotRecord {
   readonly models: readonly ModelTrafficRecord[]
   readonly providers: readonly ProviderTrafficRecord[]
   readonly notices: NoticesRecord
+  /** Of the requests of `account`; null while the log is read for the first time. */
+  readonly trends: TrendsRecord | null
   /** Newest first, at most `MAX_RECENT`. */
   readonly log: readonly LogRecord[]
   /** Failed requests, which a busy hour would push out of `log`. */
@@ -97,6 +99,26 @@ export interface TrafficRecord {
   readonly failed: readonly StatusCountRecord[]
   readonly spend_per_hour_usd: string
   readonly curves: CurvesRecord
+}
+
+/** From the log, read again every minute. UTC, oldest first; the last point has just begun. */
+export interface TrendsRecord {
+  readonly hours: readonly TrendPointRecord[]
+  readonly days: readonly TrendPointRecord[]
+}
+
+export interface TrendPointRecord {
+  /** When it began. */
+  readonly at: string
+  /** With those that were refused. */
+  readonly requests: number
+  /** With a status of 500 or more. */
+  readonly failed: number
+  readonly refused: number
+  /** From arrival to the first content; null where nothing was answered. */
+  readonly first_byte_mean_ms: number | null
+  readonly tokens: number
+  readonly spend_usd: string
 }
 
 export interface PercentilesRecord {

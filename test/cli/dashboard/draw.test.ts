@@ -31,8 +31,12 @@ const shown = (scene: Scene): string => `${linesOf(scene).join('\n')}\n`
 const capture = (name: string): string => `./captures/${name}.txt`
 
 describe.each([
+  ['60x20', { columns: 60, rows: 20 }],
   ['80x24', NARROW],
+  ['100x30', { columns: 100, rows: 30 }],
   ['120x40', WIDE],
+  ['160x45', { columns: 160, rows: 45 }],
+  ['200x50', { columns: 200, rows: 50 }],
 ])('%s', (name, size) => {
   test.each(SCREENS)('%s', async (screen) => {
     const text = shown(sceneOf({ screen }, { size }))
@@ -43,6 +47,14 @@ describe.each([
     const snapshot = { ...SNAPSHOT, notices: NOTICES }
     const text = shown(sceneOf({ mode: { kind: 'notices' } }, { size, snapshot }))
     await expect(text).toMatchFileSnapshot(capture(`notices-${name}`))
+  })
+
+  test.each([
+    ['key', { screen: 'keys', mode: { kind: 'key', id: SNAPSHOT.keys.rows[0]?.id ?? '' } }],
+    ['provider', { screen: 'models', mode: { kind: 'provider', id: 'openai' } }],
+  ] as const)('the page of a %s', async (subject, view) => {
+    const text = shown(sceneOf(view, { size }))
+    await expect(text).toMatchFileSnapshot(capture(`page-${subject}-${name}`))
   })
 
   test('the help', async () => {
@@ -138,6 +150,10 @@ describe('whatever the size', () => {
     { mode: FIRST.live },
     { screen: 'log', mode: FIRST.log },
     { mode: detailOf('gen-gone') },
+    { screen: 'keys', mode: { kind: 'key', id: SNAPSHOT.keys.rows[0]?.id ?? '' } },
+    { screen: 'keys', mode: { kind: 'key', id: 'key_gone' } },
+    { screen: 'models', mode: { kind: 'provider', id: 'openai' } },
+    { screen: 'models', mode: { kind: 'provider', id: 'gone' } },
     { mode: ASKED },
   ]
 
@@ -176,7 +192,7 @@ describe('whatever the size', () => {
 
   test('at 60×15 each screen shows its name and its rows', () => {
     const size = { columns: 60, rows: 15 }
-    const rows = { live: 3, keys: 4, models: 3, spend: 0, log: 10 }
+    const rows = { live: 3, keys: 4, models: 3, spend: 0, log: 10, trend: 0 }
     for (const screen of SCREENS) {
       const lines = linesOf(sceneOf({ screen }, { size }))
       expect(lines.join('\n').toLowerCase()).toMatch(new RegExp(`\\[\\d ${screen}\\]`))

@@ -8,6 +8,7 @@ import type {
   LogRecord,
   SnapshotRecord,
   SpendGaugeRecord,
+  TrendPointRecord,
 } from '#operator/snapshot/record.ts'
 
 const AT = '2026-11-21T12:41:07Z'
@@ -330,6 +331,21 @@ export const NOTICES = {
   ],
 } as const
 
+/** Points so many hours apart, the last one at AT. */
+const trend = (points: number, hours: number): readonly TrendPointRecord[] =>
+  Array.from({ length: points }, (_, n): TrendPointRecord => {
+    const busy = Math.round(40 * hours * (2 + Math.sin(n / 3)))
+    return {
+      at: new Date(Date.parse(AT) - (points - 1 - n) * hours * 3_600_000).toISOString(),
+      requests: n === 3 ? 0 : busy,
+      failed: n % 5 === 0 ? Math.round(busy / 50) : 0,
+      refused: n % 4 === 0 ? Math.round(busy / 20) : 0,
+      first_byte_mean_ms: n === 3 ? null : 400 + 20 * n,
+      tokens: n === 3 ? 0 : busy * 1_200,
+      spend_usd: n === 3 ? '0' : (busy * 0.004).toFixed(3),
+    }
+  })
+
 export const SNAPSHOT: SnapshotRecord = {
   at: AT,
   account: null,
@@ -345,6 +361,7 @@ export const SNAPSHOT: SnapshotRecord = {
     draining: false,
   },
   in_flight: { count: 7, peak: 31, requests: REQUESTS },
+  trends: { hours: trend(24, 1), days: trend(14, 24) },
   traffic: {
     seconds: 300,
     requests_per_minute: 232,

@@ -1,10 +1,13 @@
 /** Keys: where they lead, what they ask for outside of the view, and that a screen keeps its filter and sort. */
 import type { Key as InkKey } from 'ink'
 import { describe, expect, test } from 'vitest'
+import { draw } from '#cli/dashboard/draw.ts'
+import { UNICODE } from '#cli/dashboard/glyphs.ts'
 import { readKeys } from '#cli/dashboard/keyboard.ts'
-import { type Effect, type Key, press } from '#cli/dashboard/press.ts'
+import { plain, toText } from '#cli/dashboard/line.ts'
+import { type Effect, type Key, press, withRecord } from '#cli/dashboard/press.ts'
 import { type Screen, startView, type View } from '#cli/dashboard/view.ts'
-import { NOTICES, running, SNAPSHOT } from './fixed-snapshot.ts'
+import { ended, NOTICES, running, SNAPSHOT } from './fixed-snapshot.ts'
 
 /** The view after these keys, and what they asked for. */
 function type(
@@ -30,8 +33,9 @@ describe('screens', () => {
     [['3'], 'models'],
     [['5', '1'], 'live'],
     [['tab'], 'keys'],
-    [['shift-tab'], 'log'],
-    [['tab', 'tab', 'tab', 'tab', 'tab'], 'live'],
+    [['shift-tab'], 'trend'],
+    [['6'], 'trend'],
+    [['tab', 'tab', 'tab', 'tab', 'tab', 'tab'], 'live'],
     [['9'], 'live'],
   ])('%o leads to %s', (keys, screen) => {
     expect(type(keys).view.screen).toBe(screen)
@@ -160,10 +164,14 @@ describe('ending a request', () => {
   })
 })
 
-test('enter opens the details of a request, and the log of a key or a model', () => {
+test('enter opens the details of a request, the page of a key and then its log, and the log of a model', () => {
   expect(type(['enter']).view.mode).toEqual({ kind: 'detail', id: ids[0] })
   expect(type(['enter', 'escape']).view.mode).toEqual({ kind: 'list' })
-  const ofKey = type(['2', 'enter']).view
+  const page = type(['2', 'enter']).view
+  expect([page.screen, page.mode.kind]).toEqual(['keys', 'key'])
+  expect(type(['escape'], page).view.mode).toEqual({ kind: 'list' })
+  const ofKey = type(['enter'], page).view
+  expect(ofKey.mode).toEqual({ kind: 'list' })
   expect([ofKey.screen, ofKey.lists.log.filter]).toEqual(['log', 'key:"ci-evals"'])
   const ofModel = type(['3', 'j', 'enter']).view
   expect([ofModel.screen, ofModel.lists.log.filter]).toEqual(['log', 'model:"openai/gpt-mini"'])
@@ -231,4 +239,37 @@ describe('the help page', () => {
     expect(help(['down', 'x'], 12)).toEqual({ kind: 'list' })
     expect(help(['down'], 0)).toEqual({ kind: 'list' })
   })
+})
+
+test('p opens the provider of the selected model, then the next one, and only there', () => {
+  const first = type(['3', 'p']).view.mode
+  expect(first).toMatchObject({ kind: 'provider' })
+  const second = type(['3', 'p', 'p']).view.mode
+  expect(second).toMatchObject({ kind: 'provider' })
+  expect(second).not.toEqual(first)
+  expect(type(['3', 'p', 'escape']).view.mode).toEqual({ kind: 'list' })
+  expect(type(['2', 'p']).view.mode).toEqual({ kind: 'list' })
+})
+
+test('the page of a request keeps its line, whatever comes into the log after it', () => {
+  const [one] = SNAPSHOT.log
+  const view = { ...startView('log', 4), mode: { kind: 'detail', id: one?.id ?? '' } } as const
+  const seen = withRecord(view, SNAPSHOT)
+  expect(seen.mode).toEqual({ kind: 'detail', id: one?.id, record: one })
+  const later = { ...SNAPSHOT, log: [ended(900)], errors: [] }
+  expect(withRecord(seen, later)).toBe(seen)
+  const scene = {
+    view: seen,
+    snapshot: later,
+    link: { kind: 'live' },
+    awayMs: 0,
+    typed: [],
+    chart: null,
+    size: { columns: 80, rows: 24 },
+    glyphs: UNICODE,
+  } as const
+  const text = draw(scene)
+    .map((line) => toText(line, plain))
+    .join('\n')
+  expect(text).toContain(`request id    ${one?.request_id}`)
 })

@@ -2,7 +2,7 @@
 
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { ActivityEntry } from '#domain/activity.ts'
-import { DAY_MS, dayOf, later } from '#domain/clock.ts'
+import { DAY_MS, dayOf, HOUR_MS, later } from '#domain/clock.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { NO_MONEY, type RubMicros, type UsdNanos } from '#domain/money.ts'
 import { completionTokens, NO_USAGE, promptTokens, type Usage } from '#domain/usage.ts'
@@ -50,6 +50,27 @@ export function usageContract(bench: Bench): void {
 
   test('nothing adds up to nothing', async () => {
     expect(await report()).toEqual({ rows: [], other: NO_SUM, others: 0, total: NO_SUM })
+  })
+
+  test('the trend is of each hour that had requests, of one account or all', async () => {
+    const { activity } = bench.store
+    const since = bench.clock.now()
+    const hour = Math.floor(since / HOUR_MS) * HOUR_MS
+    expect(await activity.trend({ since })).toEqual([])
+    await bench.topUp('10')
+    await serve(worker, '0.25', { status: 200, firstEventMs: 300 })
+    await serve(other, '0.5', { status: 502, firstEventMs: null })
+    bench.clock.advance(2 * HOUR_MS)
+    await serve(worker, '1', { status: 200, firstEventMs: 100 })
+    const all = await activity.trend({ since })
+    expect(all.map((one) => [one.hour, one.requests, one.failed, one.answered, one.cost])).toEqual([
+      [hour, 2, 1, 1, usd('0.75')],
+      [hour + 2 * HOUR_MS, 1, 0, 1, usd('1')],
+    ])
+    expect(all.map(({ firstEventMs }) => firstEventMs)).toEqual([300, 100])
+    expect(await activity.trend({ since, accountId: worker.accountId })).toEqual(all)
+    expect(await activity.trend({ since, accountId: 'acct_none' })).toEqual([])
+    expect(await activity.trend({ since: bench.clock.now() })).toHaveLength(1)
   })
 
   test('every class of usage is in its sum, exactly', async () => {

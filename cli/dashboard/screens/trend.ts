@@ -1,0 +1,235 @@
+/** Screen 6: errors, latency, tokens and spend of minutes, hours and days; below, how each ceiling burns down. */
+import type { KeyRowRecord, SpendGaugeRecord, TrendPointRecord } from '#operator/snapshot/record.ts'
+import { brief, count, elapsed, percent, span } from '../figures.ts'
+import { curve, toneOf } from '../glyphs.ts'
+import { beside, type Line, type Piece, styled, toLeft, toRight, widthOf } from '../line.ts'
+import { cash, exactly, rule, type Scene } from '../scene.ts'
+import { gaugeOf, tabs } from './head.ts'
+
+export function trendBody(scene: Scene, height: number): readonly Line[] {
+  const all = inColumns(scene, [minutes(scene), ...periods(scene)])
+  // The minutes are on screen 1 too.
+  const fits = all.length + 1 + LEAST_CEILING_LINES <= height
+  const drawn = fits ? all : inColumns(scene, periods(scene))
+  const room = Math.max(0, height - 1 - drawn.length)
+  return [tabs(scene), ...drawn, ...exactly(burnDown(scene, room), room)]
+}
+
+const LEAST_CEILING_LINES = 3
+
+interface Block {
+  readonly title: string
+  readonly since: string
+  /** Each with its name, its figure, and a curve. */
+  readonly rows: readonly (readonly [
+    name: string,
+    figure: Piece,
+    points: readonly (number | null)[],
+  ])[]
+}
+
+const NAME_COLUMNS = 9
+const FIGURE_COLUMNS = 13
+
+/** From this width on two blocks stand beside each other, from the other one three. */
+const TWO_COLUMNS = 110
+export const THREE_COLUMNS = 156
+
+function inColumns(scene: Scene, blocks: readonly Block[]): readonly Line[] {
+  const { columns } = scene.size
+  const across = columns >= THREE_COLUMNS ? 3 : columns >= TWO_COLUMNS ? 2 : 1
+  const width = Math.floor(columns / across)
+  const lines: Line[] = []
+  for (let first = 0; first < blocks.length; first += across) {
+    const beneath = blocks
+      .slice(first, first + across)
+      .map((block) => drawBlock(scene, block, width))
+    const most = Math.max(...beneath.map((block) => block.length))
+    for (let row = 0; row < most; row++) {
+      lines.push(
+        beneath.reduce<Line>(
+          (left, block, place) =>
+            place === 0 ? (block[row] ?? []) : beside(left, place * width, block[row] ?? []),
+          [],
+        ),
+      )
+    }
+  }
+  return lines
+}
+
+const drawBlock = (scene: Scene, { title, since, rows }: Block, width: number): readonly Line[] => [
+  rule(scene, title, since, width - 1),
+  ...rows.map(([name, figure, points]): Line => {
+    const room = Math.max(4, width - 2 - NAME_COLUMNS - FIGURE_COLUMNS - 2)
+    return [
+      styled(` ${name.padEnd(NAME_COLUMNS)}`, 'dim'),
+      { ...figure, text: toRight(figure.text, FIGURE_COLUMNS) },
+      styled('  '),
+      styled(curve(scene.glyphs, stretched(points, room), room), 'cyan'),
+    ]
+  }),
+]
+
+/** Each point over several columns, where there is room. */
+function stretched(points: readonly (number | null)[], room: number): readonly (number | null)[] {
+  const each = Math.floor(room / Math.max(1, points.length))
+  return each < 2 ? points : points.flatMap((point) => Array<number | null>(each).fill(point))
+}
+
+const ms = ({ glyphs }: Scene, value: number | null): string =>
+  value === null ? glyphs.none : elapsed(value)
+
+const DEGRADED_PERCENT = 1
+const BROKEN_PERCENT = 10
+
+function share(scene: Scene, value: number | null): Piece {
+  const tone =
+    (value ?? 0) >= BROKEN_PERCENT ? 'red' : (value ?? 0) >= DEGRADED_PERCENT ? 'yellow' : undefined
+  return styled(percent(value, scene.glyphs.none), tone)
+}
+
+/** The last hours, in so many columns. */
+export function hoursBlock(scene: Scene, width: number): readonly Line[] {
+  const [hours] = periods(scene)
+  return hours === undefined ? [] : drawBlock(scene, hours, width)
+}
+
+function minutes(scene: Scene): Block {
+  const { traffic } = scene.snapshot
+  const { curves } = traffic
+  return {
+    title: 'minutes',
+    since: `last ${Math.max(1, Math.round(traffic.seconds / 60))} min`,
+    rows: [
+      ['requests', styled(`${count(traffic.requests_per_minute)}/min`), curves.requests_per_second],
+      ['errors', share(scene, traffic.error_percent), []],
+      ['TTFT', styled(`p50 ${ms(scene, traffic.first_byte_ms.p50)}`), curves.first_byte_ms],
+      ['tokens', styled(`${count(traffic.tokens_per_second)}/s`), curves.tokens_per_second],
+      ['spend', styled(`${cash(scene, traffic.spend_per_hour_usd)}/h`), []],
+    ],
+  }
+}
+
+function periods(scene: Scene): readonly Block[] {
+  const { trends } = scene.snapshot
+  if (trends === null) return [{ title: 'hours and days', since: 'reading the log', rows: [] }]
+  return [
+    periodOf(scene, 'hours', `last ${trends.hours.length} h`, trends.hours),
+    periodOf(scene, 'days', `last ${trends.days.length} d`, trends.days),
+  ]
+}
+
+/** The figures are those of the whole period. */
+function periodOf(
+  scene: Scene,
+  title: string,
+  since: string,
+  points: readonly TrendPointRecord[],
+): Block {
+  const sum = (of: (point: TrendPointRecord) => number): number =>
+    points.reduce((total, point) => total + of(point), 0)
+  const requests = sum((point) => point.requests)
+  const failed = sum((point) => point.failed)
+  const firsts = points.flatMap(({ first_byte_mean_ms: mean, requests: many }) =>
+    mean === null ? [] : [{ mean, many }],
+  )
+  const answered = firsts.reduce((total, { many }) => total + many, 0)
+  const mean =
+    answered === 0
+      ? null
+      : firsts.reduce((total, { mean: one, many }) => total + one * many, 0) / answered
+  return {
+    title,
+    since,
+    rows: [
+      ['requests', styled(count(requests)), points.map((point) => point.requests)],
+      [
+        'errors',
+        share(scene, requests === 0 ? null : Math.round((1_000 * failed) / requests) / 10),
+        points.map((point) => point.failed),
+      ],
+      ['TTFT', styled(`mean ${ms(scene, mean)}`), points.map((point) => point.first_byte_mean_ms)],
+      ['tokens', styled(brief(sum((point) => point.tokens))), points.map((point) => point.tokens)],
+      [
+        'spend',
+        styled(cash(scene, sum((point) => Number(point.spend_usd)).toFixed(9))),
+        points.map((point) => Number(point.spend_usd)),
+      ],
+    ],
+  }
+}
+
+interface Ceiling {
+  readonly key: KeyRowRecord
+  readonly period: 'day' | 'month'
+  readonly gauge: SpendGaugeRecord & { readonly limit_usd: string; readonly percent: number }
+}
+
+const ceilingsOf = (key: KeyRowRecord): readonly Ceiling[] =>
+  (['day', 'month'] as const).flatMap((period) => {
+    const gauge = period === 'day' ? key.spend_day : key.spend_month
+    const { limit_usd, percent: used } = gauge
+    return limit_usd === null || used === null
+      ? []
+      : [{ key, period, gauge: { ...gauge, limit_usd, percent: used } }]
+  })
+
+/** The fullest first, as many as there is room for. */
+function burnDown(scene: Scene, room: number): readonly Line[] {
+  const all = scene.snapshot.keys.rows
+    .flatMap(ceilingsOf)
+    .toSorted((a, b) => b.gauge.percent - a.gauge.percent)
+  const shown = all.slice(0, Math.max(0, room - 1))
+  const more = all.length > shown.length ? `${shown.length} of ${all.length}` : ''
+  return [
+    rule(scene, 'ceilings', more),
+    ...(all.length === 0 ? [[styled('   no key has a spend ceiling', 'dim')]] : []),
+    ...shown.map((ceiling) => ceilingLine(scene, ceiling)),
+  ]
+}
+
+/** The ceilings of one key, for its page. */
+export const ceilingLines = (scene: Scene, key: KeyRowRecord): readonly Line[] =>
+  ceilingsOf(key).map((ceiling) => ceilingLine(scene, ceiling))
+
+function ceilingLine(scene: Scene, { key, period, gauge }: Ceiling): Line {
+  const { columns } = scene.size
+  const left: Line = [
+    styled(` ${toLeft(key.name, columns < 80 ? 12 : 20)} `),
+    styled(period.padEnd(6), 'dim'),
+    gaugeOf(scene, gauge.percent, columns < 80 ? 8 : columns < 110 ? 14 : 28),
+    styled(toRight(percent(gauge.percent, ''), 7), toneOf(gauge.level)),
+  ]
+  const of = ` ${cash(scene, gauge.spent_usd)} of ${cash(scene, gauge.limit_usd)}  `
+  return [...left, styled(of), ...lasts(scene, period, gauge, columns - widthOf(left) - of.length)]
+}
+
+/** When what is left is used up, at the pace of this day or month so far. */
+function lasts(
+  { snapshot }: Scene,
+  period: Ceiling['period'],
+  { spent_usd, limit_usd, resets_in_seconds: resets }: Ceiling['gauge'],
+  room: number,
+): readonly Piece[] {
+  const left = Number(limit_usd) - Number(spent_usd)
+  if (left <= 0) return [styled(`used up, resets in ${span(resets)}`, 'red')]
+  const passed = Math.max(60, secondsInto(period, snapshot.at))
+  const pace = Number(spent_usd) / passed
+  if (pace === 0 || left / pace >= resets) {
+    const long = `lasts until it resets in ${span(resets)}`
+    return [styled(long.length <= room ? long : 'lasts', 'dim')]
+  }
+  const at = `used up in ~${span(left / pace)}`
+  const long = `${at} at this pace, resets in ${span(resets)}`
+  return [styled(long.length <= room ? long : at, 'yellow')]
+}
+
+const DAY_SECONDS = 86_400
+
+/** How much of the UTC day or month has passed. */
+function secondsInto(period: Ceiling['period'], at: string): number {
+  const [hours = 0, minute = 0, seconds = 0] = at.slice(11, 19).split(':').map(Number)
+  const ofDay = hours * 3_600 + minute * 60 + seconds
+  return period === 'day' ? ofDay : (Number(at.slice(8, 10)) - 1) * DAY_SECONDS + ofDay
+}
