@@ -27,6 +27,22 @@ const ask = (upstreamName: string, options: CallOptions) =>
   collectFolded(demo.ask(call({ upstreamName, ...options })))
 const stopped = (choice = 0) => ({ choice, reason: 'stop', native: 'stop' })
 
+test.each(['echo', 'lorem', 'image', 'flaky'])(
+  '%s reads the conversation while it is asked: later, its body is let go',
+  async (upstreamName) => {
+    const asked = asking('one two') as Generate
+    let isHeld = true
+    const conversation = () => {
+      if (!isHeld) throw new Error('the body was let go')
+      return asked.conversation()
+    }
+    const answer = await demo.ask(call({ upstreamName, request: { ...asked, conversation } }))
+    isHeld = false
+    const { events } = await collect(Promise.resolve(answer))
+    expect(events.at(-1)).toMatchObject({ type: 'usage', usage: { inputTokens: 4 } })
+  },
+)
+
 describe('echo', () => {
   test('repeats the prompt word by word, and counts every word once', async () => {
     const text = 'Guten  Tag,\nWelt! '

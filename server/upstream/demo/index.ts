@@ -1,6 +1,7 @@
 /** The demo family: models in this process, without network, for a first trial, tests and load generation. */
 import type { ChatEvents } from '#domain/chat.ts'
 import { type Upstream, type UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
+import { requireGenerate } from '../rejected.ts'
 import { answerEcho } from './echo.ts'
 import { answerFlaky } from './flaky.ts'
 import { answerImage } from './image.ts'
@@ -25,8 +26,16 @@ export function openDemo(): Upstream {
         throw new UpstreamFailure('rejected', `there is no demo model ${name}`, { status: 404 })
       }
       call.signal.throwIfAborted()
+      const asked = withConversation(call)
       call.sending.isSent = true
-      return answer(call)
+      return answer(asked)
     },
   }
+}
+
+/** Reads the conversation now: the body is let go once the model is asked, and its words are counted later. */
+function withConversation(call: UpstreamCall): UpstreamCall {
+  const request = requireGenerate(call.request)
+  const conversation = request.conversation()
+  return { ...call, request: { ...request, conversation: () => conversation } }
 }
