@@ -93,7 +93,7 @@ test.each([
   [['usage', '--by', 'mo'], ['model']],
   [
     ['dashboard', '--screen', ''],
-    ['live', 'keys', 'models', 'spend', 'log'],
+    ['live', 'keys', 'models', 'spend', 'log', 'trend'],
   ],
   [['dashboard', '--screen=s'], ['--screen=spend']],
   [['rates', 'set', ''], ['USD/RUB']],
