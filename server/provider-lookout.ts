@@ -64,16 +64,16 @@ const providerOf = (subject: string): string => subject.split(' ')[0] ?? ''
 type Tell = (teller: Teller) => Promise<void>
 
 /** By subject, how each is told. */
-function failingOf({ hops, credentials }: ProviderSight['serving']): ReadonlyMap<string, Tell> {
+function failingOf(serving: ProviderSight['serving']): ReadonlyMap<string, Tell> {
   const failing = new Map<string, Tell>()
   const byProvider = Map.groupBy(
-    hops().filter(({ keepsFailing }) => keepsFailing),
+    serving.hops().filter(({ keepsFailing }) => keepsFailing),
     ({ provider }) => provider,
   )
   for (const [provider, readings] of byProvider) {
     failing.set(provider, (teller) => tellProvider(teller, provider, readings))
   }
-  for (const { provider, credential, kind, status } of credentials()) {
+  for (const { provider, credential, kind, status } of serving.credentials()) {
     if (kind !== 'unauthorized') continue
     const facts = { provider, credential, models: [], status }
     const subject = CAUSES['gateway.credential_rejected'].subject(facts)

@@ -218,5 +218,6 @@ describe('processes on one port', () => {
     const texts = Promise.all(streams.map((stream) => stream.text()))
     expect(await gateway.stop()).toBe(0)
     for (const text of await texts) expect(text).toMatch(/data: \[DONE\]\n\n$/)
+    expect(gateway.said()).not.toContain('TypeError')
   })
 })
