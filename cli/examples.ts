@@ -83,7 +83,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'usage drift': ['usage drift --since month'],
   reconcile: [
     'reconcile anthropic --since month --from-env ANTHROPIC_ADMIN_KEY',
-    'reconcile openai --since 2026-11-01 --until 2026-12-01 --report usage.json --report costs.json',
+    'reconcile openai --since 2026-11-01 --until 2026-12-01 --report use.json --report cost.json',
   ],
   'rates show': ['rates'],
   'rates set': ['rates set USD/RUB 92.50', 'rates set USD/RUB 95 --from 2026-12-01T00:00:00Z'],

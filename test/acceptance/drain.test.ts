@@ -116,7 +116,8 @@ describe('SIGTERM while an answer runs', () => {
   test('is what status says of it', async () => {
     const { gateway, key } = await startSlow()
     await addEndless(gateway)
-    await gateway.chat(key, { ...hello, model: 'endless/m', stream: true })
+    // Kept: one that nobody holds may be collected, and its connection closed.
+    const running = await gateway.chat(key, { ...hello, model: 'endless/m', stream: true })
     process.kill(gateway.pid, 'SIGTERM')
     await until(async () => (await fetch(`${gateway.url}/readyz`)).status === 503, 'it drains')
     const { code, out } = await cli.runBeside(['status'])
@@ -125,6 +126,7 @@ describe('SIGTERM while an answer runs', () => {
       expect.stringMatching(/^gateway {4}◐ draining http/),
     ])
     expect(await gateway.verb('status', {})).toMatchObject({ draining: true })
+    await running.body?.cancel()
   })
 
   test('cuts what is left when its time is up, tells the reader why, and charges what came', async () => {

@@ -85,11 +85,20 @@ const credentialOf = ({ provider, credential }: Hop): string => `:${provider.nam
 export function createHopHealth(clock: Clock): HopHealth {
   const runs = new Map<string, FailureRun & { readonly hop: Hop }>()
 
+  /** What a credential failed by is forgotten with the next change of its provider: another secret may have its name. */
+  const runOf = (name: string, { provider }: Hop) => {
+    const run = runs.get(name)
+    const isOfOther = run !== undefined && run.hop.provider.revision !== provider.revision
+    if (!isOfOther || !name.startsWith(':')) return run
+    runs.delete(name)
+    return undefined
+  }
+
   /** Of the hop, and of its credential where the provider has several. */
   const runsOf = (hop: Hop): readonly FailureRun[] => {
     if (runs.size === 0) return NO_RUNS
     const names = hop.credential === null ? [nameOf(hop)] : [nameOf(hop), credentialOf(hop)]
-    return names.flatMap((name) => runs.get(name) ?? [])
+    return names.flatMap((name) => runOf(name, hop) ?? [])
   }
   const isResting = (hop: Hop, at: Instant): boolean =>
     runsOf(hop).some((run) => isRestingAt(run, at))
@@ -144,7 +153,7 @@ export function createHopHealth(clock: Clock): HopHealth {
       const isCredentials = isOfCredential(hop, failure)
       // The other of the two was not judged.
       const name = isCredentials ? credentialOf(hop) : nameOf(hop)
-      const run = runs.get(name) ?? { hop, ...NO_FAILURES }
+      const run = runOf(name, hop) ?? { hop, ...NO_FAILURES }
       runs.set(name, run)
       recordFailure(run, failure, clock.now(), isCredentials ? 1 : FAILURES_BEFORE_REST)
       endProbe(hop)
