@@ -31,6 +31,7 @@ test('defaults: loopback, open to anyone with a verified address', () => {
     signup: 'open',
     contact: undefined,
     limits: { codesPerAddress: 5, codesPerNetwork: 200, signinsPerNetwork: 100 },
+    cabinet: { contact: null },
     isStated: false,
   })
 })

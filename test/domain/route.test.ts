@@ -48,7 +48,11 @@ describe('a route', () => {
     const card = aCard()
     const provider = aProvider({ name: 'other' })
     const renamed = toHop(card, aHop({ provider: 'other', upstreamName: 'small-eu' }), provider)
-    expect(renamed).toEqual({ card: { ...card, upstreamName: 'small-eu' }, provider })
+    expect(renamed).toEqual({
+      card: { ...card, upstreamName: 'small-eu' },
+      provider,
+      credential: null,
+    })
     expect(toHop(card, aHop({ upstreamName: 'small' }), provider).card).toBe(card)
   })
 })
