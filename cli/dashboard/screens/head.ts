@@ -52,14 +52,17 @@ export function tabs(scene: Scene): Line {
         ? ` ${whose}minutes, hours, days `
         : `${counted}${glyphs.dot} ${orderOf(scene, sorts)} `
   const isFiltered = !isChart(view.screen) && listOf(view).filter !== ''
-  // A narrow terminal drops the sort order, then the count, then the names of the other screens.
+  // A narrow terminal drops the sort order, then the count, then the names of the other screens; never whose they are.
   const [left, right] = [
     [tabNames(scene, true), tabsEnd(scene, status)] as const,
     ...(isFiltered || isChart(view.screen)
       ? []
       : [
           [tabNames(scene, true), tabsEnd(scene, counted)] as const,
-          [tabNames(scene, true), tabsEnd(scene, '')] as const,
+          [
+            tabNames(scene, true),
+            tabsEnd(scene, whose === '' ? '' : ` ${whose}${ids.length} `),
+          ] as const,
         ]),
     [tabNames(scene, false), tabsEnd(scene, status)] as const,
   ].find(([names, end], index, all) => {
