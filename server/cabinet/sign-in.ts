@@ -1,5 +1,5 @@
 /** Signing in to the cabinet: authorization code with PKCE, like any application's, its token request answered within the process. */
-import * as oauth from 'oauth4webapi'
+import type * as OAuth from 'oauth4webapi'
 import { CLIENT_ID, callbackOf } from './client.ts'
 import { type Cookies, openCookie } from './cookies.ts'
 import type { CabinetDeps } from './deps.ts'
@@ -12,6 +12,9 @@ export interface SignIn {
   complete(request: Request, address: string): Promise<Response>
   readonly cookie: Cookies
 }
+
+/** Loaded by whoever signs in first: a gateway whose people do not is without it. */
+const library = async () => await import('oauth4webapi')
 
 /** A sign-in may take as long as the provider's interaction. */
 const BEGUN_SECONDS = 3600
@@ -35,6 +38,7 @@ export function openSignIn(deps: CabinetDeps): SignIn {
   return {
     cookie,
     async begin(path) {
+      const oauth = await library()
       const begun: Begun = {
         state: oauth.generateRandomState(),
         nonce: oauth.generateRandomNonce(),
@@ -93,6 +97,7 @@ const isOwnPath = (path: unknown): path is string =>
   typeof path === 'string' && /^\/cabinet(?:[/?][^\\]*)?$/.test(path)
 
 async function authorizationUrl(issuer: string, { state, nonce, verifier }: Begun) {
+  const { calculatePKCECodeChallenge } = await library()
   const fields = {
     response_type: 'code',
     client_id: CLIENT_ID,
@@ -100,7 +105,7 @@ async function authorizationUrl(issuer: string, { state, nonce, verifier }: Begu
     scope: 'openid',
     state,
     nonce,
-    code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
+    code_challenge: await calculatePKCECodeChallenge(verifier),
     code_challenge_method: 'S256',
   }
   return `/oauth/authorize?${new URLSearchParams(fields)}`
@@ -113,14 +118,15 @@ async function redeem(
   answer: URLSearchParams,
   address: string,
 ): Promise<string | null> {
-  const as: oauth.AuthorizationServer = {
+  const oauth = await library()
+  const as: OAuth.AuthorizationServer = {
     issuer,
     authorization_endpoint: `${issuer}/oauth/authorize`,
     token_endpoint: `${issuer}/oauth/token`,
     id_token_signing_alg_values_supported: ['RS256'],
     authorization_response_iss_parameter_supported: true,
   }
-  const client: oauth.Client = { client_id: CLIENT_ID, id_token_signed_response_alg: 'RS256' }
+  const client: OAuth.Client = { client_id: CLIENT_ID, id_token_signed_response_alg: 'RS256' }
   try {
     const response = await oauth.authorizationCodeGrantRequest(
       as,
