@@ -17,6 +17,7 @@ import type { RaisedEvent } from '#domain/event.ts'
 import type { AccountId, KeyId } from '#domain/id.ts'
 import { keyStatus } from '#domain/key.ts'
 import { NO_MONEY, type UsdNanos } from '#domain/money.ts'
+import { DEFAULT_NOTICE_SETTINGS } from '#domain/notice-settings.ts'
 import { NO_QUOTA, type QuotaReading, readWindow } from '#domain/window.ts'
 import type { Connection } from '../engine/connection.ts'
 import { toStoreError, unavailable } from '../engine/disk.ts'
@@ -216,8 +217,13 @@ function prepareSettle(
     'SELECT name FROM accounts WHERE id = ?',
   )
   const words: CeilingWords = {
-    percents: () => noticeSettings.current().ceilingPercents,
-    accountName: (id) => accountName().get(id)?.name ?? id,
+    // A charge is not lost with a page that cannot be read.
+    percents: () =>
+      readOr(
+        DEFAULT_NOTICE_SETTINGS.ceilingPercents,
+        () => noticeSettings.current().ceilingPercents,
+      ),
+    accountName: (id) => readOr(id, () => accountName().get(id)?.name ?? id),
   }
 
   const write = ({ hold, settlement, amount, change, events }: Ended): void => {
@@ -248,6 +254,14 @@ function prepareSettle(
     }
     if (syncCharges) await commit.synced()
     return true
+  }
+}
+
+function readOr<T>(usual: T, read: () => T): T {
+  try {
+    return read()
+  } catch {
+    return usual
   }
 }
 

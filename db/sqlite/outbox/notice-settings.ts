@@ -39,7 +39,14 @@ export function holdNoticeSettings(connection: Connection): HeldNoticeSettings {
   let held: NoticeSettings | null = null
   return {
     current() {
-      held ??= toSettings(row().get())
+      if (held !== null) return held
+      const found = row().get()
+      try {
+        held = toSettings(found)
+      } catch {
+        // Of values that cannot be read: an event, and the charge beside it, must be written all the same.
+        return DEFAULT_NOTICE_SETTINGS
+      }
       return held
     },
     forget() {
