@@ -53,15 +53,24 @@ export class WholeAnswer implements Answer, AsyncIterableIterator<ChatEvents, un
     this.isRead = true
     // A short answer that has come with its head waits for nothing.
     const text = this.reply.takeText?.(LONG_BYTES)
-    if (!text) return readPieces(this).then((body) => this.translatePieces(body))
+    if (!text) return this.readLong()
     this.watchdog.stop()
     return this.translate(parseText(text), text)
   }
 
+  /** Where no pieces are kept, they are let go before the answer is translated: it may be of megabytes. */
+  private readLong(): Promise<Step> {
+    const { wire } = this
+    return wire.fromPieces === undefined
+      ? readWhole(this, wire.keepsText).then(([body, late]) => this.translate(body, late))
+      : readPieces(this).then((body) => this.translatePieces(body))
+  }
+
   private translatePieces(body: BufferedBody): Promise<Step> {
-    const passed = this.wire.fromPieces?.(piecesOf(body), this.call) ?? null
+    const { wire } = this
+    const passed = wire.fromPieces?.(piecesOf(body), this.call) ?? null
     return passed === null
-      ? this.translate(...parseWhole(body, this.wire.keepsText))
+      ? this.translate(...parseWhole(body, wire.keepsText))
       : this.begin(passed)
   }
 

@@ -54,8 +54,10 @@ export async function answerWork(
     await runWalk(walk, answer)
     return answer.render()
   } catch (thrown) {
-    if (thrown instanceof AnswerKept) return await replay(deps, context, thrown.answer)
-    throw thrown
+    if (!(thrown instanceof AnswerKept)) throw thrown
+    // A kept answer is read for minutes, the body no more.
+    request.source?.letGo()
+    return await replay(deps, context, thrown.answer)
   } finally {
     if (!context.streams) deps.restoreIdleTimeout(context.request)
   }

@@ -29,8 +29,14 @@ type Piece = string | Uint8Array
 const join = (pieces: readonly Piece[]): string | Uint8Array<ArrayBuffer> =>
   pieces.every((piece) => typeof piece === 'string') ? pieces.join('') : joinBytes(pieces)
 
-export const joinBytes = (pieces: readonly Piece[]): Uint8Array<ArrayBuffer> =>
-  Buffer.concat(pieces.map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : piece)))
+/** One piece of text is encoded and not copied once more: it may be of megabytes. */
+export function joinBytes(pieces: readonly Piece[]): Uint8Array<ArrayBuffer> {
+  const [only] = pieces
+  if (pieces.length === 1 && typeof only === 'string') return new TextEncoder().encode(only)
+  return Buffer.concat(
+    pieces.map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : piece)),
+  )
+}
 
 /** A stream that waits for its reader after every `mostUnread` bytes. */
 export const toStream = (
