@@ -16,7 +16,7 @@ import {
   time,
   usd,
 } from '../draw/parts.ts'
-import { csvLine, fileOf } from '../respond.ts'
+import { csvInPages } from '../respond.ts'
 import { hrefOf, type Visit } from '../visit.ts'
 import { readSince, readUntil } from './span.ts'
 
@@ -170,8 +170,6 @@ export const statusOf = ({ status, code }: Pick<Entry, 'status' | 'code'>): Html
   return state(kind, code === null ? String(status) : `${status} ${code}`)
 }
 
-const MAX_PAGE = 5_000
-
 const COLUMNS = [
   'created_at',
   'id',
@@ -192,26 +190,5 @@ const COLUMNS = [
 ] as const satisfies readonly (keyof Entry)[]
 
 /** The whole of what is filtered, however long, read a page at a time as the browser takes it. */
-export const activityFile: Show = async (visit) => {
-  const encoder = new TextEncoder()
-  let before: string | null = null
-  let isOver = false
-  const body = new ReadableStream<Uint8Array>(
-    {
-      start(controller) {
-        controller.enqueue(encoder.encode(csvLine(COLUMNS)))
-      },
-      async pull(controller) {
-        if (isOver) return controller.close()
-        const entries: readonly Entry[] = await list(visit, before, MAX_PAGE)
-        before = entries.at(-1)?.id ?? null
-        isOver = entries.length < MAX_PAGE
-        const lines = entries.map((entry) => csvLine(COLUMNS.map((name) => entry[name])))
-        if (lines.length > 0) controller.enqueue(encoder.encode(lines.join('')))
-        if (isOver) controller.close()
-      },
-    },
-    { highWaterMark: 0 },
-  )
-  return fileOf('activity.csv', body)
-}
+export const activityFile: Show = async (visit) =>
+  csvInPages('activity.csv', COLUMNS, (before, limit) => list(visit, before, limit))

@@ -22,7 +22,7 @@ import {
   usd,
 } from '../draw/parts.ts'
 import { newToken } from '../once.ts'
-import { csvLine, fileOf, goTo } from '../respond.ts'
+import { csvInPages, goTo } from '../respond.ts'
 import { hrefOf, type Visit } from '../visit.ts'
 import { sentenceOf } from './failure.ts'
 
@@ -251,7 +251,6 @@ ${table(
 ${entries.length > PAGE && last && html`<p class="pages"><a class="button" href="${hrefOf('/cabinet/balance', { kind, before: last.id })}">${words.activity.older}</a></p>`}`
 }
 
-const MAX_PAGE = 5_000
 const COLUMNS = [
   'at',
   'id',
@@ -268,31 +267,8 @@ const COLUMNS = [
 
 /** The whole ledger, read a page at a time as the browser takes it. */
 export const ledgerFile: Show = async ({ act, account, url }) => {
-  const encoder = new TextEncoder()
   const kind = KINDS.find((name) => name === url.searchParams.get('kind')) ?? null
-  let before: string | null = null
-  let isOver = false
-  const body = new ReadableStream<Uint8Array>(
-    {
-      start(controller) {
-        controller.enqueue(encoder.encode(csvLine(COLUMNS)))
-      },
-      async pull(controller) {
-        if (isOver) return controller.close()
-        const entries: VerbRecord<'ledger.list'> = await act('ledger.list', {
-          account: account.id,
-          kind,
-          before,
-          limit: MAX_PAGE,
-        })
-        before = entries.at(-1)?.id ?? null
-        isOver = entries.length < MAX_PAGE
-        const lines = entries.map((entry) => csvLine(COLUMNS.map((name) => entry[name])))
-        if (lines.length > 0) controller.enqueue(encoder.encode(lines.join('')))
-        if (isOver) controller.close()
-      },
-    },
-    { highWaterMark: 0 },
+  return csvInPages('ledger.csv', COLUMNS, (before, limit) =>
+    act('ledger.list', { account: account.id, kind, before, limit }),
   )
-  return fileOf('ledger.csv', body)
 }
