@@ -13,7 +13,7 @@ import {
   requireDollars,
   textOf,
 } from './bill-builder.ts'
-import { type BillingVendor, windowsOf } from './vendor.ts'
+import { type BillingVendor, type BucketForm, resultsOf, windowsOf } from './vendor.ts'
 
 export const anthropic: BillingVendor = {
   grain: 'classes',
@@ -51,24 +51,13 @@ export const anthropic: BillingVendor = {
       ]
     })
   },
-  page(page, { path, project, kind }, bill) {
-    const buckets = listAt(page['data'], [...path, 'data'])
-    const own = kind ?? kindOf(buckets)
+  page(page, at, bill) {
+    const buckets = listAt(page['data'], [...at.path, 'data'])
+    const own = at.kind ?? kindOf(buckets)
     if (own === null) return
-    for (const [index, one] of buckets.entries()) {
-      const place = [...path, 'data', index]
-      const bucket = fieldsAt(one, place)
-      const from = timeAt(bucket['starting_at'], [...place, 'starting_at'])
-      const to = timeAt(bucket['ending_at'], [...place, 'ending_at'])
-      const day = bill.bucket(own, from, to, place)
-      const results = listAt(bucket['results'], [...place, 'results'])
-      for (const [at, result] of results.entries()) {
-        const where = [...place, 'results', at]
-        const fields = fieldsAt(result, where)
-        if (project !== null && (textOf(fields['workspace_id']) ?? project) !== project) continue
-        if (own === 'costs') readCost(fields, day, where, bill)
-        else readUsage(fields, day, where, bill)
-      }
+    for (const { fields, day, where } of resultsOf(buckets, own, at, FORM, bill)) {
+      if (own === 'costs') readCost(fields, day, where, bill)
+      else readUsage(fields, day, where, bill)
     }
   },
 }
@@ -88,6 +77,14 @@ function timeAt(value: unknown, path: DocumentPath): Instant {
   const at = readInstant(textOf(value) ?? '')
   if (at !== undefined) return at
   throw new DocumentFault(path, 'must be an RFC 3339 time')
+}
+
+const FORM: BucketForm = {
+  starts: 'starting_at',
+  ends: 'ending_at',
+  project: 'workspace_id',
+  timeAt,
+  resultsOf: ({ results }) => results,
 }
 
 /** Their classes of tokens, by the names of our receipts. */

@@ -13,7 +13,7 @@ import {
   requireDollars,
   textOf,
 } from './bill-builder.ts'
-import { type BillingVendor, windowsOf } from './vendor.ts'
+import { type BillingVendor, type BucketForm, resultsOf, windowsOf } from './vendor.ts'
 
 const USAGE = ['completions', 'embeddings', 'images'] as const
 
@@ -45,24 +45,13 @@ export const openai: BillingVendor = {
       ]
     })
   },
-  page(page, { path, project, kind }, bill) {
-    const buckets = listAt(page['data'], [...path, 'data'])
-    const own = kind ?? kindOf(buckets)
+  page(page, at, bill) {
+    const buckets = listAt(page['data'], [...at.path, 'data'])
+    const own = at.kind ?? kindOf(buckets)
     if (own === null) return
-    for (const [index, one] of buckets.entries()) {
-      const place = [...path, 'data', index]
-      const bucket = fieldsAt(one, place)
-      const from = secondsAt(bucket['start_time'], [...place, 'start_time'])
-      const to = secondsAt(bucket['end_time'], [...place, 'end_time'])
-      const day = bill.bucket(own, from, to, place)
-      const list = bucket['results'] ?? bucket['result']
-      for (const [at, result] of listAt(list, [...place, 'results']).entries()) {
-        const where = [...place, 'results', at]
-        const fields = fieldsAt(result, where)
-        if (project !== null && (textOf(fields['project_id']) ?? project) !== project) continue
-        if ('amount' in fields) readCost(fields, day, where, bill)
-        else readUsage(fields, day, where, bill)
-      }
+    for (const { fields, day, where } of resultsOf(buckets, own, at, FORM, bill)) {
+      if ('amount' in fields) readCost(fields, day, where, bill)
+      else readUsage(fields, day, where, bill)
     }
   },
   /** The dashboard's export has the fields of a result in columns, and a line without them for an empty day. */
@@ -95,6 +84,14 @@ function secondsAt(value: unknown, path: DocumentPath): Instant {
   const seconds = Number(decimalOf(value) ?? Number.NaN)
   if (Number.isSafeInteger(seconds) && seconds > 0) return (seconds * 1_000) as Instant
   throw new DocumentFault(path, 'must be a time in Unix seconds')
+}
+
+const FORM: BucketForm = {
+  starts: 'start_time',
+  ends: 'end_time',
+  project: 'project_id',
+  timeAt: secondsAt,
+  resultsOf: ({ results, result }) => results ?? result,
 }
 
 /** `input_tokens` has the cached ones in it, those written to the cache, and those of images and audio. */

@@ -1,8 +1,15 @@
 /** How a vendor says what it billed: by which requests of its API, and in which form. */
-import type { Day } from '#domain/clock.ts'
+import type { Day, Instant } from '#domain/clock.ts'
 import type { DocumentPath } from '#domain/document-fault.ts'
 import type { Grain } from '#domain/reconcile/compare.ts'
-import type { BillBuilder, Fields, ReportKind } from './bill-builder.ts'
+import {
+  type BillBuilder,
+  type Fields,
+  fieldsAt,
+  listAt,
+  type ReportKind,
+  textOf,
+} from './bill-builder.ts'
 
 /** What is asked of a vendor's API, without its page. */
 export interface ReportRequest {
@@ -36,6 +43,41 @@ export interface PagePlace {
   readonly path: DocumentPath
   readonly project: string | null
   readonly kind?: ReportKind
+}
+
+/** How a vendor names what every report with buckets has. */
+export interface BucketForm {
+  readonly starts: string
+  readonly ends: string
+  /** Of a result: whose it is. */
+  readonly project: string
+  /** @throws DocumentFault */
+  timeAt(value: unknown, path: DocumentPath): Instant
+  resultsOf(bucket: Fields): unknown
+}
+
+/** Each result of the page of one report, with the day of its bucket; those of other projects than the one asked for are left out. */
+export function* resultsOf(
+  buckets: readonly unknown[],
+  kind: ReportKind,
+  { path, project }: PagePlace,
+  form: BucketForm,
+  bill: BillBuilder,
+): Generator<{ readonly fields: Fields; readonly day: Day; readonly where: DocumentPath }> {
+  for (const [index, one] of buckets.entries()) {
+    const place = [...path, 'data', index]
+    const bucket = fieldsAt(one, place)
+    const from = form.timeAt(bucket[form.starts], [...place, form.starts])
+    const to = form.timeAt(bucket[form.ends], [...place, form.ends])
+    const day = bill.bucket(kind, from, to, place)
+    const results = listAt(form.resultsOf(bucket), [...place, 'results'])
+    for (const [at, result] of results.entries()) {
+      const where = [...place, 'results', at]
+      const fields = fieldsAt(result, where)
+      if (project !== null && (textOf(fields[form.project]) ?? project) !== project) continue
+      yield { fields, day, where }
+    }
+  }
 }
 
 const MOST_DAYS = 31
