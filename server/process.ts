@@ -2,7 +2,14 @@
 import type { Clock } from '#domain/clock.ts'
 import type { GatewayStore } from '#signin/store.ts'
 import { startObserver } from './observer.ts'
-import type { Link, ParentVerbs, ProcessSettings, ProcessVerbs } from './processes.ts'
+import {
+  type Link,
+  NOTHING,
+  type ParentVerbs,
+  type ProcessReport,
+  type ProcessSettings,
+  type ProcessVerbs,
+} from './processes.ts'
 import { type Serving, serveHere } from './serving.ts'
 
 export interface ProcessOptions {
@@ -25,15 +32,7 @@ export async function runProcess({ clock, open }: ProcessOptions, lost: () => vo
       const { store, link } = await connected.promise
       serving = await serve(store, link, clock, settings)
     },
-    report: () => ({
-      inFlight: serving?.inFlight(Number.POSITIVE_INFINITY) ?? [],
-      countByKey: serving?.countByKey() ?? new Map(),
-      peak: serving?.peak() ?? 0,
-      hops: serving?.hops() ?? [],
-      certificateEnds: serving?.certificateEnds() ?? new Map(),
-      credentials: serving?.credentials() ?? [],
-      paces: serving?.paces() ?? [],
-    }),
+    report: () => (serving === null ? NOTHING : reportOf(serving)),
     kill: async (id) => await serving?.kill(id),
     async drain(drainMs) {
       await serving?.drain(drainMs, hurried.promise)
@@ -48,6 +47,16 @@ export async function runProcess({ clock, open }: ProcessOptions, lost: () => vo
     }),
   )
 }
+
+const reportOf = (serving: Serving): ProcessReport => ({
+  inFlight: serving.inFlight(Number.POSITIVE_INFINITY),
+  countByKey: serving.countByKey(),
+  peak: serving.peak(),
+  hops: serving.hops(),
+  certificateEnds: serving.certificateEnds(),
+  credentials: serving.credentials(),
+  paces: serving.paces(),
+})
 
 async function serve(
   store: GatewayStore,

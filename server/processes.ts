@@ -49,7 +49,8 @@ export interface ProcessReport {
   readonly paces: readonly PaceReading[]
 }
 
-const NOTHING: ProcessReport = {
+/** Of one that has not begun to serve. */
+export const NOTHING: ProcessReport = {
   inFlight: [],
   countByKey: new Map(),
   peak: 0,
@@ -117,7 +118,7 @@ class Processes implements Serving {
   private readonly children = new Set<Child>()
   private readonly keeper: { close(): void }
   private readonly kept = new Set<Promise<void>>()
-  private listening = Promise.withResolvers<void>()
+  private readonly listening = Promise.withResolvers<void>()
   private highest = 0
   private isDraining = false
   private readonly closed = new AbortController()
