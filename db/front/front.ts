@@ -15,7 +15,7 @@ export interface Opened {
 }
 
 /** What answers nothing. */
-const NOTES: ReadonlySet<string> = new Set(['activity.note', 'keys.noteUse'])
+export const NOTES: ReadonlySet<string> = new Set(['activity.note', 'keys.noteUse'])
 
 export interface Front {
   readonly store: GatewayStore
@@ -88,7 +88,8 @@ export const linkSocket = (link: Link) => ({
   close: () => link.closed(),
 })
 
-const portsOf = (
+/** Ports of that shape, each of whose methods is `call` with its name: `keys.find`. */
+export const portsOf = (
   shape: Shape,
   call: (method: string, args: readonly unknown[]) => unknown,
   path = '',

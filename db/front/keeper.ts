@@ -96,7 +96,7 @@ function keyTeller({ keys }: GatewayStore): Method {
 }
 
 /** Of ports that are records of functions. */
-const shapeOf = (ports: object): Shape =>
+export const shapeOf = (ports: object): Shape =>
   Object.fromEntries(
     Object.entries(ports).map(([name, part]) => [
       name,
@@ -107,7 +107,7 @@ const shapeOf = (ports: object): Shape =>
 type Method = (...args: readonly unknown[]) => unknown
 
 /** By `port.method`. A port that is loaded when it is first used has other methods from then on, so it is asked for them at each call. */
-function methodsOf(ports: object, path = ''): ReadonlyMap<string, Method> {
+export function methodsOf(ports: object, path = ''): ReadonlyMap<string, Method> {
   const found = new Map<string, Method>()
   for (const [name, part] of Object.entries(ports)) {
     if (typeof part === 'function') {

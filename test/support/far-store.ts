@@ -6,6 +6,8 @@ import { spawn } from 'node:child_process'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { deserialize, serialize } from 'node:v8'
+import { NOTES, portsOf, type Shape } from '#db/front/front.ts'
+import { methodsOf, shapeOf } from '#db/front/keeper.ts'
 import { openStore } from '#db/index.ts'
 import type { Catalogue } from '#domain/catalogue.ts'
 import type { Clock } from '#domain/clock.ts'
@@ -13,10 +15,10 @@ import { type ErrorCode, GatewayError } from '#domain/errors.ts'
 import type { Owner } from '#domain/owner.ts'
 import type { GatewayStore } from '#signin/store.ts'
 
-/** One call of a port: `['keys', 'find']`. */
+/** One call of a port: `keys.find`. */
 export interface FarCall {
   readonly store: number
-  readonly path: readonly string[]
+  readonly method: string
   readonly args: readonly unknown[]
   readonly at: number
   /** The version of the catalogue that the caller has. */
@@ -37,7 +39,7 @@ export interface OpenedStore {
   readonly shape: Shape
 }
 
-type Call = (path: readonly string[], args: readonly unknown[]) => Promise<unknown>
+type Call = (method: string, args: readonly unknown[]) => Promise<unknown>
 
 const LATE_MS = 5
 
@@ -53,57 +55,23 @@ export async function openTestStore(clock: Clock): Promise<GatewayStore> {
 }
 
 function toLate(store: GatewayStore): GatewayStore {
-  const call: Call = async (path, args) => {
+  const methods = methodsOf(store)
+  const call: Call = async (method, args) => {
     await Bun.sleep(LATE_MS)
-    return await callPort(store, path, args)
+    return await methods.get(method)?.(...args)
   }
   const { owner, ...ports } = store
-  return portsOf(owner, () => store.catalogue.current(), shapeOf(ports), call)
+  return storeOf(owner, () => store.catalogue.current(), shapeOf(ports), call)
 }
 
-/** Calls the method at the end of a path of properties. */
-export function callPort(
-  store: object,
-  path: readonly string[],
-  args: readonly unknown[],
-): unknown {
-  const owners = path.slice(0, -1)
-  const port = owners.reduce((from, name) => Reflect.get(from, name) as object, store)
-  return Reflect.apply(Reflect.get(port, path.at(-1) ?? ''), port, args)
-}
-
-/** What answers nothing; a later call sees what they have noted. */
-const NOTES = ['activity.note', 'keys.noteUse']
-
-/** The names of methods, and those of ports with theirs. */
-export type Shape = { readonly [name: string]: Shape | null }
-
-/** Of a store whose ports are records of functions. */
-export const shapeOf = (store: object): Shape =>
-  Object.fromEntries(
-    Object.entries(store).map(([name, part]) => [
-      name,
-      typeof part === 'function' ? null : shapeOf(part as object),
-    ]),
-  )
-
-function portsOf(owner: Owner, catalogue: () => Catalogue, shape: Shape, call: Call): GatewayStore {
+function storeOf(owner: Owner, catalogue: () => Catalogue, shape: Shape, call: Call): GatewayStore {
   let noted: Promise<unknown> = Promise.resolve()
-  const send = (path: readonly string[], args: readonly unknown[]): unknown => {
-    if (!NOTES.includes(path.join('.'))) return noted.then(() => call(path, args))
-    noted = noted.then(() => call(path, args)).catch(() => {})
+  // A later call sees what notes have left.
+  const ports = portsOf({ ...shape, catalogue: {} }, (method, args) => {
+    if (!NOTES.has(method)) return noted.then(() => call(method, args))
+    noted = noted.then(() => call(method, args)).catch(() => {})
     return undefined
-  }
-  const portOf = (part: Shape, path: readonly string[]): object =>
-    Object.fromEntries(
-      Object.entries(part).map(([name, inner]) => [
-        name,
-        inner === null
-          ? (...args: readonly unknown[]) => send([...path, name], args)
-          : portOf(inner, [...path, name]),
-      ]),
-    )
-  const ports = portOf({ ...shape, owner: {}, catalogue: {} }, [])
+  })
   return { ...ports, owner, catalogue: { current: catalogue } } as GatewayStore
 }
 
@@ -136,12 +104,12 @@ async function openFar(clock: Clock): Promise<GatewayStore> {
     const answer = await fetch('http://store', { method: 'POST', body: serialize(body), unix })
     return deserialize(Buffer.from(await answer.arrayBuffer())) as FarAnswer
   }
-  const opened = await ask({ store: -1, path: [], args: [], at: clock.now(), seen: 0 })
+  const opened = await ask({ store: -1, method: '', args: [], at: clock.now(), seen: 0 })
   const { store, owner, shape } = opened.value as OpenedStore
   let catalogue = opened.catalogue as Catalogue
-  const call: Call = async (path, args) => {
+  const call: Call = async (method, args) => {
     const seen = catalogue.version
-    const answer = await ask({ store, path, args, at: clock.now(), seen })
+    const answer = await ask({ store, method, args, at: clock.now(), seen })
     if (answer.catalogue && answer.catalogue.version > catalogue.version) {
       catalogue = answer.catalogue
     }
@@ -149,5 +117,5 @@ async function openFar(clock: Clock): Promise<GatewayStore> {
     if (thrown) throw new GatewayError(thrown.code, thrown.message, thrown.details)
     return answer.value
   }
-  return portsOf(owner, () => catalogue, shape, call)
+  return storeOf(owner, () => catalogue, shape, call)
 }

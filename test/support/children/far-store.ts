@@ -1,11 +1,12 @@
 /** Stores in memory behind a Unix socket, for `far-store.ts`; ends with its standard input. */
 import { rmSync } from 'node:fs'
 import { deserialize, serialize } from 'node:v8'
+import { methodsOf, shapeOf } from '#db/front/keeper.ts'
 import { openStore } from '#db/index.ts'
 import type { Instant } from '#domain/clock.ts'
 import { toGatewayError } from '#domain/errors.ts'
 import type { GatewayStore } from '#signin/store.ts'
-import { callPort, type FarAnswer, type FarCall, type OpenedStore, shapeOf } from '../far-store.ts'
+import type { FarAnswer, FarCall, OpenedStore } from '../far-store.ts'
 
 const [unix = ''] = process.argv.slice(2)
 const stores: { readonly store: GatewayStore; at: number }[] = []
@@ -18,7 +19,7 @@ async function open(at: number): Promise<number> {
   return id
 }
 
-async function answer({ store: id, path, args, at, seen }: FarCall): Promise<FarAnswer> {
+async function answer({ store: id, method, args, at, seen }: FarCall): Promise<FarAnswer> {
   if (id < 0) {
     const store = await open(at)
     const opened = stores[store]
@@ -31,7 +32,7 @@ async function answer({ store: id, path, args, at, seen }: FarCall): Promise<Far
   if (opened === undefined) throw new Error('there is no such store')
   opened.at = at
   const found = await Promise.resolve()
-    .then(() => callPort(opened.store, path, args))
+    .then(() => methodsOf(opened.store).get(method)?.(...args))
     .then(
       (value) => ({ value }),
       (cause) => {
