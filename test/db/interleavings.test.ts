@@ -358,8 +358,8 @@ test('the store and the plain books agree after every step', async () => {
   )
   await fc.assert(walks, KNOWN)
   // The walks went everywhere: every verdict was met, and the steps were not a handful.
-  expect([...codes]).toEqual(expect.arrayContaining(VERDICTS))
-  expect(steps).toBeGreaterThan(KNOWN.numRuns * 66)
-  expect(told).toBeGreaterThan(KNOWN.numRuns / 3)
+  expect([...codes].sort()).toEqual([...VERDICTS].sort())
   if (FULL) await fc.assert(walks, { numRuns: NEW_RUNS })
+  expect(steps).toBeGreaterThan(runs * 66)
+  expect(told).toBeGreaterThan(runs / 3)
 }, 600_000)

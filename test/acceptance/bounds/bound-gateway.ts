@@ -1,7 +1,7 @@
 /** A running gateway whose providers answer as long as the bound that they were sent, and count it. */
 import { expect } from 'vitest'
 import type { VerbInput } from '#operator/verbs.ts'
-import { nanos } from '#test/support/appliance.ts'
+import { nanos, until } from '#test/support/appliance.ts'
 import { openScriptedGateway, type ScriptedGateway } from '../traps/scripted-gateway.ts'
 
 /** The maximum of the models, which an answer has where no bound was sent. */
@@ -15,8 +15,8 @@ export type Conduct = (sent: Sent) => Response | undefined
 export interface BoundGateway extends ScriptedGateway {
   /** The bounds that arrived, in order; null where none was stated. */
   readonly bounds: (number | null)[]
-  /** Requests that are being answered. */
-  readonly open: { now: number; peak: number }
+  /** Requests that are being answered; none is, for ten seconds, before so many are open together. */
+  readonly open: { now: number; peak: number; together: number }
   /** A server that reads the bound in these words. */
   serve(name: string, words?: readonly string[], conduct?: Conduct): Promise<void>
   /** A key of an account of its own. */
@@ -53,7 +53,7 @@ function answer(sent: Sent, tokens: number): Response {
 export async function openBoundGateway(): Promise<BoundGateway> {
   const scripted = await openScriptedGateway()
   const bounds: (number | null)[] = []
-  const open = { now: 0, peak: 0 }
+  const open = { now: 0, peak: 0, together: 0 }
   const accounts = new Map<string, string>()
   const servers: ReturnType<typeof Bun.serve>[] = []
 
@@ -83,6 +83,7 @@ export async function openBoundGateway(): Promise<BoundGateway> {
           bounds.push(bound)
           open.peak = Math.max(open.peak, ++open.now)
           await Bun.sleep(DELAY_MS)
+          await until(() => open.peak >= open.together, 'all are open').catch(() => undefined)
           open.now--
           return conduct(sent) ?? answer(sent, bound ?? MAXIMUM)
         },

@@ -17,6 +17,7 @@ afterAll(() => setup?.close())
 beforeEach(() => {
   setup.bounds.length = 0
   setup.open.peak = 0
+  setup.open.together = 0
 })
 
 const ask = async (key: string, body: object, init: RequestInit = {}) => {
@@ -104,6 +105,7 @@ test.each([
   ['prompts of 20 KB', 'word '.repeat(4_096)],
 ])('a ceiling of five dollars admits twenty at once: %s', async (_, content) => {
   const key = await setup.openKey('1000', { daily_spend_limit_usd: '5' })
+  setup.open.together = 20
   const answers = await many(
     key,
     () => ({ model: 'both/m', messages: [{ role: 'user', content }] }),
