@@ -5,10 +5,11 @@
  *     npm run build && npm run bench -- [PART…] [--rounds 5] [--seconds 2] [--connections 32]
  *     npm run build && npm run bench -- matrix [--connections 1,32,256,1000] [--prompts 1,50] [--kinds whole,stream,held]
  *                                              [--only gateway,nginx] [--portkey DIR] [--before BINARY]
+ *     npm run build && npm run bench -- pairs --before BINARY [--pairs 15] [--connections 1,32,256] [--prompts 1] [--kinds whole]
  *     npm run build && npm run bench -- scale [--rows 10000000] [--keys 100000]
  *
- * Parts: matrix, floor, translate, surfaces, image, memory, streams; all of these where none is named. And scale, which is not about a
- * proxy: it fills six gigabytes first. Exits 1 when a part finds its limit broken.
+ * Parts: matrix, floor, translate, surfaces, image, memory, streams; all of these where none is named. And pairs, this
+ * binary beside an earlier one; and scale, which is not about a proxy: it fills six gigabytes first. Exits 1 when a part finds its limit broken.
  */
 import { parseArgs } from 'node:util'
 import { floor } from './bench/floor.ts'
@@ -17,6 +18,7 @@ import { KINDS } from './bench/matrix/cells.ts'
 import { SUBJECT_NAMES } from './bench/matrix/subjects.ts'
 import { type MatrixEffort, matrix } from './bench/matrix.ts'
 import { memory } from './bench/memory.ts'
+import { pairs } from './bench/pairs.ts'
 import { stayOn } from './bench/process.ts'
 import { type Effort, LOAD_CORE, openRig, type Part } from './bench/rig.ts'
 import { scale } from './bench/scale.ts'
@@ -35,6 +37,7 @@ const { values, positionals } = parseArgs({
     only: { type: 'string', default: '' },
     portkey: { type: 'string' },
     before: { type: 'string' },
+    pairs: { type: 'string', default: '15' },
     rows: { type: 'string', default: '10000000' },
     keys: { type: 'string', default: '100000' },
   },
@@ -67,9 +70,10 @@ const PARTS: Readonly<Record<string, () => Promise<boolean>>> = {
   image: () => besideProxy(image),
   memory: () => besideProxy(memory),
   streams: () => besideProxy(streams),
+  pairs: () => pairs({ ...wide, pairs: Number(values.pairs), before: earlier() }),
   scale: () => scale({ ...effort, rows: Number(values.rows), keys: Number(values.keys) }),
 }
-const UNASKED = Object.keys(PARTS).filter((name) => name !== 'scale')
+const UNASKED = Object.keys(PARTS).filter((name) => name !== 'scale' && name !== 'pairs')
 
 stayOn(LOAD_CORE)
 for (const name of positionals.length > 0 ? positionals : UNASKED) {
@@ -77,6 +81,12 @@ for (const name of positionals.length > 0 ? positionals : UNASKED) {
   if (!run) throw new Error(`no part ${name}; there are: ${Object.keys(PARTS).join(', ')}`)
   console.log(`\n# ${name}`)
   if (!(await run())) process.exitCode = 1
+}
+
+/** @throws Error where none is named */
+function earlier(): string {
+  if (values.before === undefined) throw new Error('--before BINARY: the earlier one')
+  return values.before
 }
 
 /** Every part has processes of its own, so that it measures the same alone and among the others. */
