@@ -118,7 +118,7 @@ const toBuffer = ({ buffer, byteOffset, length }: Uint8Array): Buffer =>
   Buffer.from(buffer, byteOffset, length)
 
 /** A character for each byte: what JSON is made of looks the same. */
-const toLatin1 = (bytes: Uint8Array): string => toBuffer(bytes).toString('latin1')
+const toLatin1 = (bytes: Uint8Array): string => Buffer.prototype.toString.call(bytes, 'latin1')
 
 const notJson = (): GatewayError => new GatewayError('invalid_json', 'the body is not valid JSON')
 
