@@ -71,7 +71,7 @@ export function createStore(
     admissions,
     activity: createActivity(connection, writer),
     answers: lazyPort({ find: true, piece: true, stage: true, trim: true }, async () =>
-      (await import('./admission/answers.ts')).createAnswers(connection, hotState, repeats),
+      (await import('./admission/answers.ts')).createAnswers(connection, repeats),
     ),
     ...lazyRecords(connection),
     ...lazyAccounting(connection, hotState, catalogue),

@@ -13,17 +13,12 @@ import {
 import type { Connection } from '../engine/connection.ts'
 import { nextTurn } from '../engine/next-turn.ts'
 import { statement } from '../engine/statement.ts'
-import type { HotState } from './hot-state.ts'
 import { preparePieces, type Repeats } from './repeats.ts'
 
 /** A checkpoint of one megabyte blocks for 5 to 10 ms, one of the usual four megabytes for twice as long. */
 const PIECES_PER_CHECKPOINT = 4
 
-export function createAnswers(
-  { database, commit }: Connection,
-  { open }: HotState,
-  repeats: Repeats,
-): Answers {
+export function createAnswers({ database, commit }: Connection, repeats: Repeats): Answers {
   const table = prepareTable(database)
   const readPiece = preparePieces(database)
   /** Of all answers; null if it must be summed again, after a rollback. */
@@ -45,9 +40,12 @@ export function createAnswers(
     if (keptBytes !== null) keptBytes -= bytes
   }
 
-  /** One that was staged and never shown: its admission is resolved, or its process has died. */
+  /** One that was staged and never shown: its admission has ended without it, or its process has died. */
   const findLeft = (): AnswerRow | null =>
-    table.staged().find(({ generation_id }) => open.get(generation_id) === undefined) ?? null
+    table
+      .staged()
+      .find((row) => !repeats.isInProgress(row.key_id, row.idempotency_key, row.generation_id)) ??
+    null
 
   const findExpired = (at: Instant): AnswerRow | null => {
     const oldest = table.oldest()
@@ -115,6 +113,8 @@ export function createAnswers(
 /** Its names are the columns. */
 interface AnswerRow {
   readonly id: number
+  readonly key_id: KeyId
+  readonly idempotency_key: string
   readonly bytes: number
   readonly generation_id: GenerationId
   readonly created_at: Instant
@@ -122,7 +122,8 @@ interface AnswerRow {
 
 /** The literals of `whole` are spelled out: SQLite uses a partial index only when it sees them. */
 function prepareTable(database: Database) {
-  const columns = 'SELECT id, bytes, generation_id, created_at FROM answers WHERE'
+  const columns =
+    'SELECT id, key_id, idempotency_key, bytes, generation_id, created_at FROM answers WHERE'
   const staged = statement<AnswerRow>(database, `${columns} whole = 0 ORDER BY id`)
   const oldest = statement<AnswerRow>(database, `${columns} whole = 1 ORDER BY id LIMIT 1`)
   const sum = statement<{ bytes: number }>(

@@ -11,6 +11,8 @@ import type { OpenHold } from './hot-state.ts'
 export interface Repeats {
   /** Null where it is the first of its name. */
   find(keyId: KeyId, repeat: Repeat, at: Instant): Repetition | null
+  /** Whether that generation goes by that name, and its end is not committed. */
+  isInProgress(keyId: KeyId, name: string, id: GenerationId): boolean
   /** From now on a request of that name repeats this one. */
   began(hold: OpenHold): void
   /** Its end is committed: a request of that name finds its answer, or runs anew. */
@@ -29,7 +31,7 @@ interface AnswerRow {
 const RUNNING: Conflict = { is: 'running' }
 const OTHER_BODY: Conflict = { is: 'other_body' }
 
-const nameOf = (keyId: KeyId, { key }: Repeat): string => `${keyId} ${key}`
+const nameOf = (keyId: KeyId, name: string): string => `${keyId} ${name}`
 
 export function prepareRepeats({ database }: Connection): Repeats {
   const inProgress = new TransientMap<string, OpenHold>()
@@ -54,16 +56,18 @@ export function prepareRepeats({ database }: Connection): Repeats {
 
   return {
     find(keyId, repeat, at) {
-      const running = inProgress.get(nameOf(keyId, repeat))
+      const running = inProgress.get(nameOf(keyId, repeat.key))
       if (running === undefined) return findKept(keyId, repeat, at)
       return running.claim.repeat?.digest === repeat.digest ? RUNNING : OTHER_BODY
     },
+    isInProgress: (keyId, name, id) =>
+      inProgress.get(nameOf(keyId, name))?.claim.generationId === id,
     began(hold) {
       const { keyId, repeat } = hold.claim
-      if (repeat !== null) inProgress.set(nameOf(keyId, repeat), hold)
+      if (repeat !== null) inProgress.set(nameOf(keyId, repeat.key), hold)
     },
     ended({ claim: { keyId, repeat } }) {
-      if (repeat !== null) inProgress.take(nameOf(keyId, repeat))
+      if (repeat !== null) inProgress.take(nameOf(keyId, repeat.key))
     },
   }
 }

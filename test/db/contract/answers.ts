@@ -124,6 +124,17 @@ export function answersContract(bench: Bench): void {
       expect(await bench.store.ledger.list({ kind: 'charge', limit: 9 })).toHaveLength(1)
     })
 
+    test('stays while the end of its admission is being written', async () => {
+      const { key } = await bench.issue()
+      // Whoever is not alone is written together with others.
+      await repeat(key, aRepeat('another'))
+      const { answer, stage, end } = await begin(key, { body: distinctBytes(600_000) })
+      const ending = end(await stage())
+      expect(await trim()).toBe(0)
+      expect(await ending).toBe(true)
+      expect(brief(await find(key))).toEqual(brief(answer))
+    })
+
     test('is removed where its admission ended without it', async () => {
       const { key } = await bench.issue()
       const gone = anOwner()
