@@ -116,7 +116,10 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     'users sessions revoke someone@example.org',
   ],
   'users access': ['users access list someone@example.org'],
-  'users identities': ['users identities remove someone@example.org google'],
+  'users identities': [
+    'users identities remove someone@example.org google',
+    'users identities add someone@example.org github 583231',
+  ],
   'groups list': ['groups'],
   'groups show': ['groups show staff'],
   'groups add': ['groups add staff someone@example.org'],

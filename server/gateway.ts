@@ -106,6 +106,7 @@ export async function startGateway(given: GatewayOptions): Promise<Gateway> {
     paces: () => serving.paces(),
     authUrl,
     cabinetUrl,
+    mailsCodes: signin?.mailsCodes ?? false,
     signup,
     codeMailFailure,
     wakeMails,
@@ -267,6 +268,7 @@ const toOperatorDeps = (
     | 'paces'
     | 'authUrl'
     | 'cabinetUrl'
+    | 'mailsCodes'
     | 'signup'
     | 'codeMailFailure'
     | 'wakeMails'

@@ -1,12 +1,13 @@
 /** The sign-in provider on its own listener. Only this module loads it. */
 import { isIP } from 'node:net'
 import { cabinetClient } from '#cabinet/client.ts'
-import type { Cabinet, CabinetPlace, CabinetSettings } from '#cabinet/deps.ts'
+import type { Cabinet, CabinetPlace, CabinetSettings, ThirdParties } from '#cabinet/deps.ts'
 import type { Clock } from '#domain/clock.ts'
 import { isLoopbackHost } from '#domain/loopback.ts'
 import type { SmtpServer } from '#notify/smtp-server.ts'
 import type { SigninApp } from '#signin/app.ts'
 import type { SigninLimits } from '#signin/limits.ts'
+import type { Signin } from '#signin/open.ts'
 import type { Signup } from '#signin/register/access.ts'
 import { newClientSecret } from '#signin/register/client.ts'
 import { isLoopbackHttp } from '#signin/register/identity-provider.ts'
@@ -50,6 +51,8 @@ export interface SigninListener {
   /** The listening address: `http://host:port`. */
   readonly url: string
   readonly issuer: string
+  /** Whether codes reach people. */
+  readonly mailsCodes: boolean
   readonly codeMailFailure: CodeMailer['failure']
   /** Says that a mail is in the store. */
   wakeMails(): void
@@ -104,12 +107,18 @@ export async function startSignin(
       observed,
       logFault,
     })
-    const ask = provider.answer
-    const cabinet = (await openCabinet?.({ issuer, secret: secret.secret, ask })) ?? null
+    const place = {
+      issuer,
+      secret: secret.secret,
+      ask: provider.answer,
+      thirdParties: toThirdParties(provider.identities),
+    }
+    const cabinet = (await openCabinet?.(place)) ?? null
     resolve({ provider, cabinet })
     return {
       url: listener.url,
       issuer,
+      mailsCodes: mailer.delivery.kind !== 'none',
       codeMailFailure: mailer.failure,
       wakeMails: () => mailer.delivery.kind === 'mail' && mailer.delivery.wake(),
       async stop() {
@@ -124,6 +133,20 @@ export async function startSignin(
     throw cause
   }
 }
+
+/** Logins at third parties, as the cabinet begins them. */
+const toThirdParties = (identities: Signin['identities']): ThirdParties => ({
+  async send(name, uid) {
+    const sending = await identities.send(name, uid, false)
+    return sending.kind === 'sent' ? sending.address : null
+  },
+  async receive(name, uid, answer) {
+    const returned = await identities.receive(name, uid, answer)
+    if (returned.kind !== 'identified') return null
+    const { subject, name: claimedName } = returned.claims
+    return { subject, name: claimedName }
+  },
+})
 
 /** The documents that applications check tokens with. */
 const isServedFromMemory = ({ url }: Request): boolean =>

@@ -9,17 +9,24 @@ import { relativeTime } from '../terminal/relative-time.ts'
 
 type Notice = VerbRecord<'notices.list'>[number]
 
+interface NoticeFlags extends ListingFlags {
+  readonly unseen?: boolean
+  readonly of?: string
+}
+
 export const mount: Mount = (notices) =>
   notices
     .command('list')
     .description('list what the gateway told its operator, newest first')
     .option('--unseen', 'only what nobody has marked as seen')
+    .option('--of <account>', 'only what concerns this account')
     .option('--limit <n>', LIMIT_HELP)
     .action(
-      action(async (context, flags: ListingFlags & { readonly unseen?: boolean }) => {
+      action(async (context, flags: NoticeFlags) => {
         await printListing<Notice>(context, flags, {
           page: (last, limit) =>
             call(context, 'notices.list', {
+              ...(flags.of !== undefined && { account: flags.of }),
               unseen: flags.unseen === true,
               before: last?.event_id ?? null,
               limit,

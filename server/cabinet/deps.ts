@@ -9,6 +9,18 @@ export interface CabinetSettings {
   readonly contact: string | null
 }
 
+/** Logins at third parties, begun by somebody who is signed in. `uid` is the first part of the state that comes back. */
+export interface ThirdParties {
+  /** Where the browser is sent; null where the third party cannot be reached, or is gone. */
+  send(name: string, uid: string): Promise<string | null>
+  /** Who the person is there; null where it refused, or the answer is not of this login. Consumes the state. */
+  receive(
+    name: string,
+    uid: string,
+    answer: URLSearchParams,
+  ): Promise<{ readonly subject: string; readonly name: string | null } | null>
+}
+
 /** Where it is served, beside the sign-in provider whose application it is. */
 export interface CabinetPlace {
   /** `{auth_url}` */
@@ -17,6 +29,7 @@ export interface CabinetPlace {
   readonly secret: string
   /** Asks the sign-in provider without a connection: no name is resolved, no certificate needed. */
   ask(request: Request, address: string): Promise<Response>
+  readonly thirdParties: ThirdParties
 }
 
 export interface CabinetDeps extends CabinetPlace, CabinetSettings {

@@ -2,7 +2,7 @@
 import type { Act } from './act.ts'
 import { CAUSES, type CauseFacts, type CauseName, type Severity } from './cause.ts'
 import { type Instant, renderInstant } from './clock.ts'
-import { type EventId, newEventId } from './id.ts'
+import { type AccountId, type EventId, newEventId } from './id.ts'
 
 /** An event as it is raised. */
 export interface RaisedEvent {
@@ -27,6 +27,8 @@ export interface StoredEvent extends RaisedEvent {
 }
 
 export interface EventQuery {
+  /** Only what names this account in its facts. */
+  readonly accountId?: AccountId
   readonly unseenOnly?: boolean
   /** Only those of causes that last, and are not lifted. */
   readonly openOnly?: boolean

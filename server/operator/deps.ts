@@ -21,6 +21,8 @@ export interface LiveFacts {
   readonly authUrl: string | null
   /** Where people look after their account; null when that or the sign-in provider is off. */
   readonly cabinetUrl?: string | null
+  /** Whether people can sign in by a code that is sent to their address. */
+  readonly mailsCodes?: boolean
   /** Who may sign up (`auth_signup`). */
   readonly signup?: Signup | undefined
   readonly pid: number

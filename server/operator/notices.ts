@@ -7,7 +7,11 @@ import { draftEvent, type EventBody, type StoredEvent } from '#domain/event.ts'
 import type { EventId } from '#domain/id.ts'
 import { channelsOf } from '#domain/low-balance.ts'
 import type { Channel } from '#domain/notice.ts'
+import { scopeField } from '#forms/fields.ts'
+import { makerOf } from './actor.ts'
 import type { OperatorDeps } from './deps.ts'
+import { findScope } from './find-account.ts'
+import { listAllKeys } from './list-keys.ts'
 import { shownEndOf } from './shown-id.ts'
 import type { TestRecord } from './thresholds.ts'
 import { mutation, verb } from './verb.ts'
@@ -27,6 +31,11 @@ export interface NoticeRecord {
   readonly seen_at: string | null
   /** Set while it is held back, for quiet hours or a digest. */
   readonly held_until: string | null
+}
+
+export interface ListedNoticeRecord extends NoticeRecord {
+  /** What it is about, by the names of the cause. */
+  readonly facts: Readonly<Record<string, unknown>>
 }
 
 export interface NoticeDetailRecord extends NoticeRecord {
@@ -59,19 +68,36 @@ export function renderNotice(event: StoredEvent): NoticeRecord {
   }
 }
 
+function renderListed(event: StoredEvent): ListedNoticeRecord {
+  const { severity, message, hint, ...facts } = (JSON.parse(event.body) as EventBody).data
+  return { ...renderNotice(event), facts }
+}
+
 const MAX_NOTICES = 10_000
 
-/** Newest first. */
+/** Newest first; of an account those that name it, and for a member of it those of their own keys. @throws account_not_found */
 export const listNotices = verb(
   z.strictObject({
+    account: scopeField,
     unseen: z._default(z.boolean(), false),
     /** The last event of the page before. */
     before: z._default(z.nullable(z.string()), null),
     limit: z._default(z.int().check(z.minimum(1), z.maximum(MAX_NOTICES)), 50),
   }),
-  async ({ store }, { unseen, before, limit }): Promise<readonly NoticeRecord[]> => {
-    const query = { unseenOnly: unseen, limit, ...(before && { before: before as EventId }) }
-    return (await store.events.list(query)).map(renderNotice)
+  async (deps, { account, unseen, before, limit }): Promise<readonly ListedNoticeRecord[]> => {
+    const within = await findScope(deps, account)
+    const query = {
+      unseenOnly: unseen,
+      ...(within !== null && { accountId: within.id }),
+      ...(before && { before: before as EventId }),
+    }
+    const { events } = deps.store
+    if (within === null || makerOf(deps.actor ?? null) === undefined) {
+      return (await events.list({ ...query, limit })).map(renderListed)
+    }
+    const own = new Set<unknown>((await listAllKeys(deps, true, within.id)).map(({ id }) => id))
+    const all = (await events.list({ ...query, limit: MAX_NOTICES })).map(renderListed)
+    return all.filter(({ facts }) => own.has(facts['key_id'])).slice(0, limit)
   },
 )
 

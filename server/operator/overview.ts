@@ -1,6 +1,7 @@
 /** What a person sees first of an account: money, keys nearest to their limits, and what was refused; and the figures that live. */
 import * as z from 'zod/mini'
 import type { Account } from '#domain/account.ts'
+import type { ActivityEntry } from '#domain/activity.ts'
 import {
   DAY_MS,
   type Day,
@@ -15,7 +16,7 @@ import { addUsd, NO_MONEY, renderUsd } from '#domain/money.ts'
 import { readSpan } from '#domain/snapshot/figures.ts'
 import { accountField } from '#forms/fields.ts'
 import { makerOf, sees } from './actor.ts'
-import type { OperatorDeps } from './deps.ts'
+import type { LiveFacts, OperatorDeps } from './deps.ts'
 import { findAccount } from './find-account.ts'
 import { listAllKeys } from './list-keys.ts'
 import { readKeys } from './snapshot/keys.ts'
@@ -29,13 +30,20 @@ export interface OverviewRecord {
   readonly money: MoneyRecord | null
   readonly figures: FiguresRecord
   /** Of the last 30 days, the oldest first. */
-  readonly days: readonly { readonly day: string; readonly spend_usd: string }[]
+  readonly days: readonly OverviewDay[]
   /** Those that are not revoked. */
   readonly keys: number
   /** The nearest to a limit first. */
   readonly nearest: readonly KeyRowRecord[]
   /** Of the last 24 hours, by code and key; the most frequent first. */
   readonly refusals: readonly RefusalsRecord[]
+}
+
+export interface OverviewDay {
+  readonly day: string
+  readonly spend_usd: string
+  /** Those that were admitted. */
+  readonly requests: number
 }
 
 export interface RefusalsRecord {
@@ -55,6 +63,8 @@ export interface FiguresRecord {
   readonly balance_usd: string | null
   readonly spend_day_usd: string
   readonly in_flight: number
+  /** The last request that ended or was refused; null for none of late. */
+  readonly latest_request: string | null
 }
 
 const DAYS = 30
@@ -107,33 +117,50 @@ async function figuresOf(deps: OperatorDeps, account: Account): Promise<FiguresR
       at,
     )
     const spent = keys.reduce((sum, [, { spendDay }]) => addUsd(sum, spendDay), NO_MONEY)
-    return { balance_usd: null, spend_day_usd: renderUsd(spent), in_flight }
+    const own = new Set<string>(keys.map(([{ id }]) => id))
+    const latest_request = latestOf(live, ({ keyId }) => own.has(keyId))
+    return { balance_usd: null, spend_day_usd: renderUsd(spent), in_flight, latest_request }
   }
   const today = await store.admissions.spendByDay(dayOf(at))
   const spent = today.find(({ accountId }) => accountId === account.id)?.spent ?? NO_MONEY
   const { balance } = (await store.accounts.find(account.id)) ?? account
-  return { balance_usd: renderUsd(balance), spend_day_usd: renderUsd(spent), in_flight }
+  return {
+    balance_usd: renderUsd(balance),
+    spend_day_usd: renderUsd(spent),
+    in_flight,
+    latest_request: latestOf(live, ({ accountId }) => accountId === account.id),
+  }
+}
+
+function latestOf(live: LiveFacts | null, isOurs: (entry: ActivityEntry) => boolean) {
+  for (const entry of live?.watch.pulse.recent.since() ?? []) {
+    if (isOurs(entry)) return entry.generationId
+  }
+  return null
 }
 
 /** From the sums of days; of a member's keys from the log. */
 async function daysOf(deps: OperatorDeps, account: Account): Promise<OverviewRecord['days']> {
   const today = dayOf(deps.clock.now())
   const first = today - DAYS + 1
-  const spent = new Map<number, string>()
+  const sums = new Map<number, Omit<OverviewDay, 'day'>>()
   const madeBy = makerOf(deps.actor ?? null)
   if (madeBy === undefined) {
     for (const one of await readDays(deps, deps.clock.now())) {
-      if (one.accountId === account.id) spent.set(one.day, renderUsd(one.spent))
+      if (one.accountId !== account.id) continue
+      sums.set(one.day, { spend_usd: renderUsd(one.spent), requests: one.requests })
     }
   } else {
     const query = { by: 'day', thenBy: null, accountId: account.id, madeBy, top: DAYS } as const
     const since = dayStart(first as Day)
     const { rows } = await deps.store.activity.usage({ ...query, since })
-    for (const { by, cost } of rows) spent.set(Number(by), renderUsd(cost))
+    for (const { by, cost, requests } of rows) {
+      sums.set(Number(by), { spend_usd: renderUsd(cost), requests })
+    }
   }
   return Array.from({ length: DAYS }, (_, n) => ({
     day: renderDay((first + n) as Day),
-    spend_usd: spent.get(first + n) ?? renderUsd(NO_MONEY),
+    ...(sums.get(first + n) ?? { spend_usd: renderUsd(NO_MONEY), requests: 0 }),
   }))
 }
 

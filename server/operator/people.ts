@@ -4,7 +4,7 @@ import type { Account } from '#domain/account.ts'
 import { type Instant, renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { LANGUAGES, type Language } from '#domain/language.ts'
-import { nameField, readAs, scopeField } from '#forms/fields.ts'
+import { lineField, nameField, readAs, scopeField } from '#forms/fields.ts'
 import { didYouMean, nearest } from '#forms/nearest.ts'
 import { readEmail } from '#signin/register/email.ts'
 import type { Role } from '#signin/register/membership.ts'
@@ -207,13 +207,45 @@ export const revokeSessions = mutation(
   },
 )
 
-/** Other ways to sign in and existing sessions stay. @throws person_not_found, provider_not_found */
+/** OpenID Connect Core §2. */
+const MAX_SUBJECT_CHARS = 255
+
+/**
+ * Links what the person is at a third party, by its permanent identifier there; no e-mail address is compared.
+ * @throws person_not_found, provider_not_found; already_exists where it is somebody else's
+ */
+export const linkIdentity = mutation(
+  'users.identities.add',
+  z.strictObject({
+    account: scopeField,
+    person: z.string(),
+    provider: z.string(),
+    subject: lineField(MAX_SUBJECT_CHARS).check(z.minLength(1)),
+    /** The person's name there. */
+    name: z._default(z.nullable(nameField), null),
+  }),
+  async (deps, input, act) => {
+    const { artifacts, identities } = deps.store.signin
+    const person = await findPerson(deps, input.person, input.account)
+    const { name, issuer } = await findIdentityProvider(deps, input.provider)
+    const identity = { issuer, subject: input.subject, claimedName: input.name }
+    const revocations = await artifacts.revocations()
+    const linked = act(person.id, { linked: name })
+    if (!(await identities.link(identity, person.id, deps.clock.now(), revocations, linked))) {
+      throw new GatewayError('already_exists', `this identity at ${name} is somebody else's`)
+    }
+    return { ...(await details(deps, person)), linked: name }
+  },
+)
+
+/** Other ways to sign in and existing sessions stay. @throws person_not_found, provider_not_found; invalid_request for the last way in */
 export const unlinkIdentity = mutation(
   'users.identities.remove',
   z.strictObject({ account: scopeField, person: z.string(), provider: z.string() }),
   async (deps, input, act) => {
     const person = await findPerson(deps, input.person, input.account)
     const { name, issuer } = await findIdentityProvider(deps, input.provider)
+    await requireOther(deps, person, issuer)
     const unlinked = act(person.id, { unlinked: name })
     if ((await deps.store.signin.identities.unlink(person.id, issuer, unlinked)) === 0) {
       throw new GatewayError('provider_not_found', `${person.email} does not sign in by ${name}`, {
@@ -223,6 +255,24 @@ export const unlinkIdentity = mutation(
     return { ...(await details(deps, person)), unlinked: name }
   },
 )
+
+/** Who changes their own ways in keeps one. @throws invalid_request */
+async function requireOther(
+  { store, actor, live }: OperatorDeps,
+  { id }: Person,
+  issuer: string,
+): Promise<void> {
+  if (actor === undefined || live?.mailsCodes !== false) return
+  const linked = await store.signin.identities.ofPerson(id)
+  if (linked.some((identity) => identity.issuer !== issuer)) return
+  throw new GatewayError(
+    'invalid_request',
+    'nobody removes their only way in: link another first',
+    {
+      param: 'provider',
+    },
+  )
+}
 
 /** By address or by id, of the account that `scope` names; null is anybody. @throws account_not_found, person_not_found */
 export async function findPerson(

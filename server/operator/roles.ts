@@ -31,6 +31,8 @@ const PERMITTED: Readonly<Record<VerbName, readonly Role[]>> = {
   'models.list': EVERYBODY,
   'models.show': EVERYBODY,
   'rates.show': EVERYBODY,
+  // Of the account; a member's of their own keys.
+  'notices.list': EVERYBODY,
   'accounts.show': SEES,
   'accounts.overview': EVERYBODY,
   'accounts.figures': EVERYBODY,
@@ -56,6 +58,7 @@ const PERMITTED: Readonly<Record<VerbName, readonly Role[]>> = {
   'users.sessions.revoke': EVERYBODY,
   'users.access.list': EVERYBODY,
   'users.access.withdraw': EVERYBODY,
+  'users.identities.add': EVERYBODY,
   'users.identities.remove': EVERYBODY,
 
   'keys.identify': NOBODY,
@@ -80,7 +83,6 @@ const PERMITTED: Readonly<Record<VerbName, readonly Role[]>> = {
   backup: NOBODY,
   'backup.failed': NOBODY,
   'backup.restore': NOBODY,
-  'notices.list': NOBODY,
   'notices.show': NOBODY,
   'notices.seen': NOBODY,
   'notices.test': NOBODY,
@@ -149,6 +151,7 @@ export const OF_ONESELF: ReadonlySet<VerbName> = new Set([
   'users.sessions.revoke',
   'users.access.list',
   'users.access.withdraw',
+  'users.identities.add',
   'users.identities.remove',
 ])
 

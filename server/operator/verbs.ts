@@ -114,6 +114,7 @@ export const VERBS = {
   'users.access.list': async () => (await import('./access.ts')).listAccess,
   'users.access.withdraw': async () => (await import('./access.ts')).withdrawAccess,
   'users.sessions.revoke': async () => (await import('./people.ts')).revokeSessions,
+  'users.identities.add': async () => (await import('./people.ts')).linkIdentity,
   'users.identities.remove': async () => (await import('./people.ts')).unlinkIdentity,
   'groups.list': async () => (await import('./groups.ts')).listGroups,
   'groups.show': async () => (await import('./groups.ts')).showGroup,

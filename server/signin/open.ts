@@ -1,7 +1,7 @@
 /** Opens the sign-in provider: its keys, the protocol library, its HTTP app, and the removal of expired data. */
 import { createSigninApp, type SigninApp } from './app.ts'
 import type { SigninDeps } from './deps.ts'
-import { openFederation } from './identities/federation.ts'
+import { type Federation, openFederation } from './identities/federation.ts'
 import type { SigninContext } from './interaction-context.ts'
 import { limitInteractions } from './interaction-limit.ts'
 import { openKnownBrowsers } from './known-browsers.ts'
@@ -16,6 +16,8 @@ import type { SigninStore } from './store.ts'
 import { startSweeping } from './sweep.ts'
 
 export interface Signin extends SigninApp {
+  /** Logins at third parties, also for who is signed in and links one. */
+  readonly identities: Federation
   /** Stops the sweep; requests in progress are not affected. */
   close(): void
 }
@@ -57,6 +59,7 @@ export async function openSigninProvider(given: SigninDeps): Promise<Signin> {
   })
   return {
     answer: app.answer,
+    identities,
     close: startSweeping({ ...deps, clock: deps.steadyClock ?? deps.clock }),
   }
 }

@@ -99,7 +99,12 @@ const ROWS: Readonly<Record<string, Row>> = {
     ],
   },
   'users access': { names: (theirs) => [['list', theirs.person]] },
-  'users identities': { names: (theirs) => [['remove', theirs.person, 'google', '--yes']] },
+  'users identities': {
+    names: (theirs) => [
+      ['add', theirs.person, 'google', 's-1'],
+      ['remove', theirs.person, 'google', '--yes'],
+    ],
+  },
   why: { names: ({ request }) => [[request], ['asked-once']] },
 }
 

@@ -121,10 +121,16 @@ describe('identities', () => {
   })
 })
 
-test('users identities accepts only remove, with a person', () => {
+test('users identities adds and removes, with a person', () => {
   cli.json(['users', 'add', 'ann@example.org'])
   const odd = cli.run(['users', 'identities', 'add', 'ann@example.org', 'sso'])
-  expect([odd.code, odd.err]).toEqual([2, expect.stringContaining('the only action is remove')])
+  expect([odd.code, odd.err]).toEqual([2, expect.stringContaining('add with a subject')])
+  const linked = cli.run(['users', 'identities', 'add', 'ann@example.org', 'sso', 's-1'])
+  expect([linked.code, linked.err]).toEqual([0, '✓ linked sso to ann@example.org\n'])
+  cli.json(['users', 'add', 'bob@example.org'])
+  const taken = cli.run(['users', 'identities', 'add', 'bob@example.org', 'sso', 's-1'])
+  expect([taken.code, taken.err]).toEqual([1, expect.stringContaining('somebody else')])
+  expect(cli.run(['users', 'identities', 'remove', 'ann@example.org', 'sso', '--yes']).code).toBe(0)
   const asked = cli.run(['users', 'identities', 'remove', 'ann@example.org', 'sso'])
   expect([asked.code, asked.err]).toEqual([5, expect.stringContaining('--yes')])
   const none = cli.run(['users', 'identities', 'remove', 'ann@example.org', 'sso', '--yes'])

@@ -180,6 +180,7 @@ const SAMPLES: { readonly [Name in VerbName]: VerbInput<Name> } = {
   'users.access.list': { person: 'ann@example.org' },
   'users.access.withdraw': { person: 'ann@example.org', access: 'cd'.repeat(6) },
   'users.sessions.revoke': { person: 'ann@example.org' },
+  'users.identities.add': { person: 'ann@example.org', provider: 'known', subject: 's-2' },
   'users.identities.remove': { person: 'ann@example.org', provider: 'known' },
   'identities.add': { name: 'google', client_id: 'gateway', secret: CREDENTIAL },
   'identities.list': {},

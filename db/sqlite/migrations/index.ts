@@ -40,6 +40,7 @@ import access from './0038_access.sql' with { type: 'text' }
 import events from './0039_events.sql' with { type: 'text' }
 import accountLimits from './0040_account_limits.sql' with { type: 'text' }
 import credentials from './0041_credentials.sql' with { type: 'text' }
+import accountEvents from './0042_account_events.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly string[] = [
   initial,
@@ -83,4 +84,5 @@ export const MIGRATIONS: readonly string[] = [
   events,
   accountLimits,
   credentials,
+  accountEvents,
 ]

@@ -2,7 +2,7 @@
 import { CAUSE_NAMES, CAUSES, type CauseName, type Severity } from '#domain/cause.ts'
 import { DAY_MS, type Instant, LARGE_STEP_MS, later } from '#domain/clock.ts'
 import { DIGEST, draftDigest, type Events, type StoredEvent } from '#domain/event.ts'
-import { type EventId, eventsFrom } from '#domain/id.ts'
+import { type AccountId, type EventId, eventsFrom } from '#domain/id.ts'
 import type { Connection } from '../engine/connection.ts'
 import { statement } from '../engine/statement.ts'
 import { prepareNoteAct } from '../log/acts.ts'
@@ -124,27 +124,42 @@ function prepareRelease(
   }
 }
 
+type ListQuery = {
+  readonly account?: AccountId
+  readonly unseen: number
+  readonly open: number
+  readonly lasting: string
+  readonly before: EventId | null
+  readonly limit: number
+}
+
 function openReading({ database, commit }: Connection): Pick<Events, 'list' | 'find' | 'unseen'> {
-  const list = statement<
-    EventRow,
-    [{ unseen: number; open: number; lasting: string; before: EventId | null; limit: number }]
-  >(
-    database,
-    `SELECT * FROM events
-     WHERE ($unseen = 0 OR seen_at IS NULL) 
-       AND ($open = 0 OR (lifted_at IS NULL AND cause IN (SELECT value FROM json_each($lasting)))) AND ($before IS NULL OR id < $before)
-     ORDER BY id DESC LIMIT $limit`,
-  )
+  const select = (which: string) =>
+    statement<EventRow, [ListQuery]>(
+      database,
+      `SELECT * FROM events
+       WHERE ${which} ($unseen = 0 OR seen_at IS NULL)
+         AND ($open = 0 OR (lifted_at IS NULL AND cause IN (SELECT value FROM json_each($lasting)))) AND ($before IS NULL OR id < $before)
+       ORDER BY id DESC LIMIT $limit`,
+    )
+  const list = select('')
+  // By an index of its own (`events_of_account`).
+  const ofAccount = select("json_extract(body, '$.data.account_id') = $account AND")
   const find = statement<EventRow, [EventId]>(database, 'SELECT * FROM events WHERE id = ?')
   const unseen = statement<{ n: number }, []>(
     database,
     'SELECT count(*) AS n FROM events WHERE seen_at IS NULL',
   )
   return {
-    async list({ unseenOnly = false, openOnly = false, before = null, limit }) {
+    async list({ accountId, unseenOnly = false, openOnly = false, before = null, limit }) {
       commit.flush()
       const [unseen, open] = [Number(unseenOnly), Number(openOnly)]
-      return list().all({ unseen, open, lasting: LASTING, before, limit }).map(toEvent)
+      const query = { unseen, open, lasting: LASTING, before, limit }
+      const rows =
+        accountId === undefined
+          ? list().all(query)
+          : ofAccount().all({ ...query, account: accountId })
+      return rows.map(toEvent)
     },
     async find(id) {
       commit.flush()

@@ -50,11 +50,14 @@ export function createIdentities({ database, commit }: Connection): Identities {
   return {
     recognise: (identity, vouched, at, begunAt) =>
       commit.commitDurably(() => arrive(identity, vouched, at, begunAt)),
-    link: (identity, personId, at, begunAt) =>
+    link: (identity, personId, at, begunAt, act) =>
       commit.commitDurably(() => {
         if (revocations.isRevoked(personId, begunAt)) return false
         const known = owner(identity)
-        return known === undefined ? link(identity, personId, at) : known.id === personId
+        if (known !== undefined) return known.id === personId
+        const isLinked = link(identity, personId, at)
+        if (isLinked && act !== undefined) noteAct(act)
+        return isLinked
       }),
     async ofPerson(personId) {
       commit.flush()

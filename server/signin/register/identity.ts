@@ -36,14 +36,15 @@ export interface Identities {
     revocations: number,
   ): Promise<Person | 'revoked' | undefined>
   /**
-   * Links after the person was verified by other means. False if it is linked to another person, its provider was removed, or the
-   * person was revoked after there were `revocations`.
+   * Links after the person was verified by other means; `act` is written with a new link. False if it is linked to another person,
+   * its provider was removed, or the person was revoked after there were `revocations`.
    */
   link(
     identity: ClaimedIdentity,
     personId: PersonId,
     at: Instant,
     revocations: number,
+    act?: Act,
   ): Promise<boolean>
   /** Oldest first. */
   ofPerson(personId: PersonId): Promise<readonly Identity[]>

@@ -30,6 +30,19 @@ export function activityContract(bench: Bench): void {
     expect(await bench.store.activity.find(refused.generationId)).toEqual(refused)
   })
 
+  test('the requests of keys that one person made are found, and no others', async () => {
+    const { key: hers } = await bench.issue({}, { madeBy: 'usr_ann' })
+    const { key: his } = await bench.issue({}, { madeBy: 'usr_bob' })
+    const { key: operators } = await bench.issue()
+    const lines = [hers, his, operators, hers].map((key) =>
+      anActivity(aClaim(key, bench.clock.now())),
+    )
+    for (const line of lines) bench.store.activity.note(line)
+    const found = await bench.store.activity.list({ madeBy: 'usr_ann', limit: 9 })
+    expect(found.map(({ keyId }) => keyId)).toEqual([hers.id, hers.id])
+    expect(await bench.store.activity.list({ madeBy: 'usr_none', limit: 9 })).toEqual([])
+  })
+
   test('every class of usage is kept', async () => {
     const { key } = await bench.issue()
     const usage = {

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest'
 import { type Act, draftAct } from '#domain/act.ts'
-import { later } from '#domain/clock.ts'
+import { instant, later } from '#domain/clock.ts'
 import { draftEvent } from '#domain/event.ts'
 import { onlyCredential } from '#domain/provider.ts'
 import { newSecret } from '#domain/secret.ts'
@@ -26,6 +26,7 @@ import {
   usd,
 } from '#test/support/nouns.ts'
 import type { Bench } from './bench.ts'
+import { putArtifact } from './write-artifacts.ts'
 
 /** A change that takes its act along. */
 interface Change {
@@ -60,6 +61,19 @@ const IDENTITY_PROVIDER: IdentityProvider = {
   updatedAt: AT,
 }
 const ANN = newPerson('ann@example.org', AT)
+const LINKED = { issuer: IDENTITY_PROVIDER.issuer, subject: 's-1', claimedName: null }
+const MEMBER = { accountId: 'acct_1', personId: ANN.id, role: 'member', since: AT } as const
+const SESSION = {
+  kind: 'Session',
+  digest: 'ef'.repeat(32),
+  payload: '{}',
+  grantId: null,
+  uid: 'uid-1',
+  personId: ANN.id,
+  clientId: null,
+  consumedAt: null,
+  expiresAt: instant(4_000_000_000_000),
+} as const
 
 /** Every method that changes something at somebody's word, in a gateway with one of everything. */
 const CHANGES: Readonly<Record<string, Change>> = {
@@ -166,7 +180,7 @@ const CHANGES: Readonly<Record<string, Change>> = {
   'people.remove': { make: ({ signin }, act) => signin.people.remove(ANN.id, act) },
   'artifacts.revokePerson': {
     make: ({ signin }, act) => signin.artifacts.revokePerson(ANN.id, act),
-    gains: { ended_sessions: 0 },
+    gains: { ended_sessions: 1 },
   },
   'identityProviders.add': {
     make: ({ signin }, act) => {
@@ -187,6 +201,22 @@ const CHANGES: Readonly<Record<string, Change>> = {
   'identityProviders.remove': {
     make: ({ signin }, act) => signin.identityProviders.remove('sso', act),
   },
+  'people.setLanguage': {
+    make: ({ signin }, act) => signin.people.setLanguage(ANN.id, 'ru', act),
+    gains: { language: { from: null, to: 'ru' } },
+  },
+  'memberships.put': {
+    make: ({ signin }, act) => signin.memberships.put({ ...MEMBER, role: 'owner' }, null, act),
+    gains: { role: { from: 'member', to: 'owner' } },
+  },
+  'memberships.remove': {
+    make: ({ signin }, act) => signin.memberships.remove('acct_1', ANN.id, act),
+  },
+  'artifacts.end': { make: ({ signin }, act) => signin.artifacts.end([SESSION], act) },
+  'identities.link': {
+    make: ({ signin }, act) =>
+      signin.identities.link({ ...LINKED, subject: 's-2' }, ANN.id, AT, 0, act),
+  },
   'identities.unlink': {
     make: ({ signin }, act) => signin.identities.unlink(ANN.id, IDENTITY_PROVIDER.issuer, act),
   },
@@ -202,8 +232,9 @@ async function furnish(store: GatewayStore): Promise<void> {
   await signin.people.add(ANN, anAct())
   await signin.groups.add('guests', ANN.id, null, anAct())
   await signin.identityProviders.add(IDENTITY_PROVIDER, 'shh', anAct())
-  const identity = { issuer: IDENTITY_PROVIDER.issuer, subject: 's-1', claimedName: null }
-  await signin.identities.link(identity, ANN.id, AT, 0)
+  await signin.identities.link(LINKED, ANN.id, AT, 0)
+  await signin.memberships.put(MEMBER, null, anAct())
+  await putArtifact(signin, SESSION)
 }
 
 /** All that the changes change. */
@@ -235,6 +266,8 @@ const stateOf = async ({
   await signin.artifacts.revocations(),
   await signin.identityProviders.list(),
   await signin.identities.ofPerson(ANN.id),
+  await signin.memberships.ofPerson(ANN.id),
+  await signin.artifacts.ofPerson('Session', ANN.id, AT),
 ]
 
 export function actsContract(bench: Bench): void {

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { DAY_MS, HOUR_MS, later } from '#domain/clock.ts'
 import { draftEvent, type RaisedEvent } from '#domain/event.ts'
+import type { AccountId } from '#domain/id.ts'
 import type { Limits } from '#domain/limits.ts'
 import { readDayMinute } from '#domain/notice-settings.ts'
 import { aClaim, anAct, usd } from '#test/support/nouns.ts'
@@ -26,6 +27,39 @@ export function eventsContract(bench: Bench): void {
     const at = new Date(now() + more * MINUTE_MS)
     return at.getUTCHours() * 60 + at.getUTCMinutes()
   }
+
+  test('the events of an account are those that name it, newest first, by page', async () => {
+    const facts = (account_id: AccountId, n: number) => ({
+      account_id,
+      account_name: 'a',
+      limit: 'daily_spend_limit_usd' as const,
+      limit_usd: '5.00',
+      used_usd: `${n}.00`,
+      percent: n,
+      resets_at: '2026-11-25T00:00:00Z',
+    })
+    const raised: string[] = []
+    for (const [account, percent] of [
+      ['acct_1', 80],
+      ['acct_2', 80],
+      ['acct_1', 95],
+      ['acct_1', 100],
+    ] as const) {
+      bench.clock.advance(1_000)
+      const event = draftEvent('gateway.account_ceiling', facts(account, percent), now())
+      await raise(event)
+      if (account === 'acct_1') raised.unshift(event.id)
+    }
+    await raise(failed())
+    const of = async (query: object) =>
+      (await bench.store.events.list({ accountId: 'acct_1', limit: 2, ...query })).map(
+        ({ id }) => id,
+      )
+    expect(await of({})).toEqual(raised.slice(0, 2))
+    expect(await of({ before: raised[1] })).toEqual(raised.slice(2))
+    expect(await bench.store.events.list({ accountId: 'acct_3', limit: 9 })).toEqual([])
+    expect(await list()).toHaveLength(5)
+  })
 
   describe('a cause', () => {
     test('is raised once while it lasts, and anew after it was lifted; also after a restart', async () => {

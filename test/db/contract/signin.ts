@@ -266,6 +266,39 @@ function artifactsContract(bench: SigninBench): void {
     })
   })
 
+  test('a person’s artifacts of a kind are found, latest first, until they expire', async () => {
+    const { artifacts, people } = bench.signin
+    const [ann, bob] = ['ann@x.org', 'bob@x.org'].map((one) => newPerson(one, bench.clock.now()))
+    for (const person of [ann, bob]) await people.add(person as Person, anAct())
+    const of = (digest: string, stated: Partial<Artifact>) =>
+      anArtifact(bench.clock, { digest: digest.repeat(32), kind: 'Session', ...stated })
+    const early = of('aa', { personId: ann?.id as never })
+    const late = of('bb', { personId: ann?.id as never, expiresAt: later(early.expiresAt, MINUTE) })
+    await putArtifact(bench.signin, early)
+    await putArtifact(bench.signin, late)
+    await putArtifact(bench.signin, of('cc', { personId: ann?.id as never, kind: 'Grant' }))
+    await putArtifact(bench.signin, of('dd', { personId: bob?.id as never }))
+    const found = async (at: Instant) =>
+      (await artifacts.ofPerson('Session', ann?.id as never, at)).map(({ digest }) => digest)
+    expect(await found(bench.clock.now())).toEqual([late.digest, early.digest])
+    expect(await found(early.expiresAt)).toEqual([late.digest])
+  })
+
+  test('what is ended is gone, whatever another request makes of it', async () => {
+    const { artifacts } = bench.signin
+    const one = anArtifact(bench.clock)
+    const other = anArtifact(bench.clock, { digest: 'ef'.repeat(32) })
+    for (const artifact of [one, other]) await putArtifact(bench.signin, artifact)
+    const ended = artifacts.end([one], null)
+    const renewed = putArtifact(bench.signin, { ...one, payload: '{"a":2}' }, { version: 1 })
+    await Promise.all([ended, renewed])
+    expect(await putArtifact(bench.signin, one, { version: 1 })).toBe(false)
+    expect(await artifacts.find(one.kind, one.digest)).toBeUndefined()
+    expect(await artifacts.find(other.kind, other.digest)).toBeDefined()
+    // What there is not is ended too.
+    await artifacts.end([one], null)
+  })
+
   test('a grant is revoked kind by kind; a session is found by its uid', async () => {
     const { artifacts } = bench.signin
     const grantId = 'grant'

@@ -48,6 +48,16 @@ export function usageContract(bench: Bench): void {
       cost,
     ])
 
+  test('the keys that one person made are added up alone', async () => {
+    const { key: hers } = await bench.issue({}, { madeBy: 'usr_ann' })
+    await bench.topUp('10')
+    await serve(hers, '0.25')
+    await serve(worker, '1')
+    const all = await report({ madeBy: 'usr_ann' })
+    expect(all.rows.map(({ by }) => by)).toEqual([hers.id])
+    expect(all.total).toMatchObject({ requests: 1, cost: usd('0.25') })
+  })
+
   test('nothing adds up to nothing', async () => {
     expect(await report()).toEqual({ rows: [], other: NO_SUM, others: 0, total: NO_SUM })
   })
