@@ -6,13 +6,14 @@ import { mayDo, requireRole } from '#operator/roles.ts'
 import { readLanguage } from '#pages/language.ts'
 import { randomName } from '#signin/register/digest.ts'
 import { ASSETS, answerAsset } from './assets.ts'
-import { type CountChange, limitChanges } from './changes-limit.ts'
 import type { Cabinet, CabinetDeps } from './deps.ts'
 import { bareFrame, frame, plainFrame } from './draw/frame.ts'
+import { CHANGES, type Count, limitPerMinute, TRIES } from './minute-limit.ts'
 import { type Once, openOnce } from './once.ts'
 import { goTo, leaveFor, pageOf } from './respond.ts'
 import { ROUTES, type Route } from './routes.ts'
 import { drawFailure, drawNobody, drawProblem } from './screens/failure.ts'
+import { linkPathOf } from './screens/identities.ts'
 import { chooseAccount, endSession, findSession } from './session.ts'
 import { openSignIn, type SignIn } from './sign-in.ts'
 import type { Guest, Visit } from './visit.ts'
@@ -25,7 +26,8 @@ interface Env {
 interface House {
   readonly deps: CabinetDeps
   readonly signIn: SignIn
-  readonly countChange: CountChange
+  readonly countChange: Count
+  readonly countTry: Count
   readonly once: () => Promise<Once>
 }
 
@@ -34,7 +36,8 @@ export function createCabinet(deps: CabinetDeps): Cabinet {
   const house: House = {
     deps,
     signIn: openSignIn(deps),
-    countChange: limitChanges(deps.clock),
+    countChange: limitPerMinute(deps.clock, CHANGES),
+    countTry: limitPerMinute(deps.clock, TRIES),
     once: () => {
       once ??= deps.operator.then(({ store }) => openOnce(store.signin.artifacts, deps.clock))
       return once
@@ -60,7 +63,10 @@ export function createCabinet(deps: CabinetDeps): Cabinet {
   return {
     async answer(request, address) {
       if (!URL.canParse(request.url)) return null
-      const { pathname } = new URL(request.url)
+      const url = new URL(request.url)
+      const linked = request.method === 'GET' ? linkPathOf(url) : null
+      if (linked !== null) return goTo(linked)
+      const { pathname } = url
       const isOurs = pathname === '/' || pathname === '/cabinet' || pathname.startsWith('/cabinet/')
       return isOurs ? await app.fetch(request, { address }) : null
     },
@@ -85,18 +91,24 @@ async function withGuest(
   if (guest === undefined) return await askToSignIn(request, url, signIn)
   if (request.method !== 'POST') return await answer(guest, new URLSearchParams())
   const form = await readForm(request)
-  const seconds = house.countChange(guest.person.id)
-  if (seconds !== null) {
-    const page = plainFrame(guest.language, drawProblem(guest.words, guest.words.tooMany(seconds)))
-    const refused = await pageOf(deps, page, { status: 429, language: guest.language })
-    refused.headers.set('Retry-After', String(seconds))
-    return refused
-  }
+  const seconds = house.countChange(guest.person.id, address)
+  if (seconds !== null) return await tooMany(guest, guest.words.tooMany(seconds), seconds)
   if (!isOwnPost(request, deps.issuer) || form?.get('csrf') !== guest.session.csrf) {
     const page = plainFrame(guest.language, drawProblem(guest.words, guest.words.forged))
     return await pageOf(deps, page, { status: 403, language: guest.language })
   }
   return await answer(guest, form)
+}
+
+async function tooMany(
+  { deps, language, words }: Guest,
+  sentence: string,
+  seconds: number,
+): Promise<Response> {
+  const page = plainFrame(language, drawProblem(words, sentence))
+  const refused = await pageOf(deps, page, { status: 429, language })
+  refused.headers.set('Retry-After', String(seconds))
+  return refused
 }
 
 /** A page is come back to after signing in; a form was of a session that has ended, and is not sent again. */
@@ -199,6 +211,10 @@ async function answerRoute(house: House, route: Route, visit: Visit): Promise<Re
   const { deps, language, role } = visit
   try {
     requireRole(role, route.needs)
+    if (route.method === 'POST' && route.isTry) {
+      const seconds = house.countTry(visit.person.id, visit.address)
+      if (seconds !== null) return await tooMany(visit, visit.words.tooManyTries(seconds), seconds)
+    }
     if (route.method === 'POST') return await route.answer(visit, await house.once())
     const answer = await route.answer(visit, await house.once())
     if (answer instanceof Response) return answer

@@ -90,10 +90,9 @@ export const csvLine = (cells: readonly Cell[]): string => `${cells.map(csvCell)
 
 function csvCell(value: Cell): string {
   if (value === null) return ''
-  const text = typeof value === 'number' ? String(value) : guard(value)
+  const text = guard(String(value))
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
-const guard = (text: string): string =>
-  // An amount may be negative: digits alone run nothing.
-  /^[=+\-@\p{Cc}]/u.test(text) && !/^-?\d+(?:\.\d+)?$/.test(text) ? `'${text}` : text
+/** Negative amounts too: no program has to tell a number from what is only like one. */
+const guard = (text: string): string => (/^[=+\-@\p{Cc}]/u.test(text) ? `'${text}` : text)

@@ -11,6 +11,7 @@ import {
   showWebhookSecret,
   testThreshold,
 } from './screens/balance.ts'
+import { completeLink, linkIdentity, unlinkIdentity } from './screens/identities.ts'
 import { disableKey, editKey, revokeKey, rotateKey, setLimits, showKey } from './screens/key.ts'
 import { showKeys } from './screens/keys.ts'
 import { streamFigures } from './screens/live.ts'
@@ -32,7 +33,6 @@ import {
   endAllSessions,
   endOneSession,
   showYou,
-  unlinkIdentity,
   withdrawAccess,
 } from './screens/you.ts'
 
@@ -44,7 +44,12 @@ interface Place {
 
 export type Route =
   | (Place & { readonly method: 'GET'; readonly answer: Show })
-  | (Place & { readonly method: 'POST'; readonly answer: Act })
+  | (Place & {
+      readonly method: 'POST'
+      readonly answer: Act
+      /** A prompt, which is paid for. */
+      readonly isTry?: boolean
+    })
 
 const show = (path: string, needs: VerbName, answer: Show): Route => ({
   method: 'GET',
@@ -94,7 +99,10 @@ export const ROUTES: readonly Route[] = [
   show('/cabinet/models', 'models.list', showModels),
   show('/cabinet/models/:provider/:model{.+}', 'models.show', showModel),
   // It spends by a key that the person may make.
-  act('/cabinet/models/:provider/:model{.+}', 'keys.create', tryModel),
+  {
+    ...act('/cabinet/models/:provider/:model{.+}', 'keys.create', tryModel),
+    isTry: true,
+  } as Route,
 
   show('/cabinet/people', 'accounts.members.list', showPeople),
   act('/cabinet/people', 'accounts.members.add', invite),
@@ -107,6 +115,9 @@ export const ROUTES: readonly Route[] = [
   act('/cabinet/you/language', 'users.language', chooseLanguage),
   act('/cabinet/you/sessions', 'users.sessions.end', endOneSession),
   act('/cabinet/you/sessions/all', 'users.sessions.revoke', endAllSessions),
+  act('/cabinet/you/link', 'users.identities.add', linkIdentity),
+  // Where the third party's answer comes in (`app.ts`); it is worth something once, and to this session alone.
+  show('/cabinet/you/link/:provider', 'users.identities.add', completeLink),
   act('/cabinet/you/identities', 'users.identities.remove', unlinkIdentity),
   act('/cabinet/you/access', 'users.access.withdraw', withdrawAccess),
 ]

@@ -109,6 +109,10 @@ export interface CauseFacts {
 }
 
 export type CauseName = keyof CauseFacts
+/** The causes that concern the people of an account: those that name it. */
+export type AccountCauseName = {
+  [Name in CauseName]: CauseFacts[Name] extends { readonly account_id: AccountId } ? Name : never
+}[CauseName]
 
 const OWNER = {
   account_id: ['text', 'The account'],

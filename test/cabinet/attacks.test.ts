@@ -161,6 +161,12 @@ describe('words that run', () => {
     const { text } = await owner.open('/cabinet/activity.csv')
     expect(text.split('\r\n')[1]).toContain(cell)
   })
+
+  test('in a file for a spreadsheet, an amount below zero is not a formula', async () => {
+    await house.act('balance.adjust', { amount_usd: '-0.25', note: 'a correction' })
+    const { text } = await owner.open('/cabinet/balance.csv?kind=adjust')
+    expect(text.split('\r\n')[1]).toContain(",adjust,'-0.25,")
+  })
 })
 
 describe('a session', () => {
@@ -287,6 +293,21 @@ test('more than 120 changes within a minute are refused, with when the next may 
   expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
 })
 
+test('more than ten prompts within a minute are refused, with when the next may come, and cost nothing', async () => {
+  const { browser } = await house.person('asks@example.org', 'owner')
+  const { id: key } = await house.act('keys.create', { name: 'tried' })
+  const { text } = await browser.open('/cabinet/models/demo/echo')
+  const csrf = csrfOf({ text } as never)
+  const ask = () =>
+    post(browser, house.authUrl, '/cabinet/models/demo/echo', { csrf, key, prompt: 'hi' })
+  for (let n = 0; n < 10; n++) expect((await ask()).status).toBe(200)
+  const refused = await ask()
+  expect(refused.status).toBe(429)
+  expect(refused.text).toMatch(/can be asked in \d+ second/)
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+  expect(await house.act('activity.count', { key })).toMatchObject({ count: 10 })
+})
+
 test('an open stream of figures ends within five seconds of its session', async () => {
   const { browser, id } = await house.person('live@example.org', 'owner')
   const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
@@ -295,7 +316,7 @@ test('an open stream of figures ends within five seconds of its session', async 
   })
   const reader = answer.body?.getReader()
   const first = new TextDecoder().decode((await reader?.read())?.value)
-  expect(first).toMatch(/^event: figures\ndata: \{"balance":"\$/)
+  expect(first).toMatch(/^event: figures\ndata: \{"shown":\{"balance":"\$/)
   const started = performance.now()
   await house.act('users.sessions.revoke', { person: id })
   let rest = ''

@@ -4,5 +4,6 @@ export const CSV_GUARD: readonly (readonly [user: string, cell: string])[] = [
   ['+cmd', `,'+cmd,`],
   ['-cmd', `,'-cmd,`],
   ['@sum', `,'@sum,`],
+  ['-5.00', `,'-5.00,`],
   ['a,"b"', `,"a,""b""",`],
 ]

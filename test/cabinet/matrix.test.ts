@@ -65,6 +65,9 @@ const ROWS: Readonly<Record<string, Row>> = {
   'GET /cabinet/you': {},
   'POST /cabinet/you/language': { fields: { language: 'en' } },
   'POST /cabinet/you/sessions': { fields: { session: 'none' }, status: 404 },
+  // Back at the same screen: there is no such provider, and no such login.
+  'POST /cabinet/you/link': { fields: { provider: 'none' } },
+  'GET /cabinet/you/link/:provider': { named: { ':provider': 'none' } },
   'POST /cabinet/you/identities': { fields: { provider: 'none' }, status: 404 },
   'POST /cabinet/you/access': { fields: { access: 'none-at-all-here' }, status: 404 },
   // Last: it ends the session of who asks.

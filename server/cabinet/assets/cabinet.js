@@ -1,88 +1,109 @@
 // What the pages do beyond HTML: figures that live, a secret that is copied, an answer that streams. Each page works without it.
-;(() => {
-  const source = () => document.querySelector('[data-live]')?.dataset.live
-  let stream = null
+const source = () => document.querySelector('[data-live]')?.dataset.live
+let stream = null
 
-  const show = (figures) => {
-    for (const [name, text] of Object.entries(figures)) {
-      for (const place of document.querySelectorAll(`[data-figure="${CSS.escape(name)}"]`)) {
-        if (place.textContent === text) continue
-        place.textContent = text
-      }
+const show = (figures) => {
+  for (const [name, text] of Object.entries(figures)) {
+    for (const place of document.querySelectorAll(`[data-figure="${CSS.escape(name)}"]`)) {
+      if (place.textContent === text) continue
+      place.textContent = text
     }
   }
+}
 
-  const live = () => {
-    const path = source()
-    if (stream?.path === path) return
-    stream?.events.close()
-    stream = null
-    if (path === undefined) return
-    const events = new EventSource(path)
-    events.addEventListener('figures', ({ data }) => show(JSON.parse(data)))
-    // The session has ended: whoever looks at the page is shown that.
-    events.addEventListener('ended', () => {
-      events.close()
-      location.reload()
-    })
-    stream = { path, events }
+let latest = null
+let drawn = null
+// Who is in the list by keyboard keeps their place: it is drawn again once they have left it.
+const drawRequests = () => {
+  const list = document.querySelector('[data-latest]')
+  if (list === null || [null, drawn, list.dataset.latest].includes(latest)) return
+  if (list.contains(document.activeElement)) return
+  drawn = latest
+  list.dispatchEvent(new CustomEvent('request-came'))
+}
+
+const live = () => {
+  const path = source()
+  if (stream?.path === path) return
+  stream?.events.close()
+  stream = null
+  if (path === undefined) return
+  const events = new EventSource(path)
+  events.addEventListener('figures', ({ data }) => {
+    const figures = JSON.parse(data)
+    show(figures.shown)
+    latest = figures.latest
+    drawRequests()
+  })
+  // The session has ended: whoever looks at the page is shown that.
+  events.addEventListener('ended', () => {
+    events.close()
+    location.reload()
+  })
+  stream = { path, events }
+}
+
+const copy = async (button) => {
+  const text = document.getElementById(button.dataset.copy)?.textContent ?? ''
+  try {
+    await navigator.clipboard.writeText(text)
+  } catch {
+    const range = document.createRange()
+    range.selectNodeContents(document.getElementById(button.dataset.copy))
+    getSelection().removeAllRanges()
+    getSelection().addRange(range)
+    return
   }
+  const said = button.textContent
+  button.textContent = button.dataset.copied
+  setTimeout(() => {
+    button.textContent = said
+  }, 2000)
+}
 
-  const copy = async (button) => {
-    const text = document.getElementById(button.dataset.copy)?.textContent ?? ''
-    try {
-      await navigator.clipboard.writeText(text)
-    } catch {
-      const range = document.createRange()
-      range.selectNodeContents(document.getElementById(button.dataset.copy))
-      getSelection().removeAllRanges()
-      getSelection().addRange(range)
+const ask = async (form) => {
+  const place = document.getElementById(form.dataset.stream)
+  const button = form.querySelector('button')
+  button.disabled = true
+  place.textContent = ''
+  place.hidden = false
+  try {
+    const answer = await fetch(form.action, {
+      method: 'POST',
+      body: new URLSearchParams(new FormData(form)),
+      headers: { Accept: 'text/event-stream' },
+    })
+    if (!answer.headers.get('content-type').startsWith('text/plain')) {
+      const page = new DOMParser().parseFromString(await answer.text(), 'text/html')
+      place.textContent = page.querySelector('main .problem, main .note')?.textContent ?? ''
+      button.disabled = false
       return
     }
-    const said = button.textContent
-    button.textContent = button.dataset.copied
-    setTimeout(() => {
-      button.textContent = said
-    }, 2000)
+    const decoder = new TextDecoder()
+    for await (const part of answer.body)
+      place.textContent += decoder.decode(part, { stream: true })
+  } catch (thrown) {
+    place.textContent += String(thrown)
   }
+  button.disabled = false
+}
 
-  const ask = async (form) => {
-    const place = document.getElementById(form.dataset.stream)
-    const button = form.querySelector('button')
-    button.disabled = true
-    place.textContent = ''
-    place.hidden = false
-    try {
-      const answer = await fetch(form.action, {
-        method: 'POST',
-        body: new URLSearchParams(new FormData(form)),
-        headers: { Accept: 'text/event-stream' },
-      })
-      const decoder = new TextDecoder()
-      for await (const part of answer.body)
-        place.textContent += decoder.decode(part, { stream: true })
-    } catch (thrown) {
-      place.textContent += String(thrown)
-    }
-    button.disabled = false
-  }
-
-  document.addEventListener('click', ({ target }) => {
-    const button = target instanceof Element ? target.closest('[data-copy]') : null
-    if (button) void copy(button)
-  })
-  document.addEventListener('submit', (event) => {
-    const form = event.target
-    if (!(form instanceof HTMLFormElement) || form.dataset.stream === undefined) return
-    event.preventDefault()
-    void ask(form)
-  })
-  document.addEventListener('change', ({ target }) => {
-    if (target instanceof HTMLSelectElement && target.dataset.submits !== undefined)
-      target.form.requestSubmit()
-  })
-  document.addEventListener('htmx:afterSettle', live)
-  document.documentElement.classList.add('scripted')
-  if (document.readyState === 'loading') document.addEventListener('DOMContentLoaded', live)
-  else live()
-})()
+document.addEventListener('click', ({ target }) => {
+  const button = target instanceof Element ? target.closest('[data-copy]') : null
+  if (button) void copy(button)
+})
+document.addEventListener('submit', (event) => {
+  const form = event.target
+  if (!(form instanceof HTMLFormElement) || form.dataset.stream === undefined) return
+  event.preventDefault()
+  void ask(form)
+})
+document.addEventListener('change', ({ target }) => {
+  if (target instanceof HTMLSelectElement && target.dataset.submits !== undefined)
+    target.form.requestSubmit()
+})
+document.addEventListener('focusout', () => setTimeout(drawRequests))
+document.addEventListener('htmx:afterSettle', live)
+document.documentElement.classList.add('scripted')
+if (document.readyState === 'loading') document.addEventListener('DOMContentLoaded', live)
+else live()

@@ -4,6 +4,7 @@ import type { Language } from '#domain/language.ts'
 import { type Html, ICON, MARK } from '#pages/html.ts'
 import { HTMX, SCRIPT, STYLE } from '../assets.ts'
 import type { Guest, Visit } from '../visit.ts'
+import type { Words } from '../words/en.ts'
 import { changing, type Sheet } from './parts.ts'
 
 /** The screens by their paths, in the order of the navigation; `whole`: only for who sees the whole account. */
@@ -109,7 +110,22 @@ export const plainFrame = (language: Language, sheet: Sheet): Html =>
     html`<body><main id="main"><p>${MARK}</p>${sheet.content}</main></body>`,
   )
 
-const documentOf = (language: Language, { title }: Sheet, body: Html): Html => html`<!doctype html>
+/** The page between a form and a third party: it goes there by itself, with a link for who has to. */
+export const onwardFrame = (language: Language, words: Words, to: string): Html =>
+  documentOf(
+    language,
+    { title: words.onward, content: html`` },
+    html`<body><main id="main"><p>${MARK}</p><h1>${words.onward}</h1>
+<div class="acts"><a class="button lead-button" href="${to}">${words.goOn}</a></div></main></body>`,
+    html`<meta http-equiv="refresh" content="0;url=${to}">`,
+  )
+
+const documentOf = (
+  language: Language,
+  { title }: Sheet,
+  body: Html,
+  head: Html | '' = '',
+): Html => html`<!doctype html>
 <html lang="${language}">
 <head>
 <meta charset="utf-8">
@@ -118,10 +134,10 @@ const documentOf = (language: Language, { title }: Sheet, body: Html): Html => h
 <meta name="robots" content="noindex">
 <meta name="htmx-config" content="${HTMX_CONFIG}">
 <title>${title} · gatewayctl</title>
-<link rel="icon" href="${ICON}">
+${head}<link rel="icon" href="${ICON}">
 <link rel="stylesheet" href="${STYLE.path}">
 <script src="${HTMX.path}" defer></script>
-<script src="${SCRIPT.path}" defer></script>
+<script src="${SCRIPT.path}" type="module"></script>
 </head>
 ${body}
 </html>

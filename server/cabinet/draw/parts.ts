@@ -157,12 +157,19 @@ export const button = (
   {
     style = '',
     hidden = {},
-  }: { readonly style?: string; readonly hidden?: Readonly<Record<string, string>> } = {},
+    isWhole = false,
+  }: {
+    readonly style?: string
+    readonly hidden?: Readonly<Record<string, string>>
+    /** Whether what follows is another page altogether. */
+    readonly isWhole?: boolean
+  } = {},
 ): Html =>
   changing(
     guest,
     action,
     html`${Object.entries(hidden).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}<button type="submit"${style === '' ? '' : html` class="${style}"`}>${label}</button>`,
+    isWhole ? html` hx-boost="false"` : '',
   )
 
 /** A field of a form. */

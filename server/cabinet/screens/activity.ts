@@ -34,10 +34,11 @@ export const showActivity: Show = async (visit) => {
   const { kept_since: since } = await visit.act('activity.kept', {})
   return {
     title: words.activity.title,
+    live: hrefOf('/cabinet/live', { account: visit.account.id }),
     content: html`<div class="top"><h1>${words.activity.title}</h1>
 <a href="${hrefOf('/cabinet/activity.csv', stated(visit))}" hx-boost="false">${words.activity.csv}</a></div>
 ${filtersOf(visit)}
-${shown.length === 0 ? emptyOf(visit) : tableOf(visit, shown)}
+<div id="requests"${freshOf(visit, shown)}>${shown.length === 0 ? emptyOf(visit) : tableOf(visit, shown)}</div>
 ${
   entries.length > PAGE &&
   last &&
@@ -46,6 +47,12 @@ ${
 ${since !== null && html`<p class="note">${words.activity.kept(since.slice(0, 10))}</p>`}`,
   } satisfies Sheet
 }
+
+/** The newest page is drawn again when a request has come, under the same filters. */
+const freshOf = ({ url }: Visit, shown: readonly Entry[]): Html | '' =>
+  url.searchParams.has('before')
+    ? ''
+    : html` data-latest="${shown[0]?.id ?? ''}" hx-get="${url.pathname}${url.search}" hx-trigger="request-came" hx-select="#requests" hx-swap="outerHTML" hx-disinherit="*"`
 
 /** An unknown key, or a status that is none, matches nothing. */
 async function list(visit: Visit, before: string | null, limit: number): Promise<readonly Entry[]> {
@@ -155,7 +162,7 @@ const tableOf = (visit: Visit, entries: readonly Entry[]): Html => {
       {
         title: words.activity.status,
         cell: (entry) =>
-          html`${statusOf(entry)}${entry.ended_by !== 'completed' && html`<br><small>${words.activity.ended[entry.ended_by]}</small>`}`,
+          html`${statusOf(entry)}${entry.ended_by !== 'completed' && html`<br><small>${entry.code === null ? words.activity.ended[entry.ended_by] : reasonOf(visit, entry.code)}</small>`}`,
       },
     ],
     entries,
@@ -165,10 +172,12 @@ const tableOf = (visit: Visit, entries: readonly Entry[]): Html => {
 /** "0.42 s" */
 export const seconds = (ms: number): string => `${(ms / 1000).toFixed(ms < 10_000 ? 2 : 1)} s`
 
-export const statusOf = ({ status, code }: Pick<Entry, 'status' | 'code'>): Html => {
-  const kind = status < 400 ? 'ok' : status < 500 ? 'near' : 'bad'
-  return state(kind, code === null ? String(status) : `${status} ${code}`)
-}
+export const statusOf = ({ status }: Pick<Entry, 'status'>): Html =>
+  state(status < 400 ? 'ok' : status < 500 ? 'near' : 'bad', String(status))
+
+/** Why it was refused, or failed; the code itself where it is of another version. */
+export const reasonOf = ({ words }: Visit, code: string): string =>
+  (words.codes as Readonly<Record<string, string>>)[code] ?? code
 
 const COLUMNS = [
   'created_at',

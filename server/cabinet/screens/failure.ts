@@ -1,6 +1,7 @@
 /** What is said where nothing else can be: an error, another's screen, nobody's account. */
 import { html } from 'hono/html'
 import type { GatewayError } from '#domain/errors.ts'
+import { limitNamed } from '#domain/limits.ts'
 import type { Sheet } from '../draw/parts.ts'
 import type { Guest, Visit } from '../visit.ts'
 import type { Words } from '../words/en.ts'
@@ -21,11 +22,36 @@ export function drawFailure(visit: Visit, error: GatewayError, isOfRole: boolean
   return { ...drawProblem(words, sentence), status: error.status }
 }
 
-/** In the language of the page where it has words for it; the verb's own name the value and the way out. */
-export const sentenceOf = (
-  { words }: Pick<Visit, 'words'>,
-  { code, message }: GatewayError,
-): string => words.problems[code] ?? message
+/** In the language of the page: why, by its code; of a form, which field, and what it takes. */
+export function sentenceOf({ words }: Pick<Visit, 'words'>, error: GatewayError): string {
+  const { code, message, details } = error
+  if (code !== 'invalid_request') return words.codes[code]
+  const { param = '', metadata } = details
+  if (metadata?.['limit'] === 'member_daily_usd') {
+    return words.keys.memberHint(String(metadata['limit_value']))
+  }
+  const [field = ''] = param.split('.')
+  const taken = words.takes[field] ?? (limitNamed(field) && words.takes['limits'])
+  const label = labelsOf(words)[field]
+  if (taken?.endsWith('.')) return taken
+  if (label === undefined) return words.codes.invalid_request
+  // Our own words follow the name of the field.
+  return taken ? `${label}: ${taken}.` : `${label} ${message.slice(`${param}: `.length)}.`
+}
+
+/** The fields of forms, as their labels call them. */
+const labelsOf = (words: Words): Readonly<Record<string, string>> => ({
+  ...words.keys.fields,
+  name: words.keys.name,
+  note: words.keys.note,
+  grace_seconds: words.keys.grace,
+  member_daily_usd: words.people.memberDaily,
+  threshold_usd: words.balance.below,
+  email: words.balance.email,
+  webhook_url: words.balance.webhook,
+  role: words.people.role,
+  language: words.you.language,
+})
 
 /** For somebody who belongs to no account: whom to ask. */
 export const drawNobody = ({ words, person, deps }: Guest): Sheet => ({

@@ -5,20 +5,38 @@ import { count, usd } from '../draw/parts.ts'
 import { findSession } from '../session.ts'
 import type { Visit } from '../visit.ts'
 
-const EVERY_MS = 2_000
+/** It is looked so often whether anything has happened, in memory. */
+const LOOK_MS = 200
+/** Figures are read at most so often: a request is shown within a second. */
+const READ_MS = 600
+/** And at least so often, with whether the session goes on. */
+const CHECK_MS = 2_000
 /** An unchanged figure is not sent; a proxy would close a connection that says nothing. */
 const QUIET_TURNS = 7
 
 export async function streamFigures(visit: Visit): Promise<Response> {
-  const { request, act, account } = visit
+  const { request, act, account, operator } = visit
   const encoder = new TextEncoder()
   const closed = new AbortController()
   request.signal.addEventListener('abort', () => closed.abort(), { once: true })
   let last = ''
   let quiet = 0
+  const countNow = (): string =>
+    `${operator.live?.watch.pulse.recent.count} ${operator.live?.inFlight()}`
+
+  /** Until something has happened, or a look at the session is due. */
+  const wait = async (): Promise<void> => {
+    const before = countNow()
+    let waited = 0
+    while (waited < CHECK_MS && !closed.signal.aborted) {
+      await Bun.sleep(LOOK_MS)
+      waited += LOOK_MS
+      if (waited >= READ_MS && countNow() !== before) return
+    }
+  }
   const next = async (): Promise<string> => {
     for (;;) {
-      if (last !== '') await Bun.sleep(EVERY_MS)
+      if (last !== '') await wait()
       if (closed.signal.aborted || !(await isStillIn(visit))) return ''
       const text = toText(await act('accounts.figures', { account: account.id }))
       if (text !== last) {
@@ -72,9 +90,12 @@ async function isStillIn({
   return session !== undefined && found?.disabledAt === null && membership?.role === role
 }
 
-const toText = ({ balance_usd, spend_day_usd, in_flight }: FiguresRecord): string =>
+const toText = ({ balance_usd, spend_day_usd, in_flight, latest_request }: FiguresRecord): string =>
   JSON.stringify({
-    ...(balance_usd !== null && { balance: usd(balance_usd) }),
-    spend_day: usd(spend_day_usd),
-    in_flight: count(in_flight),
+    shown: {
+      ...(balance_usd !== null && { balance: usd(balance_usd) }),
+      spend_day: usd(spend_day_usd),
+      in_flight: count(in_flight),
+    },
+    latest: latest_request,
   })

@@ -19,6 +19,7 @@ import {
   usd,
 } from '../draw/parts.ts'
 import type { Visit } from '../visit.ts'
+import { reasonOf } from './activity.ts'
 import { drawSnippets } from './snippets.ts'
 
 type Model = VerbRecord<'models.list'>[number]
@@ -137,32 +138,65 @@ ${drawSnippets(visit, null, model.kind === 'generate' ? model.id : undefined)}`,
   }
 }
 
+type Price = NonNullable<Model['price']>
+type Line = readonly [name: string, amount: string | null, perMillion?: true]
+
 /** Every class that has a price. */
-function pricesOf({ words }: Visit, price: NonNullable<Model['price']>): Html {
-  const rows = [
-    ['input', price.in_usd],
-    ['output', price.out_usd],
-    ['cached input', price.cached_in_usd],
-    ['cache write', price.cache_write_usd],
-    ['cache write, 1 h', price.cache_write_1h_usd],
-    ['image input', price.image_in_usd],
-    ['image output', price.image_out_usd],
-    ...price.per_image_usd.map(({ resolution, quality, usd: each }) => [
-      `image ${resolution} ${quality}`,
-      each,
-    ]),
-    ...Object.entries(price.server_tools).map(([tool, each]) => [`${tool}, per 1000`, each]),
-    ...(price.per_request_usd === '0' ? [] : [['request', price.per_request_usd]]),
-  ].flatMap(([name, amount]) => (name != null && amount != null ? [{ name, amount }] : []))
+function pricesOf({ words }: Visit, price: Price): Html {
+  const { classes } = words.models
+  const lines: readonly Line[] = [
+    ...tokenLines(words, price, (name) => name),
+    [classes.imageInput, price.image_in_usd, true],
+    [classes.imageOutput, price.image_out_usd, true],
+    ...price.tiers.flatMap((tier) =>
+      tokenLines(words, tier, (name) => classes.above(name, count(tier.above_input_tokens))),
+    ),
+    [classes.inputImage, orNone(price.per_input_image_usd)],
+    ...price.per_image_usd.map(
+      ({ resolution, quality, usd: each }): Line => [
+        classes.image(`${resolution} ${quality}`),
+        each,
+      ],
+    ),
+    ...Object.entries(price.server_tools).map(([tool, each]): Line => [classes.tool(tool), each]),
+    [classes.searchUnit, orNone(price.per_search_unit_usd)],
+    [classes.request, orNone(price.per_request_usd)],
+  ]
+  const stated = lines.flatMap(([name, amount, isPerMillion]) =>
+    amount === null
+      ? []
+      : [{ name, shown: usd(amount) + (isPerMillion ? ` ${words.receipt.perMillion}` : '') }],
+  )
+  const factors = Object.entries(price.modifiers).map(([field, factor]) => ({
+    name: classes.factor(field),
+    shown: `× ${factor}`,
+  }))
   return table(
     words.models.prices,
     [
       { title: words.receipt.class, cell: ({ name }) => name },
-      { title: '$', cell: ({ amount }) => usd(amount), isNumber: true },
+      { title: words.receipt.price, cell: ({ shown }) => shown, isNumber: true },
     ],
-    rows,
+    [...stated, ...factors],
   )
 }
+
+const tokenLines = (
+  { models: { classes } }: Visit['words'],
+  price: Pick<
+    Price,
+    'in_usd' | 'out_usd' | 'cached_in_usd' | 'cache_write_usd' | 'cache_write_1h_usd'
+  >,
+  nameOf: (name: string) => string,
+): readonly Line[] => [
+  [nameOf(classes.input), price.in_usd, true],
+  [nameOf(classes.cached), price.cached_in_usd, true],
+  [nameOf(classes.cacheWrite), price.cache_write_usd, true],
+  [nameOf(classes.cacheWriteHour), price.cache_write_1h_usd, true],
+  [nameOf(classes.output), price.out_usd, true],
+]
+
+const orNone = (amount: string): string | null => (amount === '0' ? null : amount)
 
 const MAX_PROMPT_CHARS = 4_000
 
@@ -204,11 +238,11 @@ export const tryModel: Act = async (visit) => {
   )
   const { id: model } = await find(visit)
   if (key === undefined || prompt.trim() === '') {
-    throw new GatewayError('invalid_request', 'a prompt and a key are needed')
+    throw new GatewayError('invalid_request', 'a prompt and a key are needed', { param: 'prompt' })
   }
   const body = { model, stream: true, messages: [{ role: 'user', content: prompt }] }
   const answer = await deps.askAsKey(key, body, request.signal)
-  const words = textOf(answer)
+  const words = textOf(visit, answer)
   if (request.headers.get('accept') === 'text/event-stream') {
     return new Response(streamOf(words), {
       headers: {
@@ -226,14 +260,14 @@ export const tryModel: Act = async (visit) => {
 interface Chunk {
   readonly choices?: readonly { readonly delta?: { readonly content?: string | null } }[]
   readonly usage?: { readonly cost?: number; readonly cost_rub?: number } | null
-  readonly error?: { readonly message?: string }
+  readonly error?: { readonly code?: string }
 }
 
 /** The words of an answer as they come, and what they cost; of a refusal what it says. */
-async function* textOf(answer: Response): AsyncGenerator<string, void> {
+async function* textOf(visit: Visit, answer: Response): AsyncGenerator<string, void> {
   if (!answer.ok || answer.body === null) {
     const { error } = (await answer.json()) as Chunk
-    yield error?.message ?? `status ${answer.status}`
+    yield reasonOf(visit, error?.code ?? String(answer.status))
     return
   }
   let rest = ''
@@ -242,7 +276,7 @@ async function* textOf(answer: Response): AsyncGenerator<string, void> {
     const lines = (rest + decoder.decode(part, { stream: true })).split('\n')
     rest = lines.pop() ?? ''
     for (const line of lines) {
-      const said = readLine(line)
+      const said = readLine(visit, line)
       if (said !== '') yield said
     }
   }
@@ -262,10 +296,10 @@ function streamOf(words: AsyncGenerator<string, void>): ReadableStream<Uint8Arra
   })
 }
 
-function readLine(line: string): string {
+function readLine(visit: Visit, line: string): string {
   if (!line.startsWith('data: {')) return ''
   const { choices, usage, error } = JSON.parse(line.slice('data: '.length)) as Chunk
-  if (error !== undefined) return `\n${error.message ?? ''}`
+  if (error !== undefined) return `\n${reasonOf(visit, error.code ?? '')}`
   const cost = usage?.cost === undefined ? '' : `\n\n— $${usage.cost} · ${rub(usage.cost_rub ?? 0)}`
   return (choices?.[0]?.delta?.content ?? '') + cost
 }

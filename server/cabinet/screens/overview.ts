@@ -1,5 +1,6 @@
 /** The first screen: how much there is, what is spent and refused, and which keys come near a limit. */
 import { html } from 'hono/html'
+import { DAY_MS, later, renderInstant } from '#domain/clock.ts'
 import type { KeyRowRecord } from '#operator/snapshot/record.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
 import type { Html } from '#pages/html.ts'
@@ -17,6 +18,7 @@ import {
   usd,
 } from '../draw/parts.ts'
 import { hrefOf, type Visit } from '../visit.ts'
+import { reasonOf } from './activity.ts'
 
 type Overview = VerbRecord<'accounts.overview'>
 
@@ -29,9 +31,10 @@ export async function showOverview(visit: Visit): Promise<Sheet> {
     content: html`<h1 class="unseen">${words.screens.overview}</h1>
 ${warningOf(visit, overview)}
 ${figures(figuresOf(visit, overview))}
-${spendOf(visit, overview)}
-${nearestOf(visit, overview.nearest)}
-${refusedOf(visit, overview)}`,
+${await noticesOf(visit)}
+${daysOf(visit, overview)}
+${refusedOf(visit, overview)}
+${nearestOf(visit, overview.nearest)}`,
   }
 }
 
@@ -103,20 +106,29 @@ const runwayOf = ({ words }: Visit, { runway }: NonNullable<Overview['money']>):
     ? words.overview.noRunway
     : words.overview.runway(span(runway.seconds, words.span), usd(runway.mean_day_usd))
 
-function spendOf({ words }: Visit, { days }: Overview): Html {
-  const says = ({ day, spend_usd }: Overview['days'][number]): string =>
-    words.overview.spendOf(day, usd(spend_usd))
-  return html`<h2>${words.overview.spend}</h2>
-${bars(
-  words.overview.spend,
-  days.map((one) => ({ label: one.day, values: [Number(one.spend_usd)], says: says(one) })),
-)}
-<details><summary>${words.overview.numbers}</summary>
+/** Two pictures of the same days, and one table of both. */
+function daysOf({ words: { overview: words } }: Visit, { days }: Overview): Html {
+  const spends = days.map(({ day, spend_usd }) => ({
+    label: day,
+    values: [Number(spend_usd)],
+    says: words.spendOf(day, usd(spend_usd)),
+  }))
+  const requests = days.map(({ day, requests: amount }) => ({
+    label: day,
+    values: [amount],
+    says: words.requestsOf(day, count(amount)),
+  }))
+  return html`<div class="pair">
+<section><h2>${words.spend}</h2>${bars(words.spend, spends)}</section>
+<section><h2>${words.requests}</h2>${bars(words.requests, requests)}</section>
+</div>
+<details><summary>${words.numbers}</summary>
 ${table(
-  words.overview.spend,
+  words.spend,
   [
-    { title: words.overview.day, cell: ({ day }) => day },
-    { title: words.overview.amount, cell: ({ spend_usd }) => usd(spend_usd), isNumber: true },
+    { title: words.day, cell: ({ day }) => day },
+    { title: words.admitted, cell: ({ requests: amount }) => count(amount), isNumber: true },
+    { title: words.amount, cell: ({ spend_usd }) => usd(spend_usd), isNumber: true },
   ],
   days.toReversed(),
 )}</details>`
@@ -155,6 +167,35 @@ ${table(
 )}`
 }
 
+const NOTICED_MS = 30 * DAY_MS
+const MAX_NOTICES = 6
+
+/** What the account was told of lately, the newest first; nothing where that is nothing. */
+async function noticesOf(visit: Visit): Promise<Html | null> {
+  const { words, act, account, at } = visit
+  const since = renderInstant(later(at, -NOTICED_MS))
+  const all = await act('notices.list', { account: account.id, limit: MAX_NOTICES })
+  const lately = all.filter(({ raised_at }) => raised_at > since)
+  if (lately.length === 0) return null
+  return html`<h2>${words.overview.notices}</h2>
+<ul class="notices">${lately.map(
+    ({ type, severity, raised_at, facts }) =>
+      html`<li class="${severity}">${time(visit, raised_at)} <span>${noticeOf(visit, type, facts)}</span></li>
+`,
+  )}</ul>`
+}
+
+/** The sentence of a notice, and the way to what it is about. */
+function noticeOf({ words }: Visit, type: string, facts: Readonly<Record<string, unknown>>): Html {
+  const sentence = (words.notices as Readonly<Record<string, (facts: unknown) => string>>)[type]?.(
+    facts,
+  )
+  const { generation_id: request, key_id: key } = facts
+  const text = foreign(sentence ?? type)
+  if (typeof request === 'string') return html`<a href="/cabinet/activity/${request}">${text}</a>`
+  return typeof key === 'string' ? html`<a href="/cabinet/keys/${key}">${text}</a>` : text
+}
+
 function refusedOf(visit: Visit, { refusals }: Overview): Html {
   const { words } = visit
   if (refusals.length === 0) {
@@ -164,7 +205,10 @@ function refusedOf(visit: Visit, { refusals }: Overview): Html {
 ${table(
   words.overview.refused,
   [
-    { title: words.overview.code, cell: ({ code }) => html`<code>${code}</code>` },
+    {
+      title: words.overview.code,
+      cell: ({ code }) => html`${reasonOf(visit, code)} <small><code>${code}</code></small>`,
+    },
     {
       title: words.overview.key,
       cell: ({ key_id, key_name }) =>

@@ -6,7 +6,7 @@ import type { Html } from '#pages/html.ts'
 import type { Show } from '../draw/on-page.ts'
 import { count, facts, figures, foreign, rub, table, time, usd } from '../draw/parts.ts'
 import type { Visit } from '../visit.ts'
-import { seconds, statusOf } from './activity.ts'
+import { reasonOf, seconds, statusOf } from './activity.ts'
 
 type Receipt = VerbRecord<'activity.show'>
 type Why = VerbRecord<'why'>
@@ -54,12 +54,16 @@ ${table(
   [
     {
       title: words.receipt.class,
-      cell: ({ class: name, tool }) => (tool === undefined ? name : `${name} ${tool}`),
+      cell: ({ class: name, tool }) =>
+        html`${words.receipt.classes[name] ?? name}${tool === undefined ? '' : html` ${foreign(tool)}`}`,
     },
     { title: words.receipt.count, cell: ({ count: amount }) => count(amount), isNumber: true },
     {
       title: words.receipt.price,
-      cell: ({ unit_price_usd }) => usd(unit_price_usd),
+      cell: ({ unit, unit_price_usd }) =>
+        unit === 'token'
+          ? `${usd(perMillion(unit_price_usd))} ${words.receipt.perMillion}`
+          : usd(unit_price_usd),
       isNumber: true,
     },
     { title: words.receipt.amount, cell: ({ amount_usd }) => usd(amount_usd), isNumber: true },
@@ -67,6 +71,14 @@ ${table(
   lines,
 )}`
 }`
+}
+
+/** The price of one as that of a million, digit for digit. */
+function perMillion(price: string): string {
+  const [whole = '0', part = ''] = price.split('.')
+  const digits = whole + part.slice(0, 6).padEnd(6, '0')
+  const rest = part.slice(6)
+  return `${digits.replace(/^0+(?=\d)/, '')}${rest === '' ? '' : `.${rest}`}`
 }
 
 function refusalOf(visit: Visit, { refusal, now }: Why, receipt: Receipt): Html {
@@ -79,18 +91,22 @@ function refusalOf(visit: Visit, { refusal, now }: Why, receipt: Receipt): Html 
         ? words.receipt.nowAdmitted
         : words.receipt.nowRefused
   return html`<h2>${words.receipt.refused}</h2>
-<p class="problem" lang="en">${foreign(refusal.message)}</p>
+<p class="problem">${reasonOf(visit, refusal.code)}</p>
 ${facts([
-  [
-    words.receipt.limit,
-    refusal.limit && html`<code>${refusal.limit}</code> ${String(refusal.limit_value ?? '')}`,
-  ],
-  [words.receipt.used, refusal.used === null ? null : String(refusal.used)],
+  [words.activity.status, html`<code>${refusal.code}</code>`],
+  [words.receipt.limit, refusal.limit && limitOf(words, refusal.limit, refusal.limit_value)],
+  [words.receipt.used, refusal.used === null ? null : amountOf(refusal.limit, refusal.used)],
   [words.receipt.resets, refusal.resets_at && time(visit, refusal.resets_at)],
   [words.receipt.now, judged],
   [words.receipt.lifts, remedyOf(visit, refusal.code, receipt.key_id)],
 ])}`
 }
+
+const limitOf = (words: Visit['words'], limit: string, value: string | number | null): Html =>
+  html`${words.keys.fields[limit] ?? (limit === 'balance_usd' ? words.overview.balance : limit)}${value === null ? '' : html`: ${amountOf(limit, value)}`}`
+
+const amountOf = (limit: string | null, value: string | number): Html | string =>
+  typeof value === 'number' ? count(value) : limit?.includes('usd') ? usd(value) : foreign(value)
 
 /** The page where it is lifted, for whom that page is. */
 function remedyOf({ words, role }: Visit, code: string, keyId: string): Html | string {
@@ -144,7 +160,8 @@ ${table(
     { title: words.activity.model, cell: ({ model }) => foreign(model) },
     {
       title: words.receipt.outcome,
-      cell: ({ outcome, status }) => (status === null ? outcome : `${outcome} ${status}`),
+      cell: ({ outcome, status }) =>
+        `${words.receipt.outcomes[outcome] ?? outcome}${status === null ? '' : `, ${status}`}`,
     },
     { title: words.receipt.ms, cell: ({ ms }) => seconds(ms), isNumber: true },
     { title: words.receipt.reason, cell: ({ reason }) => (reason === null ? '' : foreign(reason)) },

@@ -6,6 +6,7 @@ import type { Act, Show } from '../draw/on-page.ts'
 import { button, changing, choice, facts, foreign, table, time } from '../draw/parts.ts'
 import { goTo } from '../respond.ts'
 import type { Visit } from '../visit.ts'
+import { identitiesOf, saidOfLink } from './identities.ts'
 
 export const showYou: Show = async (visit) => {
   const { words, act, person } = visit
@@ -13,6 +14,7 @@ export const showYou: Show = async (visit) => {
   return {
     title: words.you.title,
     content: html`<h1>${words.you.title}</h1>
+${saidOfLink(visit)}
 ${facts([
   [words.you.email, foreign(you.email)],
   [words.you.name, you.name === null ? null : foreign(you.name)],
@@ -33,7 +35,7 @@ ${changing(
 <div class="acts"><button type="submit">${words.you.save}</button></div>`,
 )}
 ${await sessionsOf(visit)}
-${identitiesOf(visit, you.identities)}
+${await identitiesOf(visit, you.identities)}
 ${await accessOf(visit)}`,
   }
 }
@@ -90,30 +92,6 @@ function browserName(agent: string | null): Html | string {
   return names.length > 0 ? names.join(', ') : foreign(agent.slice(0, 60))
 }
 
-const identitiesOf = (
-  visit: Visit,
-  identities: readonly { readonly provider: string; readonly name: string | null }[],
-): Html => {
-  const { words } = visit
-  if (identities.length === 0) {
-    return html`<h2>${words.you.identities}</h2><p class="note">${words.you.noIdentities}</p>`
-  }
-  return html`<h2>${words.you.identities}</h2>
-${table(
-  words.you.identities,
-  [
-    { title: words.you.provider, cell: ({ provider }) => foreign(provider) },
-    { title: words.you.name, cell: ({ name }) => (name === null ? '' : foreign(name)) },
-    {
-      title: `(${words.change})`,
-      cell: ({ provider }) =>
-        button(visit, '/cabinet/you/identities', words.you.unlink, { hidden: { provider } }),
-    },
-  ],
-  identities,
-)}`
-}
-
 async function accessOf(visit: Visit): Promise<Html> {
   const { words, act, person } = visit
   const access = await act('users.access.list', { person: person.id })
@@ -151,11 +129,6 @@ export const endOneSession: Act = async ({ act, form, person }) => {
 export const endAllSessions: Act = async ({ act, person }) => {
   await act('users.sessions.revoke', { person: person.id })
   return goTo('/cabinet')
-}
-
-export const unlinkIdentity: Act = async ({ act, form, person }) => {
-  await act('users.identities.remove', { person: person.id, provider: form.get('provider') ?? '' })
-  return goTo('/cabinet/you')
 }
 
 export const withdrawAccess: Act = async ({ act, form, person }) => {

@@ -1,8 +1,25 @@
 /** The English texts of the cabinet; the other languages have the same. */
+import type { AccountCauseName, CauseFacts } from '#domain/cause.ts'
+import type { LimitName } from '#domain/limits.ts'
 import type { Role } from '#signin/register/membership.ts'
+import { ENGLISH_CODES } from './codes-en.ts'
 
 const plural = (amount: number, one: string, many: string): string =>
   `${amount} ${amount === 1 ? one : many}`
+
+/** "has used 80 % of its ceiling of $5.00 a day: $4.00". */
+const ceiling = (percent: number, used: string, most: string, limit: LimitName): string =>
+  percent >= 100
+    ? `has reached its ceiling of $${most} ${periodOf(limit)}: further requests are refused`
+    : `has used ${percent} % of its ceiling of $${most} ${periodOf(limit)}: $${used}`
+
+const periodOf = (limit: LimitName): string =>
+  limit === 'monthly_spend_limit_usd' ? 'a month' : 'a day'
+
+/** What is said of each cause that concerns an account. */
+export type NoticeWords = {
+  readonly [Name in AccountCauseName]: (facts: CauseFacts[Name]) => string
+}
 
 const ROLES: Readonly<Record<Role, string>> = { owner: 'Owner', member: 'Member', viewer: 'Viewer' }
 
@@ -13,6 +30,8 @@ export const ENGLISH = {
   choose: 'Choose',
   change: 'Change',
   signOut: 'Sign out',
+  onward: 'On to the sign-in there',
+  goOn: 'Go on',
   roles: ROLES,
   aboutRoles: {
     owner: 'sees and changes everything of the account',
@@ -41,17 +60,48 @@ export const ENGLISH = {
     `Something broke on our side. Try again; if it stays, tell the operator this number: ${id}`,
   tooMany: (seconds: number) =>
     `Too many changes within a minute. The next can be made in ${plural(seconds, 'second', 'seconds')}.`,
+  tooManyTries: (seconds: number) =>
+    `That was ten prompts within a minute. The next can be asked in ${plural(seconds, 'second', 'seconds')}; with a key of your own there is no such limit.`,
   notYours: (role: string, who: string) =>
     `As a ${role.toLowerCase()} you cannot do this. ${who} can.`,
   askOwner: 'An owner of the account',
   sentBefore: 'This form was sent before. What it did is in the list.',
-  problems: {} as Readonly<Record<string, string>>,
+  codes: ENGLISH_CODES,
+  /** What a field of a form takes, said where it holds something else; null: the verb's own words follow the field's label. */
+  takes: {
+    name: null,
+    note: null,
+    limits: null,
+    member_daily_usd: null,
+    allowed_models: null,
+    grace_seconds: null,
+    threshold_usd: null,
+    email: null,
+    webhook_url: null,
+    rotate_secret: 'There is no webhook yet whose secret could be changed.',
+    channel: 'Neither an e-mail nor a webhook is set: save one first.',
+    provider: 'This is your only way to sign in: link another first.',
+    person: 'Nobody changes their own role: another owner can.',
+    role: null,
+    language: null,
+    prompt: 'Write a prompt, and choose a key.',
+  } as Readonly<Record<string, string | null>>,
   nobody: {
     title: 'No account yet',
     text: (email: string, contact: string) =>
       `You are signed in as ${email}, but you do not belong to an account. Ask ${contact} to add this address.`,
     operator: 'the operator',
   },
+  notices: {
+    'gateway.key_ceiling': ({ key_name, percent, used_usd, limit_usd, limit }) =>
+      `Key ${key_name} ${ceiling(percent, used_usd, limit_usd, limit)}`,
+    'gateway.account_ceiling': ({ percent, used_usd, limit_usd, limit }) =>
+      `The account ${ceiling(percent, used_usd, limit_usd, limit)}`,
+    'gateway.end_user_ceiling': ({ end_user, key_name, percent, used_usd, limit_usd, limit }) =>
+      `End user ${end_user} of key ${key_name} ${ceiling(percent, used_usd, limit_usd, limit)}`,
+    'gateway.charge_beyond_hold': ({ model, charged_usd, held_usd }) =>
+      `A request to ${model} cost $${charged_usd}, more than the $${held_usd} that was held for it: the provider ignored the bound of the answer`,
+  } as NoticeWords,
   overview: {
     balance: 'Balance',
     runway: (left: string, pace: string) => `lasts ${left} at ${pace} a day`,
@@ -64,6 +114,10 @@ export const ENGLISH = {
     keys: 'Keys',
     spend: 'Spend of 30 days',
     spendOf: (day: string, amount: string) => `${day}: ${amount}`,
+    requests: 'Requests of 30 days',
+    requestsOf: (day: string, amount: string) => `${day}: ${amount}`,
+    admitted: 'Requests',
+    notices: 'Notices of 30 days',
     numbers: 'The same as numbers',
     day: 'Day',
     amount: 'Spent',
@@ -72,6 +126,7 @@ export const ENGLISH = {
     refusedNone: 'Nothing was refused in the last 24 hours.',
     code: 'Why',
     key: 'Key',
+    what: 'What happened',
     times: 'Times',
     latest: 'Latest',
     why: 'What lifts it',
@@ -124,6 +179,7 @@ export const ENGLISH = {
     fields: {
       rpm_limit: 'Requests a minute',
       rpd_limit: 'Requests in 24 hours',
+      tpm_limit: 'Tokens a minute',
       concurrency_limit: 'At once',
       daily_spend_limit_usd: 'Dollars a day',
       monthly_spend_limit_usd: 'Dollars a month',
@@ -131,7 +187,7 @@ export const ENGLISH = {
       end_user_daily_usd: 'Dollars a day of each end user',
       max_output_tokens: 'Output tokens of one answer',
       allowed_models: 'Models',
-    } as Readonly<Record<string, string>>,
+    } satisfies Record<LimitName, string> as Readonly<Record<string, string>>,
     masks: 'One a line: an id, provider/*, or *. Empty allows every model.',
     matches: (count: number) => `These match ${plural(count, 'model', 'models')}:`,
     save: 'Save limits',
@@ -210,6 +266,32 @@ export const ENGLISH = {
     amount: 'Amount',
     attempts: 'Attempts',
     outcome: 'Outcome',
+    outcomes: {
+      rejected: 'refused the request',
+      unauthorized: 'did not accept the gateway',
+      overloaded: 'was overloaded',
+      failed: 'failed',
+      timeout: 'did not answer in time',
+      'no-image': 'answered without the image',
+      answered: 'answered',
+      left: 'let go: the client left',
+      stopped: 'let go: the gateway ended it',
+    } as Readonly<Record<string, string>>,
+    classes: {
+      input_tokens: 'input tokens',
+      cache_read_tokens: 'input tokens read from the cache',
+      cache_write_tokens: 'input tokens written to the cache',
+      cache_write_1h_tokens: 'input tokens written to the cache for an hour',
+      image_input_tokens: 'input tokens of images',
+      input_images: 'input images',
+      search_units: 'search units',
+      requests: 'the request',
+      output_tokens: 'output tokens',
+      image_output_tokens: 'output tokens of images',
+      output_images: 'output images',
+      server_tool_calls: 'calls of a tool of the provider',
+    } as Readonly<Record<string, string>>,
+    perMillion: '/ M',
     ms: 'After',
     reason: 'Reason',
     refused: 'Why it was refused',
@@ -315,6 +397,22 @@ export const ENGLISH = {
     keys: 'Keys that may use it',
     every: 'every key',
     prices: 'Prices',
+    classes: {
+      input: 'input tokens',
+      output: 'output tokens',
+      cached: 'input tokens read from the cache',
+      cacheWrite: 'input tokens written to the cache',
+      cacheWriteHour: 'input tokens written to the cache for an hour',
+      imageInput: 'input tokens of images',
+      imageOutput: 'output tokens of images',
+      inputImage: 'an input image',
+      image: (of: string) => `an output image, ${of}`,
+      above: (of: string, tokens: string) => `${of}, of a prompt of more than ${tokens}`,
+      tool: (name: string) => `a thousand calls of ${name}`,
+      searchUnit: 'a search unit',
+      request: 'a request',
+      factor: (field: string) => `factor of everything for ${field}`,
+    },
     perMillion: 'dollars per million tokens',
     unpriced: 'no price: refused',
     kinds: { generate: 'conversation', embed: 'embeddings', rerank: 'rerank' } as Readonly<
@@ -380,7 +478,18 @@ export const ENGLISH = {
     end: 'End',
     endAll: 'Sign out everywhere',
     identities: 'Linked sign-ins',
-    noIdentities: 'None. Signing in with one of them links it.',
+    noIdentities: 'None yet. A linked sign-in opens this cabinet without a mailed code.',
+    noProviders: 'None: the operator has set up no other way to sign in.',
+    link: (label: string) => `Link ${label}`,
+    linkedAt: 'Linked',
+    endings: {
+      linked: 'Linked. You can sign in with it from now on.',
+      unlinked: 'Unlinked. It signs nobody in here any more; open sessions go on.',
+      refused:
+        'It was not linked: the sign-in there was cancelled, or its answer was not for this session. Try again.',
+      taken: 'It was not linked: it belongs to somebody else here.',
+      unreachable: 'It was not linked: the other side cannot be reached at the moment.',
+    },
     provider: 'Provider',
     unlink: 'Unlink',
     applications: 'Applications with access',

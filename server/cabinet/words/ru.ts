@@ -1,4 +1,6 @@
 /** The Russian texts of the cabinet. */
+import type { LimitName } from '#domain/limits.ts'
+import { RUSSIAN_CODES } from './codes-ru.ts'
 import type { Words } from './en.ts'
 
 const RULES = new Intl.PluralRules('ru')
@@ -9,6 +11,15 @@ function plural(amount: number, one: string, few: string, many: string): string 
   return `${amount} ${rule === 'one' ? one : rule === 'few' ? few : many}`
 }
 
+/** «: 80 % потолка $5.00 в день, потрачено $4.00». */
+const ceiling = (percent: number, used: string, most: string, limit: LimitName): string =>
+  percent >= 100
+    ? `исчерпан потолок $${most} ${periodOf(limit)}, запросы отклоняются`
+    : `израсходовано ${percent} % потолка $${most} ${periodOf(limit)}, потрачено $${used}`
+
+const periodOf = (limit: LimitName): string =>
+  limit === 'monthly_spend_limit_usd' ? 'в месяц' : 'в день'
+
 export const RUSSIAN: Words = {
   skip: 'К содержанию',
   navigation: 'Разделы',
@@ -16,6 +27,8 @@ export const RUSSIAN: Words = {
   choose: 'Выбрать',
   change: 'Изменить',
   signOut: 'Выйти',
+  onward: 'Переход ко входу',
+  goOn: 'Перейти',
   roles: { owner: 'Владелец', member: 'Участник', viewer: 'Наблюдатель' },
   aboutRoles: {
     owner: 'видит и меняет всё, что есть в аккаунте',
@@ -44,24 +57,50 @@ export const RUSSIAN: Words = {
     `Что-то сломалось у нас. Попробуйте ещё раз; если не поможет, сообщите оператору этот номер: ${id}`,
   tooMany: (seconds) =>
     `Слишком много изменений за минуту. Следующее можно сделать через ${plural(seconds, 'секунду', 'секунды', 'секунд')}.`,
+  tooManyTries: (seconds) =>
+    `За минуту можно спросить десять раз. Следующий вопрос через ${plural(seconds, 'секунду', 'секунды', 'секунд')}; со своим ключом такого предела нет.`,
   notYours: (role, who) =>
     `Ваша роль (${role.toLowerCase()}) этого не позволяет. Может ${who.toLowerCase()}.`,
   askOwner: 'Владелец аккаунта',
   sentBefore: 'Эта форма уже отправлена. Что она сделала, видно в списке.',
-  problems: {
-    key_not_found: 'Такого ключа нет.',
-    generation_not_found: 'Такого запроса нет: он ещё идёт или больше не хранится.',
-    person_not_found: 'Такого человека в аккаунте нет.',
-    notice_not_found: 'Такого уведомления нет.',
-    model_not_found: 'Такой модели нет.',
-    key_revoked: 'Ключ отозван, изменить его нельзя.',
-    store_unavailable: 'Шлюз сейчас не может ничего записать. Попробуйте через несколько секунд.',
+  codes: RUSSIAN_CODES,
+  takes: {
+    name: 'имя от 1 до 128 знаков, без переносов строк и управляющих знаков',
+    note: 'не больше 1000 знаков в одной строке, без управляющих знаков',
+    limits:
+      'целое число не меньше 1 или сумма в долларах, например 20.00; пустое поле: предела нет',
+    member_daily_usd:
+      'сумма в долларах, например 5.00: не больше 9 знаков после точки и не больше 9007199',
+    allowed_models: 'имя модели, provider/* или *, по одной в строке, не больше 256',
+    grace_seconds: 'целое число секунд, не больше 365 дней',
+    threshold_usd:
+      'сумма в долларах, например 20.00: не больше 9 знаков после точки и не больше 9007199',
+    email: 'адрес почты, например ops@example.org',
+    webhook_url:
+      'адрес, который начинается с https://, без имени пользователя, пароля и «#», не длиннее 2048 знаков',
+    rotate_secret: 'Вебхука ещё нет, менять нечего.',
+    channel: 'Не указаны ни почта, ни вебхук: сначала сохраните адрес.',
+    provider: 'Это ваш единственный способ войти: сначала свяжите другой.',
+    person: 'Свою роль не меняют: это может другой владелец.',
+    role: 'владелец, участник или наблюдатель',
+    language: 'английский или русский',
+    prompt: 'Напишите запрос и выберите ключ.',
   },
   nobody: {
     title: 'Аккаунта пока нет',
     text: (email, contact) =>
       `Вы вошли как ${email}, но не состоите ни в одном аккаунте. Попросите добавить этот адрес: ${contact}.`,
     operator: 'оператор шлюза',
+  },
+  notices: {
+    'gateway.key_ceiling': ({ key_name, percent, used_usd, limit_usd, limit }) =>
+      `Ключ ${key_name}: ${ceiling(percent, used_usd, limit_usd, limit)}`,
+    'gateway.account_ceiling': ({ percent, used_usd, limit_usd, limit }) =>
+      `Весь аккаунт: ${ceiling(percent, used_usd, limit_usd, limit)}`,
+    'gateway.end_user_ceiling': ({ end_user, key_name, percent, used_usd, limit_usd, limit }) =>
+      `Конечный пользователь ${end_user} ключа ${key_name}: ${ceiling(percent, used_usd, limit_usd, limit)}`,
+    'gateway.charge_beyond_hold': ({ model, charged_usd, held_usd }) =>
+      `Запрос к ${model} стоил $${charged_usd}, больше удержанных $${held_usd}: провайдер не соблюл предел ответа`,
   },
   overview: {
     balance: 'Баланс',
@@ -75,6 +114,10 @@ export const RUSSIAN: Words = {
     keys: 'Ключи',
     spend: 'Расходы за 30 дней',
     spendOf: (day, amount) => `${day}: ${amount}`,
+    requests: 'Запросы за 30 дней',
+    requestsOf: (day, amount) => `${day}: ${amount}`,
+    admitted: 'Запросов',
+    notices: 'Уведомления за 30 дней',
     numbers: 'То же числами',
     day: 'День',
     amount: 'Потрачено',
@@ -83,6 +126,7 @@ export const RUSSIAN: Words = {
     refusedNone: 'За последние 24 часа отказов не было.',
     code: 'Почему',
     key: 'Ключ',
+    what: 'Что случилось',
     times: 'Раз',
     latest: 'Последний',
     why: 'Что поможет',
@@ -134,6 +178,7 @@ export const RUSSIAN: Words = {
     fields: {
       rpm_limit: 'Запросов в минуту',
       rpd_limit: 'Запросов за 24 часа',
+      tpm_limit: 'Токенов в минуту',
       concurrency_limit: 'Одновременно',
       daily_spend_limit_usd: 'Долларов в день',
       monthly_spend_limit_usd: 'Долларов в месяц',
@@ -214,6 +259,32 @@ export const RUSSIAN: Words = {
     amount: 'Сумма',
     attempts: 'Попытки',
     outcome: 'Исход',
+    outcomes: {
+      rejected: 'отклонил запрос',
+      unauthorized: 'не принял ключ шлюза',
+      overloaded: 'был перегружен',
+      failed: 'ответил ошибкой',
+      timeout: 'не ответил вовремя',
+      'no-image': 'ответил без картинки',
+      answered: 'ответил',
+      left: 'отпущен: клиент отключился',
+      stopped: 'отпущен: прерван шлюзом',
+    },
+    classes: {
+      input_tokens: 'токены запроса',
+      cache_read_tokens: 'токены запроса из кэша',
+      cache_write_tokens: 'токены запроса, записанные в кэш',
+      cache_write_1h_tokens: 'токены запроса, записанные в кэш на час',
+      image_input_tokens: 'токены картинок в запросе',
+      input_images: 'картинки в запросе',
+      search_units: 'единицы поиска',
+      requests: 'запрос',
+      output_tokens: 'токены ответа',
+      image_output_tokens: 'токены картинок в ответе',
+      output_images: 'картинки в ответе',
+      server_tool_calls: 'вызовы инструмента провайдера',
+    },
+    perMillion: '/ млн',
     ms: 'Через',
     reason: 'Причина',
     refused: 'Почему отклонён',
@@ -313,6 +384,22 @@ export const RUSSIAN: Words = {
     keys: 'Ключи, которым она доступна',
     every: 'каждый ключ',
     prices: 'Цены',
+    classes: {
+      input: 'токены запроса',
+      output: 'токены ответа',
+      cached: 'токены запроса из кэша',
+      cacheWrite: 'токены запроса, записанные в кэш',
+      cacheWriteHour: 'токены запроса, записанные в кэш на час',
+      imageInput: 'токены картинок в запросе',
+      imageOutput: 'токены картинок в ответе',
+      inputImage: 'картинка в запросе',
+      image: (of) => `картинка в ответе, ${of}`,
+      above: (of, tokens) => `${of}, если запрос длиннее ${tokens}`,
+      tool: (name) => `тысяча вызовов ${name}`,
+      searchUnit: 'единица поиска',
+      request: 'запрос',
+      factor: (field) => `множитель всей цены для ${field}`,
+    },
     perMillion: 'долларов за миллион токенов',
     unpriced: 'без цены: отклоняется',
     kinds: { generate: 'беседа', embed: 'эмбеддинги', rerank: 'ранжирование' },
@@ -369,7 +456,17 @@ export const RUSSIAN: Words = {
     end: 'Завершить',
     endAll: 'Выйти везде',
     identities: 'Связанные способы входа',
-    noIdentities: 'Нет. Способ связывается, когда вы входите через него.',
+    noIdentities: 'Пока нет. Со связанным способом входить можно без кода из письма.',
+    noProviders: 'Нет: оператор не настроил других способов входа.',
+    link: (label) => `Связать ${label}`,
+    linkedAt: 'Связан',
+    endings: {
+      linked: 'Связано. Теперь можно входить и так.',
+      unlinked: 'Отвязано. Войти так больше нельзя; открытые сеансы продолжаются.',
+      refused: 'Не связано: вход отменён или ответ был не для этого сеанса. Попробуйте ещё раз.',
+      taken: 'Не связано: этот способ принадлежит кому-то другому.',
+      unreachable: 'Не связано: другая сторона сейчас недоступна.',
+    },
     provider: 'Провайдер',
     unlink: 'Отвязать',
     applications: 'Приложения с доступом',
