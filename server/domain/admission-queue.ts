@@ -37,7 +37,7 @@ export interface Claimant {
 }
 
 /** No verdict yet: made of what has changed meanwhile, or to be given again when others have ended. */
-type Open = Stale | Refused
+type Undecided = Stale | Refused
 
 /** One that waits. */
 interface Waiter {
@@ -49,7 +49,7 @@ interface Waiter {
   isJudged: boolean
   /** Why it leaves once it is judged. */
   leaving: (() => void) | null
-  admit(verdict: Verdict | Repeated): void
+  decided(verdict: Verdict | Repeated): void
   fail(thrown: unknown): void
 }
 
@@ -81,18 +81,22 @@ export class AdmissionQueue {
   }
 
   /** Whether `wait` has to follow. */
-  isOpen(verdict: Verdict | Stale | Repeated): verdict is Open {
+  isUndecided(verdict: Verdict | Stale | Repeated): verdict is Undecided {
     return verdict === 'stale' || (this.deps.waitMs > 0 && isToWait(verdict))
   }
 
   /** The verdict after one that is open: of another claim, or after waiting for money that others hold. @throws the signal's reason */
-  async wait(claimant: Claimant, open: Open, signal: CancelSignal): Promise<Verdict | Repeated> {
-    let verdict: Verdict | Stale | Repeated = open
+  async wait(
+    claimant: Claimant,
+    undecided: Undecided,
+    signal: CancelSignal,
+  ): Promise<Verdict | Repeated> {
+    let verdict: Verdict | Stale | Repeated = undecided
     for (let round = 1; verdict === 'stale'; round++) {
       requireRound(round)
       verdict = await this.ask(claimant)
     }
-    if (!this.isOpen(verdict)) return verdict
+    if (!this.isUndecided(verdict)) return verdict
     const claim = claimant.claimNow()
     return await this.lineOf(claim.accountId).wait(claimant, claim, verdict, signal)
   }
@@ -167,7 +171,7 @@ class Line {
       refused,
       isJudged: false,
       leaving: null,
-      admit: (verdict) => leave(() => resolve(verdict)),
+      decided: (verdict) => leave(() => resolve(verdict)),
       fail: (thrown) => leave(() => reject(thrown)),
     }
     const hangUp = (): void => leave(() => reject(signal.reason))
@@ -208,14 +212,14 @@ class Line {
       for (const waiter of [...this.waiters]) {
         if (!this.waiters.includes(waiter)) continue
         if (still.some((other) => isBehind(waiter.claim, other))) continue
-        if (!(await this.admitWaiter(waiter))) still.push(waiter)
+        if (!(await this.judgeAgain(waiter))) still.push(waiter)
       }
     }
     this.isServing = false
   }
 
   /** Whether its waiting is over. */
-  private async admitWaiter(waiter: Waiter): Promise<boolean> {
+  private async judgeAgain(waiter: Waiter): Promise<boolean> {
     let verdict: Verdict | Repeated
     waiter.isJudged = true
     try {
@@ -231,7 +235,7 @@ class Line {
     waiter.isJudged = false
     if (!isToWait(verdict)) {
       // A client that left at this moment is admitted: its walk ends it, and pays nothing.
-      waiter.admit(verdict)
+      waiter.decided(verdict)
       return true
     }
     waiter.refused = verdict

@@ -54,13 +54,13 @@ export async function runWalk(walk: Walk, reader: StepReader): Promise<void> {
     let verdict: Verdict | Repeated
     try {
       const first = await deps.queue.ask(walk)
-      verdict = deps.queue.isOpen(first) ? await deps.queue.wait(walk, first, signal) : first
+      verdict = deps.queue.isUndecided(first) ? await deps.queue.wait(walk, first, signal) : first
     } catch (thrown) {
       return await endUnjudged(walk, thrown)
     }
     if (!verdict.admitted) return await refuseWalk(walk, verdict)
-    const admitted = admit(walk, verdict)
-    const outcome = await answer(admitted, reader)
+    const admitted = startAdmitted(walk, verdict)
+    const outcome = await passAnswer(admitted, reader)
     const charge = priceOutcome(outcome, admitted.attempt)
     endExchange(admitted, outcome, charge !== null)
     await (repeat !== null && charge !== null && isWhole(outcome)
@@ -82,7 +82,7 @@ export async function runWalk(walk: Walk, reader: StepReader): Promise<void> {
 type AdmittedWalk = Walk & Attempted
 
 /** Notes with what it is admitted. The first attempt is not asked yet. */
-function admit(walk: Walk, { grant, quota }: Admitted): AdmittedWalk {
+function startAdmitted(walk: Walk, { grant, quota }: Admitted): AdmittedWalk {
   walk.grant = grant
   walk.quota = quota
   const admitted = walk as AdmittedWalk
@@ -94,7 +94,7 @@ function admit(walk: Walk, { grant, quota }: Admitted): AdmittedWalk {
  * Passes the provider's answer to the reader. A step that the reader has taken by its return is not awaited: an await of
  * nothing is a turn of the queue of microtasks.
  */
-async function answer(walk: AdmittedWalk, reader: StepReader): Promise<Outcome> {
+async function passAnswer(walk: AdmittedWalk, reader: StepReader): Promise<Outcome> {
   const { request, signal } = walk
   try {
     const admitted = reader.admitted()
