@@ -8,8 +8,9 @@
  *     npm run build && npm run bench -- pairs --before BINARY [--pairs 15] [--connections 1,32,256] [--prompts 1] [--kinds whole]
  *     npm run build && npm run bench -- scale [--rows 10000000] [--keys 100000]
  *
- * Parts: matrix, floor, translate, surfaces, image, memory, streams; all of these where none is named. And pairs, this
- * binary beside an earlier one; and scale, which is not about a proxy: it fills six gigabytes first. Exits 1 when a part finds its limit broken.
+ * Parts: matrix, floor, translate, surfaces, image, memory, streams; all of these where none is named. And, where they are named:
+ * processes, several that share one store; pairs, this binary beside an earlier one; scale, which fills six gigabytes first. Exits 1
+ * when a part finds its limit broken.
  */
 import { parseArgs } from 'node:util'
 import { floor } from './bench/floor.ts'
@@ -20,6 +21,7 @@ import { type MatrixEffort, matrix } from './bench/matrix.ts'
 import { memory } from './bench/memory.ts'
 import { pairs } from './bench/pairs.ts'
 import { stayOn } from './bench/process.ts'
+import { processes } from './bench/processes.ts'
 import { type Effort, LOAD_CORE, openRig, type Part } from './bench/rig.ts'
 import { scale } from './bench/scale.ts'
 import { streams } from './bench/streams.ts'
@@ -70,10 +72,12 @@ const PARTS: Readonly<Record<string, () => Promise<boolean>>> = {
   image: () => besideProxy(image),
   memory: () => besideProxy(memory),
   streams: () => besideProxy(streams),
+  processes: () => processes(effort),
   pairs: () => pairs({ ...wide, pairs: Number(values.pairs), before: earlier() }),
   scale: () => scale({ ...effort, rows: Number(values.rows), keys: Number(values.keys) }),
 }
-const UNASKED = Object.keys(PARTS).filter((name) => name !== 'scale' && name !== 'pairs')
+const ONLY_NAMED = ['processes', 'pairs', 'scale']
+const UNASKED = Object.keys(PARTS).filter((name) => !ONLY_NAMED.includes(name))
 
 stayOn(LOAD_CORE)
 for (const name of positionals.length > 0 ? positionals : UNASKED) {

@@ -21,10 +21,10 @@ export function stayOn(core: number): void {
   if (canPin) Bun.spawnSync(['taskset', '-acp', String(core), String(process.pid)])
 }
 
-/** Starts a command on one core and waits for the address in its output. */
+/** Starts a command on one core, or on any where that is null, and waits for the address in its output. */
 export async function start(
   command: readonly string[],
-  core: number,
+  core: number | null,
   env: Record<string, string> = {},
 ): Promise<Measured> {
   const child = spawn(command, core, env)
@@ -59,8 +59,13 @@ export function freePort(): number {
 
 type Child = Subprocess<'ignore', 'pipe', 'ignore'>
 
-function spawn(command: readonly string[], core: number, env: Record<string, string>): Child {
-  const pinned = canPin ? ['taskset', '-c', String(core), ...command] : [...command]
+function spawn(
+  command: readonly string[],
+  core: number | null,
+  env: Record<string, string>,
+): Child {
+  const pinned =
+    canPin && core !== null ? ['taskset', '-c', String(core), ...command] : [...command]
   return Bun.spawn(pinned, {
     env: { ...process.env, BUN_CONFIG_MAX_HTTP_REQUESTS: '20000', ...env },
     stdin: 'ignore',
@@ -103,6 +108,12 @@ export function cpuMicros(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return (Number(fields[11]) + Number(fields[12])) * MICROS_PER_TICK
+}
+
+/** A process and those that it started. */
+export function withChildren(pid: number): readonly number[] {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+  return [pid, ...children.split(' ').filter(Boolean).map(Number)]
 }
 
 /** Time that all cores together were at work since the machine started, for whomever. */
