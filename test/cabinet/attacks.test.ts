@@ -1,4 +1,5 @@
-// What somebody hostile tries: another site's form, a frame, words that run, another's ids, a form sent twice, a page from before.
+// What somebody hostile tries: a form of another site, a frame, words that run, ids of others, a form sent twice, a page from before.
+// What only a browser shows of it is in test/acceptance/cabinet/browser.test.ts.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Browser } from '#test/acceptance/signin/browser.ts'
 import { CSV_GUARD } from './csv-guard.ts'
@@ -13,15 +14,20 @@ beforeAll(async () => {
 })
 afterAll(() => house.close())
 
+const acts = () => house.store.acts.list({ limit: 1_000 })
 const keys = async (): Promise<number> => (await house.act('keys.list', {})).length
 
-const newKey = async (name: string, more: Readonly<Record<string, string>> = {}) => {
-  const page = await owner.open('/cabinet/keys/new')
+const newKey = async (
+  name: string,
+  more: Readonly<Record<string, string>> = {},
+  browser = owner,
+) => {
+  const page = await browser.open('/cabinet/keys/new')
   const once = /name="once" value="([^"]+)"/.exec(page.text)?.[1] ?? ''
   return { csrf: csrfOf(page), once, name, ...more }
 }
 
-describe('a form of another site', () => {
+describe('CSRF: a form of another site', () => {
   test.each([
     ['without the token', {}, { csrf: '' }],
     ['with the token of another session', {}, { csrf: 'x'.repeat(43) }],
@@ -57,7 +63,7 @@ describe('a form of another site', () => {
   })
 })
 
-test('no page may be framed, kept, or run anything but its own files', async () => {
+test('clickjacking: no page may be framed, kept, or run anything but its own files', async () => {
   for (const path of ['/cabinet', '/cabinet/keys', '/cabinet/nothing', '/cabinet/keys/none']) {
     const { headers } = await owner.open(path)
     const policy = headers.get('content-security-policy') ?? ''
@@ -91,59 +97,86 @@ test('no page has a style, a script or a handler within it', async () => {
   }
 })
 
-describe('words that run', () => {
+describe('stored XSS: words that run', () => {
   const HOSTILE = `"><img src=x onerror=alert(1)><script>alert(1)</script>`
 
-  test('are text wherever a person, an application or a provider can write them', async () => {
-    const page = await post(
-      owner,
-      house.authUrl,
-      '/cabinet/keys/new',
-      await newKey(HOSTILE, { note: HOSTILE }),
-    )
-    const secret = /<code id="secret">([^<]+)</.exec(page.text)?.[1] ?? ''
+  /** What a provider says when it is asked. */
+  const provider = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch: () =>
+      Response.json({ error: { message: HOSTILE, type: HOSTILE, code: HOSTILE } }, { status: 400 }),
+  })
+  afterAll(() => provider.stop(true))
+
+  const ask = async (secret: string, model: string): Promise<string> => {
     const answer = await fetch(`${house.gateway.url}/v1/chat/completions`, {
       method: 'POST',
       headers: { Authorization: `Bearer ${secret}`, 'Content-Type': 'application/json' },
-      body: JSON.stringify({
-        model: 'demo/echo',
-        user: HOSTILE,
-        messages: [{ role: 'user', content: 'hi' }],
-      }),
+      body: JSON.stringify({ model, user: HOSTILE, messages: [{ role: 'user', content: 'hi' }] }),
     })
     await answer.text()
-    await fetch(`${house.gateway.url}/v1/chat/completions`, {
-      method: 'POST',
-      headers: { Authorization: `Bearer ${secret}`, 'Content-Type': 'application/json' },
-      body: JSON.stringify({
-        model: `demo/${HOSTILE.replaceAll(' ', '')}`,
-        messages: [{ role: 'user', content: 'hi' }],
-      }),
+    return answer.headers.get('x-generation-id') ?? ''
+  }
+
+  test('are text wherever a person, an application or a provider can write them', async () => {
+    const hostile = await house.person('hostile@example.org', 'owner', 'default', {
+      'user-agent': HOSTILE,
     })
-    await house.act('users.add', { email: 'x@example.org', name: HOSTILE, account: 'default' })
-    await house.act('balance.top-up', { amount_usd: '1', note: HOSTILE })
-    const id = answer.headers.get('x-generation-id') ?? ''
+    const page = await post(
+      hostile.browser,
+      house.authUrl,
+      '/cabinet/keys/new',
+      await newKey(HOSTILE, { note: HOSTILE }, hostile.browser),
+    )
+    const secret = /<code id="secret">([^<]+)</.exec(page.text)?.[1] ?? ''
     const keyId = /cabinet\/keys\/(key_[^/]+)/.exec(page.url)?.[1] ?? ''
-    let seen = 0
-    for (const path of [
-      '/cabinet',
-      '/cabinet/keys',
-      `/cabinet/keys/${keyId}`,
-      '/cabinet/activity',
-      `/cabinet/activity?user=${encodeURIComponent(HOSTILE)}`,
-      `/cabinet/activity/${id}`,
-      '/cabinet/spend?by=user',
-      '/cabinet/spend?by=key',
-      '/cabinet/balance',
-      '/cabinet/people',
-      `/cabinet/keys?find=${encodeURIComponent(HOSTILE)}`,
-    ]) {
-      const { text, status } = await owner.open(path)
-      expect([path, status]).toEqual([path, 200])
-      expect([path, text.includes('<img'), text.includes('<script>')]).toEqual([path, false, false])
-      if (text.includes('&lt;img')) seen++
+    await house.act('providers.add', {
+      name: 'evil',
+      type: 'openai-compatible',
+      base_url: `http://127.0.0.1:${provider.port}/v1`,
+      credential: null,
+    })
+    await house.act('models.add', { model: 'evil/m', in_usd: '1', out_usd: '1' })
+    const [paid, refused, failed] = [
+      await ask(secret, 'demo/echo'),
+      await ask(secret, `demo/${HOSTILE.replaceAll(' ', '')}`),
+      await ask(secret, 'evil/m'),
+    ]
+    await house.act('users.add', { email: 'x@example.org', name: HOSTILE, account: 'default' })
+    await house.act('users.edit', { person: hostile.id, name: HOSTILE })
+    await house.act('balance.top-up', { amount_usd: '1', note: HOSTILE })
+    await house.linkIdentity(hostile.id, HOSTILE)
+    await house.grant(hostile.browser, HOSTILE)
+    const find = encodeURIComponent(HOSTILE)
+    const SHOWN = {
+      '/cabinet/keys': 1,
+      [`/cabinet/keys?find=${find}`]: 2,
+      [`/cabinet/keys/${keyId}`]: 2,
+      '/cabinet/activity': 3,
+      [`/cabinet/activity?user=${find}`]: 3,
+      [`/cabinet/activity?key=${keyId}&model=${find}&since=${find}`]: 1,
+      [`/cabinet/activity/${paid}`]: 2,
+      [`/cabinet/activity/${refused}`]: 2,
+      // What the provider says of its refusal.
+      [`/cabinet/activity/${failed}`]: 2,
+      '/cabinet/spend?by=user': 1,
+      '/cabinet/spend?by=key': 1,
+      [`/cabinet/spend?by=model&since=${find}`]: 1,
+      '/cabinet/balance': 1,
+      '/cabinet/models/demo/echo': 1,
+      '/cabinet/people': 2,
+      // The name, the browser, the sign-in that is linked, the application with access.
+      '/cabinet/you': 4,
     }
-    expect(seen).toBeGreaterThan(8)
+    for (const [path, times] of Object.entries(SHOWN)) {
+      const { text, status } = await hostile.browser.open(path)
+      expect([path, status]).toEqual([path, 200])
+      expect([path, text.includes('<img'), /<script>/.test(text)]).toEqual([path, false, false])
+      const found = text.split('&lt;img').length - 1
+      expect([path, found >= times, found]).toEqual([path, true, found])
+    }
+    await house.act('accounts.members.remove', { account: 'default', person: hostile.id })
   })
 
   test.each(CSV_GUARD)('in a file for a spreadsheet, %j is not a formula', async (user, cell) => {
@@ -169,7 +202,7 @@ describe('words that run', () => {
   })
 })
 
-describe('a session', () => {
+describe('session fixation and theft: a session', () => {
   test('is another one at each sign-in, and is kept by its digest alone', async () => {
     const first = await house.signIn('two@example.org')
     const second = await house.signIn('two@example.org')
@@ -228,7 +261,130 @@ describe('a session', () => {
   })
 })
 
-describe('a form sent twice', () => {
+describe('IDOR: an id of somebody else', () => {
+  /** Somebody of another account, who has one of everything that has an id. */
+  const furnish = async () => {
+    await house.act('accounts.create', { name: 'theirs' })
+    const account = 'theirs'
+    await house.act('balance.top-up', { account, amount_usd: '5' })
+    const key = await house.act('keys.create', { name: 'their-key', account })
+    const answer = await fetch(`${house.gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${key.key}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify({
+        model: 'demo/echo',
+        user: 'their-user',
+        messages: [{ role: 'user', content: 'hi' }],
+      }),
+    })
+    await answer.text()
+    const request = answer.headers.get('x-generation-id') ?? ''
+    await house.act('thresholds.set', { account, email: 'them@example.org' })
+    const { event_id: event } = await house.act('thresholds.test', { account })
+    const { browser, id: person } = await house.person('them@example.org', 'owner', account)
+    await house.grant(browser, 'Their application')
+    const [access] = await house.act('users.access.list', { person })
+    const [session] = await house.act('users.sessions.list', { person })
+    return { key, request, event, person, browser, access: access?.id, session: session?.id }
+  }
+  let theirs: Awaited<ReturnType<typeof furnish>>
+  /** What a page says of theirs, beside what it was asked for. */
+  const tellsOf = (text: string, path: string): readonly string[] =>
+    ['their-key', 'their-user', 'them@example.org'].filter(
+      (name) => text.includes(name) && !path.includes(name),
+    )
+  beforeAll(async () => {
+    theirs = await furnish()
+  })
+
+  test.each([
+    ['the key to try a model with', '/cabinet/models/demo/echo', 'key'],
+    ['a notice to send again', '/cabinet/balance/deliveries', 'event'],
+    ['a session to end', '/cabinet/you/sessions', 'session'],
+    ['an application’s access to withdraw', '/cabinet/you/access', 'access'],
+  ] as const)('in a form: %s is not there, and stays as it is', async (_, path, field) => {
+    const id = field === 'key' ? theirs.key.id : theirs[field]
+    expect(id).toMatch(/./)
+    const csrf = csrfOf(await owner.open('/cabinet/you'))
+    const before = JSON.stringify(await acts())
+    const form = { csrf, prompt: 'hi', [field]: id ?? '' }
+    const page = await post(owner, house.authUrl, path, form)
+    expect(page.status).toBe(404)
+    expect(JSON.stringify(await acts())).toBe(before)
+    expect((await theirs.browser.open('/cabinet')).url).toContain('/cabinet')
+    const open = await house.act('users.access.list', { person: theirs.person })
+    expect(open.map((one) => one.id)).toEqual([theirs.access])
+  })
+
+  test('in an address: a key by its id, its name or its prefix, a request, a person by id or address', async () => {
+    const { key, request, person } = theirs
+    for (const path of [
+      `/cabinet/keys/${key.id}`,
+      `/cabinet/keys/${key.name}`,
+      `/cabinet/keys/${encodeURIComponent(key.label)}`,
+      `/cabinet/keys/${key.key}`,
+      `/cabinet/keys/${key.id}/secret`,
+      `/cabinet/activity/${request}`,
+      `/cabinet/activity/${request.slice(-8)}`,
+      `/cabinet/people/${person}/remove`,
+      '/cabinet/people/them@example.org/remove',
+    ]) {
+      const page = await owner.open(path)
+      expect([path, page.status]).toEqual([path, 404])
+      expect([path, tellsOf(page.text, path)]).toEqual([path, []])
+    }
+  })
+
+  test('in a filter: nothing is listed, saved or added up, from wherever it begins', async () => {
+    const { key, request } = theirs
+    for (const path of [
+      `/cabinet/activity?key=${key.id}`,
+      '/cabinet/activity?key=their-key',
+      '/cabinet/activity?user=their-user',
+      `/cabinet/activity?before=${request}~`,
+      `/cabinet/activity.csv?key=${key.id}`,
+      '/cabinet/activity.csv?user=their-user',
+      '/cabinet/spend?by=user',
+      '/cabinet/spend.csv?by=key',
+      '/cabinet/balance.csv',
+      `/cabinet/balance?before=${request}`,
+      '/cabinet/keys?find=their-key&revoked=1',
+    ]) {
+      const page = await owner.open(path)
+      expect([path, page.status]).toEqual([path, 200])
+      expect([path, tellsOf(page.text, path), page.text.includes(`/${request}"`)]).toEqual([
+        path,
+        [],
+        false,
+      ])
+    }
+  })
+
+  test('in the choice of an account: it stays what it was', async () => {
+    const { id } = await house.act('accounts.show', { name: 'theirs' })
+    const page = await owner.open('/cabinet/you')
+    await post(owner, house.authUrl, '/cabinet/account', { csrf: csrfOf(page), account: id })
+    expect((await owner.open('/cabinet')).text).not.toContain('theirs')
+  })
+
+  test('a field that no page has changes nothing: whose a key is, its kind, its maker', async () => {
+    const form = await newKey('plain', {
+      kind: 'provisioning',
+      made_by: theirs.person,
+      account_id: theirs.key.account,
+      expires_at: '2000-01-01T00:00:00Z',
+    })
+    await post(owner, house.authUrl, '/cabinet/keys/new', form)
+    expect(await house.act('keys.show', { key: 'plain' })).toMatchObject({
+      kind: 'ordinary',
+      account: 'default',
+      made_by: 'ann@example.org',
+      expires_at: null,
+    })
+  })
+})
+
+describe('a replayed form', () => {
   test('makes one key, and the second leads to the same secret, which is shown once', async () => {
     const before = await keys()
     const form = await newKey('twice')
@@ -281,6 +437,27 @@ test('two tabs: a form changes the account of its own page, whichever was chosen
   })
   expect((await house.act('keys.show', { key: 'of-default' })).account).toBe('default')
   await house.act('accounts.members.remove', { account: 'second', person: 'ann@example.org' })
+})
+
+test('two tabs: what the other has ended meanwhile is not changed, and the page says so', async () => {
+  const page = await post(owner, house.authUrl, '/cabinet/keys/new', await newKey('of two tabs'))
+  const key = /cabinet\/keys\/(key_[^/]+)/.exec(page.url)?.[1] ?? ''
+  const csrf = csrfOf(await owner.open(`/cabinet/keys/${key}`))
+  await post(owner, house.authUrl, `/cabinet/keys/${key}/revoke`, { csrf })
+  const before = JSON.stringify(await acts())
+  for (const [step, fields] of [
+    ['limits', { rpm_limit: '9' }],
+    ['rotate', { grace: '0' }],
+  ] as const) {
+    const late = await post(owner, house.authUrl, `/cabinet/keys/${key}/${step}`, {
+      csrf,
+      ...fields,
+    })
+    expect([step, late.status]).toEqual([step, 409])
+    expect(late.text).toContain('revoked')
+  }
+  await post(owner, house.authUrl, `/cabinet/keys/${key}/revoke`, { csrf })
+  expect(JSON.stringify(await acts())).toBe(before)
 })
 
 test('more than 120 changes within a minute are refused, with when the next may come', async () => {

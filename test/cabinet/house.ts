@@ -7,6 +7,7 @@ import { VERBS, type VerbInput, type VerbName, type VerbRecord } from '#operator
 import { startGateway } from '#server/gateway.ts'
 import { DEFAULT_LIMITS } from '#signin/limits.ts'
 import type { Role } from '#signin/register/membership.ts'
+import type { PersonId } from '#signin/register/person.ts'
 import { type Browser, openBrowser, type Page } from '#test/acceptance/signin/browser.ts'
 import { demoCards, demoProvider } from '#upstream/demo/cards.ts'
 import { createProbe } from '#upstream/probe.ts'
@@ -21,10 +22,10 @@ const LIMITS = {
   signinsPerNetwork: 10_000,
 }
 
-export async function openHouse(contact: string | null = null) {
+export async function openHouse({ dataDir = ':memory:' } = {}) {
   const clock = systemClock
   const masterKey = new Uint8Array(32).fill(7)
-  const store = await openStore({ dataDir: ':memory:', clock, masterKey })
+  const store = await openStore({ dataDir, clock, masterKey })
   const codes = new Map<string, string>()
   const faults: unknown[] = []
   const gateway = await startGateway({
@@ -39,7 +40,7 @@ export async function openHouse(contact: string | null = null) {
       authUrl: null,
       signup: 'open',
       limits: LIMITS,
-      cabinet: { contact },
+      cabinet: { contact: null },
       logCode: (email, code) => void codes.set(email, code),
     },
     logFault: (cause) => void faults.push(cause),
@@ -77,8 +78,8 @@ export async function openHouse(contact: string | null = null) {
       await gateway.stop(0)
       await store.close()
     },
-    async signIn(email: string): Promise<Browser> {
-      const browser = openBrowser(authUrl)
+    async signIn(email: string, headers: Readonly<Record<string, string>> = {}): Promise<Browser> {
+      const browser = openBrowser(authUrl, headers)
       const start = await browser.open('/cabinet')
       const asked = await browser.submit(start, '/email', { email })
       const landed = await browser.submit(asked, '/code', { code: codes.get(email) ?? '' })
@@ -88,10 +89,42 @@ export async function openHouse(contact: string | null = null) {
       return browser
     },
     /** A person who belongs to the account in this role, signed in. */
-    async person(email: string, role: Role, accountName = 'default') {
+    async person(
+      email: string,
+      role: Role,
+      accountName = 'default',
+      headers: Readonly<Record<string, string>> = {},
+    ) {
       const { id } = await act('accounts.members.add', { account: accountName, email, role })
-      const browser = await this.signIn(email)
+      const browser = await this.signIn(email, headers)
       return { id, email, role, browser }
+    },
+    /** As a third party claims it. */
+    async linkIdentity(person: string, claimedName: string): Promise<void> {
+      const issuer = 'https://party.example'
+      const party = { name: 'party', type: 'oidc', issuer, client_id: 'c', secret: 's' } as const
+      await act('identities.add', party)
+      const { identities, artifacts } = store.signin
+      const claimed = { issuer, subject: person, claimedName }
+      const revoked = await artifacts.revocations()
+      await identities.link(claimed, person as PersonId, clock.now(), revoked)
+    },
+    /** Lets a new application of this name keep access for the person of the browser. */
+    async grant(browser: Browser, name: string): Promise<void> {
+      const redirect_uris = ['https://app.example.org/callback']
+      const { client_id } = await act('clients.create', { name, redirect_uris })
+      const fields = {
+        response_type: 'code',
+        client_id,
+        redirect_uri: redirect_uris[0] ?? '',
+        scope: 'openid offline_access',
+        prompt: 'consent',
+        state: 'some',
+        code_challenge: 'a'.repeat(43),
+        code_challenge_method: 'S256',
+      }
+      const asked = await browser.open(`/oauth/authorize?${new URLSearchParams(fields)}`)
+      await browser.submit(asked, '/consent', { decision: 'allow' })
     },
   }
 }

@@ -6,6 +6,7 @@ const LONGEST = [
   'db/sqlite.test.ts',
   'acceptance/signin/conformance/codes.test.ts',
   'acceptance/signin/mail-code.test.ts',
+  'acceptance/cabinet/month.test.ts',
   'acceptance/dashboard.test.ts',
   'cli/serve.test.ts',
   'acceptance/faults/disk.test.ts',

@@ -172,6 +172,11 @@ export const button = (
     isWhole ? html` hx-boost="false"` : '',
   )
 
+/** Above what a form did, where it came a second time. */
+export const sentBefore = ({ words, url }: Pick<Guest, 'words' | 'url'>): Html | false =>
+  url.searchParams.get('sent') === 'before' &&
+  html`<p class="warning" role="status">${words.sentBefore}</p>`
+
 /** A field of a form. */
 export const field = (
   name: string,

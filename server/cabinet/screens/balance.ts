@@ -15,6 +15,7 @@ import {
   foreign,
   rub,
   type Sheet,
+  sentBefore,
   span,
   state,
   table,
@@ -42,6 +43,7 @@ async function drawBalance(visit: Visit, problem: GatewayError | null): Promise<
     ...(problem !== null && { status: problem.status }),
     content: html`<h1>${words.balance.title}</h1>
 ${SAID.filter((name) => url.searchParams.has(name)).map((name) => html`<p class="good" role="status">${words.balance[name]}</p>`)}
+${sentBefore(visit)}
 ${problem !== null && html`<p class="problem" role="alert">${sentenceOf(visit, problem)}</p>`}
 ${figures([
   {
@@ -115,7 +117,7 @@ export const setThreshold: Act = async (visit, once) => {
       })
       return revealed(visit, set.webhook_secret, once)
     })
-    return goTo(address ?? '/cabinet/balance?saved=1')
+    return goTo(address ?? '/cabinet/balance?sent=before')
   } catch (thrown) {
     if (!(thrown instanceof GatewayError) || thrown.code !== 'invalid_request') throw thrown
     return await onPage(visit, await drawBalance(visit, thrown))
@@ -133,7 +135,7 @@ export const rotateSecret: Act = async (visit, once) => {
     const of = { account: visit.account.id, rotate_secret: true }
     return revealed(visit, (await visit.act('thresholds.set', of)).webhook_secret, once)
   })
-  return goTo(address ?? '/cabinet/balance')
+  return goTo(address ?? '/cabinet/balance?sent=before')
 }
 
 export const showWebhookSecret: Show = async (visit, once) => {

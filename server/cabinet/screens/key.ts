@@ -14,6 +14,7 @@ import {
   field,
   meter,
   type Sheet,
+  sentBefore,
   time,
 } from '../draw/parts.ts'
 import { newToken } from '../once.ts'
@@ -44,6 +45,7 @@ function drawKey(visit: Visit, key: Key, problem?: Problem): Sheet {
     content: html`<p class="crumb"><a href="/cabinet/keys">${words.keys.title}</a></p>
 <div class="top"><h1><bdi>${key.name}</bdi></h1><a href="${hrefOf('/cabinet/activity', { key: key.id })}">${words.keys.requests}</a></div>
 ${url.searchParams.has('saved') && html`<p class="good" role="status">${words.keys.saved}</p>`}
+${sentBefore(visit)}
 ${problem && html`<p class="problem" role="alert">${sentenceOf(visit, problem.error)}</p>`}
 ${factsOf(visit, key)}
 <h2>${words.keys.limits}</h2>

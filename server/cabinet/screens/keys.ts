@@ -9,6 +9,7 @@ import {
   foreign,
   meter,
   type Sheet,
+  sentBefore,
   state,
   table,
   time,
@@ -31,7 +32,7 @@ export async function showKeys(visit: Visit): Promise<Sheet> {
     title: words.keys.title,
     content: html`<div class="top"><h1>${words.keys.title}</h1>
 ${mayDo(role, 'keys.create') && html`<a class="button lead-button" href="/cabinet/keys/new">${words.keys.create}</a>`}</div>
-${query.get('sent') === 'before' && html`<p class="warning" role="status">${words.sentBefore}</p>`}
+${sentBefore(visit)}
 ${isEmpty ? html`<p class="empty">${words.keys.none}</p>` : filtersOf(visit)}
 ${keys.length > 0 ? tableOf(visit, keys) : !isEmpty && html`<p class="empty">${words.keys.noneMatching}</p>`}`,
   }

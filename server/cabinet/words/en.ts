@@ -65,7 +65,7 @@ export const ENGLISH = {
   notYours: (role: string, who: string) =>
     `As a ${role.toLowerCase()} you cannot do this. ${who} can.`,
   askOwner: 'An owner of the account',
-  sentBefore: 'This form was sent before. What it did is in the list.',
+  sentBefore: 'This form was sent before, and does nothing twice. What it did is shown below.',
   codes: ENGLISH_CODES,
   /** What a field of a form takes, said where it holds something else; null: the verb's own words follow the field's label. */
   takes: {

@@ -62,7 +62,7 @@ export const RUSSIAN: Words = {
   notYours: (role, who) =>
     `Ваша роль (${role.toLowerCase()}) этого не позволяет. Может ${who.toLowerCase()}.`,
   askOwner: 'Владелец аккаунта',
-  sentBefore: 'Эта форма уже отправлена. Что она сделала, видно в списке.',
+  sentBefore: 'Эта форма уже отправлена и дважды не выполняется. Что она сделала, видно ниже.',
   codes: RUSSIAN_CODES,
   takes: {
     name: 'имя от 1 до 128 знаков, без переносов строк и управляющих знаков',

@@ -92,7 +92,13 @@ export function openBrowser(
   }
 }
 
-function findForm({ text, url }: Page, ending: string) {
+export interface Form {
+  readonly action: string
+  readonly hidden: Readonly<Record<string, string>>
+}
+
+/** The page's form whose action ends with this. */
+export function findForm({ text, url }: Page, ending: string): Form {
   for (const [, tag = '', inside = ''] of text.matchAll(/<form([^>]*)>(.*?)<\/form>/gs)) {
     const action = /action="([^"]*)"/.exec(tag)?.[1] ?? ''
     if (!action.endsWith(ending)) continue

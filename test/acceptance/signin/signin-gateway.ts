@@ -101,7 +101,7 @@ export async function openSigninGateway(
 }
 
 /** The decoded plain-text part of a mail. */
-function textOf(source: string): string {
+export function textOf(source: string): string {
   const [, head = '', text = ''] =
     /^(content-type: text\/plain.*?)\r\n\r\n(.*?)\r\n--/ims.exec(source) ?? []
   return /base64/i.test(head) ? Buffer.from(text, 'base64').toString() : text
