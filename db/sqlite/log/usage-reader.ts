@@ -1,13 +1,15 @@
 /** The usage report in SQLite: the log is added up slice by slice into a table of groups. */
 import type { Database } from 'bun:sqlite'
-import { DAY_MS, HOUR_MS, later } from '#domain/clock.ts'
+import { DAY_MS, type Day, dayStart, HOUR_MS, type Instant, later, nextDay } from '#domain/clock.ts'
 import type { AccountId } from '#domain/id.ts'
 import type { UsageDimension, UsageQuery, UsageReport } from '#domain/usage-report.ts'
 import type { Connection } from '../engine/connection.ts'
+import { nextTurn } from '../engine/next-turn.ts'
 import { openReading } from '../engine/reading.ts'
 import { arrivedIn, slices } from '../engine/slices.ts'
 import { MAX_SUMS_IN_MEMORY, spill } from '../engine/spill.ts'
 import { statement } from '../engine/statement.ts'
+import { namesOf, type UsageDays } from './usage-days.ts'
 import { type Group, type Groups, openGroups } from './usage-groups.ts'
 
 /** A request is admitted once its body has come, so somewhat later than its id tells. */
@@ -25,11 +27,15 @@ const DIMENSIONS: Readonly<Record<UsageDimension, string>> = {
 }
 
 /** Requests of others pass between two slices. @throws store_unavailable */
-export async function readUsage(connection: Connection, query: UsageQuery): Promise<UsageReport> {
+export async function readUsage(
+  connection: Connection,
+  days: UsageDays,
+  query: UsageQuery,
+): Promise<UsageReport> {
   const reading = openReading(connection)
   try {
     const groups = openGroups(reading.database)
-    await addLog(reading.database, query, groups)
+    await addAll(reading.database, days, query, groups)
     return await groups.report(query.top)
   } finally {
     reading.close()
@@ -67,7 +73,70 @@ const linesOf = ({ by, thenBy }: UsageQuery): string => `
     AND ($account IS NULL OR account_id = $account)
     AND ($maker IS NULL OR key_id IN (SELECT id FROM keys WHERE made_by = $maker))`
 
+/** Days that are over from what is kept of them, the rest from the log. */
+async function addAll(
+  database: Database,
+  days: UsageDays,
+  query: UsageQuery,
+  groups: Groups,
+): Promise<void> {
+  const { since, until = BEHIND_ALL_DAYS } = query
+  const names = namesOf(query)
+  const over = since === undefined || names === null ? null : days.overWithin(since, until)
+  if (over === null || since === undefined || names === null) {
+    return await addLog(database, query, groups)
+  }
+  const [start, end] = [dayStart(over.first), dayStart(over.end)]
+  if (since < start) await addLog(database, { ...query, until: start }, groups)
+  const [by = 'account', thenBy = null] = names
+  const { accountId, madeBy } = query
+  const name = JSON.stringify([by, thenBy, accountId, madeBy])
+  const sums = new Map<string, Group>()
+  for (let day = over.first; day < over.end; day = nextDay(day)) {
+    const within = { since: dayStart(day), until: dayStart(nextDay(day)) }
+    const named = { ...query, ...within, by, thenBy }
+    const found = await days.of(name, day, () => addDay(database, named))
+    if (found === null) await addLog(database, { ...query, ...within }, groups)
+    for (const group of found ?? []) addGroup(sums, onDay(query, day, group))
+    if (sums.size >= MAX_SUMS_IN_MEMORY) await spill(sums, groups.put)
+    await nextTurn()
+  }
+  await spill(sums, groups.put)
+  if (end < until) await addLog(database, { ...query, since: end }, groups)
+}
+
+const BEHIND_ALL_DAYS = Number.MAX_SAFE_INTEGER as Instant
+
+/** A group of a day, grouped as the report is: the first name may be its second. */
+function onDay({ by, thenBy }: UsageQuery, day: Day, group: Readonly<Group>): Readonly<Group> {
+  if (by === 'day') return { ...group, first: day, second: thenBy === null ? '' : group.first }
+  return thenBy === 'day' ? { ...group, second: day } : group
+}
+
+/** Null where it has too many groups to be kept. */
+async function addDay(database: Database, query: UsageQuery): Promise<readonly Group[] | null> {
+  const sums = new Map<string, Group>()
+  for await (const lines of readLog(database, query)) {
+    for (const line of lines) addLine(sums, line)
+    if (sums.size > MAX_SUMS_IN_MEMORY) return null
+  }
+  return [...sums.values()]
+}
+
 async function addLog(database: Database, query: UsageQuery, groups: Groups): Promise<void> {
+  const sums = new Map<string, Group>()
+  for await (const lines of readLog(database, query)) {
+    for (const line of lines) addLine(sums, line)
+    if (sums.size >= MAX_SUMS_IN_MEMORY) await spill(sums, groups.put)
+  }
+  await spill(sums, groups.put)
+}
+
+/** Slice by slice. */
+async function* readLog(
+  database: Database,
+  query: UsageQuery,
+): AsyncGenerator<Iterable<Line>, void> {
   const lines = statement<Line, [Bounds]>(database, linesOf(query))
   const { since, until, accountId: account = null, madeBy: maker = null } = query
   const within = { since: since ?? 0, until: until ?? Number.MAX_SAFE_INTEGER, account, maker }
@@ -75,27 +144,40 @@ async function addLog(database: Database, query: UsageQuery, groups: Groups): Pr
     ...(since !== undefined && { since: later(since, -MAX_QUEUED_MS) }),
     ...(until !== undefined && { until }),
   })
-  const sums = new Map<string, Group>()
   for await (const slice of slices(database, 'activity', arrived)) {
-    for (const line of lines().iterate({ ...within, ...slice })) addTo(sums, line)
-    if (sums.size >= MAX_SUMS_IN_MEMORY) await spill(sums, groups.put)
+    yield lines().iterate({ ...within, ...slice })
   }
-  await spill(sums, groups.put)
 }
 
-function addTo(sums: Map<string, Group>, line: Line): void {
-  const { first, second } = line
-  // A name may have any character in it, so that its length has to tell where it ends.
-  const name = `${String(first).length}:${first}${second}`
-  let sum = sums.get(name)
-  if (sum === undefined) {
-    sum = { first, second, requests: 0, prompt: 0, completion: 0, images: 0, cost: 0n, rub: 0n }
-    sums.set(name, sum)
-  }
+function addLine(sums: Map<string, Group>, line: Line): void {
+  const sum = sumOf(sums, line)
   sum.requests++
   sum.prompt += line.prompt
   sum.completion += line.completion
   sum.images += line.images
   sum.cost += BigInt(line.cost)
   sum.rub += BigInt(line.rub)
+}
+
+function addGroup(sums: Map<string, Group>, group: Readonly<Group>): void {
+  const sum = sumOf(sums, group)
+  sum.requests += group.requests
+  sum.prompt += group.prompt
+  sum.completion += group.completion
+  sum.images += group.images
+  sum.cost += group.cost
+  sum.rub += group.rub
+}
+
+function sumOf(
+  sums: Map<string, Group>,
+  { first, second }: Pick<Group, 'first' | 'second'>,
+): Group {
+  // A name may have any character in it, so that its length has to tell where it ends.
+  const name = `${String(first).length}:${first}${second}`
+  const known = sums.get(name)
+  if (known !== undefined) return known
+  const sum = { first, second, requests: 0, prompt: 0, completion: 0, images: 0, cost: 0n, rub: 0n }
+  sums.set(name, sum)
+  return sum
 }

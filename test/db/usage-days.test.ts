@@ -1,0 +1,116 @@
+// Reports from days that are over and kept in memory: the same as from the log, whatever ends late, is removed, or was noted
+// while the clock was wrong.
+import { Database } from 'bun:sqlite'
+import { join } from 'node:path'
+import { beforeEach, expect, test } from 'vitest'
+import { DATABASE_FILE } from '#db/file-name.ts'
+import { openStore } from '#db/index.ts'
+import { DAY_MS, dayOf, HOUR_MS, type Instant, later } from '#domain/clock.ts'
+import type { ApiKey } from '#domain/key.ts'
+import { USAGE_DIMENSIONS, type UsageQuery } from '#domain/usage-report.ts'
+import { until } from '#test/support/appliance.ts'
+import { aCharge, anActivity, usd } from '#test/support/nouns.ts'
+import { tempDirectory } from '#test/support/temp-directory.ts'
+import { setBench } from './contract/bench.ts'
+
+let dataDir = ''
+const bench = setBench((clock) => {
+  dataDir = tempDirectory()
+  return openStore({ dataDir, clock })
+})
+
+let one: ApiKey
+let other: ApiKey
+let first: Instant
+
+beforeEach(async () => {
+  one = (await bench.issue()).key
+  other = (await bench.issue()).key
+  first = (dayOf(bench.clock.now()) * DAY_MS) as Instant
+})
+
+/** From the beginning of the first day. */
+const report = (stated: Partial<UsageQuery> = {}) =>
+  bench.store.activity.usage({ by: 'key', thenBy: null, top: 100, since: first, ...stated })
+/** The same from the log alone: without a beginning there is no day to begin with. */
+const fromLog = (stated: Partial<UsageQuery> = {}) =>
+  bench.store.activity.usage({ by: 'key', thenBy: null, top: 100, ...stated })
+const requestsOf = async (stated: Partial<UsageQuery> = {}) => (await report(stated)).total.requests
+
+const serve = async (key: ApiKey, model: string, endUser: string | null) => {
+  const { claim } = await bench.admit(key)
+  const charge = aCharge(usd('0.01'))
+  const cost = { cost: charge.amount, costRub: charge.costRub }
+  const activity = anActivity(claim, { ...cost, model, provider: null, endUser })
+  const at = bench.clock.now()
+  await bench.store.admissions.settle(claim.generationId, { answer: null, at, charge, activity })
+}
+
+test('every way of grouping is the same from what is kept as from the log', async () => {
+  for (let n = 0; n < 12; n++) {
+    await serve(n % 2 === 0 ? one : other, `m/${n % 3}`, n % 4 === 0 ? null : `u_${n % 4}`)
+    bench.clock.advance(9 * HOUR_MS)
+  }
+  for (const by of USAGE_DIMENSIONS) {
+    for (const thenBy of [null, ...USAGE_DIMENSIONS]) {
+      if (thenBy === by) continue
+      const expected = await fromLog({ by, thenBy })
+      expect(expected.total.requests).toBe(12)
+      // What it adds up itself, and then what it has kept.
+      for (let n = 0; n < 2; n++) expect(await report({ by, thenBy })).toEqual(expected)
+    }
+  }
+  // From and to the middle of days.
+  const [since, before] = [later(first, 17 * HOUR_MS), later(first, 83 * HOUR_MS)]
+  const part = { by: 'model', thenBy: 'day', until: before } as const
+  expect(await report({ ...part, since })).toEqual(
+    await fromLog({ ...part, since: later(since, 1) }),
+  )
+})
+
+test('what was admitted on a day and ends later is of that day, once it has ended', async () => {
+  await serve(one, 'm/1', null)
+  const { claim } = await bench.admit(one)
+  const database = new Database(join(dataDir, DATABASE_FILE), { readonly: true })
+  const held = () => database.query<{ n: number }, []>('SELECT count(*) n FROM holds').get()?.n
+  await until(() => held() === 1, 'the hold is written')
+  database.close()
+  bench.clock.advance(3 * DAY_MS)
+  for (let n = 0; n < 2; n++) expect(await requestsOf()).toBe(1)
+  await bench.settle(claim, '0.02')
+  for (let n = 0; n < 2; n++) expect(await requestsOf()).toBe(2)
+})
+
+test('what is no longer kept is in no report', async () => {
+  await serve(one, 'm/1', null)
+  bench.clock.advance(2 * DAY_MS)
+  await serve(one, 'm/1', null)
+  bench.clock.advance(2 * DAY_MS)
+  for (let n = 0; n < 2; n++) expect(await requestsOf()).toBe(2)
+  expect(await bench.store.activity.trim(later(first, DAY_MS), 10)).toBe(1)
+  for (let n = 0; n < 2; n++) expect(await requestsOf()).toBe(1)
+})
+
+test('what is noted on a day that was over, while the clock is wrong, is there when it is right again', async () => {
+  await serve(one, 'm/1', null)
+  bench.clock.advance(3 * DAY_MS)
+  for (let n = 0; n < 2; n++) expect(await requestsOf()).toBe(1)
+  bench.clock.step(-3 * DAY_MS)
+  await serve(one, 'm/1', null)
+  expect(await requestsOf()).toBe(2)
+  bench.clock.step(3 * DAY_MS)
+  for (let n = 0; n < 2; n++) expect(await requestsOf()).toBe(2)
+})
+
+test('a member’s own are kept apart from those of the account, and of another', async () => {
+  const mine = (await bench.issue({}, { madeBy: 'usr_one' })).key
+  await serve(mine, 'm/1', null)
+  await serve(one, 'm/1', null)
+  bench.clock.advance(2 * DAY_MS)
+  for (let n = 0; n < 2; n++) {
+    expect(await requestsOf({ madeBy: 'usr_one' })).toBe(1)
+    expect(await requestsOf({ madeBy: 'usr_two' })).toBe(0)
+    expect(await requestsOf({ accountId: 'acct_1' })).toBe(2)
+    expect(await requestsOf({ accountId: 'acct_2' })).toBe(0)
+  }
+})
