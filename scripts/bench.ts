@@ -7,12 +7,15 @@
  *                                              [--only gateway,nginx] [--portkey DIR] [--before BINARY]
  *     npm run build && npm run bench -- pairs --before BINARY [--pairs 15] [--connections 1,32,256] [--prompts 1] [--kinds whole]
  *     npm run build && npm run bench -- scale [--rows 10000000] [--keys 100000]
+ *     npm run build && npm run bench -- cabinet [--rows 1000000] [--keys 1000]
  *
  * Parts: matrix, floor, translate, surfaces, image, memory, streams; all of these where none is named. And, where they are named:
- * processes, several that share one store; pairs, this binary beside an earlier one; scale, which fills six gigabytes first. Exits 1
- * when a part finds its limit broken.
+ * processes, several that share one store; pairs, this binary beside an earlier one; scale, which fills six gigabytes first, and
+ * cabinet, which fills half a one. Exits 1 when a part finds its limit broken.
  */
 import { parseArgs } from 'node:util'
+import type { Past } from './bench/books.ts'
+import { cabinet } from './bench/cabinet.ts'
 import { floor } from './bench/floor.ts'
 import { image } from './bench/image.ts'
 import { KINDS } from './bench/matrix/cells.ts'
@@ -40,8 +43,8 @@ const { values, positionals } = parseArgs({
     portkey: { type: 'string' },
     before: { type: 'string' },
     pairs: { type: 'string', default: '15' },
-    rows: { type: 'string', default: '10000000' },
-    keys: { type: 'string', default: '100000' },
+    rows: { type: 'string' },
+    keys: { type: 'string' },
   },
 })
 const rounds = Number(values.rounds)
@@ -74,9 +77,10 @@ const PARTS: Readonly<Record<string, () => Promise<boolean>>> = {
   streams: () => besideProxy(streams),
   processes: () => processes(effort),
   pairs: () => pairs({ ...wide, pairs: Number(values.pairs), before: earlier() }),
-  scale: () => scale({ ...effort, rows: Number(values.rows), keys: Number(values.keys) }),
+  scale: () => scale({ ...effort, ...past(10_000_000, 100_000) }),
+  cabinet: () => cabinet({ ...effort, ...past(1_000_000, 1_000) }),
 }
-const ONLY_NAMED = ['processes', 'pairs', 'scale']
+const ONLY_NAMED = ['processes', 'pairs', 'scale', 'cabinet']
 const UNASKED = Object.keys(PARTS).filter((name) => !ONLY_NAMED.includes(name))
 
 stayOn(LOAD_CORE)
@@ -91,6 +95,11 @@ for (const name of positionals.length > 0 ? positionals : UNASKED) {
 function earlier(): string {
   if (values.before === undefined) throw new Error('--before BINARY: the earlier one')
   return values.before
+}
+
+/** As it is asked for, else so long. */
+function past(rows: number, keys: number): Past {
+  return { rows: Number(values.rows ?? rows), keys: Number(values.keys ?? keys) }
 }
 
 /** Every part has processes of its own, so that it measures the same alone and among the others. */

@@ -15,6 +15,8 @@ export interface Contender {
   readonly mock: Measured
   /** Whether its bad answers are counted and no more: a stranger's. */
   readonly mayFail?: boolean
+  /** What goes on beside it while it is measured; answers with what ends that. */
+  beside?(): () => Promise<void>
 }
 
 export interface Sample extends LoadResult {
@@ -125,7 +127,7 @@ async function takeUndisturbed(
 }
 
 async function take(
-  { pid, target, mock, mayFail = false }: Contender,
+  { pid, target, mock, mayFail = false, beside }: Contender,
   connections: number,
   until: Until,
 ): Promise<Sample> {
@@ -133,7 +135,9 @@ async function take(
   const ownMicros = (): number => [...ours].reduce((sum, one) => sum + cpuMicros(one), 0)
   await countsOf(mock)
   const before = { its: cpuMicros(pid), own: ownMicros(), machine: machineMicros() }
+  const end = beside?.()
   const result = await load(target, connections, until)
+  await end?.()
   const its = cpuMicros(pid) - before.its
   const foreign = machineMicros() - before.machine - (ownMicros() - before.own)
   if (result.bad > 0 && !mayFail) throw new Error(`${result.bad} answers were not 200 and whole`)
