@@ -14,15 +14,11 @@ import {
   type UsdAttos,
 } from '#domain/money.ts'
 import { unitPricesOf } from '#domain/pricing.ts'
-import {
-  type Books,
-  compare,
-  type PriceRange,
-  type Reason,
-  type Row,
-} from '#domain/reconcile/compare.ts'
+import { compare, type Row } from '#domain/reconcile/compare.ts'
 import { groupNames } from '#domain/reconcile/model-names.ts'
+import type { Reason } from '#domain/reconcile/parts.ts'
 import { DOUBTS, type DoubtReason, type ServedDay } from '#domain/reconcile/served.ts'
+import type { Books, PriceRange } from '#domain/reconcile/side-by-side.ts'
 import { readAs, timeField } from '#forms/fields.ts'
 import type { OperatorDeps } from './deps.ts'
 import { keptSince } from './kept-since.ts'

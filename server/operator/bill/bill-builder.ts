@@ -12,7 +12,7 @@ import {
 import { DocumentFault, type DocumentPath } from '#domain/document-fault.ts'
 import { decimalOf } from '#domain/exact-json.ts'
 import type { UsdAttos } from '#domain/money.ts'
-import type { Grain } from '#domain/reconcile/compare.ts'
+import type { Grain } from '#domain/reconcile/side-by-side.ts'
 
 /** In the vendor's name for the model. */
 export interface BillLine {

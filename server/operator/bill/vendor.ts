@@ -1,7 +1,7 @@
 /** How a vendor says what it billed: by which requests of its API, and in which form. */
 import type { Day, Instant } from '#domain/clock.ts'
 import type { DocumentPath } from '#domain/document-fault.ts'
-import type { Grain } from '#domain/reconcile/compare.ts'
+import type { Grain } from '#domain/reconcile/side-by-side.ts'
 import {
   type BillBuilder,
   type Fields,
