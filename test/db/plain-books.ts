@@ -59,6 +59,10 @@ export interface Expected {
   readonly resetsAt: number | null
 }
 
+/** The limits that two may want the last of. */
+export const RACED = ['rpm', 'rpd', 'tpm', 'concurrency', 'dailySpend', 'monthlySpend'] as const
+export type RacedLimit = (typeof RACED)[number]
+
 export interface PlainBooks {
   readonly keys: Map<KeyId, PlainKey>
   /** What all keys together may do. */
@@ -78,6 +82,8 @@ export interface PlainBooks {
   /** Every request in progress is voided. */
   crash(): void
   usage(keyId: KeyId, now: number): Readonly<Record<string, bigint | number>>
+  /** What the requests that a limit counts take of it, with what those in progress hold; of all keys where none is named. */
+  taken(limit: RacedLimit, keyId: KeyId | null, now: number): number
   /** Ceilings that were crossed by more than one request; there must be none. */
   overshoots(): readonly string[]
 }
@@ -99,6 +105,8 @@ export function plainBooks(balance: bigint): PlainBooks {
   const spent = (some: readonly Request[]) => sum(some.map(({ cost }) => cost ?? 0n))
   const held = (some: readonly Request[]) =>
     sum(some.map(({ cost, hold }) => (cost === null ? hold : 0n)))
+
+  const promised = (some: readonly Request[]) => Number(spent(some) + held(some))
 
   /** Ceilings in the order in which they refuse: the key's, its end user's, the account's. */
   function ceilingsOf({ keyId, endUser, at }: Claim): readonly Ceiling[] {
@@ -294,6 +302,19 @@ export function plainBooks(balance: bigint): PlainBooks {
         reserved: held(mine),
         requestsInProgress: mine.filter(({ cost }) => cost === null).length,
       }
+    },
+    taken(limit, keyId, now) {
+      const some = keyId === null ? all() : of(keyId)
+      const within = (span: number) => some.filter(({ at }) => at + span > now)
+      const taken: Readonly<Record<RacedLimit, () => number>> = {
+        rpm: () => within(MINUTE).length,
+        rpd: () => within(DAY).length,
+        tpm: () => within(MINUTE).reduce((total, one) => total + (one.tokens ?? one.tokensHeld), 0),
+        concurrency: () => some.filter(({ cost }) => cost === null).length,
+        dailySpend: () => promised(some.filter(({ at }) => dateOf(at) === dateOf(now))),
+        monthlySpend: () => promised(some.filter(({ at }) => monthOf(at) === monthOf(now))),
+      }
+      return taken[limit]()
     },
     overshoots() {
       const periods = [

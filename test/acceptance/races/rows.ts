@@ -35,6 +35,13 @@ const windowOf = (limit: string, seconds: number, shouldRetry: string | null): R
   metadata: limitOf(limit, 3, 3, ahead(seconds * 1_000, seconds * 1_000)),
 })
 
+/** A token more than the two have used, each answer being 120: the third crosses it, and what it holds may be any number. */
+const TOKENS = 241
+const tokensOf = (used: unknown): Refusal => {
+  const refusal = windowOf('tpm_limit', 60, null)
+  return { ...refusal, metadata: { ...refusal.metadata, limit_value: TOKENS, used } }
+}
+
 const reservedOf = (limit: string, value: string): Refusal => ({
   line: '429 spend_reserved',
   retryAfter: '1',
@@ -78,6 +85,13 @@ const PER_MINUTE_OF_ONE = windowOf('end_user_rpm', 60, null)
 const OF_KEYS: readonly Race[] = [
   { limit: 'rpm_limit', value: 3, firstTwo: 'ended', refusal: PER_MINUTE, after: PER_MINUTE },
   { limit: 'rpd_limit', value: 3, firstTwo: 'ended', refusal: PER_DAY, after: PER_DAY },
+  {
+    limit: 'tpm_limit',
+    value: TOKENS,
+    firstTwo: 'ended',
+    refusal: tokensOf(expect.toSatisfy((used: unknown) => Number(used) > 2 * 120)),
+    after: tokensOf(3 * 120),
+  },
   {
     limit: 'end_user_rpm',
     value: 3,
