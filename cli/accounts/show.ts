@@ -2,6 +2,7 @@
 import { action, type Mount } from '../action.ts'
 import { call } from '../gateway/operator.ts'
 import { describeLimits } from '../keys/describe-limits.ts'
+import { usageFields } from '../limits/usage-fields.ts'
 import { printRecord } from '../terminal/output.ts'
 import { thresholdFields } from '../thresholds/threshold-fields.ts'
 
@@ -23,6 +24,7 @@ export const mount: Mount = (accounts) =>
           ...account.owners.map((email) => ['owner', email] as const),
           ['member keys', `at most $${account.member_daily_usd} a day each`],
           ['limits', describeLimits(account)],
+          ...usageFields(account),
           ['created', account.created_at],
           ...thresholdFields(context, account),
         ])

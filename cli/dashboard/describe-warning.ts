@@ -7,6 +7,7 @@ import { relativeTime } from '../terminal/relative-time.ts'
 const LIMITS = {
   rpm: 'RPM limit',
   rpd: 'RPD limit',
+  tpm: 'TPM limit',
   concurrency: 'concurrency limit',
   day: 'daily ceiling',
   month: 'monthly ceiling',

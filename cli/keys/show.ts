@@ -1,10 +1,11 @@
 /** `gatewayctl keys show`: one key, its limits, and what is left of them. */
-import { RARE_LIMITS, sayLimit } from '#domain/limits.ts'
+import { LIMITS_OF_EACH, sayLimit } from '#domain/limits.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
 import { usageError } from '../exit.ts'
 import { readSecretStdin } from '../flags/read-secret.ts'
 import { call } from '../gateway/operator.ts'
+import { spent, used, windowOf } from '../limits/usage-fields.ts'
 import { printRecord } from '../terminal/output.ts'
 
 type Key = VerbRecord<'keys.show'>
@@ -31,11 +32,6 @@ export const mount: Mount = (keys) =>
       }),
     )
 
-const windowOf = (limit: number | null, window: Key['windows']['minute']): string =>
-  window === null
-    ? String(limit ?? 'none')
-    : `${window.remaining} of ${window.limit} left, resets in ${window.reset_seconds} s`
-
 const fieldsOf = (key: Key): readonly (readonly [string, string | number | null])[] => [
   ['name', key.name],
   ['id', key.id],
@@ -48,17 +44,12 @@ const fieldsOf = (key: Key): readonly (readonly [string, string | number | null]
   ['last used', key.last_used_at],
   ['expires', key.expires_at],
   ['revoked', key.revoked_at],
-  ['requests per minute', windowOf(key.rpm_limit, key.windows.minute)],
-  ['requests per day', windowOf(key.rpd_limit, key.windows.day)],
+  ['requests per minute', key.windows.minute ? windowOf(key.windows.minute) : 'none'],
+  ['requests per day', key.windows.day ? windowOf(key.windows.day) : 'none'],
+  ['tokens per minute', key.windows.tokens ? windowOf(key.windows.tokens) : 'none'],
   ['in progress', used(key.usage.requests_in_progress, key.concurrency_limit)],
   ['spent today', spent(key.usage.spend_day_usd, key.daily_spend_limit_usd)],
   ['spent this month', spent(key.usage.spend_month_usd, key.monthly_spend_limit_usd)],
-  ['further limits', RARE_LIMITS.flatMap((one) => sayLimit(one, key) ?? []).join(', ') || null],
+  ['further limits', LIMITS_OF_EACH.flatMap((one) => sayLimit(one, key) ?? []).join(', ') || null],
   ['models', key.allowed_models?.join(' ') ?? 'all'],
 ]
-
-const used = (count: number, limit: number | null): string =>
-  limit === null ? `${count}, no limit` : `${count} of ${limit}`
-
-const spent = (usd: string, ceiling: string | null): string =>
-  ceiling === null ? `$${usd}, no ceiling` : `$${usd} of $${ceiling}`

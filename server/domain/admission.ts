@@ -9,7 +9,7 @@ import type { Limits } from './limits.ts'
 import { addUsd, NO_MONEY, renderUsd, type UsdNanos } from './money.ts'
 import { holdFor, mostOf, type OfferCost, tokensFor } from './offer-cost.ts'
 import type { Owner } from './owner.ts'
-import type { QuotaReading, Window } from './window.ts'
+import type { QuotaReading, Window, WindowReadings } from './window.ts'
 import type { Dialect } from './work.ts'
 
 /** What a request asks for before it goes upstream. */
@@ -144,6 +144,15 @@ export interface KeySpending {
 export interface KeyUsage extends KeySpending {
   readonly requestsMinute: number
   readonly requestsDay: number
+  /** With those that requests in progress hold. */
+  readonly tokensMinute: number
+}
+
+/** What is used of the limits of an account; its spend is null where none of them counts. */
+export interface AccountUse extends WindowReadings {
+  readonly requestsInProgress: number
+  readonly spendDay: UsdNanos | null
+  readonly spendMonth: UsdNanos | null
 }
 
 /** What all keys together have spent. */
@@ -186,11 +195,13 @@ export interface Admissions {
    */
   expire(epochs: readonly EpochId[], at: Instant): Promise<void>
   /** Of each key, in their order: what its windows have left. @throws key_not_found */
-  quota(ids: readonly KeyId[], at: Instant): Promise<readonly QuotaReading[]>
+  quota(ids: readonly KeyId[], at: Instant): Promise<readonly WindowReadings[]>
   /** Of each key, in their order; read from the database the first time, from memory after that. @throws key_not_found */
   spending(ids: readonly KeyId[], at: Instant): Promise<readonly KeySpending[]>
   /** A window without a limit is counted in the log, so call this for a single key, not for a list. @throws key_not_found */
   usage(keyId: KeyId, at: Instant): Promise<KeyUsage>
+  /** Of each account, in their order; call it for those that have a limit. */
+  accountUse(ids: readonly AccountId[], at: Instant): Promise<readonly AccountUse[]>
   /** Over all keys, the revoked ones too, in the UTC day and the UTC month of `at`. */
   spend(at: Instant): Promise<Spend>
   /** Since that day, oldest first; days without a request are left out. It does not block requests. */

@@ -5,7 +5,7 @@ import { type Instant, renderInstant } from './clock.ts'
 import { type ApiKey, type KeyStatus, keyStatus } from './key.ts'
 import { type LimitsRecord, renderLimits } from './limits.ts'
 import { renderUsd } from './money.ts'
-import { NO_QUOTA, type QuotaReading } from './window.ts'
+import { NO_QUOTA, type WindowReadings } from './window.ts'
 
 export interface KeyRecord extends LimitsRecord {
   readonly object: 'api_key'
@@ -71,7 +71,7 @@ export async function withUse(
   admissions: Pick<Admissions, 'spending' | 'quota'>,
   keys: readonly ApiKey[],
   at: Instant,
-): Promise<readonly (readonly [ApiKey, KeySpending, QuotaReading])[]> {
+): Promise<readonly (readonly [ApiKey, KeySpending, WindowReadings])[]> {
   const spent = await withSpending(admissions, keys, at)
   const quotas = await admissions.quota(
     keys.map(({ id }) => id),

@@ -30,8 +30,10 @@ interface Declaration {
   readonly say: (value: string) => string
   /** The same where it is not set; absent: nothing is said then. */
   readonly sayUnset?: string
-  /** Of few keys, and without a display of what is used: lists show it only where one has it. */
+  /** Of few keys: lists show it only where one has it. */
   readonly isRare?: boolean
+  /** Of each end user or of each answer: of the key itself nothing is used up. */
+  readonly isOfEach?: boolean
   /** What a window counts: "requests in 60 seconds", and what frees. */
   readonly counts?: readonly [what: string, frees: string]
   /** Bounds each request by itself: nothing is counted for it. */
@@ -112,6 +114,7 @@ const DECLARED = {
     title: 'user rpm',
     say: (count) => `${count} req/min per user`,
     isRare: true,
+    isOfEach: true,
     isOfKey: true,
     counts: ['requests in 60 seconds', 'a slot frees'],
   },
@@ -123,6 +126,7 @@ const DECLARED = {
     title: 'user day $',
     say: (usd) => `${usd}/day per user`,
     isRare: true,
+    isOfEach: true,
     isOfKey: true,
   },
   maxOutputTokens: {
@@ -133,6 +137,7 @@ const DECLARED = {
     title: 'max out',
     say: (count) => `${count} tokens an answer`,
     isRare: true,
+    isOfEach: true,
     isBound: true,
   },
   allowedModels: {
@@ -229,13 +234,16 @@ export const renderAccountLimits = (limits: Limits): AccountLimitsRecord => {
   ) as unknown as AccountLimitsRecord
 }
 
-type RareLimit = { [L in Limit]: Declared[L] extends { isRare: true } ? L : never }[Limit]
 /** The limits that few keys have. */
-export type RareLimits = Pick<LimitsRecord, Declared[RareLimit]['name']>
-
 export const RARE_LIMITS = LIMITS.filter(({ isRare }) => isRare)
 
-export const renderRareLimits = (limits: Limits): RareLimits => {
+type LimitOfEach = { [L in Limit]: Declared[L] extends { isOfEach: true } ? L : never }[Limit]
+/** The limits of which nothing is used up. */
+export type LimitsOfEach = Pick<LimitsRecord, Declared[LimitOfEach]['name']>
+
+export const LIMITS_OF_EACH = LIMITS.filter(({ isOfEach }) => isOfEach)
+
+export const renderLimitsOfEach = (limits: Limits): LimitsOfEach => {
   const all = renderLimits(limits)
-  return Object.fromEntries(RARE_LIMITS.map(({ name }) => [name, all[name]])) as RareLimits
+  return Object.fromEntries(LIMITS_OF_EACH.map(({ name }) => [name, all[name]])) as LimitsOfEach
 }

@@ -47,6 +47,12 @@ export class Window {
     return this.#size
   }
 
+  /** What the requests inside the span that ends at `now` take of a limit: a slot each, or what they used and hold. */
+  used(now: Instant): number {
+    const requests = this.count(now)
+    return this.#weights === null ? requests : this.spent + this.held
+  }
+
   /** Records a request. An instant before the newest one counts as the newest, so that a clock step frees no slot early. */
   take(at: Instant, holds = 0): void {
     this.#add(this.#continuous(at), at, -holds)
@@ -219,7 +225,13 @@ export interface QuotaReading {
   readonly day: WindowReading | null
 }
 
-export const NO_QUOTA: QuotaReading = { minute: null, day: null }
+/** Of all windows, as lists show them. */
+export interface WindowReadings extends QuotaReading {
+  /** Those that requests in progress hold are not left. */
+  readonly tokens: WindowReading | null
+}
+
+export const NO_QUOTA: WindowReadings = { minute: null, day: null, tokens: null }
 
 export function readWindow(
   window: Window | null,
@@ -229,7 +241,7 @@ export function readWindow(
   if (window === null || limit === null) return null
   return {
     limit,
-    remaining: Math.max(0, limit - window.count(now)),
+    remaining: Math.max(0, limit - window.used(now)),
     resetSeconds: Math.ceil(window.msUntilOldestLeaves(now) / 1000),
   }
 }

@@ -4,8 +4,8 @@ import { type Account, DEFAULT_ACCOUNT_NAME, draftAccount, MEMBER_DAILY } from '
 import { statedIn } from '#domain/act.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { describeRevocation } from '#domain/key-report.ts'
-import { renderAccountLimits } from '#domain/limits.ts'
-import { renderUsd } from '#domain/money.ts'
+import { isUsedUp, renderAccountLimits } from '#domain/limits.ts'
+import { NO_MONEY, renderUsd } from '#domain/money.ts'
 import {
   accountLimitsFields,
   nameField,
@@ -22,6 +22,7 @@ import { type AccountRecord, renderAccount } from './list-accounts.ts'
 import { listAllKeys, type OperatorKeyRecord, reportKey } from './list-keys.ts'
 import { renderThreshold, type ThresholdRecord } from './threshold-record.ts'
 import { mutation, verb } from './verb.ts'
+import { renderWindows, type WindowsRecord } from './windows-record.ts'
 
 export interface AccountDetailsRecord extends AccountRecord, ThresholdRecord {
   /** Those that are not revoked. */
@@ -30,6 +31,14 @@ export interface AccountDetailsRecord extends AccountRecord, ThresholdRecord {
   readonly member_daily_usd: string
   readonly owners: readonly string[]
   readonly members: number
+  /** Of its limits; null where none of them counts. */
+  readonly usage: AccountUsageRecord | null
+}
+
+export interface AccountUsageRecord extends WindowsRecord {
+  readonly requests_in_progress: number
+  readonly spend_day_usd: string
+  readonly spend_month_usd: string
 }
 
 /** The new account has no balance and no keys. @throws already_exists */
@@ -97,10 +106,27 @@ export const showAccount = verb(
       keys: totalCount,
       member_daily_usd: renderUsd(account.memberDaily ?? MEMBER_DAILY),
       ...(await peopleOf(deps, account)),
+      usage: await usageOf(deps, account),
       ...renderThreshold(await store.thresholds.find(account.id)),
     }
   },
 )
+
+async function usageOf(
+  { store, clock }: OperatorDeps,
+  { id, limits }: Account,
+): Promise<AccountUsageRecord | null> {
+  if (!isUsedUp(limits)) return null
+  const [use] = await store.admissions.accountUse([id], clock.now())
+  return use === undefined
+    ? null
+    : {
+        ...renderWindows(use),
+        requests_in_progress: use.requestsInProgress,
+        spend_day_usd: renderUsd(use.spendDay ?? NO_MONEY),
+        spend_month_usd: renderUsd(use.spendMonth ?? NO_MONEY),
+      }
+}
 
 /** The addresses of its owners, and how many people belong to it. */
 async function peopleOf({ store }: OperatorDeps, { id }: Account) {

@@ -5,7 +5,7 @@ import { type ApiKey, draftKey } from '#domain/key.ts'
 import { describeIssue, describeRevocation } from '#domain/key-report.ts'
 import { NO_LIMITS } from '#domain/limits.ts'
 import { newSecret } from '#domain/secret.ts'
-import { NO_QUOTA, type WindowReading } from '#domain/window.ts'
+import { NO_QUOTA } from '#domain/window.ts'
 import {
   accountField,
   limitsFields,
@@ -23,6 +23,7 @@ import { findAccount } from './find-account.ts'
 import { findKey } from './find-key.ts'
 import { type OperatorKeyRecord, reportKey } from './list-keys.ts'
 import { mutation, verb } from './verb.ts'
+import { renderWindows } from './windows-record.ts'
 
 export interface IssuedKeyRecord extends OperatorKeyRecord {
   /** The secret, shown only once. */
@@ -63,15 +64,6 @@ export const createKey = mutation(
   },
 )
 
-const renderWindow = (reading: WindowReading | null) =>
-  reading === null
-    ? null
-    : {
-        limit: reading.limit,
-        remaining: reading.remaining,
-        reset_seconds: reading.resetSeconds,
-      }
-
 const namedKey = z.strictObject({ account: scopeField, key: z.string().check(z.minLength(1)) })
 
 /** One key with the remaining requests of its rate windows. @throws account_not_found, key_not_found */
@@ -93,7 +85,7 @@ async function detailsOf(deps: OperatorDeps, key: ApiKey) {
   const [quota = NO_QUOTA] = await deps.store.admissions.quota([key.id], deps.clock.now())
   return {
     ...(await reportKey(deps, key)),
-    windows: { minute: renderWindow(quota.minute), day: renderWindow(quota.day) },
+    windows: renderWindows(quota),
   }
 }
 

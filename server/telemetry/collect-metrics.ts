@@ -1,15 +1,16 @@
 /** Collects the metrics of the running gateway for a scrape: counters, and gauges of the present state. */
 import type { Account } from '#domain/account.ts'
-import type { KeySpending } from '#domain/admission.ts'
+import type { AccountUse, KeySpending } from '#domain/admission.ts'
 import type { Clock, Instant } from '#domain/clock.ts'
 import type { KeyId } from '#domain/id.ts'
-import { type ApiKey, keyStatus } from '#domain/key.ts'
+import { keyStatus } from '#domain/key.ts'
 import { withUse } from '#domain/key-report.ts'
+import { isUsedUp, type Limits } from '#domain/limits.ts'
 import { withThresholds } from '#domain/low-balance.ts'
 import { renderUsdNumber, type UsdNanos } from '#domain/money.ts'
 import type { Store } from '#domain/store.ts'
 import type { HopReading } from '#domain/walk/hop-health.ts'
-import type { QuotaReading } from '#domain/window.ts'
+import type { WindowReading, WindowReadings } from '#domain/window.ts'
 import {
   countedKeys,
   counter,
@@ -115,7 +116,7 @@ function restingProviders({ store, serving }: MetricsDeps): MetricFamily {
   )
 }
 
-async function accountFamilies({ store }: MetricsDeps): Promise<readonly MetricFamily[]> {
+async function accountFamilies({ store, clock }: MetricsDeps): Promise<readonly MetricFamily[]> {
   const accounts = (await store.accounts.list()).slice(0, MAX_ACCOUNTS)
   const thresholds: Sample[] = []
   const marks: Sample[] = []
@@ -124,7 +125,21 @@ async function accountFamilies({ store }: MetricsDeps): Promise<readonly MetricF
     marks.push({ labels, value: Number(mark !== null) })
     if (below !== null) thresholds.push({ labels, value: renderUsdNumber(below) })
   }
+  const limits: Sample[] = []
+  const used: Sample[] = []
+  const limited = accounts.filter((account) => isUsedUp(account.limits))
+  const ids = limited.map(({ id }) => id)
+  const uses = await store.admissions.accountUse(ids, clock.now())
+  for (const [place, use] of uses.entries()) {
+    const { name, limits: own } = limited[place] as Account
+    for (const [limit, most, now] of limitUseOf(own, use)) {
+      limits.push({ labels: { account: name, limit }, value: most })
+      used.push({ labels: { account: name, limit }, value: now })
+    }
+  }
   return [
+    gauge('gateway_account_limit', 'A limit of an account; none is left out', limits),
+    gauge('gateway_account_used', 'What is used of that limit', used),
     gauge('gateway_balance_usd', 'Settled balance', accounts.map(balanceOf)),
     gauge(
       'gateway_low_balance_threshold_usd',
@@ -158,10 +173,10 @@ async function keyFamilies(
   for (let first = 0; first < keys.length; first += KEYS_PER_TURN) {
     if (first > 0) await new Promise((resolve) => setTimeout(resolve))
     const turn = keys.slice(first, first + KEYS_PER_TURN)
-    for (const [key, spending, quota] of await withUse(store.admissions, turn, clock.now())) {
+    for (const [key, spending, windows] of await withUse(store.admissions, turn, clock.now())) {
       const { id, name } = key
       infos.push({ labels: { key: id, name }, value: 1 })
-      for (const [limit, most, now] of limitUseOf(key, spending, quota)) {
+      for (const [limit, most, now] of limitUseOf(key.limits, { ...spending, ...windows })) {
         limits.push({ labels: { key: id, limit }, value: most })
         used.push({ labels: { key: id, limit }, value: now })
       }
@@ -177,19 +192,32 @@ async function keyFamilies(
 type LimitUse = readonly [limit: string, most: number, used: number]
 
 function limitUseOf(
-  { limits }: ApiKey,
-  { spendDay, spendMonth, requestsInProgress }: KeySpending,
-  { minute, day }: QuotaReading,
+  { concurrency, dailySpend, monthlySpend }: Limits,
+  {
+    minute,
+    day,
+    tokens,
+    spendDay,
+    spendMonth,
+    requestsInProgress,
+  }: AccountUse | (KeySpending & WindowReadings),
 ): readonly LimitUse[] {
-  const { concurrency, dailySpend, monthlySpend } = limits
   return [
-    ...(minute ? [['rpm', minute.limit, minute.limit - minute.remaining] as const] : []),
-    ...(day ? [['rpd', day.limit, day.limit - day.remaining] as const] : []),
+    ...windowUse('rpm', minute),
+    ...windowUse('rpd', day),
+    ...windowUse('tpm', tokens),
     ...(concurrency === null ? [] : [['concurrency', concurrency, requestsInProgress] as const]),
     ...spendUse('day', dailySpend, spendDay),
     ...spendUse('month', monthlySpend, spendMonth),
   ]
 }
 
-const spendUse = (limit: string, most: UsdNanos | null, used: UsdNanos): readonly LimitUse[] =>
-  most === null ? [] : [[limit, renderUsdNumber(most), renderUsdNumber(used)]]
+const windowUse = (limit: string, reading: WindowReading | null): readonly LimitUse[] =>
+  reading === null ? [] : [[limit, reading.limit, reading.limit - reading.remaining]]
+
+const spendUse = (
+  limit: string,
+  most: UsdNanos | null,
+  used: UsdNanos | null,
+): readonly LimitUse[] =>
+  most === null || used === null ? [] : [[limit, renderUsdNumber(most), renderUsdNumber(used)]]

@@ -130,6 +130,23 @@ test('windows and sums of an account outlive the gateway', async () => {
   expect(await ask(second.key)).toMatchObject({ status: 402, metadata: { limit_of: 'account' } })
 })
 
+test('what is used of its limits is shown', async () => {
+  const [first] = await openTeam('watched', '--rpm', '9', '--tpm', '10000', '--monthly-usd', '2')
+  expect((await ask(first.key)).status).toBe(200)
+  const { out } = cli.run(['accounts', 'show', 'watched'])
+  expect(out).toMatch(/requests per minute\t8 of 9 left, resets in \d+ s\n/)
+  expect(out).toMatch(/tokens per minute\t9998 of 10000 left, resets in \d+ s\n/)
+  expect(out).toContain('spent this month\t$0.000003 of $2.00\n')
+  expect(out).not.toContain('spent today')
+  expect(cli.json(['accounts', 'show', 'watched'])).toMatchObject({
+    usage: { tokens: { limit: 10_000, remaining: 9_998 }, day: null, requests_in_progress: 0 },
+  })
+  cli.run(['limits', 'set', 'watched-1', '--tpm', '5000'])
+  expect(cli.run(['keys', 'show', 'watched-1']).out).toMatch(
+    /tokens per minute\t4998 of 5000 left, resets in \d+ s\n/,
+  )
+})
+
 test('a key is moved, and pays from its new account; an account is closed for good', async () => {
   const [first, second] = await openTeam('old')
   await openTeam('new', '--rpm', '1')

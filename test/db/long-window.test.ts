@@ -83,6 +83,38 @@ test('a key that is revoked while its windows are read admits no request', async
   expect(await waiting).toBe(0)
 })
 
+test.each(['key', 'account'] as const)(
+  'the tokens of requests that end while it is read are counted once, for a limit of the %s',
+  async (whose) => {
+    const deps = await openWindowStore()
+    const key = await deps.issue({})
+    for (let n = 0; n < 3; n++) await deps.serveAll(key, 1_000)
+    const running = Array.from({ length: 60 }, () => deps.claim(key))
+    for (const claim of running) await deps.store.admissions.admit(claim)
+    const limits = { tpm: 1_000, rpd: 100_000 }
+    const act = anAct(deps.clock.now())
+    if (whose === 'key') await deps.store.keys.amend(key.id, { limits }, act)
+    else await deps.store.accounts.amend('acct_1', { limits }, act)
+    const left = async () => {
+      const at = deps.clock.now()
+      const { admissions } = deps.store
+      const [reading] =
+        whose === 'key'
+          ? await admissions.quota([key.id], at)
+          : await admissions.accountUse(['acct_1'], at)
+      return reading?.tokens?.remaining
+    }
+    const reading = left()
+    // One in every turn, as the slices are read.
+    for (const claim of running) {
+      await deps.settle(claim, 7)
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    await reading
+    expect(await left()).toBe(1_000 - 7 * running.length)
+  },
+)
+
 test('requests that end while it is read for a higher limit are counted once', async () => {
   const deps = await openWindowStore()
   const key = await deps.issue({})

@@ -61,6 +61,7 @@ function withLatestClock(store: GatewayStore): GatewayStore {
       quota: (ids, at) => admissions.quota(ids, latestOf(at)),
       spending: (ids, at) => admissions.spending(ids, latestOf(at)),
       usage: (id, at) => admissions.usage(id, latestOf(at)),
+      accountUse: (ids, at) => admissions.accountUse(ids, latestOf(at)),
     },
   }
 }

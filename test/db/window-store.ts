@@ -6,6 +6,7 @@ import type { Claim } from '#domain/admission.ts'
 import type { ApiKey } from '#domain/key.ts'
 import type { Limits } from '#domain/limits.ts'
 import type { Store } from '#domain/store.ts'
+import { NO_USAGE } from '#domain/usage.ts'
 import { admitClaim } from '#test/support/admit.ts'
 import { handClock } from '#test/support/hand-clock.ts'
 import {
@@ -60,12 +61,17 @@ export async function openWindowStore() {
       expect(await admitClaim(store.admissions, claim)).toMatchObject({ admitted: true })
       return claim
     },
-    settle: (claim: Claim): Promise<boolean> =>
+    /** With so many tokens of output. */
+    settle: (claim: Claim, outputTokens = 0): Promise<boolean> =>
       store.admissions.settle(claim.generationId, {
         answer: null,
         at: clock.now(),
         charge: aCharge(PENNY),
-        activity: { ...anActivity(claim), startedAt: claim.at, totalMs: clock.now() - claim.at },
+        activity: {
+          ...anActivity(claim, { usage: { ...NO_USAGE, outputTokens } }),
+          startedAt: claim.at,
+          totalMs: clock.now() - claim.at,
+        },
       }),
     /** How many of so many at once are admitted; they are settled. */
     async serve(key: ApiKey, count: number): Promise<number> {

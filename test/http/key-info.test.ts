@@ -51,10 +51,12 @@ test('a key’s information has exactly these fields', async () => {
       requests_in_progress: 0,
       requests_minute: 1,
       requests_day: 1,
+      tokens_minute: 6,
     },
     remaining: {
       minute: 59,
       day: null,
+      tokens_minute: null,
       daily_spend_usd: '4.999991',
       monthly_spend_usd: '49.999991',
     },
@@ -109,6 +111,25 @@ test('a request in progress is shown with its hold, which the remaining amounts 
   expect(await (await get('/v1/key', bearer)).json()).toMatchObject({
     usage: { requests_in_progress: 0, reserved_usd: '0' },
   })
+})
+
+test('tokens of the minute are shown, with those that a request in progress holds', async () => {
+  const deps = await furnish({ clock: handClock(NOON) })
+  const { bearer } = await deps.issue({ tpm: 10_000 })
+  const { get, chat } = openApi(deps)
+  const shown = async () => {
+    const info = (await (await get('/v1/key', bearer)).json()) as Record<
+      'usage' | 'remaining',
+      { tokens_minute: number }
+    >
+    return [info.usage.tokens_minute, info.remaining.tokens_minute]
+  }
+  const running = await chat(bearer, hello({ stream: true, max_tokens: 1_000 }))
+  const [held = 0, left] = await shown()
+  expect(held).toBeGreaterThan(1_000)
+  expect(left).toBe(10_000 - held)
+  await running.text()
+  expect(await shown()).toEqual([6, 9_994])
 })
 
 test('`limit` is the monthly spend limit, or the daily one where only that is set', async () => {

@@ -30,7 +30,7 @@ const start = async (options: Partial<Parameters<typeof startGateway>[0]> = {}) 
 
 beforeEach(async () => {
   deps = await furnish()
-  key = await deps.issue({ rpm: 3, dailySpend: usd('5'), concurrency: 7 })
+  key = await deps.issue({ rpm: 3, tpm: 1_000, dailySpend: usd('5'), concurrency: 7 })
 })
 afterEach(async () => {
   await gateway.stop(0)
@@ -173,6 +173,8 @@ describe('gauges', () => {
     const of = (limit: string) => ({ key: key.key.id, limit })
     expect(metrics.value('gateway_key_limit', of('rpm'))).toBe(3)
     expect(metrics.value('gateway_key_used', of('rpm'))).toBe(1)
+    expect(metrics.value('gateway_key_limit', of('tpm'))).toBe(1_000)
+    expect(metrics.value('gateway_key_used', of('tpm'))).toBe(6)
     expect(metrics.value('gateway_key_limit', of('day'))).toBe(5)
     expect(metrics.value('gateway_key_used', of('day'))).toBeGreaterThan(0)
     expect(metrics.value('gateway_key_used', of('concurrency'))).toBe(0)
@@ -186,6 +188,27 @@ describe('gauges', () => {
     expect(metrics.value('gateway_build_info', { version: '1.2.3' })).toBe(1)
     expect(metrics.value('gateway_store_writable', {})).toBe(1)
     expect(metrics.value('process_resident_memory_bytes', {})).toBeGreaterThan(1e6)
+  })
+
+  test('an account reports the limits that it has', async () => {
+    await start()
+    await (await chat(hello())).json()
+    expect((await scrape()).samples('gateway_account_limit')).toEqual([])
+    const limits = { rpm: 60, tpm: 5_000, concurrency: 4, monthlySpend: usd('50') }
+    await deps.store.accounts.amend(deps.account.id, { limits }, anAct(deps.clock.now()))
+    const metrics = await scrape()
+    const of = (limit: string) => ({ account: 'default', limit })
+    expect(
+      metrics.samples('gateway_account_limit').map(({ labels, value }) => [labels, value]),
+    ).toEqual([
+      [of('rpm'), 60],
+      [of('tpm'), 5_000],
+      [of('concurrency'), 4],
+      [of('month'), 50],
+    ])
+    expect(metrics.value('gateway_account_used', of('rpm'))).toBe(1)
+    expect(metrics.value('gateway_account_used', of('tpm'))).toBe(6)
+    expect(metrics.value('gateway_account_used', of('month'))).toBeGreaterThan(0)
   })
 
   test('a request in progress is counted while it runs', async () => {

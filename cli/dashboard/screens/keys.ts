@@ -1,6 +1,6 @@
 /** Screen 2: keys with their use of each limit, the nearest to a limit first; below, details of the selected key. */
 import { instant, readInstant } from '#domain/clock.ts'
-import { RARE_LIMITS, sayLimit } from '#domain/limits.ts'
+import { LIMITS_OF_EACH, sayLimit } from '#domain/limits.ts'
 import { shellWord } from '#forms/shell-word.ts'
 import type {
   GaugeRecord,
@@ -28,13 +28,21 @@ import {
 import { tabs } from './head.ts'
 
 const DETAIL_LINES = 10
+/** From this width on the list has the tokens a minute, where a key of it limits them. */
+const TOKENS_COLUMNS = 150
+const detailLines = ({ keys }: Scene['snapshot']): number =>
+  DETAIL_LINES + Number(keys.rows.some(hasTokens))
+const hasTokens = ({ tokens }: KeyRowRecord): boolean => tokens.limit !== null
 /** The header of the list, and some rows around the cursor. */
 const MIN_LIST_LINES = 5
 /** The tabs, the warnings and the suggested command. */
 const OTHER_LINES = 3
 
 export function keysBody(scene: Scene, height: number): readonly Line[] {
-  const below = Math.min(DETAIL_LINES, Math.max(0, height - OTHER_LINES - MIN_LIST_LINES))
+  const below = Math.min(
+    detailLines(scene.snapshot),
+    Math.max(0, height - OTHER_LINES - MIN_LIST_LINES),
+  )
   const room = height - OTHER_LINES - below
   const { rows, place, selected } = windowOf(KEYS, scene.snapshot, scene.view, 'keys', room - 1)
   const list =
@@ -89,6 +97,9 @@ export function keyTable(
         { title: 'KEY', width: 0, text: ({ name }) => name },
         gauge('RPM', 17, ({ minute }) => minute),
         gauge('RPD', 17, ({ day }) => day),
+        ...(scene.size.columns >= TOKENS_COLUMNS && rows.some(hasTokens)
+          ? [gauge('TPM', 17, ({ tokens }: KeyRowRecord) => tokens)]
+          : []),
         gauge('CONCURRENT', 14, ({ concurrency }) => concurrency),
         spend(`TODAY ${sign}`, 22, ({ spend_day }) => spend_day),
         spend(`MONTH ${sign}`, 22, ({ spend_month }) => spend_month),
@@ -150,12 +161,15 @@ export function keyDetail(scene: Scene, key: KeyRowRecord): readonly Line[] {
     styled(text),
   ]
   const used = key.last_used_at === null ? 'never' : `${key.last_used_at.slice(0, 19)}Z`
-  const rare = RARE_LIMITS.flatMap((one) => sayLimit(one, key) ?? [])
+  const each = LIMITS_OF_EACH.flatMap((one) => sayLimit(one, key) ?? [])
   const models = key.allowed_models === null ? 'all' : key.allowed_models.join(', ') || 'none'
   return [
     rule(scene, `${key.name}  ${key.id}  ${key.label}`, `created ${key.created_at.slice(0, 10)}`),
     line('models', models),
     line('minute', windowText(scene, key.minute, key.lately)),
+    ...(key.tokens.limit === null
+      ? []
+      : [line('tokens', windowText(scene, key.tokens, null, 'the oldest free'))]),
     line('day', windowText(scene, key.day, null)),
     line('spend', `today ${spendText(scene, key.spend_day)}`),
     line('', `month ${spendText(scene, key.spend_month)}`),
@@ -174,21 +188,26 @@ export function keyDetail(scene: Scene, key: KeyRowRecord): readonly Line[] {
         .map(({ name, cost_usd }) => `${name ?? '(none)'} ${cash(scene, cost_usd)}`)
         .join(` ${dot} `) ?? scene.glyphs.none,
     ),
-    rare.length === 0 ? [] : line('each', rare.join(` ${dot} `)),
+    each.length === 0 ? [] : line('each', each.join(` ${dot} `)),
   ]
 }
 
-function windowText(scene: Scene, gauge: GaugeRecord, lately: KeyTrafficRecord | null): string {
+function windowText(
+  scene: Scene,
+  gauge: GaugeRecord,
+  lately: KeyTrafficRecord | null,
+  frees = 'next slot frees',
+): string {
   const { glyphs } = scene
   const drawn = lately === null ? '' : `   ${curve(glyphs, lately.curve, 20)}`
   if (gauge.limit === null) {
     return `${gauge.used === null ? 'not counted' : `${count(gauge.used)} used`}, no limit${drawn}`
   }
-  const frees =
+  const free =
     gauge.frees_in_seconds === null
       ? ''
-      : ` ${glyphs.dot} next slot frees in ${span(gauge.frees_in_seconds)}`
-  return `${count(gauge.used ?? 0)} of ${count(gauge.limit)} used${frees}${drawn}`
+      : ` ${glyphs.dot} ${frees} in ${span(gauge.frees_in_seconds)}`
+  return `${count(gauge.used ?? 0)} of ${count(gauge.limit)} used${free}${drawn}`
 }
 
 function spendText(scene: Scene, gauge: SpendGaugeRecord): string {

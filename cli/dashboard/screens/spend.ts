@@ -2,7 +2,7 @@
 import type { EntryRecord } from '#operator/ledger.ts'
 import type { ChartGroup, ChartPoint, ChartRecord } from '#operator/snapshot/chart.ts'
 import { brief, count, timeOfDay } from '../figures.ts'
-import { curve } from '../glyphs.ts'
+import { curve, toneOf } from '../glyphs.ts'
 import { type Line, styled, toLeft, toRight } from '../line.ts'
 import { amount, cash, exactly, rule, type Scene } from '../scene.ts'
 import { summary, tabs } from './head.ts'
@@ -11,7 +11,7 @@ const LEDGER_LINES = 4
 
 export function spendBody(scene: Scene, height: number): readonly Line[] {
   const [, , today, balance] = summary(scene)
-  const head = [today ?? [], balance ?? [], tabs(scene)]
+  const head = [today ?? [], balance ?? [], ...accountLines(scene), tabs(scene)]
   const { chart } = scene
   const room = height - head.length
   if (chart === null) return [...head, ...exactly([[], [styled('   loading…', 'dim')]], room)]
@@ -25,6 +25,27 @@ export function spendBody(scene: Scene, height: number): readonly Line[] {
       room,
     ),
   ]
+}
+
+/** What is used of the account's own limits. */
+function accountLines({ snapshot, glyphs }: Scene): readonly Line[] {
+  const { account, gauges } = snapshot.money
+  if (gauges === null) return []
+  const counted = [
+    ['rpm', gauges.minute],
+    ['rpd', gauges.day],
+    ['tpm', gauges.tokens],
+    ['at once', gauges.concurrency],
+  ] as const
+  const parts = counted.flatMap(([unit, { used, limit, level }]) =>
+    limit === null
+      ? []
+      : [
+          styled(`${brief(used ?? 0)}/${brief(limit)} ${unit}`, toneOf(level)),
+          styled(` ${glyphs.dot} `),
+        ],
+  )
+  return parts.length === 0 ? [] : [[styled(` account ${account}  `, 'dim'), ...parts.slice(0, -1)]]
 }
 
 const pointValue = (metric: ChartRecord['metric'], point: ChartPoint): number =>

@@ -1,5 +1,10 @@
 /** Screen 6: errors, latency, tokens and spend of minutes, hours and days; below, how each ceiling burns down. */
-import type { KeyRowRecord, SpendGaugeRecord, TrendPointRecord } from '#operator/snapshot/record.ts'
+import type {
+  GaugesRecord,
+  KeyRowRecord,
+  SpendGaugeRecord,
+  TrendPointRecord,
+} from '#operator/snapshot/record.ts'
 import { brief, count, elapsed, percent, span } from '../figures.ts'
 import { curve, toneOf } from '../glyphs.ts'
 import { beside, type Line, type Piece, styled, toLeft, toRight, widthOf } from '../line.ts'
@@ -161,24 +166,26 @@ function periodOf(
 }
 
 interface Ceiling {
-  readonly key: KeyRowRecord
+  readonly name: string
   readonly period: 'day' | 'month'
   readonly gauge: SpendGaugeRecord & { readonly limit_usd: string; readonly percent: number }
 }
 
-const ceilingsOf = (key: KeyRowRecord): readonly Ceiling[] =>
+const ceilingsOf = (name: string, { spend_day, spend_month }: GaugesRecord): readonly Ceiling[] =>
   (['day', 'month'] as const).flatMap((period) => {
-    const gauge = period === 'day' ? key.spend_day : key.spend_month
+    const gauge = period === 'day' ? spend_day : spend_month
     const { limit_usd, percent: used } = gauge
     return limit_usd === null || used === null
       ? []
-      : [{ key, period, gauge: { ...gauge, limit_usd, percent: used } }]
+      : [{ name, period, gauge: { ...gauge, limit_usd, percent: used } }]
   })
 
 /** The fullest first, as many as there is room for. */
 function burnDown(scene: Scene, room: number): readonly Line[] {
-  const all = scene.snapshot.keys.rows
-    .flatMap(ceilingsOf)
+  const { keys, money } = scene.snapshot
+  const all = keys.rows
+    .flatMap((key) => ceilingsOf(key.name, key))
+    .concat(money.gauges === null ? [] : ceilingsOf(`account ${money.account}`, money.gauges))
     .toSorted((a, b) => b.gauge.percent - a.gauge.percent)
   const shown = all.slice(0, Math.max(0, room - 1))
   const more = all.length > shown.length ? `${shown.length} of ${all.length}` : ''
@@ -191,12 +198,12 @@ function burnDown(scene: Scene, room: number): readonly Line[] {
 
 /** The ceilings of one key, for its page. */
 export const ceilingLines = (scene: Scene, key: KeyRowRecord): readonly Line[] =>
-  ceilingsOf(key).map((ceiling) => ceilingLine(scene, ceiling))
+  ceilingsOf(key.name, key).map((ceiling) => ceilingLine(scene, ceiling))
 
-function ceilingLine(scene: Scene, { key, period, gauge }: Ceiling): Line {
+function ceilingLine(scene: Scene, { name, period, gauge }: Ceiling): Line {
   const { columns } = scene.size
   const left: Line = [
-    styled(` ${toLeft(key.name, columns < 80 ? 12 : 20)} `),
+    styled(` ${toLeft(name, columns < 80 ? 12 : 20)} `),
     styled(period.padEnd(6), 'dim'),
     gaugeOf(scene, gauge.percent, columns < 80 ? 8 : columns < 110 ? 14 : 28),
     styled(toRight(percent(gauge.percent, ''), 7), toneOf(gauge.level)),

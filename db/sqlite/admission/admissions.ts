@@ -1,5 +1,6 @@
 /** Admission: verdict and effect happen in memory in one turn of the event loop; the rows are written by group commit. */
 import {
+  type AccountUse,
   type Admissions,
   type Claim,
   type Judgement,
@@ -8,6 +9,7 @@ import {
   type Refusal,
   type Repeated,
   type Settlement,
+  type Use,
   type Verdict,
 } from '#domain/admission.ts'
 import type { Catalogues, Stale } from '#domain/catalogue.ts'
@@ -16,9 +18,10 @@ import { GatewayError } from '#domain/errors.ts'
 import type { RaisedEvent } from '#domain/event.ts'
 import type { AccountId, KeyId } from '#domain/id.ts'
 import { keyStatus } from '#domain/key.ts'
+import type { Limits } from '#domain/limits.ts'
 import { NO_MONEY, type UsdNanos } from '#domain/money.ts'
 import { DEFAULT_NOTICE_SETTINGS } from '#domain/notice-settings.ts'
-import { NO_QUOTA, type QuotaReading, readWindow } from '#domain/window.ts'
+import { NO_QUOTA, type QuotaReading, readWindow, type WindowReadings } from '#domain/window.ts'
 import type { Connection } from '../engine/connection.ts'
 import { toStoreError, unavailable } from '../engine/disk.ts'
 import { isWaiting } from '../engine/group-commit.ts'
@@ -30,7 +33,14 @@ import { prepareSpendReader } from '../money/spend-reader.ts'
 import type { HeldNoticeSettings } from '../outbox/notice-settings.ts'
 import { type CeilingWords, chargedBeyondHold, judgeCeilings } from './ceiling-marks.ts'
 import type { HotEndUser } from './end-users.ts'
-import type { HotKey, HotState, OpenHold } from './hot-state.ts'
+import {
+  type HotAccount,
+  type HotKey,
+  type HotState,
+  hasAccountWindows,
+  type OpenHold,
+} from './hot-state.ts'
+import { countTokens } from './hot-use.ts'
 import type { Repeats } from './repeats.ts'
 import type { WindowReader } from './window-reader.ts'
 import type { Writer } from './writer.ts'
@@ -138,10 +148,10 @@ export function createAdmissions(
     async quota(ids, at) {
       // All in this turn: to a key that was asked later in the meantime, this instant would be a clock that was set back.
       const found = ids.map((id) => requireKey(id, at))
-      const readings: QuotaReading[] = []
+      const readings: WindowReadings[] = []
       for (const hot of found) {
         const read = hotState.hasWindows(hot) ? hot : await requireKeyWithWindows(hot.key.id, at)
-        readings.push(readQuota(read, at))
+        readings.push(readWindows(read, read.key.limits, at))
       }
       return readings
     },
@@ -152,8 +162,10 @@ export function createAdmissions(
 
     async usage(keyId, at) {
       const hot = await requireKeyWithWindows(keyId, at)
-      return { ...(await countRequests(windows, hot, at)), ...readSpending(hot) }
+      return { ...(await countUse(windows, hot, at)), ...readSpending(hot) }
     },
+
+    accountUse: prepareAccountUse(hotState),
 
     async spend(at) {
       commit.flush()
@@ -170,10 +182,14 @@ const readSpending = (hot: HotKey): KeySpending => ({
   requestsInProgress: hot.inProgress,
 })
 
-const countRequests = async (windows: WindowReader, { key, minute, day }: HotKey, at: Instant) => ({
-  requestsMinute: minute?.count(at) ?? (await windows.count(key.id, MINUTE_MS, at)),
-  requestsDay: day?.count(at) ?? (await windows.count(key.id, DAY_MS, at)),
-})
+const countUse = async (windows: WindowReader, hot: HotKey, at: Instant) => {
+  const { key, minute, day, tokens } = hot
+  return {
+    requestsMinute: minute?.count(at) ?? (await windows.count(key.id, MINUTE_MS, at)),
+    requestsDay: day?.count(at) ?? (await windows.count(key.id, DAY_MS, at)),
+    tokensMinute: tokens?.used(at) ?? (await countTokens(windows.ofKey(key.id), hot, at)),
+  }
+}
 
 /** The key may have been revoked between its look-up and this claim. */
 function judgeState({ at }: Claim, { key }: HotKey): Refusal | null {
@@ -195,6 +211,43 @@ const readQuota = ({ key, minute, day }: HotKey, at: Instant): QuotaReading =>
         minute: readWindow(minute, key.limits.rpm, at),
         day: readWindow(day, key.limits.rpd, at),
       }
+
+const readWindows = (
+  { minute, day, tokens }: Use,
+  { rpm, rpd, tpm }: Limits,
+  at: Instant,
+): WindowReadings => ({
+  minute: readWindow(minute, rpm, at),
+  day: readWindow(day, rpd, at),
+  tokens: readWindow(tokens, tpm, at),
+})
+
+function prepareAccountUse(hotState: HotState): Admissions['accountUse'] {
+  const requireWithWindows = async (id: AccountId, at: Instant): Promise<HotAccount> => {
+    for (let reads = 0; reads < MOST_READS; reads++) {
+      const account = hotState.accountAt(id, at)
+      if (hasAccountWindows(account)) return account
+      await hotState.readAccountWindows(account, at)
+    }
+    throw steppedAgain()
+  }
+  return async (ids, at) => {
+    // All in this turn, as `quota` does.
+    const found = ids.map((id) => hotState.accountAt(id, at))
+    const uses: AccountUse[] = []
+    for (const one of found) {
+      uses.push(usedOf(hasAccountWindows(one) ? one : await requireWithWindows(one.id, at), at))
+    }
+    return uses
+  }
+}
+
+const usedOf = ({ use, limits, inProgress }: HotAccount, at: Instant): AccountUse => ({
+  ...(use === null ? NO_QUOTA : readWindows(use, limits, at)),
+  requestsInProgress: inProgress,
+  spendDay: use?.daySpend.spent ?? null,
+  spendMonth: use?.monthSpend.spent ?? null,
+})
 
 /** What is written of a request that ended. */
 interface Ended {

@@ -108,6 +108,9 @@ export interface HotState {
   /** The cached state of a key, if any. */
   loaded(id: KeyId): HotKey | undefined
   account(id: AccountId): HotAccount
+  /** The same on the day of an instant. Its windows may have to be read: see `hasAccountWindows`. */
+  accountAt(id: AccountId, at: Instant): HotAccount
+  readAccountWindows(account: HotAccount, at: Instant): Promise<void>
   /** Replaces a changed key; its windows follow the new limits. */
   replace(key: ApiKey): void
   /** The shares at which is told have changed: the marks of every ceiling are found out again. */
@@ -126,23 +129,13 @@ export interface HotState {
 /** Starts with nothing loaded; every key and account is read from the tables when it is first used. */
 export function startHotState(connection: Connection, windows: WindowReader): HotState {
   const { commit } = connection
-  const readHotAccount = prepareHotAccountReader(connection)
   const endUsers = prepareEndUsers(connection)
   const hotKeys = new Map<KeyId, HotKey>()
   const hotAccounts = new Map<AccountId, HotAccount>()
   const open = new TransientMap<GenerationId, OpenHold>()
   const periods = preparePeriods(connection)
 
-  const account = (id: AccountId): HotAccount => {
-    const known = hotAccounts.get(id)
-    if (known) return known
-    commit.flush()
-    const loaded = readHotAccount(id)
-    setLimits(loaded, loaded.limits, open)
-    hotAccounts.set(id, loaded)
-    return loaded
-  }
-
+  const account = prepareHotAccounts(connection, hotAccounts, open)
   const readHotKey = prepareHotKeyReader(connection, periods, account, open)
   const load = (id: KeyId, at: Instant): HotKey | undefined => {
     const hot = readHotKey(id, at)
@@ -156,13 +149,18 @@ export function startHotState(connection: Connection, windows: WindowReader): Ho
   return {
     open,
     account,
+    accountAt(id, at) {
+      const found = account(id)
+      if (found.use !== null) periods.turnAccount(found, found.use, at)
+      return found
+    },
+    readAccountWindows: (found, at) => readMissingOf(windows, found, at),
     key(id, at) {
       const hot = hotKeys.get(id) ?? load(id, at)
       if (hot) periods.turn(hot, at)
       return hot
     },
-    hasWindows: ({ hasWindows, account: { use } }) =>
-      hasWindows && (use === null || use.hasWindows),
+    hasWindows: ({ hasWindows, account }) => hasWindows && hasAccountWindows(account),
     readWindows: (hot, at) => readMissing(windows, hot, at),
     loaded: (id) => hotKeys.get(id),
     replace(key) {
@@ -186,9 +184,7 @@ export function startHotState(connection: Connection, windows: WindowReader): Ho
       return endUsers.find(hot.recentEndUsers, hot.key, endUser, hot.endUserMinutes)
     },
     take(claim, grant, hot, endUser) {
-      const { account, today: day, thisMonth: month } = hot
-      const amount = grant.hold
-      const hold: OpenHold = { claim, grant, amount, account, day, month, endUser, rowWrite: null }
+      const hold = holdOf(claim, grant, hot, endUser)
       reserveAccount(hold)
       reserve(hot, hold)
       if (endUser !== null && hot.recentEndUsers !== null)
@@ -199,6 +195,7 @@ export function startHotState(connection: Connection, windows: WindowReader): Ho
     resolve(id, outcome) {
       const hold = open.take(id)
       if (!hold) return undefined
+      hold.outcome = outcome
       // Resolved before its row was written: the row is not needed.
       if (hold.rowWrite) drop(hold.rowWrite)
       releaseAccount(hold, outcome)
@@ -213,10 +210,32 @@ export function startHotState(connection: Connection, windows: WindowReader): Ho
   }
 }
 
+const holdOf = (
+  claim: Claim,
+  grant: Grant,
+  { account, today: day, thisMonth: month }: HotKey,
+  endUser: HotEndUser | null,
+): OpenHold => ({
+  claim,
+  grant,
+  amount: grant.hold,
+  account,
+  day,
+  month,
+  endUser,
+  outcome: null,
+  rowWrite: null,
+})
+
+export const hasAccountWindows = ({ use }: HotAccount): boolean => use === null || use.hasWindows
+
 /** Other turns pass meanwhile: what was read may have been given up again. */
 async function readMissing(windows: WindowReader, hot: HotKey, at: Instant): Promise<void> {
-  const { account } = hot
   if (!hot.hasWindows) await once(hot, () => readOfKey(windows, hot, at))
+  await readMissingOf(windows, hot.account, at)
+}
+
+async function readMissingOf(windows: WindowReader, account: HotAccount, at: Instant) {
   const { use } = account
   if (use !== null && !use.hasWindows) {
     await once(use, () => readOfAccount(windows, account, use, at))
@@ -234,7 +253,7 @@ const once = (use: HotUse, read: () => Promise<void>): Promise<void> => {
 async function readOfKey(windows: WindowReader, hot: HotKey, at: Instant): Promise<void> {
   const { id, limits } = hot.key
   const [read, endUserMinutes] = await Promise.all([
-    readWindows(windows.ofKey(id), limits, at),
+    readWindows(windows.ofKey(id), hot, limits, at),
     limits.endUserRpm === null ? null : windows.readByEndUser(id, MINUTE_MS, at),
   ])
   // The limits changed meanwhile, so the windows must be read again.
@@ -251,7 +270,7 @@ async function readOfAccount(
   at: Instant,
 ): Promise<void> {
   const { id, limits } = account
-  const read = await readWindows(windows.ofAccount(id), limits, at)
+  const read = await readWindows(windows.ofAccount(id), use, limits, at)
   if (account.limits === limits && account.use === use) takeWindows(use, read, at)
 }
 
@@ -335,6 +354,24 @@ function toHotKey(key: ApiKey, account: HotAccount, at: Instant, open: OpenHolds
     endUserMinutes: null,
   }
   return hot
+}
+
+/** An account as it was loaded before, or is read now. */
+function prepareHotAccounts(
+  connection: Connection,
+  hotAccounts: Map<AccountId, HotAccount>,
+  open: OpenHolds,
+): HotState['account'] {
+  const read = prepareHotAccountReader(connection)
+  return (id) => {
+    const known = hotAccounts.get(id)
+    if (known) return known
+    connection.commit.flush()
+    const loaded = read(id)
+    setLimits(loaded, loaded.limits, open)
+    hotAccounts.set(id, loaded)
+    return loaded
+  }
 }
 
 interface HotAccountRow {
@@ -437,6 +474,8 @@ export interface Periods {
    * go of requests, and where it has come back to where it was.
    */
   turn(hot: HotKey, at: Instant): void
+  /** Takes an account there likewise, and tells its day. */
+  turnAccount(account: HotAccount, use: HotUse, at: Instant): Day
   /** Reads the sums of its day and month, and returns it. */
   read(hot: HotKey): HotKey
 }
@@ -460,6 +499,7 @@ function preparePeriods(connection: Connection): Periods {
   }
 
   return {
+    turnAccount,
     turn(hot, at) {
       const { account } = hot
       noteStep(hot, at)

@@ -2,6 +2,7 @@
 import type { Claim, Grant } from '#domain/admission.ts'
 import { UNKNOWN_MARK } from '#domain/ceiling-marks.ts'
 import { DAY_MS, type Day, type Instant, MINUTE_MS } from '#domain/clock.ts'
+import type { GenerationId } from '#domain/id.ts'
 import type { Limits } from '#domain/limits.ts'
 import { addUsd, NO_MONEY, subtractUsd, type UsdNanos } from '#domain/money.ts'
 import { tokensFor } from '#domain/offer-cost.ts'
@@ -94,28 +95,33 @@ export interface WindowSource {
   /** Null without a limit. */
   read(spanMs: number, limit: number | null, at: Instant): Promise<Window | null>
   /** The requests of a minute that have ended, with their tokens. */
-  readTokens(at: Instant): Promise<readonly Weighed[]>
+  readTokens(at: Instant): Promise<readonly LoggedTokens[]>
   /** The first request that lies a span ahead or more; null as long as the clock is not behind the log. */
   firstAhead(spanMs: number, at: Instant): Promise<Instant | null>
+}
+
+export interface LoggedTokens extends Weighed {
+  readonly id: GenerationId
 }
 
 interface ReadWindows {
   readonly minute: Window | null
   readonly day: Window | null
-  readonly tokens: readonly Weighed[] | null
+  readonly tokens: ReadTokens | null
   readonly windowsEndAt: Instant | null
 }
 
 /** Other turns pass meanwhile. */
 export async function readWindows(
   source: WindowSource,
+  use: HotUse,
   limits: Limits,
   at: Instant,
 ): Promise<ReadWindows> {
   const [minute, day, tokens, windowsEndAt] = await Promise.all([
     source.read(MINUTE_MS, limits.rpm, at),
     source.read(DAY_MS, limits.rpd, at),
-    limits.tpm === null ? null : source.readTokens(at),
+    limits.tpm === null ? null : readTokens(source, use, at),
     (limits.rpm ?? limits.rpd ?? limits.tpm ?? limits.endUserRpm) === null
       ? null
       : source.firstAhead(MINUTE_MS, at),
@@ -123,13 +129,31 @@ export async function readWindows(
   return { minute, day, tokens, windowsEndAt }
 }
 
+interface ReadTokens {
+  /** Those that were in progress before the log was read: they count as they are now, whatever it tells of them. */
+  readonly running: readonly Held[]
+  readonly ended: readonly LoggedTokens[]
+}
+
+async function readTokens(source: WindowSource, use: HotUse, at: Instant): Promise<ReadTokens> {
+  const running = [...use.holds()]
+  return { running, ended: await source.readTokens(at) }
+}
+
+/** The tokens of the minute, where no window keeps them. */
+export const countTokens = async (
+  source: WindowSource,
+  use: HotUse,
+  at: Instant,
+): Promise<number> => tokensWindow(await readTokens(source, use, at), at).used(at)
+
 /** A changed limit is no step of the clock: then the log alone tells, and what is not in it has left the window. */
 export const isReadByClock = ({ setBackFrom, windowsEndAt }: HotUse): boolean =>
   setBackFrom !== null || windowsEndAt !== null
 
 /** From now on the windows are those that were read at `at`. */
 export function takeWindows(use: HotUse, read: ReadWindows, at: Instant): void {
-  const tokens = read.tokens && weighedWindow(read.tokens, use, at)
+  const tokens = read.tokens && tokensWindow(read.tokens, at)
   if (isReadByClock(use)) {
     if (use.tokens !== null) tokens?.carry(use.tokens, at)
     if (use.minute !== null) read.minute?.carry(use.minute, at)
@@ -144,12 +168,13 @@ export function takeWindows(use: HotUse, read: ReadWindows, at: Instant): void {
   use.hasWindows = true
 }
 
-/** By tokens: what the log tells, and what the requests in progress hold. */
-function weighedWindow(read: readonly Weighed[], use: HotUse, now: Instant): Window {
-  const found = [...read]
-  for (const held of use.holds()) {
+function tokensWindow({ running, ended }: ReadTokens, now: Instant): Window {
+  const known = new Set(running.map(({ claim }) => claim.generationId))
+  const found: Weighed[] = ended.filter(({ id }) => !known.has(id))
+  for (const held of running) {
     const { at } = held.claim
-    if (Math.abs(at - now) < MINUTE_MS) found.push({ at, weight: -heldTokens(held) })
+    const weight = held.outcome === null ? -heldTokens(held) : allTokens(held.outcome.usage)
+    if (Math.abs(at - now) < MINUTE_MS) found.push({ at, weight })
   }
   const window = new Window(MINUTE_MS, true)
   window.restoreWeighed(
@@ -166,6 +191,8 @@ export interface Held {
   /** The periods that its hold and later its charge count in, however late it ends. */
   readonly day: Day
   readonly month: Day
+  /** Null while it is in progress. */
+  outcome: Outcome | null
 }
 
 /** What became of it. */

@@ -1,12 +1,12 @@
 /** Reads a key's sliding windows back from the log, so that they survive a restart and a change of limits. */
 import { type Instant, later, MINUTE_MS } from '#domain/clock.ts'
 import { type AccountId, type GenerationId, generationsFrom, type KeyId } from '#domain/id.ts'
-import { type Weighed, Window } from '#domain/window.ts'
+import { Window } from '#domain/window.ts'
 import type { Connection } from '../engine/connection.ts'
 import { nextTurn } from '../engine/next-turn.ts'
 import { SLICE_ROWS } from '../engine/slices.ts'
 import { statement } from '../engine/statement.ts'
-import type { WindowSource } from './hot-use.ts'
+import type { LoggedTokens, WindowSource } from './hot-use.ts'
 import type { WindowSlots } from './window-slots.ts'
 
 /**
@@ -58,10 +58,10 @@ export function prepareWindowReader(connection: Connection, slots: WindowSlots):
     database,
     `${ADMITTED_BY_NAME} ORDER BY at DESC`,
   )
-  const weighed = statement<Weighed, [Span]>(
+  const weighed = statement<LoggedTokens, [Span]>(
     database,
-    `SELECT at, weight FROM (${logged(
-      `slot.admitted_at AS at, ${TOKENS} AS weight`,
+    `SELECT id, at, weight FROM (${logged(
+      `slot.generation_id AS id, slot.admitted_at AS at, ${TOKENS} AS weight`,
       'window_slots AS slot JOIN activity USING (generation_id)',
     )}) ORDER BY at DESC`,
   )
@@ -86,7 +86,7 @@ export function prepareWindowReader(connection: Connection, slots: WindowSlots):
       return window
     },
     async readTokens(now) {
-      const found: Weighed[] = []
+      const found: LoggedTokens[] = []
       await scanBack(around(id, now, MINUTE_MS), SLICE_ROWS, (span) => {
         found.push(...weighed().all(span))
         return false
@@ -161,9 +161,9 @@ function prepareAccountSource({ database, commit }: Connection): (id: AccountId)
     database,
     `SELECT min(admitted_at) AS admitted_at FROM (${admitted})`,
   )
-  const weighed = statement<Weighed, [Span]>(
+  const weighed = statement<LoggedTokens, [Span]>(
     database,
-    `SELECT admitted_at AS at, ${TOKENS} AS weight FROM activity ${inSpan} AND admitted = 1`,
+    `SELECT generation_id AS id, admitted_at AS at, ${TOKENS} AS weight FROM activity ${inSpan} AND admitted = 1`,
   )
   /** Shows the lines of a span, the newest first, in slices and a turn for each but the first. */
   const scan = async (
@@ -196,7 +196,7 @@ function prepareAccountSource({ database, commit }: Connection): (id: AccountId)
       return window
     },
     async readTokens(now) {
-      const found: Weighed[] = []
+      const found: LoggedTokens[] = []
       await scan(id, MINUTE_MS, now, (span) => {
         found.push(...weighed().all(span))
       })

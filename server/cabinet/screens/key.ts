@@ -56,7 +56,7 @@ ${isOpen && actsOf(visit, key)}`,
 
 function factsOf(visit: Visit, key: Key): Html {
   const { words } = visit
-  const { minute, day } = key.windows
+  const { minute, day, tokens } = key.windows
   const window = (title: string, reading: typeof minute): readonly [string, Html | null] => [
     title,
     reading &&
@@ -75,6 +75,7 @@ function factsOf(visit: Visit, key: Key): Html {
     ],
     window(words.keys.minute, minute),
     window(words.keys.perDay, day),
+    window(words.keys.tokens, tokens),
     [words.keys.concurrency, count(key.usage.requests_in_progress)],
     [
       words.keys.lastUsed,

@@ -162,6 +162,17 @@ ${table(
           ? html`<span class="dim">–</span>`
           : html`${words.keys.of(count(used ?? 0), count(limit))}${meter(words.keys.minute, percent)}`,
     },
+    ...(limited.some(({ tokens }) => tokens.limit !== null)
+      ? [
+          {
+            title: words.keys.tokens,
+            cell: ({ tokens: { used, limit, percent } }: KeyRowRecord) =>
+              limit === null
+                ? html`<span class="dim">–</span>`
+                : html`${words.keys.of(count(used ?? 0), count(limit))}${meter(words.keys.tokens, percent)}`,
+          },
+        ]
+      : []),
   ],
   limited,
 )}`

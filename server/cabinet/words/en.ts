@@ -153,6 +153,7 @@ export const ENGLISH = {
     month: 'This month',
     minute: 'Per minute',
     perDay: 'Requests of 24 h',
+    tokens: 'Tokens per minute',
     concurrency: 'At once',
     created: 'Created',
     expires: 'Expires',

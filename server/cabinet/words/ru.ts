@@ -153,6 +153,7 @@ export const RUSSIAN: Words = {
     month: 'За месяц',
     minute: 'В минуту',
     perDay: 'Запросов за 24 ч',
+    tokens: 'Токенов в минуту',
     concurrency: 'Одновременно',
     created: 'Создан',
     expires: 'Истекает',

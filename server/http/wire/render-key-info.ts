@@ -51,10 +51,12 @@ export function renderKeyInfo({ key, usage, balance, rubPerUsd, at }: KeyFacts) 
       requests_in_progress: usage.requestsInProgress,
       requests_minute: usage.requestsMinute,
       requests_day: usage.requestsDay,
+      tokens_minute: usage.tokensMinute,
     },
     remaining: {
       minute: countLeft(limits.rpm, usage.requestsMinute),
       day: countLeft(limits.rpd, usage.requestsDay),
+      tokens_minute: countLeft(limits.tpm, usage.tokensMinute),
       daily_spend_usd: dayLeft === null ? null : renderUsd(dayLeft),
       monthly_spend_usd: monthLeft === null ? null : renderUsd(monthLeft),
     },

@@ -5,29 +5,21 @@ import { type Instant, pause, renderInstant } from '#domain/clock.ts'
 import type { KeyId } from '#domain/id.ts'
 import { type ApiKey, keyStatus } from '#domain/key.ts'
 import { withUse } from '#domain/key-report.ts'
-import { renderRareLimits } from '#domain/limits.ts'
+import { renderLimitsOfEach } from '#domain/limits.ts'
 import { addUsd, renderUsd, type UsdNanos } from '#domain/money.ts'
 import { type Span, sharesOf, toFigures } from '#domain/snapshot/figures.ts'
-import { boundsOf, judgePace, type Period } from '#domain/snapshot/pace.ts'
+import { judgePace } from '#domain/snapshot/pace.ts'
 import type { Ended } from '#domain/snapshot/pulse.ts'
-import type { QuotaReading, WindowReading } from '#domain/window.ts'
+import type { WindowReadings } from '#domain/window.ts'
 import type { OperatorDeps } from '../deps.ts'
-import { type Caps, percentOf } from './money.ts'
-import type {
-  GaugeRecord,
-  KeyRowRecord,
-  KeysRecord,
-  KeyTrafficRecord,
-  Level,
-  SpendGaugeRecord,
-  WarningRecord,
-} from './record.ts'
-import { integerOrNull, oneDecimal, tenthsOrNull } from './traffic.ts'
+import { readGauges } from './gauges.ts'
+import type { Caps } from './money.ts'
+import type { KeyRowRecord, KeysRecord, KeyTrafficRecord, Level, WarningRecord } from './record.ts'
+import { integerOrNull, tenthsOrNull } from './traffic.ts'
 
 /** Of more keys only the newest and the recently used ones are read. */
 export const MAX_KEYS = 1_000
 const MAX_KEY_ROWS = 200
-const NEAR_PERCENT = 90
 
 interface KeysReading {
   readonly keys: KeysRecord
@@ -54,8 +46,8 @@ export async function readKeys(
     if (first > 0) await pause(0, NEVER)
     const now = clock.now()
     const turn = keys.slice(first, first + KEYS_PER_TURN)
-    for (const [key, spending, quota] of await withUse(store.admissions, turn, now)) {
-      const row = readRow(key, spending, quota, ended.get(key.id) ?? [], { ...span, now })
+    for (const [key, spending, windows] of await withUse(store.admissions, turn, now)) {
+      const row = readRow(key, spending, windows, ended.get(key.id) ?? [], { ...span, now })
       rows.push(row)
       warnings.push(...warningsOf(key, spending, row, now))
     }
@@ -111,20 +103,13 @@ const byNearestLimit = (a: KeyRowRecord, b: KeyRowRecord): number =>
 function readRow(
   key: ApiKey,
   spending: KeySpending,
-  quota: QuotaReading,
+  windows: WindowReadings,
   ended: readonly Ended[],
   span: Span,
 ): KeyRowRecord {
   const { now } = span
   const figures = toFigures(ended, span)
-  const { concurrency, dailySpend, monthlySpend, allowedModels } = key.limits
-  const gauges = {
-    minute: toWindowGauge(quota.minute, figures.lastMinute),
-    day: toWindowGauge(quota.day, null),
-    concurrency: toGauge(spending.requestsInProgress, concurrency, null),
-    spend_day: toSpendGauge('day', spending.spendDay, dailySpend, now),
-    spend_month: toSpendGauge('month', spending.spendMonth, monthlySpend, now),
-  }
+  const gauges = readGauges(key.limits, { ...spending, ...windows }, figures.lastMinute, now)
   const percents = Object.values(gauges).flatMap(({ percent }) => percent ?? [])
   return {
     id: key.id,
@@ -134,50 +119,14 @@ function readRow(
     status: keyStatus(key, now),
     created_at: renderInstant(key.createdAt),
     last_used_at: key.lastUsedAt === null ? null : renderInstant(key.lastUsedAt),
-    allowed_models: allowedModels,
-    ...renderRareLimits(key.limits),
+    allowed_models: key.limits.allowedModels,
+    ...renderLimitsOfEach(key.limits),
     ...gauges,
     level: worst(Object.values(gauges).map(({ level }) => level)),
     percent: percents.length === 0 ? null : Math.max(...percents),
     lately: ended.length === 0 ? null : toTraffic(ended, span),
   }
 }
-
-/** Without a limit there is no window; the last minute is known from recent requests, a day would need a log scan. */
-const toWindowGauge = (reading: WindowReading | null, used: number | null): GaugeRecord =>
-  reading === null
-    ? toGauge(used, null, null)
-    : toGauge(reading.limit - reading.remaining, reading.limit, reading.resetSeconds)
-
-function toGauge(used: number | null, limit: number | null, freesIn: number | null): GaugeRecord {
-  const percent = limit === null || used === null ? null : oneDecimal((100 * used) / limit)
-  return {
-    used,
-    limit,
-    percent,
-    level: levelOf(percent),
-    frees_in_seconds: used === 0 ? null : freesIn,
-  }
-}
-
-function toSpendGauge(
-  period: Period,
-  spent: UsdNanos,
-  ceiling: UsdNanos | null,
-  now: Instant,
-): SpendGaugeRecord {
-  const percent = percentOf(spent, ceiling)
-  return {
-    spent_usd: renderUsd(spent),
-    limit_usd: ceiling === null ? null : renderUsd(ceiling),
-    percent,
-    level: levelOf(percent),
-    resets_in_seconds: Math.ceil((boundsOf(period, now).resetsAt - now) / 1000),
-  }
-}
-
-const levelOf = (percent: number | null): Level =>
-  percent === null || percent < NEAR_PERCENT ? 'ok' : percent < 100 ? 'near' : 'full'
 
 const worst = (levels: readonly Level[]): Level =>
   levels.includes('full') ? 'full' : levels.includes('near') ? 'near' : 'ok'
@@ -222,6 +171,7 @@ function warningsOf(
   const counts = [
     ['rpm', row.minute],
     ['rpd', row.day],
+    ['tpm', row.tokens],
     ['concurrency', row.concurrency],
   ] as const
   const full = counts

@@ -2,14 +2,15 @@
 import type { Account } from '#domain/account.ts'
 import type { AccountDaySpend } from '#domain/admission.ts'
 import { type Day, dayOf, type Instant, monthStart, renderInstant } from '#domain/clock.ts'
+import { isUsedUp } from '#domain/limits.ts'
 import { addUsd, NO_MONEY, renderRubPerUsd, renderUsd, type UsdNanos } from '#domain/money.ts'
 import type { Channel, Notice } from '#domain/notice.ts'
 import { rateAt } from '#domain/rate.ts'
 import { toRunway } from '#domain/snapshot/pace.ts'
 import type { OperatorDeps } from '../deps.ts'
 import { renderThreshold } from '../threshold-record.ts'
-import type { ChannelRecord, MoneyRecord, RunwayRecord } from './record.ts'
-import { oneDecimal } from './traffic.ts'
+import { percentOf, readGauges } from './gauges.ts'
+import type { ChannelRecord, GaugesRecord, MoneyRecord, RunwayRecord } from './record.ts'
 
 /** Covers the month and the seven days before today. */
 const MAX_DAYS = 32
@@ -33,7 +34,8 @@ export async function readMoney(
   const rate = rateAt(store.catalogue.current(), now)
   const { threshold_usd, marked, notified_at } = renderThreshold(threshold)
   // Read again: its balance moves, and its name may be changed.
-  const { name, balance } = (await store.accounts.find(account.id)) ?? account
+  const current = (await store.accounts.find(account.id)) ?? account
+  const { name, balance } = current
   const channels = [
     ...(threshold.email === null ? [] : (['email'] as const)),
     ...(threshold.webhookUrl === null ? [] : (['webhook'] as const)),
@@ -43,6 +45,7 @@ export async function readMoney(
     balance_usd: renderUsd(balance),
     spend_day_usd: renderUsd(day),
     spend_month_usd: renderUsd(month),
+    gauges: await gaugesOf(deps, current, now),
     day_caps_usd: caps.day && renderUsd(caps.day),
     month_caps_usd: caps.month && renderUsd(caps.month),
     day_percent: percentOf(day, caps.day),
@@ -86,11 +89,19 @@ export function renderRunway(
   }
 }
 
-/** To one decimal place; null without a ceiling. */
-export const percentOf = (spent: UsdNanos, ceiling: UsdNanos | null): number | null =>
-  ceiling === null || ceiling <= NO_MONEY
-    ? null
-    : oneDecimal(Number((spent * 10_000n) / ceiling) / 100)
+/** Of the account's own limits. */
+async function gaugesOf(
+  { store }: OperatorDeps,
+  { id, limits }: Account,
+  now: Instant,
+): Promise<GaugesRecord | null> {
+  if (!isUsedUp(limits)) return null
+  const [use] = await store.admissions.accountUse([id], now)
+  if (use === undefined) return null
+  const { spendDay, spendMonth } = use
+  const spent = { spendDay: spendDay ?? NO_MONEY, spendMonth: spendMonth ?? NO_MONEY }
+  return readGauges(limits, { ...use, ...spent }, null, now)
+}
 
 const MAX_NOTICES = 10
 

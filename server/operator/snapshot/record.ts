@@ -1,5 +1,5 @@
 /** The snapshot that the dashboard displays, as sent over the operator's socket. */
-import type { RareLimits } from '#domain/limits.ts'
+import type { LimitsOfEach } from '#domain/limits.ts'
 import type { AttemptRecord } from '#domain/receipt-report.ts'
 import type { InFlightState } from '#domain/snapshot/in-flight.ts'
 import type { Period } from '#domain/snapshot/pace.ts'
@@ -146,6 +146,8 @@ export interface MoneyRecord {
   readonly balance_usd: string
   readonly spend_day_usd: string
   readonly spend_month_usd: string
+  /** Of its own limits; null where it has none that is used up. */
+  readonly gauges: GaugesRecord | null
   /** The sum of its keys' spend limits; null when no key has one or there are too many keys. */
   readonly day_caps_usd: string | null
   readonly month_caps_usd: string | null
@@ -205,8 +207,18 @@ export interface SpendGaugeRecord {
   readonly resets_in_seconds: number
 }
 
-/** With the limits of which no use is shown. */
-export interface KeyRowRecord extends RareLimits {
+/** What is used of each limit of a key or an account. */
+export interface GaugesRecord {
+  readonly minute: GaugeRecord
+  readonly day: GaugeRecord
+  readonly tokens: GaugeRecord
+  readonly concurrency: GaugeRecord
+  readonly spend_day: SpendGaugeRecord
+  readonly spend_month: SpendGaugeRecord
+}
+
+/** With the limits of which nothing is used up. */
+export interface KeyRowRecord extends LimitsOfEach, GaugesRecord {
   readonly id: string
   readonly name: string
   readonly label: string
@@ -215,11 +227,6 @@ export interface KeyRowRecord extends RareLimits {
   readonly created_at: string
   readonly last_used_at: string | null
   readonly allowed_models: readonly string[] | null
-  readonly minute: GaugeRecord
-  readonly day: GaugeRecord
-  readonly concurrency: GaugeRecord
-  readonly spend_day: SpendGaugeRecord
-  readonly spend_month: SpendGaugeRecord
   /** The worst of all of them. */
   readonly level: Level
   /** Of the fullest of its limits; null where it has none. */
@@ -244,7 +251,7 @@ export interface KeyTrafficRecord {
 export interface WarningRecord {
   readonly key_id: string
   readonly key_name: string
-  readonly what: 'rpm' | 'rpd' | 'concurrency' | Period
+  readonly what: 'rpm' | 'rpd' | 'tpm' | 'concurrency' | Period
   /** The percentage of a spend limit that is used; always 100 for other limits. */
   readonly level: 50 | 80 | 100
   readonly used: string

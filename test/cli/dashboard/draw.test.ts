@@ -167,6 +167,43 @@ describe('whatever the size', () => {
     }
   })
 
+  test('limits of tokens and of the account are drawn where there are some', () => {
+    const [gauged] = SNAPSHOT.keys.rows
+    if (gauged === undefined) throw new TypeError('there is no key')
+    const tokens = {
+      ...gauged.minute,
+      used: 8_200,
+      limit: 10_000,
+      percent: 82,
+      level: 'ok',
+    } as const
+    const rows = [{ ...gauged, tokens }]
+    const snapshot = {
+      ...SNAPSHOT,
+      keys: { ...SNAPSHOT.keys, rows },
+      money: { ...SNAPSHOT.money, account: 'research', gauges: { ...gauged, tokens } },
+    }
+    const text = (view: Partial<View>, size: Size = NARROW): string =>
+      linesOf(sceneOf(view, { size, snapshot })).join('\n')
+    const page = { kind: 'key', id: gauged.id } as const
+    for (const one of [text({ screen: 'keys' }), text({ screen: 'keys', mode: page })]) {
+      expect(one).toContain('tokens     8 200 of 10 000 used')
+      expect(one).toContain('each       6 req/min per user')
+    }
+    const wide = { columns: 160, rows: 45 }
+    expect(text({ screen: 'keys' }, wide)).toMatch(/ TPM .*\n.* 8200\/10k /)
+    expect(text({ screen: 'spend' })).toContain(
+      ' account research  60/60 rpm · 901/1000 rpd · 8200/10k tpm · 1/2 at once ',
+    )
+    expect(text({ screen: 'trend' }, wide)).toMatch(/ account research +day .* \$1\.88 of \$5\.00 /)
+    for (const columns of [60, 80, 110, 150, 200]) {
+      for (const screen of SCREENS) {
+        const lines = linesOf(sceneOf({ screen }, { size: { columns, rows: 24 }, snapshot }))
+        expect(new Set(lines.map((line) => Bun.stringWidth(line)))).toEqual(new Set([columns]))
+      }
+    }
+  })
+
   test('a question shows its answers, and a filter its cursor', () => {
     const title = `${'k'.repeat(40)} · ${'模型'.repeat(30)}`
     for (const mode of [ASKED, { ...ASKED, title }]) {

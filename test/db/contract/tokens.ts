@@ -67,6 +67,35 @@ export function tokensContract(bench: Bench): void {
       expect((await ask(first, 300)).refusal).toBeNull()
     })
 
+    test('what is used of it is shown: what has ended, and what requests in progress hold', async () => {
+      const [first, second] = await limited(1_000)
+      const shown = async () => {
+        const { admissions } = bench.store
+        const at = bench.clock.now()
+        const [reading] =
+          whose === 'key'
+            ? await admissions.quota([first.id], at)
+            : await admissions.accountUse(['acct_2'], at)
+        return reading?.tokens
+      }
+      const used = async () =>
+        (await bench.store.admissions.usage(first.id, bench.clock.now())).tokensMinute
+      expect(await shown()).toEqual({ limit: 1_000, remaining: 1_000, resetSeconds: 0 })
+      await settle(await ask(first, 10), 400)
+      bench.clock.advance(20_000)
+      const running = await ask(second, 500)
+      expect(await shown()).toEqual({ limit: 1_000, remaining: 100, resetSeconds: 40 })
+      // An account's key that has no limit of its own is counted too.
+      expect(await used()).toBe(whose === 'key' ? 900 : 400)
+      await bench.restart()
+      if (bench.survives) await bench.settle(running.claim, null)
+      else await settle(running, 1)
+      expect(await shown()).toMatchObject({ remaining: bench.survives ? 600 : 599 })
+      bench.clock.advance(40_000)
+      expect(await shown()).toMatchObject({ remaining: bench.survives ? 1_000 : 999 })
+      expect(await used()).toBe(whose === 'key' && !bench.survives ? 1 : 0)
+    })
+
     test('what is used up frees with the minute of its admission, after a restart too', async () => {
       const [first, second] = await limited(1_000)
       await settle(await ask(first, 10), 400)

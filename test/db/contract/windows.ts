@@ -120,9 +120,9 @@ export function windowsContract(bench: Bench): void {
     const { key: idle } = await bench.issue({ rpd: 5 })
     await bench.spend(key, '0.001')
     const left = [
-      { minute: { limit: 2, remaining: 1, resetSeconds: 60 }, day: null },
-      { minute: null, day: null },
-      { minute: null, day: { limit: 5, remaining: 5, resetSeconds: 0 } },
+      { minute: { limit: 2, remaining: 1, resetSeconds: 60 }, day: null, tokens: null },
+      { minute: null, day: null, tokens: null },
+      { minute: null, day: { limit: 5, remaining: 5, resetSeconds: 0 }, tokens: null },
     ]
     const read = (keys: readonly ApiKey[]) =>
       bench.store.admissions.quota(

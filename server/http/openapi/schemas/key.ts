@@ -101,11 +101,13 @@ export const keyInfo = z
       reserved_usd: usd('Held by requests in progress'),
       requests_minute: count('In the last 60 seconds'),
       requests_day: count('In the last 24 hours'),
+      tokens_minute: count('In the last 60 seconds, with those that requests in progress hold'),
     }),
     remaining: z
       .object({
         minute: count('Requests left in the window').nullable(),
         day: count('Requests left in the window').nullable(),
+        tokens_minute: count('Tokens left in the window').nullable(),
         daily_spend_usd: usd('What is left of the ceiling').nullable(),
         monthly_spend_usd: usd('What is left of the ceiling').nullable(),
       })
