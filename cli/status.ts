@@ -7,6 +7,7 @@ import { describeWarning } from './dashboard/describe-warning.ts'
 import { CommandError, EXIT, endWith, exitCodeOf, isOfOtherSchema, withExitCode } from './exit.ts'
 import { DamageError } from './gateway/damage.ts'
 import { call } from './gateway/operator.ts'
+import { describeTrouble } from './providers/describe-trouble.ts'
 import { clean } from './terminal/clean.ts'
 import { paint, print, printJson } from './terminal/output.ts'
 import { bytes, duration, relativeTime, timeLeft } from './terminal/relative-time.ts'
@@ -186,7 +187,7 @@ function alertsOf(context: Context, { accounts }: Status): readonly string[] {
 /** "anthropic ◐ resting 40s (3 failures)"; without a server only the name. */
 function describeProvider(
   context: Context,
-  { name, health, served_percent, failed }: Status['providers'][number],
+  { name, health, served_percent, failed, credentials }: Status['providers'][number],
 ): string {
   if (health === null) return clean(name)
   const { state, failures_in_a_row: failures, rests_until } = health
@@ -195,7 +196,11 @@ function describeProvider(
   const count = failures === 0 ? '' : `(${failures} ${failures === 1 ? 'failure' : 'failures'})`
   const served = served_percent === null ? '' : `${served_percent}%`
   const worst = failed?.[0] ? `(${failed[0].status ?? 'no answer'} × ${failed[0].count})` : ''
-  return [clean(name), mark, served, rest, count || worst].filter((word) => word !== '').join(' ')
+  const ailing = credentials.map(
+    (one) => `· ${one.credential} ${describeTrouble(one, context.clock.now())}`,
+  )
+  const words = [clean(name), mark, served, rest, count || worst, ...ailing]
+  return words.filter((word) => word !== '').join(' ')
 }
 
 function signinLine(context: Context, { running, auth_url, clients, people }: Status): string {

@@ -87,9 +87,9 @@ const timesOf = ({ queued_ms, first_byte_ms, total_ms }: Receipt): readonly Fiel
 ]
 
 function attemptOf(attempt: Receipt['attempts'][number], index: number): Field {
-  const { model, provider, outcome, status, reason, ms, operator_cost_usd } = attempt
+  const { model, provider, credential, outcome, status, reason, ms, operator_cost_usd } = attempt
   const parts = [
-    `${model} at ${provider}: ${outcome}`,
+    `${model} at ${provider}${credential === null ? '' : ` by its credential ${credential}`}: ${outcome}`,
     ...(status === null ? [] : [`status ${status}`]),
     spanOf(ms),
     ...(operator_cost_usd === '0'

@@ -1,7 +1,13 @@
 /** `gatewayctl providers show`: one upstream account, without its credential. */
+
+import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
+import type { Context } from '../context.ts'
 import { call } from '../gateway/operator.ts'
 import { printRecord } from '../terminal/output.ts'
+import { describeTrouble } from './describe-trouble.ts'
+
+type Trouble = VerbRecord<'providers.show'>['failing_credentials'][number]
 
 export const mount: Mount = (providers) =>
   providers
@@ -16,6 +22,7 @@ export const mount: Mount = (providers) =>
           ['type', provider.type],
           ['base url', provider.base_url],
           ['key', provider.has_credential ? `encrypted${several(provider.credentials)}` : 'none'],
+          ...provider.failing_credentials.map((one) => troubleField(context, one)),
           ['output bound', `${provider.output_bound ?? '–'} (${provider.output_bound_source})`],
           ['models', provider.models],
           ['unpriced', provider.unpriced_models],
@@ -24,6 +31,11 @@ export const mount: Mount = (providers) =>
         ])
       }),
     )
+
+/** "b: refused (401), resting 40s" */
+function troubleField(context: Context, one: Trouble): readonly [string, string] {
+  return ['failing key', `${one.credential}: ${describeTrouble(one, context.clock.now())}`]
+}
 
 /** The names, where there are several. */
 const several = (names: readonly string[]): string =>

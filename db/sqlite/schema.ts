@@ -179,6 +179,7 @@ export const activity = sqliteTable('activity', {
   surface: text('surface').$type<Dialect>().notNull().default('chat'),
   session: text('session'),
   cutTools: text('cut_tools'),
+  credential: text('credential'),
 })
 
 export const windowSlots = sqliteTable(

@@ -52,6 +52,8 @@ export interface ActivityEntry {
   readonly keyId: KeyId
   readonly model: string
   readonly provider: string | null
+  /** By name, where the provider has several. */
+  readonly credential: string | null
   readonly endUser: string | null
   /** The surface that it came to. */
   readonly surface: Dialect

@@ -14,7 +14,7 @@ import type { FailureKind } from './upstream.ts'
 export interface ReceiptAttempt {
   readonly model: string
   readonly provider: string
-  /** By which of the provider's several it failed. */
+  /** By which of the provider's several. */
   readonly credential?: string
   /** The kind of failure; or `answered`, `left` by the client, `stopped` by the gateway. */
   readonly outcome: FailureKind | 'answered' | 'left' | 'stopped'
@@ -95,13 +95,24 @@ const LAST_OUTCOMES: Readonly<Record<EndedBy, ReceiptAttempt['outcome'] | null>>
 }
 
 function lastAttempt(entry: ActivityEntry, isCharged: boolean): readonly ReceiptAttempt[] {
-  const { model, provider, endedBy, code, failedAttempts, withheldCost, totalMs, queuedMs } = entry
+  const { model, provider, credential, endedBy, code, failedAttempts, withheldCost } = entry
   const outcome = LAST_OUTCOMES[endedBy]
   // A disconnect after the request was sent is always charged, so without a charge nothing was sent.
   const wasAsked =
     provider !== null && (endedBy !== 'client' || isCharged) && code !== 'descriptors_exhausted'
   if (outcome === null || !wasAsked) return []
-  const before = failedAttempts.reduce((sum, { ms }) => sum + ms, queuedMs)
-  const ms = Math.max(0, totalMs - before)
-  return [{ model, provider, outcome, status: null, reason: null, ms, operatorCost: withheldCost }]
+  const before = failedAttempts.reduce((sum, { ms }) => sum + ms, entry.queuedMs)
+  const ms = Math.max(0, entry.totalMs - before)
+  return [
+    {
+      model,
+      provider,
+      ...(credential !== null && { credential }),
+      outcome,
+      status: null,
+      reason: null,
+      ms,
+      operatorCost: withheldCost,
+    },
+  ]
 }

@@ -22,6 +22,8 @@ export interface ActivityRecord {
   readonly model: string
   /** Null when no provider was asked. */
   readonly provider: string | null
+  /** By which of the provider's several; null where it has one. */
+  readonly credential: string | null
   readonly stream: boolean
   readonly status: number
   readonly code: string | null
@@ -55,6 +57,7 @@ export const renderActivity = (entry: ActivityEntry, keyName: string): ActivityR
   session: entry.session,
   model: entry.model,
   provider: entry.provider,
+  credential: entry.credential,
   stream: entry.stream,
   status: entry.status,
   code: entry.code,
@@ -75,7 +78,7 @@ export const renderActivity = (entry: ActivityEntry, keyName: string): ActivityR
 })
 
 export interface OperatorAttemptRecord extends AttemptRecord {
-  /** By which of the provider's several it failed; else null. */
+  /** By which of the provider's several; null where it has one. */
   readonly credential: string | null
   readonly operator_cost_usd: string
 }

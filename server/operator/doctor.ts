@@ -6,7 +6,14 @@ import { checkCeilings, checkClaudeCode } from './doctor/claude-code.ts'
 import { checkFiles } from './doctor/files.ts'
 import { type Finding, problem } from './doctor/finding.ts'
 import { checkAddresses, checkClock, checkDisk, checkProgram } from './doctor/host.ts'
-import { checkMasks, checkPrices, checkProviders, checkRate, checkRoutes } from './doctor/models.ts'
+import {
+  checkCredentials,
+  checkMasks,
+  checkPrices,
+  checkProviders,
+  checkRate,
+  checkRoutes,
+} from './doctor/models.ts'
 import { checkThresholds } from './doctor/notices.ts'
 import { checkDescriptors } from './doctor/process.ts'
 import {
@@ -36,6 +43,7 @@ const CHECKS: readonly Check[] = [
   checkProviders,
   checkPrices,
   checkRoutes,
+  checkCredentials,
   checkMasks,
   checkClaudeCode,
   checkCeilings,

@@ -19,6 +19,7 @@ import {
 import { didYouMean, nearest } from '#forms/nearest.ts'
 import { catalogOf, toCard } from './catalog.ts'
 import { checkCredential, credentialField } from './credential.ts'
+import { type CredentialTroubleRecord, credentialTroubles } from './credential-trouble.ts'
 import type { OperatorDeps } from './deps.ts'
 import { addressFields, baseUrlFor } from './provider-address.ts'
 import { invalidInput, mutation, verb } from './verb.ts'
@@ -30,6 +31,8 @@ export interface ProviderRecord {
   readonly has_credential: boolean
   /** Their names. */
   readonly credentials: readonly string[]
+  /** Of several, those that rest or were refused; empty while no server runs. */
+  readonly failing_credentials: readonly CredentialTroubleRecord[]
   /** How the bound of an answer is sent; null: in the one way of its API. */
   readonly output_bound: OutputBound | null
   /** `stated` by the operator, `learned` from its refusals, or the `default` of its type and address. */
@@ -46,7 +49,11 @@ export const report = (deps: OperatorDeps, provider: Provider): ProviderRecord =
   prepareReport(deps)(provider)
 
 /** Of many, the models are looked through once. */
-function prepareReport({ store, clock }: OperatorDeps): (provider: Provider) => ProviderRecord {
+function prepareReport({
+  store,
+  clock,
+  live,
+}: OperatorDeps): (provider: Provider) => ProviderRecord {
   const at = clock.now()
   const all = [...store.catalogue.current().models.values()]
   const cardsOf = Map.groupBy(all, ({ provider }) => provider)
@@ -62,6 +69,7 @@ function prepareReport({ store, clock }: OperatorDeps): (provider: Provider) => 
       base_url: provider.baseUrl,
       has_credential: provider.credentials.length > 0,
       credentials: provider.credentials.map(({ name }) => name),
+      failing_credentials: credentialTroubles(live, provider),
       output_bound: outputBoundOf(provider),
       output_bound_source:
         provider.outputBound !== null ? 'stated' : provider.learnedBound ? 'learned' : 'default',

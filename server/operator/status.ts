@@ -5,14 +5,15 @@ import { dayOf, dayStart, elapsedMs, monthStart, renderInstant } from '#domain/c
 import { withSpending } from '#domain/key-report.ts'
 import { withThresholds } from '#domain/low-balance.ts'
 import { renderRubPerUsd, renderUsd } from '#domain/money.ts'
+import type { Provider } from '#domain/provider.ts'
 import { rateAt } from '#domain/rate.ts'
 import { FIGURES_MS, readSpan, type Span } from '#domain/snapshot/figures.ts'
-import type { HopReading } from '#domain/walk/hop-health.ts'
 import { scopeField } from '#forms/fields.ts'
 import { lastBackupAt } from './backup.ts'
+import { credentialTroubles, providerHealth } from './credential-trouble.ts'
 import type { LiveFacts, OperatorDeps } from './deps.ts'
 import { findScope } from './find-account.ts'
-import { renderHealth, worstOf } from './hop-record.ts'
+import { renderHealth } from './hop-record.ts'
 import { MAX_KEYS, paceWarnings, readKeys } from './snapshot/keys.ts'
 import { renderServed } from './snapshot/models.ts'
 import { readDays, renderRunway, sumsOf } from './snapshot/money.ts'
@@ -66,8 +67,10 @@ export const showStatus = verb(input, async (deps, { account, warnings }) => {
       name,
       type,
       has_credential: credentials.length > 0,
+      /** Of several, those that rest or were refused. */
+      credentials: credentialTroubles(live, { name, credentials }),
       models: cards.filter(({ provider }) => provider === name).length,
-      health: live && healthOf(name, live.hops()),
+      health: live && healthOf(live, { name, credentials }),
       ...servedOf(name, live, span),
     })),
     accounts: await reportAccounts(deps, accounts),
@@ -80,10 +83,10 @@ export const showStatus = verb(input, async (deps, { account, warnings }) => {
 })
 
 /** A provider's health over all its hops, and the hops with recent failures. */
-function healthOf(name: string, readings: readonly HopReading[]) {
-  const own = readings.filter(({ provider }) => provider === name)
+function healthOf(live: LiveFacts, provider: Pick<Provider, 'name' | 'credentials'>) {
+  const own = live.hops().filter((reading) => reading.provider === provider.name)
   return {
-    ...renderHealth(worstOf(own)),
+    ...providerHealth(live, provider),
     hops: own.map((reading) => ({ upstream: reading.upstreamName, ...renderHealth(reading) })),
   }
 }

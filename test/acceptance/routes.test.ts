@@ -289,6 +289,7 @@ describe('with the server up', () => {
 
   test('several keys of one account share its requests, and one that is refused rests alone', async () => {
     const refused = new Set<string>()
+    const revoked = new Set<string>()
     const seen: string[] = []
     const server = Bun.serve({
       hostname: '127.0.0.1',
@@ -296,6 +297,7 @@ describe('with the server up', () => {
       fetch(request) {
         const used = request.headers.get('authorization') ?? ''
         seen.push(used)
+        if (revoked.has(used)) return Response.json({ error: { message: 'no' } }, { status: 401 })
         const status = refused.has(used) ? 429 : 200
         if (status === 429) {
           return Response.json(
@@ -346,6 +348,19 @@ describe('with the server up', () => {
       'attempt 1: acme, by its credential eu, asked for acme/m',
     )
 
+    const served = 'attempt 2: acme, by its credential default, asked for acme/m, answered'
+    expect(typed(cli, 'why', id)).toContain(served)
+    expect(typed(cli, 'activity', 'show', id)).toMatch(
+      /attempt 2\tacme\/m at acme by its credential default: answered, /,
+    )
+    expect(cli.json<object[]>(['activity', '--limit', '1'])).toMatchObject([
+      { provider: 'acme', credential: 'default' },
+    ])
+    // Requests go on, so that nothing else tells of it.
+    expect(typed(cli, 'status')).toMatch(/acme ● [\d.]+%.* · eu resting \d+/)
+    expect(typed(cli, 'providers', 'show', 'acme')).toMatch(/failing key\teu: resting \d+[ms]\n/)
+    expect(cli.run(['doctor']).out).toContain('credential eu of acme rests: status 429')
+
     const path = join(cli.home, 'gateway.toml')
     typed(cli, 'export', '--out', path)
     const file = readFileSync(path, 'utf8')
@@ -379,6 +394,22 @@ describe('with the server up', () => {
     expect(cli.run(apply, { env: variables }).code).toBe(0)
     expect(credentials('list', 'acme').out).toMatch(/^default\t1\tserving\t0\neu\t3\t/)
     while (!seen.includes('Bearer sk-other-secret')) await ask()
+
+    // One that is refused is told as such, and where none is left the provider rests.
+    revoked.add('Bearer sk-other-secret')
+    while (!typed(cli, 'status').includes('eu refused (401), resting')) {
+      await gateway.chat(key, hello)
+    }
+    expect(cli.run(['doctor']).out).toContain('credential eu of acme is refused: status 401')
+    expect(typed(cli, 'providers', 'show', 'acme')).toMatch(
+      /failing key\teu: refused \(401\), resting \d+[ms]\n/,
+    )
+    revoked.add('Bearer sk-first-secret')
+    expect((await gateway.chat(key, hello)).status).toBe(502)
+    expect(typed(cli, 'status')).toMatch(/acme ◐ .*· default refused \(401\), .*· eu refused/)
+    for (const said of [typed(cli, 'status'), cli.run(['doctor']).out, gateway.said()]) {
+      expect(said).not.toMatch(/sk-\w+-secret/)
+    }
   })
 
   test('a provider that asks to be left alone rests, and the commands say so', async () => {

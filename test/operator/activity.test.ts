@@ -72,6 +72,7 @@ describe('activity list', () => {
       session: null,
       model: 'demo/echo',
       provider: 'demo',
+      credential: null,
       stream: false,
       status: 200,
       code: null,

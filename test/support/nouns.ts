@@ -248,6 +248,7 @@ export const anActivity = (claim: Claim, stated: Partial<ActivityEntry> = {}): A
   keyId: claim.keyId,
   model: claim.model,
   provider: 'acme',
+  credential: null,
   endUser: null,
   surface: claim.surface,
   session: claim.session,

@@ -99,7 +99,10 @@ function ended(scene: Scene, one: LogRecord): readonly Line[] {
     field('user', one.user),
     field('surface', surfaceOf(one)),
     field('model', one.model),
-    field('provider', one.provider),
+    field(
+      'provider',
+      one.credential === null ? one.provider : `${one.provider}, credential ${one.credential}`,
+    ),
     field('arrived', one.created_at),
     field('queued', elapsed(one.queued_ms)),
     field('first byte', ms(one.first_byte_ms)),

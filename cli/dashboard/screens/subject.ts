@@ -1,5 +1,7 @@
 /** The page of one key or one provider: all that the snapshot has of it, with its own requests below. */
+import { instant, readInstant } from '#domain/clock.ts'
 import type { LogRecord, ProviderTrafficRecord } from '#operator/snapshot/record.ts'
+import { describeTrouble } from '../../providers/describe-trouble.ts'
 import { count, elapsed, percent } from '../figures.ts'
 import { type Line, styled } from '../line.ts'
 import { providerOf } from '../lists.ts'
@@ -56,6 +58,12 @@ function providerFields(scene: Scene, one: ProviderTrafficRecord): readonly Line
     field(
       'health',
       health.rests_until === null ? health.state : `${health.state} until ${health.rests_until}`,
+    ),
+    ...one.credentials.map((each) =>
+      field(
+        'credential',
+        `${each.credential} ${describeTrouble(each, readInstant(snapshot.at) ?? instant(0))}`,
+      ),
     ),
     field('failures', `${health.failures_in_a_row} in a row`),
     field('served', `${percent(one.served_percent, glyphs.none)} of the last 5 min`),

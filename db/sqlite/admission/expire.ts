@@ -92,6 +92,7 @@ const toActivity = (hold: HoldRow, totalMs: number): ActivityEntry => ({
   keyId: hold.key_id,
   model: hold.model,
   provider: null,
+  credential: null,
   endUser: hold.end_user,
   surface: hold.surface,
   session: hold.session,

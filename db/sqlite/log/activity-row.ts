@@ -154,6 +154,7 @@ const COLUMNS = [
   'surface',
   'session',
   'cut_tools',
+  'credential',
 ]
 
 /** Returns false for a second entry of the same generation, which is not written. */
@@ -211,6 +212,7 @@ export function prepareActivity(
       entry.surface,
       entry.session,
       fromNames(entry.cutTools),
+      entry.credential,
     )
     return changes > 0
   }

@@ -41,6 +41,7 @@ import events from './0039_events.sql' with { type: 'text' }
 import accountLimits from './0040_account_limits.sql' with { type: 'text' }
 import credentials from './0041_credentials.sql' with { type: 'text' }
 import accountEvents from './0042_account_events.sql' with { type: 'text' }
+import servedCredential from './0043_served_credential.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly string[] = [
   initial,
@@ -85,4 +86,5 @@ export const MIGRATIONS: readonly string[] = [
   accountLimits,
   credentials,
   accountEvents,
+  servedCredential,
 ]

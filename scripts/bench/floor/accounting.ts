@@ -41,6 +41,7 @@ export async function openAccounting(dataDir: string, secret: string): Promise<A
         const activity = {
           ...made,
           provider: 'words',
+          credential: null,
           endUser: null,
           stream: false,
           status: 200,

@@ -356,6 +356,7 @@ function toEntry(
     // By id once the name is resolved; as it was asked for before that.
     model: attempt?.hop.card.id ?? claim?.model ?? request.model,
     provider: attempt?.hop.provider.name ?? null,
+    credential: attempt?.hop.credential ?? null,
     endUser: request.endUser,
     surface: request.dialect,
     session: request.session ?? null,

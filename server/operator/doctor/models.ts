@@ -9,6 +9,7 @@ import { rateAt } from '#domain/rate.ts'
 import type { RouteHop } from '#domain/route.ts'
 import { shellWord } from '#forms/shell-word.ts'
 import { checkCredential } from '../credential.ts'
+import { credentialTroubles, describeTrouble, remedyOf } from '../credential-trouble.ts'
 import type { OperatorDeps } from '../deps.ts'
 import { listAllKeys } from '../list-keys.ts'
 import { type Finding, ok, problem, warning } from './finding.ts'
@@ -161,6 +162,25 @@ export async function checkRoutes({ store, live }: OperatorDeps): Promise<readon
           `gatewayctl models route ${first.id}`,
         ),
   ]
+}
+
+/** Warns of credentials that rest or were refused, where their provider has others: requests go on, so that nobody would notice. */
+export async function checkCredentials({ store, live }: OperatorDeps): Promise<readonly Finding[]> {
+  const several = [...store.catalogue.current().providers.values()].filter(
+    ({ credentials }) => credentials.length > 1,
+  )
+  if (live === null || several.length === 0) return []
+  const found = several.flatMap((provider) =>
+    credentialTroubles(live, provider).map((trouble) =>
+      warning(
+        'credentials',
+        describeTrouble(provider.name, trouble),
+        remedyOf(provider.name, trouble),
+      ),
+    ),
+  )
+  const of = several.map(({ name }) => name).join(', ')
+  return found.length > 0 ? found : [ok('credentials', `each of several serves: ${of}`)]
 }
 
 /** A mask that matches no model is probably a typing error. */

@@ -11,8 +11,8 @@ import {
 } from '#domain/snapshot/figures.ts'
 import type { HopFailure } from '#domain/snapshot/pulse.ts'
 import { MAX_USAGE_GROUPS, type UsageReport } from '#domain/usage-report.ts'
+import { credentialTroubles, providerHealth } from '../credential-trouble.ts'
 import type { LiveFacts, OperatorDeps } from '../deps.ts'
-import { renderHealth, worstOf } from '../hop-record.ts'
 import type { ModelTrafficRecord, ProviderTrafficRecord } from './record.ts'
 import { integerOrNull, tenthsOrNull } from './traffic.ts'
 
@@ -80,19 +80,20 @@ export async function readProviders(
   const running = watch.inFlight(Number.POSITIVE_INFINITY)
   const { models, providers } = store.catalogue.current()
   const cards = [...models.values()]
-  const hops = live.hops()
-  return [...providers.values()].map(({ name, type }): ProviderTrafficRecord => {
-    const own = failures.filter(({ provider }) => provider === name)
-    const health = renderHealth(worstOf(hops.filter(({ provider }) => provider === name)))
+  return [...providers.values()].map((provider): ProviderTrafficRecord => {
+    const { name, type } = provider
+    const own = failures.filter((failure) => failure.provider === name)
+    const health = providerHealth(live, provider)
     const served = renderServed(name, span, own)
     return {
       name,
       type,
-      models: cards.filter(({ provider }) => provider === name).length,
+      models: cards.filter((card) => card.provider === name).length,
       health,
+      credentials: credentialTroubles(live, provider),
       state: stateOf(health.state, served.served_percent),
       ...served,
-      in_flight: running.filter(({ provider }) => provider === name).length,
+      in_flight: running.filter((one) => one.provider === name).length,
     }
   })
 }

@@ -4,6 +4,7 @@ import type { AttemptRecord } from '#domain/receipt-report.ts'
 import type { InFlightState } from '#domain/snapshot/in-flight.ts'
 import type { Period } from '#domain/snapshot/pace.ts'
 import type { ActivityRecord } from '../activity-record.ts'
+import type { CredentialTroubleRecord } from '../credential-trouble.ts'
 import type { HealthRecord } from '../hop-record.ts'
 import type { NoticeRecord } from '../notices.ts'
 
@@ -284,6 +285,8 @@ export interface ProviderTrafficRecord {
   readonly type: string
   readonly models: number
   readonly health: HealthRecord
+  /** Of several, those that rest or were refused. */
+  readonly credentials: readonly CredentialTroubleRecord[]
   /** `ok`, `degraded` (less than 99 % served in five minutes), `down` (it rests, or nothing was served), `unused`. */
   readonly state: 'ok' | 'degraded' | 'down' | 'unused'
   readonly served_percent: number | null

@@ -204,6 +204,34 @@ describe('whatever the size', () => {
     }
   })
 
+  test('of several credentials it says which one rests, and by which a request was served', () => {
+    const [first, ...others] = SNAPSHOT.providers
+    const [line] = SNAPSHOT.log
+    if (first === undefined || line === undefined) throw new TypeError('the snapshot is empty')
+    const credentials = [
+      {
+        credential: 'eu',
+        reason: 'unauthorized',
+        status: 401,
+        state: 'resting',
+        failures_in_a_row: 1,
+        rests_until: '2026-11-21T12:41:47Z',
+      },
+    ] as const
+    const snapshot = {
+      ...SNAPSHOT,
+      providers: [{ ...first, credentials }, ...others],
+      log: [{ ...line, provider: first.name, credential: 'us' }],
+    }
+    const text = (view: Partial<View>): string => linesOf(sceneOf(view, { snapshot })).join('\n')
+    expect(text({ screen: 'models', mode: { kind: 'provider', id: first.name } })).toContain(
+      ' credential  eu refused (401), resting 40s ',
+    )
+    expect(text({ screen: 'log', mode: { kind: 'detail', id: line.id } })).toContain(
+      `${first.name}, credential us `,
+    )
+  })
+
   test('a question shows its answers, and a filter its cursor', () => {
     const title = `${'k'.repeat(40)} · ${'模型'.repeat(30)}`
     for (const mode of [ASKED, { ...ASKED, title }]) {
