@@ -21,6 +21,14 @@ const DAYS_OF_KEY = `
   WITH RECURSIVE days (day) AS (SELECT ?2 UNION ALL SELECT day + 1 FROM days WHERE day + 1 < ?3)
   SELECT days.day, spent_nanos FROM days CROSS JOIN ${KEY_DAYS} AS sums ON sums.day = days.day AND key_id = ?1`
 
+/** Each of its keys' days is looked up: between them lie those of all other accounts' keys. */
+const SPENT_OF_ACCOUNT = `
+  WITH RECURSIVE days (day) AS (SELECT ?2 UNION ALL SELECT day + 1 FROM days WHERE day + 1 < ?3)
+  SELECT sum(
+    coalesce((SELECT spent_nanos FROM key_days WHERE day = days.day AND key_id = keys.id), 0) +
+    coalesce((SELECT spent_nanos FROM resting_key_days WHERE day = days.day AND key_id = keys.id), 0)
+  ) AS spent_nanos FROM keys CROSS JOIN days WHERE account_id = ?1`
+
 export function prepareSpendReader({ database }: Connection): ReadSpend {
   const days = statement<DayRow, [KeyId, Day, Day]>(database, DAYS_OF_KEY)
   const daysOfAll = statement<DayRow, [Day, Day]>(
@@ -47,8 +55,7 @@ export function prepareAccountSpendReader({
 }: Connection): (id: AccountId, from: Day, before: Day) => UsdNanos {
   const sum = statement<{ spent_nanos: number | null }, [AccountId, Day, Day]>(
     database,
-    `SELECT sum(spent_nanos) AS spent_nanos FROM ${KEY_DAYS}
-     WHERE key_id IN (SELECT id FROM keys WHERE account_id = ?) AND day >= ? AND day < ?`,
+    SPENT_OF_ACCOUNT,
   )
   return (id, from, before) => fromInteger(sum().get(id, from, before)?.spent_nanos ?? 0)
 }
