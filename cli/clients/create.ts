@@ -3,6 +3,7 @@ import { action, type Mount } from '../action.ts'
 import { call } from '../gateway/operator.ts'
 import { ALLOW_HELP, readAllow } from './allow-flag.ts'
 import { collect } from './collect.ts'
+import { DEVICE_HELP } from './device-flag.ts'
 import { showIssued } from './show-issued.ts'
 
 interface Flags {
@@ -10,6 +11,7 @@ interface Flags {
   readonly logoutUri?: readonly string[]
   readonly requirePkce: boolean
   readonly public?: boolean
+  readonly device?: boolean
   readonly allow?: readonly string[]
 }
 
@@ -26,6 +28,7 @@ export const mount: Mount = (clients) =>
       '--public',
       'without a secret: a page’s script, an app, a command line; always with PKCE',
     )
+    .option('--device', DEVICE_HELP)
     .option('--allow <who>', ALLOW_HELP, collect)
     .action(
       action(
@@ -36,6 +39,7 @@ export const mount: Mount = (clients) =>
             logout_uris: [...(flags.logoutUri ?? [])],
             require_pkce: flags.requirePkce,
             public: flags.public === true,
+            device: flags.device === true,
             allowed: readAllow(flags.allow) ?? null,
           })
           showIssued(context, issued, 'created client')

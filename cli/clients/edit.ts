@@ -9,6 +9,7 @@ import { confirm } from '../terminal/confirm.ts'
 import { paint, printNote } from '../terminal/output.ts'
 import { ALLOW_HELP, readAllow } from './allow-flag.ts'
 import { collect } from './collect.ts'
+import { DEVICE_HELP } from './device-flag.ts'
 import { showClient } from './show-client.ts'
 
 interface Flags {
@@ -19,6 +20,8 @@ interface Flags {
   readonly pkce?: string
   /** False after `--no-require-pkce`. */
   readonly requirePkce?: boolean
+  /** False after `--no-device`. */
+  readonly device?: boolean
   readonly allow?: readonly string[]
 }
 
@@ -34,10 +37,12 @@ export const mount: Mount = (clients) =>
     .option('--pkce <rule>', 'required or optional')
     .option('--require-pkce', 'the same as --pkce required')
     .option('--no-require-pkce', 'the same as --pkce optional')
+    .option('--device', DEVICE_HELP)
+    .option('--no-device', 'not on another screen any more')
     .option('--allow <who>', ALLOW_HELP, collect)
     .action(
       action(async (context, client: string, flags: Flags) => {
-        const { name, logoutUri } = flags
+        const { name, logoutUri, device } = flags
         const redirects = [...(flags.redirectUri ?? []), ...(flags.redirect ?? [])]
         const requirePkce = readPkce(flags)
         const allowed = readAllow(flags.allow)
@@ -46,6 +51,7 @@ export const mount: Mount = (clients) =>
           ...(redirects.length > 0 && { redirect_uris: redirects }),
           ...(logoutUri !== undefined && { logout_uris: [...logoutUri] }),
           ...(requirePkce !== undefined && { require_pkce: requirePkce }),
+          ...(device !== undefined && { device }),
           ...(allowed !== undefined && { allowed }),
         }
         if (Object.keys(stated).length === 0) {

@@ -11,6 +11,7 @@ export function showClient(context: Context, client: VerbRecord<'clients.show'>)
     ...client.redirect_uris.map((uri) => ['redirect', uri] as const),
     ...client.logout_uris.map((uri) => ['logout', uri] as const),
     ...(client.public ? [['public', 'has no secret'] as const] : []),
+    ...(client.device ? [['device', 'signs in on another screen'] as const] : []),
     ['pkce', client.require_pkce ? 'required' : 'optional'],
     ['may enter', client.allowed?.join(' ') ?? 'everybody'],
     ['created', client.created_at],

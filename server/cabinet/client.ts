@@ -16,6 +16,7 @@ export const cabinetClient = (issuer: string, secretDigest: string, at: Instant)
   requiresPkce: true,
   access: 'everybody',
   secretDigest,
+  isForDevices: false,
   createdAt: at,
   updatedAt: at,
 })

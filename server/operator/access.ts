@@ -139,7 +139,7 @@ export const withdrawAccess = mutation(
       })
     }
     const issued: StoredArtifact[] = []
-    for (const kind of ['AuthorizationCode', 'AccessToken', 'RefreshToken']) {
+    for (const kind of ['AuthorizationCode', 'DeviceCode', 'AccessToken', 'RefreshToken']) {
       const all = await artifacts.ofPerson(kind, id, at)
       issued.push(...all.filter(({ clientId }) => clientId === grant.clientId))
     }

@@ -16,14 +16,9 @@ const addressField = z.string().check((checked) => {
   })
 })
 
-const addressesField = z
+export const addressesField = z
   .array(addressField)
   .check(z.maxLength(MAX_ADDRESSES, `must be at most ${MAX_ADDRESSES} addresses`))
-
-export const redirectsField = addressesField.check(
-  z.minLength(1, 'must name at least one address that people are sent back to'),
-)
-export const logoutsField = addressesField
 
 const MAX_RULES = 1000
 

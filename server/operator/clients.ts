@@ -15,7 +15,7 @@ import {
   redirectUrisProblem,
 } from '#signin/register/client.ts'
 import { newSigningKey } from '#signin/register/signing-key.ts'
-import { allowedField, logoutsField, redirectsField } from './client-fields.ts'
+import { addressesField, allowedField } from './client-fields.ts'
 import type { OperatorDeps } from './deps.ts'
 import { invalidInput, mutation, verb } from './verb.ts'
 
@@ -27,6 +27,8 @@ export interface ClientRecord {
   readonly require_pkce: boolean
   /** Whether it has no secret: a page's script, an app, a command line. */
   readonly public: boolean
+  /** Whether people sign in to it on another screen, by a code that it shows. */
+  readonly device: boolean
   /** Groups, addresses and domains (`@example.org`) that may enter; null is everybody who can sign in. */
   readonly allowed: readonly string[] | null
   readonly created_at: string
@@ -48,6 +50,7 @@ const render = (client: Client): ClientRecord => ({
   logout_uris: client.logoutUris,
   require_pkce: client.requiresPkce,
   public: client.secretDigest === null,
+  device: client.isForDevices,
   allowed: client.access === 'everybody' ? null : client.access,
   created_at: renderInstant(client.createdAt),
   updated_at: renderInstant(client.updatedAt),
@@ -72,10 +75,11 @@ export const createClient = mutation(
   'clients.create',
   z.strictObject({
     name: nameField,
-    redirect_uris: redirectsField,
-    logout_uris: z._default(logoutsField, []),
+    redirect_uris: z._default(addressesField, []),
+    logout_uris: z._default(addressesField, []),
     require_pkce: z._default(z.boolean(), true),
     public: z._default(z.boolean(), false),
+    device: z._default(z.boolean(), false),
     allowed: z._default(allowedField, null),
   }),
   async (deps, input, act): Promise<IssuedClientRecord> => {
@@ -89,10 +93,11 @@ export const createClient = mutation(
       requiresPkce: input.require_pkce,
       access: input.allowed ?? 'everybody',
       secretDigest: digest,
+      isForDevices: input.device,
       createdAt: at,
       updatedAt: at,
     }
-    requireSound(client)
+    requireSound({ ...client, isPublic: input.public })
     await deps.store.signin.clients.create(client, act(client.id, describeClient(client)))
     return issued(deps, client, secret)
   },
@@ -100,21 +105,31 @@ export const createClient = mutation(
 
 const NO_SECRET = { secret: null, digest: null }
 
-/** @throws invalid_request */
-function requireSound({ redirectUris, logoutUris, requiresPkce, secretDigest }: Client): void {
-  const isPublic = secretDigest === null
+/** What of a client must fit together. */
+export type ClientShape = Pick<
+  Client,
+  'redirectUris' | 'logoutUris' | 'requiresPkce' | 'isForDevices'
+> & { readonly isPublic: boolean }
+
+/** `place` stands before a field's name: that of the client in a file. @throws invalid_request */
+export function requireSound(client: ClientShape, place = ''): void {
+  const { redirectUris, logoutUris, requiresPkce, isForDevices, isPublic } = client
+  const refuse = (field: string, problem: string) => invalidInput(place + field, problem)
+  if (isForDevices && !isPublic) {
+    throw refuse('device', 'is for public clients: what shows a code cannot keep a secret')
+  }
+  if (redirectUris.length === 0 && !isForDevices) {
+    throw refuse('redirect_uris', 'must name at least one address that people are sent back to')
+  }
   if (isPublic && !requiresPkce) {
-    throw invalidInput(
-      'require_pkce',
-      'must stay: nothing else protects the codes of a public client',
-    )
+    throw refuse('require_pkce', 'must stay: nothing else protects the codes of a public client')
   }
   for (const [field, uris] of [
     ['redirect_uris', redirectUris],
     ['logout_uris', logoutUris],
   ] as const) {
     const problem = redirectUrisProblem(uris, isPublic)
-    if (problem !== null) throw invalidInput(field, problem)
+    if (problem !== null) throw refuse(field, problem)
   }
 }
 
@@ -136,16 +151,17 @@ export const editClient = mutation(
   z.strictObject({
     client: z.string(),
     name: z.optional(nameField),
-    redirect_uris: z.optional(redirectsField),
-    logout_uris: z.optional(logoutsField),
+    redirect_uris: z.optional(addressesField),
+    logout_uris: z.optional(addressesField),
     require_pkce: z.optional(z.boolean()),
     /** Never changes; for files that state it. */
     public: z.optional(z.boolean()),
+    device: z.optional(z.boolean()),
     allowed: z.optional(allowedField),
   }),
   async (deps, input, act) => {
     const client = await findClient(deps, input.client)
-    const { name, redirect_uris, logout_uris, require_pkce, allowed } = input
+    const { name, redirect_uris, logout_uris, require_pkce, device, allowed } = input
     if (input.public !== undefined && input.public !== (client.secretDigest === null)) {
       throw invalidInput('public', 'cannot change: register another application')
     }
@@ -154,9 +170,10 @@ export const editClient = mutation(
       ...(redirect_uris !== undefined && { redirectUris: redirect_uris }),
       ...(logout_uris !== undefined && { logoutUris: logout_uris }),
       ...(require_pkce !== undefined && { requiresPkce: require_pkce }),
+      ...(device !== undefined && { isForDevices: device }),
       ...(allowed !== undefined && { access: allowed ?? ('everybody' as const) }),
     }
-    requireSound({ ...client, ...amendment })
+    requireSound({ ...client, ...amendment, isPublic: client.secretDigest === null })
     return render(await amend(deps, client.id, amendment, act(client.id)))
   },
 )

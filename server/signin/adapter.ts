@@ -15,6 +15,20 @@ export const adaptersOf =
   (kind: string): Adapter =>
     kind === 'Client' ? clientAdapter(store) : artifactAdapter(clock, kind)
 
+/**
+ * In place of a device's own code where it was found by the code that a person types: the library writes it again under this
+ * name, and only its digest is known. Nobody else may use it: the digest alone must never let anybody in (`token-request.ts`).
+ */
+const DEVICE_CODE = 'DeviceCode'
+const HANDLE = /^~([\da-f]{64})$/
+
+export const isHandle = (id: string): boolean => HANDLE.test(id)
+
+const toHandle = (digest: string): string => `~${digest}`
+
+const digestOfId = (kind: string, id: string): string =>
+  (kind === DEVICE_CODE ? HANDLE.exec(id)?.[1] : undefined) ?? digestOf(id)
+
 function artifactAdapter(clock: Clock, kind: string): Adapter {
   return {
     async upsert(id, payload, expiresInSeconds = 0) {
@@ -30,7 +44,7 @@ function artifactAdapter(clock: Clock, kind: string): Adapter {
     },
     async find(id) {
       const artifacts = requestArtifacts()
-      const artifact = await artifacts.find(kind, digestOf(id))
+      const artifact = await artifacts.find(kind, digestOfId(kind, id))
       if (artifact === undefined || isJustRefreshed(artifact, clock)) return undefined
       const payload = { ...toPayload(artifact), jti: id }
       if (isFromFuture(payload, clock)) {
@@ -47,8 +61,11 @@ function artifactAdapter(clock: Clock, kind: string): Adapter {
       const payload = artifact && toPayload(artifact)
       return payload && !isFromFuture(payload, clock) ? payload : undefined
     },
-    async findByUserCode() {
-      return undefined
+    async findByUserCode(userCode) {
+      const artifact = await requestArtifacts().findByUid(kind, digestOf(userCode))
+      if (artifact === undefined) return undefined
+      const payload = { ...toPayload(artifact), jti: toHandle(artifact.digest), userCode }
+      return isFromFuture(payload, clock) ? undefined : payload
     },
     async consume(id) {
       const artifacts = requestArtifacts()
@@ -88,7 +105,7 @@ const isFromFuture = ({ iat, loginTs }: Payload, clock: Clock): boolean =>
 function toArtifact(
   kind: string,
   id: string,
-  { jti: _, ...payload }: Payload,
+  { jti: _, userCode, ...payload }: Payload,
   expiresAt: Artifact['expiresAt'],
 ): Artifact {
   const session = payload['session'] as { readonly accountId?: unknown } | undefined
@@ -98,10 +115,15 @@ function toArtifact(
   const params = payload['params'] as { readonly client_id?: unknown } | undefined
   return {
     kind,
-    digest: digestOf(id),
+    digest: digestOfId(kind, id),
     payload: JSON.stringify(withoutCookie(payload)),
     grantId: textOf(payload['grantId']),
-    uid: kind === 'Session' ? textOf(payload['uid']) : null,
+    uid:
+      kind === 'Session'
+        ? textOf(payload['uid'])
+        : typeof userCode === 'string'
+          ? digestOf(userCode)
+          : null,
     // Who has completed an interaction may be somebody else than the session in which it began.
     personId: textOf(
       payload['accountId'] ?? result?.login?.accountId ?? session?.accountId,
@@ -148,6 +170,8 @@ function clientAdapter({ clients }: SigninStore): Adapter {
   }
 }
 
+export const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code'
+
 /** Client metadata (OpenID Connect Registration). A client with a secret may use `client_secret_basic` or `client_secret_post`. */
 const toMetadata = (client: Client): Payload => ({
   client_id: client.id,
@@ -160,8 +184,12 @@ const toMetadata = (client: Client): Payload => ({
     : { token_endpoint_auth_method: 'client_secret_basic', client_secret: client.secretDigest }),
   redirect_uris: client.redirectUris,
   post_logout_redirect_uris: client.logoutUris,
-  response_types: ['code'],
-  grant_types: ['authorization_code', 'refresh_token'],
+  response_types: client.redirectUris.length === 0 ? [] : ['code'],
+  grant_types: [
+    'authorization_code',
+    'refresh_token',
+    ...(client.isForDevices ? [DEVICE_GRANT] : []),
+  ],
   require_pkce: client.requiresPkce,
   access: client.access,
 })

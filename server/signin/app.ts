@@ -4,9 +4,10 @@ import { readLanguage } from '#pages/language.ts'
 import { toGet, withSpacedScope } from './authorize-request.ts'
 import { openBridge } from './bridge.ts'
 import type { SigninDeps } from './deps.ts'
+import { confirmPath, toDevicePage } from './device-pages.ts'
 import { BodyBrokeOff, readBody, readForm } from './form-body.ts'
 import { uidOfState } from './identities/federation.ts'
-import { answerInteraction } from './interaction.ts'
+import { answerInteraction, isOwnForm } from './interaction.ts'
 import type { Call, SigninContext } from './interaction-context.ts'
 import { TooManyInteractions } from './interaction-limit.ts'
 import { failPage, identityPath, seeOther } from './interaction-pages.ts'
@@ -16,9 +17,19 @@ import { leadOnward } from './onward.ts'
 import type { ErrorKind } from './pages/view.ts'
 import { isIdentityProviderName } from './register/identity-provider.ts'
 import { inOneAct } from './request-artifacts.ts'
-import { AUTHORIZE, isStep, LOGOUT, methodsOf, REVOKE, TOKEN, USERINFO } from './routes.ts'
+import {
+  AUTHORIZE,
+  DEVICE,
+  DEVICE_AUTHORIZATION,
+  isStep,
+  LOGOUT,
+  methodsOf,
+  REVOKE,
+  TOKEN,
+  USERINFO,
+} from './routes.ts'
 import { STORE_TROUBLE_STATUS, storeTroubleHeaders } from './store-trouble.ts'
-import { countRefusals, withRedirect } from './token-request.ts'
+import { countRefusals, withoutHandle, withRedirect } from './token-request.ts'
 
 export interface SigninApp {
   /** `address`: the client's network address. */
@@ -43,12 +54,7 @@ export function createSigninApp(
   const journal = openJournal(deps)
   const app = new Hono<Env>()
 
-  const forward = async (
-    request: Request,
-    address: string,
-    target: string,
-    body: Uint8Array | null,
-  ): Promise<Response> => {
+  const forward: Forward = async (request, address, target, body) => {
     const { provider } = await signin()
     const bridge = openBridge(request, target, body, address)
     await provider.callback()(bridge.req, bridge.res)
@@ -86,19 +92,22 @@ export function createSigninApp(
     const { body } = c.env
     if (body === null) return tooLong()
     const form = readForm(c.req.raw, body)
-    const filled = form && (await withRedirect(form))
+    const filled = form && withoutHandle(await withRedirect(form))
     const sent = filled === undefined || filled === form ? body : Buffer.from(filled.toString())
     const answer = await forward(c.req.raw, c.env.address, TOKEN, sent)
     if (form !== undefined) await refusals.answered(form, answer)
     return answer
   })
 
-  app.all(LOGOUT, (c, next) => {
-    // The sign-out page stores a session even if nobody is signed in, so it counts against the limit.
-    interactionLimit.begin(c.env.address)
-    return next()
-  })
+  // These store something even if nobody is signed in, so they count against the limit; so does each code that is tried.
+  for (const path of [LOGOUT, DEVICE, DEVICE_AUTHORIZATION]) {
+    app.all(path, (c, next) => {
+      interactionLimit.begin(c.env.address)
+      return next()
+    })
+  }
 
+  mountDeviceFlow(app, deps.issuer, forward, fail)
   mountInteractions(app, async (call) => answerInteraction(await signin(), call), fail)
 
   app.all('*', async (c) => {
@@ -126,6 +135,37 @@ export function createSigninApp(
     answer: async (request, address) =>
       withSecurityHeaders(await answer(request, address), deps.issuer),
   }
+}
+
+/** Passes a request to the protocol library. `target` is its path and query. */
+type Forward = (
+  request: Request,
+  address: string,
+  target: string,
+  body: Uint8Array | null,
+) => Promise<Response>
+
+/** Where devices ask for a code, and where people type it; a typed code is answered by a redirect to the page that asks about it. */
+function mountDeviceFlow(app: Hono<Env>, issuer: string, forward: Forward, fail: Fail): void {
+  app.post(DEVICE_AUTHORIZATION, (c) => {
+    const { address, body } = c.env
+    const form = body === null ? undefined : readForm(c.req.raw, body)
+    const scopes = form?.get('scope')?.split(' ')
+    // Said at once, and not when a person has come.
+    if (form !== undefined && !scopes?.includes('openid')) {
+      return protocolFault(400, 'invalid_request', 'the scope openid must be requested')
+    }
+    return body === null ? tooLong() : forward(c.req.raw, address, DEVICE_AUTHORIZATION, body)
+  })
+  app.get(DEVICE, (c) => forward(c.req.raw, c.env.address, toDevicePage(new URL(c.req.url)), null))
+  app.post(DEVICE, (c) => {
+    const { address, body } = c.env
+    if (!isOwnForm(c.req.raw, issuer)) return fail(c.req.raw, 'other-browser')
+    const form = body === null ? undefined : readForm(c.req.raw, body)
+    if (form === undefined) return fail(c.req.raw, 'bad-request')
+    if (form.has('confirm') || form.has('abort')) return forward(c.req.raw, address, DEVICE, body)
+    return seeOther(confirmPath(form.get('user_code') ?? ''))
+  })
 }
 
 type Fail = (request: Request, kind: ErrorKind) => Promise<Response>
@@ -175,13 +215,17 @@ async function faultPage(deps: SigninDeps, request: Request, thrown: unknown): P
   if (thrown instanceof BodyBrokeOff) return new Response(null, { status: 400 })
   const language = readLanguage(request.headers.get('accept-language'))
   if (thrown instanceof TooManyInteractions) {
+    const headers = { 'Retry-After': String(thrown.retryAfterSeconds) }
+    if (isOfProgram(request)) {
+      return protocolFault(429, thrown.error, 'too many requests from this network', headers)
+    }
     const page = await failPage(deps, language, 'too-many-requests')
-    page.headers.set('Retry-After', String(thrown.retryAfterSeconds))
+    page.headers.set('Retry-After', headers['Retry-After'])
     return page
   }
   const errorId = newErrorId()
   deps.logFault(thrown, errorId)
-  if (isOfProgram(request)) return protocolFault(thrown)
+  if (isOfProgram(request)) return storeFault(thrown)
   const page = await failPage(deps, language, 'failed', errorId)
   const trouble = storeTroubleHeaders(thrown)
   if (trouble === undefined) return page
@@ -191,21 +235,26 @@ async function faultPage(deps: SigninDeps, request: Request, thrown: unknown): P
 
 /** Applications expect JSON. */
 const isOfProgram = ({ url }: Request): boolean =>
-  [TOKEN, USERINFO, REVOKE].includes(new URL(url).pathname)
+  [TOKEN, USERINFO, REVOKE, DEVICE_AUTHORIZATION].includes(new URL(url).pathname)
 
-function protocolFault(thrown: unknown): Response {
+function storeFault(thrown: unknown): Response {
   const trouble = storeTroubleHeaders(thrown)
   const status = trouble === undefined ? 500 : STORE_TROUBLE_STATUS
-  const headers = { ...trouble, 'Cache-Control': 'no-store' }
-  const body = { error: 'server_error', error_description: 'the gateway failed; try again' }
-  return Response.json(body, { status, headers })
+  return protocolFault(status, 'server_error', 'the gateway failed; try again', trouble)
 }
 
-const tooLong = (): Response =>
+const protocolFault = (
+  status: number,
+  error: string,
+  error_description: string,
+  headers: Readonly<Record<string, string>> = {},
+): Response =>
   Response.json(
-    { error: 'invalid_request', error_description: 'the body is too long' },
-    { status: 413, headers: { 'Cache-Control': 'no-store' } },
+    { error, error_description },
+    { status, headers: { ...headers, 'Cache-Control': 'no-store' } },
   )
+
+const tooLong = (): Response => protocolFault(413, 'invalid_request', 'the body is too long')
 
 /** Headers of every response, redirects and errors included (hardening §3.1). */
 function withSecurityHeaders(answer: Response, issuer: string): Response {

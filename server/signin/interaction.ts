@@ -41,7 +41,6 @@ import { readEmail } from './register/email.ts'
 import type { PendingCode } from './register/mail-code.ts'
 import { newPerson, type PersonId } from './register/person.ts'
 import { requestArtifacts } from './request-artifacts.ts'
-import { AUTHORIZE } from './routes.ts'
 import { keepTyped, readTyped } from './typed-address.ts'
 
 /** Handles a request to `/sign-in/:uid`. Never throws an error that a person could have caused. */
@@ -88,7 +87,7 @@ async function find(provider: Provider, { req, res }: Bridge): Promise<Interacti
 }
 
 /** Whether a form was posted from our own origin. A request without these headers is not from a browser, so CSRF does not apply. */
-function isOwnForm({ headers }: Request, issuer: string): boolean {
+export function isOwnForm({ headers }: Request, issuer: string): boolean {
   const site = headers.get('sec-fetch-site')
   if (site !== null) return site === 'same-origin' || site === 'none'
   const origin = headers.get('origin')
@@ -110,7 +109,7 @@ async function answerSignIn(context: InteractionContext): Promise<Response> {
   }
   // The form was submitted twice, by a double click: the browser shows only the answer to the second.
   if (call.step === 'code' && pending === undefined && interaction.result?.login !== undefined) {
-    return seeOther(`${AUTHORIZE}/${call.uid}`)
+    return seeOther(new URL(interaction.returnTo).pathname)
   }
   // The first of them is about to complete the interaction.
   if (call.step === 'code' && code?.isUsed) requestArtifacts().giveWay()
@@ -252,12 +251,9 @@ async function answerNotAllowed(context: InteractionContext): Promise<Response> 
     case 'leave':
       return finish(context, { error: 'access_denied', error_description: NOT_ALLOWED })
     case 'restart': {
-      await interaction.destroy()
-      const query = new URLSearchParams()
-      for (const [name, value] of Object.entries({ ...interaction.params, prompt: 'login' })) {
-        if (value !== undefined) query.set(name, value)
-      }
-      return seeOther(`${AUTHORIZE}?${query}`)
+      interaction.prompt = { ...interaction.prompt, name: 'login' }
+      await interaction.persist()
+      return seeOther(interactionPath(call.uid))
     }
     case null: {
       const person = await deps.store.people.find(

@@ -37,13 +37,16 @@ export async function showProblem(
   })
 }
 
+/** The endpoints that forms of ours post to, with a secret of the session. */
+const WITH_FORMS: readonly string[] = ['end_session_confirm', 'code_verification']
+
 function kindOf({ oidc }: Context, error: string | undefined, cause: unknown): ErrorKind {
   if (cause instanceof TooManyInteractions) return 'too-many-requests'
   if (cause instanceof SessionNotFound) {
     return oidc.session?.accountId === undefined ? 'expired' : 'signed-in'
   }
-  // A sign-out form that was already submitted, or that a later one in another tab replaced.
-  if (oidc.route === 'end_session_confirm' && error === 'invalid_request') return 'expired'
+  // A form that was already submitted, or that a later one in another tab replaced.
+  if (WITH_FORMS.includes(oidc.route) && error === 'invalid_request') return 'expired'
   if (error === 'invalid_client') return 'unknown-client'
   if (error === 'invalid_redirect_uri') return 'unregistered-redirect'
   return error === 'server_error' ? 'failed' : 'bad-request'
@@ -79,7 +82,8 @@ export async function showSignedOut(deps: SigninDeps, ctx: Context): Promise<voi
     : show(deps, ctx, { page: 'signed-out', clientName }))
 }
 
-async function show(
+/** Answers with a page of ours. `leadsTo`: where the redirects after its form end. */
+export async function show(
   { issuer }: SigninDeps,
   ctx: Context,
   view: PageView,

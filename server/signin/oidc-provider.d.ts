@@ -62,6 +62,7 @@ declare module 'oidc-provider/lib/provider.js' {
     /** The client's network address. */
     readonly ip: string
     readonly request: { readonly url: string }
+    redirect(address: string): void
     readonly response: { has(name: string): boolean }
     set(name: string, value: string): void
     get(name: string): string
@@ -72,7 +73,7 @@ declare module 'oidc-provider/lib/provider.js' {
       /** Not at endpoints without a browser. */
       readonly session: Session
       readonly client?: Client
-      readonly entities: { readonly Interaction?: Interaction }
+      readonly entities: { readonly Interaction?: Interaction; readonly DeviceCode?: DeviceCode }
       readonly account?: Account
       /** Undefined until they are parsed. */
       readonly params?: Readonly<Record<string, string | undefined>>
@@ -98,7 +99,9 @@ declare module 'oidc-provider/lib/provider.js' {
     readonly uid: string
     readonly grantId?: string
     readonly params: Readonly<Record<string, string | undefined>>
-    readonly prompt: {
+    /** Where it goes on once it is complete. */
+    readonly returnTo: string
+    prompt: {
       readonly name: string
       readonly details: { readonly missingOIDCScope?: readonly string[] }
     }
@@ -108,6 +111,19 @@ declare module 'oidc-provider/lib/provider.js' {
     /** Of the interaction before this one, of the same request. */
     readonly lastSubmission?: { readonly select_account?: object }
     destroy(): Promise<void>
+    /** Stores it for the time that it has left. */
+    persist(): Promise<void>
+  }
+
+  export interface DeviceCode {
+    readonly clientId: string
+    readonly accountId?: string
+    /** Why the person or the protocol has refused it. */
+    readonly error?: string
+    /** Set once the person has confirmed it: it cannot be typed again. */
+    readonly inFlight?: boolean
+    /** Our own: where the device asked from. */
+    readonly deviceInfo?: { readonly address: string }
   }
 
   export interface Configuration {
@@ -140,13 +156,17 @@ declare module 'oidc-provider/lib/provider.js' {
     readonly AccessToken: ModelOf<object>
     readonly AuthorizationCode: ModelOf<object>
     readonly RefreshToken: ModelOf<object>
+    readonly DeviceCode: ModelOf<DeviceCode> & {
+      /** By the code as `normalize` returns it; undefined if it has expired. */
+      findByUserCode(userCode: string): Promise<DeviceCode | undefined>
+    }
     registerResponseMode(name: string, handler: ResponseModeHandler): void
     callback(): (req: IncomingMessage, res: ServerResponse) => Promise<void>
     use(middleware: (ctx: Context, next: () => Promise<void>) => Promise<void>): this
     on(event: 'server_error', listener: (ctx: Context, cause: unknown) => void): this
     on(event: 'error', listener: (cause: unknown) => void): this
     on(
-      event: 'authorization.success' | 'end_session.success',
+      event: 'authorization.success' | 'end_session.success' | 'device_authorization.success',
       listener: (ctx: Context) => void,
     ): this
     on(
@@ -154,7 +174,12 @@ declare module 'oidc-provider/lib/provider.js' {
       listener: (ctx: Context, prompt: { readonly name: string }) => void,
     ): this
     on(
-      event: 'authorization.error' | 'grant.error',
+      event:
+        | 'authorization.error'
+        | 'grant.error'
+        | 'device_authorization.error'
+        | 'code_verification.error'
+        | 'device_resume.error',
       listener: (ctx: Context, cause: OIDCProviderError) => void,
     ): this
     interactionDetails(req: IncomingMessage, res: ServerResponse): Promise<Interaction>
@@ -188,6 +213,20 @@ declare module 'oidc-provider/lib/helpers/errors.js' {
     readonly error_description?: string
     readonly error_detail?: string
   }
+}
+
+declare module 'oidc-provider/lib/helpers/re_render_errors.js' {
+  /** What a person did to the code of a device, and is told where they type it. */
+  export class ReRenderError extends Error {}
+  /** The person has said no. */
+  export class AbortedError extends ReRenderError {}
+}
+
+declare module 'oidc-provider/lib/helpers/user_codes.js' {
+  /** In capitals, without what stands between. */
+  export function normalize(typed: string): string
+  /** As the device shows it. */
+  export function denormalize(normalized: string, mask: string): string
 }
 
 declare module 'oidc-provider/lib/helpers/jwt.js' {

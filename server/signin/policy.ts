@@ -37,6 +37,7 @@ export function interactionPolicy(clock: Clock): InteractionPolicy {
   add('openid_missing', rejectWithoutOpenid)
   add('redirect_gone', rejectRemovedRedirect)
   add('hint_of_another', rejectOtherSubject)
+  policy.get('consent')?.checks.add(deviceCheck())
   policy.add(accessPrompt(), AFTER_LOGIN)
   const asked = new Check('unasked', 'the account is chosen', undefined, () => false)
   policy.add(new Prompt({ name: SELECT_ACCOUNT, requestable: true }, asked), FIRST)
@@ -61,6 +62,17 @@ function accessPrompt(): Prompt {
   return new Prompt({ name: ACCESS, requestable: false }, check)
 }
 
+/**
+ * On another screen people are always asked: whoever copies an application's id can show a code, and talk somebody into typing
+ * it (RFC 8628 §5.4).
+ */
+const deviceCheck = (): Check =>
+  new Check('device_prompt', 'the person must agree', 'interaction_required', ({ oidc }) =>
+    oidc.entities.DeviceCode !== undefined && oidc.result?.consent === undefined
+      ? Check.REQUEST_PROMPT
+      : Check.NO_NEED_TO_PROMPT,
+  )
+
 /** Without it there is no ID token, and applications are to know who signs in. @throws InvalidRequest */
 function rejectWithoutOpenid({ requestParamOIDCScopes }: Context['oidc']): boolean {
   if (!requestParamOIDCScopes.has('openid')) {
@@ -71,7 +83,8 @@ function rejectWithoutOpenid({ requestParamOIDCScopes }: Context['oidc']): boole
 
 /** The redirect URI may be removed while the person signs in, after the library's check. @throws InvalidRedirectUri */
 function rejectRemovedRedirect({ params, client }: Context['oidc']): boolean {
-  if (client?.redirectUriAllowed(params?.['redirect_uri'] ?? '') === false) {
+  const uri = params?.['redirect_uri']
+  if (uri !== undefined && client?.redirectUriAllowed(uri) === false) {
     throw new InvalidRedirectUri()
   }
   return false
@@ -105,7 +118,8 @@ export const grantWithoutConsent =
     const { Grant: Grants } = provider()
     const id = result?.consent?.grantId ?? session.grantIdFor(client.clientId)
     const known = id === undefined ? undefined : await Grants.find(id)
-    if (result?.consent !== undefined || oidc.prompts.has('consent')) return known
+    const isAsked = oidc.prompts.has('consent') || oidc.entities.DeviceCode !== undefined
+    if (result?.consent !== undefined || isAsked) return known
     const { accountId } = account
     const grant = known ?? new Grants({ accountId, clientId: client.clientId })
     const scopes = [...oidc.requestParamOIDCScopes].filter((scope) => scope !== NEEDS_CONSENT)

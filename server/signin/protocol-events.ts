@@ -10,6 +10,9 @@ import { noteEvent } from './request-artifacts.ts'
 /** Answers to `prompt=none`: the application asked whether somebody is signed in, and nobody was refused. */
 const SILENT: readonly string[] = ['login_required', 'consent_required', 'interaction_required']
 
+/** Answers to a device that asks every few seconds whether its person has come; what they did there is noted when they do it. */
+const OF_WAITING: readonly string[] = ['authorization_pending', 'slow_down', 'access_denied']
+
 export function noteProtocolEvents(provider: Provider, clock: Clock): void {
   const note = (ctx: Context, outcome: string, more: { method?: string; detail?: string } = {}) => {
     const { client, account, session } = ctx.oidc
@@ -23,8 +26,11 @@ export function noteProtocolEvents(provider: Provider, clock: Clock): void {
     })
   }
   provider.on('authorization.success', (ctx) => {
-    note(ctx, 'signed_in', { method: ctx.oidc.result?.login?.by ?? 'session' })
+    const method = ctx.oidc.result?.login?.by ?? 'session'
+    const isOnDevice = ctx.oidc.entities.DeviceCode !== undefined
+    note(ctx, 'signed_in', { method, ...(isOnDevice && { detail: 'on a device' }) })
   })
+  provider.on('device_authorization.success', (ctx) => note(ctx, 'device_started'))
   provider.on('end_session.success', (ctx) => {
     if (ctx.oidc.params?.['logout'] !== undefined) note(ctx, 'signed_out')
   })
@@ -38,7 +44,16 @@ export function noteProtocolEvents(provider: Provider, clock: Clock): void {
     const outcome = cause instanceof TooManyInteractions ? 'too_many_requests' : cause.error
     note(ctx, outcome, detailOf(cause))
   })
-  provider.on('grant.error', (ctx, cause) => note(ctx, cause.error, detailOf(cause)))
+  provider.on('grant.error', (ctx, cause) => {
+    if (!OF_WAITING.includes(cause.error)) note(ctx, cause.error, detailOf(cause))
+  })
+  for (const event of [
+    'device_authorization.error',
+    'code_verification.error',
+    'device_resume.error',
+  ] as const) {
+    provider.on(event, (ctx, cause) => note(ctx, cause.error, detailOf(cause)))
+  }
 }
 
 const MAX_DETAIL = 200

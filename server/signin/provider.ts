@@ -9,17 +9,26 @@ import {
 } from 'oidc-provider/lib/provider.js'
 import query from 'oidc-provider/lib/response_modes/query.js'
 import { unixSeconds } from '#domain/clock.ts'
-import { adaptersOf } from './adapter.ts'
+import { adaptersOf, DEVICE_GRANT } from './adapter.ts'
 import { accountFinder, CLAIMS_BY_SCOPE, CLAIMS_SUPPORTED, ONE_FACTOR } from './claims.ts'
 import { cookieSigner } from './cookie-signer.ts'
 import type { SigninDeps } from './deps.ts'
+import { deviceFlow } from './device-pages.ts'
 import type { InteractionLimit } from './interaction-limit.ts'
 import { guardLibraryPages, showProblem, showSignedOut, showSignOut } from './library-pages.ts'
 import { grantWithoutConsent, interactionPolicy, SESSION_SECONDS } from './policy.ts'
 import { noteProtocolEvents } from './protocol-events.ts'
 import { digestOf, sameDigest } from './register/digest.ts'
 import type { SigningKey } from './register/keyring.ts'
-import { AUTHORIZE, LOGOUT, REVOKE, TOKEN, USERINFO } from './routes.ts'
+import {
+  AUTHORIZE,
+  DEVICE,
+  DEVICE_AUTHORIZATION,
+  LOGOUT,
+  REVOKE,
+  TOKEN,
+  USERINFO,
+} from './routes.ts'
 import { STORE_TROUBLE_STATUS, storeTroubleHeaders } from './store-trouble.ts'
 
 export interface Keys {
@@ -100,6 +109,8 @@ const protocol = () => ({
     revocation: REVOKE,
     jwks: '/oauth/jwks',
     end_session: LOGOUT,
+    device_authorization: DEVICE_AUTHORIZATION,
+    code_verification: DEVICE,
   },
 })
 
@@ -125,6 +136,7 @@ const lifetimes = ({ clock }: SigninDeps, interactionLimit: InteractionLimit) =>
     AccessToken: HOUR,
     IdToken: HOUR,
     RefreshToken: 30 * DAY,
+    DeviceCode: 600,
     Grant: 30 * DAY,
     // The library reads this only just before it stores an interaction, so the rate limit is applied here.
     Interaction: beginInteraction(interactionLimit),
@@ -176,6 +188,7 @@ const features = (deps: SigninDeps) => ({
       token.clientId === client.clientId,
   },
   userinfo: { enabled: true },
+  deviceFlow: deviceFlow(deps),
   rpInitiatedLogout: {
     enabled: true,
     logoutSource: (ctx: Context) => showSignOut(deps, ctx),
@@ -241,10 +254,11 @@ function correctMetadata(provider: Provider, { store }: SigninDeps): void {
     const metadata = ctx.body
     if (typeof metadata !== 'object' || metadata === null) return
     if (!('response_modes_supported' in metadata)) return
-    const hasPublic = (await store.clients.list()).some(({ secretDigest }) => secretDigest === null)
+    const clients = await store.clients.list()
     ctx.body = {
       ...metadata,
-      ...(!hasPublic && withoutPublic(metadata)),
+      ...(!clients.some(({ secretDigest }) => secretDigest === null) && withoutPublic(metadata)),
+      ...(!clients.some(({ isForDevices }) => isForDevices) && withoutDevices(metadata)),
       response_modes_supported: RESPONSE_MODES,
       claims_supported: CLAIMS_SUPPORTED,
     }
@@ -259,6 +273,15 @@ const withoutPublic = (metadata: object): object =>
       .map(([name, methods]) => [name, methods.filter((method: string) => method !== PUBLIC)]),
   )
 
+/** What is announced of grants and endpoints while no client is for devices. */
+function withoutDevices(metadata: object): object {
+  const { grant_types_supported: grants } = metadata as { grant_types_supported?: string[] }
+  return {
+    grant_types_supported: grants?.filter((grant) => grant !== DEVICE_GRANT),
+    device_authorization_endpoint: undefined,
+  }
+}
+
 const MODELS = [
   'AccessToken',
   'AuthorizationCode',
@@ -266,6 +289,7 @@ const MODELS = [
   'Session',
   'Interaction',
   'RefreshToken',
+  'DeviceCode',
 ] as const
 
 /** Stored records are distinguished only by these class names. */

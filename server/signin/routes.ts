@@ -12,6 +12,9 @@ export const LOGOUT = '/oauth/logout'
 export const TOKEN = '/oauth/token'
 export const USERINFO = '/oauth/userinfo'
 export const REVOKE = '/oauth/revoke'
+export const DEVICE_AUTHORIZATION = '/oauth/device'
+/** Where people type the code that a device shows: short, because it is typed too. */
+export const DEVICE = '/device'
 
 const GET = ['GET', 'HEAD']
 const POST = ['POST']
@@ -21,7 +24,9 @@ const ROUTES: readonly (readonly [path: RegExp, methods: readonly string[]])[] =
   [/^\/\.well-known\/(openid-configuration|oauth-authorization-server)$/, GET],
   [/^\/oauth\/(authorize|userinfo|logout)$/, [...GET, ...POST]],
   [/^\/oauth\/(jwks|logout\/success|authorize\/[^/]+)$/, GET],
-  [/^\/oauth\/(token|revoke|logout\/confirm)$/, POST],
+  [/^\/oauth\/(token|revoke|device|logout\/confirm)$/, POST],
+  [/^\/device$/, [...GET, ...POST]],
+  [/^\/device\/[^/]+$/, GET],
   [/^\/identity\/[^/]+\/callback$/, GET],
   [/^\/sign-in\/[^/]+$/, GET],
   [new RegExp(`^/sign-in/[^/]+/(${STEPS.join('|')}|identity/[^/]+)$`), [...GET, ...POST]],

@@ -151,6 +151,7 @@ describe('clients', () => {
       logout_uris: [],
       require_pkce: true,
       public: false,
+      device: false,
       allowed: null,
       created_at: expect.stringMatching(/Z$/),
       updated_at: expect.stringMatching(/Z$/),

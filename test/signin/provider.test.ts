@@ -43,6 +43,7 @@ async function open(codeDelivery: CodeDelivery, issuer = ISSUER) {
       requiresPkce: true,
       access: 'everybody',
       secretDigest: 'ab'.repeat(32),
+      isForDevices: false,
       createdAt: at,
       updatedAt: at,
     },

@@ -18,6 +18,7 @@ async function open(redirectUris: readonly string[] = [REDIRECT]) {
     requiresPkce: true,
     access: 'everybody' as const,
     secretDigest: null,
+    isForDevices: false,
     createdAt: at,
     updatedAt: at,
   }

@@ -42,6 +42,7 @@ import accountLimits from './0040_account_limits.sql' with { type: 'text' }
 import credentials from './0041_credentials.sql' with { type: 'text' }
 import accountEvents from './0042_account_events.sql' with { type: 'text' }
 import servedCredential from './0043_served_credential.sql' with { type: 'text' }
+import devices from './0044_devices.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly string[] = [
   initial,
@@ -87,4 +88,5 @@ export const MIGRATIONS: readonly string[] = [
   credentials,
   accountEvents,
   servedCredential,
+  devices,
 ]

@@ -15,6 +15,7 @@ interface ClientRow {
   readonly requires_pkce: number
   readonly secret_sha256: string
   readonly allowed: string | null
+  readonly for_devices: number
   readonly created_at: Instant
   readonly updated_at: Instant
 }
@@ -24,13 +25,14 @@ export function createClients({ database, commit }: Connection): Clients {
   const all = statement<ClientRow>(database, 'SELECT * FROM clients ORDER BY created_at, id')
   const insert = statement<unknown, [Named]>(
     database,
-    `INSERT INTO clients (id, name, redirect_uris, logout_uris, requires_pkce, secret_sha256, created_at, updated_at, allowed)
-     VALUES ($id, $name, $redirectUris, $logoutUris, $requiresPkce, $secretDigest, $createdAt, $updatedAt, $allowed)`,
+    `INSERT INTO clients (id, name, redirect_uris, logout_uris, requires_pkce, secret_sha256, created_at, updated_at, allowed, for_devices)
+     VALUES ($id, $name, $redirectUris, $logoutUris, $requiresPkce, $secretDigest, $createdAt, $updatedAt, $allowed, $isForDevices)`,
   )
   const update = statement<unknown, [Named]>(
     database,
     `UPDATE clients SET name = $name, redirect_uris = $redirectUris, logout_uris = $logoutUris,
-       requires_pkce = $requiresPkce, secret_sha256 = $secretDigest, updated_at = $updatedAt, allowed = $allowed
+       requires_pkce = $requiresPkce, secret_sha256 = $secretDigest, updated_at = $updatedAt, allowed = $allowed,
+       for_devices = $isForDevices
      WHERE id = $id`,
   )
   const remove = statement<unknown, [string]>(database, 'DELETE FROM clients WHERE id = ?')
@@ -93,6 +95,7 @@ const toRow = ({ access, ...client }: Client) => ({
   redirectUris: JSON.stringify(client.redirectUris),
   logoutUris: JSON.stringify(client.logoutUris),
   requiresPkce: Number(client.requiresPkce),
+  isForDevices: Number(client.isForDevices),
 })
 
 const toClient = (row: ClientRow): Client => ({
@@ -103,6 +106,7 @@ const toClient = (row: ClientRow): Client => ({
   requiresPkce: row.requires_pkce === 1,
   access: row.allowed === null ? 'everybody' : (JSON.parse(row.allowed) as string[]),
   secretDigest: row.secret_sha256 === NO_SECRET ? null : row.secret_sha256,
+  isForDevices: row.for_devices === 1,
   createdAt: row.created_at,
   updatedAt: row.updated_at,
 })

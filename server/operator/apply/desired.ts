@@ -10,6 +10,7 @@ import { type Credential, DEFAULT_CREDENTIAL } from '#domain/provider.ts'
 import { OWN, type RouteHop } from '#domain/route.ts'
 import { statedLimits } from '#forms/fields.ts'
 import { catalogOf, isFromCatalog, toCard } from '../catalog.ts'
+import { requireSound } from '../clients.ts'
 import type { OperatorDeps } from '../deps.ts'
 import { priceProblem } from '../kind-fields.ts'
 import { requireEmbedding } from '../models.ts'
@@ -265,14 +266,15 @@ function desiredKey(entry: Entry<'keys'>, n: number, current: readonly Entity[])
 function desiredClient(entry: Entry<'clients'>, n: number, current: readonly Entity[]): Entity {
   const { name, id, redirect_uris, logout_uris, require_pkce, allowed } = entry
   if (id !== undefined) requireKnownId(current, 'client', id, `clients.${n}.id`)
-  return clientEntity(id ?? name, id ?? null, {
-    name,
+  const shape = {
     redirectUris: redirect_uris,
     logoutUris: logout_uris,
     requiresPkce: require_pkce,
     isPublic: entry.public,
-    access: allowed ?? 'everybody',
-  })
+    isForDevices: entry.device,
+  }
+  requireSound(shape, `clients.${n}.`)
+  return clientEntity(id ?? name, id ?? null, { name, ...shape, access: allowed ?? 'everybody' })
 }
 
 /** Ids are assigned by the gateway, so that an id in the file must exist. */

@@ -20,7 +20,7 @@ import {
 } from '#forms/fields.ts'
 import { readEmail } from '#signin/register/email.ts'
 import { ROLES } from '#signin/register/membership.ts'
-import { allowedField, logoutsField, redirectsField } from '../client-fields.ts'
+import { addressesField, allowedField } from '../client-fields.ts'
 import { credentialNameField, weightField } from '../credentials.ts'
 import { demandExact } from '../exact-prices.ts'
 import { emailsField, groupField } from '../groups.ts'
@@ -230,10 +230,11 @@ export const gatewayDocument = z.strictObject({
       name: nameField,
       /** Needed when several clients have the name. */
       id: z.optional(z.string()),
-      redirect_uris: redirectsField,
-      logout_uris: z._default(logoutsField, []),
+      redirect_uris: z._default(addressesField, []),
+      logout_uris: z._default(addressesField, []),
       require_pkce: z._default(z.boolean(), true),
       public: z._default(z.boolean(), false),
+      device: z._default(z.boolean(), false),
       /** Absent: everybody who can sign in. */
       allowed: z.optional(allowedField),
     }),

@@ -20,6 +20,7 @@ import type { Route } from '#domain/route.ts'
 import type { Client } from '#signin/register/client.ts'
 import { emailKey } from '#signin/register/email.ts'
 import type { Role } from '#signin/register/membership.ts'
+import type { ClientShape } from '../clients.ts'
 import { inOrder, renderHop } from '../hop-record.ts'
 import { renderVersion } from '../model-record.ts'
 import { renderNoticeSettings } from '../notice-settings.ts'
@@ -275,9 +276,7 @@ export const keyEntity = (
 export const clientEntity = (
   title: string,
   id: string | null,
-  client: Pick<Client, 'name' | 'redirectUris' | 'logoutUris' | 'requiresPkce' | 'access'> & {
-    readonly isPublic: boolean
-  },
+  client: Pick<Client, 'name' | 'access'> & ClientShape,
 ): Entity => ({
   kind: 'client',
   name: title,
@@ -287,6 +286,7 @@ export const clientEntity = (
     logout_uris: client.logoutUris,
     require_pkce: client.requiresPkce,
     public: client.isPublic,
+    device: client.isForDevices,
     allowed: client.access === 'everybody' ? null : client.access,
   },
   id,

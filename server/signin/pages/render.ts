@@ -3,6 +3,7 @@
 import type { Language } from '#domain/language.ts'
 import { drawCode } from './code.ts'
 import { drawConsent } from './consent.ts'
+import { drawDevice, drawDeviceConfirm, drawDeviceDenied, drawDeviceDone } from './device.ts'
 import { layOut, type Sheet } from './layout.ts'
 import { drawOnward } from './onward.ts'
 import { drawDisabled, drawError, drawNotAllowed } from './refusal.ts'
@@ -33,6 +34,14 @@ function draw(view: PageView, words: Words): Sheet {
       return drawCode(view, words)
     case 'consent':
       return drawConsent(view, words)
+    case 'device':
+      return drawDevice(view, words)
+    case 'device-confirm':
+      return drawDeviceConfirm(view, words)
+    case 'device-done':
+      return drawDeviceDone(view, words)
+    case 'device-denied':
+      return drawDeviceDenied(words)
     case 'sign-out':
       return drawSignOut(view, words)
     case 'signed-out':

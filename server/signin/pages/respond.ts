@@ -16,7 +16,7 @@ export interface PageSetting {
    * where the redirects end in `OnwardView`.
    */
   readonly formTargets?: readonly string[] | undefined
-  /** Default: what fits the page (200; 403 disabled and not allowed; by kind for an error). */
+  /** Default: what fits the page (200; 403 disabled and not allowed; 400 a device's code that is refused; by kind for an error). */
   readonly status?: number | undefined
   /** Added to the headers; each `Set-Cookie` is one pair. */
   readonly headers?: readonly (readonly [name: string, value: string])[] | undefined
@@ -52,5 +52,6 @@ export async function pageResponse(view: PageView, setting: PageSetting): Promis
 
 function statusOf(view: PageView): number {
   if (view.page === 'error') return ERROR_STATUSES[view.kind]
+  if (view.page === 'device') return view.problem === undefined ? 200 : 400
   return view.page === 'disabled' || view.page === 'not-allowed' ? 403 : 200
 }

@@ -86,6 +86,47 @@ export interface ConsentView {
   readonly form: Form
 }
 
+/** Why the page for the code of a device is shown again. */
+export type DeviceProblem =
+  /** Unknown, used, or expired: the page does not say which, so that nobody can find out. */
+  { readonly kind: 'unknown' }
+
+/** The page for typing the code that a device shows. */
+export interface DeviceView {
+  readonly page: 'device'
+  /** Posts `user_code` as typed; the handler removes white space and hyphens. */
+  readonly form: Form
+  /** The previous input. */
+  readonly code?: string | undefined
+  readonly problem?: DeviceProblem | undefined
+}
+
+/** Asks whether the code is that of a device of theirs, and names the application, before anybody signs in. */
+export interface DeviceConfirmView {
+  readonly page: 'device-confirm'
+  readonly clientName: string
+  /** As the device shows it. */
+  readonly code: string
+  /** The network address that the device asked from. */
+  readonly address: string
+  /** Who is signed in in this browser, if anybody is. */
+  readonly email?: string | undefined
+  /** Posts `confirm` or `abort`. */
+  readonly form: Form
+}
+
+/** The device is signed in. */
+export interface DeviceDoneView {
+  readonly page: 'device-done'
+  readonly clientName: string
+  readonly email: string
+}
+
+/** The person has said no. */
+export interface DeviceDeniedView {
+  readonly page: 'device-denied'
+}
+
 /** Asks whether to sign out, at a client's request. */
 export interface SignOutView {
   readonly page: 'sign-out'
@@ -174,6 +215,10 @@ export type PageView =
   | SignInView
   | CodeView
   | ConsentView
+  | DeviceView
+  | DeviceConfirmView
+  | DeviceDoneView
+  | DeviceDeniedView
   | SignOutView
   | SignedOutView
   | StayedView

@@ -75,6 +75,31 @@ export const ENGLISH: Words = {
     allow: 'Allow',
     deny: 'Do not allow',
   },
+  device: {
+    heading: 'Connect a device',
+    lead: 'Enter the code that your device or program shows.',
+    code: 'Code',
+    codeHint: 'Eight letters. Capitals and the hyphen do not matter.',
+    submit: 'Continue',
+    problems: {
+      unknown: () =>
+        'This code is not known, was used already, or has expired. Check it, or let the device show a new one.',
+    },
+    confirmHeading: (client) => html`Sign in to ${client} on a device?`,
+    confirmTitle: (client) => `Sign in to ${client} on a device?`,
+    check: (client) => html`${client} must show exactly this code:`,
+    warning:
+      'Go on only if you started this yourself, and the device is in front of you. If somebody sent you the code or this address, they would be signed in as you.',
+    askedFrom: (address) => html`The code was asked for from the network address ${address}.`,
+    signedInAs: (email) => html`You are signed in as ${email}.`,
+    confirm: 'Yes, continue',
+    deny: 'No, stop',
+    doneHeading: 'The device is signed in',
+    done: (client, email) =>
+      html`${client} goes on as ${email}. You can close this window and return to the device.`,
+    deniedHeading: 'The device is not signed in',
+    denied: 'Nothing was passed on. You can close this window.',
+  },
   signOut: {
     heading: 'Sign out?',
     asked: (client) => html`${client} asks to sign you out here too.`,

@@ -1,6 +1,6 @@
 /** The type of the texts of the pages, of which each language has a dictionary. */
 import type { Html } from '#pages/html.ts'
-import type { CodeProblem, ErrorKind, SignInProblem } from './view.ts'
+import type { CodeProblem, DeviceProblem, ErrorKind, SignInProblem } from './view.ts'
 
 /** A heading and its explanation. */
 export interface ErrorWords {
@@ -54,6 +54,27 @@ export interface Words {
     readonly otherScope: (scope: Html) => Html
     readonly allow: string
     readonly deny: string
+  }
+  readonly device: {
+    readonly heading: string
+    readonly lead: string
+    readonly code: string
+    readonly codeHint: string
+    readonly submit: string
+    readonly problems: Sentences<DeviceProblem>
+    readonly confirmHeading: (client: Html) => Html
+    readonly confirmTitle: (client: string) => string
+    readonly check: (client: Html) => Html
+    /** How people are robbed by a code that somebody else gave them. */
+    readonly warning: string
+    readonly askedFrom: (address: Html) => Html
+    readonly signedInAs: (email: Html) => Html
+    readonly confirm: string
+    readonly deny: string
+    readonly doneHeading: string
+    readonly done: (client: Html, email: Html) => Html
+    readonly deniedHeading: string
+    readonly denied: string
   }
   readonly signOut: {
     readonly heading: string

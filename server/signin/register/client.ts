@@ -23,6 +23,8 @@ export interface Client {
    * command line (RFC 6749 §2.1). It is known by PKCE and its redirect URIs alone.
    */
   readonly secretDigest: string | null
+  /** Whether people may sign in to it on another screen (RFC 8628); a public client, which then needs no redirect URI. */
+  readonly isForDevices: boolean
   readonly createdAt: Instant
   readonly updatedAt: Instant
 }
@@ -50,6 +52,7 @@ export const describeClient = (client: Client): ActChanges => ({
   logout_uris: client.logoutUris,
   require_pkce: client.requiresPkce,
   public: client.secretDigest === null,
+  device: client.isForDevices,
   allowed: client.access === 'everybody' ? null : client.access,
 })
 
@@ -98,10 +101,11 @@ const isPrivateScheme = ({ protocol }: URL): boolean =>
   /^[a-z0-9-]+(\.[a-z0-9-]+)+:$/.test(protocol)
 
 /**
- * Native apps may be sent back to a scheme of their own or to any port of this machine (RFC 8252 §7). Null if the URIs
- * fit neither a native app nor the web.
+ * Native apps may be sent back to a scheme of their own or to any port of this machine (RFC 8252 §7); so is one that is sent
+ * back nowhere. Null if the URIs fit neither a native app nor the web.
  */
 export function applicationType(redirectUris: readonly string[]): 'native' | 'web' | null {
+  if (redirectUris.length === 0) return 'native'
   const urls = redirectUris.flatMap((uri) => URL.parse(uri) ?? [])
   const isLocal = ({ protocol, hostname }: URL) => protocol === 'http:' && isLoopbackHost(hostname)
   const isOfApp = (url: URL) => isPrivateScheme(url) || isLocal(url)

@@ -13,6 +13,8 @@ export const ACCEPTED = [
   /** An unknown address was verified, and became a person. */
   'signed_up',
   'identity_linked',
+  /** A device was given a code, for somebody to type elsewhere. */
+  'device_started',
 ] as const
 
 export type Accepted = (typeof ACCEPTED)[number]
@@ -25,6 +27,8 @@ export const REFUSED = [
   'code_spent',
   'too_many_codes',
   'too_many_requests',
+  /** A code of a device that nobody shows, or that was used or has expired. */
+  'wrong_device_code',
   /** The address is not known, and may not sign up: it was mailed that. */
   'unknown_address',
   'disabled',

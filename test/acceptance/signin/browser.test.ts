@@ -11,6 +11,7 @@ import {
   start,
   type Walk,
   walkCodes,
+  walkDevice,
   walkErrors,
   walkSession,
 } from './live-pages.ts'
@@ -112,6 +113,8 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
       }
       const long = `a-very-long-local-part-of-an-address-${language}@mail.example.org`
       await walkCodes(walkOf(page, `codes-${language}@example.org`, look))
+      await walkDevice(walkOf(page, `device-${language}@example.org`, look))
+      await context.clearCookies()
       await walkSession(walkOf(page, long, look))
       await walkErrors(walkOf(page, `errors-${language}@example.org`, look), context)
       expect(seen.length).toBe(new Set(seen).size)

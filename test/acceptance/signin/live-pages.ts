@@ -68,6 +68,35 @@ export async function walkCodes(walk: Walk): Promise<void> {
   await look('address-too-many', page)
 }
 
+/** The code of a device: unknown, confirmed, done, and denied. */
+export async function walkDevice({ setup, page, email, look }: Walk): Promise<void> {
+  const { client_id } = setup.cli.json<RegisteredClient>([
+    ...['clients', 'create', `Television of ${email}`, '--public', '--device'],
+  ])
+  const started = async (): Promise<string> => {
+    const answer = await fetch(`${setup.authUrl}/oauth/device`, {
+      method: 'POST',
+      body: new URLSearchParams({ client_id, scope: 'openid email' }),
+    })
+    return ((await answer.json()) as { readonly user_code: string }).user_code
+  }
+  await page.goto(`${setup.authUrl}/device`)
+  await look('device', page)
+  await fill(page, 'user_code', 'BBBB-BBBB', '/device')
+  await look('device-unknown', page)
+  await fill(page, 'user_code', await started(), '/device')
+  await look('device-confirm', page)
+  await press(page, '/device')
+  await fill(page, 'email', email, '/email')
+  await fill(page, 'code', await setup.codeFor(email), '/code')
+  await press(page, '/consent')
+  await look('device-done', page)
+  await page.goto(`${setup.authUrl}/device?user_code=${await started()}`)
+  await look('device-confirm-known', page)
+  await Promise.all([page.waitForNavigation(), page.locator('button[name=abort]').click()])
+  await look('device-denied', page)
+}
+
 /** Consent, signing out, and being disabled. */
 export async function walkSession(walk: Walk): Promise<void> {
   const { setup, page, email, look } = walk

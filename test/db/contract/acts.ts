@@ -47,6 +47,7 @@ const CLIENT: Client = {
   requiresPkce: true,
   access: 'everybody',
   secretDigest: 'ab'.repeat(32),
+  isForDevices: false,
   createdAt: AT,
   updatedAt: AT,
 }
@@ -162,6 +163,7 @@ const CHANGES: Readonly<Record<string, Change>> = {
       logout_uris: [],
       require_pkce: true,
       public: false,
+      device: false,
       allowed: null,
     },
   },

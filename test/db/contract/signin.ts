@@ -31,6 +31,7 @@ const aClient = (at: HandClock, stated: Partial<Client> = {}): Client => ({
   requiresPkce: true,
   access: 'everybody',
   secretDigest: 'ab'.repeat(32),
+  isForDevices: false,
   createdAt: at.now(),
   updatedAt: at.now(),
   ...stated,
@@ -75,6 +76,7 @@ function clientsContract(bench: SigninBench): void {
     const changed = {
       name: 'Docs',
       requiresPkce: false,
+      isForDevices: true,
       access: ['staff'],
       logoutUris: ['https://a.example/'],
     }

@@ -75,6 +75,7 @@ async function stateOf({ store, clock }: OperatorDeps) {
       redirectUris: client.redirectUris,
       logoutUris: client.logoutUris,
       requiresPkce: client.requiresPkce,
+      isForDevices: client.isForDevices,
       access: client.access,
     })),
     groups: await Promise.all(

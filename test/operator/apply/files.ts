@@ -146,10 +146,12 @@ const client = (name: string) =>
         minLength: 1,
       }),
       logout_uris: orNone(fc.constant(['https://a.example/bye'])),
-      require_pkce: orNone(fc.boolean()),
+      login: fc
+        .boolean()
+        .map((is) => (name === 'beta' ? { public: true, device: is } : { require_pkce: is })),
       allowed: orNone(fc.subarray(['staff', 'ann@example.org', '@example.org'], { minLength: 1 })),
     })
-    .map((rest) => tidy({ name, ...rest }))
+    .map(({ login, ...rest }) => tidy({ name, ...login, ...rest }))
 
 const each = <T>(names: readonly string[], make: (name: string) => fc.Arbitrary<T>) =>
   fc.subarray([...names]).chain((some) => fc.tuple(...some.map(make)) as fc.Arbitrary<T[]>)

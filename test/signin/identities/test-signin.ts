@@ -5,6 +5,7 @@ import { openStore } from '#db/index.ts'
 import { identityReach } from '#server/identity-reach.ts'
 import type { CodeDelivery, SigninDeps } from '#signin/deps.ts'
 import { openSigninProvider } from '#signin/open.ts'
+import type { Client } from '#signin/register/client.ts'
 import { digestOf } from '#signin/register/digest.ts'
 import type { IdentityProvider } from '#signin/register/identity-provider.ts'
 import { newPerson, type Person } from '#signin/register/person.ts'
@@ -54,7 +55,7 @@ export async function openTestSignin({
   const faults: unknown[] = []
   const mailedCodes = new Map<string, string>()
   const at = clock.now()
-  const register = (id: string) =>
+  const register = (id: string, stated: Partial<Client> = {}) =>
     store.clients.create(
       {
         id,
@@ -64,8 +65,10 @@ export async function openTestSignin({
         requiresPkce: true,
         access: 'everybody',
         secretDigest: digestOf('secret'),
+        isForDevices: false,
         createdAt: at,
         updatedAt: at,
+        ...stated,
       },
       anAct(),
     )

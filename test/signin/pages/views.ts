@@ -41,6 +41,14 @@ const consent = {
   form: form('consent'),
 } as const
 
+const confirm = {
+  page: 'device-confirm',
+  clientName,
+  code: 'WDJB-MJHT',
+  address: '198.51.100.7',
+  form: form('device'),
+} as const
+
 const signOut = { page: 'sign-out', clientName, email, form: form('sign-out') } as const
 
 const errorId = 'err_01k6z3n8qv4m7c2d'
@@ -110,6 +118,17 @@ export const VIEWS: Readonly<Record<string, PageView>> = {
     ...consent,
     scopes: [...consent.scopes, 'offline_access', 'crm:read'],
   },
+  device: { page: 'device', form: form('device') },
+  'device code unknown': {
+    page: 'device',
+    form: form('device'),
+    code: 'WDJB-MJHT',
+    problem: { kind: 'unknown' },
+  },
+  'device confirm': { ...confirm, email },
+  'device confirm, nobody known': confirm,
+  'device done': { page: 'device-done', clientName, email },
+  'device denied': { page: 'device-denied' },
   'sign-out': signOut,
   'sign-out, nobody known': { page: 'sign-out', form: form('sign-out') },
   'signed-out': { page: 'signed-out' },
