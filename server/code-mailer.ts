@@ -1,13 +1,12 @@
 /** Sends sign-in codes from the store through the mail server, at once, and retries while the code is valid. */
 import { type Clock, type Instant, later, MINUTE_MS } from '#domain/clock.ts'
-import { within } from '#domain/within.ts'
 import { sendMail } from '#notify/mail.ts'
 import type { Outcome } from '#notify/outcome.ts'
 import type { SmtpServer } from '#notify/smtp-server.ts'
-import { createWaker } from '#notify/waker.ts'
 import type { CodeMailFailure } from '#operator/deps.ts'
 import type { CodeDelivery } from '#signin/deps.ts'
 import type { CodeMails, WaitingMail } from '#signin/register/code-mail.ts'
+import { runOutbox } from './outbox.ts'
 
 export interface CodeMailer {
   readonly delivery: CodeDelivery
@@ -22,11 +21,7 @@ const TRY_MS = 15_000
 const LEASE_MS = 20_000
 /** The pause after the first failure, the second, and so on; people do not wait longer than this. */
 const PAUSES_MS = [3_000, 15_000, MINUTE_MS, 2 * MINUTE_MS, 4 * MINUTE_MS]
-const STOP_TIMEOUT_MS = 2_000
-const MAX_AT_ONCE = 8
-/** The interval while mails are being sent, and the shortest. */
-const POLL_MS = 1_000
-/** The longest sleep; a new mail wakes the loop. */
+/** The longest sleep; a new mail ends it. */
 const MAX_SLEEP_MS = MINUTE_MS
 
 export interface CodeMailerDeps {
@@ -39,56 +34,22 @@ export interface CodeMailerDeps {
 /** Runs until it is closed. */
 export function startCodeMailer(deps: CodeMailerDeps): CodeMailer {
   const { mails, clock, logFault } = deps
-  const cut = new AbortController()
-  const waker = createWaker()
-  const inProgress = new Set<Promise<void>>()
   let failure: CodeMailFailure | null = null
-  let isClosed = false
-
-  /** Starts sending what is due; returns how long to sleep. */
-  const sendDue = async (): Promise<number> => {
-    const [at, free] = [clock.now(), MAX_AT_ONCE - inProgress.size]
-    if (free === 0) return POLL_MS
-    const claimed = await mails.claim(at, later(at, LEASE_MS), free)
-    for (const waiting of claimed.mails) {
-      const sending = deliver(deps, waiting, cut.signal, (found) => {
-        failure = found
-      })
-        .catch(logFault)
-        .finally(() => {
-          inProgress.delete(sending)
-          waker.wake()
-        })
-      inProgress.add(sending)
-    }
-    if (inProgress.size > 0) return POLL_MS
-    if (claimed.nextAt === null) return MAX_SLEEP_MS
-    return Math.min(Math.max(claimed.nextAt - clock.now(), POLL_MS), MAX_SLEEP_MS)
-  }
-
-  const run = async (): Promise<void> => {
-    while (!isClosed) {
-      const restMs = await sendDue().catch((cause) => {
-        logFault(cause)
-        return MAX_SLEEP_MS
-      })
-      await waker.sleep(restMs)
-    }
-  }
-
-  const running = run()
-  return {
-    delivery: { kind: 'mail', wake: waker.wake },
-    failure: () => failure,
-    async close() {
-      isClosed = true
-      waker.wake()
-      await running
-      const sent = Promise.all(inProgress)
-      if (!(await within(sent, STOP_TIMEOUT_MS))) cut.abort()
-      await sent
+  const { wake, close } = runOutbox<WaitingMail>({
+    clock,
+    leaseMs: LEASE_MS,
+    maxSleepMs: MAX_SLEEP_MS,
+    async claim(at, leaseUntil, limit) {
+      const { mails: waiting, nextAt } = await mails.claim(at, leaseUntil, limit)
+      return { waiting, nextAt }
     },
-  }
+    deliver: (waiting, cut) =>
+      deliver(deps, waiting, cut, (found) => {
+        failure = found
+      }),
+    logFault,
+  })
+  return { delivery: { kind: 'mail', wake }, failure: () => failure, close }
 }
 
 /** Makes one attempt. @throws if the mail is given up, for the operator's log */

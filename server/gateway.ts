@@ -199,6 +199,8 @@ function sendNotices(
   })
 }
 
+const NO_WEBHOOKS = { loopback: false, private: false }
+
 async function openSignin(
   options: GatewayOptions,
   steadyClock: SteadyClock,
@@ -215,6 +217,7 @@ async function openSignin(
       clock,
       steadyClock,
       smtp,
+      webhooks: delivery?.webhooks ?? NO_WEBHOOKS,
       openCabinet: cabinetOpener(options, parts),
       observed: signedIn,
       logFault,

@@ -5,6 +5,7 @@ import type { Cabinet, CabinetPlace, CabinetSettings, ThirdParties } from '#cabi
 import type { Clock } from '#domain/clock.ts'
 import { isLoopbackHost } from '#domain/loopback.ts'
 import type { SmtpServer } from '#notify/smtp-server.ts'
+import { type WebhookPermissions, webhookPolicy } from '#notify/webhook-policy.ts'
 import type { SigninApp } from '#signin/app.ts'
 import type { SigninLimits } from '#signin/limits.ts'
 import type { Signin } from '#signin/open.ts'
@@ -40,6 +41,8 @@ export interface SigninListenerDeps {
   /** For what is deleted for its age. */
   readonly steadyClock: Clock
   readonly smtp: SmtpServer | null
+  /** Where applications may be told of sign-outs. */
+  readonly webhooks: WebhookPermissions
   /** Null without the cabinet. */
   readonly openCabinet: ((place: CabinetPlace) => Promise<Cabinet>) | null
   /** Counts an event of signing in. */
@@ -69,6 +72,7 @@ export async function startSignin(
     clock,
     steadyClock,
     smtp,
+    webhooks,
     openCabinet,
     observed,
     logFault,
@@ -87,8 +91,9 @@ export async function startSignin(
   })
   const issuer = options.authUrl ?? listener.url
   try {
-    const [{ openSigninProvider }, mailer] = await Promise.all([
+    const [{ openSigninProvider }, { startLogoutCourier }, mailer] = await Promise.all([
       import('#signin/open.ts'),
+      import('./logout-courier.ts'),
       openCodeChannel(options, { store, clock, smtp, logFault }),
     ])
     const { signup, contact, limits } = options
@@ -107,6 +112,9 @@ export async function startSignin(
       observed,
       logFault,
     })
+    const { logouts } = store
+    const policy = webhookPolicy(webhooks)
+    const courier = startLogoutCourier({ logouts, clock, policy, signin: provider, logFault })
     const place = {
       issuer,
       secret: secret.secret,
@@ -124,7 +132,7 @@ export async function startSignin(
       async stop() {
         provider.close()
         await listener.close()
-        await mailer.close()
+        await Promise.all([mailer.close(), courier.close()])
       },
     }
   } catch (cause) {

@@ -2,6 +2,7 @@
 import { action, type Mount } from '../action.ts'
 import { call } from '../gateway/operator.ts'
 import { ALLOW_HELP, readAllow } from './allow-flag.ts'
+import { BACKCHANNEL_HELP } from './backchannel-flag.ts'
 import { collect } from './collect.ts'
 import { DEVICE_HELP } from './device-flag.ts'
 import { showIssued } from './show-issued.ts'
@@ -12,6 +13,7 @@ interface Flags {
   readonly requirePkce: boolean
   readonly public?: boolean
   readonly device?: boolean
+  readonly backchannelLogoutUri?: string
   readonly allow?: readonly string[]
 }
 
@@ -29,6 +31,7 @@ export const mount: Mount = (clients) =>
       'without a secret: a page’s script, an app, a command line; always with PKCE',
     )
     .option('--device', DEVICE_HELP)
+    .option('--backchannel-logout-uri <uri>', BACKCHANNEL_HELP)
     .option('--allow <who>', ALLOW_HELP, collect)
     .action(
       action(
@@ -40,6 +43,7 @@ export const mount: Mount = (clients) =>
             require_pkce: flags.requirePkce,
             public: flags.public === true,
             device: flags.device === true,
+            backchannel_logout_uri: flags.backchannelLogoutUri ?? null,
             allowed: readAllow(flags.allow) ?? null,
           })
           showIssued(context, issued, 'created client')

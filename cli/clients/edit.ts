@@ -8,6 +8,7 @@ import { clean } from '../terminal/clean.ts'
 import { confirm } from '../terminal/confirm.ts'
 import { paint, printNote } from '../terminal/output.ts'
 import { ALLOW_HELP, readAllow } from './allow-flag.ts'
+import { BACKCHANNEL_HELP } from './backchannel-flag.ts'
 import { collect } from './collect.ts'
 import { DEVICE_HELP } from './device-flag.ts'
 import { showClient } from './show-client.ts'
@@ -22,6 +23,8 @@ interface Flags {
   readonly requirePkce?: boolean
   /** False after `--no-device`. */
   readonly device?: boolean
+  /** False after `--no-backchannel-logout-uri`. */
+  readonly backchannelLogoutUri?: string | false
   readonly allow?: readonly string[]
 }
 
@@ -39,10 +42,12 @@ export const mount: Mount = (clients) =>
     .option('--no-require-pkce', 'the same as --pkce optional')
     .option('--device', DEVICE_HELP)
     .option('--no-device', 'not on another screen any more')
+    .option('--backchannel-logout-uri <uri>', BACKCHANNEL_HELP)
+    .option('--no-backchannel-logout-uri', 'it is told of no sign-out any more')
     .option('--allow <who>', ALLOW_HELP, collect)
     .action(
       action(async (context, client: string, flags: Flags) => {
-        const { name, logoutUri, device } = flags
+        const { name, logoutUri, device, backchannelLogoutUri: backchannel } = flags
         const redirects = [...(flags.redirectUri ?? []), ...(flags.redirect ?? [])]
         const requirePkce = readPkce(flags)
         const allowed = readAllow(flags.allow)
@@ -52,6 +57,7 @@ export const mount: Mount = (clients) =>
           ...(logoutUri !== undefined && { logout_uris: [...logoutUri] }),
           ...(requirePkce !== undefined && { require_pkce: requirePkce }),
           ...(device !== undefined && { device }),
+          ...(backchannel !== undefined && { backchannel_logout_uri: backchannel || null }),
           ...(allowed !== undefined && { allowed }),
         }
         if (Object.keys(stated).length === 0) {

@@ -12,6 +12,9 @@ export function showClient(context: Context, client: VerbRecord<'clients.show'>)
     ...client.logout_uris.map((uri) => ['logout', uri] as const),
     ...(client.public ? [['public', 'has no secret'] as const] : []),
     ...(client.device ? [['device', 'signs in on another screen'] as const] : []),
+    ...(client.backchannel_logout_uri === null
+      ? []
+      : [['told of sign-outs', client.backchannel_logout_uri] as const]),
     ['pkce', client.require_pkce ? 'required' : 'optional'],
     ['may enter', client.allowed?.join(' ') ?? 'everybody'],
     ['created', client.created_at],

@@ -17,6 +17,7 @@ export const cabinetClient = (issuer: string, secretDigest: string, at: Instant)
   access: 'everybody',
   secretDigest,
   isForDevices: false,
+  backchannelLogoutUri: null,
   createdAt: at,
   updatedAt: at,
 })

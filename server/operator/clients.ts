@@ -17,6 +17,7 @@ import {
 import { newSigningKey } from '#signin/register/signing-key.ts'
 import { addressesField, allowedField } from './client-fields.ts'
 import type { OperatorDeps } from './deps.ts'
+import { readWebhookUrl } from './threshold-fields.ts'
 import { invalidInput, mutation, verb } from './verb.ts'
 
 export interface ClientRecord {
@@ -29,6 +30,8 @@ export interface ClientRecord {
   readonly public: boolean
   /** Whether people sign in to it on another screen, by a code that it shows. */
   readonly device: boolean
+  /** Where it is told that a session of its person has ended; null for nowhere. */
+  readonly backchannel_logout_uri: string | null
   /** Groups, addresses and domains (`@example.org`) that may enter; null is everybody who can sign in. */
   readonly allowed: readonly string[] | null
   readonly created_at: string
@@ -51,6 +54,7 @@ const render = (client: Client): ClientRecord => ({
   require_pkce: client.requiresPkce,
   public: client.secretDigest === null,
   device: client.isForDevices,
+  backchannel_logout_uri: client.backchannelLogoutUri,
   allowed: client.access === 'everybody' ? null : client.access,
   created_at: renderInstant(client.createdAt),
   updated_at: renderInstant(client.updatedAt),
@@ -80,6 +84,7 @@ export const createClient = mutation(
     require_pkce: z._default(z.boolean(), true),
     public: z._default(z.boolean(), false),
     device: z._default(z.boolean(), false),
+    backchannel_logout_uri: z._default(z.nullable(z.string()), null),
     allowed: z._default(allowedField, null),
   }),
   async (deps, input, act): Promise<IssuedClientRecord> => {
@@ -94,6 +99,7 @@ export const createClient = mutation(
       access: input.allowed ?? 'everybody',
       secretDigest: digest,
       isForDevices: input.device,
+      backchannelLogoutUri: readLogoutUri(deps, input.backchannel_logout_uri),
       createdAt: at,
       updatedAt: at,
     }
@@ -102,6 +108,13 @@ export const createClient = mutation(
     return issued(deps, client, secret)
   },
 )
+
+/** Checked as webhooks are, and again at each delivery. @throws invalid_request */
+export const readLogoutUri = (
+  { delivery }: Pick<OperatorDeps, 'delivery'>,
+  uri: string | null,
+  field = 'backchannel_logout_uri',
+): string | null => (uri === null ? null : readWebhookUrl(uri, delivery.loopbackWebhooks, field))
 
 const NO_SECRET = { secret: null, digest: null }
 
@@ -157,11 +170,13 @@ export const editClient = mutation(
     /** Never changes; for files that state it. */
     public: z.optional(z.boolean()),
     device: z.optional(z.boolean()),
+    backchannel_logout_uri: z.optional(z.nullable(z.string())),
     allowed: z.optional(allowedField),
   }),
   async (deps, input, act) => {
     const client = await findClient(deps, input.client)
     const { name, redirect_uris, logout_uris, require_pkce, device, allowed } = input
+    const { backchannel_logout_uri: backchannel } = input
     if (input.public !== undefined && input.public !== (client.secretDigest === null)) {
       throw invalidInput('public', 'cannot change: register another application')
     }
@@ -171,6 +186,7 @@ export const editClient = mutation(
       ...(logout_uris !== undefined && { logoutUris: logout_uris }),
       ...(require_pkce !== undefined && { requiresPkce: require_pkce }),
       ...(device !== undefined && { isForDevices: device }),
+      ...(backchannel !== undefined && { backchannelLogoutUri: readLogoutUri(deps, backchannel) }),
       ...(allowed !== undefined && { access: allowed ?? ('everybody' as const) }),
     }
     requireSound({ ...client, ...amendment, isPublic: client.secretDigest === null })

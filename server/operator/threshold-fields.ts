@@ -27,7 +27,12 @@ export const emailField = readAs(readEmail, 'an e-mail address such as "ops@exam
  * The normalised URL. Whether its IP address is allowed is checked at each delivery, after name resolution.
  * @throws invalid_request
  */
-export function readWebhookUrl(text: string, allowsLoopback: boolean): string {
+export function readWebhookUrl(
+  text: string,
+  allowsLoopback: boolean,
+  field = 'webhook_url',
+): string {
+  const wrong = (expected: string) => invalidInput(field, expected)
   const url = text.length <= MAX_URL_CHARS ? parseAbsoluteUrl(text) : null
   if (url === null) {
     throw wrong(
@@ -44,5 +49,3 @@ export function readWebhookUrl(text: string, allowsLoopback: boolean): string {
       : 'must begin with https://',
   )
 }
-
-const wrong = (expected: string) => invalidInput('webhook_url', expected)

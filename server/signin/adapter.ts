@@ -190,6 +190,11 @@ const toMetadata = (client: Client): Payload => ({
     'refresh_token',
     ...(client.isForDevices ? [DEVICE_GRANT] : []),
   ],
+  ...(client.backchannelLogoutUri !== null && {
+    backchannel_logout_uri: client.backchannelLogoutUri,
+    // So that its ID tokens have `sid`.
+    backchannel_logout_session_required: true,
+  }),
   require_pkce: client.requiresPkce,
   access: client.access,
 })

@@ -13,8 +13,8 @@ export const CLAIMS_BY_SCOPE = {
   groups: ['groups'],
 } as const
 
-/** For the discovery document: claims of the scopes, and those of every ID token. The library would add `sid`, which is not issued. */
-export const CLAIMS_SUPPORTED = [...Object.values(CLAIMS_BY_SCOPE).flat(), 'iss']
+/** For the discovery document: claims of the scopes, those of every ID token, and `sid`, for clients that are told of sign-outs. */
+export const CLAIMS_SUPPORTED = [...Object.values(CLAIMS_BY_SCOPE).flat(), 'iss', 'sid']
 
 /** `acr`: one proof, by a code to an address or by a third party. */
 export const ONE_FACTOR = '1'

@@ -103,6 +103,8 @@ async function showDeviceFailure(
   out: object,
   cause: unknown,
 ): Promise<void> {
+  // The library has given the session a secret for a form that no page here has, and would fail to store it in a new one.
+  ctx.oidc.session.touched = false
   if (!(cause instanceof ReRenderError)) return showProblem(deps, ctx, out, cause)
   const isDenied = cause instanceof AbortedError
   // Who gave up where they may not enter is noted already.

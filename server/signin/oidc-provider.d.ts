@@ -29,6 +29,8 @@ declare module 'oidc-provider/lib/provider.js' {
     readonly loginTs?: number
     /** In seconds since the Unix epoch; undefined until it is stored. */
     readonly exp?: number
+    /** Whether it is to be stored with the answer. */
+    touched?: boolean
     readonly state?: { readonly secret: string; readonly postLogoutRedirectUri?: string }
     grantIdFor(clientId: string): string | undefined
   }
@@ -42,6 +44,9 @@ declare module 'oidc-provider/lib/provider.js' {
     readonly clientSecret: string
     readonly require_pkce: boolean
     readonly access: 'everybody' | readonly string[]
+    readonly backchannelLogoutUri?: string
+    /** Called where somebody signs out. */
+    backchannelLogout(subject: string, sid: string): Promise<void>
     compareClientSecret(secret: string): boolean
     redirectUriAllowed(uri: string): boolean
     /** `mode` is the requested one, else the default of the response type. */
@@ -134,6 +139,13 @@ declare module 'oidc-provider/lib/provider.js' {
     }
   }
 
+  export interface IdToken {
+    /** The claims to take of those that are available. */
+    mask: Readonly<Record<string, null>>
+    set(claim: string, value: unknown): void
+    issue(purpose: { readonly use: 'logout' }): Promise<string>
+  }
+
   interface ModelOf<Instance> {
     readonly name: string
     new (payload?: Payload): Instance
@@ -153,6 +165,10 @@ declare module 'oidc-provider/lib/provider.js' {
       ) => Promise<Session>
     }
     readonly Interaction: ModelOf<Interaction>
+    readonly IdToken: new (
+      available: Payload,
+      of: { readonly client: Client },
+    ) => IdToken
     readonly AccessToken: ModelOf<object>
     readonly AuthorizationCode: ModelOf<object>
     readonly RefreshToken: ModelOf<object>

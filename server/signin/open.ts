@@ -6,11 +6,13 @@ import type { SigninContext } from './interaction-context.ts'
 import { limitInteractions } from './interaction-limit.ts'
 import { openKnownBrowsers } from './known-browsers.ts'
 import { DEFAULT_LIMITS } from './limits.ts'
+import { type SignedLogout, signLogout } from './logout-token.ts'
 import { openMailCodeFlow } from './mail-code.ts'
 import { createProvider } from './provider.ts'
 import type { Client } from './register/client.ts'
 import { randomSecret } from './register/digest.ts'
 import type { Keyring, SecretName } from './register/keyring.ts'
+import type { WaitingLogout } from './register/logout.ts'
 import { newSigningKey } from './register/signing-key.ts'
 import type { SigninStore } from './store.ts'
 import { startSweeping } from './sweep.ts'
@@ -18,6 +20,8 @@ import { startSweeping } from './sweep.ts'
 export interface Signin extends SigninApp {
   /** Logins at third parties, also for who is signed in and links one. */
   readonly identities: Federation
+  /** What an application is told of a session that has ended; undefined if it is not to be told any more. */
+  signLogout(logout: WaitingLogout): Promise<SignedLogout | undefined>
   /** Stops the sweep; requests in progress are not affected. */
   close(): void
 }
@@ -52,14 +56,16 @@ export async function openSigninProvider(given: SigninDeps): Promise<Signin> {
   }
   let signin = await buildContext(await keyring.current())
 
-  const app = createSigninApp(signin, async () => {
+  const latest = async (): Promise<SigninContext> => {
     const current = await keyring.current()
     if (current !== signin.current) signin = await buildContext(current)
     return signin
-  })
+  }
+  const app = createSigninApp(signin, latest)
   return {
     answer: app.answer,
     identities,
+    signLogout: async (logout) => signLogout((await latest()).provider, logout),
     close: startSweeping({ ...deps, clock: deps.steadyClock ?? deps.clock }),
   }
 }

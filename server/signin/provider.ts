@@ -67,6 +67,8 @@ export function createProvider(
   provider.Client.prototype.compareClientSecret = function (secret) {
     return sameDigest(this.clientSecret, digestOf(secret))
   }
+  // The library would send it while the person waits; the store notes it with the end of the session.
+  provider.Client.prototype.backchannelLogout = async () => {}
   provider.on('server_error', (ctx, cause) => {
     deps.logFault(cause)
     const headers = storeTroubleHeaders(cause)
@@ -189,6 +191,7 @@ const features = (deps: SigninDeps) => ({
   },
   userinfo: { enabled: true },
   deviceFlow: deviceFlow(deps),
+  backchannelLogout: { enabled: true },
   rpInitiatedLogout: {
     enabled: true,
     logoutSource: (ctx: Context) => showSignOut(deps, ctx),

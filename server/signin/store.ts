@@ -8,6 +8,7 @@ import type { Groups } from './register/group.ts'
 import type { Identities } from './register/identity.ts'
 import type { IdentityProviders } from './register/identity-provider.ts'
 import type { Keyring } from './register/keyring.ts'
+import type { Logouts } from './register/logout.ts'
 import type { MailCodes } from './register/mail-code.ts'
 import type { Memberships } from './register/membership.ts'
 import type { People } from './register/person.ts'
@@ -22,6 +23,7 @@ export interface SigninStore {
   readonly mailCodes: MailCodes
   readonly codeMails: CodeMails
   readonly events: SigninEvents
+  readonly logouts: Logouts
   readonly keyring: Keyring
   readonly identityProviders: IdentityProviders
   readonly identities: Identities

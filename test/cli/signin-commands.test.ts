@@ -109,6 +109,31 @@ describe('clients', () => {
       cli.run(['clients', 'remove', name, '-y'])
   })
 
+  test('one for devices needs no way back, and is public; any may have an address that is told of sign-outs', () => {
+    const made = cli.json(['clients', 'create', 'Shell', '--public', '--device'])
+    expect(made).toMatchObject({ device: true, redirect_uris: [], backchannel_logout_uri: null })
+    const uri = 'https://shell.example.org/logout'
+    const edit = (...flags: string[]) => cli.json(['clients', 'edit', 'Shell', ...flags])
+    expect(edit('--backchannel-logout-uri', uri)).toMatchObject({
+      backchannel_logout_uri: uri,
+      device: true,
+    })
+    const shown = cli.run(['clients', 'show', 'Shell']).out
+    expect(shown).toMatch(/^device\tsigns in on another screen$/m)
+    expect(shown).toMatch(new RegExp(`^told of sign-outs\t${uri}$`, 'm'))
+    expect(edit('--no-backchannel-logout-uri')).toMatchObject({ backchannel_logout_uri: null })
+    for (const [args, why] of [
+      [['edit', 'Shell', '--no-device'], 'at least one address'],
+      [['create', 'Kept', '--device', '--redirect-uri', CALLBACK], 'is for public clients'],
+      [['create', 'Lost', '--public'], 'at least one address'],
+      [['edit', 'Shell', '--backchannel-logout-uri', 'http://a.example/'], 'must begin with https'],
+    ] as const) {
+      const { code, err } = cli.run(['clients', ...args])
+      expect([args, code, err]).toEqual([args, 2, expect.stringContaining(why)])
+    }
+    cli.run(['clients', 'remove', 'Shell', '-y'])
+  })
+
   test('who may enter is named, replaced, and opened to everybody again', () => {
     const edit = (...flags: readonly string[]) =>
       cli.json<{ allowed: unknown }>(['clients', 'edit', 'Grafana', ...flags]).allowed
@@ -152,6 +177,7 @@ describe('clients', () => {
       require_pkce: true,
       public: false,
       device: false,
+      backchannel_logout_uri: null,
       allowed: null,
       created_at: expect.stringMatching(/Z$/),
       updated_at: expect.stringMatching(/Z$/),

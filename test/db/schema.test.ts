@@ -36,6 +36,7 @@ const PLAIN = [
   'hops',
   'identities',
   'identity_providers',
+  'logouts',
   'mail_code_counts',
   'mail_codes',
   'memberships',

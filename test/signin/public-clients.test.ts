@@ -19,6 +19,7 @@ async function open(redirectUris: readonly string[] = [REDIRECT]) {
     access: 'everybody' as const,
     secretDigest: null,
     isForDevices: false,
+    backchannelLogoutUri: null,
     createdAt: at,
     updatedAt: at,
   }

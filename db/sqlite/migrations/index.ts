@@ -43,6 +43,7 @@ import credentials from './0041_credentials.sql' with { type: 'text' }
 import accountEvents from './0042_account_events.sql' with { type: 'text' }
 import servedCredential from './0043_served_credential.sql' with { type: 'text' }
 import devices from './0044_devices.sql' with { type: 'text' }
+import logouts from './0045_logouts.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly string[] = [
   initial,
@@ -89,4 +90,5 @@ export const MIGRATIONS: readonly string[] = [
   accountEvents,
   servedCredential,
   devices,
+  logouts,
 ]

@@ -11,7 +11,10 @@ import type { Connection } from '../engine/connection.ts'
 import { type Named, statement } from '../engine/statement.ts'
 import { prepareNoteAct } from '../log/acts.ts'
 import { prepareNoteEvent } from './events.ts'
+import { prepareEndedSessions } from './logouts.ts'
 import { prepareRevocations } from './revocations.ts'
+
+const SESSION = 'Session'
 
 interface ArtifactRow {
   readonly kind: string
@@ -27,11 +30,12 @@ interface ArtifactRow {
   readonly version: number
 }
 
-export function createArtifacts({ database, commit }: Connection): Artifacts {
+export function createArtifacts({ database, commit, clock }: Connection): Artifacts {
   const table = prepare(database)
   const revocations = prepareRevocations(database)
   const noteAct = prepareNoteAct(database)
   const noteEvent = prepareNoteEvent(database)
+  const endedSessions = prepareEndedSessions(database)
 
   const isAsRead = ({ kind, digest, version, after }: ArtifactChange, counted: number): boolean => {
     if ((table.version().get(kind, digest)?.version ?? 0) !== version) return false
@@ -39,6 +43,9 @@ export function createArtifacts({ database, commit }: Connection): Artifacts {
     return !subjects.some((subject) => subject != null && revocations.isRevoked(subject, counted))
   }
   const apply = ({ changes, revokedGrants, revocations, events }: ArtifactWrite): void => {
+    const sessions = changes.filter(({ kind }) => kind === SESSION)
+    const kept = sessions.flatMap(({ after }) => after ?? [])
+    for (const { digest } of sessions) endedSessions.note(digest, kept, clock.now())
     for (const { kind, grantId } of revokedGrants) table.revokeGrant().run(grantId, kind)
     for (const { kind, digest, after } of changes) {
       if (after === null) table.remove().run(kind, digest)
@@ -66,13 +73,16 @@ export function createArtifacts({ database, commit }: Connection): Artifacts {
     revokePerson: (personId, act) =>
       commit.commitDurably(() => {
         const sessions = table.countSessions().get(personId, act.at)?.n ?? 0
-        revocations.revoke(personId)
+        revocations.revoke(personId, act.at)
         noteAct(act, { ended_sessions: sessions })
         return sessions
       }),
     end: (ended, act) =>
       commit.commitDurably(() => {
-        for (const { kind, digest } of ended) table.remove().run(kind, digest)
+        for (const { kind, digest } of ended) {
+          if (kind === SESSION) endedSessions.note(digest, [], clock.now())
+          table.remove().run(kind, digest)
+        }
         if (act !== null) noteAct(act)
       }),
     async ofPerson(kind, personId, at) {

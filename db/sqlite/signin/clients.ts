@@ -16,6 +16,7 @@ interface ClientRow {
   readonly secret_sha256: string
   readonly allowed: string | null
   readonly for_devices: number
+  readonly backchannel_logout_uri: string | null
   readonly created_at: Instant
   readonly updated_at: Instant
 }
@@ -25,14 +26,14 @@ export function createClients({ database, commit }: Connection): Clients {
   const all = statement<ClientRow>(database, 'SELECT * FROM clients ORDER BY created_at, id')
   const insert = statement<unknown, [Named]>(
     database,
-    `INSERT INTO clients (id, name, redirect_uris, logout_uris, requires_pkce, secret_sha256, created_at, updated_at, allowed, for_devices)
-     VALUES ($id, $name, $redirectUris, $logoutUris, $requiresPkce, $secretDigest, $createdAt, $updatedAt, $allowed, $isForDevices)`,
+    `INSERT INTO clients (id, name, redirect_uris, logout_uris, requires_pkce, secret_sha256, created_at, updated_at, allowed, for_devices, backchannel_logout_uri)
+     VALUES ($id, $name, $redirectUris, $logoutUris, $requiresPkce, $secretDigest, $createdAt, $updatedAt, $allowed, $isForDevices, $backchannelLogoutUri)`,
   )
   const update = statement<unknown, [Named]>(
     database,
     `UPDATE clients SET name = $name, redirect_uris = $redirectUris, logout_uris = $logoutUris,
        requires_pkce = $requiresPkce, secret_sha256 = $secretDigest, updated_at = $updatedAt, allowed = $allowed,
-       for_devices = $isForDevices
+       for_devices = $isForDevices, backchannel_logout_uri = $backchannelLogoutUri
      WHERE id = $id`,
   )
   const remove = statement<unknown, [string]>(database, 'DELETE FROM clients WHERE id = ?')
@@ -77,7 +78,7 @@ export function createClients({ database, commit }: Connection): Clients {
       }),
     remove: (id, act) =>
       commit.commitDurably(() => {
-        revocations.revoke(id)
+        revocations.revoke(id, act.at)
         if (remove().run(id).changes === 0) return false
         noteAct(act)
         return true
@@ -107,6 +108,7 @@ const toClient = (row: ClientRow): Client => ({
   access: row.allowed === null ? 'everybody' : (JSON.parse(row.allowed) as string[]),
   secretDigest: row.secret_sha256 === NO_SECRET ? null : row.secret_sha256,
   isForDevices: row.for_devices === 1,
+  backchannelLogoutUri: row.backchannel_logout_uri,
   createdAt: row.created_at,
   updatedAt: row.updated_at,
 })

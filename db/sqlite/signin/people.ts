@@ -36,7 +36,7 @@ export function createPeople({ database, commit }: Connection): People {
           return 'revoked'
         } else if (!known.isEmailVerified) {
           // Sessions and identities from before the verification may belong to somebody else (hardening §3.2).
-          revocations.endArtifacts(known.id)
+          revocations.endArtifacts(known.id, at)
           table.unlink().run(known.id)
         }
         table.prove().run({ key: emailKey(email), at })
@@ -46,7 +46,7 @@ export function createPeople({ database, commit }: Connection): People {
       commit.commitDurably(() => {
         const person = find(id)
         if (person === undefined || (person.disabledAt !== null) === isDisabled) return person
-        if (isDisabled) revocations.revoke(id)
+        if (isDisabled) revocations.revoke(id, act.at)
         table.disable().run({ id, at: isDisabled ? act.at : null })
         noteAct(act)
         return find(id)
@@ -82,7 +82,7 @@ export function createPeople({ database, commit }: Connection): People {
       }),
     remove: (id, act) =>
       commit.commitDurably(() => {
-        revocations.revoke(id)
+        revocations.revoke(id, act.at)
         if (table.remove().run(id).changes === 0) return false
         noteAct(act)
         return true

@@ -1,6 +1,8 @@
 /** Revocations of people and clients in SQLite, for the transactions of the sign-in provider's ports. */
 import type { Database } from 'bun:sqlite'
+import type { Instant } from '#domain/clock.ts'
 import { statement } from '../engine/statement.ts'
+import { prepareEndedSessions } from './logouts.ts'
 
 export interface Revocations {
   /** How many there were. */
@@ -8,9 +10,9 @@ export interface Revocations {
   /** Whether a person or client was revoked after there were `count`. */
   isRevoked(subject: string, count: number): boolean
   /** Ends all that was issued, and refuses what was begun before. `subject`: the id of a person or a client. */
-  revoke(subject: string): void
+  revoke(subject: string, at: Instant): void
   /** Ends all that was issued; what was begun before is not refused. */
-  endArtifacts(subject: string): void
+  endArtifacts(subject: string, at: Instant): void
 }
 
 /** Every method runs in the transaction of its caller. */
@@ -28,15 +30,17 @@ export function prepareRevocations(database: Database): Revocations {
     database,
     'DELETE FROM artifacts WHERE person_id = $subject OR client_id = $subject',
   )
-  const endArtifacts = (subject: string): void => {
+  const endedSessions = prepareEndedSessions(database)
+  const endArtifacts = (subject: string, at: Instant): void => {
+    endedSessions.noteAll(subject, at)
     end().run({ subject })
   }
   return {
     count: () => count().get()?.n ?? 0,
     isRevoked: (subject, count) => later().get(subject, count) !== null,
-    revoke(subject) {
+    revoke(subject, at) {
       mark().run(subject)
-      endArtifacts(subject)
+      endArtifacts(subject, at)
     },
     endArtifacts,
   }

@@ -56,6 +56,9 @@ export function createSigninStore(connection: Connection): SigninStore {
     events: lazyPort({ list: true, trim: true }, async () =>
       (await import('./events.ts')).createSigninEvents(connection),
     ),
+    logouts: lazyPort({ claim: true, reschedule: true, drop: true }, async () =>
+      (await import('./logouts.ts')).createLogouts(connection),
+    ),
     keyring: lazyPort(
       { signingKeys: true, current: true, addSigningKey: true, secret: true, sweep: true },
       async () => (await import('./keyring.ts')).createKeyring(connection),

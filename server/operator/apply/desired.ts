@@ -10,7 +10,7 @@ import { type Credential, DEFAULT_CREDENTIAL } from '#domain/provider.ts'
 import { OWN, type RouteHop } from '#domain/route.ts'
 import { statedLimits } from '#forms/fields.ts'
 import { catalogOf, isFromCatalog, toCard } from '../catalog.ts'
-import { requireSound } from '../clients.ts'
+import { readLogoutUri, requireSound } from '../clients.ts'
 import type { OperatorDeps } from '../deps.ts'
 import { priceProblem } from '../kind-fields.ts'
 import { requireEmbedding } from '../models.ts'
@@ -60,7 +60,7 @@ export async function readDesired(
     ...routes.map(desiredRoute),
     ...aliases.map(aliasEntity),
     ...keys.map((entry, n) => desiredKey(entry, n, current)),
-    ...clients.map((entry, n) => desiredClient(entry, n, current)),
+    ...clients.map((entry, n) => desiredClient(deps, entry, n, current)),
     ...groups.map(({ name, people }) => groupEntity(name, people)),
   ]
   refuseDuplicates(stated)
@@ -263,7 +263,12 @@ function desiredKey(entry: Entry<'keys'>, n: number, current: readonly Entity[])
   })
 }
 
-function desiredClient(entry: Entry<'clients'>, n: number, current: readonly Entity[]): Entity {
+function desiredClient(
+  deps: OperatorDeps,
+  entry: Entry<'clients'>,
+  n: number,
+  current: readonly Entity[],
+): Entity {
   const { name, id, redirect_uris, logout_uris, require_pkce, allowed } = entry
   if (id !== undefined) requireKnownId(current, 'client', id, `clients.${n}.id`)
   const shape = {
@@ -274,7 +279,13 @@ function desiredClient(entry: Entry<'clients'>, n: number, current: readonly Ent
     isForDevices: entry.device,
   }
   requireSound(shape, `clients.${n}.`)
-  return clientEntity(id ?? name, id ?? null, { name, ...shape, access: allowed ?? 'everybody' })
+  const uri = entry.backchannel_logout_uri
+  return clientEntity(id ?? name, id ?? null, {
+    name,
+    ...shape,
+    backchannelLogoutUri: readLogoutUri(deps, uri, `clients.${n}.backchannel_logout_uri`),
+    access: allowed ?? 'everybody',
+  })
 }
 
 /** Ids are assigned by the gateway, so that an id in the file must exist. */

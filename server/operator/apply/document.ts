@@ -235,6 +235,7 @@ export const gatewayDocument = z.strictObject({
       require_pkce: z._default(z.boolean(), true),
       public: z._default(z.boolean(), false),
       device: z._default(z.boolean(), false),
+      backchannel_logout_uri: z._default(z.nullable(z.string()), null),
       /** Absent: everybody who can sign in. */
       allowed: z.optional(allowedField),
     }),

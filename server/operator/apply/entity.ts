@@ -276,7 +276,7 @@ export const keyEntity = (
 export const clientEntity = (
   title: string,
   id: string | null,
-  client: Pick<Client, 'name' | 'access'> & ClientShape,
+  client: Pick<Client, 'name' | 'access' | 'backchannelLogoutUri'> & ClientShape,
 ): Entity => ({
   kind: 'client',
   name: title,
@@ -287,6 +287,7 @@ export const clientEntity = (
     require_pkce: client.requiresPkce,
     public: client.isPublic,
     device: client.isForDevices,
+    backchannel_logout_uri: client.backchannelLogoutUri,
     allowed: client.access === 'everybody' ? null : client.access,
   },
   id,

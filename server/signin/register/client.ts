@@ -25,6 +25,8 @@ export interface Client {
   readonly secretDigest: string | null
   /** Whether people may sign in to it on another screen (RFC 8628); a public client, which then needs no redirect URI. */
   readonly isForDevices: boolean
+  /** Where it is told that a session of its person has ended; null for nowhere. */
+  readonly backchannelLogoutUri: string | null
   readonly createdAt: Instant
   readonly updatedAt: Instant
 }
@@ -53,6 +55,7 @@ export const describeClient = (client: Client): ActChanges => ({
   require_pkce: client.requiresPkce,
   public: client.secretDigest === null,
   device: client.isForDevices,
+  backchannel_logout_uri: client.backchannelLogoutUri,
   allowed: client.access === 'everybody' ? null : client.access,
 })
 

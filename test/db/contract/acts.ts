@@ -48,6 +48,7 @@ const CLIENT: Client = {
   access: 'everybody',
   secretDigest: 'ab'.repeat(32),
   isForDevices: false,
+  backchannelLogoutUri: null,
   createdAt: AT,
   updatedAt: AT,
 }
@@ -164,6 +165,7 @@ const CHANGES: Readonly<Record<string, Change>> = {
       require_pkce: true,
       public: false,
       device: false,
+      backchannel_logout_uri: null,
       allowed: null,
     },
   },

@@ -32,6 +32,7 @@ const aClient = (at: HandClock, stated: Partial<Client> = {}): Client => ({
   access: 'everybody',
   secretDigest: 'ab'.repeat(32),
   isForDevices: false,
+  backchannelLogoutUri: null,
   createdAt: at.now(),
   updatedAt: at.now(),
   ...stated,
@@ -56,6 +57,7 @@ export function signinContract(bench: SigninBench): void {
   peopleContract(bench)
   artifactsContract(bench)
   revocationsContract(bench)
+  logoutsContract(bench)
   groupsContract(bench)
   eventsContract(bench)
   mailCodesContract(bench)
@@ -330,6 +332,92 @@ function artifactsContract(bench: SigninBench): void {
     expect(await artifacts.sweep(clock.now(), 2)).toBe(0)
     expect(await artifacts.find('AuthorizationCode', 'a')).toBeUndefined()
     expect(await artifacts.find('AuthorizationCode', 'new')).toBeDefined()
+  })
+}
+
+function logoutsContract(bench: SigninBench): void {
+  const ANN = 'usr_ann' as Person['id']
+  const told = { backchannelLogoutUri: 'https://app.example.org/logout' }
+  const inSession = (clients: readonly string[], stated: Partial<Artifact> = {}) => {
+    const authorizations = clients.map((id) => [id, { sid: `sid-${id}`, grantId: 'g' }])
+    const { uid = 'u' } = stated
+    return anArtifact(bench.clock, {
+      kind: 'Session',
+      personId: ANN,
+      payload: JSON.stringify({ uid, authorizations: Object.fromEntries(authorizations) }),
+      ...stated,
+      uid,
+    })
+  }
+  const claim = async (until = bench.clock.now()) =>
+    (await bench.signin.logouts.claim(bench.clock.now(), until, 99)).waiting
+  const sids = async () => (await claim()).map(({ sid }) => sid).toSorted()
+  const open = async (stated: Partial<Artifact> = {}): Promise<Artifact> => {
+    const { clients } = bench.signin
+    await clients.create(aClient(bench.clock, { id: 'mail', ...told }), anAct())
+    await clients.create(aClient(bench.clock, { id: 'news', ...told }), anAct())
+    await clients.create(aClient(bench.clock, { id: 'wiki' }), anAct())
+    const session = inSession(['mail', 'news', 'wiki'], stated)
+    await putArtifact(bench.signin, session)
+    return session
+  }
+
+  const endings: Readonly<Record<string, (session: Artifact) => Promise<unknown>>> = {
+    'removed by a request': (session) => bench.signin.artifacts.write(aRemoval(session, 1)),
+    'ended alone': (session) => bench.signin.artifacts.end([session], null),
+    'that of a person who is signed out everywhere': () =>
+      bench.signin.artifacts.revokePerson(ANN, anAct(bench.clock.now())),
+    'that of a person who is removed': () =>
+      bench.signin.people.remove(ANN, anAct(bench.clock.now())),
+  }
+  test.each(Object.entries(endings))(
+    'of a session that is %s, each application in it that has an address is to be told, once',
+    async (_how, end) => {
+      await end(await open())
+      const [first, ...others] = await claim(later(bench.clock.now(), MINUTE))
+      expect(first).toMatchObject({ personId: ANN, tries: 0, endedAt: expect.any(Number) })
+      expect([first, ...others].map((one) => one?.sid).toSorted()).toEqual(['sid-mail', 'sid-news'])
+      expect(await claim()).toEqual([])
+      bench.clock.advance(MINUTE)
+      expect(await sids()).toEqual(['sid-mail', 'sid-news'])
+      await bench.signin.logouts.reschedule(first?.id ?? '', 2, later(bench.clock.now(), MINUTE))
+      for (const { id } of others) await bench.signin.logouts.drop(id)
+      expect(await claim()).toEqual([])
+      bench.clock.advance(MINUTE)
+      expect(await claim()).toMatchObject([{ id: first?.id, tries: 2 }])
+      await bench.signin.clients.remove(first?.clientId ?? '', anAct())
+      expect(await claim()).toEqual([])
+    },
+  )
+
+  test('a session that goes on under another id ends for those applications that it has lost', async () => {
+    const { artifacts } = bench.signin
+    const session = await open()
+    const moved = inSession(['mail', 'news', 'wiki'], { digest: 'ef'.repeat(32) })
+    const move = (from: Artifact, to: Artifact) => {
+      const added = aWrite([{ after: to, version: 0 }])
+      return artifacts.write({
+        ...added,
+        changes: [...aRemoval(from, 1).changes, ...added.changes],
+      })
+    }
+    expect(await move(session, moved)).toBe(true)
+    expect(await sids()).toEqual([])
+    await move(moved, inSession(['news'], { digest: '01'.repeat(32) }))
+    expect(await sids()).toEqual(['sid-mail'])
+    const other = inSession(['news'], { digest: '01'.repeat(32), uid: 'another' })
+    await putArtifact(bench.signin, other, { version: 1 })
+    expect(await sids()).toEqual(['sid-mail', 'sid-news'])
+  })
+
+  test('of a session that has expired nobody is told, nor where a write is refused', async () => {
+    const { artifacts } = bench.signin
+    const session = await open()
+    expect(await artifacts.write(aRemoval(session, 7))).toBe(false)
+    expect(await sids()).toEqual([])
+    bench.clock.advance(2 * MINUTE)
+    await artifacts.end([session], null)
+    expect(await sids()).toEqual([])
   })
 }
 

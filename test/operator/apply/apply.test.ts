@@ -76,6 +76,7 @@ async function stateOf({ store, clock }: OperatorDeps) {
       logoutUris: client.logoutUris,
       requiresPkce: client.requiresPkce,
       isForDevices: client.isForDevices,
+      backchannelLogoutUri: client.backchannelLogoutUri,
       access: client.access,
     })),
     groups: await Promise.all(

@@ -66,6 +66,7 @@ export async function openTestSignin({
         access: 'everybody',
         secretDigest: digestOf('secret'),
         isForDevices: false,
+        backchannelLogoutUri: null,
         createdAt: at,
         updatedAt: at,
         ...stated,

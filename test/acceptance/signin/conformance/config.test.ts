@@ -10,7 +10,7 @@ beforeAll(async () => {
 })
 afterAll(() => setup.close())
 
-/** The fields of OpenID Connect Discovery, RP-Initiated Logout, RFC 8414 and RFC 9207 that the metadata contain. */
+/** The fields of OpenID Connect Discovery, RP-Initiated and Back-Channel Logout, RFC 8414 and RFC 9207 that the metadata contain. */
 const KNOWN = {
   addresses: [
     'authorization_endpoint',
@@ -36,6 +36,8 @@ const KNOWN = {
   ],
   flags: [
     'authorization_response_iss_parameter_supported',
+    'backchannel_logout_session_supported',
+    'backchannel_logout_supported',
     'claims_parameter_supported',
     'request_uri_parameter_supported',
   ],
