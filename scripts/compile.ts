@@ -29,7 +29,7 @@ export async function compile({ entry, outfile, target, runtime }: CompileOption
   // Bun writes the name of its output into it: a constant one, or no two builds would be the same.
   const buildDirectory = `${destination}.${process.pid}`
   const draft = `${buildDirectory}/gatewayctl`
-  await Bun.build({
+  const { metafile } = await Bun.build({
     entrypoints: entry === undefined ? [`${ROOT}cli/main.ts`, ...THREADS] : [entry],
     ...(entry === undefined && { root: ROOT }),
     // A compiled binary obeys a .env and runs a bunfig.toml preload of the directory it is started
@@ -41,6 +41,7 @@ export async function compile({ entry, outfile, target, runtime }: CompileOption
       ...(target ? foreignRuntime(target, runtime) : {}),
     },
     bytecode: true,
+    metafile: true,
     ...CHUNKS,
   })
   // Renamed into place, so that nobody ever starts half a file or overwrites one that is running.
@@ -49,8 +50,18 @@ export async function compile({ entry, outfile, target, runtime }: CompileOption
   return {
     outfile: destination,
     bytes: statSync(destination).size,
+    packages: packagesIn(Object.values(metafile?.outputs ?? {})),
     tookMs: Math.round(performance.now() - startedMs),
   }
+}
+
+/** The places of the packages that anything in the binary is of, as the lock file names them. */
+function packagesIn(outputs: readonly { readonly inputs: object }[]): readonly string[] {
+  const sources = outputs.flatMap(({ inputs }) => Object.keys(inputs))
+  const places = sources.flatMap(
+    (source) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(source)?.[0] ?? [],
+  )
+  return [...new Set(places.map((place) => place.slice(place.indexOf('node_modules/'))))].toSorted()
 }
 
 /** Imports of libraries that this program never uses, or does not need to load. */

@@ -20,13 +20,19 @@ export type Target = (typeof TARGETS)[number]
 export const isTarget = (text: string): text is Target =>
   (TARGETS as readonly string[]).includes(text)
 
-/** The Bun of a target, unpacked below `cache`; fetched from the configured registry when it is not there yet. */
-export async function fetchRuntime(target: Target, cache: string): Promise<string> {
+/** The package of a target's Bun, as the lock file has it. */
+export function toRuntime(target: Target) {
   const name = `@oven/bun-${target.replace('arm64', 'aarch64')}`
   const { version, integrity } = readLock().packages[`node_modules/${name}`] ?? {}
   if (version === undefined || integrity === undefined) {
     throw new Error(`the lock file knows no ${name}`)
   }
+  return { name, version, integrity }
+}
+
+/** The Bun of a target, unpacked below `cache`; fetched from the configured registry when it is not there yet. */
+export async function fetchRuntime(target: Target, cache: string): Promise<string> {
+  const { name, version, integrity } = toRuntime(target)
   const unpacked = join(cache, `bun-${target}-${version}`)
   if (!existsSync(unpacked)) {
     mkdirSync(cache, { recursive: true })

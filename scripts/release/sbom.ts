@@ -1,14 +1,28 @@
-// The bill of materials: what is inside the binary, as CycloneDX JSON, made of the lock file alone.
+// The bill of materials: what is inside the binary and the image, as CycloneDX JSON, made of what was bundled and of the lock file.
 import type { LockedPackage, LockFile } from './lock.ts'
 
 const PREFIX = 'node_modules/'
 
+export interface Contents {
+  /** Where the packages that are in the binary stand in the lock file. */
+  readonly places: readonly string[]
+  readonly bunVersion: string
+  /** Debian's version of the C library of the image. */
+  readonly libcVersion: string
+}
+
 /** CycloneDX 1.6. Without a date or a random number, so that the same commit has the same bill. */
-export function renderSbom(lock: LockFile, bun: { readonly version: string }) {
+export function renderSbom(lock: LockFile, { places, bunVersion, libcVersion }: Contents) {
   const root = lock.packages[''] ?? {}
-  const shipped = reachable(lock)
   const own = `${root.name}@${root.version}`
-  const runtime = `bun@${bun.version}`
+  const runtime = `bun@${bunVersion}`
+  const libc = `libc6@${libcVersion}`
+  const shipped = new Set(places)
+  const dependsOn = (at: string): readonly string[] =>
+    neededBy(lock, at)
+      .filter((next) => shipped.has(next))
+      .map((next) => refOf(lock, next))
+      .toSorted()
   return {
     $schema: 'http://cyclonedx.org/schema/bom-1.6.schema.json',
     bomFormat: 'CycloneDX',
@@ -22,30 +36,26 @@ export function renderSbom(lock: LockFile, bun: { readonly version: string }) {
         type: 'platform',
         'bom-ref': runtime,
         name: 'bun',
-        version: bun.version,
-        purl: purlOf('bun', bun.version),
+        version: bunVersion,
+        purl: purlOf('bun', bunVersion),
       },
-      ...shipped.map((at) => renderComponent(at, lock.packages[at] ?? {})),
+      {
+        type: 'library',
+        'bom-ref': libc,
+        name: 'libc6',
+        version: libcVersion,
+        description: 'in the container image alone',
+        purl: `pkg:deb/debian/libc6@${libcVersion.replaceAll('+', '%2B')}`,
+      },
+      ...places.map((at) => renderComponent(at, lock.packages[at] ?? {})),
     ],
     dependencies: [
-      { ref: own, dependsOn: [runtime, ...dependsOn(lock, '')] },
+      { ref: own, dependsOn: [runtime, libc, ...dependsOn('')] },
       { ref: runtime, dependsOn: [] },
-      ...shipped.map((at) => ({ ref: refOf(lock, at), dependsOn: dependsOn(lock, at) })),
+      { ref: libc, dependsOn: [] },
+      ...places.map((at) => ({ ref: refOf(lock, at), dependsOn: dependsOn(at) })),
     ],
   }
-}
-
-/** The places of every package that a shipped one asks for, in order. */
-function reachable(lock: LockFile): readonly string[] {
-  const seen = new Set<string>()
-  const waiting = ['']
-  for (let at = waiting.pop(); at !== undefined; at = waiting.pop()) {
-    for (const next of neededBy(lock, at)) {
-      if (!seen.has(next)) waiting.push(next)
-      seen.add(next)
-    }
-  }
-  return [...seen].toSorted()
 }
 
 /** As Node finds a package: beside whoever asks, else further out. A peer or an option that is not there is none. */
@@ -68,11 +78,6 @@ function neededNames(asking: LockedPackage): readonly string[] {
   )
   return [...new Set([...peers, ...Object.keys({ ...optionalDependencies, ...dependencies })])]
 }
-
-const dependsOn = (lock: LockFile, at: string): readonly string[] =>
-  neededBy(lock, at)
-    .map((next) => refOf(lock, next))
-    .toSorted()
 
 const nameOf = (at: string): string => at.slice(at.lastIndexOf(PREFIX) + PREFIX.length)
 

@@ -6,6 +6,7 @@ import { expect, test } from 'vitest'
 const PAGES = [
   'README.md',
   '.github/CONTRIBUTING.md',
+  '.github/SECURITY.md',
   ...readdirSync('docs', { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name}`),

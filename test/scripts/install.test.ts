@@ -1,10 +1,12 @@
-// What is installed beside the binary: a unit that systemd takes, well locked up, and an image that asks the gateway how it is.
-import { readFileSync, writeFileSync } from 'node:fs'
+// What is installed beside the binary: units that systemd takes, well locked up, and an image that asks the gateway how it is.
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { BINARY } from '#scripts/compile.ts'
+import { CONFIG } from '#scripts/release/image.ts'
 import { openCli } from '#test/support/cli-harness.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
+import project from '../../package.json' with { type: 'json' }
 
 const UNIT = 'docs/install/gatewayctl.service'
 const unit = readFileSync(UNIT, 'utf8')
@@ -25,6 +27,16 @@ const ask = (...args: readonly string[]) => {
 describe.skipIf(!analyze)('the unit', () => {
   test('is taken by systemd without a word', () => {
     expect(ask('verify', '--man=no', installed())).toEqual({ exitCode: 0, said: '' })
+  })
+
+  test('of the backup, and its timer, are taken too', () => {
+    const directory = tempDirectory()
+    const service = join(directory, 'gatewayctl-backup.service')
+    const text = readFileSync('docs/install/gatewayctl-backup.service', 'utf8')
+    writeFileSync(service, text.replace('/usr/local/bin/gatewayctl', BINARY))
+    const timer = join(directory, 'gatewayctl-backup.timer')
+    copyFileSync('docs/install/gatewayctl-backup.timer', timer)
+    expect(ask('verify', '--man=no', service, timer)).toEqual({ exitCode: 0, said: '' })
   })
 
   test('exposes little: at most 2.0 of 10', () => {
@@ -48,11 +60,9 @@ test('streams in progress have time to end, and the compiler may compile', () =>
 })
 
 test('what the unit and the image start is a command that there is', () => {
-  const dockerfile = readFileSync('docs/install/Dockerfile', 'utf8')
-  const command = JSON.parse(/^CMD (\[.*\])$/m.exec(dockerfile)?.[1] ?? '[]') as string[]
   const started = settingOf('ExecStart').split(' ').slice(1)
   const cli = openCli()
-  for (const args of [command, started]) {
+  for (const args of [CONFIG.Cmd, started]) {
     expect(args[0]).toBe('serve')
     // Every flag is known: a listener that cannot be is what stops it.
     const { code, err } = cli.run([...args, '--listen', '127.0.0.1:99999'])
@@ -74,10 +84,26 @@ test.skipIf(!objdump)('the binary asks for no newer glibc than the page says', (
 })
 
 test('the health of a container is what status says: 0 while it serves, 4 when nothing does', () => {
-  const dockerfile = readFileSync('docs/install/Dockerfile', 'utf8')
-  const check = JSON.parse(/HEALTHCHECK[^[]*(\[[^\]]*\])/.exec(dockerfile)?.[1] ?? '[]') as string[]
-  expect(check.slice(1)).toEqual(['status', '-q'])
+  const [, program, ...check] = CONFIG.Healthcheck.Test
+  expect([program, ...check]).toEqual([...CONFIG.Entrypoint, 'status', '-q'])
   const cli = openCli()
-  expect(cli.run(check.slice(1))).toEqual({ code: 4, out: '', err: '' })
+  expect(cli.run(check)).toEqual({ code: 4, out: '', err: '' })
   cli.close()
+})
+
+test('compose starts the image of this version, asks it the same, and gives its streams time to end', () => {
+  const compose = Bun.YAML.parse(readFileSync('docs/install/compose.yaml', 'utf8')) as {
+    services: { gatewayctl: Record<string, unknown> & { healthcheck: { test: string[] } } }
+  }
+  const { gatewayctl } = compose.services
+  expect(gatewayctl['image']).toBe(`gatewayctl:${project.version}`)
+  expect(gatewayctl.healthcheck.test).toEqual(CONFIG.Healthcheck.Test)
+  expect(gatewayctl['volumes']).toEqual([`gatewayctl:${Object.keys(CONFIG.Volumes)[0]}`])
+  const drain = Number.parseInt(CONFIG.Cmd.at(-1) ?? '', 10)
+  expect(Number.parseInt(String(gatewayctl['stop_grace_period']), 10)).toBeGreaterThan(drain)
+})
+
+test('what has changed is told of this version first', () => {
+  const newest = /^## (.*)$/m.exec(readFileSync('docs/changelog.md', 'utf8'))?.[1]
+  expect(newest).toBe(project.version)
 })

@@ -1,6 +1,6 @@
-// What a release promises: runtimes are what the lock file names, and the same sources make the same binary.
+// What a release is made of: runtimes are what the lock file names, and what it prints is of the commit.
 import { createHash } from 'node:crypto'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { compile } from '#scripts/compile.ts'
@@ -8,7 +8,6 @@ import { readLock } from '#scripts/release/lock.ts'
 import { demandIntegrity, TARGETS } from '#scripts/release/runtimes.ts'
 import { printFromCommit } from '#scripts/release/stage.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
-import { FULL } from '#test/support/tier.ts'
 
 test('every target has its runtime in the lock file, at the version that is pinned', () => {
   const { packages } = readLock()
@@ -27,18 +26,6 @@ test('a runtime that is not what the lock file names is refused', () => {
   demandIntegrity(file, integrity)
   writeFileSync(file, 'as it should bf')
   expect(() => demandIntegrity(file, integrity)).toThrow(/is not what the lock file names/)
-})
-
-test.runIf(FULL)('two builds into two files are the same, byte for byte', async () => {
-  const directory = tempDirectory()
-  // Each in a process of its own, as two people would.
-  const digests = ['one', 'the-other'].map((name) => {
-    const outfile = join(directory, name)
-    const built = Bun.spawnSync([process.execPath, 'scripts/build.ts', '--outfile', outfile])
-    expect(built.exitCode, built.stderr.toString()).toBe(0)
-    return createHash('sha256').update(readFileSync(outfile)).digest('hex')
-  })
-  expect(digests[0]).toBe(digests[1])
 })
 
 test('a target whose runtime is not there says what to do', async () => {

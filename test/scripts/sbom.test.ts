@@ -1,13 +1,26 @@
-// The bill of materials names what ships, each once, with what it needs, and nothing that only tests need.
-import { expect, test } from 'vitest'
+// The bill of materials and the notices name what ships, each once, with what it needs and its licence, and nothing that only tests need.
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { beforeAll, expect, test } from 'vitest'
+import { compile } from '#scripts/compile.ts'
 import { type LockFile, readLock } from '#scripts/release/lock.ts'
+import { renderNotices } from '#scripts/release/notices.ts'
 import { renderSbom } from '#scripts/release/sbom.ts'
+import { tempDirectory } from '#test/support/temp-directory.ts'
 import project from '../../package.json' with { type: 'json' }
 
-const BUN = { version: '9.9.9' }
+const BASE = { bunVersion: '9.9.9', libcVersion: '2.36-9+deb12u1' }
+
+let places: readonly string[]
+beforeAll(async () => {
+  const scratch = mkdtempSync(join(tmpdir(), 'gatewayctl-'))
+  places = (await compile({ outfile: join(scratch, 'gatewayctl') })).packages
+  rmSync(scratch, { recursive: true })
+})
 
 test('of this project: every dependency, Bun, and no package of the tests', () => {
-  const { components, dependencies, metadata } = renderSbom(readLock(), BUN)
+  const { components, dependencies, metadata } = renderSbom(readLock(), { ...BASE, places })
   const names = components.map(({ name }) => name)
   expect(names).toEqual(expect.arrayContaining([...Object.keys(project.dependencies), 'bun']))
   for (const name of Object.keys(project.devDependencies)) {
@@ -22,14 +35,32 @@ test('of this project: every dependency, Bun, and no package of the tests', () =
     for (const needed of dependsOn) expect(known).toContain(needed)
   }
   expect(dependencies).toHaveLength(components.length + 1)
-  for (const { purl } of components)
-    expect(purl).toMatch(/^pkg:npm\/(%40[\w.-]+\/)?[\w.-]+@[\w.+-]+$/)
+  for (const { name, purl } of components)
+    expect(purl).toMatch(
+      name === 'libc6'
+        ? /^pkg:deb\/debian\/libc6@2.36-9%2Bdeb12u1$/
+        : /^pkg:npm\/(%40[\w.-]+\/)?[\w.-]+@[\w.+-]+$/,
+    )
 })
 
-test('is the same whenever it is made', () => {
-  expect(JSON.stringify(renderSbom(readLock(), BUN))).toBe(
-    JSON.stringify(renderSbom(readLock(), BUN)),
-  )
+test('every package in the binary has its licence among the notices, and so has Bun', () => {
+  const notices = renderNotices('.', places, readLock())
+  expect(places.length).toBeGreaterThan(50)
+  for (const place of places) {
+    const { version, license } = readLock().packages[place] ?? {}
+    const name = place.slice(place.lastIndexOf('node_modules/') + 'node_modules/'.length)
+    expect(notices).toContain(`\n${name} ${version} (${license})\n`)
+  }
+  expect(notices).toContain('Copyright (c) Meta Platforms, Inc. and affiliates.')
+  expect(notices).toContain('JavaScriptCore, WTF and parts of WebCore (LGPL-2.0-or-later)')
+  expect(notices).toContain('GNU LIBRARY GENERAL PUBLIC LICENSE')
+})
+
+test('a package without a licence, or with one that nobody knows, makes no release', () => {
+  const at = { packages: { 'node_modules/a': { version: '1.0.0', license: 'SECRET' } } }
+  const root = tempDirectory()
+  mkdirSync(join(root, 'node_modules', 'a'), { recursive: true })
+  expect(() => renderNotices(root, ['node_modules/a'], at)).toThrow(/no text of the licence SECRET/)
 })
 
 const LOCK: LockFile = {
@@ -54,9 +85,14 @@ const LOCK: LockFile = {
 }
 
 test('packages are found as Node finds them: beside who asks, else further out', () => {
-  const { components, dependencies } = renderSbom(LOCK, BUN)
+  const shipped = Object.keys(LOCK.packages).filter((at) => at !== '' && !LOCK.packages[at]?.dev)
+  const { components, dependencies } = renderSbom(LOCK, {
+    ...BASE,
+    places: shipped.toSorted(),
+  })
   expect(components.map((component) => component['bom-ref'])).toEqual([
     'bun@9.9.9',
+    'libc6@2.36-9+deb12u1',
     '@s/b@3.0.0',
     'a@1.0.0',
     'c@2.0.0#node_modules/a/node_modules/c',
@@ -67,7 +103,7 @@ test('packages are found as Node finds them: beside who asks, else further out',
     dependsOn: ['c@2.0.0#node_modules/a/node_modules/c'],
   })
   expect(dependencies).toContainEqual({ ref: '@s/b@3.0.0', dependsOn: ['c@1.0.0'] })
-  expect(components[2]).toEqual({
+  expect(components[3]).toEqual({
     type: 'library',
     'bom-ref': 'a@1.0.0',
     name: 'a',
@@ -76,5 +112,5 @@ test('packages are found as Node finds them: beside who asks, else further out',
     licenses: [{ license: { id: 'MIT' } }],
     hashes: [{ alg: 'SHA-512', content: Buffer.from('digest').toString('hex') }],
   })
-  expect(components[3]).toMatchObject({ licenses: [{ expression: '(MIT OR ISC)' }] })
+  expect(components[4]).toMatchObject({ licenses: [{ expression: '(MIT OR ISC)' }] })
 })

@@ -34,6 +34,8 @@ export interface StartOptions {
   readonly signin?: boolean
   /** What starts it, under narrower conditions than ours: `['prlimit', '--nofile=64']`. It must become the gateway. */
   readonly under?: readonly string[]
+  /** How long it may take to listen: to install it first, say. */
+  readonly withinMs?: number
 }
 
 /** Serves on a free port and waits for /readyz. Whoever starts it ends it. */
@@ -42,10 +44,11 @@ export async function startAppliance(
   options: StartOptions = {},
 ): Promise<Appliance> {
   const { flags = [], env = {}, cwd = cli.home, signin = false, under = [] } = options
+  const { withinMs = START_MS } = options
   // Sign-in takes nearly as long to load as all the rest.
   const off = signin ? [] : ['--auth-listen', 'off']
   const serve = ['serve', '--listen', '127.0.0.1:0', ...off, ...flags]
-  const child = Bun.spawn([...under, BINARY, ...serve], {
+  const child = Bun.spawn([...under, cli.binary, ...serve], {
     cwd,
     env: { ...cli.env, ...env },
     stdin: 'ignore',
@@ -64,7 +67,7 @@ export async function startAppliance(
   }
   const heard = Promise.all([hear(child.stdout), hear(child.stderr)])
   void heard.then(() => reject(new Error(`it ended early:\n${said}`)), reject)
-  const timer = setTimeout(() => reject(new Error(`it did not start:\n${said}`)), START_MS)
+  const timer = setTimeout(() => reject(new Error(`it did not start:\n${said}`)), withinMs)
   const url = await promise
     .catch((cause) => {
       child.kill('SIGKILL')
@@ -121,13 +124,14 @@ const furnished = new Map<string, readonly (readonly [name: string, bytes: Buffe
 /** A data directory with an account, the demo provider, a rate of 90 and `dollars` of balance. */
 export function furnishCli(cli: CliHarness, dollars = '1000'): CliHarness {
   const files = furnished.get(dollars)
-  if (files !== undefined && !existsSync(cli.dataDir)) {
+  if (files !== undefined && !existsSync(cli.dataDir) && cli.binary === BINARY) {
     mkdirSync(cli.dataDir, { mode: 0o700 })
     for (const [name, bytes] of files)
       writeFileSync(join(cli.dataDir, name), bytes, { mode: 0o600 })
     return cli
   }
-  const isNew = !existsSync(cli.dataDir)
+  // Another program's files are not those of this one.
+  const isNew = !existsSync(cli.dataDir) && cli.binary === BINARY
   for (const command of [
     ['init'],
     ['rates', 'set', 'USD/RUB', '90'],

@@ -14,6 +14,8 @@ export interface Ended {
 }
 
 export interface CliHarness {
+  /** The program; that of this checkout unless told. */
+  readonly binary: string
   readonly home: string
   readonly dataDir: string
   readonly env: Readonly<Record<string, string>>
@@ -35,7 +37,7 @@ export interface RunOptions {
 const { GATEWAYCTL_PROCESSES: processes } = process.env
 const SERVED_BY = processes === undefined ? {} : { GATEWAY_PROCESSES: processes }
 
-export function openCli(): CliHarness {
+export function openCli(binary = BINARY): CliHarness {
   const home = mkdtempSync(join(tmpdir(), 'gwctl-desk-'))
   const dataDir = join(home, 'data')
   const env = {
@@ -48,7 +50,7 @@ export function openCli(): CliHarness {
     GATEWAY_DATA_DIR: dataDir,
   }
   const run = (args: readonly string[], options: RunOptions = {}): Ended => {
-    const ended = Bun.spawnSync([BINARY, ...args], {
+    const ended = Bun.spawnSync([binary, ...args], {
       cwd: home,
       env: { ...env, ...options.env },
       stdin: options.stdin === undefined ? 'ignore' : Buffer.from(options.stdin),
@@ -57,7 +59,7 @@ export function openCli(): CliHarness {
     return { code: ended.exitCode, out: ended.stdout.toString(), err: ended.stderr.toString() }
   }
   const runBeside = async (args: readonly string[], options: RunOptions = {}): Promise<Ended> => {
-    const child = Bun.spawn([BINARY, ...args], {
+    const child = Bun.spawn([binary, ...args], {
       cwd: home,
       env: { ...env, ...options.env },
       stdin: options.stdin === undefined ? 'ignore' : Buffer.from(options.stdin),
@@ -73,6 +75,7 @@ export function openCli(): CliHarness {
     return { code, out, err }
   }
   return {
+    binary,
     home,
     dataDir,
     env,

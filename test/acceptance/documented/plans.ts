@@ -123,9 +123,14 @@ export const PLANS: Readonly<Record<string, Plan>> = {
   },
   'docs/install.md': {
     blocksNotHere: {
-      SHA256SUMS: 'it wants a release',
+      'npx gatewayctl': 'release.test.ts runs it, from a registry of its own',
+      SHA256SUMS: 'release.test.ts runs it, on a release',
+      'sudo install': 'release.test.ts runs it, on a release',
+      'openssl pkeyutl': 'release.test.ts runs it, on a release',
+      'npm run release': 'release.test.ts makes a release so',
       systemctl: 'it wants systemd, and the rights to change it',
       docker: 'it wants Docker',
+      'pre-migrate-27': 'upgrade.test.ts runs it, with the release before this one',
     },
   },
 }
