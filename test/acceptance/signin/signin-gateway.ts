@@ -23,6 +23,8 @@ export interface SigninGateway {
   register(name: string, ...flags: readonly string[]): RegisteredClient
   /** Kills the program by SIGKILL, and restarts it on the same addresses. */
   killAndRestart(): Promise<void>
+  /** The same once it has ended by itself. */
+  restart(): Promise<void>
   browser(headers?: Readonly<Record<string, string>>): Browser
   /** The last code that was mailed to this address; waits until there are `count` mails to it. */
   codeFor(email: string, count?: number): Promise<string>
@@ -35,9 +37,9 @@ export const REDIRECT = 'https://app.example.org/callback'
 
 export async function openSigninGateway(
   env: Readonly<Record<string, string>> = {},
-  { isBehindTls = false, host = '127.0.0.1' } = {},
+  { isBehindTls = false, host = '127.0.0.1', cli = openCli() } = {},
 ): Promise<SigninGateway> {
-  const cli = furnishCli(openCli())
+  furnishCli(cli)
   const mail = await openMailServer()
   const port = isBehindTls ? await freePort() : 0
   const front = isBehindTls ? await openTlsFront(port) : null
@@ -69,6 +71,9 @@ export async function openSigninGateway(
     return `${digits[1]}${digits[2]}`
   }
 
+  const restart = async (): Promise<void> => {
+    appliance = await start(front === null ? new URL(authUrl).host : `127.0.0.1:${port}`)
+  }
   return {
     cli,
     mail,
@@ -82,8 +87,9 @@ export async function openSigninGateway(
     },
     async killAndRestart() {
       await appliance.kill()
-      appliance = await start(front === null ? new URL(authUrl).host : `127.0.0.1:${port}`)
+      await restart()
     },
+    restart,
     browser: (headers) => openBrowser(authUrl, headers, ask),
     codeFor,
     async signIn(browser, page, email) {
