@@ -14,6 +14,7 @@ interface Flags {
   readonly public?: boolean
   readonly device?: boolean
   readonly backchannelLogoutUri?: string
+  readonly idTokenClaims: boolean
   readonly allow?: readonly string[]
 }
 
@@ -32,6 +33,10 @@ export const mount: Mount = (clients) =>
     )
     .option('--device', DEVICE_HELP)
     .option('--backchannel-logout-uri <uri>', BACKCHANNEL_HELP)
+    .option(
+      '--no-id-token-claims',
+      'who the person is, only by userinfo; the ID token has no e-mail',
+    )
     .option('--allow <who>', ALLOW_HELP, collect)
     .action(
       action(
@@ -44,6 +49,7 @@ export const mount: Mount = (clients) =>
             public: flags.public === true,
             device: flags.device === true,
             backchannel_logout_uri: flags.backchannelLogoutUri ?? null,
+            id_token_claims: flags.idTokenClaims,
             allowed: readAllow(flags.allow) ?? null,
           })
           showIssued(context, issued, 'created client')

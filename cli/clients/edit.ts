@@ -25,6 +25,7 @@ interface Flags {
   readonly device?: boolean
   /** False after `--no-backchannel-logout-uri`. */
   readonly backchannelLogoutUri?: string | false
+  readonly idTokenClaims?: boolean
   readonly allow?: readonly string[]
 }
 
@@ -44,10 +45,12 @@ export const mount: Mount = (clients) =>
     .option('--no-device', 'not on another screen any more')
     .option('--backchannel-logout-uri <uri>', BACKCHANNEL_HELP)
     .option('--no-backchannel-logout-uri', 'it is told of no sign-out any more')
+    .option('--id-token-claims', 'e-mail, name and groups in the ID token too, by the scopes')
+    .option('--no-id-token-claims', 'only by userinfo')
     .option('--allow <who>', ALLOW_HELP, collect)
     .action(
       action(async (context, client: string, flags: Flags) => {
-        const { name, logoutUri, device, backchannelLogoutUri: backchannel } = flags
+        const { name, logoutUri, device, backchannelLogoutUri: backchannel, idTokenClaims } = flags
         const redirects = [...(flags.redirectUri ?? []), ...(flags.redirect ?? [])]
         const requirePkce = readPkce(flags)
         const allowed = readAllow(flags.allow)
@@ -57,6 +60,7 @@ export const mount: Mount = (clients) =>
           ...(logoutUri !== undefined && { logout_uris: [...logoutUri] }),
           ...(requirePkce !== undefined && { require_pkce: requirePkce }),
           ...(device !== undefined && { device }),
+          ...(idTokenClaims !== undefined && { id_token_claims: idTokenClaims }),
           ...(backchannel !== undefined && { backchannel_logout_uri: backchannel || null }),
           ...(allowed !== undefined && { allowed }),
         }

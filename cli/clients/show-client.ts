@@ -16,6 +16,7 @@ export function showClient(context: Context, client: VerbRecord<'clients.show'>)
       ? []
       : [['told of sign-outs', client.backchannel_logout_uri] as const]),
     ['pkce', client.require_pkce ? 'required' : 'optional'],
+    ...(client.id_token_claims ? [] : [['id token', 'no e-mail, name or groups'] as const]),
     ['may enter', client.allowed?.join(' ') ?? 'everybody'],
     ['created', client.created_at],
     ['updated', client.updated_at],

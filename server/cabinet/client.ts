@@ -18,6 +18,7 @@ export const cabinetClient = (issuer: string, secretDigest: string, at: Instant)
   secretDigest,
   isForDevices: false,
   backchannelLogoutUri: null,
+  hasIdTokenClaims: true,
   createdAt: at,
   updatedAt: at,
 })

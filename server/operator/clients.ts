@@ -32,6 +32,8 @@ export interface ClientRecord {
   readonly device: boolean
   /** Where it is told that a session of its person has ended; null for nowhere. */
   readonly backchannel_logout_uri: string | null
+  /** Whether its ID tokens say who the person is, by the scopes; else only the userinfo does. */
+  readonly id_token_claims: boolean
   /** Groups, addresses and domains (`@example.org`) that may enter; null is everybody who can sign in. */
   readonly allowed: readonly string[] | null
   readonly created_at: string
@@ -55,6 +57,7 @@ const render = (client: Client): ClientRecord => ({
   public: client.secretDigest === null,
   device: client.isForDevices,
   backchannel_logout_uri: client.backchannelLogoutUri,
+  id_token_claims: client.hasIdTokenClaims,
   allowed: client.access === 'everybody' ? null : client.access,
   created_at: renderInstant(client.createdAt),
   updated_at: renderInstant(client.updatedAt),
@@ -85,6 +88,7 @@ export const createClient = mutation(
     public: z._default(z.boolean(), false),
     device: z._default(z.boolean(), false),
     backchannel_logout_uri: z._default(z.nullable(z.string()), null),
+    id_token_claims: z._default(z.boolean(), true),
     allowed: z._default(allowedField, null),
   }),
   async (deps, input, act): Promise<IssuedClientRecord> => {
@@ -100,6 +104,7 @@ export const createClient = mutation(
       secretDigest: digest,
       isForDevices: input.device,
       backchannelLogoutUri: readLogoutUri(deps, input.backchannel_logout_uri),
+      hasIdTokenClaims: input.id_token_claims,
       createdAt: at,
       updatedAt: at,
     }
@@ -171,12 +176,13 @@ export const editClient = mutation(
     public: z.optional(z.boolean()),
     device: z.optional(z.boolean()),
     backchannel_logout_uri: z.optional(z.nullable(z.string())),
+    id_token_claims: z.optional(z.boolean()),
     allowed: z.optional(allowedField),
   }),
   async (deps, input, act) => {
     const client = await findClient(deps, input.client)
     const { name, redirect_uris, logout_uris, require_pkce, device, allowed } = input
-    const { backchannel_logout_uri: backchannel } = input
+    const { backchannel_logout_uri: backchannel, id_token_claims } = input
     if (input.public !== undefined && input.public !== (client.secretDigest === null)) {
       throw invalidInput('public', 'cannot change: register another application')
     }
@@ -187,6 +193,7 @@ export const editClient = mutation(
       ...(require_pkce !== undefined && { requiresPkce: require_pkce }),
       ...(device !== undefined && { isForDevices: device }),
       ...(backchannel !== undefined && { backchannelLogoutUri: readLogoutUri(deps, backchannel) }),
+      ...(id_token_claims !== undefined && { hasIdTokenClaims: id_token_claims }),
       ...(allowed !== undefined && { access: allowed ?? ('everybody' as const) }),
     }
     requireSound({ ...client, ...amendment, isPublic: client.secretDigest === null })

@@ -17,12 +17,10 @@ export const adaptersOf =
 
 /**
  * In place of a device's own code where it was found by the code that a person types: the library writes it again under this
- * name, and only its digest is known. Nobody else may use it: the digest alone must never let anybody in (`token-request.ts`).
+ * name, and only its digest is known. It reads and writes, and is never consumed: no digest lets anybody in.
  */
 const DEVICE_CODE = 'DeviceCode'
 const HANDLE = /^~([\da-f]{64})$/
-
-export const isHandle = (id: string): boolean => HANDLE.test(id)
 
 const toHandle = (digest: string): string => `~${digest}`
 
@@ -197,4 +195,5 @@ const toMetadata = (client: Client): Payload => ({
   }),
   require_pkce: client.requiresPkce,
   access: client.access,
+  id_token_claims: client.hasIdTokenClaims,
 })

@@ -1,7 +1,7 @@
 /** The HTTP app of the sign-in provider: protocol endpoints go to oidc-provider, the pages are our own (contract §10). */
 import { Hono } from 'hono'
 import { readLanguage } from '#pages/language.ts'
-import { toGet, withSpacedScope } from './authorize-request.ts'
+import { toGet, withModeOfObject, withSpacedScope } from './authorize-request.ts'
 import { openBridge } from './bridge.ts'
 import type { SigninDeps } from './deps.ts'
 import { confirmPath, toDevicePage } from './device-pages.ts'
@@ -29,7 +29,7 @@ import {
   USERINFO,
 } from './routes.ts'
 import { STORE_TROUBLE_STATUS, storeTroubleHeaders } from './store-trouble.ts'
-import { countRefusals, withoutHandle, withRedirect } from './token-request.ts'
+import { countRefusals, withRedirect } from './token-request.ts'
 
 export interface SigninApp {
   /** `address`: the client's network address. */
@@ -76,7 +76,7 @@ export function createSigninApp(
   })
 
   app.get(AUTHORIZE, (c) => {
-    const query = withSpacedScope(new URL(c.req.url).searchParams)
+    const query = withModeOfObject(withSpacedScope(new URL(c.req.url).searchParams))
     return forward(c.req.raw, c.env.address, `${AUTHORIZE}?${query.toString()}`, null)
   })
 
@@ -92,7 +92,7 @@ export function createSigninApp(
     const { body } = c.env
     if (body === null) return tooLong()
     const form = readForm(c.req.raw, body)
-    const filled = form && withoutHandle(await withRedirect(form))
+    const filled = form && (await withRedirect(form))
     const sent = filled === undefined || filled === form ? body : Buffer.from(filled.toString())
     const answer = await forward(c.req.raw, c.env.address, TOKEN, sent)
     if (form !== undefined) await refusals.answered(form, answer)

@@ -32,7 +32,10 @@ export const accountFinder =
     const account: Account = {
       accountId: person.id,
       mayEnter: ({ access }) => mayEnter(access, known),
-      claims: async () => ({ sub: person.id, ...claimsOf(known) }),
+      claims: async (use) => {
+        const isBare = use === 'id_token' && oidc.client?.id_token_claims === false
+        return { sub: person.id, ...(!isBare && claimsOf(known)) }
+      },
     }
     const isShut = token !== undefined && oidc.client && !account.mayEnter(oidc.client)
     return isShut ? undefined : account

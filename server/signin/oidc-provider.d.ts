@@ -44,6 +44,7 @@ declare module 'oidc-provider/lib/provider.js' {
     readonly clientSecret: string
     readonly require_pkce: boolean
     readonly access: 'everybody' | readonly string[]
+    readonly id_token_claims: boolean
     readonly backchannelLogoutUri?: string
     /** Called where somebody signs out. */
     backchannelLogout(subject: string, sid: string): Promise<void>
@@ -57,7 +58,8 @@ declare module 'oidc-provider/lib/provider.js' {
     readonly accountId: string
     /** Our own: whether the person may enter an application. */
     mayEnter(client: Client): boolean
-    claims(): Promise<Readonly<Record<string, unknown>>>
+    /** `use`: what they are for. */
+    claims(use: 'id_token' | 'userinfo'): Promise<Readonly<Record<string, unknown>>>
   }
 
   export interface Context {

@@ -88,13 +88,14 @@ const protocol = () => ({
   scopes: ['openid', 'email', 'profile', 'groups', 'offline_access'],
   claims: CLAIMS_BY_SCOPE,
   acrValues: [ONE_FACTOR],
-  // The ID token contains the claims of its scopes, because many clients never call the userinfo endpoint.
+  // The ID token contains the claims of its scopes, because many clients never call the userinfo endpoint; a client may decline
+  // them (`claims.ts`).
   conformIdTokenClaims: false,
   subjectTypes: ['public'],
   clientAuthMethods: ['client_secret_basic', 'client_secret_post', PUBLIC],
   clientDefaults: { id_token_signed_response_alg: 'RS256' },
   enabledJWA: { idTokenSigningAlgValues: ['RS256'] },
-  extraClientMetadata: { properties: ['require_pkce', 'access'] },
+  extraClientMetadata: { properties: ['require_pkce', 'access', 'id_token_claims'] },
   pkce: {
     required: (_ctx: Context, client: { readonly require_pkce: boolean }) => client.require_pkce,
   },

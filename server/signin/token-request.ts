@@ -1,5 +1,4 @@
-/** Additions to the token endpoint: `redirect_uri` is optional, guesses of PKCE verifiers are limited, and no digest is a code. */
-import { isHandle } from './adapter.ts'
+/** Additions to the token endpoint: `redirect_uri` is optional, and guesses of PKCE verifiers are limited. */
 import { digestOf } from './register/digest.ts'
 import { requestArtifacts } from './request-artifacts.ts'
 
@@ -20,16 +19,6 @@ export async function withRedirect(form: URLSearchParams): Promise<URLSearchPara
   filled.set('redirect_uri', redirectUri ?? NOWHERE)
   return filled
 }
-
-/** Whoever has read the digest of a device's code in the store has not the code. */
-export function withoutHandle(form: URLSearchParams): URLSearchParams {
-  if (!form.getAll('device_code').some(isHandle)) return form
-  const unknown = new URLSearchParams(form)
-  unknown.set('device_code', UNKNOWN)
-  return unknown
-}
-
-const UNKNOWN = 'unknown'
 
 /** For an unknown code, so that the library reports the code as invalid instead of a missing `redirect_uri`. */
 const NOWHERE = 'about:blank'

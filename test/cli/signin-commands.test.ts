@@ -122,6 +122,9 @@ describe('clients', () => {
     expect(shown).toMatch(/^device\tsigns in on another screen$/m)
     expect(shown).toMatch(new RegExp(`^told of sign-outs\t${uri}$`, 'm'))
     expect(edit('--no-backchannel-logout-uri')).toMatchObject({ backchannel_logout_uri: null })
+    expect(edit('--no-id-token-claims')).toMatchObject({ id_token_claims: false })
+    expect(cli.run(['clients', 'show', 'Shell']).out).toContain('id token\tno e-mail')
+    expect(edit('--id-token-claims')).toMatchObject({ id_token_claims: true })
     for (const [args, why] of [
       [['edit', 'Shell', '--no-device'], 'at least one address'],
       [['create', 'Kept', '--device', '--redirect-uri', CALLBACK], 'is for public clients'],
@@ -178,6 +181,7 @@ describe('clients', () => {
       public: false,
       device: false,
       backchannel_logout_uri: null,
+      id_token_claims: true,
       allowed: null,
       created_at: expect.stringMatching(/Z$/),
       updated_at: expect.stringMatching(/Z$/),

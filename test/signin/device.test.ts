@@ -4,7 +4,12 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { digestOf } from '#signin/register/digest.ts'
 import type { Page } from '#test/acceptance/signin/browser.ts'
 import { anAct } from '#test/support/nouns.ts'
-import { ISSUER, openTestSignin, type TestSigninOptions } from './identities/test-signin.ts'
+import {
+  ISSUER,
+  openTestSignin,
+  REDIRECT,
+  type TestSigninOptions,
+} from './identities/test-signin.ts'
 
 const EMAIL = 'ann@example.org'
 const GRANT = 'urn:ietf:params:oauth:grant-type:device_code'
@@ -287,8 +292,12 @@ describe('the device is told, and stays out', () => {
   })
 })
 
-test('who is signed in is named before, and agrees each time', async () => {
+test.each([
+  ['an application of its own', TV],
+  ['one that people also sign in to here', { ...TV, redirectUris: [REDIRECT] }],
+])('who is signed in is named before, and agrees each time, for %s', async (_what, client) => {
   const deps = await open()
+  await deps.store.clients.amend('tv', client, anAct())
   await deps.allow(await deps.signIn(await deps.start()))
   const started = await deps.start()
   const asked = await deps.browser.open(started.verification_uri_complete)

@@ -45,6 +45,7 @@ async function open(codeDelivery: CodeDelivery, issuer = ISSUER) {
       secretDigest: 'ab'.repeat(32),
       isForDevices: false,
       backchannelLogoutUri: null,
+      hasIdTokenClaims: true,
       createdAt: at,
       updatedAt: at,
     },

@@ -20,6 +20,7 @@ async function open(redirectUris: readonly string[] = [REDIRECT]) {
     secretDigest: null,
     isForDevices: false,
     backchannelLogoutUri: null,
+    hasIdTokenClaims: true,
     createdAt: at,
     updatedAt: at,
   }

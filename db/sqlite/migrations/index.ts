@@ -44,6 +44,7 @@ import accountEvents from './0042_account_events.sql' with { type: 'text' }
 import servedCredential from './0043_served_credential.sql' with { type: 'text' }
 import devices from './0044_devices.sql' with { type: 'text' }
 import logouts from './0045_logouts.sql' with { type: 'text' }
+import idTokenClaims from './0046_id_token_claims.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly string[] = [
   initial,
@@ -91,4 +92,5 @@ export const MIGRATIONS: readonly string[] = [
   servedCredential,
   devices,
   logouts,
+  idTokenClaims,
 ]

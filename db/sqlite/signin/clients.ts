@@ -17,6 +17,7 @@ interface ClientRow {
   readonly allowed: string | null
   readonly for_devices: number
   readonly backchannel_logout_uri: string | null
+  readonly id_token_claims: number
   readonly created_at: Instant
   readonly updated_at: Instant
 }
@@ -26,14 +27,14 @@ export function createClients({ database, commit }: Connection): Clients {
   const all = statement<ClientRow>(database, 'SELECT * FROM clients ORDER BY created_at, id')
   const insert = statement<unknown, [Named]>(
     database,
-    `INSERT INTO clients (id, name, redirect_uris, logout_uris, requires_pkce, secret_sha256, created_at, updated_at, allowed, for_devices, backchannel_logout_uri)
-     VALUES ($id, $name, $redirectUris, $logoutUris, $requiresPkce, $secretDigest, $createdAt, $updatedAt, $allowed, $isForDevices, $backchannelLogoutUri)`,
+    `INSERT INTO clients (id, name, redirect_uris, logout_uris, requires_pkce, secret_sha256, created_at, updated_at, allowed, for_devices, backchannel_logout_uri, id_token_claims)
+     VALUES ($id, $name, $redirectUris, $logoutUris, $requiresPkce, $secretDigest, $createdAt, $updatedAt, $allowed, $isForDevices, $backchannelLogoutUri, $hasIdTokenClaims)`,
   )
   const update = statement<unknown, [Named]>(
     database,
     `UPDATE clients SET name = $name, redirect_uris = $redirectUris, logout_uris = $logoutUris,
        requires_pkce = $requiresPkce, secret_sha256 = $secretDigest, updated_at = $updatedAt, allowed = $allowed,
-       for_devices = $isForDevices, backchannel_logout_uri = $backchannelLogoutUri
+       for_devices = $isForDevices, backchannel_logout_uri = $backchannelLogoutUri, id_token_claims = $hasIdTokenClaims
      WHERE id = $id`,
   )
   const remove = statement<unknown, [string]>(database, 'DELETE FROM clients WHERE id = ?')
@@ -97,6 +98,7 @@ const toRow = ({ access, ...client }: Client) => ({
   logoutUris: JSON.stringify(client.logoutUris),
   requiresPkce: Number(client.requiresPkce),
   isForDevices: Number(client.isForDevices),
+  hasIdTokenClaims: Number(client.hasIdTokenClaims),
 })
 
 const toClient = (row: ClientRow): Client => ({
@@ -109,6 +111,7 @@ const toClient = (row: ClientRow): Client => ({
   secretDigest: row.secret_sha256 === NO_SECRET ? null : row.secret_sha256,
   isForDevices: row.for_devices === 1,
   backchannelLogoutUri: row.backchannel_logout_uri,
+  hasIdTokenClaims: row.id_token_claims === 1,
   createdAt: row.created_at,
   updatedAt: row.updated_at,
 })

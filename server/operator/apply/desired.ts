@@ -284,6 +284,7 @@ function desiredClient(
     name,
     ...shape,
     backchannelLogoutUri: readLogoutUri(deps, uri, `clients.${n}.backchannel_logout_uri`),
+    hasIdTokenClaims: entry.id_token_claims,
     access: allowed ?? 'everybody',
   })
 }

@@ -236,6 +236,7 @@ export const gatewayDocument = z.strictObject({
       public: z._default(z.boolean(), false),
       device: z._default(z.boolean(), false),
       backchannel_logout_uri: z._default(z.nullable(z.string()), null),
+      id_token_claims: z._default(z.boolean(), true),
       /** Absent: everybody who can sign in. */
       allowed: z.optional(allowedField),
     }),

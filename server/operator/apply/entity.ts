@@ -276,7 +276,8 @@ export const keyEntity = (
 export const clientEntity = (
   title: string,
   id: string | null,
-  client: Pick<Client, 'name' | 'access' | 'backchannelLogoutUri'> & ClientShape,
+  client: Pick<Client, 'name' | 'access' | 'backchannelLogoutUri' | 'hasIdTokenClaims'> &
+    ClientShape,
 ): Entity => ({
   kind: 'client',
   name: title,
@@ -288,6 +289,7 @@ export const clientEntity = (
     public: client.isPublic,
     device: client.isForDevices,
     backchannel_logout_uri: client.backchannelLogoutUri,
+    id_token_claims: client.hasIdTokenClaims,
     allowed: client.access === 'everybody' ? null : client.access,
   },
   id,

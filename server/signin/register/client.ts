@@ -27,6 +27,8 @@ export interface Client {
   readonly isForDevices: boolean
   /** Where it is told that a session of its person has ended; null for nowhere. */
   readonly backchannelLogoutUri: string | null
+  /** Whether its ID tokens say who the person is, by the scopes; else only the userinfo does. */
+  readonly hasIdTokenClaims: boolean
   readonly createdAt: Instant
   readonly updatedAt: Instant
 }
@@ -56,6 +58,7 @@ export const describeClient = (client: Client): ActChanges => ({
   public: client.secretDigest === null,
   device: client.isForDevices,
   backchannel_logout_uri: client.backchannelLogoutUri,
+  id_token_claims: client.hasIdTokenClaims,
   allowed: client.access === 'everybody' ? null : client.access,
 })
 

@@ -2,7 +2,7 @@
 import * as oauth from 'oauth4webapi'
 import * as client from 'openid-client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openSigninGateway, REDIRECT, type SigninGateway } from './signin-gateway.ts'
+import { authorizeUrl, openSigninGateway, REDIRECT, type SigninGateway } from './signin-gateway.ts'
 
 let setup: SigninGateway
 
@@ -141,10 +141,17 @@ test('openid-client as a command line: no secret, a port of its own on this mach
   await expect(client.fetchUserInfo(provider, tokens.access_token, sub)).rejects.toThrow()
 })
 
+test('signing in makes the runtime warn of nothing', async () => {
+  const browser = setup.browser()
+  const start = await browser.open(authorizeUrl(setup.authUrl, setup.client.client_id))
+  await setup.signIn(browser, start, 'quiet@example.org')
+  expect(browser.cookies.has('session.sig')).toBe(true)
+  expect(setup.appliance.said()).not.toMatch(/DEP\d{4}|warning/i)
+})
+
 test('a refusal on the consent page is reported to the client', async () => {
   const browser = setup.browser()
   const { client_id } = setup.client
-  const { authorizeUrl } = await import('./signin-gateway.ts')
   const start = await browser.open(authorizeUrl(setup.authUrl, client_id, { prompt: 'consent' }))
   const asked = await setup.signIn(browser, start, 'careful@example.org')
   const back = new URL((await browser.submit(asked, '/consent', { decision: 'deny' })).url)

@@ -49,6 +49,7 @@ const CLIENT: Client = {
   secretDigest: 'ab'.repeat(32),
   isForDevices: false,
   backchannelLogoutUri: null,
+  hasIdTokenClaims: true,
   createdAt: AT,
   updatedAt: AT,
 }
@@ -166,6 +167,7 @@ const CHANGES: Readonly<Record<string, Change>> = {
       public: false,
       device: false,
       backchannel_logout_uri: null,
+      id_token_claims: true,
       allowed: null,
     },
   },

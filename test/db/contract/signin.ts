@@ -33,6 +33,7 @@ const aClient = (at: HandClock, stated: Partial<Client> = {}): Client => ({
   secretDigest: 'ab'.repeat(32),
   isForDevices: false,
   backchannelLogoutUri: null,
+  hasIdTokenClaims: true,
   createdAt: at.now(),
   updatedAt: at.now(),
   ...stated,
@@ -79,6 +80,8 @@ function clientsContract(bench: SigninBench): void {
       name: 'Docs',
       requiresPkce: false,
       isForDevices: true,
+      hasIdTokenClaims: false,
+      backchannelLogoutUri: 'https://a.example/out',
       access: ['staff'],
       logoutUris: ['https://a.example/'],
     }

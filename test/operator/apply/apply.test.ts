@@ -77,6 +77,7 @@ async function stateOf({ store, clock }: OperatorDeps) {
       requiresPkce: client.requiresPkce,
       isForDevices: client.isForDevices,
       backchannelLogoutUri: client.backchannelLogoutUri,
+      hasIdTokenClaims: client.hasIdTokenClaims,
       access: client.access,
     })),
     groups: await Promise.all(

@@ -149,6 +149,8 @@ const client = (name: string) =>
       login: fc
         .boolean()
         .map((is) => (name === 'beta' ? { public: true, device: is } : { require_pkce: is })),
+      id_token_claims: orNone(fc.boolean()),
+      backchannel_logout_uri: orNone(fc.constant('https://a.example/out')),
       allowed: orNone(fc.subarray(['staff', 'ann@example.org', '@example.org'], { minLength: 1 })),
     })
     .map(({ login, ...rest }) => tidy({ name, ...login, ...rest }))

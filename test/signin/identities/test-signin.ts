@@ -67,6 +67,7 @@ export async function openTestSignin({
         secretDigest: digestOf('secret'),
         isForDevices: false,
         backchannelLogoutUri: null,
+        hasIdTokenClaims: true,
         createdAt: at,
         updatedAt: at,
         ...stated,
