@@ -6,7 +6,12 @@ import type { PersonId } from '#signin/register/person.ts'
 import { sees } from './actor.ts'
 import type { OperatorDeps } from './deps.ts'
 import { accountNameOf, findAccount } from './find-account.ts'
-import { type KeyListQuery, readKeyListQuery, type SentKeyListQuery } from './key-list-query.ts'
+import {
+  type KeyListQuery,
+  type KeyOrder,
+  readKeyListQuery,
+  type SentKeyListQuery,
+} from './key-list-query.ts'
 import type { Verb } from './verb.ts'
 
 export interface OperatorKeyRecord extends KeyRecord {
@@ -19,15 +24,49 @@ export interface OperatorKeyRecord extends KeyRecord {
 
 const PAGE_KEYS = 500
 
-/** Newest first. @throws account_not_found */
+/** What a key has used is read of those that are listed alone, unless they are in the order of it. @throws account_not_found */
 export const listKeys: Verb<SentKeyListQuery, KeyListQuery, readonly OperatorKeyRecord[]> = {
   read: readKeyListQuery,
-  async run(deps, query) {
-    const account = await findAccount(deps, query.account)
-    const keys = await listAllKeys(deps, query.include_revoked, account.id)
-    const wanted = query.kind === null ? keys : keys.filter(({ kind }) => kind === query.kind)
-    return await reportKeys(deps, wanted)
+  async run(deps, { account: name, include_revoked, kind, matching, sort, skip, limit }) {
+    const account = await findAccount(deps, name)
+    const all = await listAllKeys(deps, include_revoked, account.id)
+    const ofKind = kind === null ? all : all.filter((key) => key.kind === kind)
+    const keys = inOrder(matching === '' ? ofKind : await search(deps, ofKind, matching), sort)
+    if (sort !== 'spend') return await reportKeys(deps, keys.slice(skip, skip + limit))
+    const records = await reportKeys(deps, keys)
+    return records
+      .toSorted((a, b) => Number(b.usage.spend_day_usd) - Number(a.usage.spend_day_usd))
+      .slice(skip, skip + limit)
   },
+}
+
+async function search(
+  deps: OperatorDeps,
+  keys: readonly ApiKey[],
+  text: string,
+): Promise<readonly ApiKey[]> {
+  const makers = new Map<string, string>()
+  for (const { madeBy } of keys) {
+    if (madeBy !== null && !makers.has(madeBy)) makers.set(madeBy, await makerNameOf(deps, madeBy))
+  }
+  const wanted = text.toLowerCase()
+  return keys.filter(({ name, label, note, madeBy }) =>
+    [name, label, note ?? '', (madeBy && makers.get(madeBy)) ?? ''].some((part) =>
+      part.toLowerCase().includes(wanted),
+    ),
+  )
+}
+
+/** They come newest first. */
+function inOrder(keys: readonly ApiKey[], order: KeyOrder): readonly ApiKey[] {
+  switch (order) {
+    case 'name':
+      return keys.toSorted((a, b) => a.name.localeCompare(b.name))
+    case 'used':
+      return keys.toSorted((a, b) => (b.lastUsedAt ?? 0) - (a.lastUsedAt ?? 0))
+    default:
+      return keys
+  }
 }
 
 /** All keys of one account or of all that there are for the actor, newest first. */

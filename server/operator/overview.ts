@@ -13,11 +13,13 @@ import {
 } from '#domain/clock.ts'
 import { withSpending } from '#domain/key-report.ts'
 import { addUsd, NO_MONEY, renderUsd } from '#domain/money.ts'
-import { readSpan } from '#domain/snapshot/figures.ts'
+import { readSpan, type Span } from '#domain/snapshot/figures.ts'
 import { accountField } from '#forms/fields.ts'
+import type { PersonId } from '#signin/register/person.ts'
 import { makerOf, sees } from './actor.ts'
 import type { LiveFacts, OperatorDeps } from './deps.ts'
 import { findAccount } from './find-account.ts'
+import { keptReading } from './kept-reading.ts'
 import { listAllKeys } from './list-keys.ts'
 import { readKeys } from './snapshot/keys.ts'
 import { readDays, readMoney } from './snapshot/money.ts'
@@ -76,12 +78,9 @@ const named = z.strictObject({ account: accountField })
 /** @throws account_not_found */
 export const readOverview = verb(named, async (deps, input): Promise<OverviewRecord> => {
   const account = await findAccount(deps, input.account)
-  const at = deps.clock.now()
-  const span =
-    deps.live === null
-      ? { endings: [], ms: HOUR_MS, now: at }
-      : readSpan(deps.live.watch.pulse.endings, at, HOUR_MS)
-  const { keys, caps } = await readKeys(deps, account, span)
+  const { keys, caps } = await keptReading(deps, `keys ${account.id}`, () =>
+    readKeys(deps, account, lastHourOf(deps)),
+  )
   const own = await listAllKeys(deps, false, account.id)
   const ids = new Set<string>(own.map(({ id }) => id))
   const isWhole = makerOf(deps.actor ?? null) === undefined
@@ -95,6 +94,13 @@ export const readOverview = verb(named, async (deps, input): Promise<OverviewRec
     refusals: await refusalsOf(deps, account),
   }
 })
+
+function lastHourOf({ live, clock }: OperatorDeps): Span {
+  const now = clock.now()
+  return live === null
+    ? { endings: [], ms: HOUR_MS, now }
+    : readSpan(live.watch.pulse.endings, now, HOUR_MS)
+}
 
 /** @throws account_not_found */
 export const readFigures = verb(
@@ -167,9 +173,18 @@ async function daysOf(deps: OperatorDeps, account: Account): Promise<OverviewRec
 /** So many of the latest are looked at. */
 const MAX_REFUSED = 500
 
+/** A day of the log is looked through for them. */
 async function refusalsOf(deps: OperatorDeps, account: Account) {
-  const { store, clock, actor = null } = deps
-  const madeBy = makerOf(actor)
+  const madeBy = makerOf(deps.actor ?? null)
+  const name = `refusals ${account.id} ${madeBy ?? ''}`
+  return await keptReading(deps, name, () => readRefusals(deps, account, madeBy))
+}
+
+async function readRefusals(
+  { store, clock }: OperatorDeps,
+  account: Account,
+  madeBy: PersonId | undefined,
+) {
   const entries = await store.activity.list({
     accountId: account.id,
     ...(madeBy !== undefined && { madeBy }),

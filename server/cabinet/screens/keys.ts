@@ -15,26 +15,34 @@ import {
   time,
   usd,
 } from '../draw/parts.ts'
-import type { Visit } from '../visit.ts'
+import { hrefOf, type Visit } from '../visit.ts'
 
 export type Key = VerbRecord<'keys.list'>[number]
+
+const PAGE = 50
+const ORDERS = ['created', 'name', 'spend', 'used'] as const
 
 export async function showKeys(visit: Visit): Promise<Sheet> {
   const { words, url, act, account, role } = visit
   const query = url.searchParams
-  const all = await act('keys.list', {
+  const page = Math.max(1, Math.floor(Number(query.get('page'))) || 1)
+  const found = await act('keys.list', {
     account: account.id,
     include_revoked: query.get('revoked') === '1',
+    matching: query.get('find') ?? '',
+    sort: ORDERS.find((order) => order === query.get('sort')) ?? 'created',
+    skip: (page - 1) * PAGE,
+    limit: PAGE + 1,
   })
-  const keys = sorted(matching(all, query.get('find') ?? ''), query.get('sort') ?? 'created')
-  const isEmpty = all.length === 0 && query.size === 0
+  const isEmpty = found.length === 0 && query.size === 0
   return {
     title: words.keys.title,
     content: html`<div class="top"><h1>${words.keys.title}</h1>
 ${mayDo(role, 'keys.create') && html`<a class="button lead-button" href="/cabinet/keys/new">${words.keys.create}</a>`}</div>
 ${sentBefore(visit)}
 ${isEmpty ? html`<p class="empty">${words.keys.none}</p>` : filtersOf(visit)}
-${keys.length > 0 ? tableOf(visit, keys) : !isEmpty && html`<p class="empty">${words.keys.noneMatching}</p>`}`,
+${found.length > 0 ? tableOf(visit, found.slice(0, PAGE)) : !isEmpty && html`<p class="empty">${words.keys.noneMatching}</p>`}
+${found.length > PAGE && html`<p class="pages"><a class="button" href="${hrefOf('/cabinet/keys', { ...Object.fromEntries(query), page: String(page + 1) })}">${words.keys.more}</a></p>`}`,
   }
 }
 
@@ -47,27 +55,6 @@ ${choice('sort', words.sort, sorts, query.get('sort') ?? 'created')}
 <label class="inline"><input type="checkbox" name="revoked" value="1"${query.get('revoked') === '1' ? html` checked` : ''}> ${words.revoked}</label>
 <button type="submit">${words.apply}</button>
 </form>`
-}
-
-const matching = (keys: readonly Key[], text: string): readonly Key[] =>
-  keys.filter(({ name, label, made_by, note }) =>
-    [name, label, made_by ?? '', note ?? ''].some((part) =>
-      part.toLowerCase().includes(text.toLowerCase()),
-    ),
-  )
-
-/** Newest first, as they come. */
-function sorted(keys: readonly Key[], by: string): readonly Key[] {
-  switch (by) {
-    case 'name':
-      return keys.toSorted((a, b) => a.name.localeCompare(b.name))
-    case 'spend':
-      return keys.toSorted((a, b) => Number(b.usage.spend_day_usd) - Number(a.usage.spend_day_usd))
-    case 'used':
-      return keys.toSorted((a, b) => ((a.last_used_at ?? '') < (b.last_used_at ?? '') ? 1 : -1))
-    default:
-      return keys
-  }
 }
 
 const tableOf = (visit: Visit, keys: readonly Key[]): Html => {

@@ -24,11 +24,12 @@ import { drawSnippets } from './snippets.ts'
 
 type Model = VerbRecord<'models.list'>[number]
 type Key = VerbRecord<'keys.list'>[number]
+type Allowing = Pick<Key, 'id' | 'name' | 'allowed_models'>
 
 export const showModels: Show = async (visit) => {
   const { words, act, account, url } = visit
   const find = url.searchParams.get('find') ?? ''
-  const keys = await act('keys.list', { account: account.id })
+  const keys = await act('limits.show', { account: account.id })
   const models = (await act('models.list', {})).filter(({ id }) =>
     id.toLowerCase().includes(find.toLowerCase()),
   )
@@ -42,7 +43,7 @@ ${models.length === 0 ? html`<p class="empty">${words.models.none}</p>` : tableO
   }
 }
 
-const tableOf = ({ words }: Visit, models: readonly Model[], keys: readonly Key[]): Html =>
+const tableOf = ({ words }: Visit, models: readonly Model[], keys: readonly Allowing[]): Html =>
   table(
     words.models.title,
     [
@@ -83,8 +84,10 @@ const tableOf = ({ words }: Visit, models: readonly Model[], keys: readonly Key[
   )
 
 const MAX_KEYS_SHOWN = 3
+/** The newest. */
+const MAX_KEYS_TO_TRY = 200
 
-function keysOf(words: Visit['words'], keys: readonly Key[], model: string): Html | string {
+function keysOf(words: Visit['words'], keys: readonly Allowing[], model: string): Html | string {
   const open = keys.filter(({ allowed_models }) => allows(allowed_models, model))
   if (open.length === keys.length && keys.length > 0) return words.models.every
   const shown = open.slice(0, MAX_KEYS_SHOWN)
@@ -119,7 +122,8 @@ interface Tried {
 async function drawModel(visit: Visit, tried: Tried | null): Promise<Sheet> {
   const { words, act, account, role } = visit
   const model = await find(visit)
-  const keys = await act('keys.list', { account: account.id })
+  const allowing = await act('limits.show', { account: account.id })
+  const keys = await act('keys.list', { account: account.id, limit: MAX_KEYS_TO_TRY })
   const { price } = model
   return {
     title: model.id,
@@ -128,7 +132,7 @@ async function drawModel(visit: Visit, tried: Tried | null): Promise<Sheet> {
 ${facts([
   [words.models.does, doesOf(words, model)],
   [words.models.context, model.context_length === null ? null : count(model.context_length)],
-  [words.models.keys, keysOf(words, keys, model.id)],
+  [words.models.keys, keysOf(words, allowing, model.id)],
 ])}
 <h2>${words.models.prices}</h2>
 ${price === null ? html`<p class="problem">${words.models.unpriced}</p>` : pricesOf(visit, price)}

@@ -173,6 +173,7 @@ export const ENGLISH = {
     sorts: { created: 'newest', name: 'name', spend: 'spent today', used: 'last used' },
     revoked: 'with revoked ones',
     apply: 'Apply',
+    more: 'More keys',
     requests: 'Its requests',
     // A key's page.
     limits: 'Limits',

@@ -173,6 +173,7 @@ export const RUSSIAN: Words = {
     },
     revoked: 'и отозванные',
     apply: 'Показать',
+    more: 'Ещё ключи',
     requests: 'Его запросы',
     limits: 'Пределы',
     limitsHint: 'Действуют со следующего запроса. Пустое поле: предела нет.',

@@ -8,6 +8,7 @@ import type { Channel, Notice } from '#domain/notice.ts'
 import { rateAt } from '#domain/rate.ts'
 import { toRunway } from '#domain/snapshot/pace.ts'
 import type { OperatorDeps } from '../deps.ts'
+import { keptReading } from '../kept-reading.ts'
 import { renderThreshold } from '../threshold-record.ts'
 import { percentOf, readGauges } from './gauges.ts'
 import type { ChannelRecord, GaugesRecord, MoneyRecord, RunwayRecord } from './record.ts'
@@ -61,11 +62,10 @@ export async function readMoney(
 }
 
 /** The daily spend of every account for this month and at least the last week. */
-export const readDays = (
-  { store }: OperatorDeps,
-  now: Instant,
-): Promise<readonly AccountDaySpend[]> =>
-  store.admissions.spendByDay((dayOf(now) - MAX_DAYS) as Day)
+export function readDays(deps: OperatorDeps, now: Instant): Promise<readonly AccountDaySpend[]> {
+  const since = (dayOf(now) - MAX_DAYS) as Day
+  return keptReading(deps, `days ${since}`, () => deps.store.admissions.spendByDay(since))
+}
 
 export function sumsOf(spends: readonly AccountDaySpend[], now: Instant) {
   const today = dayOf(now)
