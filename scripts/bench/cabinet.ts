@@ -14,7 +14,7 @@ import type { SigninStore } from '#signin/store.ts'
 import type { Past } from './books.ts'
 import { contest, median } from './compare.ts'
 import { type FilledKey, openFiller } from './fill.ts'
-import { freePort, type Measured, start } from './process.ts'
+import { cpuMicros, freePort, type Measured, start } from './process.ts'
 import {
   type AnswerRoute,
   bodyFor,
@@ -163,13 +163,15 @@ async function screensOf(
 
 const kibibytes = (bytes: number): number => bytes / 1024
 
-async function timeScreens({ authUrl, cookies, screens }: Seat): Promise<boolean> {
+async function timeScreens({ gateway, authUrl, cookies, screens }: Seat): Promise<boolean> {
   console.log('\nscreens: the first time, then medians (and the longest)')
   let isWithin = true
   for (const path of screens) {
     const first = await show(authUrl, path, cookies[0] ?? '')
     const turns: Shown[] = []
+    const before = cpuMicros(gateway.pid)
     for (let n = 0; n < TURNS; n++) turns.push(await show(authUrl, path, cookies[0] ?? ''))
+    const cpuMs = (cpuMicros(gateway.pid) - before) / 1000 / TURNS
     const told = (of: (one: Shown) => number): string =>
       `${median(turns.map(of)).toFixed(1)} (${Math.max(...turns.map(of)).toFixed(1)})`
     const size = kibibytes(Buffer.byteLength(first.text))
@@ -181,7 +183,7 @@ async function timeScreens({ authUrl, cookies, screens }: Seat): Promise<boolean
     console.log(
       `  ${path.replace(/(?:key_|gen-)\w+/, '…').padEnd(34)} ${first.completeMs.toFixed(1).padStart(7)} ms   ` +
         `first byte ${told(({ firstMs }) => firstMs)} ms   complete ${told(({ completeMs }) => completeMs)} ms   ` +
-        `${size.toFixed(1)} KiB ${isKept ? '' : 'BROKEN'}`,
+        `CPU ${cpuMs.toFixed(1)} ms   ${size.toFixed(1)} KiB ${isKept ? '' : 'BROKEN'}`,
     )
   }
   console.log(
