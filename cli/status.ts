@@ -162,13 +162,14 @@ const MAX_WARNINGS = 8
 /** "✖ alice-notebook reached its daily ceiling of $5.00   ! ci-evals is at its RPM limit of 60" */
 function limitLines(
   context: Context,
-  { warnings }: Status,
+  { warnings, accounts }: Status,
 ): readonly (readonly [string, string])[] {
   if (warnings.length === 0) return []
-  const texts = warnings
-    .slice(0, MAX_WARNINGS)
-    .map((warning) => describeWarning(warning, context.clock.now()))
-    .map(({ mark, text }) => `${paint(context, mark === '✖' ? 'red' : 'yellow', mark)} ${text}`)
+  const texts = warnings.slice(0, MAX_WARNINGS).map((warning) => {
+    const { mark, text } = describeWarning(warning, context.clock.now())
+    const whose = accounts.length === 1 ? '' : `${clean(warning.account)}: `
+    return `${paint(context, mark === '✖' ? 'red' : 'yellow', mark)} ${whose}${text}`
+  })
   const more = warnings.length - texts.length
   return [['limits', [...texts, ...(more > 0 ? [`and ${more} more`] : [])].join('   ')]]
 }

@@ -1,6 +1,7 @@
 /** What a screen is drawn from: all data is computed before. */
 import type { ChartRecord } from '#operator/snapshot/chart.ts'
 import type { SnapshotRecord } from '#operator/snapshot/record.ts'
+import { clean } from '../terminal/clean.ts'
 import type { Tone } from '../terminal/tone.ts'
 import type { Link } from './feed.ts'
 import { type Currency, figure, money } from './figures.ts'
@@ -65,6 +66,10 @@ export function rule(
   const between = Math.max(0, width - Bun.stringWidth(start) - Bun.stringWidth(end))
   return [styled(toLeft(start + glyphs.rule.repeat(between) + end, width), 'dim')]
 }
+
+/** The title of a part with one account's money or keys; without its name where there is only one. */
+export const ofAccount = ({ snapshot, glyphs }: Scene, title: string): string =>
+  snapshot.gateway.accounts < 2 ? title : `${title} ${glyphs.dot} ${clean(snapshot.money.account)}`
 
 /** A column of a table; `width` 0 takes the remaining columns. */
 export interface Column<Row> {

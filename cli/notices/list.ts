@@ -23,6 +23,9 @@ export const mount: Mount = (notices) =>
     .option('--limit <n>', LIMIT_HELP)
     .action(
       action(async (context, flags: NoticeFlags) => {
+        // Whose they are is said only where people read it.
+        const accounts =
+          context.json || context.quiet ? [] : await call(context, 'accounts.list', {})
         await printListing<Notice>(context, flags, {
           page: (last, limit) =>
             call(context, 'notices.list', {
@@ -31,19 +34,33 @@ export const mount: Mount = (notices) =>
               before: last?.event_id ?? null,
               limit,
             }),
-          columns: columns(context),
+          columns: columns(context, accounts),
           idOf: ({ event_id }) => event_id,
         })
       }),
     )
 
-const columns = (context: Context): readonly Column<Notice>[] => [
+type Account = VerbRecord<'accounts.list'>[number]
+
+const columns = (context: Context, accounts: readonly Account[]): readonly Column<Notice>[] => [
   {
     title: 'raised',
     full: ({ raised_at }) => raised_at,
     short: ({ raised_at }) => relativeTime(raised_at, context.clock.now()),
   },
   { title: 'event', isId: true, dropOrder: 2, full: ({ event_id }) => event_id },
+  ...(accounts.length < 2
+    ? []
+    : [
+        {
+          title: 'account',
+          // Of the whole gateway there is none.
+          full: ({ facts }: Notice) => {
+            const { account_id: id = null } = facts
+            return accounts.find((one) => one.id === id)?.name ?? (id === null ? null : String(id))
+          },
+        },
+      ]),
   { title: 'severity', full: ({ severity }) => severity },
   { title: 'state', full: ({ state }) => state },
   { title: 'seen', dropOrder: 1, full: ({ seen_at }) => (seen_at === null ? 'no' : 'yes') },

@@ -120,18 +120,26 @@ async function reportAccounts(deps: OperatorDeps, accounts: readonly Account[]) 
   })
 }
 
+interface AccountWarningRecord extends WarningRecord {
+  /** The name of the account. */
+  readonly account: string
+}
+
 /** Without a running server only spend limits are checked, of keys used this month. */
 async function warningsOf(
   deps: OperatorDeps,
   accounts: readonly Account[],
-): Promise<readonly WarningRecord[]> {
+): Promise<readonly AccountWarningRecord[]> {
   const { live, store, clock } = deps
   const now = clock.now()
-  const found: WarningRecord[] = []
+  const found: AccountWarningRecord[] = []
   for (const account of accounts) {
+    const add = (warnings: readonly WarningRecord[]): void => {
+      found.push(...warnings.map((warning) => ({ ...warning, account: account.name })))
+    }
     if (live) {
       const span = readSpan(live.watch.pulse.endings, now, FIGURES_MS)
-      found.push(...(await readKeys(deps, account, span)).keys.warnings)
+      add((await readKeys(deps, account, span)).keys.warnings)
       continue
     }
     const { keys } = await store.keys.list({
@@ -147,7 +155,7 @@ async function warningsOf(
         (limits.dailySpend !== null || limits.monthlySpend !== null),
     )
     for (const [key, spending] of await withSpending(store.admissions, judged, now)) {
-      found.push(...paceWarnings(key, spending, now))
+      add(paceWarnings(key, spending, now))
     }
   }
   return found

@@ -93,8 +93,8 @@ test('T19: one road leads upstream, and every limit stands on it', () => {
   expect(filesWith(/\badmissions\.admit\(/)).toEqual(['server/domain/admission-queue.ts'])
   expect(filesWith(/\bqueue\.ask\(/)).toEqual(['server/domain/walk/completion.ts'])
   expect(walk.indexOf('queue.ask(walk)')).toBeGreaterThan(0)
-  expect(walk.indexOf('queue.ask(walk)')).toBeLessThan(walk.indexOf('answer(admitted, reader)'))
-  expect(walk.indexOf('answer(admitted, reader)')).toBeLessThan(walk.indexOf('askFirst(walk'))
+  expect(walk.indexOf('queue.ask(walk)')).toBeLessThan(walk.indexOf('passAnswer(admitted, reader)'))
+  expect(walk.indexOf('passAnswer(admitted, reader)')).toBeLessThan(walk.indexOf('askFirst(walk'))
 })
 
 test('T38: nothing runs a command, a template or code that came as text', () => {

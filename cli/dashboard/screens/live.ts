@@ -11,6 +11,7 @@ import {
   exactly,
   isWide,
   NARROW_COLUMNS,
+  ofAccount,
   rule,
   type Scene,
   shortId,
@@ -48,9 +49,13 @@ const NEAR_KEYS = 4
 function wideBody(scene: Scene, height: number): readonly Line[] {
   const head = [
     ...withHours(scene, (left) =>
-      sideBySide(left, ['throughput', throughput(left)], ['money', moneyLines(left)]),
+      sideBySide(
+        left,
+        [`throughput${everywhere(scene)}`, throughput(left)],
+        [ofAccount(scene, 'money'), moneyLines(left)],
+      ),
     ),
-    rule(scene, 'keys nearest a limit'),
+    rule(scene, ofAccount(scene, 'keys nearest a limit')),
     ...exactly(keyTable(scene, scene.snapshot.keys.rows.slice(0, NEAR_KEYS), -1), NEAR_KEYS + 1),
     tabs(scene),
   ]
@@ -88,6 +93,10 @@ function withHours(scene: Scene, draw: (left: Scene) => readonly Line[]): readon
       : beside(line, width, [wall, ...(hours[row] ?? [])]),
   )
 }
+
+/** Rates and latencies are those of the whole gateway, whichever account is shown. */
+const everywhere = ({ snapshot, glyphs }: Scene): string =>
+  snapshot.gateway.accounts < 2 ? '' : ` ${glyphs.dot} rates of all accounts`
 
 const halfOf = ({ size }: Scene): number => Math.floor(size.columns / 2) - 1
 

@@ -17,7 +17,9 @@ const TONES = { critical: 'red', warning: 'yellow', info: 'green' } as const
 
 export function noticesBody(scene: Scene, height: number): readonly Line[] {
   const { latest } = scene.snapshot.notices
-  const title = rule(scene, 'notices', 'newest first · any key goes back')
+  const { glyphs, snapshot } = scene
+  const whose = snapshot.gateway.accounts < 2 ? '' : ` ${glyphs.dot} all accounts`
+  const title = rule(scene, `notices${whose}`, `newest first ${glyphs.dot} any key goes back`)
   const lines = latest.flatMap((one) => linesOf(scene, one))
   const list = lines.length === 0 ? [[styled('   nothing was told yet', 'dim')]] : lines
   return [title, ...exactly(list, height - 1)]

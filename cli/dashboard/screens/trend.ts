@@ -8,7 +8,7 @@ import type {
 import { brief, count, elapsed, percent, span } from '../figures.ts'
 import { curve, toneOf } from '../glyphs.ts'
 import { beside, type Line, type Piece, styled, toLeft, toRight, widthOf } from '../line.ts'
-import { cash, exactly, rule, type Scene } from '../scene.ts'
+import { cash, exactly, ofAccount, rule, type Scene } from '../scene.ts'
 import { gaugeOf, tabs } from './head.ts'
 
 export function trendBody(scene: Scene, height: number): readonly Line[] {
@@ -101,10 +101,11 @@ export function hoursBlock(scene: Scene, width: number): readonly Line[] {
 }
 
 function minutes(scene: Scene): Block {
-  const { traffic } = scene.snapshot
+  const { traffic, gateway } = scene.snapshot
   const { curves } = traffic
   return {
-    title: 'minutes',
+    // Whichever account is shown.
+    title: gateway.accounts < 2 ? 'minutes' : `minutes ${scene.glyphs.dot} all accounts`,
     since: `last ${Math.max(1, Math.round(traffic.seconds / 60))} min`,
     rows: [
       ['requests', styled(`${count(traffic.requests_per_minute)}/min`), curves.requests_per_second],
@@ -190,7 +191,7 @@ function burnDown(scene: Scene, room: number): readonly Line[] {
   const shown = all.slice(0, Math.max(0, room - 1))
   const more = all.length > shown.length ? `${shown.length} of ${all.length}` : ''
   return [
-    rule(scene, 'ceilings', more),
+    rule(scene, ofAccount(scene, 'ceilings'), more),
     ...(all.length === 0 ? [[styled('   no key has a spend ceiling', 'dim')]] : []),
     ...shown.map((ceiling) => ceilingLine(scene, ceiling)),
   ]

@@ -204,6 +204,45 @@ describe('whatever the size', () => {
     }
   })
 
+  describe.each([
+    ['all accounts', null],
+    ['account acme', 'acme'],
+  ] as const)('with several accounts, %s', (whose, account) => {
+    const gateway = { ...SNAPSHOT.gateway, accounts: 2 }
+    const money = { ...SNAPSHOT.money, account: 'acme' }
+    const snapshot = { ...SNAPSHOT, gateway, money, account, notices: NOTICES }
+    const isOfSomebody = ({ mode }: Partial<View>): boolean =>
+      mode?.kind !== 'help' && mode?.kind !== 'confirm'
+    const said = ({ screen, mode }: Partial<View>): string => {
+      if (screen === 'models' || mode?.kind === 'notices') return 'all accounts'
+      return screen === 'keys' || screen === 'spend' ? 'account acme' : whose
+    }
+    const everyPage = [...modes, { mode: { kind: 'notices' } } as const].filter(isOfSomebody)
+
+    test.each(everyPage)('%o says whose it is', (mode) => {
+      for (const size of sizes) {
+        const text = linesOf(sceneOf(mode, { size, snapshot })).join('\n')
+        expect([size, text]).toEqual([size, expect.stringContaining(said(mode))])
+      }
+    })
+
+    test('a part that is of another, or of all, says so itself', () => {
+      const titles = sizes.flatMap((size) =>
+        SCREENS.flatMap((screen) => linesOf(sceneOf({ screen }, { size, snapshot }))),
+      )
+      const of = (title: string) => titles.filter((line) => line.includes(`─ ${title} `))
+      for (const title of ['money', 'keys nearest a limit', 'ceilings']) {
+        expect(of(title).length).toBeGreaterThan(0)
+        for (const line of of(title)) expect(line).toContain(`─ ${title} · acme `)
+      }
+      for (const line of of('throughput')) expect(line).toContain(' · rates of all accounts ')
+      for (const line of of('minutes')) expect(line).toContain(' · all accounts ')
+      for (const line of titles.filter((one) => one.startsWith(' balance'))) {
+        expect(line).toBe('the name of its account')
+      }
+    })
+  })
+
   test('of several credentials it says which one rests, and by which a request was served', () => {
     const [first, ...others] = SNAPSHOT.providers
     const [line] = SNAPSHOT.log
