@@ -1,6 +1,9 @@
-/** The plans of the OpenID Foundation's certification that this provider is held to, module by module. */
+/**
+ * The plans of the OpenID Foundation's certification that this provider is held to, module by module. There is none of PKCE: one
+ * module of the Basic OP sends it, and what else it forbids is in `../refusals.test.ts` and `../redemptions.test.ts`.
+ */
 
-/** `oidcc-basic-certification-test-plan`, with `response_type=code`. */
+/** `oidcc-basic-certification-test-plan`, with `response_type=code`; `oidcc-formpost-basic-certification-test-plan` has the same modules. */
 export const BASIC_OP = [
   'oidcc-server',
   'oidcc-response-type-missing',
@@ -40,6 +43,27 @@ export const BASIC_OP = [
   'oidcc-ensure-request-object-with-redirect-uri',
   'oidcc-refresh-token',
   'oidcc-ensure-request-with-valid-pkce-succeeds',
+] as const
+
+/** `oidcc-rp-initiated-logout-certification-test-plan`, with `response_type=code`. */
+export const LOGOUT_OP = [
+  'oidcc-rp-initiated-logout-discovery-endpoint-verification',
+  'oidcc-rp-initiated-logout',
+  'oidcc-rp-initiated-logout-bad-post-logout-redirect-uri',
+  'oidcc-rp-initiated-logout-modified-id-token-hint',
+  'oidcc-rp-initiated-logout-no-id-token-hint',
+  'oidcc-rp-initiated-logout-no-params',
+  'oidcc-rp-initiated-logout-no-post-logout-redirect-uri',
+  'oidcc-rp-initiated-logout-no-state',
+  'oidcc-rp-initiated-logout-only-state',
+  'oidcc-rp-initiated-logout-query-added-to-post-logout-redirect-uri',
+  'oidcc-rp-initiated-logout-bad-id-token-hint',
+] as const
+
+/** `oidcc-backchannel-rp-initiated-logout-certification-test-plan`, with `response_type=code`. */
+export const BACKCHANNEL_OP = [
+  'oidcc-backchannel-logout-discovery-endpoint-verification',
+  'oidcc-backchannel-rp-initiated-logout',
 ] as const
 
 /** `oidcc-config-certification-test-plan`. */

@@ -1,23 +1,21 @@
 /** The common steps of the certification suite's modules: what each does and requires before and after its own step. */
 import { expect } from 'vitest'
 import type { Browser, Page } from '../browser.ts'
-import {
-  openSigninGateway,
-  REDIRECT,
-  type RegisteredClient,
-  type SigninGateway,
-} from '../signin-gateway.ts'
+import { openSigninGateway, REDIRECT, type RegisteredClient } from '../signin-gateway.ts'
 import {
   type Claims,
   demandMetadata,
   demandPublicKeys,
-  type Metadata,
   type Provider,
   readIdToken,
   type Tokens,
 } from './demands.ts'
 
+/** How responses are asked for: as the flow has them by default, or as a form that the browser posts. */
+export type Mode = 'default' | 'form_post'
+
 export interface Suite extends Provider {
+  readonly mode: Mode
   readonly client: RegisteredClient
   readonly second: RegisteredClient
   /** A new person, in a browser on a network of their own. */
@@ -55,8 +53,14 @@ export interface Outcome {
 }
 
 /** The gateway behind TLS, with two clients that may omit PKCE, which the suite sends in one module only. */
-export async function openSuite(): Promise<Suite & { close(): Promise<void> }> {
-  const setup = await openSigninGateway({}, { isBehindTls: true })
+export async function openSuite({
+  mode = 'default',
+  env = {},
+}: {
+  readonly mode?: Mode
+  readonly env?: Readonly<Record<string, string>>
+} = {}): Promise<Suite & { close(): Promise<void> }> {
+  const setup = await openSigninGateway(env, { isBehindTls: true })
   const client = setup.register('Suite', '--no-require-pkce')
   const second = setup.register('Suite 2', '--no-require-pkce')
   const metadata = await demandMetadata(setup)
@@ -65,22 +69,22 @@ export async function openSuite(): Promise<Suite & { close(): Promise<void> }> {
   const visitor = (): Visitor => {
     const n = ++people
     const browser = setup.browser({ 'x-forwarded-for': `198.18.0.${n}` })
-    return newVisitor(setup, metadata, client, browser, `member-${n}@example.org`)
+    const email = `member-${n}@example.org`
+    return newVisitor({ setup, metadata, mode }, client, browser, email)
   }
-  return { setup, metadata, client, second, visitor, close: () => setup.close() }
+  return { setup, metadata, mode, client, second, visitor, close: () => setup.close() }
 }
 
 function newVisitor(
-  setup: SigninGateway,
-  metadata: Metadata,
+  { setup, metadata, mode }: Pick<Suite, 'setup' | 'metadata' | 'mode'>,
   usual: RegisteredClient,
   browser: Browser,
   email: string,
 ): Visitor {
   const send: Visitor['send'] = async (more = {}, client = usual) => {
-    const fields = fieldsOf(client, more)
+    const fields = fieldsOf(client, more, mode)
     const address = `${metadata.authorization_endpoint}?${new URLSearchParams(fields)}`
-    return { client, fields, page: await browser.open(address) }
+    return { client, fields, page: delivered(await browser.open(address), mode) }
   }
   const answer: Visitor['answer'] = async (sent) => {
     let { page } = sent
@@ -88,7 +92,7 @@ function newVisitor(
     if (page.text.includes('name="decision"')) {
       page = await browser.submit(page, '/consent', { decision: 'allow' })
     }
-    return { ...sent, page }
+    return { ...sent, page: delivered(page, mode) }
   }
   return {
     browser,
@@ -99,8 +103,39 @@ function newVisitor(
   }
 }
 
+/**
+ * The page that follows, whose address has a response that was posted to it, too, as the browser would find it in the form. The
+ * form submits itself, and a response of the other kind is none.
+ */
+function delivered(page: Page, mode: Mode): Page {
+  if (mode === 'default') return page
+  expect(page.url.startsWith(REDIRECT)).toBe(false)
+  const action = /<form method="post" action="([^"]*)">/.exec(page.text)?.[1]
+  if (action !== REDIRECT) return page
+  expect(page.text).toContain('document.forms[0].submit()')
+  expect(page.headers.get('content-security-policy')).toContain(`form-action 'self' ${ORIGIN}`)
+  const query = new URLSearchParams()
+  const fields = page.text.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)"\/>/g)
+  for (const [, name = '', value = ''] of fields) query.set(name, plain(value))
+  return { ...page, url: `${REDIRECT}?${query}` }
+}
+
+const ORIGIN = new URL(REDIRECT).origin
+
+const plain = (escaped: string): string =>
+  escaped
+    .replaceAll('&quot;', '"')
+    .replaceAll('&#39;', "'")
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&amp;', '&')
+
 /** The suite's default request, with a module's changes. */
-export function fieldsOf(client: RegisteredClient, more: Fields): Readonly<Record<string, string>> {
+export function fieldsOf(
+  client: RegisteredClient,
+  more: Fields,
+  mode: Mode,
+): Readonly<Record<string, string>> {
   const fields = {
     client_id: client.client_id,
     redirect_uri: REDIRECT,
@@ -108,6 +143,7 @@ export function fieldsOf(client: RegisteredClient, more: Fields): Readonly<Recor
     state: crypto.randomUUID(),
     nonce: crypto.randomUUID(),
     response_type: 'code',
+    ...(mode === 'form_post' && { response_mode: mode }),
     ...more,
   }
   return Object.fromEntries(

@@ -1,0 +1,4 @@
+// `oidcc-basic-certification-test-plan`: responses.
+import { answerModules } from './answers.ts'
+
+answerModules('default')

@@ -1,0 +1,4 @@
+// `oidcc-basic-certification-test-plan`: request parameters.
+import { questionModules } from './questions.ts'
+
+questionModules('default')

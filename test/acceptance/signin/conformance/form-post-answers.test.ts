@@ -1,0 +1,4 @@
+// `oidcc-formpost-basic-certification-test-plan`: responses.
+import { answerModules } from './answers.ts'
+
+answerModules('form_post')

@@ -1,0 +1,4 @@
+// `oidcc-formpost-basic-certification-test-plan`: request parameters.
+import { questionModules } from './questions.ts'
+
+questionModules('form_post')
