@@ -75,10 +75,10 @@ export type ChatEvent =
       readonly native: string
     }
   /**
-   * The provider's own count; a later one replaces an earlier one. A `partial` count was made before the answer was complete:
-   * its prompt counts are final, its output counts are lower bounds. `statedCost` is the cost that the provider states, for
-   * comparison only; `usage` is null where it states a cost and no counts. `served` has what it says it served, under the names
-   * of the request's fields. `isUnsplit`: its cache writes may be for an hour, which it does not tell.
+   * The provider's own count; a later one replaces an earlier one. A `partial` count was made before the answer was complete: its
+   * prompt counts are final, but for what the vendor's tools find; its output counts are lower bounds. `statedCost` is the cost
+   * that the provider states, for comparison only; `usage` is null where it states a cost and no counts. `served` has what it says
+   * it served, under the names of the request's fields. `isUnsplit`: its cache writes may be for an hour, which it does not tell.
    */
   | {
       readonly type: 'usage'

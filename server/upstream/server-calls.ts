@@ -5,7 +5,7 @@ import { isObject, readCount } from './read-json.ts'
 const COUNT = /^([a-z_]{1,48})_requests$/
 
 /** More kinds of tools than any vendor has. */
-const MAX_TOOLS = 16
+export const MAX_TOOLS = 16
 
 /** Null where a usage has no such `server_tool_use`. @example { web_search_requests: 2 } → web_search 2 */
 export function readServerCalls(stated: unknown): ServerCalls | null {

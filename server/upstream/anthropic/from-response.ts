@@ -5,8 +5,9 @@ import { isObject, readObject, readText } from '../read-json.ts'
 import type { Scrub } from '../scrub.ts'
 import { startBlocks } from './blocks.ts'
 import { fromErrorInside } from './from-error.ts'
-import { fromUsage, isExecution, toUsageEvent, withExecutions } from './from-usage.ts'
+import { fromUsage, toUsageEvent } from './from-usage.ts'
 import { pushFinish } from './push-finish.ts'
+import { ServerTools } from './server-tools.ts'
 
 /** Translates the body of a 200. @throws UpstreamFailure when it is not a message */
 export function fromResponse(body: unknown, scrub: Scrub): ChatEvents {
@@ -17,16 +18,16 @@ export function fromResponse(body: unknown, scrub: Scrub): ChatEvents {
 
   const events: ChatEvent[] = []
   const blocks = startBlocks()
-  for (const [index, block] of content.entries()) {
-    blocks.open(index, readObject(block), events)
+  const tools = new ServerTools()
+  for (const [index, value] of content.entries()) {
+    const block = readObject(value)
+    tools.note(block)
+    blocks.open(index, block, events)
     blocks.close(index, events)
   }
   blocks.conclude(events)
   pushFinish(readText(body['stop_reason']) ?? 'end_turn', body['stop_details'], events)
   const usage = fromUsage(body['usage'])
-  if (usage) {
-    const counted = withExecutions(usage, content.filter(isExecution).length)
-    events.push(toUsageEvent(body['usage'], counted, false))
-  }
+  if (usage) events.push(toUsageEvent(body['usage'], tools.complete(usage), false))
   return events
 }

@@ -8,25 +8,31 @@ import type { SseEvent } from '../sse.ts'
 import type { Translation } from '../stream.ts'
 import { startBlocks } from './blocks.ts'
 import { fromErrorInside } from './from-error.ts'
-import { fromUsage, isExecution, toUsageEvent, withExecutions } from './from-usage.ts'
+import { fromUsage, toUsageEvent } from './from-usage.ts'
 import { pushFinish } from './push-finish.ts'
+import { ServerTools } from './server-tools.ts'
 
 export function startStream(scrub: Scrub): Translation {
   const blocks = startBlocks()
-  let usage: Usage | undefined
-  let executions = 0
+  const tools = new ServerTools()
+  let counted: { readonly stated: unknown; readonly usage: Usage } | null = null
   let ending: { readonly native: string; readonly details: unknown } | null = null
 
   /** Usage is partial until the stop reason has arrived: more output may follow. */
-  const noteUsage = (stated: unknown, batch: ChatEvent[]): void => {
-    const read = fromUsage(stated, usage)
-    if (read === undefined) return
-    usage = read
-    usage = withExecutions(usage, executions)
+  const emitUsage = (batch: ChatEvent[]): void => {
+    if (counted === null) return
+    const { stated, usage } = counted
+    if (ending !== null) batch.push(toUsageEvent(stated, tools.complete(usage), false))
     // Without prompt tokens a partial one would replace a better estimate.
-    if (ending !== null || promptTokens(usage) > 0) {
-      batch.push(toUsageEvent(stated, usage, ending === null))
-    }
+    else if (promptTokens(usage) > 0) batch.push(toUsageEvent(stated, tools.soFar(usage), true))
+  }
+
+  const noteUsage = (stated: unknown, batch: ChatEvent[]): void => {
+    const usage = fromUsage(stated, counted?.usage)
+    if (usage === undefined) return
+    if (usage.inputTokens !== counted?.usage.inputTokens) tools.noteCounted()
+    counted = { stated, usage }
+    emitUsage(batch)
   }
 
   const noteEnding = (delta: JsonObject): void => {
@@ -48,10 +54,12 @@ export function startStream(scrub: Scrub): Translation {
         noteUsage(readObject(data['message'])['usage'], batch)
         return false
       }
-      case 'content_block_start':
-        if (isExecution(data['content_block'])) executions++
-        blocks.open(index, readObject(data['content_block']), batch)
+      case 'content_block_start': {
+        const block = readObject(data['content_block'])
+        blocks.open(index, block, batch)
+        if (tools.note(block)) emitUsage(batch)
         return false
+      }
       case 'content_block_delta':
         blocks.extend(index, readObject(data['delta']), batch)
         return false

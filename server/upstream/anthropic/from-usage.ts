@@ -1,6 +1,6 @@
 /** Theirs → ours: usage in disjoint classes. This API's classes are disjoint; only thinking tokens are part of the output. */
 import type { ChatEvent, JsonObject } from '#domain/chat.ts'
-import { NO_CALLS, NO_USAGE, type Usage } from '#domain/usage.ts'
+import { NO_USAGE, type Usage } from '#domain/usage.ts'
 import { isImpossible, isObject, readCount, readList, readObject, readText } from '../read-json.ts'
 import { readServerCalls } from '../server-calls.ts'
 
@@ -14,7 +14,8 @@ const CHARGED = [
 
 /**
  * Undefined when there is no count or an impossible one. Counts are cumulative, so a later usage replaces an earlier one; counts
- * that it omits or sends as zero (the prompt, in the last event of many servers) keep their value of `before`.
+ * that it omits or sends as zero (the prompt, in the last event of many servers) keep their value of `before`. Calls of the
+ * vendor's tools are null until they are stated: the first event of a stream does not.
  * @example input 4, cache read 1163, output 202 → a prompt of 1167 tokens
  */
 export function fromUsage(value: unknown, before?: Usage): Usage | undefined {
@@ -35,7 +36,7 @@ export function fromUsage(value: unknown, before?: Usage): Usage | undefined {
     cacheReadTokens: readCount(counted['cache_read_input_tokens']) || known.cacheReadTokens,
     outputTokens,
     reasoningTokens: Math.min(thinking ?? known.reasoningTokens, outputTokens),
-    serverCalls: readServerCalls(value['server_tool_use']) ?? known.serverCalls ?? NO_CALLS,
+    serverCalls: readServerCalls(value['server_tool_use']) ?? known.serverCalls,
   }
 }
 
@@ -77,15 +78,6 @@ function readWrites(
 }
 
 const isUnsplit = (usage: JsonObject): boolean => !isObject(usage['cache_creation'])
-
-/** Whether a block is the result of code that the vendor ran, which the usage does not count. */
-export const isExecution = (block: unknown): boolean =>
-  /code_execution_tool_result$/.test(readText(readObject(block)['type']) ?? '')
-
-export const withExecutions = (usage: Usage, executions: number): Usage =>
-  executions === 0
-    ? usage
-    : { ...usage, serverCalls: { ...usage.serverCalls, code_execution: executions } }
 
 /** The event for a count, with what else the usage says of its price. */
 export function toUsageEvent(stated: unknown, usage: Usage, isPartial: boolean): ChatEvent {

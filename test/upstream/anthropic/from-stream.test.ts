@@ -273,3 +273,59 @@ describe('other events', () => {
     expect(read(start(), { event: 'ping', data: '[1]' }).failure).toMatchObject({ kind: 'failed' })
   })
 })
+
+describe('the vendor’s tools', () => {
+  const search = (index: number, found: unknown = 'x'.repeat(398)): SseEvent[] => [
+    open(index, { type: 'server_tool_use', id: `s${index}`, name: 'web_search', input: {} }),
+    close(index),
+    open(index + 1, { type: 'web_search_tool_result', tool_use_id: `s${index}`, content: found }),
+    close(index + 1),
+  ]
+  const need = { kind: 'server-tool', tool: 'web_search', mostCalls: 5 } as const
+  const asked = aRequest({ extras: [{ param: 'tools', what: 'searches', need }] })
+  const pay = (...events: readonly SseEvent[]) => {
+    const meter = new Meter(asked, aCard(), Number.POSITIVE_INFINITY)
+    meter.note(read(...events).events)
+    return meter.readAfterDisconnect().usage
+  }
+
+  test('a client that leaves after two searches pays both, and what they found as prompt', () => {
+    const { serverCalls, inputTokens } = pay(start(), ...search(0), ...search(2), ...words('a', 4))
+    expect(serverCalls).toEqual({ web_search: 2 })
+    expect(inputTokens).toBe(9 + 200)
+  })
+
+  test('one that leaves before a search was seen pays what was asked for, as for any other vendor', () => {
+    expect(pay(start(), ...words('a')).serverCalls).toEqual({ web_search: 1 })
+    const none = { input_tokens: 9, output_tokens: 1, server_tool_use: { web_search_requests: 0 } }
+    expect(pay(start(none), ...words('a')).serverCalls).toEqual({ web_search: 1 })
+  })
+
+  test('a search that failed is none', () => {
+    const error = { type: 'web_search_tool_result_error', error_code: 'max_uses_exceeded' }
+    expect(pay(start(), ...search(0, error), ...words('a', 2)).serverCalls).toEqual({
+      web_search: 0,
+    })
+  })
+
+  test('the count at the end replaces what was seen, and none there is none', () => {
+    const seen = [start(), ...search(0), ...words('a', 2)]
+    const counted = { input_tokens: 500, output_tokens: 5 }
+    expect(pay(...seen, end('end_turn', counted), STOP)).toMatchObject({
+      inputTokens: 500,
+      serverCalls: {},
+    })
+    const server_tool_use = { web_search_requests: 3 }
+    const stated = { ...counted, server_tool_use }
+    expect(pay(...seen, end('end_turn', stated), STOP).serverCalls).toEqual({ web_search: 3 })
+  })
+
+  test('code that ran is counted by its results, which no usage states', () => {
+    const run = [
+      open(0, { type: 'server_tool_use', id: 'c', name: 'bash_code_execution', input: {} }),
+      open(1, { type: 'bash_code_execution_tool_result', content: { type: 'x' } }),
+    ]
+    expect(pay(start(), ...run, ...words('a', 2)).serverCalls).toEqual({ code_execution: 1 })
+    expect(pay(start(), ...run, end('end_turn'), STOP).serverCalls).toEqual({ code_execution: 1 })
+  })
+})

@@ -1,7 +1,7 @@
 // Usage of the Messages API: what was written for an hour, the vendor's tools, and steps that are added up.
 import { expect, test } from 'vitest'
 import { NO_USAGE } from '#domain/usage.ts'
-import { fromUsage, toUsageEvent, withExecutions } from '#upstream/anthropic/from-usage.ts'
+import { fromUsage, toUsageEvent } from '#upstream/anthropic/from-usage.ts'
 
 test('writes for an hour are counted apart', () => {
   const usage = {
@@ -17,16 +17,13 @@ test('writes for an hour are counted apart', () => {
   expect(fromUsage(later, read)).toMatchObject({ cacheWriteTokens: 10, cacheWrite1hTokens: 20 })
 })
 
-test('calls of tools are those that are stated; none, where none is', () => {
+test('calls of tools are those that are stated; where none are, nobody has counted yet', () => {
   const stated = { input_tokens: 1, output_tokens: 2 }
-  expect(fromUsage(stated)?.serverCalls).toEqual({})
+  expect(fromUsage(stated)?.serverCalls).toBeNull()
   const server_tool_use = { web_search_requests: 3, web_fetch_requests: 0, odd: 'x' }
   const read = fromUsage({ ...stated, server_tool_use })
   expect(read?.serverCalls).toEqual({ web_search: 3 })
-  expect(withExecutions(read ?? NO_USAGE, 2).serverCalls).toEqual({
-    web_search: 3,
-    code_execution: 2,
-  })
+  expect(fromUsage(stated, read)?.serverCalls).toEqual({ web_search: 3 })
 })
 
 test('steps are added up, each with its writes', () => {
@@ -44,7 +41,7 @@ test('steps are added up, each with its writes', () => {
     cacheReadTokens: 6,
     cacheWriteTokens: 6,
     cacheWrite1hTokens: 2,
-    serverCalls: {},
+    serverCalls: null,
   })
   expect(fromUsage({ input_tokens: 1, iterations: [{ output_tokens: -1 }] })).toBeUndefined()
 })

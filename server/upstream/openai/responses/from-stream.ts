@@ -2,6 +2,7 @@
 import type { ChatEvent, JsonObject } from '#domain/chat.ts'
 import type { Origin } from '#domain/thought.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
+import { NO_USAGE, type ServerCalls } from '#domain/usage.ts'
 import { isObject, parseText, readList, readObject, readText } from '../../read-json.ts'
 import type { Scrub } from '../../scrub.ts'
 import type { SseEvent } from '../../sse.ts'
@@ -88,6 +89,7 @@ class ChunkReader {
   private readonly scrub: Scrub
   private readonly items: OutputItems
   private hasContent = false
+  private told: ServerCalls | null = null
 
   constructor(scrub: Scrub, origin: Origin | null) {
     this.scrub = scrub
@@ -101,6 +103,7 @@ class ChunkReader {
     const before = batch.length
     const failure = this.readChunk(chunk, readText(chunk['type']) ?? event ?? '', batch)
     this.hasContent ||= batch.length > before
+    if (!this.isComplete) this.tellCalls(batch)
     return failure
   }
 
@@ -108,6 +111,14 @@ class ChunkReader {
     if (!this.isComplete) {
       throw new UpstreamFailure('failed', 'its stream ended before the answer was complete')
     }
+  }
+
+  /** The vendor's calls so far, which no count of this API states before the end. */
+  private tellCalls(batch: ChatEvent[]): void {
+    const { serverCalls } = this.items
+    if (serverCalls === this.told) return
+    this.told = serverCalls
+    batch.push({ type: 'usage', usage: { ...NO_USAGE, serverCalls }, partial: true })
   }
 
   private readChunk(chunk: JsonObject, type: string, batch: ChatEvent[]): UpstreamFailure | null {

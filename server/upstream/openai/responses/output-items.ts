@@ -4,7 +4,7 @@
  */
 import type { ChatEvent, JsonObject } from '#domain/chat.ts'
 import type { Origin } from '#domain/thought.ts'
-import type { ServerCalls } from '#domain/usage.ts'
+import { NO_CALLS, type ServerCalls } from '#domain/usage.ts'
 import { newCallId } from '../../call-id.ts'
 import { readList, readObject, readText } from '../../read-json.ts'
 
@@ -23,7 +23,7 @@ export class OutputItems {
   /** Whether the client is to carry out a call. */
   hasCalls = false
   /** How often the vendor called its own tools; null where it did not. */
-  serverCalls: Record<string, number> | null = null
+  serverCalls: ServerCalls | null = null
   private readonly items = new Map<unknown, Item>()
   private readonly annotations: JsonObject[] = []
   private readonly origin: Origin | null
@@ -187,8 +187,8 @@ export class OutputItems {
     // Opening a page that a search has found is not billed.
     const { type: done = 'search' } = readObject(action)
     if (tool === undefined || done !== 'search') return
-    this.serverCalls ??= {}
-    this.serverCalls[tool] = (this.serverCalls[tool] ?? 0) + 1
+    const calls = this.serverCalls ?? NO_CALLS
+    this.serverCalls = { ...calls, [tool]: (calls[tool] ?? 0) + 1 }
   }
 
   private toLogprobs({ logprobs }: JsonObject): { logprobs?: unknown } {

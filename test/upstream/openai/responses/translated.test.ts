@@ -1,10 +1,13 @@
 // What a provider of the Responses API is asked for a client of another dialect, and how its answer returns.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import type { JsonObject } from '#domain/chat.ts'
+import type { ChatEvent, JsonObject } from '#domain/chat.ts'
 import { systemClock } from '#domain/clock.ts'
 import type { ProviderType } from '#domain/provider.ts'
+import { Meter } from '#domain/walk/meter.ts'
 import type { Generate } from '#domain/work.ts'
+import { aCard, aRequest } from '#test/support/nouns.ts'
 import { openOpenAi } from '#upstream/openai/index.ts'
+import { startNativeStream } from '#upstream/openai/responses/from-stream.ts'
 import { createProbe } from '#upstream/probe.ts'
 import {
   call as callFor,
@@ -391,4 +394,26 @@ test('a provider is tested with the least bound that this API takes', async () =
   const [inResponses, inChat] = socket.seen.slice(before).map(({ body }) => body as Wire)
   expect(inResponses).toMatchObject({ max_output_tokens: 16 })
   expect(inChat).toMatchObject({ max_tokens: 1, max_completion_tokens: 1 })
+})
+
+test('a client that leaves in the middle of a stream pays the searches that were seen', () => {
+  const need = { kind: 'server-tool', tool: 'web_search', mostCalls: 5 } as const
+  const asked = aRequest({ extras: [{ param: 'tools', what: 'searches', need }] })
+  const search = { type: 'web_search_call', action: { type: 'search' } }
+  const events: readonly JsonObject[] = [
+    { type: 'response.output_item.done', output_index: 0, item: search },
+    { type: 'response.output_item.done', output_index: 1, item: search },
+    { type: 'response.output_text.delta', output_index: 2, delta: 'a word' },
+  ]
+  const stream = startNativeStream((text) => text)
+  const batch: ChatEvent[] = []
+  stream.take(
+    events.map((one) => ({ event: undefined, data: JSON.stringify(one), text: '' })),
+    batch,
+  )
+  const meter = new Meter(asked, aCard(), Number.POSITIVE_INFINITY)
+  meter.note(batch)
+  const { usage, source } = meter.readAfterDisconnect()
+  expect(usage).toMatchObject({ inputTokens: 25, serverCalls: { web_search: 2 } })
+  expect(source).toBe('estimated')
 })
