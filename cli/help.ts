@@ -114,6 +114,7 @@ function environment(): string {
     ['GATEWAY_AUTH_LISTEN', 'address of the sign-in provider, or off (127.0.0.1:4141)'],
     ['GATEWAY_AUTH_URL', 'public URL of the sign-in provider'],
     ['GATEWAY_AUTH_SIGNUP', 'open, closed (only whom `users add` named), or domains (open)'],
+    ['GATEWAY_AUTH_PASSKEYS', 'passkeys: off, optional or required (optional)'],
     ['GATEWAY_CABINET', 'web pages of the people who own an account: on, or off (on)'],
     ['GATEWAY_CABINET_CONTACT', 'whom people may ask for access: a name, an address'],
     ['GATEWAY_AUTH_CODES_PER_ADDRESS', 'codes to one address from one network in 15 minutes (5)'],

@@ -197,6 +197,7 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
       remove: () => import('./users/remove.ts'),
       sessions: () => import('./users/sessions.ts'),
       access: () => import('./users/access.ts'),
+      passkeys: () => import('./users/passkeys.ts'),
       identities: () => import('./users/identities.ts'),
     },
   },

@@ -315,7 +315,7 @@ function signinOf(
   isDemo: boolean,
 ): Pick<GatewayOptions, 'signin' | 'signinMissing'> {
   if (signin === null) return {}
-  const { hostname, port, authUrl, signup, contact, limits, cabinet, isStated } = signin
+  const { hostname, port, authUrl, signup, passkeys, contact, limits, cabinet, isStated } = signin
   const logCode = (email: string, code: string): void => {
     writeError(
       context.isJsonLog
@@ -328,6 +328,7 @@ function signinOf(
       listen: { hostname, port },
       authUrl,
       signup,
+      passkeys,
       contact,
       limits,
       cabinet,

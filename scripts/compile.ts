@@ -64,6 +64,11 @@ function packagesIn(outputs: readonly { readonly inputs: object }[]): readonly s
   return [...new Set(places.map((place) => place.slice(place.indexOf('node_modules/'))))].toSorted()
 }
 
+/** Fails where a passkey brings certificates. */
+function without(name = ''): string {
+  return `const ${name} = () => { throw new Error('certificates are not asked for'); };`
+}
+
 /** Imports of libraries that this program never uses, or does not need to load. */
 const STAND_INS: readonly {
   /** The end of the importer's path. */
@@ -89,6 +94,57 @@ const STAND_INS: readonly {
     statement: "import { stripVTControlCharacters } from 'node:util';",
     instead: 'const stripVTControlCharacters = (text) => Bun.stripANSI(text);',
   })),
+  // Certificates of the makers of passkeys, which are not asked for: a passkey that brings some is refused.
+  ...[
+    ['FIDOU2F', 'verifyAttestationFIDOU2F'],
+    ['AndroidSafetyNet', 'verifyAttestationAndroidSafetyNet'],
+    ['TPM', 'tpm/verifyAttestationTPM'],
+    ['AndroidKey', 'verifyAttestationAndroidKey'],
+    ['Apple', 'verifyAttestationApple'],
+  ].map(([name, file]) => ({
+    importer: '/@simplewebauthn/server/esm/registration/verifyRegistrationResponse.js',
+    statement: `import { verifyAttestation${name} } from './verifications/${file}.js';`,
+    instead: `const verifyAttestation${name} = async () => false;`,
+  })),
+  ...[
+    ['getCertificateInfo', 'helpers/getCertificateInfo'],
+    ['convertCertBufferToPEM', 'helpers/convertCertBufferToPEM'],
+    ['validateCertificatePath', 'helpers/validateCertificatePath'],
+    ['validateExtFIDOGenCEAAGUID', 'helpers/validateExtFIDOGenCEAAGUID'],
+    ['MetadataService', 'services/metadataService'],
+    ['verifyAttestationWithMetadata', 'metadata/verifyAttestationWithMetadata'],
+  ].map(([name, file]) => ({
+    importer: '/registration/verifications/verifyAttestationPacked.js',
+    statement: `import { ${name} } from '../../${file}.js';`,
+    instead: without(name),
+  })),
+  {
+    importer: '/@simplewebauthn/server/esm/helpers/verifySignature.js',
+    statement: "import { convertX509PublicKeyToCOSE } from './convertX509PublicKeyToCOSE.js';",
+    instead: without('convertX509PublicKeyToCOSE'),
+  },
+  {
+    importer: '/@simplewebauthn/server/esm/index.js',
+    statement: "export * from './services/metadataService.js';",
+    instead: '',
+  },
+  // By way of its index, one function would load all others.
+  ...['verifyAKP', 'verifyOKP'].map((name) => ({
+    importer: `/helpers/iso/isoCrypto/${name}.js`,
+    statement: "import { isoBase64URL } from '../../index.js';",
+    instead: "import { isoBase64URL } from '../index.js';",
+  })),
+  // All of ASN.1, for a signature of two integers.
+  {
+    importer: '/helpers/iso/isoCrypto/unwrapEC2Signature.js',
+    statement: "import { AsnParser } from '@peculiar/asn1-schema';",
+    instead: `import { readEcdsa } from ${JSON.stringify(`${ROOT}scripts/stand-ins/ecdsa-signature.ts`)}; const AsnParser = { parse: readEcdsa };`,
+  },
+  {
+    importer: '/helpers/iso/isoCrypto/unwrapEC2Signature.js',
+    statement: "import { ECDSASigValue } from '@peculiar/asn1-ecc';",
+    instead: 'const ECDSASigValue = null;',
+  },
 ]
 
 /** In the text of the importer, because the bundler asks nobody about modules of the runtime. */

@@ -97,7 +97,7 @@ export async function startGateway(given: GatewayOptions): Promise<Gateway> {
   const watch = toWatch(serving, pulse)
   const codeMailFailure = () => signin?.codeMailFailure() ?? null
   const wakeMails = () => signin?.wakeMails()
-  const { signup, cabinet = null } = options.signin ?? {}
+  const { signup, passkeys, cabinet = null } = options.signin ?? {}
   const cabinetUrl = authUrl === null || cabinet === null ? null : `${authUrl}/cabinet`
   const live = {
     inFlight,
@@ -108,6 +108,7 @@ export async function startGateway(given: GatewayOptions): Promise<Gateway> {
     cabinetUrl,
     mailsCodes: signin?.mailsCodes ?? false,
     signup,
+    passkeys,
     codeMailFailure,
     wakeMails,
     watch,
@@ -273,6 +274,7 @@ const toOperatorDeps = (
     | 'cabinetUrl'
     | 'mailsCodes'
     | 'signup'
+    | 'passkeys'
     | 'codeMailFailure'
     | 'wakeMails'
     | 'watch'

@@ -12,6 +12,7 @@ import type { Signin } from '#signin/open.ts'
 import type { Signup } from '#signin/register/access.ts'
 import { newClientSecret } from '#signin/register/client.ts'
 import { isLoopbackHttp } from '#signin/register/identity-provider.ts'
+import type { PasskeyPolicy } from '#signin/register/passkey.ts'
 import type { SigninEvent } from '#signin/register/signin-event.ts'
 import type { SigninStore } from '#signin/store.ts'
 import type { CodeMailer } from './code-mailer.ts'
@@ -24,6 +25,7 @@ export interface SigninOptions {
   /** `{auth_url}`, the public URL without a path; null uses the listening address. */
   readonly authUrl: string | null
   readonly signup: Signup
+  readonly passkeys?: PasskeyPolicy | undefined
   /** Whom people may ask for access. */
   readonly contact?: string | undefined
   readonly limits: SigninLimits
@@ -96,7 +98,7 @@ export async function startSignin(
       import('./logout-courier.ts'),
       openCodeChannel(options, { store, clock, smtp, logFault }),
     ])
-    const { signup, contact, limits } = options
+    const { signup, passkeys, contact, limits } = options
     const secret = newClientSecret()
     const provider = await openSigninProvider({
       store,
@@ -107,6 +109,7 @@ export async function startSignin(
       application: openCabinet && cabinetClient(issuer, secret.digest, clock.now()),
       reach: identityReach(isLoopbackHttp(new URL(issuer))),
       signup,
+      passkeys,
       contact,
       limits,
       observed,
@@ -120,6 +123,7 @@ export async function startSignin(
       secret: secret.secret,
       ask: provider.answer,
       thirdParties: toThirdParties(provider.identities),
+      passkeys: provider.passkeys,
     }
     const cabinet = (await openCabinet?.(place)) ?? null
     resolve({ provider, cabinet })
@@ -156,9 +160,9 @@ const toThirdParties = (identities: Signin['identities']): ThirdParties => ({
   },
 })
 
-/** The documents that applications check tokens with. */
+/** The documents that applications check tokens with, and the script of the pages. */
 const isServedFromMemory = ({ url }: Request): boolean =>
-  /^https?:\/\/[^/]*\/(?:\.well-known\/|oauth\/jwks$)/.test(url)
+  /^https?:\/\/[^/]*\/(?:\.well-known\/|oauth\/jwks$|assets\/)/.test(url)
 
 const unavailable = (): Response =>
   Response.json(

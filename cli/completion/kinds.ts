@@ -75,6 +75,7 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   'notices at': ['80,100', 'none'],
   'users sessions act': ['list', 'end', 'revoke'],
   'users access act': ['list', 'withdraw'],
+  'users passkeys act': ['list', 'remove'],
   'keys kind': ['ordinary', 'provisioning'],
   'keys sort': ['created', 'name', 'spend', 'last-used'],
   'ledger kind': ['charge', 'top_up', 'adjust', 'refund'],

@@ -18,6 +18,7 @@ const SETTINGS = {
   auth_listen: 'text',
   auth_url: 'text',
   auth_signup: 'list',
+  auth_passkeys: 'text',
   auth_codes_per_address: 'count',
   auth_codes_per_network: 'count',
   auth_signins_per_network: 'count',

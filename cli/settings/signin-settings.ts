@@ -3,6 +3,7 @@ import type { CabinetSettings } from '#cabinet/deps.ts'
 import { parseAbsoluteUrl } from '#domain/absolute-url.ts'
 import { DEFAULT_LIMITS, type SigninLimits } from '#signin/limits.ts'
 import { readAddressRule, type Signup } from '#signin/register/access.ts'
+import { PASSKEY_POLICIES, type PasskeyPolicy, relyingPartyOf } from '#signin/register/passkey.ts'
 import type { Context, Environment } from '../context.ts'
 import { usageError } from '../exit.ts'
 import { readCount } from '../flags/read-value.ts'
@@ -17,6 +18,8 @@ export interface SigninSettings {
   readonly authUrl: string | null
   /** Who becomes a person by verifying an address; others must be added by the operator. */
   readonly signup: Signup
+  /** Whether people may sign in with passkeys, or must. */
+  readonly passkeys: PasskeyPolicy
   /** Whom people may ask for access. */
   readonly contact: string | undefined
   readonly limits: SigninLimits
@@ -48,6 +51,7 @@ export function readSigninSettings(
   const found = findSetting(env, file, 'auth_listen')
   const stated = flags.authListen ?? found?.text
   const signup = readSignup(flags.authSignup, findSetting(env, file, 'auth_signup'))
+  const passkeys = readPasskeys(findSetting(env, file, 'auth_passkeys'))
   const contact = findSetting(env, file, 'cabinet.contact')?.text
   const named = flags.authUrl ?? findSetting(env, file, 'auth_url')?.text
   const authUrl = named === undefined ? null : readAuthUrl(named)
@@ -57,16 +61,36 @@ export function readSigninSettings(
   const usual = gatewayPort === 0 ? '127.0.0.1:0' : DEFAULT_LISTEN
   const name = flags.authListen === undefined ? (found?.name ?? 'auth_listen') : '--auth-listen'
   const { hostname, port } = readListen(stated ?? usual, name, DEFAULT_LISTEN)
+  const issuer = authUrl ?? addressOf(hostname, port)
+  requirePlace(passkeys, issuer)
   return {
     hostname,
     port,
-    authUrl: authUrl ?? (port === 0 ? null : addressOf(hostname, port)),
+    authUrl: authUrl ?? (port === 0 ? null : issuer),
     signup,
+    passkeys,
     contact,
     limits,
     cabinet,
     isStated: stated !== undefined || named !== undefined,
   }
+}
+
+function readPasskeys(found: FoundSetting | undefined): PasskeyPolicy {
+  const text = found?.text ?? 'optional'
+  const policy = PASSKEY_POLICIES.find((one) => one === text)
+  if (policy !== undefined) return policy
+  const known = PASSKEY_POLICIES.join(', ')
+  throw usageError(`${found?.name} must be one of ${known} (got "${text}")`)
+}
+
+/** Where browsers have no passkeys, nobody could sign in with the one that is required. */
+function requirePlace(passkeys: PasskeyPolicy, issuer: string): void {
+  if (passkeys !== 'required' || relyingPartyOf(issuer) !== null) return
+  throw usageError(
+    `passkeys are required, and browsers have none at ${issuer}: they need https, and a host name`,
+    '--auth-url https://auth.example.org',
+  )
 }
 
 /** A larger one would be no limit, and its window would not fit into memory. */

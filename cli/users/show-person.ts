@@ -15,6 +15,7 @@ export const showPerson = (context: Context, person: VerbRecord<'users.show'>): 
     ...person.identities.map(
       ({ provider, name, subject }) => ['identity', `${provider}: ${name ?? subject}`] as const,
     ),
+    ...person.passkeys.map(({ id, name }) => ['passkey', `${name} (${id})`] as const),
     ...(person.groups.length === 0 ? [] : [['groups', person.groups.join(' ')] as const]),
     ['last sign-in', person.last_sign_in_at],
     ['created', person.created_at],

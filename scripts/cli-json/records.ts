@@ -119,6 +119,7 @@ export interface JsonRecords {
     | VerbRecord<'users.sessions.revoke'>
   /** By the action. */
   'users access': VerbRecord<'users.access.list'> | VerbRecord<'users.access.withdraw'>
+  'users passkeys': VerbRecord<'users.passkeys.list'> | VerbRecord<'users.passkeys.remove'>
   'users identities': VerbRecord<'users.identities.remove'>
   'identities add': VerbRecord<'identities.add'>
   'identities list': VerbRecord<'identities.list'>

@@ -2,6 +2,7 @@
 import type { Clock } from '#domain/clock.ts'
 import type { ApiKey } from '#domain/key.ts'
 import type { OperatorDeps } from '#operator/deps.ts'
+import type { PasskeyDesk } from '#signin/register/passkey.ts'
 
 /** What an operator states. */
 export interface CabinetSettings {
@@ -30,6 +31,8 @@ export interface CabinetPlace {
   /** Asks the sign-in provider without a connection: no name is resolved, no certificate needed. */
   ask(request: Request, address: string): Promise<Response>
   readonly thirdParties: ThirdParties
+  /** Null where there are no passkeys. */
+  readonly passkeys: PasskeyDesk | null
 }
 
 export interface CabinetDeps extends CabinetPlace, CabinetSettings {

@@ -18,6 +18,7 @@ import { streamFigures } from './screens/live.ts'
 import { showModel, showModels, tryModel } from './screens/models.ts'
 import { createKey, showNewKey, showSecret } from './screens/new-key.ts'
 import { showOverview } from './screens/overview.ts'
+import { addPasskey, removePasskey } from './screens/passkeys.ts'
 import {
   invite,
   removeMember,
@@ -118,6 +119,8 @@ export const ROUTES: readonly Route[] = [
   act('/cabinet/you/link', 'users.identities.add', linkIdentity),
   // Where the third party's answer comes in (`app.ts`); it is worth something once, and to this session alone.
   show('/cabinet/you/link/:provider', 'users.identities.add', completeLink),
+  act('/cabinet/you/passkeys', 'users.passkeys.list', addPasskey),
+  act('/cabinet/you/passkeys/remove', 'users.passkeys.remove', removePasskey),
   act('/cabinet/you/identities', 'users.identities.remove', unlinkIdentity),
   act('/cabinet/you/access', 'users.access.withdraw', withdrawAccess),
 ]

@@ -8,6 +8,7 @@ import type { ClockJump } from '#domain/steady-clock.ts'
 import type { CredentialReading, HopReading } from '#domain/walk/hop-health.ts'
 import type { PaceReading } from '#domain/walk/hop-pace.ts'
 import type { Signup } from '#signin/register/access.ts'
+import type { PasskeyPolicy } from '#signin/register/passkey.ts'
 import type { GatewayStore } from '#signin/store.ts'
 import type { Actor } from './actor.ts'
 
@@ -25,6 +26,8 @@ export interface LiveFacts {
   readonly mailsCodes?: boolean
   /** Who may sign up (`auth_signup`). */
   readonly signup?: Signup | undefined
+  /** Whether people may sign in with passkeys, or must (`auth_passkeys`). */
+  readonly passkeys?: PasskeyPolicy | undefined
   readonly pid: number
   readonly startedAt: Instant
   /** Requests in progress now. */

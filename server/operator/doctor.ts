@@ -21,6 +21,7 @@ import {
   checkCabinet,
   checkCodes,
   checkIdentities,
+  checkPasskeys,
   checkSignup,
 } from './doctor/signin.ts'
 import { checkHolds, checkLedger, checkLog, checkStore } from './doctor/store.ts'
@@ -53,6 +54,7 @@ const CHECKS: readonly Check[] = [
   checkAccess,
   checkCabinet,
   checkIdentities,
+  checkPasskeys,
   checkDescriptors,
 ]
 

@@ -12,6 +12,7 @@ import { newPerson, type Person, type PersonId } from '#signin/register/person.t
 import type { OperatorDeps } from './deps.ts'
 import { findAccount, findScope } from './find-account.ts'
 import { findIdentityProvider, type IdentityRecord, identitiesOf } from './identities.ts'
+import { type PasskeyRecord, passkeysOf } from './passkey-record.ts'
 import { type DraftAct, mutation, verb } from './verb.ts'
 
 export interface PersonRecord {
@@ -34,6 +35,7 @@ export interface PersonDetailsRecord extends PersonRecord {
   /** The number of active sign-in sessions. */
   readonly sessions: number
   readonly identities: readonly IdentityRecord[]
+  readonly passkeys: readonly PasskeyRecord[]
   readonly groups: readonly string[]
 }
 
@@ -71,6 +73,7 @@ async function details(deps: OperatorDeps, person: Person): Promise<PersonDetail
     ...(await render(deps, person, await accountNames(deps))),
     sessions: await artifacts.countSessions(person.id, deps.clock.now()),
     identities: await identitiesOf(deps, person.id),
+    passkeys: await passkeysOf(deps, person.id),
     groups: await deps.store.signin.groups.ofPerson(person.id),
   }
 }

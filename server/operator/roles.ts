@@ -59,6 +59,8 @@ const PERMITTED: Readonly<Record<VerbName, readonly Role[]>> = {
   'users.access.list': EVERYBODY,
   'users.access.withdraw': EVERYBODY,
   'users.identities.add': EVERYBODY,
+  'users.passkeys.list': EVERYBODY,
+  'users.passkeys.remove': EVERYBODY,
   'users.identities.remove': EVERYBODY,
 
   'keys.identify': NOBODY,
@@ -152,6 +154,8 @@ export const OF_ONESELF: ReadonlySet<VerbName> = new Set([
   'users.access.list',
   'users.access.withdraw',
   'users.identities.add',
+  'users.passkeys.list',
+  'users.passkeys.remove',
   'users.identities.remove',
 ])
 

@@ -16,7 +16,7 @@ export interface SigninEventRecord {
   /** `signed_in`, `wrong_code`, `invalid_grant`, …; of an operator's change its verb: `users.disable`. */
   readonly outcome: string
   readonly refused: boolean
-  /** How the person was recognised: `code`, `session`, or the name of an identity provider. */
+  /** How the person was recognised: `code`, `passkey`, `session`, or the name of an identity provider. */
   readonly method: string | null
   /** The `sub` claim. */
   readonly person: string | null

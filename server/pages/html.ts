@@ -15,12 +15,18 @@ export interface Form {
 /** A name from user input, isolated so that its writing direction affects nothing else. */
 export const named = (name: string): Html => html`<strong><bdi>${name}</bdi></strong>`
 
+/** The hidden fields of a form. */
+export const hiddenOf = ({ hidden }: Form): readonly Html[] =>
+  Object.entries(hidden).map(
+    ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
+  )
+
 /** A form with its hidden fields and `content`. */
 export const formOf = (
   form: Form,
   content: Html,
 ): Html => html`<form method="post" action="${form.action}">
-${Object.entries(form.hidden).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
+${hiddenOf(form)}
 ${content}
 </form>`
 

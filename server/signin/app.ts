@@ -1,6 +1,7 @@
 /** The HTTP app of the sign-in provider: protocol endpoints go to oidc-provider, the pages are our own (contract §10). */
 import { Hono } from 'hono'
 import { readLanguage } from '#pages/language.ts'
+import { ASSETS, answerAsset } from '#pages/passkeys.ts'
 import { toGet, withModeOfObject, withSpacedScope } from './authorize-request.ts'
 import { openBridge } from './bridge.ts'
 import type { SigninDeps } from './deps.ts'
@@ -108,6 +109,8 @@ export function createSigninApp(
   }
 
   mountDeviceFlow(app, deps.issuer, forward, fail)
+  app.get(`${ASSETS}*`, (c) => answerAsset(c.req.raw) ?? fail(c.req.raw, 'not-found'))
+
   mountInteractions(app, async (call) => answerInteraction(await signin(), call), fail)
 
   app.all('*', async (c) => {

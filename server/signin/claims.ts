@@ -18,6 +18,15 @@ export const CLAIMS_SUPPORTED = [...Object.values(CLAIMS_BY_SCOPE).flat(), 'iss'
 
 /** `acr`: one proof, by a code to an address or by a third party. */
 export const ONE_FACTOR = '1'
+/** `acr`: by a passkey, which is a device and what unlocks it. */
+export const TWO_FACTORS = '2'
+
+/** `amr` (RFC 8176) of a passkey: a key that is bound to its device, or copied between several; somebody present; and two factors. */
+export const amrOf = (isSynced: boolean): readonly string[] => [
+  isSynced ? 'swk' : 'hwk',
+  'user',
+  'mfa',
+]
 
 /**
  * Undefined if the person was removed or disabled; all of their tokens and sessions are then rejected. So are the tokens (`token`)

@@ -3,6 +3,7 @@ import type { Clock } from '#domain/clock.ts'
 import type { SigninLimits } from './limits.ts'
 import type { Signup } from './register/access.ts'
 import type { Client } from './register/client.ts'
+import type { PasskeyPolicy } from './register/passkey.ts'
 import type { SigninEvent } from './register/signin-event.ts'
 import type { SigninStore } from './store.ts'
 
@@ -41,6 +42,8 @@ export interface SigninDeps {
   /** Sends requests to third parties. */
   readonly reach: Reach
   readonly signup: Signup
+  /** Default: `optional`. */
+  readonly passkeys?: PasskeyPolicy | undefined
   /** Whom people may ask for access: a name, an address; by default the operator. */
   readonly contact?: string | undefined
   /** Default: `DEFAULT_LIMITS`. */

@@ -7,6 +7,7 @@ import type { Federation } from './identities/federation.ts'
 import type { InteractionLimit } from './interaction-limit.ts'
 import type { KnownBrowsers } from './known-browsers.ts'
 import type { MailCodeFlow } from './mail-code.ts'
+import type { PasskeyFlow } from './passkeys.ts'
 import type { Client } from './register/client.ts'
 import type { Accepted, Refusal, SigninFacts } from './register/signin-event.ts'
 import { noteEvent } from './request-artifacts.ts'
@@ -30,6 +31,8 @@ export interface SigninContext {
   readonly codeFlow: MailCodeFlow
   readonly knownBrowsers: KnownBrowsers
   readonly identities: Federation
+  /** Null where there are none. */
+  readonly passkeys: PasskeyFlow | null
   readonly interactionLimit: InteractionLimit
   /** The same for logins at third parties, because each sends requests to them on behalf of an unauthenticated client. */
   readonly detourLimit: InteractionLimit

@@ -1,6 +1,8 @@
 /** The pages of an interaction, and the responses that end it. */
 import type { Payload } from 'oidc-provider/lib/provider.js'
 import type { Language } from '#domain/language.ts'
+import { PASSKEY_SCRIPT } from '#pages/passkeys.ts'
+import { isDeclined } from './declined-passkey.ts'
 import type { SigninDeps } from './deps.ts'
 import { type InteractionContext, noteOutcome } from './interaction-context.ts'
 import { CODE_MINUTES } from './mail-code.ts'
@@ -12,6 +14,7 @@ import type {
   ErrorKind,
   IdentityChoice,
   PageView,
+  PasskeyAsked,
   SignInProblem,
 } from './pages/view.ts'
 import { SELECT_ACCOUNT } from './policy.ts'
@@ -28,7 +31,7 @@ export async function finish(
   result: Payload,
 ): Promise<Response> {
   const { req, res, answer } = bridge
-  const mergeWithLastSubmission = 'consent' in result
+  const mergeWithLastSubmission = 'consent' in result || 'passkey' in result
   const isChosen =
     interaction.prompt.name === SELECT_ACCOUNT ||
     interaction.lastSubmission?.select_account !== undefined
@@ -53,6 +56,7 @@ export async function signInPage(
   const status = problem === undefined ? 200 : problem.kind === 'too-many-codes' ? 429 : 400
   const identities = await choicesOf(context)
   const person = await currentPerson(context)
+  const passkey = await passkeyAsked(context)
   return page(
     context,
     {
@@ -63,6 +67,8 @@ export async function signInPage(
       problem: shownProblem,
       identities,
       current: person && { email: person.email, form: formOf(context, 'continue') },
+      passkey,
+      script: passkey && PASSKEY_SCRIPT.path,
     },
     status,
   )
@@ -77,6 +83,13 @@ export async function currentPerson({
   if (interaction.prompt.name !== SELECT_ACCOUNT || id === undefined) return undefined
   const person = await deps.store.people.find(id as PersonId)
   return person?.disabledAt === null ? person : undefined
+}
+
+async function passkeyAsked(context: InteractionContext): Promise<PasskeyAsked | undefined> {
+  const { passkeys, call } = context
+  if (passkeys === null) return undefined
+  const options = await passkeys.ask(digestOf(call.uid), null)
+  return { form: formOf(context, 'passkey'), options }
 }
 
 async function noticeOf(
@@ -131,10 +144,15 @@ export function codePage(
       sentTo: context.deps.codeDelivery.kind === 'log' ? 'log' : 'mail',
       sentAgain,
       problem,
+      script: mayOfferPasskey(context) ? PASSKEY_SCRIPT.path : undefined,
     },
     status,
   )
 }
+
+/** Whether who signs in here by a code, and has no passkey, may be offered one. */
+export const mayOfferPasskey = ({ passkeys, call, deps }: InteractionContext): boolean =>
+  passkeys !== null && !passkeys.isRequired && !isDeclined(deps.issuer, call.request)
 
 /** For a disabled person, shown only after they have authenticated. */
 export function disabledPage(
@@ -174,6 +192,13 @@ export async function endedPage(
   noteOutcome(context, 'revoked', facts)
   await interaction.destroy()
   return failPage(deps, language, 'expired')
+}
+
+/** Goes on as if nobody were signed in, for somebody else. */
+export async function restartAsOther({ interaction, call }: InteractionContext): Promise<Response> {
+  interaction.prompt = { ...interaction.prompt, name: 'login' }
+  await interaction.persist()
+  return seeOther(interactionPath(call.uid))
 }
 
 /** The error page for an interaction that cannot continue. */

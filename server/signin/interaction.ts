@@ -26,14 +26,17 @@ import {
   failPage,
   finish,
   formOf,
+  mayOfferPasskey,
   page,
+  restartAsOther,
   seeOther,
   signInPage,
 } from './interaction-pages.ts'
+import { answerPasskey, signInByPasskey } from './interaction-passkey.ts'
 import { readCode } from './mail-code.ts'
 import { type Outcome, outcomePath, readOutcome, signInProblem } from './outcome.ts'
 import type { ErrorKind } from './pages/view.ts'
-import { ACCESS } from './policy.ts'
+import { ACCESS, PASSKEY } from './policy.ts'
 import { interactionPath } from './provider.ts'
 import { maySignUp } from './register/access.ts'
 import { digestOf } from './register/digest.ts'
@@ -70,6 +73,8 @@ export async function answerInteraction(signin: SigninContext, call: Call): Prom
       return answerConsent(context)
     case ACCESS:
       return answerNotAllowed(context)
+    case PASSKEY:
+      return answerPasskey(context)
     default:
       return answerSignIn(context)
   }
@@ -99,6 +104,7 @@ async function answerSignIn(context: InteractionContext): Promise<Response> {
   if (call.identity !== null) return answerIdentity(context, call.identity)
   const fields = call.body === null ? undefined : readForm(call.request, call.body)
   if (call.step === 'continue') return continueAsCurrent(context)
+  if (call.step === 'passkey') return signInByPasskey(context)
   if (call.step === 'email') return takeEmail(context, fields?.get('email') ?? '')
   const code = await deps.store.mailCodes.pending(digestOf(call.uid))
   const pending = code?.isUsed ? undefined : code
@@ -114,10 +120,13 @@ async function answerSignIn(context: InteractionContext): Promise<Response> {
   // The first of them is about to complete the interaction.
   if (call.step === 'code' && code?.isUsed) requestArtifacts().giveWay()
   if (call.step === null) return showState(context, pending)
-  if (pending === undefined || call.step === 'consent') return seeOther(interactionPath(call.uid))
-  if (call.step === 'resend') return sendAgain(context, pending)
-  return takeCode(context, pending, fields?.get('code') ?? '')
+  if (pending !== undefined && call.step === 'resend') return sendAgain(context, pending)
+  if (pending === undefined || call.step !== 'code') return seeOther(interactionPath(call.uid))
+  return takeCode(context, pending, fields ?? new URLSearchParams())
 }
+
+/** Problems that the sign-in page shows, whatever codes there are. */
+const AFTER_SIGN_IN = ['email', 'identity', 'passkey']
 
 /** The page at which the interaction is, with what the last form has led to. */
 async function showState(
@@ -127,7 +136,7 @@ async function showState(
   const { call, deps } = context
   const outcome = readOutcome(call.request.url)
   const { after } = outcome
-  if (pending !== undefined && after !== 'email' && after !== 'identity') {
+  if (pending !== undefined && !AFTER_SIGN_IN.includes(after ?? '')) {
     return codePage(context, pending, outcome)
   }
   const provider =
@@ -199,12 +208,12 @@ async function send(context: InteractionContext, email: string): Promise<Instant
 async function takeCode(
   context: InteractionContext,
   pending: PendingCode,
-  typed: string,
+  fields: URLSearchParams,
 ): Promise<Response> {
   const { uid } = context.call
   const refuse = (problem: Omit<Outcome, 'after'>): Response =>
     seeOther(outcomePath(uid, { after: 'code', ...problem }))
-  const code = readCode(typed)
+  const code = readCode(fields.get('code') ?? '')
   if (code === undefined) return refuse({ problem: 'unreadable' })
   const redemption = await context.codeFlow.redeem(uid, pending.email, code)
   const { email } = pending
@@ -221,12 +230,16 @@ async function takeCode(
       noteOutcome(context, 'code_spent', { email })
       return refuse({ problem: 'spent' })
     case 'right':
-      return completeSignIn(context, redemption.email)
+      return completeSignIn(context, redemption.email, fields.get('passkeys') === 'yes')
   }
 }
 
-/** The address is verified. */
-async function completeSignIn(context: InteractionContext, email: string): Promise<Response> {
+/** The address is verified. `hasPasskeys`: whether the browser says that it knows of passkeys. */
+async function completeSignIn(
+  context: InteractionContext,
+  email: string,
+  hasPasskeys: boolean,
+): Promise<Response> {
   const { deps } = context
   const at = deps.clock.now()
   const newcomer = maySignUp(deps.signup, email) ? newPerson(email, at) : null
@@ -237,8 +250,10 @@ async function completeSignIn(context: InteractionContext, email: string): Promi
   if (person.disabledAt !== null) return disabledPage(context, person)
   if (person.id === newcomer?.id) noteOutcome(context, 'signed_up', { personId: person.id })
   await linkPendingIdentity(context, person)
+  const isOffer = hasPasskeys && mayOfferPasskey(context)
+  const offersPasskey = isOffer && (await deps.store.passkeys.ofPerson(person.id)).length === 0
   const answer = await finish(context, {
-    login: { accountId: person.id, acr: ONE_FACTOR, amr: ['otp'], by: 'code' },
+    login: { accountId: person.id, acr: ONE_FACTOR, amr: ['otp'], by: 'code', offersPasskey },
   })
   answer.headers.append('Set-Cookie', context.knownBrowsers.remember(context.call.request, email))
   return answer
@@ -250,11 +265,8 @@ async function answerNotAllowed(context: InteractionContext): Promise<Response> 
   switch (call.step) {
     case 'leave':
       return finish(context, { error: 'access_denied', error_description: NOT_ALLOWED })
-    case 'restart': {
-      interaction.prompt = { ...interaction.prompt, name: 'login' }
-      await interaction.persist()
-      return seeOther(interactionPath(call.uid))
-    }
+    case 'restart':
+      return restartAsOther(context)
     case null: {
       const person = await deps.store.people.find(
         (interaction.session?.accountId ?? '') as PersonId,

@@ -27,6 +27,7 @@ declare module 'oidc-provider/lib/provider.js' {
   export interface Session {
     readonly accountId?: string
     readonly loginTs?: number
+    readonly acr?: string
     /** In seconds since the Unix epoch; undefined until it is stored. */
     readonly exp?: number
     /** Whether it is to be stored with the answer. */
@@ -87,12 +88,19 @@ declare module 'oidc-provider/lib/provider.js' {
       readonly prompts: ReadonlySet<string>
       readonly requestParamOIDCScopes: ReadonlySet<string>
       readonly result?: {
-        /** `by` is our own: how the person was recognised. */
-        readonly login?: { readonly by?: string }
+        readonly login?: Login
+        /** Our own prompt. */
+        readonly passkey?: object
         readonly consent?: { readonly grantId?: string }
       }
       urlFor(name: string): string
     }
+  }
+
+  /** How somebody has signed in. Our own: `by`, how they were recognised, and whether they are offered a passkey. */
+  export interface Login {
+    readonly by?: string
+    readonly offersPasskey?: boolean
   }
 
   /** Sends an authorization response, or an error, to `to`. */
@@ -112,11 +120,11 @@ declare module 'oidc-provider/lib/provider.js' {
       readonly name: string
       readonly details: { readonly missingOIDCScope?: readonly string[] }
     }
-    readonly session?: { readonly accountId: string }
+    readonly session?: { readonly accountId: string; readonly amr?: readonly string[] }
     /** Set once the person has completed it. */
     readonly result?: { readonly login?: object }
     /** Of the interaction before this one, of the same request. */
-    readonly lastSubmission?: { readonly select_account?: object }
+    readonly lastSubmission?: { readonly select_account?: object; readonly login?: Login }
     destroy(): Promise<void>
     /** Stores it for the time that it has left. */
     persist(): Promise<void>
@@ -274,7 +282,10 @@ declare module 'oidc-provider/lib/helpers/interaction_policy/index.js' {
     static readonly NO_NEED_TO_PROMPT: false
   }
   export class Prompt {
-    constructor(prompt: { readonly name: string; readonly requestable: boolean }, check: Check)
+    constructor(
+      prompt: { readonly name: string; readonly requestable: boolean },
+      ...checks: readonly Check[]
+    )
   }
   export interface InteractionPolicy {
     get(name: string): { readonly checks: { add(check: Check): void } } | undefined

@@ -8,11 +8,13 @@ import { openKnownBrowsers } from './known-browsers.ts'
 import { DEFAULT_LIMITS } from './limits.ts'
 import { type SignedLogout, signLogout } from './logout-token.ts'
 import { openMailCodeFlow } from './mail-code.ts'
+import { openPasskeys } from './passkeys.ts'
 import { createProvider } from './provider.ts'
 import type { Client } from './register/client.ts'
 import { randomSecret } from './register/digest.ts'
 import type { Keyring, SecretName } from './register/keyring.ts'
 import type { WaitingLogout } from './register/logout.ts'
+import type { PasskeyDesk } from './register/passkey.ts'
 import { newSigningKey } from './register/signing-key.ts'
 import type { SigninStore } from './store.ts'
 import { startSweeping } from './sweep.ts'
@@ -22,6 +24,8 @@ export interface Signin extends SigninApp {
   readonly identities: Federation
   /** What an application is told of a session that has ended; undefined if it is not to be told any more. */
   signLogout(logout: WaitingLogout): Promise<SignedLogout | undefined>
+  /** Null where there are none. */
+  readonly passkeys: PasskeyDesk | null
   /** Stops the sweep; requests in progress are not affected. */
   close(): void
 }
@@ -43,6 +47,7 @@ export async function openSigninProvider(given: SigninDeps): Promise<Signin> {
   const codeFlow = openMailCodeFlow(deps, pepper, limits)
   const knownBrowsers = openKnownBrowsers(deps.issuer, pepper)
   const identities = openFederation(deps, await secretOf(keyring, 'identities'))
+  const passkeys = openPasskeys(deps)
   const interactionLimit = limitInteractions(deps.clock, limits.signinsPerNetwork)
   const detourLimit = limitInteractions(deps.clock, limits.signinsPerNetwork)
 
@@ -51,7 +56,7 @@ export async function openSigninProvider(given: SigninDeps): Promise<Signin> {
   ): Promise<SigninContext & { readonly current: string | null }> => {
     const keys = { signing: await keyring.signingKeys(), cookies }
     const provider = createProvider(deps, keys, interactionLimit)
-    const flows = { codeFlow, knownBrowsers, identities }
+    const flows = { codeFlow, knownBrowsers, identities, passkeys }
     return { deps, provider, ...flows, interactionLimit, detourLimit, current }
   }
   let signin = await buildContext(await keyring.current())
@@ -66,6 +71,7 @@ export async function openSigninProvider(given: SigninDeps): Promise<Signin> {
     answer: app.answer,
     identities,
     signLogout: async (logout) => signLogout((await latest()).provider, logout),
+    passkeys,
     close: startSweeping({ ...deps, clock: deps.steadyClock ?? deps.clock }),
   }
 }

@@ -3,7 +3,7 @@
  * Back nor a reload submits a form again. Only words and numbers; an address would end in the logs of proxies.
  */
 import { type Clock, type Instant, instant, MINUTE_MS } from '#domain/clock.ts'
-import type { CodeProblem, SignInProblem } from './pages/view.ts'
+import type { CodeProblem, PasskeyProblem, SignInProblem } from './pages/view.ts'
 import { interactionPath } from './provider.ts'
 import { MAX_ATTEMPTS } from './register/mail-code.ts'
 import type { Step } from './routes.ts'
@@ -65,12 +65,30 @@ export function codeProblem(
   }
 }
 
+/** What a page that asks for a passkey shows. */
+export function passkeyProblem({ after, problem }: ReadOutcome): PasskeyProblem | undefined {
+  switch (after === 'passkey' || after === 'new-passkey' ? problem : null) {
+    case 'passkey-gone':
+      return { kind: 'passkey-gone' }
+    case 'passkey-refused':
+      return { kind: 'passkey-refused' }
+    case 'passkey-known':
+      return { kind: 'passkey-known' }
+    case 'passkey-too-many':
+      return { kind: 'passkey-too-many' }
+    default:
+      return undefined
+  }
+}
+
 /** What the sign-in page shows. `label` is that of the identity provider, if it still exists. */
 export function signInProblem(
-  { after, problem, until }: ReadOutcome,
+  outcome: ReadOutcome,
   label: string | undefined,
   clock: Clock,
 ): SignInProblem | undefined {
+  const { after, problem, until } = outcome
+  if (after === 'passkey') return passkeyProblem(outcome)
   switch (after === 'email' || after === 'identity' ? problem : null) {
     case 'unreadable':
       return { kind: 'unreadable' }

@@ -13,12 +13,14 @@ import {
 import { decode } from 'oidc-provider/lib/helpers/jwt.js'
 import type { Context, Grant, Provider } from 'oidc-provider/lib/provider.js'
 import { type Clock, unixSeconds } from '#domain/clock.ts'
+import { TWO_FACTORS } from './claims.ts'
+import type { PasskeyPolicy } from './register/passkey.ts'
 
 /** The absolute lifetime of a session. */
 export const SESSION_SECONDS = 14 * 24 * 3600
 
 /** The library's own policy, and a session whose person is gone or disabled, or that is too old, asks for a new sign-in. */
-export function interactionPolicy(clock: Clock): InteractionPolicy {
+export function interactionPolicy(clock: Clock, passkeys: PasskeyPolicy): InteractionPolicy {
   const policy = base()
   const login = policy.get('login')
   const add = (reason: string, isDue: (oidc: Context['oidc']) => boolean): void => {
@@ -38,6 +40,7 @@ export function interactionPolicy(clock: Clock): InteractionPolicy {
   add('redirect_gone', rejectRemovedRedirect)
   add('hint_of_another', rejectOtherSubject)
   policy.get('consent')?.checks.add(deviceCheck())
+  policy.add(passkeyPrompt(passkeys), AFTER_LOGIN)
   policy.add(accessPrompt(), AFTER_LOGIN)
   const asked = new Check('unasked', 'the account is chosen', undefined, () => false)
   policy.add(new Prompt({ name: SELECT_ACCOUNT, requestable: true }, asked), FIRST)
@@ -46,6 +49,9 @@ export function interactionPolicy(clock: Clock): InteractionPolicy {
 
 /** The prompt of a person who may not enter the application: a page says so. */
 export const ACCESS = 'access'
+
+/** The prompt of a person who is offered a passkey, or has not shown one where it is required. */
+export const PASSKEY = 'passkey'
 
 const AFTER_LOGIN = 1
 const FIRST = 0
@@ -72,6 +78,16 @@ const deviceCheck = (): Check =>
       ? Check.REQUEST_PROMPT
       : Check.NO_NEED_TO_PROMPT,
   )
+/** Sessions from before it was required are asked too. */
+function passkeyPrompt(passkeys: PasskeyPolicy): Prompt {
+  const offered = new Check('offered', 'a passkey is offered', undefined, ({ oidc }) => {
+    return oidc.result?.login?.offersPasskey === true && oidc.result.passkey === undefined
+  })
+  const isDue = ({ oidc: { account, session } }: Context) =>
+    passkeys === 'required' && account !== undefined && session.acr !== TWO_FACTORS
+  const required = new Check('required', 'a passkey is required', 'login_required', isDue)
+  return new Prompt({ name: PASSKEY, requestable: false }, offered, required)
+}
 
 /** Without it there is no ID token, and applications are to know who signs in. @throws InvalidRequest */
 function rejectWithoutOpenid({ requestParamOIDCScopes }: Context['oidc']): boolean {

@@ -10,7 +10,13 @@ import {
 import query from 'oidc-provider/lib/response_modes/query.js'
 import { unixSeconds } from '#domain/clock.ts'
 import { adaptersOf, DEVICE_GRANT } from './adapter.ts'
-import { accountFinder, CLAIMS_BY_SCOPE, CLAIMS_SUPPORTED, ONE_FACTOR } from './claims.ts'
+import {
+  accountFinder,
+  CLAIMS_BY_SCOPE,
+  CLAIMS_SUPPORTED,
+  ONE_FACTOR,
+  TWO_FACTORS,
+} from './claims.ts'
 import { cookieSigner } from './cookie-signer.ts'
 import type { SigninDeps } from './deps.ts'
 import { deviceFlow } from './device-pages.ts'
@@ -20,6 +26,7 @@ import { grantWithoutConsent, interactionPolicy, SESSION_SECONDS } from './polic
 import { noteProtocolEvents } from './protocol-events.ts'
 import { digestOf, sameDigest } from './register/digest.ts'
 import type { SigningKey } from './register/keyring.ts'
+import { type PasskeyPolicy, policyAt } from './register/passkey.ts'
 import {
   AUTHORIZE,
   DEVICE,
@@ -43,15 +50,16 @@ export function createProvider(
   keys: Keys,
   interactionLimit: InteractionLimit,
 ): Provider {
+  const passkeys = policyAt(deps.issuer, deps.passkeys)
   const provider = new CodeFlowProvider(deps.issuer, {
-    ...protocol(),
+    ...protocol(passkeys),
     ...lifetimes(deps, interactionLimit),
     ...cookies(deps, keys),
     adapter: adaptersOf(deps.store, deps.clock),
     findAccount: accountFinder(deps.store),
     jwks: { keys: keys.signing.map(({ jwk }) => JSON.parse(jwk) as unknown) },
     interactions: {
-      policy: interactionPolicy(deps.clock),
+      policy: interactionPolicy(deps.clock, passkeys),
       url: (_ctx, { uid }) => interactionPath(uid),
     },
     loadExistingGrant: grantWithoutConsent(() => provider),
@@ -83,11 +91,11 @@ export function createProvider(
 
 export const interactionPath = (uid: string): string => `/sign-in/${uid}`
 
-const protocol = () => ({
+const protocol = (passkeys: PasskeyPolicy) => ({
   responseTypes: ['code'],
   scopes: ['openid', 'email', 'profile', 'groups', 'offline_access'],
   claims: CLAIMS_BY_SCOPE,
-  acrValues: [ONE_FACTOR],
+  acrValues: passkeys === 'off' ? [ONE_FACTOR] : [ONE_FACTOR, TWO_FACTORS],
   // The ID token contains the claims of its scopes, because many clients never call the userinfo endpoint; a client may decline
   // them (`claims.ts`).
   conformIdTokenClaims: false,

@@ -1,7 +1,18 @@
 /** The paths of the sign-in listener, and the methods that each supports. */
 
 /** A page's actions, each the last segment of its form's path. */
-export const STEPS = ['email', 'code', 'resend', 'restart', 'consent', 'continue', 'leave'] as const
+export const STEPS = [
+  'email',
+  'code',
+  'resend',
+  'restart',
+  'consent',
+  'continue',
+  'leave',
+  'passkey',
+  'new-passkey',
+  'skip-passkey',
+] as const
 
 export type Step = (typeof STEPS)[number]
 
@@ -28,6 +39,7 @@ const ROUTES: readonly (readonly [path: RegExp, methods: readonly string[]])[] =
   [/^\/device$/, [...GET, ...POST]],
   [/^\/device\/[^/]+$/, GET],
   [/^\/identity\/[^/]+\/callback$/, GET],
+  [/^\/assets\/[^/]+$/, GET],
   [/^\/sign-in\/[^/]+$/, GET],
   [new RegExp(`^/sign-in/[^/]+/(${STEPS.join('|')}|identity/[^/]+)$`), [...GET, ...POST]],
 ]

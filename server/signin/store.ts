@@ -11,6 +11,7 @@ import type { Keyring } from './register/keyring.ts'
 import type { Logouts } from './register/logout.ts'
 import type { MailCodes } from './register/mail-code.ts'
 import type { Memberships } from './register/membership.ts'
+import type { Passkeys } from './register/passkey.ts'
 import type { People } from './register/person.ts'
 import type { SigninEvents } from './register/signin-event.ts'
 
@@ -28,6 +29,7 @@ export interface SigninStore {
   readonly identityProviders: IdentityProviders
   readonly identities: Identities
   readonly detours: Detours
+  readonly passkeys: Passkeys
 }
 
 /** All ports that a store engine implements: the domain's and the sign-in provider's. */

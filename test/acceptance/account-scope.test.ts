@@ -105,6 +105,7 @@ const ROWS: Readonly<Record<string, Row>> = {
       ['remove', theirs.person, 'google', '--yes'],
     ],
   },
+  'users passkeys': { names: (theirs) => [['list', theirs.person]] },
   why: { names: ({ request }) => [[request], ['asked-once']] },
 }
 

@@ -75,6 +75,9 @@ const ROWS: Readonly<Record<string, Row>> = {
   // Back at the same screen: there is no such provider, and no such login.
   'POST /cabinet/you/link': { fields: { provider: 'none' }, isNoAct: true },
   'GET /cabinet/you/link/:provider': { named: { ':provider': 'none' } },
+  // No passkeys at an address that is no name: nothing is added, and nobody has one to remove.
+  'POST /cabinet/you/passkeys': { fields: { response: '{}' }, isNoAct: true },
+  'POST /cabinet/you/passkeys/remove': { fields: { passkey: 'psk_none' }, status: 404 },
   'POST /cabinet/you/identities': { fields: { provider: 'none' }, status: 404 },
   'POST /cabinet/you/access': { fields: { access: 'none-at-all-here' }, status: 404 },
   // Last: it ends the session of who asks.

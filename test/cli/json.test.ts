@@ -189,6 +189,8 @@ const DOWN: readonly Sample[] = [
   ['users sessions', ['users', 'sessions', 'list', 'ann@example.org']],
   ['users access', ['users', 'access', 'list', 'ann@example.org']],
   ['users sessions', ['users', 'sessions', 'revoke', 'ann@example.org', '-y']],
+  ['users passkeys', ['users', 'passkeys', 'list', 'ann@example.org']],
+  ['users passkeys', ['users', 'passkeys', 'remove', 'ann@example.org', 'psk_ann', '-y']],
   ['users identities', ['users', 'identities', 'remove', 'ann@example.org', 'google', '-y']],
   ['accounts members', ['accounts', 'members', 'remove', 'acme', 'bo@example.org', '-y']],
   ['users remove', ['users', 'remove', 'ann@example.org', '-y']],
@@ -242,6 +244,7 @@ describe('while the gateway is down', () => {
   for (const [command, args, stdin] of DOWN) {
     test(args.join(' '), () => {
       if (command === 'users identities') linkAnn()
+      if (args.includes('psk_ann')) giveAnnPasskey()
       judge(command, args, stdin)
     })
   }
@@ -252,6 +255,15 @@ describe('while the gateway is down', () => {
     database.run(
       `INSERT INTO identities (issuer, subject, person_id, linked_at, last_used_at)
        SELECT issuer, '1', people.id, 0, 0 FROM identity_providers, people WHERE email = 'ann@example.org'`,
+    )
+    database.close(true)
+  }
+
+  function giveAnnPasskey(): void {
+    const database = new Database(join(cli.dataDir, 'gateway.db'))
+    database.run(
+      `INSERT INTO passkeys (id, credential_id, person_id, name, public_key, counter, transports, synced, created_at)
+       SELECT 'psk_ann', 'c', id, 'Chrome, Linux', 'k', 0, '[]', 0, 0 FROM people WHERE email = 'ann@example.org'`,
     )
     database.close(true)
   }

@@ -29,6 +29,7 @@ test('defaults: loopback, open to anyone with a verified address', () => {
     port: 4141,
     authUrl: 'http://127.0.0.1:4141',
     signup: 'open',
+    passkeys: 'optional',
     contact: undefined,
     limits: { codesPerAddress: 5, codesPerNetwork: 200, signinsPerNetwork: 100 },
     cabinet: { contact: null },
@@ -49,6 +50,26 @@ test('the rate limits are set by the file or by variables', () => {
   )
   expect(() => read({ env: { GATEWAY_AUTH_SIGNINS_PER_NETWORK: '1000001' } })).toThrow(
     'GATEWAY_AUTH_SIGNINS_PER_NETWORK must be at most 1000000',
+  )
+})
+
+test('passkeys are required only where browsers have them', () => {
+  const required = 'auth_passkeys = "required"\n'
+  const named = `${required}auth_url = "https://auth.example.org"`
+  expect(read({ file: named })?.passkeys).toBe('required')
+  expect(read({ file: `${required}auth_url = "http://localhost:4141"` })?.passkeys).toBe('required')
+  const env = { GATEWAY_AUTH_PASSKEYS: 'off' }
+  expect(read({ file: named, env })?.passkeys).toBe('off')
+  for (const url of [
+    '',
+    'auth_url = "http://auth.example.org"',
+    'auth_url = "https://192.0.2.7"',
+  ]) {
+    expect(() => read({ file: required + url })).toThrow('browsers have none at http')
+  }
+  expect(read({ file: `${required}auth_listen = "off"` })).toBeNull()
+  expect(() => read({ file: 'auth_passkeys = "yes"' })).toThrow(
+    'auth_passkeys must be one of off, optional, required (got "yes")',
   )
 })
 

@@ -42,6 +42,8 @@ const PLAIN = [
   'memberships',
   'models',
   'notice_settings',
+  'passkey_challenges',
+  'passkeys',
   'people',
   'person_groups',
   'price_versions',

@@ -15,8 +15,9 @@ import type { ActRecord } from '#operator/acts.ts'
 import type { OperatorDeps } from '#operator/deps.ts'
 import { VERBS, type VerbInput, type VerbName } from '#operator/verbs.ts'
 import { newPerson, type PersonId } from '#signin/register/person.ts'
+import { newSigninEvent } from '#signin/register/signin-event.ts'
 import { putArtifact } from '#test/db/contract/write-artifacts.ts'
-import { aKey, anAct } from '#test/support/nouns.ts'
+import { aKey, anAct, aPasskey } from '#test/support/nouns.ts'
 import { restingWatch } from '#test/support/resting-watch.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
 import { act, openOperator, type TestOperatorDeps } from './deps.ts'
@@ -181,6 +182,8 @@ const SAMPLES: { readonly [Name in VerbName]: VerbInput<Name> } = {
   'users.access.withdraw': { person: 'ann@example.org', access: 'cd'.repeat(6) },
   'users.sessions.revoke': { person: 'ann@example.org' },
   'users.identities.add': { person: 'ann@example.org', provider: 'known', subject: 's-2' },
+  'users.passkeys.list': { person: 'ann@example.org' },
+  'users.passkeys.remove': { person: 'ann@example.org', passkey: 'psk_known' },
   'users.identities.remove': { person: 'ann@example.org', provider: 'known' },
   'identities.add': { name: 'google', client_id: 'gateway', secret: CREDENTIAL },
   'identities.list': {},
@@ -276,6 +279,9 @@ async function furnish(): Promise<TestGateway> {
   })
   const identity = { issuer: 'https://sso.example.org', subject: 's-1', claimedName: null }
   await store.signin.identities.link(identity, ann as PersonId, base.clock.now(), 0)
+  const passkey = aPasskey(ann as PersonId, base.clock.now(), { id: 'psk_known' })
+  const added = { outcome: 'passkey_added', address: '192.0.2.1' }
+  await store.signin.passkeys.add(passkey, newSigninEvent(base.clock.now(), added), 0)
   for (const [kind, uid] of [
     ['Session', 'uid-1'],
     ['Grant', null],

@@ -235,6 +235,25 @@ describe('codes of people who sign in', () => {
     expect(one).toMatchObject({ message: expect.stringMatching(/sign in to docs_\w+ \(/) })
   })
 
+  test('need a host name and https where people are to have passkeys', async () => {
+    const deps = await open(true)
+    const passkeys = (authUrl: string, policy?: 'off' | 'required') => {
+      const live = { ...deps.live, authUrl, passkeys: policy } as OperatorDeps['live']
+      return findings({ ...deps, live }, 'passkeys')
+    }
+    expect(await passkeys('http://127.0.0.1:4141')).toMatchObject([{ level: 'ok' }])
+    await act(deps, 'clients.create', wiki)
+    for (const url of ['http://127.0.0.1:4141', 'http://auth.example.org', 'https://192.0.2.7']) {
+      expect(await passkeys(url)).toMatchObject([
+        { level: 'warning', message: expect.stringContaining(`no passkeys at ${url}`) },
+      ])
+      expect(await passkeys(url, 'off')).toMatchObject([{ level: 'ok' }])
+    }
+    for (const url of ['https://auth.example.org', 'http://localhost:4141']) {
+      expect(await passkeys(url)).toMatchObject([{ level: 'ok' }])
+    }
+  })
+
   test('are for nobody where no group that an application is open to has anybody', async () => {
     const deps = await open(true)
     await act(deps, 'clients.create', { ...wiki, allowed: ['staff'] })

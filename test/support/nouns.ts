@@ -39,6 +39,8 @@ import { NO_USAGE } from '#domain/usage.ts'
 import type { Generate } from '#domain/work.ts'
 import { readReasoning } from '#http/surfaces/chat/read-reasoning.ts'
 import { toConversation } from '#http/surfaces/chat/to-conversation.ts'
+import { newPasskeyId, type Passkey } from '#signin/register/passkey.ts'
+import type { PersonId } from '#signin/register/person.ts'
 
 /** Parses a value written by the test; throws when it is invalid. */
 function demand<T>(value: T | undefined): T {
@@ -324,3 +326,21 @@ export const aNotice = (at: Instant, stated: Partial<Notice> = {}): Notice => {
     ...stated,
   }
 }
+
+export const aPasskey = (
+  personId: PersonId,
+  at: Instant,
+  stated: Partial<Passkey> = {},
+): Passkey => ({
+  id: newPasskeyId(),
+  personId,
+  credentialId: `credential-${crypto.randomUUID()}`,
+  name: 'Chrome, Linux',
+  publicKey: 'a2V5',
+  counter: 0,
+  transports: ['internal', 'hybrid'],
+  isSynced: false,
+  createdAt: at,
+  lastUsedAt: null,
+  ...stated,
+})

@@ -3,7 +3,7 @@ import type { Database } from 'bun:sqlite'
 import { GatewayError } from '#domain/errors.ts'
 
 /** How many migrations there are. */
-export const NEWEST_SCHEMA_VERSION = 46
+export const NEWEST_SCHEMA_VERSION = 47
 
 /** How many migrations this database has seen. */
 export const schemaVersion = (database: Database): number =>

@@ -45,6 +45,7 @@ import servedCredential from './0043_served_credential.sql' with { type: 'text' 
 import devices from './0044_devices.sql' with { type: 'text' }
 import logouts from './0045_logouts.sql' with { type: 'text' }
 import idTokenClaims from './0046_id_token_claims.sql' with { type: 'text' }
+import passkeys from './0047_passkeys.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly string[] = [
   initial,
@@ -93,4 +94,5 @@ export const MIGRATIONS: readonly string[] = [
   devices,
   logouts,
   idTokenClaims,
+  passkeys,
 ]

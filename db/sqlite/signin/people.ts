@@ -35,9 +35,10 @@ export function createPeople({ database, commit }: Connection): People {
         } else if (known.disabledAt === null && revocations.isRevoked(known.id, begunAt)) {
           return 'revoked'
         } else if (!known.isEmailVerified) {
-          // Sessions and identities from before the verification may belong to somebody else (hardening §3.2).
+          // Sessions, identities and passkeys from before the verification may belong to somebody else (hardening §3.2).
           revocations.endArtifacts(known.id, at)
           table.unlink().run(known.id)
+          table.unkey().run(known.id)
         }
         table.prove().run({ key: emailKey(email), at })
         return findByEmail(email)
@@ -168,5 +169,6 @@ function prepare(database: Connection['database']) {
     ),
     remove: statement<unknown, [PersonId]>(database, 'DELETE FROM people WHERE id = ?'),
     unlink: statement<unknown, [PersonId]>(database, 'DELETE FROM identities WHERE person_id = ?'),
+    unkey: statement<unknown, [PersonId]>(database, 'DELETE FROM passkeys WHERE person_id = ?'),
   }
 }

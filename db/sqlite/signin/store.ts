@@ -63,24 +63,44 @@ export function createSigninStore(connection: Connection): SigninStore {
       { signingKeys: true, current: true, addSigningKey: true, secret: true, sweep: true },
       async () => (await import('./keyring.ts')).createKeyring(connection),
     ),
-    identityProviders: lazyPort(
-      { add: true, find: true, list: true, amend: true, remove: true, secret: true },
-      async () => (await import('./identity-providers.ts')).createIdentityProviders(connection),
-    ),
-    identities: lazyPort(
-      { recognise: true, link: true, ofPerson: true, countPeople: true, unlink: true },
-      async () => (await import('./identities.ts')).createIdentities(connection),
-    ),
-    detours: lazyPort(
-      {
-        begin: true,
-        end: true,
-        keepIdentity: true,
-        pendingIdentity: true,
-        drop: true,
-        sweep: true,
-      },
-      async () => (await import('./detours.ts')).createDetours(connection),
-    ),
+    ...otherWays(connection),
   }
 }
+
+/** To sign in without a code. */
+const otherWays = (
+  connection: Connection,
+): Pick<SigninStore, 'identityProviders' | 'identities' | 'detours' | 'passkeys'> => ({
+  identityProviders: lazyPort(
+    { add: true, find: true, list: true, amend: true, remove: true, secret: true },
+    async () => (await import('./identity-providers.ts')).createIdentityProviders(connection),
+  ),
+  identities: lazyPort(
+    { recognise: true, link: true, ofPerson: true, countPeople: true, unlink: true },
+    async () => (await import('./identities.ts')).createIdentities(connection),
+  ),
+  detours: lazyPort(
+    {
+      begin: true,
+      end: true,
+      keepIdentity: true,
+      pendingIdentity: true,
+      drop: true,
+      sweep: true,
+    },
+    async () => (await import('./detours.ts')).createDetours(connection),
+  ),
+  passkeys: lazyPort(
+    {
+      challenge: true,
+      take: true,
+      add: true,
+      find: true,
+      ofPerson: true,
+      use: true,
+      remove: true,
+      sweep: true,
+    },
+    async () => (await import('./passkeys.ts')).createPasskeys(connection),
+  ),
+})

@@ -2,6 +2,7 @@
 import { html } from 'hono/html'
 import type { Language } from '#domain/language.ts'
 import { type Html, ICON, MARK } from '#pages/html.ts'
+import { PASSKEY_SCRIPT } from '#pages/passkeys.ts'
 import { HTMX, SCRIPT, STYLE } from '../assets.ts'
 import type { Guest, Visit } from '../visit.ts'
 import type { Words } from '../words/en.ts'
@@ -138,6 +139,7 @@ ${head}<link rel="icon" href="${ICON}">
 <link rel="stylesheet" href="${STYLE.path}">
 <script src="${HTMX.path}" defer></script>
 <script src="${SCRIPT.path}" type="module"></script>
+<script src="${PASSKEY_SCRIPT.path}" type="module"></script>
 </head>
 ${body}
 </html>

@@ -1,12 +1,14 @@
-/** The person's own: language, sessions, linked sign-ins, applications with access. */
+/** The person's own: language, sessions, passkeys, linked sign-ins, applications with access. */
 import { html } from 'hono/html'
 import { LANGUAGES } from '#domain/language.ts'
+import { browserName } from '#pages/browser-name.ts'
 import type { Html } from '#pages/html.ts'
 import type { Act, Show } from '../draw/on-page.ts'
 import { button, changing, choice, facts, foreign, table, time } from '../draw/parts.ts'
 import { goTo } from '../respond.ts'
 import type { Visit } from '../visit.ts'
 import { identitiesOf, saidOfLink } from './identities.ts'
+import { passkeysOf, saidOfPasskey } from './passkeys.ts'
 
 export const showYou: Show = async (visit) => {
   const { words, act, person } = visit
@@ -15,6 +17,7 @@ export const showYou: Show = async (visit) => {
     title: words.you.title,
     content: html`<h1>${words.you.title}</h1>
 ${saidOfLink(visit)}
+${saidOfPasskey(visit)}
 ${facts([
   [words.you.email, foreign(you.email)],
   [words.you.name, you.name === null ? null : foreign(you.name)],
@@ -35,6 +38,7 @@ ${changing(
 <div class="acts"><button type="submit">${words.you.save}</button></div>`,
 )}
 ${await sessionsOf(visit)}
+${await passkeysOf(visit, you.passkeys)}
 ${await identitiesOf(visit, you.identities)}
 ${await accessOf(visit)}`,
   }
@@ -50,7 +54,7 @@ ${table(
     {
       title: words.you.browser,
       cell: ({ id, browser }) =>
-        html`${browserName(browser)}${id === session.uid ? html` <small>${words.you.this}</small>` : ''}`,
+        html`${browserOf(browser)}${id === session.uid ? html` <small>${words.you.this}</small>` : ''}`,
     },
     { title: words.you.place, cell: ({ address }) => address ?? '–' },
     { title: words.you.begun, cell: ({ began_at }) => time(visit, began_at) },
@@ -66,31 +70,9 @@ ${table(
 <div class="acts">${button(visit, '/cabinet/you/sessions/all', words.you.endAll)}</div>`
 }
 
-const BROWSERS = [
-  ['Firefox/', 'Firefox'],
-  ['Edg/', 'Edge'],
-  ['OPR/', 'Opera'],
-  ['YaBrowser/', 'Yandex'],
-  ['Chrome/', 'Chrome'],
-  ['Safari/', 'Safari'],
-] as const
-const SYSTEMS = [
-  ['Android', 'Android'],
-  ['iPhone', 'iOS'],
-  ['iPad', 'iPadOS'],
-  ['Windows', 'Windows'],
-  ['Mac OS', 'macOS'],
-  ['Linux', 'Linux'],
-] as const
-
-/** "Firefox, Linux"; what it calls itself where it is none of these. */
-function browserName(agent: string | null): Html | string {
-  if (agent === null) return '–'
-  const of = (known: readonly (readonly [string, string])[]): string | undefined =>
-    known.find(([mark]) => agent.includes(mark))?.[1]
-  const names = [of(BROWSERS), of(SYSTEMS)].filter((name) => name !== undefined)
-  return names.length > 0 ? names.join(', ') : foreign(agent.slice(0, 60))
-}
+/** "Firefox, Linux"; what it calls itself where it is unknown. */
+const browserOf = (agent: string | null): Html | string =>
+  agent === null ? '–' : (browserName(agent) ?? foreign(agent.slice(0, 60)))
 
 async function accessOf(visit: Visit): Promise<Html> {
   const { words, act, person } = visit

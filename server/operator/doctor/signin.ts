@@ -1,6 +1,7 @@
 /** Checks that people can sign in: with a code by e-mail, and with the configured identity providers. */
 import { renderInstant } from '#domain/clock.ts'
 import { isGroupName } from '#signin/register/access.ts'
+import { relyingPartyOf } from '#signin/register/passkey.ts'
 import type { OperatorDeps } from '../deps.ts'
 import { type Finding, ok, problem, warning } from './finding.ts'
 import { unreadable } from './unreadable.ts'
@@ -97,6 +98,25 @@ export async function checkAccess({ store }: OperatorDeps): Promise<readonly Fin
       `gatewayctl groups add ${groups[0]} EMAIL`,
     ),
   )
+}
+
+/** Browsers have passkeys only at a host name, and with TLS. Known only of a running gateway. */
+export async function checkPasskeys({ store, live }: OperatorDeps): Promise<readonly Finding[]> {
+  const { authUrl = null, passkeys = 'optional' } = live ?? {}
+  if (authUrl === null) return []
+  if (passkeys === 'off') return [ok('passkeys', 'off (auth_passkeys)')]
+  if (relyingPartyOf(authUrl) !== null) return [ok('passkeys', `${passkeys}, for ${authUrl}`)]
+  const why = `browsers have no passkeys at ${authUrl}: they need https, and a host name`
+  const applications = await store.signin.clients.count()
+  return [
+    applications === 0
+      ? ok('passkeys', why)
+      : warning(
+          'passkeys',
+          why,
+          'gatewayctl serve --auth-url https://auth.example.org; or auth_passkeys = "off"',
+        ),
+  ]
 }
 
 /** Whether the secret of each identity provider can be read. */

@@ -32,6 +32,7 @@ function codeForms(view: CodeView, { code }: Words): Html {
   const attributes = describedBy(problem ? [PROBLEM_ID] : sentAgain ? [NOTICE_ID] : [], invalid)
   const field = html`<label for="code">${code.code}</label>
 <input class="code" id="code" type="text" name="code" inputmode="numeric" autocomplete="one-time-code" autocapitalize="none" spellcheck="false" maxlength="32" required autofocus${attributes}>
+${view.script !== undefined && html`<input type="hidden" name="passkeys" value="" data-passkeys>`}
 <button class="lead-button" type="submit">${code.submit}</button>`
   const resend = html`<button class="text-button" type="submit">${code.resend}</button>`
   return html`${formOf(view.form, field)}

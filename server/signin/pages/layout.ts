@@ -12,8 +12,11 @@ export interface Sheet {
   readonly content: Html
 }
 
+/** The same with the path of the script that the page runs, if any. */
+type Whole = Sheet & { readonly script: string | undefined }
+
 /** Renders a sheet in the layout: one main landmark, and below it the host name. */
-export function layOut(sheet: Sheet, language: Language, host: string): Html {
+export function layOut(sheet: Whole, language: Language, host: string): Html {
   return html`<!doctype html>
 <html lang="${language}">
 <head>
@@ -25,6 +28,7 @@ ${sheet.onwardTo !== undefined && html`<meta http-equiv="refresh" content="0;url
 <title>${sheet.title}</title>
 <link rel="icon" href="${ICON}">
 <style>${raw(STYLE)}</style>
+${sheet.script !== undefined && html`<script src="${sheet.script}" type="module"></script>`}
 </head>
 <body>
 <main>

@@ -6,6 +6,7 @@ import { drawConsent } from './consent.ts'
 import { drawDevice, drawDeviceConfirm, drawDeviceDenied, drawDeviceDone } from './device.ts'
 import { layOut, type Sheet } from './layout.ts'
 import { drawOnward } from './onward.ts'
+import { drawNewPasskey, drawPasskey } from './passkey.ts'
 import { drawDisabled, drawError, drawNotAllowed } from './refusal.ts'
 import { drawSignIn } from './sign-in.ts'
 import { drawSignedOut, drawSignOut, drawStayed } from './sign-out.ts'
@@ -23,8 +24,13 @@ export async function renderPage(
   language: Language,
   host: string,
 ): Promise<string> {
-  return String(await layOut(draw(view, WORDS[language]), language, host))
+  const script = scriptOf(view)
+  return String(await layOut({ ...draw(view, WORDS[language]), script }, language, host))
 }
+
+/** The path of the script that the page runs; undefined for none. */
+export const scriptOf = (view: PageView): string | undefined =>
+  'script' in view ? view.script : undefined
 
 function draw(view: PageView, words: Words): Sheet {
   switch (view.page) {
@@ -32,6 +38,10 @@ function draw(view: PageView, words: Words): Sheet {
       return drawSignIn(view, words)
     case 'code':
       return drawCode(view, words)
+    case 'passkey':
+      return drawPasskey(view, words)
+    case 'new-passkey':
+      return drawNewPasskey(view, words)
     case 'consent':
       return drawConsent(view, words)
     case 'device':

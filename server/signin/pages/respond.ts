@@ -1,7 +1,7 @@
 /** Responses with a page, and the headers that every page has (hardening §3.1). */
 import type { Language } from '#domain/language.ts'
 import { pageHeaders } from '#pages/headers.ts'
-import { renderPage } from './render.ts'
+import { renderPage, scriptOf } from './render.ts'
 import { STYLE_SOURCE } from './style.ts'
 import type { ErrorKind, PageView } from './view.ts'
 
@@ -41,7 +41,11 @@ export async function pageResponse(view: PageView, setting: PageSetting): Promis
     ...pageHeaders({
       formTargets: setting.formTargets ?? [],
       isHttps: protocol === 'https:',
-      sources: [`style-src ${STYLE_SOURCE}`, 'img-src data:'],
+      sources: [
+        `style-src ${STYLE_SOURCE}`,
+        'img-src data:',
+        ...(scriptOf(view) === undefined ? [] : ["script-src 'self'"]),
+      ],
     }),
     'Content-Language': setting.language,
   })

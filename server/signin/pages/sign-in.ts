@@ -9,8 +9,10 @@ import {
   PROBLEM_ID,
   problemOf,
 } from '#pages/html.ts'
+import { passkeyForm } from '#pages/passkeys.ts'
 import type { Sheet } from './layout.ts'
 import { MARKS } from './marks.ts'
+import { isPasskeyProblem, passkeySentence } from './passkey.ts'
 import type { IdentityChoice, SignInProblem, SignInView } from './view.ts'
 import type { Words } from './words.ts'
 
@@ -29,10 +31,30 @@ ${problemOf(problem && sentenceFor(problem, words), form !== undefined)}
 ${form === undefined && view.identities.length === 0 && html`<p class="body">${signIn.noMethod}</p>`}
 ${view.current && currentForm(view.current, words)}
 ${byEmail}
-${byEmail && view.identities.length > 0 && html`<p class="or">${signIn.or}</p>`}
+${byEmail && otherWays(view, words)}
+${view.passkey && passkeyOf(view.passkey, words)}
 ${identityForms(view.identities, words)}`,
   }
 }
+
+/** Between the address and the other ways; with passkeys alone it is there when they are. */
+function otherWays({ identities, passkey }: SignInView, { signIn }: Words): Html | false {
+  if (identities.length > 0) return html`<p class="or">${signIn.or}</p>`
+  return passkey !== undefined && html`<p class="or" data-with-passkeys hidden>${signIn.or}</p>`
+}
+
+const passkeyOf = (
+  { form, options }: NonNullable<SignInView['passkey']>,
+  { signIn, passkey }: Words,
+): Html =>
+  passkeyForm({
+    form,
+    options,
+    does: 'wait',
+    label: signIn.passkey,
+    style: 'quiet-button',
+    failed: passkey.failed,
+  })
 
 /** Problems that are instructions rather than errors. */
 const isNotice = (problem: SignInProblem | undefined): problem is Notice =>
@@ -43,13 +65,13 @@ type Notice = Extract<SignInProblem, { kind: 'identity-unproved' }>
 const HINT_ID = 'email-hint'
 
 /** Without the browser's validation: Chromium rejects addresses with a non-ASCII local part. */
-function emailForm({ email, problem }: SignInView, form: Form, { signIn }: Words): Html {
+function emailForm({ email, problem, passkey }: SignInView, form: Form, { signIn }: Words): Html {
   const ids = problem ? [PROBLEM_ID, HINT_ID] : [HINT_ID]
   const attributes = describedBy(ids, problem?.kind === 'unreadable')
   return formOf(
     form,
     html`<label for="email">${signIn.email}</label>
-<input id="email" type="email" name="email" value="${email ?? ''}" maxlength="254" autocomplete="email" spellcheck="false" required autofocus${attributes}>
+<input id="email" type="email" name="email" value="${email ?? ''}" maxlength="254" autocomplete="email${passkey && ' webauthn'}" spellcheck="false" required autofocus${attributes}>
 <p class="hint" id="${HINT_ID}">${signIn.emailHint}</p>
 <button class="lead-button" type="submit" formnovalidate>${signIn.submit}</button>`,
   )
@@ -69,7 +91,9 @@ const identityForms = (identities: readonly IdentityChoice[], { signIn }: Words)
     ),
   )
 
-function sentenceFor(problem: SignInProblem, { signIn: { problems } }: Words): string {
+function sentenceFor(problem: SignInProblem, words: Words): string {
+  const { problems } = words.signIn
+  if (isPasskeyProblem(problem)) return passkeySentence(problem, words)
   switch (problem.kind) {
     case 'unreadable':
       return problems.unreadable(problem)

@@ -26,6 +26,25 @@ export type SignInProblem =
   | { readonly kind: 'identity-unknown'; readonly name: string }
   /** The operator removed the identity provider in the meantime. */
   | { readonly kind: 'identity-gone' }
+  | PasskeyProblem
+
+/** What was wrong with a passkey. */
+export type PasskeyProblem =
+  /** The answer came too late, or twice. */
+  | { readonly kind: 'passkey-gone' }
+  /** It is not known here, is somebody else's, or is not right. */
+  | { readonly kind: 'passkey-refused' }
+  /** It was added before. */
+  | { readonly kind: 'passkey-known' }
+  /** The person has as many as there may be. */
+  | { readonly kind: 'passkey-too-many' }
+
+/** A form that asks the browser for a passkey. */
+export interface PasskeyAsked {
+  readonly form: Form
+  /** What the browser passes to the device, as JSON. */
+  readonly options: string
+}
 
 /** The sign-in page. */
 export interface SignInView {
@@ -39,6 +58,10 @@ export interface SignInView {
   readonly identities: readonly IdentityChoice[]
   /** Who is signed in, and may go on as such. */
   readonly current?: { readonly email: string; readonly form: Form } | undefined
+  /** Posts `response`: what the device said. Absent where there are no passkeys. */
+  readonly passkey?: PasskeyAsked | undefined
+  /** The path of the script that the page runs, if any. */
+  readonly script?: string | undefined
 }
 
 /** Why a code, or a request for another one, was refused. */
@@ -72,6 +95,33 @@ export interface CodeView {
   /** True right after another code was sent. */
   readonly sentAgain?: boolean | undefined
   readonly problem?: CodeProblem | undefined
+  /** The path of the script that says with the code whether the browser has passkeys; absent where that does not matter. */
+  readonly script?: string | undefined
+}
+
+/** Asks a person for one of their passkeys, after a code or a third party. */
+export interface PasskeyView {
+  readonly page: 'passkey'
+  readonly clientName: string
+  readonly email: string
+  /** Posts `response`. */
+  readonly passkey: PasskeyAsked
+  /** Signs in as somebody else. */
+  readonly restart: Form
+  readonly problem?: PasskeyProblem | undefined
+  readonly script: string
+}
+
+/** Offers a person their first passkey, or demands it. */
+export interface NewPasskeyView {
+  readonly page: 'new-passkey'
+  readonly email: string
+  /** Posts `response`. */
+  readonly passkey: PasskeyAsked
+  /** Goes on without, or, where a passkey is required, signs in as somebody else. */
+  readonly way: { readonly skip: Form } | { readonly restart: Form }
+  readonly problem?: PasskeyProblem | undefined
+  readonly script: string
 }
 
 /** The consent page, shown if the client requests it. */
@@ -214,6 +264,8 @@ export interface ErrorView {
 export type PageView =
   | SignInView
   | CodeView
+  | PasskeyView
+  | NewPasskeyView
   | ConsentView
   | DeviceView
   | DeviceConfirmView

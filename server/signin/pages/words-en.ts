@@ -21,6 +21,7 @@ export const ENGLISH: Words = {
       'Nobody can sign in here yet: there is no way to send you a code. Tell whoever runs this service.',
     identity: (name) => `Continue with ${name}`,
     continueAs: (email) => html`Continue as ${email}`,
+    passkey: 'Sign in with a passkey',
     problems: {
       unreadable: () =>
         'This does not look like an e-mail address. It should be like name@example.com.',
@@ -58,6 +59,33 @@ export const ENGLISH: Words = {
       'too-many-codes': ({ minutes }) =>
         `Codes were asked for too often. A new one can be sent in ${minutesOf(minutes)}.`,
     },
+  },
+  passkey: {
+    heading: 'Confirm that it is you',
+    title: (client) => `Confirm that it is you to sign in to ${client}`,
+    meaning: (email) => html`Signing in as ${email} also needs your passkey.`,
+    submit: 'Use a passkey',
+    restart: 'Use another address',
+    missing: 'This browser has no passkeys, or runs no scripts. Use another browser.',
+    failed: 'No passkey was given. Try again.',
+    problems: {
+      'passkey-gone': () => 'The passkey came too late. Try again.',
+      'passkey-refused': () =>
+        'This passkey is not known here, or is somebody else’s. Choose another one, or another way.',
+      'passkey-known': () => 'This passkey was added before. Choose another device.',
+      'passkey-too-many': () => 'You have as many passkeys as there may be. Remove one first.',
+    },
+  },
+  newPasskey: {
+    heading: 'Next time without a code?',
+    meaning:
+      'With a passkey you sign in by fingerprint, face or screen lock. It is kept by your device, and is no use to anybody else.',
+    requiredHeading: 'Add a passkey',
+    requiredMeaning:
+      'You sign in here with a passkey: by fingerprint, face or screen lock. It is kept by your device, and is no use to anybody else.',
+    submit: 'Add a passkey',
+    skip: 'Not now',
+    known: 'This device has a passkey for you already.',
   },
   consent: {
     heading: (client) => html`Let ${client} know who you are?`,

@@ -1,6 +1,12 @@
 /** The type of the texts of the pages, of which each language has a dictionary. */
 import type { Html } from '#pages/html.ts'
-import type { CodeProblem, DeviceProblem, ErrorKind, SignInProblem } from './view.ts'
+import type {
+  CodeProblem,
+  DeviceProblem,
+  ErrorKind,
+  PasskeyProblem,
+  SignInProblem,
+} from './view.ts'
 
 /** A heading and its explanation. */
 export interface ErrorWords {
@@ -29,7 +35,8 @@ export interface Words {
     readonly noMethod: string
     readonly identity: (name: string) => string
     readonly continueAs: (email: Html) => Html
-    readonly problems: Sentences<SignInProblem>
+    readonly passkey: string
+    readonly problems: Sentences<Exclude<SignInProblem, PasskeyProblem>>
   }
   readonly code: {
     readonly heading: string
@@ -44,6 +51,28 @@ export interface Words {
     readonly resend: string
     readonly restart: string
     readonly problems: Sentences<CodeProblem>
+  }
+  readonly passkey: {
+    readonly heading: string
+    readonly title: (client: string) => string
+    readonly meaning: (email: Html) => Html
+    readonly submit: string
+    readonly restart: string
+    /** Said while the browser, or its lack of scripts, keeps from it. */
+    readonly missing: string
+    /** Said where the browser or the device gave no answer. */
+    readonly failed: string
+    readonly problems: Sentences<PasskeyProblem>
+  }
+  readonly newPasskey: {
+    readonly heading: string
+    readonly meaning: string
+    readonly requiredHeading: string
+    readonly requiredMeaning: string
+    readonly submit: string
+    readonly skip: string
+    /** Said where the device has one already. */
+    readonly known: string
   }
   readonly consent: {
     readonly heading: (client: Html) => Html

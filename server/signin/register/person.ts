@@ -45,7 +45,7 @@ export interface People {
   count(): Promise<number>
   /**
    * Marks an address as verified by a code, and returns its person. If it is unknown, `newcomer` is added, or the result is
-   * undefined. The first verification ends all earlier sessions, tokens and identities. A disabled person stays disabled, and
+   * undefined. The first verification ends all earlier sessions, tokens, identities and passkeys. A disabled person stays disabled, and
    * is returned. `revoked` if the person was revoked after there were `revocations`, as when the sign-in began.
    */
   confirmEmail(

@@ -13,6 +13,7 @@ export const ACCEPTED = [
   /** An unknown address was verified, and became a person. */
   'signed_up',
   'identity_linked',
+  'passkey_added',
   /** A device was given a code, for somebody to type elsewhere. */
   'device_started',
 ] as const
@@ -38,6 +39,10 @@ export const REFUSED = [
   'revoked',
   'identity_refused',
   'identity_failed',
+  /** A passkey that is not known, is somebody else's, or whose signature is not right. */
+  'passkey_refused',
+  /** Its counter has not grown: another device has the same key. */
+  'passkey_cloned',
 ] as const
 
 export type Refusal = (typeof REFUSED)[number]
@@ -46,7 +51,7 @@ export interface SigninEvent {
   readonly id: EventId
   readonly at: Instant
   readonly outcome: string
-  /** How the person was recognised: `code`, `session`, or the name of an identity provider. Null where nobody was. */
+  /** How the person was recognised: `code`, `passkey`, `session`, or the name of an identity provider. Null where nobody was. */
   readonly method: string | null
   /** What the protocol library says of a refusal; never a credential. */
   readonly detail: string | null

@@ -37,13 +37,15 @@ export const REDIRECT = 'https://app.example.org/callback'
 
 export async function openSigninGateway(
   env: Readonly<Record<string, string>> = {},
-  { isBehindTls = false, host = '127.0.0.1', cli = openCli() } = {},
+  { isBehindTls = false, host = '127.0.0.1', cli = openCli(), isNamed = false } = {},
 ): Promise<SigninGateway> {
   furnishCli(cli)
   const mail = await openMailServer()
-  const port = isBehindTls ? await freePort() : 0
+  const port = isBehindTls || isNamed ? await freePort() : 0
   const front = isBehindTls ? await openTlsFront(port) : null
-  const flags = front === null ? [] : ['--auth-url', front.url]
+  // Browsers have passkeys only at a host name.
+  const named = isNamed ? `http://localhost:${port}` : (front?.url ?? null)
+  const flags = named === null ? [] : ['--auth-url', named]
   const ask: Ask = (address, init) =>
     fetch(address, { ...init, ...(front && { tls: { ca: front.ca } }) })
   const start = (listen: string): Promise<Appliance> =>
@@ -56,7 +58,8 @@ export async function openSigninGateway(
       },
     })
   let appliance = await start(`${host}:${port}`)
-  const authUrl = /"auth_url":"(https?:\/\/[\d.:]+)/.exec(appliance.said())?.[1] ?? ''
+  const authUrl =
+    /"auth_url":"(https?:\/\/(?:localhost|[\d.])+(?::\d+)?)/.exec(appliance.said())?.[1] ?? ''
   const register = (name: string, ...flags: readonly string[]): RegisteredClient => {
     const redirect = flags.includes('--redirect-uri') ? [] : ['--redirect-uri', REDIRECT]
     return cli.json<RegisteredClient>(['clients', 'create', name, ...redirect, ...flags])
@@ -72,7 +75,7 @@ export async function openSigninGateway(
   }
 
   const restart = async (): Promise<void> => {
-    appliance = await start(front === null ? new URL(authUrl).host : `127.0.0.1:${port}`)
+    appliance = await start(port === 0 ? new URL(authUrl).host : `127.0.0.1:${port}`)
   }
   return {
     cli,

@@ -14,6 +14,7 @@ import type { HandClock } from '#test/support/hand-clock.ts'
 import { anAct } from '#test/support/nouns.ts'
 import { aSigningKey } from '#test/support/signing-key.ts'
 import { identitiesContract } from './identities.ts'
+import { passkeysContract } from './passkeys.ts'
 import { aRemoval, aWrite, putArtifact } from './write-artifacts.ts'
 
 export interface SigninBench {
@@ -65,6 +66,7 @@ export function signinContract(bench: SigninBench): void {
   codeMailsContract(bench)
   keyringContract(bench)
   identitiesContract(bench)
+  passkeysContract(bench)
 }
 
 function clientsContract(bench: SigninBench): void {

@@ -30,7 +30,7 @@ export const addressFor = (more: Readonly<Record<string, string>> = {}, issuer =
   })}`
 
 export interface TestSigninOptions
-  extends Partial<Pick<SigninDeps, 'limits' | 'observed' | 'signup' | 'contact'>> {
+  extends Partial<Pick<SigninDeps, 'limits' | 'observed' | 'signup' | 'contact' | 'passkeys'>> {
   readonly codeDelivery?: CodeDelivery
   readonly issuer?: string
   readonly totalMs?: number
@@ -76,6 +76,7 @@ export async function openTestSignin({
     )
   await register('wiki')
   if (nodes === 1) await keepSigningKey(store.keyring, at)
+  let settings: Partial<SigninDeps> = stated
   const openNode = () =>
     openSigninProvider({
       store,
@@ -87,10 +88,11 @@ export async function openTestSignin({
       },
       reach: identityReach(issuer.startsWith('http:'), totalMs),
       signup,
-      ...stated,
+      ...settings,
       logFault: (cause) => faults.push(cause),
     })
-  const providers = await Promise.all(Array.from({ length: nodes }, openNode))
+  const openNodes = () => Promise.all(Array.from({ length: nodes }, openNode))
+  let providers = await openNodes()
   onTestFinished(async () => {
     for (const provider of providers) provider.close()
     await opened.close()
@@ -109,6 +111,12 @@ export async function openTestSignin({
     mailedCodes,
     register,
     ask,
+    /** With other settings. */
+    async restart(changed: Partial<SigninDeps>): Promise<void> {
+      for (const provider of providers) provider.close()
+      settings = { ...settings, ...changed }
+      providers = await openNodes()
+    },
     browser: (headers: Readonly<Record<string, string>> = {}): Browser =>
       openBrowser(issuer, headers, ask),
     start: (browser: Browser, more: Readonly<Record<string, string>> = {}): Promise<Page> =>

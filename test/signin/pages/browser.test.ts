@@ -3,6 +3,7 @@ import axe from 'axe-core'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import type { Language } from '#domain/language.ts'
+import { answerAsset } from '#pages/passkeys.ts'
 import { type PageSetting, pageResponse } from '#signin/pages/respond.ts'
 import { CHROMIUM, openBrowser } from '#test/support/browser.ts'
 import { FULL } from '#test/support/tier.ts'
@@ -39,6 +40,8 @@ function openListener(
         posted.push({ path: pathname, origin: request.headers.get('origin'), fields })
         return await answer()
       }
+      const asset = answerAsset(request)
+      if (asset !== undefined) return asset
       const view = VIEWS[decodeURIComponent(pathname.slice(1))]
       if (!view) return new Response('arrived')
       const language = (searchParams.get('language') ?? 'en') as Language

@@ -1,5 +1,6 @@
 // Every page in every state that a person can see, by a descriptive name.
 import type { Form } from '#pages/html.ts'
+import { PASSKEY_SCRIPT } from '#pages/passkeys.ts'
 import type { ErrorKind, PageView } from '#signin/pages/view.ts'
 
 const form = (action: string): Form => ({
@@ -32,6 +33,15 @@ const code = {
   minutes: 10,
   sentTo: 'mail',
 } as const
+
+const script = PASSKEY_SCRIPT.path
+const passkey = {
+  form: form('passkey'),
+  options: '{"challenge":"c","rpId":"auth.example.com","note":"<b>\'"}',
+}
+const restart = form('restart')
+const shown = { page: 'passkey', clientName, email, passkey, restart, script } as const
+const made = { page: 'new-passkey', email, passkey, way: { restart }, script } as const
 
 const consent = {
   page: 'consent',
@@ -104,6 +114,24 @@ export const VIEWS: Readonly<Record<string, PageView>> = {
     problem: { kind: 'identity-unknown', name: 'GitHub' },
   },
   'sign-in identity gone': { ...signIn, identities, problem: { kind: 'identity-gone' } },
+  'sign-in with a passkey': { ...signIn, passkey, identities, script },
+  'sign-in with a passkey alone': { ...signIn, passkey, script },
+  'sign-in passkey too late': { ...signIn, passkey, script, problem: { kind: 'passkey-gone' } },
+  'sign-in passkey refused': {
+    ...signIn,
+    passkey,
+    script,
+    identities,
+    problem: { kind: 'passkey-refused' },
+  },
+  passkey: shown,
+  'passkey refused': { ...shown, problem: { kind: 'passkey-refused' } },
+  'passkey too late': { ...shown, problem: { kind: 'passkey-gone' } },
+  'passkey offered': { ...made, way: { skip: form('skip-passkey') } },
+  'passkey demanded': made,
+  'passkey known': { ...made, problem: { kind: 'passkey-known' } },
+  'passkey too many': { ...made, problem: { kind: 'passkey-too-many' } },
+  'code of a browser that is asked for passkeys': { ...code, script },
   code: code,
   'code in the log': { ...code, sentTo: 'log' },
   'code sent again': { ...code, sentAgain: true },
