@@ -1,6 +1,6 @@
 /** Teams on the compiled program: limits of an account over all its keys, what its refusals say and what lifts them, moving and closing. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Appliance, furnishCli, startAppliance } from '#test/support/appliance.ts'
+import { type Appliance, furnishCli, startAppliance, until } from '#test/support/appliance.ts'
 import { openCli } from '#test/support/cli-harness.ts'
 
 const cli = openCli()
@@ -145,6 +145,94 @@ test('what is used of its limits is shown', async () => {
   expect(cli.run(['keys', 'show', 'watched-1']).out).toMatch(
     /tokens per minute\t4998 of 5000 left, resets in \d+ s\n/,
   )
+})
+
+/** A stream of minutes, of which the first piece has come; `leave` hangs up. */
+async function openStream(key: string) {
+  const left = new AbortController()
+  const response = await fetch(`${gateway.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ ...hello, model: 'demo/lorem', stream: true, max_tokens: 2_000 }),
+    signal: left.signal,
+  })
+  const reader = response.body?.getReader()
+  await reader?.read()
+  return { leave: () => left.abort(), id: response.headers.get('x-generation-id') ?? '' }
+}
+
+interface Usage {
+  readonly requests_in_progress: number
+  readonly tokens: { readonly limit: number; readonly remaining: number } | null
+}
+const usageOf = (account: string): Usage =>
+  (cli.json(['accounts', 'show', account]) as { usage: Usage }).usage
+
+test('clients that hang up give their places back, and their tokens count as they are charged', async () => {
+  const [first, second] = await openTeam('leavers', '--concurrency', '2', '--tpm', '100000')
+  for (let round = 0; round < 3; round++) {
+    const streams = await Promise.all([openStream(first.key), openStream(second.key)])
+    expect(await ask(first.key)).toMatchObject({
+      code: 'concurrency_limit_exceeded',
+      metadata: { limit_of: 'account', used: 2 },
+    })
+    for (const { leave } of streams) leave()
+    await until(() => usageOf('leavers').requests_in_progress === 0, 'both have ended')
+  }
+  expect((await ask(second.key)).status).toBe(200)
+  const lines = cli.json<{ prompt_tokens: number; completion_tokens: number; ended_by: string }[]>([
+    ...['activity', '--account', 'leavers', '--limit', '100'],
+  ])
+  const charged = lines.reduce((sum, one) => sum + one.prompt_tokens + one.completion_tokens, 0)
+  expect(lines.filter(({ ended_by }) => ended_by === 'client')).toHaveLength(6)
+  expect(charged).toBeGreaterThan(6)
+  expect(usageOf('leavers').tokens).toMatchObject({ limit: 100_000, remaining: 100_000 - charged })
+})
+
+test('what failed and what was fallen back from uses no tokens; what served does', async () => {
+  const [first] = await openTeam('fallers', '--tpm', '100000')
+  const flaky = (more: object) => ask(first.key, { model: 'demo/flaky', user: 'fail-500', ...more })
+  for (let n = 0; n < 3; n++) {
+    expect((await flaky({ allow_fallbacks: false })).status).toBe(502)
+    expect((await flaky({ models: ['demo/echo'] })).status).toBe(200)
+  }
+  const lines = cli.json<{ prompt_tokens: number; completion_tokens: number }[]>([
+    ...['activity', '--account', 'fallers', '--limit', '100'],
+  ])
+  const charged = lines.reduce((sum, one) => sum + one.prompt_tokens + one.completion_tokens, 0)
+  expect(usageOf('fallers').tokens?.remaining).toBe(100_000 - charged)
+})
+
+test('an account that is closed, and a key that is moved, while their requests run', async () => {
+  const [closing] = await openTeam('closing', '--monthly-usd', '5')
+  const [moving, stays] = await openTeam('leaving', '--concurrency', '1')
+  await openTeam('arriving', '--concurrency', '1', '--tpm', '100000')
+  const streams = [await openStream(closing.key), await openStream(moving.key)] as const
+  expect(cli.run(['accounts', 'close', 'closing', '-y'])).toMatchObject({ code: 0 })
+  expect(cli.run(['accounts', 'move-key', 'leaving-1', 'arriving', '-y'])).toMatchObject({
+    code: 0,
+  })
+  // It holds its place where it was admitted, and none where it went.
+  expect((await ask(stays.key)).metadata).toMatchObject({ limit_of: 'account', used: 1 })
+  expect((await ask(moving.key)).status).toBe(200)
+  for (const { leave } of streams) leave()
+  await until(() => usageOf('leaving').requests_in_progress === 0, 'the moved one has ended')
+  await until(() => cli.run(['activity', 'show', streams[0].id]).code === 0, 'both are logged')
+  for (const [account, { id }] of [
+    ['closing', streams[0]],
+    ['leaving', streams[1]],
+  ] as const) {
+    const entries = cli.json<{ generation_id: string; amount_usd: string }[]>([
+      ...['ledger', '--account', account, '--kind', 'charge'],
+    ])
+    expect(entries.map(({ generation_id }) => generation_id)).toEqual([id])
+    expect(Number(entries[0]?.amount_usd)).toBeLessThan(0)
+  }
+  expect((await ask(stays.key)).status).toBe(200)
+  expect((await ask(moving.key)).status).toBe(200)
+  expect(usageOf('arriving').requests_in_progress).toBe(0)
+  expect(await ask(closing.key)).toMatchObject({ status: 401 })
+  expect(cli.run(['audit', '-q'])).toEqual({ code: 0, out: '', err: '' })
 })
 
 test('a key is moved, and pays from its new account; an account is closed for good', async () => {

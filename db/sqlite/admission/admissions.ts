@@ -280,7 +280,7 @@ function prepareSettle(
   }
 
   const write = ({ hold, settlement, amount, change, events }: Ended): void => {
-    const { claim, day, endUser } = hold
+    const { claim, account, day, endUser } = hold
     const { at, charge, activity, answer } = settlement
     if (hold.rowWrite?.state === 'committed') writer.release(claim.generationId)
     if (charge) writer.charge(hold, charge, at)
@@ -288,7 +288,9 @@ function prepareSettle(
     if (events) for (const event of events) writer.raise(event)
     if (answer) writer.show(answer)
     writer.spend(claim.keyId, day, amount, endUser === null ? null : endUser.name)
-    writer.activity(activity, claim.at)
+    // A key that was moved while its request arrived is paid for where it was admitted.
+    const isItsOwn = activity.accountId === account.id
+    writer.activity(isItsOwn ? activity : { ...activity, accountId: account.id }, claim.at)
   }
 
   return async (id, settlement) => {

@@ -248,6 +248,22 @@ export function accountLimitsContract(bench: Bench): void {
       expect((await bench.store.audit()).findings).toEqual([])
     })
 
+    test('a request that arrived before the move and is admitted after it is its new account’s, in the log too', async () => {
+      await openSecond({ rpm: 1 })
+      const { key } = await bench.issue()
+      await move(key)
+      // It knows the key as it was when it arrived.
+      const { claim } = await bench.admit(key, '0.2')
+      await bench.settle(claim, '0.2')
+      const { accounts, activity, ledger } = bench.store
+      expect((await accounts.find('acct_2'))?.balance).toBe(usd('9.8'))
+      expect(await activity.find(claim.generationId)).toMatchObject({ accountId: 'acct_2' })
+      expect(await ledger.chargeOf(claim.generationId)).toMatchObject({ accountId: 'acct_2' })
+      await bench.restart()
+      const { refusal } = await bench.admit(key)
+      expect(refusal).toMatchObject({ limit: 'rpm_limit', of: 'account', used: 1 })
+    })
+
     test('is none that is revoked, and goes to no account that is closed or missing', async () => {
       await openSecond()
       const { key } = await bench.issue()
