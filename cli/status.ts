@@ -210,8 +210,17 @@ function signinLine(context: Context, { running, auth_url, clients, people }: St
   return `${dot} ${where}   ${counted(clients, 'client', 'clients')}   ${counted(people, 'person', 'people')}`
 }
 
-const cabinetLines = ({ cabinet_url }: Status): readonly (readonly [string, string])[] =>
-  cabinet_url === null ? [] : [['cabinet', cabinet_url]]
+const MAX_OWNED = 4
+
+/** "http://…/cabinet   default: ann@example.org": where it is, and whose the accounts are. */
+function cabinetLines({ cabinet_url, accounts }: Status): readonly (readonly [string, string])[] {
+  if (cabinet_url === null) return []
+  const owned = accounts.map(
+    ({ name, owners }) => `${clean(name)}: ${owners.map(clean).join(', ') || 'no owner'}`,
+  )
+  const more = owned.length > MAX_OWNED ? [`${owned.length - MAX_OWNED} more`] : []
+  return [['cabinet', [cabinet_url, ...owned.slice(0, MAX_OWNED), ...more].join('   ')]]
+}
 
 const counted = (count: number, one: string, many: string): string =>
   `${count} ${count === 1 ? one : many}`

@@ -14,6 +14,7 @@ import {
 import { completeLink, linkIdentity, unlinkIdentity } from './screens/identities.ts'
 import { disableKey, editKey, revokeKey, rotateKey, setLimits, showKey } from './screens/key.ts'
 import { showKeys } from './screens/keys.ts'
+import { showMatches } from './screens/limit-fields.ts'
 import { streamFigures } from './screens/live.ts'
 import { showModel, showModels, tryModel } from './screens/models.ts'
 import { createKey, showNewKey, showSecret } from './screens/new-key.ts'
@@ -74,6 +75,7 @@ export const ROUTES: readonly Route[] = [
   show('/cabinet/keys', 'keys.list', showKeys),
   show('/cabinet/keys/new', 'keys.create', showNewKey),
   act('/cabinet/keys/new', 'keys.create', createKey),
+  show('/cabinet/keys/matches', 'keys.list', showMatches),
   show('/cabinet/keys/:key', 'keys.show', showKey),
   show('/cabinet/keys/:key/secret', 'keys.rotate', showSecret),
   act('/cabinet/keys/:key/limits', 'limits.set', setLimits),

@@ -28,8 +28,10 @@ import { verb } from './verb.ts'
 
 export interface OverviewRecord {
   readonly account: string
-  /** Null for a member, who sees what their own keys spend alone. */
+  /** Null for a member, who sees what their own keys spend alone. Its ceilings are the account's own, else those of its keys together. */
   readonly money: MoneyRecord | null
+  /** Which ceilings are the account's own. */
+  readonly own_ceilings: { readonly day: boolean; readonly month: boolean }
   readonly figures: FiguresRecord
   /** Of the last 30 days, the oldest first. */
   readonly days: readonly OverviewDay[]
@@ -83,10 +85,17 @@ export const readOverview = verb(named, async (deps, input): Promise<OverviewRec
   )
   const own = await listAllKeys(deps, false, account.id)
   const ids = new Set<string>(own.map(({ id }) => id))
+  const { dailySpend, monthlySpend } = account.limits
   const isWhole = makerOf(deps.actor ?? null) === undefined
   return {
     account: account.name,
-    money: isWhole ? await readMoney(deps, account, caps) : null,
+    money: isWhole
+      ? await readMoney(deps, account, {
+          day: dailySpend ?? caps.day,
+          month: monthlySpend ?? caps.month,
+        })
+      : null,
+    own_ceilings: { day: dailySpend !== null, month: monthlySpend !== null },
     figures: await figuresOf(deps, account),
     days: await daysOf(deps, account),
     keys: own.length,

@@ -2,6 +2,7 @@
 import * as z from 'zod/mini'
 import type { Account } from '#domain/account.ts'
 import { dayOf, dayStart, elapsedMs, monthStart, renderInstant } from '#domain/clock.ts'
+import type { AccountId } from '#domain/id.ts'
 import { withSpending } from '#domain/key-report.ts'
 import { withThresholds } from '#domain/low-balance.ts'
 import { renderRubPerUsd, renderUsd } from '#domain/money.ts'
@@ -111,13 +112,27 @@ async function reportAccounts(deps: OperatorDeps, accounts: readonly Account[]) 
   const now = clock.now()
   const days = await readDays(deps, now)
   const found = await withThresholds(store.thresholds, accounts)
-  return found.map(([{ id, name, balance }, threshold]) => {
+  const records = []
+  for (const [{ id, name, balance }, threshold] of found) {
     const { threshold_usd, marked, notified_at } = renderThreshold(threshold)
     const own = days.filter(({ accountId }) => accountId === id)
     const runway = renderRunway(balance, own, now)
     const balance_usd = renderUsd(balance)
-    return { name, balance_usd, runway, threshold_usd, marked, notified_at }
-  })
+    const owners = await ownersOf(deps, id)
+    records.push({ name, balance_usd, runway, threshold_usd, marked, notified_at, owners })
+  }
+  return records
+}
+
+/** The addresses of the people who own it. */
+async function ownersOf({ store }: OperatorDeps, id: AccountId): Promise<readonly string[]> {
+  const { memberships, people } = store.signin
+  const owners: string[] = []
+  for (const { personId, role } of await memberships.ofAccount(id)) {
+    const person = role === 'owner' ? await people.find(personId) : undefined
+    if (person !== undefined) owners.push(person.email)
+  }
+  return owners
 }
 
 interface AccountWarningRecord extends WarningRecord {

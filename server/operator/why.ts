@@ -20,6 +20,8 @@ export interface RefusalRecord {
   readonly code: string
   readonly message: string
   readonly limit: string | null
+  /** Whose it is, where it is not the key's. */
+  readonly limit_of: 'account' | null
   readonly limit_value: string | number | null
   readonly used: string | number | null
   readonly resets_at: string | null
@@ -119,11 +121,12 @@ function stillHolds({ metadata }: RefusalFacts, key: ApiKey): boolean {
 }
 
 function renderRefusal({ code, metadata }: RefusalFacts, message: string): RefusalRecord {
-  const { limit, limit_value, used, resets_at }: ErrorMetadata = metadata ?? {}
+  const { limit, limit_of, limit_value, used, resets_at }: ErrorMetadata = metadata ?? {}
   return {
     code,
     message,
     limit: textOf(limit),
+    limit_of: limit_of === 'account' ? 'account' : null,
     limit_value: numberOrText(limit_value),
     used: numberOrText(used),
     resets_at: textOf(resets_at),

@@ -32,6 +32,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   'GET /cabinet/keys': {},
   'GET /cabinet/keys/new': {},
   'POST /cabinet/keys/new': { fields: { name: 'made', daily_spend_limit_usd: '1' } },
+  'GET /cabinet/keys/matches': {},
   'GET /cabinet/keys/:key': KEY,
   'GET /cabinet/keys/:key/secret': { ...KEY, status: 410 },
   'POST /cabinet/keys/:key/limits': { ...KEY, fields: { rpm_limit: '7' } },

@@ -389,6 +389,8 @@ describe('status and doctor', () => {
   test('say at which balance the owner is told, and that it was', async () => {
     const deps = await openFurnished()
     await act(deps, 'accounts.create', { name: 'acme' })
+    await act(deps, 'accounts.members.add', { email: 'ann@example.org', role: 'owner' })
+    await act(deps, 'accounts.members.add', { email: 'bob@example.org', role: 'viewer' })
     await act(deps, 'thresholds.set', { threshold_usd: '5', webhook_url: HOOK })
     expect((await act(deps, 'status', {})).accounts).toEqual([
       {
@@ -398,6 +400,7 @@ describe('status and doctor', () => {
         threshold_usd: '5.00',
         marked: true,
         notified_at: '2026-08-23T12:00:00Z',
+        owners: ['ann@example.org'],
       },
       {
         name: 'acme',
@@ -406,6 +409,7 @@ describe('status and doctor', () => {
         threshold_usd: null,
         marked: false,
         notified_at: null,
+        owners: [],
       },
     ])
   })

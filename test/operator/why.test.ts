@@ -70,6 +70,7 @@ describe('a refused request', () => {
       code: 'rate_limit_exceeded',
       message: 'key default used 2 of 2 requests in 60 seconds; a slot frees in 60 s',
       limit: 'rpm_limit',
+      limit_of: null,
       limit_value: 2,
       used: 2,
       resets_at: '2026-08-23T12:01:00Z',

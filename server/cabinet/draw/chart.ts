@@ -1,55 +1,69 @@
-/** A picture of bars, stacked where there are groups: SVG from the server, sized by the page. Its numbers are in a table beside it. */
+/** A picture of bars, stacked where there are groups: SVG from the server, stretched by the page. Its numbers are in a table beside it. */
 import { html } from 'hono/html'
+import { type Day, dayStart } from '#domain/clock.ts'
+import type { Language } from '#domain/language.ts'
 import type { Html } from '#pages/html.ts'
 
 export interface Bar {
-  /** "2026-11-24" */
-  readonly label: string
+  readonly day: Day
   /** One for each group, from below. */
   readonly values: readonly number[]
-  /** Shown by the browser where it is pointed at. */
-  readonly says: string
+  /** Their sum, as it is written. */
+  readonly shown: string
 }
 
-const WIDTH = 800
-const HEIGHT = 160
-const FOOT = 20
-const GAP = 0.3
+const HEIGHT = 100
+const STEP = 10
+const WIDTH = 7
+/** So many days are named, the first and the last among them. */
+const TICKS = 5
 
-/** `label` is heard in place of the picture. */
-export function bars(label: string, all: readonly Bar[]): Html {
-  const most = Math.max(...all.map(({ values }) => sum(values)), Number.MIN_VALUE)
-  const step = WIDTH / Math.max(1, all.length)
-  const width = Math.min(40, step * (1 - GAP))
-  const every = Math.ceil(all.length / 8)
+/** `label` is heard in place of the picture. Each bar says its day and its sum where it is pointed at. */
+export function bars(language: Language, label: string, all: readonly Bar[]): Html {
+  const highest = all.reduce((most, bar) => (sum(bar.values) > sum(most.values) ? bar : most))
+  const most = Math.max(sum(highest.values), Number.MIN_VALUE)
   return html`<figure>
-<svg viewBox="0 0 ${WIDTH} ${HEIGHT + FOOT}" role="img" aria-label="${label}">
-<line class="axis" x1="0" x2="${WIDTH}" y1="${HEIGHT}" y2="${HEIGHT}"/>
-${all.map((bar, place) => {
-  const left = place * step + (step - width) / 2
-  return html`<g><title>${bar.says}</title>${stack(bar.values, most, left, width)}<rect x="${round(place * step)}" y="0" width="${round(step)}" height="${HEIGHT}" fill="transparent"/></g>
-${place % every === 0 && html`<text class="tick" x="${round(left)}" y="${HEIGHT + 15}">${bar.label.slice(5)}</text>`}`
+<p class="most" aria-hidden="true">${sum(highest.values) > 0 ? highest.shown : ''}</p>
+<svg viewBox="0 0 ${all.length * STEP} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${label}">
+<line class="grid" x1="0" x2="${all.length * STEP}" y1="0" y2="0"/><line class="axis" x1="0" x2="${all.length * STEP}" y1="${HEIGHT}" y2="${HEIGHT}"/>
+${all.map(({ day, values, shown }, place) => {
+  const left = place * STEP
+  return html`<g><title>${dayName(language, day)}: ${shown}</title>${stack(values, most, left + (STEP - WIDTH) / 2)}<rect x="${left}" y="0" width="${STEP}" height="${HEIGHT}" fill="transparent"/></g>`
 })}
 </svg>
+<p class="ticks" aria-hidden="true">${ticksOf(all).map(({ day }) => html`<span>${dayName(language, day)}</span>`)}</p>
 </figure>`
 }
 
-function stack(
-  values: readonly number[],
-  most: number,
-  left: number,
-  width: number,
-): readonly Html[] {
+function stack(values: readonly number[], most: number, left: number): readonly Html[] {
   let below = 0
   return values.map((value, group) => {
-    const height = (value / most) * (HEIGHT - 8)
+    const height = (value / most) * HEIGHT
     below += height
-    return html`<rect class="bar-${Math.min(5, group + 1)}" x="${round(left)}" y="${round(HEIGHT - below)}" width="${round(width)}" height="${round(height)}" rx="1.5"/>`
+    return html`<rect class="bar-${Math.min(5, group + 1)}" x="${left}" y="${round(HEIGHT - below)}" width="${WIDTH}" height="${round(height)}"/>`
   })
+}
+
+function ticksOf(all: readonly Bar[]): readonly Bar[] {
+  const count = Math.min(TICKS, all.length)
+  const last = all.length - 1
+  return Array.from(
+    { length: count },
+    (_, n) => all[count === 1 ? 0 : Math.round((n * last) / (count - 1))] as Bar,
+  )
 }
 
 const sum = (values: readonly number[]): number => values.reduce((all, one) => all + one, 0)
 const round = (value: number): number => Math.round(value * 100) / 100
+
+const FORMATS: Readonly<Record<Language, Intl.DateTimeFormat>> = {
+  en: new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', day: 'numeric', month: 'short' }),
+  ru: new Intl.DateTimeFormat('ru', { timeZone: 'UTC', day: 'numeric', month: 'short' }),
+}
+
+/** "24 Nov" */
+export const dayName = (language: Language, day: Day): string =>
+  FORMATS[language].format(dayStart(day))
 
 /** The names of the groups, in the colours of the bars. */
 export const legend = (names: readonly string[]): Html => html`<ul class="legend">

@@ -21,6 +21,13 @@ export const foreign = (text: string): Html => html`<bdi>${text}</bdi>`
 export const usd = (amount: string): string =>
   amount.startsWith('-') ? `−${dollars(amount.slice(1))}` : dollars(amount)
 
+/** An estimate: three digits say as much as it knows. */
+export const about = (amount: string): string => {
+  const value = Number(amount)
+  const places = value >= 1 || value === 0 ? 2 : Math.min(9, 2 - Math.floor(Math.log10(value)))
+  return usd(value.toFixed(places))
+}
+
 export const rub = (amount: number): string => `${group(String(amount))} ₽`
 
 /** Digits in groups of three, by a thin space. */
@@ -92,14 +99,21 @@ export interface Column<Row> {
   readonly isNumber?: boolean
 }
 
+interface TableLook {
+  readonly isNarrow?: boolean
+  /** Of many like rows, whose cells say by themselves what they are: two lines each on a small screen. */
+  readonly isLog?: boolean
+}
+
 /** The first column names its row. `caption` is heard, not seen. */
 export const table = <Row>(
   caption: string,
   columns: readonly Column<Row>[],
   rows: readonly Row[],
+  { isNarrow = false, isLog = false }: TableLook = {},
 ): Html => {
   const [first, ...others] = columns
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="${caption}"><table class="stack">
+  return html`<div class="scroll${isNarrow ? ' narrow' : ''}" tabindex="0" role="region" aria-label="${caption}"><table class="stack${isLog ? ' log' : ''}">
 <caption class="unseen">${caption}</caption>
 <thead><tr>${columns.map(({ title, isNumber }) => html`<th scope="col"${isNumber ? html` class="num"` : ''}>${title.startsWith('(') ? html`<span class="unseen">${title.slice(1, -1)}</span>` : title}</th>`)}</tr></thead>
 <tbody>
@@ -204,7 +218,8 @@ export const choice = (
   label: string,
   options: readonly (readonly [value: string, label: string])[],
   chosen: string,
-): Html => html`<div><label for="${name}">${label}</label>
+  { isWide = false }: { readonly isWide?: boolean } = {},
+): Html => html`<div${isWide ? html` class="wide"` : ''}><label for="${name}">${label}</label>
 <select id="${name}" name="${name}">${options.map(([value, text]) => html`<option value="${value}"${value === chosen ? html` selected` : ''}>${text}</option>`)}</select></div>`
 
 /** How much of a limit is used; its words say the same. */

@@ -153,7 +153,11 @@ const tableOf = (visit: Visit, entries: readonly Entry[]): Html => {
         cell: ({ prompt_tokens, completion_tokens, images }) =>
           html`${count(prompt_tokens)} / ${count(completion_tokens)}${images > 0 && html`<br><small>${words.receipt.images}: ${count(images)}</small>`}`,
       },
-      { title: words.activity.took, isNumber: true, cell: ({ total_ms }) => seconds(total_ms) },
+      {
+        title: words.activity.took,
+        isNumber: true,
+        cell: ({ total_ms }) => lasted(words, total_ms),
+      },
       {
         title: words.activity.cost,
         isNumber: true,
@@ -166,11 +170,15 @@ const tableOf = (visit: Visit, entries: readonly Entry[]): Html => {
       },
     ],
     entries,
+    { isLog: true },
   )
 }
 
-/** "0.42 s" */
-export const seconds = (ms: number): string => `${(ms / 1000).toFixed(ms < 10_000 ? 2 : 1)} s`
+/** "42 ms", "1.25 s", "12.5 s" */
+export const lasted = ({ span: { ms, seconds } }: Visit['words'], time: number): string =>
+  time < 1_000
+    ? `${Math.round(time)} ${ms}`
+    : `${(time / 1000).toFixed(time < 10_000 ? 2 : 1)} ${seconds.trim()}`
 
 export const statusOf = ({ status }: Pick<Entry, 'status'>): Html =>
   state(status < 400 ? 'ok' : status < 500 ? 'near' : 'bad', String(status))

@@ -93,10 +93,13 @@ ${field('webhook', words.balance.webhook, { value: filled('webhook', webhook_url
 </div>
 <div class="acts"><button class="lead-button" type="submit">${words.balance.save}</button></div>`,
 )}
-<div class="acts">
-${(email !== null || webhook_url !== null) && button(visit, '/cabinet/balance/test', words.balance.test)}
+${
+  (email !== null || webhook_url !== null) &&
+  html`<div class="acts">
+${button(visit, '/cabinet/balance/test', words.balance.test)}
 ${webhook_url !== null && button(visit, '/cabinet/balance/secret', words.balance.rotate, { hidden: { once: newToken() } })}
 </div>`
+}`
 }
 
 const orNull = (text: string | null): string | null => {
@@ -181,6 +184,13 @@ async function deliveriesOf(visit: Visit): Promise<Html> {
   if (sent.length === 0) {
     return html`<h2>${words.balance.deliveries}</h2><p class="note">${words.balance.noDeliveries}</p>`
   }
+  const answers = new Map<Delivery, string>()
+  for (const one of sent) {
+    const { channels } = await act('deliveries.show', { account: account.id, event: one.event_id })
+    const tried = channels.find(({ channel }) => channel === one.channel)?.log.at(-1)
+    if (tried)
+      answers.set(one, [tried.status, tried.failure].filter((part) => part !== null).join(' '))
+  }
   const kindOf = ({ state: name }: Delivery) =>
     name === 'delivered' ? 'ok' : name === 'dead' ? 'bad' : 'near'
   return html`<h2>${words.balance.deliveries}</h2>
@@ -201,6 +211,7 @@ ${table(
       cell: (one) => state(kindOf(one), words.balance.states[one.state] ?? one.state),
     },
     { title: words.balance.tries, cell: ({ tries }) => tries, isNumber: true },
+    { title: words.balance.answer, cell: (one) => answers.get(one) ?? '' },
     {
       title: `(${words.change})`,
       cell: ({ event_id, state: name }) =>

@@ -76,7 +76,10 @@ function factsOf(visit: Visit, key: Key): Html {
     window(words.keys.minute, minute),
     window(words.keys.perDay, day),
     window(words.keys.tokens, tokens),
-    [words.keys.concurrency, count(key.usage.requests_in_progress)],
+    [
+      words.keys.concurrency,
+      usedOf(visit, words.keys.concurrency, key.usage.requests_in_progress, key.concurrency_limit),
+    ],
     [
       words.keys.lastUsed,
       key.last_used_at === null ? words.keys.never : time(visit, key.last_used_at),
@@ -88,6 +91,11 @@ function factsOf(visit: Visit, key: Key): Html {
   ])
 }
 
+const usedOf = ({ words }: Visit, title: string, used: number, limit: number | null): Html =>
+  limit === null
+    ? html`${count(used)}`
+    : html`${words.keys.of(count(used), count(limit))}${meter(title, percentOf(used, limit))}`
+
 const pathOf = ({ id }: Pick<Key, 'id'>, step = ''): string => `/cabinet/keys/${id}${step}`
 
 const limitsForm = (visit: Visit, key: Key, filled: Filled = filledFrom(key)): Html => {
@@ -97,7 +105,6 @@ ${changing(
   visit,
   pathOf(key, '/limits'),
   html`${drawLimits(visit, filled)}
-${drawMatches(visit, key.allowed_models)}
 <div class="acts"><button class="lead-button" type="submit">${words.keys.save}</button></div>`,
 )}`
 }
@@ -127,8 +134,8 @@ ${changing(
   )}</div>
 <div class="acts"><button type="submit">${words.keys.rotateButton}</button></div>`,
 )}
-<h2>${isDisabled ? words.keys.enable : words.keys.disable} · ${words.keys.revoke}</h2>
-<p class="note">${words.keys.revokeText}</p>
+<h2>${words.keys.stop}</h2>
+<p class="note">${words.keys.stopText}</p>
 <div class="acts">
 ${button(visit, pathOf(key, '/disabled'), isDisabled ? words.keys.enable : words.keys.disable, { hidden: { disabled: isDisabled ? '0' : '1' } })}
 ${button(visit, pathOf(key, '/revoke'), words.keys.revoke, { style: 'danger' })}

@@ -64,7 +64,8 @@ const tableOf = (visit: Visit, keys: readonly Key[]): Html => {
     [
       {
         title: words.keys.name,
-        cell: ({ id, name }) => html`<a href="/cabinet/keys/${id}">${foreign(name)}</a>`,
+        cell: ({ id, name, kind }) =>
+          html`<a href="/cabinet/keys/${id}">${foreign(name)}</a>${kind !== 'ordinary' && html` <small>${words.keys.provisioning}</small>`}`,
       },
       { title: words.keys.key, cell: ({ label }) => html`<code>${prefixOf(label)}</code>` },
       { title: words.keys.state, cell: ({ status }) => stateOf(visit, status) },

@@ -3,6 +3,7 @@ import { html } from 'hono/html'
 import { allows } from '#domain/key.ts'
 import { LIMITS, type LimitsRecord } from '#domain/limits.ts'
 import type { Html } from '#pages/html.ts'
+import type { Show } from '../draw/on-page.ts'
 import { field, foreign } from '../draw/parts.ts'
 import type { Visit } from '../visit.ts'
 
@@ -17,25 +18,32 @@ export const filledFrom =
     return typeof value === 'object' ? value.join('\n') : String(value)
   }
 
-export const drawLimits = ({ words }: Visit, filled: Filled): Html => html`<div class="fields">
+export const drawLimits = (visit: Visit, filled: Filled): Html => {
+  const { words } = visit
+  return html`<div class="fields">
 ${LIMITS.map(({ name, unit }) =>
   unit === 'masks'
     ? html`<div class="wide"><label for="${name}">${words.keys.fields[name]}</label>
-<textarea id="${name}" name="${name}" rows="3" aria-describedby="${name}-hint" autocapitalize="none" spellcheck="false">${filled(name)}</textarea>
-<p class="hint" id="${name}-hint">${words.keys.masks}</p></div>`
+<textarea id="${name}" name="${name}" rows="3" aria-describedby="${name}-hint" autocapitalize="none" spellcheck="false" hx-get="/cabinet/keys/matches" hx-trigger="input changed delay:300ms" hx-target="#matches" hx-select="#matches" hx-swap="outerHTML">${filled(name)}</textarea>
+<p class="hint" id="${name}-hint">${words.keys.masks}</p>
+${drawMatches(visit, readMasks(filled(name)))}</div>`
     : field(name, words.keys.fields[name] ?? name, {
         value: filled(name),
         attributes: html` inputmode="${unit === 'usd' ? 'decimal' : 'numeric'}" autocomplete="off"`,
       }),
 )}
 </div>`
+}
+
+const readMasks = (text: string): readonly string[] | null =>
+  text.trim() === '' ? null : text.trim().split(/[\s,]+/)
 
 /** As the verbs read them. A field that is not in the form is left as it is. */
 export function readLimits(form: URLSearchParams): Record<string, unknown> {
   const read = LIMITS.filter(({ name }) => form.has(name)).map(({ name, unit }) => {
     const text = (form.get(name) ?? '').trim()
     if (text === '') return [name, null]
-    if (unit === 'masks') return [name, text.split(/[\s,]+/)]
+    if (unit === 'masks') return [name, readMasks(text)]
     return [name, unit === 'usd' ? text.replace(',', '.').replace(/^\$/, '') : toCount(text)]
   })
   return Object.fromEntries(read)
@@ -46,13 +54,23 @@ const toCount = (text: string): number | string => (/^\d{1,12}$/.test(text) ? Nu
 
 const MAX_SHOWN = 12
 
-/** Which of the models a list allows. */
-export function drawMatches({ words, operator }: Visit, masks: readonly string[] | null): Html {
-  if (masks === null) return html`<p class="note">${words.keys.allModels}</p>`
+/** Which of the account's models a list allows. */
+export function drawMatches(
+  { words, operator, account }: Visit,
+  masks: readonly string[] | null,
+): Html {
   const models = [...operator.store.catalogue.current().models.keys()]
-  const matching = models.filter((model) => allows(masks, model))
+  const matching = models.filter(
+    (model) => allows(masks, model) && allows(account.limits.allowedModels, model),
+  )
   const shown = matching.slice(0, MAX_SHOWN)
-  return html`<p class="note">${words.keys.matches(matching.length)} ${shown.map(
+  return html`<p class="hint" id="matches" role="status">${words.keys.matches(matching.length)} ${shown.map(
     (model, place) => html`${place > 0 ? ', ' : ''}<code>${foreign(model)}</code>`,
   )}${matching.length > shown.length ? ' …' : ''}</p>`
 }
+
+/** What the list that is being typed allows; the form asks for it. */
+export const showMatches: Show = async (visit) => ({
+  title: visit.words.keys.fields['allowed_models'] ?? '',
+  content: drawMatches(visit, readMasks(visit.url.searchParams.get('allowed_models') ?? '')),
+})

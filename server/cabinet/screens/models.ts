@@ -30,8 +30,9 @@ export const showModels: Show = async (visit) => {
   const { words, act, account, url } = visit
   const find = url.searchParams.get('find') ?? ''
   const keys = await act('limits.show', { account: account.id })
-  const models = (await act('models.list', {})).filter(({ id }) =>
-    id.toLowerCase().includes(find.toLowerCase()),
+  const models = (await act('models.list', {})).filter(
+    ({ id }) =>
+      allows(account.limits.allowedModels, id) && id.toLowerCase().includes(find.toLowerCase()),
   )
   return {
     title: words.models.title,
@@ -72,7 +73,7 @@ const tableOf = ({ words }: Visit, models: readonly Model[], keys: readonly Allo
       },
       {
         title: words.models.output,
-        cell: ({ price }) => (price === null ? '' : usd(price.out_usd)),
+        cell: ({ price }) => (price === null ? '' : outputOf(words, price)),
         isNumber: true,
       },
       {
@@ -82,6 +83,12 @@ const tableOf = ({ words }: Visit, models: readonly Model[], keys: readonly Allo
     ],
     models,
   )
+
+/** Of a model that is paid for by the image, the least of one. */
+function outputOf(words: Visit['words'], price: Price): string {
+  const [least] = price.per_image_usd.toSorted((a, b) => Number(a.usd) - Number(b.usd))
+  return least === undefined ? usd(price.out_usd) : `${usd(least.usd)} / ${words.models.each}`
+}
 
 const MAX_KEYS_SHOWN = 3
 /** The newest. */
@@ -109,7 +116,12 @@ const pathOf = (id: string): string =>
 
 const idOf = ({ named }: Visit): string => `${named['provider'] ?? ''}/${named['model'] ?? ''}`
 
-const find = (visit: Visit) => visit.act('models.show', { model: idOf(visit) })
+/** @throws model_not_found, also for one that the account may not use */
+async function find(visit: Visit): Promise<Model> {
+  const model = await visit.act('models.show', { model: idOf(visit) })
+  if (allows(visit.account.limits.allowedModels, model.id)) return model
+  throw new GatewayError('model_not_found', `there is no model "${model.id}"`)
+}
 
 export const showModel: Show = async (visit) => drawModel(visit, null)
 
@@ -182,6 +194,7 @@ function pricesOf({ words }: Visit, price: Price): Html {
       { title: words.receipt.price, cell: ({ shown }) => shown, isNumber: true },
     ],
     [...stated, ...factors],
+    { isNarrow: true },
   )
 }
 

@@ -1,11 +1,12 @@
 /** The first screen: how much there is, what is spent and refused, and which keys come near a limit. */
 import { html } from 'hono/html'
-import { DAY_MS, later, renderInstant } from '#domain/clock.ts'
+import { DAY_MS, type Day, dayOf, later, readInstant, renderInstant } from '#domain/clock.ts'
 import type { KeyRowRecord } from '#operator/snapshot/record.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
 import type { Html } from '#pages/html.ts'
 import { bars } from '../draw/chart.ts'
 import {
+  about,
   count,
   type Figure,
   figures,
@@ -57,7 +58,8 @@ function warningOf(
 
 function figuresOf(visit: Visit, overview: Overview): readonly Figure[] {
   const { words } = visit
-  const { money, figures: now, keys } = overview
+  const { money, figures: now, keys, own_ceilings: own } = overview
+  const ofCeiling = (isOwn: boolean) => (isOwn ? words.overview.ofCeiling : words.overview.ofCaps)
   const live = (name: string, value: string): Html =>
     html`<span data-figure="${name}">${value}</span>`
   const counts: readonly Figure[] = [
@@ -87,7 +89,7 @@ function figuresOf(visit: Visit, overview: Overview): readonly Figure[] {
       below:
         money.day_percent === null
           ? undefined
-          : words.overview.ofCaps(money.day_percent, usd(money.day_caps_usd ?? '0')),
+          : ofCeiling(own.day)(money.day_percent, usd(money.day_caps_usd ?? '0')),
     },
     {
       title: words.overview.month,
@@ -95,7 +97,7 @@ function figuresOf(visit: Visit, overview: Overview): readonly Figure[] {
       below:
         money.month_percent === null
           ? undefined
-          : words.overview.ofMonthCaps(money.month_percent, usd(money.month_caps_usd ?? '0')),
+          : ofCeiling(own.month)(money.month_percent, usd(money.month_caps_usd ?? '0')),
     },
     ...counts,
   ]
@@ -104,23 +106,25 @@ function figuresOf(visit: Visit, overview: Overview): readonly Figure[] {
 const runwayOf = ({ words }: Visit, { runway }: NonNullable<Overview['money']>): string =>
   runway.seconds === null
     ? words.overview.noRunway
-    : words.overview.runway(span(runway.seconds, words.span), usd(runway.mean_day_usd))
+    : words.overview.runway(span(runway.seconds, words.span), about(runway.mean_day_usd))
+
+const readDay = (day: string): Day => dayOf(readInstant(`${day}T00:00:00Z`) ?? (0 as never))
 
 /** Two pictures of the same days, and one table of both. */
-function daysOf({ words: { overview: words } }: Visit, { days }: Overview): Html {
+function daysOf({ words: { overview: words }, language }: Visit, { days }: Overview): Html {
   const spends = days.map(({ day, spend_usd }) => ({
-    label: day,
+    day: readDay(day),
     values: [Number(spend_usd)],
-    says: words.spendOf(day, usd(spend_usd)),
+    shown: usd(spend_usd),
   }))
   const requests = days.map(({ day, requests: amount }) => ({
-    label: day,
+    day: readDay(day),
     values: [amount],
-    says: words.requestsOf(day, count(amount)),
+    shown: count(amount),
   }))
   return html`<div class="pair">
-<section><h2>${words.spend}</h2>${bars(words.spend, spends)}</section>
-<section><h2>${words.requests}</h2>${bars(words.requests, requests)}</section>
+<section><h2>${words.spend}</h2>${bars(language, words.spend, spends)}</section>
+<section><h2>${words.requests}</h2>${bars(language, words.requests, requests)}</section>
 </div>
 <details><summary>${words.numbers}</summary>
 ${table(
@@ -191,7 +195,7 @@ async function noticesOf(visit: Visit): Promise<Html | null> {
   return html`<h2>${words.overview.notices}</h2>
 <ul class="notices">${lately.map(
     ({ type, severity, raised_at, facts }) =>
-      html`<li class="${severity}">${time(visit, raised_at)} <span>${noticeOf(visit, type, facts)}</span></li>
+      html`<li>${time(visit, raised_at)} <span class="state ${severity === 'critical' ? 'bad' : 'near'}">${noticeOf(visit, type, facts)}</span></li>
 `,
   )}</ul>`
 }

@@ -115,6 +115,7 @@ ${choice(
   words.people.role,
   ROLES.map((role) => [role, `${words.roles[role]}: ${words.aboutRoles[role]}`]),
   form.get('role') ?? 'member',
+  { isWide: true },
 )}
 </div>
 <div class="acts"><button class="lead-button" type="submit">${words.people.inviteButton}</button></div>`,
@@ -124,12 +125,12 @@ ${choice(
 async function allowanceOf(visit: Visit): Promise<Html> {
   const { words, act, account } = visit
   const { member_daily_usd } = await act('accounts.show', { name: account.id })
-  return html`<h2>${words.people.memberDaily}</h2>
+  return html`<h2>${words.people.memberKeys}</h2>
 <p class="note">${words.people.memberDailyHint}</p>
 ${changing(
   visit,
   '/cabinet/people/allowance',
-  html`<div class="fields">${field('member_daily', '$', { value: member_daily_usd, attributes: html` inputmode="decimal" autocomplete="off"` })}</div>
+  html`<div class="fields">${field('member_daily', words.people.memberDaily, { value: member_daily_usd, attributes: html` inputmode="decimal" autocomplete="off"` })}</div>
 <div class="acts"><button type="submit">${words.people.save}</button></div>`,
 )}`
 }

@@ -6,7 +6,7 @@ import type { Html } from '#pages/html.ts'
 import type { Show } from '../draw/on-page.ts'
 import { count, facts, figures, foreign, rub, table, time, usd } from '../draw/parts.ts'
 import type { Visit } from '../visit.ts'
-import { reasonOf, seconds, statusOf } from './activity.ts'
+import { lasted, reasonOf, statusOf } from './activity.ts'
 
 type Receipt = VerbRecord<'activity.show'>
 type Why = VerbRecord<'why'>
@@ -44,7 +44,7 @@ function costOf({ words }: Visit, receipt: Receipt): Html {
       below:
         receipt.usage_source === 'estimated' ? words.receipt.estimated : words.receipt.provider,
     },
-    { title: words.receipt.total, value: seconds(receipt.total_ms) },
+    { title: words.receipt.total, value: lasted(words, receipt.total_ms) },
   ])}
 ${
   lines.length > 0 &&
@@ -69,6 +69,7 @@ ${table(
     { title: words.receipt.amount, cell: ({ amount_usd }) => usd(amount_usd), isNumber: true },
   ],
   lines,
+  { isNarrow: true },
 )}`
 }`
 }
@@ -93,12 +94,12 @@ function refusalOf(visit: Visit, { refusal, now }: Why, receipt: Receipt): Html 
   return html`<h2>${words.receipt.refused}</h2>
 <p class="problem">${reasonOf(visit, refusal.code)}</p>
 ${facts([
-  [words.activity.status, html`<code>${refusal.code}</code>`],
+  [words.receipt.code, html`<code>${refusal.code}</code>`],
   [words.receipt.limit, refusal.limit && limitOf(words, refusal.limit, refusal.limit_value)],
   [words.receipt.used, refusal.used === null ? null : amountOf(refusal.limit, refusal.used)],
   [words.receipt.resets, refusal.resets_at && time(visit, refusal.resets_at)],
   [words.receipt.now, judged],
-  [words.receipt.lifts, remedyOf(visit, refusal.code, receipt.key_id)],
+  [words.receipt.lifts, remedyOf(visit, refusal, receipt.key_id)],
 ])}`
 }
 
@@ -109,7 +110,12 @@ const amountOf = (limit: string | null, value: string | number): Html | string =
   typeof value === 'number' ? count(value) : limit?.includes('usd') ? usd(value) : foreign(value)
 
 /** The page where it is lifted, for whom that page is. */
-function remedyOf({ words, role }: Visit, code: string, keyId: string): Html | string {
+function remedyOf(
+  { words, role }: Visit,
+  { code, limit_of }: NonNullable<Why['refusal']>,
+  keyId: string,
+): Html | string {
+  if (limit_of === 'account') return words.receipt.raiseAccount
   const toKey = (label: string): Html | string =>
     mayDo(role, 'limits.set') ? html`<a href="/cabinet/keys/${keyId}">${label}</a>` : label
   switch (code) {
@@ -145,7 +151,10 @@ const factsOf = (visit: Visit, receipt: Receipt): Html => {
     [words.receipt.session, receipt.session === null ? null : foreign(receipt.session)],
     [words.receipt.stream, receipt.stream ? words.receipt.yes : words.receipt.no],
     [words.receipt.ended, words.activity.ended[receipt.ended_by] ?? receipt.ended_by],
-    [words.receipt.first, receipt.first_byte_ms === null ? null : seconds(receipt.first_byte_ms)],
+    [
+      words.receipt.first,
+      receipt.first_byte_ms === null ? null : lasted(words, receipt.first_byte_ms),
+    ],
   ])
 }
 
@@ -163,7 +172,7 @@ ${table(
       cell: ({ outcome, status }) =>
         `${words.receipt.outcomes[outcome] ?? outcome}${status === null ? '' : `, ${status}`}`,
     },
-    { title: words.receipt.ms, cell: ({ ms }) => seconds(ms), isNumber: true },
+    { title: words.receipt.ms, cell: ({ ms }) => lasted(words, ms), isNumber: true },
     { title: words.receipt.reason, cell: ({ reason }) => (reason === null ? '' : foreign(reason)) },
   ],
   attempts,

@@ -8,7 +8,7 @@ interface Snippet {
   readonly text: string
 }
 
-/** `secret`: of a key that was just made; null: read from the variable. */
+/** `secret`: of a key that was just made; null: where it goes is shown. */
 export function drawSnippets(visit: Visit, secret: string | null, model = exampleOf(visit)): Html {
   const { words } = visit
   return html`${snippetsOf(visit, secret, model).map(
@@ -33,7 +33,7 @@ function exampleOf({ operator }: Visit): string {
 function snippetsOf({ operator }: Visit, secret: string | null, model: string): readonly Snippet[] {
   const base = operator.live?.baseUrl ?? ''
   const root = base.replace(/\/v1$/, '')
-  const key = secret ?? '$OPENAI_API_KEY'
+  const key = secret ?? 'if-…'
   const bearer = '-H "Authorization: Bearer $OPENAI_API_KEY" -H "Content-Type: application/json"'
   return [
     {

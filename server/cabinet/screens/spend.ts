@@ -154,7 +154,7 @@ function pictureOf(visit: Visit, asked: Asked, whole: Report, days: Report): Htm
   const top = whole.rows.slice(0, MAX_GROUPS).map((row) => nameOf(visit, by, row))
   const hasOthers = whole.rows.length > MAX_GROUPS || whole.other.groups > 0
   const names = hasOthers ? [...top.slice(0, MAX_GROUPS - 1), words.spend.other] : top
-  return html`${bars(title, barsOf(visit, asked, names, days))}
+  return html`${bars(visit.language, title, barsOf(visit, asked, names, days))}
 ${legend(names)}
 ${tableOf(visit, asked, whole)}`
 }
@@ -175,7 +175,7 @@ function barsOf(visit: Visit, { by, since, until }: Asked, names: readonly strin
     }
     const sum = rows.reduce((all, { cost_usd }) => all + (readUsd(cost_usd) ?? 0n), 0n)
     const amount = renderUsd(sum as Parameters<typeof renderUsd>[0])
-    return { label, values, says: visit.words.overview.spendOf(label, usd(amount)) }
+    return { day: (first + place) as Day, values, shown: usd(amount) }
   })
 }
 
