@@ -12,7 +12,15 @@ import {
   testThreshold,
 } from './screens/balance.ts'
 import { completeLink, linkIdentity, unlinkIdentity } from './screens/identities.ts'
-import { disableKey, editKey, revokeKey, rotateKey, setLimits, showKey } from './screens/key.ts'
+import {
+  disableKey,
+  editKey,
+  revokeKey,
+  rotateKey,
+  setLimits,
+  showKey,
+  showRevocation,
+} from './screens/key.ts'
 import { showKeys } from './screens/keys.ts'
 import { showMatches } from './screens/limit-fields.ts'
 import { streamFigures } from './screens/live.ts'
@@ -82,6 +90,7 @@ export const ROUTES: readonly Route[] = [
   act('/cabinet/keys/:key/edit', 'keys.edit', editKey),
   act('/cabinet/keys/:key/disabled', 'keys.edit', disableKey),
   act('/cabinet/keys/:key/rotate', 'keys.rotate', rotateKey),
+  show('/cabinet/keys/:key/revoke', 'keys.revoke', showRevocation),
   act('/cabinet/keys/:key/revoke', 'keys.revoke', revokeKey),
 
   show('/cabinet/activity', 'activity.list', showActivity),

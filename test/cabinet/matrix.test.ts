@@ -39,6 +39,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   'POST /cabinet/keys/:key/edit': { ...KEY, fields: { name: 'renamed' } },
   'POST /cabinet/keys/:key/disabled': { ...KEY, fields: { disabled: '1' } },
   'POST /cabinet/keys/:key/rotate': { ...KEY, fields: { grace: '3600' } },
+  'GET /cabinet/keys/:key/revoke': KEY,
   'POST /cabinet/keys/:key/revoke': KEY,
   'GET /cabinet/activity': {},
   'GET /cabinet/activity.csv': {},

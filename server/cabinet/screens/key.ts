@@ -138,8 +138,22 @@ ${changing(
 <p class="note">${words.keys.stopText}</p>
 <div class="acts">
 ${button(visit, pathOf(key, '/disabled'), isDisabled ? words.keys.enable : words.keys.disable, { hidden: { disabled: isDisabled ? '0' : '1' } })}
-${button(visit, pathOf(key, '/revoke'), words.keys.revoke, { style: 'danger' })}
+<a class="button danger" href="${pathOf(key, '/revoke')}">${words.keys.revoke}</a>
 </div>`
+}
+
+/** It cannot be undone, so it is asked for twice. */
+export const showRevocation: Show = async (visit) => {
+  const { words } = visit
+  const key = await find(visit)
+  return {
+    title: words.keys.revoke,
+    content: html`<p class="crumb"><a href="/cabinet/keys">${words.keys.title}</a> / <a href="${pathOf(key)}"><bdi>${key.name}</bdi></a></p>
+<h1>${words.keys.revoke}</h1>
+<p class="note">${words.keys.revokeText(key.name)}</p>
+<div class="acts">${button(visit, pathOf(key, '/revoke'), words.keys.revoke, { style: 'danger' })}
+<a class="button" href="${pathOf(key)}">${words.back}</a></div>`,
+  }
 }
 
 const GRACES = ['86400', '3600', '604800', '0']

@@ -70,7 +70,8 @@ export function drawMatches(
 }
 
 /** What the list that is being typed allows; the form asks for it. */
-export const showMatches: Show = async (visit) => ({
-  title: visit.words.keys.fields['allowed_models'] ?? '',
-  content: drawMatches(visit, readMasks(visit.url.searchParams.get('allowed_models') ?? '')),
-})
+export const showMatches: Show = async (visit) => {
+  const title = visit.words.keys.fields['allowed_models'] ?? ''
+  const masks = readMasks(visit.url.searchParams.get('allowed_models') ?? '')
+  return { title, content: html`<h1>${title}</h1>${drawMatches(visit, masks)}` }
+}

@@ -207,6 +207,8 @@ export const ENGLISH = {
     disable: 'Disable',
     enable: 'Enable',
     revoke: 'Revoke for good',
+    revokeText: (name: string) =>
+      `Revoke ${name}? Requests with it are refused from then on, for good. This cannot be undone; its history stays.`,
     stop: 'Stop it',
     stopText:
       'Disabled, it is refused until it is enabled again. Revoked, it is refused for good: that cannot be undone. Its history stays.',

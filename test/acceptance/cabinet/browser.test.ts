@@ -155,7 +155,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
     const { id } = await setup.appliance.verb('keys.create', { name: 'tabs', rpm_limit: 5 })
     await goTo(page, `/keys/${id}`)
     const second = await context.newPage()
-    await goTo(second, `/keys/${id}`)
+    await goTo(second, `/keys/${id}/revoke`)
     await second.click('form[action$="/revoke"] button[type=submit]')
     await second.waitForURL('**saved=1')
     await page.fill('#rpm_limit', '9')

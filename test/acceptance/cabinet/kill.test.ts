@@ -72,7 +72,7 @@ const CLICKS: Readonly<Record<string, Click>> = {
   },
   'revoke a key': {
     verb: 'keys.revoke',
-    path: ({ revoked }) => `/cabinet/keys/${revoked}`,
+    path: ({ revoked }) => `/cabinet/keys/${revoked}/revoke`,
     ending: () => '/revoke',
     fields: () => ({}),
     happened: async ({ revoked }) =>

@@ -207,6 +207,8 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
     expect(await page.locator('#secret').count()).toBe(0)
     await hands.press(page, `main a.button[href="/cabinet/keys/${key}"]`)
     await page.waitForURL(`**/keys/${key}`)
+    await hands.press(page, 'a[href$="/revoke"]')
+    await page.waitForURL('**/revoke')
     await hands.press(page, 'form[action$="/revoke"] button[type=submit]')
     await page.waitForURL('**saved=1')
     expect([await ask(secret), await ask(second)]).toEqual([401, 401])
