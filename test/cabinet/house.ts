@@ -69,6 +69,7 @@ export async function openHouse({ dataDir = ':memory:' } = {}) {
   await act('balance.top-up', { amount_usd: '20' })
 
   return {
+    clock,
     store,
     gateway,
     authUrl,

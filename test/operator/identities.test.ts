@@ -1,5 +1,6 @@
 // Identity providers as an operator keeps them: presets, refusals, no secret in any answer, and who signs in by what.
 import { describe, expect, test } from 'vitest'
+import { performAs } from '#operator/as-person.ts'
 import type { OperatorDeps } from '#operator/deps.ts'
 import { checkCodes } from '#operator/doctor/signin.ts'
 import type { PersonId } from '#signin/register/person.ts'
@@ -170,6 +171,28 @@ describe('a person', () => {
       code: 'provider_not_found',
       message: 'ann@example.org does not sign in by google',
     })
+  })
+
+  test('keeps one way in where no codes are mailed; an operator may take it away all the same', async () => {
+    const base = await openFurnished()
+    await act(base, 'identities.add', google)
+    const member = { email: 'ann@example.org', role: 'owner' } as const
+    const { id } = await act(base, 'accounts.members.add', member)
+    const add = { person: id, provider: 'google', subject: '1', name: 'ann@g' }
+    await act(base, 'users.identities.add', add)
+    const [account] = await base.store.accounts.list()
+    const actor = { ...member, personId: id as PersonId, accountId: account?.id ?? 'acct_' }
+    const asAnn = (mailsCodes: boolean) =>
+      performAs({ ...base, live: { mailsCodes } as OperatorDeps['live'] }, actor)
+    const unlink = { person: id, provider: 'google' }
+    await expect(asAnn(false)('users.identities.remove', unlink)).rejects.toMatchObject({
+      code: 'invalid_request',
+      details: { param: 'provider' },
+    })
+    const { identities } = await asAnn(true)('users.identities.remove', unlink)
+    expect(identities).toEqual([])
+    await act(base, 'users.identities.add', add)
+    expect(await act(base, 'users.identities.remove', unlink)).toMatchObject({ identities: [] })
   })
 
   test('signs in by a provider no more when that is removed', async () => {
