@@ -20,6 +20,7 @@ import { findKey } from './find-key.ts'
 import { type LimitChange, limitChanges } from './limits.ts'
 import { type AccountRecord, renderAccount } from './list-accounts.ts'
 import { listAllKeys, type OperatorKeyRecord, reportKey } from './list-keys.ts'
+import { peopleOf } from './people-of.ts'
 import { renderThreshold, type ThresholdRecord } from './threshold-record.ts'
 import { mutation, verb } from './verb.ts'
 import { renderWindows, type WindowsRecord } from './windows-record.ts'
@@ -126,17 +127,6 @@ async function usageOf(
         spend_day_usd: renderUsd(use.spendDay ?? NO_MONEY),
         spend_month_usd: renderUsd(use.spendMonth ?? NO_MONEY),
       }
-}
-
-/** The addresses of its owners, and how many people belong to it. */
-async function peopleOf({ store }: OperatorDeps, { id }: Account) {
-  const memberships = await store.signin.memberships.ofAccount(id)
-  const owners: string[] = []
-  for (const { personId, role } of memberships) {
-    const person = role === 'owner' ? await store.signin.people.find(personId) : undefined
-    if (person !== undefined) owners.push(person.email)
-  }
-  return { owners, members: memberships.length }
 }
 
 export interface AmendedAccountRecord extends AccountRecord {

@@ -2,7 +2,6 @@
 import * as z from 'zod/mini'
 import type { Account } from '#domain/account.ts'
 import { dayOf, dayStart, elapsedMs, monthStart, renderInstant } from '#domain/clock.ts'
-import type { AccountId } from '#domain/id.ts'
 import { withSpending } from '#domain/key-report.ts'
 import { withThresholds } from '#domain/low-balance.ts'
 import { renderRubPerUsd, renderUsd } from '#domain/money.ts'
@@ -15,6 +14,7 @@ import { credentialTroubles, providerHealth } from './credential-trouble.ts'
 import type { LiveFacts, OperatorDeps } from './deps.ts'
 import { findScope } from './find-account.ts'
 import { renderHealth } from './hop-record.ts'
+import { peopleOf } from './people-of.ts'
 import { MAX_KEYS, paceWarnings, readKeys } from './snapshot/keys.ts'
 import { renderServed } from './snapshot/models.ts'
 import { readDays, renderRunway, sumsOf } from './snapshot/money.ts'
@@ -113,26 +113,16 @@ async function reportAccounts(deps: OperatorDeps, accounts: readonly Account[]) 
   const days = await readDays(deps, now)
   const found = await withThresholds(store.thresholds, accounts)
   const records = []
-  for (const [{ id, name, balance }, threshold] of found) {
+  for (const [account, threshold] of found) {
+    const { id, name, balance } = account
     const { threshold_usd, marked, notified_at } = renderThreshold(threshold)
     const own = days.filter(({ accountId }) => accountId === id)
     const runway = renderRunway(balance, own, now)
     const balance_usd = renderUsd(balance)
-    const owners = await ownersOf(deps, id)
+    const { owners } = await peopleOf(deps, account)
     records.push({ name, balance_usd, runway, threshold_usd, marked, notified_at, owners })
   }
   return records
-}
-
-/** The addresses of the people who own it. */
-async function ownersOf({ store }: OperatorDeps, id: AccountId): Promise<readonly string[]> {
-  const { memberships, people } = store.signin
-  const owners: string[] = []
-  for (const { personId, role } of await memberships.ofAccount(id)) {
-    const person = role === 'owner' ? await people.find(personId) : undefined
-    if (person !== undefined) owners.push(person.email)
-  }
-  return owners
 }
 
 interface AccountWarningRecord extends WarningRecord {
