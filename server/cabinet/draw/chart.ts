@@ -62,8 +62,7 @@ const FORMATS: Readonly<Record<Language, Intl.DateTimeFormat>> = {
 }
 
 /** "24 Nov" */
-export const dayName = (language: Language, day: Day): string =>
-  FORMATS[language].format(dayStart(day))
+const dayName = (language: Language, day: Day): string => FORMATS[language].format(dayStart(day))
 
 /** The names of the groups, in the colours of the bars. */
 export const legend = (names: readonly string[]): Html => html`<ul class="legend">
