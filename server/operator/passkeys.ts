@@ -6,6 +6,7 @@ import type { PasskeyId } from '#signin/register/passkey.ts'
 import { passkeysOf } from './passkey-record.ts'
 import { findPerson } from './people.ts'
 import { mutation, verb } from './verb.ts'
+import { requireAnotherWay } from './ways-in.ts'
 
 const namedPerson = { account: scopeField, person: z.string() }
 
@@ -14,7 +15,7 @@ export const listPasskeys = verb(z.strictObject(namedPerson), async (deps, input
   passkeysOf(deps, (await findPerson(deps, input.person, input.account)).id),
 )
 
-/** Existing sessions stay. @throws account_not_found, person_not_found */
+/** Existing sessions stay. @throws account_not_found, person_not_found; invalid_request for the last way in */
 export const removePasskey = mutation(
   'users.passkeys.remove',
   z.strictObject({ ...namedPerson, passkey: z.string() }),
@@ -22,6 +23,7 @@ export const removePasskey = mutation(
     const { id, email } = await findPerson(deps, input.person, input.account)
     const passkey = (await passkeysOf(deps, id)).find((one) => one.id === input.passkey)
     const removed = act(id, { removed_passkey: input.passkey })
+    await requireAnotherWay(deps, id, { passkey: input.passkey })
     const { passkeys } = deps.store.signin
     if (!passkey || !(await passkeys.remove(id, input.passkey as PasskeyId, removed))) {
       throw new GatewayError('person_not_found', `${email} has no passkey "${input.passkey}"`, {

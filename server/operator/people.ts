@@ -14,6 +14,7 @@ import { findAccount, findScope } from './find-account.ts'
 import { findIdentityProvider, type IdentityRecord, identitiesOf } from './identities.ts'
 import { type PasskeyRecord, passkeysOf } from './passkey-record.ts'
 import { type DraftAct, mutation, verb } from './verb.ts'
+import { requireAnotherWay } from './ways-in.ts'
 
 export interface PersonRecord {
   /** The `sub` claim. */
@@ -248,7 +249,7 @@ export const unlinkIdentity = mutation(
   async (deps, input, act) => {
     const person = await findPerson(deps, input.person, input.account)
     const { name, issuer } = await findIdentityProvider(deps, input.provider)
-    await requireOther(deps, person, issuer)
+    await requireAnotherWay(deps, person.id, { issuer })
     const unlinked = act(person.id, { unlinked: name })
     if ((await deps.store.signin.identities.unlink(person.id, issuer, unlinked)) === 0) {
       throw new GatewayError('provider_not_found', `${person.email} does not sign in by ${name}`, {
@@ -258,24 +259,6 @@ export const unlinkIdentity = mutation(
     return { ...(await details(deps, person)), unlinked: name }
   },
 )
-
-/** Who changes their own ways in keeps one. @throws invalid_request */
-async function requireOther(
-  { store, actor, live }: OperatorDeps,
-  { id }: Person,
-  issuer: string,
-): Promise<void> {
-  if (actor === undefined || live?.mailsCodes !== false) return
-  const linked = await store.signin.identities.ofPerson(id)
-  if (linked.some((identity) => identity.issuer !== issuer)) return
-  throw new GatewayError(
-    'invalid_request',
-    'nobody removes their only way in: link another first',
-    {
-      param: 'provider',
-    },
-  )
-}
 
 /** By address or by id, of the account that `scope` names; null is anybody. @throws account_not_found, person_not_found */
 export async function findPerson(

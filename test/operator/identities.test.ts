@@ -4,6 +4,7 @@ import { performAs } from '#operator/as-person.ts'
 import type { OperatorDeps } from '#operator/deps.ts'
 import { checkCodes } from '#operator/doctor/signin.ts'
 import type { PersonId } from '#signin/register/person.ts'
+import { newSigninEvent } from '#signin/register/signin-event.ts'
 import { act, openFurnished } from './deps.ts'
 
 const SECRET = 'canary-client-secret'
@@ -187,8 +188,31 @@ describe('a person', () => {
     const unlink = { person: id, provider: 'google' }
     await expect(asAnn(false)('users.identities.remove', unlink)).rejects.toMatchObject({
       code: 'invalid_request',
-      details: { param: 'provider' },
+      details: { param: 'way_in' },
     })
+    // A passkey is another, and then the last.
+    const at = base.clock.now()
+    const passkeyOfAnn = {
+      id: 'psk_one',
+      personId: id as PersonId,
+      credentialId: 'AA',
+      name: 'Laptop',
+      publicKey: 'AA',
+      counter: 0,
+      transports: [],
+      isSynced: false,
+      createdAt: at,
+      lastUsedAt: null,
+    } as const
+    const facts = { outcome: 'signed_in', address: '' } as const
+    await base.store.signin.passkeys.add(passkeyOfAnn, newSigninEvent(at, facts), 0)
+    const bare = await asAnn(false)('users.identities.remove', unlink)
+    expect(bare.identities).toEqual([])
+    const passkey = { person: id, passkey: 'psk_one' }
+    await expect(asAnn(false)('users.passkeys.remove', passkey)).rejects.toMatchObject({
+      details: { param: 'way_in' },
+    })
+    await act(base, 'users.identities.add', add)
     const { identities } = await asAnn(true)('users.identities.remove', unlink)
     expect(identities).toEqual([])
     await act(base, 'users.identities.add', add)

@@ -80,7 +80,7 @@ export const ENGLISH = {
     webhook_url: null,
     rotate_secret: 'There is no webhook yet whose secret could be changed.',
     channel: 'Neither an e-mail nor a webhook is set: save one first.',
-    provider: 'This is your only way to sign in: link another first.',
+    way_in: 'This is your only way to sign in: add another first.',
     person: 'Nobody changes their own role: another owner can.',
     role: null,
     language: null,
