@@ -9,10 +9,8 @@ import {
   button,
   changing,
   choice,
-  count,
   facts,
   field,
-  meter,
   type Sheet,
   sentBefore,
   time,
@@ -21,7 +19,7 @@ import { newToken } from '../once.ts'
 import { goTo } from '../respond.ts'
 import { hrefOf, type Visit } from '../visit.ts'
 import { sentenceOf } from './failure.ts'
-import { percentOf, prefixOf, spent, stateOf } from './keys.ts'
+import { prefixOf, spent, stateOf, usedOf } from './keys.ts'
 import { drawLimits, drawMatches, type Filled, filledFrom, readLimits } from './limit-fields.ts'
 
 type Key = VerbRecord<'keys.show'>
@@ -59,8 +57,7 @@ function factsOf(visit: Visit, key: Key): Html {
   const { minute, day, tokens } = key.windows
   const window = (title: string, reading: typeof minute): readonly [string, Html | null] => [
     title,
-    reading &&
-      html`${words.keys.of(count(reading.limit - reading.remaining), count(reading.limit))}${meter(title, percentOf(reading.limit - reading.remaining, reading.limit))}`,
+    reading && usedOf(visit, title, reading.limit - reading.remaining, reading.limit),
   ]
   return facts([
     [words.keys.key, html`<code>${prefixOf(key.label)}</code>`],
@@ -90,11 +87,6 @@ function factsOf(visit: Visit, key: Key): Html {
     [words.keys.note, key.note === null ? null : html`<bdi>${key.note}</bdi>`],
   ])
 }
-
-const usedOf = ({ words }: Visit, title: string, used: number, limit: number | null): Html =>
-  limit === null
-    ? html`${count(used)}`
-    : html`${words.keys.of(count(used), count(limit))}${meter(title, percentOf(used, limit))}`
 
 const pathOf = ({ id }: Pick<Key, 'id'>, step = ''): string => `/cabinet/keys/${id}${step}`
 

@@ -5,6 +5,7 @@ import type { VerbRecord } from '#operator/verbs.ts'
 import type { Html } from '#pages/html.ts'
 import {
   choice,
+  count,
   field,
   foreign,
   meter,
@@ -115,7 +116,18 @@ export const spent = ({ words }: Visit, title: string, used: string, limit: stri
     ? html`${usd(used)}`
     : html`${words.keys.of(usd(used), usd(limit))}${meter(title, percentOf(used, limit))}`
 
-export function percentOf(used: string | number, limit: string | number): number {
+/** How many, of how many. */
+export const usedOf = (
+  { words }: Visit,
+  title: string,
+  used: number,
+  limit: number | null,
+): Html =>
+  limit === null
+    ? html`${count(used)}`
+    : html`${words.keys.of(count(used), count(limit))}${meter(title, percentOf(used, limit))}`
+
+function percentOf(used: string | number, limit: string | number): number {
   const [part, whole] = [Number(used), Number(limit)]
   return whole === 0 ? 100 : Math.floor((100 * part) / whole)
 }

@@ -1,6 +1,7 @@
 /** The first screen: how much there is, what is spent and refused, and which keys come near a limit. */
 import { html } from 'hono/html'
 import { DAY_MS, type Day, dayOf, later, readInstant, renderInstant } from '#domain/clock.ts'
+import { mayDo } from '#operator/roles.ts'
 import type { KeyRowRecord } from '#operator/snapshot/record.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
 import type { Html } from '#pages/html.ts'
@@ -9,6 +10,7 @@ import {
   about,
   count,
   type Figure,
+  facts,
   figures,
   foreign,
   meter,
@@ -20,6 +22,7 @@ import {
 } from '../draw/parts.ts'
 import { hrefOf, type Visit } from '../visit.ts'
 import { reasonOf } from './activity.ts'
+import { spent, usedOf } from './keys.ts'
 
 type Overview = VerbRecord<'accounts.overview'>
 
@@ -35,6 +38,7 @@ ${figures(figuresOf(visit, overview))}
 ${await noticesOf(visit)}
 ${daysOf(visit, overview)}
 ${refusedOf(visit, overview)}
+${await boundsOf(visit)}
 ${nearestOf(visit, overview.nearest)}`,
   }
 }
@@ -136,6 +140,34 @@ ${table(
   ],
   days.toReversed(),
 )}</details>`
+}
+
+/** What all keys together may do, and how much of it is used; nothing where that is everything, and for who does not see the whole. */
+async function boundsOf(visit: Visit): Promise<Html | null> {
+  const { words, act, account, role } = visit
+  if (!mayDo(role, 'accounts.show')) return null
+  const { usage, ...limits } = await act('accounts.show', { name: account.id })
+  if (usage === null) return null
+  const window = (title: string, reading: typeof usage.minute) =>
+    [
+      title,
+      reading && usedOf(visit, title, reading.limit - reading.remaining, reading.limit),
+    ] as const
+  return html`<h2>${words.overview.bounds}</h2>
+${facts([
+  [words.keys.day, spent(visit, words.keys.day, usage.spend_day_usd, limits.daily_spend_limit_usd)],
+  [
+    words.keys.month,
+    spent(visit, words.keys.month, usage.spend_month_usd, limits.monthly_spend_limit_usd),
+  ],
+  window(words.keys.minute, usage.minute),
+  window(words.keys.perDay, usage.day),
+  window(words.keys.tokens, usage.tokens),
+  [
+    words.keys.concurrency,
+    usedOf(visit, words.keys.concurrency, usage.requests_in_progress, limits.concurrency_limit),
+  ],
+])}`
 }
 
 function nearestOf({ words }: Visit, rows: readonly KeyRowRecord[]): Html | null {

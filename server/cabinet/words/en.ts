@@ -116,6 +116,7 @@ export const ENGLISH = {
     requests: 'Requests of 30 days',
     admitted: 'Requests',
     notices: 'Notices of 30 days',
+    bounds: 'Limits of the account',
     numbers: 'The same as numbers',
     day: 'Day',
     amount: 'Spent',

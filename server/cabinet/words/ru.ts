@@ -116,6 +116,7 @@ export const RUSSIAN: Words = {
     requests: 'Запросы за 30 дней',
     admitted: 'Запросов',
     notices: 'Уведомления за 30 дней',
+    bounds: 'Пределы аккаунта',
     numbers: 'То же числами',
     day: 'День',
     amount: 'Потрачено',
