@@ -21,6 +21,8 @@ export interface UsageQuery {
   /** Splits each group further; another dimension than `by`. */
   readonly thenBy: UsageDimension | null
   readonly accountId?: AccountId
+  /** Only these groups of `thenBy`, where that is a name and no time. */
+  readonly among?: readonly (string | null)[]
   /** Only of keys that this person made. */
   readonly madeBy?: string
   /** Admitted at this instant or later. */

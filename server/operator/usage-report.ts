@@ -64,6 +64,7 @@ export interface UsageReportRecord {
   readonly total: UsageSumRecord
 }
 
+const MAX_AMONG = 100
 const dimensionField = z.enum(USAGE_DIMENSIONS)
 
 /** Of all accounts unless one is named. @throws account_not_found, invalid_request, store_unavailable */
@@ -71,6 +72,8 @@ export const reportUsage = verb(
   z.strictObject({
     by: z._default(dimensionField, 'key'),
     then_by: z._default(z.nullable(dimensionField), null),
+    /** Only these groups of `then_by`: ids of keys, names of models. */
+    among: z.optional(z.array(z.nullable(z.string())).check(z.maxLength(MAX_AMONG))),
     account: scopeField,
     since: z._default(z.nullable(timeField), null),
     until: z._default(z.nullable(timeField), null),
@@ -78,7 +81,7 @@ export const reportUsage = verb(
     top: z._default(z.int().check(z.minimum(1), z.maximum(MAX_USAGE_GROUPS)), MAX_USAGE_GROUPS),
   }),
   async (deps, input): Promise<UsageReportRecord> => {
-    const { by, then_by: thenBy, account, since, until, top } = input
+    const { by, then_by: thenBy, among, account, since, until, top } = input
     if (by === thenBy) throw invalidInput('then_by', `must be another dimension than ${by}`)
     const within = await findScope(deps, account)
     const madeBy = makerOf(deps.actor ?? null)
@@ -86,6 +89,7 @@ export const reportUsage = verb(
       by,
       thenBy,
       top,
+      ...(among !== undefined && { among }),
       ...(within !== null && { accountId: within.id }),
       ...(madeBy !== undefined && { madeBy }),
       ...(since !== null && { since }),

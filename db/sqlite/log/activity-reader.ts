@@ -12,7 +12,7 @@ import { activity } from '../schema.ts'
 import { toActivity } from './activity-row.ts'
 import { readServed } from './served-reader.ts'
 import { readTrend } from './trend-reader.ts'
-import { openUsageDays } from './usage-days.ts'
+import { openUsagePieces } from './usage-pieces.ts'
 import { readUsage } from './usage-reader.ts'
 
 export function createActivityReader(
@@ -20,7 +20,7 @@ export function createActivityReader(
 ): Pick<Activity, 'list' | 'count' | 'find' | 'drift' | 'usage' | 'served' | 'trend'> {
   const { database, commit } = connection
   const log = openSoundLog(database, LOG)
-  const days = openUsageDays(connection)
+  const pieces = openUsagePieces(connection)
 
   return {
     async list(query) {
@@ -46,7 +46,7 @@ export function createActivityReader(
       }
       return [...byModel.values()].toSorted((a, b) => (a.model < b.model ? -1 : 1))
     },
-    usage: (query) => readUsage(connection, days, query),
+    usage: (query) => readUsage(connection, pieces, query),
     served: (query) => readServed(connection, query),
     trend: (query) => readTrend(connection, query),
   }

@@ -1,6 +1,6 @@
 /** The usage report in SQLite: the log is added up slice by slice into a table of groups. */
 import type { Database } from 'bun:sqlite'
-import { DAY_MS, type Day, dayStart, HOUR_MS, type Instant, later, nextDay } from '#domain/clock.ts'
+import { DAY_MS, type Day, dayOf, HOUR_MS, type Instant, later } from '#domain/clock.ts'
 import type { AccountId } from '#domain/id.ts'
 import type { UsageDimension, UsageQuery, UsageReport } from '#domain/usage-report.ts'
 import type { Connection } from '../engine/connection.ts'
@@ -9,8 +9,8 @@ import { openReading } from '../engine/reading.ts'
 import { arrivedIn, slices } from '../engine/slices.ts'
 import { MAX_SUMS_IN_MEMORY, spill } from '../engine/spill.ts'
 import { statement } from '../engine/statement.ts'
-import { namesOf, type UsageDays } from './usage-days.ts'
 import { type Group, type Groups, openGroups } from './usage-groups.ts'
+import { namesOf, type UsagePieces } from './usage-pieces.ts'
 
 /** A request is admitted once its body has come, so somewhat later than its id tells. */
 const MAX_QUEUED_MS = HOUR_MS
@@ -29,13 +29,13 @@ const DIMENSIONS: Readonly<Record<UsageDimension, string>> = {
 /** Requests of others pass between two slices. @throws store_unavailable */
 export async function readUsage(
   connection: Connection,
-  days: UsageDays,
+  kept: UsagePieces,
   query: UsageQuery,
 ): Promise<UsageReport> {
   const reading = openReading(connection)
   try {
     const groups = openGroups(reading.database)
-    await addAll(reading.database, days, query, groups)
+    await addAll(reading.database, kept, query, groups)
     return await groups.report(query.top)
   } finally {
     reading.close()
@@ -73,39 +73,48 @@ const linesOf = ({ by, thenBy }: UsageQuery): string => `
     AND ($account IS NULL OR account_id = $account)
     AND ($maker IS NULL OR key_id IN (SELECT id FROM keys WHERE made_by = $maker))`
 
-/** Days that are over from what is kept of them, the rest from the log. */
+/** What is over from what is kept of it, the rest from the log. */
 async function addAll(
   database: Database,
-  days: UsageDays,
+  kept: UsagePieces,
   query: UsageQuery,
   groups: Groups,
 ): Promise<void> {
-  const { since, until = BEHIND_ALL_DAYS } = query
+  const { since, until = BEHIND_ALL, accountId, madeBy } = query
   const names = namesOf(query)
-  const over = since === undefined || names === null ? null : days.overWithin(since, until)
-  if (over === null || since === undefined || names === null) {
+  const pieces = since === undefined || names === null ? [] : kept.overWithin(since, until)
+  const [first, last] = [pieces[0], pieces.at(-1)]
+  if (first === undefined || last === undefined || since === undefined || names === null) {
     return await addLog(database, query, groups)
   }
-  const [start, end] = [dayStart(over.first), dayStart(over.end)]
-  if (since < start) await addLog(database, { ...query, until: start }, groups)
+  if (since < first.since) await addLog(database, { ...query, until: first.since }, groups)
   const [by = 'account', thenBy = null] = names
-  const { accountId, madeBy } = query
   const name = JSON.stringify([by, thenBy, accountId, madeBy])
+  const isAmong = amongOf(query)
   const sums = new Map<string, Group>()
-  for (let day = over.first; day < over.end; day = nextDay(day)) {
-    const within = { since: dayStart(day), until: dayStart(nextDay(day)) }
-    const named = { ...query, ...within, by, thenBy }
-    const found = await days.of(name, day, () => addDay(database, named))
-    if (found === null) await addLog(database, { ...query, ...within }, groups)
-    for (const group of found ?? []) addGroup(sums, onDay(query, day, group))
+  for (const piece of pieces) {
+    const named = { ...query, ...piece, by, thenBy }
+    const found = await kept.of(name, piece, () => addPiece(database, named))
+    if (found === null) await addLog(database, { ...query, ...piece }, groups)
+    for (const group of found ?? []) {
+      const placed = onDay(query, dayOf(piece.since), group)
+      if (isAmong(placed)) addGroup(sums, placed)
+    }
     if (sums.size >= MAX_SUMS_IN_MEMORY) await spill(sums, groups.put)
     await nextTurn()
   }
   await spill(sums, groups.put)
-  if (end < until) await addLog(database, { ...query, since: end }, groups)
+  if (last.until < until) await addLog(database, { ...query, since: last.until }, groups)
 }
 
-const BEHIND_ALL_DAYS = Number.MAX_SAFE_INTEGER as Instant
+const BEHIND_ALL = Number.MAX_SAFE_INTEGER as Instant
+
+/** Whether a group is one of those that are wanted. */
+function amongOf({ among }: UsageQuery): (group: Pick<Group, 'second'>) => boolean {
+  if (among === undefined) return () => true
+  const names = new Set<string | number>(among.map((name) => name ?? ''))
+  return ({ second }) => names.has(second)
+}
 
 /** A group of a day, grouped as the report is: the first name may be its second. */
 function onDay({ by, thenBy }: UsageQuery, day: Day, group: Readonly<Group>): Readonly<Group> {
@@ -114,7 +123,7 @@ function onDay({ by, thenBy }: UsageQuery, day: Day, group: Readonly<Group>): Re
 }
 
 /** Null where it has too many groups to be kept. */
-async function addDay(database: Database, query: UsageQuery): Promise<readonly Group[] | null> {
+async function addPiece(database: Database, query: UsageQuery): Promise<readonly Group[] | null> {
   const sums = new Map<string, Group>()
   for await (const lines of readLog(database, query)) {
     for (const line of lines) addLine(sums, line)
@@ -125,8 +134,9 @@ async function addDay(database: Database, query: UsageQuery): Promise<readonly G
 
 async function addLog(database: Database, query: UsageQuery, groups: Groups): Promise<void> {
   const sums = new Map<string, Group>()
+  const isAmong = amongOf(query)
   for await (const lines of readLog(database, query)) {
-    for (const line of lines) addLine(sums, line)
+    for (const line of lines) if (isAmong(line)) addLine(sums, line)
     if (sums.size >= MAX_SUMS_IN_MEMORY) await spill(sums, groups.put)
   }
   await spill(sums, groups.put)

@@ -63,14 +63,6 @@ export const showSpend: Show = async (visit) => {
   const { words } = visit
   const asked = readAsked(visit)
   const whole = await report(visit, asked, MAX_ROWS)
-  const { since, until, by } = asked
-  const days = await visit.act('usage.report', {
-    account: visit.account.id,
-    by: 'day',
-    then_by: by,
-    since,
-    until,
-  })
   const { total } = whole
   return {
     title: words.spend.title,
@@ -91,7 +83,7 @@ ${figures([
   },
   ...(await forecastOf(visit)),
 ])}
-${total.requests === 0 ? html`<p class="empty">${words.spend.none}</p>` : pictureOf(visit, asked, whole, days)}`,
+${total.requests === 0 ? html`<p class="empty">${words.spend.none}</p>` : await pictureOf(visit, asked, whole)}`,
   }
 }
 
@@ -147,35 +139,62 @@ const nameOf = ({ words }: Visit, by: Dimension, row: Row): string =>
     ? (row.key_name ?? '')
     : ((by === 'user' ? row.user : by === 'model' ? row.model : row.provider) ?? words.spend.nobody)
 
-function pictureOf(visit: Visit, asked: Asked, whole: Report, days: Report): Html {
-  const { words } = visit
-  const { by } = asked
+async function pictureOf(visit: Visit, asked: Asked, whole: Report): Promise<Html> {
+  const { words, act, account } = visit
+  const { by, since, until } = asked
   const title = words.spend.picture(words.spend.dimensions[by] ?? by)
-  const top = whole.rows.slice(0, MAX_GROUPS).map((row) => nameOf(visit, by, row))
   const hasOthers = whole.rows.length > MAX_GROUPS || whole.other.groups > 0
-  const names = hasOthers ? [...top.slice(0, MAX_GROUPS - 1), words.spend.other] : top
-  return html`${bars(visit.language, title, barsOf(visit, asked, names, days))}
-${legend(names)}
+  const top = whole.rows.slice(0, hasOthers ? MAX_GROUPS - 1 : MAX_GROUPS)
+  const names = top.map((row) => nameOf(visit, by, row))
+  const within = { account: account.id, by: 'day', since, until } as const
+  const days = await act('usage.report', within)
+  const among = top.map((row) => groupOf(by, row))
+  const split = await act('usage.report', { ...within, then_by: by, among })
+  return html`${bars(visit.language, title, barsOf(visit, asked, { days, split, among, hasOthers }))}
+${legend(hasOthers ? [...names, words.spend.other] : names)}
 ${tableOf(visit, asked, whole)}`
 }
 
-function barsOf(visit: Visit, { by, since, until }: Asked, names: readonly string[], days: Report) {
-  const byDay = Map.groupBy(days.rows, ({ day }) => day ?? '')
+/** What tells a group from the others. */
+const groupOf = (by: Dimension, row: Row): string | null =>
+  (by === 'key'
+    ? row.key_id
+    : by === 'user'
+      ? row.user
+      : by === 'model'
+        ? row.model
+        : row.provider) ?? null
+
+interface Split {
+  /** Of all groups together. */
+  readonly days: Report
+  readonly split: Report
+  readonly among: readonly (string | null)[]
+  readonly hasOthers: boolean
+}
+
+function barsOf(
+  visit: Visit,
+  { by, since, until }: Asked,
+  { days, split, among, hasOthers }: Split,
+) {
+  const totals = new Map(days.rows.map((row) => [row.day, row]))
+  const byDay = Map.groupBy(split.rows, ({ day }) => day)
   const start = readInstant(since) ?? visit.at
   const first = dayOf(start)
   const last = Math.min(dayOf(readInstant(until) ?? visit.at), first + MAX_DAYS)
   return Array.from({ length: Math.max(1, last - first) }, (_, place) => {
     const label = renderDay((first + place) as Day)
-    const rows = byDay.get(label) ?? []
-    const values = names.map(() => 0)
-    for (const row of rows) {
-      const found = names.indexOf(nameOf(visit, by, row))
-      const group = found < 0 ? names.length - 1 : found
-      values[group] = (values[group] ?? 0) + Number(row.cost_usd)
+    const values = among.map(() => 0)
+    for (const row of byDay.get(label) ?? [])
+      values[among.indexOf(groupOf(by, row))] = Number(row.cost_usd)
+    const amount = totals.get(label)?.cost_usd ?? '0.00'
+    const rest = Number(amount) - values.reduce((sum, value) => sum + value, 0)
+    return {
+      day: (first + place) as Day,
+      values: hasOthers ? [...values, Math.max(0, rest)] : values,
+      shown: usd(amount),
     }
-    const sum = rows.reduce((all, { cost_usd }) => all + (readUsd(cost_usd) ?? 0n), 0n)
-    const amount = renderUsd(sum as Parameters<typeof renderUsd>[0])
-    return { day: (first + place) as Day, values, shown: usd(amount) }
   })
 }
 

@@ -1,33 +1,36 @@
-/** Sums of the days that are over: one is added up when it is first asked for, and a report of a month then reads its last day alone. */
-import { DAY_MS, type Day, dayOf, HOUR_MS, type Instant, MINUTE_MS } from '#domain/clock.ts'
+/** Sums of the days, and of the last day's hours, that are over: each is added up when it is first asked for, and a report of a month then reads its last hour or two alone. */
+import { DAY_MS, HOUR_MS, type Instant, instant, later, MINUTE_MS } from '#domain/clock.ts'
 import type { UsageQuery } from '#domain/usage-report.ts'
 import type { Connection } from '../engine/connection.ts'
 import { statement } from '../engine/statement.ts'
 import type { Group } from './usage-groups.ts'
 
-/** A day is over so long after its last instant, and once no request that it admitted is in progress. */
+/** A time is over so long after its last instant, and once no request that it admitted is in progress. */
 const OVER_MS = HOUR_MS
 /** Some tens of megabytes; what is not kept is added up again. */
 const MAX_GROUPS = 100_000
 /** Of all names together. */
-const MAX_DAYS = 10_000
+const MAX_PIECES = 10_000
 /** The clock was corrected if it and the steady one are apart by more than they were. */
 const CORRECTED_MS = MINUTE_MS
 
-/** By names alone, never by time. */
-export type DayGroups = readonly Readonly<Group>[]
+/** By names alone, never by time; null for a piece that has too many to be kept. */
+type Kept = readonly Readonly<Group>[] | null
 
-/** Null for a day that has too many to be kept. */
-type Kept = DayGroups | null
-
-export interface UsageDays {
-  /** The days from one on and before another that are over, and whole in the log; null for none. */
-  overWithin(from: Instant, below: Instant): { readonly first: Day; readonly end: Day } | null
-  /** What is kept of the day under this name, else what `add` makes of it. */
-  of(name: string, day: Day, add: () => Promise<Kept>): Promise<Kept>
+/** A day, or an hour. */
+export interface Piece {
+  readonly since: Instant
+  readonly until: Instant
 }
 
-export function openUsageDays({ database, clock }: Connection): UsageDays {
+export interface UsagePieces {
+  /** The pieces between two instants that are over, and whole in the log, one behind the other. */
+  overWithin(from: Instant, below: Instant): readonly Piece[]
+  /** What is kept of the piece under this name, else what `add` makes of it. */
+  of(name: string, piece: Piece, add: () => Promise<Kept>): Promise<Kept>
+}
+
+export function openUsagePieces({ database, clock }: Connection): UsagePieces {
   /** Least lately used first. */
   const kept = new Map<string, Kept>()
   const running = new Map<string, Promise<Kept>>()
@@ -51,11 +54,11 @@ export function openUsageDays({ database, clock }: Connection): UsageDays {
     kept.set(name, sums)
     groups += sums?.length ?? 0
     for (const oldest of kept.keys()) {
-      if (groups <= MAX_GROUPS && kept.size <= MAX_DAYS) break
+      if (groups <= MAX_GROUPS && kept.size <= MAX_PIECES) break
       drop(oldest)
     }
   }
-  /** While the clock was wrong, requests may have been noted on days that were over. */
+  /** While the clock was wrong, requests may have been noted on times that were over. */
   const forgetIfCorrected = (at: Instant): void => {
     const skew = at - clock.monotonicMs()
     if (Math.abs(skew - skewMs) > CORRECTED_MS) for (const name of kept.keys()) drop(name)
@@ -68,11 +71,10 @@ export function openUsageDays({ database, clock }: Connection): UsageDays {
       forgetIfCorrected(at)
       const since = Math.max(from, keptSince().get()?.since ?? 0)
       const open = Math.min(below, at - OVER_MS, oldestHold().get()?.at ?? below)
-      const [first, end] = [Math.ceil(since / DAY_MS) as Day, dayOf(open as Instant)]
-      return first < end ? { first, end } : null
+      return cut(instant(since), instant(open))
     },
-    async of(name, day, add) {
-      const place = `${day} ${name}`
+    async of(name, { since, until }, add) {
+      const place = `${since} ${until} ${name}`
       const known = kept.get(place)
       if (known !== undefined) {
         keep(place, known)
@@ -87,6 +89,19 @@ export function openUsageDays({ database, clock }: Connection): UsageDays {
       keep(place, sums)
       return sums
     },
+  }
+}
+
+/** Into whole days where they fit, else whole hours. */
+function cut(from: Instant, below: Instant): readonly Piece[] {
+  const pieces: Piece[] = []
+  let since = instant(Math.ceil(from / HOUR_MS) * HOUR_MS)
+  for (;;) {
+    const isDay = since % DAY_MS === 0 && since + DAY_MS <= below
+    const until = later(since, isDay ? DAY_MS : HOUR_MS)
+    if (until > below) return pieces
+    pieces.push({ since, until })
+    since = until
   }
 }
 

@@ -1,4 +1,4 @@
-// Reports from days that are over and kept in memory: the same as from the log, whatever ends late, is removed, or was noted
+// Reports from days and hours that are over and kept in memory: the same as from the log, whatever ends late, is removed, or was noted
 // while the clock was wrong.
 import { Database } from 'bun:sqlite'
 import { join } from 'node:path'
@@ -66,6 +66,29 @@ test('every way of grouping is the same from what is kept as from the log', asyn
   expect(await report({ ...part, since })).toEqual(
     await fromLog({ ...part, since: later(since, 1) }),
   )
+})
+
+test('of the groups only those that are asked for, from what is kept and from the log', async () => {
+  for (let n = 0; n < 8; n++) {
+    await serve(one, `m/${n % 4}`, n % 2 === 0 ? null : 'u_1')
+    bench.clock.advance(7 * HOUR_MS)
+  }
+  const rows = async (stated: Partial<UsageQuery>) =>
+    (await report({ by: 'day', ...stated })).rows.map((row) => [row.thenBy, row.requests])
+  for (let n = 0; n < 2; n++) {
+    const models = await rows({ thenBy: 'model', among: ['m/1', 'm/3'] })
+    expect(models.filter(([model]) => model === 'm/1')).toHaveLength(2)
+    expect(new Set(models.map(([model]) => model))).toEqual(new Set(['m/1', 'm/3']))
+    expect(new Set((await rows({ thenBy: 'user', among: [null] })).map(([user]) => user))).toEqual(
+      new Set([null]),
+    )
+    const [first, second] = await Promise.all([
+      report({ by: 'day', thenBy: 'model', among: ['m/0'] }),
+      fromLog({ by: 'day', thenBy: 'model', among: ['m/0'] }),
+    ])
+    expect(first).toEqual(second)
+    expect(first.total.requests).toBe(2)
+  }
 })
 
 test('what was admitted on a day and ends later is of that day, once it has ended', async () => {
