@@ -7,8 +7,10 @@ import { toOperatorDeps } from '../gateway/open-operator.ts'
 
 const FIRST_MS = 5_000
 const EVERY_MS = 15_000
-const MODELS = ['demo/lorem', 'demo/echo', 'demo/lorem', 'demo/flaky'] as const
-const USERS = ['u_204', 'u_118', 'u_204', 'u_77'] as const
+/** The one that the key may not use is refused, so that there is something to be explained. */
+const ALLOWED = ['demo/echo', 'demo/lorem', 'demo/flaky']
+const MODELS = ['demo/lorem', 'demo/echo', 'demo/image', 'demo/lorem', 'demo/flaky'] as const
+const USERS = ['u_204', 'u_118', 'u_77'] as const
 /** The account's money lasts for hours. */
 const MAX_TOKENS = 60
 
@@ -23,14 +25,15 @@ export async function startDemoTraffic(
     name: 'demo-traffic',
     note: 'made-up requests of this demo',
     rpm_limit: 10,
+    allowed_models: ALLOWED,
     daily_spend_limit_usd: '1',
   })
   let sent = 0
   const send = (): void => {
-    const turn = sent++ % MODELS.length
+    const turn = sent++
     const body = {
-      model: MODELS[turn],
-      user: USERS[turn],
+      model: MODELS[turn % MODELS.length],
+      user: USERS[turn % USERS.length],
       max_tokens: MAX_TOKENS,
       messages: [{ role: 'user', content: 'What would a quiet afternoon look like?' }],
     }

@@ -82,7 +82,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
   /** An account with $5, and an owner of it who has been invited and knows nothing else. */
   async function begin(name: string) {
     const email = `${name}@example.org`
-    const account = `of-${name}`
+    const account = `acme-${name}`
     await setup.appliance.verb('accounts.create', { name: account })
     await setup.appliance.verb('balance.top-up', { account, amount_usd: '5' })
     await setup.appliance.verb('accounts.members.add', { account, email, role: 'owner' })
@@ -235,7 +235,8 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
           .replace(':key', left.key)
           .replace(':id', left.request)
           .replace(':person', left.person)
-          .replace(':provider/:model{.+}', 'demo/echo'),
+          .replace(':provider/:model{.+}', 'demo/echo')
+          .replace(':provider', 'none'),
     )
 
   async function lookAtAll(page: Page, look: Look, left: Left): Promise<void> {
@@ -255,7 +256,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
     'a month of a person: %s',
     async (_, look, place) => {
       const { page, complaints } = await open(look)
-      const invited = await begin(`p${place}`)
+      const invited = await begin(`ann-${place}`)
       const left = await live(BY_MOUSE, page, look, invited)
       // Without scripts they are the same, and axe is one.
       if (look.javaScriptEnabled) await lookAtAll(page, look, left)
@@ -272,7 +273,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
     'the same by the keyboard alone, which shows where it is: scripts $javaScriptEnabled',
     async (look) => {
       const { page, complaints } = await open(look)
-      await live(BY_KEYBOARD, page, look, await begin(`k${look.javaScriptEnabled}`))
+      await live(BY_KEYBOARD, page, look, await begin(`kim-${look.javaScriptEnabled}`))
       expect(complaints).toEqual([])
     },
     300_000,
