@@ -3,9 +3,10 @@ import { existsSync } from 'node:fs'
 import { inflateSync } from 'node:zlib'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Appliance, startAppliance } from '#test/support/appliance.ts'
+import { type Appliance, startAppliance, until } from '#test/support/appliance.ts'
 import { openCli } from '#test/support/cli-harness.ts'
 import { readSse } from '#test/support/read-sse.ts'
+import { openBrowser } from './signin/browser.ts'
 
 const cli = openCli()
 let demos: Appliance[] = []
@@ -91,6 +92,23 @@ describe('what the banner says', () => {
     expect(existsSync(cli.dataDir)).toBe(false)
   })
 })
+
+test('the cabinet’s address and the printed code lead to screens that live', async () => {
+  const demo = await startAppliance(cli, { flags: ['--demo', '--auth-listen', '127.0.0.1:0'] })
+  demos.push(demo)
+  const [, address = '', email = ''] =
+    /^ {2}cabinet {4}(\S+) +\(as (\S+)\)$/m.exec(demo.said()) ?? []
+  const browser = openBrowser(new URL(address).origin)
+  const asked = await browser.submit(await browser.open(address), '/email', { email })
+  const said = () => /^sign-in code for (\S+): (\d{8})$/m.exec(demo.said())
+  await until(() => said()?.[1] === email, 'the code is printed')
+  const landed = await browser.submit(asked, '/code', { code: said()?.[2] ?? '' })
+  const onward = /http-equiv="refresh" content="0;url=([^"]*)"/.exec(landed.text)?.[1] ?? ''
+  const overview = await browser.open(onward.replaceAll('&amp;', '&'))
+  expect(overview.text).toContain('data-figure="balance"')
+  const lives = async () => (await browser.open('/cabinet/activity')).text.includes('demo-traffic')
+  await until(lives, 'its traffic is there', 60_000)
+}, 90_000)
 
 /** Width, height and pixels of a PNG; throws when its structure is not one. */
 function decodePng(bytes: Buffer): { width: number; height: number; pixels: Buffer } {
