@@ -113,8 +113,17 @@ export async function openSigninGateway(
 export function textOf(source: string): string {
   const [, head = '', text = ''] =
     /^(content-type: text\/plain.*?)\r\n\r\n(.*?)\r\n--/ims.exec(source) ?? []
-  return /base64/i.test(head) ? Buffer.from(text, 'base64').toString() : text
+  if (/base64/i.test(head)) return Buffer.from(text, 'base64').toString()
+  return /quoted-printable/i.test(head) ? unquote(text) : text
 }
+
+const unquote = (text: string): string =>
+  Buffer.from(
+    text
+      .replaceAll('=\r\n', '')
+      .replace(/=([0-9A-F]{2})/g, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16))),
+    'latin1',
+  ).toString()
 
 /** An authorization request as in the specification, without a library. */
 export function authorizeUrl(
