@@ -1,11 +1,18 @@
-/** Readings that cost much, kept for as long as they cost little of the time: whoever looks at a screen again need not pay again. */
+/** Readings that cost much, kept for as long as they cost little of the time, or until somebody changes something. */
 import type { Clock } from '#domain/clock.ts'
 import { type CachedPart, createCachedPart } from './snapshot/cached-part.ts'
 
 const MAX_READINGS = 500
+/** What takes less is read each time. */
+const CHEAP_MS = 20
+
+interface Kept {
+  readonly part: CachedPart<unknown>
+  tookMs: number
+}
 
 /** By what they are read from. */
-const kept = new WeakMap<object, Map<string, CachedPart<unknown>>>()
+const kept = new WeakMap<object, Map<string, Kept>>()
 
 /** What `read` answers, or what it answered lately; `name` says of whom and what. */
 export async function keptReading<Value>(
@@ -13,13 +20,23 @@ export async function keptReading<Value>(
   name: string,
   read: () => Promise<Value>,
 ): Promise<Value> {
-  const parts = kept.get(store) ?? new Map<string, CachedPart<unknown>>()
-  kept.set(store, parts)
-  const part = parts.get(name) ?? createCachedPart(clock, 0, read)
-  // The least lately asked for is first.
-  parts.delete(name)
-  parts.set(name, part)
-  const [oldest] = parts.keys()
-  if (parts.size > MAX_READINGS && oldest !== undefined) parts.delete(oldest)
-  return (await part.read()).value as Value
+  const readings = kept.get(store) ?? new Map<string, Kept>()
+  kept.set(store, readings)
+  const known = readings.get(name)
+  if (known !== undefined && known.tookMs >= CHEAP_MS) {
+    // The least lately asked for is first.
+    readings.delete(name)
+    readings.set(name, known)
+    return (await known.part.read()).value as Value
+  }
+  const begunMs = clock.monotonicMs()
+  const part = createCachedPart(clock, 0, read)
+  const { value } = await part.read()
+  readings.set(name, { part, tookMs: clock.monotonicMs() - begunMs })
+  const [oldest] = readings.keys()
+  if (readings.size > MAX_READINGS && oldest !== undefined) readings.delete(oldest)
+  return value
 }
+
+/** After a change: whoever made it sees it. */
+export const forgetReadings = (store: object): void => void kept.delete(store)

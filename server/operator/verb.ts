@@ -4,6 +4,7 @@ import { type Act, type ActChanges, draftAct } from '#domain/act.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { readForm } from '#forms/read-form.ts'
 import type { OperatorDeps } from './deps.ts'
+import { forgetReadings } from './kept-reading.ts'
 
 export interface Verb<Sent, Input, Answer> {
   /** Reads the untrusted input; it is JSON on the socket and a plain object in-process. @throws invalid_request */
@@ -38,7 +39,7 @@ export const mutation = <Schema extends z.ZodMiniType, Answer>(
   run: (deps, input) =>
     run(deps, input, (target, changed = {}) =>
       draftAct(deps.clock.now(), deps.who, name, { target, changed }),
-    ),
+    ).finally(() => forgetReadings(deps.store)),
 })
 
 /** Parses the input and runs the verb. @throws invalid_request, whose `param` is the path of the field, and what the verb itself throws */
