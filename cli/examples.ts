@@ -116,6 +116,10 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     'users sessions revoke someone@example.org',
   ],
   'users access': ['users access list someone@example.org'],
+  'users passkeys': [
+    'users passkeys list someone@example.org',
+    'users passkeys remove someone@example.org psk_4k2m9x7abcde',
+  ],
   'users identities': [
     'users identities remove someone@example.org google',
     'users identities add someone@example.org github 583231',

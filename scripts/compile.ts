@@ -94,6 +94,18 @@ const STAND_INS: readonly {
     statement: "import { stripVTControlCharacters } from 'node:util';",
     instead: 'const stripVTControlCharacters = (text) => Bun.stripANSI(text);',
   })),
+  // Every type of file that there is, twice: the sign-in library answers with these.
+  {
+    importer: '/mime-types/index.js',
+    statement: "var db = require('mime-db')",
+    instead: `var db = ${JSON.stringify({
+      'application/json': { source: 'iana', charset: 'UTF-8', extensions: ['json'] },
+      'application/octet-stream': { source: 'iana', extensions: ['bin'] },
+      'application/x-www-form-urlencoded': { source: 'iana' },
+      'text/html': { source: 'iana', extensions: ['html'] },
+      'text/plain': { source: 'iana', extensions: ['txt', 'text'] },
+    })}`,
+  },
   // Certificates of the makers of passkeys, which are not asked for: a passkey that brings some is refused.
   ...[
     ['FIDOU2F', 'verifyAttestationFIDOU2F'],
