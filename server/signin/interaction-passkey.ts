@@ -56,7 +56,8 @@ export async function answerPasskey(context: InteractionContext): Promise<Respon
     case 'new-passkey':
       return add(context, passkeys, person)
     case 'skip-passkey':
-      return passkeys.isRequired ? seeOther(interactionPath(call.uid)) : skip(context)
+      // Where one is required, the policy asks again.
+      return skip(context)
     case 'restart':
       return restartAsOther(context)
     case null:

@@ -65,7 +65,7 @@ const signInOf = (loaded: readonly string[]): readonly string[] =>
 
 test('the chunks hold the provider, so that not to load it is a choice', async () => {
   const all = [...sources.values()].flat()
-  for (const name of ['oidc-provider', 'oauth4webapi']) {
+  for (const name of ['oidc-provider', 'oauth4webapi', '@simplewebauthn/server']) {
     expect(all.some((source) => source.includes(`node_modules/${name}/`))).toBe(true)
   }
 })
@@ -87,7 +87,7 @@ test('commands that only read or write the books load nothing of the sign-in', a
   }
 })
 
-test('serve loads the provider, and what speaks to third parties only when one is there', async () => {
+test('serve loads the provider, and what speaks to third parties or of passkeys only when one is there', async () => {
   const { child, loaded } = start([
     'serve',
     '--listen',
@@ -106,6 +106,7 @@ test('serve loads the provider, and what speaks to third parties only when one i
     expect(said).toContain('"auth_url":"http')
     expect(has('oidc-provider')).toBe(true)
     expect(has('oauth4webapi')).toBe(false)
+    expect(has('@simplewebauthn/server')).toBe(false)
   } finally {
     child.kill()
     await child.exited

@@ -379,6 +379,18 @@ describe('where a passkey is required', () => {
     expect(isSignedIn(await givePasskey(browser, skipped, own))).toBe(true)
   })
 
+  test('of two browsers that are offered the first one, only one adds it', async () => {
+    const deps = await open('required')
+    const [one, other] = [deps.browser(), deps.browser()]
+    const offered = await deps.byCode(one, await deps.start(one), ANN)
+    const also = await deps.byCode(other, await deps.start(other), ANN)
+    expect(isSignedIn(await addPasskey(one, offered, device()))).toBe(true)
+    const late = await addPasskey(other, also, device())
+    expect(isSignedIn(late)).toBe(false)
+    expect(late.text).toContain('data-passkey="use"')
+    expect(await deps.store.passkeys.ofPerson((await person(deps)).id)).toHaveLength(1)
+  })
+
   test('sessions from before it was required are asked; the address may be another', async () => {
     const deps = await openTestSignin({ issuer: ISSUER })
     const browser = deps.browser()
