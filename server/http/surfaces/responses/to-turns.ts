@@ -23,24 +23,46 @@ const toSaid = (text: string): Turn => ({
 })
 
 function fromItems(items: readonly unknown[], seals: Seals): readonly Turn[] {
-  const turns: Turn[] = []
+  const turns: Growing[] = []
   const signatures = new Map<string, CallSignature>()
   for (const [i, item] of items.entries()) {
     const turn = toTurn(readObject(item), `input[${i}]`, seals, signatures)
-    const last = turns.at(-1)
     if (turn === null) continue
-    if (last !== undefined && goesOn(last, turn)) {
-      turns[turns.length - 1] = { ...last, parts: [...last.parts, ...turn.parts] }
-    } else turns.push(turn)
+    const last = turns.at(-1)
+    if (last !== undefined && goesOn(last, turn)) extend(last, turn)
+    else turns.push(startGrowing(turn))
   }
-  return resultsFirst(turns.map((turn) => signed(turn, signatures)))
+  return resultsFirst(turns.map(({ turn, parts }) => signed({ ...turn, parts }, signatures)))
+}
+
+/** A turn to which items are appended: copied or searched with each of many, it would hold up all requests. */
+interface Growing {
+  readonly turn: Turn
+  readonly parts: Part[]
+  says: boolean
+  calls: boolean
+}
+
+const says = ({ parts }: Turn): boolean => parts.some(({ type }) => type === 'text')
+const calls = ({ parts }: Turn): boolean => parts.some(({ type }) => type === 'call')
+
+const startGrowing = (turn: Turn): Growing => ({
+  turn,
+  parts: [...turn.parts],
+  says: says(turn),
+  calls: calls(turn),
+})
+
+function extend(last: Growing, next: Turn): void {
+  for (const part of next.parts) last.parts.push(part)
+  last.says ||= says(next)
+  last.calls ||= calls(next)
 }
 
 /** A text of the model's after another is its next answer, unless calls stand between: their results are still to come. */
-function goesOn({ role, parts }: Turn, next: Turn): boolean {
-  if (role !== 'assistant' || next.role !== 'assistant') return false
-  const says = (part: Part): boolean => part.type === 'text'
-  return !(next.parts.some(says) && parts.some(says)) || parts.some(({ type }) => type === 'call')
+function goesOn(last: Growing, next: Turn): boolean {
+  if (last.turn.role !== 'assistant' || next.role !== 'assistant') return false
+  return !(last.says && says(next)) || last.calls
 }
 
 /** Null for an item that is left out. */
@@ -194,7 +216,8 @@ function resultsFirst(turns: readonly Turn[]): readonly Turn[] {
   let between: Turn[] = []
   for (const turn of turns) {
     if (turn.role === 'assistant') {
-      arranged.push(...between, turn)
+      for (const one of between) arranged.push(one)
+      arranged.push(turn)
       between = []
     } else if (turn.parts.some(({ type }) => type === 'result')) arranged.push(turn)
     else between.push(turn)
