@@ -95,25 +95,41 @@ const tooLarge = (mostBytes: number, bytes: number): GatewayError => {
 async function readCounted(
   { body }: Request,
   mostBytes: number,
-  counted: { bytes: number },
+  arrival: Arrival,
   taken: TakenBytes | null,
 ): Promise<Uint8Array> {
   const pieces: Uint8Array[] = []
-  // Throwing out of the loop cancels the stream.
-  for await (const piece of (body ?? []) as AsyncIterable<Uint8Array>) {
-    counted.bytes += piece.byteLength
-    if (counted.bytes > mostBytes) throw tooLarge(mostBytes, counted.bytes)
-    taken?.takeBody(piece.byteLength)
-    pieces.push(piece)
+  const reader = body?.getReader() ?? null
+  arrival.reader = reader
+  try {
+    for (;;) {
+      const piece = (await reader?.read())?.value
+      if (piece === undefined || arrival.isExpired) return Buffer.concat(pieces)
+      arrival.bytes += piece.byteLength
+      if (arrival.bytes > mostBytes) throw tooLarge(mostBytes, arrival.bytes)
+      taken?.takeBody(piece.byteLength)
+      pieces.push(piece)
+    }
+  } catch (thrown) {
+    leave(reader)
+    throw thrown
   }
-  return Buffer.concat(pieces)
 }
+
+/** What else comes is not read. */
+const leave = (reader: Reader | null): void => void reader?.cancel().catch(() => undefined)
+
+type Reader = Pick<ReadableStreamDefaultReader<Uint8Array>, 'cancel'>
 
 /** A body that is being received, until its deadline, and then read. A class, because every request has one. */
 export class Arrival implements Deadline {
   place = -1
   /** The Content-Length; for a chunked body, the bytes received so far. */
   bytes = 0
+  /** Whether it is too late: what still comes is not taken. */
+  isExpired = false
+  /** Of a chunked body. */
+  reader: Reader | null = null
   private readonly arriving = Promise.withResolvers<JsonBody>()
   private readonly context: Pick<RequestContext, 'isArriving' | 'taken'>
   private readonly deadlineMs: number
@@ -154,6 +170,8 @@ export class Arrival implements Deadline {
   }
 
   expire(): void {
+    this.isExpired = true
+    leave(this.reader)
     const seconds = Math.round(this.deadlineMs / 1000)
     this.arriving.reject(
       new GatewayError('invalid_request', `the body did not arrive within ${seconds} s`),

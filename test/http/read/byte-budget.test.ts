@@ -177,4 +177,33 @@ describe('gives back what it took', () => {
       expect(memory.usedBytes).toBe(0)
     }
   })
+
+  test('a body that goes on after its deadline', async () => {
+    const memory = new ByteBudget(256 * MEBIBYTE)
+    const { app } = openApi(deps, { memory, timings: { ...DEFAULT_TIMINGS, bodyDeadlineMs: 20 } })
+    const left = Promise.withResolvers<void>()
+    let sender: ReadableStreamDefaultController | undefined
+    const body = new ReadableStream({
+      start(controller) {
+        sender = controller
+        controller.enqueue(new TextEncoder().encode('{"model"'))
+      },
+      cancel: () => left.resolve(),
+    })
+    const headers = { 'Content-Type': 'application/json', ...bearer }
+    const response = await app.request('http://gateway.test/v1/chat/completions', {
+      method: 'POST',
+      headers,
+      body,
+    })
+    expect(response.status).toBe(400)
+    try {
+      sender?.enqueue(new Uint8Array(MEBIBYTE))
+    } catch {
+      // Nobody reads it any more.
+    }
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(memory.usedBytes).toBe(0)
+    await left.promise
+  })
 })
