@@ -192,6 +192,6 @@ export interface Drawing {
   /** Whether text is asked for beside the image. */
   readonly withText: boolean
   readonly aspectRatio?: string
-  /** As the client states them; vendors take different words. */
-  readonly sizes: readonly string[]
+  /** As the client states it; vendors take different words. */
+  readonly size?: string
 }

@@ -190,7 +190,7 @@ const GREETING: Conversation = {
   parallelToolCalls: true,
   sampling: {},
   stop: [],
-  drawing: { withText: false, sizes: [] },
+  drawing: { withText: false },
   safetySettings: [],
   chatOnly: [],
 }

@@ -31,9 +31,8 @@ function draw(request: Work): Buffer {
 }
 
 function readSize(request: Work): { readonly width: number; readonly height: number } {
-  const { sizes } = requireGenerate(request).conversation().drawing
-  const pattern = /^(\d{1,5})x(\d{1,5})$/
-  const sides = pattern.exec(sizes.find((size) => pattern.test(size)) ?? '')
+  const { size = '' } = requireGenerate(request).conversation().drawing
+  const sides = /^(\d{1,5})x(\d{1,5})$/.exec(size)
   return { width: toPixels(sides?.[1]), height: toPixels(sides?.[2]) }
 }
 

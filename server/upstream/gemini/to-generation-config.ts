@@ -61,11 +61,10 @@ function toModalities(
 }
 
 /** Sizes are `1K`, `2K`, `4K`; OpenAI's pixel sizes and qualities have no equivalent. */
-function toImageConfig({ aspectRatio, sizes }: Drawing): GenerationConfig {
-  const imageSize = sizes.find((size) => /^(?:[124]K|512(?:px)?|0\.5K)$/.test(size))
+function toImageConfig({ aspectRatio, size = '' }: Drawing): GenerationConfig {
   const imageConfig = {
     ...(aspectRatio !== undefined && { aspectRatio }),
-    ...(imageSize !== undefined && { imageSize }),
+    ...(/^(?:[124]K|512(?:px)?|0\.5K)$/.test(size) && { imageSize: size }),
   }
   return Object.keys(imageConfig).length > 0 ? { imageConfig } : {}
 }

@@ -445,7 +445,7 @@ describe('generation settings', () => {
       config(
         {
           modalities: ['image', 'text'],
-          image_config: { aspect_ratio: '16:9', image_size: '2K', quality: 'high', size: '9x9' },
+          image_config: { aspect_ratio: '16:9', image_size: '2K', quality: 'high' },
         },
         painter,
       ),

@@ -25,7 +25,7 @@ const EMPTY: Conversation = {
   parallelToolCalls: true,
   sampling: {},
   stop: [],
-  drawing: { withText: false, sizes: [] },
+  drawing: { withText: false },
   safetySettings: [],
   chatOnly: [],
 }

@@ -195,23 +195,24 @@ describe('a drawing', () => {
     ])
   })
 
-  test('of xAI has an aspect ratio instead of a size', async () => {
-    const image_config = {
-      size: '1024x1024',
-      quality: 'high',
-      aspect_ratio: '16:9',
-      resolution: '2k',
-    }
-    const model = 'dall-e-of-xai'
-    await ask({ ...userMessage(text('x')), image_config }, { type: 'xai', model })
-    expect(sent()).toEqual({
-      model,
-      prompt: 'x',
-      aspect_ratio: '16:9',
-      resolution: '2k',
-      response_format: 'b64_json',
-    })
-  })
+  test.each([
+    ['2k', { resolution: '2k' }],
+    ['1024x1024', {}],
+  ])(
+    'of xAI for %s has an aspect ratio, and a resolution where that is no size in pixels',
+    async (size, resolution) => {
+      const image_config = { size, quality: 'high', aspect_ratio: '16:9' }
+      const model = 'dall-e-of-xai'
+      await ask({ ...userMessage(text('x')), image_config }, { type: 'xai', model })
+      expect(sent()).toEqual({
+        model,
+        prompt: 'x',
+        aspect_ratio: '16:9',
+        ...resolution,
+        response_format: 'b64_json',
+      })
+    },
+  )
 })
 
 describe('a conversation', () => {

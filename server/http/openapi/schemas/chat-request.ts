@@ -35,7 +35,8 @@ export const CHAT_NOTES: Notes<ChatForm> = {
     description: 'The image to generate. Other fields are passed on to the provider',
     fields: {
       size: { description: 'In pixels, or `1K`, `2K`, `4K`', examples: ['1024x1024'] },
-      image_size: "The same, by OpenRouter's name",
+      image_size: "The same, by OpenRouter's name. Two names with different sizes are refused",
+      resolution: "The same, by xAI's name",
       quality: { description: 'A quality that the model supports', examples: ['medium'] },
       aspect_ratio: { description: 'Aspect ratio', examples: ['16:9'] },
     },

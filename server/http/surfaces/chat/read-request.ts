@@ -28,6 +28,7 @@ import {
   tokensField,
   userField,
 } from '../common-fields.ts'
+import { imageSizeOf, requireOneSize } from './image-size.ts'
 import { readReasoning } from './read-reasoning.ts'
 import { toConversation } from './to-conversation.ts'
 
@@ -55,6 +56,7 @@ export const chatForm = z.object({
     .object({
       size: z.string().nullish(),
       image_size: z.string().nullish(),
+      resolution: z.string().nullish(),
       quality: z.string().nullish(),
       aspect_ratio: z.string().nullish(),
     })
@@ -140,10 +142,10 @@ export function readChatRequest(body: JsonBody): Generate {
   return request
 }
 
-const toImageChoice = (config: NonNullable<ChatForm['image_config']>): ImageChoice => ({
-  resolution: config.size ?? config.image_size ?? undefined,
-  quality: config.quality ?? undefined,
-})
+function toImageChoice(config: NonNullable<ChatForm['image_config']>): ImageChoice {
+  requireOneSize(config)
+  return { resolution: imageSizeOf(config), quality: config.quality ?? undefined }
+}
 
 /** Whether images are requested; order and repetition do not matter (contract §7). */
 function readModalities(modalities: readonly string[]): boolean {

@@ -3,15 +3,9 @@ import type { JsonObject } from '#domain/chat.ts'
 import type { ChatOnly, Conversation, Drawing, Format, Sampling } from '#domain/conversation.ts'
 import { isLongInteger } from '#domain/exact-json.ts'
 import { type Generate, wholeBody } from '#domain/work.ts'
-import {
-  isObject,
-  readList,
-  readNumber,
-  readObject,
-  readString,
-  readText,
-} from '../../read/json.ts'
+import { isObject, readList, readNumber, readObject, readText } from '../../read/json.ts'
 import { toCacheMark } from '../to-cache-mark.ts'
+import { imageSizeOf } from './image-size.ts'
 import { toToolChoice, toTools } from './to-tools.ts'
 import { toTurns } from './to-turns.ts'
 
@@ -83,12 +77,13 @@ const toStop = (stop: unknown): readonly string[] =>
   (typeof stop === 'string' ? [stop] : readList(stop)).flatMap((one) => readText(one) ?? [])
 
 function toDrawing({ modalities, image_config: config }: JsonObject): Drawing {
-  const { aspect_ratio: ratio, image_size, size } = readObject(config)
-  const aspectRatio = readText(ratio)
+  const stated = readObject(config)
+  const aspectRatio = readText(stated['aspect_ratio'])
+  const size = imageSizeOf(stated)
   return {
     withText: readList(modalities).includes('text'),
     ...(aspectRatio !== undefined && { aspectRatio }),
-    sizes: [image_size, size].flatMap((one) => readString(one) ?? []),
+    ...(size !== undefined && { size }),
   }
 }
 

@@ -26,7 +26,7 @@ export function toConversation(this: Pick<Generate, 'body' | 'source' | 'endUser
     ...(format && { format }),
     sampling: toSampling(body),
     stop: readList(stop).flatMap((one) => readText(one) ?? []),
-    drawing: { withText: false, sizes: [] },
+    drawing: { withText: false },
     ...(endUser !== null && { endUser }),
     ...toCacheMark(body),
     safetySettings: [],

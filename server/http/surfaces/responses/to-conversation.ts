@@ -22,7 +22,7 @@ export function toConversation(body: JsonObject, seals: Seals): Conversation {
     sampling: toSampling(body),
     stop: [],
     ...toLogprobs(body),
-    drawing: { withText: false, sizes: [] },
+    drawing: { withText: false },
     ...(endUser !== undefined && { endUser }),
     ...(cacheKey !== undefined && { cacheKey }),
     ...toCacheMark(body),

@@ -16,8 +16,7 @@ const OPTIONS = [
   'style',
 ] as const
 
-/** xAI takes no sizes in pixels. */
-const XAI_OPTIONS = ['aspect_ratio', 'resolution'] as const
+const XAI_OPTIONS = ['aspect_ratio'] as const
 
 /** Fields that are not set are left to the provider's defaults. */
 export function toFields({ request, hop }: UpstreamCall, prompt: string): Fields {
@@ -25,7 +24,10 @@ export function toFields({ request, hop }: UpstreamCall, prompt: string): Fields
   const config = readObject(request.body['image_config'])
   const model = hop.card.upstreamName
   const byPixels = type !== 'xai'
-  const size = byPixels ? toSize(request.image.resolution, config, model) : undefined
+  const asked = request.image.resolution
+  const size = byPixels ? toSize(asked, config, model) : undefined
+  // xAI takes no sizes in pixels.
+  const resolution = byPixels || IN_PIXELS.test(asked ?? '') ? undefined : asked
   const quality = byPixels ? request.image.quality : undefined
   return {
     model,
@@ -33,6 +35,7 @@ export function toFields({ request, hop }: UpstreamCall, prompt: string): Fields
     ...(request.choices > 1 && { n: request.choices }),
     ...(size !== undefined && { size }),
     ...(quality !== undefined && { quality }),
+    ...(resolution !== undefined && { resolution }),
     ...pick(config, byPixels ? OPTIONS : XAI_OPTIONS),
     ...(request.endUser !== null && { user: request.endUser }),
     ...toResponseFormat(type, model),
@@ -50,13 +53,15 @@ function toResponseFormat(type: ProviderType, model: string): Fields {
   return asks ? { response_format: 'b64_json' } : {}
 }
 
+const IN_PIXELS = /^(?:\d{2,5}x\d{2,5}|auto)$/
+
 /** A size in pixels, or OpenAI's size for the requested aspect ratio. */
 function toSize(
   resolution: string | undefined,
   config: JsonObject,
   model: string,
 ): string | undefined {
-  if (resolution !== undefined && /^(?:\d{2,5}x\d{2,5}|auto)$/.test(resolution)) return resolution
+  if (resolution !== undefined && IN_PIXELS.test(resolution)) return resolution
   const sides = /^(\d{1,3}):(\d{1,3})$/.exec(readText(config['aspect_ratio']) ?? '')
   const [wide, tall] = GPT_IMAGE.test(model)
     ? ['1536x1024', '1024x1536']

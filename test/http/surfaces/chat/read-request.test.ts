@@ -238,6 +238,26 @@ test('image_config is read into the image options', () => {
   expect(refusal({ image_config: { size: 5 } })).toEqual(['invalid_request', 'image_config.size'])
 })
 
+test.each(['size', 'image_size', 'resolution'])(
+  'image_config.%s is the size that is charged and the one that is sent',
+  (name) => {
+    const asked = ask({ image_config: { [name]: '4K' } })
+    expect(asked.image.resolution).toBe('4K')
+    expect(asked.conversation().drawing.size).toBe('4K')
+  },
+)
+
+test.each([
+  ['size', 'image_size'],
+  ['size', 'resolution'],
+  ['image_size', 'resolution'],
+])('%s and %s are one size: two that differ are refused by both names', (one, other) => {
+  expect(ask({ image_config: { [one]: '1K', [other]: '1K' } }).image.resolution).toBe('1K')
+  const differing = { image_config: { [one]: '1K', [other]: '4K' } }
+  expect(refusal(differing)).toEqual(['invalid_request', `image_config.${other}`])
+  expect(() => ask(differing)).toThrow(`image_config.${one} and image_config.${other}`)
+})
+
 const image = (url: unknown) => ({ type: 'image_url', image_url: { url } })
 const PIXEL = 'data:image/png;base64,iVBORw0KGgo='
 

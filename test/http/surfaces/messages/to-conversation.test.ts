@@ -17,7 +17,7 @@ test('a request that says nothing', () => {
     parallelToolCalls: true,
     sampling: {},
     stop: [],
-    drawing: { withText: false, sizes: [] },
+    drawing: { withText: false },
     safetySettings: [],
     chatOnly: [],
   })

@@ -296,7 +296,7 @@ test('the other fields that mean something elsewhere', () => {
     sampling: { temperature: 0.5, topP: 0.9 },
     stop: [],
     logprobs: { top: 3 },
-    drawing: { withText: false, sizes: [] },
+    drawing: { withText: false },
     endUser: 'u',
     cacheKey: 'k',
     safetySettings: [],
