@@ -114,8 +114,9 @@ const runwayOf = ({ words }: Visit, { runway }: NonNullable<Overview['money']>):
 
 const readDay = (day: string): Day => dayOf(readInstant(`${day}T00:00:00Z`) ?? (0 as never))
 
-/** Two pictures of the same days, and one table of both. */
-function daysOf({ words: { overview: words }, language }: Visit, { days }: Overview): Html {
+/** Two pictures of the same days, and one table of both; nothing of an account that nobody has used. */
+function daysOf({ words: { overview: words }, language }: Visit, { days }: Overview): Html | null {
+  if (days.every(({ requests: amount }) => amount === 0)) return null
   const spends = days.map(({ day, spend_usd }) => ({
     day: readDay(day),
     values: [Number(spend_usd)],
