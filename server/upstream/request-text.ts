@@ -22,6 +22,7 @@ export async function requestText(
   signal: AbortSignal,
   mostBytes: number,
 ): Promise<TextReply> {
+  signal.throwIfAborted()
   const reply = await send(post, message, signal)
   return { status: reply.status, headers: reply.headers, text: await readAll(reply, mostBytes) }
 }
