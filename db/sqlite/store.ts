@@ -3,6 +3,7 @@ import { statSync } from 'node:fs'
 import type { Activity } from '#domain/activity.ts'
 import type { Catalogues } from '#domain/catalogue.ts'
 import type { Instant } from '#domain/clock.ts'
+import type { EpochId } from '#domain/id.ts'
 import type { Owner } from '#domain/owner.ts'
 import type { Store, StoreHealth } from '#domain/store.ts'
 import type { GatewayStore } from '#signin/store.ts'
@@ -45,7 +46,8 @@ export function createStore(
   const windows = prepareWindowReader(connection, slots)
   const hotState = startHotState(connection, windows)
   const repeats = prepareRepeats(connection)
-  const { expireOthers, ...expiry } = prepareExpiry(connection, hotState, writer, repeats)
+  const ended = new Set<EpochId>()
+  const { expireOthers, ...expiry } = prepareExpiry(connection, hotState, writer, repeats, ended)
   expireOthers(owner, at)
   endLeases(connection)
 
@@ -60,6 +62,7 @@ export function createStore(
       noteUse,
       catalogue,
       noticeSettings,
+      ended,
     ),
     ...expiry,
   }

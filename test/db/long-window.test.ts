@@ -1,9 +1,11 @@
 // A window of thousands is read back from the log in slices: others are served meanwhile, and not a slot is lost or won.
 
 import { expect, test } from 'vitest'
+import { untilCurrent } from '#domain/catalogue.ts'
 import { DAY_MS } from '#domain/clock.ts'
 import type { ApiKey } from '#domain/key.ts'
-import { anAct } from '#test/support/nouns.ts'
+import { NO_USAGE } from '#domain/usage.ts'
+import { anAct, anActivity, anOwner } from '#test/support/nouns.ts'
 import { openWindowStore, type WindowStore } from './window-store.ts'
 
 /** More than one slice by far, and the first of their instants more than a slice by itself. */
@@ -130,4 +132,96 @@ test('requests that end while it is read for a higher limit are counted once', a
   }
   expect(await waiting).toBe(5)
   expect((await deps.store.audit()).findings).toEqual([])
+})
+
+/** Every turn takes long, and brings another request, as long as `isOver` does not hold. */
+async function passTurns(
+  deps: WindowStore,
+  isOver: () => boolean,
+  arrive: () => void,
+): Promise<void> {
+  while (!isOver()) {
+    deps.clock.advance(300)
+    arrive()
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}
+
+test('requests that come while it is read for longer than a second are admitted once it is', async () => {
+  const deps = await openWindowStore()
+  const key = await deps.issue({ rpd: USED + 1_000 })
+  await use(deps, key)
+  await deps.restart()
+  const { admissions } = deps.store
+  const admit = () => untilCurrent(() => admissions.admit(deps.claim(key)))
+  let isRead = false
+  const first = admit().finally(() => {
+    isRead = true
+  })
+  const others: ReturnType<typeof admit>[] = []
+  await passTurns(
+    deps,
+    () => isRead,
+    () => {
+      others.push(admit())
+    },
+  )
+  expect(others.length).toBeGreaterThan(4)
+  for (const verdict of await Promise.all([first, ...others])) {
+    expect(verdict).toMatchObject({ admitted: true })
+  }
+})
+
+test('what is used is told however long it is read', async () => {
+  const deps = await openWindowStore()
+  const key = await deps.issue({ rpd: USED + 1_000 })
+  await use(deps, key)
+  await deps.restart()
+  let isRead = false
+  const { admissions } = deps.store
+  const usage = admissions.usage(key.id, deps.clock.now()).finally(() => {
+    isRead = true
+  })
+  await passTurns(
+    deps,
+    () => isRead,
+    () => void admissions.spending([key.id], deps.clock.now()),
+  )
+  expect(await usage).toMatchObject({ requestsDay: USED })
+})
+
+test('a request whose process has died while it was read is not admitted', async () => {
+  const deps = await openWindowStore()
+  const key = await deps.issue({ rpd: USED + 3 })
+  await use(deps, key)
+  await deps.restart()
+  const owner = anOwner()
+  const { admissions } = deps.store
+  const admitting = admissions.admit({ ...deps.claim(key), owner })
+  await admissions.expire([owner.epoch], deps.clock.now())
+  await expect(admitting).rejects.toMatchObject({ code: 'store_unavailable' })
+  expect((await deps.store.health({ checkIntegrity: false })).openHolds).toBe(0)
+  expect(await deps.serve(key, 10)).toBe(3)
+})
+
+test('tokens of requests that end while another window is read are counted', async () => {
+  const deps = await openWindowStore()
+  const key = await deps.issue({})
+  await use(deps, key)
+  const { admissions, keys } = deps.store
+  const running = Array.from({ length: 20 }, () => deps.claim(key))
+  for (const claim of running) await admissions.admit(claim)
+  const limits = { rpd: USED + 105, tpm: 1_000 }
+  await keys.amend(key.id, { limits }, anAct(deps.clock.now()))
+  const reading = admissions.judge(deps.claim(key))
+  const usage = { ...NO_USAGE, inputTokens: 40, outputTokens: 10 }
+  for (const claim of running) {
+    const activity = { ...anActivity(claim), usage }
+    const settlement = { at: deps.clock.now(), charge: null, activity, answer: null }
+    await admissions.settle(claim.generationId, settlement)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  await reading
+  const judged = await admissions.judge(deps.claim(key))
+  expect(judged).toMatchObject({ refusal: { limit: 'tpm_limit', used: 20 * 50 } })
 })

@@ -13,10 +13,10 @@ import {
   type Verdict,
 } from '#domain/admission.ts'
 import type { Catalogues, Stale } from '#domain/catalogue.ts'
-import { DAY_MS, dayOf, type Instant, MINUTE_MS, monthStart } from '#domain/clock.ts'
+import { DAY_MS, dayOf, type Instant, later, MINUTE_MS, monthStart } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { RaisedEvent } from '#domain/event.ts'
-import type { AccountId, KeyId } from '#domain/id.ts'
+import type { AccountId, EpochId, KeyId } from '#domain/id.ts'
 import { keyStatus } from '#domain/key.ts'
 import type { Limits } from '#domain/limits.ts'
 import { NO_MONEY, type UsdNanos } from '#domain/money.ts'
@@ -40,7 +40,7 @@ import {
   hasAccountWindows,
   type OpenHold,
 } from './hot-state.ts'
-import { countTokens } from './hot-use.ts'
+import { countTokens, STEP_MS } from './hot-use.ts'
 import type { Repeats } from './repeats.ts'
 import type { WindowReader } from './window-reader.ts'
 import type { Writer } from './writer.ts'
@@ -65,8 +65,9 @@ export function createAdmissions(
   noteUse: NoteUse,
   catalogue: Catalogues,
   noticeSettings: HeldNoticeSettings,
+  ended: ReadonlySet<EpochId>,
 ): Omit<Admissions, 'renew' | 'expire'> {
-  const { commit } = connection
+  const { commit, clock } = connection
   const readSpend = prepareSpendReader(connection)
 
   const requireKey = (id: KeyId, at: Instant): HotKey => {
@@ -77,29 +78,26 @@ export function createAdmissions(
 
   /** The key with its windows, for reading only: other turns may pass before it resolves. @throws store_unavailable */
   const requireKeyWithWindows = async (id: KeyId, at: Instant): Promise<HotKey> => {
+    const startedMs = clock.monotonicMs()
     for (let reads = 0; reads < MOST_READS; reads++) {
-      const hot = requireKey(id, at)
+      // Time that passed while they were read is no step of the clock.
+      const now = later(at, clock.monotonicMs() - startedMs)
+      const hot = requireKey(id, now)
       if (hotState.hasWindows(hot)) return hot
-      await hotState.readWindows(hot, at)
+      await hotState.readWindows(hot, now)
     }
     throw steppedAgain()
   }
 
-  const judge = (claim: Claim, hot: HotKey, endUser: HotEndUser | null): Judgement => {
-    const trouble = commit.trouble()
-    if (trouble !== null) throw unavailable(trouble)
-    const judged = judgeClaim(claim, hot, endUser)
-    const inactive = judgeState(claim, hot)
-    return inactive === null ? judged : { grant: judged.grant, refusal: inactive }
-  }
-
   const admitNow = (claim: Claim, hot: HotKey): Verdict | Repeated => {
-    const { keyId, repeat, at } = claim
+    const { keyId, repeat, at, owner } = claim
     const repetition = repeat && repeats.find(keyId, repeat, at)
     if (repetition) return { admitted: false, refusal: null, repetition }
     const endUser = hotState.endUser(claim, hot)
-    const { grant, refusal } = judge(claim, hot, endUser)
+    const { grant, refusal } = judge(commit, claim, hot, endUser)
     if (refusal) return { admitted: false, quota: readQuota(hot, claim.at), grant, refusal }
+    // Its process has died while it waited: nobody would ever settle it.
+    if (ended.has(owner.epoch)) throw unavailable()
     // Deferred: a hold that is lost in a crash was never charged either.
     const hold = hotState.take(claim, grant, hot, endUser)
     if (repeat !== null) repeats.began(hold)
@@ -117,9 +115,12 @@ export function createAdmissions(
     return hotState.hasWindows(hot) ? admitNow(claim, hot) : null
   }
 
+  /** Stale, too, where reading took so long that the claim would pass for one of a clock that was set back. */
   const admitWithWindows = async (claim: Claim): Promise<Verdict | Repeated | Stale> => {
+    const startedMs = clock.monotonicMs()
     for (let reads = 0; reads < MOST_READS; reads++) {
       await hotState.readWindows(requireKey(claim.keyId, claim.at), claim.at)
+      if (clock.monotonicMs() - startedMs >= STEP_MS / 2) return 'stale'
       const verdict = admitIfRead(claim)
       if (verdict !== null) return verdict
     }
@@ -130,7 +131,7 @@ export function createAdmissions(
     async judge(claim) {
       const hot = await requireKeyWithWindows(claim.keyId, claim.at)
       if (isStale(claim)) return 'stale'
-      const { grant, refusal } = judge(claim, hot, hotState.endUser(claim, hot))
+      const { grant, refusal } = judge(commit, claim, hot, hotState.endUser(claim, hot))
       const quota = readQuota(hot, claim.at)
       return refusal ? { admitted: false, quota, grant, refusal } : { admitted: true, quota, grant }
     },
@@ -173,6 +174,19 @@ export function createAdmissions(
     },
     spendByDay: prepareDaySpends(connection),
   }
+}
+
+function judge(
+  commit: Connection['commit'],
+  claim: Claim,
+  hot: HotKey,
+  endUser: HotEndUser | null,
+): Judgement {
+  const trouble = commit.trouble()
+  if (trouble !== null) throw unavailable(trouble)
+  const judged = judgeClaim(claim, hot, endUser)
+  const inactive = judgeState(claim, hot)
+  return inactive === null ? judged : { grant: judged.grant, refusal: inactive }
 }
 
 const readSpending = (hot: HotKey): KeySpending => ({

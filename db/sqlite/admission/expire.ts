@@ -46,8 +46,8 @@ export function prepareExpiry(
   hotState: HotState,
   writer: Writer,
   repeats: Repeats,
+  ended: Set<EpochId>,
 ): Expiry {
-  const ended = new Set<EpochId>()
   const ofOthers = statement<HoldRow, [EpochId]>(database, 'SELECT * FROM holds WHERE epoch <> ?')
   const ofSome = statement<HoldRow, [string]>(
     database,
@@ -75,10 +75,10 @@ export function prepareExpiry(
     },
     renew: async ({ epoch }) => !ended.has(epoch),
     async expire(epochs, at) {
+      for (const epoch of epochs) ended.add(epoch)
       // A hold may not have its row yet.
       commit.flush()
       if (!commit.writable) throw unavailable()
-      for (const epoch of epochs) ended.add(epoch)
       release(ofSome().all(JSON.stringify(epochs)), at)
       await commit.synced()
     },

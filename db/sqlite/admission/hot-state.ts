@@ -113,6 +113,8 @@ export interface HotState {
   readAccountWindows(account: HotAccount, at: Instant): Promise<void>
   /** Replaces a changed key; its windows follow the new limits. */
   replace(key: ApiKey): void
+  /** The same for one that is in another account now. What it has spent counts in the sums of that. */
+  move(before: ApiKey, after: ApiKey): void
   /** The shares at which is told have changed: the marks of every ceiling are found out again. */
   forgetMarks(): void
   /** The same for an account. */
@@ -167,6 +169,10 @@ export function startHotState(connection: Connection, windows: WindowReader): Ho
       const hot = hotKeys.get(key.id)
       if (hot) replaceKey(hot, key, account)
     },
+    move(before, after) {
+      this.replace(after)
+      giveUpSums(hotAccounts.get(before.accountId), hotAccounts.get(after.accountId))
+    },
     replaceAccount({ id, limits }) {
       const hot = hotAccounts.get(id)
       if (hot) setLimits(hot, limits, open)
@@ -174,10 +180,7 @@ export function startHotState(connection: Connection, windows: WindowReader): Ho
         if (one.key.accountId === id) one.key = { ...one.key, accountLimits: limits }
       }
     },
-    forgetMarks() {
-      for (const hot of hotKeys.values()) forgetMarks(hot)
-      for (const { use } of hotAccounts.values()) if (use !== null) forgetUseMarks(use)
-    },
+    forgetMarks: () => forgetAllMarks(hotKeys.values(), hotAccounts.values()),
     endUser({ endUser }, hot) {
       if (endUser === null) return null
       hot.recentEndUsers ??= endUsers.loadRecent(hot.key.id, hot.today)
@@ -307,15 +310,12 @@ function replaceKey(hot: HotKey, key: ApiKey, account: HotState['account']): voi
   hot.hasWindows &&= limits.endUserRpm !== null || key.limits.endUserRpm === null
   hot.key = key
   forgetMarks(hot)
-  if (key.accountId === accountId) return
-  const before = hot.account
-  hot.account = account(key.accountId)
-  giveUpSums(before, hot.account)
+  if (key.accountId !== accountId) hot.account = account(key.accountId)
 }
 
-/** They are read again: what a key has spent counts in the sums of the account that it is in. */
-function giveUpSums(...accounts: readonly HotAccount[]): void {
-  for (const { use } of accounts) if (use !== null) use.hasSums = false
+/** They are read again when they are next needed. */
+function giveUpSums(...accounts: readonly (HotAccount | undefined)[]): void {
+  for (const one of accounts) if (one?.use) one.use.hasSums = false
 }
 
 /** Rebuilds a key's hot state, but for its windows; called only while none of its requests is in progress. */
@@ -560,6 +560,11 @@ function prepareAccountTurn(
 
 function forgetUseMarks({ daySpend, monthSpend }: HotUse): void {
   daySpend.mark = monthSpend.mark = UNKNOWN_MARK
+}
+
+function forgetAllMarks(keys: Iterable<HotKey>, accounts: Iterable<HotAccount>): void {
+  for (const hot of keys) forgetMarks(hot)
+  for (const { use } of accounts) if (use !== null) forgetUseMarks(use)
 }
 
 function forgetMarks(hot: HotKey): void {

@@ -65,7 +65,7 @@ export const startUse = (
 })
 
 /** A request may be this much older than the one before it, without a step of the clock. */
-const STEP_MS = 1_000
+export const STEP_MS = 1_000
 
 /** Gives its windows up where the log tells more than they do. */
 export function noteStep(use: HotUse, at: Instant): void {

@@ -162,7 +162,7 @@ function changeKeys(
       }
       return commit.commitDurably(write, ({ before, after }) => {
         tally.moved(before, after)
-        hotState.replace(after)
+        hotState.move(before, after)
       })
     },
 

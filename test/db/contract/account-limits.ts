@@ -264,6 +264,24 @@ export function accountLimitsContract(bench: Bench): void {
       expect(refusal).toMatchObject({ limit: 'rpm_limit', of: 'account', used: 1 })
     })
 
+    test('takes what it has spent along though nobody has used it since the start', async () => {
+      await openSecond({ monthlySpend: usd('1') })
+      await limit({ monthlySpend: usd('1') })
+      const { key } = await bench.issue()
+      const { key: stays } = await bench.issue()
+      const there = (await bench.issue({}, { accountId: 'acct_2' })).key
+      await bench.spend(key, '0.9')
+      await bench.spend(there, '0.4')
+      await bench.restart()
+      // Both accounts have read what they spent.
+      for (const other of [stays, there]) await bench.spend(other, '0.01')
+      await move(key)
+      expect((await bench.admit(there)).refusal).toMatchObject({ used: '1.31', of: 'account' })
+      await bench.spend(stays, '0.95')
+      await bench.restart()
+      expect((await bench.admit(there)).refusal).toMatchObject({ used: '1.31', of: 'account' })
+    })
+
     test('is none that is revoked, and goes to no account that is closed or missing', async () => {
       await openSecond()
       const { key } = await bench.issue()
