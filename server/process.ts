@@ -1,7 +1,7 @@
 /** One of the processes that serve for a parent, which has the store: it keeps nothing, and ends with its parent. */
 import type { Clock } from '#domain/clock.ts'
 import type { GatewayStore } from '#signin/store.ts'
-import { startObserver } from './observer.ts'
+import { type Observer, startObserver } from './observer.ts'
 import {
   type Link,
   NOTHING,
@@ -26,17 +26,22 @@ export async function runProcess({ clock, open }: ProcessOptions, lost: () => vo
   const hurried = Promise.withResolvers<void>()
   const connected = Promise.withResolvers<Awaited<ReturnType<ProcessOptions['open']>>>()
   let serving: Serving | null = null
+  let stopObserving = async (): Promise<void> => {}
 
   const verbs: ProcessVerbs = {
     async serve(settings) {
       const { store, link } = await connected.promise
-      serving = await serve(store, link, clock, settings)
+      const { traces, version } = settings
+      const observer = await startProcessObserver(link, clock, traces, version)
+      stopObserving = () => observer.stop()
+      serving = await serve(store, clock, settings, observer)
     },
     report: () => (serving === null ? NOTHING : reportOf(serving)),
     kill: async (id) => await serving?.kill(id),
     async drain(drainMs) {
       await serving?.drain(drainMs, hurried.promise)
       await serving?.close()
+      await stopObserving()
     },
     hurry: () => hurried.resolve(),
   }
@@ -58,25 +63,33 @@ const reportOf = (serving: Serving): ProcessReport => ({
   paces: serving.paces(),
 })
 
-async function serve(
-  store: GatewayStore,
+/** What it sees is told to the parent, but for traces. */
+function startProcessObserver(
   link: Link,
   clock: Clock,
-  { traces, masterKey, ...settings }: ProcessSettings,
-): Promise<Serving> {
-  const { version } = settings
+  traces: ProcessSettings['traces'],
+  version: string,
+): Promise<Observer> {
   const tell = <Verb extends keyof ParentVerbs>(
     verb: Verb,
     ...args: Parameters<ParentVerbs[Verb]>
   ): void => link.tell(verb, args)
-  const observer = await startObserver({
+  return startObserver({
     clock,
     version,
     log: (line) => tell('line', JSON.stringify(line)),
     telemetry: { metrics: null, traces },
     logFault: (cause) => tell('fault', cause instanceof Error ? cause : String(cause)),
   })
-  return await serveHere({
+}
+
+const serve = (
+  store: GatewayStore,
+  clock: Clock,
+  { traces: _traces, masterKey, ...settings }: ProcessSettings,
+  observer: Observer,
+): Promise<Serving> =>
+  serveHere({
     ...settings,
     store,
     clock,
@@ -86,4 +99,3 @@ async function serve(
     ended: observer.ending(() => {}),
     before: observer.before,
   })
-}

@@ -2,7 +2,7 @@
 import { rmSync } from 'node:fs'
 import type { ActivityEntry } from '#domain/activity.ts'
 import { type Instant, pause } from '#domain/clock.ts'
-import type { GenerationId, KeyId } from '#domain/id.ts'
+import type { EpochId, GenerationId, KeyId } from '#domain/id.ts'
 import type { Owner } from '#domain/owner.ts'
 import type { InFlight } from '#domain/snapshot/in-flight.ts'
 import type { Killed } from '#domain/snapshot/watch.ts'
@@ -91,6 +91,10 @@ export interface ProcessesOptions {
 const REPORT_MS = 500
 /** How long a process may take to connect and to listen. */
 const START_MS = 10_000
+/** How long a process may take to end a request. */
+const KILL_MS = 5_000
+/** What a process held is given back; again after this, where the disk refused it. */
+const RELEASE_MS = 1_000
 /** A process that died at once is started again after this. */
 const RESTART_MS = 250
 const EXIT_MS = 5_000
@@ -115,9 +119,10 @@ class Processes implements Serving {
   private readonly given: ProcessesOptions
   private readonly options: ServingOptions
   private readonly settings: ProcessSettings
-  private readonly children = new Set<Child>()
+  /** Those that serve, by their epochs. */
+  private readonly children = new Map<EpochId, Child>()
   private readonly keeper: { close(): void }
-  private readonly kept = new Set<Promise<void>>()
+  private readonly kept: Promise<void>[] = []
   private readonly listening = Promise.withResolvers<void>()
   private highest = 0
   private isDraining = false
@@ -126,13 +131,13 @@ class Processes implements Serving {
   constructor(given: ProcessesOptions, options: ServingOptions) {
     this.given = given
     this.options = options
-    const { store, clock, settings, version, timings, masterKey } = options
+    const { clock, settings, version, timings, masterKey } = options
     this.url = reserve(options.listen)
     this.askAsKey = askHere(options, () => this.isDraining)
     this.settings = {
       listen: {
         hostname: options.listen.hostname,
-        port: Number(new URL(this.url).port),
+        port: portOf(this.url),
         isShared: true,
       },
       version,
@@ -146,9 +151,10 @@ class Processes implements Serving {
       store: heard(options),
       clock,
       unix: given.unix,
-      joined: (link) => this.joined(link),
+      joined: (link, owner) => this.joined(link, owner),
       left: ({ epoch }) => {
-        store.admissions.expire([epoch], clock.now()).catch(given.logFault)
+        this.children.delete(epoch)
+        void this.release(epoch)
       },
     })
   }
@@ -156,9 +162,7 @@ class Processes implements Serving {
   /** Resolves once all listen. @throws where one cannot */
   async start(): Promise<void> {
     for (let n = 0; n < this.given.count; n++) {
-      const lasting = this.keep()
-      this.kept.add(lasting)
-      void lasting.finally(() => this.kept.delete(lasting))
+      this.kept.push(this.keep())
     }
     try {
       if (await within(this.listening.promise, START_MS)) return
@@ -174,19 +178,48 @@ class Processes implements Serving {
     const { signal } = this.closed
     while (!signal.aborted) {
       const startedMs = performance.now()
-      const child = this.given.spawn(this.given.unix)
-      const kill = (): void => child.kill('SIGKILL')
-      signal.addEventListener('abort', kill)
-      const code = await child.exited
-      signal.removeEventListener('abort', kill)
+      const fault = await this.run(signal)
       if (signal.aborted || this.isDraining) return
-      this.given.logFault(new Error(`a process that served ended with ${code}; another is started`))
+      this.given.logFault(fault)
       const livedMs = performance.now() - startedMs
       if (livedMs < START_MS) await pause(RESTART_MS, signal).catch(() => undefined)
     }
   }
 
-  private joined(link: Link): (method: string, args: readonly unknown[]) => unknown {
+  /** Runs one process to its end, and tells why that came. */
+  private async run(signal: AbortSignal): Promise<Error> {
+    try {
+      const child = this.given.spawn(this.given.unix)
+      const kill = (): void => child.kill('SIGKILL')
+      signal.addEventListener('abort', kill)
+      const code = await child.exited
+      signal.removeEventListener('abort', kill)
+      return new Error(`a process that served ended with ${code}; another is started`)
+    } catch (cause) {
+      return new Error('no process can be started; it is tried again', { cause })
+    }
+  }
+
+  /** Gives back what a process held that has died, as soon as the disk takes it. */
+  private async release(epoch: EpochId): Promise<void> {
+    const { store, clock } = this.options
+    const { signal } = this.closed
+    while (!signal.aborted) {
+      try {
+        return await store.admissions.expire([epoch], clock.now())
+      } catch (cause) {
+        this.given.logFault(cause)
+        await pause(RELEASE_MS, signal).catch(() => undefined)
+      }
+    }
+  }
+
+  private joined(
+    link: Link,
+    { epoch }: Owner,
+  ): (method: string, args: readonly unknown[]) => unknown {
+    // One that comes too late would serve what nobody waits for.
+    if (this.isDraining) link.close()
     const child: Child = { link, report: NOTHING }
     const told: ParentVerbs = {
       line: (text) => this.options.log?.(JSON.parse(text) as RequestLine),
@@ -194,7 +227,8 @@ class Processes implements Serving {
     }
     void this.ask(link, 'serve', this.settings).then(
       () => {
-        this.children.add(child)
+        this.children.set(epoch, child)
+        if (this.isDraining) link.close()
         if (this.children.size === this.given.count) this.listening.resolve()
       },
       (cause) => {
@@ -215,13 +249,13 @@ class Processes implements Serving {
 
   async look(): Promise<void> {
     await Promise.all(
-      [...this.children].map(async (child) => {
+      this.serving.map(async (child) => {
         const reporting = this.ask(child.link, 'report').then(
           (report) => {
             child.report = report
           },
           () => {
-            this.children.delete(child)
+            child.report = NOTHING
           },
         )
         await within(reporting, REPORT_MS)
@@ -230,8 +264,12 @@ class Processes implements Serving {
     this.highest = Math.max(this.highest, this.count())
   }
 
+  private get serving(): readonly Child[] {
+    return [...this.children.values()]
+  }
+
   private get reports(): readonly ProcessReport[] {
-    return [...this.children].map(({ report }) => report)
+    return this.serving.map(({ report }) => report)
   }
 
   inFlight(most: number): readonly InFlight[] {
@@ -279,17 +317,21 @@ class Processes implements Serving {
   }
 
   async kill(id: GenerationId): Promise<Killed> {
-    const killed = await Promise.all(
-      [...this.children].map(({ link }) => this.ask(link, 'kill', id).catch(() => undefined)),
-    )
-    return killed.find((one) => one !== undefined)
+    let killed: Killed
+    const asking = this.serving.map(async ({ link }) => {
+      killed = (await this.ask(link, 'kill', id).catch(() => undefined)) ?? killed
+    })
+    await within(Promise.all(asking), KILL_MS)
+    return killed
   }
 
   async drain(drainMs: number, hurried: Promise<void>): Promise<void> {
     this.isDraining = true
-    const links = [...this.children].map(({ link }) => link)
+    const links = this.serving.map(({ link }) => link)
     void hurried.then(() => links.map((link) => this.ask(link, 'hurry').catch(() => {})))
-    await Promise.all(links.map((link) => this.ask(link, 'drain', drainMs).catch(() => {})))
+    const drained = links.map((link) => this.ask(link, 'drain', drainMs).catch(() => {}))
+    // One that is stuck is not waited for: it is killed with the rest.
+    await within(Promise.all(drained), drainMs + EXIT_MS)
   }
 
   async close(): Promise<void> {
@@ -310,6 +352,8 @@ function reserve(place: ServingOptions['listen']): string {
   void trial.close()
   return trial.url
 }
+
+const portOf = (url: string): number => Number(new URL(url).port || 80)
 
 /** The memory of one of so many processes. */
 const shareOf = (

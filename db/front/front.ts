@@ -4,6 +4,7 @@ import type { ApiKey, Keys } from '#domain/key.ts'
 import type { Owner } from '#domain/owner.ts'
 import type { GatewayStore } from '#signin/store.ts'
 import { Link, type LinkEnd } from './link.ts'
+import { hearCatalogue, type ToldCatalogue } from './told-catalogue.ts'
 
 /** The names of methods, and those of ports with theirs. */
 export type Shape = { readonly [name: string]: Shape | null }
@@ -33,7 +34,7 @@ export async function openFront(
     answer: (method, args) =>
       method === 'opened' ? opened.resolve(args[0] as Opened) : answer(method, args),
     learn(news) {
-      catalogue = news as Catalogue
+      catalogue = hearCatalogue(news as ToldCatalogue)
     },
     closed() {
       opened.reject(new Error('the store was closed'))

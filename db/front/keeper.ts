@@ -7,6 +7,7 @@ import type { Owner } from '#domain/owner.ts'
 import type { GatewayStore } from '#signin/store.ts'
 import { type Found, linkSocket, type Opened, type Shape } from './front.ts'
 import { Link, type LinkEnd } from './link.ts'
+import { tellCatalogue } from './told-catalogue.ts'
 
 export interface KeeperOptions {
   readonly store: GatewayStore
@@ -41,7 +42,7 @@ export function openKeeper({ store, clock, unix, joined, left }: KeeperOptions):
         const current = catalogue.current()
         if (current.version === known) return undefined
         known = current.version
-        return current
+        return tellCatalogue(current)
       },
       closed() {
         links.delete(link)

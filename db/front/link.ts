@@ -106,13 +106,28 @@ export class Link {
   private readonly send = (): void => {
     this.isScheduled = false
     if (this.isClosed) return
-    const frame: Frame = [this.calls, this.answers, this.end.news?.()]
+    const { calls, answers } = this
     this.calls = []
     this.answers = []
-    const body = serialize(frame, { binaryType: 'nodebuffer' })
+    let body: Buffer
+    try {
+      const frame: Frame = [calls, answers, this.end.news?.()]
+      body = serialize(frame, { binaryType: 'nodebuffer' })
+    } catch (thrown) {
+      this.failAll(calls, answers, thrown)
+      return
+    }
     const head = Buffer.allocUnsafe(LENGTH_BYTES)
     head.writeUInt32LE(body.length)
     this.write(Buffer.concat([head, body]))
+  }
+
+  /** What cannot be cloned fails with all that would have left beside it; a failure that cannot leave either ends the link. */
+  private failAll(calls: readonly Call[], answers: readonly Answer[], thrown: unknown): void {
+    for (const [id] of calls) this.waiting.take(id)?.reject(thrown)
+    if (answers.length === 0) return
+    if (answers.every(([, , failure]) => failure !== undefined)) this.close()
+    for (const [id] of answers) this.reply([id, undefined, toFailure(thrown)])
   }
 
   private write(bytes: Buffer): void {

@@ -105,3 +105,10 @@ test('a call fails when the other side goes, and so does every later one', async
   await lost.promise
   await expect(link.call('m', [])).rejects.toMatchObject({ code: 'store_unavailable' })
 })
+
+test('what cannot be cloned fails, with the call or the answer that it is in, and the link goes on', async () => {
+  const [link] = await connect({}, { answer: (method) => (method === 'a' ? () => 0 : 'well') })
+  await expect(link.call('b', [() => 0])).rejects.toThrow()
+  await expect(link.call('a', [])).rejects.toMatchObject({ code: 'internal_error' })
+  expect(await link.call('b', [])).toBe('well')
+})

@@ -39,6 +39,33 @@ test('a running stream finishes; meanwhile new requests are refused', async () =
   await expect(fetch(`${url}/healthz`)).rejects.toThrow()
 })
 
+test('a request whose body comes once that has begun is refused', async () => {
+  const released = Promise.withResolvers<void>()
+  const played = script(async function* () {
+    yield [text('one')]
+    await released.promise
+    yield [finish()]
+  })
+  const s = await serve(played.upstream)
+  const response = await s.chat(hello({ stream: true }))
+  const client = dial(s.gateway.url)
+  const [head = '', body = ''] = post('/v1/chat/completions', s.key.bearer, hello()).split(
+    /(?<=\r\n\r\n)/,
+  )
+  client.send(head)
+  // Its head has come once one that was sent later is answered.
+  await (await fetch(`${s.gateway.url}/healthz`)).text()
+  const stopped = s.gateway.stop(10_000)
+  client.send(body)
+  await eventually(() => client.received.includes('shutting_down'), 'it is refused')
+  expect(client.received).toContain('HTTP/1.1 503')
+  expect(played.calls).toHaveLength(1)
+  released.resolve()
+  await response.text()
+  await stopped
+  client.hangUp()
+})
+
 test('at the deadline a client gets an error in its stream, and is charged for what arrived', async () => {
   const played = script(async function* (call) {
     yield [text('some words')]

@@ -31,6 +31,8 @@ export async function answerWork(
   const idempotencyKey = readIdempotencyKey(headers)
   const isDryRun = readDryRun(headers)
   const body = await readBody(context, deps.timings.bodyDeadlineMs)
+  // It may have come slowly.
+  if (deps.draining()) throw shuttingDown()
   const read = surface.readRequest(body, headers)
   const session = readSession(body.fields, headers)
   const request = session === undefined ? read : { ...read, session }

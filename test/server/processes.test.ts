@@ -1,0 +1,99 @@
+// The parent of processes that serve, in trouble: one cannot be started, or has died while the disk refuses what it held.
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { type Front, openFront } from '#db/front/front.ts'
+import { openKeeper } from '#db/front/keeper.ts'
+import { openStore } from '#db/index.ts'
+import { systemClock } from '#domain/clock.ts'
+import { GatewayError } from '#domain/errors.ts'
+import { runProcess } from '#server/process.ts'
+import { type ProcessesOptions, serveByProcesses } from '#server/processes.ts'
+import type { GatewayStore } from '#signin/store.ts'
+import { admitClaim } from '#test/support/admit.ts'
+import { until } from '#test/support/appliance.ts'
+import { aClaim, aKey, anAccount, anAct, aTopUp, usd } from '#test/support/nouns.ts'
+import { tempDirectory } from '#test/support/temp-directory.ts'
+
+/** The parts of real processes, all in this one. */
+async function open({
+  spawns = () => {},
+  kept = (store) => store,
+}: {
+  readonly spawns?: () => void
+  readonly kept?: (store: GatewayStore) => GatewayStore
+}) {
+  const store = await openStore({ dataDir: ':memory:', clock: systemClock })
+  const fronts: Front[] = []
+  const faults: unknown[] = []
+  const spawn: ProcessesOptions['spawn'] = (unix) => {
+    spawns()
+    const exited = Promise.withResolvers<number>()
+    const end = (): void => exited.resolve(0)
+    const connect = async (told: Parameters<typeof openFront>[1]): Promise<Front> => {
+      const front = await openFront(unix, told)
+      fronts.push(front)
+      return front
+    }
+    void runProcess({ clock: systemClock, open: connect }, end)
+    return { kill: end, exited: exited.promise }
+  }
+  const unix = join(tempDirectory(), 'store.sock')
+  const logFault = (cause: unknown): void => void faults.push(cause)
+  const serve = serveByProcesses({ count: 1, unix, traces: null, openKeeper, spawn, logFault })
+  const serving = await serve({
+    store: kept(store),
+    clock: systemClock,
+    listen: { hostname: '127.0.0.1', port: 0 },
+    version: 'test',
+    log: null,
+    ended: () => {},
+    before: (fetch) => fetch,
+  })
+  onTestFinished(async () => {
+    await serving.close()
+    await store.close()
+  })
+  return { store, serving, fronts, faults }
+}
+
+test('one that cannot be started is tried again', async () => {
+  let tries = 0
+  const { serving, faults } = await open({
+    spawns() {
+      if (++tries === 1) throw new Error('too many open files')
+    },
+  })
+  expect(tries).toBe(2)
+  expect(faults).toMatchObject([{ cause: { message: 'too many open files' } }])
+  expect((await fetch(`${serving.url}/healthz`)).status).toBe(200)
+})
+
+test('what one held that has died is given back as soon as the disk takes it', async () => {
+  let refusals = 0
+  const { store, fronts, faults } = await open({
+    kept: (kept) => ({
+      ...kept,
+      admissions: {
+        ...kept.admissions,
+        async expire(epochs, at) {
+          if (++refusals <= 2) throw new GatewayError('store_unavailable', 'the disk is full')
+          await kept.admissions.expire(epochs, at)
+        },
+      },
+    }),
+  })
+  await store.accounts.create(anAccount(), anAct())
+  await store.ledger.credit(aTopUp(systemClock.now(), usd('1')), anAct())
+  const key = aKey(systemClock.now())
+  await store.keys.issue(key, `if-${key.id}` as never, anAct())
+  const [front] = fronts
+  if (front === undefined) throw new Error('no process has connected')
+  const claim = { ...aClaim(key, systemClock.now(), usd('0.1')), owner: front.store.owner }
+  const current = { ...claim, catalogue: store.catalogue.current().version }
+  expect(await admitClaim(front.store.admissions, current)).toMatchObject({ admitted: true })
+  const openHolds = async () => (await store.health({ checkIntegrity: false })).openHolds
+  expect(await openHolds()).toBe(1)
+  front.link.close()
+  await until(async () => (await openHolds()) === 0, 'its hold is given back')
+  expect(faults.filter((fault) => fault instanceof GatewayError)).toHaveLength(2)
+})
