@@ -24,7 +24,7 @@ test('an account is made empty, once by its name, and shown by name or id', asyn
   })
   const shown = await act(deps, 'accounts.show', { name: 'acme' })
   const nothing = { threshold_usd: null, email: null, webhook_url: null, notified_at: null }
-  const nobody = { owners: [], members: 0, member_daily_usd: '5.00' }
+  const nobody = { owners: [], members: 0, member_daily_usd: '5.00', usage: null }
   expect(shown).toEqual({ ...made, keys: 0, ...nobody, ...nothing, marked: false })
   expect(await act(deps, 'accounts.show', { name: made.id })).toEqual(shown)
   expect((await act(deps, 'accounts.list', {})).map(({ name }) => name)).toEqual([

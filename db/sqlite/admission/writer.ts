@@ -65,7 +65,7 @@ export function prepareWriter(
     database,
     'UPDATE keys SET last_used_at = ? WHERE id = ?',
   )
-  const insertActivity = prepareActivity(database)
+  const insertActivity = prepareActivity(connection)
   return {
     hold({ claim, account, amount, day, endUser: counted }) {
       const { generationId, requestId, keyId, model, at, endUser } = claim

@@ -16,6 +16,8 @@ export interface Connection {
   readonly checkpointer: LogCheckpointer
   /** Whether a charge waits for the disk, not only for the operating system. */
   readonly syncCharges: boolean
+  /** Times that end by then are taken for over. Whoever writes a line of one of them sets it back (`log/usage-pieces.ts`). */
+  readonly timesOver: { below: number }
 }
 
 export const connect = (
@@ -28,5 +30,6 @@ export const connect = (
   database,
   commit: startGroupCommit(database, logSync, disk),
   checkpointer,
+  timesOver: { below: Number.NEGATIVE_INFINITY },
   ...rest,
 })

@@ -1,5 +1,5 @@
 /** A line of the activity log as its row, which is written with one prepared statement, and as the domain's noun. */
-import type { Database, SQLQueryBindings } from 'bun:sqlite'
+import type { SQLQueryBindings } from 'bun:sqlite'
 import {
   type ActivityEntry,
   type FailedAttempt,
@@ -10,6 +10,7 @@ import {
 import type { Instant } from '#domain/clock.ts'
 import { subtractUsd } from '#domain/money.ts'
 import { NO_CALLS, type ServerCalls } from '#domain/usage.ts'
+import type { Connection } from '../engine/connection.ts'
 import { fromInteger } from '../money/amount.ts'
 import type { activity } from '../schema.ts'
 
@@ -158,15 +159,21 @@ const COLUMNS = [
 ]
 
 /** Returns false for a second entry of the same generation, which is not written. */
-export function prepareActivity(
-  database: Database,
-): (entry: ActivityEntry, admittedAt: Instant | null) => boolean {
+export function prepareActivity({
+  database,
+  timesOver,
+}: Pick<Connection, 'database' | 'timesOver'>): (
+  entry: ActivityEntry,
+  admittedAt: Instant | null,
+) => boolean {
   const insert = database.prepare<unknown, SQLQueryBindings[]>(
     `INSERT INTO activity (${COLUMNS.join(', ')}) VALUES (${COLUMNS.map(() => '?').join(', ')})
      ON CONFLICT (generation_id) DO NOTHING`,
   )
   return (entry, admittedAt) => {
     const { usage, failedAttempts } = entry
+    const isLate = admittedAt !== null && admittedAt < timesOver.below
+    if (isLate) timesOver.below = Number.NEGATIVE_INFINITY
     const { changes } = insert.run(
       entry.generationId,
       entry.requestId,

@@ -1,18 +1,16 @@
 /** Sums of the days, and of the last day's hours, that are over: each is added up when it is first asked for, and a report of a month then reads its last hour or two alone. */
-import { DAY_MS, HOUR_MS, type Instant, instant, later, MINUTE_MS } from '#domain/clock.ts'
+import { DAY_MS, HOUR_MS, type Instant, instant, later } from '#domain/clock.ts'
 import type { UsageQuery } from '#domain/usage-report.ts'
 import type { Connection } from '../engine/connection.ts'
 import { statement } from '../engine/statement.ts'
 import type { Group } from './usage-groups.ts'
 
-/** A time is over so long after its last instant, and once no request that it admitted is in progress. */
+/** A time is over so long after its last instant. A line that is written of it all the same makes all be added up again. */
 const OVER_MS = HOUR_MS
 /** Some tens of megabytes; what is not kept is added up again. */
 const MAX_GROUPS = 100_000
 /** Of all names together. */
 const MAX_PIECES = 10_000
-/** The clock was corrected if it and the steady one are apart by more than they were. */
-const CORRECTED_MS = MINUTE_MS
 
 /** By names alone, never by time; null for a piece that has too many to be kept. */
 type Kept = readonly Readonly<Group>[] | null
@@ -24,22 +22,19 @@ export interface Piece {
 }
 
 export interface UsagePieces {
-  /** The pieces between two instants that are over, and whole in the log, one behind the other. */
+  /** The pieces between two instants that are over, and whole in the log, one behind the other. Before the log is read. */
   overWithin(from: Instant, below: Instant): readonly Piece[]
   /** What is kept of the piece under this name, else what `add` makes of it. */
   of(name: string, piece: Piece, add: () => Promise<Kept>): Promise<Kept>
 }
 
-export function openUsagePieces({ database, clock }: Connection): UsagePieces {
+export function openUsagePieces({ database, clock, timesOver }: Connection): UsagePieces {
   /** Least lately used first. */
   const kept = new Map<string, Kept>()
   const running = new Map<string, Promise<Kept>>()
   let groups = 0
-  let skewMs = clock.now() - clock.monotonicMs()
-  const oldestHold = statement<{ at: Instant | null }, []>(
-    database,
-    'SELECT min(admitted_at) AS at FROM holds',
-  )
+  /** As it was set here: it is lower once a line was written of a time before. */
+  let below = timesOver.below
   const keptSince = statement<{ since: Instant }, []>(
     database,
     "SELECT since FROM kept_since WHERE log = 'activity'",
@@ -58,22 +53,24 @@ export function openUsagePieces({ database, clock }: Connection): UsagePieces {
       drop(oldest)
     }
   }
-  /** While the clock was wrong, requests may have been noted on times that were over. */
-  const forgetIfCorrected = (at: Instant): void => {
-    const skew = at - clock.monotonicMs()
-    if (Math.abs(skew - skewMs) > CORRECTED_MS) for (const name of kept.keys()) drop(name)
-    skewMs = skew
+  const forgetIfLate = (): void => {
+    if (timesOver.below === below) return
+    for (const name of kept.keys()) drop(name)
+    running.clear()
+    below = timesOver.below
   }
 
   return {
-    overWithin(from, below) {
-      const at = clock.now()
-      forgetIfCorrected(at)
+    overWithin(from, end) {
+      forgetIfLate()
       const since = Math.max(from, keptSince().get()?.since ?? 0)
-      const open = Math.min(below, at - OVER_MS, oldestHold().get()?.at ?? below)
-      return cut(instant(since), instant(open))
+      const pieces = cut(instant(since), instant(Math.min(end, clock.now() - OVER_MS)))
+      below = Math.max(below, pieces.at(-1)?.until ?? below)
+      timesOver.below = below
+      return pieces
     },
     async of(name, { since, until }, add) {
+      forgetIfLate()
       const place = `${since} ${until} ${name}`
       const known = kept.get(place)
       if (known !== undefined) {
@@ -82,11 +79,14 @@ export function openUsagePieces({ database, clock }: Connection): UsagePieces {
       }
       let adding = running.get(place)
       if (adding === undefined) {
-        adding = add().finally(() => running.delete(place))
+        adding = add().finally(() => {
+          if (running.get(place) === adding) running.delete(place)
+        })
         running.set(place, adding)
       }
       const sums = await adding
-      keep(place, sums)
+      forgetIfLate()
+      if (until <= below) keep(place, sums)
       return sums
     },
   }

@@ -10,7 +10,7 @@ import { arrivedIn, slices } from '../engine/slices.ts'
 import { MAX_SUMS_IN_MEMORY, spill } from '../engine/spill.ts'
 import { statement } from '../engine/statement.ts'
 import { type Group, type Groups, openGroups } from './usage-groups.ts'
-import { namesOf, type UsagePieces } from './usage-pieces.ts'
+import { namesOf, type Piece, type UsagePieces } from './usage-pieces.ts'
 
 /** A request is admitted once its body has come, so somewhat later than its id tells. */
 const MAX_QUEUED_MS = HOUR_MS
@@ -32,10 +32,11 @@ export async function readUsage(
   kept: UsagePieces,
   query: UsageQuery,
 ): Promise<UsageReport> {
+  const pieces = overOf(kept, query)
   const reading = openReading(connection)
   try {
     const groups = openGroups(reading.database)
-    await addAll(reading.database, kept, query, groups)
+    await addAll(reading.database, kept, pieces, query, groups)
     return await groups.report(query.top)
   } finally {
     reading.close()
@@ -73,16 +74,21 @@ const linesOf = ({ by, thenBy }: UsageQuery): string => `
     AND ($account IS NULL OR account_id = $account)
     AND ($maker IS NULL OR key_id IN (SELECT id FROM keys WHERE made_by = $maker))`
 
+const overOf = (kept: UsagePieces, query: UsageQuery): readonly Piece[] => {
+  const { since, until = BEHIND_ALL } = query
+  return since === undefined || namesOf(query) === null ? [] : kept.overWithin(since, until)
+}
+
 /** What is over from what is kept of it, the rest from the log. */
 async function addAll(
   database: Database,
   kept: UsagePieces,
+  pieces: readonly Piece[],
   query: UsageQuery,
   groups: Groups,
 ): Promise<void> {
   const { since, until = BEHIND_ALL, accountId, madeBy } = query
   const names = namesOf(query)
-  const pieces = since === undefined || names === null ? [] : kept.overWithin(since, until)
   const [first, last] = [pieces[0], pieces.at(-1)]
   if (first === undefined || last === undefined || since === undefined || names === null) {
     return await addLog(database, query, groups)
