@@ -142,7 +142,9 @@ test('the metadata announce what the contract promises, and no more', async () =
     ),
   )
   expect(same).toEqual(metadata)
-  expect(metadata).toEqual({
+  const { claims_supported: claims, ...rest } = metadata
+  expect(claims.toSorted()).toEqual([...CLAIMS, 'sid'].sort())
+  expect(rest).toEqual({
     issuer: authUrl,
     authorization_endpoint: `${authUrl}/oauth/authorize`,
     token_endpoint: `${authUrl}/oauth/token`,
@@ -160,7 +162,8 @@ test('the metadata announce what the contract promises, and no more', async () =
     token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
     code_challenge_methods_supported: ['S256'],
     authorization_response_iss_parameter_supported: true,
-    claims_supported: CLAIMS,
+    backchannel_logout_supported: true,
+    backchannel_logout_session_supported: true,
     claim_types_supported: ['normal'],
     claims_parameter_supported: false,
     request_uri_parameter_supported: false,
