@@ -138,11 +138,14 @@ test('the metadata announce what the contract promises, and no more', async () =
   const { authUrl } = setup
   const [metadata, same] = await Promise.all(
     ['openid-configuration', 'oauth-authorization-server'].map(
-      async (name) => await (await fetch(`${authUrl}/.well-known/${name}`)).json(),
+      async (name) =>
+        (await (await fetch(`${authUrl}/.well-known/${name}`)).json()) as {
+          readonly claims_supported: readonly string[]
+        },
     ),
   )
   expect(same).toEqual(metadata)
-  const { claims_supported: claims, ...rest } = metadata
+  const { claims_supported: claims, ...rest } = metadata ?? { claims_supported: [] }
   expect(claims.toSorted()).toEqual([...CLAIMS, 'sid'].sort())
   expect(rest).toEqual({
     issuer: authUrl,
