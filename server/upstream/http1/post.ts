@@ -149,8 +149,12 @@ const TUNNELLED: TunnelEvents = { onConnected, onData, onClosed, onFailed }
 
 function onData(connection: Connection, bytes: Buffer): void {
   if (connection.isDead) return
-  if (connection.exchange !== null) {
-    receive(connection.exchange, connection, bytes)
+  const { exchange } = connection
+  if (exchange !== null) {
+    // Before anything of the request was written they answer none of ours, so that it may be asked again.
+    if (exchange.request !== null && connection.idleUntilMs > 0) {
+      onPeerClosed(exchange, connection, false)
+    } else receive(exchange, connection, bytes)
     return
   }
   // No request is pending: these bytes would be taken for the answer to the next one.

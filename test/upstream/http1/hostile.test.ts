@@ -113,6 +113,32 @@ test('bytes on an idle connection: it is closed, and they answer no request', as
   expect(countIdle(provider.url.origin)).toBe(0)
 })
 
+test('bytes on an idle connection while its next request waits to be written: it may be asked again', async () => {
+  const first = Promise.withResolvers<void>()
+  const second = Promise.withResolvers<RawLine>()
+  const provider = await startRaw(async (line) => {
+    await line.request()
+    await first.promise
+    line.socket.write(answer('one'))
+    if ((await line.request()) !== null) second.resolve(line)
+  })
+  const both = [exchange(provider), exchange(provider)]
+  await until(() => provider.lines.length === 2)
+  first.resolve()
+  await Promise.all(both)
+  await until(() => countIdle(provider.url.origin) === 2)
+  const asked = post(provider)
+  const answering = await second.promise
+  const idle = provider.lines.find((line) => line !== answering)
+  // Both arrive in one turn: the head of the one lets the next request take the other connection.
+  answering.socket.write(`${OK}content-length: 9\r\n\r\n`)
+  idle?.socket.write(
+    `HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`,
+  )
+  await asked
+  await expect(post(provider)).rejects.toMatchObject({ code: 'ECONNRESET' })
+})
+
 test('an answer before the request is sent: it is valid, and the connection is not reused', async () => {
   const provider = await startRaw(({ socket }) => {
     socket.pause()
