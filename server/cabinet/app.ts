@@ -87,10 +87,12 @@ async function withGuest(
 ): Promise<Response> {
   const { deps, signIn } = house
   const url = new URL(request.url)
+  const isPost = request.method === 'POST'
+  // Who may do it is found once all of it has come: it may come for hours.
+  const form = isPost ? await readForm(request) : null
   const guest = await findGuest(house, request, url, address)
   if (guest === undefined) return await askToSignIn(request, url, signIn)
-  if (request.method !== 'POST') return await answer(guest, new URLSearchParams())
-  const form = await readForm(request)
+  if (!isPost) return await answer(guest, new URLSearchParams())
   const seconds = house.countChange(guest.person.id, address)
   if (seconds !== null) return await tooMany(guest, guest.words.tooMany(seconds), seconds)
   if (!isOwnPost(request, deps.issuer) || form?.get('csrf') !== guest.session.csrf) {
@@ -131,6 +133,7 @@ async function findGuest(
   const operator = await deps.operator
   const { store } = operator
   const at = deps.clock.now()
+  const revocations = await store.signin.artifacts.revocations()
   const session = await findSession(store.signin.artifacts, id, at)
   const person = session && (await store.signin.people.find(session.personId))
   if (session === undefined || person === undefined || person.disabledAt !== null) return undefined
@@ -148,6 +151,7 @@ async function findGuest(
     address,
     at,
     session,
+    revocations,
     person,
     language,
     words: WORDS[language],
@@ -215,7 +219,8 @@ async function answerRoute(house: House, route: Route, visit: Visit): Promise<Re
       const seconds = house.countTry(visit.person.id, visit.address)
       if (seconds !== null) return await tooMany(visit, visit.words.tooManyTries(seconds), seconds)
     }
-    if (route.method === 'POST') return await route.answer(visit, await house.once())
+    if (route.method === 'POST')
+      return inAccount(visit, await route.answer(visit, await house.once()))
     const answer = await route.answer(visit, await house.once())
     if (answer instanceof Response) return answer
     return await pageOf(deps, frame(visit, answer), { status: answer.status, language })
@@ -225,6 +230,18 @@ async function answerRoute(house: House, route: Route, visit: Visit): Promise<Re
     const sheet = drawFailure(visit, error, !mayDo(role, route.needs))
     return await pageOf(deps, frame(visit, sheet), { status: error.status, language })
   }
+}
+
+/** The page that a form leads to is of the form's account, whichever the session looks at. */
+function inAccount({ account, session, accounts }: Visit, answer: Response): Response {
+  const chosen = accounts.find((one) => one.account.id === session.account) ?? accounts[0]
+  const location = answer.headers.get('location')
+  if (location === null || chosen?.account.id === account.id) return answer
+  const [path = '', query = ''] = location.split('?')
+  const named = new URLSearchParams(query)
+  named.set('account', account.name)
+  answer.headers.set('Location', `${path}?${named}`)
+  return answer
 }
 
 const signOut =

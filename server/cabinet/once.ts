@@ -26,7 +26,7 @@ const REVEALED_MS = 10 * MINUTE_MS
 const MAX_HELD = 10_000
 
 export function openOnce(artifacts: Artifacts, clock: Clock): Once {
-  const running = new Map<string, Promise<string>>()
+  const running = new Map<string, Promise<string | null>>()
   const revealed = new Map<string, { readonly secret: string; readonly until: number }>()
   const nameOf = ({ session }: Visit, name: string): string => `${session.digest} ${name}`
 
@@ -56,13 +56,14 @@ export function openOnce(artifacts: Artifacts, clock: Clock): Once {
       const digest = digestOf(`${visit.session.digest} ${token}`)
       const known = running.get(digest)
       if (known !== undefined) return await known
-      const { promise, resolve, reject } = Promise.withResolvers<string>()
+      const { promise, resolve, reject } = Promise.withResolvers<string | null>()
       promise.catch(() => running.delete(digest))
       forget(running)
       running.set(digest, promise)
       try {
         if (!(await claim(digest, visit))) {
           running.delete(digest)
+          resolve(null)
           return null
         }
         const led = await work()

@@ -12,14 +12,19 @@ export type PriceVersionId = `price_${string}`
 
 /** Crockford's base 32 in lower case: no i, l, o, u, which are easily confused. */
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'
-/** Encodes two characters at a time, because ids are on the hot path. */
-const PAIRS = Array.from({ length: 1024 }, (_, i) => `${ALPHABET[i >> 5]}${ALPHABET[i & 31]}`)
+/** Two characters at a time, because ids are on the hot path; made with the first id, which many commands do not make. */
+const PAIRS: string[] = []
+
+function makePairs(): void {
+  for (let i = 0; i < 1024; i++) PAIRS.push(`${ALPHABET[i >> 5]}${ALPHABET[i & 31]}`)
+}
 
 const TWO_30 = 2 ** 30
 const TWO_40 = 2 ** 40
 
 /** The low 40 bits of `value` in eight characters. */
 function eightChars(value: number): string {
+  if (PAIRS.length === 0) makePairs()
   const high = Math.floor(value / TWO_30) & 1023
   const low = value % TWO_30
   return `${PAIRS[high]}${PAIRS[low >> 20]}${PAIRS[(low >> 10) & 1023]}${PAIRS[low & 1023]}`
@@ -58,8 +63,10 @@ function random40(): number {
   return ((words[0] ?? 0) & 0xff) * 2 ** 32 + (words[1] ?? 0)
 }
 
-const timeCharsOf = (at: number): string =>
-  `${PAIRS[Math.floor(at / TWO_40)]}${eightChars(at % TWO_40)}`
+function timeCharsOf(at: number): string {
+  const low = eightChars(at % TWO_40)
+  return `${PAIRS[Math.floor(at / TWO_40)]}${low}`
+}
 
 const TIME_CHARS = 10
 

@@ -11,20 +11,8 @@ const BODY_CHARS = 43
 const CHECKSUM_CHARS = 6
 const SECRET_CHARS = PREFIX.length + BODY_CHARS + CHECKSUM_CHARS
 
-const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
-  let crc = byte
-  for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? 0xedb88320 ^ (crc >>> 1) : crc >>> 1
-  return crc
-})
-
-/** CRC-32 (IEEE 802.3) of the text's first UTF-16 code units taken as bytes; secrets are ASCII. */
-function crc32(text: string, chars: number): number {
-  let crc = 0xffffffff
-  for (let i = 0; i < chars; i++) {
-    crc = (CRC_TABLE[(crc ^ text.charCodeAt(i)) & 0xff] ?? 0) ^ (crc >>> 8)
-  }
-  return (crc ^ 0xffffffff) >>> 0
-}
+/** CRC-32 (IEEE 802.3) of the text's first characters; secrets are ASCII. */
+const crc32 = (text: string, chars: number): number => Bun.hash.crc32(text.slice(0, chars))
 
 function base62(value: bigint, chars: number): string {
   let rest = value

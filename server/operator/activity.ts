@@ -10,7 +10,7 @@ import type { Store } from '#domain/store.ts'
 import { DIALECTS } from '#domain/work.ts'
 import { readAs, scopeField, timeField } from '#forms/fields.ts'
 import { type ActivityRecord, renderActivity, renderOperatorReceipt } from './activity-record.ts'
-import { makerOf, sees } from './actor.ts'
+import { makerOf } from './actor.ts'
 import type { OperatorDeps } from './deps.ts'
 import { accountNameOf, findScope } from './find-account.ts'
 import { findKey } from './find-key.ts'
@@ -138,8 +138,11 @@ export async function findEntry(
   const account = await findScope(deps, scope)
   const found = isGenerationId(id) ? await store.activity.find(id) : undefined
   if (deps.actor !== undefined) {
-    const key = found && (await store.keys.find(found.keyId))
-    if (found && key && sees(deps.actor, key)) return found
+    const maker = makerOf(deps.actor)
+    // A key may be in another account since.
+    const isOfAccount = found?.accountId === deps.actor.accountId
+    const key = found && isOfAccount && maker ? await store.keys.find(found.keyId) : undefined
+    if (found && isOfAccount && key?.madeBy === maker) return found
     throw new GatewayError('generation_not_found', `no request is kept under "${id}"`)
   }
   if (found && account !== null && found.accountId !== account.id) {

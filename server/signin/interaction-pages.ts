@@ -1,5 +1,6 @@
 /** The pages of an interaction, and the responses that end it. */
 import type { Payload } from 'oidc-provider/lib/provider.js'
+import { unixSeconds } from '#domain/clock.ts'
 import type { Language } from '#domain/language.ts'
 import { PASSKEY_SCRIPT } from '#pages/passkeys.ts'
 import { isDeclined } from './declined-passkey.ts'
@@ -27,7 +28,7 @@ import type { Step } from './routes.ts'
 
 /** Redirects to the protocol library, which resumes the authorization request and redirects to the client (`onward.ts`). */
 export async function finish(
-  { provider, bridge, interaction }: InteractionContext,
+  { provider, bridge, interaction, deps }: InteractionContext,
   result: Payload,
 ): Promise<Response> {
   const { req, res, answer } = bridge
@@ -35,7 +36,10 @@ export async function finish(
   const isChosen =
     interaction.prompt.name === SELECT_ACCOUNT ||
     interaction.lastSubmission?.select_account !== undefined
-  const whole = isChosen && !('error' in result) ? { select_account: {}, ...result } : result
+  // The instant of the proof: `auth_time`, however long what follows takes.
+  const login = result['login'] && { ts: unixSeconds(deps.clock.now()), ...Object(result['login']) }
+  const proved = login ? { ...result, login } : result
+  const whole = isChosen && !('error' in result) ? { select_account: {}, ...proved } : proved
   await provider.interactionFinished(req, res, whole, { mergeWithLastSubmission })
   const response = await answer
   response.headers.set('Cache-Control', 'no-store')

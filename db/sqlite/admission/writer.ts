@@ -56,7 +56,8 @@ export function prepareWriter(
     database,
     'DELETE FROM holds WHERE generation_id = ?',
   )
-  const insertCharge = database.prepare<unknown, SQLQueryBindings[]>(
+  const insertCharge = statement<unknown, SQLQueryBindings[]>(
+    database,
     `INSERT INTO ledger (id, account_id, kind, amount_nanos, at, key_id, generation_id, rub_per_usd,
        price_version, day, end_user)
      VALUES (?, ?, 'charge', ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -95,7 +96,7 @@ export function prepareWriter(
     charge({ claim, account, day, endUser }, { amount, rubPerUsd, priceVersion }, at) {
       const { generationId, keyId } = claim
       const { id: accountId } = account
-      insertCharge.run(
+      insertCharge().run(
         chargeEntryId(generationId),
         accountId,
         -Number(amount),

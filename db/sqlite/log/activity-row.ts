@@ -11,6 +11,7 @@ import type { Instant } from '#domain/clock.ts'
 import { subtractUsd } from '#domain/money.ts'
 import { NO_CALLS, type ServerCalls } from '#domain/usage.ts'
 import type { Connection } from '../engine/connection.ts'
+import { statement } from '../engine/statement.ts'
 import { fromInteger } from '../money/amount.ts'
 import type { activity } from '../schema.ts'
 
@@ -166,7 +167,8 @@ export function prepareActivity({
   entry: ActivityEntry,
   admittedAt: Instant | null,
 ) => boolean {
-  const insert = database.prepare<unknown, SQLQueryBindings[]>(
+  const insert = statement<unknown, SQLQueryBindings[]>(
+    database,
     `INSERT INTO activity (${COLUMNS.join(', ')}) VALUES (${COLUMNS.map(() => '?').join(', ')})
      ON CONFLICT (generation_id) DO NOTHING`,
   )
@@ -174,7 +176,7 @@ export function prepareActivity({
     const { usage, failedAttempts } = entry
     const isLate = admittedAt !== null && admittedAt < timesOver.below
     if (isLate) timesOver.below = Number.NEGATIVE_INFINITY
-    const { changes } = insert.run(
+    const { changes } = insert().run(
       entry.generationId,
       entry.requestId,
       entry.accountId,

@@ -30,7 +30,8 @@ export interface Sums {
 export function prepareSums(connection: Connection): Sums {
   const { database, commit } = connection
   const keyDays = openKeyDays(connection)
-  const debit = database.prepare<unknown, SQLQueryBindings[]>(
+  const debit = statement<unknown, SQLQueryBindings[]>(
+    database,
     'UPDATE accounts SET balance_nanos = balance_nanos - ? WHERE id = ?',
   )
   const addToEndUser = statement<unknown, SQLQueryBindings[]>(
@@ -55,7 +56,7 @@ export function prepareSums(connection: Connection): Sums {
 
   commit.atClose({
     write() {
-      for (const [accountId, amount] of debits) debit.run(Number(amount), accountId)
+      for (const [accountId, amount] of debits) debit().run(Number(amount), accountId)
       for (const { keyId, day, spent, requests, endUser } of days.values()) {
         if (endUser === null) keyDays.add(keyId, day, spent as UsdNanos, requests)
         else addToEndUser().run(keyId, day, Number(spent), requests, endUser)
@@ -105,7 +106,8 @@ export function openKeyDays(
   { database, commit }: Connection,
   { mostRecent = MAX_RECENT, checkAfter = CHECK_AFTER, restRows = REST_ROWS } = {},
 ): KeyDays {
-  const addTo = database.prepare<unknown, SQLQueryBindings[]>(
+  const addTo = statement<unknown, SQLQueryBindings[]>(
+    database,
     `INSERT INTO key_days (key_id, day, spent_nanos, requests) VALUES (?, ?, ?, ?) ${ADD_UP}`,
   )
   const countRecent = statement<{ sums: number }>(database, 'SELECT count(*) AS sums FROM key_days')
@@ -139,7 +141,7 @@ export function openKeyDays(
 
   return {
     add(keyId, day, spent, requests) {
-      addTo.run(keyId, day, Number(spent), requests)
+      addTo().run(keyId, day, Number(spent), requests)
       if (++added < checkAfter) return
       added = 0
       setImmediate(() => moveToResting().catch(ignoreTrouble))

@@ -55,7 +55,7 @@ function saidOf({ words, operator }: Visit, query: URLSearchParams): Html | null
 }
 
 function tableOf(visit: Visit, members: readonly Member[]): Html {
-  const { words, person, role } = visit
+  const { words, person, role, account } = visit
   const changes = mayDo(role, 'accounts.members.set-role')
   return table(
     words.people.title,
@@ -76,7 +76,7 @@ function tableOf(visit: Visit, members: readonly Member[]): Html {
         title: `(${words.change})`,
         cell: ({ id }) =>
           changes && id !== person.id
-            ? html`<a href="/cabinet/people/${id}/remove">${words.people.remove}</a>`
+            ? html`<a href="${hrefOf(`/cabinet/people/${id}/remove`, { account: account.name })}">${words.people.remove}</a>`
             : '',
       },
     ],
@@ -184,7 +184,7 @@ export const showRemoval: Show = async (visit) => {
     title: words.people.remove,
     content: html`<p class="crumb"><a href="/cabinet/people">${words.people.title}</a></p>
 <h1>${words.people.remove}</h1>
-<p class="note">${words.people.removeText(member.email)}</p>
+<p class="note">${words.people.removeText(member.email, visit.account.name)}</p>
 <div class="acts">${button(visit, `/cabinet/people/${member.id}/remove`, words.people.remove, { style: 'danger' })}
 <a class="button" href="/cabinet/people">${words.back}</a></div>`,
   }

@@ -453,8 +453,8 @@ export const ENGLISH = {
     disabled: 'disabled',
     change: 'Change',
     remove: 'Remove',
-    removeText: (email: string) =>
-      `Remove ${email} from the account? Their keys stay, named as they are.`,
+    removeText: (email: string, account: string) =>
+      `Remove ${email} from the account ${account}? Their keys stay, named as they are.`,
     you: 'you',
     invite: 'Invite somebody',
     inviteText:

@@ -433,7 +433,8 @@ export const RUSSIAN: Words = {
     disabled: 'отключён',
     change: 'Изменить',
     remove: 'Убрать',
-    removeText: (email) => `Убрать ${email} из аккаунта? Ключи останутся, под теми же именами.`,
+    removeText: (email, account) =>
+      `Убрать ${email} из аккаунта ${account}? Ключи останутся, под теми же именами.`,
     you: 'это вы',
     invite: 'Пригласить',
     inviteText:

@@ -178,6 +178,7 @@ function overwrite(path: string, page: number, damage: Damage): void {
 /** A commit by another process makes the gateway read every page anew; it would answer from memory otherwise. */
 function dropCache(path: string): void {
   const database = new Database(path, { readwrite: true, create: false })
+  database.run('PRAGMA busy_timeout = 10000')
   const { user_version: version } = database.query('PRAGMA user_version').get() as {
     user_version: number
   }
@@ -330,7 +331,7 @@ const VOLATILE = [
   /\/sign-in\/\S+/g,
   /"(last_used_at|resets_at)": ?("[^"]*"|null)/g,
   /"reset\w*": ?\d+/g,
-  /"requests_minute": ?\d+/g,
+  /"(?:requests|tokens)_minute": ?\d+/g,
 ]
 
 /** To what each page belongs, by the engine's own table of pages. */

@@ -90,6 +90,17 @@ test('prompt=login asks again, max_age only when the sign-in is older; auth_time
   expect((await browser.open(address({ prompt: 'login' }))).text).toContain('name="email"')
 })
 
+test('auth_time is the instant of the proof, however long the question of consent takes', async () => {
+  const { browser } = await signedIn()
+  const asked = await browser.open(address({ prompt: 'login consent' }))
+  const consent = await setup.signIn(browser, asked, email)
+  const proved = Math.floor(Date.now() / 1000)
+  await until(() => hasSecondsPassed(proved + 1), 'two seconds have passed')
+  const allowed = await browser.submit(consent, '/consent', { decision: 'allow' })
+  const { claims } = await tokensOf(codeOf(allowed))
+  expect(claims.auth_time).toBeLessThanOrEqual(proved)
+})
+
 test('prompt=select_account offers who is signed in, and accepts whichever one signs in', async () => {
   const { browser, claims } = await signedIn()
   const asked = await browser.open(address({ prompt: 'select_account' }))
