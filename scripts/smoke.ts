@@ -16,7 +16,7 @@ const scratch = mkdtempSync(join(tmpdir(), 'gatewayctl-smoke-'))
 const checks: readonly (readonly [name: string, check: () => string | Promise<string>])[] = [
   ['binary size', sizeWithin],
   ['--version start-up', () => startsWithin(3, ['--version'], scratch)],
-  ['keys list start-up', () => startsWithin(4, ['keys', 'list'], scratch)],
+  ['keys list start-up', () => startsWithin(4.5, ['keys', 'list'], scratch)],
   ['hostile directory', () => ignoresItsDirectory(scratch)],
   ['production build', () => shipsProduction(scratch)],
   ['demo answers and drains', () => answersAndDrains(scratch)],

@@ -85,7 +85,10 @@ export async function openScene(): Promise<Scene> {
         text: String(cause),
       }))
       const expected = truth.get(name)
-      if (answer.status === expected?.status && answer.text === expected.text) continue
+      // What is smaller than a page may hide a line of the log from the count of a key without a limit.
+      const same = damage === 'sector' ? withoutCount : (text: string) => text
+      const isSame = same(answer.text) === same(expected?.text ?? '')
+      if (answer.status === expected?.status && isSame) continue
       seen.refused.add(page)
       if (answer.status === 503) continue
       wrong.push(`${name}: ${answer.status} ${difference(expected?.text ?? '', answer.text)}`)
@@ -106,6 +109,8 @@ export async function openScene(): Promise<Scene> {
     close: () => cli.close(),
   }
 }
+
+const withoutCount = (text: string): string => text.replace(/"requests_day": ?\d+/g, '')
 
 /** Where the answer is first another than the truth. */
 function difference(expected: string, text: string): string {
