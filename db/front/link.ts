@@ -109,25 +109,24 @@ export class Link {
     const { calls, answers } = this
     this.calls = []
     this.answers = []
-    let body: Buffer
     try {
-      const frame: Frame = [calls, answers, this.end.news?.()]
-      body = serialize(frame, { binaryType: 'nodebuffer' })
-    } catch (thrown) {
-      this.failAll(calls, answers, thrown)
-      return
+      this.write(this.pack(calls, answers))
+    } catch {
+      // Not even its failures can leave: both sides begin anew.
+      this.close()
     }
-    const head = Buffer.allocUnsafe(LENGTH_BYTES)
-    head.writeUInt32LE(body.length)
-    this.write(Buffer.concat([head, body]))
   }
 
-  /** What cannot be cloned fails with all that would have left beside it; a failure that cannot leave either ends the link. */
-  private failAll(calls: readonly Call[], answers: readonly Answer[], thrown: unknown): void {
-    for (const [id] of calls) this.waiting.take(id)?.reject(thrown)
-    if (answers.length === 0) return
-    if (answers.every(([, , failure]) => failure !== undefined)) this.close()
-    for (const [id] of answers) this.reply([id, undefined, toFailure(thrown)])
+  /** What cannot be cloned fails, with all calls and answers that would have left beside it. */
+  private pack(calls: readonly Call[], answers: readonly Answer[]): Buffer {
+    const news = this.end.news?.()
+    try {
+      return toBytes([calls, answers, news])
+    } catch (thrown) {
+      for (const [id] of calls) this.waiting.take(id)?.reject(thrown)
+      const failed = answers.map(([id]): Answer => [id, undefined, toFailure(thrown)])
+      return toBytes([[], failed, news])
+    }
   }
 
   private write(bytes: Buffer): void {
@@ -186,6 +185,13 @@ export class Link {
     this.answers.push(answer)
     this.schedule()
   }
+}
+
+function toBytes(frame: Frame): Buffer {
+  const body = serialize(frame, { binaryType: 'nodebuffer' })
+  const head = Buffer.allocUnsafe(LENGTH_BYTES)
+  head.writeUInt32LE(body.length)
+  return Buffer.concat([head, body])
 }
 
 function toFailure(thrown: unknown): Failure {

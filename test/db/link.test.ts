@@ -112,3 +112,21 @@ test('what cannot be cloned fails, with the call or the answer that it is in, an
   await expect(link.call('a', [])).rejects.toMatchObject({ code: 'internal_error' })
   expect(await link.call('b', [])).toBe('well')
 })
+
+test('the news of a frame whose answer cannot be cloned come all the same', async () => {
+  const learnt: unknown[] = []
+  let news: unknown = 'first'
+  const [link] = await connect(
+    { learn: (told) => void learnt.push(told) },
+    {
+      answer: () => () => 0,
+      news() {
+        const told = news
+        news = undefined
+        return told
+      },
+    },
+  )
+  await expect(link.call('a', [])).rejects.toMatchObject({ code: 'internal_error' })
+  expect(learnt).toEqual(['first'])
+})

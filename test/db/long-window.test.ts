@@ -190,6 +190,25 @@ test('what is used is told however long it is read', async () => {
   expect(await usage).toMatchObject({ requestsDay: USED })
 })
 
+test('what an account has used is told however long it is read', async () => {
+  const deps = await openWindowStore()
+  const key = await deps.issue()
+  await use(deps, key)
+  const limits = { rpd: USED + 1_000 }
+  await deps.store.accounts.amend(key.accountId, { limits }, anAct(deps.clock.now()))
+  let isRead = false
+  const { admissions } = deps.store
+  const uses = admissions.accountUse([key.accountId], deps.clock.now()).finally(() => {
+    isRead = true
+  })
+  await passTurns(
+    deps,
+    () => isRead,
+    () => void admissions.accountUse([key.accountId], deps.clock.now()),
+  )
+  expect(await uses).toMatchObject([{ day: { remaining: 1_000 } }])
+})
+
 test('a request whose process has died while it was read is not admitted', async () => {
   const deps = await openWindowStore()
   const key = await deps.issue({ rpd: USED + 3 })

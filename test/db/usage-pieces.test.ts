@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
 import { DATABASE_FILE } from '#db/file-name.ts'
 import { openStore } from '#db/index.ts'
+import { openUsagePieces } from '#db/sqlite/log/usage-pieces.ts'
 import { DAY_MS, dayOf, HOUR_MS, type Instant, later } from '#domain/clock.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { USAGE_DIMENSIONS, type UsageQuery } from '#domain/usage-report.ts'
@@ -135,4 +136,24 @@ test('a member’s own are kept apart from those of the account, and of another'
     expect(await requestsOf({ accountId: 'acct_1' })).toBe(2)
     expect(await requestsOf({ accountId: 'acct_2' })).toBe(0)
   }
+})
+
+test('sums of before a late line are not kept in the place of those with it', async () => {
+  const database = new Database(':memory:')
+  database.run("CREATE TABLE kept_since AS SELECT 'activity' AS log, 0 AS since")
+  const timesOver = { below: Number.NEGATIVE_INFINITY }
+  const pieces = openUsagePieces({ database, clock: bench.clock, timesOver })
+  const over = () => pieces.overWithin(later(bench.clock.now(), -3 * HOUR_MS), bench.clock.now())
+  const [piece] = over()
+  if (piece === undefined) throw new Error('no hour is over')
+  const slow = Promise.withResolvers<never[]>()
+  const early = pieces.of('m', piece, () => slow.promise)
+  // As whoever writes a line of that hour does.
+  timesOver.below = Number.NEGATIVE_INFINITY
+  over()
+  const whole = [{ first: 'm', second: '', requests: 1 }] as never[]
+  await pieces.of('m', piece, async () => whole)
+  slow.resolve([])
+  expect(await early).toEqual([])
+  expect(await pieces.of('m', piece, () => Promise.reject(new Error('is kept')))).toBe(whole)
 })

@@ -13,7 +13,15 @@ import {
   type Verdict,
 } from '#domain/admission.ts'
 import type { Catalogues, Stale } from '#domain/catalogue.ts'
-import { DAY_MS, dayOf, type Instant, later, MINUTE_MS, monthStart } from '#domain/clock.ts'
+import {
+  type Clock,
+  DAY_MS,
+  dayOf,
+  type Instant,
+  later,
+  MINUTE_MS,
+  monthStart,
+} from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { RaisedEvent } from '#domain/event.ts'
 import type { AccountId, EpochId, KeyId } from '#domain/id.ts'
@@ -56,6 +64,30 @@ const steppedAgain = (): GatewayError =>
     retryAfterSeconds: 1,
   })
 
+/** Time that passes while they are read is no step of the clock. @throws store_unavailable, what `find` throws */
+async function withWindows<Hot>(
+  clock: Clock,
+  at: Instant,
+  {
+    find,
+    isRead,
+    read,
+  }: {
+    find(now: Instant): Hot
+    isRead(hot: Hot): boolean
+    read(hot: Hot, now: Instant): Promise<void>
+  },
+): Promise<Hot> {
+  const startedMs = clock.monotonicMs()
+  for (let reads = 0; reads < MOST_READS; reads++) {
+    const now = later(at, clock.monotonicMs() - startedMs)
+    const hot = find(now)
+    if (isRead(hot)) return hot
+    await read(hot, now)
+  }
+  throw steppedAgain()
+}
+
 export function createAdmissions(
   connection: Connection,
   hotState: HotState,
@@ -77,17 +109,12 @@ export function createAdmissions(
   }
 
   /** The key with its windows, for reading only: other turns may pass before it resolves. @throws store_unavailable */
-  const requireKeyWithWindows = async (id: KeyId, at: Instant): Promise<HotKey> => {
-    const startedMs = clock.monotonicMs()
-    for (let reads = 0; reads < MOST_READS; reads++) {
-      // Time that passed while they were read is no step of the clock.
-      const now = later(at, clock.monotonicMs() - startedMs)
-      const hot = requireKey(id, now)
-      if (hotState.hasWindows(hot)) return hot
-      await hotState.readWindows(hot, now)
-    }
-    throw steppedAgain()
-  }
+  const requireKeyWithWindows = (id: KeyId, at: Instant): Promise<HotKey> =>
+    withWindows(clock, at, {
+      find: (now) => requireKey(id, now),
+      isRead: hotState.hasWindows,
+      read: hotState.readWindows,
+    })
 
   const admitNow = (claim: Claim, hot: HotKey): Verdict | Repeated => {
     const { keyId, repeat, at, owner } = claim
@@ -166,7 +193,7 @@ export function createAdmissions(
       return { ...(await countUse(windows, hot, at)), ...readSpending(hot) }
     },
 
-    accountUse: prepareAccountUse(hotState),
+    accountUse: prepareAccountUse(hotState, clock),
 
     async spend(at) {
       commit.flush()
@@ -236,15 +263,13 @@ const readWindows = (
   tokens: readWindow(tokens, tpm, at),
 })
 
-function prepareAccountUse(hotState: HotState): Admissions['accountUse'] {
-  const requireWithWindows = async (id: AccountId, at: Instant): Promise<HotAccount> => {
-    for (let reads = 0; reads < MOST_READS; reads++) {
-      const account = hotState.accountAt(id, at)
-      if (hasAccountWindows(account)) return account
-      await hotState.readAccountWindows(account, at)
-    }
-    throw steppedAgain()
-  }
+function prepareAccountUse(hotState: HotState, clock: Clock): Admissions['accountUse'] {
+  const requireWithWindows = (id: AccountId, at: Instant): Promise<HotAccount> =>
+    withWindows(clock, at, {
+      find: (now) => hotState.accountAt(id, now),
+      isRead: hasAccountWindows,
+      read: hotState.readAccountWindows,
+    })
   return async (ids, at) => {
     // All in this turn, as `quota` does.
     const found = ids.map((id) => hotState.accountAt(id, at))

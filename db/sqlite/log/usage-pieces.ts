@@ -28,7 +28,11 @@ export interface UsagePieces {
   of(name: string, piece: Piece, add: () => Promise<Kept>): Promise<Kept>
 }
 
-export function openUsagePieces({ database, clock, timesOver }: Connection): UsagePieces {
+export function openUsagePieces({
+  database,
+  clock,
+  timesOver,
+}: Pick<Connection, 'database' | 'clock' | 'timesOver'>): UsagePieces {
   /** Least lately used first. */
   const kept = new Map<string, Kept>()
   const running = new Map<string, Promise<Kept>>()
@@ -77,17 +81,19 @@ export function openUsagePieces({ database, clock, timesOver }: Connection): Usa
         keep(place, known)
         return known
       }
-      let adding = running.get(place)
-      if (adding === undefined) {
-        adding = add().finally(() => {
-          if (running.get(place) === adding) running.delete(place)
-        })
-        running.set(place, adding)
+      const before = running.get(place)
+      if (before !== undefined) return await before
+      const adding = add()
+      running.set(place, adding)
+      try {
+        const sums = await adding
+        forgetIfLate()
+        // Else it was added up before a line that came late.
+        if (running.get(place) === adding) keep(place, sums)
+        return sums
+      } finally {
+        if (running.get(place) === adding) running.delete(place)
       }
-      const sums = await adding
-      forgetIfLate()
-      if (until <= below) keep(place, sums)
-      return sums
     },
   }
 }
