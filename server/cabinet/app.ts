@@ -183,17 +183,20 @@ function isOwnPost({ headers }: Request, issuer: string): boolean {
   return origin === null || origin === new URL(issuer).origin
 }
 
-/** The account that the address names, else the one chosen before, else the first. */
+/** The account that the session looks at where no address names one. */
+const usualOf = ({ accounts, session }: Guest) =>
+  accounts.find(({ account }) => account.id === session.account) ?? accounts[0]
+
+/** The account that the address names, else the usual one. */
 const visiting =
   (house: House, route: Route, named: Readonly<Record<string, string>>): Answer =>
   async (guest, form) => {
     const { deps, words, language } = guest
     const asked = guest.url.searchParams.get('account') ?? form.get('account')
-    const isAsked = ({ account }: Guest['accounts'][number]): boolean =>
+    const chosen =
       asked === null
-        ? account.id === guest.session.account
-        : account.name === asked || account.id === asked
-    const chosen = guest.accounts.find(isAsked) ?? (asked === null ? guest.accounts[0] : undefined)
+        ? usualOf(guest)
+        : guest.accounts.find(({ account }) => account.name === asked || account.id === asked)
     if (chosen === undefined) {
       const isKnown = guest.accounts.length > 0
       const sheet = isKnown ? drawProblem(words, words.notFound) : drawNobody(guest)
@@ -233,10 +236,10 @@ async function answerRoute(house: House, route: Route, visit: Visit): Promise<Re
 }
 
 /** The page that a form leads to is of the form's account, whichever the session looks at. */
-function inAccount({ account, session, accounts }: Visit, answer: Response): Response {
-  const chosen = accounts.find((one) => one.account.id === session.account) ?? accounts[0]
+function inAccount(visit: Visit, answer: Response): Response {
+  const { account } = visit
   const location = answer.headers.get('location')
-  if (location === null || chosen?.account.id === account.id) return answer
+  if (location === null || usualOf(visit)?.account.id === account.id) return answer
   const [path = '', query = ''] = location.split('?')
   const named = new URLSearchParams(query)
   named.set('account', account.name)

@@ -33,7 +33,8 @@ function countTo(most: number): (name: string, at: Instant) => number | null {
   return (name, at) => {
     const lately = (asked.get(name) ?? []).filter((when) => when > at - MINUTE_MS && when <= at)
     asked.delete(name)
-    if (asked.size >= MAX_KNOWN) asked.delete([...asked.keys()][0] ?? '')
+    const [longestAgo] = asked.keys()
+    if (asked.size >= MAX_KNOWN && longestAgo !== undefined) asked.delete(longestAgo)
     const [oldest = at] = lately
     const isOver = lately.length >= most
     asked.set(name, isOver ? lately : [...lately, at])

@@ -30,8 +30,6 @@ export interface OverviewRecord {
   readonly account: string
   /** Null for a member, who sees what their own keys spend alone. Its ceilings are the account's own, else those of its keys together. */
   readonly money: MoneyRecord | null
-  /** Which ceilings are the account's own. */
-  readonly own_ceilings: { readonly day: boolean; readonly month: boolean }
   readonly figures: FiguresRecord
   /** Of the last 30 days, the oldest first. */
   readonly days: readonly OverviewDay[]
@@ -95,7 +93,6 @@ export const readOverview = verb(named, async (deps, input): Promise<OverviewRec
           month: monthlySpend ?? caps.month,
         })
       : null,
-    own_ceilings: { day: dailySpend !== null, month: monthlySpend !== null },
     figures: await figuresOf(deps, account),
     days: await daysOf(deps, account),
     keys: own.length,

@@ -1,7 +1,7 @@
 /** What screens are drawn of: money, times, tables, forms. Text from elsewhere is escaped, and isolated in its direction. */
 import { html } from 'hono/html'
 import { type Instant, readInstant } from '#domain/clock.ts'
-import type { Html } from '#pages/html.ts'
+import { type Html, hiddenOf } from '#pages/html.ts'
 import type { Guest, Visit } from '../visit.ts'
 
 /** A page's title and content, without the frame. */
@@ -182,7 +182,7 @@ export const button = (
   changing(
     guest,
     action,
-    html`${Object.entries(hidden).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}<button type="submit"${style === '' ? '' : html` class="${style}"`}>${label}</button>`,
+    html`${hiddenOf({ action, hidden })}<button type="submit"${style === '' ? '' : html` class="${style}"`}>${label}</button>`,
     isWhole ? html` hx-boost="false"` : '',
   )
 

@@ -135,7 +135,6 @@ async function drawModel(visit: Visit, tried: Tried | null): Promise<Sheet> {
   const { words, act, account, role } = visit
   const model = await find(visit)
   const allowing = await act('limits.show', { account: account.id })
-  const keys = await act('keys.list', { account: account.id, limit: MAX_KEYS_TO_TRY })
   const { price } = model
   return {
     title: model.id,
@@ -148,7 +147,7 @@ ${facts([
 ])}
 <h2>${words.models.prices}</h2>
 ${price === null ? html`<p class="problem">${words.models.unpriced}</p>` : pricesOf(visit, price)}
-${model.kind === 'generate' && mayDo(role, 'keys.create') && tryOf(visit, model, keys, tried)}
+${model.kind === 'generate' && mayDo(role, 'keys.create') && (await tryOf(visit, model, tried))}
 <h2>${words.models.quickStart}</h2>
 ${drawSnippets(visit, null, model.kind === 'generate' ? model.id : undefined)}`,
   }
@@ -217,8 +216,9 @@ const orNone = (amount: string): string | null => (amount === '0' ? null : amoun
 
 const MAX_PROMPT_CHARS = 4_000
 
-function tryOf(visit: Visit, model: Model, keys: readonly Key[], tried: Tried | null): Html {
-  const { words } = visit
+async function tryOf(visit: Visit, model: Model, tried: Tried | null): Promise<Html> {
+  const { words, act, account } = visit
+  const keys = await act('keys.list', { account: account.id, limit: MAX_KEYS_TO_TRY })
   const open = keys.filter(
     ({ allowed_models, status, kind }) =>
       status === 'active' && kind === 'ordinary' && allows(allowed_models, model.id),

@@ -1,8 +1,7 @@
 /** The first screen: how much there is, what is spent and refused, and which keys come near a limit. */
 import { html } from 'hono/html'
-import { DAY_MS, type Day, dayOf, later, readInstant, renderInstant } from '#domain/clock.ts'
-import { mayDo } from '#operator/roles.ts'
-import type { KeyRowRecord } from '#operator/snapshot/record.ts'
+import { DAY_MS, type Day, later, readDay, renderInstant } from '#domain/clock.ts'
+import type { GaugeRecord, KeyRowRecord } from '#operator/snapshot/record.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
 import type { Html } from '#pages/html.ts'
 import { bars } from '../draw/chart.ts'
@@ -38,7 +37,7 @@ ${figures(figuresOf(visit, overview))}
 ${await noticesOf(visit)}
 ${daysOf(visit, overview)}
 ${refusedOf(visit, overview)}
-${await boundsOf(visit)}
+${boundsOf(visit, overview)}
 ${nearestOf(visit, overview.nearest)}`,
   }
 }
@@ -62,7 +61,7 @@ function warningOf(
 
 function figuresOf(visit: Visit, overview: Overview): readonly Figure[] {
   const { words } = visit
-  const { money, figures: now, keys, own_ceilings: own } = overview
+  const { money, figures: now, keys } = overview
   const ofCeiling = (isOwn: boolean) => (isOwn ? words.overview.ofCeiling : words.overview.ofCaps)
   const live = (name: string, value: string): Html =>
     html`<span data-figure="${name}">${value}</span>`
@@ -93,7 +92,10 @@ function figuresOf(visit: Visit, overview: Overview): readonly Figure[] {
       below:
         money.day_percent === null
           ? undefined
-          : ofCeiling(own.day)(money.day_percent, usd(money.day_caps_usd ?? '0')),
+          : ofCeiling(money.gauges?.spend_day.limit_usd != null)(
+              money.day_percent,
+              usd(money.day_caps_usd ?? '0'),
+            ),
     },
     {
       title: words.overview.month,
@@ -101,7 +103,10 @@ function figuresOf(visit: Visit, overview: Overview): readonly Figure[] {
       below:
         money.month_percent === null
           ? undefined
-          : ofCeiling(own.month)(money.month_percent, usd(money.month_caps_usd ?? '0')),
+          : ofCeiling(money.gauges?.spend_month.limit_usd != null)(
+              money.month_percent,
+              usd(money.month_caps_usd ?? '0'),
+            ),
     },
     ...counts,
   ]
@@ -112,18 +117,16 @@ const runwayOf = ({ words }: Visit, { runway }: NonNullable<Overview['money']>):
     ? words.overview.noRunway
     : words.overview.runway(span(runway.seconds, words.span), about(runway.mean_day_usd))
 
-const readDay = (day: string): Day => dayOf(readInstant(`${day}T00:00:00Z`) ?? (0 as never))
-
 /** Two pictures of the same days, and one table of both; nothing of an account that nobody has used. */
 function daysOf({ words: { overview: words }, language }: Visit, { days }: Overview): Html | null {
   if (days.every(({ requests: amount }) => amount === 0)) return null
   const spends = days.map(({ day, spend_usd }) => ({
-    day: readDay(day),
+    day: readDay(day) as Day,
     values: [Number(spend_usd)],
     shown: usd(spend_usd),
   }))
   const requests = days.map(({ day, requests: amount }) => ({
-    day: readDay(day),
+    day: readDay(day) as Day,
     values: [amount],
     shown: count(amount),
   }))
@@ -144,29 +147,23 @@ ${table(
 }
 
 /** What all keys together may do, and how much of it is used; nothing where that is everything, and for who does not see the whole. */
-async function boundsOf(visit: Visit): Promise<Html | null> {
-  const { words, act, account, role } = visit
-  if (!mayDo(role, 'accounts.show')) return null
-  const { usage, ...limits } = await act('accounts.show', { name: account.id })
-  if (usage === null) return null
-  const window = (title: string, reading: typeof usage.minute) =>
-    [
-      title,
-      reading && usedOf(visit, title, reading.limit - reading.remaining, reading.limit),
-    ] as const
+function boundsOf(visit: Visit, { money }: Overview): Html | null {
+  const { words } = visit
+  const gauges = money?.gauges ?? null
+  if (gauges === null) return null
+  const { spend_day, spend_month, concurrency } = gauges
+  const window = (title: string, { used, limit }: GaugeRecord) =>
+    [title, limit === null ? null : usedOf(visit, title, used ?? 0, limit)] as const
   return html`<h2>${words.overview.bounds}</h2>
 ${facts([
-  [words.keys.day, spent(visit, words.keys.day, usage.spend_day_usd, limits.daily_spend_limit_usd)],
-  [
-    words.keys.month,
-    spent(visit, words.keys.month, usage.spend_month_usd, limits.monthly_spend_limit_usd),
-  ],
-  window(words.keys.minute, usage.minute),
-  window(words.keys.perDay, usage.day),
-  window(words.keys.tokens, usage.tokens),
+  [words.keys.day, spent(visit, words.keys.day, spend_day.spent_usd, spend_day.limit_usd)],
+  [words.keys.month, spent(visit, words.keys.month, spend_month.spent_usd, spend_month.limit_usd)],
+  window(words.keys.minute, gauges.minute),
+  window(words.keys.perDay, gauges.day),
+  window(words.keys.tokens, gauges.tokens),
   [
     words.keys.concurrency,
-    usedOf(visit, words.keys.concurrency, usage.requests_in_progress, limits.concurrency_limit),
+    usedOf(visit, words.keys.concurrency, concurrency.used ?? 0, concurrency.limit),
   ],
 ])}`
 }

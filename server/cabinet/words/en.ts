@@ -125,7 +125,6 @@ export const ENGLISH = {
     refusedNone: 'Nothing was refused in the last 24 hours.',
     code: 'Why',
     key: 'Key',
-    what: 'What happened',
     times: 'Times',
     latest: 'Latest',
     why: 'What lifts it',

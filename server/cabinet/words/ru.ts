@@ -125,7 +125,6 @@ export const RUSSIAN: Words = {
     refusedNone: 'За последние 24 часа отказов не было.',
     code: 'Почему',
     key: 'Ключ',
-    what: 'Что случилось',
     times: 'Раз',
     latest: 'Последний',
     why: 'Что поможет',
