@@ -1,7 +1,9 @@
 // The container image, made without a container engine: an OCI image layout in a tar, which `docker load` takes as well.
+
 import { createHash } from 'node:crypto'
+import { gzipSync } from 'node:zlib'
 import type { Architecture } from './libc.ts'
-import { type TarEntry, tar, tarGz } from './tar.ts'
+import { type TarEntry, tar } from './tar.ts'
 
 export interface ImageOptions {
   readonly version: string
@@ -63,10 +65,10 @@ export function renderImage(options: ImageOptions): Uint8Array {
       { path: PROGRAM.slice(1), mode: 0o755, bytes: binary },
       file('usr/share/doc/gatewayctl/THIRD-PARTY-NOTICES.txt', notices),
     ],
-  ].map((entries) => ({
-    diffId: digestOf(tar(entries, modifiedSeconds)),
-    blob: tarGz(entries, modifiedSeconds),
-  }))
+  ].map((entries) => {
+    const layer = tar(entries, modifiedSeconds)
+    return { diffId: digestOf(layer), blob: gzipSync(layer) }
+  })
   const config = json({
     architecture,
     os: 'linux',
