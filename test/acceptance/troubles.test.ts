@@ -315,5 +315,5 @@ describe('somebody is told of', () => {
     expect(await gateway.verb('notices.list', { unseen: true })).toHaveLength(expected.length + 1)
     expect((await gateway.verb('notices.seen', {})).seen).toBe(expected.length + 1)
     expect(gateway.said()).not.toContain(secret.slice(6))
-  })
+  }, 120_000)
 })

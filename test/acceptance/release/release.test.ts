@@ -87,7 +87,7 @@ async function demo(cli: CliHarness, under: readonly string[], env = {}): Promis
   return gateway
 }
 
-describe.runIf(can)('a release', () => {
+describe.runIf(can)('a release', { timeout: RELEASE_MS }, () => {
   let scratch: string
   let out: string
   let key: string
