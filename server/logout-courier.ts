@@ -1,7 +1,6 @@
 /** Tells applications of sessions that have ended (OpenID Connect Back-Channel Logout 1.0 §2.5); nobody who signs out waits for it. */
 import { type Clock, HOUR_MS, later, MINUTE_MS } from '#domain/clock.ts'
-import { classOf } from '#notify/outcome.ts'
-import { fetchUntrusted } from '#outbound/fetch-untrusted.ts'
+import { postUntrusted } from '#notify/post-untrusted.ts'
 import type { DestinationPolicy } from '#outbound/policy.ts'
 import type { Signin } from '#signin/open.ts'
 import type { Logouts, WaitingLogout } from '#signin/register/logout.ts'
@@ -39,7 +38,10 @@ export const startLogoutCourier = (deps: LogoutCourierDeps): Outbox =>
     clock: deps.clock,
     leaseMs: LEASE_MS,
     maxSleepMs: POLL_MS,
-    claim: (at, leaseUntil, limit) => deps.logouts.claim(at, leaseUntil, limit),
+    claim: async (at, leaseUntil, limit) => ({
+      waiting: await deps.logouts.claim(at, leaseUntil, limit),
+      nextAt: null,
+    }),
     deliver: (waiting, cut) => deliver(deps, waiting, cut),
     logFault: deps.logFault,
   })
@@ -75,21 +77,9 @@ async function tell(
 ): Promise<string | null> {
   const signed = await signin.signLogout(waiting)
   if (signed === undefined) return null
-  const request = {
-    method: 'POST',
-    headers: {
-      'content-type': 'application/x-www-form-urlencoded',
-      'user-agent': 'gatewayctl',
-    },
-    body: new URLSearchParams({ logout_token: signed.token }).toString(),
-  }
-  try {
-    const response = await fetchUntrusted(signed.uri, request, policy, signal)
-    if (response === null) return FORBIDDEN
-    // The body is ignored, and could be endless.
-    response.body?.cancel().catch(() => {})
-    return response.ok ? null : `status ${response.status}`
-  } catch (thrown) {
-    return classOf(thrown)
-  }
+  const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+  const body = new URLSearchParams({ logout_token: signed.token }).toString()
+  const answer = await postUntrusted(signed.uri, { headers, body }, policy, signal)
+  if (typeof answer === 'string') return answer
+  return answer.ok ? null : `status ${answer.status}`
 }

@@ -1,10 +1,10 @@
 /** Posts one webhook, signed for this attempt, to a checked address. Only the status of the response is used. */
 import { type Instant, unixSeconds } from '#domain/clock.ts'
 import type { Notice } from '#domain/notice.ts'
-import { fetchUntrusted } from '#outbound/fetch-untrusted.ts'
 import type { DestinationPolicy } from '#outbound/policy.ts'
 import { readRetryAfter } from '#outbound/retry-after.ts'
-import { classOf, type Outcome, unanswered } from './outcome.ts'
+import { type Outcome, unanswered } from './outcome.ts'
+import { postUntrusted } from './post-untrusted.ts'
 import { sign } from './signature.ts'
 
 export interface Webhook extends Pick<Notice, 'eventId' | 'body'> {
@@ -22,20 +22,12 @@ export async function postWebhook(
   const triedAt = unixSeconds(at)
   const headers = {
     'content-type': 'application/json',
-    'user-agent': 'gatewayctl',
     'webhook-id': eventId,
     'webhook-timestamp': String(triedAt),
     'webhook-signature': sign(key, eventId, triedAt, body),
   }
-  try {
-    const response = await fetchUntrusted(url, { method: 'POST', headers, body }, policy, signal)
-    if (response === null) return unanswered('forbidden_address')
-    // The body is ignored, and could be endless.
-    response.body?.cancel().catch(() => {})
-    return judge(response)
-  } catch (thrown) {
-    return unanswered(classOf(thrown))
-  }
+  const answer = await postUntrusted(url, { headers, body }, policy, signal)
+  return typeof answer === 'string' ? unanswered(answer) : judge(answer)
 }
 
 /** Statuses with which `Retry-After` is honoured. */

@@ -85,7 +85,8 @@ function adding(
         userID: handleOf(id),
         userName: email,
         userDisplayName: name ?? email,
-        challenge: await challenge(holder),
+        // As bytes, because the library would encode a text once more.
+        challenge: new Uint8Array(Buffer.from(await challenge(holder), 'base64url')),
         timeout: TIMEOUT_MS,
         attestationType: 'none',
         excludeCredentials: known.map(toDescriptor),
@@ -124,16 +125,15 @@ function using(
   const challenge = challenger(passkeys, clock, 'use')
   return {
     async ask(holder, of) {
-      const { generateAuthenticationOptions } = await library()
       const known = of === null ? undefined : await passkeys.ofPerson(of)
-      const options = await generateAuthenticationOptions({
-        rpID: party.id,
+      // Plain words: every sign-in page asks, and the library is loaded by who has used a passkey.
+      return JSON.stringify({
+        rpId: party.id,
         challenge: await challenge(holder),
+        allowCredentials: known?.map((one) => ({ ...toDescriptor(one), type: 'public-key' })),
         timeout: TIMEOUT_MS,
         userVerification: 'required',
-        ...(known && { allowCredentials: known.map(toDescriptor) }),
       })
-      return JSON.stringify(options)
     },
     async use(holder, response, of, revocations) {
       const at = clock.now()
@@ -159,14 +159,14 @@ function using(
   }
 }
 
-/** Makes and keeps a challenge; as bytes, because the library would encode a text once more. */
+/** Makes and keeps a challenge, in base64url. */
 const challenger =
   (passkeys: Passkeys, clock: Clock, purpose: PasskeyChallenge['purpose']) =>
-  async (holder: string): Promise<Uint8Array<ArrayBuffer>> => {
+  async (holder: string): Promise<string> => {
     const challenge = randomSecret()
     const expiresAt = later(clock.now(), CHALLENGE_MS)
     await passkeys.challenge({ holder, purpose, challenge, expiresAt })
-    return new Uint8Array(Buffer.from(challenge, 'base64url'))
+    return challenge
   }
 
 const expectedOf = ({ id, origin }: RelyingParty, expectedChallenge: string) => ({

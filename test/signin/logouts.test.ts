@@ -36,7 +36,7 @@ async function open() {
   }
   const told = async () => {
     const at = deps.clock.now()
-    const { waiting } = await deps.store.logouts.claim(at, at, 99)
+    const waiting = await deps.store.logouts.claim(at, at, 99)
     for (const { id } of waiting) await deps.store.logouts.drop(id)
     return waiting.map(({ clientId, personId, sid }) => [clientId, personId, sid]).toSorted()
   }

@@ -52,10 +52,6 @@ export function createLogouts({ database, commit }: Connection): Logouts {
     database,
     'SELECT * FROM logouts WHERE next_try_at <= $at ORDER BY next_try_at LIMIT $limit',
   )
-  const next = statement<{ next_try_at: Instant }>(
-    database,
-    'SELECT next_try_at FROM logouts ORDER BY next_try_at LIMIT 1',
-  )
   const reschedule = statement<unknown, [Named]>(
     database,
     'UPDATE logouts SET tries = $tries, next_try_at = $nextTryAt WHERE id = $id',
@@ -63,17 +59,13 @@ export function createLogouts({ database, commit }: Connection): Logouts {
   const drop = statement<unknown, [string]>(database, 'DELETE FROM logouts WHERE id = ?')
   return {
     async claim(at, leaseUntil, limit) {
-      commit.flush()
       const rows = due().all({ at, limit })
       const lease = (): void => {
         for (const { id, tries } of rows) reschedule().run({ id, tries, nextTryAt: leaseUntil })
       }
       // While the disk takes no writes nothing could be noted of an attempt, so none is made.
       const isLeased = rows.length === 0 || commit.tryWrite(lease)
-      return {
-        waiting: isLeased ? rows.map(toWaiting) : [],
-        nextAt: next().get()?.next_try_at ?? null,
-      }
+      return isLeased ? rows.map(toWaiting) : []
     },
     reschedule: (id, tries, nextTryAt) =>
       commit.enqueue(() => void reschedule().run({ id, tries, nextTryAt })),

@@ -14,16 +14,10 @@ export interface WaitingLogout {
   readonly endedAt: Instant
 }
 
-export interface ClaimedLogouts {
-  readonly waiting: readonly WaitingLogout[]
-  /** When the next one that is left is due, or a lease ends; null if there is none. */
-  readonly nextAt: Instant | null
-}
-
 /** They are added where sessions end, in the same transaction: by `Artifacts` and `People`. Expiry of a session is no end of it. */
 export interface Logouts {
   /** Leases those that are due, at most `limit`, oldest due first, until `leaseUntil`; if the courier dies, they become due again. */
-  claim(at: Instant, leaseUntil: Instant, limit: number): Promise<ClaimedLogouts>
+  claim(at: Instant, leaseUntil: Instant, limit: number): Promise<readonly WaitingLogout[]>
   /** Notes how many attempts have failed, and ends the lease. */
   reschedule(id: string, tries: number, nextTryAt: Instant): Promise<void>
   /** Removes one that was told or given up. */

@@ -10,8 +10,8 @@ export class ServerTools {
   /** Code that the vendor ran, which no usage counts. */
   private executions = 0
   private calls: ServerCalls = NO_CALLS
-  /** Bytes of what the tools have found: prompt of the model's next step, which only the last usage counts. */
-  private found = 0
+  /** What the tools have found: prompt of the model's next step, which only the last usage counts. Measured if that does not come. */
+  private found: unknown[] = []
 
   /** Whether the block is of such a tool. */
   note(block: JsonObject): boolean {
@@ -25,13 +25,13 @@ export class ServerTools {
     if (CODE.test(tool)) this.executions++
     // One that failed is not billed.
     if (isFailed(block)) this.count(tool, -1)
-    this.found += utf8Bytes(JSON.stringify(block['content'] ?? ''))
+    this.found.push(block['content'] ?? '')
     return true
   }
 
   /** The prompt has been counted anew, with what was found. */
   noteCounted(): void {
-    this.found = 0
+    this.found = []
   }
 
   /** For the count of a whole answer: a tool that it does not state was not called. */
@@ -44,7 +44,8 @@ export class ServerTools {
 
   /** For a count that was made before the answer was complete: that none has been seen does not say that none was made. */
   soFar(usage: Usage): Usage {
-    const inputTokens = usage.inputTokens + tokensOf({ bytes: this.found, dense: 0 })
+    const bytes = this.found.reduce((sum: number, one) => sum + utf8Bytes(JSON.stringify(one)), 0)
+    const inputTokens = usage.inputTokens + tokensOf({ bytes, dense: 0 })
     const seen = { ...usage.serverCalls, ...this.calls }
     return { ...usage, inputTokens, serverCalls: Object.keys(seen).length === 0 ? null : seen }
   }

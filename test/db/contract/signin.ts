@@ -354,8 +354,8 @@ function logoutsContract(bench: SigninBench): void {
       uid,
     })
   }
-  const claim = async (until = bench.clock.now()) =>
-    (await bench.signin.logouts.claim(bench.clock.now(), until, 99)).waiting
+  const claim = (until = bench.clock.now()) =>
+    bench.signin.logouts.claim(bench.clock.now(), until, 99)
   const sids = async () => (await claim()).map(({ sid }) => sid).toSorted()
   const open = async (stated: Partial<Artifact> = {}): Promise<Artifact> => {
     const { clients } = bench.signin
