@@ -108,7 +108,7 @@ function lookAtClock({ clock, steadyClock, teller }: LookoutOptions): Look {
     const jump = steadyClock.jump()
     if (jump !== null) return await raise(jump.aheadMs)
     // A clock that is set right again after it was ahead is no new trouble.
-    const isBack = steppedMs < -LARGE_STEP_MS && teller.open('gateway.clock_wrong').length === 0
+    const isBack = steppedMs < -LARGE_STEP_MS && teller.open('gateway.clock_wrong').size === 0
     if (isBack) {
       backUntilMs = now.ms + STEP_BACK_MS
       await raise(steppedMs)

@@ -1,15 +1,17 @@
 /** Looks at the providers: one that keeps failing is told of, and so is its recovery. */
-import { CAUSES, type CauseName } from '#domain/cause.ts'
+import { CAUSES, type CauseFacts, type CauseName } from '#domain/cause.ts'
 import type { Clock, Instant } from '#domain/clock.ts'
 import { draftEvent } from '#domain/event.ts'
+import type { EventId } from '#domain/id.ts'
 import type { Pulse } from '#domain/snapshot/pulse.ts'
 import type { Store } from '#domain/store.ts'
+import { readAskedHops } from '#domain/walk/asked-hops.ts'
 import type { HopReading } from '#domain/walk/hop-health.ts'
 import type { Serving } from './serving.ts'
 import type { Teller } from './teller.ts'
 
 export interface ProviderSight {
-  readonly store: Pick<Store, 'catalogue'>
+  readonly store: Pick<Store, 'catalogue' | 'events'>
   readonly clock: Clock
   readonly teller: Teller
   readonly serving: Pick<Serving, 'hops' | 'credentials'>
@@ -41,6 +43,11 @@ export function lookAtProviders(sight: ProviderSight): () => Promise<void> {
   const isServing = (subject: string): boolean =>
     seen.has(subject) || hasServedSince(pulse, providerOf(subject), startedAt)
 
+  const tellIfOver = async (subject: string, told: Told): Promise<void> => {
+    if (await isGone(sight, told.id)) await teller.lift(told.cause, subject)
+    else if (isServing(subject) && hasSettled(subject, false)) await tellEnd(sight, told, subject)
+  }
+
   return async () => {
     const failing = failingOf(serving)
     const told = toldOf(teller)
@@ -50,11 +57,7 @@ export function lookAtProviders(sight: ProviderSight): () => Promise<void> {
     for (const [subject, tell] of failing) {
       if (hasSettled(subject, true) && !told.has(subject)) await tell(teller)
     }
-    for (const [subject, cause] of told) {
-      if (failing.has(subject)) continue
-      const isOver = isServing(subject) && hasSettled(subject, false)
-      await tellEnd(sight, cause, subject, isOver)
-    }
+    for (const [subject, one] of told) if (!failing.has(subject)) await tellIfOver(subject, one)
   }
 }
 
@@ -82,11 +85,16 @@ function failingOf(serving: ProviderSight['serving']): ReadonlyMap<string, Tell>
   return failing
 }
 
-/** The subjects that are told of, and why. */
-const toldOf = (teller: Teller): ReadonlyMap<string, CauseName> =>
+interface Told {
+  readonly cause: CauseName
+  readonly id: EventId
+}
+
+/** What is told of, by subject. */
+const toldOf = (teller: Teller): ReadonlyMap<string, Told> =>
   new Map(
     CAUSES_OF_PROVIDER.flatMap((cause) =>
-      teller.open(cause).map((subject) => [subject, cause] as const),
+      [...teller.open(cause)].map(([subject, id]) => [subject, { cause, id }] as const),
     ),
   )
 
@@ -117,19 +125,28 @@ function tellProvider(
   })
 }
 
-/** One that was removed is nobody's trouble any more. */
-async function tellEnd(
-  { store, teller, clock }: ProviderSight,
-  cause: CauseName,
+/** Whether nothing that failed is asked any more, so that it is nobody's trouble, and never answers. */
+async function isGone({ store }: ProviderSight, id: EventId): Promise<boolean> {
+  const asked = readAskedHops(store.catalogue.current())
+  const event = await store.events.find(id)
+  if (event === undefined) return false
+  const facts: FailingFacts = JSON.parse(event.body).data
+  const { provider, models, credential = null } = facts
+  if (credential !== null) return !asked.hasCredential(provider, credential)
+  return !models.some((upstreamName) => asked.hasHop({ provider, upstreamName }))
+}
+
+type FailingFacts = Pick<CauseFacts['gateway.provider_resting'], 'provider' | 'models'> &
+  Partial<CauseFacts['gateway.credential_rejected']>
+
+const tellEnd = (
+  { teller, clock }: ProviderSight,
+  { cause, id }: Told,
   subject: string,
-  isServing: boolean,
-): Promise<void> {
-  const provider = providerOf(subject)
-  if (!store.catalogue.current().providers.has(provider)) return await teller.lift(cause, subject)
-  if (!isServing) return
-  await teller.lift(cause, subject, (event_id) =>
-    draftEvent('gateway.provider_recovered', { provider, event_id }, clock.now()),
-  )
+): Promise<void> => {
+  const facts = { provider: providerOf(subject), event_id: id }
+  const recovered = draftEvent('gateway.provider_recovered', facts, clock.now())
+  return teller.lift(cause, subject, recovered)
 }
 
 function hasServedSince({ endings }: Pulse, provider: string, since: Instant): boolean {

@@ -5,6 +5,7 @@ import type { GenerationId, KeyId } from '#domain/id.ts'
 import { DEFAULT_SETTINGS, type Settings } from '#domain/settings.ts'
 import { type InFlight, readInFlight } from '#domain/snapshot/in-flight.ts'
 import { endedByOperator, type Killed } from '#domain/snapshot/watch.ts'
+import { askedReadings } from '#domain/walk/asked-hops.ts'
 import type { CredentialReading, HopReading } from '#domain/walk/hop-health.ts'
 import type { PaceReading } from '#domain/walk/hop-pace.ts'
 import type { CompletionDeps, Walk } from '#domain/walk/walk.ts'
@@ -55,7 +56,7 @@ export interface Serving {
   countByKey(): ReadonlyMap<KeyId, number>
   /** The highest number in progress at once since the start. */
   peak(): number
-  /** Hops with recent failures. */
+  /** Hops with recent failures, while any model is asked for there. */
   hops(): readonly HopReading[]
   /** When the certificates of providers end, as connections to them have shown. */
   certificateEnds(): ReadonlyMap<string, Instant>
@@ -85,6 +86,7 @@ export const serveHere: Serve = async (options) => {
     restoreIdleTimeout: (request) => listener.restoreIdleTimeout(request),
   })
   const { running, health } = deps
+  const asked = askedReadings(health, deps.store.catalogue)
   const listener: Listener = listen(options.listen, options.before(createApi(deps).fetch))
   return {
     url: listener.url,
@@ -107,9 +109,9 @@ export const serveHere: Serve = async (options) => {
       return counts
     },
     peak: () => running.peak,
-    hops: health.readings,
+    hops: asked.readings,
     certificateEnds,
-    credentials: health.credentials,
+    credentials: asked.credentials,
     paces: health.pace.readings,
     askAsKey: askAsKey(deps),
     draining: () => draining,

@@ -8,10 +8,10 @@ import type { Store } from '#domain/store.ts'
 /** Throws `store_unavailable` while the disk takes no writes; what was not told is told by the next call. */
 export interface Teller {
   raise<Name extends CauseName>(cause: Name, facts: CauseFacts[Name]): Promise<void>
-  /** Ends what lasts, and raises with it what `then` makes of its event; nothing where none is open. */
-  lift(cause: CauseName, subject: string, then?: (event: EventId) => RaisedEvent): Promise<void>
-  /** The subjects of a cause that lasts, which are open. */
-  open(cause: CauseName): readonly string[]
+  /** Ends what lasts, and raises `then` with it; nothing where none is open. */
+  lift(cause: CauseName, subject: string, then?: RaisedEvent): Promise<void>
+  /** The events of a cause that lasts, which are open, by subject. */
+  open(cause: CauseName): ReadonlyMap<string, EventId>
 }
 
 const MAX_OPEN = 10_000
@@ -36,11 +36,10 @@ export async function startTeller(events: Store['events'], clock: Clock): Promis
       toldOf(cause).set(event.subject, event.id)
     },
     async lift(cause, subject, then) {
-      const id = toldOf(cause).get(subject)
-      if (id === undefined) return
-      await events.lift(cause, subject, clock.now(), then?.(id) ?? null)
+      if (!toldOf(cause).has(subject)) return
+      await events.lift(cause, subject, clock.now(), then ?? null)
       toldOf(cause).delete(subject)
     },
-    open: (cause) => [...toldOf(cause).keys()],
+    open: toldOf,
   }
 }

@@ -11,7 +11,7 @@ import {
 import { didYouMean, nearest } from '#forms/nearest.ts'
 import { checkCredential, credentialField } from './credential.ts'
 import type { OperatorDeps } from './deps.ts'
-import { type HealthRecord, renderHealth } from './hop-record.ts'
+import { type HealthRecord, renderHealth, worstOf } from './hop-record.ts'
 import { findProvider } from './providers.ts'
 import { type DraftAct, invalidInput, mutation, verb } from './verb.ts'
 
@@ -39,7 +39,8 @@ function report(
     credentials: credentials.map(({ name, weight }) => ({
       name,
       weight,
-      health: live && renderHealth(readings.find(({ credential }) => credential === name)),
+      health:
+        live && renderHealth(worstOf(readings.filter(({ credential }) => credential === name))),
     })),
   }
 }

@@ -43,7 +43,7 @@ export const renderHealth = ({ failures, restsUntil }: Reading = HEALTHY): Healt
   rests_until: restsUntil === null ? null : renderInstant(restsUntil),
 })
 
-/** The longest rest and the most failures in a row of several hops. */
+/** The longest rest and the most failures in a row of several hops, or of one in several processes. */
 export const worstOf = (readings: readonly Reading[]): Reading =>
   readings.reduce(
     (worst, { failures, restsUntil }) => ({

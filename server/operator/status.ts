@@ -13,7 +13,7 @@ import { lastBackupAt } from './backup.ts'
 import { credentialTroubles, providerHealth } from './credential-trouble.ts'
 import type { LiveFacts, OperatorDeps } from './deps.ts'
 import { findScope } from './find-account.ts'
-import { renderHealth } from './hop-record.ts'
+import { renderHealth, worstOf } from './hop-record.ts'
 import { peopleOf } from './people-of.ts'
 import { MAX_KEYS, paceWarnings, readKeys } from './snapshot/keys.ts'
 import { renderServed } from './snapshot/models.ts'
@@ -86,9 +86,10 @@ export const showStatus = verb(input, async (deps, { account, warnings }) => {
 /** A provider's health over all its hops, and the hops with recent failures. */
 function healthOf(live: LiveFacts, provider: Pick<Provider, 'name' | 'credentials'>) {
   const own = live.hops().filter((reading) => reading.provider === provider.name)
+  const byHop = Map.groupBy(own, ({ upstreamName }) => upstreamName)
   return {
     ...providerHealth(live, provider),
-    hops: own.map((reading) => ({ upstream: reading.upstreamName, ...renderHealth(reading) })),
+    hops: [...byHop].map(([upstream, hops]) => ({ upstream, ...renderHealth(worstOf(hops)) })),
   }
 }
 

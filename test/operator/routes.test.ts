@@ -271,6 +271,30 @@ describe('health', () => {
     expect(unknown.map(({ health }) => health)).toEqual([null, null, null])
   })
 
+  test('of each provider and credential is that of the process that thinks worst of it, once', async () => {
+    const deps = await openAiling()
+    const { live } = deps
+    if (!live) throw new Error('no server runs')
+    const name = 'several'
+    await act(deps, 'providers.add', { name, base_url: 'http://h', credential: 'sk-several-1' })
+    await act(deps, 'providers.credentials.set', { provider: name, name: 'eu', credential: 'sk-2' })
+    const rests = live.hops().find(({ upstreamName }) => upstreamName === 'echo-eu')
+    if (!rests) throw new Error('nothing rests')
+    const well = { ...rests, failures: 1, restsUntil: null }
+    const two = {
+      ...live,
+      hops: () => [well, rests],
+      credentials: () => [well, rests].map((one) => ({ ...one, provider: name, credential: 'eu' })),
+    }
+    const { providers } = await act({ ...deps, live: two }, 'status', {})
+    const acme = providers.find((one) => one.name === 'acme')
+    expect(acme?.health?.hops).toEqual([{ upstream: 'echo-eu', ...RESTS }])
+    const listed = await act({ ...deps, live: two }, 'providers.credentials.list', {
+      provider: name,
+    })
+    expect(listed.credentials.map(({ health }) => health)).toEqual([WELL, RESTS])
+  })
+
   test('has the doctor warn of a model that only resting hops serve', async () => {
     const deps = await openAiling()
     const routes = async () =>

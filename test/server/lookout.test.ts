@@ -9,6 +9,7 @@ import { startPulse } from '#domain/snapshot/pulse.ts'
 import { createSteadyClock } from '#domain/steady-clock.ts'
 import type { Store } from '#domain/store.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
+import { askedReadings } from '#domain/walk/asked-hops.ts'
 import { createHopHealth } from '#domain/walk/hop-health.ts'
 import { startGateway } from '#server/gateway.ts'
 import { startLookout } from '#server/lookout.ts'
@@ -18,6 +19,7 @@ import { type HandClock, handClock } from '#test/support/hand-clock.ts'
 import {
   aCard,
   aClaim,
+  aHop,
   aKey,
   anAccount,
   anAct,
@@ -49,10 +51,14 @@ interface Post {
 
 async function openPost(given: { store: Store; clock: HandClock } | null = null): Promise<Post> {
   const clock = given?.clock ?? handClock('2026-11-24T12:00:00Z')
-  const store = given?.store ?? (await openStore({ dataDir: ':memory:', clock }))
+  const store =
+    given?.store ??
+    (await openStore({ dataDir: ':memory:', clock, masterKey: new Uint8Array(32).fill(7) }))
   const health = createHopHealth(clock)
+  const asked = askedReadings(health, store.catalogue)
   const pulse = startPulse()
   const ends = new Map<string, Instant>()
+  if (given === null) await store.providers.add(HOP.provider, [], [HOP.card], anAct())
   let looks = 0
   const lookout = startLookout({
     store,
@@ -65,8 +71,8 @@ async function openPost(given: { store: Store; clock: HandClock } | null = null)
       look: async () => {
         looks++
       },
-      hops: health.readings,
-      credentials: health.credentials,
+      hops: asked.readings,
+      credentials: asked.credentials,
       certificateEnds: () => ends,
     },
     logFault: (cause) => {
@@ -119,7 +125,6 @@ async function settle(post: Post): Promise<void> {
 
 test('a provider that keeps failing is told once, and its recovery once', async () => {
   const post = await openPost()
-  await post.store.providers.add(HOP.provider, [], [], anAct())
   fail(post, 2)
   await settle(post)
   expect(await post.told()).toEqual([])
@@ -174,7 +179,7 @@ test('a rejected credential is told as one, and not as a provider that rests', a
 
 test('one of several credentials is told by its name, while the others serve', async () => {
   const post = await openPost()
-  await post.store.providers.add(HOP.provider, [], [], anAct())
+  await giveCredentials(post, 'first', 'second')
   const hop = { ...HOP, credential: 'second' }
   fail(post, 1, new UpstreamFailure('unauthorized', 'no', { status: 401 }), hop)
   post.health.served({ ...HOP, credential: 'first' })
@@ -191,7 +196,6 @@ test('one of several credentials is told by its name, while the others serve', a
 
 test('after a restart it is over only once the provider has answered', async () => {
   const before = await openPost()
-  await before.store.providers.add(HOP.provider, [], [], anAct())
   fail(before, 3)
   await settle(before)
   expect(causes(await before.told())).toEqual(['gateway.provider_resting'])
@@ -206,9 +210,60 @@ test('after a restart it is over only once the provider has answered', async () 
   expect(causes(await after.told())).toEqual(['gateway.provider_recovered'])
 })
 
+const giveCredentials = ({ store }: Post, ...names: readonly string[]): Promise<unknown> => {
+  const credentials = names.map((name) => ({ name, weight: 1, secret: `sk-${name}` }))
+  return store.providers.edit(HOP.provider.name, { credentials }, anAct())
+}
+
+const ofAnother = aCard({ id: 'acme/large', upstreamName: 'large' })
+
+/** By which a provider that failed is never asked again for what failed, and what it still serves. */
+const LEAVINGS: Readonly<Record<string, (store: Store) => Promise<unknown>>> = {
+  'its model is removed': ({ models }) => models.remove(HOP.card.id, anAct()),
+  'another provider serves its model': async ({ models, providers }) => {
+    await providers.add(aProvider({ name: 'other' }), [], [], anAct())
+    const hops = [aHop({ provider: 'other' })]
+    await models.route({ pattern: HOP.card.id, order: 'weight', hops }, anAct())
+  },
+  'its model has another name there': ({ models }) =>
+    models.amend(HOP.card.id, { upstreamName: 'small-2' }, anAct()),
+}
+
+test.each(Object.keys(LEAVINGS))(
+  'what failed is nobody’s trouble any more once %s',
+  async (how) => {
+    for (const isRestarted of [false, true]) {
+      const before = await openPost()
+      await before.store.models.add(ofAnother, anAct())
+      fail(before, 3)
+      await settle(before)
+      expect(causes(await before.told())).toEqual(['gateway.provider_resting'])
+      const post = isRestarted ? await openPost(before) : before
+      await LEAVINGS[how]?.(post.store)
+      await settle(post)
+      await settle(post)
+      // Nobody has seen it answer.
+      expect(await post.told()).toEqual([])
+      expect(await post.store.events.list({ openOnly: true, limit: 9 })).toEqual([])
+    }
+  },
+)
+
+test('a credential that was rejected is nobody’s trouble any more once it is removed', async () => {
+  const post = await openPost()
+  await giveCredentials(post, 'first', 'second')
+  const refused = new UpstreamFailure('unauthorized', 'no', { status: 401 })
+  fail(post, 1, refused, { ...HOP, credential: 'second' })
+  await settle(post)
+  expect(causes(await post.told())).toEqual(['gateway.credential_rejected'])
+  await giveCredentials(post, 'first')
+  await settle(post)
+  expect(await post.told()).toEqual([])
+  expect(await post.store.events.list({ openOnly: true, limit: 9 })).toEqual([])
+})
+
 test('a removed provider is nobody’s trouble any more', async () => {
   const post = await openPost()
-  await post.store.providers.add(HOP.provider, [], [], anAct())
   fail(post, 3)
   await settle(post)
   await post.told()
