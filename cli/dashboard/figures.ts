@@ -72,4 +72,11 @@ export function figure(usd: string, { name, rubPerUsd }: Currency, places = 2): 
   return isNegative && Number(value.toFixed(places)) !== 0 ? `-${text}` : text
 }
 
+/** The places of a ceiling in a narrow column: none where it is whole or large, else those that tell it from zero. */
+export function ceilingPlaces(usd: string): number {
+  if (Number.isInteger(Number(usd)) || Number(usd) >= 10) return 0
+  const { length } = /\.(\d*?)0*$/.exec(usd)?.[1] ?? ''
+  return Math.min(4, Math.max(2, length))
+}
+
 const thousands = (whole: string): string => whole.replace(/\B(?=(\d{3})+$)/g, ' ')

@@ -1,5 +1,5 @@
 /** The header of every screen: address and state of the gateway, and the line of tabs. */
-import { count, elapsed, lasting, percent, span, timeOfDay } from '../figures.ts'
+import { ceilingPlaces, count, elapsed, lasting, percent, span, timeOfDay } from '../figures.ts'
 import { bar, curve } from '../glyphs.ts'
 import { type Line, type Piece, spread, styled, toLeft, widthOf } from '../line.ts'
 import { listed } from '../lists.ts'
@@ -187,7 +187,7 @@ function spendShare(
 ): readonly Piece[] {
   if (share === null || caps === null) return []
   const drawn = gaugeOf(scene, share, scene.view.currency === 'usd' ? BAR_COLUMNS : 8)
-  const of = cash(scene, caps, 0)
+  const of = cash(scene, caps, ceilingPlaces(caps))
   return [styled(' '), drawn, styled(isLong ? ` ${Math.round(share)}% of ${of} caps` : ` of ${of}`)]
 }
 

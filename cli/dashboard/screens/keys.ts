@@ -10,7 +10,7 @@ import type {
 } from '#operator/snapshot/record.ts'
 import { withTypedFlags } from '../../terminal/typed-flags.ts'
 import { describeWarning } from '../describe-warning.ts'
-import { brief, count, elapsed, percent, span } from '../figures.ts'
+import { brief, ceilingPlaces, count, elapsed, percent, span } from '../figures.ts'
 import { bar, curve, toneOf } from '../glyphs.ts'
 import { type Line, type Piece, styled } from '../line.ts'
 import { KEYS, windowOf } from '../lists.ts'
@@ -148,7 +148,8 @@ function spent(
 ) {
   const { glyphs } = scene
   const drawn = share === null || bars === 0 ? ' '.repeat(bars) : bar(glyphs, share, bars)
-  const limit = limit_usd === null ? glyphs.none : amount(scene, limit_usd, 0)
+  const limit =
+    limit_usd === null ? glyphs.none : amount(scene, limit_usd, ceilingPlaces(limit_usd))
   const text = `${amount(scene, spent_usd)}/${limit}`
   return bars === 0 ? text : `${drawn} ${text}`
 }

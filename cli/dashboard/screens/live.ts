@@ -1,6 +1,6 @@
 /** Screen 1: requests in progress, and as many summaries as there is room for. */
 import type { InFlightRecord, LogRecord, ProviderTrafficRecord } from '#operator/snapshot/record.ts'
-import { brief, count, elapsed, lasting, percent, timeOfDay } from '../figures.ts'
+import { brief, ceilingPlaces, count, elapsed, lasting, percent, timeOfDay } from '../figures.ts'
 import { curve } from '../glyphs.ts'
 import { beside, type Line, type Piece, spread, styled, toLeft, toRight } from '../line.ts'
 import { LIVE, windowOf } from '../lists.ts'
@@ -161,7 +161,7 @@ function moneyLines(scene: Scene): readonly Line[] {
       : [
           styled('  '),
           gaugeOf(scene, share, BAR_COLUMNS),
-          styled(` ${Math.round(share)}% of ${cash(scene, caps, 0)} in caps`),
+          styled(` ${Math.round(share)}% of ${cash(scene, caps, ceilingPlaces(caps))} in caps`),
         ]),
   ]
   const { seconds, mean_day_usd, days } = money.runway

@@ -1,7 +1,16 @@
 /** The small things that screens are made of: filters, numbers, bars, curves, marks, and what a terminal says. */
 import { describe, expect, test } from 'vitest'
 import { describeWarning } from '#cli/dashboard/describe-warning.ts'
-import { brief, count, elapsed, figure, lasting, money, span } from '#cli/dashboard/figures.ts'
+import {
+  brief,
+  ceilingPlaces,
+  count,
+  elapsed,
+  figure,
+  lasting,
+  money,
+  span,
+} from '#cli/dashboard/figures.ts'
 import { exactFilter, readFilter } from '#cli/dashboard/filter.ts'
 import { ASCII, bar, curve, glyphsFor, UNICODE } from '#cli/dashboard/glyphs.ts'
 import { readKeys } from '#cli/dashboard/keyboard.ts'
@@ -140,6 +149,17 @@ test('text is cut and padded by the columns that it takes', () => {
   expect(toLeft('鍵鍵鍵', 4)).toBe('鍵… ')
   const fitted = fitLine([styled('ab'), styled('鍵鍵鍵', 'red'), styled('z')], 6)
   expect(Bun.stringWidth(fitted.map(({ text }) => text).join(''))).toBe(6)
+})
+
+test.each([
+  ['5.00', '5'],
+  ['0', '0'],
+  ['25.50', '26'],
+  ['0.05', '0.05'],
+  ['2.5', '2.50'],
+  ['0.0012', '0.0012'],
+])('a ceiling of %s is %s: never zero for want of places', (usd, text) => {
+  expect(figure(usd, { name: 'usd', rubPerUsd: '90', sign: '$' }, ceilingPlaces(usd))).toBe(text)
 })
 
 describe('keys', () => {
