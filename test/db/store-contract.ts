@@ -34,12 +34,14 @@ export interface Engine {
   readonly reopen?: ReopenStore
   /** Absent for an engine of one process. */
   readonly join?: JoinStore
+  /** Whether a restart forgets what a window knows beyond the log: which requests a clock that was set back has placed elsewhere. */
+  readonly forgetsSteps?: boolean
 }
 
 export function storeContract(name: string, engine: Engine): void {
-  const { open, reopen, join } = engine
+  const { open, reopen, join, forgetsSteps = true } = engine
   describe(name, () => {
-    const bench = setBench(open, reopen)
+    const bench = setBench(open, reopen, forgetsSteps)
     describe('accounts', () => accountsContract(bench))
     describe('limits of accounts', () => accountLimitsContract(bench))
     describe('keys', () => keysContract(bench))

@@ -15,7 +15,7 @@ import type { HotState, OpenHold } from './hot-state.ts'
 import type { Repeats } from './repeats.ts'
 import type { Writer } from './writer.ts'
 
-interface HoldRow {
+export interface HoldRow {
   readonly generation_id: GenerationId
   readonly request_id: string
   readonly account_id: AccountId
@@ -85,7 +85,7 @@ export function prepareExpiry(
   }
 }
 
-const toActivity = (hold: HoldRow, totalMs: number): ActivityEntry => ({
+export const toActivity = (hold: HoldRow, totalMs: number): ActivityEntry => ({
   generationId: hold.generation_id,
   requestId: hold.request_id,
   accountId: hold.account_id,

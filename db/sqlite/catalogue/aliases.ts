@@ -50,7 +50,7 @@ export function createAliases(
   }
 }
 
-const aliasNotFound = (name: string): GatewayError =>
+export const aliasNotFound = (name: string): GatewayError =>
   new GatewayError('model_not_found', `no model is also called "${name}"`, {
     hint: 'gatewayctl models alias',
   })

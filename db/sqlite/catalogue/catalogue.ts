@@ -104,108 +104,112 @@ export function openCatalogue({ database, commit }: Connection): HeldCatalogue {
   }
 }
 
+/** What the catalogue is read from. */
+export interface CatalogueRows {
+  readonly version: number
+  readonly models: readonly ModelRow[]
+  readonly hops: readonly HopRow[]
+  readonly aliases: readonly ModelAlias[]
+  readonly prices: readonly PriceRow[]
+  readonly providers: readonly ProviderRow[]
+  readonly credentials: readonly (Credential & { readonly provider: string })[]
+  readonly rates: readonly RateRow[]
+}
+
+/** A statement for each table of it. */
+export const CATALOGUE_SQL: Readonly<Record<Exclude<keyof CatalogueRows, 'version'>, string>> = {
+  models: `SELECT id, kind, embedding_space AS "embeddingSpace", provider, upstream_name AS "upstreamName", name, description, created_at AS "createdAt",
+       context_length AS "contextLength", max_completion_tokens AS "maxCompletionTokens", catalogued AS "isCatalogued",
+       images_per_answer AS "imagesPerAnswer", wires, input_modalities AS "inputModalities",
+       output_modalities AS "outputModalities", supported_parameters AS "supportedParameters"
+     FROM models ORDER BY id`,
+  hops: `SELECT pattern, routes.ordering AS "order", provider, upstream_name AS "upstreamName", position, weight
+     FROM routes JOIN hops USING (pattern) ORDER BY pattern, position, provider NULLS FIRST`,
+  aliases: 'SELECT name, model_id AS model FROM aliases ORDER BY name',
+  prices: `SELECT id, model_id AS "modelId", effective_from AS "effectiveFrom", prices
+     FROM price_versions WHERE retired = 0 ORDER BY id DESC`,
+  providers: `SELECT name, type, base_url AS "baseUrl",
+       output_bound AS "outputBound", learned_bound AS "learnedBound", created_at AS "createdAt", revision
+     FROM providers ORDER BY name`,
+  credentials: 'SELECT provider, name, weight FROM credentials ORDER BY provider, name',
+  rates: `SELECT rub_per_usd AS "rubPerUsd", effective_from AS "effectiveFrom"
+     FROM rates ORDER BY effective_from DESC`,
+}
+
 /** Reads the whole of it. */
 function prepareRead(database: Database): () => Catalogue {
   const version = statement<{ version: number }>(database, 'SELECT version FROM catalogue_version')
-  const models = statement<ModelRow>(
+  const models = statement<ModelRow>(database, CATALOGUE_SQL.models)
+  const hops = statement<HopRow>(database, CATALOGUE_SQL.hops)
+  const aliases = statement<ModelAlias>(database, CATALOGUE_SQL.aliases)
+  const prices = statement<PriceRow>(database, CATALOGUE_SQL.prices)
+  const providers = statement<ProviderRow>(database, CATALOGUE_SQL.providers)
+  const credentials = statement<CatalogueRows['credentials'][number]>(
     database,
-    `SELECT id, kind, embedding_space AS embeddingSpace, provider, upstream_name AS upstreamName, name, description, created_at AS createdAt,
-       context_length AS contextLength, max_completion_tokens AS maxCompletionTokens, catalogued AS isCatalogued,
-       images_per_answer AS imagesPerAnswer, wires, input_modalities AS inputModalities,
-       output_modalities AS outputModalities, supported_parameters AS supportedParameters
-     FROM models ORDER BY id`,
+    CATALOGUE_SQL.credentials,
   )
-  const routes = prepareReadRoutes(database)
-  const aliases = statement<ModelAlias>(
-    database,
-    'SELECT name, model_id AS model FROM aliases ORDER BY name',
-  )
-  const prices = statement<PriceRow>(
-    database,
-    `SELECT id, model_id AS modelId, effective_from AS effectiveFrom, prices
-     FROM price_versions WHERE retired = 0 ORDER BY id DESC`,
-  )
-  const providers = statement<ProviderRow>(
-    database,
-    `SELECT name, type, base_url AS baseUrl,
-       output_bound AS outputBound, learned_bound AS learnedBound, created_at AS createdAt, revision
-     FROM providers ORDER BY name`,
-  )
-  const credentials = statement<Credential & { readonly provider: string }>(
-    database,
-    'SELECT provider, name, weight FROM credentials ORDER BY provider, name',
-  )
-  const rates = statement<RateRow>(
-    database,
-    `SELECT rub_per_usd AS rubPerUsd, effective_from AS effectiveFrom
-     FROM rates ORDER BY effective_from DESC`,
-  )
-
-  return () => {
-    const byPattern = routes()
-    const credentialsOf = new Map<string, Credential[]>()
-    for (const { provider, ...credential } of credentials().all()) {
-      const known = credentialsOf.get(provider)
-      if (known === undefined) credentialsOf.set(provider, [credential])
-      else known.push(credential)
-    }
-    const routeOf = prepareFindRoute(byPattern.values())
-    const pricesOf = Map.groupBy(prices().all(), ({ modelId }) => modelId)
-    const toCard = (row: ModelRow): ModelCard => ({
-      ...row,
-      isCatalogued: row.isCatalogued === 1,
-      wires: row.wires === null ? null : JSON.parse(row.wires),
-      inputModalities: JSON.parse(row.inputModalities),
-      outputModalities: JSON.parse(row.outputModalities),
-      supportedParameters: JSON.parse(row.supportedParameters),
-      ...toCardRoute(row, routeOf(row.id)),
-      prices: (pricesOf.get(row.id) ?? []).map(toVersion),
-    })
-    return {
+  const rates = statement<RateRow>(database, CATALOGUE_SQL.rates)
+  return () =>
+    toCatalogue({
       version: version().get()?.version ?? 0,
-      models: new Map(
-        models()
-          .all()
-          .map((row) => [row.id, toCard(row)]),
-      ),
-      aliases: new Map(
-        aliases()
-          .all()
-          .map(({ name, model }) => [name, model]),
-      ),
-      routes: byPattern,
-      providers: new Map(
-        providers()
-          .all()
-          .map((row) => [row.name, { ...row, credentials: credentialsOf.get(row.name) ?? [] }]),
-      ),
-      rates: rates()
-        .all()
-        .map(({ rubPerUsd, effectiveFrom }) => ({
-          rubPerUsd: readRubPerUsd(rubPerUsd) as RubPerUsd,
-          effectiveFrom,
-          setByOperator: true,
-        })),
-    }
+      models: models().all(),
+      hops: hops().all(),
+      aliases: aliases().all(),
+      prices: prices().all(),
+      providers: providers().all(),
+      credentials: credentials().all(),
+      rates: rates().all(),
+    })
+}
+
+export function toCatalogue(rows: CatalogueRows): Catalogue {
+  const byPattern = toRoutes(rows.hops)
+  const credentialsOf = new Map<string, Credential[]>()
+  for (const { provider, ...credential } of rows.credentials) {
+    const known = credentialsOf.get(provider)
+    if (known === undefined) credentialsOf.set(provider, [credential])
+    else known.push(credential)
+  }
+  const routeOf = prepareFindRoute(byPattern.values())
+  const pricesOf = Map.groupBy(rows.prices, ({ modelId }) => modelId)
+  const toCard = (row: ModelRow): ModelCard => ({
+    ...row,
+    isCatalogued: row.isCatalogued === 1,
+    wires: row.wires === null ? null : JSON.parse(row.wires),
+    inputModalities: JSON.parse(row.inputModalities),
+    outputModalities: JSON.parse(row.outputModalities),
+    supportedParameters: JSON.parse(row.supportedParameters),
+    ...toCardRoute(row, routeOf(row.id)),
+    prices: (pricesOf.get(row.id) ?? []).map(toVersion),
+  })
+  return {
+    version: rows.version,
+    models: new Map(rows.models.map((row) => [row.id, toCard(row)])),
+    aliases: new Map(rows.aliases.map(({ name, model }) => [name, model])),
+    routes: byPattern,
+    providers: new Map(
+      rows.providers.map((row) => [
+        row.name,
+        { ...row, credentials: credentialsOf.get(row.name) ?? [] },
+      ]),
+    ),
+    rates: rows.rates.map(({ rubPerUsd, effectiveFrom }) => ({
+      rubPerUsd: readRubPerUsd(rubPerUsd) as RubPerUsd,
+      effectiveFrom,
+      setByOperator: true,
+    })),
   }
 }
 
-/** Reads the routes, in the order of patterns. */
-function prepareReadRoutes(database: Database): () => ReadonlyMap<string, Route> {
-  const hops = statement<HopRow>(
-    database,
-    `SELECT pattern, routes.ordering AS "order", provider, upstream_name AS upstreamName, position, weight
-     FROM routes JOIN hops USING (pattern) ORDER BY pattern, position, provider`,
-  )
-  return () => {
-    const routes = new Map<string, Route & { readonly hops: RouteHop[] }>()
-    for (const { pattern, order, provider, ...hop } of hops().all()) {
-      const route = routes.get(pattern) ?? { pattern, order, hops: [] }
-      routes.set(pattern, route)
-      route.hops.push({ provider: provider ?? OWN, ...hop })
-    }
-    return routes
+/** In the order of patterns. */
+function toRoutes(hops: readonly HopRow[]): ReadonlyMap<string, Route> {
+  const routes = new Map<string, Route & { readonly hops: RouteHop[] }>()
+  for (const { pattern, order, provider, ...hop } of hops) {
+    const route = routes.get(pattern) ?? { pattern, order, hops: [] }
+    routes.set(pattern, route)
+    route.hops.push({ provider: provider ?? OWN, ...hop })
   }
+  return routes
 }
 
 const toCardRoute = (row: ModelRow, route: Route | undefined): typeof UNROUTED =>

@@ -5,13 +5,13 @@ import { requireVault } from '../engine/require-vault.ts'
 import { statement } from '../engine/statement.ts'
 
 /** Where a text was sealed for: it opens nowhere else. */
-const placeOf = (provider: string, name: string): string =>
+export const placeOf = (provider: string, name: string): string =>
   name === DEFAULT_CREDENTIAL
     ? `providers|credential|${provider}|v1`
     : `providers|credential|${provider}/${name}|v1`
 
 /** A credential whose secret is sealed; null: it keeps the one that it has. */
-interface SealedCredential {
+export interface SealedCredential {
   readonly name: string
   readonly weight: number
   readonly sealed: string | null

@@ -170,7 +170,7 @@ export function createModels({ database }: Connection, catalogue: HeldCatalogue)
   }
 }
 
-function toRow(card: ModelCard) {
+export function toRow(card: ModelCard) {
   return {
     ...factsOf(card),
     id: card.id,

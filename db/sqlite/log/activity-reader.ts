@@ -1,5 +1,5 @@
 /** Reads the activity log. */
-import { and, eq, gte, lte, ne, sql } from 'drizzle-orm'
+import { and, type Column, eq, gte, lte, ne, type SQL, sql } from 'drizzle-orm'
 import type { Activity, ActivityQuery } from '#domain/activity.ts'
 import type { Drift } from '#domain/drift.ts'
 import { type AccountId, isGenerationId } from '#domain/id.ts'
@@ -62,7 +62,31 @@ const LOG = {
     OR NOT EXISTS (SELECT 1 FROM accounts WHERE accounts.id = ${activity.accountId}))`,
 }
 
-const matches = (query: Omit<ActivityQuery, 'limit'>) =>
+const matches = (query: Omit<ActivityQuery, 'limit'>) => activityFilter(activity, query, endsIn)
+
+type ActivityColumns = Readonly<
+  Record<
+    | 'accountId'
+    | 'endedBy'
+    | 'endUser'
+    | 'generationId'
+    | 'keyId'
+    | 'model'
+    | 'provider'
+    | 'requestId'
+    | 'status'
+    | 'surface'
+    | 'totalMs',
+    Column
+  >
+>
+
+/** What a line must match, but when it arrived. `endsIn`: a column's last characters are these. */
+export const activityFilter = (
+  activity: ActivityColumns,
+  query: Omit<ActivityQuery, 'limit'>,
+  endsIn: (column: Column, end: string) => SQL,
+): SQL | undefined =>
   and(
     query.accountId && eq(activity.accountId, query.accountId),
     query.keyId && eq(activity.keyId, query.keyId),
@@ -80,10 +104,9 @@ const matches = (query: Omit<ActivityQuery, 'limit'>) =>
   )
 
 /** Compared as text, not as a pattern. */
-const endsIn = (column: typeof activity.generationId, end: string) =>
-  sql`substr(${column}, ${-end.length}) = ${end}`
+const endsIn = (column: Column, end: string): SQL => sql`substr(${column}, ${-end.length}) = ${end}`
 
-const madeBy = (column: typeof activity.keyId, person: string) =>
+const madeBy = (column: Column, person: string): SQL =>
   sql`${column} IN (SELECT id FROM keys WHERE made_by = ${person})`
 
 interface SumRow {

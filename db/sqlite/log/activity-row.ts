@@ -110,8 +110,8 @@ function toRefusal(stored: string | null): LoggedRefusal | null {
   return { ...rest, hold: hold === null ? null : fromInteger(hold) }
 }
 
-/** Bound in this order. */
-const COLUMNS = [
+/** In the order of `activityValues`. */
+export const ACTIVITY_COLUMNS = [
   'generation_id',
   'request_id',
   'account_id',
@@ -159,6 +159,61 @@ const COLUMNS = [
   'credential',
 ]
 
+/** A line as the columns of its row; `admittedAt` is null for one that was refused. */
+export function activityValues(
+  entry: ActivityEntry,
+  admittedAt: Instant | null,
+): (string | number | null)[] {
+  const { usage, failedAttempts } = entry
+  return [
+    entry.generationId,
+    entry.requestId,
+    entry.accountId,
+    entry.keyId,
+    admittedAt === null ? 0 : 1,
+    entry.model,
+    entry.provider,
+    entry.endUser,
+    entry.stream ? 1 : 0,
+    entry.status,
+    entry.code,
+    entry.endedBy,
+    entry.finishReason,
+    entry.startedAt,
+    admittedAt ?? entry.startedAt + entry.queuedMs,
+    entry.firstEventMs,
+    entry.totalMs,
+    usage.inputTokens,
+    usage.cacheReadTokens,
+    usage.cacheWriteTokens,
+    usage.imageInputTokens,
+    usage.outputTokens,
+    usage.reasoningTokens,
+    usage.imageOutputTokens,
+    usage.inputImages,
+    usage.outputImages,
+    usage.searchUnits,
+    entry.usageSource,
+    Number(entry.cost),
+    Number(entry.costRub),
+    fromFailedAttempts(failedAttempts),
+    Number(operatorCost(entry)),
+    entry.statedCost === null ? null : Number(entry.statedCost),
+    entry.image?.resolution ?? null,
+    entry.image?.quality ?? null,
+    fromRefusal(entry.refusal),
+    entry.hold === null ? null : Number(entry.hold),
+    entry.loweredBound,
+    usage.cacheWrite1hTokens,
+    fromCalls(usage.serverCalls),
+    fromNames(entry.modifiers),
+    entry.surface,
+    entry.session,
+    fromNames(entry.cutTools),
+    entry.credential,
+  ]
+}
+
 /** Returns false for a second entry of the same generation, which is not written. */
 export function prepareActivity({
   database,
@@ -169,60 +224,12 @@ export function prepareActivity({
 ) => boolean {
   const insert = statement<unknown, SQLQueryBindings[]>(
     database,
-    `INSERT INTO activity (${COLUMNS.join(', ')}) VALUES (${COLUMNS.map(() => '?').join(', ')})
+    `INSERT INTO activity (${ACTIVITY_COLUMNS.join(', ')}) VALUES (${ACTIVITY_COLUMNS.map(() => '?').join(', ')})
      ON CONFLICT (generation_id) DO NOTHING`,
   )
   return (entry, admittedAt) => {
-    const { usage, failedAttempts } = entry
     const isLate = admittedAt !== null && admittedAt < timesOver.below
     if (isLate) timesOver.below = Number.NEGATIVE_INFINITY
-    const { changes } = insert().run(
-      entry.generationId,
-      entry.requestId,
-      entry.accountId,
-      entry.keyId,
-      admittedAt === null ? 0 : 1,
-      entry.model,
-      entry.provider,
-      entry.endUser,
-      entry.stream ? 1 : 0,
-      entry.status,
-      entry.code,
-      entry.endedBy,
-      entry.finishReason,
-      entry.startedAt,
-      admittedAt ?? entry.startedAt + entry.queuedMs,
-      entry.firstEventMs,
-      entry.totalMs,
-      usage.inputTokens,
-      usage.cacheReadTokens,
-      usage.cacheWriteTokens,
-      usage.imageInputTokens,
-      usage.outputTokens,
-      usage.reasoningTokens,
-      usage.imageOutputTokens,
-      usage.inputImages,
-      usage.outputImages,
-      usage.searchUnits,
-      entry.usageSource,
-      Number(entry.cost),
-      Number(entry.costRub),
-      fromFailedAttempts(failedAttempts),
-      Number(operatorCost(entry)),
-      entry.statedCost === null ? null : Number(entry.statedCost),
-      entry.image?.resolution ?? null,
-      entry.image?.quality ?? null,
-      fromRefusal(entry.refusal),
-      entry.hold === null ? null : Number(entry.hold),
-      entry.loweredBound,
-      usage.cacheWrite1hTokens,
-      fromCalls(usage.serverCalls),
-      fromNames(entry.modifiers),
-      entry.surface,
-      entry.session,
-      fromNames(entry.cutTools),
-      entry.credential,
-    )
-    return changes > 0
+    return insert().run(...activityValues(entry, admittedAt)).changes > 0
   }
 }

@@ -7,7 +7,7 @@ import type { Connection } from '../engine/connection.ts'
 import { BEHIND_ALL } from '../engine/slices.ts'
 import { statement } from '../engine/statement.ts'
 
-type ActRow = {
+export type ActRow = {
   readonly id: ActId
   readonly at: Instant
   readonly who: string
@@ -71,4 +71,4 @@ export function createActs({ database, commit }: Connection): Acts {
   }
 }
 
-const toAct = (row: ActRow): Act => ({ ...row, changed: JSON.parse(row.changed) })
+export const toAct = (row: ActRow): Act => ({ ...row, changed: JSON.parse(row.changed) })

@@ -18,9 +18,9 @@ import { fromInteger } from '../money/amount.ts'
 import { toFailedAttempts, toNames } from './activity-row.ts'
 
 /** A request is admitted once its body has come, so somewhat later than its id tells. */
-const MAX_QUEUED_MS = HOUR_MS
+export const MAX_QUEUED_MS = HOUR_MS
 
-interface Line {
+export interface Line {
   readonly generationId: GenerationId
   readonly model: string
   readonly provider: string | null
@@ -61,20 +61,20 @@ type Bounds = {
 }
 
 /** Also those that it failed, and those of which nobody knows who had them when the gateway died. */
-const LINES = `
-  SELECT a.generation_id AS generationId, a.model, a.provider, a.ended_by AS endedBy, a.started_at AS startedAt,
-    a.admitted_at AS admittedAt, a.total_ms AS totalMs, a.input_tokens AS inputTokens,
-    a.cache_read_tokens AS cacheReadTokens, a.cache_write_tokens AS cacheWriteTokens,
-    a.cache_write_1h_tokens AS cacheWrite1hTokens, a.image_input_tokens AS imageInputTokens,
-    a.output_tokens AS outputTokens, a.reasoning_tokens AS reasoningTokens,
-    a.image_output_tokens AS imageOutputTokens, a.input_images AS inputImages, a.output_images AS outputImages,
-    a.search_units AS searchUnits, a.server_calls AS serverCalls, a.usage_source AS usageSource, a.modifiers,
-    a.image_resolution AS imageResolution, a.image_quality AS imageQuality, a.cost_nanos AS cost,
-    a.stated_cost_nanos AS statedCost, a.failed_attempts AS failedAttempts,
-    a.operator_cost_nanos AS operatorCost, a.hold_nanos AS hold, l.price_version AS priceVersion
+export const servedLines = (isAdmitted: string): string => `
+  SELECT a.generation_id AS "generationId", a.model, a.provider, a.ended_by AS "endedBy", a.started_at AS "startedAt",
+    a.admitted_at AS "admittedAt", a.total_ms AS "totalMs", a.input_tokens AS "inputTokens",
+    a.cache_read_tokens AS "cacheReadTokens", a.cache_write_tokens AS "cacheWriteTokens",
+    a.cache_write_1h_tokens AS "cacheWrite1hTokens", a.image_input_tokens AS "imageInputTokens",
+    a.output_tokens AS "outputTokens", a.reasoning_tokens AS "reasoningTokens",
+    a.image_output_tokens AS "imageOutputTokens", a.input_images AS "inputImages", a.output_images AS "outputImages",
+    a.search_units AS "searchUnits", a.server_calls AS "serverCalls", a.usage_source AS "usageSource", a.modifiers,
+    a.image_resolution AS "imageResolution", a.image_quality AS "imageQuality", a.cost_nanos AS cost,
+    a.stated_cost_nanos AS "statedCost", a.failed_attempts AS "failedAttempts",
+    a.operator_cost_nanos AS "operatorCost", a.hold_nanos AS hold, l.price_version AS "priceVersion"
   FROM activity AS a LEFT JOIN ledger AS l ON l.id = 'led_' || substr(a.generation_id, 5)
   WHERE a.generation_id >= $from AND a.generation_id < $below
-    AND a.admitted = 1 AND a.admitted_at >= $since AND a.admitted_at < $until
+    AND ${isAdmitted} AND a.admitted_at >= $since AND a.admitted_at < $until
     AND (a.provider = $provider OR a.failed_attempts IS NOT NULL
       OR a.provider IS NULL AND a.ended_by = 'gateway')`
 
@@ -86,7 +86,7 @@ export async function readServed(
   const reading = openReading(connection)
   try {
     const { database } = reading
-    const lines = statement<Line, [Bounds]>(database, LINES)
+    const lines = statement<Line, [Bounds]>(database, servedLines('a.admitted = 1'))
     const versionOf = prepareVersions(database)
     const tally = new ServedTally(provider)
     const arrived = arrivedIn({ since: later(since, -MAX_QUEUED_MS), until })
@@ -101,7 +101,7 @@ export async function readServed(
   }
 }
 
-type VersionOf = (id: PriceVersionId | null) => PriceVersion | null
+export type VersionOf = (id: PriceVersionId | null) => PriceVersion | null
 
 /** There are few, each of many requests. */
 function prepareVersions(database: Database): VersionOf {
@@ -122,7 +122,7 @@ function prepareVersions(database: Database): VersionOf {
   }
 }
 
-function toEntry(line: Line, versionOf: VersionOf): ServedEntry {
+export function toEntry(line: Line, versionOf: VersionOf): ServedEntry {
   const { startedAt, totalMs, serverCalls, modifiers, imageResolution, imageQuality } = line
   const failedAttempts = toFailedAttempts(line.failedAttempts)
   const isImage = imageResolution !== null || imageQuality !== null

@@ -13,7 +13,7 @@ import { fromLimits, toLimits } from '../keys/limits-column.ts'
 import { prepareNoteAct } from '../log/acts.ts'
 import { fromInteger, toInteger } from './amount.ts'
 
-interface AccountRow {
+export interface AccountRow {
   readonly id: AccountId
   readonly name: string
   readonly created_at: Instant
@@ -125,7 +125,7 @@ function openAccountTable(database: Database) {
   }
 }
 
-const toAccount = (row: AccountRow): Account => ({
+export const toAccount = (row: AccountRow): Account => ({
   id: row.id,
   name: row.name,
   createdAt: row.created_at,

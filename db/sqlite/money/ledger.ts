@@ -1,6 +1,6 @@
 /** The ledger in SQLite: credits, and reading. */
 import type { Database } from 'bun:sqlite'
-import { and, eq, gte, lt, sql } from 'drizzle-orm'
+import { and, type Column, eq, gte, lt, type SQL, sql } from 'drizzle-orm'
 import { drizzle as openDrizzle } from 'drizzle-orm/bun-sqlite'
 import type { Catalogues } from '#domain/catalogue.ts'
 import { DAY_MS, later } from '#domain/clock.ts'
@@ -128,7 +128,11 @@ function readLedger(
 /** A charge is written when its request ends, which is a day after it began at the latest, and named after its beginning. */
 const MAX_REQUEST_MS = DAY_MS + 3_600_000
 
-const writtenIn = ({ since, until, before }: Omit<LedgerQuery, 'limit'>): Partial<Slice> => ({
+export const writtenIn = ({
+  since,
+  until,
+  before,
+}: Omit<LedgerQuery, 'limit'>): Partial<Slice> => ({
   ...(since !== undefined && { from: entriesFrom(later(since, -MAX_REQUEST_MS)) }),
   ...belowBoth(until === undefined ? undefined : entriesFrom(until), before),
 })
@@ -156,12 +160,12 @@ function prepareFindRef(database: Database): (ref: string) => EntryId | undefine
   }
 }
 
-const toEntry = (row: typeof ledger.$inferSelect): LedgerEntry => ({
+export const toEntry = (row: typeof ledger.$inferSelect): LedgerEntry => ({
   ...row,
   rubPerUsd: readRubPerUsd(row.rubPerUsd) as RubPerUsd,
 })
 
-function rejectOutOfRange(balance: UsdNanos): void {
+export function rejectOutOfRange(balance: UsdNanos): void {
   if (balance <= MAX_USD_NANOS && balance >= negateUsd(MAX_USD_NANOS)) return
   throw new GatewayError(
     'invalid_request',
@@ -177,7 +181,15 @@ const judgeCredit = (
 ): MarkChange | null =>
   judgeMark(accountId, threshold, balance, amount < NO_MONEY ? 'debit' : 'credit', at)
 
-const scopeOf = ({ accountId, keyId, kind, ref, since, until }: Omit<LedgerQuery, 'limit'>) =>
+const scopeOf = (query: Omit<LedgerQuery, 'limit'>) => ledgerFilter(ledger, query)
+
+type LedgerColumns = Readonly<Record<'accountId' | 'at' | 'keyId' | 'kind' | 'ref', Column>>
+
+/** What an entry must match, but where it stands in the order of ids. */
+export const ledgerFilter = (
+  ledger: LedgerColumns,
+  { accountId, keyId, kind, ref, since, until }: Omit<LedgerQuery, 'limit'>,
+): SQL | undefined =>
   and(
     accountId && eq(ledger.accountId, accountId),
     keyId && eq(ledger.keyId, keyId),

@@ -17,7 +17,7 @@ import { prepareNoteAct } from '../log/acts.ts'
 import { accounts, thresholds } from '../schema.ts'
 import { judgeMark, prepareMarkWriter, toHotThreshold } from './low-balance.ts'
 
-const place = (id: AccountId): string => `thresholds|webhook_secret|${id}|v1`
+export const placeOfSecret = (id: AccountId): string => `thresholds|webhook_secret|${id}|v1`
 
 export function createThresholds(
   connection: Connection,
@@ -100,14 +100,14 @@ export function createThresholds(
     async webhookSecret(accountId) {
       const row = requireRow(accountId)
       return row?.sealedWebhookSecret
-        ? requireVault(connection).open(row.sealedWebhookSecret, place(accountId))
+        ? requireVault(connection).open(row.sealedWebhookSecret, placeOfSecret(accountId))
         : null
     },
   }
 }
 
 /** All null where none was ever set. */
-const toThreshold = (accountId: AccountId, row: Partial<Threshold> | null): Threshold => ({
+export const toThreshold = (accountId: AccountId, row: Partial<Threshold> | null): Threshold => ({
   accountId,
   below: row?.below ?? null,
   email: row?.email ?? null,
@@ -122,5 +122,5 @@ function seal(
 ): { sealedWebhookSecret?: string | null } {
   if (webhookUrl === null) return { sealedWebhookSecret: null }
   if (secret === undefined) return {}
-  return { sealedWebhookSecret: requireVault(connection).seal(secret, place(accountId)) }
+  return { sealedWebhookSecret: requireVault(connection).seal(secret, placeOfSecret(accountId)) }
 }

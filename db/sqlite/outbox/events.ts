@@ -9,7 +9,7 @@ import { prepareNoteAct } from '../log/acts.ts'
 import type { HeldNoticeSettings } from './notice-settings.ts'
 import { prepareRaise, prepareSend } from './raise.ts'
 
-interface EventRow {
+export interface EventRow {
   readonly id: EventId
   readonly cause: CauseName
   readonly subject: string
@@ -22,10 +22,10 @@ interface EventRow {
   readonly sent_as: EventId | null
 }
 
-const LASTING = JSON.stringify(CAUSE_NAMES.filter((name) => CAUSES[name].lasts))
+export const LASTING = JSON.stringify(CAUSE_NAMES.filter((name) => CAUSES[name].lasts))
 
 /** So that a digest stays a mail that can be read. */
-const MOST_IN_DIGEST = 100
+export const MOST_IN_DIGEST = 100
 
 export function createEvents(connection: Connection, settings: HeldNoticeSettings): Events {
   const { database, commit } = connection
@@ -173,7 +173,7 @@ function openReading({ database, commit }: Connection): Pick<Events, 'list' | 'f
   }
 }
 
-const toEvent = (row: EventRow): StoredEvent => ({
+export const toEvent = (row: EventRow): StoredEvent => ({
   id: row.id,
   cause: row.cause,
   subject: row.subject,

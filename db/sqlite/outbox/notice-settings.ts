@@ -11,7 +11,7 @@ import { requireVault } from '../engine/require-vault.ts'
 import { statement } from '../engine/statement.ts'
 import { prepareNoteAct } from '../log/acts.ts'
 
-type SettingsRow = {
+export type SettingsRow = {
   readonly email: string | null
   readonly webhook_url: string | null
   readonly sealed_webhook_secret: string | null
@@ -29,7 +29,7 @@ export interface HeldNoticeSettings {
   forget(): void
 }
 
-const PLACE = 'notice_settings|webhook_secret|v1'
+export const PLACE = 'notice_settings|webhook_secret|v1'
 
 const prepareRow = ({ database }: Connection) =>
   statement<SettingsRow, []>(database, 'SELECT * FROM notice_settings')
@@ -113,7 +113,7 @@ export function createNoticeSettings(
   }
 }
 
-const toSettings = (row: SettingsRow | null): NoticeSettings =>
+export const toSettings = (row: SettingsRow | null): NoticeSettings =>
   row === null
     ? DEFAULT_NOTICE_SETTINGS
     : {
@@ -128,7 +128,7 @@ const toSettings = (row: SettingsRow | null): NoticeSettings =>
         wakesForCritical: row.wakes_for_critical === 1,
       }
 
-const toRow = (settings: NoticeSettings): Omit<SettingsRow, 'sealed_webhook_secret'> => ({
+export const toRow = (settings: NoticeSettings): Omit<SettingsRow, 'sealed_webhook_secret'> => ({
   email: settings.email,
   webhook_url: settings.webhookUrl,
   ceiling_percents: JSON.stringify(settings.ceilingPercents),

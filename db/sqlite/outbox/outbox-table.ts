@@ -12,7 +12,7 @@ import type {
 } from '#domain/notice.ts'
 import { statement } from '../engine/statement.ts'
 
-interface OutboxRow {
+export interface OutboxRow {
   readonly event_id: EventId
   readonly channel: Channel
   readonly account_id: AccountId | null
@@ -166,7 +166,7 @@ function openReading(database: Database): Pick<OutboxTable, 'list' | 'find' | 'l
   }
 }
 
-const toNotice = (row: OutboxRow): Notice => ({
+export const toNotice = (row: OutboxRow): Notice => ({
   eventId: row.event_id,
   channel: row.channel,
   accountId: row.account_id,

@@ -11,7 +11,7 @@ import type { HeldNoticeSettings } from './notice-settings.ts'
 import { openOutboxTable } from './outbox-table.ts'
 
 /** A storm goes out together: what is raised beyond this many in an hour waits for the end of an hour. */
-const MOST_AN_HOUR = 60
+export const MOST_AN_HOUR = 60
 
 /** False where an event of its cause and subject is open. */
 export type Raise = (event: RaisedEvent) => boolean

@@ -16,7 +16,7 @@ import { prepareRevocations } from './revocations.ts'
 
 const SESSION = 'Session'
 
-interface ArtifactRow {
+export interface ArtifactRow {
   readonly kind: string
   readonly sha256: string
   readonly payload: string
@@ -146,7 +146,7 @@ function prepare(database: Connection['database']) {
   }
 }
 
-const toArtifact = (row: ArtifactRow | null): StoredArtifact | undefined =>
+export const toArtifact = (row: ArtifactRow | null): StoredArtifact | undefined =>
   row === null
     ? undefined
     : {

@@ -7,7 +7,7 @@ import { type Named, statement } from '../engine/statement.ts'
 import { prepareNoteAct } from '../log/acts.ts'
 import { prepareRevocations } from './revocations.ts'
 
-interface ClientRow {
+export interface ClientRow {
   readonly id: string
   readonly name: string
   readonly redirect_uris: string
@@ -90,7 +90,7 @@ export function createClients({ database, commit }: Connection): Clients {
 /** In place of the digest of a public client, which no digest equals. */
 const NO_SECRET = ''
 
-const toRow = ({ access, ...client }: Client) => ({
+export const toRow = ({ access, ...client }: Client) => ({
   ...client,
   secretDigest: client.secretDigest ?? NO_SECRET,
   allowed: access === 'everybody' ? null : JSON.stringify(access),
@@ -101,7 +101,7 @@ const toRow = ({ access, ...client }: Client) => ({
   hasIdTokenClaims: Number(client.hasIdTokenClaims),
 })
 
-const toClient = (row: ClientRow): Client => ({
+export const toClient = (row: ClientRow): Client => ({
   id: row.id,
   name: row.name,
   redirectUris: JSON.parse(row.redirect_uris) as string[],

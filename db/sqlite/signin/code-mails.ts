@@ -8,7 +8,7 @@ import type { Connection } from '../engine/connection.ts'
 import { requireVault } from '../engine/require-vault.ts'
 import { type Named, statement } from '../engine/statement.ts'
 
-interface MailRow {
+export interface MailRow {
   readonly interaction: string
   readonly event_id: EventId
   readonly sealed: string
@@ -56,7 +56,7 @@ export function createCodeMails(connection: Connection): CodeMails {
 }
 
 /** Null if it was encrypted with another master key; its code could not be redeemed either. */
-function toWaiting(vault: Vault, row: MailRow): WaitingMail | null {
+export function toWaiting(vault: Vault, row: MailRow): WaitingMail | null {
   const { interaction, event_id: id, tries, expires_at: expiresAt } = row
   try {
     const mail = JSON.parse(vault.open(row.sealed, place(id))) as CodeMail

@@ -3,7 +3,7 @@ import type { Detours, PendingIdentity } from '#signin/register/detour.ts'
 import type { Connection } from '../engine/connection.ts'
 import { type Named, statement } from '../engine/statement.ts'
 
-interface ArrivalRow {
+export interface ArrivalRow {
   readonly provider: string
   readonly subject: string
   readonly told_name: string | null
@@ -59,7 +59,7 @@ function prepare(database: Connection['database']) {
   }
 }
 
-const toArrival = (row: ArrivalRow | null): PendingIdentity | undefined =>
+export const toArrival = (row: ArrivalRow | null): PendingIdentity | undefined =>
   row === null
     ? undefined
     : {

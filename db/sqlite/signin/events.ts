@@ -13,7 +13,7 @@ import type { Connection } from '../engine/connection.ts'
 import { BEHIND_ALL } from '../engine/slices.ts'
 import { type Named, statement } from '../engine/statement.ts'
 
-interface EventRow {
+export interface EventRow {
   readonly id: EventId
   readonly at: Instant
   readonly outcome: string
@@ -78,7 +78,7 @@ export function createSigninEvents({ database, commit }: Connection): SigninEven
   }
 }
 
-const toEvent = ({
+export const toEvent = ({
   person_id: personId,
   client_id: clientId,
   ...row

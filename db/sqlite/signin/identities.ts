@@ -9,7 +9,7 @@ import { prepareNoteAct } from '../log/acts.ts'
 import { type PersonRow, toPerson } from './person-row.ts'
 import { prepareRevocations } from './revocations.ts'
 
-interface IdentityRow {
+export interface IdentityRow {
   readonly issuer: string
   readonly subject: string
   readonly person_id: PersonId
@@ -105,7 +105,7 @@ function prepare(database: Connection['database']) {
   }
 }
 
-const toIdentity = (row: IdentityRow): Identity => ({
+export const toIdentity = (row: IdentityRow): Identity => ({
   issuer: row.issuer,
   subject: row.subject,
   personId: row.person_id,

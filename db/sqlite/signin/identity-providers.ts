@@ -12,7 +12,7 @@ import { requireVault } from '../engine/require-vault.ts'
 import { type Named, statement } from '../engine/statement.ts'
 import { prepareNoteAct } from '../log/acts.ts'
 
-interface ProviderRow {
+export interface ProviderRow {
   readonly name: string
   readonly type: IdentityProviderType
   readonly label: string
@@ -25,8 +25,13 @@ interface ProviderRow {
 }
 
 /** Bound to the issuer by authenticated encryption, so that an edited row cannot send the secret elsewhere. */
-const place = ({ name, issuer }: { readonly name: string; readonly issuer: string }): string =>
-  `identity_providers|secret|${name}|${issuer}|v1`
+export const place = ({
+  name,
+  issuer,
+}: {
+  readonly name: string
+  readonly issuer: string
+}): string => `identity_providers|secret|${name}|${issuer}|v1`
 
 export function createIdentityProviders(connection: Connection): IdentityProviders {
   const { database, commit } = connection
@@ -116,12 +121,12 @@ function prepare(database: Connection['database']) {
   }
 }
 
-const toRow = (provider: IdentityProvider) => ({
+export const toRow = (provider: IdentityProvider) => ({
   ...provider,
   authoritativeFor: JSON.stringify(provider.authoritativeFor),
 })
 
-const toProvider = (row: ProviderRow | null): IdentityProvider | undefined =>
+export const toProvider = (row: ProviderRow | null): IdentityProvider | undefined =>
   row === null
     ? undefined
     : {

@@ -7,15 +7,15 @@ import { requireVault } from '../engine/require-vault.ts'
 import { statement } from '../engine/statement.ts'
 import { prepareNoteAct } from '../log/acts.ts'
 
-interface KeyRow {
+export interface KeyRow {
   readonly id: string
   readonly sealed_jwk: string
   readonly created_at: Instant
   readonly retired_at: Instant | null
 }
 
-const keyPlace = (id: string): string => `signing_keys|jwk|${id}|v1`
-const secretPlace = (name: string): string => `signin_secrets|${name}|v1`
+export const keyPlace = (id: string): string => `signing_keys|jwk|${id}|v1`
+export const secretPlace = (name: string): string => `signin_secrets|${name}|v1`
 
 export function createKeyring(connection: Connection): Keyring {
   const { database, commit } = connection
@@ -66,7 +66,7 @@ export function createKeyring(connection: Connection): Keyring {
 }
 
 /** Values encrypted with another master key are skipped, so that people can sign in with new keys. */
-function openOrNull(vault: Vault, sealed: string, place: string): string | null {
+export function openOrNull(vault: Vault, sealed: string, place: string): string | null {
   try {
     return vault.open(sealed, place)
   } catch {

@@ -38,7 +38,7 @@ export function prepareEndedSessions(database: Database): EndedSessions {
   }
 }
 
-interface LogoutRow {
+export interface LogoutRow {
   readonly id: string
   readonly client_id: string
   readonly person_id: PersonId
@@ -73,7 +73,12 @@ export function createLogouts({ database, commit }: Connection): Logouts {
   }
 }
 
-const toWaiting = ({ client_id, person_id, ended_at, ...row }: LogoutRow): WaitingLogout => ({
+export const toWaiting = ({
+  client_id,
+  person_id,
+  ended_at,
+  ...row
+}: LogoutRow): WaitingLogout => ({
   id: row.id,
   clientId: client_id,
   personId: person_id,

@@ -18,7 +18,7 @@ import { requireVault } from '../engine/require-vault.ts'
 import { type Named, statement } from '../engine/statement.ts'
 import { sealMail } from './code-mails.ts'
 
-interface CodeRow {
+export interface CodeRow {
   readonly email: string
   readonly hmac: string
   readonly attempts: number
@@ -124,16 +124,20 @@ export function createMailCodes(connection: Connection): MailCodes {
   }
 }
 
-type Lookback = Named & { readonly since: Instant; readonly until: Instant; readonly most: number }
+export type Lookback = Named & {
+  readonly since: Instant
+  readonly until: Instant
+  readonly most: number
+}
 
 /** A range of peers. */
-type Peers = Named & { readonly first: string; readonly last: string }
+export type Peers = Named & { readonly first: string; readonly last: string }
 
-const exactly = (peer: string): Peers => ({ first: peer, last: peer })
-const beginningWith = (site: string): Peers => ({ first: site, last: `${site}\uffff` })
+export const exactly = (peer: string): Peers => ({ first: peer, last: peer })
+export const beginningWith = (site: string): Peers => ({ first: site, last: `${site}\uffff` })
 
 /** When the oldest counted code leaves the window; null if there is room. */
-function nextAt(
+export function nextAt(
   { most, withinMs }: Bound,
   at: Instant,
   newest: (lookback: Lookback) => readonly { readonly at: Instant }[],

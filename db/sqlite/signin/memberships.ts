@@ -9,7 +9,7 @@ import { type Named, statement } from '../engine/statement.ts'
 import { prepareNoteAct } from '../log/acts.ts'
 import { prepareAddPerson } from './add-person.ts'
 
-interface MembershipRow {
+export interface MembershipRow {
   readonly account_id: AccountId
   readonly person_id: PersonId
   readonly role: Role
@@ -84,7 +84,7 @@ function prepare(database: Connection['database']) {
   }
 }
 
-const toMembership = (row: MembershipRow): Membership => ({
+export const toMembership = (row: MembershipRow): Membership => ({
   accountId: row.account_id,
   personId: row.person_id,
   role: row.role,

@@ -14,7 +14,7 @@ import { prepareNoteEvent } from './events.ts'
 import { type PersonRow, toPerson } from './person-row.ts'
 import { prepareRevocations } from './revocations.ts'
 
-interface PasskeyRow {
+export interface PasskeyRow {
   readonly id: PasskeyId
   readonly credential_id: string
   readonly person_id: PersonId
@@ -122,7 +122,7 @@ function prepare(database: Connection['database']) {
   }
 }
 
-const toPasskey = (row: PasskeyRow | null): Passkey | undefined =>
+export const toPasskey = (row: PasskeyRow | null): Passkey | undefined =>
   row === null
     ? undefined
     : {

@@ -31,6 +31,8 @@ export interface Bench {
   readonly clock: HandClock
   /** Whether this engine has a `restart`. */
   readonly survives: boolean
+  /** Whether what a window knows beyond the log is gone after a `restart`. */
+  readonly forgetsSteps: boolean
   restart(): Promise<void>
   issue(limits?: Partial<Limits>, stated?: Partial<ApiKey>): Promise<IssuedKey>
   topUp(amount: string, accountId?: AccountId): Promise<UsdNanos>
@@ -54,7 +56,7 @@ export interface Attempt {
 }
 
 /** Registers the opening and closing of a store around each test; one account with $100 is there. */
-export function setBench(open: OpenStore, reopen?: ReopenStore): Bench {
+export function setBench(open: OpenStore, reopen?: ReopenStore, forgetsSteps = true): Bench {
   let store: GatewayStore
   let clock: HandClock
 
@@ -74,6 +76,7 @@ export function setBench(open: OpenStore, reopen?: ReopenStore): Bench {
       return clock
     },
     survives: reopen !== undefined,
+    forgetsSteps: reopen !== undefined && forgetsSteps,
     async restart() {
       if (reopen) store = await reopen(store, clock)
     },

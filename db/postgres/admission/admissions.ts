@@ -1,0 +1,184 @@
+/** Admissions in PostgreSQL: what one turn asks leaves as one call, for claims and for settlements each. */
+import type { Admissions, Claim, KeySpending, Repeated, Spend, Verdict } from '#domain/admission.ts'
+import type { Stale } from '#domain/catalogue.ts'
+import { type Day, dayOf, type Instant, monthStart, nextMonthStart } from '#domain/clock.ts'
+import type { AccountId, GenerationId, KeyId } from '#domain/id.ts'
+import type { UsdNanos } from '#domain/money.ts'
+import type { HeldCatalogue } from '../catalogue/catalogue.ts'
+import { batched } from '../engine/batch.ts'
+import type { Database } from '../engine/database.ts'
+import { repeated } from '../engine/errors.ts'
+import type { NodeLife } from '../engine/node-life.ts'
+import { keyNotFound } from '../keys/key-not-found.ts'
+import type { Marks } from '../outbox/passed-marks.ts'
+import { askAdmission, type ReadingColumns, toReadings, toVerdict } from './admit.ts'
+import { findKept } from './answers.ts'
+import { expire } from './expire.ts'
+import { askSettlement, type Ended } from './settle.ts'
+
+interface AccountRow extends ReadingColumns {
+  readonly in_progress: number
+  readonly spent_day: number | null
+  readonly spent_month: number | null
+}
+
+interface UsageRow extends ReadingColumns {
+  readonly known: boolean
+  readonly in_progress: number
+  readonly held: number
+  readonly spent_day: number
+  readonly spent_month: number
+}
+
+export function createAdmissions(
+  database: Database,
+  catalogue: HeldCatalogue,
+  marks: Marks,
+  life: Pick<NodeLife, 'rejoin'>,
+): Admissions {
+  const { lanes } = database
+  const askAll = (takes: boolean) => async (claims: readonly Claim[]) => {
+    const rows = await repeated(() => askAdmission(lanes.admit, claims, takes))
+    // Before anybody hears of it, so that the claim is made anew by what is in force.
+    if (rows.some(({ code }) => code === 'stale')) await catalogue.refresh()
+    // Made anew by the epoch that this node has then.
+    if (rows.some(({ code }) => code === 'fenced')) await life.rejoin()
+    return rows
+  }
+  const admit = batched(askAll(true))
+  const judge = batched(askAll(false))
+
+  const ask = async (claim: Claim, by: typeof admit): Promise<Verdict | Repeated | Stale> => {
+    const verdict = toVerdict(await by(claim), claim)
+    if (typeof verdict !== 'object' || !('kept' in verdict)) return verdict
+    const { keyId, repeat, at } = claim
+    const answer = repeat && (await findKept(database, keyId, repeat, at))
+    // Removed in between: it is asked once more.
+    if (answer?.is !== 'kept') return await ask(claim, by)
+    return { admitted: false, refusal: null, repetition: answer }
+  }
+
+  const settleAll = batched(async (batch: readonly Ended[]) => {
+    const { ids, passed } = await repeated(() => askSettlement(lanes.settle, batch))
+    if (passed) await marks.tell().catch(() => {})
+    const told = new Set<GenerationId>()
+    return batch.map(({ id }) => {
+      if (!ids.has(id) || told.has(id)) return false
+      told.add(id)
+      return true
+    })
+  })
+
+  return {
+    admit: (claim) => ask(claim, admit),
+    judge: (claim) => ask({ ...claim, repeat: null }, judge) as Promise<Verdict | Stale>,
+    settle: (id, settlement) => database.track(settleAll({ id, settlement })),
+    async renew({ epoch }) {
+      const ended = await database.get('SELECT 1 FROM ended_epochs WHERE epoch = ?', epoch)
+      return ended === null
+    },
+    async expire(epochs, at) {
+      await database.flush()
+      await expire(database, epochs, at)
+    },
+    ...readUse(database),
+  }
+}
+
+type Reading = Pick<
+  Admissions,
+  'accountUse' | 'quota' | 'spending' | 'usage' | 'spend' | 'spendByDay'
+>
+
+function readUse(database: Database): Reading {
+  const { lanes } = database
+  const usageOf = async (
+    ids: readonly KeyId[],
+    at: Instant,
+    windows: boolean,
+    byClock: boolean,
+  ) => {
+    await database.flush()
+    const rows = await lanes.admit.all<UsageRow>(
+      'SELECT * FROM usage_of(?::text[], ?, ?, ?) ORDER BY o',
+      ids,
+      at,
+      windows,
+      byClock,
+    )
+    const missing = rows.findIndex(({ known }) => !known)
+    if (missing >= 0) throw keyNotFound(ids[missing] as KeyId)
+    return rows
+  }
+
+  return {
+    quota: async (ids, at) => (await usageOf(ids, at, true, false)).map(toReadings),
+    spending: async (ids, at) => (await usageOf(ids, at, false, false)).map(toSpending),
+    async usage(keyId, at) {
+      const [row] = await usageOf([keyId], at, true, true)
+      if (row === undefined) throw keyNotFound(keyId)
+      return {
+        requestsMinute: row.minute_used ?? 0,
+        requestsDay: row.day_used ?? 0,
+        tokensMinute: row.tokens_used ?? 0,
+        ...toSpending(row),
+      }
+    },
+    async accountUse(ids, at) {
+      await database.flush()
+      const rows = await lanes.admit.all<AccountRow>(
+        'SELECT * FROM account_use(?::text[], ?) ORDER BY o',
+        ids,
+        at,
+      )
+      return rows.map((row) => ({
+        ...toReadings(row),
+        requestsInProgress: row.in_progress,
+        spendDay: row.spent_day === null ? null : (BigInt(row.spent_day) as UsdNanos),
+        spendMonth: row.spent_month === null ? null : (BigInt(row.spent_month) as UsdNanos),
+      }))
+    },
+    async spend(at) {
+      await database.flush()
+      return await readSpend(database, at)
+    },
+    async spendByDay(since) {
+      await database.flush()
+      const rows = await database.all<{
+        account_id: AccountId
+        day: Day
+        spent: string
+        requests: number
+      }>(
+        `SELECT k.account_id, d.day, sum(d.spent_nanos)::text AS spent, sum(d.requests)::bigint AS requests
+         FROM key_days d JOIN keys k ON k.id = d.key_id WHERE d.day >= ?
+         GROUP BY 1, 2 ORDER BY 2, 1`,
+        since,
+      )
+      return rows.map(({ account_id: accountId, day, spent, requests }) => ({
+        accountId,
+        day,
+        spent: BigInt(spent) as UsdNanos,
+        requests,
+      }))
+    },
+  }
+}
+
+const toSpending = (row: UsageRow): KeySpending => ({
+  spendDay: BigInt(row.spent_day) as UsdNanos,
+  spendMonth: BigInt(row.spent_month) as UsdNanos,
+  reserved: BigInt(row.held) as UsdNanos,
+  requestsInProgress: row.in_progress,
+})
+
+async function readSpend(database: Database, at: Instant): Promise<Spend> {
+  const today = dayOf(at)
+  const month = monthStart(today)
+  const row = await database.get<{ day: string; month: string }>(
+    `SELECT coalesce(sum(spent_nanos) FILTER (WHERE day = $today), 0)::text AS day, coalesce(sum(spent_nanos), 0)::text AS month
+     FROM key_days WHERE day >= $month AND day < $next`,
+    { today, month, next: nextMonthStart(month) },
+  )
+  return { day: BigInt(row?.day ?? 0) as UsdNanos, month: BigInt(row?.month ?? 0) as UsdNanos }
+}

@@ -1,0 +1,138 @@
+/** Kept answers in PostgreSQL, in pieces, so that a large one takes little memory. */
+import type { Instant } from '#domain/clock.ts'
+import type { GenerationId, KeyId } from '#domain/id.ts'
+import {
+  type Answers,
+  KEPT_MS,
+  MAX_ANSWER_BYTES,
+  MAX_KEPT_BYTES,
+  MAX_PIECE_BYTES,
+  type Repeat,
+  type Repetition,
+} from '#domain/idempotency.ts'
+import type { Database, Sql } from '../engine/database.ts'
+
+interface AnswerRow {
+  readonly id: number
+  readonly body_sha256: string
+  readonly generation_id: GenerationId
+  readonly content_type: string
+  readonly bytes: number
+  readonly created_at: Instant
+}
+
+type Body = Uint8Array<ArrayBuffer>
+
+/** An answer, found by its name; null where there is none. */
+export async function findKept(
+  sql: Sql,
+  keyId: KeyId,
+  repeat: Repeat,
+  at: Instant,
+): Promise<Repetition | null> {
+  const row = await sql.get<AnswerRow & { readonly body: Buffer }>(
+    `SELECT a.*, p.body FROM answers a JOIN answer_pieces p ON p.answer_id = a.id AND p.place = 0
+     WHERE key_id = ? AND idempotency_key = ? AND whole AND created_at > ?`,
+    keyId,
+    repeat.key,
+    at - KEPT_MS,
+  )
+  if (row === null) return null
+  if (row.body_sha256 !== repeat.digest) return { is: 'other_body' }
+  const { id, generation_id: generationId, content_type: contentType, bytes } = row
+  const answer = { id, keyId, repeat, generationId, contentType, bytes, first: toBody(row.body) }
+  return { is: 'kept', answer: { ...answer, keptAt: row.created_at } }
+}
+
+const toBody = (body: Buffer): Body => new Uint8Array(body)
+
+/** One that was staged and never shown: its admission is resolved. */
+const LEFT = `NOT whole AND NOT EXISTS (SELECT FROM holds h WHERE h.generation_id = answers.generation_id)`
+
+export function createAnswers(database: Database): Answers {
+  /** Evicts the oldest as far as needed; false if there is still no room. */
+  const makeRoom = async (tx: Sql, bytes: number): Promise<boolean> => {
+    for (;;) {
+      const kept = await tx.get<{ bytes: number }>(
+        'SELECT coalesce(sum(bytes), 0)::bigint AS bytes FROM answers',
+      )
+      if ((kept?.bytes ?? 0) + bytes <= MAX_KEPT_BYTES) return true
+      const gone = await tx.run(
+        `DELETE FROM answers WHERE id = (SELECT id FROM answers WHERE whole OR ${LEFT} ORDER BY whole, id LIMIT 1)`,
+      )
+      if (gone === 0) return false
+    }
+  }
+
+  return {
+    async find(keyId, repeat, at) {
+      await database.flush()
+      const running = await database.get<{ body_sha256: string }>(
+        'SELECT body_sha256 FROM holds WHERE key_id = ? AND idempotency_key = ?',
+        keyId,
+        repeat.key,
+      )
+      if (running === null) return await findKept(database, keyId, repeat, at)
+      return { is: running.body_sha256 === repeat.digest ? 'running' : 'other_body' }
+    },
+
+    async piece(id, place) {
+      const row = await database.get<{ body: Buffer }>(
+        'SELECT body FROM answer_pieces WHERE answer_id = ? AND place = ?',
+        id,
+        place,
+      )
+      return row === null ? undefined : toBody(row.body)
+    },
+
+    async stage({ keyId, repeat, generationId, contentType, body, keptAt }) {
+      const bytes = body.byteLength
+      if (bytes > MAX_ANSWER_BYTES) return null
+      const id = await database.change(async (tx) => {
+        if (!(await makeRoom(tx, bytes))) return null
+        const row = await tx.get<{ id: number }>(
+          `INSERT INTO answers (key_id, idempotency_key, body_sha256, generation_id, content_type, bytes, created_at, whole)
+           VALUES (?, ?, ?, ?, ?, ?, ?, false) RETURNING id`,
+          keyId,
+          repeat.key,
+          repeat.digest,
+          generationId,
+          contentType,
+          bytes,
+          keptAt,
+        )
+        return row?.id ?? null
+      })
+      if (id === null) return null
+      for (let from = 0; from === 0 || from < bytes; from += MAX_PIECE_BYTES) {
+        await database.run(
+          'INSERT INTO answer_pieces (answer_id, place, body) VALUES (?, ?, ?)',
+          id,
+          from / MAX_PIECE_BYTES,
+          Buffer.from(body.subarray(from, from + MAX_PIECE_BYTES)),
+        )
+      }
+      return { id }
+    },
+
+    /** A row is removed with its last piece; until then it cannot be found. */
+    trim: (at, limit) =>
+      database.change(async (tx) => {
+        let gone = 0
+        while (gone < limit) {
+          const due = await tx.get<{ id: number }>(
+            `SELECT id FROM answers WHERE ${LEFT} OR (whole AND created_at <= ?) ORDER BY whole, id LIMIT 1`,
+            at - KEPT_MS,
+          )
+          if (due === null) return gone
+          gone += await tx.run(
+            `DELETE FROM answer_pieces WHERE answer_id = $id
+               AND place > (SELECT max(place) FROM answer_pieces WHERE answer_id = $id) - $left`,
+            { id: due.id, left: limit - gone },
+          )
+          if (gone < limit) await tx.run('DELETE FROM answers WHERE id = ?', due.id)
+        }
+        return gone
+      }),
+  }
+}

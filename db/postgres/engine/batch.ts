@@ -1,0 +1,40 @@
+/** What one turn of the event loop asks leaves as one call; the next leaves when the last has returned, so that batches grow under load. */
+
+/** More would keep their accounts locked for too long. */
+const MOST = 500
+
+interface Asked<Act, Answer> {
+  readonly act: Act
+  readonly resolve: (answer: Answer) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** `call` answers each act of a batch, in their order. */
+export function batched<Act, Answer>(
+  call: (acts: readonly Act[]) => Promise<readonly Answer[]>,
+): (act: Act) => Promise<Answer> {
+  const waiting: Asked<Act, Answer>[] = []
+  let isRunning = false
+
+  const run = async (): Promise<void> => {
+    while (waiting.length > 0) {
+      const batch = waiting.splice(0, MOST)
+      try {
+        const answers = await call(batch.map(({ act }) => act))
+        batch.forEach(({ resolve }, nth) => {
+          resolve(answers[nth] as Answer)
+        })
+      } catch (error) {
+        for (const { reject } of batch) reject(error)
+      }
+    }
+    isRunning = false
+  }
+  return (act) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ act, resolve, reject })
+      if (isRunning) return
+      isRunning = true
+      setImmediate(run)
+    })
+}

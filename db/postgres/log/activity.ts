@@ -1,0 +1,112 @@
+/** The log in PostgreSQL: refusals are noted in batches, everything else is written by `settle`; and its reading. */
+import { and, type Column, desc, eq, gte, lt, type SQL, sql } from 'drizzle-orm'
+import type { Activity, ActivityEntry, ActivityQuery } from '#domain/activity.ts'
+import { DAY_MS, type Instant, later } from '#domain/clock.ts'
+import type { Drift } from '#domain/drift.ts'
+import { generationsFrom } from '#domain/id.ts'
+import type { UsdNanos } from '#domain/money.ts'
+import { arrivedIn, BEHIND_ALL } from '../../sqlite/engine/slices.ts'
+import { activityFilter } from '../../sqlite/log/activity-reader.ts'
+import { ACTIVITY_COLUMNS, activityValues, toActivity } from '../../sqlite/log/activity-row.ts'
+import { LINE_ARRAYS, toColumns } from '../admission/settle.ts'
+import { batched } from '../engine/batch.ts'
+import type { Database } from '../engine/database.ts'
+import { activity } from '../schema.ts'
+import { readServed } from './served.ts'
+import { readTrend, readUsage } from './usage.ts'
+
+const NOTE = `INSERT INTO activity (${ACTIVITY_COLUMNS.join(', ')})
+  SELECT * FROM unnest(?::text[], ${LINE_ARRAYS.join(', ')}) ON CONFLICT DO NOTHING`
+
+const endsIn = (column: Column, end: string): SQL => sql`right(${column}, ${end.length}) = ${end}`
+
+export function createActivity(database: Database): Activity {
+  const { drizzle } = database
+  const noteAll = batched(async (entries: readonly ActivityEntry[]) => {
+    await database.run(NOTE, ...toColumns(entries.map((entry) => activityValues(entry, null))))
+    return entries
+  })
+  const matches = (query: Omit<ActivityQuery, 'limit'>): SQL | undefined => {
+    const { from, below } = arrivedIn(query)
+    return and(
+      activityFilter(activity, query, endsIn),
+      from === undefined ? undefined : gte(activity.generationId, from as never),
+      below === undefined ? undefined : lt(activity.generationId, below as never),
+    )
+  }
+  return {
+    note(entry) {
+      // While the database is away, refusals are not logged.
+      database.track(noteAll(entry)).catch(() => {})
+    },
+    async list(query) {
+      await database.flush()
+      const rows = await drizzle
+        .select()
+        .from(activity)
+        .where(matches(query))
+        .orderBy(desc(activity.generationId))
+        .limit(query.limit)
+      return rows.map(toActivity)
+    },
+    async count(query) {
+      await database.flush()
+      return await drizzle.$count(activity, matches(query))
+    },
+    async find(id) {
+      await database.flush()
+      const [row] = await drizzle.select().from(activity).where(eq(activity.generationId, id))
+      return row && toActivity(row)
+    },
+    async drift(query) {
+      await database.flush()
+      const { from = '', below = BEHIND_ALL } = arrivedIn(query)
+      const rows = await database.all<
+        Pick<Drift, 'model' | 'requests'> & { charged: string; stated: string }
+      >(
+        `SELECT model, count(*) AS requests, sum(cost_nanos)::text AS charged, sum(stated_cost_nanos)::text AS stated
+         FROM activity
+         WHERE generation_id >= $from AND generation_id < $below AND ($account::text IS NULL OR account_id = $account)
+           AND stated_cost_nanos IS NOT NULL AND usage_source IS NOT NULL
+         GROUP BY model ORDER BY model`,
+        { from, below, account: query.accountId ?? null },
+      )
+      return rows.map(({ charged, stated, ...row }) => ({
+        ...row,
+        charged: BigInt(charged) as UsdNanos,
+        stated: BigInt(stated) as UsdNanos,
+      }))
+    },
+    usage: (query) => readUsage(database, query),
+    served: (query) => readServed(database, query),
+    trend: (query) => readTrend(database, query),
+
+    trim: (before, limit) =>
+      database.transact(async (tx) => {
+        // A request that arrived after `before` cannot have ended before it.
+        const gone = await tx.run(
+          `DELETE FROM activity WHERE generation_id IN (
+             SELECT generation_id FROM activity WHERE generation_id < $below AND started_at + total_ms < $before
+             ORDER BY generation_id LIMIT $limit)`,
+          { before, below: generationsFrom(before), limit },
+        )
+        if (gone > 0) {
+          await tx.run(
+            `INSERT INTO kept_since (log, since) VALUES ('activity', ?)
+             ON CONFLICT (log) DO UPDATE SET since = greatest(kept_since.since, excluded.since)`,
+            before,
+          )
+        }
+        // Windows look back for a day, and a second one is left for clocks that were set.
+        const old = later(before, -DAY_MS)
+        await tx.run('DELETE FROM slots WHERE at < ? AND pos < ?', old, old)
+        return gone
+      }),
+    async keptSince() {
+      const row = await database.get<{ since: Instant }>(
+        "SELECT since FROM kept_since WHERE log = 'activity'",
+      )
+      return row?.since ?? null
+    },
+  }
+}

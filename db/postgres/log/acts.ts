@@ -1,0 +1,44 @@
+/** The log of acts in PostgreSQL. */
+import type { Act, ActChanges, Acts } from '#domain/act.ts'
+import { BEHIND_ALL } from '../../sqlite/engine/slices.ts'
+import { type ActRow, toAct } from '../../sqlite/log/acts.ts'
+import type { Database, Sql } from '../engine/database.ts'
+
+/** Writes an act in the transaction of its change; `seen` is what that adds to it. One without changes is not written. */
+export async function noteAct(
+  tx: Sql,
+  { changed: stated, ...act }: Act,
+  seen: ActChanges = {},
+): Promise<void> {
+  const changed = { ...stated, ...seen }
+  if (Object.keys(changed).length === 0) return
+  await tx.run(
+    'INSERT INTO acts (id, at, who, verb, target, changed) VALUES ($id, $at, $who, $verb, $target, $changed)',
+    { ...act, changed: JSON.stringify(changed) },
+  )
+}
+
+export function createActs(database: Database): Acts {
+  return {
+    note: (act) => database.change((tx) => noteAct(tx, act)),
+    async list({
+      since = 0,
+      until = Number.MAX_SAFE_INTEGER,
+      verb = null,
+      nouns,
+      target = null,
+      before = BEHIND_ALL,
+      limit,
+    }) {
+      await database.flush()
+      const rows = await database.all<ActRow>(
+        `SELECT * FROM acts WHERE at >= $since AND at < $until AND ($verb::text IS NULL OR verb = $verb) AND id < $before
+           AND ($nouns::text[] IS NULL OR (strpos(verb, '.') > 0 AND split_part(verb, '.', 1) = ANY ($nouns)))
+           AND ($target::text IS NULL OR target = $target)
+         ORDER BY id DESC LIMIT $limit`,
+        { since, until, verb, nouns: nouns ?? null, target, before, limit },
+      )
+      return rows.map(toAct)
+    },
+  }
+}

@@ -1,0 +1,166 @@
+/** The audit in PostgreSQL: every kept sum beside that of the ledger, in one snapshot. */
+import {
+  type Audit,
+  type AuditFinding,
+  type KeptSum,
+  MAX_BEYOND_HOLD,
+  MAX_FINDINGS,
+} from '#domain/audit.ts'
+import type { Day } from '#domain/clock.ts'
+import type { AccountId, GenerationId, KeyId } from '#domain/id.ts'
+import { renderUsd, type UsdNanos } from '#domain/money.ts'
+import type { Database, Sql } from '../engine/database.ts'
+
+interface SumRow {
+  readonly what: KeptSum
+  readonly subject: AccountId | KeyId
+  readonly day: Day
+  readonly end_user: string
+  readonly kept: string
+  readonly ledger: string
+  readonly charges: number
+  readonly requests: number
+}
+
+/** Each sum once, as kept and as the ledger adds up to; with `n` of its kind. */
+const SUMS = `
+  WITH kept AS (
+    SELECT 'balance' AS what, account_id AS subject, 0::bigint AS day, '' AS end_user, balance_nanos AS kept, 0::bigint AS requests FROM account_state
+    UNION ALL SELECT 'key_day', key_id, day, '', spent_nanos, requests FROM key_days
+    UNION ALL SELECT 'end_user_day', key_id, day, end_user, spent_nanos, requests FROM end_user_days),
+  added AS (
+    SELECT 'balance' AS what, account_id AS subject, 0::bigint AS day, '' AS end_user, sum(amount_nanos) AS ledger, 0::bigint AS charges FROM ledger GROUP BY account_id
+    UNION ALL SELECT 'key_day', key_id, day, '', -sum(amount_nanos), count(*) FROM ledger WHERE kind = 'charge' GROUP BY key_id, day
+    UNION ALL SELECT 'end_user_day', key_id, day, end_user, -sum(amount_nanos), count(*) FROM ledger
+      WHERE kind = 'charge' AND end_user IS NOT NULL GROUP BY key_id, day, end_user),
+  both_sums AS (
+    SELECT what, subject, day, end_user, coalesce(kept, 0) AS kept, coalesce(ledger, 0) AS ledger, coalesce(charges, 0) AS charges, coalesce(requests, 0) AS requests
+    FROM kept FULL JOIN added USING (what, subject, day, end_user))`
+
+/** What requests change, beside what it is the sum of. */
+const LIVE = `
+  SELECT s.account_id AS subject, 'hold' AS engine, 'its holds do not add up to what is kept' AS what, s.held_nanos::text AS kept,
+    coalesce(sum(h.amount_nanos), 0)::text AS ledger, NULL::bigint AS day
+  FROM account_state s LEFT JOIN holds h ON h.account_id = s.account_id GROUP BY s.account_id
+  HAVING s.held_nanos <> coalesce(sum(h.amount_nanos), 0) OR s.in_progress <> count(h.generation_id)
+  UNION ALL
+  SELECT t.key_id, 'hold', 'its holds do not add up to what is kept', t.held_nanos::text, coalesce(sum(h.amount_nanos), 0)::text, NULL
+  FROM key_state t LEFT JOIN holds h ON h.key_id = t.key_id GROUP BY t.key_id
+  HAVING t.held_nanos <> coalesce(sum(h.amount_nanos), 0) OR t.in_progress <> count(h.generation_id)
+  UNION ALL
+  SELECT t.key_id, 'live_key_day', 'what is kept as spent on its day is not what the ledger adds up to', t.spent_day::text, coalesce(d.spent_nanos, 0)::text, t.day
+  FROM key_state t LEFT JOIN key_days d ON d.key_id = t.key_id AND d.day = t.day WHERE t.day >= 0 AND t.spent_day <> coalesce(d.spent_nanos, 0)
+  UNION ALL
+  SELECT t.key_id, 'live_key_month', 'what is kept as spent in its month is not what the ledger adds up to', t.spent_month::text, coalesce(sum(d.spent_nanos), 0)::text,
+    month_of(t.day)
+  FROM key_state t LEFT JOIN key_days d ON d.key_id = t.key_id AND d.day >= month_of(t.day) AND d.day < next_month(t.day)
+  WHERE t.day >= 0 GROUP BY t.key_id HAVING t.spent_month <> coalesce(sum(d.spent_nanos), 0)
+  UNION ALL
+  SELECT s.account_id, 'live_account_day', 'what is kept as spent on its day is not what the ledger adds up to', s.spent_day::text,
+    coalesce(sum(d.spent_nanos), 0)::text, s.day
+  FROM account_state s JOIN accounts a ON a.id = s.account_id LEFT JOIN keys k ON k.account_id = s.account_id LEFT JOIN key_days d ON d.key_id = k.id AND d.day = s.day
+  WHERE s.summed GROUP BY s.account_id HAVING s.spent_day <> coalesce(sum(d.spent_nanos), 0)`
+
+interface LiveRow {
+  readonly subject: AccountId | KeyId
+  readonly engine: string
+  readonly what: string
+  readonly kept: string
+  readonly ledger: string
+  readonly day: Day | null
+}
+
+const usd = (nanos: string): UsdNanos => BigInt(nanos) as UsdNanos
+
+/** @throws store_unavailable */
+export async function audit(database: Database): Promise<Audit> {
+  await database.flush()
+  return await database.snapshot(async (tx) => {
+    const findings = [...(await findSums(tx)), ...(await findHolds(tx)), ...(await findLive(tx))]
+    return {
+      ...(await count(tx)),
+      balances: await balances(tx),
+      findings: findings.slice(0, MAX_FINDINGS),
+      found: findings.length,
+      ...(await beyondHold(tx)),
+    }
+  })
+}
+
+async function findSums(tx: Sql): Promise<readonly AuditFinding[]> {
+  const rows = await tx.all<SumRow>(
+    `${SUMS} SELECT what, subject, day, end_user, kept::text, ledger::text, charges, requests FROM both_sums
+     WHERE kept <> ledger OR charges > requests ORDER BY what, subject, day, end_user`,
+  )
+  return rows.flatMap((row): readonly AuditFinding[] => {
+    const { what, subject, charges, requests } = row
+    const [kept, ledger] = [usd(row.kept), usd(row.ledger)]
+    const where = {
+      day: what === 'balance' ? null : row.day,
+      endUser: what === 'end_user_day' ? row.end_user : null,
+    }
+    return [
+      ...(kept === ledger ? [] : [{ what, subject, ...where, kept, ledger }]),
+      ...(charges <= requests
+        ? []
+        : [{ what: 'requests' as const, subject, ...where, requests, charges }]),
+    ]
+  })
+}
+
+async function findHolds(tx: Sql): Promise<readonly AuditFinding[]> {
+  const rows = await tx.all<{ id: GenerationId }>(
+    `SELECT h.generation_id AS id FROM holds h JOIN ledger l ON l.id = 'led_' || substr(h.generation_id, 5)`,
+  )
+  return rows.map(({ id: subject }) => ({ what: 'hold', subject }))
+}
+
+async function findLive(tx: Sql): Promise<readonly AuditFinding[]> {
+  const rows = await tx.all<LiveRow>(LIVE)
+  return rows.map(({ subject, engine, what, day, ...row }) => {
+    const sum = { day, kept: usd(row.kept), ledger: usd(row.ledger) }
+    const message = `${what}: $${renderUsd(sum.kept)}, and $${renderUsd(sum.ledger)}`
+    return { what: 'engine', engine, subject, message, sum }
+  })
+}
+
+async function balances(tx: Sql): Promise<Audit['balances']> {
+  const rows = await tx.all<{ id: AccountId; name: string; kept: string; ledger: string }>(
+    `${SUMS} SELECT a.id, a.name, b.kept::text, b.ledger::text FROM accounts a
+     JOIN both_sums b ON b.what = 'balance' AND b.subject = a.id ORDER BY a.id`,
+  )
+  return rows.map(({ id, name, kept, ledger }) => ({
+    accountId: id,
+    accountName: name,
+    balance: usd(kept),
+    ledgerSum: usd(ledger),
+  }))
+}
+
+async function count(
+  tx: Sql,
+): Promise<Pick<Audit, 'entries' | 'keyDays' | 'endUserDays' | 'openHolds'>> {
+  const row = await tx.get<Pick<Audit, 'entries' | 'keyDays' | 'endUserDays' | 'openHolds'>>(
+    `${SUMS} SELECT (SELECT count(*) FROM ledger) AS entries, (SELECT count(*) FROM holds) AS "openHolds",
+       (SELECT count(*) FROM both_sums WHERE what = 'key_day') AS "keyDays",
+       (SELECT count(*) FROM both_sums WHERE what = 'end_user_day') AS "endUserDays"`,
+  )
+  return row ?? { entries: 0, keyDays: 0, endUserDays: 0, openHolds: 0 }
+}
+
+async function beyondHold(tx: Sql): Promise<Pick<Audit, 'beyondHold' | 'latestBeyondHold'>> {
+  const from = 'FROM activity WHERE cost_nanos > hold_nanos'
+  const counted = await tx.get<{ n: number }>(`SELECT count(*) AS n ${from}`)
+  const rows = await tx.all<{ id: GenerationId; cost: string; hold: string }>(
+    `SELECT generation_id AS id, cost_nanos::text AS cost, hold_nanos::text AS hold ${from} ORDER BY started_at DESC LIMIT ?`,
+    MAX_BEYOND_HOLD,
+  )
+  return {
+    beyondHold: counted?.n ?? 0,
+    latestBeyondHold: rows.map(({ id, cost, hold }) => ({
+      generationId: id,
+      cost: usd(cost),
+      hold: usd(hold),
+    })),
+  }
+}

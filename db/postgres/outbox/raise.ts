@@ -1,0 +1,67 @@
+/** Raises an event in the transaction that is open: with its notices in the outbox, or held back. */
+import { HOUR_MS, type Instant, later } from '#domain/clock.ts'
+import type { RaisedEvent } from '#domain/event.ts'
+import { type EventId, eventsFrom } from '#domain/id.ts'
+import { channelsOf } from '#domain/low-balance.ts'
+import type { NoticeType } from '#domain/notice.ts'
+import { heldUntil } from '#domain/notice-settings.ts'
+import { MOST_AN_HOUR } from '../../sqlite/outbox/raise.ts'
+import type { Sql } from '../engine/database.ts'
+import { readSettings } from './notice-settings.ts'
+import { writeNotice } from './write-notice.ts'
+
+/** False where an event of its cause and subject is open. */
+export async function raise(tx: Sql, event: RaisedEvent): Promise<boolean> {
+  const { id, cause, subject, severity, body, at } = event
+  const added = await tx.run(
+    `INSERT INTO events (id, cause, subject, severity, body, raised_at) VALUES (?, ?, ?, ?, ?, ?)
+     ON CONFLICT (cause, subject) WHERE lifted_at IS NULL DO NOTHING`,
+    ...[id, cause, subject, severity, body, at],
+  )
+  if (added === 0) return false
+  const settings = await readSettings(tx)
+  if (channelsOf(settings).length === 0) return true
+  const until =
+    heldUntil(settings, severity, at) ?? ((await isStorm(tx, at)) ? later(at, HOUR_MS) : null)
+  if (until !== null) await tx.run('UPDATE events SET held_until = ? WHERE id = ?', until, id)
+  else if (await send(tx, { id, type: cause, body, at })) {
+    await tx.run('UPDATE events SET sent_as = id WHERE id = ?', id)
+  }
+  return true
+}
+
+async function isStorm(tx: Sql, at: Instant): Promise<boolean> {
+  const row = await tx.get<{ n: number }>(
+    'SELECT count(*) AS n FROM events WHERE id >= ? AND sent_as = id',
+    eventsFrom(later(at, -HOUR_MS)),
+  )
+  return (row?.n ?? 0) >= MOST_AN_HOUR
+}
+
+/** Writes one notice for each of the operator's channels, due at once; false where there is none. */
+export async function send(
+  tx: Sql,
+  what: {
+    readonly id: EventId
+    readonly type: NoticeType
+    readonly body: string
+    readonly at: Instant
+  },
+): Promise<boolean> {
+  const { id: eventId, type, body, at } = what
+  const channels = channelsOf(await readSettings(tx))
+  for (const channel of channels) {
+    await writeNotice(tx, {
+      eventId,
+      channel,
+      accountId: null,
+      type,
+      body,
+      createdAt: at,
+      state: 'pending',
+      tries: 0,
+      nextTryAt: at,
+    })
+  }
+  return channels.length > 0
+}

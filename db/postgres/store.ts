@@ -1,0 +1,141 @@
+/** The PostgreSQL engine: every port on one database, which several nodes share. */
+import type { Clock, Instant } from '#domain/clock.ts'
+import { GatewayError } from '#domain/errors.ts'
+import { newEpochId } from '#domain/id.ts'
+import { LOCAL_NODE } from '#domain/owner.ts'
+import type { SteadyTime } from '#domain/steady-clock.ts'
+import type { StoreHealth } from '#domain/store.ts'
+import type { GatewayStore } from '#signin/store.ts'
+import type { Vault } from '../vault.ts'
+import { createAdmissions } from './admission/admissions.ts'
+import { createAnswers } from './admission/answers.ts'
+import { openCatalogue } from './catalogue/catalogue.ts'
+import { createModels } from './catalogue/models.ts'
+import { createProviders } from './catalogue/providers.ts'
+import { createRates } from './catalogue/rates.ts'
+import { type Address, type Database, openDatabase } from './engine/database.ts'
+import { toStoreError } from './engine/errors.ts'
+import { NEWEST_VERSION } from './engine/migrate.ts'
+import { join, startLife } from './engine/node-life.ts'
+import { createKeys } from './keys/keys.ts'
+import { createActivity } from './log/activity.ts'
+import { createActs } from './log/acts.ts'
+import { createAccounts } from './money/accounts.ts'
+import { audit } from './money/audit.ts'
+import { createLedger } from './money/ledger.ts'
+import { createThresholds } from './money/thresholds.ts'
+import { createEvents } from './outbox/events.ts'
+import { createNoticeSettings } from './outbox/notice-settings.ts'
+import { createNotices } from './outbox/notices.ts'
+import { openMarks } from './outbox/passed-marks.ts'
+import { createSigninStore } from './signin/store.ts'
+
+export interface PostgresOptions {
+  readonly address: Address
+  readonly clock: Clock
+  /** Of this machine, or process; no other may have it at the same time. */
+  readonly node?: string
+  readonly vault?: Vault | null
+}
+
+/** Ends what an earlier epoch of this node has left. @throws store_unavailable, also for a schema that this binary does not know */
+export async function openPostgres(options: PostgresOptions): Promise<GatewayStore> {
+  const { address, clock, node = LOCAL_NODE, vault = null } = options
+  const owner = { node, epoch: newEpochId(clock.now()) }
+  const database = openDatabase(address, { clock, owner, vault })
+  try {
+    await requireSchema(database)
+    await join(database)
+    return await createStore(database)
+  } catch (error) {
+    await database.close()
+    throw toStoreError(error)
+  }
+}
+
+async function requireSchema(database: Database): Promise<void> {
+  const known = await database.get("SELECT to_regclass('schema_version')::text AS name")
+  const { name } = known as { name: string | null }
+  const version = name === null ? 0 : await readVersion(database)
+  if (version === NEWEST_VERSION) return
+  throw new GatewayError(
+    'store_unavailable',
+    `this database is schema ${version}, and this binary works with ${NEWEST_VERSION}`,
+    {
+      hint: 'gatewayctl store migrate',
+      metadata: { schema_version: version, newest_schema_version: NEWEST_VERSION },
+    },
+  )
+}
+
+const readVersion = async (database: Database): Promise<number> =>
+  (await database.get<{ version: number }>('SELECT version FROM schema_version'))?.version ?? 0
+
+async function createStore(database: Database): Promise<GatewayStore> {
+  const catalogue = await openCatalogue(database)
+  const marks = openMarks(database, catalogue)
+  const life = startLife(database)
+  return {
+    get owner() {
+      return database.owner
+    },
+    accounts: createAccounts(database),
+    keys: createKeys(database, catalogue),
+    admissions: createAdmissions(database, catalogue, marks, life),
+    ledger: createLedger(database, catalogue),
+    thresholds: createThresholds(database, catalogue),
+    notices: createNotices(database, marks),
+    events: createEvents(database, marks),
+    noticeSettings: createNoticeSettings(database),
+    catalogue: { current: catalogue.current },
+    models: createModels(database, catalogue),
+    providers: createProviders(database, catalogue),
+    rates: createRates(catalogue),
+    activity: createActivity(database),
+    acts: createActs(database),
+    answers: createAnswers(database),
+    steadyTime: createSteadyTime(database),
+    signin: createSigninStore(database),
+    audit: () => audit(database),
+    health: (options) => readHealth(database, options),
+    async close() {
+      await database.flush()
+      await life.leave()
+      await database.close()
+    },
+  }
+}
+
+const createSteadyTime = (database: Database): SteadyTime => ({
+  async last() {
+    return (await database.get<{ at: Instant }>('SELECT at FROM steady_time'))?.at ?? null
+  },
+  async note(at) {
+    await database.run(
+      'INSERT INTO steady_time (one, at) VALUES (1, ?) ON CONFLICT (one) DO UPDATE SET at = excluded.at',
+      at,
+    )
+  },
+})
+
+async function readHealth(
+  database: Database,
+  { checkIntegrity }: { readonly checkIntegrity: boolean },
+): Promise<StoreHealth> {
+  await database.flush()
+  const row = await database.get<{ version: number; holds: number; size: number }>(
+    `SELECT (SELECT version FROM schema_version) AS version, (SELECT count(*) FROM holds) AS holds,
+       pg_database_size(current_database()) AS size`,
+  )
+  return {
+    writable: true,
+    trouble: null,
+    schemaVersion: row?.version ?? 0,
+    newestSchemaVersion: NEWEST_VERSION,
+    hasMasterKey: database.vault !== null,
+    openHolds: row?.holds ?? 0,
+    integrityFindings: checkIntegrity ? [] : null,
+    schemaFindings: checkIntegrity ? [] : null,
+    sizeBytes: row?.size ?? 0,
+  }
+}

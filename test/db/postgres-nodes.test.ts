@@ -1,0 +1,101 @@
+// Nodes of one database: what a node held that died is free for the others, and a node that was ended goes on in another epoch.
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import type { Address } from '#db/postgres/engine/database.ts'
+import { openPostgres } from '#db/postgres/store.ts'
+import { systemClock } from '#domain/clock.ts'
+import type { GenerationId } from '#domain/id.ts'
+import type { ApiKey } from '#domain/key.ts'
+import { labelOf, newSecret } from '#domain/secret.ts'
+import type { GatewayStore } from '#signin/store.ts'
+import { until } from '#test/support/appliance.ts'
+import { startChild } from '#test/support/child.ts'
+import { aClaim, aKey, anAccount, anAct, anActivity, aTopUp, usd } from '#test/support/nouns.ts'
+import { type Cluster, POSTGRES_BIN, startPostgres } from '#test/support/postgres.ts'
+
+vi.setConfig({ testTimeout: 300_000 })
+
+const NODE = join(import.meta.dirname, 'children/postgres-node.ts')
+
+async function openNode(address: Address, node: string): Promise<GatewayStore> {
+  const store = await openPostgres({ address, clock: systemClock, node })
+  onTestFinished(() => store.close())
+  return store
+}
+
+async function issue(store: GatewayStore): Promise<ApiKey> {
+  await store.accounts.create(anAccount(), anAct())
+  await store.ledger.credit(aTopUp(systemClock.now(), usd('100')), anAct())
+  const secret = newSecret()
+  const key = aKey(systemClock.now(), { concurrency: 1 }, { label: labelOf(secret) })
+  await store.keys.issue(key, secret, anAct())
+  return key
+}
+
+const claimAt = (store: GatewayStore, key: ApiKey) => ({
+  ...aClaim(key, systemClock.now()),
+  owner: store.owner,
+})
+
+async function admits(store: GatewayStore, key: ApiKey): Promise<boolean> {
+  const verdict = await store.admissions.admit(claimAt(store, key))
+  return verdict !== 'stale' && verdict.admitted
+}
+
+if (POSTGRES_BIN === null) {
+  test.skip('PostgreSQL is not installed: apt-get install postgresql', () => {})
+} else {
+  const bin = POSTGRES_BIN
+  describe('nodes', () => {
+    let cluster: Cluster
+    beforeAll(async () => {
+      cluster = await startPostgres(bin)
+    })
+    afterAll(() => cluster.stop())
+
+    test('the place of a node that was killed is free again, and its request is in the log', async () => {
+      const address = await cluster.create()
+      const store = await openNode(address, 'a')
+      const key = await issue(store)
+      const child = startChild(NODE, address.path ?? '', address.database ?? '', key.id)
+      await child.says('admitted')
+      expect(await admits(store, key)).toBe(false)
+      await child.kill()
+      await until(() => admits(store, key), 'the place is free', 120_000)
+      const id = child.printed.split(' ')[1]?.trim() as GenerationId
+      expect(await store.activity.find(id)).toMatchObject({ endedBy: 'gateway', cost: 0n })
+    })
+
+    test('a node that was ended takes another epoch with its next claim; what it held is void', async () => {
+      const address = await cluster.create()
+      const [one, other] = [await openNode(address, 'a'), await openNode(address, 'b')]
+      const key = await issue(one)
+      const { epoch } = other.owner
+      const claim = claimAt(other, key)
+      expect(await other.admissions.admit(claim)).toMatchObject({ admitted: true })
+      await one.admissions.expire([epoch], systemClock.now())
+      expect(
+        await other.admissions.admit({ ...claimAt(other, key), owner: { node: 'b', epoch } }),
+      ).toBe('stale')
+      expect(other.owner.epoch).not.toBe(epoch)
+      expect(await admits(other, key)).toBe(true)
+      const activity = anActivity(claim)
+      const settlement = { at: systemClock.now(), charge: null, activity, answer: null }
+      expect(await other.admissions.settle(claim.generationId, settlement)).toBe(false)
+      expect((await one.audit()).findings).toEqual([])
+    })
+
+    test('a change of the catalogue is known to another node with the next key that it looks up', async () => {
+      const address = await cluster.create()
+      const [one, other] = [await openNode(address, 'a'), await openNode(address, 'b')]
+      await issue(one)
+      const secret = newSecret()
+      const key = aKey(systemClock.now(), {}, { label: labelOf(secret) })
+      await one.keys.issue(key, secret, anAct())
+      await one.rates.set(91_000_000n as never, systemClock.now(), anAct(systemClock.now()))
+      expect(other.catalogue.current().rates).toEqual([])
+      await other.keys.findBySecret(secret, systemClock.now())
+      expect(other.catalogue.current().rates).toMatchObject([{ rubPerUsd: 91_000_000n }])
+    })
+  })
+}
