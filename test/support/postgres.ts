@@ -17,6 +17,8 @@ export const POSTGRES_BIN: string | null = existsSync(PACKAGES)
       .find((bin) => existsSync(join(bin, 'initdb'))) ?? null)
   : null
 
+if (POSTGRES_BIN === null) console.warn('PostgreSQL: skipped, it is not installed')
+
 /** It does not run as root: then as the user that the package has made. */
 function asOther(): Pick<SpawnOptions, 'uid' | 'gid'> {
   if (userInfo().uid !== 0) return {}

@@ -46,10 +46,7 @@ export const createLogouts = (database: Database): Logouts => ({
         leaseUntil,
         rows.map(({ id }) => id),
       )
-      const next = await tx.get<{ next_try_at: Instant }>(
-        'SELECT next_try_at FROM logouts ORDER BY next_try_at LIMIT 1',
-      )
-      return { waiting: rows.map(toWaiting), nextAt: next?.next_try_at ?? null }
+      return rows.map(toWaiting)
     }),
   async reschedule(id, tries, nextTryAt) {
     await database.run(
