@@ -42,7 +42,8 @@ export const showGroup = verb(z.strictObject({ group: z.string() }), async (deps
   )
 })
 
-const MAX_PEOPLE = 1000
+/** What one command or file states of a group. A group may grow beyond what people type, and its export is applied whole. */
+const MAX_PEOPLE = 100_000
 
 export const groupField = z
   .string()

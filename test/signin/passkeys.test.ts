@@ -1,5 +1,6 @@
 // Passkeys against what a real device would never send: each answer is of a device in software, posted as the script posts it.
-import { describe, expect, test } from 'vitest'
+import { decodeJwt } from 'jose'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { HOUR_MS } from '#domain/clock.ts'
 import { newPerson } from '#signin/register/person.ts'
 import type { Browser, Page } from '#test/acceptance/signin/browser.ts'
@@ -10,7 +11,13 @@ import {
   softPasskey,
   type Twist,
 } from '#test/support/soft-passkey.ts'
-import { isSignedIn, openTestSignin, type TestSignin } from './identities/test-signin.ts'
+import { openIssuer } from '#test/support/third-party.ts'
+import {
+  isSignedIn,
+  onwardFrom,
+  openTestSignin,
+  type TestSignin,
+} from './identities/test-signin.ts'
 
 const ISSUER = 'https://auth.example.org'
 const ANN = 'ann@example.org'
@@ -351,6 +358,74 @@ describe('where a passkey is required', () => {
     })
     const alone = deps.browser()
     expect(isSignedIn(await givePasskey(alone, await deps.start(alone), passkey))).toBe(true)
+    expect(deps.faults).toEqual([])
+  })
+
+  test('a device is signed in by a code and a passkey: the first is added, then shown', async () => {
+    const deps = await open('required')
+    await deps.register('tv', { secretDigest: null, isForDevices: true, redirectUris: [] })
+    const send = async (path: string, fields: Readonly<Record<string, string>>) => {
+      const body = new URLSearchParams({ client_id: 'tv', ...fields })
+      const answer = await deps.ask(ISSUER + path, { method: 'POST', body })
+      return (await answer.json()) as Readonly<Record<string, string>>
+    }
+    const passkey = device()
+    for (const isFirst of [true, false]) {
+      const browser = deps.browser()
+      const { device_code = '', user_code = '' } = await send('/oauth/device', {
+        scope: 'openid email',
+      })
+      const poll = () =>
+        send('/oauth/token', {
+          grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
+          device_code,
+        })
+      const entry = await browser.open(`${ISSUER}/device`)
+      const typed = await browser.submit(entry, '/device', { user_code })
+      const begun = await browser.submit(typed, '/device', { confirm: 'yes' })
+      const asked = await deps.byCode(browser, begun, ANN)
+      expect(asked.text).not.toContain('/consent"')
+      expect(await poll()).toMatchObject({ error: 'authorization_pending' })
+      const shown = isFirst
+        ? await addPasskey(browser, asked, passkey)
+        : await givePasskey(browser, asked, passkey)
+      const done = await browser.submit(shown, '/consent', { decision: 'allow' })
+      expect(done.text).toContain('The device is signed in')
+      deps.clock.advance(10_000)
+      const { id_token = '' } = await poll()
+      expect(decodeJwt(id_token)).toMatchObject({ acr: '2', amr: ['otp', 'hwk', 'user', 'mfa'] })
+    }
+    expect(deps.faults).toEqual([])
+  })
+
+  test('a third party alone enters nothing: the first passkey is added, and from then on shown', async () => {
+    const issuer = openIssuer()
+    onTestFinished(() => issuer.close())
+    const here = 'http://localhost:4141'
+    const deps = await openTestSignin({ issuer: here, passkeys: 'required' })
+    await deps.add(issuer.url)
+    const passkey = softPasskey(here)
+    for (const isFirst of [true, false]) {
+      const browser = deps.browser()
+      const left = await browser.submit(await deps.start(browser), '/identity/sso', {})
+      const back = await browser.open(issuer.consent(onwardFrom(left)))
+      const asked = isFirst ? await deps.byCode(browser, back, ANN) : back
+      expect(isSignedIn(asked)).toBe(false)
+      const silent = await deps.start(browser, { prompt: 'none' })
+      expect(new URL(silent.url).searchParams.get('error')).toBe('login_required')
+      const shown = isFirst
+        ? await addPasskey(browser, asked, passkey)
+        : await givePasskey(browser, asked, passkey)
+      expect(isSignedIn(shown)).toBe(true)
+    }
+    expect((await outcomesOf(deps)).map(({ outcome, method }) => [outcome, method])).toEqual([
+      ['signed_in', 'passkey'],
+      ['signed_in', 'code'],
+      ['passkey_added', null],
+      ['identity_linked', 'sso'],
+      ['signed_up', null],
+      ['code_sent', null],
+    ])
     expect(deps.faults).toEqual([])
   })
 

@@ -354,8 +354,10 @@ async function applyGroup({ deps, desired }: PlanContext, { name, ...step }: Ste
 
 const peopleOf = ({ people = [] }: Fields): readonly string[] => people as readonly string[]
 
-const without = (some: readonly string[], others: readonly string[]): readonly string[] =>
-  some.filter((one) => !others.includes(one))
+const without = (some: readonly string[], others: readonly string[]): readonly string[] => {
+  const known = new Set(others)
+  return some.filter((one) => !known.has(one))
+}
 
 const fieldsOf = (desired: PlanContext['desired'], step: Step): Fields =>
   desired.get(entityRef(step))?.fields ?? {}

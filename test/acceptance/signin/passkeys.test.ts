@@ -2,6 +2,7 @@
 import { Database } from 'bun:sqlite'
 import { join } from 'node:path'
 import axe from 'axe-core'
+import * as oidc from 'openid-client'
 import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { until } from '#test/support/appliance.ts'
@@ -406,56 +407,126 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
 })
 
 describe.skipIf(CHROMIUM === null)('where a passkey is required', () => {
+  /** A gateway that requires one, and a browser with a device. */
+  async function open() {
+    const home = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response('in') })
+    const setup = await openSigninGateway({ GATEWAY_AUTH_PASSKEYS: 'required' }, { isNamed: true })
+    const browser = await openBrowser()
+    onTestFinished(async () => {
+      await browser.close()
+      await setup.close()
+      home.stop(true)
+    })
+    const back = `http://127.0.0.1:${home.port}/callback`
+    const client = setup.register('Wiki', '--redirect-uri', back)
+    const context = await browser.newContext({ locale: 'en' })
+    const page = await context.newPage()
+    const device = await deviceOf(page)
+    const start = () =>
+      page.goto(authorizeUrl(setup.authUrl, client.client_id, { redirect_uri: back }))
+    /** From a sign-in page of this gateway or another, by a mailed code. */
+    const typeCode = async (email: string, { mail, codeFor } = setup): Promise<void> => {
+      const sent = mail.taken.filter(({ to }) => to.includes(email)).length
+      await page.fill('input[name=email]', email)
+      await press(page, '/email')
+      await page.fill('input[name=code]', await codeFor(email, sent + 1))
+      await press(page, '/code')
+    }
+    const byCode = async (email: string): Promise<void> => {
+      await device.answers(false)
+      await start()
+      await typeCode(email)
+      await device.answers(true)
+    }
+    const give = (does: 'add' | 'use') =>
+      page.locator(`form[data-passkey=${does}] button`).click({ timeout: LONG_MS })
+    const isBack = () => page.waitForURL(`${back}*`, { timeout: LONG_MS })
+    return { setup, context, page, device, start, typeCode, byCode, give, isBack }
+  }
+
   test(
     'the first sign-in adds one, and each further one shows it; somebody else’s does not do',
     async () => {
-      const home = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response('in') })
-      const setup = await openSigninGateway(
-        { GATEWAY_AUTH_PASSKEYS: 'required' },
-        { isNamed: true },
-      )
-      const browser = await openBrowser()
-      onTestFinished(async () => {
-        await browser.close()
-        await setup.close()
-        home.stop(true)
-      })
-      const back = `http://127.0.0.1:${home.port}/callback`
-      const client = setup.register('Wiki', '--redirect-uri', back)
-      const context = await browser.newContext({ locale: 'en' })
-      const page = await context.newPage()
-      const device = await deviceOf(page)
-      const byCode = async (email: string): Promise<void> => {
-        const sent = setup.mail.taken.filter(({ to }) => to.includes(email)).length
-        await device.answers(false)
-        await page.goto(authorizeUrl(setup.authUrl, client.client_id, { redirect_uri: back }))
-        await page.fill('input[name=email]', email)
-        await press(page, '/email')
-        await page.fill('input[name=code]', await setup.codeFor(email, sent + 1))
-        await press(page, '/code')
-        await device.answers(true)
-      }
+      const { context, page, device, byCode, give, isBack } = await open()
       const made: Credential[] = []
       for (const email of ['ann@example.org', 'bob@example.org']) {
         await byCode(email)
         expect(await page.locator('form[action$="/skip-passkey"]').count()).toBe(0)
-        await page.locator('form[data-passkey=add] button').click()
-        await page.waitForURL(`${back}*`)
+        await give('add')
+        await isBack()
         await context.clearCookies()
         made.push(...(await device.credentials()).filter((one) => !made.some(isLike(one))))
       }
       await byCode('ann@example.org')
-      await page.locator('form[data-passkey=use] button').click()
-      await page.waitForURL(`${back}*`)
+      await give('use')
+      await isBack()
       await context.clearCookies()
 
       // The page names whose passkeys it takes: the browser finds none of them.
       await byCode('ann@example.org')
       await device.remove(made[0]?.credentialId ?? '')
       expect(await device.credentials()).toMatchObject([{ credentialId: made[1]?.credentialId }])
-      await page.locator('form[data-passkey=use] button').click()
+      await give('use')
       await page.waitForSelector('text=No passkey was given', { timeout: LONG_MS })
       expect(page.url()).toContain('/sign-in/')
+    },
+    LONG_MS,
+  )
+
+  test(
+    'whoever comes from a device or from a third party is asked for one too',
+    async () => {
+      const { setup, context, page, device, start, typeCode, give, isBack } = await open()
+      const made = setup.cli.json<RegisteredClient>([
+        ...['clients', 'create', 'Shell', '--public', '--device'],
+      ])
+      const issuer = new URL(setup.authUrl)
+      const insecure = { execute: [oidc.allowInsecureRequests] }
+      const shell = await oidc.discovery(issuer, made.client_id, undefined, oidc.None(), insecure)
+      expect(shell.serverMetadata().acr_values_supported).toEqual(['1', '2'])
+      await device.answers(false)
+      const scope = 'openid email'
+      const begun = await oidc.initiateDeviceAuthorization(shell, { scope })
+      const tokens = oidc.pollDeviceAuthorizationGrant(shell, begun)
+      await page.goto(begun.verification_uri_complete ?? '')
+      await page.locator('button[name=confirm]').click()
+      await page.waitForSelector('input[name=email]')
+      await typeCode('ann@example.org')
+      await device.answers(true)
+      await give('add')
+      await page.locator('button[value=allow]').click({ timeout: LONG_MS })
+      await page.waitForSelector('text=The device is signed in')
+      expect((await tokens).claims()).toMatchObject({ acr: '2' })
+      await context.clearCookies()
+
+      const party = await openSigninGateway({}, { host: '127.0.0.2' })
+      onTestFinished(() => party.close())
+      const there = party.register(
+        'Here',
+        '--redirect-uri',
+        `${issuer.origin}/identity/sso/callback`,
+      )
+      const flags = ['--issuer', party.authUrl, '--client-id', there.client_id]
+      const added = setup.cli.run(['identities', 'add', 'sso', ...flags], {
+        stdin: there.client_secret,
+      })
+      expect(added.code, added.err).toBe(0)
+      for (const isFirst of [true, false]) {
+        await device.answers(false)
+        await start()
+        await page.locator('form[action$="/identity/sso"] button').click()
+        if (isFirst) {
+          await page.waitForURL(`${party.authUrl}/**`, { timeout: LONG_MS })
+          await typeCode('ann@example.org', party)
+          await page.waitForURL(`${issuer.origin}/sign-in/**`, { timeout: LONG_MS })
+          await typeCode('ann@example.org')
+        }
+        await page.waitForSelector('form[data-passkey=use]', { timeout: LONG_MS })
+        await device.answers(true)
+        await give('use')
+        await isBack()
+        await context.clearCookies({ domain: 'localhost' })
+      }
     },
     LONG_MS,
   )

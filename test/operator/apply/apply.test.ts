@@ -127,6 +127,21 @@ describe('whatever the file', () => {
     )
   })
 
+  test('a group that has grown beyond what one command adds is exported, and made elsewhere', async () => {
+    const [here, there] = [await openFurnished(), await openFurnished()]
+    const people = Array.from({ length: 1_200 }, (_, nth) => `person-${nth}@example.org`)
+    for (const some of [people.slice(0, 600), people.slice(600)]) {
+      await act(here, 'groups.add', { group: 'staff', people: some })
+    }
+    const exported = throughToml(await act(here, 'export', {}))
+    expect(await stepsOf(here, exported)).toEqual([])
+    expect((await apply(there, exported)).failure).toBeNull()
+    expect((await stateOf(there)).groups).toEqual([['staff', people.toSorted()]])
+    const fewer = { groups: [{ name: 'staff', people: ['person-7@example.org'] }] }
+    expect((await apply(there, fewer)).failure).toBeNull()
+    expect((await stateOf(there)).groups).toEqual([['staff', ['person-7@example.org']]])
+  })
+
   test('a model’s bounds are the catalog’s elsewhere too, unless the file states others', async () => {
     const here = await openFurnished()
     await act(here, 'providers.add', { name: 'openai', credential: 'key-openai' })
