@@ -23,6 +23,9 @@ const GIVE_UP_MS = HOUR_MS
 /** New ones are looked for this often: they are added wherever sessions end. */
 const POLL_MS = SECOND_MS
 
+/** Attempts at one application at a time, of the outbox's eight: four that do not answer are needed to delay others. */
+const MOST_OF_ONE = 2
+
 export interface LogoutCourierDeps {
   readonly logouts: Logouts
   readonly clock: Clock
@@ -33,18 +36,27 @@ export interface LogoutCourierDeps {
 }
 
 /** Runs until it is closed. */
-export const startLogoutCourier = (deps: LogoutCourierDeps): Outbox =>
-  runOutbox<WaitingLogout>({
+export function startLogoutCourier(deps: LogoutCourierDeps): Outbox {
+  const underWay: string[] = []
+  return runOutbox<WaitingLogout>({
     clock: deps.clock,
     leaseMs: LEASE_MS,
     maxSleepMs: POLL_MS,
-    claim: async (at, leaseUntil, limit) => ({
-      waiting: await deps.logouts.claim(at, leaseUntil, limit),
+    claim: async (at, leaseUntil, most) => ({
+      waiting: await deps.logouts.claim(at, leaseUntil, { most, mostOfOne: MOST_OF_ONE, underWay }),
       nextAt: null,
     }),
-    deliver: (waiting, cut) => deliver(deps, waiting, cut),
+    async deliver(waiting, cut) {
+      underWay.push(waiting.clientId)
+      try {
+        await deliver(deps, waiting, cut)
+      } finally {
+        underWay.splice(underWay.indexOf(waiting.clientId), 1)
+      }
+    },
     logFault: deps.logFault,
   })
+}
 
 /** Makes one attempt. @throws if it is given up, for the operator's log */
 async function deliver(

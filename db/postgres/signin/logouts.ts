@@ -34,12 +34,17 @@ export async function noteAllEnded(tx: Sql, personId: string, at: Instant): Prom
 }
 
 export const createLogouts = (database: Database): Logouts => ({
-  claim: (at, leaseUntil, limit) =>
+  claim: (at, leaseUntil, { most, mostOfOne, underWay }) =>
     database.change(async (tx) => {
       const rows = await tx.all<LogoutRow>(
-        'SELECT * FROM logouts WHERE next_try_at <= ? ORDER BY next_try_at LIMIT ? FOR UPDATE SKIP LOCKED',
-        at,
-        limit,
+        `SELECT * FROM logouts WHERE next_try_at <= $at AND id IN (
+           SELECT id FROM (
+             SELECT id, next_try_at, row_number() OVER (PARTITION BY client_id ORDER BY next_try_at)
+               + cardinality(array_positions($underWay::text[], client_id)) AS nth
+             FROM logouts WHERE next_try_at <= $at) AS due
+           WHERE nth <= $mostOfOne ORDER BY next_try_at LIMIT $most)
+         ORDER BY next_try_at FOR UPDATE SKIP LOCKED`,
+        { at, most, mostOfOne, underWay },
       )
       await tx.run(
         'UPDATE logouts SET next_try_at = ? WHERE id = ANY (?::text[])',

@@ -2,7 +2,7 @@
 import type { Database } from 'bun:sqlite'
 import type { Instant } from '#domain/clock.ts'
 import type { Artifact } from '#signin/register/artifact.ts'
-import type { Logouts, WaitingLogout } from '#signin/register/logout.ts'
+import type { ClaimBounds, Logouts, WaitingLogout } from '#signin/register/logout.ts'
 import type { PersonId } from '#signin/register/person.ts'
 import type { Connection } from '../engine/connection.ts'
 import { type Named, statement } from '../engine/statement.ts'
@@ -48,18 +48,33 @@ export interface LogoutRow {
 }
 
 export function createLogouts({ database, commit }: Connection): Logouts {
-  const due = statement<LogoutRow, [Named]>(
+  const next = statement<LogoutRow, [Named]>(
     database,
-    'SELECT * FROM logouts WHERE next_try_at <= $at ORDER BY next_try_at LIMIT $limit',
+    `SELECT * FROM logouts WHERE next_try_at <= $at AND id NOT IN (SELECT value FROM json_each($taken))
+       AND client_id NOT IN (SELECT value FROM json_each($busy))
+     ORDER BY next_try_at LIMIT 1`,
   )
+  /** One by one, because each counts against the share of its application. */
+  const dueOf = (at: Instant, { most, mostOfOne, underWay }: ClaimBounds): readonly LogoutRow[] => {
+    const rows: LogoutRow[] = []
+    while (rows.length < most) {
+      const told = [...underWay, ...rows.map(({ client_id }) => client_id)]
+      const busy = told.filter((one) => told.filter((id) => id === one).length >= mostOfOne)
+      const taken = rows.map(({ id }) => id)
+      const row = next().get({ at, taken: JSON.stringify(taken), busy: JSON.stringify(busy) })
+      if (row === null) break
+      rows.push(row)
+    }
+    return rows
+  }
   const reschedule = statement<unknown, [Named]>(
     database,
     'UPDATE logouts SET tries = $tries, next_try_at = $nextTryAt WHERE id = $id',
   )
   const drop = statement<unknown, [string]>(database, 'DELETE FROM logouts WHERE id = ?')
   return {
-    async claim(at, leaseUntil, limit) {
-      const rows = due().all({ at, limit })
+    async claim(at, leaseUntil, bounds) {
+      const rows = dueOf(at, bounds)
       const lease = (): void => {
         for (const { id, tries } of rows) reschedule().run({ id, tries, nextTryAt: leaseUntil })
       }

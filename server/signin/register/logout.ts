@@ -14,10 +14,20 @@ export interface WaitingLogout {
   readonly endedAt: Instant
 }
 
+export interface ClaimBounds {
+  readonly most: number
+  readonly mostOfOne: number
+  /** The applications that are being told now, by their ids; each as often as there are attempts. */
+  readonly underWay: readonly string[]
+}
+
 /** They are added where sessions end, in the same transaction: by `Artifacts` and `People`. Expiry of a session is no end of it. */
 export interface Logouts {
-  /** Leases those that are due, at most `limit`, oldest due first, until `leaseUntil`; if the courier dies, they become due again. */
-  claim(at: Instant, leaseUntil: Instant, limit: number): Promise<readonly WaitingLogout[]>
+  /**
+   * Leases those that are due, at most `most`, oldest due first, until `leaseUntil`; if the courier dies, they become due again.
+   * Of one application at most `mostOfOne`, with those that are `underWay`: one that is slow to answer delays no other.
+   */
+  claim(at: Instant, leaseUntil: Instant, bounds: ClaimBounds): Promise<readonly WaitingLogout[]>
   /** Notes how many attempts have failed, and ends the lease. */
   reschedule(id: string, tries: number, nextTryAt: Instant): Promise<void>
   /** Removes one that was told or given up. */

@@ -355,7 +355,7 @@ function logoutsContract(bench: SigninBench): void {
     })
   }
   const claim = (until = bench.clock.now()) =>
-    bench.signin.logouts.claim(bench.clock.now(), until, 99)
+    bench.signin.logouts.claim(bench.clock.now(), until, { most: 99, mostOfOne: 99, underWay: [] })
   const sids = async () => (await claim()).map(({ sid }) => sid).toSorted()
   const open = async (stated: Partial<Artifact> = {}): Promise<Artifact> => {
     const { clients } = bench.signin
@@ -394,6 +394,25 @@ function logoutsContract(bench: SigninBench): void {
       expect(await claim()).toEqual([])
     },
   )
+
+  test('of one application no more than its share is claimed, with those that are under way', async () => {
+    const { artifacts, logouts } = bench.signin
+    await artifacts.end([await open()], null)
+    const again = inSession(['mail'], { digest: '23'.repeat(32), uid: 'again' })
+    await putArtifact(bench.signin, again)
+    await artifacts.end([again], null)
+    const at = bench.clock.now()
+    const claimed = async (most: number, mostOfOne: number, ...underWay: string[]) => {
+      const found = await logouts.claim(at, at, { most, mostOfOne, underWay })
+      return found.map(({ clientId }) => clientId).toSorted()
+    }
+    expect(await claimed(9, 9)).toEqual(['mail', 'mail', 'news'])
+    expect(await claimed(9, 1)).toEqual(['mail', 'news'])
+    expect(await claimed(9, 2, 'mail')).toEqual(['mail', 'news'])
+    expect(await claimed(9, 1, 'mail')).toEqual(['news'])
+    expect(await claimed(9, 2, 'mail', 'mail', 'news', 'news')).toEqual([])
+    expect(await claimed(1, 9)).toHaveLength(1)
+  })
 
   test('a session that goes on under another id ends for those applications that it has lost', async () => {
     const { artifacts } = bench.signin
