@@ -45,7 +45,7 @@ import {
   type HotAccount,
   type HotKey,
   type HotState,
-  hasAccountWindows,
+  isAccountRead,
   type OpenHold,
 } from './hot-state.ts'
 import { countTokens, STEP_MS } from './hot-use.ts'
@@ -112,8 +112,8 @@ export function createAdmissions(
   const requireKeyWithWindows = (id: KeyId, at: Instant): Promise<HotKey> =>
     withWindows(clock, at, {
       find: (now) => requireKey(id, now),
-      isRead: hotState.hasWindows,
-      read: hotState.readWindows,
+      isRead: hotState.isRead,
+      read: hotState.read,
     })
 
   const admitNow = (claim: Claim, hot: HotKey): Verdict | Repeated => {
@@ -139,14 +139,14 @@ export function createAdmissions(
   const admitIfRead = (claim: Claim): Verdict | Repeated | Stale | null => {
     if (isStale(claim)) return 'stale'
     const hot = requireKey(claim.keyId, claim.at)
-    return hotState.hasWindows(hot) ? admitNow(claim, hot) : null
+    return hotState.isRead(hot) ? admitNow(claim, hot) : null
   }
 
   /** Stale, too, where reading took so long that the claim would pass for one of a clock that was set back. */
   const admitWithWindows = async (claim: Claim): Promise<Verdict | Repeated | Stale> => {
     const startedMs = clock.monotonicMs()
     for (let reads = 0; reads < MOST_READS; reads++) {
-      await hotState.readWindows(requireKey(claim.keyId, claim.at), claim.at)
+      await hotState.read(requireKey(claim.keyId, claim.at), claim.at)
       if (clock.monotonicMs() - startedMs >= STEP_MS / 2) return 'stale'
       const verdict = admitIfRead(claim)
       if (verdict !== null) return verdict
@@ -178,7 +178,7 @@ export function createAdmissions(
       const found = ids.map((id) => requireKey(id, at))
       const readings: WindowReadings[] = []
       for (const hot of found) {
-        const read = hotState.hasWindows(hot) ? hot : await requireKeyWithWindows(hot.key.id, at)
+        const read = hotState.isRead(hot) ? hot : await requireKeyWithWindows(hot.key.id, at)
         readings.push(readWindows(read, read.key.limits, at))
       }
       return readings
@@ -267,15 +267,15 @@ function prepareAccountUse(hotState: HotState, clock: Clock): Admissions['accoun
   const requireWithWindows = (id: AccountId, at: Instant): Promise<HotAccount> =>
     withWindows(clock, at, {
       find: (now) => hotState.accountAt(id, now),
-      isRead: hasAccountWindows,
-      read: hotState.readAccountWindows,
+      isRead: isAccountRead,
+      read: hotState.readAccount,
     })
   return async (ids, at) => {
     // All in this turn, as `quota` does.
     const found = ids.map((id) => hotState.accountAt(id, at))
     const uses: AccountUse[] = []
     for (const one of found) {
-      uses.push(usedOf(hasAccountWindows(one) ? one : await requireWithWindows(one.id, at), at))
+      uses.push(usedOf(isAccountRead(one) ? one : await requireWithWindows(one.id, at), at))
     }
     return uses
   }

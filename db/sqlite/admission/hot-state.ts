@@ -3,15 +3,7 @@
 import type { Account } from '#domain/account.ts'
 import type { Claim, Grant } from '#domain/admission.ts'
 import { UNKNOWN_MARK } from '#domain/ceiling-marks.ts'
-import {
-  type Day,
-  dayOf,
-  type Instant,
-  MINUTE_MS,
-  monthStart,
-  nextDay,
-  nextMonthStart,
-} from '#domain/clock.ts'
+import { type Day, dayOf, type Instant, MINUTE_MS, monthStart } from '#domain/clock.ts'
 import type { AccountId, GenerationId, KeyId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { isUsedUp, type Limits } from '#domain/limits.ts'
@@ -27,7 +19,15 @@ import { type FoundKeyRow, KEY_COLUMNS, toKey } from '../keys/key-row.ts'
 import { toLimits } from '../keys/limits-column.ts'
 import { fromInteger } from '../money/amount.ts'
 import { type HotThreshold, toHotThreshold } from '../money/low-balance.ts'
-import { prepareAccountSpendReader, prepareSpendReader } from '../money/spend-reader.ts'
+import { prepareSpendReader } from '../money/spend-reader.ts'
+import {
+  giveUpSums,
+  prepareReadSums,
+  type SharedUse,
+  takeSums,
+  turnUse,
+  unreadUse,
+} from './account-use.ts'
 import {
   carryMinutes,
   type HotEndUser,
@@ -40,8 +40,10 @@ import {
 import {
   addHold,
   endHold,
+  forgetUseMarks,
   type Held,
   type HotUse,
+  isOtherDay,
   isReadByClock,
   keepWindows,
   noteStep,
@@ -79,7 +81,7 @@ export interface HotAccount {
   readonly id: AccountId
   limits: Limits
   /** Null while the account has no limit that is used up: then nothing is counted. */
-  use: HotUse | null
+  use: SharedUse | null
   balance: UsdNanos
   held: UsdNanos
   inProgress: number
@@ -99,18 +101,18 @@ export interface OpenHold extends Held {
 
 export interface HotState {
   readonly open: TransientMap<GenerationId, OpenHold>
-  /** Undefined when there is no such key. Its windows may have to be read: see `hasWindows`. */
+  /** Undefined when there is no such key. Its windows may have to be read: see `isRead`. */
   key(id: KeyId, at: Instant): HotKey | undefined
-  /** Whether the windows of the key and of its account are read. */
-  hasWindows(hot: HotKey): boolean
+  /** Whether the windows of the key and of its account are read, and what that has spent. */
+  isRead(hot: HotKey): boolean
   /** Reads them in slices; other requests are served meanwhile. */
-  readWindows(hot: HotKey, at: Instant): Promise<void>
+  read(hot: HotKey, at: Instant): Promise<void>
   /** The cached state of a key, if any. */
   loaded(id: KeyId): HotKey | undefined
   account(id: AccountId): HotAccount
-  /** The same on the day of an instant. Its windows may have to be read: see `hasAccountWindows`. */
+  /** The same on the day of an instant. Its windows and sums may have to be read: see `isAccountRead`. */
   accountAt(id: AccountId, at: Instant): HotAccount
-  readAccountWindows(account: HotAccount, at: Instant): Promise<void>
+  readAccount(account: HotAccount, at: Instant): Promise<void>
   /** Replaces a changed key; its windows follow the new limits. */
   replace(key: ApiKey): void
   /** The same for one that is in another account now. What it has spent counts in the sums of that. */
@@ -136,6 +138,7 @@ export function startHotState(connection: Connection, windows: WindowReader): Ho
   const hotAccounts = new Map<AccountId, HotAccount>()
   const open = new TransientMap<GenerationId, OpenHold>()
   const periods = preparePeriods(connection)
+  const reader = prepareReader(connection, windows)
 
   const account = prepareHotAccounts(connection, hotAccounts, open)
   const readHotKey = prepareHotKeyReader(connection, periods, account, open)
@@ -153,17 +156,17 @@ export function startHotState(connection: Connection, windows: WindowReader): Ho
     account,
     accountAt(id, at) {
       const found = account(id)
-      if (found.use !== null) periods.turnAccount(found, found.use, at)
+      if (found.use !== null) turnUse(found.use, at, commit.writable)
       return found
     },
-    readAccountWindows: (found, at) => readMissingOf(windows, found, at),
+    readAccount: (found, at) => reader.account(found, at),
     key(id, at) {
       const hot = hotKeys.get(id) ?? load(id, at)
       if (hot) periods.turn(hot, at)
       return hot
     },
-    hasWindows: ({ hasWindows, account }) => hasWindows && hasAccountWindows(account),
-    readWindows: (hot, at) => readMissing(windows, hot, at),
+    isRead: ({ hasWindows, account }) => hasWindows && isAccountRead(account),
+    read: (hot, at) => reader.key(hot, at),
     loaded: (id) => hotKeys.get(id),
     replace(key) {
       const hot = hotKeys.get(key.id)
@@ -171,7 +174,7 @@ export function startHotState(connection: Connection, windows: WindowReader): Ho
     },
     move(before, after) {
       this.replace(after)
-      giveUpSums(hotAccounts.get(before.accountId), hotAccounts.get(after.accountId))
+      giveUpSumsOf(hotAccounts.get(before.accountId), hotAccounts.get(after.accountId))
     },
     replaceAccount({ id, limits }) {
       const hot = hotAccounts.get(id)
@@ -205,7 +208,7 @@ export function startHotState(connection: Connection, windows: WindowReader): Ho
       const hot = hotKeys.get(hold.claim.keyId)
       if (hot) release(hot, hold, outcome)
       // Moved in the meantime: what it spends counts where the key is.
-      if (hot && hot.account !== hold.account) giveUpSums(hold.account, hot.account)
+      if (hot && hot.account !== hold.account) giveUpSumsOf(hold.account, hot.account)
       if (hold.endUser) releaseEndUser(hold.endUser, hold, outcome.spent)
       return hold
     },
@@ -230,18 +233,23 @@ const holdOf = (
   rowWrite: null,
 })
 
-export const hasAccountWindows = ({ use }: HotAccount): boolean => use === null || use.hasWindows
+export const isAccountRead = ({ use }: HotAccount): boolean =>
+  use === null || (use.hasWindows && use.hasSums)
 
-/** Other turns pass meanwhile: what was read may have been given up again. */
-async function readMissing(windows: WindowReader, hot: HotKey, at: Instant): Promise<void> {
-  if (!hot.hasWindows) await once(hot, () => readOfKey(windows, hot, at))
-  await readMissingOf(windows, hot.account, at)
-}
-
-async function readMissingOf(windows: WindowReader, account: HotAccount, at: Instant) {
-  const { use } = account
-  if (use !== null && !use.hasWindows) {
-    await once(use, () => readOfAccount(windows, account, use, at))
+/** Reads what is missing, of a key and its account, or of an account. Other turns pass meanwhile: what was read may have been given up again. */
+function prepareReader(connection: Connection, windows: WindowReader) {
+  const readSums = prepareReadSums(connection)
+  const account = async (one: HotAccount, at: Instant): Promise<void> => {
+    const { use } = one
+    if (use === null || isAccountRead(one)) return
+    await once(use, () => readOfAccount(windows, readSums, one, use, at))
+  }
+  return {
+    account,
+    async key(hot: HotKey, at: Instant): Promise<void> {
+      if (!hot.hasWindows) await once(hot, () => readOfKey(windows, hot, at))
+      await account(hot.account, at)
+    },
   }
 }
 
@@ -268,21 +276,24 @@ async function readOfKey(windows: WindowReader, hot: HotKey, at: Instant): Promi
 
 async function readOfAccount(
   windows: WindowReader,
+  readSums: ReturnType<typeof prepareReadSums>,
   account: HotAccount,
-  use: HotUse,
+  use: SharedUse,
   at: Instant,
 ): Promise<void> {
   const { id, limits } = account
-  const read = await readWindows(windows.ofAccount(id), use, limits, at)
-  if (account.limits === limits && account.use === use) takeWindows(use, read, at)
+  const [read, sums] = await Promise.all([
+    use.hasWindows ? null : readWindows(windows.ofAccount(id), use, limits, at),
+    use.hasSums ? null : readSums(id, use),
+  ])
+  if (account.use !== use) return
+  if (read !== null && account.limits === limits) takeWindows(use, read, at)
+  if (sums !== null) takeSums(use, sums)
 }
 
-/** Of a day that nobody has asked for yet. */
-const NO_DAY = -1 as Day
-
 /** Its use is read when it is next asked for. */
-const unreadUse = (account: HotAccount, open: OpenHolds): HotUse =>
-  startUse(Number.NEGATIVE_INFINITY as Instant, NO_DAY, NO_DAY, () =>
+const startShared = (account: HotAccount, open: OpenHolds): SharedUse =>
+  unreadUse(() =>
     account.inProgress === 0 ? [] : holdsOf(open, (hold) => hold.account === account),
   )
 
@@ -296,7 +307,7 @@ function setLimits(account: HotAccount, limits: Limits, open: OpenHolds): void {
   const before = account.limits
   account.limits = limits
   if (!isUsedUp(limits)) account.use = null
-  else if (account.use === null) account.use = unreadUse(account, open)
+  else if (account.use === null) account.use = startShared(account, open)
   else {
     keepWindows(account.use, before, limits)
     forgetUseMarks(account.use)
@@ -313,9 +324,8 @@ function replaceKey(hot: HotKey, key: ApiKey, account: HotState['account']): voi
   if (key.accountId !== accountId) hot.account = account(key.accountId)
 }
 
-/** They are read again when they are next needed. */
-function giveUpSums(...accounts: readonly (HotAccount | undefined)[]): void {
-  for (const one of accounts) if (one?.use) one.use.hasSums = false
+function giveUpSumsOf(...accounts: readonly (HotAccount | undefined)[]): void {
+  for (const one of accounts) if (one?.use) giveUpSums(one.use)
 }
 
 /** Rebuilds a key's hot state, but for its windows; called only while none of its requests is in progress. */
@@ -474,8 +484,6 @@ export interface Periods {
    * go of requests, and where it has come back to where it was.
    */
   turn(hot: HotKey, at: Instant): void
-  /** Takes an account there likewise, and tells its day. */
-  turnAccount(account: HotAccount, use: HotUse, at: Instant): Day
   /** Reads the sums of its day and month, and returns it. */
   read(hot: HotKey): HotKey
 }
@@ -483,7 +491,6 @@ export interface Periods {
 function preparePeriods(connection: Connection): Periods {
   const { commit } = connection
   const readSpend = prepareSpendReader(connection)
-  const turnAccount = prepareAccountTurn(connection)
 
   const read = (hot: HotKey): HotKey => {
     commit.flush()
@@ -499,11 +506,10 @@ function preparePeriods(connection: Connection): Periods {
   }
 
   return {
-    turnAccount,
     turn(hot, at) {
       const { account } = hot
       noteStep(hot, at)
-      const today = account.use === null ? dayOf(at) : turnAccount(account, account.use, at)
+      const today = account.use === null ? dayOf(at) : turnUse(account.use, at, commit.writable)
       // All keys of an account that counts are on its day.
       const isOver = account.use === null ? isOtherDay(hot, today) : today !== hot.today
       if (isOver) {
@@ -515,51 +521,6 @@ function preparePeriods(connection: Connection): Periods {
     },
     read,
   }
-}
-
-/** A step back of less than a day stays in the day. */
-const isOtherDay = (use: HotUse, today: Day): boolean =>
-  today !== use.today && nextDay(today) !== use.today
-
-/** Takes an account to the day of an instant, as `Periods` does a key, and tells its day. */
-function prepareAccountTurn(
-  connection: Connection,
-): (account: HotAccount, use: HotUse, at: Instant) => Day {
-  const { commit } = connection
-  const spentIn = prepareAccountSpendReader(connection)
-
-  const read = (account: HotAccount, use: HotUse, hasMonth: boolean): void => {
-    commit.flush()
-    const { id } = account
-    const { today, thisMonth } = use
-    use.daySpend.spent = spentIn(id, today, nextDay(today))
-    // The days of a month are many rows, where an account has many keys: at midnight its sum goes on.
-    if (!hasMonth) use.monthSpend.spent = spentIn(id, thisMonth, nextMonthStart(thisMonth))
-    use.hasSums = commit.writable
-    forgetUseMarks(use)
-    const held = sumHolds(use)
-    use.daySpend.held = held.day
-    use.monthSpend.held = held.month
-  }
-
-  return (account, use, at) => {
-    noteStep(use, at)
-    const today = dayOf(at)
-    const isOver = isOtherDay(use, today)
-    const hasMonth = isOver && use.hasSums && nextDay(use.today) === today
-    if (isOver) {
-      const month = monthStart(today)
-      const isSameMonth = month === use.thisMonth
-      use.today = today
-      use.thisMonth = month
-      read(account, use, hasMonth && isSameMonth)
-    } else if (!use.hasSums && commit.writable) read(account, use, false)
-    return use.today
-  }
-}
-
-function forgetUseMarks({ daySpend, monthSpend }: HotUse): void {
-  daySpend.mark = monthSpend.mark = UNKNOWN_MARK
 }
 
 function forgetAllMarks(keys: Iterable<HotKey>, accounts: Iterable<HotAccount>): void {

@@ -1,7 +1,7 @@
 /** What is used of the limits of a key, or of an account: its windows, which are read from the log, and its sums. */
 import type { Claim, Grant } from '#domain/admission.ts'
 import { UNKNOWN_MARK } from '#domain/ceiling-marks.ts'
-import { DAY_MS, type Day, type Instant, MINUTE_MS } from '#domain/clock.ts'
+import { DAY_MS, type Day, type Instant, MINUTE_MS, nextDay } from '#domain/clock.ts'
 import type { GenerationId } from '#domain/id.ts'
 import type { Limits } from '#domain/limits.ts'
 import { addUsd, NO_MONEY, subtractUsd, type UsdNanos } from '#domain/money.ts'
@@ -33,7 +33,7 @@ export interface HotUse {
   loadingWindows: Promise<void> | null
   today: Day
   thisMonth: Day
-  /** False where what was read as spent lacks something: writes that the disk refused, or a key that was moved. */
+  /** False where what is spent is not read, or lacks something: writes that the disk refused, or a key that was moved. */
   hasSums: boolean
   readonly daySpend: MutableSpending
   readonly monthSpend: MutableSpending
@@ -63,6 +63,15 @@ export const startUse = (
   daySpend: { spent: NO_MONEY, held: NO_MONEY, mark: UNKNOWN_MARK },
   monthSpend: { spent: NO_MONEY, held: NO_MONEY, mark: UNKNOWN_MARK },
 })
+
+/** A step back of less than a day stays in the day. */
+export const isOtherDay = (use: HotUse, today: Day): boolean =>
+  today !== use.today && nextDay(today) !== use.today
+
+/** They are found out again with the next charge. */
+export function forgetUseMarks({ daySpend, monthSpend }: HotUse): void {
+  daySpend.mark = monthSpend.mark = UNKNOWN_MARK
+}
 
 /** A request may be this much older than the one before it, without a step of the clock. */
 export const STEP_MS = 1_000

@@ -165,20 +165,18 @@ function prepareAccountSource({ database, commit }: Connection): (id: AccountId)
     database,
     `SELECT generation_id AS id, admitted_at AS at, ${TOKENS} AS weight FROM activity ${inSpan} AND admitted = 1`,
   )
-  /** Shows the lines of a span, the newest first, in slices and a turn for each but the first. */
+  /** Shows the lines after an instant and before another, the newest first, in slices and a turn for each but the first. */
   const scan = async (
     id: AccountId,
-    spanMs: number,
-    now: Instant,
+    { after, before }: { readonly after: Instant; readonly before: number },
     visit: (span: Span) => void,
   ): Promise<void> => {
-    const after = later(now, -spanMs)
     const from = generationsFrom(later(after, -LONGEST_WAIT_MS))
     let below = NO_GENERATION
     for (;;) {
       commit.flush()
       const last = cut().get({ from, below, rows: SLICE_ROWS })?.id ?? from
-      visit({ id, from: last, below, after, before: later(now, spanMs) })
+      visit({ id, from: last, below, after, before })
       if (last === from) return
       below = last
       await nextTurn()
@@ -188,7 +186,7 @@ function prepareAccountSource({ database, commit }: Connection): (id: AccountId)
     async read(spanMs, limit, now) {
       if (limit === null) return null
       const found: Instant[] = []
-      await scan(id, spanMs, now, (span) => {
+      await scan(id, spanAround(now, spanMs), (span) => {
         for (const row of slice().all(span)) found.push(row.admitted_at)
       })
       const window = new Window(spanMs)
@@ -197,25 +195,31 @@ function prepareAccountSource({ database, commit }: Connection): (id: AccountId)
     },
     async readTokens(now) {
       const found: LoggedTokens[] = []
-      await scan(id, MINUTE_MS, now, (span) => {
+      await scan(id, spanAround(now, MINUTE_MS), (span) => {
         found.push(...weighed().all(span))
       })
       return found
     },
     async firstAhead(spanMs, now) {
-      commit.flush()
-      const after = later(now, spanMs - 1)
-      const from = generationsFrom(later(after, -LONGEST_WAIT_MS))
-      const ahead = { id, from, below: NO_GENERATION, after, before: Number.MAX_SAFE_INTEGER }
-      return first().get(ahead)?.admitted_at ?? null
+      const ahead = { after: later(now, spanMs - 1), before: Number.MAX_SAFE_INTEGER }
+      let found: Instant | null = null
+      await scan(id, ahead, (span) => {
+        const one = first().get(span)?.admitted_at ?? null
+        if (one !== null && (found === null || one < found)) found = one
+      })
+      return found
     },
   })
 }
 
-const around = (id: KeyId, now: Instant, spanMs: number): Span => ({
-  id,
+const spanAround = (now: Instant, spanMs: number) => ({
   after: later(now, -spanMs),
   before: later(now, spanMs),
+})
+
+const around = (id: KeyId, now: Instant, spanMs: number): Span => ({
+  id,
+  ...spanAround(now, spanMs),
 })
 
 /** Reads one slice of a key's log, in the turn that cut it; true when that is enough. */

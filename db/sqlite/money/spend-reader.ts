@@ -4,6 +4,8 @@ import { type Day, nextMonthStart } from '#domain/clock.ts'
 import type { AccountId, KeyId } from '#domain/id.ts'
 import { addUsd, NO_MONEY, type UsdNanos } from '#domain/money.ts'
 import type { Connection } from '../engine/connection.ts'
+import { nextTurn } from '../engine/next-turn.ts'
+import { BEHIND_ALL } from '../engine/slices.ts'
 import { statement } from '../engine/statement.ts'
 import { fromInteger } from './amount.ts'
 import { KEY_DAYS } from './sums.ts'
@@ -21,13 +23,13 @@ const DAYS_OF_KEY = `
   WITH RECURSIVE days (day) AS (SELECT ?2 UNION ALL SELECT day + 1 FROM days WHERE day + 1 < ?3)
   SELECT days.day, spent_nanos FROM days CROSS JOIN ${KEY_DAYS} AS sums ON sums.day = days.day AND key_id = ?1`
 
-/** Each of its keys' days is looked up: between them lie those of all other accounts' keys. */
-const SPENT_OF_ACCOUNT = `
-  WITH RECURSIVE days (day) AS (SELECT ?2 UNION ALL SELECT day + 1 FROM days WHERE day + 1 < ?3)
+/** Each of their days is looked up: between those of two keys lie those of all other accounts' keys. */
+const SPENT_OF_KEYS = `
+  WITH RECURSIVE days (day) AS (SELECT $from UNION ALL SELECT day + 1 FROM days WHERE day + 1 < $before)
   SELECT sum(
     coalesce((SELECT spent_nanos FROM key_days WHERE day = days.day AND key_id = keys.id), 0) +
     coalesce((SELECT spent_nanos FROM resting_key_days WHERE day = days.day AND key_id = keys.id), 0)
-  ) AS spent_nanos FROM keys CROSS JOIN days WHERE account_id = ?1`
+  ) AS spent_nanos FROM keys CROSS JOIN days WHERE account_id = $id AND keys.id > $after AND keys.id <= $upTo`
 
 export function prepareSpendReader({ database }: Connection): ReadSpend {
   const days = statement<DayRow, [KeyId, Day, Day]>(database, DAYS_OF_KEY)
@@ -49,13 +51,39 @@ export function prepareSpendReader({ database }: Connection): ReadSpend {
   }
 }
 
-/** What the keys of an account spent from one day on and before another. */
-export function prepareAccountSpendReader({
-  database,
-}: Connection): (id: AccountId, from: Day, before: Day) => UsdNanos {
-  const sum = statement<{ spent_nanos: number | null }, [AccountId, Day, Day]>(
+/** Some of an account's keys: those after one, up to another. */
+type KeySlice = { readonly after: string; readonly upTo: string }
+
+/** Days that are looked up in one go, for some milliseconds. */
+const SLICE_DAYS = 5_000
+
+/** Shows the keys of an account in slices, and a turn for each but the first, with what they spent in each of some spans of days. */
+export function prepareAccountSpendReader({ database, commit }: Connection) {
+  type OfSlice = KeySlice & { readonly id: AccountId; readonly from: Day; readonly before: Day }
+  const sum = statement<{ spent_nanos: number | null }, [OfSlice]>(database, SPENT_OF_KEYS)
+  const cut = statement<{ id: KeyId }, [AccountId, string, number]>(
     database,
-    SPENT_OF_ACCOUNT,
+    'SELECT id FROM keys WHERE account_id = ? AND id > ? ORDER BY id LIMIT 1 OFFSET ?',
   )
-  return (id, from, before) => fromInteger(sum().get(id, from, before)?.spent_nanos ?? 0)
+  return async (
+    id: AccountId,
+    spans: readonly (readonly [from: Day, before: Day])[],
+    visit: (slice: KeySlice, spent: readonly UsdNanos[]) => void,
+  ): Promise<void> => {
+    const days = spans.reduce((total, [from, before]) => total + before - from, 0)
+    const keys = Math.max(1, Math.floor(SLICE_DAYS / days))
+    let after = ''
+    for (;;) {
+      commit.flush()
+      const last = cut().get(id, after, keys - 1)
+      const slice = { after, upTo: last?.id ?? BEHIND_ALL }
+      const spent = spans.map(([from, before]) =>
+        fromInteger<UsdNanos>(sum().get({ id, ...slice, from, before })?.spent_nanos ?? 0),
+      )
+      visit(slice, spent)
+      if (last === null) return
+      after = last.id
+      await nextTurn()
+    }
+  }
 }
