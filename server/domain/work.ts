@@ -10,13 +10,12 @@ import type { Reasoning } from './thinking.ts'
 
 /** A body as the client sent it: a JSON object. */
 export interface BodySource {
-  /** In UTF-8. */
-  readonly bytes: Uint8Array
+  readonly text: string
   /** False once no other attempt can follow, to free the memory; only `exact` may be asked for then. */
   readonly isHeld: boolean
   /** What was parsed of it: all but the long passages of its conversation, for each of which a full stop stands. */
   readonly exact: JsonObject
-  /** Where its outermost members stand in the bytes. */
+  /** Where its outermost members stand in the text. */
   readonly members: readonly Member[]
   /** Whether an object in it has a name more than once. */
   readonly repeatsNames: boolean

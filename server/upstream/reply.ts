@@ -28,11 +28,11 @@ export interface Message {
   readonly headers: Readonly<Record<string, string>>
   /** Sent as `x-request-id`, as it is: its characters were checked where it was accepted. */
   readonly requestId?: string
-  /** Usually text, a long one in pieces of text and of bytes; bytes for a form with images. */
+  /** Usually text, a long one in pieces; bytes for a form with images. */
   readonly body: string | Pieces | Uint8Array
 }
 
-export type Pieces = readonly (string | Uint8Array)[]
+export type Pieces = readonly string[]
 
 /** An exchange, or an AbortController. */
 export interface Abortable {

@@ -10,17 +10,17 @@ import type { Pieces } from './reply.ts'
  * differ in which one they take.
  */
 export function spliceJson(
-  { bytes, members }: Pick<BodySource, 'bytes' | 'members'>,
+  { text, members }: Pick<BodySource, 'text' | 'members'>,
   set: JsonObject,
   cut: readonly string[] = [],
 ): Pieces {
   const isKept = ({ name }: Member): boolean => !cut.includes(name)
   const last = members.findLast(isKept)
-  const pieces: (string | Uint8Array)[] = []
+  const pieces: string[] = []
   let from = 0
   const replace = (start: number, end: number, by: string): void => {
     if (start === end && by === '') return
-    if (start > from) pieces.push(bytes.subarray(from, start))
+    if (start > from) pieces.push(text.slice(from, start))
     if (by !== '') pieces.push(by)
     from = end
   }
@@ -33,17 +33,15 @@ export function spliceJson(
       replace(start, members[i + 1]?.start ?? end, '')
     }
   }
-  const tail = members.at(-1)?.end ?? bytes.indexOf(OPEN_BRACE) + 1
+  const tail = members.at(-1)?.end ?? text.indexOf('{') + 1
   replace(
     last?.end ?? members[0]?.start ?? tail,
     tail,
     renderAdded(set, members, last === undefined),
   )
-  pieces.push(bytes.subarray(from))
+  pieces.push(text.slice(from))
   return pieces
 }
-
-const OPEN_BRACE = 0x7b
 
 /** The members of `set` that the object has not. */
 function renderAdded(set: JsonObject, members: readonly Member[], isFirst: boolean): string {

@@ -1,12 +1,14 @@
 // Members of a JSON text are replaced, cut and added, and every other character of it stays.
+
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '#domain/chat.ts'
-import { bodyOf, said } from '#test/support/json-body.ts'
+import { JsonBody } from '#http/read/json-body.ts'
+import { said } from '#test/support/json-body.ts'
 import { spliceJson } from '#upstream/splice-json.ts'
 
 const splice = (text: string, set: JsonObject, cut?: readonly string[]): string =>
-  said(spliceJson(bodyOf(text), set, cut))
+  said(spliceJson(new JsonBody(text), set, cut))
 
 describe('a value is replaced where it stands', () => {
   test.each([

@@ -1,10 +1,11 @@
 // The connection to a provider: what is sent, when it is released, time-outs, and transport errors.
+
 import type { ServerResponse } from 'node:http'
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest'
 import type { ChatEvents } from '#domain/chat.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
+import { JsonBody } from '#http/read/json-body.ts'
 import { openBlackHole } from '#test/support/black-hole.ts'
-import { bodyOf } from '#test/support/json-body.ts'
 import { openUpstream } from '#upstream/registry.ts'
 import {
   type CallOptions,
@@ -80,7 +81,7 @@ describe('what is sent', () => {
     await serve((response, n) => void asJson(response, ANSWER, n === 0 ? 503 : 200))
     const messages = [{ role: 'user', content: 'a "b"\n'.padEnd(20_000, 'c') }]
     const text = JSON.stringify({ model: 'acme/model-9', messages }, null, 2)
-    const source = bodyOf(text)
+    const source = new JsonBody(text)
     const long = request(source.exact, { source })
     await expect(open({ request: long })).rejects.toMatchObject({ kind: 'failed' })
     await collect(open({ request: long }))

@@ -25,12 +25,12 @@ export function readBody(
   taken?.takeBody(stated)
   // The HTTP server enforces the stated Content-Length.
   arrival.bytes = stated
-  return arrival.expect(request.bytes())
+  return arrival.expect(request.text())
 }
 
 /** SHA-256 in hexadecimal, computed off the event loop, because a body with images is large. */
-export async function digest(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
-  const sha256 = await crypto.subtle.digest('SHA-256', bytes)
+export async function digest(text: string): Promise<string> {
+  const sha256 = await crypto.subtle.digest('SHA-256', Buffer.from(text))
   return Buffer.from(sha256).toString('hex')
 }
 
@@ -92,19 +92,21 @@ const tooLarge = (mostBytes: number, bytes: number): GatewayError => {
   )
 }
 
+const DECODER = new TextDecoder()
+
 async function readCounted(
   { body }: Request,
   mostBytes: number,
   arrival: Arrival,
   taken: TakenBytes | null,
-): Promise<Uint8Array> {
+): Promise<string> {
   const pieces: Uint8Array[] = []
   const reader = body?.getReader() ?? null
   arrival.reader = reader
   try {
     for (;;) {
       const piece = (await reader?.read())?.value
-      if (piece === undefined || arrival.isExpired) return Buffer.concat(pieces)
+      if (piece === undefined || arrival.isExpired) return DECODER.decode(Buffer.concat(pieces))
       arrival.bytes += piece.byteLength
       if (arrival.bytes > mostBytes) throw tooLarge(mostBytes, arrival.bytes)
       taken?.takeBody(piece.byteLength)
@@ -142,23 +144,23 @@ export class Arrival implements Deadline {
   }
 
   /** What is read of the bytes. @throws what `reading` throws; invalid_json, invalid_request, also when the deadline passes */
-  expect(reading: Promise<Uint8Array>): Promise<JsonBody> {
+  expect(reading: Promise<string>): Promise<JsonBody> {
     reading.then(
-      (bytes) => this.arrive(bytes),
+      (text) => this.arrive(text),
       (thrown) => this.breakOff(thrown),
     )
     setDeadline(this)
     return this.arriving.promise
   }
 
-  private arrive(received: Uint8Array): void {
+  private arrive(text: string): void {
     // Too late: nobody waits for it.
     if (this.place < 0) return
     clearDeadline(this)
     this.context.isArriving = false
     try {
-      const body = new JsonBody(received)
-      this.context.taken?.arrived(body)
+      const body = new JsonBody(text)
+      this.context.taken?.arrived(body.memoryBytes)
       this.arriving.resolve(body)
     } catch (thrown) {
       this.arriving.reject(thrown)

@@ -9,8 +9,6 @@ import type { ApiKey } from '#domain/key.ts'
 const MEBIBYTE = 1024 * 1024
 /** A body is in memory as it came and as the values parsed from it. */
 const COPIES = 2
-/** The values of one that is not ASCII take up to two bytes for each of its own. */
-const WIDE_BYTES = 2
 /** What a longer body or answer may take of the budget: the rest is for short ones, so that chats pass beside large images. */
 const LONG_BYTES = 64 * 1024
 const LONG_SHARE = 0.75
@@ -94,13 +92,13 @@ export class TakenBytes {
     this.set(this.bytes + bytes)
   }
 
-  /** The body is here, and parsed, or may be. */
-  arrived({ size, isAscii }: { readonly size: number; readonly isAscii: boolean }): void {
-    this.receivedBytes = size
-    this.set(size + size * (isAscii ? 1 : WIDE_BYTES))
+  /** The body is here, a text that takes so many bytes of memory; it is parsed, or may be. */
+  arrived(textBytes: number): void {
+    this.receivedBytes = textBytes
+    this.set(textBytes * COPIES)
   }
 
-  /** Its bytes are not needed any more; the parsed values still are. */
+  /** Its text is not needed any more; the parsed values still are. */
   dropBody(): void {
     this.set(this.bytes - this.receivedBytes)
     this.receivedBytes = 0

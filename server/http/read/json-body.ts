@@ -1,5 +1,4 @@
-/** A JSON object as it was received, in bytes. A long one is parsed but for its passages (`outline.ts`), until all of it is asked for. */
-import { isAscii, isUtf8 } from 'node:buffer'
+/** A JSON object as it was received. A long one is parsed but for its passages (`outline.ts`), until all of it is asked for. */
 import type { JsonObject } from '#domain/chat.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { parseExactly } from '#domain/exact-json.ts'
@@ -11,37 +10,30 @@ import { MAX_DEPTH, type Outline, outline, tooDeep } from './outline.ts'
 /** Of a shorter one, all is parsed. */
 const LONG_BYTES = 2_048
 /** The size of what a longer one spells is judged by its beginning. */
-const SAMPLE_BYTES = 262_144
+const SAMPLE_CHARS = 262_144
 
 export class JsonBody implements BodySource {
   /** What was parsed, integers beyond 2^53 rounded as JSON.parse does. */
   readonly fields: JsonObject
   readonly exact: JsonObject
   readonly size: number
-  readonly isAscii: boolean
-  private received: Uint8Array | null
+  private received: string | null
   private outlined: Outline | null = null
   private isRepeating: boolean | null = null
   private parsed: JsonObject | null = null
 
-  /** Bytes that are no UTF-8 are replaced, as are decoded ones. @throws invalid_json, invalid_request */
-  constructor(received: Uint8Array) {
-    const bytes = toUtf8(received)
-    this.received = bytes
-    this.size = bytes.length
-    this.isAscii = isAscii(bytes)
-    let text: string
+  /** @throws invalid_json, invalid_request */
+  constructor(text: string) {
+    this.received = text
+    this.size = Buffer.byteLength(text)
+    let parsed = text
     let value: unknown
     try {
-      if (bytes.length < LONG_BYTES) {
-        text = this.decode(bytes)
-      } else {
-        this.outlined = outline(toLatin1(bytes))
-        text = this.isAscii
-          ? this.outlined.text
-          : this.decode(Buffer.from(this.outlined.text, 'latin1'))
+      if (this.size >= LONG_BYTES) {
+        this.outlined = outline(text)
+        parsed = this.outlined.text
       }
-      value = JSON.parse(text)
+      value = JSON.parse(parsed)
     } catch (thrown) {
       throw thrown instanceof GatewayError ? thrown : notJson()
     }
@@ -49,16 +41,21 @@ export class JsonBody implements BodySource {
       throw new GatewayError('invalid_request', 'the body must be a JSON object')
     }
     this.fields = value as JsonObject
-    this.exact = hasLarge(value) ? (parseExactly(text, value) as JsonObject) : this.fields
+    this.exact = hasLarge(value) ? (parseExactly(parsed, value) as JsonObject) : this.fields
   }
 
-  get bytes(): Uint8Array {
+  get text(): string {
     if (this.received === null) throw new TypeError('a body that was let go is asked for')
     return this.received
   }
 
   get isHeld(): boolean {
     return this.received !== null
+  }
+
+  /** The runtime keeps a text that is not ASCII in two bytes for each unit. */
+  get memoryBytes(): number {
+    return this.isAscii ? this.size : this.text.length * 2
   }
 
   get members(): readonly Member[] {
@@ -72,12 +69,12 @@ export class JsonBody implements BodySource {
 
   whole(): JsonObject {
     if (this.outlined?.isShorter !== true) return this.exact
-    this.parsed ??= parseExactly(this.decode(this.bytes)) as JsonObject
+    this.parsed ??= parseExactly(this.text) as JsonObject
     return this.parsed
   }
 
   without(name: string, isCut: (index: number) => boolean): JsonBody {
-    return new JsonBody(Buffer.from(cutElements(toLatin1(this.bytes), name, isCut), 'latin1'))
+    return new JsonBody(cutElements(this.text, name, isCut))
   }
 
   letGo(): void {
@@ -87,38 +84,22 @@ export class JsonBody implements BodySource {
 
   /** The size of the text that it spells, some of it perhaps in escapes; null where it is as long as it is written. */
   spelledSize(): TextSize | null {
-    const { bytes, size } = this
-    if (this.isAscii && (size < LONG_BYTES || !toBuffer(bytes).includes('\\u'))) return null
-    const sample = bytes.subarray(0, SAMPLE_BYTES)
-    const spelled = spelledSize(this.decode(sample), sample.length, size)
+    const { text, size } = this
+    if (this.isAscii && (size < LONG_BYTES || !text.includes('\\u'))) return null
+    const sample = text.slice(0, SAMPLE_CHARS)
+    const spelled = spelledSize(sample, Buffer.byteLength(sample), size)
     return spelled.bytes === size && spelled.dense === 0 ? null : spelled
   }
 
+  private get isAscii(): boolean {
+    return this.size === this.text.length
+  }
+
   private outlineOf(): Outline {
-    this.outlined ??= outline(toLatin1(this.bytes))
+    this.outlined ??= outline(this.text)
     return this.outlined
   }
-
-  private decode(bytes: Uint8Array): string {
-    return this.isAscii ? toLatin1(bytes) : DECODER.decode(bytes)
-  }
 }
-
-const DECODER = new TextDecoder()
-const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf]
-
-function toUtf8(received: Uint8Array): Uint8Array {
-  if (!isUtf8(received)) return Buffer.from(DECODER.decode(received))
-  return BYTE_ORDER_MARK.every((byte, at) => received[at] === byte)
-    ? received.subarray(BYTE_ORDER_MARK.length)
-    : received
-}
-
-const toBuffer = ({ buffer, byteOffset, length }: Uint8Array): Buffer =>
-  Buffer.from(buffer, byteOffset, length)
-
-/** A character for each byte: what JSON is made of looks the same. */
-const toLatin1 = (bytes: Uint8Array): string => Buffer.prototype.toString.call(bytes, 'latin1')
 
 const notJson = (): GatewayError => new GatewayError('invalid_json', 'the body is not valid JSON')
 

@@ -42,7 +42,7 @@ export async function answerWork(
   const repeat: Repeat | null =
     idempotencyKey === null
       ? null
-      : { key: idempotencyKey, digest: await digest(named(body.bytes, request)) }
+      : { key: idempotencyKey, digest: await digest(named(body.text, request)) }
 
   deps.disableIdleTimeout(context.request)
   const walk = new Walk(deps, caller, request, repeat)
@@ -66,8 +66,8 @@ export async function answerWork(
 }
 
 /** Of two surfaces, one body is not the same request. */
-const named = (bytes: Uint8Array, { dialect }: Work): Uint8Array<ArrayBuffer> =>
-  Buffer.concat(dialect === 'chat' ? [bytes] : [Buffer.from(`${dialect}\n`), bytes])
+const named = (text: string, { dialect }: Work): string =>
+  dialect === 'chat' ? text : `${dialect}\n${text}`
 
 /**
  * Reads a walk for a non-streamed answer, which is sent after the receipt, when its charge is committed. A class, because every

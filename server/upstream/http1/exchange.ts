@@ -2,7 +2,7 @@
 import { Buffer } from 'node:buffer'
 import { unescape as decode } from 'node:querystring'
 import { UpstreamFailure } from '#domain/upstream.ts'
-import type { ExchangeControl, Message, Piece, Pieces, Reply, ReplyHandler } from '../reply.ts'
+import type { ExchangeControl, Message, Piece, Reply, ReplyHandler } from '../reply.ts'
 import { cutPiece, cutText, endsAtClose, type Head, startParser, takeBytes } from './parser.ts'
 
 /** Where a socket connects to: a provider or a proxy. */
@@ -120,7 +120,7 @@ function writeText({ head, body }: RequestText, into: Buffer): void {
   for (const piece of toPieces(body)) at += write(piece, into, at)
 }
 
-const toPieces = (body: Message['body']): Pieces =>
+const toPieces = (body: Message['body']): readonly (string | Uint8Array)[] =>
   typeof body === 'string' || body instanceof Uint8Array ? [body] : body
 
 /** Returns how many bytes it was. */
@@ -130,7 +130,7 @@ function write(piece: string | Uint8Array, into: Buffer, at: number): number {
   return piece.length
 }
 
-/** The same in buffers of its own: what the body has in bytes is not copied. */
+/** The same in buffers of its own. */
 const toBuffers = ({ head, body }: RequestText): Buffer[] =>
   [head, ...toPieces(body)].map((piece) =>
     typeof piece === 'string'

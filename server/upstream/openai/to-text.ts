@@ -1,4 +1,4 @@
-/** Ours → theirs: serialises a body. Unchanged members of a long one are sent as slices of the client's own bytes. */
+/** Ours → theirs: serialises a body. Unchanged members of a long one are sent as slices of the client's own text. */
 import type { JsonObject } from '#domain/chat.ts'
 import { type BodySource, wholeBody } from '#domain/work.ts'
 import type { Pieces } from '../reply.ts'

@@ -1,11 +1,12 @@
 // The request schemas against the parser: every request that conforms to the document is accepted, and every field is read.
+
 import fc from 'fast-check'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { renderDocument } from '#http/openapi/document.ts'
+import { JsonBody } from '#http/read/json-body.ts'
 import { readAmendment, readIssue, readKeyListQuery } from '#http/read/key-request.ts'
 import { chatForm, readChatRequest } from '#http/surfaces/chat/read-request.ts'
 import { hello } from '#test/support/furnish.ts'
-import { bodyOf } from '#test/support/json-body.ts'
 import { holdTo, type OpenApi, resolve } from '#test/support/openapi.ts'
 import { FULL } from '#test/support/tier.ts'
 import { openKeyCounter } from '../key-counter.ts'
@@ -16,7 +17,7 @@ const { schemas, parameters } = holder.document.components
 /** The path that a refusal names, or null where the body is accepted. */
 function readChat(fields: Record<string, unknown>): string | null {
   try {
-    readChatRequest(bodyOf(JSON.stringify(fields)))
+    readChatRequest(new JsonBody(JSON.stringify(fields)))
     return null
   } catch (thrown) {
     return (thrown as { details: { param?: string } }).details.param ?? ''

@@ -5,12 +5,9 @@ import { Arrival } from '#http/read/body.ts'
 /** Longer than any test takes. */
 const LONG_MS = 600_000
 
-const never = new Promise<Uint8Array>(() => {})
-const awaitBody = (reading: Promise<Uint8Array>, ms: number) =>
-  new Arrival({ isArriving: true, taken: null }, ms)
-    .expect(reading)
-    .then(({ bytes }) => new TextDecoder().decode(bytes))
-const encode = (text: string) => new TextEncoder().encode(text)
+const never = new Promise<string>(() => {})
+const awaitBody = (reading: Promise<string>, ms: number) =>
+  new Arrival({ isArriving: true, taken: null }, ms).expect(reading).then(({ text }) => text)
 
 /** The text of the body or the message of its error, and how long it took. */
 async function outcome(arriving: Promise<string>) {
@@ -37,13 +34,13 @@ test('the timer is set again for the next deadline after it has fired', async ()
 })
 
 test('a body in time is returned, a late one is refused, and one that breaks off says so', async () => {
-  expect(await outcome(awaitBody(Promise.resolve(encode('{"body":1}')), LONG_MS))).toMatchObject({
+  expect(await outcome(awaitBody(Promise.resolve('{"body":1}'), LONG_MS))).toMatchObject({
     result: '{"body":1}',
   })
-  const coming = Promise.withResolvers<Uint8Array>()
+  const coming = Promise.withResolvers<string>()
   const late = awaitBody(coming.promise, 20)
   const outcomeOfLate = await outcome(late)
-  coming.resolve(encode('{}'))
+  coming.resolve('{}')
   expect(outcomeOfLate.result).toMatch(/^the body did not arrive within/)
   await expect(late).rejects.toThrow('did not arrive')
   const broken = Promise.reject(new Error('gone'))

@@ -1,5 +1,7 @@
 // Reading a request body: its content type, size, nesting depth and deadline.
-import { describe, expect, test, vi } from 'vitest'
+import { afterAll, describe, expect, test, vi } from 'vitest'
+import { readBody } from '#http/read/body.ts'
+import type { RequestContext } from '#http/request-context.ts'
 import { furnish, hello, openApi } from '#test/support/furnish.ts'
 
 const deps = await furnish()
@@ -107,6 +109,37 @@ describe('the JSON', () => {
     parse.mockRestore()
     expect(codes).toEqual(Array(bodies.length).fill('400 invalid_request'))
     expect(longest).toBeLessThan(1_000)
+  })
+})
+
+describe('bytes that are no UTF-8, and a byte order mark, are what a decoder makes of them', () => {
+  const bytes = Buffer.concat([
+    Buffer.from([0xef, 0xbb, 0xbf]),
+    Buffer.from(JSON.stringify({ a: `wrong: \xe9`, b: 'x'.repeat(3_000) }), 'latin1'),
+  ])
+  const server = Bun.serve({
+    port: 0,
+    async fetch(request) {
+      const context = { request, isArriving: true, taken: null } as unknown as RequestContext
+      const { fields, text } = await readBody(context, 10_000)
+      return Response.json({ a: fields['a'], text })
+    },
+  })
+  afterAll(() => server.stop(true))
+
+  test.each([
+    ['in one piece', () => bytes],
+    ['chunked', () => new Blob([bytes]).stream()],
+  ])('%s', async (_, body) => {
+    const response = await fetch(server.url, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: body(),
+    })
+    expect(await response.json()).toEqual({
+      a: 'wrong: \ufffd',
+      text: bytes.subarray(3).toString(),
+    })
   })
 })
 

@@ -65,13 +65,13 @@ describe('a budget', () => {
     expect(budget.usedBytes).toBe(64 * MEBIBYTE)
   })
 
-  test('what is parsed of a body that is not ASCII is counted with two bytes for each of its own', () => {
+  test('a body that has come is counted as it is kept, and as it is parsed, until its text is let go', () => {
     const budget = new ByteBudget(256 * MEBIBYTE)
     const held = budget.forRequest(one)
-    held.arrived({ size: 5, isAscii: true })
+    held.arrived(5)
     expect(budget.usedBytes).toBe(10)
-    held.arrived({ size: 6, isAscii: false })
-    expect(budget.usedBytes).toBe(18)
+    held.arrived(12)
+    expect(budget.usedBytes).toBe(24)
     held.dropBody()
     expect(budget.usedBytes).toBe(12)
   })

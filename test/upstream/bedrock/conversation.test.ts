@@ -1,13 +1,14 @@
 // Amazon Bedrock over real sockets: what is asked where, how it is signed, and what becomes of its answers and refusals.
+
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { UpstreamFailure } from '#domain/upstream.ts'
+import { JsonBody } from '#http/read/json-body.ts'
 import { type BedrockOptions, refuse, startBedrock } from '#scripts/clouds/bedrock.ts'
 import { type Front, type Seen, startFront } from '#scripts/clouds/front.ts'
 import { handClock } from '#test/support/hand-clock.ts'
-import { bodyOf } from '#test/support/json-body.ts'
 import { openUpstream } from '#upstream/registry.ts'
 import { call, collect, collectFolded, provider, request } from '../fixtures.ts'
 
@@ -99,7 +100,7 @@ const native = (body: object, stream = false, headers?: Record<string, string>) 
       {
         dialect: 'messages',
         stream,
-        source: bodyOf(JSON.stringify({ ...body, stream })),
+        source: new JsonBody(JSON.stringify({ ...body, stream })),
         ...(headers && { headers }),
         maxOutputTokens: 100,
       },

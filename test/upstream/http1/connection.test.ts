@@ -34,7 +34,6 @@ test.each([
   const bodies = [
     new Uint8Array(times).fill(0x61),
     ['{"a":"', 'plain'.repeat(times), '', '家"}'],
-    ['{"a":"é', new Uint8Array(times).fill(0x62), '', '家"}'],
     'Дом, 家 and é'.repeat(times),
   ]
   const opened = bodies.map((body) => {

@@ -1,9 +1,10 @@
 // A refused spelling of the bound is answered by the same request with the other word, once, and remembered once it is taken.
+
 import type { ServerResponse } from 'node:http'
 import { expect, onTestFinished, test } from 'vitest'
 import type { JsonObject } from '#domain/chat.ts'
 import type { BoundWord } from '#domain/provider.ts'
-import { bodyOf } from '#test/support/json-body.ts'
+import { JsonBody } from '#http/read/json-body.ts'
 import { openOpenAi } from '#upstream/openai/index.ts'
 import { call, collectFolded, provider, request, type Socket, startProvider } from '../fixtures.ts'
 import { startRaw } from '../http1/raw-provider.ts'
@@ -117,7 +118,7 @@ test('a long body is forwarded as text, without the client’s bounds', async ()
   }
   const fields = { model: 'm', ...body }
   const text = JSON.stringify(fields)
-  const source = bodyOf(text)
+  const source = new JsonBody(text)
   await collectFolded(
     openOpenAi(stated, null).ask(
       call({ maxOutputTokens: 7, request: { ...request(body), body: source.exact, source } }),
@@ -126,7 +127,7 @@ test('a long body is forwarded as text, without the client’s bounds', async ()
   expect(socket.seen[0]?.text).not.toMatch(/max_completion_tokens|:8/)
   expect(socket.seen[0]?.body).toMatchObject({ max_tokens: 7, seed: 1 })
   // Stated twice in one text, it is sent once.
-  const twice = bodyOf(`{"max_tokens":8,${text.slice(1)}`)
+  const twice = new JsonBody(`{"max_tokens":8,${text.slice(1)}`)
   await collectFolded(
     openOpenAi(stated, null).ask(
       call({

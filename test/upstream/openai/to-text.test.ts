@@ -1,9 +1,11 @@
 // A body built from the client's text has the same value as one from JSON.stringify, whatever the client's text looked like.
+
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '#domain/chat.ts'
+import { JsonBody } from '#http/read/json-body.ts'
 import { anyText } from '#test/support/any-text.ts'
-import { bodyOf, said } from '#test/support/json-body.ts'
+import { said } from '#test/support/json-body.ts'
 import { FULL } from '#test/support/tier.ts'
 import { toText } from '#upstream/openai/to-text.ts'
 
@@ -11,7 +13,7 @@ const LONG = 'Дом, "家" \\ and a good deal that is as plain as can be.\n'.re
 
 /** What is sent for this text when some of its members are left out and others put in. */
 function send(text: string, without: readonly string[] = [], put: JsonObject = {}) {
-  const source = bodyOf(text)
+  const source = new JsonBody(text)
   const change = (fields: JsonObject): JsonObject => {
     const kept = Object.entries(fields).filter(([name]) => !without.includes(name))
     return { ...Object.fromEntries(kept), ...put }
@@ -149,7 +151,7 @@ describe('all that was not changed is one piece, whatever stands between', () =>
     ['cut', `{${kept}, "user":"u"}`, ({ user: _, ...fields }) => fields, [`{${kept}`, '}']],
     ['nothing left', `{${kept}}`, () => ({}), ['{', '}']],
   ])('%s', (_, text, change, pieces) => {
-    const source = bodyOf(text)
+    const source = new JsonBody(text)
     const sent = toText(change(source.exact), source)
     expect(typeof sent === 'string' ? [] : sent.map((piece) => said([piece]))).toEqual(pieces)
   })
@@ -157,7 +159,7 @@ describe('all that was not changed is one piece, whatever stands between', () =>
 
 test('a name that every object has of itself is no member', () => {
   const text = `{"toString":null,"__proto__":{"a":1},"messages":${JSON.stringify(LONG)}}`
-  const source = bodyOf(text)
+  const source = new JsonBody(text)
   const { messages } = source.exact
   const written = said(toText({ messages, constructor: 'x' }, source))
   expect(written).toBe(`{"messages":${JSON.stringify(LONG)},"constructor":"x"}`)

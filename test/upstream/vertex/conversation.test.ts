@@ -1,9 +1,10 @@
 // Vertex AI over real sockets: what is asked where, with which token, and what becomes of tokens that end or are refused.
+
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { UpstreamFailure } from '#domain/upstream.ts'
+import { JsonBody } from '#http/read/json-body.ts'
 import { startVertex, type VertexFront, type VertexOptions } from '#scripts/clouds/vertex.ts'
 import { handClock } from '#test/support/hand-clock.ts'
-import { bodyOf } from '#test/support/json-body.ts'
 import { openUpstream } from '#upstream/registry.ts'
 import { call, collect, collectFolded, provider, request } from '../fixtures.ts'
 
@@ -67,7 +68,7 @@ const native = (body: object, stream = false, headers?: Record<string, string>) 
       {
         dialect: 'messages',
         stream,
-        source: bodyOf(JSON.stringify({ ...body, stream })),
+        source: new JsonBody(JSON.stringify({ ...body, stream })),
         ...(headers && { headers }),
         maxOutputTokens: 100,
       },

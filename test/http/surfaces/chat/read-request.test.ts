@@ -1,12 +1,13 @@
 // Parsing a chat request: strict about the fields that the gateway understands, and passing on the rest (contract §7).
+
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '#domain/chat.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { checkExtras } from '#domain/extras.ts'
 import { newSecret } from '#domain/secret.ts'
+import { JsonBody } from '#http/read/json-body.ts'
 import { chatForm, isOrdinary, readChatRequest } from '#http/surfaces/chat/read-request.ts'
-import { bodyOf } from '#test/support/json-body.ts'
 import { aPriceList } from '#test/support/nouns.ts'
 import { FULL } from '#test/support/tier.ts'
 
@@ -14,7 +15,9 @@ const SECRET = newSecret()
 /** Of a thousand bytes, or more. */
 function read(fields: JsonObject) {
   const text = JSON.stringify(fields)
-  return readChatRequest(bodyOf(text + ' '.repeat(Math.max(0, 1_000 - Buffer.byteLength(text)))))
+  return readChatRequest(
+    new JsonBody(text + ' '.repeat(Math.max(0, 1_000 - Buffer.byteLength(text)))),
+  )
 }
 const says = (content: unknown, role = 'user') => ({ messages: [{ role, content }] })
 const ask = (more: JsonObject = {}) => read({ model: 'acme/one', ...says('hi'), ...more })
@@ -476,8 +479,8 @@ describe('an ordinary request', () => {
 test('a long body keeps its source text, a short one does not', () => {
   const fields = { model: 'acme/one', ...says('hi') }
   const text = JSON.stringify(fields)
-  expect(readChatRequest(bodyOf(text.padEnd(2_047)))).not.toHaveProperty('source')
-  const { source, body } = readChatRequest(bodyOf(text.padEnd(2_048)))
-  expect(Buffer.from(source?.bytes ?? []).toString()).toBe(text.padEnd(2_048))
+  expect(readChatRequest(new JsonBody(text.padEnd(2_047)))).not.toHaveProperty('source')
+  const { source, body } = readChatRequest(new JsonBody(text.padEnd(2_048)))
+  expect(source?.text).toBe(text.padEnd(2_048))
   expect(source?.exact).toBe(body)
 })
