@@ -12,9 +12,11 @@ import { CHANGES, type Count, limitPerMinute, TRIES } from './minute-limit.ts'
 import { type Once, openOnce } from './once.ts'
 import { goTo, leaveFor, pageOf } from './respond.ts'
 import { ROUTES, type Route } from './routes.ts'
-import { drawFailure, drawNobody, drawProblem } from './screens/failure.ts'
+import { LIVE_LIST } from './screens/activity.ts'
+import { drawEnded, drawFailure, drawNobody, drawProblem } from './screens/failure.ts'
 import { linkPathOf } from './screens/identities.ts'
-import { chooseAccount, endSession, findSession } from './session.ts'
+import { ENDED } from './screens/live.ts'
+import { chooseAccount, endSession, findSession, noteUse } from './session.ts'
 import { openSignIn, type SignIn } from './sign-in.ts'
 import type { Guest, Visit } from './visit.ts'
 import { WORDS } from './words/words.ts'
@@ -45,6 +47,7 @@ export function createCabinet(deps: CabinetDeps): Cabinet {
   }
   const app = new Hono<Env>()
   app.get('/', () => goTo('/cabinet'))
+  app.get(ENDED, (c) => sayEnded(deps, c.req.raw))
   app.get('/cabinet/callback', (c) => house.signIn.complete(c.req.raw, c.env.address))
   app.get(`${ASSETS}*`, (c) => answerAsset(c.req.raw) ?? new Response('not found', { status: 404 }))
   app.post('/cabinet/sign-out', (c) => withGuest(house, c.req.raw, c.env.address, signOut(house)))
@@ -122,6 +125,11 @@ async function askToSignIn(request: Request, url: URL, signIn: SignIn): Promise<
   return leaveFor(request, begun)
 }
 
+/** Whether an open page asks, and nobody in front of it: for its figures, or for requests that have come. */
+const isByItself = ({ method, headers }: Request): boolean =>
+  method === 'GET' &&
+  (headers.get('accept') === 'text/event-stream' || headers.get('hx-trigger') === LIVE_LIST)
+
 async function findGuest(
   { deps, signIn }: House,
   request: Request,
@@ -135,6 +143,9 @@ async function findGuest(
   const at = deps.clock.now()
   const revocations = await store.signin.artifacts.revocations()
   const session = await findSession(store.signin.artifacts, id, at)
+  if (session !== undefined && !isByItself(request)) {
+    await noteUse(store.signin.artifacts, session, at)
+  }
   const person = session && (await store.signin.people.find(session.personId))
   if (session === undefined || person === undefined || person.disabledAt !== null) return undefined
   const language = person.language ?? readLanguage(request.headers.get('accept-language'))
@@ -269,6 +280,12 @@ const notFound: Answer = async (guest) => {
   const { deps, words, language } = guest
   const page = plainFrame(language, drawProblem(words, words.notFound))
   return await pageOf(deps, page, { status: 404, language })
+}
+
+/** Signing in again is left to whoever is there: the sign-in provider's session may go on. */
+async function sayEnded(deps: CabinetDeps, request: Request): Promise<Response> {
+  const language = readLanguage(request.headers.get('accept-language'))
+  return await pageOf(deps, plainFrame(language, drawEnded(WORDS[language])), { language })
 }
 
 const ERROR_ID_CHARS = 10

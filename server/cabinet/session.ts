@@ -67,7 +67,7 @@ export async function beginSession(
   return isWritten ? id : null
 }
 
-/** The session of a cookie; undefined once it, the provider's session, or either's time has ended. Notes that it was used. */
+/** The session of a cookie; undefined once it, the provider's session, or either's time has ended. */
 export async function findSession(
   artifacts: Artifacts,
   id: string,
@@ -76,11 +76,22 @@ export async function findSession(
   const digest = digestOf(id)
   const stored = await artifacts.find(KIND, digest)
   if (stored === undefined || stored.expiresAt <= at) return undefined
-  if (!(await isProviderSession(artifacts, stored, at))) return undefined
-  const session = toSession(stored, id)
-  if (at - session.seenAt > NOTED_MS) await rewrite(artifacts, stored, { seenAt: at })
-  return session
+  return (await isProviderSession(artifacts, stored, at)) ? toSession(stored, id) : undefined
 }
+
+/** Notes that somebody uses it, so that it is not idle: what an open page asks for by itself is no use. */
+export async function noteUse(
+  artifacts: Artifacts,
+  { digest, seenAt }: Session,
+  at: Instant,
+): Promise<void> {
+  if (at - seenAt <= NOTED_MS) return
+  const stored = await artifacts.find(KIND, digest)
+  if (stored !== undefined) await rewrite(artifacts, stored, { seenAt: at })
+}
+
+/** Whether nobody has used it for so long that it has ended by that. */
+export const isIdle = ({ seenAt }: Session, at: Instant): boolean => at - seenAt >= IDLE_MS
 
 async function isProviderSession(
   artifacts: Artifacts,

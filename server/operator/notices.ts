@@ -51,8 +51,11 @@ export interface SeenRecord {
   readonly seen: number
 }
 
-export function renderNotice(event: StoredEvent): NoticeRecord {
-  const { data }: EventBody = JSON.parse(event.body)
+const dataOf = ({ body }: StoredEvent): EventBody['data'] => (JSON.parse(body) as EventBody).data
+
+export const renderNotice = (event: StoredEvent): NoticeRecord => render(event, dataOf(event))
+
+function render(event: StoredEvent, data: EventBody['data']): NoticeRecord {
   const isOpen = CAUSES[event.cause].lasts && event.liftedAt === null
   return {
     event_id: event.id,
@@ -69,8 +72,9 @@ export function renderNotice(event: StoredEvent): NoticeRecord {
 }
 
 function renderListed(event: StoredEvent): ListedNoticeRecord {
-  const { severity, message, hint, ...facts } = (JSON.parse(event.body) as EventBody).data
-  return { ...renderNotice(event), facts }
+  const data = dataOf(event)
+  const { severity, message, hint, ...facts } = data
+  return { ...render(event, data), facts }
 }
 
 const MAX_NOTICES = 10_000

@@ -10,7 +10,11 @@ import { rateAt } from '#domain/rate.ts'
 import { FIGURES_MS, readSpan, type Span } from '#domain/snapshot/figures.ts'
 import { scopeField } from '#forms/fields.ts'
 import { lastBackupAt } from './backup.ts'
-import { credentialTroubles, providerHealth } from './credential-trouble.ts'
+import {
+  type CredentialTroubleRecord,
+  credentialTroubles,
+  providerHealth,
+} from './credential-trouble.ts'
 import type { LiveFacts, OperatorDeps } from './deps.ts'
 import { findScope } from './find-account.ts'
 import { renderHealth, worstOf } from './hop-record.ts'
@@ -64,16 +68,20 @@ export const showStatus = verb(input, async (deps, { account, warnings }) => {
     newest_schema_version: health.newestSchemaVersion,
     /** Null without a backup, and for a store in memory. */
     last_backup_at: warnings ? await backupOf(deps) : null,
-    providers: [...catalogue.providers.values()].map(({ name, type, credentials }) => ({
-      name,
-      type,
-      has_credential: credentials.length > 0,
-      /** Of several, those that rest or were refused. */
-      credentials: credentialTroubles(live, { name, credentials }),
-      models: cards.filter(({ provider }) => provider === name).length,
-      health: live && healthOf(live, { name, credentials }),
-      ...servedOf(name, live, span),
-    })),
+    providers: [...catalogue.providers.values()].map((provider) => {
+      const { name, type, credentials } = provider
+      const troubles = credentialTroubles(live, provider)
+      return {
+        name,
+        type,
+        has_credential: credentials.length > 0,
+        /** Of several, those that rest or were refused. */
+        credentials: troubles,
+        models: cards.filter((card) => card.provider === name).length,
+        health: live && healthOf(live, provider, troubles),
+        ...servedOf(name, live, span),
+      }
+    }),
     accounts: await reportAccounts(deps, accounts),
     ...(await spendOf(deps, within)),
     /** Keys near a limit, or at one. */
@@ -84,11 +92,15 @@ export const showStatus = verb(input, async (deps, { account, warnings }) => {
 })
 
 /** A provider's health over all its hops, and the hops with recent failures. */
-function healthOf(live: LiveFacts, provider: Pick<Provider, 'name' | 'credentials'>) {
+function healthOf(
+  live: LiveFacts,
+  provider: Provider,
+  troubles: readonly CredentialTroubleRecord[],
+) {
   const own = live.hops().filter((reading) => reading.provider === provider.name)
   const byHop = Map.groupBy(own, ({ upstreamName }) => upstreamName)
   return {
-    ...providerHealth(live, provider),
+    ...providerHealth(live, provider, troubles),
     hops: [...byHop].map(([upstream, hops]) => ({ upstream, ...renderHealth(worstOf(hops)) })),
   }
 }

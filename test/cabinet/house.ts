@@ -1,6 +1,6 @@
 /** A serving gateway with the cabinet, over a real store and real sockets; people of each role, signed in by mailed codes. */
 import { openStore } from '#db/index.ts'
-import { systemClock } from '#domain/clock.ts'
+import { type Clock, systemClock } from '#domain/clock.ts'
 import type { OperatorDeps } from '#operator/deps.ts'
 import { type AnyVerb, perform } from '#operator/verb.ts'
 import { VERBS, type VerbInput, type VerbName, type VerbRecord } from '#operator/verbs.ts'
@@ -22,8 +22,12 @@ const LIMITS = {
   signinsPerNetwork: 10_000,
 }
 
-export async function openHouse({ dataDir = ':memory:' } = {}) {
-  const clock = systemClock
+interface Opened {
+  readonly dataDir?: string
+  readonly clock?: Clock
+}
+
+export async function openHouse({ dataDir = ':memory:', clock = systemClock }: Opened = {}) {
   const masterKey = new Uint8Array(32).fill(7)
   const store = await openStore({ dataDir, clock, masterKey })
   const codes = new Map<string, string>()

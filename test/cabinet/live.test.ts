@@ -1,7 +1,7 @@
 // The one stream of a page: a request is told of soon after it ends, to those who may see it, and the page shows it under its filters.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { Browser } from '#test/acceptance/signin/browser.ts'
 import { csrfOf, type House, openHouse, post } from './house.ts'
+import { openStream } from './open-stream.ts'
 
 let house: House
 
@@ -9,41 +9,6 @@ beforeAll(async () => {
   house = await openHouse()
 })
 afterAll(() => house.close())
-
-interface Told {
-  readonly shown: Readonly<Record<string, string>>
-  readonly latest: string | null
-}
-
-/** Reads events until one is like this. */
-async function openStream(browser: Browser) {
-  const cut = new AbortController()
-  const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
-  const { body } = await fetch(`${house.authUrl}/cabinet/live`, {
-    headers: { cookie, accept: 'text/event-stream' },
-    signal: cut.signal,
-  })
-  const reader = body?.getReader()
-  let rest = ''
-  return {
-    close: () => cut.abort(),
-    async until(isIt: (told: Told) => boolean): Promise<Told> {
-      for (;;) {
-        const [event, ...more] = rest.split('\n\n')
-        if (more.length > 0) {
-          rest = more.join('\n\n')
-          const data = /^data: (\{.*)$/m.exec(event ?? '')?.[1]
-          const told = data === undefined ? undefined : (JSON.parse(data) as Told)
-          if (told !== undefined && isIt(told)) return told
-          continue
-        }
-        const { value, done } = (await reader?.read()) ?? { done: true }
-        if (done) throw new Error(`it ended: ${rest}`)
-        rest += new TextDecoder().decode(value)
-      }
-    },
-  }
-}
 
 async function ask(secret: string, model = 'demo/echo'): Promise<string> {
   const answer = await fetch(`${house.gateway.url}/v1/chat/completions`, {
@@ -60,10 +25,10 @@ test('a request is told of as soon as it has ended, and the filtered page has it
   const { key: secret } = await house.act('keys.create', { name: 'seen' })
   const page = await browser.open('/cabinet/activity?key=seen&status=2xx')
   expect(page.text).toContain('data-live="/cabinet/live?account=')
-  const stream = await openStream(browser)
-  const before = await stream.until(() => true)
+  const stream = await openStream(house, browser)
+  const before = await stream.figures()
   const request = await ask(secret)
-  const told = await stream.until(({ latest }) => latest !== before.latest)
+  const told = await stream.figures(({ latest }) => latest !== before.latest)
   stream.close()
   expect(told.latest).toBe(request)
   expect(told.shown['balance']).not.toBe(before.shown['balance'])
@@ -89,11 +54,11 @@ test('a member is told of the requests of their own keys alone', async () => {
     daily_spend_limit_usd: '1',
   })
   const own = /<code id="secret">([^<]+)</.exec(made.text)?.[1] ?? ''
-  const stream = await openStream(browser)
-  expect(await stream.until(() => true)).toMatchObject({ latest: null })
+  const stream = await openStream(house, browser)
+  expect(await stream.figures()).toMatchObject({ latest: null })
   await ask(others)
   const request = await ask(own)
-  const told = await stream.until(({ latest }) => latest !== null)
+  const told = await stream.figures(({ latest }) => latest !== null)
   stream.close()
   expect(told.latest).toBe(request)
   expect(told.shown).not.toHaveProperty('balance')

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { draftEvent } from '#domain/event.ts'
 import type { AccountId, KeyId } from '#domain/id.ts'
-import { type House, openHouse } from './house.ts'
+import { csrfOf, type House, openHouse } from './house.ts'
 
 let house: House
 
@@ -103,4 +103,36 @@ test('days have their requests beside what was spent, and the numbers are in a t
   const table = /<caption class="unseen">Spend of 30 days<.*?<\/table>/s.exec(text)?.[0] ?? ''
   expect(table).toMatch(/data-title="Requests" class="num">3</)
   expect(table).toContain(`$${spend_usd}<`)
+})
+
+test('the signing secret of a webhook is shown on the page of its own account', async () => {
+  const webhook_url = 'https://hooks.example.org'
+  const email = 'two@example.org'
+  const secrets: string[] = []
+  for (const account of ['first', 'second']) {
+    await house.act('accounts.create', { name: account })
+    await house.act('accounts.members.add', { account, email, role: 'owner' })
+  }
+  const browser = await house.signIn(email)
+  for (const account of ['first', 'second']) {
+    const page = await browser.open(`/cabinet/balance?account=${account}`)
+    const form = { csrf: csrfOf(page), account, below: '1', webhook: webhook_url }
+    // It answers with the way to the secret, which is not followed yet.
+    const { status } = await fetch(`${house.authUrl}/cabinet/balance/threshold`, {
+      method: 'POST',
+      redirect: 'manual',
+      headers: {
+        cookie: [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; '),
+        origin: house.authUrl,
+      },
+      body: new URLSearchParams(form),
+    })
+    expect(status).toBe(303)
+  }
+  for (const account of ['first', 'second']) {
+    const { text } = await browser.open(`/cabinet/balance/secret?account=${account}`)
+    secrets.push(/<code id="secret">([^<]+)</.exec(text)?.[1] ?? '')
+  }
+  expect(secrets).not.toContain('')
+  expect(new Set(secrets).size).toBe(2)
 })

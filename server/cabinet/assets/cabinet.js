@@ -36,9 +36,10 @@ const live = () => {
     drawRequests()
   })
   // The session has ended: whoever looks at the page is shown that.
-  events.addEventListener('ended', () => {
+  events.addEventListener('ended', ({ data }) => {
     events.close()
-    location.reload()
+    if (data === '') location.reload()
+    else location.replace(data)
   })
   stream = { path, events }
 }

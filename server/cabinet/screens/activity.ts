@@ -38,7 +38,7 @@ export const showActivity: Show = async (visit) => {
     content: html`<div class="top"><h1>${words.activity.title}</h1>
 <a href="${hrefOf('/cabinet/activity.csv', stated(visit))}" hx-boost="false">${words.activity.csv}</a></div>
 ${filtersOf(visit)}
-<div id="requests"${freshOf(visit, shown)}>${shown.length === 0 ? emptyOf(visit) : tableOf(visit, shown)}</div>
+<div id="${LIVE_LIST}"${freshOf(visit, shown)}>${shown.length === 0 ? emptyOf(visit) : tableOf(visit, shown)}</div>
 ${
   entries.length > PAGE &&
   last &&
@@ -48,11 +48,14 @@ ${since !== null && html`<p class="note">${words.activity.kept(since.slice(0, 10
   } satisfies Sheet
 }
 
+/** The id of the list, by which it is told what the page asks for by itself. */
+export const LIVE_LIST = 'requests'
+
 /** The newest page is drawn again when a request has come, under the same filters. */
 const freshOf = ({ url }: Visit, shown: readonly Entry[]): Html | '' =>
   url.searchParams.has('before')
     ? ''
-    : html` data-latest="${shown[0]?.id ?? ''}" hx-get="${url.pathname}${url.search}" hx-trigger="request-came" hx-select="#requests" hx-swap="outerHTML" hx-disinherit="*"`
+    : html` data-latest="${shown[0]?.id ?? ''}" hx-get="${url.pathname}${url.search}" hx-trigger="request-came" hx-select="#${LIVE_LIST}" hx-swap="outerHTML" hx-disinherit="*"`
 
 /** An unknown key, or a status that is none, matches nothing. */
 async function list(visit: Visit, before: string | null, limit: number): Promise<readonly Entry[]> {

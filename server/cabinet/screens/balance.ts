@@ -127,9 +127,12 @@ export const setThreshold: Act = async (visit, once) => {
   }
 }
 
+/** A session may look at several accounts. */
+const secretOf = ({ account }: Visit): string => `webhook ${account.id}`
+
 function revealed(visit: Visit, secret: string | null, once: Parameters<Act>[1]): string {
   if (secret === null) return '/cabinet/balance?saved=1'
-  once.reveal(visit, 'webhook', secret)
+  once.reveal(visit, secretOf(visit), secret)
   return '/cabinet/balance/secret'
 }
 
@@ -143,7 +146,7 @@ export const rotateSecret: Act = async (visit, once) => {
 
 export const showWebhookSecret: Show = async (visit, once) => {
   const { words } = visit
-  const secret = once.take(visit, 'webhook')
+  const secret = once.take(visit, secretOf(visit))
   return {
     title: words.balance.secretTitle,
     ...(secret === null && { status: 410 }),
@@ -178,18 +181,21 @@ type Delivery = VerbRecord<'deliveries.list'>[number]
 
 const MAX_DELIVERIES = 20
 
+const isStated = (part: string | number | null): boolean => part !== null
+
 async function deliveriesOf(visit: Visit): Promise<Html> {
   const { words, act, account, role } = visit
   const sent = await act('deliveries.list', { account: account.id, limit: MAX_DELIVERIES })
   if (sent.length === 0) {
     return html`<h2>${words.balance.deliveries}</h2><p class="note">${words.balance.noDeliveries}</p>`
   }
-  const answers = new Map<Delivery, string>()
-  for (const one of sent) {
-    const { channels } = await act('deliveries.show', { account: account.id, event: one.event_id })
-    const tried = channels.find(({ channel }) => channel === one.channel)?.log.at(-1)
-    if (tried)
-      answers.set(one, [tried.status, tried.failure].filter((part) => part !== null).join(' '))
+  const answers = new Map<string, string>()
+  for (const event of new Set(sent.map(({ event_id }) => event_id))) {
+    const { channels } = await act('deliveries.show', { account: account.id, event })
+    for (const { channel, log } of channels) {
+      const { status = null, failure = null } = log.at(-1) ?? {}
+      answers.set(`${event} ${channel}`, [status, failure].filter(isStated).join(' '))
+    }
   }
   const kindOf = ({ state: name }: Delivery) =>
     name === 'delivered' ? 'ok' : name === 'dead' ? 'bad' : 'near'
@@ -211,7 +217,10 @@ ${table(
       cell: (one) => state(kindOf(one), words.balance.states[one.state] ?? one.state),
     },
     { title: words.balance.tries, cell: ({ tries }) => tries, isNumber: true },
-    { title: words.balance.answer, cell: (one) => answers.get(one) ?? '' },
+    {
+      title: words.balance.answer,
+      cell: ({ event_id, channel }) => answers.get(`${event_id} ${channel}`) ?? '',
+    },
     {
       title: `(${words.change})`,
       cell: ({ event_id, state: name }) =>

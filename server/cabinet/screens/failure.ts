@@ -13,6 +13,14 @@ export const drawProblem = (words: Words, sentence: string): Sheet => ({
 <div class="acts"><a class="button" href="/cabinet">${words.screens.overview}</a></div>`,
 })
 
+/** For who left a page open until the session was idle for too long. */
+export const drawEnded = ({ ended }: Words): Sheet => ({
+  title: ended.title,
+  content: html`<h1>${ended.title}</h1>
+<p class="note">${ended.text}</p>
+<div class="acts"><a class="button lead-button" href="/cabinet">${ended.signIn}</a></div>`,
+})
+
 /** An error of a verb; `isOfRole`: the person's role may not do it at all. */
 export function drawFailure(visit: Visit, error: GatewayError, isOfRole: boolean): Sheet {
   const { words } = visit

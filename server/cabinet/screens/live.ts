@@ -1,8 +1,9 @@
 /** The figures that live: one stream of events, which ends with the session. */
+import type { Instant } from '#domain/clock.ts'
 import type { FiguresRecord } from '#operator/overview.ts'
 import { openCookie } from '../cookies.ts'
 import { count, usd } from '../draw/parts.ts'
-import { findSession } from '../session.ts'
+import { findSession, isIdle, type Session } from '../session.ts'
 import type { Visit } from '../visit.ts'
 
 /** It is looked so often whether anything has happened, in memory. */
@@ -14,11 +15,15 @@ const CHECK_MS = 2_000
 /** An unchanged figure is not sent; a proxy would close a connection that says nothing. */
 const QUIET_TURNS = 7
 
+/** Where a page goes whose session was idle for too long. */
+export const ENDED = '/cabinet/ended'
+
 export async function streamFigures(visit: Visit): Promise<Response> {
-  const { request, act, account, operator } = visit
+  const { request, act, account, operator, deps } = visit
   const encoder = new TextEncoder()
   const closed = new AbortController()
   request.signal.addEventListener('abort', () => closed.abort(), { once: true })
+  let { session } = visit
   let last = ''
   let quiet = 0
   const countNow = (): string =>
@@ -37,7 +42,9 @@ export async function streamFigures(visit: Visit): Promise<Response> {
   const next = async (): Promise<string> => {
     for (;;) {
       if (last !== '') await wait()
-      if (closed.signal.aborted || !(await isStillIn(visit))) return ''
+      const known = closed.signal.aborted ? undefined : await sessionOf(visit)
+      if (known === undefined) return ''
+      session = known
       const text = toText(await act('accounts.figures', { account: account.id }))
       if (text !== last) {
         last = text
@@ -55,7 +62,7 @@ export async function streamFigures(visit: Visit): Promise<Response> {
       async pull(controller) {
         const text = await next().catch(() => '')
         if (closed.signal.aborted) return controller.close()
-        controller.enqueue(encoder.encode(text === '' ? 'event: ended\ndata: \n\n' : text))
+        controller.enqueue(encoder.encode(text === '' ? endOf(session, deps.clock.now()) : text))
         if (text === '') controller.close()
       },
       cancel() {
@@ -73,21 +80,25 @@ export async function streamFigures(visit: Visit): Promise<Response> {
   })
 }
 
-/** Whether the session, the person and their role are what they were. */
-async function isStillIn({
+/** Where the page goes: by itself it signs nobody in again whose session was idle. */
+const endOf = (session: Session, at: Instant): string =>
+  `event: ended\ndata: ${isIdle(session, at) ? ENDED : ''}\n\n`
+
+/** The session as it is now; undefined unless it, the person and their role are what they were. */
+async function sessionOf({
   request,
   operator,
   deps,
   person,
   account,
   role,
-}: Visit): Promise<boolean> {
+}: Visit): Promise<Session | undefined> {
   const { artifacts, people, memberships } = operator.store.signin
   const id = openCookie('cabinet', deps.issuer).read(request) ?? ''
   const session = await findSession(artifacts, id, deps.clock.now())
   const found = await people.find(person.id)
   const membership = await memberships.find(account.id, person.id)
-  return session !== undefined && found?.disabledAt === null && membership?.role === role
+  return found?.disabledAt === null && membership?.role === role ? session : undefined
 }
 
 const toText = ({ balance_usd, spend_day_usd, in_flight, latest_request }: FiguresRecord): string =>

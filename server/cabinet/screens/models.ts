@@ -161,8 +161,8 @@ function pricesOf({ words }: Visit, price: Price): Html {
   const { classes } = words.models
   const lines: readonly Line[] = [
     ...tokenLines(words, price, (name) => name),
-    [classes.imageInput, price.image_in_usd, true],
-    [classes.imageOutput, price.image_out_usd, true],
+    [words.classes.image_input_tokens, price.image_in_usd, true],
+    [words.classes.image_output_tokens, price.image_out_usd, true],
     ...price.tiers.flatMap((tier) =>
       tokenLines(words, tier, (name) => classes.above(name, count(tier.above_input_tokens))),
     ),
@@ -198,18 +198,18 @@ function pricesOf({ words }: Visit, price: Price): Html {
 }
 
 const tokenLines = (
-  { models: { classes } }: Visit['words'],
+  { classes }: Visit['words'],
   price: Pick<
     Price,
     'in_usd' | 'out_usd' | 'cached_in_usd' | 'cache_write_usd' | 'cache_write_1h_usd'
   >,
   nameOf: (name: string) => string,
 ): readonly Line[] => [
-  [nameOf(classes.input), price.in_usd, true],
-  [nameOf(classes.cached), price.cached_in_usd, true],
-  [nameOf(classes.cacheWrite), price.cache_write_usd, true],
-  [nameOf(classes.cacheWriteHour), price.cache_write_1h_usd, true],
-  [nameOf(classes.output), price.out_usd, true],
+  [nameOf(classes.input_tokens), price.in_usd, true],
+  [nameOf(classes.cache_read_tokens), price.cached_in_usd, true],
+  [nameOf(classes.cache_write_tokens), price.cache_write_usd, true],
+  [nameOf(classes.cache_write_1h_tokens), price.cache_write_1h_usd, true],
+  [nameOf(classes.output_tokens), price.out_usd, true],
 ]
 
 const orNone = (amount: string): string | null => (amount === '0' ? null : amount)

@@ -55,7 +55,7 @@ ${table(
     {
       title: words.receipt.class,
       cell: ({ class: name, tool }) =>
-        html`${words.receipt.classes[name] ?? name}${tool === undefined ? '' : html` ${foreign(tool)}`}`,
+        html`${(words.classes as Readonly<Record<string, string>>)[name] ?? name}${tool === undefined ? '' : html` ${foreign(tool)}`}`,
     },
     { title: words.receipt.count, cell: ({ count: amount }) => count(amount), isNumber: true },
     {

@@ -198,20 +198,15 @@ function barsOf(
   })
 }
 
-const tableOf = (visit: Visit, { by }: Asked, { rows, other }: Report): Html => {
+/** The groups that have a row, and one for all others together, where there are any. */
+function withOthers({ words }: Visit, { rows, other }: Report): readonly Row[] {
+  if (other.groups === 0) return rows
+  const name = words.spend.other
+  return [...rows, { ...other, key_name: name, model: name, provider: name, user: name }]
+}
+
+const tableOf = (visit: Visit, { by }: Asked, whole: Report): Html => {
   const { words } = visit
-  const others: readonly Row[] =
-    other.groups === 0
-      ? []
-      : [
-          {
-            ...other,
-            user: words.spend.other,
-            model: words.spend.other,
-            provider: words.spend.other,
-            key_name: words.spend.other,
-          },
-        ]
   return table(
     words.spend.title,
     [
@@ -231,7 +226,7 @@ const tableOf = (visit: Visit, { by }: Asked, { rows, other }: Report): Html => 
         isNumber: true,
       },
     ],
-    [...rows, ...others],
+    withOthers(visit, whole),
   )
 }
 
@@ -248,7 +243,7 @@ function linkOf(visit: Visit, by: Dimension, row: Row): Html {
 
 export const spendFile: Show = async (visit) => {
   const asked = readAsked(visit)
-  const { rows } = await report(visit, asked)
+  const all = await report(visit, asked)
   const head = [
     asked.by,
     'requests',
@@ -258,7 +253,7 @@ export const spendFile: Show = async (visit) => {
     'cost_usd',
     'cost_rub',
   ]
-  const lines = rows.map((row) =>
+  const lines = withOthers(visit, all).map((row) =>
     csvLine([
       nameOf(visit, asked.by, row),
       row.requests,

@@ -83,14 +83,15 @@ export async function readProviders(
   return [...providers.values()].map((provider): ProviderTrafficRecord => {
     const { name, type } = provider
     const own = failures.filter((failure) => failure.provider === name)
-    const health = providerHealth(live, provider)
+    const credentials = credentialTroubles(live, provider)
+    const health = providerHealth(live, provider, credentials)
     const served = renderServed(name, span, own)
     return {
       name,
       type,
       models: cards.filter((card) => card.provider === name).length,
       health,
-      credentials: credentialTroubles(live, provider),
+      credentials,
       state: stateOf(health.state, served.served_percent),
       ...served,
       in_flight: running.filter((one) => one.provider === name).length,
