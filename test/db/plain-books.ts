@@ -1,6 +1,6 @@
 /** The books of a gateway as plain lists, kept beside a store to be compared with it: slow, obvious, independent of it. */
 import type { Claim } from '#domain/admission.ts'
-import type { KeyId } from '#domain/id.ts'
+import type { AccountId, KeyId } from '#domain/id.ts'
 import { type Limits, NO_LIMITS } from '#domain/limits.ts'
 
 const MINUTE = 60_000
@@ -11,6 +11,8 @@ const monthOf = (at: number): string => new Date(at).toISOString().slice(0, 7)
 
 interface Request {
   readonly keyId: KeyId
+  /** That of its key when it was admitted, which pays. */
+  readonly accountId: AccountId
   readonly endUser: string | null
   readonly at: number
   readonly hold: bigint
@@ -50,6 +52,19 @@ interface Granted {
 interface PlainKey {
   limits: Limits
   revoked: boolean
+  accountId: AccountId
+}
+
+interface PlainAccount {
+  /** What all its keys together may do. */
+  limits: Limits
+  balance: bigint
+  /** The low-balance threshold, the instant of its mark, and how often the owner was told. */
+  threshold: bigint | null
+  mark: number | null
+  told: number
+  /** Whether a key has come to it, or left it: then its ceilings may be crossed by what that has spent. */
+  hasMoved: boolean
 }
 
 export interface Expected {
@@ -65,25 +80,20 @@ export type RacedLimit = (typeof RACED)[number]
 
 export interface PlainBooks {
   readonly keys: Map<KeyId, PlainKey>
-  /** What all keys together may do. */
-  limits: Limits
+  readonly accounts: Map<AccountId, PlainAccount>
   readonly requests: Map<string, Request>
-  balance: bigint
-  /** The low-balance threshold, the instant of its mark, and how often the owner was told. */
-  threshold: bigint | null
-  mark: number | null
-  told: number
   /** What the next claim of a key would be told; takes it when it is admitted. */
   admit(claim: Claim): Expected
   /** Whether it was still open. */
   resolve(id: string, cost: bigint, tokens: number, at: number): boolean
-  topUp(amount: bigint, at: number): void
-  setThreshold(below: bigint | null, at: number): void
+  topUp(accountId: AccountId, amount: bigint, at: number): void
+  setThreshold(accountId: AccountId, below: bigint | null, at: number): void
+  move(keyId: KeyId, accountId: AccountId): void
   /** Every request in progress is voided. */
   crash(): void
   usage(keyId: KeyId, now: number): Readonly<Record<string, bigint | number>>
-  /** What the requests that a limit counts take of it, with what those in progress hold; of all keys where none is named. */
-  taken(limit: RacedLimit, keyId: KeyId | null, now: number): number
+  /** What the requests that a limit counts take of it, with what those in progress hold. */
+  taken(limit: RacedLimit, owner: KeyId | AccountId, now: number): number
   /** Ceilings that were crossed by more than one request; there must be none. */
   overshoots(): readonly string[]
 }
@@ -96,11 +106,24 @@ const sum = (amounts: readonly bigint[]): bigint => amounts.reduce((total, one) 
 const largest = (amounts: readonly bigint[]): bigint =>
   amounts.reduce((most, one) => (one > most ? one : most), 0n)
 
-export function plainBooks(balance: bigint): PlainBooks {
+export function plainBooks(): PlainBooks {
+  const accounts = new Map<AccountId, PlainAccount>()
   const keys = new Map<KeyId, PlainKey>()
   const requests = new Map<string, Request>()
   const all = () => [...requests.values()]
   const of = (keyId: KeyId) => all().filter((one) => one.keyId === keyId)
+  const admittedBy = (id: AccountId) => all().filter(({ accountId }) => accountId === id)
+  /** What counts in the ceilings of an account: what its keys have spent, wherever they were, and what it admitted. */
+  const countedBy = (id: AccountId) =>
+    all().filter(({ keyId, accountId, cost }) =>
+      cost === null ? accountId === id : keys.get(keyId)?.accountId === id,
+    )
+  const accountOf = (id: AccountId): PlainAccount => {
+    const account = accounts.get(id)
+    if (account === undefined) throw new Error(`there is no account ${id}`)
+    return account
+  }
+  const homeOf = (keyId: KeyId): AccountId => keys.get(keyId)?.accountId ?? 'acct_none'
 
   const spent = (some: readonly Request[]) => sum(some.map(({ cost }) => cost ?? 0n))
   const held = (some: readonly Request[]) =>
@@ -111,7 +134,8 @@ export function plainBooks(balance: bigint): PlainBooks {
   /** Ceilings in the order in which they refuse: the key's, its end user's, the account's. */
   function ceilingsOf({ keyId, endUser, at }: Claim): readonly Ceiling[] {
     const limits = keys.get(keyId)?.limits ?? NO_LIMITS
-    const shared = books.limits
+    const { limits: shared } = accountOf(homeOf(keyId))
+    const ours = countedBy(homeOf(keyId))
     const mine = of(keyId)
     const theirs = mine.filter((one) => endUser !== null && one.endUser === endUser)
     const onDay = (some: readonly Request[]) => some.filter((one) => dateOf(one.at) === dateOf(at))
@@ -122,15 +146,16 @@ export function plainBooks(balance: bigint): PlainBooks {
       [limits.dailySpend, onDay(mine), day, 'daily_spend_limit_usd', null],
       [limits.monthlySpend, inMonth(mine), month, 'monthly_spend_limit_usd', null],
       [capOf(limits, endUser), onDay(theirs), day, 'end_user_daily_usd', null],
-      [shared.dailySpend, onDay(all()), day, 'daily_spend_limit_usd', 'account'],
-      [shared.monthlySpend, inMonth(all()), month, 'monthly_spend_limit_usd', 'account'],
+      [shared.dailySpend, onDay(ours), day, 'daily_spend_limit_usd', 'account'],
+      [shared.monthlySpend, inMonth(ours), month, 'monthly_spend_limit_usd', 'account'],
     ]
   }
 
   /** Tokens of a minute, by admission: one that is alone may cross, others have to fit; it frees as the oldest leave. */
   function tokenRule({ keyId, at }: Claim, wanted: number, whose: Whose): Rule {
-    const limit = (whose === 'account' ? books.limits : keys.get(keyId)?.limits)?.tpm ?? null
-    const some = (whose === 'account' ? all() : of(keyId))
+    const home = homeOf(keyId)
+    const limit = (whose === 'account' ? accounts.get(home) : keys.get(keyId))?.limits.tpm ?? null
+    const some = (whose === 'account' ? admittedBy(home) : of(keyId))
       .filter((one) => one.at + MINUTE > at)
       .sort((a, b) => a.at - b.at)
     const fits = (left: readonly Request[]): boolean => {
@@ -149,15 +174,16 @@ export function plainBooks(balance: bigint): PlainBooks {
   function* rates(claim: Claim, wanted: number): Generator<Rule> {
     const { keyId, endUser, at } = claim
     const limits = keys.get(keyId)?.limits ?? NO_LIMITS
-    const shared = books.limits
+    const { limits: shared } = accountOf(homeOf(keyId))
+    const ours = admittedBy(homeOf(keyId))
     const mine = of(keyId)
     const theirs = mine.filter((one) => endUser !== null && one.endUser === endUser)
     const windows = [
       ['rpm_limit', mine, limits.rpm, MINUTE, null],
       ['rpd_limit', mine, limits.rpd, DAY, null],
       ['end_user_rpm', theirs, limits.endUserRpm, MINUTE, null],
-      ['rpm_limit', all(), shared.rpm, MINUTE, 'account'],
-      ['rpd_limit', all(), shared.rpd, DAY, 'account'],
+      ['rpm_limit', ours, shared.rpm, MINUTE, 'account'],
+      ['rpd_limit', ours, shared.rpd, DAY, 'account'],
     ] as const
     for (const [name, some, limit, span, whose] of windows) {
       if (limit === null) {
@@ -174,7 +200,7 @@ export function plainBooks(balance: bigint): PlainBooks {
     }
     for (const [some, limit, whose] of [
       [mine, limits.concurrency, null],
-      [all(), shared.concurrency, 'account'],
+      [ours, shared.concurrency, 'account'],
     ] as const) {
       const isFull = limit !== null && some.filter(({ cost }) => cost === null).length >= limit
       yield [isFull, 'concurrency_limit_exceeded', 'concurrency_limit', null, whose]
@@ -190,14 +216,15 @@ export function plainBooks(balance: bigint): PlainBooks {
       const isSpent = ceiling !== null && spent(some) >= ceiling
       yield [isSpent, `${period}_exceeded`, name, endOf(period, at), whose]
     }
-    yield [books.balance <= 0n, 'insufficient_balance', 'balance_usd', null, null]
+    const { balance } = accountOf(homeOf(keyId))
+    yield [balance <= 0n, 'insufficient_balance', 'balance_usd', null, null]
     yield* rates(claim, tokens)
     for (const [ceiling, some, , name, whose] of ceilings) {
       const crosses = ceiling !== null && spent(some) + held(some) + hold > ceiling
       yield [crosses && held(some) > 0n, 'spend_reserved', name, null, whose]
     }
-    const everyHold = held(all())
-    const crosses = everyHold > 0n && everyHold + hold > books.balance
+    const everyHold = held(admittedBy(homeOf(keyId)))
+    const crosses = everyHold > 0n && everyHold + hold > balance
     yield [crosses, 'spend_reserved', 'balance_usd', null, null]
   }
 
@@ -214,7 +241,8 @@ export function plainBooks(balance: bigint): PlainBooks {
       if (held(some) > 0n) share(left, 32n)
       else if (whose === 'account') share(left, 2n)
     }
-    share(books.balance - held(all()), held(all()) > 0n ? 32n : 2n)
+    const everyHold = held(admittedBy(homeOf(claim.keyId)))
+    share(accountOf(homeOf(claim.keyId)).balance - everyHold, everyHold > 0n ? 32n : 2n)
     const money = shares.reduce((least, one) => (one < least ? one : least))
     const granted = offers.map(
       ({ promptTokens, base: own, perMillion, choices, full, floor }): Granted => {
@@ -239,26 +267,26 @@ export function plainBooks(balance: bigint): PlainBooks {
   }
 
   /** Contract §9 in its own words. */
-  function judgeMark(moved: 'debit' | 'credit' | 'threshold', at: number): void {
-    const { balance, threshold, mark } = books
+  function judgeMark(
+    account: PlainAccount,
+    moved: 'debit' | 'credit' | 'threshold',
+    at: number,
+  ): void {
+    const { balance, threshold, mark } = account
     const isBelow = threshold !== null && balance < threshold
     const isAbove = threshold !== null && balance > threshold
     const isDue = mark === null || (moved === 'debit' && at >= mark + DAY)
-    if (threshold === null || (isAbove && moved !== 'debit')) books.mark = null
+    if (threshold === null || (isAbove && moved !== 'debit')) account.mark = null
     if (isBelow && isDue) {
-      books.mark = at
-      books.told++
+      account.mark = at
+      account.told++
     }
   }
 
   const books: PlainBooks = {
     keys,
-    limits: NO_LIMITS,
+    accounts,
     requests,
-    balance,
-    threshold: null,
-    mark: null,
-    told: 0,
     admit(claim) {
       const granted = holdOf(claim)
       const { hold } = granted
@@ -269,7 +297,8 @@ export function plainBooks(balance: bigint): PlainBooks {
       if (expected.code === null && limits) {
         requests.set(claim.generationId, {
           ...{ keyId, endUser, at, hold, limits, cost: null, tokensHeld, tokens: null },
-          accountLimits: books.limits,
+          accountId: homeOf(keyId),
+          accountLimits: accountOf(homeOf(keyId)).limits,
         })
       }
       return expected
@@ -279,17 +308,26 @@ export function plainBooks(balance: bigint): PlainBooks {
       if (request?.cost !== null) return false
       request.cost = cost
       request.tokens = tokens
-      books.balance -= cost
-      if (cost > 0n) judgeMark('debit', at)
+      const account = accountOf(request.accountId)
+      account.balance -= cost
+      if (cost > 0n) judgeMark(account, 'debit', at)
       return true
     },
-    topUp(amount, at) {
-      books.balance += amount
-      judgeMark('credit', at)
+    topUp(accountId, amount, at) {
+      const account = accountOf(accountId)
+      account.balance += amount
+      judgeMark(account, 'credit', at)
     },
-    setThreshold(below, at) {
-      books.threshold = below
-      judgeMark('threshold', at)
+    setThreshold(accountId, below, at) {
+      const account = accountOf(accountId)
+      account.threshold = below
+      judgeMark(account, 'threshold', at)
+    },
+    move(keyId, accountId) {
+      const key = keys.get(keyId)
+      if (key === undefined || key.accountId === accountId) return
+      for (const id of [key.accountId, accountId]) accountOf(id).hasMoved = true
+      key.accountId = accountId
     },
     crash() {
       for (const [id, { cost }] of requests) if (cost === null) books.resolve(id, 0n, 0, 0)
@@ -303,16 +341,18 @@ export function plainBooks(balance: bigint): PlainBooks {
         requestsInProgress: mine.filter(({ cost }) => cost === null).length,
       }
     },
-    taken(limit, keyId, now) {
-      const some = keyId === null ? all() : of(keyId)
+    taken(limit, owner, now) {
+      const account = accounts.has(owner as AccountId) ? (owner as AccountId) : null
+      const some = account === null ? of(owner as KeyId) : admittedBy(account)
+      const counted = account === null ? some : countedBy(account)
       const within = (span: number) => some.filter(({ at }) => at + span > now)
       const taken: Readonly<Record<RacedLimit, () => number>> = {
         rpm: () => within(MINUTE).length,
         rpd: () => within(DAY).length,
         tpm: () => within(MINUTE).reduce((total, one) => total + (one.tokens ?? one.tokensHeld), 0),
         concurrency: () => some.filter(({ cost }) => cost === null).length,
-        dailySpend: () => promised(some.filter(({ at }) => dateOf(at) === dateOf(now))),
-        monthlySpend: () => promised(some.filter(({ at }) => monthOf(at) === monthOf(now))),
+        dailySpend: () => promised(counted.filter(({ at }) => dateOf(at) === dateOf(now))),
+        monthlySpend: () => promised(counted.filter(({ at }) => monthOf(at) === monthOf(now))),
       }
       return taken[limit]()
     },
@@ -322,17 +362,19 @@ export function plainBooks(balance: bigint): PlainBooks {
         [monthOf, 'monthlySpend'],
       ] as const
       const owners = [...keys.keys()].map((keyId) => [keyId, of(keyId), 'limits'] as const)
-      return [...owners, ['account', all(), 'accountLimits'] as const].flatMap(
-        ([owner, its, whose]) =>
-          periods.flatMap(([periodOf, limit]) =>
-            [...Map.groupBy(its, ({ at }) => periodOf(at))].flatMap(([period, some]) => {
-              const ceilings = some.map((one) => one[whose][limit])
-              if (ceilings.includes(null)) return []
-              const bound =
-                largest(ceilings.map((one) => one ?? 0n)) + largest(some.map((one) => one.hold))
-              return spent(some) <= bound ? [] : [`${owner} ${limit} ${period}`]
-            }),
-          ),
+      const shared = [...accounts]
+        .filter(([, { hasMoved }]) => !hasMoved)
+        .map(([id]) => [id, admittedBy(id), 'accountLimits'] as const)
+      return [...owners, ...shared].flatMap(([owner, its, whose]) =>
+        periods.flatMap(([periodOf, limit]) =>
+          [...Map.groupBy(its, ({ at }) => periodOf(at))].flatMap(([period, some]) => {
+            const ceilings = some.map((one) => one[whose][limit])
+            if (ceilings.includes(null)) return []
+            const bound =
+              largest(ceilings.map((one) => one ?? 0n)) + largest(some.map((one) => one.hold))
+            return spent(some) <= bound ? [] : [`${owner} ${limit} ${period}`]
+          }),
+        ),
       )
     },
   }

@@ -1,0 +1,245 @@
+// Whatever the clock of the machine does between requests, nothing opens twice, and the books stay those of the ledger.
+import { Database } from 'bun:sqlite'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { DATABASE_FILE } from '#db/file-name.ts'
+import { openStore } from '#db/index.ts'
+import type { Claim } from '#domain/admission.ts'
+import { DAY_MS, MINUTE_MS } from '#domain/clock.ts'
+import type { ApiKey } from '#domain/key.ts'
+import { type Limits, NO_LIMITS } from '#domain/limits.ts'
+import type { UsdNanos } from '#domain/money.ts'
+import { newSecret } from '#domain/secret.ts'
+import type { Store } from '#domain/store.ts'
+import { admitClaim } from '#test/support/admit.ts'
+import { type HandClock, handClock } from '#test/support/hand-clock.ts'
+import {
+  aCharge,
+  aClaim,
+  aKey,
+  anAccount,
+  anAct,
+  anActivity,
+  aTopUp,
+  usd,
+} from '#test/support/nouns.ts'
+import { tempDirectory } from '#test/support/temp-directory.ts'
+import { FULL } from '#test/support/tier.ts'
+
+const KEYS = 2
+const HOLD = 100n as UsdNanos
+
+const orNone = <T>(some: fc.Arbitrary<T>) => fc.option(some, { nil: null, freq: 2 })
+const money = fc.integer({ min: 100, max: 1_500 }).map((amount) => BigInt(amount) as UsdNanos)
+const someLimits: fc.Arbitrary<Limits> = fc
+  .record({
+    rpm: orNone(fc.integer({ min: 1, max: 4 })),
+    rpd: orNone(fc.integer({ min: 1, max: 9 })),
+    concurrency: orNone(fc.integer({ min: 1, max: 4 })),
+    dailySpend: orNone(money),
+    monthlySpend: orNone(money),
+  })
+  .map((some) => ({ ...NO_LIMITS, ...some }))
+
+const whose = fc.nat(KEYS - 1)
+const STEPS = [1_000, 30_000, 90_000, 10 * MINUTE_MS, DAY_MS / 8, 2 * DAY_MS, 40 * DAY_MS]
+const step = fc.oneof(
+  { weight: 40, arbitrary: fc.record({ do: fc.constant('admit' as const), whose }) },
+  { weight: 20, arbitrary: fc.record({ do: fc.constant('settle' as const), which: fc.nat() }) },
+  { weight: 10, arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.nat(40_000) }) },
+  {
+    weight: 12,
+    arbitrary: fc.record({
+      do: fc.constant('step' as const),
+      ms: fc.constantFrom(...STEPS, ...STEPS.map((ms) => -ms)),
+    }),
+  },
+  { weight: 8, arbitrary: fc.record({ do: fc.constant('right' as const) }) },
+  { weight: 4, arbitrary: fc.record({ do: fc.constant('restart' as const) }) },
+)
+type Step = typeof step extends fc.Arbitrary<infer T> ? T : never
+
+const HALF_AN_HOUR = 30 * MINUTE_MS
+const ask: Step = { do: 'admit', whose: 0 }
+/** Behind, and right again within the minute of those before. */
+const BEHIND: Step[] = [
+  ...[ask, ask],
+  { do: 'step', ms: -HALF_AN_HOUR },
+  ...[ask, ask],
+  { do: 'wait', ms: 1_000 },
+  { do: 'right' },
+  ...[ask, ask],
+]
+
+interface World {
+  store: Store
+  readonly dataDir: string
+  readonly clock: HandClock
+  /** By how much the steps of the clock have put it wrong. */
+  wrongMs: number
+  readonly keys: readonly ApiKey[]
+  readonly shared: Limits
+  readonly admitted: Claim[]
+  readonly running: Set<Claim>
+  spent: UsdNanos
+}
+
+const BALANCE = usd('1')
+
+async function open(dataDir: string, own: readonly Limits[], shared: Limits): Promise<World> {
+  mkdirSync(dataDir)
+  const clock = handClock('2026-08-31T23:50:00Z')
+  const store = await openStore({ dataDir, clock })
+  await store.accounts.create(anAccount({ limits: shared }), anAct())
+  await store.ledger.credit(aTopUp(clock.now(), BALANCE), anAct())
+  const keys = own.map((limits) => aKey(clock.now(), limits))
+  for (const key of keys) await store.keys.issue(key, newSecret(), anAct())
+  const running = new Set<Claim>()
+  const none = { admitted: [], spent: 0n as UsdNanos, wrongMs: 0 }
+  return { store, dataDir, clock, keys, shared, running, ...none }
+}
+
+async function take(world: World, one: Step): Promise<void> {
+  const { clock, keys, running } = world
+  switch (one.do) {
+    case 'admit': {
+      const key = keys[one.whose]
+      if (key === undefined) return
+      const claim = aClaim(key, clock.now(), HOLD)
+      if (!(await admitClaim(world.store.admissions, claim)).admitted) return
+      expect(opened(world, claim, key)).toEqual([])
+      world.admitted.push(claim)
+      running.add(claim)
+      return
+    }
+    case 'settle': {
+      const claim = [...running][one.which % Math.max(1, running.size)]
+      if (claim === undefined) return
+      running.delete(claim)
+      world.spent = (world.spent + HOLD) as UsdNanos
+      const [charge, activity] = [aCharge(HOLD), anActivity(claim, { cost: HOLD })]
+      const settlement = { answer: null, at: clock.now(), charge, activity }
+      expect(await world.store.admissions.settle(claim.generationId, settlement)).toBe(true)
+      return
+    }
+    case 'wait':
+      return clock.advance(one.ms)
+    case 'step':
+      world.wrongMs += one.ms
+      return clock.step(one.ms)
+    case 'right':
+      clock.step(-world.wrongMs)
+      world.wrongMs = 0
+      return
+    case 'restart':
+      await world.store.close()
+      world.store = await openStore({ dataDir: world.dataDir, clock })
+      running.clear()
+  }
+}
+
+/** Which windows and places were not free when the claim was admitted, by the time that it and those before it were made. */
+function opened({ admitted, running, shared }: World, claim: Claim, key: ApiKey): string[] {
+  const owners = [
+    ['key', key.limits, (one: Claim) => one.keyId === key.id],
+    ['account', shared, () => true],
+  ] as const
+  return owners.flatMap(([whose, { rpm, rpd, concurrency }, isOf]) => {
+    const within = (spanMs: number) =>
+      admitted.filter((one) => isOf(one) && one.at <= claim.at && one.at > claim.at - spanMs).length
+    const used = [
+      ['rpm', within(MINUTE_MS), rpm],
+      ['rpd', within(DAY_MS), rpd],
+      ['concurrency', [...running].filter(isOf).length, concurrency],
+    ] as const
+    return used.flatMap(([name, taken, limit]) =>
+      limit !== null && taken >= limit ? [`${whose} ${name}: ${taken} of ${limit} were taken`] : [],
+    )
+  })
+}
+
+/** Ceilings of a day or month of the ledger that were crossed by more than the one request that may. */
+function crossed({ dataDir, keys, shared }: World): string[] {
+  const database = new Database(join(dataDir, DATABASE_FILE), { readonly: true })
+  const rows = database
+    .query<{ keyId: string; day: number; spent: number }, []>(
+      `SELECT key_id AS keyId, day, -sum(amount_nanos) AS spent FROM ledger WHERE kind = 'charge' GROUP BY key_id, day`,
+    )
+    .all()
+  database.close()
+  const monthOf = (day: number): string => new Date(day * DAY_MS).toISOString().slice(0, 7)
+  const owners = [
+    ...keys.map(({ id, limits }) => [id, limits, (keyId: string) => keyId === id] as const),
+    ['account', shared, () => true] as const,
+  ]
+  return owners.flatMap(([whose, { dailySpend, monthlySpend }, isOf]) => {
+    const own = rows.filter(({ keyId }) => isOf(keyId))
+    const most = (periodOf: (day: number) => string | number): number =>
+      Math.max(
+        0,
+        ...[...Map.groupBy(own, ({ day }) => periodOf(day)).values()].map((of) =>
+          of.reduce((sum, { spent }) => sum + spent, 0),
+        ),
+      )
+    const over = (spent: number, ceiling: UsdNanos | null): boolean =>
+      ceiling !== null && spent > Number(ceiling + HOLD)
+    return [
+      ...(over(
+        most((day) => day),
+        dailySpend,
+      )
+        ? [`${whose}: a day`]
+        : []),
+      ...(over(most(monthOf), monthlySpend) ? [`${whose}: a month`] : []),
+    ]
+  })
+}
+
+async function compare(world: World): Promise<void> {
+  const { store, clock, keys, running, spent } = world
+  const balance = BALANCE - spent
+  expect(await store.audit()).toMatchObject({
+    balances: [{ balance, ledgerSum: balance }],
+    findings: [],
+  })
+  for (const { id } of keys) {
+    const own = [...running].filter(({ keyId }) => keyId === id).length
+    expect(await store.admissions.usage(id, clock.now())).toMatchObject({
+      requestsInProgress: own,
+      reserved: BigInt(own) * HOLD,
+    })
+  }
+  expect(crossed(world)).toEqual([])
+}
+
+test('nothing opens twice', async () => {
+  const parent = tempDirectory()
+  let runs = 0
+  let admitted = 0
+  const walks = fc.asyncProperty(
+    fc.array(someLimits, { minLength: KEYS, maxLength: KEYS }),
+    someLimits,
+    fc.array(step, { minLength: 40, maxLength: 80 }),
+    async (own, shared, walk) => {
+      const world = await open(join(parent, `${runs++}`), own, shared)
+      try {
+        for (const one of walk) {
+          await take(world, one)
+          await compare(world)
+        }
+        admitted += world.admitted.length
+      } finally {
+        await world.store.close()
+      }
+    },
+  )
+  const limits = { ...NO_LIMITS, rpm: 2 }
+  const examples: [Limits[], Limits, Step[]][] = [
+    [[limits, limits], NO_LIMITS, BEHIND],
+    [[NO_LIMITS, NO_LIMITS], limits, BEHIND],
+  ]
+  await fc.assert(walks, { numRuns: FULL ? 200 : 25, examples })
+  expect(admitted).toBeGreaterThan(runs * 4)
+}, 600_000)
