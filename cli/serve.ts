@@ -5,6 +5,7 @@ import { isLoopbackHost } from '#domain/loopback.ts'
 import { systemCodeOf } from '#domain/system-code.ts'
 import { within } from '#domain/within.ts'
 import { perform } from '#operator/verb.ts'
+import type { Brand } from '#pages/brand.ts'
 import type { GatewayOptions } from '#server/gateway.ts'
 import type { TelemetryOptions } from '#server/observer.ts'
 import type { GatewayStore } from '#signin/store.ts'
@@ -26,6 +27,7 @@ import { openProcesses } from './serve/processes.ts'
 import { startRequestLog } from './serve/request-log.ts'
 import { listenForSignals } from './serve/signals.ts'
 import { startFetch } from './serve/start-fetch.ts'
+import { readBrandSettings } from './settings/brand-settings.ts'
 import { readServeSettings, type ServeFlags, type ServeSettings } from './settings/config.ts'
 import { type DeliverySettings, readDeliverySettings } from './settings/delivery-settings.ts'
 import { readMasterKey } from './settings/master-key.ts'
@@ -108,6 +110,7 @@ async function run(context: Context, flags: Flags): Promise<void> {
   if (!flags.demo) checkSocketPath(context)
   const settings = readServeSettings(context, flags)
   const signin = readSigninSettings(context, flags, settings.port)
+  const brand = await readBrandSettings(context)
   const delivery = readDeliverySettings(context)
   const telemetry = readTelemetrySettings(context, flags)
   const drainMs = readDuration('--drain', flags.drain)
@@ -122,7 +125,12 @@ async function run(context: Context, flags: Flags): Promise<void> {
     const showsBanner = isPretty || flags.log === undefined
     const options = { drainMs, isPretty, showsBanner, isDemo: flags.demo === true }
     const masterKey = flags.demo ? null : readMasterKey(context, { create: false })
-    await serve(context, store, { ...settings, signin, delivery, telemetry, masterKey }, options)
+    await serve(
+      context,
+      store,
+      { ...settings, signin, brand, delivery, telemetry, masterKey },
+      options,
+    )
   } finally {
     await store.close()
   }
@@ -212,6 +220,7 @@ const alreadyServed = ({ code, message }: GatewayError): CommandError =>
 
 interface Settings extends ServeSettings {
   readonly signin: SigninSettings | null
+  readonly brand: Brand
   readonly delivery: DeliverySettings
   readonly telemetry: TelemetryOptions
   readonly masterKey: Uint8Array | null
@@ -311,7 +320,7 @@ function telemetryOf({ telemetry: { metrics, traces } }: Settings): TelemetryOpt
 
 function signinOf(
   context: Context,
-  { signin }: Settings,
+  { signin, brand }: Settings,
   isDemo: boolean,
 ): Pick<GatewayOptions, 'signin' | 'signinMissing'> {
   if (signin === null) return {}
@@ -330,6 +339,7 @@ function signinOf(
       signup,
       passkeys,
       contact,
+      brand,
       limits,
       cabinet,
       logCode: isDemo ? logCode : null,

@@ -11,6 +11,7 @@ import type { SmtpServer } from '#notify/smtp-server.ts'
 import { type WebhookPermissions, webhookPolicy } from '#notify/webhook-policy.ts'
 import { operatorApp } from '#operator/app.ts'
 import type { LiveFacts, OperatorDeps } from '#operator/deps.ts'
+import { NO_BRAND } from '#pages/brand.ts'
 import { demoCards, demoProvider } from '#upstream/demo/cards.ts'
 import { createProbe } from '#upstream/probe.ts'
 import { openAdminSocket } from './admin-socket.ts'
@@ -97,7 +98,7 @@ export async function startGateway(given: GatewayOptions): Promise<Gateway> {
   const watch = toWatch(serving, pulse)
   const codeMailFailure = () => signin?.codeMailFailure() ?? null
   const wakeMails = () => signin?.wakeMails()
-  const { signup, passkeys, cabinet = null } = options.signin ?? {}
+  const { signup, passkeys, brand, cabinet = null } = options.signin ?? {}
   const cabinetUrl = authUrl === null || cabinet === null ? null : `${authUrl}/cabinet`
   const live = {
     inFlight,
@@ -109,6 +110,7 @@ export async function startGateway(given: GatewayOptions): Promise<Gateway> {
     mailsCodes: signin?.mailsCodes ?? false,
     signup,
     passkeys,
+    brand: brand && { name: brand.name, hasLogo: brand.logo !== null, shades: brand.shades },
     codeMailFailure,
     wakeMails,
     watch,
@@ -243,13 +245,14 @@ function cabinetOpener(
   { signin, clock, logFault = () => {} }: GatewayOptions,
   parts: Promise<CabinetParts>,
 ) {
-  const { cabinet = null } = signin ?? {}
+  const { cabinet = null, brand = NO_BRAND } = signin ?? {}
   if (cabinet === null) return null
   return async (place: CabinetPlace): Promise<Cabinet> => {
     const { createCabinet } = await import('#cabinet/app.ts')
     return createCabinet({
       ...place,
       ...cabinet,
+      brand,
       clock,
       operator: parts.then(({ operator }) => operator),
       askAsKey: async (...asked) => (await parts).serving.askAsKey(...asked),
@@ -275,6 +278,7 @@ const toOperatorDeps = (
     | 'mailsCodes'
     | 'signup'
     | 'passkeys'
+    | 'brand'
     | 'codeMailFailure'
     | 'wakeMails'
     | 'watch'

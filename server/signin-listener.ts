@@ -6,6 +6,7 @@ import type { Clock } from '#domain/clock.ts'
 import { isLoopbackHost } from '#domain/loopback.ts'
 import type { SmtpServer } from '#notify/smtp-server.ts'
 import { type WebhookPermissions, webhookPolicy } from '#notify/webhook-policy.ts'
+import { type Brand, NO_BRAND } from '#pages/brand.ts'
 import type { SigninApp } from '#signin/app.ts'
 import type { SigninLimits } from '#signin/limits.ts'
 import type { Signin } from '#signin/open.ts'
@@ -28,6 +29,7 @@ export interface SigninOptions {
   readonly passkeys?: PasskeyPolicy | undefined
   /** Whom people may ask for access. */
   readonly contact?: string | undefined
+  readonly brand?: Brand | undefined
   readonly limits: SigninLimits
   /** The pages for the people who own accounts; null: none. */
   readonly cabinet?: CabinetSettings | null
@@ -98,7 +100,7 @@ export async function startSignin(
       import('./logout-courier.ts'),
       openCodeChannel(options, { store, clock, smtp, logFault }),
     ])
-    const { signup, passkeys, contact, limits } = options
+    const { signup, passkeys, contact, brand = NO_BRAND, limits } = options
     const secret = newClientSecret()
     const provider = await openSigninProvider({
       store,
@@ -106,11 +108,12 @@ export async function startSignin(
       steadyClock,
       issuer,
       codeDelivery: mailer.delivery,
-      application: openCabinet && cabinetClient(issuer, secret.digest, clock.now()),
+      application: openCabinet && cabinetClient(issuer, brand.name, secret.digest, clock.now()),
       reach: identityReach(isLoopbackHttp(new URL(issuer))),
       signup,
       passkeys,
       contact,
+      brand,
       limits,
       observed,
       logFault,

@@ -1,6 +1,7 @@
 /** `gatewayctl config check`: checks whether `serve` would start with a configuration file, without the environment. */
 import { action, type Mount } from '../action.ts'
 import type { Context } from '../context.ts'
+import { readBrandSettings } from '../settings/brand-settings.ts'
 import { readServeSettings } from '../settings/config.ts'
 import { readConfigFile } from '../settings/config-file.ts'
 import { readDeliverySettings } from '../settings/delivery-settings.ts'
@@ -26,6 +27,7 @@ export const mount: Mount = (config) =>
         const settings = Object.keys(readConfigFile(alone))
         const { port } = readServeSettings(alone, {})
         readSigninSettings(alone, {}, port)
+        await readBrandSettings(alone)
         readDeliverySettings(alone)
         readTelemetrySettings(alone, {})
         const record: ConfigCheckRecord = { file: path, settings }

@@ -38,6 +38,9 @@ const SETTINGS = {
   'network.allow_private_webhooks': 'flag',
   'retention.activity': 'text',
   'cabinet.contact': 'text',
+  'brand.name': 'text',
+  'brand.logo': 'text',
+  'brand.color': 'text',
 } as const satisfies Record<string, Kind>
 
 export type SettingName = keyof typeof SETTINGS

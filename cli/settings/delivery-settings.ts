@@ -7,6 +7,7 @@ import type { GatewayOptions } from '#server/gateway.ts'
 import { mailTrial } from '#server/trial-mail.ts'
 import type { Context, Environment } from '../context.ts'
 import { CommandError, EXIT, usageError } from '../exit.ts'
+import { readBrandName } from './brand-settings.ts'
 import { type ConfigFile, readConfigFile } from './config-file.ts'
 import { type FoundSetting, findSetting, variableOf } from './find-setting.ts'
 
@@ -75,7 +76,7 @@ function readSmtp(env: Environment, file: ConfigFile): SmtpServer | null {
   if (readSender(from.text) === undefined) {
     throw usageError(`${from.name} must be one address (got "${from.text}")`)
   }
-  return { ...server, from: from.text.trim() }
+  return { ...server, from: from.text.trim(), brand: readBrandName(env, file) }
 }
 
 function readUrlFile(env: Environment): FoundSetting | undefined {

@@ -99,7 +99,7 @@ async function withGuest(
   const seconds = house.countChange(guest.person.id, address)
   if (seconds !== null) return await tooMany(guest, guest.words.tooMany(seconds), seconds)
   if (!isOwnPost(request, deps.issuer) || form?.get('csrf') !== guest.session.csrf) {
-    const page = plainFrame(guest.language, drawProblem(guest.words, guest.words.forged))
+    const page = plainFrame(deps, guest.language, drawProblem(guest.words, guest.words.forged))
     return await pageOf(deps, page, { status: 403, language: guest.language })
   }
   return await answer(guest, form)
@@ -110,7 +110,7 @@ async function tooMany(
   sentence: string,
   seconds: number,
 ): Promise<Response> {
-  const page = plainFrame(language, drawProblem(words, sentence))
+  const page = plainFrame(deps, language, drawProblem(words, sentence))
   const refused = await pageOf(deps, page, { status: 429, language })
   refused.headers.set('Retry-After', String(seconds))
   return refused
@@ -278,14 +278,14 @@ const switchAccount: Answer = async ({ accounts, operator, session }, form) => {
 
 const notFound: Answer = async (guest) => {
   const { deps, words, language } = guest
-  const page = plainFrame(language, drawProblem(words, words.notFound))
+  const page = plainFrame(deps, language, drawProblem(words, words.notFound))
   return await pageOf(deps, page, { status: 404, language })
 }
 
 /** Signing in again is left to whoever is there: the sign-in provider's session may go on. */
 async function sayEnded(deps: CabinetDeps, request: Request): Promise<Response> {
   const language = readLanguage(request.headers.get('accept-language'))
-  return await pageOf(deps, plainFrame(language, drawEnded(WORDS[language])), { language })
+  return await pageOf(deps, plainFrame(deps, language, drawEnded(WORDS[language])), { language })
 }
 
 const ERROR_ID_CHARS = 10
@@ -294,11 +294,11 @@ async function failed(deps: CabinetDeps, request: Request, thrown: unknown): Pro
   const language = readLanguage(request.headers.get('accept-language'))
   const words = WORDS[language]
   if (thrown instanceof GatewayError && thrown.code !== 'internal_error') {
-    const page = plainFrame(language, drawProblem(words, words.unavailable))
+    const page = plainFrame(deps, language, drawProblem(words, words.unavailable))
     return await pageOf(deps, page, { status: thrown.status, language })
   }
   const errorId = randomName(ERROR_ID_CHARS)
   deps.logFault(thrown, errorId)
-  const page = plainFrame(language, drawProblem(words, words.failed(errorId)))
+  const page = plainFrame(deps, language, drawProblem(words, words.failed(errorId)))
   return await pageOf(deps, page, { status: 500, language })
 }

@@ -2,15 +2,23 @@
 import type { Instant } from '#domain/clock.ts'
 import type { Client } from '#signin/register/client.ts'
 
+/** What the cabinet is called where its operator states no name. */
+export const USUAL_NAME = 'gatewayctl'
+
 /** No id of a registered application is like it: those have a suffix. */
 export const CLIENT_ID = 'cabinet'
 
 export const callbackOf = (issuer: string): string => `${issuer}/cabinet/callback`
 
 /** `secretDigest`: of the secret that only this process knows. */
-export const cabinetClient = (issuer: string, secretDigest: string, at: Instant): Client => ({
+export const cabinetClient = (
+  issuer: string,
+  name: string | null,
+  secretDigest: string,
+  at: Instant,
+): Client => ({
   id: CLIENT_ID,
-  name: 'gatewayctl',
+  name: name ?? USUAL_NAME,
   redirectUris: [callbackOf(issuer)],
   logoutUris: [],
   requiresPkce: true,

@@ -2,6 +2,7 @@
 import type { Clock } from '#domain/clock.ts'
 import type { ApiKey } from '#domain/key.ts'
 import type { OperatorDeps } from '#operator/deps.ts'
+import type { Brand } from '#pages/brand.ts'
 import type { PasskeyDesk } from '#signin/register/passkey.ts'
 
 /** What an operator states. */
@@ -36,6 +37,8 @@ export interface CabinetPlace {
 }
 
 export interface CabinetDeps extends CabinetPlace, CabinetSettings {
+  /** The operator's name, logo and colour. */
+  readonly brand: Brand
   readonly clock: Clock
   /** What the verbs need; resolves once the gateway listens. */
   readonly operator: Promise<Omit<OperatorDeps, 'who'>>

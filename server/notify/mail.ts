@@ -19,12 +19,13 @@ export async function sendMail(
   mail: Mail,
   signal: AbortSignal,
 ): Promise<Outcome> {
-  const { from } = server
+  const { from, brand = null } = server
   const sender = readSender(from) ?? from
   try {
     const { response } = await connect(server).sendMail({
-      ...mail,
-      from,
+      ...(brand === null ? mail : under(brand, mail)),
+      // An address alone has no name.
+      from: brand !== null && sender === from.trim() ? { name: brand, address: sender } : from,
       to: { name: '', address: to },
       // The same at every attempt, so that duplicates can be recognised.
       messageId: `<${eventId}@${sender.slice(sender.indexOf('@') + 1)}>`,
@@ -36,6 +37,12 @@ export async function sendMail(
     return signal.aborted ? unanswered('timeout') : toOutcome(thrown)
   }
 }
+
+const under = (brand: string, { subject, text, html }: Mail): Mail => ({
+  subject,
+  text: `${brand}\n\n${text}`,
+  html: `<p><strong>${Bun.escapeHTML(brand)}</strong></p>\n${html}`,
+})
 
 const connect = ({ host, port, isSecure, login, ca }: SmtpServer) =>
   createTransport({

@@ -9,6 +9,8 @@ export interface SmtpServer {
   readonly login: { readonly user: string; readonly password: string } | null
   /** The sender: `Gateway <gateway@example.org>`, or only the address. */
   readonly from: string
+  /** The operator's name, over every mail; null or absent: none. */
+  readonly brand?: string | null
   /** An additional trusted certificate, for tests. */
   readonly ca?: string
 }

@@ -28,6 +28,8 @@ export interface LiveFacts {
   readonly signup?: Signup | undefined
   /** Whether people may sign in with passkeys, or must (`auth_passkeys`). */
   readonly passkeys?: PasskeyPolicy | undefined
+  /** What the pages are called, and the shades of their colour (`brand.…`). */
+  readonly brand?: BrandFacts | undefined
   readonly pid: number
   readonly startedAt: Instant
   /** Requests in progress now. */
@@ -46,6 +48,13 @@ export interface LiveFacts {
   paces(): readonly PaceReading[]
   /** Requests in progress and the latest that ended. */
   readonly watch: Watch
+}
+
+/** The operator's name, logo and colour, as far as they are stated. */
+export interface BrandFacts {
+  readonly name: string | null
+  readonly hasLogo: boolean
+  readonly shades: { readonly stated: string; readonly light: string; readonly dark: string } | null
 }
 
 /** A failed attempt to mail a sign-in code. */

@@ -18,6 +18,7 @@ import { checkThresholds } from './doctor/notices.ts'
 import { checkDescriptors } from './doctor/process.ts'
 import {
   checkAccess,
+  checkBrand,
   checkCabinet,
   checkCodes,
   checkIdentities,
@@ -55,6 +56,7 @@ const CHECKS: readonly Check[] = [
   checkCabinet,
   checkIdentities,
   checkPasskeys,
+  checkBrand,
   checkDescriptors,
 ]
 

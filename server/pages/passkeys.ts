@@ -1,15 +1,11 @@
 /** Forms that ask the browser for a passkey (`ask-passkey.js`): hidden until a script says that it has any. */
 import { html } from 'hono/html'
 import script from './ask-passkey.js' with { type: 'text' }
-import { asset, serveAssets } from './assets.ts'
+import { ASSETS, asset } from './assets.ts'
 import { type Form, type Html, hiddenOf } from './html.ts'
-
-export const ASSETS = '/assets/'
 
 /** Every page with such a form, or one that says whether the browser has passkeys, loads it. */
 export const PASSKEY_SCRIPT = asset(ASSETS, 'passkeys', 'js', script)
-
-export const answerAsset = serveAssets([PASSKEY_SCRIPT])
 
 export interface PasskeyForm {
   readonly form: Form

@@ -1,7 +1,9 @@
 /** The HTTP app of the sign-in provider: protocol endpoints go to oidc-provider, the pages are our own (contract §10). */
 import { Hono } from 'hono'
+import { ASSETS, serveAssets } from '#pages/assets.ts'
+import { assetsOf, NO_BRAND } from '#pages/brand.ts'
 import { readLanguage } from '#pages/language.ts'
-import { ASSETS, answerAsset } from '#pages/passkeys.ts'
+import { PASSKEY_SCRIPT } from '#pages/passkeys.ts'
 import { toGet, withModeOfObject, withSpacedScope } from './authorize-request.ts'
 import { openBridge } from './bridge.ts'
 import type { SigninDeps } from './deps.ts'
@@ -109,6 +111,7 @@ export function createSigninApp(
   }
 
   mountDeviceFlow(app, deps.issuer, forward, fail)
+  const answerAsset = serveAssets([PASSKEY_SCRIPT, ...assetsOf(deps.brand ?? NO_BRAND)])
   app.get(`${ASSETS}*`, (c) => answerAsset(c.req.raw) ?? fail(c.req.raw, 'not-found'))
 
   mountInteractions(app, async (call) => answerInteraction(await signin(), call), fail)

@@ -1,5 +1,6 @@
 /** The dependencies of the sign-in provider: its store, its address, and how it sends codes. */
 import type { Clock } from '#domain/clock.ts'
+import type { Brand } from '#pages/brand.ts'
 import type { SigninLimits } from './limits.ts'
 import type { Signup } from './register/access.ts'
 import type { Client } from './register/client.ts'
@@ -46,6 +47,8 @@ export interface SigninDeps {
   readonly passkeys?: PasskeyPolicy | undefined
   /** Whom people may ask for access: a name, an address; by default the operator. */
   readonly contact?: string | undefined
+  /** The operator's name, logo and colour. */
+  readonly brand?: Brand | undefined
   /** Default: `DEFAULT_LIMITS`. */
   readonly limits?: SigninLimits | undefined
   /** Counts an event of signing in. */

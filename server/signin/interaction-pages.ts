@@ -182,6 +182,7 @@ export function page(
   return pageResponse(view, {
     language: context.language,
     issuer: context.deps.issuer,
+    brand: context.deps.brand,
     formTargets: target === undefined ? [] : [target],
     status,
   })
@@ -207,11 +208,11 @@ export async function restartAsOther({ interaction, call }: InteractionContext):
 
 /** The error page for an interaction that cannot continue. */
 export const failPage = (
-  { issuer }: Pick<SigninDeps, 'issuer'>,
+  { issuer, brand }: Pick<SigninDeps, 'issuer' | 'brand'>,
   language: Language,
   kind: ErrorKind,
   errorId?: string,
-): Promise<Response> => pageResponse({ page: 'error', kind, errorId }, { language, issuer })
+): Promise<Response> => pageResponse({ page: 'error', kind, errorId }, { language, issuer, brand })
 
 export const seeOther = (location: string): Response =>
   new Response(null, { status: 303, headers: { Location: location, 'Cache-Control': 'no-store' } })

@@ -84,7 +84,7 @@ export async function showSignedOut(deps: SigninDeps, ctx: Context): Promise<voi
 
 /** Answers with a page of ours. `leadsTo`: where the redirects after its form end. */
 export async function show(
-  { issuer }: SigninDeps,
+  { issuer, brand }: SigninDeps,
   ctx: Context,
   view: PageView,
   leadsTo?: string,
@@ -93,6 +93,7 @@ export async function show(
   const page = await pageResponse(view, {
     language: readLanguage(ctx.get('accept-language'), ctx.oidc.params?.['ui_locales']),
     issuer,
+    brand,
     formTargets: target === undefined ? [] : [target],
   })
   const refusal = view.page === 'error' && ctx.status >= 400

@@ -13,7 +13,7 @@ const AFTER_FORM = new RegExp(`^(${AUTHORIZE}/[^/]+|${LOGOUT}/confirm)$`)
  * `Location`, keep the redirect; so do custom schemes, which Android opens only by the redirects that follow a tap.
  */
 export async function leadOnward(
-  { issuer }: SigninDeps,
+  { issuer, brand }: SigninDeps,
   request: Request,
   answer: Response,
 ): Promise<Response> {
@@ -24,7 +24,7 @@ export async function leadOnward(
   if (!isWeb || origin === new URL(issuer).origin || !isBrowser(request)) return answer
   const language = readLanguage(request.headers.get('accept-language'))
   const headers = answer.headers.getSetCookie().map((cookie) => ['Set-Cookie', cookie] as const)
-  return pageResponse({ page: 'onward', to }, { language, issuer, headers })
+  return pageResponse({ page: 'onward', to }, { language, issuer, brand, headers })
 }
 
 /** Every browser sends one of these when it opens a page; over http to another machine, or from before 2023, only the second. */

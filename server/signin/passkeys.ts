@@ -71,7 +71,7 @@ export function openPasskeys(parts: PasskeyParts): PasskeyFlow | null {
 }
 
 function adding(
-  { store: { passkeys }, clock, observed }: PasskeyParts,
+  { store: { passkeys }, clock, observed, brand }: PasskeyParts,
   party: RelyingParty,
 ): PasskeyDesk {
   const challenge = challenger(passkeys, clock, 'add')
@@ -80,7 +80,7 @@ function adding(
       const known = await passkeys.ofPerson(id)
       const { generateRegistrationOptions } = await library()
       const options = await generateRegistrationOptions({
-        rpName: party.id,
+        rpName: brand?.name ?? party.id,
         rpID: party.id,
         userID: handleOf(id),
         userName: email,
@@ -176,7 +176,10 @@ const expectedOf = ({ id, origin }: RelyingParty, expectedChallenge: string) => 
   requireUserVerification: true,
 })
 
-type PasskeyParts = Pick<SigninDeps, 'store' | 'clock' | 'issuer' | 'observed' | 'passkeys'>
+type PasskeyParts = Pick<
+  SigninDeps,
+  'store' | 'clock' | 'issuer' | 'observed' | 'passkeys' | 'brand'
+>
 
 /** What a device knows a person by: their id, which says nothing of them. */
 const handleOf = (id: PersonId): Uint8Array<ArrayBuffer> => new Uint8Array(Buffer.from(id))

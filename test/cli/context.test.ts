@@ -144,7 +144,7 @@ describe('the configuration file', () => {
     ['[upstraem]\nconnect_timeout = "1s"', 'upstraem.connect_timeout', 'upstream.connect_timeout'],
     ['silence_timeout = "1s"', 'silence_timeout', 'upstream.silence_timeout'],
     ['[upstream]\nlisten = "1"', 'upstream.listen', 'listen'],
-    ['colour = "red"', 'colour', null],
+    ['weather = "fine"', 'weather', null],
     ['[mail]', 'mail', null],
     ['[retention]\nactivty = "7d"', 'retention.activty', 'retention.activity'],
   ])('%j is unknown, with a suggestion where one is near', (toml, name, meant) => {

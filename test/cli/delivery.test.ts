@@ -32,15 +32,17 @@ test('the mail server: a file named by a variable, else the variable, else the c
     isSecure: true,
     login,
     from: 'gateway@example.org',
+    brand: null,
   }
   expect(settings(SMTP).smtp).toEqual(own)
   const variable = { GATEWAY_SMTP_URL: 'smtp://relay.example:25', ...FROM }
-  expect(settings(SMTP, variable).smtp).toEqual({
+  expect(settings(`${SMTP}[brand]\nname = "Ann"\n`, variable).smtp).toEqual({
     host: 'relay.example',
     port: 25,
     isSecure: false,
     login: null,
     from: 'Gateway <gateway@example.org>',
+    brand: 'Ann',
   })
   const path = join(tempDirectory(), 'smtp-url')
   writeFileSync(path, 'smtp://filed.example\n')

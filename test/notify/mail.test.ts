@@ -69,6 +69,26 @@ const undoQuotes = (text: string): string =>
   )
 
 describe('an e-mail', () => {
+  test('has the operator’s name above its text, and as its sender where none is stated', async () => {
+    const brand = 'Ann <b>, "Söhne"'
+    for (const [from, sender] of [
+      ['gateway@example.org', '=?UTF-8?'],
+      ['Gateway <gateway@example.org>', 'Gateway <'],
+    ] as const) {
+      const { outcome, taken } = await sendTo({}, { brand, from })
+      expect(outcome.failure).toBeNull()
+      const source = taken[0]?.source ?? ''
+      expect(/^From: (.*)/im.exec(source)?.[1]).toContain(sender)
+      expect(taken[0]?.from).toBe('gateway@example.org')
+      const parts = readParts(source)
+      const mail = new Map(Object.entries(parts))
+      expect(mail.get('text/plain')?.split('\r\n')[0]).toBe(brand)
+      expect(mail.get('text/html')).toMatch(
+        /^<p><strong>Ann &lt;b&gt;, &quot;Söhne&quot;<\/strong>/,
+      )
+    }
+  })
+
   test('contains its facts as text and as HTML', async () => {
     const { outcome, taken } = await sendTo({})
     expect(outcome).toEqual({ status: 250, failure: null })

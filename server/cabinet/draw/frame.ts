@@ -1,12 +1,17 @@
 /** The frame of every screen: navigation, the account, who is signed in. */
 import { html } from 'hono/html'
 import type { Language } from '#domain/language.ts'
-import { type Html, ICON, MARK } from '#pages/html.ts'
+import { drawBrand, headOf } from '#pages/brand.ts'
+import type { Html } from '#pages/html.ts'
 import { PASSKEY_SCRIPT } from '#pages/passkeys.ts'
 import { HTMX, SCRIPT, STYLE } from '../assets.ts'
+import { USUAL_NAME } from '../client.ts'
+import type { CabinetDeps } from '../deps.ts'
 import type { Guest, Visit } from '../visit.ts'
 import type { Words } from '../words/en.ts'
 import { changing, type Sheet } from './parts.ts'
+
+type Branded = Pick<CabinetDeps, 'brand'>
 
 /** The screens by their paths, in the order of the navigation; `whole`: only for who sees the whole account. */
 const SCREENS = [
@@ -37,13 +42,14 @@ const HTMX_CONFIG = JSON.stringify({
 
 export const frame = (visit: Visit, sheet: Sheet): Html =>
   documentOf(
+    visit.deps,
     visit.language,
     sheet,
     html`<body hx-boost="true">
 <a class="skip" href="#main">${visit.words.skip}</a>
 <div class="frame">
 <header class="side">
-<a class="brand" href="/cabinet">${MARK}gatewayctl</a>
+<a class="brand" href="/cabinet">${drawBrand(visit.deps.brand, USUAL_NAME)}</a>
 ${accountOf(visit)}
 <nav aria-label="${visit.words.navigation}"><ul>
 ${SCREENS.filter(({ isWhole }) => !isWhole || visit.role !== 'member').map(
@@ -93,10 +99,11 @@ const signOutOf = (guest: Guest): Html =>
 /** For somebody without an account, who has no screens. */
 export const bareFrame = (guest: Guest, sheet: Sheet): Html =>
   documentOf(
+    guest.deps,
     guest.language,
     sheet,
     html`<body><main id="main">
-<p>${MARK}</p>
+<p class="brand">${drawBrand(guest.deps.brand)}</p>
 ${sheet.content}
 <p class="note"><bdi>${guest.person.email}</bdi></p>
 ${signOutOf(guest)}
@@ -104,24 +111,27 @@ ${signOutOf(guest)}
   )
 
 /** For somebody who is not signed in, or whose request failed. */
-export const plainFrame = (language: Language, sheet: Sheet): Html =>
+export const plainFrame = (deps: Branded, language: Language, sheet: Sheet): Html =>
   documentOf(
+    deps,
     language,
     sheet,
-    html`<body><main id="main"><p>${MARK}</p>${sheet.content}</main></body>`,
+    html`<body><main id="main"><p class="brand">${drawBrand(deps.brand)}</p>${sheet.content}</main></body>`,
   )
 
 /** The page between a form and a third party: it goes there by itself, with a link for who has to. */
-export const onwardFrame = (language: Language, words: Words, to: string): Html =>
+export const onwardFrame = (deps: Branded, language: Language, words: Words, to: string): Html =>
   documentOf(
+    deps,
     language,
     { title: words.onward, content: html`` },
-    html`<body><main id="main"><p>${MARK}</p><h1>${words.onward}</h1>
+    html`<body><main id="main"><p class="brand">${drawBrand(deps.brand)}</p><h1>${words.onward}</h1>
 <div class="acts"><a class="button lead-button" href="${to}">${words.goOn}</a></div></main></body>`,
     html`<meta http-equiv="refresh" content="0;url=${to}">`,
   )
 
 const documentOf = (
+  { brand }: Branded,
   language: Language,
   { title }: Sheet,
   body: Html,
@@ -134,9 +144,9 @@ const documentOf = (
 <meta name="color-scheme" content="light dark">
 <meta name="robots" content="noindex">
 <meta name="htmx-config" content="${HTMX_CONFIG}">
-<title>${title} · gatewayctl</title>
-${head}<link rel="icon" href="${ICON}">
-<link rel="stylesheet" href="${STYLE.path}">
+<title>${title} · ${brand.name ?? USUAL_NAME}</title>
+${head}<link rel="stylesheet" href="${STYLE.path}">
+${headOf(brand)}
 <script src="${HTMX.path}" defer></script>
 <script src="${SCRIPT.path}" type="module"></script>
 <script src="${PASSKEY_SCRIPT.path}" type="module"></script>

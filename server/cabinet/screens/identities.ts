@@ -79,7 +79,7 @@ export const linkIdentity: Act = async (visit) => {
   const { deps, form, session, language, words } = visit
   const to = await deps.thirdParties.send(form.get('provider') ?? '', uidOf(session))
   if (to === null) return backTo('unreachable')
-  return await pageOf(deps, onwardFrame(language, words, to), { language })
+  return await pageOf(deps, onwardFrame(deps, language, words, to), { language })
 }
 
 /** The third party's answer to a login that was begun here, at the address that it knows; null for one of the sign-in provider. */

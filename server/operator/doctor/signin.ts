@@ -2,7 +2,7 @@
 import { renderInstant } from '#domain/clock.ts'
 import { isGroupName } from '#signin/register/access.ts'
 import { relyingPartyOf } from '#signin/register/passkey.ts'
-import type { OperatorDeps } from '../deps.ts'
+import type { BrandFacts, OperatorDeps } from '../deps.ts'
 import { type Finding, ok, problem, warning } from './finding.ts'
 import { unreadable } from './unreadable.ts'
 
@@ -118,6 +118,23 @@ export async function checkPasskeys({ store, live }: OperatorDeps): Promise<read
         ),
   ]
 }
+
+/** A colour in which text could not be read is shown in another shade. Known only of a running gateway. */
+export async function checkBrand({ live }: OperatorDeps): Promise<readonly Finding[]> {
+  const { brand } = live ?? {}
+  if (brand === undefined || (brand.name ?? brand.shades) === null) return []
+  const { name, hasLogo, shades } = brand
+  const named = name === null ? [] : [`${name}, ${hasLogo ? 'with a logo' : 'without a logo'}`]
+  return [ok('brand', [...named, ...(shades ? describeShades(shades) : [])].join('; '))]
+}
+
+type Shades = NonNullable<BrandFacts['shades']>
+
+const describeShades = ({ stated, light, dark }: Shades): readonly string[] => [
+  stated,
+  ...(light === stated ? [] : [`as ${light} on light pages, where its contrast would be too low`]),
+  ...(dark === stated ? [] : [`as ${dark} on dark ones`]),
+]
 
 /** Whether the secret of each identity provider can be read. */
 export async function checkIdentities(deps: OperatorDeps): Promise<readonly Finding[]> {

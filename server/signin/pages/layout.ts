@@ -1,7 +1,8 @@
 /** The layout of every sign-in page. */
 import { html, raw } from 'hono/html'
 import type { Language } from '#domain/language.ts'
-import { type Html, ICON, MARK } from '#pages/html.ts'
+import { type Brand, drawBrand, headOf } from '#pages/brand.ts'
+import type { Html } from '#pages/html.ts'
 import { STYLE } from './style.ts'
 
 /** The title and content of a page, without its layout. */
@@ -16,7 +17,7 @@ export interface Sheet {
 type Whole = Sheet & { readonly script: string | undefined }
 
 /** Renders a sheet in the layout: one main landmark, and below it the host name. */
-export function layOut(sheet: Whole, language: Language, host: string): Html {
+export function layOut(sheet: Whole, language: Language, host: string, brand: Brand): Html {
   return html`<!doctype html>
 <html lang="${language}">
 <head>
@@ -26,13 +27,13 @@ export function layOut(sheet: Whole, language: Language, host: string): Html {
 <meta name="robots" content="noindex">
 ${sheet.onwardTo !== undefined && html`<meta http-equiv="refresh" content="0;url=${sheet.onwardTo}">`}
 <title>${sheet.title}</title>
-<link rel="icon" href="${ICON}">
 <style>${raw(STYLE)}</style>
+${headOf(brand)}
 ${sheet.script !== undefined && html`<script src="${sheet.script}" type="module"></script>`}
 </head>
 <body>
 <main>
-${MARK}
+<p class="brand">${drawBrand(brand)}</p>
 ${sheet.content}
 </main>
 <footer>${host}</footer>

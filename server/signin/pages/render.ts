@@ -1,6 +1,7 @@
 /** Renders a view as HTML. */
 
 import type { Language } from '#domain/language.ts'
+import { type Brand, NO_BRAND } from '#pages/brand.ts'
 import { drawCode } from './code.ts'
 import { drawConsent } from './consent.ts'
 import { drawDevice, drawDeviceConfirm, drawDeviceDenied, drawDeviceDone } from './device.ts'
@@ -23,9 +24,10 @@ export async function renderPage(
   view: PageView,
   language: Language,
   host: string,
+  brand: Brand = NO_BRAND,
 ): Promise<string> {
   const script = scriptOf(view)
-  return String(await layOut({ ...draw(view, WORDS[language]), script }, language, host))
+  return String(await layOut({ ...draw(view, WORDS[language]), script }, language, host, brand))
 }
 
 /** The path of the script that the page runs; undefined for none. */

@@ -1,5 +1,6 @@
 /** Responses with a page, and the headers that every page has (hardening §3.1). */
 import type { Language } from '#domain/language.ts'
+import { type Brand, NO_BRAND } from '#pages/brand.ts'
 import { pageHeaders } from '#pages/headers.ts'
 import { renderPage, scriptOf } from './render.ts'
 import { STYLE_SOURCE } from './style.ts'
@@ -11,6 +12,8 @@ export interface PageSetting {
   readonly language: Language
   /** `{auth_url}`: the page shows its host; if it is https, HSTS is sent. */
   readonly issuer: string
+  /** The operator's name, logo and colour. */
+  readonly brand?: Brand | undefined
   /**
    * Where the page's forms may end after redirects, from `formTarget`. Without it only the issuer is allowed, which is enough
    * where the redirects end in `OnwardView`.
@@ -37,20 +40,21 @@ const ERROR_STATUSES: Readonly<Record<ErrorKind, number>> = {
 /** A response with the rendered page. */
 export async function pageResponse(view: PageView, setting: PageSetting): Promise<Response> {
   const { host, protocol } = new URL(setting.issuer)
+  const { brand = NO_BRAND } = setting
   const headers = new Headers({
     ...pageHeaders({
       formTargets: setting.formTargets ?? [],
       isHttps: protocol === 'https:',
       sources: [
-        `style-src ${STYLE_SOURCE}`,
-        'img-src data:',
+        `style-src ${STYLE_SOURCE}${brand.style ? " 'self'" : ''}`,
+        `img-src ${brand.logo ? "'self'" : 'data:'}`,
         ...(scriptOf(view) === undefined ? [] : ["script-src 'self'"]),
       ],
     }),
     'Content-Language': setting.language,
   })
   for (const [name, value] of setting.headers ?? []) headers.append(name, value)
-  const text = await renderPage(view, setting.language, host)
+  const text = await renderPage(view, setting.language, host, brand)
   return new Response(text, { status: setting.status ?? statusOf(view), headers })
 }
 

@@ -3,11 +3,14 @@ import axe from 'axe-core'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import type { Language } from '#domain/language.ts'
-import { answerAsset } from '#pages/passkeys.ts'
+import { serveAssets } from '#pages/assets.ts'
+import { PASSKEY_SCRIPT } from '#pages/passkeys.ts'
 import { type PageSetting, pageResponse } from '#signin/pages/respond.ts'
 import { CHROMIUM, openBrowser } from '#test/support/browser.ts'
 import { FULL } from '#test/support/tier.ts'
 import { VIEWS } from './views.ts'
+
+const answerAsset = serveAssets([PASSKEY_SCRIPT])
 
 /** All pages except the one that redirects by itself. */
 const STAYING = Object.keys(VIEWS).filter((name) => name !== 'onward')
