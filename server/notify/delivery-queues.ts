@@ -1,4 +1,4 @@
-/** Queues of claimed notices: a few deliveries at once, and one at a time per destination. */
+/** Queues of claimed notices: a few deliveries at once, one at a time per destination, and none that waits for a slow one. */
 import type { Instant } from '#domain/clock.ts'
 import type { Notice } from '#domain/notice.ts'
 import type { Delivery } from './delivery.ts'
@@ -13,6 +13,7 @@ export interface DeliveryQueues {
   /** How many more notices may be added. */
   readonly room: number
   has(notice: Notice): boolean
+  /** One for which enough others wait already, while it is slow, is let go: its lease expires, and it is claimed again. */
   add(job: DeliveryJob): void
   /** Starts no further delivery. */
   close(): void
@@ -20,9 +21,14 @@ export interface DeliveryQueues {
   settled(): Promise<void>
 }
 
+/** Beside those that are slow. */
 const MAX_RUNNING = 8
 /** In progress, or waiting for their destination. */
 const MAX_QUEUED = 64
+/** A delivery that has taken so long holds up nobody else. */
+const SLOW_MS = 2_000
+/** As many as may still be begun within their lease. */
+const MAX_WAITING_FOR_SLOW = 4
 
 /** `run` must not throw; `hasRoom` is called when the queues were full and are no longer. */
 export function openDeliveryQueues(
@@ -30,13 +36,15 @@ export function openDeliveryQueues(
   hasRoom: () => void,
 ): DeliveryQueues {
   const queued = new Set<string>()
-  const waiting: DeliveryJob[] = []
+  let waiting: DeliveryJob[] = []
   const running = new Map<string, Promise<void>>()
+  /** Destinations whose delivery in progress takes long. */
+  const slow = new Set<string>()
   let isOpen = true
 
   /** Starts every job whose destination is free. */
   function startFree(): void {
-    while (isOpen && running.size < MAX_RUNNING) {
+    while (isOpen && running.size - slow.size < MAX_RUNNING) {
       const next = waiting.findIndex(({ destination }) => !running.has(destination))
       const [job] = next < 0 ? [] : waiting.splice(next, 1)
       if (job === undefined) return
@@ -45,12 +53,35 @@ export function openDeliveryQueues(
   }
 
   async function runOne(job: DeliveryJob): Promise<void> {
+    const { destination } = job
+    const timer = setTimeout(() => change(() => noteSlow(destination)), SLOW_MS)
     await run(job)
+    clearTimeout(timer)
+    change(() => {
+      queued.delete(nameOf(job.notice))
+      running.delete(destination)
+      slow.delete(destination)
+    })
+  }
+
+  function noteSlow(destination: string): void {
+    slow.add(destination)
+    const all = waiting
+    waiting = []
+    for (const job of all) if (!isTooMany(job)) waiting.push(job)
+    for (const job of all) if (!waiting.includes(job)) queued.delete(nameOf(job.notice))
+  }
+
+  const isTooMany = ({ destination }: DeliveryJob): boolean =>
+    slow.has(destination) &&
+    waiting.filter((one) => one.destination === destination).length >= MAX_WAITING_FOR_SLOW
+
+  /** Makes room, for those that wait here and in the outbox. */
+  function change(make: () => void): void {
     const wasFull = queued.size === MAX_QUEUED
-    queued.delete(nameOf(job.notice))
-    running.delete(job.destination)
+    make()
     startFree()
-    if (wasFull) hasRoom()
+    if (wasFull && queued.size < MAX_QUEUED) hasRoom()
   }
 
   return {
@@ -59,6 +90,7 @@ export function openDeliveryQueues(
     },
     has: (notice) => queued.has(nameOf(notice)),
     add(job) {
+      if (isTooMany(job)) return
       queued.add(nameOf(job.notice))
       waiting.push(job)
       startFree()

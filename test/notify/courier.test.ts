@@ -299,6 +299,27 @@ test('a signing secret that cannot be read stops the delivery, which is retried'
   expect(receiver.received).toEqual([])
 })
 
+test('receivers that hang hold up nobody else, however many notices wait for them', async () => {
+  const harness = await openCourierHarness()
+  // More of them than are tried at once, and more notices of one than are claimed at once.
+  const hanging = Array.from({ length: 12 }, () => startReceiver(never))
+  for (const [n, { url }] of hanging.entries()) {
+    const accountId = `acct_h${n}` as const
+    await harness.open(accountId, { email: null, webhookUrl: `${url}/hook` })
+    for (let more = n === 0 ? 200 : 3; more > 0; more--) await harness.post({ accountId })
+  }
+  const receiver = startReceiver(statuses(204))
+  await harness.open('acct_1', { email: null, webhookUrl: `${receiver.url}/hook` })
+  const notice = await harness.post()
+  const startedMs = performance.now()
+  harness.start()
+  await eventually(() => receiver.received.length === 1, 'it arrives')
+  expect(performance.now() - startedMs).toBeLessThan(8_000)
+  expect(await harness.tried(notice, 1)).toMatchObject({ state: 'delivered' })
+  // To each of them one at a time.
+  for (const { received } of hanging) expect(received.length).toBeLessThanOrEqual(1)
+}, 30_000)
+
 test('a changed address applies from the next attempt', async () => {
   const { harness, receiver } = await withHook(statuses(500))
   const notice = await harness.post()

@@ -22,7 +22,7 @@ export async function raise(tx: Sql, event: RaisedEvent): Promise<boolean> {
   const settings = await readSettings(tx)
   if (channelsOf(settings).length === 0) return true
   const until =
-    heldUntil(settings, severity, at) ?? ((await isStorm(tx, at)) ? later(at, HOUR_MS) : null)
+    heldUntil(settings, severity, at) ?? ((await isStorm(tx, at)) ? await afterStorm(tx, at) : null)
   if (until !== null) await tx.run('UPDATE events SET held_until = ? WHERE id = ?', until, id)
   else if (await send(tx, { id, type: cause, body, at })) {
     await tx.run('UPDATE events SET sent_as = id WHERE id = ?', id)
@@ -36,6 +36,17 @@ async function isStorm(tx: Sql, at: Instant): Promise<boolean> {
     eventsFrom(later(at, -HOUR_MS)),
   )
   return (row?.n ?? 0) >= MOST_AN_HOUR
+}
+
+/** With those that wait already, so that a storm that goes on is told once an hour. */
+async function afterStorm(tx: Sql, at: Instant): Promise<Instant> {
+  const endOfHour = later(at, HOUR_MS)
+  const row = await tx.get<{ at: Instant | null }>(
+    'SELECT min(held_until) AS at FROM events WHERE held_until > ? AND held_until <= ?',
+    at,
+    endOfHour,
+  )
+  return row?.at ?? endOfHour
 }
 
 /** Writes one notice for each of the operator's channels, due at once; false where there is none. */

@@ -31,6 +31,10 @@ export function prepareRaise(database: Database, settings: HeldNoticeSettings): 
     database,
     'UPDATE events SET sent_as = ? WHERE id = ?',
   )
+  const nextRelease = statement<{ at: Instant | null }, [Instant, Instant]>(
+    database,
+    'SELECT min(held_until) AS at FROM events WHERE held_until > ? AND held_until <= ?',
+  )
   const countSince = statement<{ n: number }, [EventId]>(
     database,
     'SELECT count(*) AS n FROM events WHERE id >= ? AND sent_as = id',
@@ -43,7 +47,10 @@ export function prepareRaise(database: Database, settings: HeldNoticeSettings): 
     if (channelsOf(current).length === 0) return true
     const isStorm = (): boolean =>
       (countSince().get(eventsFrom(later(at, -HOUR_MS)))?.n ?? 0) >= MOST_AN_HOUR
-    const until = heldUntil(current, severity, at) ?? (isStorm() ? later(at, HOUR_MS) : null)
+    const endOfHour = later(at, HOUR_MS)
+    // With those that wait already, so that a storm that goes on is told once an hour.
+    const afterStorm = (): Instant => nextRelease().get(at, endOfHour)?.at ?? endOfHour
+    const until = heldUntil(current, severity, at) ?? (isStorm() ? afterStorm() : null)
     if (until !== null) hold().run(until, id)
     else if (send({ id, type: cause, body, at })) sent().run(id, id)
     return true
