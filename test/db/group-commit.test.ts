@@ -287,9 +287,13 @@ describe('an operator’s act', () => {
       ...NO_LOG_SYNC,
       settled: () => Promise.reject(new Error('EIO')),
     })
-    await expect(syncs.commitDurably(insert('a'))).rejects.toMatchObject({
+    const unknown = {
       code: 'store_unavailable',
-    })
+      message: expect.stringContaining('the change is made, and a power cut may undo it'),
+    }
+    await expect(syncs.commitDurably(insert('a'))).rejects.toMatchObject(unknown)
+    expect(lines()).toEqual(['a'])
+    await expect(syncs.synced()).rejects.toMatchObject(unknown)
   })
 })
 

@@ -98,6 +98,14 @@ export const unavailable = (trouble: StoreTrouble = 'failing', cause?: unknown):
     cause,
   })
 
+/** The error of a change that was committed, and of which it is not known whether the disk has it. */
+export const unsynced = (cause: unknown): GatewayError =>
+  new GatewayError(
+    'store_unavailable',
+    `${MESSAGES.failing}; the change is made, and a power cut may undo it`,
+    { hint: 'gatewayctl doctor', trouble: 'failing', cause },
+  )
+
 export interface Trouble {
   /** Why the last commit failed; null when it succeeded. Damage lasts as long as the process. */
   readonly failure: StoreTrouble | null

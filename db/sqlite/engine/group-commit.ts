@@ -8,6 +8,7 @@ import {
   toStoreError,
   troubleOf,
   unavailable,
+  unsynced,
   watchTrouble,
 } from './disk.ts'
 import type { LogSync } from './log-sync.ts'
@@ -286,7 +287,7 @@ export function startGroupCommit(
     flush,
     ...prepareTransactions(database, logSync, trouble, flush, () => closed || isStuck()),
     atClose: group.atClose,
-    synced: () => logSync.settled(),
+    synced: () => logSync.settled().catch(rejectUnsynced),
     get writable() {
       return trouble.failure === null && !closed
     },
@@ -332,7 +333,7 @@ function prepareTransactions(
       const result = attempt(database.transaction(write).immediate)
       trouble.report(null)
       committed?.(result)
-      await logSync.settled().catch(rejectAct)
+      await logSync.settled().catch(rejectUnsynced)
       return result
     },
     tryWrite(write) {
@@ -352,8 +353,8 @@ function attempt<T>(write: () => T): T {
   }
 }
 
-function rejectAct(cause: unknown): never {
-  throw unavailable('failing', cause)
+function rejectUnsynced(cause: unknown): never {
+  throw unsynced(cause)
 }
 
 /** False if the disk refused it. */
