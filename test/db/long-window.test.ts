@@ -1,11 +1,14 @@
 // A window of thousands is read back from the log in slices: others are served meanwhile, and not a slot is lost or won.
 
+import { Database } from 'bun:sqlite'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { DATABASE_FILE } from '#db/file-name.ts'
 import { untilCurrent } from '#domain/catalogue.ts'
 import { DAY_MS } from '#domain/clock.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { NO_USAGE } from '#domain/usage.ts'
-import { anAct, anActivity, anOwner } from '#test/support/nouns.ts'
+import { anAct, anActivity, anOwner, usd } from '#test/support/nouns.ts'
 import { openWindowStore, type WindowStore } from './window-store.ts'
 
 /** More than one slice by far, and the first of their instants more than a slice by itself. */
@@ -243,4 +246,21 @@ test('tokens of requests that end while another window is read are counted', asy
   await reading
   const judged = await admissions.judge(deps.claim(key))
   expect(judged).toMatchObject({ refusal: { limit: 'tpm_limit', used: 20 * 50 } })
+})
+
+test('a user who is new is looked up without ending the transaction that others share', async () => {
+  const deps = await openWindowStore()
+  const key = await deps.issue({ endUserDailySpend: usd('1') })
+  const claimOf = (endUser: string) => ({ ...deps.claim(key), endUser })
+  const running = [claimOf('ann'), claimOf('bob')] as const
+  for (const claim of running) await deps.store.admissions.admit(claim)
+  const database = new Database(join(deps.dataDir, DATABASE_FILE), { readonly: true })
+  const logged = () =>
+    database.query<{ n: number }, []>('SELECT count(*) AS n FROM activity').get()?.n
+  const settling = deps.settle(running[0])
+  const admitting = deps.store.admissions.admit(claimOf('cay'))
+  expect(logged()).toBe(0)
+  await Promise.all([settling, admitting])
+  expect(logged()).toBe(1)
+  database.close()
 })

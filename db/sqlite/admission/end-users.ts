@@ -58,8 +58,8 @@ export function prepareEndUsers({ database, commit }: Connection): EndUsers {
     database,
     'SELECT count(*) AS users FROM end_user_days WHERE key_id = ? AND day = ?',
   )
+  // Nothing of its day waits to be written: all that was since it was loaded is in `recent`, which nobody leaves without a flush.
   const load = (recent: RecentEndUsers, id: KeyId, name: string): HotEndUser => {
-    commit.flush()
     const row = spentOn().get(id, recent.day, name)
     if (row === null && name !== REST_OF_END_USERS && recent.known >= MAX_END_USERS_A_DAY) {
       return recent.users.get(REST_OF_END_USERS) ?? load(recent, id, REST_OF_END_USERS)
