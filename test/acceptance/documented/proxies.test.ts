@@ -52,8 +52,8 @@ http {
 
 test('every page that speaks of a TLS proxy has its server', () => {
   expect(servers.map(({ page }) => page)).toEqual([
+    'docs/applications.md',
     'docs/install.md',
-    'docs/sign-in.md',
     'docs/sign-in.md',
   ])
 })

@@ -1,6 +1,6 @@
 // Libraries and programs of other people sign a person in, each used as its own documents say, against the compiled program behind
 // TLS. They are downloaded, so this is asked for by name: `npm run applications`.
-import { copyFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Browser as Chromium } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
@@ -10,7 +10,8 @@ import { openPackages } from '#test/support/packages.ts'
 import { openPython } from '#test/support/python.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
 import { freePort } from '#test/support/tls-front.ts'
-import { openBrowser } from '../browser.ts'
+import { blocksOf } from '../../documented/pages.ts'
+import { type Browser, openBrowser } from '../browser.ts'
 import { openSigninGateway, type SigninGateway } from '../signin-gateway.ts'
 
 const HERE = new URL('./', import.meta.url).pathname
@@ -61,7 +62,18 @@ const APPLICATIONS: readonly Application[] = [
   },
 ]
 
-describe.runIf(process.env['GATEWAYCTL_APPLICATIONS'] === 'all')('by its own documents', () => {
+/** Debian's, with its modules; none of its own files. */
+const MODULES = '/usr/lib/apache2/modules'
+const APACHE = existsSync(`${MODULES}/mod_auth_openidc.so`)
+  ? Bun.which('apache2', { PATH: `${process.env['PATH']}:/usr/sbin` })
+  : null
+
+const isAsked = process.env['GATEWAYCTL_APPLICATIONS'] === 'all'
+if (isAsked && APACHE === null) {
+  console.warn('apache: skipped, apt-get install apache2-bin libapache2-mod-auth-openidc')
+}
+
+describe.runIf(isAsked)('by its own documents', () => {
   let setup: SigninGateway
 
   beforeAll(async () => {
@@ -129,42 +141,75 @@ describe.runIf(process.env['GATEWAYCTL_APPLICATIONS'] === 'all')('by its own doc
     MAX_MS,
   )
 
-  /** The one in the path, else the newest, which Go builds. */
+  /** The one in the path, else one that Go builds. */
   async function oauth2Proxy(): Promise<string> {
     const found = Bun.which('oauth2-proxy')
     if (found !== null) return found
     const bin = tempDirectory()
-    const wanted = 'github.com/oauth2-proxy/oauth2-proxy/v7@latest'
-    const built = Bun.spawn(['go', 'install', wanted], { env: { ...process.env, GOBIN: bin } })
-    expect(await built.exited).toBe(0)
+    const proxy = 'github.com/oauth2-proxy/oauth2-proxy/v7'
+    for (const command of [
+      ['mod', 'init', 'app'],
+      ['get', '-tool', `${proxy}@v7.15.4`],
+      ['install', proxy],
+    ]) {
+      const made = Bun.spawn(['go', ...command], { cwd: bin, env: { ...process.env, GOBIN: bin } })
+      expect([command, await made.exited]).toEqual([command, 0])
+    }
     return join(bin, 'oauth2-proxy')
   }
 
+  /** The settings of docs/applications.md in this language, with values of this test. */
+  function documented(language: string, values: Readonly<Record<string, string>>): string {
+    const text = blocksOf('docs/applications.md').find((one) => one.language === language)?.text
+    return Object.entries(values).reduce((settings, [shown, value]) => {
+      expect(settings).toContain(shown)
+      return settings.replaceAll(shown, value)
+    }, text ?? '')
+  }
+
+  /** Who of the group is let in, as `status`, and that nobody else is. */
+  async function demandOneGroup(home: string, email: string, status: number): Promise<Browser> {
+    setup.cli.json(['groups', 'add', 'staff', email])
+    const begins = async () => (await fetch(home, { redirect: 'manual' })).status === 302
+    await until(begins, 'it sends people to sign in', MAX_MS)
+    const enter = async (who: string) => {
+      const atHome = openBrowser(home)
+      const atProvider = setup.browser()
+      const { url: authorize } = await atHome.open('/')
+      const page = await setup.signIn(atProvider, await atProvider.open(authorize), who)
+      return { atHome, page: await atHome.open(page.url) }
+    }
+    const stranger = await enter(`not-${email}`)
+    expect([401, 403]).toContain(stranger.page.status)
+    const { atHome, page } = await enter(email)
+    expect(page.status).toBe(status)
+    return atHome
+  }
+
   test(
-    'oauth2-proxy, as docs/sign-in.md has it, lets one group in',
+    'oauth2-proxy lets one group in',
     async () => {
       const home = `http://localhost:${await freePort()}`
       const back = `${home}/oauth2/callback`
       const client = setup.register('Proxy', '--redirect-uri', back)
-      setup.cli.json(['groups', 'add', 'staff', 'proxied@example.org'])
+      const directory = tempDirectory()
+      writeFileSync(join(directory, 'client-secret'), client.client_secret)
+      const settings = documented('toml', {
+        'https://auth.example.org': setup.authUrl,
+        wiki_4k2m9x: client.client_id,
+        '/etc/oauth2-proxy': directory,
+        'https://wiki.example.org': home,
+        '"…"': `"${'x'.repeat(32)}"`,
+        '127.0.0.1:4180': new URL(home).host,
+      })
+      writeFileSync(join(directory, 'oauth2-proxy.cfg'), settings)
+      // What is not as in the documents: a certificate of its own, http, and nothing behind it.
+      const own = ['--cookie-secure=false', '--upstream=static://202']
       const child = Bun.spawn(
         [
           await oauth2Proxy(),
-          '--provider=oidc',
-          `--oidc-issuer-url=${setup.authUrl}`,
-          `--provider-ca-file=${setup.caFile}`,
-          `--client-id=${client.client_id}`,
-          `--client-secret=${client.client_secret}`,
-          `--redirect-url=${back}`,
-          '--code-challenge-method=S256',
-          '--scope=openid email profile groups',
-          '--allowed-group=staff',
-          '--email-domain=*',
-          `--cookie-secret=${'x'.repeat(32)}`,
-          '--cookie-secure=false',
-          `--http-address=${new URL(home).host}`,
-          '--skip-provider-button',
-          '--upstream=static://202',
+          ...['--config', join(directory, 'oauth2-proxy.cfg')],
+          ...[`--provider-ca-file=${setup.caFile}`, ...own],
         ],
         { stdout: 'inherit', stderr: 'inherit' },
       )
@@ -172,21 +217,70 @@ describe.runIf(process.env['GATEWAYCTL_APPLICATIONS'] === 'all')('by its own doc
         child.kill()
         await child.exited
       })
-      const begins = async () => (await fetch(home, { redirect: 'manual' })).status === 302
-      await until(begins, 'it sends people to sign in', MAX_MS)
-      for (const [email, status] of [
-        ['proxied@example.org', 202],
-        ['stranger@example.org', 403],
-      ] as const) {
-        const atHome = openBrowser(home)
-        const atProvider = setup.browser()
-        const { url: authorize } = await atHome.open('/')
-        const page = await setup.signIn(atProvider, await atProvider.open(authorize), email)
-        expect([email, (await atHome.open(page.url)).status]).toEqual([email, status])
-        if (status !== 202) continue
-        const said = await atHome.open('/oauth2/userinfo')
-        expect(JSON.parse(said.text)).toMatchObject({ email, groups: ['staff'] })
-      }
+      const email = 'proxied@example.org'
+      const atHome = await demandOneGroup(home, email, 202)
+      const said = await atHome.open('/oauth2/userinfo')
+      expect(JSON.parse(said.text)).toMatchObject({ email, groups: ['staff'] })
+    },
+    MAX_MS,
+  )
+
+  test.skipIf(APACHE === null)(
+    'Apache with mod_auth_openidc lets one group in',
+    async () => {
+      const home = `http://localhost:${await freePort()}`
+      const client = setup.register('Pages', '--redirect-uri', `${home}/signed-in`)
+      const directory = tempDirectory()
+      writeFileSync(join(directory, 'cookie-secret'), 'y'.repeat(32))
+      const wiki = Bun.serve({
+        hostname: '127.0.0.1',
+        port: 0,
+        fetch: ({ headers }) => new Response(`the wiki of ${headers.get('x-person')}`),
+      })
+      onTestFinished(() => wiki.stop(true))
+      const settings = documented('apache', {
+        'https://auth.example.org': setup.authUrl,
+        wiki_4k2m9x: client.client_id,
+        'cs_Zk3…': client.client_secret,
+        '/etc/apache2': directory,
+        'http://127.0.0.1:8080/': wiki.url.href,
+        'https://wiki.example.org': home,
+      })
+      const modules = [
+        'mpm_event',
+        'authn_core',
+        'authz_core',
+        'authz_user',
+        'headers',
+        'proxy',
+        'proxy_http',
+      ]
+      const around = `ServerName localhost
+Listen ${new URL(home).host}
+PidFile ${directory}/pid
+ErrorLog ${directory}/log
+User nobody
+Group nogroup
+${[...modules, 'auth_openidc'].map((name) => `LoadModule ${name}_module ${MODULES}/mod_${name}.so`).join('\n')}
+OIDCCABundlePath ${setup.caFile}
+`
+      writeFileSync(join(directory, 'apache.conf'), around + settings)
+      const child = Bun.spawn(
+        [APACHE ?? '', '-f', join(directory, 'apache.conf'), '-DFOREGROUND'],
+        {
+          stdout: 'inherit',
+          stderr: 'inherit',
+        },
+      )
+      onTestFinished(async () => {
+        child.kill()
+        await child.exited
+      })
+      const email = 'paged@example.org'
+      const atHome = await demandOneGroup(home, email, 200).catch((cause: unknown) => {
+        throw new Error(readFileSync(join(directory, 'log'), 'utf8'), { cause })
+      })
+      expect((await atHome.open('/any')).text).toBe(`the wiki of ${email}`)
     },
     MAX_MS,
   )
