@@ -139,6 +139,7 @@ function createActivity(connection: Connection, writer: Writer): Activity {
     ...lazyPort<Reading>(
       {
         list: true,
+        search: true,
         count: true,
         find: true,
         drift: true,

@@ -1,8 +1,10 @@
 /** The cabinet's requests: who asks, whether they may, and what answers. Every failure is a page that says what unblocks. */
 import { Hono } from 'hono'
+import { html } from 'hono/html'
 import { GatewayError, toGatewayError } from '#domain/errors.ts'
 import { performAs } from '#operator/as-person.ts'
 import { mayDo, requireRole } from '#operator/roles.ts'
+import type { Html } from '#pages/html.ts'
 import { readLanguage } from '#pages/language.ts'
 import { randomName } from '#signin/register/digest.ts'
 import { ASSETS, answerAsset } from './assets.ts'
@@ -10,7 +12,7 @@ import type { Cabinet, CabinetDeps } from './deps.ts'
 import { bareFrame, frame, plainFrame } from './draw/frame.ts'
 import { CHANGES, type Count, limitPerMinute, TRIES } from './minute-limit.ts'
 import { type Once, openOnce } from './once.ts'
-import { goTo, leaveFor, pageOf } from './respond.ts'
+import { goTo, leaveFor, pageOf, streamedPageOf } from './respond.ts'
 import { ROUTES, type Route } from './routes.ts'
 import { LIVE_LIST } from './screens/activity.ts'
 import { drawEnded, drawFailure, drawNobody, drawProblem } from './screens/failure.ts'
@@ -237,13 +239,33 @@ async function answerRoute(house: House, route: Route, visit: Visit): Promise<Re
       return inAccount(visit, await route.answer(visit, await house.once()))
     const answer = await route.answer(visit, await house.once())
     if (answer instanceof Response) return answer
-    return await pageOf(deps, frame(visit, answer), { status: answer.status, language })
+    const page = frame(visit, answer)
+    if (answer.rest !== undefined) {
+      const failed = (cause: unknown) => drawLateFailure(deps, visit, cause)
+      return await streamedPageOf(deps, page, answer.rest, { language, failed })
+    }
+    return await pageOf(deps, page, { status: answer.status, language })
   } catch (thrown) {
     const error = toGatewayError(thrown)
     if (error.code === 'internal_error') throw thrown
     const sheet = drawFailure(visit, error, !mayDo(role, route.needs))
     return await pageOf(deps, frame(visit, sheet), { status: error.status, language })
   }
+}
+
+const ERROR_ID_CHARS = 10
+
+/** Of the rest of a page, whose beginning has left. */
+function drawLateFailure(deps: CabinetDeps, { words }: Visit, thrown: unknown): Html {
+  const { code } = toGatewayError(thrown)
+  if (code !== 'internal_error') return html`<p class="problem">${words.unavailable}</p>`
+  return html`<p class="problem">${words.failed(noteFault(deps, thrown))}</p>`
+}
+
+function noteFault(deps: CabinetDeps, thrown: unknown): string {
+  const errorId = randomName(ERROR_ID_CHARS)
+  deps.logFault(thrown, errorId)
+  return errorId
 }
 
 /** The page that a form leads to is of the form's account, whichever the session looks at. */
@@ -288,8 +310,6 @@ async function sayEnded(deps: CabinetDeps, request: Request): Promise<Response> 
   return await pageOf(deps, plainFrame(deps, language, drawEnded(WORDS[language])), { language })
 }
 
-const ERROR_ID_CHARS = 10
-
 async function failed(deps: CabinetDeps, request: Request, thrown: unknown): Promise<Response> {
   const language = readLanguage(request.headers.get('accept-language'))
   const words = WORDS[language]
@@ -297,8 +317,6 @@ async function failed(deps: CabinetDeps, request: Request, thrown: unknown): Pro
     const page = plainFrame(deps, language, drawProblem(words, words.unavailable))
     return await pageOf(deps, page, { status: thrown.status, language })
   }
-  const errorId = randomName(ERROR_ID_CHARS)
-  deps.logFault(thrown, errorId)
-  const page = plainFrame(deps, language, drawProblem(words, words.failed(errorId)))
+  const page = plainFrame(deps, language, drawProblem(words, words.failed(noteFault(deps, thrown))))
   return await pageOf(deps, page, { status: 500, language })
 }

@@ -3,6 +3,7 @@
 import { pageHeaders } from '#pages/headers.ts'
 import type { Html } from '#pages/html.ts'
 import type { CabinetDeps } from './deps.ts'
+import { REST_PLACE } from './draw/parts.ts'
 import { seeOther } from './sign-in.ts'
 
 const SOURCES = [
@@ -22,6 +23,34 @@ export async function pageOf(
     status,
     headers: { ...headers, 'Content-Language': language },
   })
+}
+
+/** The page at once, and the rest of it in its place as soon as it is drawn; `failed` is drawn where that fails. */
+export async function streamedPageOf(
+  deps: Pick<CabinetDeps, 'issuer'>,
+  page: Html,
+  rest: () => Promise<Html>,
+  { language, failed }: { readonly language: string; readonly failed: (thrown: unknown) => Html },
+): Promise<Response> {
+  const whole = await pageOf(deps, page, { language })
+  const [begin = '', end = ''] = (await whole.text()).split(REST_PLACE)
+  const encoder = new TextEncoder()
+  const parts = [
+    async () => begin,
+    async () => String(await rest().catch(failed)),
+    async () => end,
+  ].values()
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { value: next } = parts.next()
+        if (next === undefined) controller.close()
+        else controller.enqueue(encoder.encode(await next()))
+      },
+    },
+    { highWaterMark: 0 },
+  )
+  return new Response(body, { headers: whole.headers })
 }
 
 /** After a form: to a page of the cabinet. */

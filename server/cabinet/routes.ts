@@ -93,7 +93,7 @@ export const ROUTES: readonly Route[] = [
   show('/cabinet/keys/:key/revoke', 'keys.revoke', showRevocation),
   act('/cabinet/keys/:key/revoke', 'keys.revoke', revokeKey),
 
-  show('/cabinet/activity', 'activity.list', showActivity),
+  show('/cabinet/activity', 'activity.search', showActivity),
   show('/cabinet/activity.csv', 'activity.list', activityFile),
   show('/cabinet/activity/:id', 'activity.show', showReceipt),
 

@@ -138,6 +138,18 @@ export interface ActivityQuery {
   readonly limit: number
 }
 
+/** Like a list, of so many lines of the log, whosever they are: few may match of very many. */
+export interface ActivitySearch extends ActivityQuery {
+  readonly lines: number
+}
+
+export interface FoundActivity {
+  /** Newest first. */
+  readonly entries: readonly ActivityEntry[]
+  /** The last line that was looked at, where there may be older ones; null where the page is full, or none is left. */
+  readonly searchedTo: GenerationId | null
+}
+
 /** How long the log keeps a request that has ended, by default. The ledger is kept for ever in any case. */
 export const ACTIVITY_KEPT_MS = 90 * DAY_MS
 
@@ -152,6 +164,8 @@ export interface Activity {
   note(entry: ActivityEntry): void
   /** Newest first. */
   list(query: ActivityQuery): Promise<readonly ActivityEntry[]>
+  /** The same within a bound, for whoever is waiting: it goes on with `before`. */
+  search(query: ActivitySearch): Promise<FoundActivity>
   /** How many requests match. */
   count(query: Omit<ActivityQuery, 'limit'>): Promise<number>
   find(id: GenerationId): Promise<ActivityEntry | undefined>

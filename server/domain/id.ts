@@ -88,6 +88,8 @@ const GENERATION_ID = /^gen-[0-9a-hjkmnp-tv-z]{26}$/
 export const isGenerationId = (text: string): text is GenerationId => GENERATION_ID.test(text)
 /** A lower bound: ids of generations that arrived at `at` or later sort after it, earlier ones before it. */
 export const generationsFrom = (at: Instant): GenerationId => `gen-${timeCharsOf(Math.max(0, at))}`
+/** The instant that a generation arrived at. */
+export const generationArrivedAt = (id: GenerationId): Instant => readTime(id.slice('gen-'.length))
 const ENTRY_ID = /^led_[0-9a-hjkmnp-tv-z]{26}$/
 export const isEntryId = (text: string): text is EntryId => ENTRY_ID.test(text)
 /** The same for ledger entries; a charge has the instant of its request's arrival. */

@@ -3,7 +3,13 @@ import * as z from 'zod/mini'
 import type { ActivityEntry } from '#domain/activity.ts'
 import { renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
-import { type GenerationId, generationsFrom, isGenerationId, type KeyId } from '#domain/id.ts'
+import {
+  type GenerationId,
+  generationArrivedAt,
+  generationsFrom,
+  isGenerationId,
+  type KeyId,
+} from '#domain/id.ts'
 import { negateUsd, renderUsd } from '#domain/money.ts'
 import { readReceipt } from '#domain/receipt.ts'
 import type { Store } from '#domain/store.ts'
@@ -84,17 +90,50 @@ async function toRange(deps: OperatorDeps, input: z.output<typeof rangeForm>) {
   }
 }
 
+const limitField = z._default(z.int().check(z.minimum(1), z.maximum(MAX_LINES)), 50)
+
+async function renderAll(
+  deps: OperatorDeps,
+  entries: readonly ActivityEntry[],
+): Promise<readonly ActivityRecord[]> {
+  const names = await namesOf(deps, entries)
+  return entries.map((entry) => renderActivity(entry, names.get(entry.keyId) ?? entry.keyId))
+}
+
 /** Newest first, of all accounts unless one is named. @throws account_not_found, key_not_found */
 export const listActivity = verb(
   z.strictObject({
     ...rangeFields,
-    limit: z._default(z.int().check(z.minimum(1), z.maximum(MAX_LINES)), 50),
+    limit: limitField,
   }),
   async (deps, input): Promise<readonly ActivityRecord[]> => {
     const query = { ...(await toRange(deps, input)), limit: input.limit }
-    const entries = await deps.store.activity.list(query)
-    const names = await namesOf(deps, entries)
-    return entries.map((entry) => renderActivity(entry, names.get(entry.keyId) ?? entry.keyId))
+    return await renderAll(deps, await deps.store.activity.list(query))
+  },
+)
+
+const MAX_SEARCHED = 1_000_000
+
+/**
+ * The same among so many lines of the log at most, whosever they are, for whoever is waiting: it goes on before `searched_to`, which
+ * is null where the page is full or nothing is left. @throws account_not_found, key_not_found
+ */
+export const searchActivity = verb(
+  z.strictObject({
+    ...rangeFields,
+    limit: limitField,
+    lines: z.int().check(z.minimum(1), z.maximum(MAX_SEARCHED)),
+  }),
+  async (deps, input) => {
+    const { limit, lines } = input
+    const query = { ...(await toRange(deps, input)), limit, lines }
+    const { entries, searchedTo } = await deps.store.activity.search(query)
+    return {
+      requests: await renderAll(deps, entries),
+      searched_to: searchedTo,
+      /** When that one arrived. */
+      searched_back_to: searchedTo && renderInstant(generationArrivedAt(searchedTo)),
+    }
   },
 )
 

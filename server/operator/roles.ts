@@ -23,6 +23,7 @@ const PERMITTED: Readonly<Record<VerbName, readonly Role[]>> = {
   'limits.show': EVERYBODY,
   'limits.set': SPENDS,
   'activity.list': EVERYBODY,
+  'activity.search': EVERYBODY,
   'activity.count': EVERYBODY,
   'activity.show': EVERYBODY,
   'activity.kept': EVERYBODY,

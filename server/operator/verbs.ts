@@ -17,6 +17,7 @@ export const VERBS = {
   'balance.show': async () => (await import('./balance.ts')).showBalance,
   'balance.top-up': async () => (await import('./balance.ts')).topUp,
   'activity.list': async () => (await import('./activity.ts')).listActivity,
+  'activity.search': async () => (await import('./activity.ts')).searchActivity,
   'activity.count': async () => (await import('./activity.ts')).countActivity,
   'activity.show': async () => (await import('./activity.ts')).showActivity,
   'activity.running': async () => (await import('./kill.ts')).showRunning,

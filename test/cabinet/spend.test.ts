@@ -1,7 +1,11 @@
 // What was spent, as a screen and as a file: both have all of it, however many groups there are.
+import { html, raw } from 'hono/html'
 import { expect, onTestFinished, test } from 'vitest'
+import { REST_PLACE } from '#cabinet/draw/parts.ts'
+import { streamedPageOf } from '#cabinet/respond.ts'
 import { HOUR_MS, later } from '#domain/clock.ts'
 import { MAX_USAGE_GROUPS } from '#domain/usage-report.ts'
+import type { Html } from '#pages/html.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
 import { fillLog } from './fill-log.ts'
 import { openHouse } from './house.ts'
@@ -17,4 +21,24 @@ test('a file has a line for each group, and one for all that are beyond them', a
   const lines = text.trimEnd().split('\r\n')
   expect(lines).toHaveLength(1 + MAX_USAGE_GROUPS + 1)
   expect(lines.at(-1)).toBe('others,5,50,25,0,0.005,0.45')
+})
+
+test('the page leaves before its sums are read, and what fails later is said in their place', async () => {
+  const { promise: read, resolve } = Promise.withResolvers<Html>()
+  const issuer = 'http://127.0.0.1'
+  const failed = (): Html => html`<p>failed</p>`
+  const page = html`<main>begin ${raw(REST_PLACE)} end</main>`
+  const open = async (rest: () => Promise<Html>) => {
+    const answer = await streamedPageOf({ issuer }, page, rest, { language: 'en', failed })
+    expect(answer.headers.get('content-security-policy')).toContain("default-src 'none'")
+    return (answer.body as ReadableStream).pipeThrough(new TextDecoderStream())
+  }
+  const reader = (await open(() => read)).getReader()
+  expect((await reader.read()).value).toBe('<main>begin ')
+  resolve(html`<b>sums</b>`)
+  expect((await reader.read()).value).toBe('<b>sums</b>')
+  expect((await reader.read()).value).toBe(' end</main>')
+  expect((await reader.read()).done).toBe(true)
+  const broken = await open(() => Promise.reject(new Error('broken')))
+  expect(await Array.fromAsync(broken)).toEqual(['<main>begin ', '<p>failed</p>', ' end</main>'])
 })

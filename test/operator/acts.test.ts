@@ -67,6 +67,7 @@ const SAMPLES: { readonly [Name in VerbName]: VerbInput<Name> } = {
   'balance.top-up': { amount_usd: '5', ref: 'INVOICE-7' },
   'balance.adjust': { amount_usd: '-1', note: 'by mistake' },
   'activity.list': {},
+  'activity.search': { lines: 10 },
   'activity.count': {},
   'activity.kept': {},
   'activity.show': { id: 'req_known' },
@@ -357,7 +358,7 @@ const MAY_FAIL: ReadonlySet<VerbName> = new Set(['activity.show', 'why'])
 
 /** Verbs that change nothing, or not here: a gateway that is furnished is not made again, and no file is applied that changes it. */
 const CHANGES_NOTHING =
-  /^(init|status|doctor|audit|why|export|plan|apply|providers\.test)$|\.(list|show|identify|count|kept|events|running|report|chart|drift|settings|overview|figures|refresh\.plan)$/
+  /^(init|status|doctor|audit|why|export|plan|apply|providers\.test)$|\.(list|search|show|identify|count|kept|events|running|report|chart|drift|settings|overview|figures|refresh\.plan)$/
 
 describe('every verb', () => {
   test.each(NAMES)('%s', async (name) => {

@@ -3,7 +3,7 @@ import { and, type Column, desc, eq, gte, lt, type SQL, sql } from 'drizzle-orm'
 import type { Activity, ActivityEntry, ActivityQuery } from '#domain/activity.ts'
 import { DAY_MS, type Instant, later } from '#domain/clock.ts'
 import type { Drift } from '#domain/drift.ts'
-import { generationsFrom } from '#domain/id.ts'
+import { type GenerationId, generationsFrom } from '#domain/id.ts'
 import type { UsdNanos } from '#domain/money.ts'
 import { arrivedIn, BEHIND_ALL } from '../../sqlite/engine/slices.ts'
 import { activityFilter } from '../../sqlite/log/activity-reader.ts'
@@ -20,20 +20,35 @@ const NOTE = `INSERT INTO activity (${ACTIVITY_COLUMNS.join(', ')})
 
 const endsIn = (column: Column, end: string): SQL => sql`right(${column}, ${end.length}) = ${end}`
 
+function matchesOf(query: Omit<ActivityQuery, 'limit'>): SQL | undefined {
+  const { from, below } = arrivedIn(query)
+  return and(
+    activityFilter(activity, query, endsIn),
+    from === undefined ? undefined : gte(activity.generationId, from as never),
+    below === undefined ? undefined : lt(activity.generationId, below as never),
+  )
+}
+
+/** Newest first; `bound` is one more condition. */
+const prepareList =
+  ({ drizzle }: Database) =>
+  async (query: ActivityQuery, bound?: SQL): Promise<readonly ActivityEntry[]> => {
+    const rows = await drizzle
+      .select()
+      .from(activity)
+      .where(and(matchesOf(query), bound))
+      .orderBy(desc(activity.generationId))
+      .limit(query.limit)
+    return rows.map(toActivity)
+  }
+
 export function createActivity(database: Database): Activity {
   const { drizzle } = database
   const noteAll = batched(async (entries: readonly ActivityEntry[]) => {
     await database.run(NOTE, ...toColumns(entries.map((entry) => activityValues(entry, null))))
     return entries
   })
-  const matches = (query: Omit<ActivityQuery, 'limit'>): SQL | undefined => {
-    const { from, below } = arrivedIn(query)
-    return and(
-      activityFilter(activity, query, endsIn),
-      from === undefined ? undefined : gte(activity.generationId, from as never),
-      below === undefined ? undefined : lt(activity.generationId, below as never),
-    )
-  }
+  const list = prepareList(database)
   return {
     note(entry) {
       // While the database is away, refusals are not logged.
@@ -41,17 +56,23 @@ export function createActivity(database: Database): Activity {
     },
     async list(query) {
       await database.flush()
-      const rows = await drizzle
-        .select()
-        .from(activity)
-        .where(matches(query))
-        .orderBy(desc(activity.generationId))
-        .limit(query.limit)
-      return rows.map(toActivity)
+      return await list(query)
+    },
+    async search({ lines, ...query }) {
+      await database.flush()
+      const { from = '', below = BEHIND_ALL } = arrivedIn(query)
+      const last = await database.get<{ id: GenerationId }>(
+        `SELECT generation_id AS id FROM activity WHERE generation_id >= $from AND generation_id < $below
+         ORDER BY generation_id DESC LIMIT 1 OFFSET $beside`,
+        { from, below, beside: lines - 1 },
+      )
+      if (last === null) return { entries: await list(query), searchedTo: null }
+      const entries = await list(query, gte(activity.generationId, last.id))
+      return { entries, searchedTo: entries.length < query.limit ? last.id : null }
     },
     async count(query) {
       await database.flush()
-      return await drizzle.$count(activity, matches(query))
+      return await drizzle.$count(activity, matchesOf(query))
     },
     async find(id) {
       await database.flush()

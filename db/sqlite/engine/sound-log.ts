@@ -23,9 +23,18 @@ export interface Log<Table extends SQLiteTable> {
 export interface SoundLog<Row> {
   /** Newest first. Other requests pass between two slices. */
   newest(scope: SQL | undefined, bounds: Partial<Slice>, limit: number): Promise<readonly Row[]>
+  /** The same among so many rows; and the last that was looked at, null where the page is full or none is left. */
+  search(
+    scope: SQL | undefined,
+    bounds: Partial<Slice>,
+    limit: number,
+    lines: number,
+  ): Promise<{ readonly rows: readonly Row[]; readonly searchedTo: string | null }>
   count(scope: SQL | undefined, bounds: Partial<Slice>): Promise<number>
   find(id: string): Row | undefined
 }
+
+const EVERY_ROW = { most: Number.POSITIVE_INFINITY, lines: Number.POSITIVE_INFINITY }
 
 type WalkedRow = readonly [id: string, isUnsound: unknown, isInScope: unknown]
 
@@ -37,18 +46,7 @@ export function openSoundLog<Table extends SQLiteTable>(
   const { table, id, isId, isUnsound } = log
   const drizzle = openDrizzle({ client: database })
   const requireSoundBeside = prepareBeside(database, log)
-  const byIds = drizzle
-    .select({ row: getTableColumns(table), isUnsound })
-    .from(table as SQLiteTable)
-    .where(sql`${id} IN (SELECT value FROM json_each(${sql.placeholder('ids')}))`)
-    .orderBy(desc(id))
-    .prepare()
-
-  const read = (ids: readonly string[]): readonly Row[] => {
-    const found = byIds.all({ ids: JSON.stringify(ids) })
-    if (found.some((one) => one.isUnsound !== 0)) throw unavailable('damaged')
-    return found.map(({ row }) => row as Row)
-  }
+  const readAll = prepareReadAll(database, log)
 
   /** The ids in scope of rows below `end`, `most` at most, and the last row that was looked at. No other is judged. */
   const judge = (rows: readonly WalkedRow[], end: string, from: string, most: number) => {
@@ -63,13 +61,13 @@ export function openSoundLog<Table extends SQLiteTable>(
     return { ids, last }
   }
 
-  /** Takes the ids in scope slice by slice, until there are `most`. */
+  /** Takes the ids in scope slice by slice, until there are `most`, or `lines` were looked at: then the last of these. */
   const walk = async (
     scope: SQL | undefined,
     bounds: Partial<Slice>,
-    most: number,
+    { most, lines }: { readonly most: number; readonly lines: number },
     take: (ids: readonly string[]) => void,
-  ): Promise<void> => {
+  ): Promise<string | null> => {
     const { from, below } = { ...EVERYTHING, ...bounds }
     const slice = drizzle
       .select({ id, isUnsound, isInScope: sql`${scope ?? sql`1`}` })
@@ -80,43 +78,69 @@ export function openSoundLog<Table extends SQLiteTable>(
       .prepare()
     let end = below
     let left = most
+    let unseen = lines
     // Damage far behind the newest keeps nobody from these.
-    let size = Math.min(most, SLICE_ROWS)
+    let size = Math.min(most, unseen, SLICE_ROWS)
     for (;;) {
       requireSoundBeside(end)
       const rows = slice.values({ end, size }) as unknown as readonly WalkedRow[]
       const { ids, last } = judge(rows, end, from, left)
       take(ids)
       left -= ids.length
-      if (left === 0 || last < from || rows.length < size) return
+      if (left === 0 || last < from || rows.length < size) return null
+      unseen -= rows.length
+      if (unseen === 0) return last
       end = last
-      size = SLICE_ROWS
+      size = Math.min(unseen, SLICE_ROWS)
       await nextTurn()
     }
   }
 
+  const search: SoundLog<Row>['search'] = async (scope, bounds, limit, lines) => {
+    const rows: Row[] = []
+    const searchedTo = await walk(scope, bounds, { most: limit, lines }, (ids) => {
+      const read = readAll(ids)
+      if (read.length < ids.length) throw unavailable('damaged')
+      rows.push(...read)
+    })
+    return { rows, searchedTo }
+  }
+
   return {
+    search,
     async newest(scope, bounds, limit) {
-      const found: Row[] = []
-      await walk(scope, bounds, limit, (ids) => {
-        const rows = read(ids)
-        if (rows.length < ids.length) throw unavailable('damaged')
-        found.push(...rows)
-      })
-      return found
+      return (await search(scope, bounds, limit, Number.POSITIVE_INFINITY)).rows
     },
     async count(scope, bounds) {
       let found = 0
-      await walk(scope, bounds, Number.POSITIVE_INFINITY, (ids) => {
+      await walk(scope, bounds, EVERY_ROW, (ids) => {
         found += ids.length
       })
       return found
     },
     find(wanted) {
-      const [row] = read([wanted])
+      const [row] = readAll([wanted])
       if (row === undefined) requireSoundBeside(wanted)
       return row
     },
+  }
+}
+
+/** Rows by their ids, newest first: each sound, or none. */
+function prepareReadAll<Table extends SQLiteTable>(
+  database: Database,
+  { table, id, isUnsound }: Log<Table>,
+): (ids: readonly string[]) => readonly Table['$inferSelect'][] {
+  const byIds = openDrizzle({ client: database })
+    .select({ row: getTableColumns(table), isUnsound })
+    .from(table as SQLiteTable)
+    .where(sql`${id} IN (SELECT value FROM json_each(${sql.placeholder('ids')}))`)
+    .orderBy(desc(id))
+    .prepare()
+  return (ids) => {
+    const found = byIds.all({ ids: JSON.stringify(ids) })
+    if (found.some((one) => one.isUnsound !== 0)) throw unavailable('damaged')
+    return found.map(({ row }) => row as Table['$inferSelect'])
   }
 }
 

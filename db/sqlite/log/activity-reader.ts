@@ -2,7 +2,7 @@
 import { and, type Column, eq, gte, lte, ne, type SQL, sql } from 'drizzle-orm'
 import type { Activity, ActivityQuery } from '#domain/activity.ts'
 import type { Drift } from '#domain/drift.ts'
-import { type AccountId, isGenerationId } from '#domain/id.ts'
+import { type AccountId, type GenerationId, isGenerationId } from '#domain/id.ts'
 import { addUsd, NO_MONEY, type UsdNanos } from '#domain/money.ts'
 import type { Connection } from '../engine/connection.ts'
 import { arrivedIn, slices } from '../engine/slices.ts'
@@ -17,7 +17,7 @@ import { readUsage } from './usage-reader.ts'
 
 export function createActivityReader(
   connection: Connection,
-): Pick<Activity, 'list' | 'count' | 'find' | 'drift' | 'usage' | 'served' | 'trend'> {
+): Pick<Activity, 'list' | 'search' | 'count' | 'find' | 'drift' | 'usage' | 'served' | 'trend'> {
   const { database, commit } = connection
   const log = openSoundLog(database, LOG)
   const pieces = openUsagePieces(connection)
@@ -26,6 +26,15 @@ export function createActivityReader(
     async list(query) {
       commit.flush()
       return (await log.newest(matches(query), arrivedIn(query), query.limit)).map(toActivity)
+    },
+    async search(query) {
+      commit.flush()
+      const { limit, lines } = query
+      const found = await log.search(matches(query), arrivedIn(query), limit, lines)
+      return {
+        entries: found.rows.map(toActivity),
+        searchedTo: found.searchedTo as GenerationId | null,
+      }
     },
     async count(query) {
       commit.flush()

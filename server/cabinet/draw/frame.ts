@@ -1,5 +1,5 @@
 /** The frame of every screen: navigation, the account, who is signed in. */
-import { html } from 'hono/html'
+import { html, raw } from 'hono/html'
 import type { Language } from '#domain/language.ts'
 import { drawBrand, headOf } from '#pages/brand.ts'
 import type { Html } from '#pages/html.ts'
@@ -9,7 +9,7 @@ import { USUAL_NAME } from '../client.ts'
 import type { CabinetDeps } from '../deps.ts'
 import type { Guest, Visit } from '../visit.ts'
 import type { Words } from '../words/en.ts'
-import { changing, type Sheet } from './parts.ts'
+import { changing, REST_PLACE, type Sheet } from './parts.ts'
 
 type Branded = Pick<CabinetDeps, 'brand'>
 
@@ -61,6 +61,7 @@ ${whoOf(visit)}
 </header>
 <main id="main" tabindex="-1"${sheet.live === undefined ? '' : html` data-live="${sheet.live}"`}>
 ${sheet.content}
+${sheet.rest && raw(REST_PLACE)}
 </main>
 </div>
 </body>`,

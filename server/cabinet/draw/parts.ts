@@ -8,11 +8,16 @@ import type { Guest, Visit } from '../visit.ts'
 export interface Sheet {
   readonly title: string
   readonly content: Html
+  /** What takes longer, drawn below the content: the page leaves without it, and it follows. */
+  readonly rest?: () => Promise<Html>
   /** Where its live figures come from. */
   readonly live?: string
   /** Default: 200. */
   readonly status?: number
 }
+
+/** Where the rest of a page goes; no text from elsewhere has it, which is escaped. */
+export const REST_PLACE = '<!--rest-->'
 
 /** Text that somebody else wrote. */
 export const foreign = (text: string): Html => html`<bdi>${text}</bdi>`

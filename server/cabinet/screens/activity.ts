@@ -20,17 +20,22 @@ import { csvInPages } from '../respond.ts'
 import { hrefOf, type Visit } from '../visit.ts'
 import { readSince, readUntil } from './span.ts'
 
-type Entry = VerbRecord<'activity.list'>[number]
+type Found = VerbRecord<'activity.search'>
+type Entry = Found['requests'][number]
 type Query = VerbInput<'activity.list'>
 
 const PAGE = 50
+/** So many lines of the log are looked at for a page, whosever they are: some tens of milliseconds. */
+const LINES = 20_000
 const FILTERS = ['key', 'model', 'provider', 'user', 'status', 'since', 'until'] as const
 
 export const showActivity: Show = async (visit) => {
   const { words, url } = visit
-  const entries = await list(visit, url.searchParams.get('before'), PAGE + 1)
-  const shown = entries.slice(0, PAGE)
-  const last = shown.at(-1)
+  const before = url.searchParams.get('before')
+  const found = await orNothing(NOTHING, () =>
+    visit.act('activity.search', { ...queryOf(visit), before, limit: PAGE + 1, lines: LINES }),
+  )
+  const shown = found.requests.slice(0, PAGE)
   const { kept_since: since } = await visit.act('activity.kept', {})
   return {
     title: words.activity.title,
@@ -38,12 +43,8 @@ export const showActivity: Show = async (visit) => {
     content: html`<div class="top"><h1>${words.activity.title}</h1>
 <a href="${hrefOf('/cabinet/activity.csv', stated(visit))}" hx-boost="false">${words.activity.csv}</a></div>
 ${filtersOf(visit)}
-<div id="${LIVE_LIST}"${freshOf(visit, shown)}>${shown.length === 0 ? emptyOf(visit) : tableOf(visit, shown)}</div>
-${
-  entries.length > PAGE &&
-  last &&
-  html`<p class="pages"><a class="button" href="${hrefOf('/cabinet/activity', { ...stated(visit), before: last.id })}">${words.activity.older}</a></p>`
-}
+<div id="${LIVE_LIST}"${freshOf(visit, shown)}>${shown.length === 0 ? emptyOf(visit, found) : tableOf(visit, shown)}
+${onwardOf(visit, found)}</div>
 ${since !== null && html`<p class="note">${words.activity.kept(since.slice(0, 10))}</p>`}`,
   } satisfies Sheet
 }
@@ -57,14 +58,16 @@ const freshOf = ({ url }: Visit, shown: readonly Entry[]): Html | '' =>
     ? ''
     : html` data-latest="${shown[0]?.id ?? ''}" hx-get="${url.pathname}${url.search}" hx-trigger="request-came" hx-select="#${LIVE_LIST}" hx-swap="outerHTML" hx-disinherit="*"`
 
+const NOTHING: Found = { requests: [], searched_to: null, searched_back_to: null }
+
 /** An unknown key, or a status that is none, matches nothing. */
-async function list(visit: Visit, before: string | null, limit: number): Promise<readonly Entry[]> {
+async function orNothing<Answer>(nothing: Answer, read: () => Promise<Answer>): Promise<Answer> {
   try {
-    return await visit.act('activity.list', { ...queryOf(visit), before, limit })
+    return await read()
   } catch (thrown) {
     const isUnknown = thrown instanceof GatewayError && UNKNOWN.has(thrown.code)
     if (!isUnknown) throw thrown
-    return []
+    return nothing
   }
 }
 
@@ -89,8 +92,30 @@ function queryOf(visit: Visit): Query {
   }
 }
 
-const emptyOf = ({ words: { activity: words }, url }: Visit): Html =>
-  html`<p class="empty">${url.searchParams.size === 0 ? words.noneYet : words.none}</p>`
+const emptyOf = ({ words: { activity: words }, url }: Visit, { searched_to }: Found): Html => {
+  if (searched_to !== null) return html`<p class="empty">${words.noneSoFar}</p>`
+  return html`<p class="empty">${url.searchParams.size === 0 ? words.noneYet : words.none}</p>`
+}
+
+/** To the page behind this one; or, where few of many match, how far was looked, and on from there. */
+function onwardOf(visit: Visit, { requests, searched_to, searched_back_to }: Found): Html | null {
+  const words = visit.words.activity
+  const hrefBefore = (before: string): string =>
+    hrefOf('/cabinet/activity', { ...stated(visit), before })
+  const last = requests[PAGE - 1]
+  if (requests.length > PAGE && last !== undefined) {
+    return html`<p class="pages"><a class="button" href="${hrefBefore(last.id)}">${words.older}</a></p>`
+  }
+  if (searched_to === null) return null
+  const href = hrefBefore(searched_to)
+  // A script goes on by itself until something is found, or the page is left.
+  const goesOn =
+    requests.length > 0
+      ? ''
+      : html` hx-get="${href}" hx-trigger="load delay:200ms" hx-target="#${LIVE_LIST}" hx-select="#${LIVE_LIST}" hx-swap="outerHTML"`
+  return html`<p class="pages"${goesOn} role="status"><span class="note">${words.searched} ${time(visit, searched_back_to)}</span>
+<a class="button" href="${href}">${words.further}</a></p>`
+}
 
 function filtersOf(visit: Visit): Html {
   const words = visit.words.activity
@@ -211,4 +236,6 @@ const COLUMNS = [
 
 /** The whole of what is filtered, however long, read a page at a time as the browser takes it. */
 export const activityFile: Show = async (visit) =>
-  csvInPages('activity.csv', COLUMNS, (before, limit) => list(visit, before, limit))
+  csvInPages('activity.csv', COLUMNS, (before, limit) =>
+    orNothing([], () => visit.act('activity.list', { ...queryOf(visit), before, limit })),
+  )

@@ -62,29 +62,34 @@ const report = (
 export const showSpend: Show = async (visit) => {
   const { words } = visit
   const asked = readAsked(visit)
-  const whole = await report(visit, asked, MAX_ROWS)
-  const { total } = whole
   return {
     title: words.spend.title,
     content: html`<div class="top"><h1>${words.spend.title}</h1>
 <a href="${hrefOf('/cabinet/spend.csv', Object.fromEntries(visit.url.searchParams))}" hx-boost="false">${words.activity.csv}</a></div>
-${filtersOf(visit, asked)}
-${figures([
-  {
-    title: words.spend.total,
-    value: usd(total.cost_usd),
-    below: rub(total.cost_rub),
-    isFirst: true,
-  },
-  { title: words.spend.requests, value: count(total.requests) },
-  {
-    title: words.spend.tokens,
-    value: `${count(total.prompt_tokens)} / ${count(total.completion_tokens)}`,
-  },
-  ...(await forecastOf(visit)),
-])}
-${total.requests === 0 ? html`<p class="empty">${words.spend.none}</p>` : await pictureOf(visit, asked, whole)}`,
+${filtersOf(visit, asked)}`,
+    rest: () => drawSpend(visit, asked),
   }
+}
+
+async function drawSpend(visit: Visit, asked: Asked): Promise<Html> {
+  const { words } = visit
+  const whole = await report(visit, asked, MAX_ROWS)
+  const { total } = whole
+  return html`${figures([
+    {
+      title: words.spend.total,
+      value: usd(total.cost_usd),
+      below: rub(total.cost_rub),
+      isFirst: true,
+    },
+    { title: words.spend.requests, value: count(total.requests) },
+    {
+      title: words.spend.tokens,
+      value: `${count(total.prompt_tokens)} / ${count(total.completion_tokens)}`,
+    },
+    ...(await forecastOf(visit)),
+  ])}
+${total.requests === 0 ? html`<p class="empty">${words.spend.none}</p>` : await pictureOf(visit, asked, whole)}`
 }
 
 function filtersOf({ words, url }: Visit, { by, period }: Asked): Html {

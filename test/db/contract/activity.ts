@@ -176,6 +176,13 @@ export function activityContract(bench: Bench): void {
     expect(await bench.store.activity.count({ before })).toBe(1_001)
     expect(await bench.store.activity.count({ before, requestId: 'oldest' })).toBe(1)
     expect(await bench.store.activity.count({ accountId: 'acct_none' })).toBe(0)
+    const oldest = { requestId: 'oldest', limit: 2 }
+    const searched = await bench.store.activity.search({ ...oldest, lines: 1_500 })
+    expect(searched).toEqual({ entries: [], searchedTo: before })
+    const rest = { ...oldest, before, lines: 1_500 }
+    expect(await bench.store.activity.search(rest)).toEqual({ entries: [first], searchedTo: null })
+    const full = await bench.store.activity.search({ limit: 20, lines: 1_500 })
+    expect(full).toEqual({ entries: all.slice(0, 20), searchedTo: null })
     const [drift] = await bench.store.activity.drift({})
     expect(drift).toMatchObject({ requests: 2_500, stated: usd('0.0000025'), charged: usd('2.5') })
   })
