@@ -206,17 +206,20 @@ async function newCards(
   return cards.filter(({ id }) => !models.has(id))
 }
 
-/** Removes its models too; past charges stay. @throws provider_not_found */
+/** Removes its models too; past charges stay, and its bills are nobody's trouble any more. @throws provider_not_found */
 export const removeProvider = mutation(
   'providers.remove',
   z.strictObject({ name: z.string() }),
-  (deps, { name }, act) =>
-    untilCurrent(async () => {
+  async (deps, { name }, act) => {
+    const gone = await untilCurrent(async () => {
       const { version } = deps.store.catalogue.current()
       const provider = report(deps, findProvider(deps, name))
       const { type, models } = provider
       const removed = act(name, { removed: true, type, models })
       const stale = await deps.store.providers.remove(name, removed, version)
       return stale ?? { ...provider, removed: true }
-    }),
+    })
+    await deps.store.events.lift('gateway.bill_differs', name, deps.clock.now(), null)
+    return gone
+  },
 )

@@ -1,6 +1,7 @@
 /** Routes through their verbs: hops added, changed, dropped and read back, with the health that a running server knows. */
 
 import { describe, expect, test } from 'vitest'
+import { draftEvent } from '#domain/event.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import { createHopHealth } from '#domain/walk/hop-health.ts'
 import type { OperatorDeps } from '#operator/deps.ts'
@@ -184,6 +185,18 @@ test.each([
   const deps = await openWithProviders('acme')
   expect(await refusal(set(deps, hop))).toMatchObject({ code })
   expect(await hops(deps)).toEqual(['1×1 demo/echo'])
+})
+
+test('a provider that is removed leaves no bill behind that differs for ever', async () => {
+  const deps = await openWithProviders('acme', 'beta')
+  const span = { since: '2026-07-01T00:00:00Z', until: '2026-08-01T00:00:00Z' }
+  for (const provider of ['acme', 'beta']) {
+    const facts = { provider, ...span, unexplained_usd: '3', tolerance_percent: '0.1' }
+    await deps.store.events.raise(draftEvent('gateway.bill_differs', facts, deps.clock.now()), null)
+  }
+  await act(deps, 'providers.remove', { name: 'acme' })
+  const open = (await act(deps, 'notices.list', {})).filter(({ state }) => state === 'open')
+  expect(open.map(({ facts }) => facts['provider'])).toEqual(['beta'])
 })
 
 describe('health', () => {
