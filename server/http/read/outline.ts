@@ -147,13 +147,16 @@ class Reader {
   }
 }
 
-/** What a string must escape, and what it escapes by. The runtime looks for them many times as fast as it parses. */
+/**
+ * What no string of JSON has: a control character, or an escape that is none. It also finds an escaped backslash before a letter.
+ * The runtime looks for it in half the time in which it parses, and where nothing is escaped in a tenth.
+ */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: those are looked for.
-const UNUSUAL = /[\0-\x1f\\]/
+const DUBIOUS = /[\0-\x1f]|\\(?:[^"\\/bfnrtu]|u(?![\da-fA-F]{4}))/
 
 /** A wrong escape or a bare line break is refused here, and not by a provider. @throws SyntaxError */
 function checkString(quoted: string): void {
-  if (UNUSUAL.test(quoted)) JSON.parse(quoted)
+  if (DUBIOUS.test(quoted)) JSON.parse(quoted)
 }
 
 export const tooDeep = (): GatewayError =>
