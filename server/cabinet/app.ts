@@ -10,7 +10,8 @@ import { randomName } from '#signin/register/digest.ts'
 import { ASSETS, answerAsset } from './assets.ts'
 import type { Cabinet, CabinetDeps } from './deps.ts'
 import { bareFrame, frame, plainFrame } from './draw/frame.ts'
-import { CHANGES, type Count, limitPerMinute, TRIES } from './minute-limit.ts'
+import { span } from './draw/parts.ts'
+import { CHANGES, type Count, limitInvitations, limitPerMinute, TRIES } from './how-often.ts'
 import { type Once, openOnce } from './once.ts'
 import { goTo, leaveFor, pageOf, streamedPageOf } from './respond.ts'
 import { ROUTES, type Route } from './routes.ts'
@@ -32,6 +33,7 @@ interface House {
   readonly signIn: SignIn
   readonly countChange: Count
   readonly countTry: Count
+  readonly countInvitation: ReturnType<typeof limitInvitations>
   readonly once: () => Promise<Once>
 }
 
@@ -42,6 +44,7 @@ export function createCabinet(deps: CabinetDeps): Cabinet {
     signIn: openSignIn(deps),
     countChange: limitPerMinute(deps.clock, CHANGES),
     countTry: limitPerMinute(deps.clock, TRIES),
+    countInvitation: limitInvitations(deps.clock),
     once: () => {
       once ??= deps.operator.then(({ store }) => openOnce(store.signin.artifacts, deps.clock))
       return once
@@ -234,6 +237,14 @@ async function answerRoute(house: House, route: Route, visit: Visit): Promise<Re
     if (route.method === 'POST' && route.isTry) {
       const seconds = house.countTry(visit.person.id, visit.address)
       if (seconds !== null) return await tooMany(visit, visit.words.tooManyTries(seconds), seconds)
+    }
+    if (route.method === 'POST' && route.isInvitation) {
+      const wait = house.countInvitation(visit.account.id, visit.form.get('email') ?? '')
+      const { words } = visit
+      if (wait !== null) {
+        const sentence = words.tooManyInvitations(wait, span(wait.seconds, words.span))
+        return await tooMany(visit, sentence, wait.seconds)
+      }
     }
     if (route.method === 'POST')
       return inAccount(visit, await route.answer(visit, await house.once()))

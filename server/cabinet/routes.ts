@@ -59,6 +59,8 @@ export type Route =
       readonly answer: Act
       /** A prompt, which is paid for. */
       readonly isTry?: boolean
+      /** A mail to somebody who did not ask for it. */
+      readonly isInvitation?: boolean
     })
 
 const show = (path: string, needs: VerbName, answer: Show): Route => ({
@@ -117,7 +119,10 @@ export const ROUTES: readonly Route[] = [
   } as Route,
 
   show('/cabinet/people', 'accounts.members.list', showPeople),
-  act('/cabinet/people', 'accounts.members.add', invite),
+  {
+    ...act('/cabinet/people', 'accounts.members.add', invite),
+    isInvitation: true,
+  } as Route,
   act('/cabinet/people/allowance', 'accounts.edit', setAllowance),
   act('/cabinet/people/:person/role', 'accounts.members.set-role', setRole),
   show('/cabinet/people/:person/remove', 'accounts.members.remove', showRemoval),

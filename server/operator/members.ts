@@ -6,6 +6,7 @@ import { GatewayError } from '#domain/errors.ts'
 import { newEventId } from '#domain/id.ts'
 import { LANGUAGES, type Language } from '#domain/language.ts'
 import { nameField, readAs } from '#forms/fields.ts'
+import { maySignUp } from '#signin/register/access.ts'
 import { readEmail } from '#signin/register/email.ts'
 import { type Membership, ROLES, type Role } from '#signin/register/membership.ts'
 import { newPerson, type Person } from '#signin/register/person.ts'
@@ -72,7 +73,7 @@ export const listMembers = verb(
 )
 
 /**
- * Changes the role of somebody who is a member already. Who has never signed in is sent an invitation, again each time.
+ * Changes the role of somebody who is a member already. An owner adds no address that may not sign up. Who has never signed in is sent an invitation, again each time.
  * @throws account_not_found, invalid_request
  */
 export const addMember = mutation(
@@ -90,6 +91,7 @@ export const addMember = mutation(
     const account = await findAccount(deps, input.account)
     const at = deps.clock.now()
     const known = await people.findByEmail(email)
+    if (known === undefined) requireSignup(deps, email)
     const person = known ?? { ...newPerson(email, at), name }
     await refuseOwn(deps, account, person)
     const membership = { accountId: account.id, personId: person.id, role, since: at }
@@ -158,6 +160,16 @@ async function refuseOwn({ actor }: OperatorDeps, account: Account, { id }: Pers
     'invalid_request',
     `nobody changes their own role: another owner of ${account.name} can`,
     { param: 'person' },
+  )
+}
+
+/** Whoever is added can enter what is open to everybody: an owner adds those alone whom sign-up would let in. */
+function requireSignup({ actor, live }: OperatorDeps, email: string): void {
+  if (actor === undefined || maySignUp(live?.signup ?? [], email)) return
+  throw new GatewayError(
+    'invalid_request',
+    `email: ${email} may not sign up (auth_signup): only the operator can add it`,
+    { param: 'email', hint: 'gatewayctl users add', metadata: { limit: 'auth_signup' } },
   )
 }
 

@@ -497,6 +497,26 @@ test('more than ten prompts within a minute are refused, with when the next may 
   expect(await house.act('activity.count', { key })).toMatchObject({ count: 10 })
 })
 
+test('nobody is flooded with invitations: three a day to one address, fifty of one account', async () => {
+  await house.act('accounts.create', { name: 'inviting' })
+  const { browser } = await house.person('invites@example.org', 'owner', 'inviting')
+  const csrf = csrfOf(await browser.open('/cabinet/people'))
+  const invite = (email: string) =>
+    post(browser, house.authUrl, '/cabinet/people', { csrf, email, role: 'viewer' })
+  for (let n = 0; n < 3; n++) expect((await invite('Flooded@example.org')).status).toBe(200)
+  const fourth = await invite('flooded@EXAMPLE.org')
+  expect(fourth.status).toBe(429)
+  expect(fourth.text).toMatch(
+    /At most 3 invitations are sent to one address within a day.*in (?:1d 0h|23h 59m)/,
+  )
+  for (let n = 0; n < 47; n++) expect((await invite(`n${n}@example.org`)).status).toBe(200)
+  const last = await invite('late@example.org')
+  expect(last.status).toBe(429)
+  expect(last.text).toContain('At most 50 invitations are sent of one account')
+  expect(Number(last.headers.get('retry-after'))).toBeGreaterThan(80_000)
+  expect(await house.act('users.list', { matching: 'late@' })).toEqual([])
+})
+
 test('an open stream of figures ends within five seconds of its session', async () => {
   const { browser, id } = await house.person('live@example.org', 'owner')
   const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ')

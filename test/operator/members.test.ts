@@ -235,3 +235,20 @@ describe('a person', () => {
     },
   )
 })
+
+test('an owner adds no address that may not sign up, the operator any', async () => {
+  const deps = await openFurnished()
+  const closed = { ...SERVING, signup: ['@example.org'] }
+  const { actor } = await anActor(deps, 'owner')
+  const asOwner = performAs({ ...deps, live: closed }, actor)
+  const add = (email: string) => asOwner('accounts.members.add', { email, role: 'viewer' })
+  await add('in@example.org')
+  await expect(add('out@elsewhere.org')).rejects.toMatchObject({
+    code: 'invalid_request',
+    details: { param: 'email', metadata: { limit: 'auth_signup' } },
+  })
+  expect(await act(deps, 'users.list', { matching: 'out@' })).toEqual([])
+  await act(deps, 'accounts.members.add', { email: 'out@elsewhere.org', role: 'member' })
+  // Who is here already may be given another role.
+  expect(await add('out@elsewhere.org')).toMatchObject({ previous_role: 'member', role: 'viewer' })
+})

@@ -38,6 +38,7 @@ export function sentenceOf({ words }: Pick<Visit, 'words'>, error: GatewayError)
   if (metadata?.['limit'] === 'member_daily_usd') {
     return words.keys.memberHint(String(metadata['limit_value']))
   }
+  if (metadata?.['limit'] === 'auth_signup') return words.people.noSignup
   const [field = ''] = param.split('.')
   const taken = words.takes[field] ?? (limitNamed(field) && words.takes['limits'])
   const label = labelsOf(words)[field]

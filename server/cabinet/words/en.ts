@@ -2,6 +2,7 @@
 import type { AccountCauseName, CauseFacts } from '#domain/cause.ts'
 import type { LimitName } from '#domain/limits.ts'
 import type { Role } from '#signin/register/membership.ts'
+import type { InvitationWait } from '../how-often.ts'
 import { ENGLISH_CODES } from './codes-en.ts'
 
 const plural = (amount: number, one: string, many: string): string =>
@@ -62,6 +63,8 @@ export const ENGLISH = {
     `Too many changes within a minute. The next can be made in ${plural(seconds, 'second', 'seconds')}.`,
   tooManyTries: (seconds: number) =>
     `That was ten prompts within a minute. The next can be asked in ${plural(seconds, 'second', 'seconds')}; with a key of your own there is no such limit.`,
+  tooManyInvitations: ({ most, isOfAccount }: InvitationWait, wait: string) =>
+    `At most ${most} invitations are sent ${isOfAccount ? 'of one account' : 'to one address'} within a day. The next can be sent in ${wait}.`,
   notYours: (role: string, who: string) =>
     `As a ${role.toLowerCase()} you cannot do this. ${who} can.`,
   askOwner: 'An owner of the account',
@@ -464,6 +467,7 @@ export const ENGLISH = {
     invitedMailed: (email: string) => `${email} is a member now, and an invitation is on its way.`,
     invitedUnmailed: (email: string, url: string) =>
       `${email} is a member now. No invitation was mailed: tell them to sign in at ${url}.`,
+    noSignup: 'Only the operator can add this address: it may not sign up here by itself.',
     changed: 'Changed. It holds from their next request.',
     removed: 'Removed. It holds from their next request; their keys stay.',
     memberKeys: 'Keys of members',
