@@ -126,6 +126,7 @@ export async function startSignin(
       secret: secret.secret,
       ask: provider.answer,
       thirdParties: toThirdParties(provider.identities),
+      observed,
       passkeys: provider.passkeys,
     }
     const cabinet = (await openCabinet?.(place)) ?? null

@@ -7,7 +7,9 @@ import { mayDo, requireRole } from '#operator/roles.ts'
 import type { Html } from '#pages/html.ts'
 import { readLanguage } from '#pages/language.ts'
 import { randomName } from '#signin/register/digest.ts'
+import { newSigninEvent } from '#signin/register/signin-event.ts'
 import { ASSETS, answerAsset } from './assets.ts'
+import { CLIENT_ID } from './client.ts'
 import type { Cabinet, CabinetDeps } from './deps.ts'
 import { bareFrame, frame, plainFrame } from './draw/frame.ts'
 import { span } from './draw/parts.ts'
@@ -292,9 +294,16 @@ function inAccount(visit: Visit, answer: Response): Response {
 }
 
 const signOut =
-  ({ signIn }: House): Answer =>
-  async ({ operator, session }) => {
-    await endSession(operator.store.signin.artifacts, session)
+  ({ deps, signIn }: House): Answer =>
+  async ({ operator, session, person, address, at }) => {
+    const event = newSigninEvent(at, {
+      outcome: 'signed_out',
+      address,
+      personId: person.id,
+      clientId: CLIENT_ID,
+    })
+    await endSession(operator.store.signin.artifacts, session, event)
+    deps.observed(event)
     const answer = goTo('/cabinet')
     answer.headers.append('Set-Cookie', signIn.cookie.clear())
     answer.headers.set('Clear-Site-Data', '"cache"')

@@ -4,6 +4,7 @@ import type { ApiKey } from '#domain/key.ts'
 import type { OperatorDeps } from '#operator/deps.ts'
 import type { Brand } from '#pages/brand.ts'
 import type { PasskeyDesk } from '#signin/register/passkey.ts'
+import type { SigninEvent } from '#signin/register/signin-event.ts'
 
 /** What an operator states. */
 export interface CabinetSettings {
@@ -32,6 +33,8 @@ export interface CabinetPlace {
   /** Asks the sign-in provider without a connection: no name is resolved, no certificate needed. */
   ask(request: Request, address: string): Promise<Response>
   readonly thirdParties: ThirdParties
+  /** Counts an event of signing in. */
+  observed(event: SigninEvent): void
   /** Null where there are no passkeys. */
   readonly passkeys: PasskeyDesk | null
 }

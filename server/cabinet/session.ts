@@ -5,6 +5,7 @@ import type { AccountId } from '#domain/id.ts'
 import type { Artifact, Artifacts, StoredArtifact } from '#signin/register/artifact.ts'
 import { digestOf, randomSecret } from '#signin/register/digest.ts'
 import type { PersonId } from '#signin/register/person.ts'
+import type { SigninEvent } from '#signin/register/signin-event.ts'
 
 /** The artifacts' kind, and that of the provider's own sessions. */
 const KIND = 'Cabinet'
@@ -132,12 +133,15 @@ async function rewrite(
 }
 
 /** Ends the session and the provider's own, so that nobody is signed in again without a code. */
-export async function endSession(artifacts: Artifacts, session: Session): Promise<void> {
-  const { uid, digest } = session
+export async function endSession(
+  artifacts: Artifacts,
+  { uid, digest }: Session,
+  signedOut: SigninEvent,
+): Promise<void> {
   const ofProvider = await artifacts.findByUid(PROVIDER_KIND, uid)
   await artifacts.end(
     [{ kind: KIND, digest }, ...(ofProvider === undefined ? [] : [ofProvider])],
-    null,
+    signedOut,
   )
 }
 

@@ -34,7 +34,7 @@ export interface ActQuery {
   readonly until?: Instant
   /** Only these: "backup". */
   readonly verb?: string
-  /** Only verbs of these nouns: "users", "clients". */
+  /** Only verbs of these nouns: "users", "accounts.members". */
   readonly nouns?: readonly string[]
   readonly target?: string
   /** Only acts older than this one: the last of the page before. */

@@ -31,8 +31,9 @@ export interface SigninEventRecord {
   readonly changed: ActChanges | null
 }
 
-/** Nouns whose acts change who may sign in where. */
-const NOUNS = ['users', 'groups', 'clients', 'identities']
+/** Nouns whose acts are of a person, who may sign in or enter more or less by them; and those of applications and third parties. */
+const OF_PEOPLE = ['users', 'groups', 'accounts.members']
+const NOUNS = [...OF_PEOPLE, 'clients', 'identities']
 
 const MAX_EVENTS = 10_000
 
@@ -114,7 +115,8 @@ async function ofAct(
   { store }: OperatorDeps,
   { id, at, verb, target, who, changed }: Act,
 ): Promise<SigninEventRecord> {
-  const person = /^(users|groups)\./.test(verb) ? (target as PersonId | null) : null
+  const isOfPerson = OF_PEOPLE.some((noun) => verb.startsWith(`${noun}.`))
+  const person = isOfPerson ? (target as PersonId | null) : null
   return {
     id,
     at: renderInstant(at),

@@ -1,7 +1,8 @@
 // The log of signing in: who entered which application, who was refused, from where; and that strangers cannot fill a disk with it.
 
 import { expect, onTestFinished, test } from 'vitest'
-import type { SigninEvent } from '#signin/register/signin-event.ts'
+import { ACCEPTED, REFUSED, type SigninEvent } from '#signin/register/signin-event.ts'
+import { readPage } from '#test/acceptance/documented/pages.ts'
 import { anAct } from '#test/support/nouns.ts'
 import { openIssuer } from '#test/support/third-party.ts'
 import {
@@ -110,6 +111,77 @@ test('each refusal is noted once: of codes, of the disabled, of strangers, of ap
   expect(JSON.stringify(deps.observed)).not.toMatch(new RegExp(`${code}|not this`))
 })
 
+test('a code that is spent, expired or asked for too often is noted, and a person who was signed out meanwhile', async () => {
+  const deps = await open({
+    limits: { codesPerAddress: 2, codesPerNetwork: 200, signinsPerNetwork: 99 },
+  })
+  const browser = deps.browser()
+  const asked = await browser.submit(await deps.start(browser), '/email', { email: EMAIL })
+  const code = () => deps.mailedCodes.get(EMAIL) ?? ''
+  const wrong = String((Number(code()) + 1) % 10 ** 8).padStart(8, '0')
+  for (let nth = 0; nth < 5; nth++) await browser.submit(asked, '/code', { code: wrong })
+  expect(await deps.outcomes()).toEqual([
+    'code_sent',
+    ...Array.from({ length: 4 }, () => 'wrong_code'),
+    'code_spent',
+  ])
+  const again = await browser.submit(asked, '/resend', {})
+  expect(await deps.outcomes()).toEqual(['code_sent'])
+  await browser.submit(again, '/resend', {})
+  expect(await deps.news()).toMatchObject([{ outcome: 'too_many_codes', email: EMAIL }])
+  deps.clock.advance(11 * 60_000)
+  await browser.submit(again, '/code', { code: code() })
+  expect(await deps.news()).toMatchObject([{ outcome: 'code_expired', email: EMAIL }])
+
+  const ann = await deps.withVerified(EMAIL)
+  deps.clock.advance(60 * 60_000)
+  const late = deps.browser()
+  const waiting = await late.submit(await deps.start(late), '/email', { email: EMAIL })
+  await deps.store.artifacts.revokePerson(ann.id, anAct(deps.clock.now()))
+  const ended = await late.submit(waiting, '/code', { code: code() })
+  expect(ended.text).toContain('out of date')
+  expect(await deps.news()).toMatchObject([
+    { outcome: 'code_sent', personId: ann.id },
+    { outcome: 'revoked', email: EMAIL, clientId: 'wiki' },
+  ])
+})
+
+test('a third party that refuses, and one that fails, is noted with its name', async () => {
+  const deps = await open()
+  const issuer = openIssuer()
+  onTestFinished(() => issuer.close())
+  await deps.add(issuer.url)
+  const comeBack = async () => {
+    const browser = deps.browser()
+    const left = await browser.submit(await deps.start(browser), '/identity/sso', {})
+    await browser.open(issuer.consent(onwardFrom(left)))
+  }
+  issuer.behaviour = { answer: { error: 'access_denied', code: null } }
+  await comeBack()
+  issuer.behaviour = { isForged: true }
+  await comeBack()
+  expect(await deps.news()).toMatchObject([
+    { outcome: 'identity_refused', method: 'sso', clientId: 'wiki' },
+    { outcome: 'identity_failed', method: 'sso', clientId: 'wiki' },
+  ])
+})
+
+test('too many sign-ins from one network, and a person who does not consent, are noted', async () => {
+  const deps = await open({
+    limits: { codesPerAddress: 5, codesPerNetwork: 200, signinsPerNetwork: 2 },
+  })
+  const browser = deps.browser()
+  const asked = await deps.start(browser, { prompt: 'consent' })
+  const consent = await deps.byCode(browser, asked, EMAIL)
+  await deps.news()
+  await browser.submit(consent, '/consent', { decision: 'deny' })
+  expect(await deps.news()).toMatchObject([{ outcome: 'access_denied', email: EMAIL }])
+  for (let nth = 0; nth < 2; nth++) await deps.start(deps.browser())
+  expect(await deps.news()).toMatchObject([
+    { outcome: 'too_many_requests', address: '192.0.2.1', clientId: 'wiki' },
+  ])
+})
+
 test('signing out is noted; staying signed in is not', async () => {
   const deps = await open()
   const browser = deps.browser()
@@ -134,4 +206,11 @@ test('a network that is refused again and again is counted, and fills no disk; o
   deps.clock.advance(10 * 60_000)
   await deps.start(deps.browser(), { client_id: 'nobody' })
   expect(await deps.outcomes()).toHaveLength(1)
+})
+
+test('the page for operators has each outcome', () => {
+  const [, section = ''] = readPage('docs/sign-in.md').split('## What happened')
+  const named = (section.split('\n## ')[0] ?? '').matchAll(/`(\w+)`/g)
+  const documented = new Set([...named].map(([, name]) => name))
+  expect([...ACCEPTED, ...REFUSED].filter((outcome) => !documented.has(outcome))).toEqual([])
 })

@@ -4,6 +4,7 @@ import { decodeJwt } from 'jose'
 import { expect, test } from 'vitest'
 import { digestOf } from '#signin/register/digest.ts'
 import type { Browser } from '#test/acceptance/signin/browser.ts'
+import { anAct } from '#test/support/nouns.ts'
 import { ISSUER, openTestSignin } from './identities/test-signin.ts'
 
 const EMAIL = 'ann@example.org'
@@ -96,7 +97,7 @@ test('of this session alone, and not of others of the person', async () => {
   const elsewhere = await deps.enter(other, 'mail')
   const [session] = [...browser.cookies].find(([name]) => name === 'session')?.slice(1) ?? []
   const found = await deps.store.artifacts.find('Session', digestOf(session ?? ''))
-  await deps.store.artifacts.end(found === undefined ? [] : [found], null)
+  await deps.store.artifacts.end(found === undefined ? [] : [found], anAct())
   expect(await deps.told()).toEqual([['mail', mail.sub, mail['sid']]])
   await deps.leave(other, 'mail', { logout: 'yes' })
   expect(await deps.told()).toEqual([['mail', mail.sub, elsewhere['sid']]])

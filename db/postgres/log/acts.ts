@@ -33,7 +33,7 @@ export function createActs(database: Database): Acts {
       await database.flush()
       const rows = await database.all<ActRow>(
         `SELECT * FROM acts WHERE at >= $since AND at < $until AND ($verb::text IS NULL OR verb = $verb) AND id < $before
-           AND ($nouns::text[] IS NULL OR (strpos(verb, '.') > 0 AND split_part(verb, '.', 1) = ANY ($nouns)))
+           AND ($nouns::text[] IS NULL OR EXISTS (SELECT FROM unnest($nouns) AS noun WHERE starts_with(verb, noun || '.')))
            AND ($target::text IS NULL OR target = $target)
          ORDER BY id DESC LIMIT $limit`,
         { since, until, verb, nouns: nouns ?? null, target, before, limit },

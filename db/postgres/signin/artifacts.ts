@@ -101,13 +101,13 @@ export const createArtifacts = (database: Database): Artifacts => ({
       await noteAct(tx, act, { ended_sessions: sessions })
       return sessions
     }),
-  end: (ended, act) =>
+  end: (ended, noted) =>
     database.change(async (tx) => {
       for (const { kind, digest } of ended) {
         if (kind === SESSION) await noteEnded(tx, digest, [], database.clock.now())
         await remove(tx, kind, digest)
       }
-      if (act !== null) await noteAct(tx, act)
+      await ('verb' in noted ? noteAct(tx, noted) : noteEvent(tx, noted))
     }),
   async ofPerson(kind, personId, at) {
     const rows = await database.all<ArtifactRow>(

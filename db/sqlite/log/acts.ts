@@ -49,7 +49,7 @@ export function createActs({ database, commit }: Connection): Acts {
   >(
     database,
     `SELECT * FROM acts WHERE at >= $since AND at < $until AND ($verb IS NULL OR verb = $verb) AND id < $before
-       AND ($nouns IS NULL OR instr($nouns, ' ' || substr(verb, 1, instr(verb, '.') - 1) || ' ') > 0)
+       AND ($nouns IS NULL OR EXISTS (SELECT 1 FROM json_each($nouns) WHERE instr(verb, value || '.') = 1))
        AND ($target IS NULL OR target = $target)
      ORDER BY id DESC LIMIT $limit`,
   )
@@ -65,7 +65,7 @@ export function createActs({ database, commit }: Connection): Acts {
       limit,
     }) {
       commit.flush()
-      const named = nouns === undefined ? null : ` ${nouns.join(' ')} `
+      const named = nouns === undefined ? null : JSON.stringify(nouns)
       return newest().all({ since, until, verb, nouns: named, target, before, limit }).map(toAct)
     },
   }

@@ -77,13 +77,14 @@ export function createArtifacts({ database, commit, clock }: Connection): Artifa
         noteAct(act, { ended_sessions: sessions })
         return sessions
       }),
-    end: (ended, act) =>
+    end: (ended, noted) =>
       commit.commitDurably(() => {
         for (const { kind, digest } of ended) {
           if (kind === SESSION) endedSessions.note(digest, [], clock.now())
           table.remove().run(kind, digest)
         }
-        if (act !== null) noteAct(act)
+        if ('verb' in noted) noteAct(noted)
+        else noteEvent(noted)
       }),
     async ofPerson(kind, personId, at) {
       commit.flush()

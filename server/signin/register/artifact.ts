@@ -61,8 +61,8 @@ export interface Artifacts {
   write(write: ArtifactWrite): Promise<boolean>
   /** Revokes a person: removes all sessions and tokens, and refuses what was begun before; returns how many sessions there were. */
   revokePerson(personId: PersonId, act: Act): Promise<number>
-  /** Removes these whatever another request makes of them. The act is of somebody else than who signs out; null for none. Durable before it resolves. */
-  end(ended: readonly Pick<Artifact, 'kind' | 'digest'>[], act: Act | null): Promise<void>
+  /** Removes these whatever another request makes of them. `noted`: that of who signs out, or the act of somebody else. Durable before it resolves. */
+  end(ended: readonly Pick<Artifact, 'kind' | 'digest'>[], noted: SigninEvent | Act): Promise<void>
   /** A person's artifacts of one kind that have not expired, latest first. */
   ofPerson(kind: string, personId: PersonId, at: Instant): Promise<readonly StoredArtifact[]>
   /** How many sessions a person has. */

@@ -300,6 +300,7 @@ export function actsContract(bench: Bench): void {
     expect(await list({ nouns: ['limits', 'users'] })).toEqual([first])
     expect(await list({ nouns: ['keys'], target: 'key_1' })).toEqual([third, second])
     expect(await list({ nouns: ['key'] })).toEqual([])
+    expect(await list({ nouns: ['keys.'] })).toEqual([])
     expect(await list({ since: later(start, 1_000) })).toEqual([third])
     expect(await list({ until: later(start, 1_000) })).toEqual([second, first])
     expect(await list({ since: later(start, 1), until: later(start, 1_000) })).toEqual([])

@@ -298,14 +298,14 @@ function artifactsContract(bench: SigninBench): void {
     const one = anArtifact(bench.clock)
     const other = anArtifact(bench.clock, { digest: 'ef'.repeat(32) })
     for (const artifact of [one, other]) await putArtifact(bench.signin, artifact)
-    const ended = artifacts.end([one], null)
+    const ended = artifacts.end([one], anAct())
     const renewed = putArtifact(bench.signin, { ...one, payload: '{"a":2}' }, { version: 1 })
     await Promise.all([ended, renewed])
     expect(await putArtifact(bench.signin, one, { version: 1 })).toBe(false)
     expect(await artifacts.find(one.kind, one.digest)).toBeUndefined()
     expect(await artifacts.find(other.kind, other.digest)).toBeDefined()
     // What there is not is ended too.
-    await artifacts.end([one], null)
+    await artifacts.end([one], anAct())
   })
 
   test('a grant is revoked kind by kind; a session is found by its uid', async () => {
@@ -369,7 +369,7 @@ function logoutsContract(bench: SigninBench): void {
 
   const endings: Readonly<Record<string, (session: Artifact) => Promise<unknown>>> = {
     'removed by a request': (session) => bench.signin.artifacts.write(aRemoval(session, 1)),
-    'ended alone': (session) => bench.signin.artifacts.end([session], null),
+    'ended alone': (session) => bench.signin.artifacts.end([session], anAct()),
     'that of a person who is signed out everywhere': () =>
       bench.signin.artifacts.revokePerson(ANN, anAct(bench.clock.now())),
     'that of a person who is removed': () =>
@@ -397,10 +397,10 @@ function logoutsContract(bench: SigninBench): void {
 
   test('of one application no more than its share is claimed, with those that are under way', async () => {
     const { artifacts, logouts } = bench.signin
-    await artifacts.end([await open()], null)
+    await artifacts.end([await open()], anAct())
     const again = inSession(['mail'], { digest: '23'.repeat(32), uid: 'again' })
     await putArtifact(bench.signin, again)
-    await artifacts.end([again], null)
+    await artifacts.end([again], anAct())
     const at = bench.clock.now()
     const claimed = async (most: number, mostOfOne: number, ...underWay: string[]) => {
       const found = await logouts.claim(at, at, { most, mostOfOne, underWay })
@@ -440,7 +440,7 @@ function logoutsContract(bench: SigninBench): void {
     expect(await artifacts.write(aRemoval(session, 7))).toBe(false)
     expect(await sids()).toEqual([])
     bench.clock.advance(2 * MINUTE)
-    await artifacts.end([session], null)
+    await artifacts.end([session], anAct())
     expect(await sids()).toEqual([])
   })
 }
