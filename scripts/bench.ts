@@ -9,7 +9,7 @@
  *     npm run build && npm run bench -- scale [--rows 10000000] [--keys 100000]
  *     npm run build && npm run bench -- cabinet [--rows 1000000] [--keys 1000]
  *
- * Parts: matrix, floor, translate, surfaces, image, memory, streams; all of these where none is named. And, where they are named:
+ * Parts: matrix, floor, translate, surfaces, image, memory, streams, open-loop; all of these where none is named. And, where they are named:
  * processes, several that share one store; pairs, this binary beside an earlier one; scale, which fills six gigabytes first, and
  * cabinet, which fills half a one. Exits 1 when a part finds its limit broken.
  */
@@ -22,6 +22,7 @@ import { KINDS } from './bench/matrix/cells.ts'
 import { SUBJECT_NAMES } from './bench/matrix/subjects.ts'
 import { type MatrixEffort, matrix } from './bench/matrix.ts'
 import { memory } from './bench/memory.ts'
+import { openLoop } from './bench/open-loop.ts'
 import { pairs } from './bench/pairs.ts'
 import { stayOn } from './bench/process.ts'
 import { processes } from './bench/processes.ts'
@@ -75,6 +76,7 @@ const PARTS: Readonly<Record<string, () => Promise<boolean>>> = {
   image: () => besideProxy(image),
   memory: () => besideProxy(memory),
   streams: () => besideProxy(streams),
+  'open-loop': () => openLoop(effort),
   processes: () => processes(effort),
   pairs: () => pairs({ ...wide, pairs: Number(values.pairs), before: earlier() }),
   scale: () => scale({ ...effort, ...past(10_000_000, 100_000) }),

@@ -1,7 +1,7 @@
 /** Measures servers with the same answers in turns, and takes ratios within a round. */
 import { type LoadResult, type LoadTarget, load, type Until } from './load.ts'
 import { cpuMicros, type Measured, machineMicros, residentMebibytes } from './process.ts'
-import type { AnswerRoute, Rig } from './rig.ts'
+import { type AnswerRoute, countsOf, type Rig } from './rig.ts'
 
 /** Fraction of a core that other processes may use. */
 const MAX_FOREIGN = 0.15
@@ -81,7 +81,7 @@ export async function contest<Name extends string>(
     Name,
     Sample[]
   >
-  const warmth: Until = { seconds: 1, answers: until.answers ?? Number.POSITIVE_INFINITY }
+  const warmth: Until = { ...until, seconds: 1 }
   for (const name of names) await take(contenders[name], connections, warmth)
   for (let round = 0; round < rounds; round++) {
     // The order changes with every round, so that drift of the machine favours no server.
@@ -152,12 +152,6 @@ async function take(
     newConnections: opened / result.requests,
     held: most,
   }
-}
-
-/** What the mock counted since it was asked last. */
-async function countsOf({ origin }: Measured): Promise<{ connections: number; most: number }> {
-  const answer = await fetch(`${origin}/counts`)
-  return (await answer.json()) as { connections: number; most: number }
 }
 
 export const median = (numbers: readonly number[]): number =>

@@ -1,4 +1,7 @@
-/** A load generator on raw sockets: each connection sends its next request when the last answer has ended. */
+/**
+ * A load generator on raw sockets. In a closed loop each connection sends its next request when the last answer has ended; in an open
+ * one requests arrive at a rate, however long the answers take.
+ */
 import type { Socket } from 'bun'
 import { clear, ends, type Message, newMessage } from './message.ts'
 
@@ -18,7 +21,12 @@ export interface LoadTarget {
 export interface Until {
   readonly seconds?: number
   readonly answers?: number
+  /** Arrivals a second, in an open loop: one that finds all connections busy waits for the next, and that counts. */
+  readonly rate?: number
 }
+
+/** How often it is looked for requests that have arrived; how late one is looked at does not count. */
+const TICK_MS = 1
 
 export interface LoadResult {
   readonly requests: number
@@ -46,7 +54,7 @@ interface Call extends Message {
 export async function load(
   target: LoadTarget,
   connections: number,
-  { seconds = Number.POSITIVE_INFINITY, answers = Number.POSITIVE_INFINITY }: Until,
+  { seconds = Number.POSITIVE_INFINITY, answers = Number.POSITIVE_INFINITY, rate }: Until,
 ): Promise<LoadResult> {
   const requests = target.keys.map((key) => toRequest(target, key))
   const micros: number[] = []
@@ -55,17 +63,24 @@ export async function load(
   let bad = 0
   let end = Number.POSITIVE_INFINITY
 
-  const send = (socket: Socket<Call>): void => {
-    const now = performance.now()
-    if (now >= end || sent >= answers) {
-      socket.end()
-      return
-    }
+  /** In an open loop: since when requests wait for a connection, and connections for a request. */
+  const waiting: number[] = []
+  const idle: Socket<Call>[] = []
+
+  const isOver = (): boolean => performance.now() >= end || sent >= answers
+  const send = (socket: Socket<Call>, startedAt = performance.now()): void => {
     const call = socket.data
     clear(call)
-    call.startedAt = now
+    call.startedAt = startedAt
     call.firstAt = 0
     write(socket, requests[sent++ % requests.length] as Buffer)
+  }
+  const next = (socket: Socket<Call>): void => {
+    const since = waiting.shift()
+    if (since !== undefined) send(socket, since)
+    else if (isOver()) socket.end()
+    else if (rate === undefined) send(socket)
+    else idle.push(socket)
   }
   const onData = (socket: Socket<Call>, bytes: Buffer): void => {
     const call = socket.data
@@ -76,7 +91,21 @@ export async function load(
     if (!isGood(call, target)) bad++
     micros.push((performance.now() - startedAt) * 1000)
     firstMicros.push((firstAt - startedAt) * 1000)
-    send(socket)
+    next(socket)
+  }
+
+  let arrived = 0
+  const arrive = (perSecond: number): void => {
+    const now = performance.now()
+    const due = ((Math.min(now, end) - begin) / 1000) * perSecond
+    for (; arrived < due; arrived++) {
+      const socket = idle.pop()
+      if (socket === undefined) waiting.push(now)
+      else send(socket, now)
+    }
+    if (!isOver()) return
+    if (ticking !== null) clearInterval(ticking)
+    for (const socket of idle.splice(0)) socket.end()
   }
 
   const sockets = await Promise.all(
@@ -84,7 +113,8 @@ export async function load(
   )
   const begin = performance.now()
   end = begin + seconds * 1000
-  for (const { socket } of sockets) send(socket)
+  for (const { socket } of sockets) next(socket)
+  const ticking = rate === undefined ? null : setInterval(arrive, TICK_MS, rate)
   const giveUp = setTimeout(
     () => {
       for (const { socket } of sockets) socket.terminate()

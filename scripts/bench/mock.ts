@@ -3,6 +3,7 @@ import type { Socket } from 'bun'
 import { type Answer, streamed, whole } from './answer.ts'
 import { b64Json, inlineData, messageImages } from './images.ts'
 import { clear, ends, type Message, newMessage } from './message.ts'
+import { readCertificate } from './tls.ts'
 import { vectors } from './vectors.ts'
 import {
   anthropicStream,
@@ -94,16 +95,16 @@ function finish(exchange: Exchange): void {
   underWay--
 }
 
-/** GET is the bench reading the counts. */
+/** GET is the bench reading the counts, and where the same is to be had by TLS. */
 function report(socket: Socket<Exchange>): void {
-  const body = JSON.stringify(counts)
+  const body = JSON.stringify({ ...counts, secureOrigin: `https://localhost:${secure.port}` })
   socket.end(
     `HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
   )
   Object.assign(counts, { connections: 0, most: underWay })
 }
 
-const server = Bun.listen<Exchange>({
+const listening: Bun.TCPSocketListenOptions<Exchange> = {
   hostname: '127.0.0.1',
   port: 0,
   socket: {
@@ -126,6 +127,9 @@ const server = Bun.listen<Exchange>({
       if (exchange.answer !== NOTHING) finish(exchange)
     },
   },
-})
+}
+
+const server = Bun.listen(listening)
+const secure = Bun.listen({ ...listening, tls: await readCertificate() })
 
 console.log(`http://127.0.0.1:${server.port}`)

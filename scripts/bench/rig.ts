@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { LoadTarget } from './load.ts'
 import { type Measured, start } from './process.ts'
+import { TRUSTING } from './tls.ts'
 
 export const GATEWAY = 'dist/gatewayctl'
 const PROMPT_BYTES = 1_000
@@ -48,12 +49,13 @@ export interface Rig {
   close(): Promise<void>
 }
 
-/** Starts all three; the gateway knows a provider for every answer. */
-export async function openRig(answers: readonly AnswerRoute[]): Promise<Rig> {
+/** Starts all three; the gateway knows a provider for every answer. Where it `isSecure`, the mock is asked by TLS. */
+export async function openRig(answers: readonly AnswerRoute[], isSecure = false): Promise<Rig> {
   const dataDir = mkdtempSync(join(tmpdir(), 'gatewayctl-bench-'))
   const mock = await startMock()
-  const key = furnish(dataDir, mock.origin, answers)
-  const bare = await startBare(mock, 'buffered')
+  const upstream = isSecure ? (await countsOf(mock)).secureOrigin : mock.origin
+  const key = furnish(dataDir, upstream, answers)
+  const bare = await startBare(upstream, 'buffered')
   const gateway = await startGateway(dataDir)
   const origins = { bare: bare.origin, gateway: gateway.origin }
   return {
@@ -76,8 +78,14 @@ export async function openRig(answers: readonly AnswerRoute[]): Promise<Rig> {
 export const startMock = (core = LOAD_CORE): Promise<Measured> =>
   start([process.execPath, 'scripts/bench/mock.ts'], core)
 
-export const startBare = (mock: Measured, mode: 'buffered' | 'streaming'): Promise<Measured> =>
-  start([process.execPath, 'scripts/bench/bare.ts', mock.origin, mode], MEASURED_CORE)
+/** What the mock counted since it was asked last, and its origin by TLS. */
+export async function countsOf({ origin }: Measured) {
+  const answer = await fetch(`${origin}/counts`)
+  return (await answer.json()) as { connections: number; most: number; secureOrigin: string }
+}
+
+export const startBare = (upstream: string, mode: 'buffered' | 'streaming'): Promise<Measured> =>
+  start([process.execPath, 'scripts/bench/bare.ts', upstream, mode], MEASURED_CORE, TRUSTING)
 
 export const startGateway = (dataDir: string, ...flags: string[]): Promise<Measured> =>
   startBinary(GATEWAY, dataDir, ...flags)
@@ -90,6 +98,7 @@ export const startBinary = (
 ): Promise<Measured> =>
   start([binary, 'serve', '--listen', '127.0.0.1:0', ...flags], MEASURED_CORE, {
     GATEWAY_DATA_DIR: dataDir,
+    ...TRUSTING,
   })
 
 /** The gateway's own word on its books. */

@@ -75,8 +75,8 @@ export async function openSubjects({ portkeyDir, before }: Strangers): Promise<B
       // The mock in the measured place: what the load can draw from it is the end of the scale.
       passing('direct', direct, direct),
       ...(await nginx(mock)),
-      passing('bare-buffered', await keep(startBare(mock, 'buffered')), mock),
-      passing('bare-streaming', await keep(startBare(mock, 'streaming')), mock),
+      passing('bare-buffered', await keep(startBare(mock.origin, 'buffered')), mock),
+      passing('bare-streaming', await keep(startBare(mock.origin, 'streaming')), mock),
       await gateway('gateway', mock),
       await gateway('gateway-synced', mock, GATEWAY, '--sync-charges'),
       ...(before === undefined ? [] : [await gateway('gateway-before', mock, before)]),
