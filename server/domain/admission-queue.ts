@@ -32,7 +32,7 @@ const isToWait = (verdict: Verdict | Repeated): verdict is Refused =>
 
 /** Who asks to be admitted. */
 export interface Claimant {
-  /** Its claim by the clock and the catalogue of now, made anew whenever it is judged again: it is charged by the price of then. */
+  /** Its claim by the clock and the catalogue of now, made anew whenever it is judged again: it is charged by the price of then (`priceOf`). */
   claimNow(): Claim
 }
 

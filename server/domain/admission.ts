@@ -94,7 +94,7 @@ export type RefusalCode =
 export interface Refusal {
   readonly code: RefusalCode
   readonly limit: string
-  /** Whose limit it is; absent: the key's, or one of its end users'. */
+  /** Whose limit it is; absent: the key's, or one of its end users'; and of the balance, whose name says it. */
   readonly of?: 'account'
   readonly limitValue: string | number
   readonly used: string | number
@@ -334,6 +334,7 @@ interface MoneyRule {
   readonly loneDivisor: bigint | null
 }
 
+/** A request that is alone may cross the ceiling of its key, so that the last cent can be spent: it gets all that is left. */
 const DAILY: MoneyRule = {
   limit: 'daily_spend_limit_usd',
   code: 'daily_spend_limit_exceeded',

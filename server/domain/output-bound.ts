@@ -1,4 +1,7 @@
-/** The bound of an answer's length, in tokens of one choice: how long it may be, and what the provider is told (contract §8). */
+/**
+ * The bound of an answer's length, in tokens of one choice: how long it may be at most, and what the provider is told (contract §8).
+ * Between floor and full bound money decides: `grantFor` of `admission.ts`, `boundFor` of `offer-cost.ts`.
+ */
 
 import { GatewayError } from './errors.ts'
 import { type ApiKey, outputBoundOf } from './key.ts'

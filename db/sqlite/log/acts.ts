@@ -16,7 +16,7 @@ export type ActRow = {
   readonly changed: string
 }
 
-/** Writes an act, in the transaction that is open: the one of its change. */
+/** Writes an act, in the transaction that is open: the one of its change (`commitDurably`). */
 type NoteAct = (act: Act, seen?: ActChanges) => void
 
 /** `seen` is what the transaction adds to the act; one without changes is not written. */

@@ -1,4 +1,4 @@
-/** An attempt: one request sent to one hop. Another may follow only while no part of an answer has arrived (contract §7). */
+/** An attempt: one request sent to one hop. Another may follow only while no content of an answer has arrived (contract §7). */
 import type { FailedAttempt } from '../activity.ts'
 import type { Grant } from '../admission.ts'
 import { Canceller, type CancelSignal } from '../cancel.ts'
@@ -209,7 +209,7 @@ export function isBeyondHold(attempt: Attempt, hold: UsdNanos): boolean {
   return priceOf(attempt, { usage: meter.readSurely(), source: 'estimated' }).amount > hold
 }
 
-/** What a reading of its meter costs, at the price of its offer and by the factors that apply. */
+/** What a reading of its meter costs, at the price that it was admitted by and with the factors that apply. */
 export function priceOf(attempt: Attempt, { usage, source }: Reading): Charge {
   const { request, offer, meter } = attempt
   const { version, rate } = offer

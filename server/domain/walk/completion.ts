@@ -63,6 +63,7 @@ export async function runWalk(walk: Walk, reader: StepReader): Promise<void> {
     const outcome = await passAnswer(admitted, reader)
     const charge = priceOutcome(outcome, admitted.attempt)
     endExchange(admitted, outcome, charge !== null)
+    // Committed before the last byte leaves: a kill loses no charge of an answered request; synced only where it is asked for.
     await (repeat !== null && charge !== null && isWhole(outcome)
       ? settleKept(walk, reader, outcome, charge, repeat)
       : settle(walk, outcome, charge, null))

@@ -93,7 +93,7 @@ export class Walk {
   answer: Pick<KeptAnswer, 'contentType' | 'body'> | null = null
   /** Whether it has ended and its admission is resolved. */
   isOver = false
-  /** Who ends it by leaving; null where it runs to its end whoever leaves. */
+  /** Who ends it by leaving; null where it runs to its end whoever leaves: an image that may be asked for again. */
   client: Client | null = null
   /** Whether it has just begun, so that its client is not watched yet. */
   isYoung = true
