@@ -77,19 +77,24 @@ function format(language: string, instant: Instant, at: Instant): string {
 const YEAR = new Intl.DateTimeFormat('en', { timeZone: 'UTC', year: 'numeric' })
 const yearOf = (instant: Instant): string => YEAR.format(instant)
 
-/** "12d 4h", "3h 20m", "45s". */
-export function span(seconds: number, { days, hours, minutes, seconds: s }: SpanWords): string {
+/** "over a year", "12d 4h", "3h 20m", "45s". */
+export function span(
+  seconds: number,
+  { overYear, days, hours, minutes, seconds: s }: SpanWords,
+): string {
   const [d, h, m] = [
     Math.floor(seconds / 86_400),
     Math.floor(seconds / 3600) % 24,
     Math.floor(seconds / 60) % 60,
   ]
+  if (d > 365) return overYear
   if (d > 0) return `${count(d)}${days}${d < 100 ? ` ${h}${hours}` : ''}`
   if (h > 0) return `${h}${hours} ${m}${minutes}`
   return m > 0 ? `${m}${minutes}` : `${Math.floor(seconds)}${s}`
 }
 
 export interface SpanWords {
+  readonly overYear: string
   readonly days: string
   readonly hours: string
   readonly minutes: string
@@ -223,8 +228,7 @@ export const choice = (
   label: string,
   options: readonly (readonly [value: string, label: string])[],
   chosen: string,
-  { isWide = false }: { readonly isWide?: boolean } = {},
-): Html => html`<div${isWide ? html` class="wide"` : ''}><label for="${name}">${label}</label>
+): Html => html`<div><label for="${name}">${label}</label>
 <select id="${name}" name="${name}">${options.map(([value, text]) => html`<option value="${value}"${value === chosen ? html` selected` : ''}>${text}</option>`)}</select></div>`
 
 /** How much of a limit is used; its words say the same. */

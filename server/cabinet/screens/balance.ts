@@ -57,7 +57,7 @@ ${figures([
     value: runway?.seconds == null ? '–' : span(runway.seconds, words.span),
   },
 ])}
-<p class="note">${words.balance.topUpText}</p>
+<p class="note apart">${words.balance.topUpText}</p>
 ${await thresholdOf(visit)}
 ${await deliveriesOf(visit)}
 ${await ledgerOf(visit)}`,

@@ -97,6 +97,7 @@ const MAX_KEYS_TO_TRY = 200
 function keysOf(words: Visit['words'], keys: readonly Allowing[], model: string): Html | string {
   const open = keys.filter(({ allowed_models }) => allows(allowed_models, model))
   if (open.length === keys.length && keys.length > 0) return words.models.every
+  if (open.length === 0) return html`<span class="dim">${words.models.noOne}</span>`
   const shown = open.slice(0, MAX_KEYS_SHOWN)
   return html`${shown.map(
     ({ id, name }, place) =>

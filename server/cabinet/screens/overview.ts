@@ -44,10 +44,11 @@ ${nearestOf(visit, overview.nearest)}`,
 
 function warningOf(
   { words: { overview: words }, role }: Visit,
-  { money, keys }: Overview,
+  { money, keys, days }: Overview,
 ): Html | null {
   if (keys === 0 && role !== 'viewer') {
-    return html`<p class="empty">${words.start} <a href="/cabinet/keys/new">${words.makeKey}</a></p>`
+    const isUsed = days.some(({ requests }) => requests > 0)
+    return html`<p class="empty">${isUsed ? words.noKey : words.start} <a href="/cabinet/keys/new">${words.makeKey}</a></p>`
   }
   if (money === null) return null
   if (money.balance_usd.startsWith('-') || Number(money.balance_usd) === 0) {

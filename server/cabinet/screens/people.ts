@@ -10,6 +10,7 @@ import {
   button,
   changing,
   choice,
+  facts,
   field,
   foreign,
   type Sheet,
@@ -113,11 +114,11 @@ ${field('email', words.people.email, { value: form.get('email') ?? '', type: 'em
 ${choice(
   'role',
   words.people.role,
-  ROLES.map((role) => [role, `${words.roles[role]}: ${words.aboutRoles[role]}`]),
+  ROLES.map((role) => [role, words.roles[role]]),
   form.get('role') ?? 'member',
-  { isWide: true },
 )}
 </div>
+${facts(ROLES.map((role) => [words.roles[role], words.aboutRoles[role]]))}
 <div class="acts"><button class="lead-button" type="submit">${words.people.inviteButton}</button></div>`,
 )}`
 }

@@ -34,11 +34,10 @@ function snippetsOf({ operator }: Visit, secret: string | null, model: string): 
   const base = operator.live?.baseUrl ?? ''
   const root = base.replace(/\/v1$/, '')
   const key = secret ?? 'if-…'
-  const bearer = '-H "Authorization: Bearer $OPENAI_API_KEY" -H "Content-Type: application/json"'
   return [
     {
       title: 'Shell',
-      text: `export OPENAI_BASE_URL=${base}\nexport OPENAI_API_KEY=${key}\ncurl -sS $OPENAI_BASE_URL/chat/completions ${bearer} \\\n  -d '{"model": "${model}", "messages": [{"role": "user", "content": "hi"}]}'`,
+      text: `export OPENAI_BASE_URL=${base}\nexport OPENAI_API_KEY=${key}\ncurl -sS $OPENAI_BASE_URL/chat/completions${headersOf('$OPENAI_API_KEY')} \\\n  -d '{"model": "${model}", "messages": [{"role": "user", "content": "hi"}]}'`,
     },
     {
       title: 'Python',
@@ -54,11 +53,17 @@ function snippetsOf({ operator }: Visit, secret: string | null, model: string): 
     },
     {
       title: 'Responses',
-      text: `curl -sS ${base}/responses -H "Authorization: Bearer ${key}" -H "Content-Type: application/json" \\\n  -d '{"model": "${model}", "input": "hi"}'`,
+      text: `curl -sS ${base}/responses${headersOf(key)} \\\n  -d '{"model": "${model}", "input": "hi"}'`,
     },
     ...embeddings(operator, base, key),
   ]
 }
+
+/** Of curl, a line each. */
+const headersOf = (key: string): string =>
+  [`Authorization: Bearer ${key}`, 'Content-Type: application/json']
+    .map((one) => ` \\\n  -H "${one}"`)
+    .join('')
 
 /** Where there is a model that embeds. */
 function embeddings(operator: Visit['operator'], base: string, key: string): readonly Snippet[] {
@@ -68,7 +73,7 @@ function embeddings(operator: Visit['operator'], base: string, key: string): rea
   return [
     {
       title: 'Embeddings',
-      text: `curl -sS ${base}/embeddings -H "Authorization: Bearer ${key}" -H "Content-Type: application/json" \\\n  -d '{"model": "${model.id}", "input": "hi"}'`,
+      text: `curl -sS ${base}/embeddings${headersOf(key)} \\\n  -d '{"model": "${model.id}", "input": "hi"}'`,
     },
   ]
 }

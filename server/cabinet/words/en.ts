@@ -49,7 +49,7 @@ export const ENGLISH = {
     people: 'People',
     you: 'You',
   },
-  span: { days: 'd', hours: 'h', minutes: 'm', seconds: 's', ms: 'ms' },
+  span: { overYear: 'over a year', days: 'd', hours: 'h', minutes: 'm', seconds: 's', ms: 'ms' },
   failure: 'This did not work',
   back: 'Back',
   notFound: 'There is nothing at this address. It may belong to an account that you are not in.',
@@ -141,6 +141,7 @@ export const ENGLISH = {
     empty: 'There is no balance: requests are refused until the operator tops it up.',
     start:
       'Nothing has used this account yet. Make a key, and paste one of its snippets into a terminal.',
+    noKey: 'There is no key that could be used.',
     makeKey: 'Make a key',
   },
   keys: {
@@ -413,6 +414,7 @@ export const ENGLISH = {
     does: 'Takes and gives',
     keys: 'Keys that may use it',
     every: 'every key',
+    noOne: 'none',
     prices: 'Prices',
     classes: {
       inputImage: 'an input image',
