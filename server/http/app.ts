@@ -6,7 +6,7 @@ import { addPreflightHeaders } from './cors.ts'
 import { type ApiDeps, type ApiOptions, toApiDeps } from './deps.ts'
 import { API_PATHS, type Method, type Place, ROOT_PATHS } from './paths.ts'
 import { answerError } from './render-error.ts'
-import { headersFor, type RequestContext, startContext } from './request-context.ts'
+import { type RequestContext, respond, startContext } from './request-context.ts'
 import { toRequestLine, UNKNOWN_ROUTE } from './request-log.ts'
 import { routeNotFound } from './route-not-found.ts'
 import { showGeneration } from './routes/generation.ts'
@@ -194,9 +194,9 @@ async function handle(
 }
 
 function preflight(deps: ApiDeps, request: Request): Response {
-  const headers = headersFor(startContext(deps.clock, request, 'preflight'), '')
-  addPreflightHeaders(headers, request)
-  return new Response(null, { status: 204, headers })
+  const response = respond(startContext(deps.clock, request, 'preflight'), '', null, 204)
+  addPreflightHeaders(response.headers, request)
+  return response
 }
 
 /** For an unknown path, or a method that the path does not support. */

@@ -5,9 +5,10 @@ import type { ApiDeps } from './deps.ts'
 import { isMessagesAddress } from './paths.ts'
 import {
   addProviderRequest,
-  headersFor,
+  JSON_TEXT,
   type RequestContext,
   readQuota,
+  respond,
 } from './request-context.ts'
 import { toRequestLine } from './request-log.ts'
 import { renderError, statusOf } from './surfaces/messages/render-error.ts'
@@ -52,25 +53,25 @@ export async function answerError(
   // If the store cannot read the windows either, the original error is still reported.
   await readQuota(deps, context).catch(() => {})
 
-  const headers = headersFor(context, 'application/json')
-  if (context.walk !== null) addProviderRequest(headers, context.walk)
-  const { retryAfterSeconds } = error.details
-  if (retryAfterSeconds !== undefined) headers['Retry-After'] = String(retryAfterSeconds)
-  const retry = shouldRetry(error, context.walk?.request.wantsImages ?? false)
-  if (retry !== undefined) headers['X-Should-Retry'] = retry
-  if (error.status === 401) headers['WWW-Authenticate'] = 'Bearer'
-  // The rest of the body was not read: it must neither be parsed as the next request nor be received.
-  if (context.isArriving) headers['Connection'] = 'close'
-  Object.assign(headers, extra)
-
   const isMessages = speaksMessages(context.request)
-  if (isMessages) headers['Request-Id'] = context.requestId
   const status = isMessages ? statusOf(error.code) : error.status
   deps.log?.(toRequestLine(context, status, error, deps.clock))
   const body = isMessages
     ? renderError(error, context.requestId)
     : JSON.stringify({ error: toErrorFields(error), request_id: context.requestId })
-  return new Response(body, { status, headers })
+  const response = respond(context, JSON_TEXT, body, status)
+  const { headers } = response
+  if (isMessages) headers.set('Request-Id', context.requestId)
+  if (context.walk !== null) addProviderRequest(headers, context.walk)
+  const { retryAfterSeconds } = error.details
+  if (retryAfterSeconds !== undefined) headers.set('Retry-After', String(retryAfterSeconds))
+  const retry = shouldRetry(error, context.walk?.request.wantsImages ?? false)
+  if (retry !== undefined) headers.set('X-Should-Retry', retry)
+  if (error.status === 401) headers.set('WWW-Authenticate', 'Bearer')
+  // The rest of the body was not read: it must neither be parsed as the next request nor be received.
+  if (context.isArriving) headers.set('Connection', 'close')
+  for (const [name, value] of Object.entries(extra)) headers.set(name, value)
+  return response
 }
 
 export const shuttingDown = (): GatewayError =>

@@ -1,10 +1,10 @@
 /** The root, liveness and readiness; none requires a key. */
 import type { ApiDeps } from '../deps.ts'
-import { headersFor, type RequestContext, renderJson } from '../request-context.ts'
+import { type RequestContext, renderJson, respond } from '../request-context.ts'
 
 /** Claude Code asks for it before anything else, without a key. */
 export const greet = async (_deps: ApiDeps, context: RequestContext): Promise<Response> =>
-  new Response(null, { headers: headersFor(context, 'text/plain') })
+  respond(context, 'text/plain', null)
 
 /** Liveness; checks nothing else. */
 export const alive = async (_deps: ApiDeps, context: RequestContext): Promise<Response> =>

@@ -8,7 +8,7 @@ import { RequestRefused, runWalk } from '#domain/walk/completion.ts'
 import { READER_LEFT, type StepReader, type Taken, type Walk } from '#domain/walk/walk.ts'
 import { within } from '#domain/within.ts'
 import type { ApiDeps } from '../deps.ts'
-import { eventStreamHeaders, type RequestContext } from '../request-context.ts'
+import { type RequestContext, respondWithEvents } from '../request-context.ts'
 import { toRequestLine } from '../request-log.ts'
 import { type PieceSource, toSseBody } from '../wire/sse-body.ts'
 import { Transcript } from './replay.ts'
@@ -25,7 +25,7 @@ export async function answerStream(
   try {
     const isSilent = !(await answer.begin())
     const body = toSseBody(answer, deps.timings, isSilent, surface.silence)
-    const response = new Response(body, { headers: eventStreamHeaders(context) })
+    const response = respondWithEvents(context, body)
     context.streams = true
     return response
   } catch (thrown) {

@@ -11,7 +11,7 @@ import { identify, lookUpKey, requireOrdinary } from '../bearer.ts'
 import type { ApiDeps } from '../deps.ts'
 import { digest, readBody } from '../read/body.ts'
 import { shuttingDown } from '../render-error.ts'
-import { headersFor, JSON_TEXT, type RequestContext } from '../request-context.ts'
+import { JSON_TEXT, type RequestContext, respond } from '../request-context.ts'
 import { toBody } from '../wire/long-body.ts'
 import { answerQuote } from './answer-quote.ts'
 import { answerStream } from './answer-stream.ts'
@@ -131,6 +131,6 @@ class WholeAnswer implements StepReader {
       context.taken?.release()
       return new Response(null, { status: CLIENT_CLOSED_REQUEST })
     }
-    return new Response(toBody(text, context.taken), { headers: headersFor(context, JSON_TEXT) })
+    return respond(context, JSON_TEXT, toBody(text, context.taken))
   }
 }

@@ -9,10 +9,10 @@ import type { Walk } from '#domain/walk/walk.ts'
 import type { ApiDeps } from '../deps.ts'
 import {
   EVENT_STREAM,
-  eventStreamHeaders,
-  headersFor,
   type RequestContext,
   readQuota,
+  respond,
+  respondWithEvents,
 } from '../request-context.ts'
 import { joinBytes, toBody, toStream } from '../wire/long-body.ts'
 import type { Rendered } from './surface.ts'
@@ -35,10 +35,13 @@ export async function replay(
   const { model, provider = null, loweredBound = null } = entry ?? {}
   const head = model === undefined || provider === null ? null : { model, provider }
   context.generation = { generationId, loweredBound, head }
-  const headers =
-    contentType === EVENT_STREAM ? eventStreamHeaders(context) : headersFor(context, contentType)
-  headers['Idempotent-Replayed'] = 'true'
-  return new Response(toReplayedBody(deps, context, found), { headers })
+  const body = toReplayedBody(deps, context, found)
+  const response =
+    contentType === EVENT_STREAM
+      ? respondWithEvents(context, body)
+      : respond(context, contentType, body)
+  response.headers.set('Idempotent-Replayed', 'true')
+  return response
 }
 
 /** A long answer is read from the store as its reader takes it. */

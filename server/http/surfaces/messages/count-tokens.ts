@@ -4,7 +4,7 @@ import { identify, lookUpKey, requireOrdinary } from '../../bearer.ts'
 import type { ApiDeps } from '../../deps.ts'
 import { readBody } from '../../read/body.ts'
 import { shuttingDown } from '../../render-error.ts'
-import { headersFor, JSON_TEXT, type RequestContext, readQuota } from '../../request-context.ts'
+import { JSON_TEXT, type RequestContext, readQuota, respond } from '../../request-context.ts'
 import { toBody } from '../../wire/long-body.ts'
 import { readMessagesRequest } from './read-request.ts'
 
@@ -23,7 +23,7 @@ export async function countTokens(deps: ApiDeps, context: RequestContext): Promi
     const counted = await countPrompt(deps, { key, request, requestId, signal })
     await readQuota(deps, context)
     const text = typeof counted === 'string' ? counted : JSON.stringify({ input_tokens: counted })
-    return new Response(toBody([text], context.taken), { headers: headersFor(context, JSON_TEXT) })
+    return respond(context, JSON_TEXT, toBody([text], context.taken))
   } finally {
     end()
     deps.restoreIdleTimeout(context.request)
