@@ -1,8 +1,11 @@
 /** `gatewayctl backup`: a consistent copy of the database while it serves, and restoring one. */
+import { renderAddress } from '#db/postgres/engine/address.ts'
 import { shellWord } from '#forms/shell-word.ts'
 import { action, type Mount } from './action.ts'
-import { usageError } from './exit.ts'
+import type { Context } from './context.ts'
+import { CommandError, EXIT, usageError } from './exit.ts'
 import { readCount } from './flags/read-value.ts'
+import { readSharedStore } from './settings/shared-store.ts'
 
 interface Flags {
   readonly verify?: boolean
@@ -25,6 +28,7 @@ export const mount: Mount = (root) =>
     )
     .action(
       action(async (context, file: string | undefined, flags: Flags) => {
+        refuseShared(context)
         const { restore, confirm, verify, keep } = flags
         if (restore === undefined) {
           if (confirm !== undefined) throw usageError('--confirm requires --restore')
@@ -45,3 +49,15 @@ export const mount: Mount = (root) =>
         await restoreBackup(context, restore, confirm)
       }),
     )
+
+/** @throws CommandError 1: a database that nodes share has backups of its own */
+function refuseShared(context: Context): void {
+  const shared = readSharedStore(context)
+  if (shared === null) return
+  throw new CommandError(
+    'shared_store',
+    EXIT.failed,
+    'the store is in PostgreSQL, which has its own backups: pg_dump, pg_basebackup',
+    `pg_dump -Fc -f gateway.dump ${shellWord(renderAddress(shared.address))}`,
+  )
+}

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { DATABASE_FILE } from '#db/file-name.ts'
+import { renderAddress } from '#db/postgres/engine/address.ts'
 import { shellWord } from '#forms/shell-word.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from './action.ts'
@@ -11,6 +12,7 @@ import { readMoney } from './flags/read-value.ts'
 import { call } from './gateway/operator.ts'
 import type { Answers } from './init/questions.ts'
 import { describeLimits } from './keys/describe-limits.ts'
+import { readSharedStore } from './settings/shared-store.ts'
 import { clean } from './terminal/clean.ts'
 import { paint, print, printJson, printNote } from './terminal/output.ts'
 import { showOnce } from './terminal/show-once.ts'
@@ -67,6 +69,7 @@ const asksQuestions = (context: Context, { force }: Flags): boolean =>
   !context.json &&
   !context.quiet &&
   context.canPrompt() &&
+  readSharedStore(context) === null &&
   !existsSync(join(context.dataDir, DATABASE_FILE))
 
 async function ask(context: Context): Promise<Answers> {
@@ -77,7 +80,7 @@ async function ask(context: Context): Promise<Answers> {
 function show(context: Context, made: VerbRecord<'init'>): void {
   const tick = paint(context, 'green', '✓')
   const markOf = (part: (typeof made.created)[number]) => (made.created.includes(part) ? tick : '·')
-  printNote(context, `${markOf('account')} database  ${join(context.dataDir, DATABASE_FILE)}`)
+  printNote(context, `${markOf('account')} database  ${clean(placeOf(context))}`)
   printNote(context, `${markOf('account')} account   ${made.account}, balance $${made.balance_usd}`)
   printNote(
     context,
@@ -100,11 +103,22 @@ function show(context: Context, made: VerbRecord<'init'>): void {
   printNote(context, `  to set some: gatewayctl limits set ${name} --rpm 60 --daily-usd 5`)
 }
 
+function placeOf(context: Context): string {
+  const shared = readSharedStore(context)
+  return shared === null ? join(context.dataDir, DATABASE_FILE) : renderAddress(shared.address)
+}
+
 /** Where the old database was moved; null where there was none, or without `--force`. @throws CommandError 1, 2, 5 */
 async function beginAnew(context: Context, { force, confirm }: Flags): Promise<string | null> {
   if (!force) {
     if (confirm === undefined) return null
     throw usageError('--confirm requires --force')
+  }
+  if (readSharedStore(context) !== null) {
+    throw usageError(
+      '--force sets a file aside, and the store is in PostgreSQL',
+      'dropdb and createdb, then gatewayctl store migrate',
+    )
   }
   const path = join(context.dataDir, DATABASE_FILE)
   if (!existsSync(path)) return null

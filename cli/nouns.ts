@@ -119,6 +119,22 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
     "compare with a vendor's bill, and explain the difference",
     () => import('./reconcile.ts'),
   ),
+  store: {
+    summary: 'a PostgreSQL that several nodes share: status, migrate',
+    bare: 'status',
+    verbs: {
+      status: () => import('./store/status.ts'),
+      migrate: () => import('./store/migrate.ts'),
+    },
+  },
+  nodes: {
+    summary: 'the nodes that share it: list, end',
+    bare: 'list',
+    verbs: {
+      list: () => import('./nodes/list.ts'),
+      end: () => import('./nodes/end.ts'),
+    },
+  },
   rates: {
     summary: 'exchange rate to rubles',
     bare: 'show',

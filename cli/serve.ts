@@ -31,6 +31,7 @@ import { readBrandSettings } from './settings/brand-settings.ts'
 import { readServeSettings, type ServeFlags, type ServeSettings } from './settings/config.ts'
 import { type DeliverySettings, readDeliverySettings } from './settings/delivery-settings.ts'
 import { readMasterKey } from './settings/master-key.ts'
+import { ownDirectoryOf } from './settings/shared-store.ts'
 import {
   readSigninSettings,
   type SigninFlags,
@@ -119,7 +120,7 @@ async function run(context: Context, flags: Flags): Promise<void> {
   warnOfClearSignIn(context, signin)
   const store = flags.demo
     ? await openMemory(context)
-    : await openDataDir(context, flags.syncCharges === true)
+    : await openOwn(context, flags.syncCharges === true)
   try {
     // A demo prints its banner also into a pipe, unless --log json was given.
     const showsBanner = isPretty || flags.log === undefined
@@ -181,9 +182,9 @@ async function openMemory({ clock }: Context): Promise<GatewayStore> {
   return await openStore({ dataDir: ':memory:', clock, masterKey })
 }
 
-async function openDataDir(context: Context, syncCharges: boolean): Promise<GatewayStore> {
-  const { toOperatorDeps, openDirectory } = await import('./gateway/open-operator.ts')
-  const store = await openDirectory(context, {
+async function openOwn(context: Context, syncCharges: boolean): Promise<GatewayStore> {
+  const { toOperatorDeps, openStoreOf } = await import('./gateway/open-operator.ts')
+  const store = await openStoreOf(context, {
     create: true,
     upgrade: true,
     withMasterKey: true,
@@ -195,7 +196,7 @@ async function openDataDir(context: Context, syncCharges: boolean): Promise<Gate
   try {
     const { initialise } = await import('#operator/init.ts')
     // A container starts with an empty volume and without `init`; the operator creates a first key later.
-    const deps = toOperatorDeps(context, store, context.dataDir)
+    const deps = toOperatorDeps(context, store, ownDirectoryOf(context))
     await perform(initialise, deps, { first_key: false })
     const { markCatalogued } = await import('#operator/catalog.ts')
     await markCatalogued(deps)
@@ -266,7 +267,7 @@ async function serve(
     adminSocket,
     ...(processes && { serve: processes }),
     version: VERSION,
-    dataDir: isDemo ? null : context.dataDir,
+    dataDir: isDemo ? null : ownDirectoryOf(context),
     delivery: settings.delivery,
     telemetry,
     masterKey: settings.masterKey,

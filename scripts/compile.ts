@@ -106,6 +106,26 @@ const STAND_INS: readonly {
       'text/plain': { source: 'iana', extensions: ['txt', 'text'] },
     })}`,
   },
+  // And once more, for what is attached to a mail: ours have nothing attached.
+  ...['mime-funcs/index.js', 'mailer/index.js'].map((file) => ({
+    importer: `/nodemailer/dist/esm/${file}`,
+    statement: file.startsWith('mailer')
+      ? "import * as mimeTypes from '../mime-funcs/mime-types.js';"
+      : "import * as mimeTypes from './mime-types.js';",
+    instead: `const mimeTypes = { detectMimeType: () => 'application/octet-stream', detectExtension: () => 'bin' };`,
+  })),
+  // Ways to send a mail other than by SMTP, each on a connection of its own.
+  ...[
+    ['SMTPPool', 'smtp-pool'],
+    ['SendmailTransport', 'sendmail-transport'],
+    ['StreamTransport', 'stream-transport'],
+    ['JSONTransport', 'json-transport'],
+    ['SESTransport', 'ses-transport'],
+  ].map(([name, folder]) => ({
+    importer: '/nodemailer/dist/esm/nodemailer.js',
+    statement: `import ${name} from './${folder}/index.js';`,
+    instead: `const ${name} = null;`,
+  })),
   // Certificates of the makers of passkeys, which are not asked for: a passkey that brings some is refused.
   ...[
     ['FIDOU2F', 'verifyAttestationFIDOU2F'],

@@ -5,6 +5,7 @@ import { readBrandSettings } from '../settings/brand-settings.ts'
 import { readServeSettings } from '../settings/config.ts'
 import { readConfigFile } from '../settings/config-file.ts'
 import { readDeliverySettings } from '../settings/delivery-settings.ts'
+import { readSharedStore } from '../settings/shared-store.ts'
 import { readSigninSettings } from '../settings/signin-settings.ts'
 import { readTelemetrySettings } from '../settings/telemetry-settings.ts'
 import { paint, print, printJson, printNote } from '../terminal/output.ts'
@@ -30,6 +31,7 @@ export const mount: Mount = (config) =>
         await readBrandSettings(alone)
         readDeliverySettings(alone)
         readTelemetrySettings(alone, {})
+        readSharedStore(alone)
         const record: ConfigCheckRecord = { file: path, settings }
         if (context.json) return printJson(record)
         if (context.quiet) return

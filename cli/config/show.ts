@@ -1,4 +1,5 @@
 /** `gatewayctl config show`: the settings that `serve` would start with here, and where each comes from. */
+import { readAddress, renderAddress } from '#db/postgres/engine/address.ts'
 import { DEFAULT_SETTINGS } from '#domain/settings.ts'
 import { DEFAULT_LIMITS } from '#signin/limits.ts'
 import { action, type Mount } from '../action.ts'
@@ -83,24 +84,34 @@ function seconds(ms: number): string {
 function readSetting(context: Context, file: ConfigFile, name: SettingName): SettingRecord {
   const { env, configFile } = context
   const inFile = `${variableOf(name)}_FILE`
-  if (SECRET.has(name) && env[inFile]) return { name, value: env[inFile], origin: inFile }
+  if (SECRET[name] && env[inFile]) return { name, value: env[inFile], origin: inFile }
   const found = findSetting(env, file, name)
   if (found === undefined) {
     const value = DEFAULTS[name] ?? null
     return { name, value, origin: value === null ? null : 'default' }
   }
   const origin = found.name === name ? configFile.path : found.name
-  return { name, value: SECRET.has(name) ? withoutPassword(found.text) : found.text, origin }
+  const hide = SECRET[name]
+  return { name, value: hide ? hide(found.text) : found.text, origin }
 }
-
-/** Settings that may hold a password. */
-const SECRET: ReadonlySet<SettingName> = new Set<SettingName>(['smtp.url'])
 
 function withoutPassword(text: string): string {
   const url = URL.parse(text.trim())
   if (url === null) return '(hidden)'
   if (url.password !== '') url.password = '…'
   return decodeURIComponent(url.href)
+}
+
+/** Settings that may hold a password, and how they are shown without it. */
+const SECRET: Partial<Readonly<Record<SettingName, (text: string) => string>>> = {
+  'smtp.url': withoutPassword,
+  store: (text) => {
+    try {
+      return renderAddress(readAddress(text))
+    } catch {
+      return '(hidden)'
+    }
+  },
 }
 
 /** Locations, which the configuration file cannot set. */

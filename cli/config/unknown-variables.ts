@@ -16,6 +16,7 @@ const OTHERS = [
   'GATEWAY_METRICS_TOKEN',
   'GATEWAY_NO_INPUT',
   'GATEWAY_SMTP_URL_FILE',
+  'GATEWAY_STORE_PASSWORD_FILE',
 ]
 
 /** Every variable of ours. */

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
 import { DATABASE_FILE } from '#db/file-name.ts'
 import type { Context } from '../context.ts'
+import { readSharedStore } from '../settings/shared-store.ts'
 import { printNote } from '../terminal/output.ts'
 import { isRefused } from './is-refused.ts'
 
@@ -32,8 +33,11 @@ function isPrivate(directory: string): boolean {
 }
 
 /** Whether no location was given and the default one has no gateway. */
-export const hasNoGateway = ({ isLocationGiven, dataDir, adminSocket }: Context): boolean =>
-  !isLocationGiven && !existsSync(join(dataDir, DATABASE_FILE)) && !existsSync(adminSocket)
+export const hasNoGateway = (context: Context): boolean =>
+  !context.isLocationGiven &&
+  !existsSync(join(context.dataDir, DATABASE_FILE)) &&
+  !existsSync(context.adminSocket) &&
+  readSharedStore(context) === null
 
 /** The context of this user's demo where no location was given and the default one has no gateway; else the same context. */
 export function withDemo(context: Context): Context {

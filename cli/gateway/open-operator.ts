@@ -7,6 +7,7 @@ import type { Context } from '../context.ts'
 import { CommandError, EXIT } from '../exit.ts'
 import { readDelivery } from '../settings/delivery-settings.ts'
 import { readMasterKey } from '../settings/master-key.ts'
+import { readSharedStore, type SharedStore } from '../settings/shared-store.ts'
 import { printNote } from '../terminal/output.ts'
 import { VERSION } from '../version.ts'
 import { denied, fileExists, isDenied, makePrivateDirectory } from './access.ts'
@@ -25,8 +26,45 @@ export interface OpenOptions {
   readonly serves?: boolean
 }
 
-/** Takes the directory's lock. @throws store_unavailable, CommandError 1 */
-export async function openDirectory(
+/** The store of this context. @throws store_unavailable, CommandError 1 */
+export async function openStoreOf(context: Context, options: OpenOptions): Promise<GatewayStore> {
+  const shared = readSharedStore(context)
+  return shared === null
+    ? await openDirectory(context, options)
+    : await openShared(context, shared, options)
+}
+
+/** Never migrates it, and makes no master key: every node has the same. */
+async function openShared(
+  context: Context,
+  { address, node }: SharedStore,
+  { withMasterKey, serves = false }: OpenOptions,
+): Promise<GatewayStore> {
+  const [{ openPostgres }, { openVault }] = await Promise.all([
+    import('#db/postgres/store.ts'),
+    import('#db/vault.ts'),
+  ])
+  const masterKey = withMasterKey ? readMasterKey(context, { create: false }) : null
+  if (withMasterKey && masterKey === null) throw noMasterKey()
+  return await openPostgres({
+    address,
+    clock: context.clock,
+    node: serves ? node : null,
+    version: VERSION,
+    vault: masterKey && openVault(masterKey),
+  })
+}
+
+const noMasterKey = (): CommandError =>
+  new CommandError(
+    'master_key',
+    EXIT.failed,
+    'there is no master key: every node of this store needs the same one',
+    'head -c 32 /dev/urandom | base64 > master.key, then GATEWAY_MASTER_KEY_FILE=master.key at every node',
+  )
+
+/** Takes the directory's lock. */
+async function openDirectory(
   context: Context,
   { create, upgrade, withMasterKey, syncCharges = false, serves = false }: OpenOptions,
 ): Promise<GatewayStore> {

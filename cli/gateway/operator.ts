@@ -6,6 +6,7 @@ import type { AnyVerb } from '#operator/verb.ts'
 import type { VerbInput, VerbName, VerbRecord } from '#operator/verbs.ts'
 import type { Context } from '../context.ts'
 import { CommandError, EXIT } from '../exit.ts'
+import { ownDirectoryOf } from '../settings/shared-store.ts'
 import { awaitProgress } from '../terminal/progress.ts'
 import { toDamageError } from './damage.ts'
 import { noteDemo, withDemo } from './demo-socket.ts'
@@ -214,8 +215,8 @@ async function inProcess(
   calls: readonly Call[],
   options: CallOptions,
 ): Promise<readonly Answer[]> {
-  const { toOperatorDeps, openDirectory } = await import('./open-operator.ts')
-  const store = await openDirectory(context, {
+  const { toOperatorDeps, openStoreOf } = await import('./open-operator.ts')
+  const store = await openStoreOf(context, {
     ...options,
     withMasterKey: calls.some(({ name }) => WITH_MASTER_KEY.has(name)),
   })
@@ -224,7 +225,7 @@ async function inProcess(
       import('#operator/verb.ts'),
       import('#operator/verbs.ts'),
     ])
-    const deps = toOperatorDeps(context, store, context.dataDir)
+    const deps = toOperatorDeps(context, store, ownDirectoryOf(context))
     const answers: Answer[] = []
     for (const { name, input } of calls) {
       const verb: AnyVerb = await VERBS[name]()

@@ -1,4 +1,5 @@
 /** The first output of `serve`: its addresses, and for the demo also a key and example commands. */
+import { renderAddress } from '#db/postgres/engine/address.ts'
 import { renderInstant } from '#domain/clock.ts'
 import { initialise } from '#operator/init.ts'
 import { perform } from '#operator/verb.ts'
@@ -6,6 +7,7 @@ import type { GatewayStore } from '#signin/store.ts'
 import type { Context } from '../context.ts'
 import { hasNoGateway } from '../gateway/demo-socket.ts'
 import { toOperatorDeps } from '../gateway/open-operator.ts'
+import { readSharedStore } from '../settings/shared-store.ts'
 import { clean } from '../terminal/clean.ts'
 import { print } from '../terminal/output.ts'
 import { VERSION } from '../version.ts'
@@ -22,14 +24,19 @@ interface Addresses {
 
 /** With a JSON log it is one line of that log. */
 export function showBanner(context: Context, addresses: Addresses, isPretty: boolean): void {
-  const { dataDir } = context
+  const shared = readSharedStore(context)
+  const place = shared === null ? context.dataDir : renderAddress(shared.address)
   if (!isPretty) {
-    printLine(context, addresses, { data_dir: dataDir })
+    printLine(
+      context,
+      addresses,
+      shared === null ? { data_dir: place } : { store: place, node: shared.node },
+    )
     return
   }
   const { baseUrl, authUrl } = addresses
   const signin = authUrl === null ? '' : `, sign-in on ${authUrl}`
-  print(`gatewayctl v${VERSION}  ${dataDir}\nlistening on ${baseUrl}${signin}; ctrl-c stops`)
+  print(`gatewayctl v${VERSION}  ${place}\nlistening on ${baseUrl}${signin}; ctrl-c stops`)
 }
 
 function printLine(

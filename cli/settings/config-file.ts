@@ -15,6 +15,8 @@ const SETTINGS = {
   listen: 'text',
   base_url: 'text',
   processes: 'text',
+  store: 'text',
+  node: 'text',
   auth_listen: 'text',
   auth_url: 'text',
   auth_signup: 'list',

@@ -159,7 +159,7 @@ BEGIN
       s.balance_nanos, s.held_nanos AS s_held, s.in_progress AS s_prog, s.pos, s.set_back, s.steps, s.newest_at, s.stepped_to, s.taken AS s_taken,
       s.day AS s_day, s.summed, s.spent_day AS s_sd, s.held_day AS s_hd, s.spent_month AS s_sm, s.held_month AS s_hm,
       t.held_nanos AS t_held, t.in_progress AS t_prog, t.taken AS t_taken, t.day AS t_day, t.spent_day AS t_sd, t.held_day AS t_hd,
-      t.spent_month AS t_sm, t.held_month AS t_hm, t.users, e.epoch AS ended
+      t.spent_month AS t_sm, t.held_month AS t_hm, t.users, e.epoch AS ended, g.generation_id AS given_up
     FROM unnest(p_gen, p_req, p_node, p_epoch, p_key, p_at, p_catalogue, p_model, p_user, p_surface, p_session, p_repeat, p_digest, p_first, p_offers)
       WITH ORDINALITY AS u(gen, req, node, epoch, key, at, catalogue, model, usr, surface, session, repeat, digest, first, offers, o)
     LEFT JOIN keys k ON k.id = u.key
@@ -167,6 +167,7 @@ BEGIN
     LEFT JOIN account_state s ON s.account_id = k.account_id
     LEFT JOIN key_state t ON t.key_id = u.key
     LEFT JOIN ended_epochs e ON e.epoch = u.epoch
+    LEFT JOIN given_up g ON g.generation_id = u.gen
     ORDER BY k.account_id, u.key, u.o
   LOOP
     i := c.o; code := NULL; lim := NULL; of_account := false; limit_value := NULL; used := NULL; resets_at := NULL; retry := NULL;
@@ -174,6 +175,7 @@ BEGIN
     rpd := NULL; day_used := NULL; day_oldest := NULL; answer := NULL;
     IF c.catalogue IS DISTINCT FROM version AND c.catalogue IS NOT NULL THEN code := 'stale'; RETURN NEXT; CONTINUE; END IF;
     IF c.acc IS NULL THEN code := 'key_not_found'; RETURN NEXT; CONTINUE; END IF;
+    IF c.given_up IS NOT NULL THEN code := 'given_up'; RETURN NEXT; CONTINUE; END IF;
 
     -- What was collected is written before anything reads the tables of holds and slots, and at the end.
     IF np > 0 AND (c.repeat IS NOT NULL OR c.usr IS NOT NULL OR c.k_tpm IS NOT NULL OR c.a_tpm IS NOT NULL

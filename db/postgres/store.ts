@@ -2,9 +2,9 @@
 import type { Clock, Instant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { newEpochId } from '#domain/id.ts'
-import { LOCAL_NODE } from '#domain/owner.ts'
 import type { SteadyTime } from '#domain/steady-clock.ts'
 import type { StoreHealth } from '#domain/store.ts'
+import { within } from '#domain/within.ts'
 import type { GatewayStore } from '#signin/store.ts'
 import type { Vault } from '../vault.ts'
 import { createAdmissions } from './admission/admissions.ts'
@@ -13,10 +13,11 @@ import { openCatalogue } from './catalogue/catalogue.ts'
 import { createModels } from './catalogue/models.ts'
 import { createProviders } from './catalogue/providers.ts'
 import { createRates } from './catalogue/rates.ts'
-import { type Address, type Database, openDatabase } from './engine/database.ts'
+import type { Address } from './engine/address.ts'
+import { type Database, openDatabase } from './engine/database.ts'
 import { toStoreError } from './engine/errors.ts'
-import { NEWEST_VERSION } from './engine/migrate.ts'
-import { join, startLife } from './engine/node-life.ts'
+import { NEWEST_VERSION, readVersion } from './engine/migrate.ts'
+import { join, NO_LIFE, startLife } from './engine/node-life.ts'
 import { createKeys } from './keys/keys.ts'
 import { createActivity } from './log/activity.ts'
 import { createActs } from './log/acts.ts'
@@ -33,30 +34,54 @@ import { createSigninStore } from './signin/store.ts'
 export interface PostgresOptions {
   readonly address: Address
   readonly clock: Clock
-  /** Of this machine, or process; no other may have it at the same time. */
-  readonly node?: string
+  /** Of a process that serves requests, or delivers what waits; null for one that does neither, and only looks or makes a change. */
+  readonly node: string | null
+  /** Of this binary, as other nodes are told. */
+  readonly version?: string
   readonly vault?: Vault | null
 }
 
+/** The owner of a process that is no node. */
+const NO_NODE = ''
+
 /** Ends what an earlier epoch of this node has left. @throws store_unavailable, also for a schema that this binary does not know */
 export async function openPostgres(options: PostgresOptions): Promise<GatewayStore> {
-  const { address, clock, node = LOCAL_NODE, vault = null } = options
-  const owner = { node, epoch: newEpochId(clock.now()) }
+  const { address, clock, node, version = '0', vault = null } = options
+  const owner = { node: node ?? NO_NODE, epoch: newEpochId(clock.now()) }
   const database = openDatabase(address, { clock, owner, vault })
   try {
     await requireSchema(database)
-    await join(database)
-    return await createStore(database)
+    if (vault !== null) await requireSameKey(database, vault)
+    if (node !== null) await join(database, version)
+    return await createStore(database, node !== null)
   } catch (error) {
     await database.close()
     throw toStoreError(error)
   }
 }
 
+/** Secrets that one node has sealed must be readable for every other. */
+async function requireSameKey(database: Database, vault: Vault): Promise<void> {
+  await database.run(
+    'INSERT INTO sealed_word VALUES (1, ?) ON CONFLICT DO NOTHING',
+    vault.seal('gatewayctl', WORD),
+  )
+  const row = await database.get<{ sealed: string }>('SELECT sealed FROM sealed_word')
+  try {
+    vault.open(row?.sealed ?? '', WORD)
+  } catch (cause) {
+    throw new GatewayError(
+      'store_unavailable',
+      'this is not the master key by which the secrets of this database were sealed',
+      { hint: 'GATEWAY_MASTER_KEY_FILE: the same file at every node', cause },
+    )
+  }
+}
+
+const WORD = 'sealed_word'
+
 async function requireSchema(database: Database): Promise<void> {
-  const known = await database.get("SELECT to_regclass('schema_version')::text AS name")
-  const { name } = known as { name: string | null }
-  const version = name === null ? 0 : await readVersion(database)
+  const version = await readVersion(database)
   if (version === NEWEST_VERSION) return
   throw new GatewayError(
     'store_unavailable',
@@ -68,13 +93,10 @@ async function requireSchema(database: Database): Promise<void> {
   )
 }
 
-const readVersion = async (database: Database): Promise<number> =>
-  (await database.get<{ version: number }>('SELECT version FROM schema_version'))?.version ?? 0
-
-async function createStore(database: Database): Promise<GatewayStore> {
+async function createStore(database: Database, isNode: boolean): Promise<GatewayStore> {
   const catalogue = await openCatalogue(database)
   const marks = openMarks(database, catalogue)
-  const life = startLife(database)
+  const life = isNode ? startLife(database, catalogue.refresh) : NO_LIFE
   return {
     get owner() {
       return database.owner
@@ -99,12 +121,15 @@ async function createStore(database: Database): Promise<GatewayStore> {
     audit: () => audit(database),
     health: (options) => readHealth(database, options),
     async close() {
-      await database.flush()
-      await life.leave()
+      // Where the database is away, what waits for it is lost: the next start voids it.
+      await within(database.flush().then(life.leave), LAST_WRITES_MS).catch(() => {})
       await database.close()
     },
   }
 }
+
+/** What is written when the process ends. */
+const LAST_WRITES_MS = 10_000
 
 const createSteadyTime = (database: Database): SteadyTime => ({
   async last() {

@@ -5,6 +5,9 @@ import type { BackupRecord } from '#cli/backup/take.ts'
 import type { ConfigCheckRecord } from '#cli/config/check.ts'
 import type { ConfigPathRecord } from '#cli/config/path.ts'
 import type { SettingRecord } from '#cli/config/show.ts'
+import type { MigrationRecord } from '#cli/store/migrate.ts'
+import type { StoreStatusRecord } from '#cli/store/status.ts'
+import type { NodeRecord } from '#db/postgres/operate.ts'
 import type { SnapshotRecord } from '#operator/snapshot/record.ts'
 import type { TailRecord } from '#operator/tail.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
@@ -133,6 +136,10 @@ export interface JsonRecords {
   'apply --dry-run': VerbRecord<'plan'>
   dashboard: SnapshotRecord
   doctor: VerbRecord<'doctor'>
+  'store status': StoreStatusRecord
+  'store migrate': MigrationRecord
+  'nodes list': readonly NodeRecord[]
+  'nodes end': NodeRecord
   'config show': readonly SettingRecord[]
   'config check': ConfigCheckRecord
   'config path': ConfigPathRecord

@@ -5,10 +5,13 @@ import { join } from 'node:path'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { NOUNS } from '#cli/nouns.ts'
+import { openPostgres } from '#db/postgres/store.ts'
+import { systemClock } from '#domain/clock.ts'
 import type { JsonCommand } from '#scripts/cli-json/records.ts'
 import { renderSchemas, type Schema } from '#scripts/cli-json/render.ts'
 import { type Appliance, furnishCli, startAppliance, until } from '#test/support/appliance.ts'
 import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
+import { POSTGRES_BIN, startPostgres, storeText } from '#test/support/postgres.ts'
 
 let schemas: ReadonlyMap<string, Schema>
 beforeAll(async () => {
@@ -397,8 +400,37 @@ describe('while it serves', () => {
   })
 })
 
+/** What only a store that nodes share has. */
+const SHARED: readonly Sample[] = [
+  ['store migrate', ['store', 'migrate']],
+  ['store status', ['store', 'status']],
+  ['nodes list', ['nodes', 'list']],
+  ['nodes end', ['nodes', 'end', 'a', '--yes']],
+]
+
+describe.runIf(POSTGRES_BIN)('with a store that nodes share', () => {
+  test('store and nodes', async () => {
+    const cluster = await startPostgres(POSTGRES_BIN ?? '')
+    const address = await cluster.create()
+    const store = await openPostgres({ address, clock: systemClock, node: 'a' })
+    try {
+      const shared = openCli(cli.binary, { GATEWAY_STORE: storeText(address) })
+      for (const [command, args] of SHARED) {
+        const { code, out, err } = await shared.runBeside([...args, '--json'])
+        expect([args, code, err]).toEqual([args, 0, ''])
+        judgeText(command, out)
+      }
+      shared.close()
+    } finally {
+      await store.close()
+      await cluster.stop()
+    }
+  }, 60_000)
+})
+
 test('every schema was tried on what its command prints', () => {
-  expect([...judged].toSorted()).toEqual([...schemas.keys()].toSorted())
+  const tried = POSTGRES_BIN === null ? SHARED.map(([command]) => command) : []
+  expect([...judged, ...tried].toSorted()).toEqual([...schemas.keys()].toSorted())
 })
 
 /** What prints no document of its own: it runs on, or prints what something else defines. */

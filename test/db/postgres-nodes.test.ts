@@ -1,7 +1,7 @@
 // Nodes of one database: what a node held that died is free for the others, and a node that was ended goes on in another epoch.
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
-import type { Address } from '#db/postgres/engine/database.ts'
+import type { Address } from '#db/postgres/engine/address.ts'
 import { openPostgres } from '#db/postgres/store.ts'
 import { systemClock } from '#domain/clock.ts'
 import type { GenerationId } from '#domain/id.ts'
@@ -57,7 +57,7 @@ if (POSTGRES_BIN === null) {
       const address = await cluster.create()
       const store = await openNode(address, 'a')
       const key = await issue(store)
-      const child = startChild(NODE, address.path ?? '', address.database ?? '', key.id)
+      const child = startChild(NODE, address.hosts[0]?.path ?? '', address.database, key.id)
       await child.says('admitted')
       expect(await admits(store, key)).toBe(false)
       await child.kill()

@@ -1,6 +1,6 @@
 // The PostgreSQL engine keeps the store's contract, and so do two nodes that share a database.
 import { afterAll, beforeAll, describe, test, vi } from 'vitest'
-import type { Address } from '#db/postgres/engine/database.ts'
+import type { Address } from '#db/postgres/engine/address.ts'
 import { openPostgres } from '#db/postgres/store.ts'
 import { openVault } from '#db/vault.ts'
 import type { Clock } from '#domain/clock.ts'

@@ -37,7 +37,8 @@ export interface RunOptions {
 const { GATEWAYCTL_PROCESSES: processes } = process.env
 const SERVED_BY = processes === undefined ? {} : { GATEWAY_PROCESSES: processes }
 
-export function openCli(binary = BINARY): CliHarness {
+/** `more`: variables of every command and server of it. */
+export function openCli(binary = BINARY, more: Readonly<Record<string, string>> = {}): CliHarness {
   const home = mkdtempSync(join(tmpdir(), 'gwctl-desk-'))
   const dataDir = join(home, 'data')
   const env = {
@@ -48,6 +49,7 @@ export function openCli(binary = BINARY): CliHarness {
     // Demos get their socket here, and not in the user's runtime directory.
     XDG_RUNTIME_DIR: join(home, 'run'),
     GATEWAY_DATA_DIR: dataDir,
+    ...more,
   }
   const run = (args: readonly string[], options: RunOptions = {}): Ended => {
     const ended = Bun.spawnSync([binary, ...args], {

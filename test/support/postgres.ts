@@ -2,9 +2,9 @@
 import { execFileSync, type SpawnOptions, spawn } from 'node:child_process'
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir, userInfo } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { SQL } from 'bun'
-import type { Address } from '#db/postgres/engine/database.ts'
+import type { Address } from '#db/postgres/engine/address.ts'
 import { migrate } from '#db/postgres/engine/migrate.ts'
 
 const PACKAGES = '/usr/lib/postgresql'
@@ -26,9 +26,17 @@ function asOther(): Pick<SpawnOptions, 'uid' | 'gid'> {
   return { uid: id('-u'), gid: id('-g') }
 }
 
+/** As `GATEWAY_STORE` names it. */
+export const storeText = ({ hosts, username, database }: Address): string =>
+  `postgres://${username}@/${database}?host=${dirname(hosts[0]?.path ?? '')}`
+
 export interface Cluster {
   /** A database of its own, of the newest schema; the one before it is dropped. */
   create(): Promise<Address>
+  /** Without tables. */
+  createEmpty(): Promise<Address>
+  /** A statement of the superuser, in the database of this address. */
+  run(address: Address, sql: string): Promise<void>
   stop(): Promise<void>
 }
 
@@ -59,7 +67,7 @@ export async function startPostgres(bin: string): Promise<Cluster> {
   )
   const ended = new Promise<void>((resolve) => server.once('exit', () => resolve()))
   const addressOf = (database: string): Address => ({
-    path: join(directory, '.s.PGSQL.5432'),
+    hosts: [{ path: join(directory, '.s.PGSQL.5432') }],
     username: 'postgres',
     database,
   })
@@ -67,6 +75,7 @@ export async function startPostgres(bin: string): Promise<Cluster> {
   await admin.unsafe('CREATE DATABASE made')
   await migrate(addressOf('made'))
   let count = 0
+  let emptyCount = 0
   const copy = async (): Promise<Address> => {
     const name = `test_${++count}`
     await admin.unsafe(`CREATE DATABASE ${name} TEMPLATE made STRATEGY wal_log`)
@@ -83,6 +92,16 @@ export async function startPostgres(bin: string): Promise<Cluster> {
       next.catch(() => {})
       return made
     },
+    async createEmpty() {
+      const name = `empty_${++emptyCount}`
+      await admin.unsafe(`CREATE DATABASE ${name}`)
+      return addressOf(name)
+    },
+    async run(address, sql) {
+      const client = await connect(address)
+      await client.unsafe(sql).simple()
+      await client.close({ timeout: 0 })
+    },
     async stop() {
       await next
       await admin.close({ timeout: 0 })
@@ -97,7 +116,8 @@ export async function startPostgres(bin: string): Promise<Cluster> {
 /** Once it answers. */
 async function connect(address: Address): Promise<SQL> {
   for (let tries = 0; ; tries++) {
-    const client = new SQL({ ...address, max: 1 } as never)
+    const { hosts, username, database } = address
+    const client = new SQL({ ...hosts[0], username, database, max: 1 } as never)
     try {
       await client.unsafe('SELECT 1')
       return client

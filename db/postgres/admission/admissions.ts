@@ -7,13 +7,13 @@ import type { UsdNanos } from '#domain/money.ts'
 import type { HeldCatalogue } from '../catalogue/catalogue.ts'
 import { batched } from '../engine/batch.ts'
 import type { Database } from '../engine/database.ts'
-import { repeated } from '../engine/errors.ts'
+import { isLost, repeated, untilDone } from '../engine/errors.ts'
 import type { NodeLife } from '../engine/node-life.ts'
 import { keyNotFound } from '../keys/key-not-found.ts'
 import type { Marks } from '../outbox/passed-marks.ts'
 import { askAdmission, type ReadingColumns, toReadings, toVerdict } from './admit.ts'
 import { findKept } from './answers.ts'
-import { expire } from './expire.ts'
+import { expire, giveUp } from './expire.ts'
 import { askSettlement, type Ended } from './settle.ts'
 
 interface AccountRow extends ReadingColumns {
@@ -38,12 +38,21 @@ export function createAdmissions(
 ): Admissions {
   const { lanes } = database
   const askAll = (takes: boolean) => async (claims: readonly Claim[]) => {
-    const rows = await repeated(() => askAdmission(lanes.admit, claims, takes))
+    const rows = await repeated(() => askAdmission(lanes.admit, claims, takes)).catch(
+      async (error) => {
+        if (takes && isLost(error)) forget(claims.map(({ generationId }) => generationId))
+        throw error
+      },
+    )
     // Before anybody hears of it, so that the claim is made anew by what is in force.
     if (rows.some(({ code }) => code === 'stale')) await catalogue.refresh()
     // Made anew by the epoch that this node has then.
     if (rows.some(({ code }) => code === 'fenced')) await life.rejoin()
     return rows
+  }
+  /** Whatever became of them, once the database is back. */
+  const forget = (ids: readonly GenerationId[]): void => {
+    database.track(untilDone(() => giveUp(database, ids, database.clock.now()))).catch(() => {})
   }
   const admit = batched(askAll(true))
   const judge = batched(askAll(false))
@@ -59,11 +68,16 @@ export function createAdmissions(
   }
 
   const settleAll = batched(async (batch: readonly Ended[]) => {
-    const { ids, passed } = await repeated(() => askSettlement(lanes.settle, batch))
+    let isKnown = true
+    const settleOnce = () => repeated(() => askSettlement(lanes.settle, batch))
+    const { ids, passed } = await untilDone(settleOnce, () => {
+      isKnown = false
+    })
     if (passed) await marks.tell().catch(() => {})
     const told = new Set<GenerationId>()
     return batch.map(({ id }) => {
-      if (!ids.has(id) || told.has(id)) return false
+      // Of one that was lost nobody knows which call has settled it: it was one of these.
+      if ((isKnown && !ids.has(id)) || told.has(id)) return false
       told.add(id)
       return true
     })

@@ -6,6 +6,7 @@ import { limitNamed } from '#domain/limits.ts'
 import { renderUsd, type UsdNanos } from '#domain/money.ts'
 import type { QuotaReading, WindowReading, WindowReadings } from '#domain/window.ts'
 import type { Sql } from '../engine/database.ts'
+import { lost } from '../engine/errors.ts'
 import { keyNotFound } from '../keys/key-not-found.ts'
 
 interface WindowColumns {
@@ -25,6 +26,7 @@ interface VerdictRow extends WindowColumns {
     | 'stale'
     | 'key_not_found'
     | 'fenced'
+    | 'given_up'
     | 'running'
     | 'other_body'
     | 'kept'
@@ -109,6 +111,8 @@ export function toVerdict(
       return 'stale'
     case 'key_not_found':
       throw keyNotFound(keyId)
+    case 'given_up':
+      throw lost()
     case 'running':
     case 'other_body':
       return { admitted: false, refusal: null, repetition: { is: code } }

@@ -71,10 +71,10 @@ function toElement(value: Value): string {
 }
 
 /** Every integer that the engine keeps is within 53 bits; what may be larger is selected as text. */
+export const fromValue = (value: unknown): unknown =>
+  typeof value === 'bigint' ? Number(value) : value
+
 export function fromDriver<Row>(row: Record<string, unknown>): Row {
-  for (const name in row) {
-    const value = row[name]
-    if (typeof value === 'bigint') row[name] = Number(value)
-  }
+  for (const name in row) row[name] = fromValue(row[name])
   return row as Row
 }

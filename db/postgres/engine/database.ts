@@ -1,11 +1,13 @@
 /** What every port works with: connections to one PostgreSQL, the clock and the vault. */
-import { SQL } from 'bun'
-import { type BunSQLDatabase, drizzle as openDrizzle } from 'drizzle-orm/bun-sql'
+import type { SQL } from 'bun'
+import { drizzle as openDrizzle, type SqliteRemoteDatabase } from 'drizzle-orm/sqlite-proxy'
 import type { Clock } from '#domain/clock.ts'
 import type { Owner } from '#domain/owner.ts'
 import type { Vault } from '../../vault.ts'
-import { bind, fromDriver, type Named, type Value } from './bindings.ts'
-import { repeated, toStoreError } from './errors.ts'
+import type { Address } from './address.ts'
+import { bind, fromDriver, fromValue, type Named, type Value } from './bindings.ts'
+import { type Clients, deadlined, openConnections } from './connections.ts'
+import { isLost, isUnreachable, lost, repeated, toStoreError } from './errors.ts'
 
 /** Statements, outside a transaction or in one. */
 export interface Sql {
@@ -17,20 +19,20 @@ export interface Sql {
 }
 
 export interface Database extends Sql {
-  /** One connection each, whose plans are made once: that of claims, and that of settlements. */
-  readonly lanes: { readonly admit: Sql; readonly settle: Sql }
+  /** One connection each, with a deadline for each call: claims, settlements, the keys that requests bring, the life of the node. */
+  readonly lanes: Readonly<Record<Lane, Sql>>
   readonly clock: Clock
   /** The node and the epoch that it is in. */
   readonly owner: Owner
   own(owner: Owner): void
-  /** For filters that an operator chooses. */
-  readonly drizzle: BunSQLDatabase
+  /** For filters that an operator chooses, in the words that both engines understand. */
+  query<T>(read: (drizzle: SqliteRemoteDatabase) => PromiseLike<T>): Promise<T>
   /** Null when no master key was given: credentials can then be neither kept nor read. */
   readonly vault: Vault | null
   /** A change at somebody's word: one at a time over all nodes, durable before it resolves. */
   change<T>(write: (tx: Sql) => Promise<T>): Promise<T>
   /** One transaction on one connection. */
-  transact<T>(write: (tx: Sql) => Promise<T>): Promise<T>
+  transact<T>(write: (tx: Sql) => Promise<T>, patienceMs?: number): Promise<T>
   /** One transaction that reads one moment. */
   snapshot<T>(read: (tx: Sql) => Promise<T>): Promise<T>
   /** Resolves when what this process has begun to write by now is written. */
@@ -40,34 +42,55 @@ export interface Database extends Sql {
   close(): Promise<void>
 }
 
-export interface Address {
-  /** `postgres://user@host:port/database`; or a Unix socket in `path`. */
-  readonly url?: string
-  readonly path?: string
-  readonly username?: string
-  readonly database?: string
-}
+type Lane = Exclude<keyof Clients, 'pool'>
 
-/** Connections of a node beside those of its batches. */
-const MOST_CONNECTIONS = 6
+/** How long a call of a lane may take. */
+const CALL_MS = 3_000
+/** How long the database may be away before a call is refused. What is settled has been answered, and waits. */
+const PATIENCE_MS = 7_000
 
 type Client = Pick<SQL, 'unsafe'>
-
-export const openClient = (address: Address, max: number): SQL =>
-  new SQL({ ...address, max, bigint: true, idleTimeout: 0, maxLifetime: 0 } as never)
 
 export function openDatabase(
   address: Address,
   rest: Pick<Database, 'clock' | 'owner' | 'vault'>,
 ): Database {
-  const pool = openClient(address, MOST_CONNECTIONS)
-  const lanes = [openClient(address, 1), openClient(address, 1)] as const
+  const connections = openConnections(address)
   let { owner } = rest
   const writing = new Set<Promise<unknown>>()
   let latest: Promise<unknown> = Promise.resolve()
 
-  const begin = <T>(mode: string, act: (tx: Sql) => Promise<T>): Promise<T> =>
-    repeated(() => pool.begin(mode, (client) => act(statementsOf(client)))) as Promise<T>
+  /** Once more where it is certain that it was not done, and the database is back in time. */
+  const on = async <T>(
+    use: (clients: Clients) => PromiseLike<T>,
+    patienceMs: number = PATIENCE_MS,
+  ): Promise<T> => {
+    const untilMs = performance.now() + patienceMs
+    for (;;) {
+      const clients = await connections.open(patienceMs)
+      try {
+        return await use(clients)
+      } catch (thrown) {
+        const error = toStoreError(thrown)
+        if (isUnreachable(error)) connections.drop(clients)
+        if (!isUnreachable(error) || isLost(error) || performance.now() > untilMs) throw error
+      }
+    }
+  }
+  const onLane = (lane: Lane, patienceMs?: number): Sql =>
+    statementsOf((text, values) =>
+      on((clients) => deadlined(ask(clients[lane], text, values), CALL_MS, lost), patienceMs),
+    )
+  const begin = <T>(mode: string, act: (tx: Sql) => Promise<T>, patienceMs?: number): Promise<T> =>
+    repeated(() =>
+      on(
+        ({ pool }) =>
+          pool.begin(mode, (client) =>
+            act(statementsOf((text, values) => ask(client, text, values))),
+          ) as Promise<T>,
+        patienceMs,
+      ),
+    )
   const track = <T>(promise: Promise<T>): Promise<T> => {
     const settled = promise.then(forget, forget)
     writing.add(settled)
@@ -82,10 +105,16 @@ export function openDatabase(
     own(next) {
       owner = next
     },
-    ...statementsOf(pool),
-    lanes: { admit: statementsOf(lanes[0]), settle: statementsOf(lanes[1]) },
-    drizzle: openDrizzle({ client: pool }),
-    transact: (write) => track(begin('', write)),
+    ...statementsOf((text, values) => on(({ pool }) => ask(pool, text, values))),
+    lanes: {
+      admit: onLane('admit'),
+      settle: onLane('settle', Number.POSITIVE_INFINITY),
+      find: onLane('find'),
+      life: onLane('life'),
+    },
+    query: (read) =>
+      on(({ pool }) => read(openDrizzle((text, values) => list(pool, text, values)))),
+    transact: (write, patienceMs) => track(begin('', write, patienceMs)),
     change(write) {
       // Those of this process in the order in which they were asked for.
       const changing = latest.then(() =>
@@ -102,9 +131,7 @@ export function openDatabase(
       await Promise.all(writing)
     },
     track,
-    async close() {
-      await Promise.all([pool, ...lanes].map((client) => client.close({ timeout: 5 })))
-    },
+    close: connections.close,
   }
 }
 
@@ -113,24 +140,39 @@ const ONE_AT_A_TIME = 'SELECT pg_advisory_xact_lock(7002)'
 
 const forget = (): void => {}
 
-function statementsOf(client: Client): Sql {
-  const ask = async (sql: string, bindings: readonly (Value | Named)[]) => {
+type Rows = Record<string, unknown>[] & { readonly count: number }
+
+async function ask(client: Client, text: string, values: readonly unknown[]): Promise<Rows> {
+  try {
+    return await client.unsafe(text, values as never)
+  } catch (error) {
+    throw toStoreError(error)
+  }
+}
+
+/** Rows as lists of their values. */
+async function list(
+  client: Client,
+  sql: string,
+  bindings: readonly Value[],
+): Promise<{ rows: unknown[][] }> {
+  const { text, values } = bind(sql, bindings)
+  const rows: unknown[][] = await client.unsafe(text, values as never).values()
+  return { rows: rows.map((row) => row.map(fromValue)) }
+}
+
+function statementsOf(send: (text: string, values: readonly unknown[]) => Promise<Rows>): Sql {
+  const bound = (sql: string, bindings: readonly (Value | Named)[]): Promise<Rows> => {
     const { text, values } = bind(sql, bindings)
-    try {
-      return (await client.unsafe(text, values as never)) as Record<string, unknown>[] & {
-        readonly count: number
-      }
-    } catch (error) {
-      throw toStoreError(error)
-    }
+    return send(text, values)
   }
   return {
     all: async <Row>(sql: string, ...bindings: readonly (Value | Named)[]) =>
-      (await ask(sql, bindings)).map(fromDriver<Row>),
+      (await bound(sql, bindings)).map(fromDriver<Row>),
     async get<Row>(sql: string, ...bindings: readonly (Value | Named)[]) {
-      const [row] = await ask(sql, bindings)
+      const [row] = await bound(sql, bindings)
       return row === undefined ? null : fromDriver<Row>(row)
     },
-    run: async (sql, ...bindings) => (await ask(sql, bindings)).count,
+    run: async (sql, ...bindings) => (await bound(sql, bindings)).count,
   }
 }

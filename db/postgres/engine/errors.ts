@@ -1,12 +1,16 @@
 /** What PostgreSQL throws, and what the ports then throw. */
 import { GatewayError } from '#domain/errors.ts'
 
+/** A call of which nobody knows whether the server has done it: its connection was lost, or it took too long. */
+class LostCall extends Error {}
+
 /** The SQLSTATE of an error of the server; the client's own code where there is none. */
 function stateOf(error: unknown): string | null {
-  if (error instanceof GatewayError) return error.cause === undefined ? null : stateOf(error.cause)
   if (!(error instanceof Error)) return null
-  const { errno, code } = error as { errno?: unknown; code?: unknown }
-  return typeof errno === 'string' ? errno : typeof code === 'string' ? code : null
+  const { errno, code, cause } = error as { errno?: unknown; code?: unknown; cause?: unknown }
+  if (typeof errno === 'string') return errno
+  // What builds queries wraps what the client throws.
+  return typeof code === 'string' ? code : stateOf(cause)
 }
 
 /** Of what other nodes did at the same moment. */
@@ -31,17 +35,64 @@ const isRepeatable = (error: unknown): boolean => {
 
 /** Connections, resources, an administrator's word, and a server that is no longer the primary. */
 const UNREACHABLE = /^(08|53|57|25006|ERR_POSTGRES_(CONNECTION|LIFETIME|IDLE)|ECONN|ENOENT)/
+/** The client's own code for a connection that was there. */
+const CUT = /^ERR_POSTGRES_(CONNECTION_CLOSED|LIFETIME|IDLE)|^ECONNRESET/
 
-const unavailable = (cause: unknown): GatewayError =>
-  new GatewayError(
-    'store_unavailable',
-    'the gateway cannot reach its database; nothing was taken or charged',
-    { retryAfterSeconds: 5, hint: 'gatewayctl doctor', trouble: 'failing', cause },
-  )
+const AGAIN = { retryAfterSeconds: 5, hint: 'gatewayctl doctor', trouble: 'failing' } as const
 
 /** `store_unavailable` for what is no fault of the statement; any other error as it is. */
 export function toStoreError(error: unknown): unknown {
   if (error instanceof GatewayError) return error
   const state = stateOf(error)
-  return state !== null && UNREACHABLE.test(state) ? unavailable(error) : error
+  if (state === null || !UNREACHABLE.test(state)) return error
+  return CUT.test(state) ? lost(error) : unavailable(error)
 }
+
+const unavailable = (cause: unknown): GatewayError =>
+  new GatewayError(
+    'store_unavailable',
+    'the gateway cannot reach its database; nothing was taken or charged',
+    { ...AGAIN, cause },
+  )
+
+export const lost = (cause?: unknown): GatewayError =>
+  new GatewayError(
+    'store_unavailable',
+    'the gateway lost its database in the middle of this: look whether it was done before you repeat it',
+    { ...AGAIN, cause: new LostCall('outcome unknown', { cause }) },
+  )
+
+/** Whether nobody knows what became of it. */
+export const isLost = (error: unknown): boolean =>
+  error instanceof GatewayError && error.cause instanceof LostCall
+
+/** Whether the connection is of no more use. */
+export const isUnreachable = (error: unknown): boolean =>
+  isLost(error) || (error instanceof GatewayError && UNREACHABLE.test(stateOf(error) ?? ''))
+
+/** Does it again until nobody doubts that it was done; ends where the store is closed. */
+export async function untilDone<T>(
+  act: () => Promise<T>,
+  again: () => void = () => {},
+): Promise<T> {
+  for (;;) {
+    try {
+      return await act()
+    } catch (error) {
+      if (!isLost(error)) throw error
+      again()
+    }
+  }
+}
+
+/** What each host said, which is never a password. */
+export function unreachable(why: ReadonlyMap<string, unknown>): GatewayError {
+  const said = [...why].map(([host, error]) => `${host}: ${sayOf(error)}`)
+  return new GatewayError(
+    'store_unavailable',
+    `the gateway cannot reach its database${said.length === 0 ? '' : ` (${said.join('; ')})`}; nothing was taken or charged`,
+    AGAIN,
+  )
+}
+
+const sayOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

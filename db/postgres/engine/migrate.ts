@@ -2,20 +2,44 @@
 
 import functions from '../functions.sql' with { type: 'text' }
 import initial from '../migrations/0001_initial.sql' with { type: 'text' }
-import { type Address, openClient } from './database.ts'
+import type { Address } from './address.ts'
+import { openConnections, START_MS } from './connections.ts'
+import type { Sql } from './database.ts'
+import { toStoreError } from './errors.ts'
 
 const MIGRATIONS: readonly string[] = [initial]
 
+/** To the role that nodes connect as, where it is another than the owner: it may not change what is written once. */
+const GRANTS = `
+  DO $$ BEGIN
+    IF EXISTS (SELECT FROM pg_roles WHERE rolname = 'gateway' AND rolname <> current_user) THEN
+      GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO gateway;
+      GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO gateway;
+      GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA public TO gateway;
+      REVOKE UPDATE, DELETE ON ledger, acts FROM gateway;
+      REVOKE INSERT, UPDATE, DELETE ON schema_version FROM gateway;
+    END IF;
+  END $$`
+
 /** Of the schema that this binary works with. */
 export const NEWEST_VERSION = MIGRATIONS.length
+
+export const readVersion = async (sql: Sql): Promise<number> => {
+  const known = await sql.get<{ name: string | null }>(
+    "SELECT to_regclass('schema_version')::text AS name",
+  )
+  if (known?.name == null) return 0
+  return (await sql.get<{ version: number }>('SELECT version FROM schema_version'))?.version ?? 0
+}
 
 /** As the owner of the tables; success where there is nothing to do. Answers the version before and after. */
 export async function migrate(
   address: Address,
 ): Promise<{ readonly from: number; readonly to: number }> {
-  const client = openClient(address, 1)
+  const connections = openConnections(address)
   try {
-    return await client.begin(async (tx) => {
+    const { life } = await connections.open(START_MS)
+    return await life.begin(async (tx) => {
       await tx.unsafe('SELECT pg_advisory_xact_lock(7003)')
       await tx.unsafe('CREATE TABLE IF NOT EXISTS schema_version (version bigint NOT NULL)')
       const [row] = await tx.unsafe('SELECT version FROM schema_version')
@@ -24,9 +48,12 @@ export async function migrate(
       await tx.unsafe(functions).simple()
       await tx.unsafe('DELETE FROM schema_version')
       await tx.unsafe(`INSERT INTO schema_version VALUES (${NEWEST_VERSION})`)
+      await tx.unsafe(GRANTS).simple()
       return { from, to: NEWEST_VERSION }
     })
+  } catch (error) {
+    throw toStoreError(error)
   } finally {
-    await client.close({ timeout: 0 })
+    await connections.close()
   }
 }

@@ -1,12 +1,18 @@
 /** The life of a node: it takes an epoch, beats while it lives, and ends those that have fallen silent. */
-import type { Instant } from '#domain/clock.ts'
+import { setTimeout as rest } from 'node:timers/promises'
+import { HOUR_MS, type Instant, later } from '#domain/clock.ts'
+import { GatewayError } from '#domain/errors.ts'
 import { newEpochId } from '#domain/id.ts'
 import { expire } from '../admission/expire.ts'
 import type { Database } from './database.ts'
 
 const BEAT_MS = 1_000
 /** By the clock of the database, so that no node's own matters. */
-const SILENT = "interval '10 seconds'"
+export const SILENT = "interval '10 seconds'"
+/** A node that lives beats in this time. */
+const LIVES_MS = 3 * BEAT_MS
+/** No call runs for so long. */
+const GIVEN_UP_MS = HOUR_MS
 
 export interface NodeLife {
   /** Takes a new epoch where this one was ended: its requests in progress are void. */
@@ -15,21 +21,53 @@ export interface NodeLife {
   leave(): Promise<void>
 }
 
+/** Of a process that only looks, or makes one change. */
+export const NO_LIFE: NodeLife = { rejoin: async () => {}, leave: async () => {} }
+
+interface NodeRow {
+  readonly epoch: string
+  readonly beat_at: string
+}
+
+const readNode = (database: Database): Promise<NodeRow | null> =>
+  database.get<NodeRow>(
+    `SELECT epoch, beat_at::text FROM nodes WHERE name = ? AND beat_at > clock_timestamp() - ${SILENT}
+       AND epoch NOT IN (SELECT epoch FROM ended_epochs)`,
+    database.owner.node,
+  )
+
+/** @throws store_unavailable where another process is this node */
+async function requireOnlyOne(database: Database): Promise<void> {
+  const before = await readNode(database)
+  if (before === null) return
+  await rest(LIVES_MS)
+  const now = await readNode(database)
+  if (now === null || (now.epoch === before.epoch && now.beat_at === before.beat_at)) return
+  throw isTaken(database.owner.node)
+}
+
+const isTaken = (node: string): GatewayError =>
+  new GatewayError('store_unavailable', `another process serves as the node "${node}"`, {
+    hint: 'give this one a name of its own: GATEWAY_NODE=NAME; gatewayctl nodes list shows those that are',
+  })
+
 /** Voids what an earlier epoch of this node has left; what its courier had in hand is due again. */
-export async function join(database: Database): Promise<void> {
+export async function join(database: Database, version: string): Promise<void> {
+  await requireOnlyOne(database)
   const { node, epoch } = database.owner
   const before = await database.all<{ epoch: string }>(
     'SELECT epoch FROM nodes WHERE name = ?',
     node,
   )
   await database.run(
-    `INSERT INTO nodes (name, epoch) VALUES (?, ?)
-     ON CONFLICT (name) DO UPDATE SET epoch = excluded.epoch, beat_at = clock_timestamp()`,
+    `INSERT INTO nodes (name, epoch, version) VALUES (?, ?, ?)
+     ON CONFLICT (name) DO UPDATE SET epoch = excluded.epoch, version = excluded.version, beat_at = clock_timestamp()`,
     node,
     epoch,
+    version,
   )
   const epochs = before.map((row) => row.epoch)
-  await expire(database, epochs, database.clock.now(), node)
+  await expire(database, epochs, database.clock.now(), [node])
   await endLeases(database, epochs)
 }
 
@@ -39,22 +77,24 @@ const endLeases = (database: Database, epochs: readonly string[]): Promise<numbe
     epochs,
   )
 
-/** Beats from now on. What a beat cannot do the next one does. */
-export function startLife(database: Database): NodeLife {
+/** Beats from now on. What a beat cannot do the next one does. `beaten` is done with each. */
+export function startLife(database: Database, beaten: () => Promise<void>): NodeLife {
+  const { life } = database.lanes
   let rejoining: Promise<void> | null = null
   let beating: Promise<void> | null = null
 
   const rejoin = async (): Promise<void> => {
     const { node, epoch } = database.owner
-    const ended = await database.get('SELECT 1 FROM ended_epochs WHERE epoch = ?', epoch)
+    const ended = await life.get('SELECT 1 FROM ended_epochs WHERE epoch = ?', epoch)
     if (ended === null) return
     const owner = { node, epoch: newEpochId(database.clock.now()) }
-    await database.run(
+    const taken = await life.run(
       'UPDATE nodes SET epoch = ?, beat_at = clock_timestamp() WHERE name = ? AND epoch = ?',
       owner.epoch,
       node,
       epoch,
     )
+    if (taken === 0) throw isTaken(node)
     database.own(owner)
   }
   const rejoinOnce = (): Promise<void> => {
@@ -66,13 +106,16 @@ export function startLife(database: Database): NodeLife {
 
   const beat = async (): Promise<void> => {
     const { node, epoch } = database.owner
-    await database.run(
-      'UPDATE nodes SET beat_at = clock_timestamp() WHERE name = ? AND epoch = ?',
+    await life.run(
+      `UPDATE nodes SET beat_at = clock_timestamp(), ahead_ms = ? - (extract(epoch FROM clock_timestamp()) * 1000)::bigint
+       WHERE name = ? AND epoch = ?`,
+      database.clock.now(),
       node,
       epoch,
     )
     await rejoinOnce()
     await endSilent(database, database.clock.now())
+    await beaten()
   }
   const timer = setInterval(() => {
     beating ??= beat()
@@ -99,12 +142,19 @@ export function startLife(database: Database): NodeLife {
 
 /** Any node ends one that has not beaten for so long. */
 async function endSilent(database: Database, at: Instant): Promise<void> {
-  const silent = await database.all<{ epoch: string }>(
-    `SELECT epoch FROM nodes WHERE beat_at < clock_timestamp() - ${SILENT}
+  const { life } = database.lanes
+  await life.run('DELETE FROM given_up WHERE at < ?', later(at, -GIVEN_UP_MS))
+  const silent = await life.all<{ epoch: string; name: string }>(
+    `SELECT epoch, name FROM nodes WHERE beat_at < clock_timestamp() - ${SILENT}
        AND epoch NOT IN (SELECT epoch FROM ended_epochs)`,
   )
   if (silent.length === 0) return
   const epochs = silent.map((row) => row.epoch)
-  await expire(database, epochs, at)
+  await expire(
+    database,
+    epochs,
+    at,
+    silent.map(({ name }) => name),
+  )
   await endLeases(database, epochs)
 }

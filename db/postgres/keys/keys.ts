@@ -141,7 +141,7 @@ export function createKeys(database: Database, catalogue: HeldCatalogue): Keys {
 /** One call for all that are asked in a turn; a token that is no secret is asked for by nobody. */
 function prepareFindBySecret(database: Database, catalogue: HeldCatalogue): Keys['findBySecret'] {
   const findAll = batched(async (asked: readonly Asked[]) => {
-    const rows = await database.all<FoundRow>(
+    const rows = await database.lanes.find.all<FoundRow>(
       `SELECT found.*, s.sha256, s.expires_at AS secret_ends, (SELECT version FROM catalogue_version) AS catalogue FROM key_secrets s JOIN (${KEYS}) found ON found.id = s.key_id
        WHERE s.sha256 = ANY (?::bytea[])`,
       asked.map(({ token }) => `\\x${toDigest(token).toString('hex')}`),

@@ -8,10 +8,10 @@ import type { UsdNanos } from '#domain/money.ts'
 import { arrivedIn, BEHIND_ALL } from '../../sqlite/engine/slices.ts'
 import { activityFilter } from '../../sqlite/log/activity-reader.ts'
 import { ACTIVITY_COLUMNS, activityValues, toActivity } from '../../sqlite/log/activity-row.ts'
+import { activity } from '../../sqlite/schema.ts'
 import { LINE_ARRAYS, toColumns } from '../admission/settle.ts'
 import { batched } from '../engine/batch.ts'
 import type { Database } from '../engine/database.ts'
-import { activity } from '../schema.ts'
 import { readServed } from './served.ts'
 import { readTrend, readUsage } from './usage.ts'
 
@@ -31,19 +31,20 @@ function matchesOf(query: Omit<ActivityQuery, 'limit'>): SQL | undefined {
 
 /** Newest first; `bound` is one more condition. */
 const prepareList =
-  ({ drizzle }: Database) =>
+  (database: Database) =>
   async (query: ActivityQuery, bound?: SQL): Promise<readonly ActivityEntry[]> => {
-    const rows = await drizzle
-      .select()
-      .from(activity)
-      .where(and(matchesOf(query), bound))
-      .orderBy(desc(activity.generationId))
-      .limit(query.limit)
+    const rows = await database.query((drizzle) =>
+      drizzle
+        .select()
+        .from(activity)
+        .where(and(matchesOf(query), bound))
+        .orderBy(desc(activity.generationId))
+        .limit(query.limit),
+    )
     return rows.map(toActivity)
   }
 
 export function createActivity(database: Database): Activity {
-  const { drizzle } = database
   const noteAll = batched(async (entries: readonly ActivityEntry[]) => {
     await database.run(NOTE, ...toColumns(entries.map((entry) => activityValues(entry, null))))
     return entries
@@ -72,11 +73,13 @@ export function createActivity(database: Database): Activity {
     },
     async count(query) {
       await database.flush()
-      return await drizzle.$count(activity, matchesOf(query))
+      return await database.query((drizzle) => drizzle.$count(activity, matchesOf(query)))
     },
     async find(id) {
       await database.flush()
-      const [row] = await drizzle.select().from(activity).where(eq(activity.generationId, id))
+      const [row] = await database.query((drizzle) =>
+        drizzle.select().from(activity).where(eq(activity.generationId, id)),
+      )
       return row && toActivity(row)
     },
     async drift(query) {

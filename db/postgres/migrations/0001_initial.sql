@@ -5,9 +5,16 @@
 CREATE TABLE nodes (
   name     text COLLATE "C" PRIMARY KEY,
   epoch    text COLLATE "C" NOT NULL,
-  beat_at  timestamptz NOT NULL DEFAULT clock_timestamp()
+  version  text COLLATE "C" NOT NULL,
+  beat_at  timestamptz NOT NULL DEFAULT clock_timestamp(),
+  -- How far its clock is ahead of that of the database.
+  ahead_ms bigint NOT NULL DEFAULT 0
 );
 CREATE TABLE ended_epochs (epoch text COLLATE "C" PRIMARY KEY, ended_at bigint NOT NULL);
+-- Claims of which their node does not know what became of them: they are admitted no more, should their call still run.
+CREATE TABLE given_up (generation_id text COLLATE "C" PRIMARY KEY, at bigint NOT NULL);
+-- Sealed by the first node that comes with a master key: whoever cannot open it has another one.
+CREATE TABLE sealed_word (one int PRIMARY KEY CHECK (one = 1), sealed text COLLATE "C" NOT NULL);
 
 CREATE TABLE accounts (
   id                 text COLLATE "C" PRIMARY KEY,

@@ -7,13 +7,12 @@ import type { Ledger, LedgerQuery } from '#domain/ledger.ts'
 import { addUsd, NO_MONEY, renderRubPerUsd, type UsdNanos } from '#domain/money.ts'
 import { ledgerFilter, rejectOutOfRange, toEntry, writtenIn } from '../../sqlite/money/ledger.ts'
 import { judgeMark } from '../../sqlite/money/low-balance.ts'
+import { ledger } from '../../sqlite/schema.ts'
 import type { Database } from '../engine/database.ts'
 import { noteAct } from '../log/acts.ts'
-import { ledger } from '../schema.ts'
 import { hotThresholdOf, type ThresholdRow, writeMark } from './low-balance.ts'
 
 export function createLedger(database: Database, catalogue: Catalogues): Ledger {
-  const { drizzle } = database
   const scopeOf = (query: Omit<LedgerQuery, 'limit'>) => {
     const { from, below } = query.ref === undefined ? writtenIn(query) : {}
     return and(
@@ -67,26 +66,30 @@ export function createLedger(database: Database, catalogue: Catalogues): Ledger 
     async list(query) {
       await database.flush()
       const { before, limit } = query
-      const rows = await drizzle
-        .select()
-        .from(ledger)
-        .where(and(scopeOf(query), before === undefined ? undefined : lt(ledger.id, before)))
-        .orderBy(desc(ledger.id))
-        .limit(limit)
+      const rows = await database.query((drizzle) =>
+        drizzle
+          .select()
+          .from(ledger)
+          .where(and(scopeOf(query), before === undefined ? undefined : lt(ledger.id, before)))
+          .orderBy(desc(ledger.id))
+          .limit(limit),
+      )
       return rows.map(toEntry)
     },
 
     async count(query) {
       await database.flush()
-      return await drizzle.$count(ledger, scopeOf(query))
+      return await database.query((drizzle) => drizzle.$count(ledger, scopeOf(query)))
     },
 
     async chargeOf(id) {
       await database.flush()
-      const [row] = await drizzle
-        .select()
-        .from(ledger)
-        .where(eq(ledger.id, chargeEntryId(id)))
+      const [row] = await database.query((drizzle) =>
+        drizzle
+          .select()
+          .from(ledger)
+          .where(eq(ledger.id, chargeEntryId(id))),
+      )
       return row && toEntry(row)
     },
   }

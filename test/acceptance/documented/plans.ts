@@ -103,6 +103,9 @@ export const PLANS: Readonly<Record<string, Plan>> = {
     env: { OPENAI_API_KEY: 'sk-x', TOKEN: 'x' },
   },
   'docs/cabinet.md': { before: FURNISHED },
+  'docs/scale.md': {
+    blocksNotHere: { createuser: 'nodes.test.ts does it, with a PostgreSQL of its own' },
+  },
   'docs/keys.md': {
     before: `${FURNISHED}gatewayctl keys create prod-web`,
   },

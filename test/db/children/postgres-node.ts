@@ -5,7 +5,7 @@ import type { KeyId } from '#domain/id.ts'
 import { aClaim, usd } from '#test/support/nouns.ts'
 
 const [path = '', database = '', id = ''] = process.argv.slice(2)
-const address = { path, username: 'postgres', database }
+const address = { hosts: [{ path }], username: 'postgres', database }
 const store = await openPostgres({ address, clock: systemClock, node: 'b' })
 const key = await store.keys.find(id as KeyId)
 if (key === undefined) throw new Error(`there is no key ${id}`)

@@ -1,0 +1,82 @@
+/** A store that several nodes share: the address of its PostgreSQL, and the name of this node. */
+import { readFileSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import { type Address, readAddress } from '#db/postgres/engine/address.ts'
+import type { Context } from '../context.ts'
+import { CommandError, EXIT, usageError } from '../exit.ts'
+import { fileFault } from '../file-fault.ts'
+import { fileExists } from '../gateway/access.ts'
+import { readConfigFile } from './config-file.ts'
+import { findSetting } from './find-setting.ts'
+
+export interface SharedStore {
+  readonly address: Address
+  readonly node: string
+}
+
+const PASSWORD_VARIABLE = 'GATEWAY_STORE_PASSWORD_FILE'
+const CREDENTIAL = 'store-password'
+
+/** Null where the store is in the data directory. @throws CommandError 2 for a bad value, 1 for an unreadable file; never with the password */
+export function readSharedStore(context: Context): SharedStore | null {
+  const { env } = context
+  const file = readConfigFile(context)
+  const found = findSetting(env, file, 'store')
+  if (found === undefined) return null
+  const { rootCertificate, ...address } = readOrRefuse(found.name, found.text)
+  const password = readPassword(context) ?? address.password
+  const { tls } = address
+  return {
+    address: {
+      ...address,
+      ...(password === undefined ? {} : { password }),
+      ...(rootCertificate !== null && typeof tls === 'object'
+        ? { tls: { ...tls, ca: readText('sslrootcert', rootCertificate) } }
+        : {}),
+    },
+    node: readNode(findSetting(env, file, 'node')),
+  }
+}
+
+/** The directory that the store is in; null where it is in none. */
+export const ownDirectoryOf = (context: Context): string | null =>
+  readSharedStore(context) === null ? context.dataDir : null
+
+function readOrRefuse(name: string, text: string): ReturnType<typeof readAddress> {
+  try {
+    return readAddress(text)
+  } catch (cause) {
+    throw usageError(`${name} ${cause instanceof Error ? cause.message : ''}`)
+  }
+}
+
+/** A file that is named, else what systemd hands over. */
+function readPassword({ env }: Context): string | undefined {
+  const named = env[PASSWORD_VARIABLE]
+  if (named) return readText(PASSWORD_VARIABLE, named).trim()
+  const directory = env['CREDENTIALS_DIRECTORY']
+  const handed = directory && join(directory, CREDENTIAL)
+  return handed && fileExists(handed) ? readText(CREDENTIAL, handed).trim() : undefined
+}
+
+function readText(name: string, path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (cause) {
+    throw new CommandError(
+      'config',
+      EXIT.failed,
+      `cannot read ${path} (${name}): ${fileFault(cause)}`,
+    )
+  }
+}
+
+function readNode(found: ReturnType<typeof findSetting>): string {
+  const text = found?.text ?? hostname()
+  if (/^[\w][\w.-]{0,62}$/.test(text)) return text
+  throw usageError(
+    `${found?.name ?? 'the name of this machine'} must be letters, digits, dots and hyphens, at most 63 (got "${text}")`,
+    'GATEWAY_NODE=node-1',
+  )
+}

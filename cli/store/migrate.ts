@@ -1,0 +1,33 @@
+/** `gatewayctl store migrate`: brings a PostgreSQL that nodes share to the schema of this binary. */
+import { renderAddress } from '#db/postgres/engine/address.ts'
+import { action, type Mount } from '../action.ts'
+import { clean } from '../terminal/clean.ts'
+import { print, printJson } from '../terminal/output.ts'
+import { requireShared } from './require-shared.ts'
+
+/** What `--json` prints. */
+export interface MigrationRecord {
+  readonly store: string
+  readonly from: number
+  readonly to: number
+}
+
+export const mount: Mount = (store) =>
+  store
+    .command('migrate')
+    .description('create or upgrade the tables in PostgreSQL; nothing to do is a success')
+    .action(
+      action(async (context) => {
+        const { address } = requireShared(context)
+        const { migrate } = await import('#db/postgres/engine/migrate.ts')
+        const record: MigrationRecord = {
+          store: renderAddress(address),
+          ...(await migrate(address)),
+        }
+        const { from, to } = record
+        if (context.json) return printJson(record)
+        if (context.quiet) return
+        const place = clean(record.store)
+        print(from === to ? `${place} is schema ${to} already` : `${place}: schema ${from} → ${to}`)
+      }),
+    )

@@ -1,0 +1,85 @@
+/** Where the store of several nodes is: hosts of which one is the primary, as PostgreSQL's own tools write it. */
+
+export interface Host {
+  readonly hostname?: string
+  readonly port?: number
+  /** Of a Unix socket. */
+  readonly path?: string
+}
+
+export interface Address {
+  readonly hosts: readonly Host[]
+  readonly username: string
+  readonly password?: string
+  readonly database: string
+  /** Encrypted; with `verify`, only to a host that has a certificate for its name, of this authority or of those that the machine trusts. */
+  readonly tls?: 'off' | 'encrypt' | { readonly verify: true; readonly ca: string | null }
+}
+
+export const nameOf = ({ hostname, port, path }: Host): string => path ?? `${hostname}:${port}`
+
+/** For people: without the password. */
+export const renderAddress = ({ hosts, username, database }: Address): string =>
+  `postgres://${username}@${hosts.map(nameOf).join(',')}/${database}`
+
+export interface ReadAddress extends Address {
+  /** A file that the caller has to read. */
+  readonly rootCertificate: string | null
+}
+
+const FORM =
+  'postgres://user@host:5432,host:5432/database?sslmode=require, with sslmode disable, require or verify-full'
+
+/** @throws Error that never repeats the text, which may hold a password */
+export function readAddress(text: string): ReadAddress {
+  const match =
+    /^postgres(?:ql)?:\/\/(?:([^:@/?]+)(?::([^@/?]*))?@)?([^/?@]*)\/([^/?]+)(?:\?(.*))?$/.exec(
+      text.trim(),
+    )
+  if (match === null) throw new Error(`must be ${FORM}`)
+  const [, username = '', password, places = '', database = '', query] = match
+  const { mode, rootCertificate, path } = readQuery(new URLSearchParams(query))
+  const hosts = path === null ? places.split(',').map(readHost) : [{ path }]
+  if (username === '') throw new Error(`names no user: ${FORM}`)
+  return {
+    hosts,
+    username: decodeURIComponent(username),
+    ...(password ? { password: decodeURIComponent(password) } : {}),
+    database: decodeURIComponent(database),
+    tls: path !== null || mode === 'disable' ? 'off' : mode === 'require' ? 'encrypt' : VERIFIED,
+    rootCertificate,
+  }
+}
+
+const VERIFIED = { verify: true, ca: null } as const
+const MODES = ['disable', 'require', 'verify-full'] as const
+const PARAMETERS = ['sslmode', 'sslrootcert', 'host']
+
+function readQuery(query: URLSearchParams): {
+  readonly mode: (typeof MODES)[number]
+  readonly rootCertificate: string | null
+  /** Of the socket in a directory, as `host=/run/postgresql` names it. */
+  readonly path: string | null
+} {
+  const unknown = [...query.keys()].find((name) => !PARAMETERS.includes(name))
+  if (unknown !== undefined) throw new Error(`has an unknown parameter "${unknown}": ${FORM}`)
+  const mode = MODES.find((one) => one === (query.get('sslmode') ?? 'require'))
+  if (mode === undefined) throw new Error(`must be ${FORM}`)
+  const directory = query.get('host')
+  return {
+    mode,
+    rootCertificate: query.get('sslrootcert'),
+    path: directory === null ? null : `${directory}/.s.PGSQL.${USUAL_PORT}`,
+  }
+}
+
+const USUAL_PORT = 5432
+
+function readHost(text: string): Host {
+  const match = /^(\[[0-9a-f:.]+\]|[^:\s]+)(?::(\d{1,5}))?$/i.exec(text)
+  const port = Number(match?.[2] ?? USUAL_PORT)
+  if (match === null || port === 0 || port > 65_535) {
+    throw new Error(`names a host that cannot be: ${FORM}`)
+  }
+  return { hostname: (match[1] ?? '').replace(/^\[|\]$/g, ''), port }
+}

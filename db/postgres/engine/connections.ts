@@ -1,0 +1,146 @@
+/** Connections to whichever host takes writes: after a failure, or silence, all are dropped, and the hosts are tried in turn. */
+import { setTimeout as rest } from 'node:timers/promises'
+import { SQL } from 'bun'
+import { within } from '#domain/within.ts'
+import { type Address, type Host, nameOf } from './address.ts'
+import { unreachable } from './errors.ts'
+
+/** The connections of a node to one host. A lane is one connection, whose plans are made once. */
+export interface Clients {
+  /** For all that is not of a lane. */
+  readonly pool: SQL
+  readonly admit: SQL
+  readonly settle: SQL
+  readonly find: SQL
+  readonly life: SQL
+}
+
+export interface Connections {
+  /** Those of the primary; while there is none it waits, at most until the outage has lasted `patienceMs`. */
+  open(patienceMs: number): Promise<Clients>
+  /** They have failed: what is out on them is rejected. */
+  drop(clients: Clients): void
+  close(): Promise<void>
+}
+
+/** The patience of whoever begins: a wrong address is told soon. */
+export const START_MS = 4_000
+/** Beside those of the lanes. */
+const MOST_OF_POOL = 6
+const CONNECT_SECONDS = 2
+/** Between two rounds over the hosts. */
+const REST_MS = 200
+/** However long the outage has lasted already, who asks gets the result of one more try. */
+const LEAST_PATIENCE_MS = 300
+/** For what is out when the process ends. */
+const CLOSE_SECONDS = 5
+
+export function openConnections(address: Address): Connections {
+  let held: Clients | null = null
+  let opening: Promise<Clients> | null = null
+  let downSince = performance.now()
+  let nth = 0
+  let isClosed = false
+  let why = new Map<string, unknown>()
+
+  const reconnect = async (): Promise<Clients> => {
+    for (let round = 0; !isClosed; round++) {
+      if (round > 0 && round % address.hosts.length === 0) await rest(REST_MS)
+      const host = address.hosts[nth % address.hosts.length] as Host
+      const clients = clientsOf(address, host)
+      try {
+        await requirePrimary(clients.life)
+        if (isClosed) break
+        held = clients
+        why = new Map()
+        return clients
+      } catch (error) {
+        why.set(nameOf(host), error)
+        nth++
+        end(clients, 0)
+      }
+    }
+    throw unreachable(why)
+  }
+  const openOnce = (): Promise<Clients> => {
+    opening ??= reconnect().finally(() => {
+      opening = null
+    })
+    return opening
+  }
+  return {
+    async open(patienceMs) {
+      if (held !== null) return held
+      const coming = openOnce()
+      coming.catch(() => {})
+      if (patienceMs === Number.POSITIVE_INFINITY) return await coming
+      const leftMs = Math.max(LEAST_PATIENCE_MS, downSince + patienceMs - performance.now())
+      return await deadlined(coming, leftMs, () => unreachable(why))
+    },
+    drop(clients) {
+      if (held !== clients) return
+      held = null
+      downSince = performance.now()
+      end(clients, 0)
+    },
+    async close() {
+      isClosed = true
+      const clients = held
+      held = null
+      if (clients !== null) await Promise.all(endAll(clients, CLOSE_SECONDS))
+    },
+  }
+}
+
+const clientsOf = (address: Address, host: Host): Clients => ({
+  pool: openClient(address, host, MOST_OF_POOL),
+  admit: openClient(address, host, 1),
+  settle: openClient(address, host, 1),
+  find: openClient(address, host, 1),
+  life: openClient(address, host, 1),
+})
+
+const endAll = (clients: Clients, timeout: number): readonly Promise<unknown>[] =>
+  Object.values(clients).map((client: SQL) => client.close({ timeout }).catch(() => {}))
+const end = (clients: Clients, timeout: number): void => void endAll(clients, timeout)
+
+/** Connects with the first statement. */
+const openClient = (address: Address, host: Host, max: number): SQL => {
+  const { username, password, database, tls = 'off' } = address
+  const { path, ...place } = host
+  return new SQL({
+    ...(path === undefined ? place : { path }),
+    ...{ username, password, database, max },
+    tls: toTls(tls, host),
+    bigint: true,
+    idleTimeout: 0,
+    maxLifetime: 0,
+    connectionTimeout: CONNECT_SECONDS,
+  } as never)
+}
+
+function toTls(tls: NonNullable<Address['tls']>, { hostname }: Host): unknown {
+  if (tls === 'off') return false
+  if (tls === 'encrypt') return { rejectUnauthorized: false }
+  return { rejectUnauthorized: true, serverName: hostname, ...(tls.ca && { ca: tls.ca }) }
+}
+
+/** Rejects with what `late` makes where it takes longer. */
+export async function deadlined<T>(
+  promise: Promise<T>,
+  ms: number,
+  late: () => unknown,
+): Promise<T> {
+  if (await within(promise, ms)) return await promise
+  throw late()
+}
+
+/** Beyond that a host counts as silent. */
+const ANSWER_MS = 2_500
+
+async function requirePrimary(client: SQL): Promise<void> {
+  const asked = Promise.resolve(client.unsafe('SELECT pg_is_in_recovery() AS standby'))
+  const silent = () => new Error('it does not answer')
+  const [row] = (await deadlined(asked, ANSWER_MS, silent)) as { standby: boolean }[]
+  if (row?.standby !== false) throw new Error('it is a standby')
+}

@@ -1,0 +1,100 @@
+/** What an operator does to a database that nodes share, beside the ports: its schema, and its nodes. */
+import { type Act, draftAct } from '#domain/act.ts'
+import type { Clock } from '#domain/clock.ts'
+import { newEpochId } from '#domain/id.ts'
+import { expire } from './admission/expire.ts'
+import type { Address } from './engine/address.ts'
+import { type Database, openDatabase } from './engine/database.ts'
+import { NEWEST_VERSION, readVersion } from './engine/migrate.ts'
+import { SILENT } from './engine/node-life.ts'
+import { noteAct } from './log/acts.ts'
+
+export interface NodeRecord {
+  readonly name: string
+  /** Silent: it has not been heard of, and is ended within seconds. */
+  readonly state: 'alive' | 'silent' | 'ended'
+  /** Requests that it has admitted and not settled. */
+  readonly in_flight: number
+  readonly epoch: string
+  readonly version: string
+  /** By the clock of the database. */
+  readonly beat_at: string
+  /** How far its clock is ahead of that of the database. */
+  readonly ahead_ms: number
+}
+
+export interface StoreRecord {
+  readonly schema_version: number
+  readonly newest_schema_version: number
+  readonly postgres: string
+  /** "on" or more: a charge that was answered outlives the server's end. */
+  readonly synchronous_commit: string
+  /** Standbys that a commit waits for, and those that follow behind. */
+  readonly standbys: readonly { readonly name: string; readonly is_synchronous: boolean }[]
+  readonly size_bytes: number
+}
+
+export const listNodes = (address: Address, clock: Clock): Promise<readonly NodeRecord[]> =>
+  opened(address, clock, readNodes)
+
+const readNodes = (database: Database): Promise<readonly NodeRecord[]> =>
+  database.all<NodeRecord>(
+    `SELECT n.name, CASE WHEN e.epoch IS NOT NULL THEN 'ended' WHEN n.beat_at < clock_timestamp() - ${SILENT} THEN 'silent' ELSE 'alive' END AS state,
+       (SELECT count(*) FROM holds h WHERE h.node = n.name) AS in_flight, n.epoch, n.version,
+       to_char(n.beat_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS beat_at, n.ahead_ms
+     FROM nodes n LEFT JOIN ended_epochs e ON e.epoch = n.epoch ORDER BY n.name`,
+  )
+
+/** Null where there is none of that name. What it holds is void at once; if it lives it goes on in a new epoch. */
+export const endNode = (
+  address: Address,
+  clock: Clock,
+  name: string,
+  who: string,
+): Promise<NodeRecord | null> =>
+  opened(address, clock, async (database) => {
+    const node = (await readNodes(database)).find((one) => one.name === name)
+    if (node === undefined) return null
+    const at = clock.now()
+    await expire(database, [node.epoch], at, [name])
+    const act: Act = draftAct(at, who, 'nodes.end', {
+      target: name,
+      changed: { epoch: node.epoch },
+    })
+    await database.change((tx) => noteAct(tx, act))
+    return { ...node, state: 'ended', in_flight: 0 }
+  })
+
+export const readStore = (address: Address, clock: Clock): Promise<StoreRecord> =>
+  opened(address, clock, async (database) => {
+    const row = await database.get<
+      Pick<StoreRecord, 'postgres' | 'synchronous_commit' | 'size_bytes'>
+    >(
+      `SELECT current_setting('server_version') AS postgres, current_setting('synchronous_commit') AS synchronous_commit,
+         pg_database_size(current_database()) AS size_bytes`,
+    )
+    const standbys = await database.all<StoreRecord['standbys'][number]>(
+      "SELECT application_name AS name, sync_state IN ('sync', 'quorum') AS is_synchronous FROM pg_stat_replication ORDER BY 1",
+    )
+    if (row === null) throw new Error('no answer')
+    return {
+      schema_version: await readVersion(database),
+      newest_schema_version: NEWEST_VERSION,
+      ...row,
+      standbys,
+    }
+  })
+
+async function opened<T>(
+  address: Address,
+  clock: Clock,
+  act: (database: Database) => Promise<T>,
+): Promise<T> {
+  const owner = { node: '', epoch: newEpochId(clock.now()) }
+  const database = openDatabase(address, { clock, owner, vault: null })
+  try {
+    return await act(database)
+  } finally {
+    await database.close()
+  }
+}
