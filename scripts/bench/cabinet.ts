@@ -149,7 +149,9 @@ async function screensOf(
     '/cabinet/keys',
     `/cabinet/keys/${keys[0]?.id}`,
     '/cabinet/activity',
+    // Nothing matches: as far is looked as a page looks.
     '/cabinet/activity?status=4xx',
+    '/cabinet/activity?user=nobody&model=words/m',
     ...(request === undefined ? [] : [request]),
     '/cabinet/spend',
     '/cabinet/spend?by=user&period=90',

@@ -30,23 +30,28 @@ const LINES = 20_000
 const FILTERS = ['key', 'model', 'provider', 'user', 'status', 'since', 'until'] as const
 
 export const showActivity: Show = async (visit) => {
-  const { words, url } = visit
-  const before = url.searchParams.get('before')
-  const found = await orNothing(NOTHING, () =>
-    visit.act('activity.search', { ...queryOf(visit), before, limit: PAGE + 1, lines: LINES }),
-  )
-  const shown = found.requests.slice(0, PAGE)
-  const { kept_since: since } = await visit.act('activity.kept', {})
+  const { words } = visit
   return {
     title: words.activity.title,
     live: hrefOf('/cabinet/live', { account: visit.account.id }),
     content: html`<div class="top"><h1>${words.activity.title}</h1>
 <a href="${hrefOf('/cabinet/activity.csv', stated(visit))}" hx-boost="false">${words.activity.csv}</a></div>
-${filtersOf(visit)}
-<div id="${LIVE_LIST}"${freshOf(visit, shown)}>${shown.length === 0 ? emptyOf(visit, found) : tableOf(visit, shown)}
-${onwardOf(visit, found)}</div>
-${since !== null && html`<p class="note">${words.activity.kept(since.slice(0, 10))}</p>`}`,
+${filtersOf(visit)}`,
+    rest: () => drawRequests(visit),
   } satisfies Sheet
+}
+
+async function drawRequests(visit: Visit): Promise<Html> {
+  const { words, url, act } = visit
+  const before = url.searchParams.get('before')
+  const found = await orNothing(NOTHING, () =>
+    act('activity.search', { ...queryOf(visit), before, limit: PAGE + 1, lines: LINES }),
+  )
+  const shown = found.requests.slice(0, PAGE)
+  const { kept_since: since } = await act('activity.kept', {})
+  return html`<div id="${LIVE_LIST}"${freshOf(visit, shown)}>${shown.length === 0 ? emptyOf(visit, found) : tableOf(visit, shown)}
+${onwardOf(visit, found)}</div>
+${since !== null && html`<p class="note">${words.activity.kept(since.slice(0, 10))}</p>`}`
 }
 
 /** The id of the list, by which it is told what the page asks for by itself. */
