@@ -97,8 +97,8 @@ function actionsOf(context: Context): DashboardActions {
         ? `ended ${id} (${model})`
         : `ending ${id}: its provider has not closed the connection yet`
     },
-    async seen() {
-      await callRunning(context, 'notices.seen', {}, none)
+    async seen(upTo) {
+      await callRunning(context, 'notices.seen', { event: upTo }, none)
     },
   }
 }

@@ -1,7 +1,7 @@
 /** The controller: holds the view, receives keys and frames, and performs the effects of keys. */
 import type { ChartRecord } from '#operator/snapshot/chart.ts'
 import type { SnapshotRecord } from '#operator/snapshot/record.ts'
-import { draw, drawMessage, helpScroll } from './draw.ts'
+import { draw, drawMessage, hiddenLines } from './draw.ts'
 import { type Feed, type FeedOptions, type Link, startFeed } from './feed.ts'
 import type { Glyphs } from './glyphs.ts'
 import type { Line } from './line.ts'
@@ -19,8 +19,8 @@ export interface DashboardActions {
   kill(id: string, account: Whose): Promise<string>
   /** The names of those that are open, oldest first. */
   accounts(): Promise<readonly string[]>
-  /** Marks all notices as seen. */
-  seen(): Promise<void>
+  /** Marks the notices up to this one as seen. */
+  seen(upTo: string): Promise<void>
 }
 
 /** What only the terminal can do. */
@@ -116,7 +116,7 @@ export function startController(options: ControllerOptions): Controller {
     else if (effect.kind === 'copy') terminal.copy(effect.text)
     else if (effect.kind === 'rate') feed.setRate(effect.fps)
     else if (effect.kind === 'reconnect') feed.reconnect()
-    else if (effect.kind === 'seen') actions.seen().catch(showError)
+    else if (effect.kind === 'seen') actions.seen(effect.upTo).catch(showError)
     else if (effect.kind === 'account') switchAccount().catch(showError)
     else actions.kill(effect.id, account).then(showMessage, showError)
   }
@@ -130,7 +130,8 @@ export function startController(options: ControllerOptions): Controller {
       return draw({ view, snapshot: seen, link, awayMs, chart: charts.chart, size, glyphs, typed })
     },
     press(key, terminal) {
-      const pressed = press(view, key, snapshot, helpScroll({ view, glyphs, size: drawn }))
+      const page = { view, glyphs, size: drawn, snapshot: view.frozen ?? snapshot }
+      const pressed = press(view, key, snapshot, hiddenLines(page))
       view = snapshot === null ? pressed.view : withRecord(pressed.view, snapshot)
       if (view.screen === 'spend') charts.request(view.chart, account)
       changed()

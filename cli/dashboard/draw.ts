@@ -1,4 +1,5 @@
 /** Draws a scene: exactly as many lines as the terminal has, each exactly as wide. */
+import type { SnapshotRecord } from '#operator/snapshot/record.ts'
 import { clean } from '../terminal/clean.ts'
 import { cutTo } from '../terminal/cut.ts'
 import { ASCII } from './glyphs.ts'
@@ -11,7 +12,7 @@ import { keysBody } from './screens/keys.ts'
 import { liveBody } from './screens/live.ts'
 import { logBody } from './screens/log.ts'
 import { modelsBody } from './screens/models.ts'
-import { noticesBody } from './screens/notices.ts'
+import { hiddenNotices, noticesBody } from './screens/notices.ts'
 import { spendBody } from './screens/spend.ts'
 import { keyPage, providerPage } from './screens/subject.ts'
 import { trendBody } from './screens/trend.ts'
@@ -39,9 +40,14 @@ export function draw(scene: Scene): readonly Line[] {
   return fitted([nameLine(scene), ...old, lastLine(scene)], size, glyphs === ASCII)
 }
 
-/** How far the help page can be scrolled down. */
-export const helpScroll = (page: Pick<Scene, 'view' | 'glyphs' | 'size'>): number =>
-  hiddenHelp(page, page.size.rows - FRAME_LINES)
+type Page = Pick<Scene, 'view' | 'glyphs' | 'size'> & { readonly snapshot: SnapshotRecord | null }
+
+/** How far the page of help, or that of notices, can be scrolled down. */
+export function hiddenLines({ snapshot, ...page }: Page): number {
+  const height = page.size.rows - FRAME_LINES
+  if (page.view.mode.kind !== 'notices') return hiddenHelp(page, height)
+  return snapshot === null ? 0 : hiddenNotices({ ...page, snapshot }, height)
+}
 
 const isTooSmall = ({ columns, rows }: Size): boolean =>
   columns < LEAST.columns || rows < LEAST.rows

@@ -30,8 +30,8 @@ export type Effect =
   | { readonly kind: 'rate'; readonly fps: number }
   | { readonly kind: 'copy'; readonly text: string }
   | { readonly kind: 'kill'; readonly id: string }
-  /** The notices were looked at. */
-  | { readonly kind: 'seen' }
+  /** The notices up to this one were looked at. */
+  | { readonly kind: 'seen'; readonly upTo: string }
 
 export interface Pressed {
   readonly view: View
@@ -45,13 +45,8 @@ const PAGE_ROWS = 10
 
 const result = (view: View, effect: Effect | null = null): Pressed => ({ view, effect })
 
-/** `helpScroll` is how far the help page can be scrolled down. */
-export function press(
-  view: View,
-  key: Key,
-  snapshot: SnapshotRecord | null,
-  helpScroll = 0,
-): Pressed {
+/** `hidden` is how far the page of help or notices can be scrolled down. */
+export function press(view: View, key: Key, snapshot: SnapshotRecord | null, hidden = 0): Pressed {
   const fresh = view.message === null ? view : { ...view, message: null }
   if (key === 'ctrl-c') return result(fresh, { kind: 'quit' })
   if (key === 'ctrl-z') return result(fresh, { kind: 'suspend' })
@@ -62,9 +57,8 @@ export function press(
     case 'confirm':
       return answerConfirm(fresh, fresh.mode, key)
     case 'help':
-      return pressInHelp(fresh, fresh.mode.top, key, helpScroll)
     case 'notices':
-      return key === 'q' ? result(fresh, { kind: 'quit' }) : result(showList(fresh))
+      return pressInText(fresh, fresh.mode, key, hidden)
     case 'detail':
     case 'key':
     case 'provider':
@@ -73,12 +67,14 @@ export function press(
   }
 }
 
-function pressInHelp(view: View, top: number, key: Key, last: number): Pressed {
+type Text = Extract<View['mode'], { kind: 'help' | 'notices' }>
+
+function pressInText(view: View, { kind, top }: Text, key: Key, last: number): Pressed {
   if (key === 'q') return result(view, { kind: 'quit' })
   const move = last === 0 ? undefined : MOVES[key]
   if (move === undefined) return result(showList(view))
   const wanted = move(Math.min(top, last), last)
-  return result({ ...view, mode: { kind: 'help', top: Math.max(0, Math.min(wanted, last)) } })
+  return result({ ...view, mode: { kind, top: Math.max(0, Math.min(wanted, last)) } })
 }
 
 const showList = (view: View): View => ({ ...view, mode: { kind: 'list' } })
@@ -125,10 +121,7 @@ function pressInList(view: View, key: Key, snapshot: SnapshotRecord | null): Pre
     case 'q':
       return result(view, { kind: 'quit' })
     case 'n':
-      return result(
-        { ...view, mode: { kind: 'notices' } },
-        (snapshot?.notices.unseen ?? 0) > 0 ? { kind: 'seen' } : null,
-      )
+      return openNotices(view, view.frozen ?? snapshot)
     case 'r':
       return result({ ...view, message: 'reconnecting' }, { kind: 'reconnect' })
     case 'a':
@@ -141,6 +134,15 @@ function pressInList(view: View, key: Key, snapshot: SnapshotRecord | null): Pre
     default:
       return snapshot === null ? result(view) : pressOnRows(view, key, view.frozen ?? snapshot)
   }
+}
+
+/** Those that are shown are seen: not one that has come while the display is frozen. */
+function openNotices(view: View, snapshot: SnapshotRecord | null): Pressed {
+  const opened: View = { ...view, mode: { kind: 'notices', top: 0 } }
+  const { unseen, latest } = snapshot?.notices ?? { unseen: 0, latest: [] }
+  const [newest] = latest
+  const isNews = unseen > 0 && newest !== undefined
+  return result(opened, isNews ? { kind: 'seen', upTo: newest.event_id } : null)
 }
 
 function screenFor({ screen }: View, key: Key): Screen | null {

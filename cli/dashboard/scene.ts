@@ -114,6 +114,29 @@ const CURSOR_COLUMNS = 3
 export const exactly = (lines: readonly Line[], height: number): readonly Line[] =>
   Array.from({ length: Math.max(0, height) }, (_, index) => lines[index] ?? [])
 
+/** How many lines of a text do not fit on a page of this height, whose first line is its title. */
+export const hiddenOf = (lines: readonly Line[], height: number): number =>
+  Math.max(0, lines.length - (height - 1))
+
+/** A page of text under its title, scrolled as far as its mode says. */
+export function textPage(
+  scene: Scene,
+  title: string,
+  about: string,
+  lines: readonly Line[],
+  height: number,
+): readonly Line[] {
+  const { glyphs, view } = scene
+  const hidden = hiddenOf(lines, height)
+  const top = 'top' in view.mode ? Math.min(view.mode.top, hidden) : 0
+  const how =
+    hidden === 0
+      ? 'any key goes back'
+      : `${top + 1}-${top + height - 1} of ${lines.length} ${glyphs.dot} ${glyphs.arrows} ${glyphs.dot} other keys: back`
+  const right = about === '' ? how : `${about} ${glyphs.dot} ${how}`
+  return exactly([rule(scene, title, right), ...lines.slice(top)], height)
+}
+
 /** "sort elapsed ↓", and the filter where there is one. */
 export function orderOf(scene: Scene, sorts: readonly string[]): string {
   const { sort, isReversed, filter } = listOf(scene.view)

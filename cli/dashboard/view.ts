@@ -39,8 +39,8 @@ export type Mode =
   | Page
   /** The help page, scrolled down by so many lines where it is longer than the screen. */
   | { readonly kind: 'help'; readonly top: number }
-  /** What the gateway told its operator. */
-  | { readonly kind: 'notices' }
+  /** What the gateway told its operator, scrolled likewise. */
+  | { readonly kind: 'notices'; readonly top: number }
   /** A filter being typed; escape restores `before`. */
   | { readonly kind: 'typing'; readonly before: string }
   /** Waits for confirmation before a request is ended; then `behind` is shown again. */

@@ -1,8 +1,8 @@
 /** The keys of a screen: all of them on the help page, the most needed in the footer. */
 import { type Line, spread, styled } from '../line.ts'
 import { findRunning } from '../lists.ts'
-import { exactly, rule, type Scene } from '../scene.ts'
-import { type Screen, TITLES } from '../view.ts'
+import { hiddenOf, rule, type Scene, textPage } from '../scene.ts'
+import { isChart, type Screen, TITLES } from '../view.ts'
 
 type Help = readonly (readonly [keys: string, what: string])[]
 
@@ -95,22 +95,10 @@ function inRows(pieces: readonly string[], columns: number, gap = '  '): readonl
   return lines
 }
 
-/** How many lines of the page do not fit on so many lines, of which the first is its title. */
-export const hiddenHelp = (page: Page, height: number): number =>
-  Math.max(0, helpLines(page).length - (height - 1))
+export const hiddenHelp = (page: Page, height: number): number => hiddenOf(helpLines(page), height)
 
-export function helpBody(scene: Scene, height: number): readonly Line[] {
-  const { view, glyphs } = scene
-  const { mode } = view
-  const lines = helpLines(scene)
-  const hidden = hiddenHelp(scene, height)
-  const top = mode.kind === 'help' ? Math.min(mode.top, hidden) : 0
-  const how =
-    hidden === 0
-      ? 'press any key to go back'
-      : `${top + 1}-${top + height - 1} of ${lines.length} ${glyphs.dot} ${glyphs.arrows} ${glyphs.dot} other keys: back`
-  return exactly([rule(scene, `keys of ${TITLES[view.screen]}`, how), ...lines.slice(top)], height)
-}
+export const helpBody = (scene: Scene, height: number): readonly Line[] =>
+  textPage(scene, `keys of ${TITLES[scene.view.screen]}`, '', helpLines(scene), height)
 
 /** The keys available here, as many as fit; the help page lists all. */
 export function keysLine(scene: Scene): Line {
@@ -134,7 +122,7 @@ export function keysLine(scene: Scene): Line {
     'space freeze',
     `u ${view.currency === 'usd' ? scene.glyphs.ruble : '$'}`,
     'tab screens',
-    'S reverse',
+    ...(isChart(view.screen) ? [] : ['S reverse']),
     '+/- rate',
     'r reconnect',
   ]

@@ -3,7 +3,7 @@ import type { NoticeRecord } from '#operator/notices.ts'
 import { clean } from '../../terminal/clean.ts'
 import { timeOfDay } from '../figures.ts'
 import { type Line, type Piece, styled } from '../line.ts'
-import { exactly, rule, type Scene } from '../scene.ts'
+import { hiddenOf, type Scene, textPage } from '../scene.ts'
 
 /** In the header; nothing where all were seen. */
 export function bell({ snapshot: { notices } }: Scene): readonly Piece[] {
@@ -16,17 +16,23 @@ export function bell({ snapshot: { notices } }: Scene): readonly Piece[] {
 const TONES = { critical: 'red', warning: 'yellow', info: 'green' } as const
 
 export function noticesBody(scene: Scene, height: number): readonly Line[] {
-  const { latest } = scene.snapshot.notices
-  const { glyphs, snapshot } = scene
-  const whose = snapshot.gateway.accounts < 2 ? '' : ` ${glyphs.dot} all accounts`
-  const title = rule(scene, `notices${whose}`, `newest first ${glyphs.dot} any key goes back`)
-  const lines = latest.flatMap((one) => linesOf(scene, one))
-  const list = lines.length === 0 ? [[styled('   nothing was told yet', 'dim')]] : lines
-  return [title, ...exactly(list, height - 1)]
+  const { gateway } = scene.snapshot
+  const whose = gateway.accounts < 2 ? '' : ` ${scene.glyphs.dot} all accounts`
+  return textPage(scene, `notices${whose}`, 'newest first', noticeLines(scene), height)
+}
+
+type Page = Pick<Scene, 'glyphs' | 'snapshot'>
+
+export const hiddenNotices = (page: Page, height: number): number =>
+  hiddenOf(noticeLines(page), height)
+
+function noticeLines(page: Page): readonly Line[] {
+  const lines = page.snapshot.notices.latest.flatMap((one) => linesOf(page, one))
+  return lines.length === 0 ? [[styled('   nothing was told yet', 'dim')]] : lines
 }
 
 /** When, how bad and what; below it what ends it, while it goes on. */
-function linesOf({ glyphs }: Scene, notice: NoticeRecord): readonly Line[] {
+function linesOf({ glyphs }: Page, notice: NoticeRecord): readonly Line[] {
   const { raised_at, severity, message, hint, state, seen_at } = notice
   const mark = seen_at === null ? glyphs.cursor : ' '
   const head: Line = [

@@ -1,6 +1,6 @@
 /** The screens as text, from fixed data: what they look like is kept beside, and a change of it is looked at before it is taken. */
 import { describe, expect, test } from 'vitest'
-import { draw, helpScroll } from '#cli/dashboard/draw.ts'
+import { draw, hiddenLines } from '#cli/dashboard/draw.ts'
 import { ASCII, type Glyphs, UNICODE } from '#cli/dashboard/glyphs.ts'
 import { inColor, plain, toText } from '#cli/dashboard/line.ts'
 import { LEAST, type Scene, type Size } from '#cli/dashboard/scene.ts'
@@ -30,6 +30,17 @@ const shown = (scene: Scene): string => `${linesOf(scene).join('\n')}\n`
 
 const capture = (name: string): string => `./captures/${name}.txt`
 
+test('notices that do not fit are scrolled to, to the last', () => {
+  const many = Array.from({ length: 40 }, (_, n) => ({ ...NOTICES.latest[0], message: `m${n}.` }))
+  const snapshot = { ...SNAPSHOT, notices: { unseen: 40, latest: many } }
+  const at = (top: number) => shown(sceneOf({ mode: { kind: 'notices', top } }, { snapshot }))
+  const { view, glyphs, size } = sceneOf({ mode: { kind: 'notices', top: 0 } })
+  const last = hiddenLines({ view, glyphs, size, snapshot })
+  expect([at(0).includes('m0.'), at(0).includes('m39.')]).toEqual([true, false])
+  expect([at(last).includes('m0.'), at(last).includes('m39.')]).toEqual([false, true])
+  expect(at(99)).toBe(at(last))
+})
+
 describe.each([
   ['60x20', { columns: 60, rows: 20 }],
   ['80x24', NARROW],
@@ -45,7 +56,7 @@ describe.each([
 
   test('the notices', async () => {
     const snapshot = { ...SNAPSHOT, notices: NOTICES }
-    const text = shown(sceneOf({ mode: { kind: 'notices' } }, { size, snapshot }))
+    const text = shown(sceneOf({ mode: { kind: 'notices', top: 0 } }, { size, snapshot }))
     await expect(text).toMatchFileSnapshot(capture(`notices-${name}`))
   })
 
@@ -69,7 +80,7 @@ test('the help is complete on the smallest terminal, from its first line to its 
   await expect(at(0)).toMatchFileSnapshot(capture('help-60x15'))
   for (const screen of SCREENS) {
     const wide = linesOf(sceneOf({ screen, mode: { kind: 'help', top: 0 } }, { size: WIDE }))
-    const last = helpScroll({ view: startView(screen, 4), glyphs: UNICODE, size })
+    const last = hiddenLines({ view: startView(screen, 4), glyphs: UNICODE, size, snapshot: null })
     const narrow = Array.from({ length: last + 1 }, (_, top) =>
       linesOf(sceneOf({ screen, mode: { kind: 'help', top } }, { size })).slice(2, -1),
     ).flat()
@@ -217,7 +228,9 @@ describe('whatever the size', () => {
       if (screen === 'models' || mode?.kind === 'notices') return 'all accounts'
       return screen === 'keys' || screen === 'spend' ? 'account acme' : whose
     }
-    const everyPage = [...modes, { mode: { kind: 'notices' } } as const].filter(isOfSomebody)
+    const everyPage = [...modes, { mode: { kind: 'notices', top: 0 } } as const].filter(
+      isOfSomebody,
+    )
 
     test.each(everyPage)('%o says whose it is', (mode) => {
       for (const size of sizes) {

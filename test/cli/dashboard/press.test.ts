@@ -14,11 +14,11 @@ function type(
   keys: readonly Key[],
   from: View = startView('live', 4),
   snapshot = SNAPSHOT,
-  helpScroll = 0,
+  hidden = 0,
 ) {
   const effects: Effect[] = []
   const view = keys.reduce((before, key) => {
-    const { view: after, effect } = press(before, key, snapshot, helpScroll)
+    const { view: after, effect } = press(before, key, snapshot, hidden)
     if (effect) effects.push(effect)
     return after
   }, from)
@@ -53,8 +53,18 @@ describe('screens', () => {
 test('n opens the notices, which are seen then; any key goes back', () => {
   const unseen = { ...SNAPSHOT, notices: NOTICES }
   const opened = type(['n'], undefined, unseen)
-  expect(opened.view.mode).toEqual({ kind: 'notices' })
-  expect(opened.effects).toEqual([{ kind: 'seen' }])
+  expect(opened.view.mode).toEqual({ kind: 'notices', top: 0 })
+  const upTo = NOTICES.latest[0]?.event_id ?? ''
+  expect(opened.effects).toEqual([{ kind: 'seen', upTo }])
+  // What does not fit is scrolled to.
+  expect(type(['j', 'j'], opened.view, unseen, 1).view.mode).toEqual({ kind: 'notices', top: 1 })
+  // One that has come while the display is frozen is shown to nobody yet.
+  const [newest] = NOTICES.latest
+  if (newest === undefined) throw new Error('there is no notice')
+  const later = { ...NOTICES, latest: [{ ...newest, event_id: 'evt_later' }, ...NOTICES.latest] }
+  const frozen = type([' '], undefined, unseen).view
+  const looked = type(['n'], frozen, { ...SNAPSHOT, notices: later })
+  expect(looked.effects).toEqual([{ kind: 'seen', upTo }])
   expect(type(['x'], opened.view, unseen)).toMatchObject({
     view: { mode: { kind: 'list' } },
     effects: [],
