@@ -1,6 +1,6 @@
 /** The tracer: collects ended requests for some seconds and posts their spans in batches (OTLP over HTTP, JSON). */
 import type { ActivityEntry } from '#domain/activity.ts'
-import { type Clock, type Instant, later } from '#domain/clock.ts'
+import type { Clock } from '#domain/clock.ts'
 import type { GenerationId } from '#domain/id.ts'
 import { within } from '#domain/within.ts'
 import { TransientMap } from '#runtime/short-lived.ts'
@@ -16,7 +16,7 @@ export interface TraceTarget {
 }
 
 export interface TracerDeps {
-  readonly clock: Clock
+  readonly clock: Pick<Clock, 'monotonicMs'>
   readonly version: string
   /** Called when spans are dropped; the receiver's answer is not included. */
   logFault(cause: unknown): void
@@ -45,7 +45,7 @@ const STOP_TIMEOUT_MS = 3_000
 
 interface PendingEntry {
   readonly entry: ActivityEntry
-  readonly since: Instant
+  readonly sinceMs: number
   parent: TraceParent | null
 }
 
@@ -59,10 +59,10 @@ export function startTracer(target: TraceTarget, deps: TracerDeps): Tracer {
   let timer: ReturnType<typeof setTimeout> | null = null
   let flushing: Promise<void> | null = null
 
-  const take = (endedBefore: Instant): readonly PendingEntry[] => {
+  const take = (endedBeforeMs: number): readonly PendingEntry[] => {
     const due: PendingEntry[] = []
     for (const [id, one] of pending) {
-      if (due.length === MAX_PER_BATCH || one.since > endedBefore) break
+      if (due.length === MAX_PER_BATCH || one.sinceMs > endedBeforeMs) break
       due.push(one)
       pending.take(id)
     }
@@ -71,7 +71,7 @@ export function startTracer(target: TraceTarget, deps: TracerDeps): Tracer {
 
   const flush = async (isLast: boolean): Promise<void> => {
     for (;;) {
-      const due = take(isLast ? later(clock.now(), 1) : later(clock.now(), -SETTLE_MS))
+      const due = take(isLast ? Number.POSITIVE_INFINITY : clock.monotonicMs() - SETTLE_MS)
       if (due.length === 0) break
       const missed = await post(due)
       dropped += missed
@@ -99,7 +99,7 @@ export function startTracer(target: TraceTarget, deps: TracerDeps): Tracer {
     ended(entry) {
       const parent = parents.take(entry.generationId) ?? null
       if (pending.size >= MAX_PENDING) dropped++
-      else pending.set(entry.generationId, { entry, since: clock.now(), parent })
+      else pending.set(entry.generationId, { entry, sinceMs: clock.monotonicMs(), parent })
       arm()
     },
     join(id, traceparent) {
@@ -145,13 +145,13 @@ function createPoster(
     'service.version': version,
   })
   const scope = { name: 'gatewayctl', version }
-  let pausedUntil = clock.now()
+  let pausedUntilMs = Number.NEGATIVE_INFINITY
 
   return async (batch: readonly PendingEntry[]): Promise<number> => {
     const sampled = batch.filter(({ parent }) => parent === null || parent.isSampled)
     if (sampled.length === 0) return 0
     // After a failed batch the next ones are dropped for a while instead of retried.
-    if (clock.now() < pausedUntil) return sampled.length
+    if (clock.monotonicMs() < pausedUntilMs) return sampled.length
     const spans = sampled.flatMap(({ entry, parent }) => toSpans(entry, parent))
     const body = JSON.stringify({
       resourceSpans: [{ resource: { attributes: resource }, scopeSpans: [{ scope, spans }] }],
@@ -164,7 +164,7 @@ function createPoster(
       if (attempt < MAX_ATTEMPTS)
         await new Promise((resolve) => setTimeout(resolve, RETRY_MS * attempt))
     }
-    pausedUntil = later(clock.now(), POST_TIMEOUT_MS)
+    pausedUntilMs = clock.monotonicMs() + POST_TIMEOUT_MS
     return sampled.length
   }
 }

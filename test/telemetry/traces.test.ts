@@ -1,5 +1,6 @@
 // Traces as an OTLP receiver gets them: a span per request, a child span for the provider, in the client's own trace.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { later, systemClock } from '#domain/clock.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import { type Gateway, startGateway } from '#server/gateway.ts'
 import { type Furnished, furnish, hello, type TestKey } from '#test/support/furnish.ts'
@@ -191,6 +192,16 @@ describe('a receiver that', () => {
     await chat(hello())
     await eventually(() => receiver.received.length === 1, 'a batch comes')
     expect(spans()).toHaveLength(2)
+  })
+
+  test('works gets them also after the clock was set back', async () => {
+    let setBackMs = 0
+    const now = () => later(systemClock.now(), -setBackMs)
+    await start({ clock: { ...systemClock, now } })
+    await chat(hello())
+    setBackMs = 3_600_000
+    await chat(hello())
+    await eventually(() => spans().length === 4, 'both come')
   })
 
   test('is overloaded once gets the same batch again', async () => {
