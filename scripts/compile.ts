@@ -94,6 +94,14 @@ const STAND_INS: readonly {
     statement: "import { stripVTControlCharacters } from 'node:util';",
     instead: 'const stripVTControlCharacters = (text) => Bun.stripANSI(text);',
   })),
+  // A wire of other services: what exchanges AWS credentials speaks XML and JSON.
+  {
+    importer: '/@aws-sdk/core/dist-cjs/submodules/protocols/index.js',
+    statement:
+      'const { SmithyRpcV2CborProtocol, loadSmithyRpcV2CborErrorCode } = require("@smithy/core/cbor");',
+    instead:
+      'class SmithyRpcV2CborProtocol {} const loadSmithyRpcV2CborErrorCode = () => undefined;',
+  },
   // Every type of file that there is, twice: the sign-in library answers with these.
   {
     importer: '/mime-types/index.js',
