@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Address } from '#db/postgres/engine/address.ts'
 import { openPostgres } from '#db/postgres/store.ts'
+import type { Claim } from '#domain/admission.ts'
 import { systemClock } from '#domain/clock.ts'
 import type { GenerationId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
@@ -23,11 +24,11 @@ async function openNode(address: Address, node: string): Promise<GatewayStore> {
   return store
 }
 
-async function issue(store: GatewayStore): Promise<ApiKey> {
+async function issue(store: GatewayStore, concurrency = 1): Promise<ApiKey> {
   await store.accounts.create(anAccount(), anAct())
   await store.ledger.credit(aTopUp(systemClock.now(), usd('100')), anAct())
   const secret = newSecret()
-  const key = aKey(systemClock.now(), { concurrency: 1 }, { label: labelOf(secret) })
+  const key = aKey(systemClock.now(), { concurrency }, { label: labelOf(secret) })
   await store.keys.issue(key, secret, anAct())
   return key
 }
@@ -36,6 +37,14 @@ const claimAt = (store: GatewayStore, key: ApiKey) => ({
   ...aClaim(key, systemClock.now()),
   owner: store.owner,
 })
+
+const settle = (store: GatewayStore, claim: Claim): Promise<boolean> =>
+  store.admissions.settle(claim.generationId, {
+    at: systemClock.now(),
+    charge: null,
+    activity: anActivity(claim),
+    answer: null,
+  })
 
 async function admits(store: GatewayStore, key: ApiKey): Promise<boolean> {
   const verdict = await store.admissions.admit(claimAt(store, key))
@@ -83,6 +92,32 @@ if (POSTGRES_BIN === null) {
       const settlement = { at: systemClock.now(), charge: null, activity, answer: null }
       expect(await other.admissions.settle(claim.generationId, settlement)).toBe(false)
       expect((await one.audit()).findings).toEqual([])
+    })
+
+    test('a database that is away for a moment delays claims and settlements, and loses none; beyond it claims are refused', async () => {
+      // Of its own, because it crashes.
+      const server = await startPostgres(bin)
+      onTestFinished(server.stop)
+      const address = await server.create()
+      const gone = { path: '/nowhere/.s.PGSQL.5432' }
+      const store = await openNode({ ...address, hosts: [gone, ...address.hosts] }, 'a')
+      const key = await issue(store, 2)
+      const held = claimAt(store, key)
+      expect(await store.admissions.admit(held)).toMatchObject({ admitted: true })
+      await server.crash()
+      const settled = settle(store, held)
+      const waiting = admits(store, key)
+      const isPending = await Promise.race([waiting, Promise.resolve('pending')])
+      server.start()
+      expect([isPending, await waiting, await settled]).toEqual(['pending', true, true])
+      expect(await settle(store, held)).toBe(false)
+
+      await server.crash()
+      const kept = settle(store, claimAt(store, key))
+      await expect(admits(store, key)).rejects.toMatchObject({ code: 'store_unavailable' })
+      server.start()
+      expect(await kept).toBe(false)
+      expect((await store.audit()).findings).toEqual([])
     })
 
     test('a change of the catalogue is known to another node with the next key that it looks up', async () => {

@@ -37,6 +37,9 @@ export interface Cluster {
   createEmpty(): Promise<Address>
   /** A statement of the superuser, in the database of this address. */
   run(address: Address, sql: string): Promise<void>
+  /** Ends it as a crash does, with whatever is out; `start` brings it back. */
+  crash(): Promise<void>
+  start(): void
   stop(): Promise<void>
 }
 
@@ -60,12 +63,16 @@ export async function startPostgres(bin: string): Promise<Cluster> {
     'fsync=off',
     'autovacuum=off',
   ]
-  const server = spawn(
-    join(bin, 'postgres'),
-    ['-D', data, ...settings.flatMap((one) => ['-c', one])],
-    { ...other, stdio: 'ignore', cwd: directory },
-  )
-  const ended = new Promise<void>((resolve) => server.once('exit', () => resolve()))
+  const launch = () => {
+    const server = spawn(
+      join(bin, 'postgres'),
+      ['-D', data, ...settings.flatMap((one) => ['-c', one])],
+      { ...other, stdio: 'ignore', cwd: directory },
+    )
+    const ended = new Promise<void>((resolve) => server.once('exit', () => resolve()))
+    return { server, ended }
+  }
+  let running = launch()
   const addressOf = (database: string): Address => ({
     hosts: [{ path: join(directory, '.s.PGSQL.5432') }],
     username: 'postgres',
@@ -102,12 +109,19 @@ export async function startPostgres(bin: string): Promise<Cluster> {
       await client.unsafe(sql).simple()
       await client.close({ timeout: 0 })
     },
+    async crash() {
+      running.server.kill('SIGQUIT')
+      await running.ended
+    },
+    start() {
+      running = launch()
+    },
     async stop() {
-      await next
+      await next.catch(() => {})
       await admin.close({ timeout: 0 })
       // At once, whoever is connected.
-      server.kill('SIGQUIT')
-      await ended
+      running.server.kill('SIGQUIT')
+      await running.ended
       rmSync(directory, { recursive: true, force: true })
     },
   }

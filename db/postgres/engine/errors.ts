@@ -6,6 +6,8 @@ class LostCall extends Error {}
 
 /** The SQLSTATE of an error of the server; the client's own code where there is none. */
 function stateOf(error: unknown): string | null {
+  // Whose own code is another's word.
+  if (error instanceof GatewayError) return stateOf(error.cause)
   if (!(error instanceof Error)) return null
   const { errno, code, cause } = error as { errno?: unknown; code?: unknown; cause?: unknown }
   if (typeof errno === 'string') return errno

@@ -18,7 +18,8 @@ import { readTrend, readUsage } from './usage.ts'
 const NOTE = `INSERT INTO activity (${ACTIVITY_COLUMNS.join(', ')})
   SELECT * FROM unnest(?::text[], ${LINE_ARRAYS.join(', ')}) ON CONFLICT DO NOTHING`
 
-const endsIn = (column: Column, end: string): SQL => sql`right(${column}, ${end.length}) = ${end}`
+const endsIn = (column: Column, end: string): SQL =>
+  sql`right(${column}, ${end.length}::int) = ${end}`
 
 function matchesOf(query: Omit<ActivityQuery, 'limit'>): SQL | undefined {
   const { from, below } = arrivedIn(query)
