@@ -20,12 +20,13 @@ interface Named {
 
 /** Empty where the file can be applied anywhere. */
 export const findObstacles = (
-  { keys = [], clients = [] }: Exported,
+  { keys = [], clients = [], aliases = [], models = [] }: Exported,
   now: Instant,
 ): readonly Obstacle[] => [
   ...sharedNames('keys', keys),
   ...sharedNames('clients', clients),
   ...keys.filter(({ expires_at }) => isOver(expires_at, now)).map(ended),
+  ...aliases.filter(({ model }) => !models.some(({ id }) => id === model)).map(ofDemo),
 ]
 
 /** Objects with the same name are told apart only by id, which is different on another gateway. */
@@ -42,6 +43,12 @@ function sharedNames(nouns: 'keys' | 'clients', all: readonly Named[]): readonly
 
 const isOver = (end: string | undefined, now: Instant): boolean =>
   end !== undefined && (readInstant(end) ?? now) <= now
+
+/** The models of the built-in demo are not in the file, and another gateway may have none of them. */
+const ofDemo = ({ name, model }: { readonly name: string; readonly model: string }): Obstacle => ({
+  what: `alias "${clean(name)}" names ${clean(model)}, a model of the demo`,
+  next: `gatewayctl models unalias ${shellWord(name)}`,
+})
 
 const ended = ({ name, id, expires_at }: Named): Obstacle => ({
   what: `key "${clean(name)}" expired at ${expires_at}`,

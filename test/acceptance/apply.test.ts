@@ -195,6 +195,9 @@ describe('with the gateway up', () => {
   })
 
   test('what only this gateway can apply says so, and what to type against it', () => {
+    expect(cli.run(['models', 'alias', 'gpt', 'demo/echo']).code).toBe(0)
+    expect(cli.run(['export']).err).toContain('alias "gpt" names demo/echo, a model of the demo')
+    expect(cli.run(['models', 'unalias', 'gpt']).code).toBe(0)
     const ids = [1, 2].map(() => cli.json<{ id: string }>(['keys', 'create', 'twin']).id)
     const { code, out, err } = cli.run(['export'])
     expect(code).toBe(0)
