@@ -4,7 +4,8 @@ import type { Act, ActChanges } from '#domain/act.ts'
 import { renderInstant } from '#domain/clock.ts'
 import type { ActId, EventId } from '#domain/id.ts'
 import { timeField } from '#forms/fields.ts'
-import type { PersonId } from '#signin/register/person.ts'
+import type { Client } from '#signin/register/client.ts'
+import { isPersonId, type PersonId } from '#signin/register/person.ts'
 import { isRefusal, type ListedSigninEvent } from '#signin/register/signin-event.ts'
 import { findClient } from './clients.ts'
 import type { OperatorDeps } from './deps.ts'
@@ -54,7 +55,7 @@ export const listSigninEvents = verb(
   async (deps, input): Promise<readonly SigninEventRecord[]> => {
     const { outcome, refused, since, until, before, limit } = input
     const person = input.person === null ? null : await readPerson(deps, input.person)
-    const client = input.client === null ? null : await findClient(deps, input.client)
+    const client = input.client === null ? null : await readClient(deps, input.client)
     const bounds = {
       limit,
       ...(since !== null && { since }),
@@ -89,11 +90,23 @@ export const listSigninEvents = verb(
 /** Ids of both logs have four characters before the part that is ordered by time. */
 const bodyOf = (id: string): string => id.slice('evt_'.length)
 
-/** Strangers, who are only refused, are known by the address that they typed. */
+/** One that is registered; else one that has events: the cabinet, or one that was removed. @throws client_not_found */
+async function readClient(deps: OperatorDeps, text: string): Promise<Pick<Client, 'id'>> {
+  try {
+    return await findClient(deps, text)
+  } catch (cause) {
+    const known = await deps.store.signin.events.list({ clientId: text, limit: 1 })
+    if (known.length > 0) return { id: text }
+    throw cause
+  }
+}
+
+/** Strangers, who are only refused, are known by the address that they typed; who was removed, by the id that their events keep. */
 async function readPerson({ store }: OperatorDeps, text: string) {
   const { people } = store.signin
   const known = (await people.findByEmail(text)) ?? (await people.find(text as PersonId))
-  return { id: known?.id ?? null, email: known?.email ?? text }
+  const id = isPersonId(text) ? text : null
+  return { id: known?.id ?? id, email: known?.email ?? text }
 }
 
 const ofEvent = (event: ListedSigninEvent): SigninEventRecord => ({

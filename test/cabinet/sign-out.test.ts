@@ -8,7 +8,7 @@ beforeAll(async () => {
 })
 afterAll(() => house?.close())
 
-test('is listed with whose session it was, and counted once', async () => {
+test('is listed once, with whose session it was', async () => {
   const ann = await house.person('ann@example.org', 'owner')
   const page = await ann.browser.open('/cabinet')
   const fields = { csrf: csrfOf(page) }
@@ -22,5 +22,7 @@ test('is listed with whose session it was, and counted once', async () => {
     'accounts.members.add',
   ])
   expect(events[0]).toMatchObject({ email: 'ann@example.org', client: 'cabinet', refused: false })
+  const ofCabinet = await house.act('users.events', { client: 'cabinet' })
+  expect(ofCabinet.map(({ outcome }) => outcome)).toEqual(['signed_out', 'signed_in', 'code_sent'])
   expect(events[0]?.address).toMatch(/^(::ffff:)?127\.0\.0\.1$/)
 })

@@ -7,6 +7,9 @@ import { randomName } from './digest.ts'
 
 export type PersonId = `usr_${string}`
 
+/** Of somebody who is known, or was; no address is like it. */
+export const isPersonId = (text: string): text is PersonId => /^usr_[0-9a-z]+$/.test(text)
+
 export interface Person {
   readonly id: PersonId
   /** As it was first typed, its domain in lower case. */

@@ -42,4 +42,18 @@ test('a person of no group is told whom to ask, and enters once they are in it',
     'signed_up',
     'code_sent',
   ])
+
+  // Who entered it is asked after it has gone, too; what never was is refused.
+  setup.cli.json(['clients', 'remove', client_id, '--yes'])
+  expect(listed('--client', client_id, '--outcome', 'signed_in')).toEqual([
+    ['signed_in', false, EMAIL],
+  ])
+  const { id } = setup.cli.json<{ readonly id: string }>(['users', 'show', EMAIL])
+  setup.cli.json(['users', 'remove', EMAIL, '--yes'])
+  expect(listed('--person', id).map(([outcome]) => outcome)).toEqual([
+    'users.remove',
+    ...['signed_in', 'groups.add', 'not_allowed', 'signed_up'],
+  ])
+  const unknown = setup.cli.run(['users', 'events', '--client', 'nobody'])
+  expect([unknown.code, unknown.err]).toEqual([3, expect.stringContaining('"nobody"')])
 })
