@@ -245,7 +245,7 @@ export const RUSSIAN: Words = {
     key: 'Ключ',
     model: 'Модель',
     provider: 'Провайдер',
-    user: 'Конечный пользователь',
+    user: 'Пользователь',
     tokens: 'Токены: запрос / ответ',
     cost: 'Стоимость',
     status: 'Статус',
