@@ -120,6 +120,29 @@ if (POSTGRES_BIN === null) {
       expect((await store.audit()).findings).toEqual([])
     })
 
+    test('a claim that nobody knows the outcome of is refused, and leaves nothing behind', async () => {
+      const address = await cluster.create()
+      const store = await openNode(address, 'a')
+      const key = await issue(store)
+      // Longer than a call may take: it is admitted when nobody waits for it any more.
+      const locked = cluster.run(
+        address,
+        'BEGIN; UPDATE account_state SET pos = pos; SELECT pg_sleep(4); COMMIT',
+      )
+      const isLocked = async (): Promise<boolean> =>
+        (await cluster.ask(address, 'SELECT 1 FROM account_state FOR UPDATE SKIP LOCKED'))
+          .length === 0
+      await until(isLocked, 'the account is locked')
+      await expect(admits(store, key)).rejects.toMatchObject({
+        code: 'store_unavailable',
+        message: expect.stringContaining('in the middle'),
+      })
+      await locked
+      await until(() => admits(store, key), 'the place is free', 5_000)
+      expect((await store.health({ checkIntegrity: false })).openHolds).toBe(1)
+      expect((await store.audit()).findings).toEqual([])
+    })
+
     test('a change of the catalogue is known to another node with the next key that it looks up', async () => {
       const address = await cluster.create()
       const [one, other] = [await openNode(address, 'a'), await openNode(address, 'b')]
