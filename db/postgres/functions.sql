@@ -66,7 +66,7 @@ BEGIN
     FROM (SELECT s.generation_id, greatest(CASE WHEN stepped AND s.at > at_ - 60000 AND s.at < at_ + 60000
             THEN least(s.at, at_) + 60000 - at_ ELSE 0 END, s.pos + 60000 - pos_) AS ms
           FROM slots s WHERE (s.account_id = id AND s.pos > since) OR (s.key_id = id AND s.pos > since)) found
-    LEFT JOIN holds h ON h.generation_id = found.generation_id
+    LEFT JOIN holds h ON h.generation_id = found.generation_id AND h.ended_at IS NULL
     LEFT JOIN activity a ON a.generation_id = found.generation_id
     WHERE found.ms > 0 ORDER BY found.ms
   LOOP
@@ -249,7 +249,7 @@ BEGIN
       END IF;
       u_spent := coalesce(u_spent, 0); u_held := 0; u_prog := 0;
       IF c.user_daily IS NOT NULL THEN
-        SELECT coalesce(sum(h.amount_nanos), 0), count(*) INTO u_held, u_prog FROM holds h
+        SELECT coalesce(sum(h.amount_nanos), 0), count(*) FILTER (WHERE h.ended_at IS NULL) INTO u_held, u_prog FROM holds h
           WHERE h.key_id = c.key AND h.counted_as = u_name AND h.day = today;
       END IF;
     END IF;
@@ -489,12 +489,15 @@ BEGIN
       FROM unnest(p_gen, p_answer) AS u(gen, id) JOIN holds h ON h.generation_id = u.gen JOIN answers w ON w.id = u.id
       WHERE o.key_id = w.key_id AND o.idempotency_key = w.idempotency_key AND o.whole;
   END IF;
+  -- A line that says that it was ended makes way for what became of it.
+  DELETE FROM activity a USING holds h WHERE h.generation_id = ANY (p_gen) AND h.ended_at IS NOT NULL AND a.generation_id = h.generation_id;
   FOR c IN
     WITH gone AS (DELETE FROM holds h WHERE h.generation_id = ANY (p_gen) RETURNING h.*),
     done AS MATERIALIZED (
-      SELECT g.generation_id, g.account_id, g.key_id, g.amount_nanos AS held, g.admitted_at, g.day, g.counted_as, u.at, u.amount, u.rate, u.version, u.answer, k.account_id AS now_of,
-        u.provider, u.model
-      FROM gone g JOIN unnest(p_gen, p_at, p_amount, p_rate, p_version, p_answer, l_provider, l_model) AS u(gen, at, amount, rate, version, answer, provider, model)
+      SELECT g.generation_id, g.account_id, g.key_id, g.amount_nanos AS held, g.admitted_at, g.day, g.counted_as, g.ended_at IS NOT NULL AS late, u.at, u.amount, u.rate, u.version, u.answer,
+        k.account_id AS now_of, u.provider, u.model, greatest(g.amount_nanos, u.granted) AS granted
+      FROM gone g JOIN unnest(p_gen, p_at, p_amount, p_rate, p_version, p_answer, l_provider, l_model, l_hold)
+          AS u(gen, at, amount, rate, version, answer, provider, model, granted)
         ON u.gen = g.generation_id JOIN keys k ON k.id = g.key_id),
     charged AS (
       INSERT INTO ledger (id, account_id, kind, amount_nanos, at, key_id, generation_id, rub_per_usd, price_version, day, end_user)
@@ -502,15 +505,16 @@ BEGIN
       FROM done d WHERE d.amount IS NOT NULL),
     shown AS (UPDATE answers w SET whole = true FROM done d WHERE w.id = d.answer),
     days AS (
-      INSERT INTO key_days AS kd SELECT d.key_id, d.day, sum(coalesce(d.amount, 0)), count(*) FROM done d GROUP BY 1, 2
+      INSERT INTO key_days AS kd SELECT d.key_id, d.day, sum(coalesce(d.amount, 0)), count(*) FILTER (WHERE NOT d.late) FROM done d GROUP BY 1, 2
       ON CONFLICT (key_id, day) DO UPDATE SET spent_nanos = kd.spent_nanos + excluded.spent_nanos, requests = kd.requests + excluded.requests),
     users AS (
-      INSERT INTO end_user_days AS ud SELECT d.key_id, d.day, d.counted_as, sum(coalesce(d.amount, 0)), count(*) FROM done d WHERE d.counted_as IS NOT NULL GROUP BY 1, 2, 3
+      INSERT INTO end_user_days AS ud SELECT d.key_id, d.day, d.counted_as, sum(coalesce(d.amount, 0)), count(*) FILTER (WHERE NOT d.late) FROM done d
+        WHERE d.counted_as IS NOT NULL GROUP BY 1, 2, 3
       ON CONFLICT (key_id, day, end_user) DO UPDATE SET spent_nanos = ud.spent_nanos + excluded.spent_nanos, requests = ud.requests + excluded.requests),
     of_keys AS (
       UPDATE key_state t SET held_nanos = t.held_nanos - g.held, in_progress = t.in_progress - g.n, held_day = t.held_day - g.held_day,
           spent_day = t.spent_day + g.spent_day, held_month = t.held_month - g.held_month, spent_month = t.spent_month + g.spent_month
-      FROM (SELECT d.key_id, count(*) AS n, sum(d.held)::bigint AS held,
+      FROM (SELECT d.key_id, count(*) FILTER (WHERE NOT d.late) AS n, sum(d.held)::bigint AS held,
               coalesce(sum(d.held) FILTER (WHERE d.day = s.day), 0)::bigint AS held_day, coalesce(sum(d.amount) FILTER (WHERE d.day = s.day), 0)::bigint AS spent_day,
               coalesce(sum(d.held) FILTER (WHERE month_of(d.day) = month_of(s.day)), 0)::bigint AS held_month,
               coalesce(sum(d.amount) FILTER (WHERE month_of(d.day) = month_of(s.day)), 0)::bigint AS spent_month
@@ -521,11 +525,11 @@ BEGIN
       UPDATE account_state t SET held_nanos = t.held_nanos - g.held, in_progress = t.in_progress - g.n, balance_nanos = t.balance_nanos - g.amount,
           held_day = t.held_day - g.held_day, spent_day = t.spent_day + g.spent_day, held_month = t.held_month - g.held_month,
           spent_month = t.spent_month + g.spent_month, summed = t.summed AND NOT g.moved
-      FROM (SELECT s.account_id, count(*) FILTER (WHERE NOT d.is_new) AS n, coalesce(sum(d.held), 0)::bigint AS held, coalesce(sum(d.amount), 0)::bigint AS amount,
+      FROM (SELECT s.account_id, count(*) FILTER (WHERE NOT d.late) AS n, coalesce(sum(d.held), 0)::bigint AS held, coalesce(sum(d.amount), 0)::bigint AS amount,
               coalesce(sum(d.held) FILTER (WHERE d.day = s.day), 0)::bigint AS held_day, coalesce(sum(d.amount) FILTER (WHERE d.day = s.day), 0)::bigint AS spent_day,
               coalesce(sum(d.held) FILTER (WHERE month_of(d.day) = month_of(s.day)), 0)::bigint AS held_month,
               coalesce(sum(d.amount) FILTER (WHERE month_of(d.day) = month_of(s.day)), 0)::bigint AS spent_month, bool_or(d.moved) AS moved
-            FROM (SELECT account_id, day, held, amount, account_id <> now_of AS moved, false AS is_new FROM done
+            FROM (SELECT account_id, day, held, amount, account_id <> now_of AS moved, late FROM done
                   UNION ALL SELECT now_of, day, 0, 0, true, true FROM done WHERE account_id <> now_of) d
             JOIN account_state s USING (account_id) GROUP BY 1) g
       WHERE t.account_id = g.account_id),
@@ -555,10 +559,10 @@ BEGIN
   LOOP
     done_gen := done_gen || c.generation_id;
     IF c.amount > 0 THEN paid_key := paid_key || c.key_id; paid_user := array_append(paid_user, c.counted_as); END IF;
-    IF c.amount > c.held THEN
+    IF c.amount > c.granted THEN
       any_passed := true;
       INSERT INTO passed_marks (kind, fact) VALUES ('beyond_hold', jsonb_build_object('accountId', c.account_id, 'keyId', c.key_id, 'generationId', c.generation_id,
-        'provider', c.provider, 'model', c.model, 'held', c.held, 'charged', c.amount, 'at', c.at));
+        'provider', c.provider, 'model', c.model, 'held', c.granted, 'charged', c.amount, 'at', c.at));
     END IF;
   END LOOP;
 
@@ -623,6 +627,93 @@ BEGIN
     END IF;
   END LOOP;
   RETURN QUERY SELECT g, any_passed FROM unnest(done_gen) AS g;
+END $$;
+
+-- Ends these requests, which nobody waits for any more: their places are free, the log has them as broken off by the gateway, and their
+-- names may be used again. `how`: 'silent' keeps their money held, 'released' frees it too; what their node settles nevertheless
+-- is charged late, for a day. 'void' is for good.
+CREATE OR REPLACE FUNCTION end_holds(p_gen text[], p_at bigint, how text) RETURNS void
+LANGUAGE plpgsql SET enable_seqscan = off SET jit = off AS $$
+DECLARE accs text[]; gens text[];
+BEGIN
+  IF cardinality(p_gen) = 0 THEN RETURN; END IF;
+  LOOP
+    accs := ARRAY(SELECT h.account_id FROM holds h WHERE h.generation_id = ANY (p_gen)
+      UNION SELECT k.account_id FROM holds h JOIN keys k ON k.id = h.key_id WHERE h.generation_id = ANY (p_gen));
+    PERFORM FROM account_state s WHERE s.account_id = ANY (accs) ORDER BY s.account_id FOR NO KEY UPDATE;
+    EXIT WHEN NOT EXISTS (SELECT FROM holds h JOIN keys k ON k.id = h.key_id WHERE h.generation_id = ANY (p_gen)
+      AND (h.account_id <> ALL (accs) OR k.account_id <> ALL (accs)));
+  END LOOP;
+  WITH ended AS (
+      UPDATE holds h SET ended_at = p_at, idempotency_key = NULL, body_sha256 = NULL WHERE h.generation_id = ANY (p_gen) AND h.ended_at IS NULL
+      RETURNING h.*),
+    days AS (
+      INSERT INTO key_days AS kd SELECT e.key_id, e.day, 0, count(*) FROM ended e GROUP BY 1, 2
+      ON CONFLICT (key_id, day) DO UPDATE SET requests = kd.requests + excluded.requests),
+    users AS (
+      INSERT INTO end_user_days AS ud SELECT e.key_id, e.day, e.counted_as, 0, count(*) FROM ended e WHERE e.counted_as IS NOT NULL GROUP BY 1, 2, 3
+      ON CONFLICT (key_id, day, end_user) DO UPDATE SET requests = ud.requests + excluded.requests),
+    of_keys AS (UPDATE key_state t SET in_progress = t.in_progress - g.n FROM (SELECT e.key_id, count(*) AS n FROM ended e GROUP BY 1) g WHERE t.key_id = g.key_id),
+    of_accounts AS (
+      UPDATE account_state s SET in_progress = s.in_progress - g.n FROM (SELECT e.account_id, count(*) AS n FROM ended e GROUP BY 1) g
+      WHERE s.account_id = g.account_id)
+  INSERT INTO activity (generation_id, request_id, account_id, key_id, admitted, model, end_user, stream, status, code, ended_by, started_at, admitted_at,
+      total_ms, input_tokens, cache_read_tokens, cache_write_tokens, image_input_tokens, output_tokens, reasoning_tokens, image_output_tokens, input_images,
+      output_images, search_units, cost_nanos, cost_rub_micros, operator_cost_nanos, hold_nanos, cache_write_1h_tokens, surface, session)
+    SELECT e.generation_id, e.request_id, e.account_id, e.key_id, true, e.model, e.end_user, false, 500, 'internal_error', 'gateway', e.admitted_at, e.admitted_at,
+      greatest(0, p_at - e.admitted_at), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, e.amount_nanos, 0, e.surface, e.session
+    FROM ended e ON CONFLICT DO NOTHING;
+  IF how = 'silent' THEN RETURN; END IF;
+  UPDATE account_state s SET held_nanos = s.held_nanos - g.held, held_day = s.held_day - g.held_day, held_month = s.held_month - g.held_month
+    FROM (SELECT s.account_id, sum(h.amount_nanos)::bigint AS held, coalesce(sum(h.amount_nanos) FILTER (WHERE h.day = s.day), 0)::bigint AS held_day,
+            coalesce(sum(h.amount_nanos) FILTER (WHERE month_of(h.day) = month_of(s.day)), 0)::bigint AS held_month
+          FROM holds h JOIN account_state s USING (account_id) WHERE h.generation_id = ANY (p_gen) GROUP BY 1) g
+    WHERE s.account_id = g.account_id;
+  UPDATE key_state t SET held_nanos = t.held_nanos - g.held, held_day = t.held_day - g.held_day, held_month = t.held_month - g.held_month
+    FROM (SELECT t.key_id, sum(h.amount_nanos)::bigint AS held, coalesce(sum(h.amount_nanos) FILTER (WHERE h.day = t.day), 0)::bigint AS held_day,
+            coalesce(sum(h.amount_nanos) FILTER (WHERE month_of(h.day) = month_of(t.day)), 0)::bigint AS held_month
+          FROM holds h JOIN key_state t USING (key_id) WHERE h.generation_id = ANY (p_gen) GROUP BY 1) g
+    WHERE t.key_id = g.key_id;
+  IF how = 'released' THEN UPDATE holds h SET amount_nanos = 0 WHERE h.generation_id = ANY (p_gen);
+  ELSE DELETE FROM holds h WHERE h.generation_id = ANY (p_gen);
+  END IF;
+END $$;
+
+-- Ends what these epochs hold, by which nothing is admitted any more, and all that these nodes hold, which includes their processes.
+-- No admission runs meanwhile: each has been written, or will see what is written here.
+CREATE OR REPLACE FUNCTION end_epochs(p_epochs text[], p_nodes text[], p_at bigint, how text) RETURNS void LANGUAGE plpgsql SET jit = off AS $$
+BEGIN
+  PERFORM pg_advisory_xact_lock(7001);
+  INSERT INTO ended_epochs SELECT e, p_at FROM unnest(p_epochs) e ON CONFLICT DO NOTHING;
+  PERFORM end_holds(ARRAY(SELECT h.generation_id FROM holds h WHERE h.epoch = ANY (p_epochs) OR h.node = ANY (p_nodes)), p_at, how);
+END $$;
+
+-- Voids those of these claims that were admitted, and sees to it that the others never are.
+CREATE OR REPLACE FUNCTION give_up(p_gen text[], p_at bigint) RETURNS void LANGUAGE plpgsql SET jit = off AS $$
+BEGIN
+  PERFORM pg_advisory_xact_lock(7001);
+  INSERT INTO given_up SELECT g, p_at FROM unnest(p_gen) g ON CONFLICT DO NOTHING;
+  PERFORM end_holds(p_gen, p_at, 'void');
+END $$;
+
+-- Ends the nodes that have not beaten for so long, at the word of one that has beaten all the while: after an outage of the database
+-- every node has been silent. Answers their epochs. What was ended a day ago is void.
+CREATE OR REPLACE FUNCTION end_silent(p_epoch text, p_at bigint, silence interval) RETURNS SETOF text LANGUAGE plpgsql SET jit = off AS $$
+DECLARE epochs text[]; names text[]; held text[];
+BEGIN
+  held := ARRAY(SELECT h.generation_id FROM holds h WHERE h.ended_at < p_at - 86400000 LIMIT 1000);
+  -- With accounts locked no other lock is waited for: the next beat does the rest.
+  IF cardinality(held) > 0 THEN PERFORM end_holds(held, p_at, 'void'); RETURN; END IF;
+  IF NOT EXISTS (SELECT FROM nodes n WHERE n.epoch = p_epoch AND n.beating_since < clock_timestamp() - silence) THEN RETURN; END IF;
+  IF NOT EXISTS (SELECT FROM nodes n WHERE n.beat_at < clock_timestamp() - silence AND NOT EXISTS (SELECT FROM ended_epochs e WHERE e.epoch = n.epoch))
+    THEN RETURN; END IF;
+  PERFORM pg_advisory_xact_lock(7001);
+  -- One may have beaten while the lock was waited for.
+  SELECT array_agg(n.epoch), array_agg(n.name) INTO epochs, names FROM nodes n
+    WHERE n.beat_at < clock_timestamp() - silence AND NOT EXISTS (SELECT FROM ended_epochs e WHERE e.epoch = n.epoch);
+  IF epochs IS NULL THEN RETURN; END IF;
+  PERFORM end_epochs(epochs, names, p_at, 'silent');
+  RETURN QUERY SELECT unnest(epochs);
 END $$;
 
 -- What keys have used, in the order of their ids; `by_clock` counts those of the log by the clock alone, for a window without a limit.

@@ -40,12 +40,12 @@ export const listNodes = (address: Address, clock: Clock): Promise<readonly Node
 const readNodes = (database: Database): Promise<readonly NodeRecord[]> =>
   database.all<NodeRecord>(
     `SELECT n.name, CASE WHEN e.epoch IS NOT NULL THEN 'ended' WHEN n.beat_at < clock_timestamp() - ${SILENT} THEN 'silent' ELSE 'alive' END AS state,
-       (SELECT count(*) FROM holds h WHERE h.node = n.name) AS in_flight, n.epoch, n.version,
+       (SELECT count(*) FROM holds h WHERE h.node = n.name AND h.ended_at IS NULL) AS in_flight, n.epoch, n.version,
        to_char(n.beat_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS beat_at, n.ahead_ms
      FROM nodes n LEFT JOIN ended_epochs e ON e.epoch = n.epoch ORDER BY n.name`,
   )
 
-/** Null where there is none of that name. What it holds is void at once; if it lives it goes on in a new epoch. */
+/** Null where there is none of that name. What it holds is released at once; if it lives it goes on in a new epoch, and what it still settles is charged. */
 export const endNode = (
   address: Address,
   clock: Clock,
@@ -56,7 +56,7 @@ export const endNode = (
     const node = (await readNodes(database)).find((one) => one.name === name)
     if (node === undefined) return null
     const at = clock.now()
-    await expire(database, [node.epoch], at, [name])
+    await expire(database, 'released', [node.epoch], at, [name])
     const act: Act = draftAct(at, who, 'nodes.end', {
       target: name,
       changed: { epoch: node.epoch },

@@ -149,7 +149,7 @@ async function readHealth(
 ): Promise<StoreHealth> {
   await database.flush()
   const row = await database.get<{ version: number; holds: number; size: number }>(
-    `SELECT (SELECT version FROM schema_version) AS version, (SELECT count(*) FROM holds) AS holds,
+    `SELECT (SELECT version FROM schema_version) AS version, (SELECT count(*) FROM holds WHERE ended_at IS NULL) AS holds,
        pg_database_size(current_database()) AS size`,
   )
   return {

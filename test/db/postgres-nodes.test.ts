@@ -2,16 +2,27 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Address } from '#db/postgres/engine/address.ts'
+import { endNode, listNodes } from '#db/postgres/operate.ts'
 import { openPostgres } from '#db/postgres/store.ts'
 import type { Claim } from '#domain/admission.ts'
-import { systemClock } from '#domain/clock.ts'
+import { type Day, systemClock } from '#domain/clock.ts'
 import type { GenerationId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
+import type { Limits } from '#domain/limits.ts'
 import { labelOf, newSecret } from '#domain/secret.ts'
 import type { GatewayStore } from '#signin/store.ts'
 import { until } from '#test/support/appliance.ts'
 import { startChild } from '#test/support/child.ts'
-import { aClaim, aKey, anAccount, anAct, anActivity, aTopUp, usd } from '#test/support/nouns.ts'
+import {
+  aCharge,
+  aClaim,
+  aKey,
+  anAccount,
+  anAct,
+  anActivity,
+  aTopUp,
+  usd,
+} from '#test/support/nouns.ts'
 import { type Cluster, POSTGRES_BIN, startPostgres } from '#test/support/postgres.ts'
 
 vi.setConfig({ testTimeout: 300_000 })
@@ -24,27 +35,35 @@ async function openNode(address: Address, node: string): Promise<GatewayStore> {
   return store
 }
 
-async function issue(store: GatewayStore, concurrency = 1): Promise<ApiKey> {
+async function issue(
+  store: GatewayStore,
+  limits: Partial<Limits> = { concurrency: 1 },
+): Promise<ApiKey> {
   await store.accounts.create(anAccount(), anAct())
   await store.ledger.credit(aTopUp(systemClock.now(), usd('100')), anAct())
   const secret = newSecret()
-  const key = aKey(systemClock.now(), { concurrency }, { label: labelOf(secret) })
+  const key = aKey(systemClock.now(), limits, { label: labelOf(secret) })
   await store.keys.issue(key, secret, anAct())
   return key
 }
 
-const claimAt = (store: GatewayStore, key: ApiKey) => ({
-  ...aClaim(key, systemClock.now()),
+const claimAt = (store: GatewayStore, key: ApiKey, hold = '0.01') => ({
+  ...aClaim(key, systemClock.now(), usd(hold)),
   owner: store.owner,
 })
 
-const settle = (store: GatewayStore, claim: Claim): Promise<boolean> =>
-  store.admissions.settle(claim.generationId, {
-    at: systemClock.now(),
-    charge: null,
-    activity: anActivity(claim),
-    answer: null,
-  })
+const settle = (store: GatewayStore, claim: Claim, amount?: string): Promise<boolean> => {
+  const charge = amount === undefined ? null : aCharge(usd(amount))
+  const cost = charge && { cost: charge.amount, costRub: charge.costRub }
+  const activity = anActivity(claim, { ...cost })
+  const at = systemClock.now()
+  return store.admissions.settle(claim.generationId, { at, charge, activity, answer: null })
+}
+
+const beatOf = async (address: Address, node: string): Promise<string> =>
+  (await listNodes(address, systemClock)).find(({ name }) => name === node)?.beat_at ?? ''
+/** Three beats on. */
+const later3 = (beat: string): string => new Date(Date.parse(beat) + 2_500).toISOString()
 
 async function admits(store: GatewayStore, key: ApiKey): Promise<boolean> {
   const verdict = await store.admissions.admit(claimAt(store, key))
@@ -75,22 +94,125 @@ if (POSTGRES_BIN === null) {
       expect(await store.activity.find(id)).toMatchObject({ endedBy: 'gateway', cost: 0n })
     })
 
-    test('a node that was ended takes another epoch with its next claim; what it held is void', async () => {
+    /** As if it had not beaten for so long. */
+    const fallSilent = (address: Address, node: string) =>
+      cluster.run(
+        address,
+        `UPDATE nodes SET beat_at = clock_timestamp() - interval '1 hour' WHERE name = '${node}'`,
+      )
+    /** Beats all the while: nothing but the database's clock is asked. */
+    const hasBeaten = (address: Address, node: string) =>
+      cluster.run(
+        address,
+        `UPDATE nodes SET beating_since = clock_timestamp() - interval '1 hour' WHERE name = '${node}'`,
+      )
+    const isEnded = async (address: Address, node: string) =>
+      (await listNodes(address, systemClock)).some(
+        ({ name, state }) => name === node && state === 'ended',
+      )
+
+    test.each(['silent', 'ended by hand'])(
+      'what a node settles that was %s is charged late and once, and its place was free meanwhile',
+      async (how) => {
+        const address = await cluster.create()
+        const [one, other] = [await openNode(address, 'a'), await openNode(address, 'b')]
+        const key = await issue(one, { concurrency: 1, dailySpend: usd('1') })
+        const { epoch } = other.owner
+        const claim = { ...claimAt(other, key, '0.6'), endUser: 'ann' }
+        expect(await other.admissions.admit(claim)).toMatchObject({ admitted: true })
+        if (how === 'silent') {
+          await hasBeaten(address, 'a')
+          await until(async () => {
+            // It lives, and its next beat would be heard.
+            await fallSilent(address, 'b')
+            return other.owner.epoch !== epoch
+          }, 'the others have ended it')
+        } else {
+          await endNode(address, systemClock, 'b', 'ann')
+          await until(() => other.owner.epoch !== epoch, 'it goes on in another epoch')
+        }
+        // Its money stays held only where nobody has said that it is gone.
+        expect(await one.admissions.usage(key.id, systemClock.now())).toMatchObject({
+          requestsInProgress: 0,
+          reserved: how === 'silent' ? usd('0.6') : 0n,
+          spendDay: 0n,
+        })
+        expect(await one.activity.find(claim.generationId)).toMatchObject({ endedBy: 'gateway' })
+        expect(await one.audit()).toMatchObject({ openHolds: 0, findings: [] })
+        const mine = { ...claimAt(one, key, '0.3'), endUser: 'ann' }
+        expect(await one.admissions.admit(mine)).toMatchObject({ admitted: true })
+        const told = await Promise.all([settle(other, claim, '0.5'), settle(other, claim, '0.5')])
+        expect(told.filter((isFirst) => isFirst)).toHaveLength(1)
+        expect(await settle(one, claim, '0.5')).toBe(false)
+        expect(await settle(one, mine, '0.3')).toBe(true)
+        expect(await one.activity.find(claim.generationId)).toMatchObject({ cost: usd('0.5') })
+        expect((await one.accounts.find(key.accountId))?.balance).toBe(usd('99.2'))
+        expect(await one.admissions.usage(key.id, systemClock.now())).toMatchObject({
+          requestsInProgress: 0,
+          reserved: 0n,
+          spendDay: usd('0.8'),
+        })
+        const requests = await one.admissions.spendByDay(0 as Day)
+        expect(requests).toMatchObject([{ spent: usd('0.8'), requests: 2 }])
+        expect((await one.audit()).findings).toEqual([])
+      },
+    )
+
+    test('what was held by a node that fell silent is held for a day at most', async () => {
+      const address = await cluster.create()
+      const [one, other] = [await openNode(address, 'a'), await openNode(address, 'b')]
+      const key = await issue(one)
+      const claim = claimAt(other, key, '0.6')
+      expect(await other.admissions.admit(claim)).toMatchObject({ admitted: true })
+      const { epoch } = other.owner
+      await hasBeaten(address, 'a')
+      await until(async () => {
+        await fallSilent(address, 'b')
+        return other.owner.epoch !== epoch
+      }, 'it is ended')
+      const reserved = async () => (await one.admissions.usage(key.id, systemClock.now())).reserved
+      expect(await reserved()).toBe(usd('0.6'))
+      await cluster.run(address, 'UPDATE holds SET ended_at = ended_at - 86400001')
+      await until(async () => (await reserved()) === 0n, 'it is released')
+      expect(await settle(other, claim, '0.5')).toBe(false)
+      expect((await one.audit()).findings).toEqual([])
+    })
+
+    test('after an outage of the database no node ends the others that come back with it', async () => {
+      const address = await cluster.create()
+      const [one, other] = [await openNode(address, 'a'), await openNode(address, 'b')]
+      const { epoch } = other.owner
+      await hasBeaten(address, 'a')
+      await fallSilent(address, 'a')
+      const beats = async () =>
+        (await listNodes(address, systemClock)).find(({ name }) => name === 'a')?.state === 'alive'
+      await until(beats, 'it beats again')
+      // One that is not back yet: no process beats for it.
+      await cluster.run(
+        address,
+        `INSERT INTO nodes (name, epoch, version, beat_at) VALUES ('c', 'c1', '0', clock_timestamp() - interval '11 seconds')`,
+      )
+      const before = await beatOf(address, 'a')
+      await until(async () => (await beatOf(address, 'a')) > later3(before), 'it has beaten thrice')
+      expect(await isEnded(address, 'c')).toBe(false)
+      await hasBeaten(address, 'a')
+      await until(() => isEnded(address, 'c'), 'it is ended by one that has beaten all the while')
+      expect(other.owner.epoch).toBe(epoch)
+      expect(one.owner.node).toBe('a')
+    })
+
+    test('a node that was ended takes another epoch with its next claim', async () => {
       const address = await cluster.create()
       const [one, other] = [await openNode(address, 'a'), await openNode(address, 'b')]
       const key = await issue(one)
       const { epoch } = other.owner
-      const claim = claimAt(other, key)
-      expect(await other.admissions.admit(claim)).toMatchObject({ admitted: true })
-      await one.admissions.expire([epoch], systemClock.now())
+      expect(await other.admissions.admit(claimAt(other, key))).toMatchObject({ admitted: true })
+      await endNode(address, systemClock, 'b', 'ann')
       expect(
         await other.admissions.admit({ ...claimAt(other, key), owner: { node: 'b', epoch } }),
       ).toBe('stale')
       expect(other.owner.epoch).not.toBe(epoch)
       expect(await admits(other, key)).toBe(true)
-      const activity = anActivity(claim)
-      const settlement = { at: systemClock.now(), charge: null, activity, answer: null }
-      expect(await other.admissions.settle(claim.generationId, settlement)).toBe(false)
       expect((await one.audit()).findings).toEqual([])
     })
 
@@ -101,7 +223,7 @@ if (POSTGRES_BIN === null) {
       const address = await server.create()
       const gone = { path: '/nowhere/.s.PGSQL.5432' }
       const store = await openNode({ ...address, hosts: [gone, ...address.hosts] }, 'a')
-      const key = await issue(store, 2)
+      const key = await issue(store, { concurrency: 2 })
       const held = claimAt(store, key)
       expect(await store.admissions.admit(held)).toMatchObject({ admitted: true })
       await server.crash()

@@ -52,7 +52,7 @@ export function createAdmissions(
   }
   /** Whatever became of them, once the database is back. */
   const forget = (ids: readonly GenerationId[]): void => {
-    database.track(untilDone(() => giveUp(database, ids, database.clock.now()))).catch(() => {})
+    database.track(giveUp(database, ids, database.clock.now())).catch(() => {})
   }
   const admit = batched(askAll(true))
   const judge = batched(askAll(false))
@@ -93,7 +93,7 @@ export function createAdmissions(
     },
     async expire(epochs, at) {
       await database.flush()
-      await expire(database, epochs, at)
+      await expire(database, 'void', epochs, at)
     },
     ...readUse(database),
   }

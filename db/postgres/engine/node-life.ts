@@ -11,13 +11,14 @@ const BEAT_MS = 1_000
 export const SILENT = "interval '10 seconds'"
 /** A node that lives beats in this time. */
 const LIVES_MS = 3 * BEAT_MS
+const MISSED = `interval '${LIVES_MS} milliseconds'`
 /** No call runs for so long. */
 const GIVEN_UP_MS = HOUR_MS
 
 export interface NodeLife {
-  /** Takes a new epoch where this one was ended: its requests in progress are void. */
+  /** Takes a new epoch where this one was ended. */
   rejoin(): Promise<void>
-  /** Nobody waits for this node any more: what it holds is void at once. */
+  /** Nobody waits for this node any more: what it holds is void. */
   leave(): Promise<void>
 }
 
@@ -51,7 +52,7 @@ const isTaken = (node: string): GatewayError =>
     hint: 'give this one a name of its own: GATEWAY_NODE=NAME; gatewayctl nodes list shows those that are',
   })
 
-/** Voids what an earlier epoch of this node has left; what its courier had in hand is due again. */
+/** Ends what an earlier epoch of this node has left; what its courier had in hand is due again. */
 export async function join(database: Database, version: string): Promise<void> {
   await requireOnlyOne(database)
   const { node, epoch } = database.owner
@@ -61,13 +62,13 @@ export async function join(database: Database, version: string): Promise<void> {
   )
   await database.run(
     `INSERT INTO nodes (name, epoch, version) VALUES (?, ?, ?)
-     ON CONFLICT (name) DO UPDATE SET epoch = excluded.epoch, version = excluded.version, beat_at = clock_timestamp()`,
+     ON CONFLICT (name) DO UPDATE SET epoch = excluded.epoch, version = excluded.version, beat_at = clock_timestamp(), beating_since = clock_timestamp()`,
     node,
     epoch,
     version,
   )
   const epochs = before.map((row) => row.epoch)
-  await expire(database, epochs, database.clock.now(), [node])
+  await expire(database, 'released', epochs, database.clock.now(), [node])
   await endLeases(database, epochs)
 }
 
@@ -89,7 +90,7 @@ export function startLife(database: Database, beaten: () => Promise<void>): Node
     if (ended === null) return
     const owner = { node, epoch: newEpochId(database.clock.now()) }
     const taken = await life.run(
-      'UPDATE nodes SET epoch = ?, beat_at = clock_timestamp() WHERE name = ? AND epoch = ?',
+      'UPDATE nodes SET epoch = ?, beat_at = clock_timestamp(), beating_since = clock_timestamp() WHERE name = ? AND epoch = ?',
       owner.epoch,
       node,
       epoch,
@@ -107,7 +108,9 @@ export function startLife(database: Database, beaten: () => Promise<void>): Node
   const beat = async (): Promise<void> => {
     const { node, epoch } = database.owner
     await life.run(
-      `UPDATE nodes SET beat_at = clock_timestamp(), ahead_ms = ? - (extract(epoch FROM clock_timestamp()) * 1000)::bigint
+      `UPDATE nodes SET beat_at = clock_timestamp(),
+         beating_since = CASE WHEN beat_at < clock_timestamp() - ${MISSED} THEN clock_timestamp() ELSE beating_since END,
+         ahead_ms = ? - (extract(epoch FROM clock_timestamp()) * 1000)::bigint
        WHERE name = ? AND epoch = ?`,
       database.clock.now(),
       node,
@@ -133,28 +136,27 @@ export function startLife(database: Database, beaten: () => Promise<void>): Node
       clearInterval(timer)
       await beating
       const { node, epoch } = database.owner
-      await expire(database, [epoch], database.clock.now())
+      const gone = await database.run('DELETE FROM nodes WHERE name = ? AND epoch = ?', node, epoch)
+      // Another process may have become this node.
+      const nodes = gone === 0 ? [] : [node]
+      await expire(database, 'void', [epoch], database.clock.now(), nodes)
       await endLeases(database, [epoch])
-      await database.run('DELETE FROM nodes WHERE name = ? AND epoch = ?', node, epoch)
     },
   }
 }
 
-/** Any node ends one that has not beaten for so long. */
+/** A node that has beaten all the while ends those that have not for so long. */
 async function endSilent(database: Database, at: Instant): Promise<void> {
   const { life } = database.lanes
   await life.run('DELETE FROM given_up WHERE at < ?', later(at, -GIVEN_UP_MS))
-  const silent = await life.all<{ epoch: string; name: string }>(
-    `SELECT epoch, name FROM nodes WHERE beat_at < clock_timestamp() - ${SILENT}
-       AND epoch NOT IN (SELECT epoch FROM ended_epochs)`,
+  const silent = await life.all<{ epoch: string }>(
+    `SELECT epoch FROM end_silent(?, ?, ${SILENT}) AS epoch`,
+    database.owner.epoch,
+    at,
   )
   if (silent.length === 0) return
-  const epochs = silent.map((row) => row.epoch)
-  await expire(
+  await endLeases(
     database,
-    epochs,
-    at,
-    silent.map(({ name }) => name),
+    silent.map(({ epoch }) => epoch),
   )
-  await endLeases(database, epochs)
 }

@@ -7,6 +7,8 @@ CREATE TABLE nodes (
   epoch    text COLLATE "C" NOT NULL,
   version  text COLLATE "C" NOT NULL,
   beat_at  timestamptz NOT NULL DEFAULT clock_timestamp(),
+  -- Since when no beat has failed to come.
+  beating_since timestamptz NOT NULL DEFAULT clock_timestamp(),
   -- How far its clock is ahead of that of the database.
   ahead_ms bigint NOT NULL DEFAULT 0
 );
@@ -146,6 +148,7 @@ CREATE INDEX slots_of_account ON slots (account_id, pos, account_nth);
 CREATE INDEX slots_of_user ON slots (key_id, end_user, pos) WHERE end_user IS NOT NULL;
 CREATE INDEX slots_by_time ON slots USING brin (at);
 
+-- One whose epoch was ended is no request in progress any more (`ended_at`); what its node still settles is charged late.
 CREATE TABLE holds (
   generation_id   text COLLATE "C" PRIMARY KEY,
   request_id      text COLLATE "C" NOT NULL,
@@ -163,8 +166,10 @@ CREATE TABLE holds (
   body_sha256     text COLLATE "C",
   surface         text COLLATE "C" NOT NULL,
   session         text COLLATE "C",
-  tokens          bigint NOT NULL
+  tokens          bigint NOT NULL,
+  ended_at        bigint
 );
+CREATE INDEX holds_ended ON holds (ended_at) WHERE ended_at IS NOT NULL;
 CREATE INDEX holds_by_account ON holds (account_id);
 CREATE INDEX holds_by_key ON holds (key_id, counted_as);
 CREATE INDEX holds_by_epoch ON holds (epoch);

@@ -42,11 +42,11 @@ const LIVE = `
   SELECT s.account_id AS subject, 'hold' AS engine, 'its holds do not add up to what is kept' AS what, s.held_nanos::text AS kept,
     coalesce(sum(h.amount_nanos), 0)::text AS ledger, NULL::bigint AS day
   FROM account_state s LEFT JOIN holds h ON h.account_id = s.account_id GROUP BY s.account_id
-  HAVING s.held_nanos <> coalesce(sum(h.amount_nanos), 0) OR s.in_progress <> count(h.generation_id)
+  HAVING s.held_nanos <> coalesce(sum(h.amount_nanos), 0) OR s.in_progress <> count(h.generation_id) FILTER (WHERE h.ended_at IS NULL)
   UNION ALL
   SELECT t.key_id, 'hold', 'its holds do not add up to what is kept', t.held_nanos::text, coalesce(sum(h.amount_nanos), 0)::text, NULL
   FROM key_state t LEFT JOIN holds h ON h.key_id = t.key_id GROUP BY t.key_id
-  HAVING t.held_nanos <> coalesce(sum(h.amount_nanos), 0) OR t.in_progress <> count(h.generation_id)
+  HAVING t.held_nanos <> coalesce(sum(h.amount_nanos), 0) OR t.in_progress <> count(h.generation_id) FILTER (WHERE h.ended_at IS NULL)
   UNION ALL
   SELECT t.key_id, 'live_key_day', 'what is kept as spent on its day is not what the ledger adds up to', t.spent_day::text, coalesce(d.spent_nanos, 0)::text, t.day
   FROM key_state t LEFT JOIN key_days d ON d.key_id = t.key_id AND d.day = t.day WHERE t.day >= 0 AND t.spent_day <> coalesce(d.spent_nanos, 0)
@@ -141,7 +141,7 @@ async function count(
   tx: Sql,
 ): Promise<Pick<Audit, 'entries' | 'keyDays' | 'endUserDays' | 'openHolds'>> {
   const row = await tx.get<Pick<Audit, 'entries' | 'keyDays' | 'endUserDays' | 'openHolds'>>(
-    `${SUMS} SELECT (SELECT count(*) FROM ledger) AS entries, (SELECT count(*) FROM holds) AS "openHolds",
+    `${SUMS} SELECT (SELECT count(*) FROM ledger) AS entries, (SELECT count(*) FROM holds WHERE ended_at IS NULL) AS "openHolds",
        (SELECT count(*) FROM both_sums WHERE what = 'key_day') AS "keyDays",
        (SELECT count(*) FROM both_sums WHERE what = 'end_user_day') AS "endUserDays"`,
   )
