@@ -26,7 +26,8 @@ BEGIN
 END $$;
 
 -- A window, of the key or the account of this id, while the clock is, or was, set: a request is in it by the clock or by its place, whichever holds it longer. The wait is
--- until so many are left that `lim` is not reached; without one, until the oldest leaves.
+-- until so many are left that `lim` is not reached; without one, until the oldest leaves. No place is before its instant, so that what lies
+-- before the window by the clock (`pos > at_ - span`) is in it by neither.
 CREATE OR REPLACE FUNCTION stepped_window(id text, span bigint, at_ bigint, pos_ bigint, lim bigint,
   OUT used bigint, OUT oldest bigint, OUT wait bigint) LANGUAGE plpgsql STABLE SET enable_seqscan = off SET jit = off AS $$
 DECLARE leaves bigint[];
@@ -34,7 +35,7 @@ BEGIN
   SELECT array_agg(ms ORDER BY ms) INTO leaves FROM (
     SELECT greatest(CASE WHEN s.at > at_ - span AND s.at < at_ + span THEN least(s.at, at_) + span - at_ ELSE 0 END,
                     s.pos + span - pos_) AS ms
-    FROM slots s WHERE s.account_id = id OR s.key_id = id) found WHERE ms > 0;
+    FROM slots s WHERE (s.account_id = id AND s.pos > at_ - span) OR (s.key_id = id AND s.pos > at_ - span)) found WHERE ms > 0;
   used := coalesce(cardinality(leaves), 0);
   oldest := coalesce(leaves[1], 0);
   wait := CASE WHEN used >= lim THEN leaves[used - lim + 1] ELSE 0 END;
@@ -58,7 +59,7 @@ END $$;
 -- those in progress ends before; 0 where it does now.
 CREATE OR REPLACE FUNCTION token_window(id text, at_ bigint, pos_ bigint, stepped boolean, lim bigint, wanted bigint,
   OUT used bigint, OUT wait bigint, OUT oldest bigint) LANGUAGE plpgsql STABLE SET enable_seqscan = off SET jit = off AS $$
-DECLARE c record; since bigint := CASE WHEN stepped THEN 0 ELSE pos_ - 60000 END; spent bigint := 0; held bigint := 0; weights bigint[]; leaves bigint[]; k int;
+DECLARE c record; since bigint := CASE WHEN stepped THEN at_ - 60000 ELSE pos_ - 60000 END; spent bigint := 0; held bigint := 0; weights bigint[]; leaves bigint[]; k int;
 BEGIN
   FOR c IN
     SELECT coalesce(-h.tokens, a.input_tokens + a.cache_read_tokens + a.cache_write_tokens + a.cache_write_1h_tokens
@@ -356,7 +357,7 @@ BEGIN
           SELECT greatest(CASE WHEN stepped AND s.at > c.at - 60000 AND s.at < c.at + 60000 THEN least(s.at, c.at) + 60000 - c.at ELSE 0 END,
               s.pos + 60000 - pos) AS ms
           FROM slots s WHERE s.key_id = c.key AND s.end_user IS NOT NULL AND (s.end_user = u_name OR (u_name = '' AND s.counted_as = '' AND s.at / 86400000 = today))
-            AND (stepped OR s.pos > pos - 60000)) found WHERE ms > 0;
+            AND s.pos > CASE WHEN stepped THEN c.at ELSE pos END - 60000) found WHERE ms > 0;
         IF w_used >= c.user_rpm THEN w_lim := 'end_user_rpm'; limit_value := c.user_rpm; used := w_used; END IF;
       END IF;
       IF w_lim IS NULL AND c.a_rpm IS NOT NULL THEN
@@ -748,7 +749,7 @@ BEGIN
           SELECT s.nth, s.pos INTO r FROM slots s WHERE s.key_id = c.key AND s.pos > pos - 60000 ORDER BY s.pos, s.nth LIMIT 1;
           minute_used := c.taken - coalesce(r.nth - 1, c.taken); minute_oldest := coalesce(r.pos + 60000 - pos, 0);
         END IF;
-      ELSIF by_clock THEN SELECT count(*) INTO minute_used FROM slots s WHERE s.key_id = c.key AND s.at > at_ - 60000 AND s.at < at_ + 60000;
+      ELSIF by_clock THEN SELECT count(*) INTO minute_used FROM slots s WHERE s.key_id = c.key AND s.pos > at_ - 60000 AND s.at > at_ - 60000 AND s.at < at_ + 60000;
       END IF;
       IF rpd IS NOT NULL THEN
         IF stepped THEN SELECT w.used, w.oldest INTO day_used, day_oldest FROM stepped_window(c.key, 86400000, at_, pos, NULL) w;
@@ -756,7 +757,7 @@ BEGIN
           SELECT s.nth, s.pos INTO r FROM slots s WHERE s.key_id = c.key AND s.pos > pos - 86400000 ORDER BY s.pos, s.nth LIMIT 1;
           day_used := c.taken - coalesce(r.nth - 1, c.taken); day_oldest := coalesce(r.pos + 86400000 - pos, 0);
         END IF;
-      ELSIF by_clock THEN SELECT count(*) INTO day_used FROM slots s WHERE s.key_id = c.key AND s.at > at_ - 86400000 AND s.at < at_ + 86400000;
+      ELSIF by_clock THEN SELECT count(*) INTO day_used FROM slots s WHERE s.key_id = c.key AND s.pos > at_ - 86400000 AND s.at > at_ - 86400000 AND s.at < at_ + 86400000;
       END IF;
       IF tpm IS NOT NULL OR by_clock THEN
         SELECT w.used, w.oldest INTO tokens_used, tokens_oldest FROM token_window(c.key, at_, pos, stepped, tpm, 0) w;

@@ -16,7 +16,7 @@ import { createRates } from './catalogue/rates.ts'
 import type { Address } from './engine/address.ts'
 import { type Database, openDatabase } from './engine/database.ts'
 import { toStoreError } from './engine/errors.ts'
-import { NEWEST_VERSION, readVersion } from './engine/migrate.ts'
+import { NEWEST_VERSION, readVersion, unknownSchema } from './engine/migrate.ts'
 import { join, NO_LIFE, startLife } from './engine/node-life.ts'
 import { createKeys } from './keys/keys.ts'
 import { createActivity } from './log/activity.ts'
@@ -82,15 +82,7 @@ const WORD = 'sealed_word'
 
 async function requireSchema(database: Database): Promise<void> {
   const version = await readVersion(database)
-  if (version === NEWEST_VERSION) return
-  throw new GatewayError(
-    'store_unavailable',
-    `this database is schema ${version}, and this binary works with ${NEWEST_VERSION}`,
-    {
-      hint: 'gatewayctl store migrate',
-      metadata: { schema_version: version, newest_schema_version: NEWEST_VERSION },
-    },
-  )
+  if (version !== NEWEST_VERSION) throw unknownSchema(version)
 }
 
 async function createStore(database: Database, isNode: boolean): Promise<GatewayStore> {

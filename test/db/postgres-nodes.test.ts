@@ -3,62 +3,20 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Address } from '#db/postgres/engine/address.ts'
 import { endNode, listNodes } from '#db/postgres/operate.ts'
-import { openPostgres } from '#db/postgres/store.ts'
-import type { Claim } from '#domain/admission.ts'
 import { type Day, systemClock } from '#domain/clock.ts'
 import type { GenerationId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
-import type { Limits } from '#domain/limits.ts'
 import { labelOf, newSecret } from '#domain/secret.ts'
 import type { GatewayStore } from '#signin/store.ts'
 import { until } from '#test/support/appliance.ts'
 import { startChild } from '#test/support/child.ts'
-import {
-  aCharge,
-  aClaim,
-  aKey,
-  anAccount,
-  anAct,
-  anActivity,
-  aTopUp,
-  usd,
-} from '#test/support/nouns.ts'
+import { claimAt, issue, openNode, settle } from '#test/support/nodes.ts'
+import { aKey, anAct, usd } from '#test/support/nouns.ts'
 import { type Cluster, POSTGRES_BIN, startPostgres } from '#test/support/postgres.ts'
 
 vi.setConfig({ testTimeout: 300_000 })
 
 const NODE = join(import.meta.dirname, 'children/postgres-node.ts')
-
-async function openNode(address: Address, node: string): Promise<GatewayStore> {
-  const store = await openPostgres({ address, clock: systemClock, node })
-  onTestFinished(() => store.close())
-  return store
-}
-
-async function issue(
-  store: GatewayStore,
-  limits: Partial<Limits> = { concurrency: 1 },
-): Promise<ApiKey> {
-  await store.accounts.create(anAccount(), anAct())
-  await store.ledger.credit(aTopUp(systemClock.now(), usd('100')), anAct())
-  const secret = newSecret()
-  const key = aKey(systemClock.now(), limits, { label: labelOf(secret) })
-  await store.keys.issue(key, secret, anAct())
-  return key
-}
-
-const claimAt = (store: GatewayStore, key: ApiKey, hold = '0.01') => ({
-  ...aClaim(key, systemClock.now(), usd(hold)),
-  owner: store.owner,
-})
-
-const settle = (store: GatewayStore, claim: Claim, amount?: string): Promise<boolean> => {
-  const charge = amount === undefined ? null : aCharge(usd(amount))
-  const cost = charge && { cost: charge.amount, costRub: charge.costRub }
-  const activity = anActivity(claim, { ...cost })
-  const at = systemClock.now()
-  return store.admissions.settle(claim.generationId, { at, charge, activity, answer: null })
-}
 
 const beatOf = async (address: Address, node: string): Promise<string> =>
   (await listNodes(address, systemClock)).find(({ name }) => name === node)?.beat_at ?? ''

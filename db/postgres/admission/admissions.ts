@@ -7,7 +7,7 @@ import type { UsdNanos } from '#domain/money.ts'
 import type { HeldCatalogue } from '../catalogue/catalogue.ts'
 import { batched } from '../engine/batch.ts'
 import type { Database } from '../engine/database.ts'
-import { isLost, repeated, untilDone } from '../engine/errors.ts'
+import { isBadData, isLost, repeated, untilDone } from '../engine/errors.ts'
 import type { NodeLife } from '../engine/node-life.ts'
 import { keyNotFound } from '../keys/key-not-found.ts'
 import type { Marks } from '../outbox/passed-marks.ts'
@@ -44,21 +44,28 @@ export function createAdmissions(
         throw error
       },
     )
-    // Before anybody hears of it, so that the claim is made anew by what is in force.
-    if (rows.some(({ code }) => code === 'stale')) await catalogue.refresh()
+    // Before those hear of it that are stale, so that they are made anew by what is in force; nobody else waits for that, or fails with it.
+    const refreshed = rows.some(({ code }) => code === 'stale') ? catalogue.refresh() : null
     // Made anew by the epoch that this node has then.
-    if (rows.some(({ code }) => code === 'fenced')) await life.rejoin()
-    return rows
+    const rejoined = rows.some(({ code }) => code === 'fenced') ? life.rejoin() : null
+    refreshed?.catch(() => {})
+    rejoined?.catch(() => {})
+    return rows.map((row) => ({
+      row,
+      ready: row.code === 'stale' ? refreshed : row.code === 'fenced' ? rejoined : null,
+    }))
   }
   /** Whatever became of them, once the database is back. */
   const forget = (ids: readonly GenerationId[]): void => {
     database.track(giveUp(database, ids, database.clock.now())).catch(() => {})
   }
-  const admit = batched(askAll(true))
-  const judge = batched(askAll(false))
+  const admit = batched(askAll(true), isBadData)
+  const judge = batched(askAll(false), isBadData)
 
   const ask = async (claim: Claim, by: typeof admit): Promise<Verdict | Repeated | Stale> => {
-    const verdict = toVerdict(await by(claim), claim)
+    const { row, ready } = await by(claim)
+    if (ready !== null) await ready
+    const verdict = toVerdict(row, claim)
     if (typeof verdict !== 'object' || !('kept' in verdict)) return verdict
     const { keyId, repeat, at } = claim
     const answer = repeat && (await findKept(database, keyId, repeat, at))
@@ -73,7 +80,8 @@ export function createAdmissions(
     const { ids, passed } = await untilDone(settleOnce, () => {
       isKnown = false
     })
-    if (passed) await marks.tell().catch(() => {})
+    // Whoever reads notices looks for what is left to tell; a charge does not wait for its words.
+    if (passed) database.track(marks.tell()).catch(() => {})
     const told = new Set<GenerationId>()
     return batch.map(({ id }) => {
       // Of one that was lost nobody knows which call has settled it: it was one of these.
@@ -81,7 +89,7 @@ export function createAdmissions(
       told.add(id)
       return true
     })
-  })
+  }, isBadData)
 
   return {
     admit: (claim) => ask(claim, admit),
@@ -105,7 +113,6 @@ type Reading = Pick<
 >
 
 function readUse(database: Database): Reading {
-  const { lanes } = database
   const usageOf = async (
     ids: readonly KeyId[],
     at: Instant,
@@ -113,7 +120,7 @@ function readUse(database: Database): Reading {
     byClock: boolean,
   ) => {
     await database.flush()
-    const rows = await lanes.admit.all<UsageRow>(
+    const rows = await database.all<UsageRow>(
       'SELECT * FROM usage_of(?::text[], ?, ?, ?) ORDER BY o',
       ids,
       at,
@@ -140,7 +147,7 @@ function readUse(database: Database): Reading {
     },
     async accountUse(ids, at) {
       await database.flush()
-      const rows = await lanes.admit.all<AccountRow>(
+      const rows = await database.all<AccountRow>(
         'SELECT * FROM account_use(?::text[], ?) ORDER BY o',
         ids,
         at,

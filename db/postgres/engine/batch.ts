@@ -9,25 +9,34 @@ interface Asked<Act, Answer> {
   readonly reject: (error: unknown) => void
 }
 
-/** `call` answers each act of a batch, in their order. */
+/**
+ * `call` answers each act of a batch, in their order. Where it fails with an error that is of one of them (`isOfOne`), and so did nothing,
+ * each half is asked by itself, until that one fails alone.
+ */
 export function batched<Act, Answer>(
   call: (acts: readonly Act[]) => Promise<readonly Answer[]>,
+  isOfOne: (error: unknown) => boolean,
 ): (act: Act) => Promise<Answer> {
   const waiting: Asked<Act, Answer>[] = []
   let isRunning = false
 
-  const run = async (): Promise<void> => {
-    while (waiting.length > 0) {
-      const batch = waiting.splice(0, MOST)
-      try {
-        const answers = await call(batch.map(({ act }) => act))
-        batch.forEach(({ resolve }, nth) => {
-          resolve(answers[nth] as Answer)
-        })
-      } catch (error) {
-        for (const { reject } of batch) reject(error)
+  const ask = async (batch: readonly Asked<Act, Answer>[]): Promise<void> => {
+    try {
+      const answers = await call(batch.map(({ act }) => act))
+      batch.forEach(({ resolve }, nth) => {
+        resolve(answers[nth] as Answer)
+      })
+    } catch (error) {
+      if (batch.length > 1 && isOfOne(error)) {
+        const half = batch.length >> 1
+        await ask(batch.slice(0, half))
+        return await ask(batch.slice(half))
       }
+      for (const { reject } of batch) reject(error)
     }
+  }
+  const run = async (): Promise<void> => {
+    while (waiting.length > 0) await ask(waiting.splice(0, MOST))
     isRunning = false
   }
   return (act) =>

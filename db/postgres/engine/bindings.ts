@@ -58,8 +58,13 @@ export function bind(
 function toDriver(value: Value): unknown {
   if (value === undefined) return null
   if (typeof value === 'number' && Number.isInteger(value)) return BigInt(value)
+  if (typeof value === 'string') return toText(value)
   return Array.isArray(value) ? toArray(value) : value
 }
+
+/** It has no text with a NUL, which clients may send. */
+const toText = (value: string): string =>
+  value.includes('\0') ? value.replaceAll('\0', '\ufffd') : value
 
 /** The text of an array. */
 const toArray = (values: readonly Value[]): string => `{${values.map(toElement).join(',')}}`
@@ -67,7 +72,7 @@ const toArray = (values: readonly Value[]): string => `{${values.map(toElement).
 function toElement(value: Value): string {
   if (value === null || value === undefined) return 'NULL'
   if (typeof value !== 'string') return String(value)
-  return `"${value.replace(/[\\"]/g, '\\$&')}"`
+  return `"${toText(value).replace(/[\\"]/g, '\\$&')}"`
 }
 
 /** Every integer that the engine keeps is within 53 bits; what may be larger is selected as text. */

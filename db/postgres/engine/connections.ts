@@ -92,26 +92,37 @@ export function openConnections(address: Address): Connections {
   }
 }
 
-const clientsOf = (address: Address, host: Host): Clients => ({
-  pool: openClient(address, host, MOST_OF_POOL),
-  admit: openClient(address, host, 1),
-  settle: openClient(address, host, 1),
-  find: openClient(address, host, 1),
-  life: openClient(address, host, 1),
-})
+/**
+ * What the server itself gives up: a transaction whose client stands still, stopped or cut off, which may hold what all others wait for;
+ * a wait for a lock; and on a lane any call, before its own deadline, so that its outcome is known.
+ */
+const GIVEN_UP = { idle_in_transaction_session_timeout: 3_000, lock_timeout: 2_000 }
+const GIVEN_UP_ON_LANE = { ...GIVEN_UP, statement_timeout: 2_500 }
+
+const clientsOf = (address: Address, host: Host): Clients => {
+  const lane = () => openClient(address, host, 1, GIVEN_UP_ON_LANE)
+  const pool = openClient(address, host, MOST_OF_POOL, GIVEN_UP)
+  return { pool, admit: lane(), settle: lane(), find: lane(), life: lane() }
+}
 
 const endAll = (clients: Clients, timeout: number): readonly Promise<unknown>[] =>
   Object.values(clients).map((client: SQL) => client.close({ timeout }).catch(() => {}))
 const end = (clients: Clients, timeout: number): void => void endAll(clients, timeout)
 
 /** Connects with the first statement. */
-const openClient = (address: Address, host: Host, max: number): SQL => {
+const openClient = (
+  address: Address,
+  host: Host,
+  max: number,
+  settings: Readonly<Record<string, number>>,
+): SQL => {
   const { username, password, database, tls = 'off' } = address
   const { path, ...place } = host
   return new SQL({
     ...(path === undefined ? place : { path }),
     ...{ username, password, database, max },
     tls: toTls(tls, host),
+    connection: settings,
     bigint: true,
     idleTimeout: 0,
     maxLifetime: 0,

@@ -7,7 +7,7 @@ import type { Vault } from '../../vault.ts'
 import type { Address } from './address.ts'
 import { bind, fromDriver, fromValue, type Named, type Value } from './bindings.ts'
 import { type Clients, deadlined, openConnections } from './connections.ts'
-import { isLost, isUnreachable, lost, repeated, toStoreError } from './errors.ts'
+import { isBusy, isLost, isUnreachable, lost, repeated, toStoreError } from './errors.ts'
 
 /** Statements, outside a transaction or in one. */
 export interface Sql {
@@ -44,7 +44,7 @@ export interface Database extends Sql {
 
 type Lane = Exclude<keyof Clients, 'pool'>
 
-/** How long a call of a lane may take. */
+/** How long a call of a lane may take; the server gives it up before (`connections.ts`). */
 const CALL_MS = 3_000
 /** How long the database may be away before a call is refused. What is settled has been answered, and waits. */
 const PATIENCE_MS = 7_000
@@ -73,7 +73,8 @@ export function openDatabase(
       } catch (thrown) {
         const error = toStoreError(thrown)
         if (isUnreachable(error)) connections.drop(clients)
-        if (!isUnreachable(error) || isLost(error) || performance.now() > untilMs) throw error
+        const isUndone = isBusy(error) || (isUnreachable(error) && !isLost(error))
+        if (!isUndone || performance.now() > untilMs) throw error
       }
     }
   }

@@ -35,8 +35,13 @@ const isRepeatable = (error: unknown): boolean => {
   return state === '40001' || state === '40P01'
 }
 
-/** Connections, resources, an administrator's word, and a server that is no longer the primary. */
-const UNREACHABLE = /^(08|53|57|25006|ERR_POSTGRES_(CONNECTION|LIFETIME|IDLE)|ECONN|ENOENT)/
+/** Of a value that the server does not take: nothing was done. */
+export const isBadData = (error: unknown): boolean => stateOf(error)?.startsWith('22') === true
+
+/** It waited for others for too long, and was not done. */
+const BUSY = /^(55P03|57014)$/
+/** Connections, resources, an administrator's word, a transaction that has stood still, and a server that is no longer the primary. */
+const UNREACHABLE = /^(08|53|57|25P03|25006|ERR_POSTGRES_(CONNECTION|LIFETIME|IDLE)|ECONN|ENOENT)/
 /** The client's own code for a connection that was there. */
 const CUT = /^ERR_POSTGRES_(CONNECTION_CLOSED|LIFETIME|IDLE)|^ECONNRESET/
 
@@ -46,6 +51,7 @@ const AGAIN = { retryAfterSeconds: 5, hint: 'gatewayctl doctor', trouble: 'faili
 export function toStoreError(error: unknown): unknown {
   if (error instanceof GatewayError) return error
   const state = stateOf(error)
+  if (state !== null && BUSY.test(state)) return busy(error)
   if (state === null || !UNREACHABLE.test(state)) return error
   return CUT.test(state) ? lost(error) : unavailable(error)
 }
@@ -54,6 +60,13 @@ const unavailable = (cause: unknown): GatewayError =>
   new GatewayError(
     'store_unavailable',
     'the gateway cannot reach its database; nothing was taken or charged',
+    { ...AGAIN, cause },
+  )
+
+const busy = (cause: unknown): GatewayError =>
+  new GatewayError(
+    'store_unavailable',
+    'the database is busy with others for longer than a request waits; nothing was taken or charged',
     { ...AGAIN, cause },
   )
 
@@ -68,9 +81,14 @@ export const lost = (cause?: unknown): GatewayError =>
 export const isLost = (error: unknown): boolean =>
   error instanceof GatewayError && error.cause instanceof LostCall
 
+/** Whether it was not done because others were in the way. */
+export const isBusy = (error: unknown): boolean =>
+  error instanceof GatewayError && BUSY.test(stateOf(error) ?? '')
+
 /** Whether the connection is of no more use. */
 export const isUnreachable = (error: unknown): boolean =>
-  isLost(error) || (error instanceof GatewayError && UNREACHABLE.test(stateOf(error) ?? ''))
+  isLost(error) ||
+  (error instanceof GatewayError && !isBusy(error) && UNREACHABLE.test(stateOf(error) ?? ''))
 
 /** Does it again until nobody doubts that it was done; ends where the store is closed. */
 export async function untilDone<T>(

@@ -1,5 +1,6 @@
 /** Brings a database to the newest schema, in one transaction. */
 
+import { GatewayError } from '#domain/errors.ts'
 import functions from '../functions.sql' with { type: 'text' }
 import initial from '../migrations/0001_initial.sql' with { type: 'text' }
 import type { Address } from './address.ts'
@@ -32,18 +33,35 @@ export const readVersion = async (sql: Sql): Promise<number> => {
   return (await sql.get<{ version: number }>('SELECT version FROM schema_version'))?.version ?? 0
 }
 
-/** As the owner of the tables; success where there is nothing to do. Answers the version before and after. */
+/** Newer, or older, than what this binary works with. */
+export const unknownSchema = (version: number): GatewayError =>
+  new GatewayError(
+    'store_unavailable',
+    `this database is schema ${version}, and this binary works with ${NEWEST_VERSION}`,
+    {
+      hint:
+        version < NEWEST_VERSION
+          ? 'gatewayctl store migrate'
+          : 'a newer version has migrated it: use that one, or restore a backup from before',
+      metadata: { schema_version: version, newest_schema_version: NEWEST_VERSION },
+    },
+  )
+
+/** As the owner of the tables; success where there is nothing to do. Answers the version before and after. @throws store_unavailable for a schema of a newer binary */
 export async function migrate(
   address: Address,
 ): Promise<{ readonly from: number; readonly to: number }> {
   const connections = openConnections(address)
   try {
-    const { life } = await connections.open(START_MS)
-    return await life.begin(async (tx) => {
+    const { pool } = await connections.open(START_MS)
+    return await pool.begin(async (tx) => {
+      // It waits for those that use a table, and for another migration.
+      await tx.unsafe('SET LOCAL lock_timeout = 0')
       await tx.unsafe('SELECT pg_advisory_xact_lock(7003)')
       await tx.unsafe('CREATE TABLE IF NOT EXISTS schema_version (version bigint NOT NULL)')
       const [row] = await tx.unsafe('SELECT version FROM schema_version')
       const from = Number(row?.version ?? 0)
+      if (from > NEWEST_VERSION) throw unknownSchema(from)
       for (const sql of MIGRATIONS.slice(from)) await tx.unsafe(sql).simple()
       await tx.unsafe(functions).simple()
       await tx.unsafe('DELETE FROM schema_version')

@@ -11,6 +11,7 @@ import type { HeldCatalogue } from '../catalogue/catalogue.ts'
 import { batched } from '../engine/batch.ts'
 import type { Database, Sql } from '../engine/database.ts'
 import { noteAct } from '../log/acts.ts'
+import { lockAccount } from '../money/lock-account.ts'
 import { keyNotFound } from './key-not-found.ts'
 
 const KEYS = `
@@ -222,7 +223,7 @@ function listKeys(
 /** All but its last use, which admission writes. Its marks are found out again, by whatever limits it has then. */
 async function update(tx: Sql, key: ApiKey): Promise<void> {
   // Before any row that a settlement writes after it.
-  await tx.get('SELECT 1 FROM account_state WHERE account_id = ? FOR UPDATE', key.accountId)
+  await lockAccount(tx, key.accountId)
   const { last_used_at: _, ...row } = fromKey(key)
   const columns = Object.keys(row).filter((name) => name !== 'id')
   await tx.run(

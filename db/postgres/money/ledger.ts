@@ -10,6 +10,7 @@ import { judgeMark } from '../../sqlite/money/low-balance.ts'
 import { ledger } from '../../sqlite/schema.ts'
 import type { Database } from '../engine/database.ts'
 import { noteAct } from '../log/acts.ts'
+import { lockAccount } from './lock-account.ts'
 import { hotThresholdOf, type ThresholdRow, writeMark } from './low-balance.ts'
 
 export function createLedger(database: Database, catalogue: Catalogues): Ledger {
@@ -26,9 +27,10 @@ export function createLedger(database: Database, catalogue: Catalogues): Ledger 
       const { accountId, amount, at, ref } = entry
       await database.flush()
       return await database.change(async (tx) => {
+        await lockAccount(tx, accountId)
         const row = await tx.get<Partial<ThresholdRow> & { readonly balance_nanos: number }>(
           `SELECT s.balance_nanos, t.* FROM account_state s LEFT JOIN thresholds t ON t.account_id = s.account_id
-           WHERE s.account_id = ? FOR UPDATE OF s`,
+           WHERE s.account_id = ?`,
           accountId,
         )
         if (ref !== null && (await tx.get('SELECT 1 FROM ledger WHERE ref = ?', ref)) !== null) {

@@ -14,15 +14,16 @@ import { judgeMark, toHotThreshold } from '../../sqlite/money/low-balance.ts'
 import { placeOfSecret } from '../../sqlite/money/thresholds.ts'
 import type { Database, Sql } from '../engine/database.ts'
 import { noteAct } from '../log/acts.ts'
+import { lockAccount } from './lock-account.ts'
 import { markOf, type ThresholdRow, thresholdOf, writeMark } from './low-balance.ts'
 
 type FoundRow = Partial<ThresholdRow> & { readonly id: AccountId; readonly balance_nanos: number }
 
 export function createThresholds(database: Database, catalogue: Catalogues): Thresholds {
-  const requireRow = async (sql: Sql, id: AccountId, lock = ''): Promise<FoundRow> => {
+  const requireRow = async (sql: Sql, id: AccountId): Promise<FoundRow> => {
     const row = await sql.get<FoundRow>(
       `SELECT s.account_id AS id, s.balance_nanos, t.* FROM account_state s LEFT JOIN thresholds t ON t.account_id = s.account_id
-       WHERE s.account_id = ? ${lock}`,
+       WHERE s.account_id = ?`,
       id,
     )
     if (row) return row
@@ -62,7 +63,8 @@ export function createThresholds(database: Database, catalogue: Catalogues): Thr
       return await database.change(async (tx) => {
         const { accountId } = change
         // No charge moves the balance until it is judged.
-        const row = await requireRow(tx, accountId, 'FOR UPDATE OF s')
+        await lockAccount(tx, accountId)
+        const row = await requireRow(tx, accountId)
         const before = thresholdOf(accountId, row)
         const threshold = { ...before, ...change }
         const sealed = row.sealed_webhook_secret ?? null

@@ -1,0 +1,213 @@
+// What many share in one database: what is wrong with one of them, or stands still, is no harm to the others.
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import type { Address } from '#db/postgres/engine/address.ts'
+import { type Database, openDatabase, type Sql } from '#db/postgres/engine/database.ts'
+import { migrate, NEWEST_VERSION } from '#db/postgres/engine/migrate.ts'
+import { DAY_MS, later, systemClock } from '#domain/clock.ts'
+import { newEpochId } from '#domain/id.ts'
+import type { UsdNanos } from '#domain/money.ts'
+import { until } from '#test/support/appliance.ts'
+import { claimAt, issue, openNode, settle } from '#test/support/nodes.ts'
+import { anAct, aThreshold, aTopUp, usd } from '#test/support/nouns.ts'
+import { type Cluster, POSTGRES_BIN, startPostgres } from '#test/support/postgres.ts'
+
+function open(address: Address): Database {
+  const owner = { node: 'other', epoch: newEpochId(systemClock.now()) }
+  const database = openDatabase(address, { clock: systemClock, owner, vault: null })
+  onTestFinished(() => database.close())
+  return database
+}
+
+interface Standing {
+  /** Lets it go on. */
+  readonly end: () => void
+  /** Whether it was committed. */
+  readonly ended: Promise<boolean>
+  isOver: boolean
+}
+
+/** A transaction of another node that has done this, and stands still. */
+async function stand(database: Database, act: (tx: Sql) => Promise<unknown>): Promise<Standing> {
+  const begun = Promise.withResolvers<void>()
+  const go = Promise.withResolvers<void>()
+  const transaction = database.transact(async (tx) => {
+    await act(tx)
+    begun.resolve()
+    await go.promise
+  }, 0)
+  const standing: Standing = {
+    isOver: false,
+    end: () => go.resolve(),
+    ended: transaction.then(
+      () => true,
+      () => false,
+    ),
+  }
+  void standing.ended.then(() => {
+    standing.isOver = true
+  })
+  await Promise.race([begun.promise, transaction])
+  return standing
+}
+
+const isWaiting = async (database: Database): Promise<boolean> =>
+  (await database.get('SELECT 1 FROM pg_locks WHERE NOT granted')) !== null
+const lockOf = (id: string) => (tx: Sql) =>
+  tx.get('SELECT 1 FROM account_state WHERE account_id = ? FOR UPDATE', id)
+
+if (POSTGRES_BIN === null) {
+  test.skip('PostgreSQL is not installed: apt-get install postgresql', () => {})
+} else {
+  const bin = POSTGRES_BIN
+  describe('in one database', () => {
+    let cluster: Cluster
+    beforeAll(async () => {
+      cluster = await startPostgres(bin)
+    })
+    afterAll(() => cluster.stop())
+
+    const start = async () => {
+      const address = await cluster.create()
+      const store = await openNode(address, 'a')
+      return { address, store, key: await issue(store, {}) }
+    }
+
+    test('a client may send any character', async () => {
+      const { address, store, key } = await start()
+      const odd = { ...claimAt(store, key), endUser: 'a\0b', model: '\0', session: '{"\\\0' }
+      const verdicts = await Promise.all([odd, claimAt(store, key)].map(store.admissions.admit))
+      expect(verdicts).toMatchObject([{ admitted: true }, { admitted: true }])
+      const users = 'SELECT end_user, model FROM holds WHERE end_user IS NOT NULL'
+      expect(await open(address).get(users)).toEqual({ end_user: 'a\ufffdb', model: '\ufffd' })
+      expect(await settle(store, odd, '0.01')).toBe(true)
+    })
+
+    test('of many that are asked for at once one that the database does not take fails alone', async () => {
+      const { store, key } = await start()
+      const claims = Array.from({ length: 9 }, () => claimAt(store, key))
+      const [first, ...others] = claims
+      if (first === undefined) throw new Error('none')
+      const offers = first.offers.map((offer) => ({ ...offer, base: (2n ** 70n) as UsdNanos }))
+      const asked = [...others.slice(0, 4), { ...first, offers }, ...others.slice(4)]
+      const told = await Promise.allSettled(asked.map(store.admissions.admit))
+      expect(told.map(({ status }) => status)).toEqual(
+        asked.map((_, nth) => (nth === 4 ? 'rejected' : 'fulfilled')),
+      )
+    })
+
+    test('who is admitted beside a claim that is stale has no part in what that waits for', async () => {
+      const { address, store, key } = await start()
+      await cluster.run(
+        address,
+        'UPDATE catalogue_version SET version = version + 1; ALTER TABLE aliases RENAME TO hidden',
+      )
+      const stale = { ...claimAt(store, key), catalogue: store.catalogue.current().version }
+      const fresh = { ...claimAt(store, key), catalogue: null }
+      const told = await Promise.allSettled([stale, fresh].map(store.admissions.admit))
+      expect(told).toMatchObject([
+        { status: 'rejected' },
+        { status: 'fulfilled', value: { admitted: true } },
+      ])
+    })
+
+    test('a transaction that stands still is ended, and what waits for it goes on', async () => {
+      const { address, store, key } = await start()
+      const standing = await stand(open(address), async (tx) => {
+        await tx.get('SELECT pg_advisory_xact_lock(7001)')
+        await lockOf(key.accountId)(tx)
+      })
+      expect(await store.admissions.admit(claimAt(store, key))).toMatchObject({ admitted: true })
+      standing.end()
+      expect(await standing.ended).toBe(false)
+      // None of those that were given up is open.
+      expect((await store.health({ checkIntegrity: false })).openHolds).toBe(1)
+    })
+
+    test('a settlement does not wait until its notice has its words', async () => {
+      const { address, store, key } = await start()
+      await store.thresholds.set(aThreshold({ below: usd('99.9') }), undefined, anAct())
+      const claim = claimAt(store, key)
+      await store.admissions.admit(claim)
+      const change = await stand(open(address), (tx) =>
+        tx.get('SELECT pg_advisory_xact_lock(7002)'),
+      )
+      expect(await settle(store, claim, '0.5')).toBe(true)
+      expect(change.isOver).toBe(false)
+      change.end()
+      const due = systemClock.now()
+      const claimed = await store.notices.claim(due, later(due, DAY_MS), 9)
+      expect(claimed.length).toBeGreaterThan(0)
+    })
+
+    test('what a key has used is read while its account is locked', async () => {
+      const { address, store, key } = await start()
+      const database = open(address)
+      const standing = await stand(database, lockOf(key.accountId))
+      const admitted = store.admissions.admit(claimAt(store, key))
+      await until(() => isWaiting(database), 'the claim waits')
+      expect(await store.admissions.spending([key.id], systemClock.now())).toHaveLength(1)
+      expect(standing.isOver).toBe(false)
+      standing.end()
+      expect(await admitted).toMatchObject({ admitted: true })
+    })
+
+    test('a mark that a charge has made is not made again by the movement that waited for it', async () => {
+      const { address, store, key } = await start()
+      await store.thresholds.set(aThreshold({ below: usd('99') }), undefined, anAct())
+      const database = open(address)
+      const at = systemClock.now()
+      const charge = await stand(database, async (tx) => {
+        await lockOf(key.accountId)(tx)
+        await tx.run('UPDATE account_state SET balance_nanos = ?', usd('98'))
+        await tx.run('UPDATE thresholds SET notified_at = ?', at)
+      })
+      const adjusted = store.ledger.credit(
+        aTopUp(later(at, 1), usd('-1'), { kind: 'adjust' }),
+        anAct(),
+      )
+      await until(() => isWaiting(database), 'it waits')
+      charge.end()
+      expect([await charge.ended, await adjusted]).toEqual([true, usd('97')])
+      expect(await store.notices.claim(at, later(at, DAY_MS), 9)).toEqual([])
+      expect((await store.thresholds.find(key.accountId)).mark).toMatchObject({ notifiedAt: at })
+    })
+
+    test('of a long log the use of a key reads no more than its windows', async () => {
+      const { address, store, key } = await start()
+      const now = systemClock.now()
+      await cluster.run(
+        address,
+        `INSERT INTO slots (generation_id, key_id, account_id, at, pos, nth, account_nth)
+           SELECT 'gen-' || n, '${key.id}', '${key.accountId}', ${now} - 10 * 86400000 + n, ${now} - 10 * 86400000 + n, n, n
+           FROM generate_series(1, 5000) n;
+         UPDATE account_state SET pos = ${now}, newest_at = ${now}, stepped_to = ${now} + 86400000;
+         UPDATE keys SET limits = '{"rpm":9,"rpd":9,"tpm":9}'; ANALYZE slots`,
+      )
+      const database = open(address)
+      const read = await database.transact(async (tx) => {
+        await tx.all('SELECT * FROM usage_of(?::text[], ?, true, true)', [key.id], now)
+        await tx.run("UPDATE keys SET limits = '{}'")
+        await tx.all('SELECT * FROM usage_of(?::text[], ?, true, true)', [key.id], now)
+        const row = await tx.get<{ n: number }>(
+          "SELECT seq_tup_read + coalesce(idx_tup_fetch, 0) AS n FROM pg_stat_xact_user_tables WHERE relname = 'slots'",
+        )
+        return row?.n
+      })
+      expect(read).toBeLessThan(100)
+      expect(await store.admissions.admit(claimAt(store, key))).toMatchObject({ admitted: true })
+    })
+
+    test('an older binary does not bring the schema of a newer one back to its own', async () => {
+      const address = await cluster.create()
+      const newer = NEWEST_VERSION + 1
+      await cluster.run(address, `UPDATE schema_version SET version = ${newer}`)
+      await expect(migrate(address)).rejects.toMatchObject({
+        code: 'store_unavailable',
+        message: `this database is schema ${newer}, and this binary works with ${NEWEST_VERSION}`,
+      })
+      expect(await open(address).get('SELECT version FROM schema_version')).toEqual({
+        version: newer,
+      })
+    })
+  })
+}
