@@ -16,7 +16,7 @@ export const mount: Mount = (nodes) =>
       action(async (context, name: string) => {
         const { address } = requireShared(context)
         await confirm(context, {
-          question: `end the node ${clean(name)}? Its requests in progress are charged nothing.`,
+          question: `end the node ${clean(name)}? Its requests in progress are charged only if it still ends them.`,
           act: `end the node ${clean(name)}`,
         })
         const { endNode } = await import('#db/postgres/operate.ts')

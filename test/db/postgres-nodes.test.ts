@@ -116,25 +116,40 @@ if (POSTGRES_BIN === null) {
       },
     )
 
-    test('what was held by a node that fell silent is held for a day at most', async () => {
-      const address = await cluster.create()
-      const [one, other] = [await openNode(address, 'a'), await openNode(address, 'b')]
-      const key = await issue(one)
-      const claim = claimAt(other, key, '0.6')
-      expect(await other.admissions.admit(claim)).toMatchObject({ admitted: true })
-      const { epoch } = other.owner
-      await hasBeaten(address, 'a')
-      await until(async () => {
-        await fallSilent(address, 'b')
-        return other.owner.epoch !== epoch
-      }, 'it is ended')
-      const reserved = async () => (await one.admissions.usage(key.id, systemClock.now())).reserved
-      expect(await reserved()).toBe(usd('0.6'))
-      await cluster.run(address, 'UPDATE holds SET ended_at = ended_at - 86400001')
-      await until(async () => (await reserved()) === 0n, 'it is released')
-      expect(await settle(other, claim, '0.5')).toBe(false)
-      expect((await one.audit()).findings).toEqual([])
-    })
+    test.each(['a day later', 'by hand', 'when it stops', 'when another process becomes it'])(
+      'the money that a node held that fell silent is free: %s',
+      async (how) => {
+        const address = await cluster.create()
+        const [one, other] = [await openNode(address, 'a'), await openNode(address, 'b')]
+        const key = await issue(one)
+        const claim = claimAt(other, key, '0.6')
+        expect(await other.admissions.admit(claim)).toMatchObject({ admitted: true })
+        const { epoch } = other.owner
+        await hasBeaten(address, 'a')
+        await until(async () => {
+          await fallSilent(address, 'b')
+          return other.owner.epoch !== epoch
+        }, 'it is ended')
+        const reserved = async () =>
+          (await one.admissions.usage(key.id, systemClock.now())).reserved
+        expect(await reserved()).toBe(usd('0.6'))
+        if (how === 'by hand') await endNode(address, systemClock, 'b', 'ann')
+        else if (how === 'a day later')
+          await cluster.run(address, 'UPDATE holds SET ended_at = ended_at - 86400001')
+        else if (how === 'when it stops') await other.close()
+        else {
+          await cluster.run(address, "UPDATE nodes SET epoch = 'gone' WHERE name = 'b'")
+          await fallSilent(address, 'b')
+          await openNode(address, 'b')
+        }
+        await until(async () => (await reserved()) === 0n, 'it is released')
+        expect((await one.audit()).findings).toEqual([])
+        // For good, but where it may only have been cut off.
+        const isCutOff = how === 'by hand' || how === 'when another process becomes it'
+        expect(await settle(one, claim, '0.5')).toBe(isCutOff)
+        expect((await one.audit()).findings).toEqual([])
+      },
+    )
 
     test('after an outage of the database no node ends the others that come back with it', async () => {
       const address = await cluster.create()

@@ -7,7 +7,7 @@ import type { UsdNanos } from '#domain/money.ts'
 import type { HeldCatalogue } from '../catalogue/catalogue.ts'
 import { batched } from '../engine/batch.ts'
 import type { Database } from '../engine/database.ts'
-import { isBadData, isLost, repeated, untilDone } from '../engine/errors.ts'
+import { isLost, repeated, untilDone } from '../engine/errors.ts'
 import type { NodeLife } from '../engine/node-life.ts'
 import { keyNotFound } from '../keys/key-not-found.ts'
 import type { Marks } from '../outbox/passed-marks.ts'
@@ -59,8 +59,8 @@ export function createAdmissions(
   const forget = (ids: readonly GenerationId[]): void => {
     database.track(giveUp(database, ids, database.clock.now())).catch(() => {})
   }
-  const admit = batched(askAll(true), isBadData)
-  const judge = batched(askAll(false), isBadData)
+  const admit = batched(askAll(true))
+  const judge = batched(askAll(false))
 
   const ask = async (claim: Claim, by: typeof admit): Promise<Verdict | Repeated | Stale> => {
     const { row, ready } = await by(claim)
@@ -89,7 +89,7 @@ export function createAdmissions(
       told.add(id)
       return true
     })
-  }, isBadData)
+  })
 
   return {
     admit: (claim) => ask(claim, admit),

@@ -1,4 +1,5 @@
 /** What one turn of the event loop asks leaves as one call; the next leaves when the last has returned, so that batches grow under load. */
+import { isBadData } from './errors.ts'
 
 /** More would keep their accounts locked for too long. */
 const MOST = 500
@@ -10,12 +11,11 @@ interface Asked<Act, Answer> {
 }
 
 /**
- * `call` answers each act of a batch, in their order. Where it fails with an error that is of one of them (`isOfOne`), and so did nothing,
- * each half is asked by itself, until that one fails alone.
+ * `call` answers each act of a batch, in their order. Where it fails because of what is in one of them, each half is asked by itself,
+ * until that one fails alone.
  */
 export function batched<Act, Answer>(
   call: (acts: readonly Act[]) => Promise<readonly Answer[]>,
-  isOfOne: (error: unknown) => boolean,
 ): (act: Act) => Promise<Answer> {
   const waiting: Asked<Act, Answer>[] = []
   let isRunning = false
@@ -27,7 +27,7 @@ export function batched<Act, Answer>(
         resolve(answers[nth] as Answer)
       })
     } catch (error) {
-      if (batch.length > 1 && isOfOne(error)) {
+      if (batch.length > 1 && isBadData(error)) {
         const half = batch.length >> 1
         await ask(batch.slice(0, half))
         return await ask(batch.slice(half))
