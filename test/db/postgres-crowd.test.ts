@@ -101,8 +101,9 @@ if (POSTGRES_BIN === null) {
         address,
         'UPDATE catalogue_version SET version = version + 1; ALTER TABLE aliases RENAME TO hidden',
       )
-      const stale = { ...claimAt(store, key), catalogue: store.catalogue.current().version }
-      const fresh = { ...claimAt(store, key), catalogue: null }
+      const { version } = store.catalogue.current()
+      const stale = { ...claimAt(store, key), catalogue: version }
+      const fresh = { ...claimAt(store, key), catalogue: version + 1 }
       const told = await Promise.allSettled([stale, fresh].map(store.admissions.admit))
       expect(told).toMatchObject([
         { status: 'rejected' },
