@@ -219,20 +219,18 @@ if (POSTGRES_BIN === null) {
       const address = await cluster.create()
       const store = await openNode(address, 'a')
       const key = await issue(store)
-      // Longer than a call may take: it is admitted when nobody waits for it any more.
-      const locked = cluster.run(
+      // Its commit takes longer than a call may: it is admitted when nobody waits for it any more.
+      await cluster.run(
         address,
-        'BEGIN; UPDATE account_state SET pos = pos; SELECT pg_sleep(4); COMMIT',
+        `CREATE FUNCTION linger() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(4); RETURN NULL; END';
+         CREATE CONSTRAINT TRIGGER lingers AFTER INSERT ON holds DEFERRABLE INITIALLY DEFERRED
+           FOR EACH ROW WHEN (NEW.session = 'slow') EXECUTE FUNCTION linger()`,
       )
-      const isLocked = async (): Promise<boolean> =>
-        (await cluster.ask(address, 'SELECT 1 FROM account_state FOR UPDATE SKIP LOCKED'))
-          .length === 0
-      await until(isLocked, 'the account is locked')
-      await expect(admits(store, key)).rejects.toMatchObject({
+      const slow = { ...claimAt(store, key), session: 'slow' }
+      await expect(store.admissions.admit(slow)).rejects.toMatchObject({
         code: 'store_unavailable',
         message: expect.stringContaining('in the middle'),
       })
-      await locked
       await until(() => admits(store, key), 'the place is free', 5_000)
       expect((await store.health({ checkIntegrity: false })).openHolds).toBe(1)
       expect((await store.audit()).findings).toEqual([])
