@@ -37,8 +37,6 @@ export interface Cluster {
   createEmpty(): Promise<Address>
   /** A statement of the superuser, in the database of this address. */
   run(address: Address, sql: string): Promise<void>
-  /** The rows of one. */
-  ask(address: Address, sql: string): Promise<readonly unknown[]>
   /** Ends it as a crash does, with whatever is out; `start` brings it back. */
   crash(): Promise<void>
   start(): void
@@ -110,14 +108,6 @@ export async function startPostgres(bin: string): Promise<Cluster> {
       const client = await connect(address)
       try {
         await client.unsafe(sql).simple()
-      } finally {
-        await client.close({ timeout: 0 })
-      }
-    },
-    async ask(address, sql) {
-      const client = await connect(address)
-      try {
-        return await client.unsafe(sql)
       } finally {
         await client.close({ timeout: 0 })
       }

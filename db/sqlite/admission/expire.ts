@@ -85,7 +85,7 @@ export function prepareExpiry(
   }
 }
 
-export const toActivity = (hold: HoldRow, totalMs: number): ActivityEntry => ({
+const toActivity = (hold: HoldRow, totalMs: number): ActivityEntry => ({
   generationId: hold.generation_id,
   requestId: hold.request_id,
   accountId: hold.account_id,
