@@ -153,7 +153,13 @@ async function openStream(key: string) {
   const response = await fetch(`${gateway.url}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ ...hello, model: 'demo/lorem', stream: true, max_tokens: 2_000 }),
+    body: JSON.stringify({
+      ...hello,
+      model: 'demo/lorem',
+      stream: true,
+      max_tokens: 2_000,
+      user: 'rate-50',
+    }),
     signal: left.signal,
   })
   const reader = response.body?.getReader()
