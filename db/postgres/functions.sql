@@ -190,13 +190,13 @@ BEGIN
     END IF;
 
     IF cur_acc IS DISTINCT FROM c.acc THEN
-      cur_acc := c.acc; na := na + 1; s_id[na] := c.acc; a_bal := c.balance_nanos; a_held := c.s_held; a_prog := c.s_prog; a_pos := c.pos; a_back := c.set_back; a_steps := c.steps;
+      cur_acc := c.acc; a_bal := c.balance_nanos; a_held := c.s_held; a_prog := c.s_prog; a_pos := c.pos; a_back := c.set_back; a_steps := c.steps;
       a_newest := c.newest_at; a_step := c.stepped_to; a_taken := c.s_taken; a_base := a_taken; a_day := c.s_day; a_summed := c.summed;
       a_sd := c.s_sd; a_hd := c.s_hd; a_sm := c.s_sm; a_hm := c.s_hm; a_turned := false; a_changed := false;
       a_limited := c.a_daily IS NOT NULL OR c.a_monthly IS NOT NULL;
     END IF;
     IF cur_key IS DISTINCT FROM c.key THEN
-      cur_key := c.key; nk := nk + 1; t_id[nk] := c.key; k_held := c.t_held; k_prog := c.t_prog; k_taken := c.t_taken; k_base := k_taken; k_day := c.t_day;
+      cur_key := c.key; k_held := c.t_held; k_prog := c.t_prog; k_taken := c.t_taken; k_base := k_taken; k_day := c.t_day;
       k_sd := c.t_sd; k_hd := c.t_hd; k_sm := c.t_sm; k_hm := c.t_hm; k_users := c.users; k_turned := false; k_first := NULL; k_at := NULL;
     END IF;
 
@@ -422,6 +422,9 @@ BEGIN
       w_anth[np] := a_taken; w_user[np] := c.usr; w_as[np] := u_name; w_hold[np] := hold; w_day[np] := today; w_tokens[np] := greatest(1, tokens);
     END IF;
     minute_used := m_used; minute_oldest := m_oldest; day_used := d_used; day_oldest := d_oldest;
+    -- The arrays of a state grow together: a claim that was answered above has no place in them.
+    IF s_id[na] IS DISTINCT FROM cur_acc THEN na := na + 1; s_id[na] := cur_acc; END IF;
+    IF t_id[nk] IS DISTINCT FROM cur_key THEN nk := nk + 1; t_id[nk] := cur_key; END IF;
     s_held[na] := a_held; s_prog[na] := a_prog; s_pos[na] := a_pos; s_back[na] := a_back; s_newest[na] := a_newest; s_step[na] := a_step; s_taken[na] := a_taken;
     s_day[na] := a_day; s_summed[na] := a_summed; s_sd[na] := a_sd; s_hd[na] := a_hd; s_sm[na] := a_sm; s_hm[na] := a_hm; s_turned[na] := a_turned; s_changed[na] := a_changed;
     t_held[nk] := k_held; t_prog[nk] := k_prog; t_taken[nk] := k_taken; t_day[nk] := k_day; t_sd[nk] := k_sd; t_hd[nk] := k_hd; t_sm[nk] := k_sm; t_hm[nk] := k_hm;

@@ -6,9 +6,10 @@ import { migrate, NEWEST_VERSION } from '#db/postgres/engine/migrate.ts'
 import { DAY_MS, later, systemClock } from '#domain/clock.ts'
 import { newEpochId } from '#domain/id.ts'
 import type { UsdNanos } from '#domain/money.ts'
+import { labelOf, newSecret } from '#domain/secret.ts'
 import { until } from '#test/support/appliance.ts'
 import { claimAt, issue, openNode, settle } from '#test/support/nodes.ts'
-import { anAct, aThreshold, aTopUp, usd } from '#test/support/nouns.ts'
+import { aKey, anAccount, anAct, aThreshold, aTopUp, usd } from '#test/support/nouns.ts'
 import { type Cluster, POSTGRES_BIN, startPostgres } from '#test/support/postgres.ts'
 
 function open(address: Address): Database {
@@ -109,6 +110,37 @@ if (POSTGRES_BIN === null) {
         { status: 'rejected' },
         { status: 'fulfilled', value: { admitted: true } },
       ])
+    })
+
+    test('one that only repeats another has no part in what others of the same moment take', async () => {
+      const { address, store, key: one } = await start()
+      await store.accounts.create(anAccount({ id: 'acct_2', name: 'two' }), anAct())
+      const now = systemClock.now()
+      await store.ledger.credit(aTopUp(now, usd('100'), { accountId: 'acct_2' }), anAct())
+      const secret = newSecret()
+      const two = aKey(now, {}, { accountId: 'acct_2', label: labelOf(secret) })
+      await store.keys.issue(two, secret, anAct())
+      const repeat = { key: 'again', digest: 'd' }
+      const running = { ...claimAt(store, one), repeat }
+      expect(await store.admissions.admit(running)).toMatchObject({ admitted: true })
+      const again = { ...claimAt(store, one), repeat }
+      const claims = [again, claimAt(store, two), claimAt(store, two)]
+      const told = await Promise.all(claims.map(store.admissions.admit))
+      expect(told).toMatchObject([{ repetition: { is: 'running' } }, {}, { admitted: true }])
+      for (const [key, times] of [
+        [one, 1],
+        [two, 2],
+      ] as const) {
+        const held = { in_progress: String(times), held_nanos: String(usd('0.01') * BigInt(times)) }
+        for (const state of ['account_state WHERE account_id', 'key_state WHERE key_id']) {
+          const id = state.startsWith('account') ? key.accountId : key.id
+          const found = await open(address).get(
+            `SELECT in_progress::text, held_nanos::text FROM ${state} = ?`,
+            id,
+          )
+          expect(found).toEqual(held)
+        }
+      }
     })
 
     test('a transaction that stands still is ended, and what waits for it goes on', async () => {
