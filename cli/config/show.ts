@@ -84,7 +84,7 @@ function seconds(ms: number): string {
 function readSetting(context: Context, file: ConfigFile, name: SettingName): SettingRecord {
   const { env, configFile } = context
   const inFile = `${variableOf(name)}_FILE`
-  if (SECRET[name] && env[inFile]) return { name, value: env[inFile], origin: inFile }
+  if (name === 'smtp.url' && env[inFile]) return { name, value: env[inFile], origin: inFile }
   const found = findSetting(env, file, name)
   if (found === undefined) {
     const value = DEFAULTS[name] ?? null

@@ -4,10 +4,11 @@ import type { Asset } from '#pages/assets.ts'
 import type { Brand } from '#pages/brand.ts'
 import type { Shades } from '#pages/shades.ts'
 import type { Context, Environment } from '../context.ts'
-import { CommandError, EXIT, usageError } from '../exit.ts'
+import { usageError } from '../exit.ts'
 import { fileFault } from '../file-fault.ts'
 import { type ConfigFile, readConfigFile } from './config-file.ts'
 import { type FoundSetting, findSetting } from './find-setting.ts'
+import { unreadable } from './setting-file.ts'
 
 /** Read by `serve` alone: a command needs no logo, and loads nothing of the pages. @throws CommandError 2 for a bad value, 1 for an unreadable file */
 export async function readBrandSettings(context: Context): Promise<Brand> {
@@ -79,6 +80,3 @@ function readBytes(path: string, name: string): Uint8Array<ArrayBuffer> {
     closeSync(file)
   }
 }
-
-const unreadable = (path: string, name: string, why: string): CommandError =>
-  new CommandError('config', EXIT.failed, `cannot read ${path} (${name}): ${why}`)

@@ -1,15 +1,15 @@
 /** Settings for delivering notices: the mail server, and permitted webhook addresses; variable > file. */
-import { readFileSync } from 'node:fs'
 import { readSender, readSmtpUrl, type SmtpServer } from '#notify/smtp-server.ts'
 import type { WebhookPermissions } from '#notify/webhook-policy.ts'
 import type { DeliveryConfig, MailTrial } from '#operator/deps.ts'
 import type { GatewayOptions } from '#server/gateway.ts'
 import { mailTrial } from '#server/trial-mail.ts'
 import type { Context, Environment } from '../context.ts'
-import { CommandError, EXIT, usageError } from '../exit.ts'
+import { usageError } from '../exit.ts'
 import { readBrandName } from './brand-settings.ts'
 import { type ConfigFile, readConfigFile } from './config-file.ts'
 import { type FoundSetting, findSetting, variableOf } from './find-setting.ts'
+import { readSettingFile } from './setting-file.ts'
 
 export type DeliverySettings = NonNullable<GatewayOptions['delivery']>
 
@@ -82,9 +82,5 @@ function readSmtp(env: Environment, file: ConfigFile): SmtpServer | null {
 function readUrlFile(env: Environment): FoundSetting | undefined {
   const path = env[URL_FILE_VARIABLE]
   if (!path) return undefined
-  try {
-    return { text: readFileSync(path, 'utf8'), name: URL_FILE_VARIABLE }
-  } catch {
-    throw new CommandError('config', EXIT.failed, `cannot read ${path} (${URL_FILE_VARIABLE})`)
-  }
+  return { text: readSettingFile(path, URL_FILE_VARIABLE), name: URL_FILE_VARIABLE }
 }

@@ -1,14 +1,13 @@
 /** A store that several nodes share: the address of its PostgreSQL, and the name of this node. */
-import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { type Address, readAddress } from '#db/postgres/engine/address.ts'
 import type { Context } from '../context.ts'
-import { CommandError, EXIT, usageError } from '../exit.ts'
-import { fileFault } from '../file-fault.ts'
+import { usageError } from '../exit.ts'
 import { fileExists } from '../gateway/access.ts'
 import { readConfigFile } from './config-file.ts'
 import { findSetting } from './find-setting.ts'
+import { readSettingFile } from './setting-file.ts'
 
 export interface SharedStore {
   readonly address: Address
@@ -18,8 +17,22 @@ export interface SharedStore {
 const PASSWORD_VARIABLE = 'GATEWAY_STORE_PASSWORD_FILE'
 const CREDENTIAL = 'store-password'
 
-/** Null where the store is in the data directory. @throws CommandError 2 for a bad value, 1 for an unreadable file; never with the password */
+/** By the configuration file of the command, which is one for all that ask. */
+const known = new WeakMap<Context['configFile'], SharedStore | null>()
+
+/**
+ * Null where the store is in the data directory. Read once, because a pipe can be read only once.
+ * @throws CommandError 2 for a bad value, 1 for an unreadable file; never with the password
+ */
 export function readSharedStore(context: Context): SharedStore | null {
+  const before = known.get(context.configFile)
+  if (before !== undefined) return before
+  const shared = findSharedStore(context)
+  known.set(context.configFile, shared)
+  return shared
+}
+
+function findSharedStore(context: Context): SharedStore | null {
   const { env } = context
   const file = readConfigFile(context)
   const found = findSetting(env, file, 'store')
@@ -32,7 +45,7 @@ export function readSharedStore(context: Context): SharedStore | null {
       ...address,
       ...(password === undefined ? {} : { password }),
       ...(rootCertificate !== null && typeof tls === 'object'
-        ? { tls: { ...tls, ca: readText('sslrootcert', rootCertificate) } }
+        ? { tls: { ...tls, ca: readSettingFile(rootCertificate, 'sslrootcert') } }
         : {}),
     },
     node: readNode(findSetting(env, file, 'node')),
@@ -54,22 +67,10 @@ function readOrRefuse(name: string, text: string): ReturnType<typeof readAddress
 /** A file that is named, else what systemd hands over. */
 function readPassword({ env }: Context): string | undefined {
   const named = env[PASSWORD_VARIABLE]
-  if (named) return readText(PASSWORD_VARIABLE, named).trim()
+  if (named) return readSettingFile(named, PASSWORD_VARIABLE).trim()
   const directory = env['CREDENTIALS_DIRECTORY']
   const handed = directory && join(directory, CREDENTIAL)
-  return handed && fileExists(handed) ? readText(CREDENTIAL, handed).trim() : undefined
-}
-
-function readText(name: string, path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch (cause) {
-    throw new CommandError(
-      'config',
-      EXIT.failed,
-      `cannot read ${path} (${name}): ${fileFault(cause)}`,
-    )
-  }
+  return handed && fileExists(handed) ? readSettingFile(handed, CREDENTIAL).trim() : undefined
 }
 
 function readNode(found: ReturnType<typeof findSetting>): string {

@@ -1,14 +1,14 @@
 /** Settings for metrics and traces: flag > variable, also those of OpenTelemetry > file. */
-import { readFileSync } from 'node:fs'
 import { parseAbsoluteUrl } from '#domain/absolute-url.ts'
 import { isLoopbackHost } from '#domain/loopback.ts'
 import type { TelemetryOptions } from '#server/observer.ts'
 import type { Context, Environment } from '../context.ts'
-import { CommandError, EXIT, usageError } from '../exit.ts'
+import { usageError } from '../exit.ts'
 import { printNote } from '../terminal/output.ts'
 import { readListen } from './config.ts'
 import { type ConfigFile, readConfigFile } from './config-file.ts'
 import { findSetting, variableOf } from './find-setting.ts'
+import { readSettingFile } from './setting-file.ts'
 
 export interface TelemetryFlags {
   readonly metricsListen?: string
@@ -48,7 +48,7 @@ const MIN_TOKEN_CHARS = 16
 
 function readToken(env: Environment, file: ConfigFile): string | null {
   const path = findSetting(env, file, 'metrics.token_file')
-  const token = path ? readFile(path.text, path.name).trim() : env[TOKEN_VARIABLE]
+  const token = path ? readSettingFile(path.text, path.name).trim() : env[TOKEN_VARIABLE]
   if (!path && !token) return null
   if (token !== undefined && /^[\x21-\x7e]+$/.test(token) && token.length >= MIN_TOKEN_CHARS) {
     return token
@@ -57,14 +57,6 @@ function readToken(env: Environment, file: ConfigFile): string | null {
     `${path?.name ?? TOKEN_VARIABLE} must hold at least ${MIN_TOKEN_CHARS} characters without spaces`,
     'openssl rand -hex 24',
   )
-}
-
-function readFile(path: string, name: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    throw new CommandError('config', EXIT.failed, `cannot read ${path} (${name})`)
-  }
 }
 
 const OTLP = 'OTEL_EXPORTER_OTLP'

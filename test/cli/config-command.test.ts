@@ -62,6 +62,10 @@ test('variable, file, default and nothing, each with its origin, and no password
     value: '/run/secrets/smtp',
     origin: 'GATEWAY_SMTP_URL_FILE',
   })
+  // There is no such variable.
+  expect(show({ GATEWAY_STORE_FILE: '/run/secrets/store' })('store')?.origin).not.toBe(
+    'GATEWAY_STORE_FILE',
+  )
 })
 
 test('the table has the origin where it is asked for', () => {
