@@ -464,6 +464,21 @@ BEGIN
   END LOOP;
 END $$;
 
+-- Locks the accounts of these requests, those that pay and those that their keys are in by now, in one order for all; answers which.
+CREATE OR REPLACE FUNCTION lock_accounts_of(p_gen text[]) RETURNS text[]
+LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
+DECLARE accs text[];
+BEGIN
+  LOOP
+    accs := ARRAY(SELECT h.account_id FROM holds h WHERE h.generation_id = ANY (p_gen)
+      UNION SELECT k.account_id FROM holds h JOIN keys k ON k.id = h.key_id WHERE h.generation_id = ANY (p_gen));
+    PERFORM FROM account_state s WHERE s.account_id = ANY (accs) ORDER BY s.account_id FOR NO KEY UPDATE;
+    EXIT WHEN NOT EXISTS (SELECT FROM holds h JOIN keys k ON k.id = h.key_id WHERE h.generation_id = ANY (p_gen)
+      AND (h.account_id <> ALL (accs) OR k.account_id <> ALL (accs)));
+  END LOOP;
+  RETURN accs;
+END $$;
+
 -- Resolves those admissions of a batch that are open, and answers which: hold, ledger, balance, sums, line of the log, kept answer and
 -- marks move together. An amount that is null charges nothing. `passed`: a mark was passed, whose words are to be written.
 CREATE OR REPLACE FUNCTION settle(p_gen text[], p_at bigint[], p_amount bigint[], p_rate text[], p_version text[], p_answer bigint[],
@@ -477,15 +492,9 @@ RETURNS TABLE (gen text, passed boolean)
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
 #variable_conflict use_column
 DECLARE
-  accs text[]; done_gen text[]; paid_key text[] := '{}'; paid_user text[] := '{}'; any_passed boolean := false; c record; m record; percents bigint[];
+  accs text[]; done_gen text[]; paid_key text[] := '{}'; paid_user text[] := '{}'; paid_acc text[]; paid_at bigint[]; any_passed boolean := false; c record; m record; percents bigint[];
 BEGIN
-  LOOP
-    accs := ARRAY(SELECT h.account_id FROM holds h WHERE h.generation_id = ANY (p_gen)
-      UNION SELECT k.account_id FROM holds h JOIN keys k ON k.id = h.key_id WHERE h.generation_id = ANY (p_gen));
-    PERFORM FROM account_state s WHERE s.account_id = ANY (accs) ORDER BY s.account_id FOR NO KEY UPDATE;
-    EXIT WHEN NOT EXISTS (SELECT FROM holds h JOIN keys k ON k.id = h.key_id WHERE h.generation_id = ANY (p_gen)
-      AND (h.account_id <> ALL (accs) OR k.account_id <> ALL (accs)));
-  END LOOP;
+  accs := lock_accounts_of(p_gen);
 
   -- None that was found before by its name.
   IF EXISTS (SELECT FROM unnest(p_answer) AS u(id) WHERE u.id IS NOT NULL) THEN
@@ -562,7 +571,9 @@ BEGIN
     SELECT d.* FROM done d
   LOOP
     done_gen := done_gen || c.generation_id;
-    IF c.amount > 0 THEN paid_key := paid_key || c.key_id; paid_user := array_append(paid_user, c.counted_as); END IF;
+    IF c.amount > 0 THEN
+      paid_key := paid_key || c.key_id; paid_user := array_append(paid_user, c.counted_as); paid_acc := paid_acc || c.account_id; paid_at := paid_at || c.at;
+    END IF;
     IF c.amount > c.granted THEN
       any_passed := true;
       INSERT INTO passed_marks (kind, fact) VALUES ('beyond_hold', jsonb_build_object('accountId', c.account_id, 'keyId', c.key_id, 'generationId', c.generation_id,
@@ -573,8 +584,7 @@ BEGIN
   -- Low balances, each judged once a batch, by what is left at its end.
   FOR c IN
     SELECT t.account_id, t.below_nanos, t.notified_at, s.balance_nanos, d.at
-    FROM (SELECT l.account_id, max(u.at) AS at FROM unnest(p_gen, p_at, p_amount) AS u(gen, at, amount) JOIN ledger l ON l.id = 'led_' || substr(u.gen, 5)
-          WHERE u.gen = ANY (done_gen) AND u.amount > 0 GROUP BY 1) d
+    FROM (SELECT u.acc AS account_id, max(u.at) AS at FROM unnest(paid_acc, paid_at) AS u(acc, at) GROUP BY 1) d
     JOIN thresholds t ON t.account_id = d.account_id JOIN account_state s ON s.account_id = d.account_id
     WHERE t.below_nanos IS NOT NULL AND s.balance_nanos < t.below_nanos
   LOOP
@@ -641,13 +651,7 @@ LANGUAGE plpgsql SET enable_seqscan = off SET jit = off AS $$
 DECLARE accs text[]; gens text[];
 BEGIN
   IF cardinality(p_gen) = 0 THEN RETURN; END IF;
-  LOOP
-    accs := ARRAY(SELECT h.account_id FROM holds h WHERE h.generation_id = ANY (p_gen)
-      UNION SELECT k.account_id FROM holds h JOIN keys k ON k.id = h.key_id WHERE h.generation_id = ANY (p_gen));
-    PERFORM FROM account_state s WHERE s.account_id = ANY (accs) ORDER BY s.account_id FOR NO KEY UPDATE;
-    EXIT WHEN NOT EXISTS (SELECT FROM holds h JOIN keys k ON k.id = h.key_id WHERE h.generation_id = ANY (p_gen)
-      AND (h.account_id <> ALL (accs) OR k.account_id <> ALL (accs)));
-  END LOOP;
+  accs := lock_accounts_of(p_gen);
   WITH ended AS (
       UPDATE holds h SET ended_at = p_at, idempotency_key = NULL, body_sha256 = NULL WHERE h.generation_id = ANY (p_gen) AND h.ended_at IS NULL
       RETURNING h.*),

@@ -51,7 +51,7 @@ const ARGUMENTS = [
   ...Array<string>(6).fill('text[]'),
   ...Array<string>(9).fill('bigint[]'),
 ]
-const ADMIT = `SELECT * FROM admit(${ARGUMENTS.map((type, nth) => `$${nth + 1}::${type}`).join(', ')})`
+const ADMIT = `SELECT * FROM admit(${ARGUMENTS.map((type) => `?::${type}`).join(', ')})`
 
 /** More than any ceiling, and few enough that thirty-two times as much is an integer of 64 bits. */
 const MOST_OUTPUT = 10n ** 17n
@@ -70,7 +70,7 @@ export async function askAdmission(
     return at
   })
   const rows = await sql.all<VerdictRow>(
-    ADMIT.replace(/\$\d+/g, '?'),
+    ADMIT,
     takes,
     claims.map(({ generationId }) => generationId),
     claims.map(({ requestId }) => requestId),

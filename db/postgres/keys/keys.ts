@@ -142,16 +142,17 @@ export function createKeys(database: Database, catalogue: HeldCatalogue): Keys {
 /** One call for all that are asked in a turn; a token that is no secret is asked for by nobody. */
 function prepareFindBySecret(database: Database, catalogue: HeldCatalogue): Keys['findBySecret'] {
   const findAll = batched(async (asked: readonly Asked[]) => {
+    const digests = asked.map(({ token }) => toDigest(token).toString('hex'))
     const rows = await database.lanes.find.all<FoundRow>(
       `SELECT found.*, s.sha256, s.expires_at AS secret_ends, (SELECT version FROM catalogue_version) AS catalogue FROM key_secrets s JOIN (${KEYS}) found ON found.id = s.key_id
        WHERE s.sha256 = ANY (?::bytea[])`,
-      asked.map(({ token }) => `\\x${toDigest(token).toString('hex')}`),
+      digests.map((digest) => `\\x${digest}`),
     )
     // Before anybody answers by the catalogue that was changed elsewhere.
     if (rows.some((row) => row.catalogue > catalogue.current().version)) await catalogue.refresh()
     const byDigest = new Map(rows.map((row) => [row.sha256.toString('hex'), row]))
-    return asked.map(({ token, at }) => {
-      const row = byDigest.get(toDigest(token).toString('hex'))
+    return asked.map(({ at }, nth) => {
+      const row = byDigest.get(digests[nth] ?? '')
       const isOpen = row && (row.secret_ends === null || row.secret_ends > at)
       return isOpen ? toKey(row) : undefined
     })

@@ -2,9 +2,11 @@
 import { DAY_MS, type Instant, LARGE_STEP_MS, later } from '#domain/clock.ts'
 import { DIGEST, draftDigest, type Events, type StoredEvent } from '#domain/event.ts'
 import { eventsFrom } from '#domain/id.ts'
+import { channelsOf } from '#domain/low-balance.ts'
 import { type EventRow, LASTING, MOST_IN_DIGEST, toEvent } from '../../sqlite/outbox/events.ts'
 import type { Database, Sql } from '../engine/database.ts'
 import { noteAct } from '../log/acts.ts'
+import { readSettings } from './notice-settings.ts'
 import type { Marks } from './passed-marks.ts'
 import { raise, send } from './raise.ts'
 
@@ -49,7 +51,7 @@ export function createEvents(database: Database, marks: Marks): Events {
           events.length === 1
             ? { id: only.id, type: only.cause, body: only.body }
             : { ...draftDigest(events, at), type: DIGEST }
-        const isSent = await send(tx, { ...digest, at })
+        const isSent = await send(tx, channelsOf(await readSettings(tx)), { ...digest, at })
         for (const { id } of events) {
           await tx.run(
             'UPDATE events SET held_until = NULL, sent_as = ? WHERE id = ?',
@@ -100,7 +102,7 @@ function readEvents(
         {
           unseenOnly,
           openOnly,
-          lasting: JSON.parse(LASTING),
+          lasting: LASTING,
           before,
           limit,
           account: accountId ?? null,

@@ -1,11 +1,11 @@
 /** Raises an event in the transaction that is open: with its notices in the outbox, or held back. */
 import { HOUR_MS, type Instant, later } from '#domain/clock.ts'
 import type { RaisedEvent } from '#domain/event.ts'
-import { type EventId, eventsFrom } from '#domain/id.ts'
+import { eventsFrom } from '#domain/id.ts'
 import { channelsOf } from '#domain/low-balance.ts'
-import type { NoticeType } from '#domain/notice.ts'
+import type { Channel } from '#domain/notice.ts'
 import { heldUntil } from '#domain/notice-settings.ts'
-import { MOST_AN_HOUR } from '../../sqlite/outbox/raise.ts'
+import { MOST_AN_HOUR, noticesOf, type Sendable } from '../../sqlite/outbox/raise.ts'
 import type { Sql } from '../engine/database.ts'
 import { readSettings } from './notice-settings.ts'
 import { writeNotice } from './write-notice.ts'
@@ -20,11 +20,12 @@ export async function raise(tx: Sql, event: RaisedEvent): Promise<boolean> {
   )
   if (added === 0) return false
   const settings = await readSettings(tx)
-  if (channelsOf(settings).length === 0) return true
+  const channels = channelsOf(settings)
+  if (channels.length === 0) return true
   const until =
     heldUntil(settings, severity, at) ?? ((await isStorm(tx, at)) ? await afterStorm(tx, at) : null)
   if (until !== null) await tx.run('UPDATE events SET held_until = ? WHERE id = ?', until, id)
-  else if (await send(tx, { id, type: cause, body, at })) {
+  else if (await send(tx, channels, { id, type: cause, body, at })) {
     await tx.run('UPDATE events SET sent_as = id WHERE id = ?', id)
   }
   return true
@@ -49,30 +50,12 @@ async function afterStorm(tx: Sql, at: Instant): Promise<Instant> {
   return row?.at ?? endOfHour
 }
 
-/** Writes one notice for each of the operator's channels, due at once; false where there is none. */
+/** Writes one notice for each of these channels, due at once; false where there is none. */
 export async function send(
   tx: Sql,
-  what: {
-    readonly id: EventId
-    readonly type: NoticeType
-    readonly body: string
-    readonly at: Instant
-  },
+  channels: readonly Channel[],
+  what: Sendable,
 ): Promise<boolean> {
-  const { id: eventId, type, body, at } = what
-  const channels = channelsOf(await readSettings(tx))
-  for (const channel of channels) {
-    await writeNotice(tx, {
-      eventId,
-      channel,
-      accountId: null,
-      type,
-      body,
-      createdAt: at,
-      state: 'pending',
-      tries: 0,
-      nextTryAt: at,
-    })
-  }
+  for (const notice of noticesOf(channels, what)) await writeNotice(tx, notice)
   return channels.length > 0
 }

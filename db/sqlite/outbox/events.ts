@@ -22,7 +22,7 @@ export interface EventRow {
   readonly sent_as: EventId | null
 }
 
-export const LASTING = JSON.stringify(CAUSE_NAMES.filter((name) => CAUSES[name].lasts))
+export const LASTING = CAUSE_NAMES.filter((name) => CAUSES[name].lasts)
 
 /** So that a digest stays a mail that can be read. */
 export const MOST_IN_DIGEST = 100
@@ -154,7 +154,7 @@ function openReading({ database, commit }: Connection): Pick<Events, 'list' | 'f
     async list({ accountId, unseenOnly = false, openOnly = false, before = null, limit }) {
       commit.flush()
       const [unseen, open] = [Number(unseenOnly), Number(openOnly)]
-      const query = { unseen, open, lasting: LASTING, before, limit }
+      const query = { unseen, open, lasting: JSON.stringify(LASTING), before, limit }
       const rows =
         accountId === undefined
           ? list().all(query)

@@ -4,7 +4,7 @@ import { HOUR_MS, type Instant, later } from '#domain/clock.ts'
 import type { RaisedEvent } from '#domain/event.ts'
 import { type EventId, eventsFrom } from '#domain/id.ts'
 import { channelsOf } from '#domain/low-balance.ts'
-import type { NoticeType } from '#domain/notice.ts'
+import type { Channel, Notice, NoticeType } from '#domain/notice.ts'
 import { heldUntil } from '#domain/notice-settings.ts'
 import { statement } from '../engine/statement.ts'
 import type { HeldNoticeSettings } from './notice-settings.ts'
@@ -57,12 +57,29 @@ export function prepareRaise(database: Database, settings: HeldNoticeSettings): 
   }
 }
 
-interface Sendable {
+export interface Sendable {
   readonly id: EventId
   readonly type: NoticeType
   readonly body: string
   readonly at: Instant
 }
+
+/** One notice for each of these channels, due at once. */
+export const noticesOf = (
+  channels: readonly Channel[],
+  { id: eventId, type, body, at }: Sendable,
+): readonly Notice[] =>
+  channels.map((channel) => ({
+    eventId,
+    channel,
+    accountId: null,
+    type,
+    body,
+    createdAt: at,
+    state: 'pending',
+    tries: 0,
+    nextTryAt: at,
+  }))
 
 /** Writes one notice for each of the operator's channels, due at once; false where there is none. */
 export function prepareSend(
@@ -70,21 +87,9 @@ export function prepareSend(
   settings: HeldNoticeSettings,
 ): (what: Sendable) => boolean {
   const outbox = openOutboxTable(database)
-  return ({ id: eventId, type, body, at }) => {
-    const channels = channelsOf(settings.current())
-    for (const channel of channels) {
-      outbox.write({
-        eventId,
-        channel,
-        accountId: null,
-        type,
-        body,
-        createdAt: at,
-        state: 'pending',
-        tries: 0,
-        nextTryAt: at,
-      })
-    }
-    return channels.length > 0
+  return (what) => {
+    const notices = noticesOf(channelsOf(settings.current()), what)
+    for (const notice of notices) outbox.write(notice)
+    return notices.length > 0
   }
 }
