@@ -18,7 +18,7 @@ import { type Once, openOnce } from './once.ts'
 import { goTo, leaveFor, pageOf, streamedPageOf } from './respond.ts'
 import { ROUTES, type Route } from './routes.ts'
 import { LIVE_LIST } from './screens/activity.ts'
-import { drawEnded, drawFailure, drawNobody, drawProblem } from './screens/failure.ts'
+import { drawEnded, drawFailure, drawNobody, drawProblem, sentenceOf } from './screens/failure.ts'
 import { linkPathOf } from './screens/identities.ts'
 import { ENDED } from './screens/live.ts'
 import { chooseAccount, endSession, findSession, noteUse } from './session.ts'
@@ -269,10 +269,13 @@ async function answerRoute(house: House, route: Route, visit: Visit): Promise<Re
 const ERROR_ID_CHARS = 10
 
 /** Of the rest of a page, whose beginning has left. */
-function drawLateFailure(deps: CabinetDeps, { words }: Visit, thrown: unknown): Html {
-  const { code } = toGatewayError(thrown)
-  if (code !== 'internal_error') return html`<p class="problem">${words.unavailable}</p>`
-  return html`<p class="problem">${words.failed(noteFault(deps, thrown))}</p>`
+function drawLateFailure(deps: CabinetDeps, visit: Visit, thrown: unknown): Html {
+  const error = toGatewayError(thrown)
+  const sentence =
+    error.code === 'internal_error'
+      ? visit.words.failed(noteFault(deps, thrown))
+      : sentenceOf(visit, error)
+  return html`<p class="problem">${sentence}</p>`
 }
 
 function noteFault(deps: CabinetDeps, thrown: unknown): string {

@@ -34,23 +34,30 @@ export async function streamedPageOf(
 ): Promise<Response> {
   const whole = await pageOf(deps, page, { language })
   const [begin = '', end = ''] = (await whole.text()).split(REST_PLACE)
+  async function* drawn(): AsyncGenerator<string, void> {
+    yield begin
+    yield String(await rest().catch(failed))
+    yield end
+  }
+  return new Response(streamOf(drawn()), { headers: whole.headers })
+}
+
+/** Each text as the browser takes it. */
+export function streamOf(texts: AsyncGenerator<string, void>): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
-  const parts = [
-    async () => begin,
-    async () => String(await rest().catch(failed)),
-    async () => end,
-  ].values()
-  const body = new ReadableStream<Uint8Array>(
+  return new ReadableStream(
     {
       async pull(controller) {
-        const { value: next } = parts.next()
-        if (next === undefined) controller.close()
-        else controller.enqueue(encoder.encode(await next()))
+        const { done, value } = await texts.next()
+        if (done) controller.close()
+        else controller.enqueue(encoder.encode(value))
+      },
+      async cancel() {
+        await texts.return()
       },
     },
     { highWaterMark: 0 },
   )
-  return new Response(body, { headers: whole.headers })
 }
 
 /** After a form: to a page of the cabinet. */
@@ -91,27 +98,18 @@ export function csvInPages<Column extends string>(
     limit: number,
   ) => Promise<readonly ({ readonly id: string } & Readonly<Record<Column, Cell>>)[]>,
 ): Response {
-  const encoder = new TextEncoder()
-  let before: string | null = null
-  let isOver = false
-  const body = new ReadableStream<Uint8Array>(
-    {
-      start(controller) {
-        controller.enqueue(encoder.encode(csvLine(columns)))
-      },
-      async pull(controller) {
-        if (isOver) return controller.close()
-        const rows = await read(before, MAX_PAGE)
-        before = rows.at(-1)?.id ?? null
-        isOver = rows.length < MAX_PAGE
-        const lines = rows.map((row) => csvLine(columns.map((column) => row[column])))
-        if (lines.length > 0) controller.enqueue(encoder.encode(lines.join('')))
-        if (isOver) controller.close()
-      },
-    },
-    { highWaterMark: 0 },
-  )
-  return fileOf(name, body)
+  async function* lines(): AsyncGenerator<string, void> {
+    yield csvLine(columns)
+    for (let before: string | null = null; ; ) {
+      const rows = await read(before, MAX_PAGE)
+      if (rows.length > 0) {
+        yield rows.map((row) => csvLine(columns.map((column) => row[column]))).join('')
+      }
+      before = rows.at(-1)?.id ?? null
+      if (rows.length < MAX_PAGE) return
+    }
+  }
+  return fileOf(name, streamOf(lines()))
 }
 
 /** A line of a CSV file; a cell that a spreadsheet would run gets an apostrophe in front. */

@@ -18,6 +18,7 @@ import {
   table,
   usd,
 } from '../draw/parts.ts'
+import { streamOf } from '../respond.ts'
 import type { Visit } from '../visit.ts'
 import { reasonOf } from './activity.ts'
 import { drawSnippets } from './snippets.ts'
@@ -298,20 +299,6 @@ async function* textOf(visit: Visit, answer: Response): AsyncGenerator<string, v
       if (said !== '') yield said
     }
   }
-}
-
-function streamOf(words: AsyncGenerator<string, void>): ReadableStream<Uint8Array> {
-  const encoder = new TextEncoder()
-  return new ReadableStream({
-    async pull(controller) {
-      const { done, value } = await words.next()
-      if (done) controller.close()
-      else controller.enqueue(encoder.encode(value))
-    },
-    async cancel() {
-      await words.return()
-    },
-  })
 }
 
 function readLine(visit: Visit, line: string): string {

@@ -63,7 +63,15 @@ function warningOf(
 function figuresOf(visit: Visit, overview: Overview): readonly Figure[] {
   const { words } = visit
   const { money, figures: now, keys } = overview
-  const ofCeiling = (isOwn: boolean) => (isOwn ? words.overview.ofCeiling : words.overview.ofCaps)
+  const shareOf = (
+    gauge: { readonly limit_usd: string | null } | undefined,
+    percent: number | null,
+    caps: string | null,
+  ) => {
+    if (percent === null) return undefined
+    const said = gauge?.limit_usd == null ? words.overview.ofCaps : words.overview.ofCeiling
+    return said(percent, usd(caps ?? '0'))
+  }
   const live = (name: string, value: string): Html =>
     html`<span data-figure="${name}">${value}</span>`
   const counts: readonly Figure[] = [
@@ -90,24 +98,12 @@ function figuresOf(visit: Visit, overview: Overview): readonly Figure[] {
     {
       title: words.overview.today,
       value: live('spend_day', usd(money.spend_day_usd)),
-      below:
-        money.day_percent === null
-          ? undefined
-          : ofCeiling(money.gauges?.spend_day.limit_usd != null)(
-              money.day_percent,
-              usd(money.day_caps_usd ?? '0'),
-            ),
+      below: shareOf(money.gauges?.spend_day, money.day_percent, money.day_caps_usd),
     },
     {
       title: words.overview.month,
       value: usd(money.spend_month_usd),
-      below:
-        money.month_percent === null
-          ? undefined
-          : ofCeiling(money.gauges?.spend_month.limit_usd != null)(
-              money.month_percent,
-              usd(money.month_caps_usd ?? '0'),
-            ),
+      below: shareOf(money.gauges?.spend_month, money.month_percent, money.month_caps_usd),
     },
     ...counts,
   ]
