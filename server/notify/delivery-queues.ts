@@ -36,7 +36,7 @@ export function openDeliveryQueues(
   hasRoom: () => void,
 ): DeliveryQueues {
   const queued = new Set<string>()
-  let waiting: DeliveryJob[] = []
+  const waiting: DeliveryJob[] = []
   const running = new Map<string, Promise<void>>()
   /** Destinations whose delivery in progress takes long. */
   const slow = new Set<string>()
@@ -66,10 +66,11 @@ export function openDeliveryQueues(
 
   function noteSlow(destination: string): void {
     slow.add(destination)
-    const all = waiting
-    waiting = []
-    for (const job of all) if (!isTooMany(job)) waiting.push(job)
-    for (const job of all) if (!waiting.includes(job)) queued.delete(nameOf(job.notice))
+    const own = waiting.filter((job) => job.destination === destination)
+    for (const job of own.slice(MAX_WAITING_FOR_SLOW)) {
+      waiting.splice(waiting.indexOf(job), 1)
+      queued.delete(nameOf(job.notice))
+    }
   }
 
   const isTooMany = ({ destination }: DeliveryJob): boolean =>

@@ -180,8 +180,9 @@ export async function findEntry(
     const maker = makerOf(deps.actor)
     // A key may be in another account since.
     const isOfAccount = found?.accountId === deps.actor.accountId
-    const key = found && isOfAccount && maker ? await store.keys.find(found.keyId) : undefined
-    if (found && isOfAccount && key?.madeBy === maker) return found
+    const isOfMaker = async ({ keyId }: ActivityEntry): Promise<boolean> =>
+      maker === undefined || (await store.keys.find(keyId))?.madeBy === maker
+    if (found && isOfAccount && (await isOfMaker(found))) return found
     throw new GatewayError('generation_not_found', `no request is kept under "${id}"`)
   }
   if (found && account !== null && found.accountId !== account.id) {

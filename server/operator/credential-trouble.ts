@@ -32,16 +32,16 @@ export function credentialTroubles(
 
 /**
  * One of which every credential rests serves as little as one whose every hop does: until the first of them is asked again.
- * `troubles` are those of its credentials.
+ * `readings` are those of its hops, `troubles` those of its credentials.
  */
 export function providerHealth(
-  live: LiveFacts,
-  provider: Pick<Provider, 'name' | 'credentials'>,
+  { credentials }: Pick<Provider, 'credentials'>,
+  readings: Parameters<typeof worstOf>[0],
   troubles: readonly CredentialTroubleRecord[],
 ): HealthRecord {
-  const hops = renderHealth(worstOf(live.hops().filter((hop) => hop.provider === provider.name)))
+  const hops = renderHealth(worstOf(readings))
   const resting = troubles.filter(({ state }) => state === 'resting')
-  if (resting.length < Math.max(1, provider.credentials.length)) return hops
+  if (resting.length < Math.max(1, credentials.length)) return hops
   const [first] = resting.toSorted((a, b) =>
     (a.rests_until ?? '') < (b.rests_until ?? '') ? -1 : 1,
   )

@@ -100,7 +100,7 @@ function healthOf(
   const own = live.hops().filter((reading) => reading.provider === provider.name)
   const byHop = Map.groupBy(own, ({ upstreamName }) => upstreamName)
   return {
-    ...providerHealth(live, provider, troubles),
+    ...providerHealth(provider, own, troubles),
     hops: [...byHop].map(([upstream, hops]) => ({ upstream, ...renderHealth(worstOf(hops)) })),
   }
 }

@@ -11,7 +11,16 @@ export interface AskedHops {
   hasCredential(provider: string, name: string): boolean
 }
 
-export function readAskedHops({ models, providers }: Catalogue): AskedHops {
+/** A catalogue never changes. */
+const known = new WeakMap<Catalogue, AskedHops>()
+
+export function readAskedHops(catalogue: Catalogue): AskedHops {
+  const asked = known.get(catalogue) ?? findAskedHops(catalogue)
+  known.set(catalogue, asked)
+  return asked
+}
+
+function findAskedHops({ models, providers }: Catalogue): AskedHops {
   const asked = new Map<string, Set<string>>()
   for (const card of models.values()) {
     for (const { provider, upstreamName } of routeOf(card)) {

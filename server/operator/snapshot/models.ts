@@ -80,11 +80,13 @@ export async function readProviders(
   const running = watch.inFlight(Number.POSITIVE_INFINITY)
   const { models, providers } = store.catalogue.current()
   const cards = [...models.values()]
+  const hops = live.hops()
   return [...providers.values()].map((provider): ProviderTrafficRecord => {
     const { name, type } = provider
     const own = failures.filter((failure) => failure.provider === name)
     const credentials = credentialTroubles(live, provider)
-    const health = providerHealth(live, provider, credentials)
+    const readings = hops.filter((hop) => hop.provider === name)
+    const health = providerHealth(provider, readings, credentials)
     const served = renderServed(name, span, own)
     return {
       name,
