@@ -336,7 +336,8 @@ describe('T48: a provider that ignores its bound', () => {
       const body = new ReadableStream({
         async pull(controller) {
           if (streamed++ >= 500) return controller.close()
-          await Bun.sleep(1)
+          // Slower than a busy machine is.
+          await Bun.sleep(10)
           const chunk = { choices: [{ index: 0, delta: { content: words } }] }
           controller.enqueue(encoder.encode(`data: ${JSON.stringify(chunk)}\n\n`))
         },
