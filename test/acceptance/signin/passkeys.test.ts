@@ -320,7 +320,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
       await forget(ann)
       await begin(ann.page)
       await ann.page.waitForURL(/problem=passkey-refused/)
-      await ann.page.goto('about:blank')
+      await ann.page.close()
       expect(outcomes(ann.email)).toContainEqual(['passkey_cloned', 'passkey'])
     },
     LONG_MS,
@@ -361,7 +361,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
       await begin(ann.page)
       await ann.page.waitForURL(/problem=passkey-refused/)
       // The device answers at once, again and again.
-      await ann.page.goto('about:blank')
+      await ann.page.close()
       expect(outcomes(email)[0]).toEqual(['users.passkeys.remove', null])
       // It is nobody's now.
       const refused = ['users', 'events', '--outcome', 'passkey_refused', '--limit', '1']
