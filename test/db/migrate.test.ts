@@ -1,14 +1,13 @@
 // A database is brought to the newest schema once, and one from the future is refused untouched.
-
 import { Database } from 'bun:sqlite'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { DATABASE_FILE } from '#db/file-name.ts'
 import { openStore } from '#db/index.ts'
+import { toLimits } from '#db/rows/limits-column.ts'
 import { migrate } from '#db/sqlite/engine/migrate.ts'
 import { NEWEST_SCHEMA_VERSION, schemaVersion } from '#db/sqlite/engine/schema-version.ts'
-import { toLimits } from '#db/sqlite/keys/limits-column.ts'
 import { MIGRATIONS } from '#db/sqlite/migrations/index.ts'
 import { NO_LIMITS } from '#domain/limits.ts'
 import { newSecret } from '#domain/secret.ts'

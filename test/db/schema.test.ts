@@ -3,6 +3,7 @@ import { Database } from 'bun:sqlite'
 import { is } from 'drizzle-orm'
 import { getTableConfig, SQLiteTable } from 'drizzle-orm/sqlite-core'
 import { expect, test } from 'vitest'
+import * as shared from '#db/rows/tables.ts'
 import { migrate } from '#db/sqlite/engine/migrate.ts'
 import * as schema from '#db/sqlite/schema.ts'
 
@@ -16,7 +17,7 @@ interface Column {
 const database = new Database(':memory:', { strict: true })
 migrate(database, ':memory:')
 
-const tables = Object.values<unknown>(schema)
+const tables = [...Object.values<unknown>(schema), ...Object.values<unknown>(shared)]
   .filter((value) => is(value, SQLiteTable))
   .map(getTableConfig)
 

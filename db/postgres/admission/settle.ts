@@ -2,7 +2,7 @@
 import type { Settlement } from '#domain/admission.ts'
 import type { GenerationId } from '#domain/id.ts'
 import { renderRubPerUsd } from '#domain/money.ts'
-import { activityValues } from '../../sqlite/log/activity-row.ts'
+import { activityValues } from '../../rows/activity-row.ts'
 import type { Sql } from '../engine/database.ts'
 
 export interface Ended {

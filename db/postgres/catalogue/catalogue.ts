@@ -1,7 +1,7 @@
 /** The catalogue in PostgreSQL: held in memory by each node, and read again after a change of this one, or when a claim is stale. */
 import type { Act, ActChanges } from '#domain/act.ts'
 import type { Catalogue, Catalogues } from '#domain/catalogue.ts'
-import { CATALOGUE_SQL, type CatalogueRows, toCatalogue } from '../../sqlite/catalogue/catalogue.ts'
+import { CATALOGUE_SQL, type CatalogueRows, toCatalogue } from '../../rows/catalogue-rows.ts'
 import type { Database, Sql } from '../engine/database.ts'
 import { noteAct } from '../log/acts.ts'
 

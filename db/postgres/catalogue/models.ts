@@ -11,10 +11,14 @@ import {
   wasAhead,
 } from '#domain/model-card.ts'
 import { isMask, OWN, type Route } from '#domain/route.ts'
-import { aliasNotFound } from '../../sqlite/catalogue/aliases.ts'
-import { modelNotFound, providerNotFound, toVersion } from '../../sqlite/catalogue/catalogue.ts'
-import { toRow } from '../../sqlite/catalogue/models.ts'
-import { fromPrices } from '../../sqlite/catalogue/price-row.ts'
+import {
+  aliasNotFound,
+  modelNotFound,
+  providerNotFound,
+  toRow,
+  toVersion,
+} from '../../rows/catalogue-rows.ts'
+import { fromPrices } from '../../rows/price-row.ts'
 import type { Database, Sql } from '../engine/database.ts'
 import type { Changing, HeldCatalogue } from './catalogue.ts'
 

@@ -1,13 +1,12 @@
 /** Changes of providers in PostgreSQL; their credentials are sealed by the vault before they are sent. */
-
 import type { Amended } from '#domain/act.ts'
 import { amendProvider, describeEdit } from '#domain/amend-provider.ts'
 import type { Catalogue, Providers } from '#domain/catalogue.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { Provider, StatedCredential } from '#domain/provider.ts'
-import { providerNotFound } from '../../sqlite/catalogue/catalogue.ts'
-import { placeOf, type SealedCredential } from '../../sqlite/catalogue/credentials.ts'
-import { requireVault } from '../../sqlite/engine/require-vault.ts'
+import { requireVault } from '../../require-vault.ts'
+import { providerNotFound } from '../../rows/catalogue-rows.ts'
+import { placeOf, type SealedCredential } from '../../rows/credential-row.ts'
 import type { Database, Sql } from '../engine/database.ts'
 import type { HeldCatalogue } from './catalogue.ts'
 import { dropEmptyRoutes, insertModel } from './models.ts'

@@ -1,7 +1,7 @@
 /** The log of acts in PostgreSQL. */
 import type { Act, ActChanges, Acts } from '#domain/act.ts'
-import { BEHIND_ALL } from '../../sqlite/engine/slices.ts'
-import { type ActRow, toAct } from '../../sqlite/log/acts.ts'
+import { type ActRow, toAct } from '../../rows/act-row.ts'
+import { BEHIND_ALL } from '../../rows/slice.ts'
 import type { Database, Sql } from '../engine/database.ts'
 
 /** Writes an act in the transaction of its change; `seen` is what that adds to it. One without changes is not written. */

@@ -4,9 +4,9 @@ import type { PriceVersionId } from '#domain/id.ts'
 import type { PriceVersion } from '#domain/model-card.ts'
 import type { ServedDay, ServedQuery } from '#domain/reconcile/served.ts'
 import { ServedTally } from '#domain/reconcile/served-tally.ts'
-import { toVersion } from '../../sqlite/catalogue/catalogue.ts'
-import { arrivedIn, BEHIND_ALL } from '../../sqlite/engine/slices.ts'
-import { type Line, MAX_QUEUED_MS, servedLines, toEntry } from '../../sqlite/log/served-reader.ts'
+import { toVersion } from '../../rows/catalogue-rows.ts'
+import { type Line, MAX_QUEUED_MS, servedLines, toEntry } from '../../rows/served-line.ts'
+import { arrivedIn, BEHIND_ALL } from '../../rows/slice.ts'
 import type { Database } from '../engine/database.ts'
 
 /** Held in memory at once. */

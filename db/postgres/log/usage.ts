@@ -12,8 +12,8 @@ import {
   type UsageRow,
   type UsageSum,
 } from '#domain/usage-report.ts'
-import { arrivedIn, BEHIND_ALL } from '../../sqlite/engine/slices.ts'
-import { MAX_QUEUED_MS } from '../../sqlite/log/served-reader.ts'
+import { MAX_QUEUED_MS } from '../../rows/served-line.ts'
+import { arrivedIn, BEHIND_ALL } from '../../rows/slice.ts'
 import type { Database } from '../engine/database.ts'
 
 const DIMENSIONS: Readonly<Record<UsageDimension, string>> = {

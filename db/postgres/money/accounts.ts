@@ -3,8 +3,8 @@ import { type Account, type Accounts, accountClosed, accountFacts } from '#domai
 import { changesBetween } from '#domain/act.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { AccountId } from '#domain/id.ts'
-import { fromLimits } from '../../sqlite/keys/limits-column.ts'
-import { type AccountRow, toAccount } from '../../sqlite/money/accounts.ts'
+import { type AccountRow, toAccount } from '../../rows/account-row.ts'
+import { fromLimits } from '../../rows/limits-column.ts'
 import type { Database, Sql } from '../engine/database.ts'
 import { noteAct } from '../log/acts.ts'
 

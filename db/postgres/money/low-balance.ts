@@ -10,8 +10,8 @@ import {
   type HotThreshold,
   type MarkChange,
   toHotThreshold,
-} from '../../sqlite/money/low-balance.ts'
-import { toThreshold } from '../../sqlite/money/thresholds.ts'
+  toThreshold,
+} from '../../rows/low-balance.ts'
 import type { Sql } from '../engine/database.ts'
 import { writeNotice } from '../outbox/write-notice.ts'
 

@@ -9,9 +9,8 @@ import {
   type Thresholds,
 } from '#domain/low-balance.ts'
 import type { UsdNanos } from '#domain/money.ts'
-import { requireVault } from '../../sqlite/engine/require-vault.ts'
-import { judgeMark, toHotThreshold } from '../../sqlite/money/low-balance.ts'
-import { placeOfSecret } from '../../sqlite/money/thresholds.ts'
+import { requireVault } from '../../require-vault.ts'
+import { judgeMark, placeOfSecret, toHotThreshold } from '../../rows/low-balance.ts'
 import type { Database, Sql } from '../engine/database.ts'
 import { noteAct } from '../log/acts.ts'
 import { lockAccount } from './lock-account.ts'

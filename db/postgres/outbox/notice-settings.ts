@@ -4,8 +4,8 @@ import {
   type NoticeSettings,
   type NoticeSettingsStore,
 } from '#domain/notice-settings.ts'
-import { requireVault } from '../../sqlite/engine/require-vault.ts'
-import { PLACE, type SettingsRow, toRow, toSettings } from '../../sqlite/outbox/notice-settings.ts'
+import { requireVault } from '../../require-vault.ts'
+import { PLACE, type SettingsRow, toRow, toSettings } from '../../rows/notice-settings-row.ts'
 import type { Database, Sql } from '../engine/database.ts'
 import { noteAct } from '../log/acts.ts'
 

@@ -2,7 +2,7 @@
 import type { Instant } from '#domain/clock.ts'
 import type { ArtifactChange, Artifacts, ArtifactWrite } from '#signin/register/artifact.ts'
 import type { PersonId } from '#signin/register/person.ts'
-import { type ArtifactRow, toArtifact } from '../../sqlite/signin/artifacts.ts'
+import { type ArtifactRow, toArtifact } from '../../rows/artifact-row.ts'
 import type { Database, Sql } from '../engine/database.ts'
 import { noteAct } from '../log/acts.ts'
 import { noteEvent } from './events.ts'

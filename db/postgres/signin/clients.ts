@@ -1,7 +1,7 @@
 /** Clients of the sign-in provider in PostgreSQL. */
 import { GatewayError } from '#domain/errors.ts'
 import { type Client, type Clients, describeClient } from '#signin/register/client.ts'
-import { type ClientRow, toClient, toRow } from '../../sqlite/signin/clients.ts'
+import { type ClientRow, toClient, toRow } from '../../rows/client-row.ts'
 import type { Database, Sql } from '../engine/database.ts'
 import { noteAct } from '../log/acts.ts'
 import { revoke } from './revocations.ts'

@@ -1,7 +1,7 @@
 /** Mails with sign-in codes in PostgreSQL, encrypted by the vault; of several nodes one claims each. */
 import type { CodeMails } from '#signin/register/code-mail.ts'
-import { requireVault } from '../../sqlite/engine/require-vault.ts'
-import { type MailRow, sealMail, toWaiting } from '../../sqlite/signin/code-mails.ts'
+import { requireVault } from '../../require-vault.ts'
+import { type MailRow, sealMail, toWaiting } from '../../rows/code-mail-row.ts'
 import type { Database } from '../engine/database.ts'
 
 export const createCodeMails = (database: Database): CodeMails => ({

@@ -1,6 +1,6 @@
 /** Detours in PostgreSQL: the statement that looks a state up also consumes it, so that it is accepted only once. */
 import type { Detours } from '#signin/register/detour.ts'
-import { type ArrivalRow, toArrival } from '../../sqlite/signin/detours.ts'
+import { type ArrivalRow, toArrival } from '../../rows/arrival-row.ts'
 import type { Database } from '../engine/database.ts'
 
 export const createDetours = (database: Database): Detours => ({

@@ -1,8 +1,8 @@
 /** The log of signing in, in PostgreSQL. */
 import { eventsFrom } from '#domain/id.ts'
 import { ACCEPTED, type SigninEvent, type SigninEvents } from '#signin/register/signin-event.ts'
-import { BEHIND_ALL } from '../../sqlite/engine/slices.ts'
-import { type EventRow, toEvent } from '../../sqlite/signin/events.ts'
+import { type EventRow, toEvent } from '../../rows/signin-event-row.ts'
+import { BEHIND_ALL } from '../../rows/slice.ts'
 import type { Database, Sql } from '../engine/database.ts'
 
 /** Writes an event, in the transaction that is open. */

@@ -1,6 +1,6 @@
 /** Groups of people in PostgreSQL. Memberships go with their person. */
 import type { Group, Groups } from '#signin/register/group.ts'
-import { type PersonRow, toPerson } from '../../sqlite/signin/person-row.ts'
+import { type PersonRow, toPerson } from '../../rows/person-row.ts'
 import type { Database } from '../engine/database.ts'
 import { noteAct } from '../log/acts.ts'
 import { requirePerson } from './people.ts'

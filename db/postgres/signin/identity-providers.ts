@@ -5,13 +5,8 @@ import {
   type IdentityProvider,
   type IdentityProviders,
 } from '#signin/register/identity-provider.ts'
-import { requireVault } from '../../sqlite/engine/require-vault.ts'
-import {
-  type ProviderRow,
-  place,
-  toProvider,
-  toRow,
-} from '../../sqlite/signin/identity-providers.ts'
+import { requireVault } from '../../require-vault.ts'
+import { type ProviderRow, place, toProvider, toRow } from '../../rows/identity-provider-row.ts'
 import type { Database, Sql } from '../engine/database.ts'
 import { noteAct } from '../log/acts.ts'
 

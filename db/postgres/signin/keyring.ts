@@ -1,7 +1,7 @@
 /** The keyring in PostgreSQL: signing keys and secrets, encrypted by the vault; two nodes that start at once add one. */
 import type { Keyring } from '#signin/register/keyring.ts'
-import { requireVault } from '../../sqlite/engine/require-vault.ts'
-import { type KeyRow, keyPlace, openOrNull, secretPlace } from '../../sqlite/signin/keyring.ts'
+import { requireVault } from '../../require-vault.ts'
+import { type KeyRow, keyPlace, openOrNull, secretPlace } from '../../rows/signing-key-row.ts'
 import type { Database, Sql } from '../engine/database.ts'
 import { noteAct } from '../log/acts.ts'
 

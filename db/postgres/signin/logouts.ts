@@ -2,7 +2,7 @@
 import type { Instant } from '#domain/clock.ts'
 import type { Artifact } from '#signin/register/artifact.ts'
 import type { Logouts } from '#signin/register/logout.ts'
-import { type LogoutRow, toWaiting } from '../../sqlite/signin/logouts.ts'
+import { type LogoutRow, toWaiting } from '../../rows/logout-row.ts'
 import type { Database, Sql } from '../engine/database.ts'
 
 /** Of each application in a session that has an address to be told at, and is not in what is kept of the session. */

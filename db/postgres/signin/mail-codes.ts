@@ -11,8 +11,8 @@ import {
   type MailCodes,
   type Redemption,
 } from '#signin/register/mail-code.ts'
-import { requireVault } from '../../sqlite/engine/require-vault.ts'
-import { sealMail } from '../../sqlite/signin/code-mails.ts'
+import { requireVault } from '../../require-vault.ts'
+import { sealMail } from '../../rows/code-mail-row.ts'
 import {
   beginningWith,
   type CodeRow,
@@ -20,7 +20,7 @@ import {
   type Lookback,
   nextAt,
   type Peers,
-} from '../../sqlite/signin/mail-codes.ts'
+} from '../../rows/mail-code-row.ts'
 import type { Database, Sql } from '../engine/database.ts'
 
 /** When the next code may be issued; null if it may now. */

@@ -2,7 +2,7 @@
 import type { AccountId } from '#domain/id.ts'
 import type { Memberships } from '#signin/register/membership.ts'
 import type { PersonId } from '#signin/register/person.ts'
-import { type MembershipRow, toMembership } from '../../sqlite/signin/memberships.ts'
+import { type MembershipRow, toMembership } from '../../rows/membership-row.ts'
 import type { Database, Sql } from '../engine/database.ts'
 import { noteAct } from '../log/acts.ts'
 import { requirePerson } from './people.ts'

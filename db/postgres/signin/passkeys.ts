@@ -1,6 +1,6 @@
 /** Passkeys in PostgreSQL: the statement that looks a challenge up also consumes it, so that it is answered only once. */
 import { MAX_PASSKEYS, type Passkey, type Passkeys } from '#signin/register/passkey.ts'
-import { type PasskeyRow, toPasskey } from '../../sqlite/signin/passkeys.ts'
+import { type PasskeyRow, toPasskey } from '../../rows/passkey-row.ts'
 import type { Database, Sql } from '../engine/database.ts'
 import { noteAct } from '../log/acts.ts'
 import { noteEvent } from './events.ts'

@@ -2,7 +2,7 @@
 import { GatewayError } from '#domain/errors.ts'
 import { emailKey } from '#signin/register/email.ts'
 import type { People, Person, PersonId } from '#signin/register/person.ts'
-import { type PersonRow, toPerson } from '../../sqlite/signin/person-row.ts'
+import { type PersonRow, toPerson } from '../../rows/person-row.ts'
 import type { Database, Sql } from '../engine/database.ts'
 import { noteAct } from '../log/acts.ts'
 import { endArtifacts, isRevoked, revoke } from './revocations.ts'

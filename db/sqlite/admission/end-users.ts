@@ -6,9 +6,9 @@ import type { KeyId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { NO_MONEY, type UsdNanos } from '#domain/money.ts'
 import { Window } from '#domain/window.ts'
+import { fromInteger } from '../../rows/amount.ts'
 import type { Connection } from '../engine/connection.ts'
 import { statement } from '../engine/statement.ts'
-import { fromInteger } from '../money/amount.ts'
 
 export interface HotEndUser {
   /** The name that it is counted under; `REST_OF_END_USERS` for those counted together. */

@@ -1,5 +1,4 @@
 /** The hot state of keys and accounts: what admission needs, cached in memory and rebuilt from the tables. */
-
 import type { Account } from '#domain/account.ts'
 import type { Claim, Grant } from '#domain/admission.ts'
 import { UNKNOWN_MARK } from '#domain/ceiling-marks.ts'
@@ -7,18 +6,17 @@ import { type Day, dayOf, type Instant, MINUTE_MS, monthStart } from '#domain/cl
 import type { AccountId, GenerationId, KeyId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { isUsedUp, type Limits } from '#domain/limits.ts'
-import type { UsdNanos } from '#domain/money.ts'
-import { addUsd, NO_MONEY, subtractUsd } from '#domain/money.ts'
+import { addUsd, NO_MONEY, subtractUsd, type UsdNanos } from '#domain/money.ts'
 import type { Window } from '#domain/window.ts'
 import { TransientMap } from '#runtime/short-lived.ts'
+import { fromInteger } from '../../rows/amount.ts'
+import { type FoundKeyRow, KEY_COLUMNS, toKey } from '../../rows/key-row.ts'
+import { toLimits } from '../../rows/limits-column.ts'
+import { type HotThreshold, toHotThreshold } from '../../rows/low-balance.ts'
 import type { Connection } from '../engine/connection.ts'
 import { unavailable } from '../engine/disk.ts'
 import { drop, type Pending } from '../engine/group-commit.ts'
 import { statement } from '../engine/statement.ts'
-import { type FoundKeyRow, KEY_COLUMNS, toKey } from '../keys/key-row.ts'
-import { toLimits } from '../keys/limits-column.ts'
-import { fromInteger } from '../money/amount.ts'
-import { type HotThreshold, toHotThreshold } from '../money/low-balance.ts'
 import { prepareSpendReader } from '../money/spend-reader.ts'
 import {
   giveUpSums,

@@ -2,8 +2,9 @@
 import type { Database } from 'bun:sqlite'
 import { GatewayError } from '#domain/errors.ts'
 import type { ModelAlias, ModelCards } from '#domain/model-card.ts'
+import { aliasNotFound, modelNotFound } from '../../rows/catalogue-rows.ts'
 import { type Named, statement } from '../engine/statement.ts'
-import { type HeldCatalogue, modelNotFound } from './catalogue.ts'
+import type { HeldCatalogue } from './catalogue.ts'
 
 export const prepareNamed = (database: Database) =>
   statement<ModelAlias, [string]>(
@@ -49,8 +50,3 @@ export function createAliases(
       ),
   }
 }
-
-export const aliasNotFound = (name: string): GatewayError =>
-  new GatewayError('model_not_found', `no model is also called "${name}"`, {
-    hint: 'gatewayctl models alias',
-  })

@@ -1,21 +1,9 @@
 /** Credentials of providers in SQLite, sealed by the vault before they touch the disk. */
-import { DEFAULT_CREDENTIAL, type StatedCredential } from '#domain/provider.ts'
+import type { StatedCredential } from '#domain/provider.ts'
+import { requireVault } from '../../require-vault.ts'
+import { placeOf, type SealedCredential } from '../../rows/credential-row.ts'
 import type { Connection } from '../engine/connection.ts'
-import { requireVault } from '../engine/require-vault.ts'
 import { statement } from '../engine/statement.ts'
-
-/** Where a text was sealed for: it opens nowhere else. */
-export const placeOf = (provider: string, name: string): string =>
-  name === DEFAULT_CREDENTIAL
-    ? `providers|credential|${provider}|v1`
-    : `providers|credential|${provider}/${name}|v1`
-
-/** A credential whose secret is sealed; null: it keeps the one that it has. */
-export interface SealedCredential {
-  readonly name: string
-  readonly weight: number
-  readonly sealed: string | null
-}
 
 interface CredentialTable {
   seal(provider: string, credentials: readonly StatedCredential[]): readonly SealedCredential[]

@@ -4,18 +4,18 @@ import type { Act } from '#domain/act.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { PriceVersionId } from '#domain/id.ts'
 import {
-  factsOf,
   type ModelCard,
   type ModelCards,
   ownRoute,
   type PriceVersion,
   wasAhead,
 } from '#domain/model-card.ts'
+import { modelNotFound, toRow, toVersion } from '../../rows/catalogue-rows.ts'
+import { fromPrices } from '../../rows/price-row.ts'
 import type { Connection } from '../engine/connection.ts'
 import { type Named, statement } from '../engine/statement.ts'
 import { createAliases, prepareNamed } from './aliases.ts'
-import { type HeldCatalogue, modelNotFound, toVersion } from './catalogue.ts'
-import { fromPrices } from './price-row.ts'
+import type { HeldCatalogue } from './catalogue.ts'
 import { openRouteTable } from './routes.ts'
 
 /** The rows of models, written in the transaction that is open. */
@@ -167,18 +167,5 @@ export function createModels({ database }: Connection, catalogue: HeldCatalogue)
         return card
       })
     },
-  }
-}
-
-export function toRow(card: ModelCard) {
-  return {
-    ...factsOf(card),
-    id: card.id,
-    createdAt: card.createdAt,
-    isCatalogued: Number(card.isCatalogued),
-    inputModalities: JSON.stringify(card.inputModalities),
-    outputModalities: JSON.stringify(card.outputModalities),
-    wires: card.wires && JSON.stringify(card.wires),
-    supportedParameters: JSON.stringify(card.supportedParameters),
   }
 }

@@ -1,8 +1,9 @@
 /** Changes of routes in SQLite: those of models, which go with them, and those of masks. */
 import type { Database } from 'bun:sqlite'
 import { isMask, OWN, type Route, type RouteOrder } from '#domain/route.ts'
+import { modelNotFound, providerNotFound } from '../../rows/catalogue-rows.ts'
 import { statement } from '../engine/statement.ts'
-import { type HeldCatalogue, modelNotFound, providerNotFound } from './catalogue.ts'
+import type { HeldCatalogue } from './catalogue.ts'
 
 /** The rows of routes, written in the transaction that is open. */
 export interface RouteTable {

@@ -1,32 +1,16 @@
 /** Reads a long table in slices, so that no read blocks requests for longer than one slice. */
 import type { Database } from 'bun:sqlite'
-import type { Instant } from '#domain/clock.ts'
-import { generationsFrom } from '#domain/id.ts'
+import { BEHIND_ALL, type Slice } from '../../rows/slice.ts'
 import { nextTurn } from './next-turn.ts'
 import { statement } from './statement.ts'
 
 /** Looked at in one go, for some milliseconds; sums over so many of the largest amounts still fit an SQLite integer. */
 export const SLICE_ROWS = 1_000
 
-/** Ids from `from` on and below `below`. */
-export interface Slice {
-  readonly from: string
-  readonly below: string
-}
-
 /** Tables whose ids ascend with time. */
 const IDS = { activity: 'generation_id', ledger: 'id' } as const
 
-/** Sorts behind every id, of whatever noun. */
-export const BEHIND_ALL = '~'
-
 export const EVERYTHING: Slice = { from: '', below: BEHIND_ALL }
-
-/** The lower of two upper bounds, where there is any. */
-export function belowBoth(a: string | undefined, b: string | undefined): Partial<Slice> {
-  if (a === undefined) return b === undefined ? {} : { below: b }
-  return { below: b === undefined || a < b ? a : b }
-}
 
 /** All of a table, or what `bounds` leave of it, oldest first, as a disk reads ahead: for whoever adds all of it up. */
 export async function* slices(
@@ -50,17 +34,3 @@ export async function* slices(
     await nextTurn()
   }
 }
-
-/** What arrived in a time: ids tell when, so that their own index finds any. */
-export const arrivedIn = ({
-  since,
-  until,
-  before,
-}: {
-  readonly since?: Instant
-  readonly until?: Instant
-  readonly before?: string
-}): Partial<Slice> => ({
-  ...(since !== undefined && { from: generationsFrom(since) }),
-  ...belowBoth(until === undefined ? undefined : generationsFrom(until), before),
-})

@@ -2,8 +2,8 @@
 import type { Database } from 'bun:sqlite'
 import type { AccountId, KeyId } from '#domain/id.ts'
 import type { ApiKey, KeyQuery } from '#domain/key.ts'
+import { type FoundKeyRow, fromKey, KEY_COLUMNS, type KeyRow, toKey } from '../../rows/key-row.ts'
 import { statement } from '../engine/statement.ts'
-import { type FoundKeyRow, fromKey, KEY_COLUMNS, type KeyRow, toKey } from './key-row.ts'
 
 export interface KeyTable {
   find(id: KeyId): ApiKey | undefined

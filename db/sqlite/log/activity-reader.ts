@@ -1,15 +1,17 @@
 /** Reads the activity log. */
-import { and, type Column, eq, gte, lte, ne, type SQL, sql } from 'drizzle-orm'
+import { type Column, type SQL, sql } from 'drizzle-orm'
 import type { Activity, ActivityQuery } from '#domain/activity.ts'
 import type { Drift } from '#domain/drift.ts'
 import { type AccountId, type GenerationId, isGenerationId } from '#domain/id.ts'
 import { addUsd, NO_MONEY, type UsdNanos } from '#domain/money.ts'
+import { activityFilter } from '../../rows/activity-filter.ts'
+import { toActivity } from '../../rows/activity-row.ts'
+import { arrivedIn } from '../../rows/slice.ts'
+import { activity } from '../../rows/tables.ts'
 import type { Connection } from '../engine/connection.ts'
-import { arrivedIn, slices } from '../engine/slices.ts'
+import { slices } from '../engine/slices.ts'
 import { openSoundLog } from '../engine/sound-log.ts'
 import { statement } from '../engine/statement.ts'
-import { activity } from '../schema.ts'
-import { toActivity } from './activity-row.ts'
 import { readServed } from './served-reader.ts'
 import { readTrend } from './trend-reader.ts'
 import { openUsagePieces } from './usage-pieces.ts'
@@ -73,50 +75,8 @@ const LOG = {
 
 const matches = (query: Omit<ActivityQuery, 'limit'>) => activityFilter(activity, query, endsIn)
 
-type ActivityColumns = Readonly<
-  Record<
-    | 'accountId'
-    | 'endedBy'
-    | 'endUser'
-    | 'generationId'
-    | 'keyId'
-    | 'model'
-    | 'provider'
-    | 'requestId'
-    | 'status'
-    | 'surface'
-    | 'totalMs',
-    Column
-  >
->
-
-/** What a line must match, but when it arrived. `endsIn`: a column's last characters are these. */
-export const activityFilter = (
-  activity: ActivityColumns,
-  query: Omit<ActivityQuery, 'limit'>,
-  endsIn: (column: Column, end: string) => SQL,
-): SQL | undefined =>
-  and(
-    query.accountId && eq(activity.accountId, query.accountId),
-    query.keyId && eq(activity.keyId, query.keyId),
-    query.madeBy === undefined ? undefined : madeBy(activity.keyId, query.madeBy),
-    query.endUser === undefined ? undefined : eq(activity.endUser, query.endUser),
-    query.requestId === undefined ? undefined : eq(activity.requestId, query.requestId),
-    query.idEnd === undefined ? undefined : endsIn(activity.generationId, query.idEnd),
-    query.model === undefined ? undefined : eq(activity.model, query.model),
-    query.provider === undefined ? undefined : eq(activity.provider, query.provider),
-    query.surface === undefined ? undefined : eq(activity.surface, query.surface),
-    query.status && gte(activity.status, query.status.least),
-    query.status && lte(activity.status, query.status.most),
-    query.leastTotalMs === undefined ? undefined : gte(activity.totalMs, query.leastTotalMs),
-    query.errorsOnly ? ne(activity.endedBy, 'completed') : undefined,
-  )
-
 /** Compared as text, not as a pattern. */
 const endsIn = (column: Column, end: string): SQL => sql`substr(${column}, ${-end.length}) = ${end}`
-
-const madeBy = (column: Column, person: string): SQL =>
-  sql`${column} IN (SELECT id FROM keys WHERE made_by = ${person})`
 
 interface SumRow {
   readonly model: string

@@ -1,20 +1,10 @@
 /** The log of acts in SQLite. Triggers of the table prevent updates and deletions. */
 import type { Database } from 'bun:sqlite'
 import type { Act, ActChanges, Acts } from '#domain/act.ts'
-import type { Instant } from '#domain/clock.ts'
-import type { ActId } from '#domain/id.ts'
+import { type ActRow, toAct } from '../../rows/act-row.ts'
+import { BEHIND_ALL } from '../../rows/slice.ts'
 import type { Connection } from '../engine/connection.ts'
-import { BEHIND_ALL } from '../engine/slices.ts'
 import { statement } from '../engine/statement.ts'
-
-export type ActRow = {
-  readonly id: ActId
-  readonly at: Instant
-  readonly who: string
-  readonly verb: string
-  readonly target: string | null
-  readonly changed: string
-}
 
 /** Writes an act, in the transaction that is open: the one of its change (`commitDurably`). */
 type NoteAct = (act: Act, seen?: ActChanges) => void
@@ -70,5 +60,3 @@ export function createActs({ database, commit }: Connection): Acts {
     },
   }
 }
-
-export const toAct = (row: ActRow): Act => ({ ...row, changed: JSON.parse(row.changed) })

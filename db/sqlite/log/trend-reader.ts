@@ -3,9 +3,10 @@ import { HOUR_MS, type Instant } from '#domain/clock.ts'
 import type { AccountId } from '#domain/id.ts'
 import type { UsdNanos } from '#domain/money.ts'
 import { addHours, type TrendHour, type TrendQuery } from '#domain/trend.ts'
+import { arrivedIn } from '../../rows/slice.ts'
 import type { Connection } from '../engine/connection.ts'
 import { openReading } from '../engine/reading.ts'
-import { arrivedIn, slices } from '../engine/slices.ts'
+import { slices } from '../engine/slices.ts'
 import { statement } from '../engine/statement.ts'
 
 interface Row extends Omit<TrendHour, 'hour' | 'cost'> {

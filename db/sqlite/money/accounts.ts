@@ -5,23 +5,13 @@ import { type Amended, changesBetween } from '#domain/act.ts'
 import type { Instant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { AccountId } from '#domain/id.ts'
-import type { UsdNanos } from '#domain/money.ts'
+import { type AccountRow, toAccount } from '../../rows/account-row.ts'
+import { toInteger } from '../../rows/amount.ts'
+import { fromLimits } from '../../rows/limits-column.ts'
 import type { HotState } from '../admission/hot-state.ts'
 import type { Connection } from '../engine/connection.ts'
 import { statement } from '../engine/statement.ts'
-import { fromLimits, toLimits } from '../keys/limits-column.ts'
 import { prepareNoteAct } from '../log/acts.ts'
-import { fromInteger, toInteger } from './amount.ts'
-
-export interface AccountRow {
-  readonly id: AccountId
-  readonly name: string
-  readonly created_at: Instant
-  readonly balance_nanos: number
-  readonly member_daily_nanos: number | null
-  readonly limits: string
-  readonly closed_at: Instant | null
-}
 
 export function createAccounts(connection: Connection, hotState: HotState): Accounts {
   const { database, commit } = connection
@@ -124,14 +114,3 @@ function openAccountTable(database: Database) {
     hasUsableKey: (id: AccountId) => usable().get(id) !== null,
   }
 }
-
-export const toAccount = (row: AccountRow): Account => ({
-  id: row.id,
-  name: row.name,
-  createdAt: row.created_at,
-  balance: fromInteger<UsdNanos>(row.balance_nanos),
-  memberDaily:
-    row.member_daily_nanos === null ? null : fromInteger<UsdNanos>(row.member_daily_nanos),
-  limits: toLimits(row.limits),
-  closedAt: row.closed_at,
-})

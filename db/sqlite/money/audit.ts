@@ -4,10 +4,10 @@ import { type Audit, type AuditFinding, MAX_BEYOND_HOLD, MAX_FINDINGS } from '#d
 import type { AccountId, GenerationId } from '#domain/id.ts'
 import type { BalanceAudit } from '#domain/ledger.ts'
 import { NO_MONEY } from '#domain/money.ts'
+import { fromInteger } from '../../rows/amount.ts'
 import type { HotState, LiveSums } from '../admission/hot-state.ts'
 import type { Connection } from '../engine/connection.ts'
 import { openSnapshot } from '../engine/reading.ts'
-import { fromInteger } from './amount.ts'
 import { auditHolds, auditLive } from './audit-live.ts'
 import { addUp, type SumRow } from './audit-sums.ts'
 

@@ -1,32 +1,25 @@
 /** The ledger in SQLite: credits, and reading. */
 import type { Database } from 'bun:sqlite'
-import { and, type Column, eq, gte, lt, type SQL, sql } from 'drizzle-orm'
+import { eq, sql } from 'drizzle-orm'
 import { drizzle as openDrizzle } from 'drizzle-orm/bun-sqlite'
 import type { Catalogues } from '#domain/catalogue.ts'
-import { DAY_MS, later } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
-import { chargeEntryId, type EntryId, entriesFrom, isEntryId } from '#domain/id.ts'
+import { chargeEntryId, type EntryId, isEntryId } from '#domain/id.ts'
 import type { Ledger, LedgerEntry, LedgerQuery } from '#domain/ledger.ts'
-import {
-  addUsd,
-  MAX_USD_NANOS,
-  NO_MONEY,
-  negateUsd,
-  type RubPerUsd,
-  readRubPerUsd,
-  renderRubPerUsd,
-  renderUsd,
-  type UsdNanos,
-} from '#domain/money.ts'
+import { addUsd, NO_MONEY, renderRubPerUsd, type UsdNanos } from '#domain/money.ts'
+import { ledgerFilter } from '../../rows/ledger-filter.ts'
+import { rejectOutOfRange, toEntry, writtenIn } from '../../rows/ledger-row.ts'
+import { type HotThreshold, judgeMark, type MarkChange } from '../../rows/low-balance.ts'
+import { BEHIND_ALL } from '../../rows/slice.ts'
+import { ledger } from '../../rows/tables.ts'
 import type { HotState } from '../admission/hot-state.ts'
 import type { Connection } from '../engine/connection.ts'
 import { unavailable } from '../engine/disk.ts'
-import { BEHIND_ALL, belowBoth, type Slice } from '../engine/slices.ts'
 import { openSoundLog } from '../engine/sound-log.ts'
 import { statement } from '../engine/statement.ts'
 import { prepareNoteAct } from '../log/acts.ts'
-import { accounts, ledger } from '../schema.ts'
-import { type HotThreshold, judgeMark, type MarkChange, prepareMarkWriter } from './low-balance.ts'
+import { accounts } from '../schema.ts'
+import { prepareMarkWriter } from './low-balance.ts'
 
 export function createLedger(
   connection: Connection,
@@ -125,18 +118,6 @@ function readLedger(
   }
 }
 
-/** A charge is written when its request ends, which is a day after it began at the latest, and named after its beginning. */
-const MAX_REQUEST_MS = DAY_MS + 3_600_000
-
-export const writtenIn = ({
-  since,
-  until,
-  before,
-}: Omit<LedgerQuery, 'limit'>): Partial<Slice> => ({
-  ...(since !== undefined && { from: entriesFrom(later(since, -MAX_REQUEST_MS)) }),
-  ...belowBoth(until === undefined ? undefined : entriesFrom(until), before),
-})
-
 interface RefRow {
   readonly id: EntryId
   readonly isSought: number
@@ -160,19 +141,6 @@ function prepareFindRef(database: Database): (ref: string) => EntryId | undefine
   }
 }
 
-export const toEntry = (row: typeof ledger.$inferSelect): LedgerEntry => ({
-  ...row,
-  rubPerUsd: readRubPerUsd(row.rubPerUsd) as RubPerUsd,
-})
-
-export function rejectOutOfRange(balance: UsdNanos): void {
-  if (balance <= MAX_USD_NANOS && balance >= negateUsd(MAX_USD_NANOS)) return
-  throw new GatewayError(
-    'invalid_request',
-    `a balance may not exceed $${renderUsd(MAX_USD_NANOS)} either way`,
-  )
-}
-
 /** An adjustment downwards is a debit like any charge. */
 const judgeCredit = (
   { accountId, amount, at }: LedgerEntry,
@@ -182,19 +150,3 @@ const judgeCredit = (
   judgeMark(accountId, threshold, balance, amount < NO_MONEY ? 'debit' : 'credit', at)
 
 const scopeOf = (query: Omit<LedgerQuery, 'limit'>) => ledgerFilter(ledger, query)
-
-type LedgerColumns = Readonly<Record<'accountId' | 'at' | 'keyId' | 'kind' | 'ref', Column>>
-
-/** What an entry must match, but where it stands in the order of ids. */
-export const ledgerFilter = (
-  ledger: LedgerColumns,
-  { accountId, keyId, kind, ref, since, until }: Omit<LedgerQuery, 'limit'>,
-): SQL | undefined =>
-  and(
-    accountId && eq(ledger.accountId, accountId),
-    keyId && eq(ledger.keyId, keyId),
-    kind && eq(ledger.kind, kind),
-    ref === undefined ? undefined : eq(ledger.ref, ref),
-    since === undefined ? undefined : gte(ledger.at, since),
-    until === undefined ? undefined : lt(ledger.at, until),
-  )

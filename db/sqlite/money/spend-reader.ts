@@ -3,11 +3,11 @@ import type { Spend } from '#domain/admission.ts'
 import { type Day, nextMonthStart } from '#domain/clock.ts'
 import type { AccountId, KeyId } from '#domain/id.ts'
 import { addUsd, NO_MONEY, type UsdNanos } from '#domain/money.ts'
+import { fromInteger } from '../../rows/amount.ts'
+import { BEHIND_ALL } from '../../rows/slice.ts'
 import type { Connection } from '../engine/connection.ts'
 import { nextTurn } from '../engine/next-turn.ts'
-import { BEHIND_ALL } from '../engine/slices.ts'
 import { statement } from '../engine/statement.ts'
-import { fromInteger } from './amount.ts'
 import { KEY_DAYS } from './sums.ts'
 
 /** `today` lies in the month that begins on `monthStart`; a null id asks for all keys together. */

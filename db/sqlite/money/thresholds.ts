@@ -10,14 +10,13 @@ import {
   type Threshold,
   type Thresholds,
 } from '#domain/low-balance.ts'
+import { requireVault } from '../../require-vault.ts'
+import { judgeMark, placeOfSecret, toHotThreshold, toThreshold } from '../../rows/low-balance.ts'
 import type { HotState } from '../admission/hot-state.ts'
 import type { Connection } from '../engine/connection.ts'
-import { requireVault } from '../engine/require-vault.ts'
 import { prepareNoteAct } from '../log/acts.ts'
 import { accounts, thresholds } from '../schema.ts'
-import { judgeMark, prepareMarkWriter, toHotThreshold } from './low-balance.ts'
-
-export const placeOfSecret = (id: AccountId): string => `thresholds|webhook_secret|${id}|v1`
+import { prepareMarkWriter } from './low-balance.ts'
 
 export function createThresholds(
   connection: Connection,
@@ -105,14 +104,6 @@ export function createThresholds(
     },
   }
 }
-
-/** All null where none was ever set. */
-export const toThreshold = (accountId: AccountId, row: Partial<Threshold> | null): Threshold => ({
-  accountId,
-  below: row?.below ?? null,
-  email: row?.email ?? null,
-  webhookUrl: row?.webhookUrl ?? null,
-})
 
 /** Nothing where the one that stands is to stay; without an address there is none. */
 function seal(

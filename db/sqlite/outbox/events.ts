@@ -1,31 +1,14 @@
 /** Events in SQLite: what was raised, what still lasts, what is held back, and what was seen. */
-import { CAUSE_NAMES, CAUSES, type CauseName, type Severity } from '#domain/cause.ts'
+import type { CauseName } from '#domain/cause.ts'
 import { DAY_MS, type Instant, LARGE_STEP_MS, later } from '#domain/clock.ts'
 import { DIGEST, draftDigest, type Events, type StoredEvent } from '#domain/event.ts'
 import { type AccountId, type EventId, eventsFrom } from '#domain/id.ts'
+import { type EventRow, LASTING, MOST_IN_DIGEST, toEvent } from '../../rows/event-row.ts'
 import type { Connection } from '../engine/connection.ts'
 import { statement } from '../engine/statement.ts'
 import { prepareNoteAct } from '../log/acts.ts'
 import type { HeldNoticeSettings } from './notice-settings.ts'
 import { prepareRaise, prepareSend } from './raise.ts'
-
-export interface EventRow {
-  readonly id: EventId
-  readonly cause: CauseName
-  readonly subject: string
-  readonly severity: Severity
-  readonly body: string
-  readonly raised_at: Instant
-  readonly lifted_at: Instant | null
-  readonly seen_at: Instant | null
-  readonly held_until: Instant | null
-  readonly sent_as: EventId | null
-}
-
-export const LASTING = CAUSE_NAMES.filter((name) => CAUSES[name].lasts)
-
-/** So that a digest stays a mail that can be read. */
-export const MOST_IN_DIGEST = 100
 
 export function createEvents(connection: Connection, settings: HeldNoticeSettings): Events {
   const { database, commit } = connection
@@ -172,16 +155,3 @@ function openReading({ database, commit }: Connection): Pick<Events, 'list' | 'f
     },
   }
 }
-
-export const toEvent = (row: EventRow): StoredEvent => ({
-  id: row.id,
-  cause: row.cause,
-  subject: row.subject,
-  severity: row.severity,
-  body: row.body,
-  at: row.raised_at,
-  liftedAt: row.lifted_at,
-  seenAt: row.seen_at,
-  heldUntil: row.held_until,
-  sentAs: row.sent_as,
-})

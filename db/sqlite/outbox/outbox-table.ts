@@ -2,27 +2,9 @@
 import type { Database } from 'bun:sqlite'
 import { type Instant, LARGE_STEP_MS, later } from '#domain/clock.ts'
 import { type AccountId, type EventId, eventsFrom } from '#domain/id.ts'
-import type {
-  Channel,
-  DeliveryTry,
-  Notice,
-  NoticeQuery,
-  NoticeState,
-  NoticeType,
-} from '#domain/notice.ts'
+import type { Channel, DeliveryTry, Notice, NoticeQuery, NoticeState } from '#domain/notice.ts'
+import { type OutboxRow, toNotice } from '../../rows/notice-row.ts'
 import { statement } from '../engine/statement.ts'
-
-export interface OutboxRow {
-  readonly event_id: EventId
-  readonly channel: Channel
-  readonly account_id: AccountId | null
-  readonly type: NoticeType
-  readonly body: string
-  readonly created_at: Instant
-  readonly state: NoticeState
-  readonly tries: number
-  readonly next_try_at: Instant | null
-}
 
 export interface OutboxTable {
   /** One that is there is sent again: its body and its log stay. */
@@ -165,15 +147,3 @@ function openReading(database: Database): Pick<OutboxTable, 'list' | 'find' | 'l
     log: (eventId, channel) => log().all(eventId, channel),
   }
 }
-
-export const toNotice = (row: OutboxRow): Notice => ({
-  eventId: row.event_id,
-  channel: row.channel,
-  accountId: row.account_id,
-  type: row.type,
-  body: row.body,
-  createdAt: row.created_at,
-  state: row.state,
-  tries: row.tries,
-  nextTryAt: row.next_try_at,
-})

@@ -4,14 +4,11 @@ import { HOUR_MS, type Instant, later } from '#domain/clock.ts'
 import type { RaisedEvent } from '#domain/event.ts'
 import { type EventId, eventsFrom } from '#domain/id.ts'
 import { channelsOf } from '#domain/low-balance.ts'
-import type { Channel, Notice, NoticeType } from '#domain/notice.ts'
 import { heldUntil } from '#domain/notice-settings.ts'
+import { MOST_AN_HOUR, noticesOf, type Sendable } from '../../rows/notice-row.ts'
 import { statement } from '../engine/statement.ts'
 import type { HeldNoticeSettings } from './notice-settings.ts'
 import { openOutboxTable } from './outbox-table.ts'
-
-/** A storm goes out together: what is raised beyond this many in an hour waits for the end of an hour. */
-export const MOST_AN_HOUR = 60
 
 /** False where an event of its cause and subject is open. */
 export type Raise = (event: RaisedEvent) => boolean
@@ -56,30 +53,6 @@ export function prepareRaise(database: Database, settings: HeldNoticeSettings): 
     return true
   }
 }
-
-export interface Sendable {
-  readonly id: EventId
-  readonly type: NoticeType
-  readonly body: string
-  readonly at: Instant
-}
-
-/** One notice for each of these channels, due at once. */
-export const noticesOf = (
-  channels: readonly Channel[],
-  { id: eventId, type, body, at }: Sendable,
-): readonly Notice[] =>
-  channels.map((channel) => ({
-    eventId,
-    channel,
-    accountId: null,
-    type,
-    body,
-    createdAt: at,
-    state: 'pending',
-    tries: 0,
-    nextTryAt: at,
-  }))
 
 /** Writes one notice for each of the operator's channels, due at once; false where there is none. */
 export function prepareSend(

@@ -1,12 +1,8 @@
 /** Sign-in artifacts in SQLite, written in the group commit of their turn; a kill loses none that a client was told of. */
 import type { Instant } from '#domain/clock.ts'
-import type {
-  ArtifactChange,
-  Artifacts,
-  ArtifactWrite,
-  StoredArtifact,
-} from '#signin/register/artifact.ts'
+import type { ArtifactChange, Artifacts, ArtifactWrite } from '#signin/register/artifact.ts'
 import type { PersonId } from '#signin/register/person.ts'
+import { type ArtifactRow, toArtifact } from '../../rows/artifact-row.ts'
 import type { Connection } from '../engine/connection.ts'
 import { type Named, statement } from '../engine/statement.ts'
 import { prepareNoteAct } from '../log/acts.ts'
@@ -15,20 +11,6 @@ import { prepareEndedSessions } from './logouts.ts'
 import { prepareRevocations } from './revocations.ts'
 
 const SESSION = 'Session'
-
-export interface ArtifactRow {
-  readonly kind: string
-  readonly sha256: string
-  readonly payload: string
-  readonly grant_id: string | null
-  readonly uid: string | null
-  readonly person_id: PersonId | null
-  readonly client_id: string | null
-  readonly consumed_at: Instant | null
-  readonly expires_at: Instant
-  readonly revocations: number
-  readonly version: number
-}
 
 export function createArtifacts({ database, commit, clock }: Connection): Artifacts {
   const table = prepare(database)
@@ -146,20 +128,3 @@ function prepare(database: Connection['database']) {
     ),
   }
 }
-
-export const toArtifact = (row: ArtifactRow | null): StoredArtifact | undefined =>
-  row === null
-    ? undefined
-    : {
-        kind: row.kind,
-        digest: row.sha256,
-        payload: row.payload,
-        grantId: row.grant_id,
-        uid: row.uid,
-        personId: row.person_id,
-        clientId: row.client_id,
-        consumedAt: row.consumed_at,
-        expiresAt: row.expires_at,
-        revocations: row.revocations,
-        version: row.version,
-      }

@@ -1,26 +1,11 @@
 /** Mails with sign-in codes in SQLite, encrypted by the vault. */
 import type { Database } from 'bun:sqlite'
 import type { Instant } from '#domain/clock.ts'
-import type { EventId } from '#domain/id.ts'
-import type { CodeMail, CodeMails, WaitingMail } from '#signin/register/code-mail.ts'
-import type { Vault } from '../../vault.ts'
+import type { CodeMails } from '#signin/register/code-mail.ts'
+import { requireVault } from '../../require-vault.ts'
+import { type MailRow, sealMail, toWaiting } from '../../rows/code-mail-row.ts'
 import type { Connection } from '../engine/connection.ts'
-import { requireVault } from '../engine/require-vault.ts'
 import { type Named, statement } from '../engine/statement.ts'
-
-export interface MailRow {
-  readonly interaction: string
-  readonly event_id: EventId
-  readonly sealed: string
-  readonly tries: number
-  readonly next_try_at: Instant
-  readonly expires_at: Instant
-}
-
-const place = (id: EventId): string => `code_mails|${id}|v1`
-
-export const sealMail = (vault: Vault, id: EventId, mail: CodeMail): string =>
-  vault.seal(JSON.stringify(mail), place(id))
 
 export function createCodeMails(connection: Connection): CodeMails {
   const { database, commit } = connection
@@ -52,17 +37,6 @@ export function createCodeMails(connection: Connection): CodeMails {
     reschedule: ({ interaction, id }, tries, nextTryAt) =>
       commit.enqueue(() => void table.reschedule().run({ interaction, id, tries, nextTryAt })),
     drop: ({ interaction, id }) => commit.enqueue(() => void table.drop().run({ interaction, id })),
-  }
-}
-
-/** Null if it was encrypted with another master key; its code could not be redeemed either. */
-export function toWaiting(vault: Vault, row: MailRow): WaitingMail | null {
-  const { interaction, event_id: id, tries, expires_at: expiresAt } = row
-  try {
-    const mail = JSON.parse(vault.open(row.sealed, place(id))) as CodeMail
-    return { interaction, id, mail, tries, expiresAt }
-  } catch {
-    return null
   }
 }
 

@@ -1,14 +1,8 @@
 /** Detours in SQLite: the statement that looks a state up also consumes it, so that it is accepted only once. */
-import type { Detours, PendingIdentity } from '#signin/register/detour.ts'
+import type { Detours } from '#signin/register/detour.ts'
+import { type ArrivalRow, toArrival } from '../../rows/arrival-row.ts'
 import type { Connection } from '../engine/connection.ts'
 import { type Named, statement } from '../engine/statement.ts'
-
-export interface ArrivalRow {
-  readonly provider: string
-  readonly subject: string
-  readonly told_name: string | null
-  readonly told_email: string | null
-}
 
 export function createDetours({ database, commit }: Connection): Detours {
   const table = prepare(database)
@@ -58,13 +52,3 @@ function prepare(database: Connection['database']) {
     ),
   }
 }
-
-export const toArrival = (row: ArrivalRow | null): PendingIdentity | undefined =>
-  row === null
-    ? undefined
-    : {
-        provider: row.provider,
-        subject: row.subject,
-        claimedName: row.told_name,
-        claimedEmail: row.told_email,
-      }

@@ -1,29 +1,11 @@
 /** The log of signing in, in SQLite. */
 import type { Database } from 'bun:sqlite'
-import type { Instant } from '#domain/clock.ts'
-import { type EventId, eventsFrom } from '#domain/id.ts'
-import type { PersonId } from '#signin/register/person.ts'
-import {
-  ACCEPTED,
-  type ListedSigninEvent,
-  type SigninEvent,
-  type SigninEvents,
-} from '#signin/register/signin-event.ts'
+import { eventsFrom } from '#domain/id.ts'
+import { ACCEPTED, type SigninEvent, type SigninEvents } from '#signin/register/signin-event.ts'
+import { type EventRow, toEvent } from '../../rows/signin-event-row.ts'
+import { BEHIND_ALL } from '../../rows/slice.ts'
 import type { Connection } from '../engine/connection.ts'
-import { BEHIND_ALL } from '../engine/slices.ts'
 import { type Named, statement } from '../engine/statement.ts'
-
-export interface EventRow {
-  readonly id: EventId
-  readonly at: Instant
-  readonly outcome: string
-  readonly method: string | null
-  readonly detail: string | null
-  readonly person_id: PersonId | null
-  readonly email: string | null
-  readonly client_id: string | null
-  readonly address: string
-}
 
 /** Writes an event, in the transaction that is open. */
 export function prepareNoteEvent(database: Database): (event: SigninEvent) => void {
@@ -77,9 +59,3 @@ export function createSigninEvents({ database, commit }: Connection): SigninEven
     },
   }
 }
-
-export const toEvent = ({
-  person_id: personId,
-  client_id: clientId,
-  ...row
-}: EventRow): ListedSigninEvent => ({ ...row, personId, clientId })

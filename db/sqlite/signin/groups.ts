@@ -3,11 +3,11 @@ import type { Database } from 'bun:sqlite'
 import { GatewayError } from '#domain/errors.ts'
 import type { Group, Groups } from '#signin/register/group.ts'
 import type { PersonId } from '#signin/register/person.ts'
+import { type PersonRow, toPerson } from '../../rows/person-row.ts'
 import type { Connection } from '../engine/connection.ts'
 import { statement } from '../engine/statement.ts'
 import { prepareNoteAct } from '../log/acts.ts'
 import { prepareAddPerson } from './add-person.ts'
-import { type PersonRow, toPerson } from './person-row.ts'
 
 export function createGroups({ database, commit }: Connection): Groups {
   const table = prepare(database)

@@ -1,22 +1,14 @@
 /** Identities in SQLite: looked up, or linked, in one transaction. */
 import type { Instant } from '#domain/clock.ts'
 import { emailKey } from '#signin/register/email.ts'
-import type { ClaimedIdentity, Identities, Identity } from '#signin/register/identity.ts'
+import type { ClaimedIdentity, Identities } from '#signin/register/identity.ts'
 import type { Person, PersonId } from '#signin/register/person.ts'
+import { type IdentityRow, toIdentity } from '../../rows/identity-row.ts'
+import { type PersonRow, toPerson } from '../../rows/person-row.ts'
 import type { Connection } from '../engine/connection.ts'
 import { type Named, statement } from '../engine/statement.ts'
 import { prepareNoteAct } from '../log/acts.ts'
-import { type PersonRow, toPerson } from './person-row.ts'
 import { prepareRevocations } from './revocations.ts'
-
-export interface IdentityRow {
-  readonly issuer: string
-  readonly subject: string
-  readonly person_id: PersonId
-  readonly told_name: string | null
-  readonly linked_at: Instant
-  readonly last_used_at: Instant
-}
 
 export function createIdentities({ database, commit }: Connection): Identities {
   const table = prepare(database)
@@ -104,12 +96,3 @@ function prepare(database: Connection['database']) {
     unlink: by('DELETE FROM identities WHERE person_id = $personId AND issuer = $issuer'),
   }
 }
-
-export const toIdentity = (row: IdentityRow): Identity => ({
-  issuer: row.issuer,
-  subject: row.subject,
-  personId: row.person_id,
-  claimedName: row.told_name,
-  linkedAt: row.linked_at,
-  lastUsedAt: row.last_used_at,
-})

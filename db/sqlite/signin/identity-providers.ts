@@ -1,37 +1,15 @@
 /** Identity providers in SQLite, with their secrets encrypted by the vault. */
-import type { Instant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import {
   describeIdentityProvider,
   type IdentityProvider,
   type IdentityProviders,
-  type IdentityProviderType,
 } from '#signin/register/identity-provider.ts'
+import { requireVault } from '../../require-vault.ts'
+import { type ProviderRow, place, toProvider, toRow } from '../../rows/identity-provider-row.ts'
 import type { Connection } from '../engine/connection.ts'
-import { requireVault } from '../engine/require-vault.ts'
 import { type Named, statement } from '../engine/statement.ts'
 import { prepareNoteAct } from '../log/acts.ts'
-
-export interface ProviderRow {
-  readonly name: string
-  readonly type: IdentityProviderType
-  readonly label: string
-  readonly issuer: string
-  readonly client_id: string
-  readonly sealed_secret: string
-  readonly authoritative_for: string
-  readonly created_at: Instant
-  readonly updated_at: Instant
-}
-
-/** Bound to the issuer by authenticated encryption, so that an edited row cannot send the secret elsewhere. */
-export const place = ({
-  name,
-  issuer,
-}: {
-  readonly name: string
-  readonly issuer: string
-}): string => `identity_providers|secret|${name}|${issuer}|v1`
 
 export function createIdentityProviders(connection: Connection): IdentityProviders {
   const { database, commit } = connection
@@ -120,22 +98,3 @@ function prepare(database: Connection['database']) {
     remove: statement<unknown, [string]>(database, 'DELETE FROM identity_providers WHERE name = ?'),
   }
 }
-
-export const toRow = (provider: IdentityProvider) => ({
-  ...provider,
-  authoritativeFor: JSON.stringify(provider.authoritativeFor),
-})
-
-export const toProvider = (row: ProviderRow | null): IdentityProvider | undefined =>
-  row === null
-    ? undefined
-    : {
-        name: row.name,
-        type: row.type,
-        label: row.label,
-        issuer: row.issuer,
-        clientId: row.client_id,
-        authoritativeFor: JSON.parse(row.authoritative_for) as string[],
-        createdAt: row.created_at,
-        updatedAt: row.updated_at,
-      }

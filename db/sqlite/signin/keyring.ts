@@ -1,21 +1,11 @@
 /** The keyring in SQLite: signing keys and secrets, encrypted by the vault. */
 import type { Instant } from '#domain/clock.ts'
 import type { Keyring } from '#signin/register/keyring.ts'
-import type { Vault } from '../../vault.ts'
+import { requireVault } from '../../require-vault.ts'
+import { type KeyRow, keyPlace, openOrNull, secretPlace } from '../../rows/signing-key-row.ts'
 import type { Connection } from '../engine/connection.ts'
-import { requireVault } from '../engine/require-vault.ts'
 import { statement } from '../engine/statement.ts'
 import { prepareNoteAct } from '../log/acts.ts'
-
-export interface KeyRow {
-  readonly id: string
-  readonly sealed_jwk: string
-  readonly created_at: Instant
-  readonly retired_at: Instant | null
-}
-
-export const keyPlace = (id: string): string => `signing_keys|jwk|${id}|v1`
-export const secretPlace = (name: string): string => `signin_secrets|${name}|v1`
 
 export function createKeyring(connection: Connection): Keyring {
   const { database, commit } = connection
@@ -62,15 +52,6 @@ export function createKeyring(connection: Connection): Keyring {
       return find() ?? commit.commitDurably(() => find() ?? add())
     },
     sweep: (before, limit) => commit.enqueue(() => table.sweep().run(before, limit).changes),
-  }
-}
-
-/** Values encrypted with another master key are skipped, so that people can sign in with new keys. */
-export function openOrNull(vault: Vault, sealed: string, place: string): string | null {
-  try {
-    return vault.open(sealed, place)
-  } catch {
-    return null
   }
 }
 

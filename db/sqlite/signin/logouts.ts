@@ -2,8 +2,8 @@
 import type { Database } from 'bun:sqlite'
 import type { Instant } from '#domain/clock.ts'
 import type { Artifact } from '#signin/register/artifact.ts'
-import type { ClaimBounds, Logouts, WaitingLogout } from '#signin/register/logout.ts'
-import type { PersonId } from '#signin/register/person.ts'
+import type { ClaimBounds, Logouts } from '#signin/register/logout.ts'
+import { type LogoutRow, toWaiting } from '../../rows/logout-row.ts'
 import type { Connection } from '../engine/connection.ts'
 import { type Named, statement } from '../engine/statement.ts'
 
@@ -36,15 +36,6 @@ export function prepareEndedSessions(database: Database): EndedSessions {
       void one().run({ digest, kept: `[${kept.map(({ payload }) => payload).join()}]`, at }),
     noteAll: (personId, at) => void all().run({ personId, at }),
   }
-}
-
-export interface LogoutRow {
-  readonly id: string
-  readonly client_id: string
-  readonly person_id: PersonId
-  readonly sid: string
-  readonly tries: number
-  readonly ended_at: Instant
 }
 
 export function createLogouts({ database, commit }: Connection): Logouts {
@@ -87,17 +78,3 @@ export function createLogouts({ database, commit }: Connection): Logouts {
     drop: (id) => commit.enqueue(() => void drop().run(id)),
   }
 }
-
-export const toWaiting = ({
-  client_id,
-  person_id,
-  ended_at,
-  ...row
-}: LogoutRow): WaitingLogout => ({
-  id: row.id,
-  clientId: client_id,
-  personId: person_id,
-  sid: row.sid,
-  tries: row.tries,
-  endedAt: ended_at,
-})

@@ -13,18 +13,18 @@ import {
   type NewMail,
   type Redemption,
 } from '#signin/register/mail-code.ts'
+import { requireVault } from '../../require-vault.ts'
+import { sealMail } from '../../rows/code-mail-row.ts'
+import {
+  beginningWith,
+  type CodeRow,
+  exactly,
+  type Lookback,
+  nextAt,
+  type Peers,
+} from '../../rows/mail-code-row.ts'
 import type { Connection } from '../engine/connection.ts'
-import { requireVault } from '../engine/require-vault.ts'
 import { type Named, statement } from '../engine/statement.ts'
-import { sealMail } from './code-mails.ts'
-
-export interface CodeRow {
-  readonly email: string
-  readonly hmac: string
-  readonly attempts: number
-  readonly expires_at: Instant
-  readonly used_at: Instant | null
-}
 
 interface SealedMail {
   readonly id: EventId
@@ -124,33 +124,9 @@ export function createMailCodes(connection: Connection): MailCodes {
   }
 }
 
-export type Lookback = Named & {
-  readonly since: Instant
-  readonly until: Instant
-  readonly most: number
-}
-
-/** A range of peers. */
-export type Peers = Named & { readonly first: string; readonly last: string }
-
-export const exactly = (peer: string): Peers => ({ first: peer, last: peer })
-export const beginningWith = (site: string): Peers => ({ first: site, last: `${site}\uffff` })
-
-/** When the oldest counted code leaves the window; null if there is room. */
-export function nextAt(
-  { most, withinMs }: Bound,
-  at: Instant,
-  newest: (lookback: Lookback) => readonly { readonly at: Instant }[],
-): number | null {
-  // Entries further in the future were recorded before the clock was set back.
-  const counted = newest({ since: later(at, -withinMs), until: later(at, withinMs), most })
-  const oldest = counted.at(-1)
-  return oldest === undefined || counted.length < most ? null : oldest.at + withinMs
-}
-
 function prepare(database: Connection['database']) {
   const counted = (which: string) =>
-    statement<{ at: Instant }, [Lookback]>(
+    statement<{ at: Instant }, [Named & Lookback]>(
       database,
       `SELECT at FROM mail_code_counts WHERE at > $since AND at < $until ${which} ORDER BY at DESC LIMIT $most`,
     )

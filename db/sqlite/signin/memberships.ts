@@ -1,20 +1,13 @@
 /** Memberships in SQLite. They go with their person. */
-import type { Instant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { AccountId } from '#domain/id.ts'
-import type { Membership, Memberships, Role } from '#signin/register/membership.ts'
+import type { Memberships } from '#signin/register/membership.ts'
 import type { PersonId } from '#signin/register/person.ts'
+import { type MembershipRow, toMembership } from '../../rows/membership-row.ts'
 import type { Connection } from '../engine/connection.ts'
 import { type Named, statement } from '../engine/statement.ts'
 import { prepareNoteAct } from '../log/acts.ts'
 import { prepareAddPerson } from './add-person.ts'
-
-export interface MembershipRow {
-  readonly account_id: AccountId
-  readonly person_id: PersonId
-  readonly role: Role
-  readonly since: Instant
-}
 
 export function createMemberships({ database, commit }: Connection): Memberships {
   const table = prepare(database)
@@ -83,10 +76,3 @@ function prepare(database: Connection['database']) {
     ),
   }
 }
-
-export const toMembership = (row: MembershipRow): Membership => ({
-  accountId: row.account_id,
-  personId: row.person_id,
-  role: row.role,
-  since: row.since,
-})

@@ -1,31 +1,12 @@
 /** Passkeys in SQLite: the statement that looks a challenge up also consumes it, so that it is answered only once. */
-import type { Instant } from '#domain/clock.ts'
-import {
-  MAX_PASSKEYS,
-  type Passkey,
-  type PasskeyId,
-  type Passkeys,
-} from '#signin/register/passkey.ts'
-import type { PersonId } from '#signin/register/person.ts'
+import { MAX_PASSKEYS, type Passkey, type Passkeys } from '#signin/register/passkey.ts'
+import { type PasskeyRow, toPasskey } from '../../rows/passkey-row.ts'
+import { type PersonRow, toPerson } from '../../rows/person-row.ts'
 import type { Connection } from '../engine/connection.ts'
 import { type Named, statement } from '../engine/statement.ts'
 import { prepareNoteAct } from '../log/acts.ts'
 import { prepareNoteEvent } from './events.ts'
-import { type PersonRow, toPerson } from './person-row.ts'
 import { prepareRevocations } from './revocations.ts'
-
-export interface PasskeyRow {
-  readonly id: PasskeyId
-  readonly credential_id: string
-  readonly person_id: PersonId
-  readonly name: string
-  readonly public_key: string
-  readonly counter: number
-  readonly transports: string
-  readonly synced: number
-  readonly created_at: Instant
-  readonly last_used_at: Instant | null
-}
 
 export function createPasskeys({ database, commit }: Connection): Passkeys {
   const table = prepare(database)
@@ -121,19 +102,3 @@ function prepare(database: Connection['database']) {
     ),
   }
 }
-
-export const toPasskey = (row: PasskeyRow | null): Passkey | undefined =>
-  row === null
-    ? undefined
-    : {
-        id: row.id,
-        personId: row.person_id,
-        credentialId: row.credential_id,
-        name: row.name,
-        publicKey: row.public_key,
-        counter: row.counter,
-        transports: JSON.parse(row.transports) as readonly string[],
-        isSynced: row.synced === 1,
-        createdAt: row.created_at,
-        lastUsedAt: row.last_used_at,
-      }

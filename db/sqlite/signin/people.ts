@@ -3,11 +3,11 @@ import type { Instant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { emailKey } from '#signin/register/email.ts'
 import type { People, Person, PersonId } from '#signin/register/person.ts'
+import { type PersonRow, toPerson } from '../../rows/person-row.ts'
 import type { Connection } from '../engine/connection.ts'
 import { type Named, statement } from '../engine/statement.ts'
 import { prepareNoteAct } from '../log/acts.ts'
 import { prepareAddPerson } from './add-person.ts'
-import { type PersonRow, toPerson } from './person-row.ts'
 import { prepareRevocations } from './revocations.ts'
 
 export function createPeople({ database, commit }: Connection): People {

@@ -1,4 +1,4 @@
-/** Money as SQLite integers. The domain stays within 53 bits; a larger value is a defect and throws. */
+/** Money as integers of a database. The domain stays within 53 bits; a larger value is a defect and throws. */
 
 export function toInteger(amount: bigint): number {
   const number = Number(amount)

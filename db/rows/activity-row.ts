@@ -1,5 +1,4 @@
-/** A line of the activity log as its row, which is written with one prepared statement, and as the domain's noun. */
-import type { SQLQueryBindings } from 'bun:sqlite'
+/** A line of the activity log as its row and as the domain's noun. */
 import {
   type ActivityEntry,
   type FailedAttempt,
@@ -10,10 +9,8 @@ import {
 import type { Instant } from '#domain/clock.ts'
 import { subtractUsd } from '#domain/money.ts'
 import { NO_CALLS, type ServerCalls } from '#domain/usage.ts'
-import type { Connection } from '../engine/connection.ts'
-import { statement } from '../engine/statement.ts'
-import { fromInteger } from '../money/amount.ts'
-import type { activity } from '../schema.ts'
+import { fromInteger } from './amount.ts'
+import type { activity } from './tables.ts'
 
 type ActivityRow = typeof activity.$inferSelect
 
@@ -212,24 +209,4 @@ export function activityValues(
     fromNames(entry.cutTools),
     entry.credential,
   ]
-}
-
-/** Returns false for a second entry of the same generation, which is not written. */
-export function prepareActivity({
-  database,
-  timesOver,
-}: Pick<Connection, 'database' | 'timesOver'>): (
-  entry: ActivityEntry,
-  admittedAt: Instant | null,
-) => boolean {
-  const insert = statement<unknown, SQLQueryBindings[]>(
-    database,
-    `INSERT INTO activity (${ACTIVITY_COLUMNS.join(', ')}) VALUES (${ACTIVITY_COLUMNS.map(() => '?').join(', ')})
-     ON CONFLICT (generation_id) DO NOTHING`,
-  )
-  return (entry, admittedAt) => {
-    const isLate = admittedAt !== null && admittedAt < timesOver.below
-    if (isLate) timesOver.below = Number.NEGATIVE_INFINITY
-    return insert().run(...activityValues(entry, admittedAt)).changes > 0
-  }
 }

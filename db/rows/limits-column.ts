@@ -4,7 +4,7 @@
  */
 import { LIMITS, type Limits, NO_LIMITS } from '#domain/limits.ts'
 import type { UsdNanos } from '#domain/money.ts'
-import { fromInteger, toInteger } from '../money/amount.ts'
+import { fromInteger, toInteger } from './amount.ts'
 
 export function toLimits(column: string): Limits {
   const kept = JSON.parse(column)

@@ -1,10 +1,9 @@
 /** The vault, which a store without a master key lacks. */
 import { GatewayError } from '#domain/errors.ts'
-import type { Vault } from '../../vault.ts'
-import type { Connection } from './connection.ts'
+import type { Vault } from './vault.ts'
 
 /** @throws internal_error */
-export function requireVault({ vault }: Pick<Connection, 'vault'>): Vault {
+export function requireVault({ vault }: { readonly vault: Vault | null }): Vault {
   if (vault) return vault
   throw new GatewayError(
     'internal_error',
