@@ -1,8 +1,9 @@
 /** An event as its row and as the domain's noun. */
 import { CAUSE_NAMES, CAUSES, type CauseName, type Severity } from '#domain/cause.ts'
 import type { Instant } from '#domain/clock.ts'
-import type { StoredEvent } from '#domain/event.ts'
+import { DIGEST, draftDigest, type StoredEvent } from '#domain/event.ts'
 import type { EventId } from '#domain/id.ts'
+import type { Sendable } from './notice-row.ts'
 
 export interface EventRow {
   readonly id: EventId
@@ -34,3 +35,12 @@ export const toEvent = (row: EventRow): StoredEvent => ({
   heldUntil: row.held_until,
   sentAs: row.sent_as,
 })
+
+/** What was held back, as it goes out together; null where nothing was. */
+export function releasedTogether(events: readonly StoredEvent[], at: Instant): Sendable | null {
+  const [only] = events
+  if (only === undefined) return null
+  return events.length === 1
+    ? { id: only.id, type: only.cause, body: only.body, at }
+    : { ...draftDigest(events, at), type: DIGEST, at }
+}

@@ -142,7 +142,7 @@ async function take(world: World, one: Step): Promise<void> {
 }
 
 /**
- * Which windows and places were not free when the claim was admitted. A slot frees one window after its request (spec §3.3): when
+ * Which windows and places were not free when the claim was admitted. A slot frees one window after its request: when
  * that time has passed, or when a clock that jumped ahead says so.
  */
 function opened({ admitted, running, shared, clock }: World, claim: Claim, key: ApiKey): string[] {

@@ -1,6 +1,6 @@
 /** Kept answers in PostgreSQL, in pieces, so that a large one takes little memory. */
 import type { Instant } from '#domain/clock.ts'
-import type { GenerationId, KeyId } from '#domain/id.ts'
+import type { KeyId } from '#domain/id.ts'
 import {
   type Answers,
   KEPT_MS,
@@ -10,16 +10,8 @@ import {
   type Repeat,
   type Repetition,
 } from '#domain/idempotency.ts'
+import { type AnswerRow, OTHER_BODY, toRepetition } from '../../rows/answer-row.ts'
 import type { Database, Sql } from '../engine/database.ts'
-
-interface AnswerRow {
-  readonly id: number
-  readonly body_sha256: string
-  readonly generation_id: GenerationId
-  readonly content_type: string
-  readonly bytes: number
-  readonly created_at: Instant
-}
 
 type Body = Uint8Array<ArrayBuffer>
 
@@ -37,11 +29,7 @@ export async function findKept(
     repeat.key,
     at - KEPT_MS,
   )
-  if (row === null) return null
-  if (row.body_sha256 !== repeat.digest) return { is: 'other_body' }
-  const { id, generation_id: generationId, content_type: contentType, bytes } = row
-  const answer = { id, keyId, repeat, generationId, contentType, bytes, first: toBody(row.body) }
-  return { is: 'kept', answer: { ...answer, keptAt: row.created_at } }
+  return row === null ? null : toRepetition(row, keyId, repeat, toBody(row.body))
 }
 
 const toBody = (body: Buffer): Body => new Uint8Array(body)
@@ -73,7 +61,7 @@ export function createAnswers(database: Database): Answers {
         repeat.key,
       )
       if (running === null) return await findKept(database, keyId, repeat, at)
-      return { is: running.body_sha256 === repeat.digest ? 'running' : 'other_body' }
+      return running.body_sha256 === repeat.digest ? { is: 'running' } : OTHER_BODY
     },
 
     async piece(id, place) {

@@ -1,20 +1,16 @@
 /** The log of acts in PostgreSQL. */
 import type { Act, ActChanges, Acts } from '#domain/act.ts'
-import { type ActRow, toAct } from '../../rows/act-row.ts'
+import { type ActRow, toAct, toActRow } from '../../rows/act-row.ts'
 import { BEHIND_ALL } from '../../rows/slice.ts'
 import type { Database, Sql } from '../engine/database.ts'
 
 /** Writes an act in the transaction of its change; `seen` is what that adds to it. One without changes is not written. */
-export async function noteAct(
-  tx: Sql,
-  { changed: stated, ...act }: Act,
-  seen: ActChanges = {},
-): Promise<void> {
-  const changed = { ...stated, ...seen }
-  if (Object.keys(changed).length === 0) return
+export async function noteAct(tx: Sql, act: Act, seen?: ActChanges): Promise<void> {
+  const row = toActRow(act, seen)
+  if (row === null) return
   await tx.run(
     'INSERT INTO acts (id, at, who, verb, target, changed) VALUES ($id, $at, $who, $verb, $target, $changed)',
-    { ...act, changed: JSON.stringify(changed) },
+    row,
   )
 }
 

@@ -2,15 +2,11 @@
 import type { Catalogues } from '#domain/catalogue.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { AccountId } from '#domain/id.ts'
-import {
-  describeThreshold,
-  type MarkedThreshold,
-  type Threshold,
-  type Thresholds,
-} from '#domain/low-balance.ts'
+import { describeThreshold, type MarkedThreshold, type Thresholds } from '#domain/low-balance.ts'
 import type { UsdNanos } from '#domain/money.ts'
 import { requireVault } from '../../require-vault.ts'
 import { judgeMark, placeOfSecret, toHotThreshold } from '../../rows/low-balance.ts'
+import { keptSecret } from '../../rows/webhook-secret.ts'
 import type { Database, Sql } from '../engine/database.ts'
 import { noteAct } from '../log/acts.ts'
 import { lockAccount } from './lock-account.ts'
@@ -31,18 +27,6 @@ export function createThresholds(database: Database, catalogue: Catalogues): Thr
   const find = async (id: AccountId): Promise<MarkedThreshold> => {
     const row = await requireRow(database, id)
     return { ...thresholdOf(id, row), mark: markOf(row) }
-  }
-
-  /** Without an address there is none. */
-  const seal = (
-    { accountId, webhookUrl }: Threshold,
-    secret: string | undefined,
-    sealed: string | null,
-  ): string | null => {
-    if (webhookUrl === null) return null
-    return secret === undefined
-      ? sealed
-      : requireVault(database).seal(secret, placeOfSecret(accountId))
   }
 
   return {
@@ -66,19 +50,16 @@ export function createThresholds(database: Database, catalogue: Catalogues): Thr
         const row = await requireRow(tx, accountId)
         const before = thresholdOf(accountId, row)
         const threshold = { ...before, ...change }
-        const sealed = row.sealed_webhook_secret ?? null
-        const takesOffer =
-          threshold.webhookUrl !== null && (sealed === null || offer?.rotates === true)
-        const secret = takesOffer ? offer?.secret : undefined
+        const standing = row.sealed_webhook_secret ?? null
+        const { sealed, isNew } = keptSecret(threshold.webhookUrl, standing, offer, (secret) =>
+          requireVault(database).seal(secret, placeOfSecret(accountId)),
+        )
         await tx.run(
           `INSERT INTO thresholds (account_id, below_nanos, email, webhook_url, sealed_webhook_secret)
            VALUES ($accountId, $below, $email, $webhookUrl, $sealed)
            ON CONFLICT (account_id) DO UPDATE SET below_nanos = excluded.below_nanos, email = excluded.email,
              webhook_url = excluded.webhook_url, sealed_webhook_secret = excluded.sealed_webhook_secret`,
-          {
-            ...threshold,
-            sealed: seal(threshold, secret, sealed),
-          },
+          { ...threshold, sealed },
         )
         const hot = toHotThreshold(threshold, markOf(row))
         const balance = BigInt(row.balance_nanos) as UsdNanos
@@ -87,7 +68,7 @@ export function createThresholds(database: Database, catalogue: Catalogues): Thr
             ? { accountId, mark: null, facts: null, channels: [] }
             : judgeMark(accountId, hot, balance, 'threshold', act.at)
         if (verdict) await writeMark(tx, catalogue, verdict)
-        const changed = { before, after: threshold, hasNewSecret: secret !== undefined }
+        const changed = { before, after: threshold, hasNewSecret: isNew }
         await noteAct(tx, act, describeThreshold(changed))
         return changed
       })

@@ -1,9 +1,15 @@
 /** Events in PostgreSQL: what was raised, what still lasts, what is held back, and what was seen. */
 import { DAY_MS, type Instant, LARGE_STEP_MS, later } from '#domain/clock.ts'
-import { DIGEST, draftDigest, type Events, type StoredEvent } from '#domain/event.ts'
+import type { Events, StoredEvent } from '#domain/event.ts'
 import { eventsFrom } from '#domain/id.ts'
 import { channelsOf } from '#domain/low-balance.ts'
-import { type EventRow, LASTING, MOST_IN_DIGEST, toEvent } from '../../rows/event-row.ts'
+import {
+  type EventRow,
+  LASTING,
+  MOST_IN_DIGEST,
+  releasedTogether,
+  toEvent,
+} from '../../rows/event-row.ts'
 import type { Database, Sql } from '../engine/database.ts'
 import { noteAct } from '../log/acts.ts'
 import { readSettings } from './notice-settings.ts'
@@ -45,13 +51,9 @@ export function createEvents(database: Database, marks: Marks): Events {
       if ((await findHeld(database, at)).length === 0) return 0
       return await database.change(async (tx) => {
         const events = await findHeld(tx, at)
-        const [only] = events
-        if (only === undefined) return 0
-        const digest =
-          events.length === 1
-            ? { id: only.id, type: only.cause, body: only.body }
-            : { ...draftDigest(events, at), type: DIGEST }
-        const isSent = await send(tx, channelsOf(await readSettings(tx)), { ...digest, at })
+        const digest = releasedTogether(events, at)
+        if (digest === null) return 0
+        const isSent = await send(tx, channelsOf(await readSettings(tx)), digest)
         for (const { id } of events) {
           await tx.run(
             'UPDATE events SET held_until = NULL, sent_as = ? WHERE id = ?',

@@ -6,6 +6,7 @@ import {
 } from '#domain/notice-settings.ts'
 import { requireVault } from '../../require-vault.ts'
 import { PLACE, type SettingsRow, toRow, toSettings } from '../../rows/notice-settings-row.ts'
+import { keptSecret } from '../../rows/webhook-secret.ts'
 import type { Database, Sql } from '../engine/database.ts'
 import { noteAct } from '../log/acts.ts'
 
@@ -23,27 +24,20 @@ export const createNoticeSettings = (database: Database): NoticeSettingsStore =>
       const known = await readRow(tx)
       const before = toSettings(known)
       const after = { ...before, ...change }
-      const sealed = known?.sealed_webhook_secret ?? null
-      const takesOffer = after.webhookUrl !== null && (sealed === null || offer?.rotates === true)
-      const secret = takesOffer ? offer?.secret : undefined
+      const standing = known?.sealed_webhook_secret ?? null
+      const { sealed, isNew } = keptSecret(after.webhookUrl, standing, offer, (secret) =>
+        requireVault(database).seal(secret, PLACE),
+      )
       await tx.run('DELETE FROM notice_settings')
       await tx.run(
         `INSERT INTO notice_settings (id, email, webhook_url, sealed_webhook_secret, ceiling_percents, quiet_from,
            quiet_until, digest_at, wakes_for_critical)
          VALUES (1, $email, $webhook_url, $sealed_webhook_secret, $ceiling_percents, $quiet_from, $quiet_until, $digest_at,
            $wakes_for_critical)`,
-        {
-          ...toRow(after),
-          sealed_webhook_secret:
-            after.webhookUrl === null
-              ? null
-              : secret === undefined
-                ? sealed
-                : requireVault(database).seal(secret, PLACE),
-        },
+        { ...toRow(after), sealed_webhook_secret: sealed },
       )
       await forgetMarks(tx)
-      const changed = { before, after, hasNewSecret: secret !== undefined }
+      const changed = { before, after, hasNewSecret: isNew }
       await noteAct(tx, act, describeNoticeSettings(changed))
       return changed
     }),

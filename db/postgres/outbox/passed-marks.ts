@@ -1,10 +1,17 @@
 /** Tells of the marks that charges have passed: a settlement has written what happened, and here it gets its words. */
 import type { Catalogues } from '#domain/catalogue.ts'
-import { type Day, dayOf, dayStart, type Instant, renderDay, renderInstant } from '#domain/clock.ts'
-import { draftEvent, type RaisedEvent } from '#domain/event.ts'
-import { type AccountId, type GenerationId, type KeyId, newEventId } from '#domain/id.ts'
-import type { LimitName } from '#domain/limits.ts'
-import { renderUsd, type UsdNanos } from '#domain/money.ts'
+import type { Instant } from '#domain/clock.ts'
+import type { RaisedEvent } from '#domain/event.ts'
+import { type AccountId, type KeyId, newEventId } from '#domain/id.ts'
+import type { UsdNanos } from '#domain/money.ts'
+import {
+  type BeyondHold,
+  ceilingOfAccount,
+  ceilingOfEndUser,
+  ceilingOfKey,
+  chargedBeyondHold,
+  type PassedCeiling,
+} from '../../rows/mark-events.ts'
 import type { Database, Sql } from '../engine/database.ts'
 import { channelsOfRow, type ThresholdRow, tellLowBalance } from '../money/low-balance.ts'
 import { raise } from './raise.ts'
@@ -26,26 +33,17 @@ interface LowBalance {
   readonly below: number
 }
 
-interface BeyondHold {
-  readonly accountId: AccountId
-  readonly keyId: KeyId
-  readonly generationId: GenerationId
-  readonly provider: string | null
-  readonly model: string
+type BeyondHoldFact = Omit<BeyondHold, 'held' | 'charged'> & {
   readonly held: number
   readonly charged: number
-  readonly at: Instant
 }
 
-interface Ceiling {
+type Ceiling = Omit<PassedCeiling, 'ceiling' | 'spent'> & {
   readonly accountId: AccountId
   readonly keyId: KeyId
   readonly endUser: string
-  readonly limit: LimitName
   readonly ceiling: number
   readonly spent: number
-  readonly percent: number
-  readonly ends: Day
   readonly at: Instant
 }
 
@@ -82,47 +80,21 @@ async function tellOfBalance(tx: Sql, catalogue: Catalogues, fact: LowBalance): 
   await tellLowBalance(tx, catalogue, facts, channelsOfRow(row))
 }
 
-const beyondHold = (fact: BeyondHold): RaisedEvent =>
-  draftEvent(
-    'gateway.charge_beyond_hold',
-    {
-      account_id: fact.accountId,
-      key_id: fact.keyId,
-      generation_id: fact.generationId,
-      provider: fact.provider ?? '',
-      model: fact.model,
-      held_usd: renderUsd(usd(fact.held)),
-      charged_usd: renderUsd(usd(fact.charged)),
-      day: renderDay(dayOf(fact.at)),
-    },
-    fact.at,
-  )
+const beyondHold = (fact: BeyondHoldFact): RaisedEvent =>
+  chargedBeyondHold({ ...fact, held: usd(fact.held), charged: usd(fact.charged) })
 
 async function ceilingPassed(
   tx: Sql,
   kind: 'key' | 'account' | 'end_user',
   fact: Ceiling,
 ): Promise<RaisedEvent> {
-  const { accountId, keyId, limit, percent, at } = fact
-  const passed = {
-    limit,
-    limit_usd: renderUsd(usd(fact.ceiling)),
-    used_usd: renderUsd(usd(fact.spent)),
-    percent,
-    resets_at: renderInstant(dayStart(fact.ends)),
-  }
+  const { accountId, keyId, endUser, at } = fact
+  const passed = { ...fact, ceiling: usd(fact.ceiling), spent: usd(fact.spent) }
   const nameOf = async (table: 'accounts' | 'keys', id: string): Promise<string> =>
     (await tx.get<{ name: string }>(`SELECT name FROM ${table} WHERE id = ?`, id))?.name ?? id
   if (kind === 'account') {
-    const account_name = await nameOf('accounts', accountId)
-    return draftEvent(
-      'gateway.account_ceiling',
-      { account_id: accountId, account_name, ...passed },
-      at,
-    )
+    return ceilingOfAccount(accountId, await nameOf('accounts', accountId), passed, at)
   }
-  const ofKey = { account_id: accountId, key_id: keyId, key_name: await nameOf('keys', keyId) }
-  return kind === 'key'
-    ? draftEvent('gateway.key_ceiling', { ...ofKey, ...passed }, at)
-    : draftEvent('gateway.end_user_ceiling', { ...ofKey, end_user: fact.endUser, ...passed }, at)
+  const key = { accountId, id: keyId, name: await nameOf('keys', keyId) }
+  return kind === 'key' ? ceilingOfKey(key, passed, at) : ceilingOfEndUser(key, endUser, passed, at)
 }

@@ -31,6 +31,7 @@ import { NO_MONEY, type UsdNanos } from '#domain/money.ts'
 import { DEFAULT_NOTICE_SETTINGS } from '#domain/notice-settings.ts'
 import { NO_QUOTA, type QuotaReading, readWindow, type WindowReadings } from '#domain/window.ts'
 import { judgeMark, type MarkChange } from '../../rows/low-balance.ts'
+import { chargedBeyondHold } from '../../rows/mark-events.ts'
 import type { Connection } from '../engine/connection.ts'
 import { toStoreError, unavailable } from '../engine/disk.ts'
 import { isWaiting } from '../engine/group-commit.ts'
@@ -39,7 +40,7 @@ import type { NoteUse } from '../keys/keys.ts'
 import { prepareDaySpends } from '../money/day-spends.ts'
 import { prepareSpendReader } from '../money/spend-reader.ts'
 import type { HeldNoticeSettings } from '../outbox/notice-settings.ts'
-import { type CeilingWords, chargedBeyondHold, judgeCeilings } from './ceiling-marks.ts'
+import { type CeilingWords, judgeCeilings } from './ceiling-marks.ts'
 import type { HotEndUser } from './end-users.ts'
 import {
   type HotAccount,
@@ -382,5 +383,8 @@ function judgeEvents(
   if (amount === NO_MONEY) return null
   const ceilings = hot === undefined ? null : judgeCeilings(hold, hot, words, at)
   if (amount <= hold.amount) return ceilings
-  return [chargedBeyondHold(hold, activity, amount, at), ...(ceilings ?? [])]
+  const { claim, amount: held } = hold
+  const { provider, model } = activity
+  const beyond = chargedBeyondHold({ ...claim, provider, model, held, charged: amount, at })
+  return [beyond, ...(ceilings ?? [])]
 }

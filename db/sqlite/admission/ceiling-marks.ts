@@ -1,19 +1,16 @@
 /** Who is told of a ceiling, judged in the turn of a charge: a few comparisons where no mark is passed. */
 import { passedMark } from '#domain/ceiling-marks.ts'
-import {
-  type Day,
-  dayOf,
-  dayStart,
-  type Instant,
-  nextDay,
-  nextMonthStart,
-  renderDay,
-  renderInstant,
-} from '#domain/clock.ts'
-import { draftEvent, type RaisedEvent } from '#domain/event.ts'
+import { type Day, type Instant, nextDay, nextMonthStart } from '#domain/clock.ts'
+import type { RaisedEvent } from '#domain/event.ts'
 import type { AccountId } from '#domain/id.ts'
 import type { LimitName, Limits } from '#domain/limits.ts'
-import { renderUsd, type UsdNanos } from '#domain/money.ts'
+import type { UsdNanos } from '#domain/money.ts'
+import {
+  ceilingOfAccount,
+  ceilingOfEndUser,
+  ceilingOfKey,
+  type PassedCeiling,
+} from '../../rows/mark-events.ts'
 import type { HotKey, OpenHold } from './hot-state.ts'
 import type { HotUse, MutableSpending } from './hot-use.ts'
 
@@ -56,9 +53,7 @@ const userOf = ({ endUser }: OpenHold, { today }: HotKey) =>
   endUser?.day === today ? endUser : null
 
 const ofKey = (hot: HotKey, words: CeilingWords, at: Instant): readonly RaisedEvent[] =>
-  passedOf(hot, hot.key.limits, words).map((passed) =>
-    draftEvent('gateway.key_ceiling', { ...keyFacts(hot), ...passed }, at),
-  )
+  passedOf(hot, hot.key.limits, words).map((passed) => ceilingOfKey(hot.key, passed, at))
 
 const ofAccount = (
   { account: { id, limits } }: OpenHold,
@@ -67,38 +62,26 @@ const ofAccount = (
   at: Instant,
 ): readonly RaisedEvent[] =>
   passedOf(use, limits, words).map((passed) =>
-    draftEvent(
-      'gateway.account_ceiling',
-      { account_id: id, account_name: words.accountName(id), ...passed },
-      at,
-    ),
+    ceilingOfAccount(id, words.accountName(id), passed, at),
   )
 
 function ofEndUser(
-  hot: HotKey,
+  { key, today }: HotKey,
   { name, daySpend }: NonNullable<OpenHold['endUser']>,
   words: CeilingWords,
   at: Instant,
 ): readonly RaisedEvent[] {
-  const { endUserDailySpend } = hot.key.limits
-  const ends = nextDay(hot.today)
-  const passed = passedBy('end_user_daily_usd', daySpend, endUserDailySpend, ends, words)
-  const facts = { ...keyFacts(hot), end_user: name }
-  return passed.map((one) => draftEvent('gateway.end_user_ceiling', { ...facts, ...one }, at))
+  const ceiling = key.limits.endUserDailySpend
+  const passed = passedBy('end_user_daily_usd', daySpend, ceiling, nextDay(today), words)
+  return passed.map((one) => ceilingOfEndUser(key, name, one, at))
 }
-
-const keyFacts = ({ key }: HotKey) => ({
-  account_id: key.accountId,
-  key_id: key.id,
-  key_name: key.name,
-})
 
 /** By the ceilings of the day and of the month. */
 const passedOf = (
   { daySpend, monthSpend, today }: HotUse,
   { dailySpend, monthlySpend }: Limits,
   words: CeilingWords,
-) => [
+): readonly PassedCeiling[] => [
   ...passedBy('daily_spend_limit_usd', daySpend, dailySpend, nextDay(today), words),
   ...passedBy('monthly_spend_limit_usd', monthSpend, monthlySpend, nextMonthStart(today), words),
 ]
@@ -110,33 +93,10 @@ function passedBy(
   ceiling: UsdNanos | null,
   ends: Day,
   words: CeilingWords,
-) {
+): readonly PassedCeiling[] {
   if (!isMarkPassed(spending)) return []
-  const { percent, next } = passedMark(spending.spent, ceiling, words.percents())
+  const { spent } = spending
+  const { percent, next } = passedMark(spent, ceiling, words.percents())
   spending.mark = next
-  if (percent === null || ceiling === null) return []
-  const [limit_usd, used_usd] = [renderUsd(ceiling), renderUsd(spending.spent)]
-  return [{ limit, limit_usd, used_usd, percent, resets_at: renderInstant(dayStart(ends)) }]
+  return percent === null || ceiling === null ? [] : [{ limit, ceiling, spent, percent, ends }]
 }
-
-/** A request that cost more than its hold. */
-export const chargedBeyondHold = (
-  { claim, amount: held }: OpenHold,
-  { provider, model }: { readonly provider: string | null; readonly model: string },
-  charged: UsdNanos,
-  at: Instant,
-): RaisedEvent =>
-  draftEvent(
-    'gateway.charge_beyond_hold',
-    {
-      account_id: claim.accountId,
-      key_id: claim.keyId,
-      generation_id: claim.generationId,
-      provider: provider ?? '',
-      model,
-      held_usd: renderUsd(held),
-      charged_usd: renderUsd(charged),
-      day: renderDay(dayOf(at)),
-    },
-    at,
-  )

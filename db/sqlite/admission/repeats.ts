@@ -4,6 +4,7 @@ import type { Instant } from '#domain/clock.ts'
 import type { GenerationId, KeyId } from '#domain/id.ts'
 import { type Conflict, KEPT_MS, type Repeat, type Repetition } from '#domain/idempotency.ts'
 import { TransientMap } from '#runtime/short-lived.ts'
+import { type AnswerRow, OTHER_BODY, toRepetition } from '../../rows/answer-row.ts'
 import type { Connection } from '../engine/connection.ts'
 import { statement } from '../engine/statement.ts'
 import type { OpenHold } from './hot-state.ts'
@@ -19,17 +20,7 @@ export interface Repeats {
   ended(hold: OpenHold): void
 }
 
-interface AnswerRow {
-  readonly id: number
-  readonly body_sha256: string
-  readonly generation_id: GenerationId
-  readonly content_type: string
-  readonly bytes: number
-  readonly created_at: Instant
-}
-
 const RUNNING: Conflict = { is: 'running' }
-const OTHER_BODY: Conflict = { is: 'other_body' }
 
 const nameOf = (keyId: KeyId, name: string): string => `${keyId} ${name}`
 
@@ -47,11 +38,7 @@ export function prepareRepeats({ database }: Connection): Repeats {
     const row = find().get(keyId, repeat.key)
     if (row === null || row.created_at <= at - KEPT_MS) return null
     const first = readPiece(row.id, 0)
-    if (first === null) return null
-    if (row.body_sha256 !== repeat.digest) return OTHER_BODY
-    const { id, generation_id: generationId, content_type: contentType, bytes } = row
-    const answer = { id, keyId, repeat, generationId, contentType, bytes, first }
-    return { is: 'kept', answer: { ...answer, keptAt: row.created_at } }
+    return first === null ? null : toRepetition(row, keyId, repeat, first)
   }
 
   return {

@@ -1,7 +1,7 @@
 /** The log of acts in SQLite. Triggers of the table prevent updates and deletions. */
 import type { Database } from 'bun:sqlite'
 import type { Act, ActChanges, Acts } from '#domain/act.ts'
-import { type ActRow, toAct } from '../../rows/act-row.ts'
+import { type ActRow, toAct, toActRow } from '../../rows/act-row.ts'
 import { BEHIND_ALL } from '../../rows/slice.ts'
 import type { Connection } from '../engine/connection.ts'
 import { statement } from '../engine/statement.ts'
@@ -15,9 +15,9 @@ export function prepareNoteAct(database: Database): NoteAct {
     database,
     'INSERT INTO acts (id, at, who, verb, target, changed) VALUES ($id, $at, $who, $verb, $target, $changed)',
   )
-  return ({ changed: stated, ...act }, seen = {}) => {
-    const changed = { ...stated, ...seen }
-    if (Object.keys(changed).length > 0) insert().run({ ...act, changed: JSON.stringify(changed) })
+  return (act, seen) => {
+    const row = toActRow(act, seen)
+    if (row !== null) insert().run(row)
   }
 }
 

@@ -12,6 +12,7 @@ import {
 } from '#domain/low-balance.ts'
 import { requireVault } from '../../require-vault.ts'
 import { judgeMark, placeOfSecret, toHotThreshold, toThreshold } from '../../rows/low-balance.ts'
+import { keptSecret } from '../../rows/webhook-secret.ts'
 import type { HotState } from '../admission/hot-state.ts'
 import type { Connection } from '../engine/connection.ts'
 import { prepareNoteAct } from '../log/acts.ts'
@@ -39,12 +40,11 @@ export function createThresholds(
     throw new GatewayError('account_not_found', `there is no account ${id}`)
   }
 
-  const write = (threshold: Threshold, sealed: { sealedWebhookSecret?: string | null }): void => {
-    const stated = { ...threshold, ...sealed }
+  const write = (row: Threshold & { readonly sealedWebhookSecret: string | null }): void => {
     drizzle
       .insert(thresholds)
-      .values(stated)
-      .onConflictDoUpdate({ target: thresholds.accountId, set: stated })
+      .values(row)
+      .onConflictDoUpdate({ target: thresholds.accountId, set: row })
       .run()
   }
 
@@ -73,10 +73,11 @@ export function createThresholds(
           const account = hotState.account(accountId)
           const before = toThreshold(accountId, row)
           const threshold = { ...before, ...change }
-          const hasNone = (row?.sealedWebhookSecret ?? null) === null
-          const takesOffer = threshold.webhookUrl !== null && (hasNone || offer?.rotates === true)
-          const secret = takesOffer ? offer?.secret : undefined
-          write(threshold, seal(connection, threshold, secret))
+          const standing = row?.sealedWebhookSecret ?? null
+          const { sealed, isNew } = keptSecret(threshold.webhookUrl, standing, offer, (secret) =>
+            requireVault(connection).seal(secret, placeOfSecret(accountId)),
+          )
+          write({ ...threshold, sealedWebhookSecret: sealed })
           const mark = account.threshold?.mark ?? null
           const hot = toHotThreshold(threshold, mark)
           const verdict =
@@ -85,7 +86,7 @@ export function createThresholds(
               : judgeMark(accountId, hot, account.balance, 'threshold', act.at)
           if (verdict) writeMark(verdict)
           if (hot && verdict) hot.mark = verdict.mark
-          const changed = { before, after: threshold, hasNewSecret: secret !== undefined }
+          const changed = { before, after: threshold, hasNewSecret: isNew }
           noteAct(act, describeThreshold(changed))
           return { hot, changed }
         },
@@ -103,15 +104,4 @@ export function createThresholds(
         : null
     },
   }
-}
-
-/** Nothing where the one that stands is to stay; without an address there is none. */
-function seal(
-  connection: Connection,
-  { accountId, webhookUrl }: Threshold,
-  secret: string | undefined,
-): { sealedWebhookSecret?: string | null } {
-  if (webhookUrl === null) return { sealedWebhookSecret: null }
-  if (secret === undefined) return {}
-  return { sealedWebhookSecret: requireVault(connection).seal(secret, placeOfSecret(accountId)) }
 }

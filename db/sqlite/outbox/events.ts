@@ -1,9 +1,15 @@
 /** Events in SQLite: what was raised, what still lasts, what is held back, and what was seen. */
 import type { CauseName } from '#domain/cause.ts'
 import { DAY_MS, type Instant, LARGE_STEP_MS, later } from '#domain/clock.ts'
-import { DIGEST, draftDigest, type Events, type StoredEvent } from '#domain/event.ts'
+import type { Events, StoredEvent } from '#domain/event.ts'
 import { type AccountId, type EventId, eventsFrom } from '#domain/id.ts'
-import { type EventRow, LASTING, MOST_IN_DIGEST, toEvent } from '../../rows/event-row.ts'
+import {
+  type EventRow,
+  LASTING,
+  MOST_IN_DIGEST,
+  releasedTogether,
+  toEvent,
+} from '../../rows/event-row.ts'
 import type { Connection } from '../engine/connection.ts'
 import { statement } from '../engine/statement.ts'
 import { prepareNoteAct } from '../log/acts.ts'
@@ -94,13 +100,9 @@ function prepareRelease(
     if (find(at).length === 0) return 0
     return await commit.commitDurably(() => {
       const events = find(at)
-      const [only] = events
-      if (only === undefined) return 0
-      const digest =
-        events.length === 1
-          ? { id: only.id, type: only.cause, body: only.body }
-          : { ...draftDigest(events, at), type: DIGEST }
-      const isSent = send({ ...digest, at })
+      const digest = releasedTogether(events, at)
+      if (digest === null) return 0
+      const isSent = send(digest)
       for (const { id } of events) sent().run(isSent ? digest.id : null, id)
       return events.length
     })

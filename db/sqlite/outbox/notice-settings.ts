@@ -8,6 +8,7 @@ import {
 } from '#domain/notice-settings.ts'
 import { requireVault } from '../../require-vault.ts'
 import { PLACE, type SettingsRow, toRow, toSettings } from '../../rows/notice-settings-row.ts'
+import { keptSecret } from '../../rows/webhook-secret.ts'
 import type { Connection } from '../engine/connection.ts'
 import { statement } from '../engine/statement.ts'
 import { prepareNoteAct } from '../log/acts.ts'
@@ -71,20 +72,12 @@ export function createNoticeSettings(
           const known = row().get()
           const before = toSettings(known)
           const after = { ...before, ...change }
-          const sealed = known?.sealed_webhook_secret ?? null
-          const takesOffer =
-            after.webhookUrl !== null && (sealed === null || offer?.rotates === true)
-          const secret = takesOffer ? offer?.secret : undefined
-          write().run({
-            ...toRow(after),
-            sealed_webhook_secret:
-              after.webhookUrl === null
-                ? null
-                : secret === undefined
-                  ? sealed
-                  : requireVault(connection).seal(secret, PLACE),
-          })
-          const changed = { before, after, hasNewSecret: secret !== undefined }
+          const standing = known?.sealed_webhook_secret ?? null
+          const { sealed, isNew } = keptSecret(after.webhookUrl, standing, offer, (secret) =>
+            requireVault(connection).seal(secret, PLACE),
+          )
+          write().run({ ...toRow(after), sealed_webhook_secret: sealed })
+          const changed = { before, after, hasNewSecret: isNew }
           noteAct(act, describeNoticeSettings(changed))
           return changed
         },
