@@ -5,6 +5,7 @@ import { DATABASE_FILE } from '#db/file-name.ts'
 import type { Context } from '../context.ts'
 import { CommandError, EXIT } from '../exit.ts'
 import { denied, fileExists, isDenied } from '../gateway/access.ts'
+import { credentialFile } from './setting-file.ts'
 
 const KEY_BYTES = 32
 const FILE_NAME = 'master.key'
@@ -17,9 +18,8 @@ export function readMasterKey(
   { env, dataDir }: Context,
   { create }: { readonly create: boolean },
 ): Uint8Array | null {
-  const credentials = env['CREDENTIALS_DIRECTORY']
-  const handed = credentials ? join(credentials, FILE_NAME) : undefined
-  if (handed !== undefined && fileExists(handed)) return readKeyFile(handed, dataDir)
+  const handed = credentialFile(env, FILE_NAME)
+  if (handed !== undefined) return readKeyFile(handed, dataDir)
   const named = env['GATEWAY_MASTER_KEY_FILE']
   if (named) return readKeyFile(named, dataDir)
   const text = env['GATEWAY_MASTER_KEY']

@@ -1,13 +1,11 @@
 /** A store that several nodes share: the address of its PostgreSQL, and the name of this node. */
 import { hostname } from 'node:os'
-import { join } from 'node:path'
 import { type Address, readAddress } from '#db/postgres/engine/address.ts'
 import type { Context } from '../context.ts'
 import { usageError } from '../exit.ts'
-import { fileExists } from '../gateway/access.ts'
 import { readConfigFile } from './config-file.ts'
 import { findSetting } from './find-setting.ts'
-import { readSettingFile } from './setting-file.ts'
+import { credentialFile, readSettingFile } from './setting-file.ts'
 
 export interface SharedStore {
   readonly address: Address
@@ -68,9 +66,8 @@ function readOrRefuse(name: string, text: string): ReturnType<typeof readAddress
 function readPassword({ env }: Context): string | undefined {
   const named = env[PASSWORD_VARIABLE]
   if (named) return readSettingFile(named, PASSWORD_VARIABLE).trim()
-  const directory = env['CREDENTIALS_DIRECTORY']
-  const handed = directory && join(directory, CREDENTIAL)
-  return handed && fileExists(handed) ? readSettingFile(handed, CREDENTIAL).trim() : undefined
+  const handed = credentialFile(env, CREDENTIAL)
+  return handed && readSettingFile(handed, CREDENTIAL).trim()
 }
 
 function readNode(found: ReturnType<typeof findSetting>): string {

@@ -1,13 +1,13 @@
 /** The operator's logo: which files are one. */
+import { type ImageType, sniffImageType } from '#domain/image-type.ts'
 import { ASSETS, type Asset, asset, type Extension } from './assets.ts'
 
-/** The first bytes of each kind of image, in hexadecimal. */
-const SIGNATURES: readonly (readonly [RegExp, Extension])[] = [
-  [/^89504e470d0a1a0a/, 'png'],
-  [/^ffd8ff/, 'jpg'],
-  [/^52494646.{8}57454250/, 'webp'],
-]
-const SIGNATURE_BYTES = 12
+/** The kinds of image that it may be. */
+const KINDS: Readonly<Partial<Record<ImageType, Extension>>> = {
+  'image/png': 'png',
+  'image/jpeg': 'jpg',
+  'image/webp': 'webp',
+}
 
 /** The root of an SVG document, after what may be before it. */
 const SVG =
@@ -17,8 +17,8 @@ const SVG_NAMESPACE = 'http://www.w3.org/2000/svg'
 
 /** By its content, whatever its name; undefined for any other file. */
 export function readLogo(bytes: Uint8Array<ArrayBuffer>): Asset | undefined {
-  const start = bytes.subarray(0, SIGNATURE_BYTES).toHex()
-  const extension = SIGNATURES.find(([signature]) => signature.test(start))?.[1]
+  const type = sniffImageType(bytes)
+  const extension = type && KINDS[type]
   if (extension !== undefined) return asset(ASSETS, 'logo', extension, bytes)
   const text = Buffer.from(bytes).toString()
   const isSvg = SVG.test(text) && text.includes(SVG_NAMESPACE)

@@ -1,5 +1,5 @@
 /** Theirs → ours: images, only when their bytes are present and really an image (contract §7). */
-import { toImageUrl } from '../image-type.ts'
+import { toImageUrl } from '../base64-image.ts'
 import { readObject, readText } from '../read-json.ts'
 
 /** The data URL of an `inlineData`; undefined for other media and for bytes that are not an image. */

@@ -1,6 +1,6 @@
 /** Fetches an image from an untrusted URL. Failures have no details, so that they reveal nothing about the internal network. */
+import { type ImageType, sniffImageType } from '#domain/image-type.ts'
 import { fetchUntrusted } from '#outbound/fetch-untrusted.ts'
-import { type ImageType, sniffImageType } from '../image-type.ts'
 import { type FetchPolicy, PUBLIC_INTERNET } from './policy.ts'
 
 export interface FetchedImage {

@@ -1,5 +1,5 @@
 /** Theirs → ours: images, only when their bytes are present (contract §7). */
-import { readBase64Image } from '../image-type.ts'
+import { readBase64Image } from '../base64-image.ts'
 import { isObject, readText } from '../read-json.ts'
 
 /** The URL in an image part of an answer; undefined when it is not an image. */

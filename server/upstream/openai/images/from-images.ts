@@ -2,7 +2,7 @@
 import type { ChatEvent, JsonObject } from '#domain/chat.ts'
 import type { ImageChoice } from '#domain/model-card.ts'
 import type { Usage } from '#domain/usage.ts'
-import { toImageUrl } from '../../image-type.ts'
+import { toImageUrl } from '../../base64-image.ts'
 import { isObject, readList, readObject, readText } from '../../read-json.ts'
 import type { Scrub } from '../../scrub.ts'
 import type { Translated } from '../../whole-answer.ts'

@@ -1,7 +1,7 @@
 /** Ours → theirs: a chat request as a generation (JSON), or as an edit when it has images (multipart form with their bytes). */
+import { sniffImageType } from '#domain/image-type.ts'
 import type { UpstreamCall } from '#domain/upstream.ts'
 import { wholeBody } from '#domain/work.ts'
-import { sniffImageType } from '../../image-type.ts'
 import { rejected } from '../../rejected.ts'
 import type { Operation } from '../endpoint.ts'
 import { readConversation } from './read-conversation.ts'

@@ -1,23 +1,8 @@
-/** Detects an image's type by its first bytes: a provider's media type may be wrong, and the client must be able to open it. */
+/** An image as bare base64: a provider's media type may be wrong, and the client must be able to open it. */
+import { EXAMINED_BYTES, sniffImageType } from '#domain/image-type.ts'
 import { isBase64 } from '#runtime/base64.ts'
 
-export type ImageType = 'image/png' | 'image/jpeg' | 'image/webp' | 'image/gif'
-
-/** The first bytes of each type, in hexadecimal; WebP is a RIFF file with its name after the length. */
-const KINDS: readonly (readonly [start: RegExp, type: ImageType])[] = [
-  [/^89504e470d0a1a0a/, 'image/png'],
-  [/^ffd8ff/, 'image/jpeg'],
-  [/^52494646.{8}57454250/, 'image/webp'],
-  [/^47494638(?:37|39)61/, 'image/gif'],
-]
-const EXAMINED_BYTES = 12
 const EXAMINED_CHARS = (EXAMINED_BYTES / 3) * 4
-
-/** The image type that these bytes begin with; undefined for anything else. */
-export function sniffImageType(bytes: Uint8Array): ImageType | undefined {
-  const start = Buffer.from(bytes.subarray(0, EXAMINED_BYTES)).toString('hex')
-  return KINDS.find(([pattern]) => pattern.test(start))?.[1]
-}
 
 export interface Base64Image {
   /** The data URL up to and including `;base64,`. */
