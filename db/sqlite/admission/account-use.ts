@@ -35,7 +35,7 @@ const NO_DAY = -1 as Day
 
 /** Its sums and windows are read when it is next asked for. */
 export const unreadUse = (holds: HotUse['holds']): SharedUse => ({
-  ...startUse(Number.NEGATIVE_INFINITY as Instant, NO_DAY, NO_DAY, holds),
+  ...startUse(Number.NEGATIVE_INFINITY as Instant, 0, NO_DAY, NO_DAY, holds),
   hasMonth: false,
   lacksWrites: false,
   gaveUp: 0,
@@ -49,8 +49,8 @@ export function giveUpSums(use: SharedUse, hasMonth = false): void {
 }
 
 /** Takes it to the day of an instant, as `Periods` does a key, and tells its day. */
-export function turnUse(use: SharedUse, at: Instant, isWritable: boolean): Day {
-  noteStep(use, at)
+export function turnUse(use: SharedUse, at: Instant, nowMs: number, isWritable: boolean): Day {
+  noteStep(use, at, nowMs)
   const today = dayOf(at)
   if (isOtherDay(use, today)) {
     const month = monthStart(today)

@@ -130,7 +130,7 @@ export interface HotState {
 
 /** Starts with nothing loaded; every key and account is read from the tables when it is first used. */
 export function startHotState(connection: Connection, windows: WindowReader): HotState {
-  const { commit } = connection
+  const { commit, clock } = connection
   const endUsers = prepareEndUsers(connection)
   const hotKeys = new Map<KeyId, HotKey>()
   const hotAccounts = new Map<AccountId, HotAccount>()
@@ -154,7 +154,7 @@ export function startHotState(connection: Connection, windows: WindowReader): Ho
     account,
     accountAt(id, at) {
       const found = account(id)
-      if (found.use !== null) turnUse(found.use, at, commit.writable)
+      if (found.use !== null) turnUse(found.use, at, clock.monotonicMs(), commit.writable)
       return found
     },
     readAccount: (found, at) => reader.account(found, at),
@@ -328,7 +328,7 @@ function giveUpSumsOf(...accounts: readonly (HotAccount | undefined)[]): void {
 
 /** Rebuilds a key's hot state, but for its windows; called only while none of its requests is in progress. */
 function prepareHotKeyReader(
-  { commit, database }: Connection,
+  { commit, database, clock }: Connection,
   periods: Periods,
   account: HotState['account'],
   open: OpenHolds,
@@ -342,15 +342,21 @@ function prepareHotKeyReader(
     const row = find().get(id)
     if (row === null) return undefined
     const key = toKey(row)
-    return periods.read(toHotKey(key, account(key.accountId), at, open))
+    return periods.read(toHotKey(key, account(key.accountId), at, clock.monotonicMs(), open))
   }
 }
 
-function toHotKey(key: ApiKey, account: HotAccount, at: Instant, open: OpenHolds): HotKey {
+function toHotKey(
+  key: ApiKey,
+  account: HotAccount,
+  at: Instant,
+  nowMs: number,
+  open: OpenHolds,
+): HotKey {
   const holds = (): Iterable<Held> =>
     hot.inProgress === 0 ? [] : holdsOf(open, ({ claim }) => claim.keyId === key.id)
   const hot: HotKey = {
-    ...startUse(at, dayOf(at), monthStart(dayOf(at)), holds),
+    ...startUse(at, nowMs, dayOf(at), monthStart(dayOf(at)), holds),
     key,
     account,
     inProgress: 0,
@@ -479,7 +485,7 @@ export interface Periods {
   /**
    * Takes a key to the day of `at`. Its sums are read, because a corrected clock may return to a day. A step back of less
    * than a day stays in the day. Its windows are given up where the clock was set back, because a clock that was ahead has let
-   * go of requests, and where it has come back to where it was.
+   * go of requests, where it has come back to where it was, and where it jumps ahead.
    */
   turn(hot: HotKey, at: Instant): void
   /** Reads the sums of its day and month, and returns it. */
@@ -487,7 +493,7 @@ export interface Periods {
 }
 
 function preparePeriods(connection: Connection): Periods {
-  const { commit } = connection
+  const { commit, clock } = connection
   const readSpend = prepareSpendReader(connection)
 
   const read = (hot: HotKey): HotKey => {
@@ -506,8 +512,10 @@ function preparePeriods(connection: Connection): Periods {
   return {
     turn(hot, at) {
       const { account } = hot
-      noteStep(hot, at)
-      const today = account.use === null ? dayOf(at) : turnUse(account.use, at, commit.writable)
+      const nowMs = clock.monotonicMs()
+      noteStep(hot, at, nowMs)
+      const today =
+        account.use === null ? dayOf(at) : turnUse(account.use, at, nowMs, commit.writable)
       // All keys of an account that counts are on its day.
       const isOver = account.use === null ? isOtherDay(hot, today) : today !== hot.today
       if (isOver) {

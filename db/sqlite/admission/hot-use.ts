@@ -1,7 +1,7 @@
 /** What is used of the limits of a key, or of an account: its windows, which are read from the log, and its sums. */
 import type { Claim, Grant } from '#domain/admission.ts'
 import { UNKNOWN_MARK } from '#domain/ceiling-marks.ts'
-import { DAY_MS, type Day, type Instant, MINUTE_MS, nextDay } from '#domain/clock.ts'
+import { DAY_MS, type Day, elapsedMs, type Instant, MINUTE_MS, nextDay } from '#domain/clock.ts'
 import type { GenerationId } from '#domain/id.ts'
 import type { Limits } from '#domain/limits.ts'
 import { addUsd, NO_MONEY, subtractUsd, type UsdNanos } from '#domain/money.ts'
@@ -25,6 +25,8 @@ export interface HotUse {
   hasWindows: boolean
   /** The latest time that it was asked at; after a step back of the clock, since then. */
   seenAt: Instant
+  /** The same moment by `Clock.monotonicMs`. */
+  seenMs: number
   /** From where the clock was last set back; null if it was not, or has been there again. */
   setBackFrom: Instant | null
   /** Where the clock was behind the log, or behind itself, when the windows were read: from when they must be read again. */
@@ -41,9 +43,10 @@ export interface HotUse {
   holds(): Iterable<Held>
 }
 
-/** Nothing is read yet; `seenAt` and the day are those of the first question. */
+/** Nothing is read yet; when it was seen and the day are those of the first question. */
 export const startUse = (
   seenAt: Instant,
+  seenMs: number,
   today: Day,
   thisMonth: Day,
   holds: HotUse['holds'],
@@ -54,6 +57,7 @@ export const startUse = (
   tokens: null,
   hasWindows: false,
   seenAt,
+  seenMs,
   setBackFrom: null,
   windowsEndAt: null,
   loadingWindows: null,
@@ -76,14 +80,17 @@ export function forgetUseMarks({ daySpend, monthSpend }: HotUse): void {
 /** A request may be this much older than the one before it, without a step of the clock. */
 export const STEP_MS = 1_000
 
-/** Gives its windows up where the log tells more than they do. */
-export function noteStep(use: HotUse, at: Instant): void {
+/** Gives its windows up where the log tells more than they do. `nowMs` is by `Clock.monotonicMs`. */
+export function noteStep(use: HotUse, at: Instant, nowMs: number): void {
   if (use.windowsEndAt !== null && at >= use.windowsEndAt) use.hasWindows = false
+  // Set right to before where it was: the correction is not time that passed.
+  if (elapsedMs(use.seenAt, at) - (nowMs - use.seenMs) > STEP_MS) use.hasWindows = false
   if (at < use.seenAt - STEP_MS) {
     use.setBackFrom = use.seenAt
     use.hasWindows = false
   } else if (at <= use.seenAt) return
   use.seenAt = at
+  use.seenMs = nowMs
 }
 
 /** The windows after a change of limits: one stays while its limit is the same or lower; a new or higher one needs instants that were not kept. */
