@@ -1,23 +1,18 @@
-/** Units times prices: the highest possible cost of a request, and its charge. Multiplied first, rounded once. */
-
-import { askedModifiers, asksForLongCaching, NO_MODIFIERS } from './extras.ts'
-import { inputImageTokensOf } from './input-image-tokens.ts'
+/** Units times prices: a charge and the lines of its receipt. Multiplied first, rounded once. */
+import { NO_MODIFIERS } from './extras.ts'
 import type { Charge, UsageSource } from './ledger.ts'
-import {
-  ANY_IMAGE,
-  type ImageChoice,
-  type ImagePrice,
-  type ModelCard,
-  type Modifier,
-  type Prices,
-  type PriceTier,
-  type PriceVersion,
+import type {
+  ImageChoice,
+  ImagePrice,
+  Modifier,
+  Prices,
+  PriceTier,
+  PriceVersion,
 } from './model-card.ts'
 import {
   type Factor,
   FREE,
   MAX_USD_NANOS,
-  NO_MONEY,
   type RubPerUsd,
   roundToNanos,
   timesFactor,
@@ -25,10 +20,7 @@ import {
   type UsdAttos,
   type UsdNanos,
 } from './money.ts'
-import { maxOutputImageTokens } from './output-image-tokens.ts'
-import { estimatePromptTokens } from './prompt-estimate.ts'
 import { promptTokens, type ServerCalls, type Usage } from './usage.ts'
-import type { Work } from './work.ts'
 
 /** The counts of a usage. */
 type Counted = Exclude<keyof Usage, 'serverCalls' | 'reasoningTokens'>
@@ -122,14 +114,14 @@ export const PRICE_CLASSES: readonly PriceClass[] = [
 export const SERVER_TOOL_CALLS = 'server_tool_calls'
 
 /** The price of one call; a tool that was not asked for, and has no price, is free. */
-const pricePerCall = ({ serverTools }: Prices, name: string): UsdAttos =>
+export const pricePerCall = ({ serverTools }: Prices, name: string): UsdAttos =>
   serverTools.find(({ tool }) => tool === name)?.usd ?? FREE
 
 /**
  * The price of one image by resolution and quality; a wildcard or an unstated value matches anything. Of several matches the
  * highest price is taken, so that a hold is never too small.
  */
-function pricePerImage(list: readonly ImagePrice[], choice: ImageChoice): UsdAttos {
+export function pricePerImage(list: readonly ImagePrice[], choice: ImageChoice): UsdAttos {
   const fits = (wanted: string | undefined, offered: string): boolean =>
     offered === '*' || wanted === undefined || wanted === offered
   const matching = list.filter(
@@ -152,13 +144,8 @@ function tierFor(prices: Prices, prompt: number): Prices | PriceTier {
   return found
 }
 
-/** An allowance for the provider's prompt template (role markers, tool instructions). */
-const TEMPLATE_TOKENS = 512
-
-const units = (count: number): bigint => BigInt(count)
-
 /** Rounds once, and caps an absurd token count at the largest amount that the ledger can store. */
-function toAmount(sum: bigint): UsdNanos {
+export function toAmount(sum: bigint): UsdNanos {
   const amount = roundToNanos(sum as UsdAttos)
   return amount > MAX_USD_NANOS ? MAX_USD_NANOS : amount
 }
@@ -196,7 +183,7 @@ export function chargeFor(
   for (const one of PRICE_CLASSES) {
     const count = countOf(usage, one)
     const price = count > 0 ? one.price(tier, prices, image) : FREE
-    if (price !== FREE) parts[one.part] = (parts[one.part] + units(count) * price) as UsdAttos
+    if (price !== FREE) parts[one.part] = (parts[one.part] + BigInt(count) * price) as UsdAttos
   }
   if (usage.serverCalls !== null) parts.tools = priceOfCalls(usage.serverCalls, prices)
   for (const { factor } of modifiers) multiply(parts, factor)
@@ -226,7 +213,7 @@ function multiply(parts: Parts, factor: Factor): void {
 
 function priceOfCalls(calls: ServerCalls, prices: Prices): UsdAttos {
   let sum: bigint = FREE
-  for (const tool in calls) sum += units(calls[tool] ?? 0) * pricePerCall(prices, tool)
+  for (const tool in calls) sum += BigInt(calls[tool] ?? 0) * pricePerCall(prices, tool)
   return sum as UsdAttos
 }
 
@@ -255,7 +242,7 @@ export function chargeLines(
   const factors = prices.modifiers.filter(({ name }) => modifiers.includes(name))
   const priced = (count: number, price: UsdAttos) => {
     const unitPrice = factors.reduce((most, { factor }) => timesFactor(most, factor), price)
-    return { count, unitPrice, amount: (units(count) * unitPrice) as UsdAttos }
+    return { count, unitPrice, amount: (BigInt(count) * unitPrice) as UsdAttos }
   }
   const classes = PRICE_CLASSES.map((one) => ({
     name: one.name,
@@ -288,118 +275,3 @@ export function unitPricesOf(
     modifiers.reduce((most, { factor }) => timesFactor(most, factor), price)
   return [...plain, ...plain.map(times)]
 }
-
-const higherOf = (most: UsdAttos, price: UsdAttos | null): UsdAttos =>
-  price !== null && price > most ? price : most
-
-/** The highest price of a prompt token, over every tier that a prompt of up to `most` tokens can reach. */
-function highestPromptPrice(prices: Prices, most: number, isLongCached: boolean): UsdAttos {
-  let found = higherOf(highestPromptPriceIn(prices, isLongCached), prices.imageInputToken)
-  for (const tier of prices.tiers) {
-    if (most > tier.aboveTokens) found = higherOf(found, highestPromptPriceIn(tier, isLongCached))
-  }
-  return found
-}
-
-function highestPromptPriceIn(list: Prices | PriceTier, isLongCached: boolean): UsdAttos {
-  const { prompt, cacheRead, cacheWrite, cacheWrite1h } = list
-  const most = higherOf(higherOf(prompt, cacheRead), cacheWrite)
-  return isLongCached ? higherOf(most, cacheWrite1h) : most
-}
-
-/** The assumed context of a model without a stated one, for files of unknown size. */
-const USUAL_CONTEXT = 1_000_000
-
-/**
- * The most that a request costs beside its answer's tokens: no tokenizer makes more tokens than the text has bytes, images
- * are drawn at their vendor's largest, and every class has the highest price that could apply (contract §8). The vendor's
- * tools are called as often as the request allows, and factors multiply all of it.
- */
-export function mostOfBase(request: Work, card: ModelCard, prices: Prices): UsdNanos {
-  const input = inputBound(request, card)
-  const isLongCached = request.extras !== undefined && asksForLongCaching(request.extras)
-  let sum = units(input) * highestPromptPrice(prices, input, isLongCached) + prices.request
-  if (request.inputImages > 0) sum += units(request.inputImages) * prices.inputImage
-  if (request.kind === 'rerank') sum += units(request.mostSearchUnits) * prices.searchUnit
-  if (request.wantsImages) {
-    sum += units(request.choices * card.imagesPerAnswer) * mostPerImage(request, prices, input)
-  }
-  if (request.extras !== undefined) sum = withExtras(sum, request, prices)
-  return toAmount(sum + ROUND_UP)
-}
-
-function withExtras(base: bigint, { extras = [], choices }: Work, prices: Prices): bigint {
-  let sum = base
-  for (const { need } of extras) {
-    if (need.kind !== 'server-tool') continue
-    sum += units(choices) * units(need.mostCalls) * pricePerCall(prices, need.tool)
-  }
-  return timesAsked(sum as UsdAttos, extras, prices)
-}
-
-const timesAsked = (price: UsdAttos, extras: Work['extras'], prices: Prices): UsdAttos =>
-  askedModifiers(extras, prices).reduce((most, { factor }) => timesFactor(most, factor), price)
-
-/** The highest price of a million tokens of the answer's text, rounded up. */
-export function mostPerMillionOutput(request: Work, card: ModelCard, prices: Prices): UsdNanos {
-  // A model that only draws has no text to bound: its images are held as such.
-  if (!card.outputModalities.includes('text')) return NO_MONEY
-  const { extras } = request
-  if (prices.tiers.length === 0 && extras === undefined) return perMillionOf(prices)
-  const most = highestCompletionPrice(prices, inputBound(request, card))
-  return roundedPerMillion(timesAsked(most, extras, prices))
-}
-
-/** Of one price list, it is the same for every request. */
-function perMillionOf(prices: Prices): UsdNanos {
-  let known = perMillions.get(prices)
-  if (known === undefined) {
-    known = roundedPerMillion(prices.completion)
-    perMillions.set(prices, known)
-  }
-  return known
-}
-const perMillions = new WeakMap<Prices, UsdNanos>()
-
-const roundedPerMillion = (price: UsdAttos): UsdNanos => toAmount(price * 1_000_000n + ROUND_UP)
-
-/** Added before rounding half up: a bound is never rounded down. */
-const ROUND_UP = 499_999_999n
-
-function mostPerImage(request: Work, prices: Prices, input: number): UsdAttos {
-  // Of any size and quality: a provider may draw another image than was asked for.
-  if (prices.imagePrices.length > 0) return pricePerImage(prices.imagePrices, ANY_IMAGE)
-  const tokens = units(maxOutputImageTokens(request.image))
-  return (tokens * highestImageTokenPrice(prices, input)) as UsdAttos
-}
-
-const highestImageTokenPrice = (prices: Prices, most: number): UsdAttos =>
-  prices.imageOutputToken ?? highestCompletionPrice(prices, most)
-
-/** The highest price of a token of text in an answer, for a prompt of at most `most` tokens. */
-function highestCompletionPrice(prices: Prices, most: number): UsdAttos {
-  let found = prices.completion
-  for (const tier of prices.tiers) {
-    if (most > tier.aboveTokens) found = higherOf(found, tier.completion)
-  }
-  return found
-}
-
-function inputBound(request: Work, card: ModelCard): number {
-  if (request.kind !== 'generate') return request.textBytes
-  const { textBytes, inputImages, isUnbounded } = request
-  const { contextLength } = card
-  const seen = inputImages > 0 ? inputImageTokensOf(card) : null
-  const images = seen ? inputImages * seen.max : 0
-  const billedOnly = seen?.countsAsContext === false ? images : 0
-  let read = textBytes + TEMPLATE_TOKENS + images - billedOnly
-  if (isUnbounded) read += contextLength ?? USUAL_CONTEXT
-  if (contextLength !== null && read > contextLength && isBoundedByContext(request, card)) {
-    read = contextLength
-  }
-  return read + billedOnly
-}
-
-/** A context that an operator typed may be smaller than the model's; and a prompt beyond it may be read all the same. */
-const isBoundedByContext = (request: Work, card: ModelCard): boolean =>
-  card.isCatalogued && estimatePromptTokens(request, card) <= (card.contextLength ?? 0)

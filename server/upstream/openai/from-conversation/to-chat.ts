@@ -2,7 +2,7 @@
 import type { JsonObject } from '#domain/chat.ts'
 import type { Conversation, Format, Sampling, Tool, ToolChoice } from '#domain/conversation.ts'
 import type { Hop } from '#domain/model-card.ts'
-import { reasons } from '#domain/output-bound.ts'
+import { reasons } from '#domain/offer-cost.ts'
 import type { ProviderType } from '#domain/provider.ts'
 import type { Generate } from '#domain/work.ts'
 import { rejected, rejectTool } from '../../rejected.ts'

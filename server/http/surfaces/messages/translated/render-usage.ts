@@ -1,6 +1,6 @@
 /** The `usage` of a translated answer: Anthropic's counts, of which `input_tokens` has none that were cached. */
 import type { Charge } from '#domain/ledger.ts'
-import { estimatePrompt } from '#domain/prompt-estimate.ts'
+import { estimatePrompt } from '#domain/offer-cost.ts'
 import { cacheWriteTokens, completionTokens, type Usage } from '#domain/usage.ts'
 import type { Work } from '#domain/work.ts'
 
