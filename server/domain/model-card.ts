@@ -4,7 +4,7 @@ import type { Instant } from './clock.ts'
 import { type PriceVersionId, priceVersionSetAt } from './id.ts'
 import type { ModelKind } from './model-kind.ts'
 import type { Factor, UsdAttos } from './money.ts'
-import { familyOf, type OpenAiWire, PROVIDER_PRESETS, type Provider } from './provider.ts'
+import type { OpenAiWire } from './provider.ts'
 import type { Route, RouteHop, RouteOrder } from './route.ts'
 
 export type Modality = 'text' | 'image' | 'audio' | 'video' | 'file'
@@ -247,42 +247,6 @@ export interface CatalogueRefresh {
   readonly added: readonly ModelCard[]
   readonly priced: readonly { readonly id: string; readonly version: PriceVersion }[]
 }
-
-/** A hop as a request uses it. */
-export interface Hop {
-  /** The model's card with this hop's `upstreamName`. */
-  readonly card: ModelCard
-  readonly provider: Provider
-  /** The name of the credential that it is asked with, where the provider has several; else null. */
-  readonly credential: string | null
-}
-
-/** Whether both are the same model at the same provider, by whichever credential. */
-export const isSameHop = (one: Hop, other: Hop): boolean =>
-  one.provider.name === other.provider.name &&
-  one.card.id === other.card.id &&
-  one.card.upstreamName === other.card.upstreamName
-
-export const toHop = (
-  card: ModelCard,
-  { upstreamName }: RouteHop,
-  provider: Provider,
-  credential: string | null = null,
-): Hop => ({
-  card: card.upstreamName === upstreamName ? card : { ...card, upstreamName },
-  provider,
-  credential,
-})
-
-/** Whether the hop can be asked in this wire of OpenAI's API; other families have none of them. */
-export function hasWire({ card, provider }: Hop, wire: OpenAiWire): boolean {
-  const { wires } = PROVIDER_PRESETS[provider.type]
-  return familyOf(provider.type, card) === 'openai' && (card.wires ?? wires).includes(wire)
-}
-
-/** Whether a model is asked in the Responses API for clients of other dialects too: by its card it answers in no other. */
-export const isAskedInResponses = (hop: Hop): boolean =>
-  hop.card.wires !== null && !hasWire(hop, 'chat') && hasWire(hop, 'responses')
 
 /** The operator's route, or the model's own provider alone where none was set; never empty. */
 export const routeOf = ({ route, provider, upstreamName }: ModelCard): readonly RouteHop[] =>

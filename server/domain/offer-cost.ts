@@ -4,9 +4,10 @@
  */
 import { GatewayError } from './errors.ts'
 import { askedModifiers, asksForLongCaching } from './extras.ts'
+import type { Hop } from './hop.ts'
 import { inputImageTokensOf } from './input-image-tokens.ts'
 import { type ApiKey, outputBoundOf } from './key.ts'
-import { ANY_IMAGE, type Hop, type ModelCard, type Prices, type PriceTier } from './model-card.ts'
+import { ANY_IMAGE, type ModelCard, type Prices, type PriceTier } from './model-card.ts'
 import { MAX_USD_NANOS, NO_MONEY, timesFactor, type UsdAttos, type UsdNanos } from './money.ts'
 import { maxOutputImageTokens } from './output-image-tokens.ts'
 import { pricePerCall, pricePerImage, toAmount } from './pricing.ts'

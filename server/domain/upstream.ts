@@ -2,7 +2,7 @@
 import type { CancelSignal } from './cancel.ts'
 import type { ChatEvents } from './chat.ts'
 import { type ErrorMetadata, GatewayError } from './errors.ts'
-import type { Hop } from './model-card.ts'
+import type { Hop } from './hop.ts'
 import type { Settings } from './settings.ts'
 import type { Work } from './work.ts'
 

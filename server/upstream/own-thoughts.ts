@@ -1,6 +1,6 @@
 /** Ours → theirs: of what models signed, only what this hop's model signed. Another refuses it, or cannot read it (traps W26). */
 import type { Part, Turn } from '#domain/conversation.ts'
-import type { Hop } from '#domain/model-card.ts'
+import type { Hop } from '#domain/hop.ts'
 import type { Origin } from '#domain/thought.ts'
 
 /** The same turns where nothing is left out. */

@@ -1,7 +1,8 @@
 /** Tests a provider: lists its models, or requests a completion of one token, or of the least that its API takes. Nothing is charged to an account. */
 import { type Clock, type Instant, later, readHttpDate } from '#domain/clock.ts'
 import type { Conversation } from '#domain/conversation.ts'
-import { isAskedInResponses, type ModelCard } from '#domain/model-card.ts'
+import { isAskedInResponses } from '#domain/hop.ts'
+import type { ModelCard } from '#domain/model-card.ts'
 import type { ModelKind } from '#domain/model-kind.ts'
 import type { Probe, ProbeAnswer } from '#domain/probe.ts'
 import { PROVIDER_PRESETS, type Provider } from '#domain/provider.ts'

@@ -1,7 +1,8 @@
 // A route's order: by position, within one position by weight, and every hop exactly once.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { routeOf, toHop } from '#domain/model-card.ts'
+import { toHop } from '#domain/hop.ts'
+import { routeOf } from '#domain/model-card.ts'
 import { drawOrder, type RouteHop } from '#domain/route.ts'
 import { aCard, aHop, aProvider } from '#test/support/nouns.ts'
 

@@ -10,6 +10,8 @@ import type { CancelSignal } from '../cancel.ts'
 import type { AnswerHead } from '../chat.ts'
 import { elapsedMs, sinceArrivalMs, unixSeconds } from '../clock.ts'
 import { type ErrorMetadata, GatewayError, toGatewayError } from '../errors.ts'
+import type { Hop } from '../hop.ts'
+import { isNative } from '../hop.ts'
 import type { GenerationId } from '../id.ts'
 import {
   type FoundAnswer,
@@ -19,9 +21,8 @@ import {
   toConflictError,
 } from '../idempotency.ts'
 import type { Charge } from '../ledger.ts'
-import type { Hop, ImageChoice } from '../model-card.ts'
+import type { ImageChoice } from '../model-card.ts'
 import { NO_MONEY, type RubMicros, type UsdNanos } from '../money.ts'
-import { isNative } from '../native.ts'
 import { toRefusalError } from '../refusal.ts'
 import { toClientError, UpstreamFailure } from '../upstream.ts'
 import { NO_USAGE } from '../usage.ts'

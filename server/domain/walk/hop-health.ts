@@ -3,7 +3,7 @@
  * provider has several credentials, what is the fault of one rests that one alone, at every model.
  */
 import { type Clock, type Instant, later } from '../clock.ts'
-import type { Hop } from '../model-card.ts'
+import type { Hop } from '../hop.ts'
 import type { FailureKind, UpstreamFailure } from '../upstream.ts'
 import { createHopPace, type HopPace } from './hop-pace.ts'
 

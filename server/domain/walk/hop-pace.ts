@@ -1,6 +1,6 @@
 /** How soon each hop begins to answer: a decayed median, by which a route of the order `latency` asks the fastest first. */
 import type { Clock } from '../clock.ts'
-import type { Hop } from '../model-card.ts'
+import type { Hop } from '../hop.ts'
 import type { RouteHop } from '../route.ts'
 
 /** The share of requests that go where weight sends them, so that what was slow is measured again. */

@@ -4,22 +4,14 @@ import type { Catalogue } from '../catalogue.ts'
 import type { Clock, Instant } from '../clock.ts'
 import { GatewayError } from '../errors.ts'
 import { checkExtras, type Extra, isPriced, sends, unpricedExtra } from '../extras.ts'
+import { type Hop, isNative, toHop } from '../hop.ts'
 import type { GenerationId } from '../id.ts'
 import type { Repeat } from '../idempotency.ts'
 import { type ApiKey, allows, type Caller, mayCall, outputBoundOf } from '../key.ts'
-import {
-  type Hop,
-  type ModelCard,
-  type Prices,
-  type PriceVersion,
-  priceAt,
-  routeOf,
-  toHop,
-} from '../model-card.ts'
+import { type ModelCard, type Prices, type PriceVersion, priceAt, routeOf } from '../model-card.ts'
 import type { ModelKind } from '../model-kind.ts'
 import { FREE } from '../money.ts'
 import { namedModel } from '../named-model.ts'
-import { isNative } from '../native.ts'
 import { nearModels } from '../near-models.ts'
 import { checkContext, checkThinking, type OfferCost, offerCost } from '../offer-cost.ts'
 import { familyOf, PROVIDER_PRESETS, type Provider } from '../provider.ts'

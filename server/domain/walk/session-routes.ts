@@ -1,6 +1,7 @@
 /** Who last served each session of a model: its next request finds the prompt cache and the reasoning there. */
+
+import type { Hop } from '../hop.ts'
 import type { KeyId } from '../id.ts'
-import type { Hop } from '../model-card.ts'
 
 /** A session as a client names it, of one key at one model. */
 export interface Session {

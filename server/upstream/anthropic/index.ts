@@ -1,6 +1,6 @@
 /** The Anthropic family: the Messages API. */
 import type { ChatEvents, JsonObject } from '#domain/chat.ts'
-import { isNative } from '#domain/native.ts'
+import { isNative } from '#domain/hop.ts'
 import type { Provider } from '#domain/provider.ts'
 import { type Upstream, type UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
 import { type Outgoing, performCall, toHeaders, toOutgoing, type Wire } from '../call.ts'

@@ -1,6 +1,5 @@
 /** The OpenAI family: chat completions, the Responses API and images of OpenAI and compatible providers. */
-import { hasWire, isAskedInResponses } from '#domain/model-card.ts'
-import { isNative } from '#domain/native.ts'
+import { hasWire, isAskedInResponses, isNative } from '#domain/hop.ts'
 import {
   type BoundWord,
   type OutputBound,

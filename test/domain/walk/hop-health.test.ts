@@ -1,7 +1,7 @@
 // Which hop is worth asking: one that keeps failing rests, one request probes it, and the first that is served heals it.
 import { beforeEach, describe, expect, test } from 'vitest'
 import { DAY_MS, renderInstant } from '#domain/clock.ts'
-import type { Hop } from '#domain/model-card.ts'
+import type { Hop } from '#domain/hop.ts'
 import { type FailureDetails, type FailureKind, UpstreamFailure } from '#domain/upstream.ts'
 import { createHopHealth, type HopHealth } from '#domain/walk/hop-health.ts'
 import { type HandClock, handClock } from '#test/support/hand-clock.ts'

@@ -1,7 +1,7 @@
 // The fastest hop first: a decayed median of the time to the first content, and a share of requests that measures the others.
 import { beforeEach, expect, test } from 'vitest'
 import { MINUTE_MS } from '#domain/clock.ts'
-import type { Hop } from '#domain/model-card.ts'
+import type { Hop } from '#domain/hop.ts'
 import { createHopPace, type HopPace } from '#domain/walk/hop-pace.ts'
 import { type HandClock, handClock } from '#test/support/hand-clock.ts'
 import { aCard, aHop, anAct, aProvider, aRequest, aRoute } from '#test/support/nouns.ts'

@@ -1,7 +1,7 @@
 /** Ours → theirs: a conversation of another dialect as the body that a client of chat would send. */
 import type { JsonObject } from '#domain/chat.ts'
 import type { Conversation, Format, Sampling, Tool, ToolChoice } from '#domain/conversation.ts'
-import type { Hop } from '#domain/model-card.ts'
+import type { Hop } from '#domain/hop.ts'
 import { reasons } from '#domain/offer-cost.ts'
 import type { ProviderType } from '#domain/provider.ts'
 import type { Generate } from '#domain/work.ts'

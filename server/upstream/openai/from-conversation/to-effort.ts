@@ -1,5 +1,5 @@
 /** How much a model is to think, in OpenAI's words. */
-import type { Hop } from '#domain/model-card.ts'
+import type { Hop } from '#domain/hop.ts'
 import type { Reasoning } from '#domain/thinking.ts'
 import type { Dialect } from '#domain/work.ts'
 

@@ -2,7 +2,7 @@
 import type { JsonObject } from '#domain/chat.ts'
 import type { Conversation, Format, Tool, ToolChoice } from '#domain/conversation.ts'
 import { MODIFIER_FIELDS } from '#domain/extras.ts'
-import type { Hop } from '#domain/model-card.ts'
+import type { Hop } from '#domain/hop.ts'
 import type { Reasoning } from '#domain/thinking.ts'
 import type { Dialect, Generate } from '#domain/work.ts'
 import { isObject, readObject } from '../../read-json.ts'
