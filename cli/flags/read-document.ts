@@ -1,6 +1,6 @@
 /** Reads a JSON file that an operator gives; what is wrong with it is said with its line. */
 import { DocumentFault } from '#domain/document-fault.ts'
-import { parseAsWritten } from '#domain/exact-json.ts'
+import { parseAsWritten } from '#domain/json.ts'
 import { CommandError, EXIT, usageError } from '../exit.ts'
 import { fileFault } from '../file-fault.ts'
 import { lineOfFault, lineOfValue } from '../json-lines.ts'

@@ -1,7 +1,7 @@
 /** Asks a vendor's API for what it billed, page by page, with a key that is used here and kept nowhere. */
 import { pause } from '#domain/clock.ts'
 import { DocumentFault } from '#domain/document-fault.ts'
-import { parseAsWritten } from '#domain/exact-json.ts'
+import { parseAsWritten } from '#domain/json.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import { type BillBuilder, fieldsAt, textOf } from '#operator/bill/bill-builder.ts'
 import type { BillingVendor, BillScope, ReportRequest } from '#operator/bill/vendor.ts'

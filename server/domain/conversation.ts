@@ -3,7 +3,7 @@
  * body, and only if the provider of a hop speaks another wire; a family translates it.
  */
 import type { JsonObject } from './chat.ts'
-import type { LongInteger } from './exact-json.ts'
+import type { LongInteger } from './json.ts'
 import type { Origin, Thought } from './thought.ts'
 
 export interface Conversation {

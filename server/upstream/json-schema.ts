@@ -1,6 +1,6 @@
 /** Transforms JSON Schemas for APIs that accept only a subset of the language. */
 import type { JsonObject } from '#domain/chat.ts'
-import { isObject } from './read-json.ts'
+import { isObject } from '#domain/json.ts'
 
 /** Keywords that hold schemas by name; `NESTED`: those that hold a schema or a list of schemas. */
 const BY_NAME: ReadonlySet<string> = new Set(['properties', '$defs', 'definitions'])

@@ -1,7 +1,7 @@
 /** Untrusted JSON: parsed to a depth, long strings (base64 images) cut out first, which is cheaper; a field of the wrong type reads as absent. */
 import { Buffer } from 'node:buffer'
 import type { JsonObject } from '#domain/chat.ts'
-import { isLongInteger, parseExactly } from '#domain/exact-json.ts'
+import { isLongInteger, parseExactly } from '#domain/json.ts'
 
 /** Shorter strings are not cut out. */
 export const LONG_BYTES = 65_536
@@ -108,25 +108,6 @@ function isWithin(value: unknown, levels: number): boolean {
   if (levels === 0) return false
   return Object.values(value).every((inner) => isWithin(inner, levels - 1))
 }
-
-/** Whether `value` is a JSON object: no array, not null. */
-export const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
-/** `value`, or an empty object when it is none. */
-export const readObject = (value: unknown): JsonObject => (isObject(value) ? value : NO_FIELDS)
-
-const NO_FIELDS: JsonObject = Object.freeze({})
-
-/** A non-empty string. */
-export const readText = (value: unknown): string | undefined =>
-  typeof value === 'string' && value !== '' ? value : undefined
-
-/** `value`, or an empty array when it is none. */
-export const readList = (value: unknown): readonly unknown[] =>
-  Array.isArray(value) ? value : NOTHING
-
-const NOTHING: readonly unknown[] = Object.freeze([])
 
 const MAX_CHOICES = 128
 

@@ -1,6 +1,8 @@
 /** Theirs → ours: how often the vendor called its tools, as Anthropic and OpenRouter state it. */
+
+import { isObject } from '#domain/json.ts'
 import type { ServerCalls } from '#domain/usage.ts'
-import { isObject, readCount } from './read-json.ts'
+import { readCount } from './read-json.ts'
 
 const COUNT = /^([a-z_]{1,48})_requests$/
 

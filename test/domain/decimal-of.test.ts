@@ -1,6 +1,6 @@
 /** Numbers as a file has them: never by way of a float. */
 import { expect, test } from 'vitest'
-import { decimalOf, parseAsWritten } from '#domain/exact-json.ts'
+import { decimalOf, parseAsWritten } from '#domain/json.ts'
 
 test.each([
   ['2.50', '2.5'],

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import type { JsonObject } from '#domain/chat.ts'
 import type { Family } from '#domain/provider.ts'
 import { type ThinkingBudget, thinkingBudgetOf } from '#domain/thinking.ts'
-import { readReasoning } from '#http/surfaces/chat/read-reasoning.ts'
+import { readReasoning } from '#http/surfaces/chat/read-request.ts'
 
 const stated = (tokens: number): ThinkingBudget => ({ tokens, isStated: true })
 const effort = (tokens: number): ThinkingBudget => ({ tokens, isStated: false })

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { type Day, renderDay } from '#domain/clock.ts'
 import { DocumentFault } from '#domain/document-fault.ts'
-import { parseAsWritten } from '#domain/exact-json.ts'
+import { parseAsWritten } from '#domain/json.ts'
 import { renderPrice } from '#domain/money.ts'
 import { BillBuilder, fieldsAt, type ReadBill } from '#operator/bill/bill-builder.ts'
 import { csvRows } from '#operator/bill/csv-rows.ts'

@@ -1,7 +1,7 @@
 /** Files of prices, in both forms that are known. */
 import { describe, expect, test } from 'vitest'
 import { DocumentFault } from '#domain/document-fault.ts'
-import { parseAsWritten } from '#domain/exact-json.ts'
+import { parseAsWritten } from '#domain/json.ts'
 import { readCatalog } from '#operator/catalog/read-catalog.ts'
 
 const read = (text: string) => readCatalog(parseAsWritten(text))

@@ -10,7 +10,7 @@ import type { Thought } from '#domain/thought.ts'
 import type { UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
 import type { Usage } from '#domain/usage.ts'
 import type { Generate, Work } from '#domain/work.ts'
-import { readReasoning } from '#http/surfaces/chat/read-reasoning.ts'
+import { readReasoning } from '#http/surfaces/chat/read-request.ts'
 import { toConversation } from '#http/surfaces/chat/to-conversation.ts'
 
 export const provider = (baseUrl: string, type: ProviderType = 'openai-compatible'): Provider => ({

@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '#domain/chat.ts'
-import { JsonBody } from '#http/read/json-body.ts'
+import { JsonBody } from '#http/read/body.ts'
 import { said } from '#test/support/json-body.ts'
 import { spliceJson } from '#upstream/splice-json.ts'
 

@@ -4,7 +4,7 @@ import type { ServerResponse } from 'node:http'
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest'
 import type { ChatEvents } from '#domain/chat.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
-import { JsonBody } from '#http/read/json-body.ts'
+import { JsonBody } from '#http/read/body.ts'
 import { openBlackHole } from '#test/support/black-hole.ts'
 import { openUpstream } from '#upstream/registry.ts'
 import {

@@ -2,7 +2,7 @@
 
 import { MAX_LISTED } from '../read/key-request.ts'
 import { ACCEPTED_ID } from '../request-context.ts'
-import { PRINTABLE } from '../surfaces/request-headers.ts'
+import { PRINTABLE } from '../surfaces/answer.ts'
 import { MAX_PAGE, USUAL_PAGE } from '../wire/render-messages-model.ts'
 import type { JsonSchema } from './notes.ts'
 

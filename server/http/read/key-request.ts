@@ -8,7 +8,7 @@ import { limitsFields, nameField, timeField } from '#forms/fields.ts'
 import { nearest } from '#forms/nearest.ts'
 import { readForm } from '#forms/read-form.ts'
 import { renderPath } from '../render-path.ts'
-import type { JsonBody } from './json-body.ts'
+import type { JsonBody } from './body.ts'
 import { repeatedName } from './repeated-names.ts'
 
 const expiresAt = z.nullable(timeField)

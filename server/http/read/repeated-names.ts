@@ -1,6 +1,6 @@
 /** Names that an object of a body has more than once: JSON.parse keeps the last value, and another parser may take the first. */
 import { GatewayError } from '#domain/errors.ts'
-import type { JsonBody } from './json-body.ts'
+import type { JsonBody } from './body.ts'
 
 /** The first at the top level. */
 export function repeatedName({ members }: Pick<JsonBody, 'members'>): string | undefined {

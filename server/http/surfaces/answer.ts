@@ -1,13 +1,14 @@
 /** Answers a request of any surface: the checks before the walk, and the streamed or non-streamed answer (contract §7). */
 import { CLIENT_CLOSED_REQUEST } from '#domain/activity.ts'
-import type { ChatEvents } from '#domain/chat.ts'
-import type { GatewayError } from '#domain/errors.ts'
+import type { ChatEvents, JsonObject } from '#domain/chat.ts'
+import { GatewayError } from '#domain/errors.ts'
 import type { Repeat } from '#domain/idempotency.ts'
 import type { Charge } from '#domain/ledger.ts'
+import { holdsSecret } from '#domain/secret.ts'
 import { AnswerKept, runWalk } from '#domain/walk/completion.ts'
 import { type StepReader, Walk } from '#domain/walk/walk.ts'
 import type { Work } from '#domain/work.ts'
-import { identify, lookUpKey, requireOrdinary } from '../bearer.ts'
+import { identify, lookUpKey, rejectWholeKey, requireOrdinary } from '../bearer.ts'
 import type { ApiDeps } from '../deps.ts'
 import { digest, readBody } from '../read/body.ts'
 import { shuttingDown } from '../render-error.ts'
@@ -16,7 +17,6 @@ import { toBody } from '../wire/long-body.ts'
 import { answerQuote } from './answer-quote.ts'
 import { answerStream } from './answer-stream.ts'
 import { replay, toAnswer } from './replay.ts'
-import { readDryRun, readIdempotencyKey, readSession } from './request-headers.ts'
 import type { Rendered, Surface, WholeRenderer } from './surface.ts'
 
 export async function answerWork(
@@ -134,3 +134,40 @@ class WholeAnswer implements StepReader {
     return respond(context, JSON_TEXT, toBody(text, context.taken))
   }
 }
+
+const IDEMPOTENCY_KEY = 'Idempotency-Key'
+const DRY_RUN = 'X-Gateway-Dry-Run'
+
+export const PRINTABLE = /^[ -~]{1,255}$/
+
+/** By which the client may repeat the request; null without the header. @throws invalid_request */
+export function readIdempotencyKey(headers: Headers): string | null {
+  const stated = headers.get(IDEMPOTENCY_KEY)
+  if (stated === null) return null
+  if (!PRINTABLE.test(stated)) throw refused(IDEMPOTENCY_KEY, '1 to 255 printable ASCII characters')
+  rejectWholeKey(stated, IDEMPOTENCY_KEY)
+  return stated
+}
+
+/**
+ * Whether only the verdict is wanted, and no answer. A value but these two is rejected, so that a misspelt one does not cost
+ * money. @throws invalid_request
+ */
+export function readDryRun(headers: Headers): boolean {
+  const word = headers.get(DRY_RUN)?.trim().toLowerCase() ?? 'false'
+  if (word !== 'true' && word !== 'false') throw refused(DRY_RUN, 'true or false')
+  return word === 'true'
+}
+
+const refused = (param: string, wanted: string): GatewayError =>
+  new GatewayError('invalid_request', `${param}: send ${wanted}`, { param })
+
+/** The session that a client names: a conversation, or a run of an agent. It keeps the requests of one together, and nothing else. */
+export const readSession = (fields: JsonObject, headers: Headers): string | undefined =>
+  toSession(fields['prompt_cache_key']) ??
+  toSession(headers.get('x-claude-code-session-id')) ??
+  toSession(headers.get('session-id'))
+
+/** What is not 1 to 255 printable ASCII characters, or may be a secret, is not kept, and refuses nothing. */
+const toSession = (named: unknown): string | undefined =>
+  typeof named === 'string' && PRINTABLE.test(named) && !holdsSecret(named) ? named : undefined

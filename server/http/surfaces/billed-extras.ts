@@ -2,6 +2,7 @@
  * Fields for which a vendor bills more than the model's price: a faster tier, searches, hosted tools, longer caching. What a card
  * can have a price for is collected, and refused where the model's has none (`#domain/extras.ts`); all else is refused here.
  */
+
 import type { JsonObject } from '#domain/chat.ts'
 import type { GatewayError } from '#domain/errors.ts'
 import {
@@ -11,7 +12,8 @@ import {
   USUAL_MOST_CALLS,
   unpricedExtra,
 } from '#domain/extras.ts'
-import type { Draft } from './attachments.ts'
+import { isObject } from '#domain/json.ts'
+import type { Draft } from './read-common.ts'
 
 /** Appends what a field asks for. @throws unsupported_parameter for what no card has a price for */
 type Finder = (value: unknown, path: string, into: Extra[]) => void
@@ -272,6 +274,3 @@ const refused = (param: string, what: string) =>
   unpricedExtra({ param, what }, 'no model here has a price for that')
 
 const isSet = (value: unknown): boolean => value !== null && value !== undefined
-
-const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -12,7 +12,7 @@ import {
   readFallbacks,
   readRouting,
   toInvalidRequest,
-} from './common-fields.ts'
+} from './read-common.ts'
 
 /** @throws invalid_request */
 export function readForm<Form extends z.ZodType>(form: Form, fields: JsonObject): z.output<Form> {

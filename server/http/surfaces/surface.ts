@@ -3,7 +3,7 @@ import type { AnswerHead, ChatEvents } from '#domain/chat.ts'
 import type { GatewayError } from '#domain/errors.ts'
 import type { Charge } from '#domain/ledger.ts'
 import type { Work } from '#domain/work.ts'
-import type { JsonBody } from '../read/json-body.ts'
+import type { JsonBody } from '../read/body.ts'
 
 export interface Surface {
   /** @throws invalid_request, unsupported_parameter, and what else its contract refuses before the walk */

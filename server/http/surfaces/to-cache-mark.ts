@@ -1,7 +1,7 @@
 /** Theirs → ours: `cache_control`, which means the same in every dialect that has it. */
 import type { JsonObject } from '#domain/chat.ts'
 import type { CacheMark } from '#domain/conversation.ts'
-import { isObject } from '../read/json.ts'
+import { isObject } from '#domain/json.ts'
 
 /** Five minutes, where the mark says nothing else. */
 export function toCacheMark(holder: JsonObject): { readonly cacheMark?: CacheMark } {

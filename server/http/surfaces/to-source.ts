@@ -1,6 +1,6 @@
 /** Where the data of an image or a file is: in a data URL, or at an address. */
 import type { Source } from '#domain/conversation.ts'
-import { readText } from '../read/json.ts'
+import { readText } from '#domain/json.ts'
 
 /** The number of parameters is limited: with millions the pattern takes most of a second. */
 const DATA_URL = /^data:([a-z]+\/[a-z0-9][a-z0-9.+-]{0,127})(?:;[^,;]{1,64}){0,8};base64,/i

@@ -1,4 +1,5 @@
 /** Puts a vendor's bill together from its pages: what it says of one class of one model on one day becomes one line. */
+
 import {
   DAY_MS,
   type Day,
@@ -10,7 +11,7 @@ import {
   renderInstant,
 } from '#domain/clock.ts'
 import { DocumentFault, type DocumentPath } from '#domain/document-fault.ts'
-import { decimalOf } from '#domain/exact-json.ts'
+import { decimalOf, isObject } from '#domain/json.ts'
 import type { UsdAttos } from '#domain/money.ts'
 import type { Grain } from '#domain/reconcile/side-by-side.ts'
 
@@ -164,12 +165,9 @@ export class BillBuilder {
 
 export type Fields = Readonly<Record<string, unknown>>
 
-const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 /** @throws DocumentFault */
 export function fieldsAt(value: unknown, path: DocumentPath): Fields {
-  if (isFields(value)) return value
+  if (isObject(value)) return value
   throw new DocumentFault(path, 'must be an object')
 }
 

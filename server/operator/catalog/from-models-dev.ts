@@ -1,6 +1,7 @@
 /** The catalog that models.dev publishes (`api.json`), as entries of ours: vendors by their ids, models by theirs. */
+
 import { DocumentFault, type DocumentPath } from '#domain/document-fault.ts'
-import { decimalOf } from '#domain/exact-json.ts'
+import { decimalOf, isObject } from '#domain/json.ts'
 
 /** Not checked yet, and where it is in its file. */
 export interface FileEntry {
@@ -10,13 +11,10 @@ export interface FileEntry {
 
 type Fields = Readonly<Record<string, unknown>>
 
-const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 export const isModelsDev = (document: unknown): document is Fields =>
-  isFields(document) &&
+  isObject(document) &&
   Object.keys(document).length > 0 &&
-  Object.values(document).every((vendor) => isFields(vendor) && isFields(vendor['models']))
+  Object.values(document).every((vendor) => isObject(vendor) && isObject(vendor['models']))
 
 /** Their ids of vendors that have another name here. */
 const VENDORS: Readonly<Record<string, string>> = {
@@ -42,7 +40,7 @@ export function* fromModelsDev(document: Fields): Generator<FileEntry, void> {
 }
 
 function fieldsAt(value: unknown, path: DocumentPath): Fields {
-  if (isFields(value)) return value
+  if (isObject(value)) return value
   throw new DocumentFault(path, 'must be an object')
 }
 

@@ -1,7 +1,7 @@
 /** Reads a file of prices: a list of entries as docs/catalog.md has them, or the `api.json` of models.dev. */
 import * as z from 'zod/mini'
 import { DocumentFault } from '#domain/document-fault.ts'
-import { decimalOf, isLongInteger } from '#domain/exact-json.ts'
+import { decimalOf, isLongInteger } from '#domain/json.ts'
 import { readForm } from '#forms/read-form.ts'
 import { catalogEntry } from './entry.ts'
 import { type FileEntry, fromModelsDev, isModelsDev } from './from-models-dev.ts'

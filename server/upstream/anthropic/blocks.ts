@@ -1,8 +1,8 @@
 /** Theirs → ours: the content blocks of one message, from a stream or a whole answer. */
 import type { ChatEvent, JsonObject } from '#domain/chat.ts'
+import { isObject, readText } from '#domain/json.ts'
 import type { Thought } from '#domain/thought.ts'
 import { newCallId } from '../call-id.ts'
-import { isObject, readText } from '../read-json.ts'
 
 export interface Blocks {
   open(index: number, block: JsonObject, into: ChatEvent[]): void

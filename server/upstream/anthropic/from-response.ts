@@ -1,7 +1,7 @@
 /** Theirs → ours: a whole message as the events that a stream would have sent. */
 import type { ChatEvent, ChatEvents } from '#domain/chat.ts'
+import { isObject, readObject, readText } from '#domain/json.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
-import { isObject, readObject, readText } from '../read-json.ts'
 import type { Scrub } from '../scrub.ts'
 import { startBlocks } from './blocks.ts'
 import { fromErrorInside } from './from-error.ts'

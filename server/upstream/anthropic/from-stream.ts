@@ -1,8 +1,9 @@
 /** Theirs → ours: the events of a stream. `message_start` has the prompt's usage, `message_delta` the final one. */
 import type { ChatEvent, JsonObject } from '#domain/chat.ts'
+import { isObject, readObject, readText } from '#domain/json.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import { promptTokens, type Usage } from '#domain/usage.ts'
-import { isObject, parseText, readObject, readText } from '../read-json.ts'
+import { parseText } from '../read-json.ts'
 import type { Scrub } from '../scrub.ts'
 import type { SseEvent } from '../sse.ts'
 import type { Translation } from '../stream.ts'

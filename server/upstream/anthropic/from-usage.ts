@@ -1,7 +1,8 @@
 /** Theirs → ours: usage in disjoint classes. This API's classes are disjoint; only thinking tokens are part of the output. */
 import type { ChatEvent, JsonObject } from '#domain/chat.ts'
+import { isObject, readList, readObject, readText } from '#domain/json.ts'
 import { NO_USAGE, type Usage } from '#domain/usage.ts'
-import { isImpossible, isObject, readCount, readList, readObject, readText } from '../read-json.ts'
+import { isImpossible, readCount } from '../read-json.ts'
 import { readServerCalls } from '../server-calls.ts'
 
 /** Counts that are charged; when one of them is impossible, the whole usage is ignored. */

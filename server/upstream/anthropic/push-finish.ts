@@ -1,6 +1,6 @@
 /** Theirs → ours: the finish reason of a message, and the explanation of a refusal. */
 import type { ChatEvent } from '#domain/chat.ts'
-import { readObject, readText } from '../read-json.ts'
+import { readObject, readText } from '#domain/json.ts'
 import { fromFinish } from './from-finish.ts'
 
 /** `native` is `stop_reason`, `details` is `stop_details`. */

@@ -1,8 +1,8 @@
 /** Theirs → ours: what the blocks of an answer tell of the tools that the vendor runs, beside its usage and before it. */
 import type { JsonObject } from '#domain/chat.ts'
+import { readObject, readText } from '#domain/json.ts'
 import { tokensOf, utf8Bytes } from '#domain/text-size.ts'
 import { NO_CALLS, type ServerCalls, type Usage } from '#domain/usage.ts'
-import { readObject, readText } from '../read-json.ts'
 import { MAX_TOOLS } from '../server-calls.ts'
 
 /** A class because there may be thousands of streams at once. */

@@ -1,10 +1,12 @@
 /** Counts the tokens of a prompt for Claude: CountTokens, which takes the body that InvokeModel would get. */
+
+import { isObject } from '#domain/json.ts'
 import { type Upstream, type UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
 import { toPieces } from '../anthropic/native/wire.ts'
 import type { MessagesServer } from '../anthropic/server.ts'
 import { performCall, toHeaders, toOutgoing, type Wire } from '../call.ts'
 import { keepPosts } from '../posts.ts'
-import { isObject, readCount } from '../read-json.ts'
+import { readCount } from '../read-json.ts'
 import { toAddress } from './claude.ts'
 import type { BedrockReach } from './reach.ts'
 

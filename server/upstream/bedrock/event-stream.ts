@@ -2,8 +2,10 @@
  * Reads AWS's event stream (application/vnd.amazon.eventstream): binary messages, each with headers and a payload, both under a
  * checksum. The payload of a chunk holds an event of the model's own API, in base64.
  */
+
+import { isObject, readText } from '#domain/json.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
-import { isObject, parseText, readText } from '../read-json.ts'
+import { parseText } from '../read-json.ts'
 import type { SseEvent } from '../sse.ts'
 import type { EventReader } from '../stream.ts'
 

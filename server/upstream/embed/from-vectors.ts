@@ -1,9 +1,9 @@
 /** Theirs → ours: the vectors of one answer, checked against the entries that were sent. */
 import type { ChatEvent } from '#domain/chat.ts'
+import { readObject } from '#domain/json.ts'
 import type { Vector } from '#domain/result.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import type { Embed } from '#domain/work.ts'
-import { readObject } from '../read-json.ts'
 import type { Translated } from '../whole-answer.ts'
 import { readVector, toFormat } from './vector.ts'
 

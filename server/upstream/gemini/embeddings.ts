@@ -1,12 +1,12 @@
 /** Embeddings of Gemini: `batchEmbedContents`, for one entry too. */
 import type { ChatEvent, ChatEvents, JsonObject } from '#domain/chat.ts'
+import { isObject, readList, readObject } from '#domain/json.ts'
 import type { UpstreamCall } from '#domain/upstream.ts'
 import type { Embed } from '#domain/work.ts'
 import { type ProviderHeaders, toOutgoing, type Wire } from '../call.ts'
 import { fromVectors } from '../embed/from-vectors.ts'
 import { askInParts } from '../embed/in-parts.ts'
 import { broken } from '../openai/from-response.ts'
-import { isObject, readList, readObject } from '../read-json.ts'
 import { rejected } from '../rejected.ts'
 import type { Post } from '../reply.ts'
 import type { Scrub } from '../scrub.ts'

@@ -1,7 +1,8 @@
 /** Theirs → ours: one or more GenerateContentResponses as one answer. */
 import type { ChatEvent, FinishReason, JsonObject } from '#domain/chat.ts'
+import { isObject, readList, readObject, readText } from '#domain/json.ts'
 import { NO_USAGE, type Usage } from '#domain/usage.ts'
-import { isObject, readChoiceIndex, readList, readObject, readText } from '../read-json.ts'
+import { readChoiceIndex } from '../read-json.ts'
 import { fromFinish } from './from-finish.ts'
 import { fromLogprobs } from './from-logprobs.ts'
 import { type Parts, startParts } from './from-parts.ts'

@@ -1,9 +1,9 @@
 /** Theirs → ours: errors as google.rpc.Status, alone or in a list, with reason and retry delay in `details`. */
 import type { JsonObject } from '#domain/chat.ts'
+import { isObject, readList, readText } from '#domain/json.ts'
 import { type FailureDetails, type FailureKind, UpstreamFailure } from '#domain/upstream.ts'
 import { readRetryAfter } from '#outbound/retry-after.ts'
 import { kindOfStatus } from '../failure.ts'
-import { isObject, readList, readText } from '../read-json.ts'
 import type { Scrub } from '../scrub.ts'
 
 const TOO_LONG = /token count.{0,80}exceeds|exceeds the maximum number of tokens/i

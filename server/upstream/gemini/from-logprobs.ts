@@ -1,6 +1,6 @@
 /** Theirs → ours: log probabilities in OpenAI's shape. */
 import type { JsonObject } from '#domain/chat.ts'
-import { isObject, readList, readObject } from '../read-json.ts'
+import { isObject, readList, readObject } from '#domain/json.ts'
 
 /** Undefined when there are none. */
 export function fromLogprobs(value: unknown): JsonObject | undefined {

@@ -1,7 +1,7 @@
 /** Theirs → ours: the parts of one candidate as events, in order. */
 import type { ChatEvent, JsonObject } from '#domain/chat.ts'
+import { isObject, readList, readText } from '#domain/json.ts'
 import { newCallId } from '../call-id.ts'
-import { isObject, readList, readText } from '../read-json.ts'
 import { fromInlineData } from './from-image.ts'
 import { type SignedPart, toCallFields, toDetail } from './signatures.ts'
 

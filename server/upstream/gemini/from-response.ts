@@ -1,7 +1,7 @@
 /** Theirs → ours: a whole answer as the events that a stream would have sent. */
 import type { ChatEvent } from '#domain/chat.ts'
+import { isObject } from '#domain/json.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
-import { isObject } from '../read-json.ts'
 import type { Scrub } from '../scrub.ts'
 import type { Translated } from '../whole-answer.ts'
 import { type Chunks, startChunks } from './from-chunks.ts'

@@ -1,7 +1,8 @@
 /** Theirs → ours: the chunks of a stream. It has no end marker: it is complete when it ends and every candidate has finished. */
 import type { ChatEvent, JsonObject } from '#domain/chat.ts'
+import { isObject } from '#domain/json.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
-import { isObject, parseText } from '../read-json.ts'
+import { parseText } from '../read-json.ts'
 import type { Scrub } from '../scrub.ts'
 import type { SseEvent } from '../sse.ts'
 import type { Translation } from '../stream.ts'

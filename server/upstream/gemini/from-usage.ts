@@ -1,7 +1,8 @@
 /** Theirs → ours: Gemini's usage in disjoint classes, so that each token is priced exactly once. */
 import type { JsonObject } from '#domain/chat.ts'
+import { isObject, readList } from '#domain/json.ts'
 import { NO_USAGE, type Usage } from '#domain/usage.ts'
-import { isImpossible, isObject, readCount, readList } from '../read-json.ts'
+import { isImpossible, readCount } from '../read-json.ts'
 
 const COUNTS = [
   'promptTokenCount',

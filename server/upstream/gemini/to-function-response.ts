@@ -1,7 +1,6 @@
 /** Ours → theirs: tool results, with the name of the called function. */
 import type { ResultPart } from '#domain/conversation.ts'
-import { parseExactly } from '#domain/exact-json.ts'
-import { isObject } from '../read-json.ts'
+import { isObject, parseExactly } from '#domain/json.ts'
 import { rejected } from '../rejected.ts'
 import type { ToolNames } from '../tool-names.ts'
 import { toPart } from './to-parts.ts'

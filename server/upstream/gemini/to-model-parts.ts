@@ -1,7 +1,6 @@
 /** Ours → theirs: what the model said, as its parts, with the thought signatures that the client kept. */
 import type { CallPart, Part } from '#domain/conversation.ts'
-import { parseExactly } from '#domain/exact-json.ts'
-import { isObject } from '../read-json.ts'
+import { isObject, parseExactly } from '#domain/json.ts'
 import type { ToolNames } from '../tool-names.ts'
 import { demandsSignatures, UNSIGNED } from './signatures.ts'
 import { toPart } from './to-parts.ts'

@@ -1,6 +1,6 @@
 /** Ours → theirs: the tools, and the choice among them. */
 import type { Conversation, Tool, ToolChoice } from '#domain/conversation.ts'
-import { isObject } from '../read-json.ts'
+import { isObject } from '#domain/json.ts'
 import { rejected, rejectTool } from '../rejected.ts'
 import type { ToolNames } from '../tool-names.ts'
 import { toSchema } from './to-schema.ts'

@@ -1,5 +1,6 @@
 /** Embeddings of OpenAI and of servers that speak as it does. */
 import type { ChatEvents, JsonObject } from '#domain/chat.ts'
+import { isObject, readList } from '#domain/json.ts'
 import type { Provider, ProviderType } from '#domain/provider.ts'
 import type { UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
 import type { Embed } from '#domain/work.ts'
@@ -8,14 +9,13 @@ import { fromVectors, inOrder, type Passed } from '../embed/from-vectors.ts'
 import { askInParts, type ListLimits } from '../embed/in-parts.ts'
 import { outlineVectors } from '../embed/outline-vectors.ts'
 import { openPost } from '../http1/post.ts'
-import { isObject, readList } from '../read-json.ts'
 import type { Scrub } from '../scrub.ts'
 import type { Translated, WholeWire } from '../whole-answer.ts'
 import { toEndpoint } from './endpoint.ts'
 import { broken, findError } from './from-response.ts'
 import { toUsageEvent } from './from-usage.ts'
 import { toFailure } from './to-failure.ts'
-import { toText } from './to-text.ts'
+import { toText } from './to-request.ts'
 
 /** OpenAI takes 2,048 entries and 300,000 tokens in one request, Mistral 16,384 tokens. */
 const LIMITS: ListLimits = { entries: 2_048, tokens: 200_000 }

@@ -1,16 +1,9 @@
 /** Theirs → ours: a whole answer, and what it shares with a chunk of a stream: message or delta, tool calls, unknown fields, errors. */
 import type { ChatEvent, FinishReason, JsonObject, ToolCallDelta } from '#domain/chat.ts'
+import { isObject, readList, readObject, readText } from '#domain/json.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import { newCallId } from '../call-id.ts'
-import {
-  isObject,
-  parseText,
-  readChoiceIndex,
-  readList,
-  readObject,
-  readText,
-  readUnknownFields,
-} from '../read-json.ts'
+import { parseText, readChoiceIndex, readUnknownFields } from '../read-json.ts'
 import type { Scrub } from '../scrub.ts'
 import type { Translated } from '../whole-answer.ts'
 import { fromErrorInside } from './from-error.ts'

@@ -1,8 +1,9 @@
 /** Theirs → ours: the chunks of a stream. Finish reasons are emitted at the end, followed by the last usage. */
 import type { ChatEvent, FinishReason, JsonObject } from '#domain/chat.ts'
+import { isObject, readObject, readText } from '#domain/json.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import { promptTokens } from '#domain/usage.ts'
-import { isObject, parseText, readChoiceIndex, readObject, readText } from '../read-json.ts'
+import { parseText, readChoiceIndex } from '../read-json.ts'
 import type { Scrub } from '../scrub.ts'
 import type { SseEvent } from '../sse.ts'
 import type { Translation } from '../stream.ts'

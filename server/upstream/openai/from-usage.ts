@@ -1,8 +1,9 @@
 /** Theirs → ours: a provider's usage in disjoint classes, so that each token is priced exactly once; and the cost that it states. */
 import type { ChatEvent, JsonObject } from '#domain/chat.ts'
+import { isObject, readObject } from '#domain/json.ts'
 import { addUsd, readUsdNumber, type UsdNanos } from '#domain/money.ts'
 import type { Usage } from '#domain/usage.ts'
-import { isImpossible, isObject, MAX_TOKENS, readCount, readObject } from '../read-json.ts'
+import { isImpossible, MAX_TOKENS, readCount } from '../read-json.ts'
 import { readServerCalls } from '../server-calls.ts'
 
 /** Counts that are charged; when one of them is impossible, the whole usage is ignored. */

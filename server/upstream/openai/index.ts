@@ -26,8 +26,7 @@ import { askInResponses, asRepetition, pointsToResponses } from './responses/ask
 import { openResponsesWires } from './responses/wire.ts'
 import { toFailure } from './to-failure.ts'
 import { toOpenRouter } from './to-openrouter.ts'
-import { toRequest } from './to-request.ts'
-import { toText } from './to-text.ts'
+import { toRequest, toText } from './to-request.ts'
 
 /** Told once by which word a provider takes the bound that it refused in another. */
 export type LearnBound = (word: BoundWord) => void

@@ -1,6 +1,6 @@
 /** Finds message, code and status in an error of any known shape: in an envelope, flat, a list, nested, plain text. */
 import type { JsonObject } from '#domain/chat.ts'
-import { isObject, readText } from '../read-json.ts'
+import { isObject, readText } from '#domain/json.ts'
 
 /** An error in the provider's own words. */
 export interface Problem {

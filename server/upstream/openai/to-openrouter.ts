@@ -1,8 +1,8 @@
 /** Ours → theirs: what OpenRouter needs beside the client's own body, so that it does and bills nothing unasked. */
 import type { JsonObject } from '#domain/chat.ts'
+import { readList, readObject } from '#domain/json.ts'
 import type { OutputBound } from '#domain/provider.ts'
 import type { Work } from '#domain/work.ts'
-import { readList, readObject } from '../read-json.ts'
 import { type Asked, toRequest } from './to-request.ts'
 
 /** The body to send. */

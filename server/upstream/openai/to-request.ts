@@ -1,5 +1,6 @@
-/** Ours → theirs: the client's body with the provider's name for the model; usage is always requested. */
+/** Ours → theirs: the client's body with the provider's name for the model, and its text; usage is always requested. */
 import type { JsonObject } from '#domain/chat.ts'
+import { isObject, readObject } from '#domain/json.ts'
 import {
   BOUND_WORDS,
   type OutputBound,
@@ -8,8 +9,9 @@ import {
   type ProviderType,
 } from '#domain/provider.ts'
 import type { UpstreamCall } from '#domain/upstream.ts'
-import { wholeBody } from '#domain/work.ts'
-import { isObject, readObject } from '../read-json.ts'
+import { type BodySource, wholeBody } from '#domain/work.ts'
+import type { Pieces } from '../reply.ts'
+import { spliceJson } from '../splice-json.ts'
 import { toCallId } from './to-call-id.ts'
 
 /** What a call's body is made of. */
@@ -125,3 +127,26 @@ function without(object: JsonObject, names: ReadonlySet<string>): JsonObject {
   }
   return object
 }
+
+/**
+ * The JSON of `sent`: unchanged members of a long one are slices of the client's own text. `source` is the client's body, when it is
+ * kept; one in which a name is repeated is written anew, because other parsers may take the other value.
+ */
+export function toText(sent: JsonObject, source: BodySource | undefined): string | Pieces {
+  if (source?.isHeld !== true) return JSON.stringify(sent)
+  if (source.repeatsNames) return JSON.stringify(wholeBody({ body: sent, source }))
+  const { exact } = source
+  const set: Record<string, unknown> = {}
+  for (const name in sent) {
+    const isChanged = !Object.hasOwn(exact, name) || sent[name] !== exact[name]
+    if (isChanged && sent[name] !== undefined) set[name] = sent[name]
+  }
+  return spliceJson(
+    source,
+    set,
+    Object.keys(exact).filter((name) => isCut(sent, name)),
+  )
+}
+
+const isCut = (sent: JsonObject, name: string): boolean =>
+  !Object.hasOwn(sent, name) || sent[name] === undefined

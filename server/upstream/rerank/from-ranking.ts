@@ -1,12 +1,13 @@
 /** Theirs → ours: an order of documents, in Cohere's shape (`results`) or Voyage's (`data`), and what it was billed by. */
 import type { ChatEvent, JsonObject } from '#domain/chat.ts'
+import { isObject, readList, readObject } from '#domain/json.ts'
 import type { Ranked } from '#domain/result.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import { NO_USAGE } from '#domain/usage.ts'
 import type { Rerank } from '#domain/work.ts'
 import { findError } from '../openai/from-response.ts'
 import { toUsageEvent } from '../openai/from-usage.ts'
-import { isObject, readCount, readList, readObject } from '../read-json.ts'
+import { readCount } from '../read-json.ts'
 import type { Scrub } from '../scrub.ts'
 import type { Translated } from '../whole-answer.ts'
 

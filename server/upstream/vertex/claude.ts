@@ -1,4 +1,6 @@
 /** Claude on Vertex AI: rawPredict and streamRawPredict, whose bodies and answers are those of the Messages API. */
+
+import { isObject } from '#domain/json.ts'
 import type { UpstreamFailure } from '#domain/upstream.ts'
 import { readRetryAfter } from '#outbound/retry-after.ts'
 import { BETA_HEADER, knownBetas, VERTEX_BETAS } from '../anthropic/betas.ts'
@@ -8,7 +10,7 @@ import { toHeaders } from '../call.ts'
 import { fromErrorAnswer as fromGoogleError } from '../gemini/from-error.ts'
 import { keepPosts } from '../posts.ts'
 import type { Reach } from '../reach.ts'
-import { isObject, parseText } from '../read-json.ts'
+import { parseText } from '../read-json.ts'
 import type { Scrub } from '../scrub.ts'
 import type { Answer } from '../watchdog.ts'
 import { readErrorText } from '../whole-answer.ts'

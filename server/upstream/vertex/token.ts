@@ -1,12 +1,13 @@
 /** The access tokens of Google Cloud: for a service account by its key (RFC 7523), for the gateway's machine by its metadata server. */
 import type { Clock } from '#domain/clock.ts'
 import type { GoogleCredential } from '#domain/cloud-credential.ts'
+import { isObject, readText } from '#domain/json.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import type { Authorizer } from '../authorize.ts'
 import { fromTransportError } from '../failure.ts'
 import { openPost } from '../http1/post.ts'
 import { keepLease, type Lease } from '../lease.ts'
-import { isObject, parseText, readText } from '../read-json.ts'
+import { parseText } from '../read-json.ts'
 import { requestText, type TextReply } from '../request-text.ts'
 
 const SCOPE = 'https://www.googleapis.com/auth/cloud-platform'

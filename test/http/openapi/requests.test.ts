@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { renderDocument } from '#http/openapi/document.ts'
-import { JsonBody } from '#http/read/json-body.ts'
+import { JsonBody } from '#http/read/body.ts'
 import { readAmendment, readIssue, readKeyListQuery } from '#http/read/key-request.ts'
 import { chatForm, readChatRequest } from '#http/surfaces/chat/read-request.ts'
 import { hello } from '#test/support/furnish.ts'

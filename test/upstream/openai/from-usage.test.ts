@@ -1,6 +1,6 @@
 // Every token is counted in exactly one class, whatever the provider calls it.
 import { expect, test } from 'vitest'
-import { parseExactly } from '#domain/exact-json.ts'
+import { parseExactly } from '#domain/json.ts'
 import { completionTokens, NO_USAGE, promptTokens } from '#domain/usage.ts'
 import { fromUsage, toUsageEvent } from '#upstream/openai/from-usage.ts'
 

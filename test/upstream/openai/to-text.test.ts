@@ -3,11 +3,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '#domain/chat.ts'
-import { JsonBody } from '#http/read/json-body.ts'
+import { JsonBody } from '#http/read/body.ts'
 import { anyText } from '#test/support/any-text.ts'
 import { said } from '#test/support/json-body.ts'
 import { FULL } from '#test/support/tier.ts'
-import { toText } from '#upstream/openai/to-text.ts'
+import { toText } from '#upstream/openai/to-request.ts'
 
 const LONG = 'Дом, "家" \\ and a good deal that is as plain as can be.\n'.repeat(2_000)
 

@@ -2,7 +2,7 @@
 
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { UpstreamFailure } from '#domain/upstream.ts'
-import { JsonBody } from '#http/read/json-body.ts'
+import { JsonBody } from '#http/read/body.ts'
 import { startVertex, type VertexFront, type VertexOptions } from '#scripts/clouds/vertex.ts'
 import { handClock } from '#test/support/hand-clock.ts'
 import { openUpstream } from '#upstream/registry.ts'

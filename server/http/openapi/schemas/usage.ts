@@ -1,7 +1,7 @@
 /** The `usage` of a chat answer: OpenAI's counts, and what they cost in both currencies (contract §7). */
 import { z } from 'zod'
 import type { UsageSource } from '#domain/ledger.ts'
-import type { NOTHING_USED, renderUsage } from '../../surfaces/chat/render-usage.ts'
+import type { NOTHING_USED, renderUsage } from '../../surfaces/chat/render-whole.ts'
 import { count, id, oneOf, rub, text, usd, usdNumber } from './scalars.ts'
 
 const counted = z.object({

@@ -1,7 +1,7 @@
 /** The size of the image that a chat asks for, by whichever of its names: one value, which is sent and charged. */
 import type { JsonObject } from '#domain/chat.ts'
 import { GatewayError } from '#domain/errors.ts'
-import { readText } from '../../read/json.ts'
+import { readText } from '#domain/json.ts'
 
 /** Ours, OpenRouter's, xAI's. */
 const NAMES = ['size', 'image_size', 'resolution'] as const

@@ -1,5 +1,7 @@
 /** Numbers the entries of streamed lists: clients merge them by `index`, and OpenAI's library for Python fails without one. */
+
 import type { JsonObject } from '#domain/chat.ts'
+import { isObject } from '#domain/json.ts'
 
 /** The last entry of one list of a choice, and the first index that is free. */
 interface Numbered {
@@ -47,6 +49,3 @@ const continues = (last: JsonObject, entry: JsonObject): boolean =>
   (!isSet(entry['id']) || entry['id'] === last['id'])
 
 const isSet = (value: unknown): boolean => value !== null && value !== undefined
-
-const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)

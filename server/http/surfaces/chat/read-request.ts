@@ -3,33 +3,32 @@ import { z } from 'zod'
 import type { JsonObject } from '#domain/chat.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { Extra } from '#domain/extras.ts'
+import { isObject, readNumber, readObject } from '#domain/json.ts'
 import { ANY_IMAGE, type ImageChoice } from '#domain/model-card.ts'
+import type { Reasoning } from '#domain/thinking.ts'
 import { type Generate, OWN_FIELDS } from '#domain/work.ts'
 import { rejectWholeKey } from '../../bearer.ts'
+import type { JsonBody } from '../../read/body.ts'
 import { readEarlierImage } from '../../read/image-url.ts'
-import type { JsonBody } from '../../read/json-body.ts'
-import {
-  type Attachments,
-  countImage,
-  type Draft,
-  noAttachments,
-  noteSizes,
-} from '../attachments.ts'
 import { noteExtras, noteLongCaching, setExtras } from '../billed-extras.ts'
 import {
+  type Attachments,
   checkModels,
   commonFields,
+  countImage,
+  type Draft,
   MAX_MODEL_CHARS,
   MAX_TOKENS,
   MAX_USER_CHARS,
+  noAttachments,
+  noteSizes,
   readFallbacks,
   readRouting,
   toInvalidRequest,
   tokensField,
   userField,
-} from '../common-fields.ts'
+} from '../read-common.ts'
 import { imageSizeOf, requireOneSize } from './image-size.ts'
-import { readReasoning } from './read-reasoning.ts'
 import { toConversation } from './to-conversation.ts'
 
 const MAX_CHOICES = 128
@@ -287,8 +286,31 @@ function countEarlier(image: unknown, attachments: Attachments): void {
   attachments.bytes += bytes
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 const invalid = (param: string, problem: string): GatewayError =>
   new GatewayError('invalid_request', `${param} ${problem}`, { param })
+
+/**
+ * How the model is to think: `reasoning_effort`, OpenRouter's `reasoning`, Anthropic's `thinking`. Null where none of them says
+ * anything. OpenAI's own word goes before OpenRouter's object.
+ */
+export function readReasoning(body: JsonObject): Reasoning | null {
+  const { reasoning_effort: own, reasoning: stated, thinking } = body
+  if (own === undefined && stated === undefined && thinking === undefined) return null
+  const isOwn = own !== undefined && own !== null
+  const { effort, max_tokens: tokens, enabled } = isOwn ? NOTHING : readObject(stated)
+  const budget = readNumber(tokens)
+  const word = isOwn ? own : toWord(effort, enabled, budget)
+  if (word === undefined && budget === undefined && !isObject(thinking)) return null
+  return {
+    ...(word !== undefined && { effort: String(word) }),
+    ...(budget !== undefined && { budget }),
+    ...(isObject(thinking) && { native: thinking }),
+  }
+}
+
+const NOTHING: JsonObject = {}
+
+function toWord(effort: unknown, enabled: unknown, budget: number | undefined): unknown {
+  if (enabled === false) return 'none'
+  return effort ?? (enabled === true && budget === undefined ? 'medium' : undefined)
+}

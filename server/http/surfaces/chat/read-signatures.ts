@@ -4,15 +4,8 @@
  */
 import type { JsonObject } from '#domain/chat.ts'
 import type { CallPart, Part } from '#domain/conversation.ts'
+import { isObject, readList, readNumber, readObject, readString, readText } from '#domain/json.ts'
 import { DETAIL_FORMATS } from '#domain/reasoning-details.ts'
-import {
-  isObject,
-  readList,
-  readNumber,
-  readObject,
-  readString,
-  readText,
-} from '../../read/json.ts'
 
 const ANTHROPIC = { family: 'anthropic' } as const
 const GEMINI = { family: 'gemini' } as const

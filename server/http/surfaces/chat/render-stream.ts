@@ -8,8 +8,7 @@ import { type Numbering, numberEntries } from './number-entries.ts'
 import { renderImage } from './render-image.ts'
 import { Thoughts } from './render-thoughts.ts'
 import { renderToolCallDelta } from './render-tool-call.ts'
-import { NOTHING_USED, renderUsage } from './render-usage.ts'
-import { isOfChat, type RenderedEvent } from './render-whole.ts'
+import { isOfChat, NOTHING_USED, type RenderedEvent, renderUsage } from './render-whole.ts'
 
 const DONE = 'data: [DONE]\n\n'
 

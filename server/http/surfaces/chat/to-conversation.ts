@@ -1,9 +1,15 @@
 /** A chat request as a conversation: the one place where its body is read for providers of other wires. */
 import type { JsonObject } from '#domain/chat.ts'
 import type { ChatOnly, Conversation, Drawing, Format, Sampling } from '#domain/conversation.ts'
-import { isLongInteger } from '#domain/exact-json.ts'
+import {
+  isLongInteger,
+  isObject,
+  readList,
+  readNumber,
+  readObject,
+  readText,
+} from '#domain/json.ts'
 import { type Generate, wholeBody } from '#domain/work.ts'
-import { isObject, readList, readNumber, readObject, readText } from '../../read/json.ts'
 import { toCacheMark } from '../to-cache-mark.ts'
 import { imageSizeOf } from './image-size.ts'
 import { toToolChoice, toTools } from './to-tools.ts'

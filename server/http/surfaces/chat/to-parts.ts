@@ -1,7 +1,7 @@
 /** A message's content as parts of a conversation. */
 import type { JsonObject } from '#domain/chat.ts'
 import type { MediaPart, ResultPart } from '#domain/conversation.ts'
-import { isObject, readList, readObject, readString, readText } from '../../read/json.ts'
+import { isObject, readList, readObject, readString, readText } from '#domain/json.ts'
 import { toCacheMark } from '../to-cache-mark.ts'
 import { toSource } from '../to-source.ts'
 

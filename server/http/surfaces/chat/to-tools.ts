@@ -1,7 +1,7 @@
 /** `tools` and `tool_choice` of a chat request. */
 import type { JsonObject } from '#domain/chat.ts'
 import type { Tool, ToolChoice } from '#domain/conversation.ts'
-import { isObject, readList, readObject, readString, readText } from '../../read/json.ts'
+import { isObject, readList, readObject, readString, readText } from '#domain/json.ts'
 import { toCacheMark } from '../to-cache-mark.ts'
 
 export const toTools = (tools: unknown): readonly Tool[] =>

@@ -1,7 +1,7 @@
 /** The messages of a chat as turns of a conversation. */
 import type { JsonObject } from '#domain/chat.ts'
 import type { CallPart, Part, Turn } from '#domain/conversation.ts'
-import { isObject, readList, readObject, readString, readText } from '../../read/json.ts'
+import { isObject, readList, readObject, readString, readText } from '#domain/json.ts'
 import { placeThoughts, readSignatures, type Signatures, signatureOf } from './read-signatures.ts'
 import { type ContentPart, toDrawnImages, toParts } from './to-parts.ts'
 

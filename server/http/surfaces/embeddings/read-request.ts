@@ -3,8 +3,8 @@ import { z } from 'zod'
 import { GatewayError } from '#domain/errors.ts'
 import { denseBytesOf, tokensOf, utf8Bytes } from '#domain/text-size.ts'
 import { type Embed, NOT_GENERATED } from '#domain/work.ts'
-import type { JsonBody } from '../../read/json-body.ts'
-import { commonFields, userField } from '../common-fields.ts'
+import type { JsonBody } from '../../read/body.ts'
+import { commonFields, userField } from '../read-common.ts'
 import { readForm, readShared } from '../read-result-request.ts'
 
 const MAX_ENTRIES = 2_048

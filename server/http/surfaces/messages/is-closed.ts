@@ -1,5 +1,5 @@
 /** Whether other vendors hold a model to a schema: they do only where each object names all of its members, and requires them. */
-import { isObject, readList, readObject } from '../../read/json.ts'
+import { isObject, readList, readObject } from '#domain/json.ts'
 
 /** Where in doubt, not: a model that is not held to a schema still sees it, and a schema that is refused is no answer. */
 export function isClosed(schema: unknown): boolean {

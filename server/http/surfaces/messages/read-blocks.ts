@@ -2,9 +2,9 @@
 import type { JsonObject } from '#domain/chat.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { Extra } from '#domain/extras.ts'
-import { isObject } from '../../read/json.ts'
-import { type Attachments, countImage, noAttachments } from '../attachments.ts'
+import { isObject } from '#domain/json.ts'
 import { findTool, noteLongCaching } from '../billed-extras.ts'
+import { type Attachments, countImage, noAttachments } from '../read-common.ts'
 
 const MAX_BLOCKS = 100_000
 

@@ -1,8 +1,8 @@
 /** How a Messages request wants its model to think: `thinking`, and `output_config.effort`. */
 import type { JsonObject } from '#domain/chat.ts'
+import { isObject, readNumber, readObject, readText } from '#domain/json.ts'
 import type { Reasoning } from '#domain/thinking.ts'
 import type { Work } from '#domain/work.ts'
-import { isObject, readNumber, readObject, readText } from '../../read/json.ts'
 
 /** What a model gets that is to think as it sees fit. */
 const ADAPTIVE_EFFORT = 'medium'

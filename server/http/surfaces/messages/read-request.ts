@@ -6,19 +6,20 @@ import type { Extra } from '#domain/extras.ts'
 import { ANY_IMAGE } from '#domain/model-card.ts'
 import type { Generate } from '#domain/work.ts'
 import { rejectWholeKey } from '../../bearer.ts'
-import type { JsonBody } from '../../read/json-body.ts'
+import type { JsonBody } from '../../read/body.ts'
 import { rejectRepeatedNames } from '../../read/repeated-names.ts'
-import { type Draft, noteSizes } from '../attachments.ts'
 import { setExtras } from '../billed-extras.ts'
 import {
   checkModels,
   commonFields,
+  type Draft,
   MAX_USER_CHARS,
+  noteSizes,
   readFallbacks,
   readRouting,
   toInvalidRequest,
   tokensField,
-} from '../common-fields.ts'
+} from '../read-common.ts'
 import { readBlocks } from './read-blocks.ts'
 import { readExtras } from './read-extras.ts'
 import { readReasoning } from './read-reasoning.ts'

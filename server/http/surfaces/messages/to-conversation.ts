@@ -1,8 +1,8 @@
 /** A Messages request as a conversation: the one place where its body is read for providers of other wires. */
 import type { JsonObject } from '#domain/chat.ts'
 import type { Conversation, Format, Sampling } from '#domain/conversation.ts'
+import { isObject, readList, readNumber, readObject, readText } from '#domain/json.ts'
 import { type Generate, wholeBody } from '#domain/work.ts'
-import { isObject, readList, readNumber, readObject, readText } from '../../read/json.ts'
 import { toCacheMark } from '../to-cache-mark.ts'
 import { isClosed } from './is-closed.ts'
 import { toToolChoice, toTools } from './to-tools.ts'

@@ -1,7 +1,7 @@
 /** The content of a message, of the system prompt or of a tool's result as parts of a conversation. */
 import type { JsonObject } from '#domain/chat.ts'
 import type { MediaPart, Part, ResultPart, Source } from '#domain/conversation.ts'
-import { readList, readObject, readText } from '../../read/json.ts'
+import { readList, readObject, readText } from '#domain/json.ts'
 import { toCacheMark } from '../to-cache-mark.ts'
 
 export type ContentPart = ResultPart['parts'][number]

@@ -1,7 +1,7 @@
 /** `system` and `messages` as turns of a conversation. */
 import type { JsonObject } from '#domain/chat.ts'
 import type { CallPart, Part, ResultPart, Turn } from '#domain/conversation.ts'
-import { readList, readObject, readString, readText } from '../../read/json.ts'
+import { readList, readObject, readString, readText } from '#domain/json.ts'
 import { toCacheMark } from '../to-cache-mark.ts'
 import { type ContentPart, toBlocks, toParts, toUnknown } from './to-parts.ts'
 

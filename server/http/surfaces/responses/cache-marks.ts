@@ -1,7 +1,7 @@
 /** The marks of a Responses request for caching, which some vendors take in tools, items and their parts. */
 import type { JsonObject } from '#domain/chat.ts'
 import type { Extra } from '#domain/extras.ts'
-import { isObject, readList } from '../../read/json.ts'
+import { isObject, readList } from '#domain/json.ts'
 import { noteLongCaching } from '../billed-extras.ts'
 
 /** Appends what costs extra. @throws unsupported_parameter for what no card has a price for */

@@ -3,7 +3,7 @@
  * back as the client declared the tool (contract §7).
  */
 import type { JsonObject } from '#domain/chat.ts'
-import { isObject, readList, readString, readText } from '../../read/json.ts'
+import { isObject, readList, readString, readText } from '#domain/json.ts'
 
 /** `custom` takes a text, the others what their names say; none of them has an equivalent elsewhere. */
 export type ClientToolKind = 'function' | 'custom' | 'local_shell' | 'shell' | 'apply_patch'

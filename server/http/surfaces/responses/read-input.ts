@@ -1,8 +1,8 @@
 /** The input of a Responses request: its images and files are counted, and references to what nobody stored are found. */
 import type { JsonObject } from '#domain/chat.ts'
 import { GatewayError } from '#domain/errors.ts'
-import { isObject } from '../../read/json.ts'
-import { type Attachments, countImage } from '../attachments.ts'
+import { isObject } from '#domain/json.ts'
+import { type Attachments, countImage } from '../read-common.ts'
 
 const MAX_ITEMS = 10_000
 

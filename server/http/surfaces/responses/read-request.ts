@@ -6,21 +6,23 @@ import type { Extra } from '#domain/extras.ts'
 import { ANY_IMAGE } from '#domain/model-card.ts'
 import type { Generate } from '#domain/work.ts'
 import { rejectWholeKey } from '../../bearer.ts'
-import type { JsonBody } from '../../read/json-body.ts'
+import type { JsonBody } from '../../read/body.ts'
 import { rejectRepeatedNames } from '../../read/repeated-names.ts'
 import type { Seals } from '../../seals.ts'
-import { type Draft, noAttachments, noteSizes } from '../attachments.ts'
 import { noteExtras, setExtras } from '../billed-extras.ts'
-import { readReasoning } from '../chat/read-reasoning.ts'
+import { readReasoning } from '../chat/read-request.ts'
 import {
   checkModels,
   commonFields,
+  type Draft,
+  noAttachments,
+  noteSizes,
   readFallbacks,
   readRouting,
   toInvalidRequest,
   tokensField,
   userField,
-} from '../common-fields.ts'
+} from '../read-common.ts'
 import { noteCacheMarks } from './cache-marks.ts'
 import { readInput } from './read-input.ts'
 import { toConversation } from './to-conversation.ts'

@@ -4,9 +4,9 @@
  */
 import { createHash } from 'node:crypto'
 import type { JsonObject } from '#domain/chat.ts'
+import { isObject, readObject, readText } from '#domain/json.ts'
 import type { Family } from '#domain/provider.ts'
 import { type CallSignature, type Origin, SEALED_REASONING, type Thought } from '#domain/thought.ts'
-import { isObject, readObject, readText } from '../../read/json.ts'
 import type { Seals } from '../../seals.ts'
 
 /** Whose thoughts an answer has. */

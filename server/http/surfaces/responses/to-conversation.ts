@@ -1,7 +1,7 @@
 /** Ours: a Responses request as a conversation: the one place where its body is read for providers of other wires. */
 import type { JsonObject } from '#domain/chat.ts'
 import type { Conversation, Format, Sampling } from '#domain/conversation.ts'
-import { isObject, readList, readNumber, readObject, readText } from '../../read/json.ts'
+import { isObject, readList, readNumber, readObject, readText } from '#domain/json.ts'
 import type { Seals } from '../../seals.ts'
 import { toCacheMark } from '../to-cache-mark.ts'
 import { toToolChoice, toTools } from './to-tools.ts'

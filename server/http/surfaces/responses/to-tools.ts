@@ -1,7 +1,7 @@
 /** Ours: `tools` and `tool_choice` of a Responses request, all of them functions. */
 import type { JsonObject } from '#domain/chat.ts'
 import type { FunctionTool, ToolChoice } from '#domain/conversation.ts'
-import { isObject, readList, readObject, readString, readText } from '../../read/json.ts'
+import { isObject, readList, readObject, readString, readText } from '#domain/json.ts'
 import { toCacheMark } from '../to-cache-mark.ts'
 import { type ClientTool, fullNameOf, toClientTools } from './client-tools.ts'
 

@@ -1,8 +1,8 @@
 /** Ours: the input of a Responses request as turns of a conversation. What follows a model's item of the model's is the same turn. */
 import type { JsonObject } from '#domain/chat.ts'
 import type { CallPart, Part, ResultPart, Turn } from '#domain/conversation.ts'
+import { readList, readObject, readString, readText } from '#domain/json.ts'
 import type { CallSignature } from '#domain/thought.ts'
-import { readList, readObject, readString, readText } from '../../read/json.ts'
 import type { Seals } from '../../seals.ts'
 import { fullNameOf } from './client-tools.ts'
 import { openThought } from './thought-items.ts'

@@ -1,8 +1,8 @@
 /** The tools of a Responses request: those that the client carries out cost nothing, the vendor's need a price, or are cut. */
 import type { JsonObject } from '#domain/chat.ts'
 import type { Extra } from '#domain/extras.ts'
+import { isObject, readList } from '#domain/json.ts'
 import type { CutTool } from '#domain/work.ts'
-import { isObject, readList } from '../../read/json.ts'
 import { refuseHostedTool, toHostedTool } from '../billed-extras.ts'
 
 /** Carried out by the client: text for the vendor. */

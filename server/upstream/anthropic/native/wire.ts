@@ -1,9 +1,10 @@
 /** Asks in the client's own words: its body and the provider's answer pass as they are, while the gateway reads usage and ending. */
 import type { ChatEvent, JsonObject } from '#domain/chat.ts'
+import { isObject } from '#domain/json.ts'
 import { type UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
 import { OWN_FIELDS } from '#domain/work.ts'
 import { type Outgoing, toOutgoing, type Wire } from '../../call.ts'
-import { isObject, readCount } from '../../read-json.ts'
+import { readCount } from '../../read-json.ts'
 import type { Pieces } from '../../reply.ts'
 import { spliceJson } from '../../splice-json.ts'
 import { fromResponse } from '../from-response.ts'

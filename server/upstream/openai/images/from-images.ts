@@ -1,9 +1,10 @@
 /** Theirs → ours: an answer of the images API as the events of a message with images. */
 import type { ChatEvent, JsonObject } from '#domain/chat.ts'
+import { isObject, readList, readObject, readText } from '#domain/json.ts'
 import type { ImageChoice } from '#domain/model-card.ts'
 import type { Usage } from '#domain/usage.ts'
+import { isObject, readList, readObject, readText } from '../../../domain/json.ts'
 import { toImageUrl } from '../../base64-image.ts'
-import { isObject, readList, readObject, readText } from '../../read-json.ts'
 import type { Scrub } from '../../scrub.ts'
 import type { Translated } from '../../whole-answer.ts'
 import { isRemote } from '../from-image.ts'

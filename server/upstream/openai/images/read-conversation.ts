@@ -1,6 +1,6 @@
 /** Ours → theirs: a conversation as one prompt and input images, for models that only generate images. */
 import type { JsonObject } from '#domain/chat.ts'
-import { isObject, readList, readText } from '../../read-json.ts'
+import { isObject, readList, readText } from '#domain/json.ts'
 
 export interface ImagePrompt {
   readonly prompt: string

@@ -1,8 +1,8 @@
 /** Ours → theirs: the fields common to generations and edits. */
 import type { JsonObject } from '#domain/chat.ts'
+import { readObject, readText } from '#domain/json.ts'
 import type { ProviderType } from '#domain/provider.ts'
 import type { UpstreamCall } from '#domain/upstream.ts'
-import { readObject, readText } from '../../read-json.ts'
 
 export type Fields = Readonly<Record<string, string | number>>
 

@@ -1,9 +1,10 @@
 /** Theirs → ours: a whole answer of the Responses API, and what it shares with a stream: failure, ending, usage. */
 import type { ChatEvent, FinishReason, JsonObject } from '#domain/chat.ts'
+import { isObject, readObject, readText } from '#domain/json.ts'
 import type { Origin } from '#domain/thought.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import { completionTokens, NO_CALLS, promptTokens, type ServerCalls } from '#domain/usage.ts'
-import { isObject, readCount, readObject, readText } from '../../read-json.ts'
+import { readCount } from '../../read-json.ts'
 import type { Scrub } from '../../scrub.ts'
 import type { Translated } from '../../whole-answer.ts'
 import { fromErrorInside } from '../from-error.ts'

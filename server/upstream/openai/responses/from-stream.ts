@@ -1,9 +1,10 @@
 /** Theirs → ours: the events of a stream of the Responses API; its own text follows what the meter reads of them. */
 import type { ChatEvent, JsonObject } from '#domain/chat.ts'
+import { isObject, readList, readObject, readText } from '#domain/json.ts'
 import type { Origin } from '#domain/thought.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import { NO_USAGE, type ServerCalls } from '#domain/usage.ts'
-import { isObject, parseText, readList, readObject, readText } from '../../read-json.ts'
+import { parseText } from '../../read-json.ts'
 import type { Scrub } from '../../scrub.ts'
 import type { SseEvent } from '../../sse.ts'
 import type { Translation } from '../../stream.ts'

@@ -3,10 +3,10 @@
  * provider's text, and these events are only counted; one of another dialect gets these.
  */
 import type { ChatEvent, JsonObject } from '#domain/chat.ts'
+import { readList, readObject, readText } from '#domain/json.ts'
 import type { Origin } from '#domain/thought.ts'
 import { NO_CALLS, type ServerCalls } from '#domain/usage.ts'
 import { newCallId } from '../../call-id.ts'
-import { readList, readObject, readText } from '../../read-json.ts'
 
 /** What has been told of an item. */
 interface Item {

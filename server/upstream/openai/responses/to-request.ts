@@ -1,9 +1,9 @@
 /** Ours → theirs: the client's own text; changed is only what the gateway decides (contract §7, docs/providers.md). */
 import type { JsonObject } from '#domain/chat.ts'
+import { isObject, readList, readObject } from '#domain/json.ts'
 import type { ModelCard } from '#domain/model-card.ts'
 import { SEALED_REASONING } from '#domain/thought.ts'
 import { type BodySource, OWN_FIELDS } from '#domain/work.ts'
-import { isObject, readList, readObject } from '../../read-json.ts'
 import type { Pieces } from '../../reply.ts'
 import { spliceJson } from '../../splice-json.ts'
 import type { Asked } from '../to-request.ts'

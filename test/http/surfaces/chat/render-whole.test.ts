@@ -5,8 +5,7 @@ import type { AnswerHead, ChatEvent, JsonObject } from '#domain/chat.ts'
 import type { Charge } from '#domain/ledger.ts'
 import type { RubMicros, RubPerUsd, UsdAttos, UsdNanos } from '#domain/money.ts'
 import { NO_USAGE } from '#domain/usage.ts'
-import { renderUsage } from '#http/surfaces/chat/render-usage.ts'
-import { AnswerFold } from '#http/surfaces/chat/render-whole.ts'
+import { AnswerFold, renderUsage } from '#http/surfaces/chat/render-whole.ts'
 import { FULL } from '#test/support/tier.ts'
 
 const HEAD: AnswerHead = {

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '#domain/chat.ts'
 import type { Conversation, Part } from '#domain/conversation.ts'
-import { readReasoning } from '#http/surfaces/chat/read-reasoning.ts'
+import { readReasoning } from '#http/surfaces/chat/read-request.ts'
 import { aRequest } from '#test/support/nouns.ts'
 
 const read = (body: JsonObject): Conversation => aRequest({ body }).conversation()

@@ -1,7 +1,7 @@
 /** How a translated answer ended, in Anthropic's words. */
 import type { ChatEvent, FinishReason, JsonObject } from '#domain/chat.ts'
+import { readList } from '#domain/json.ts'
 import type { Work } from '#domain/work.ts'
-import { readList } from '../../../read/json.ts'
 
 export class Ending {
   /** The client's own. */

@@ -1,6 +1,6 @@
 /** A whole answer of a provider of another dialect, as a `message`. */
 import type { AnswerHead, ChatEvent, ChatEvents, JsonObject } from '#domain/chat.ts'
-import { parseExactly } from '#domain/exact-json.ts'
+import { parseExactly } from '#domain/json.ts'
 import type { Charge } from '#domain/ledger.ts'
 import type { Work } from '#domain/work.ts'
 import { insertCost } from '../../insert-cost.ts'

@@ -1,6 +1,6 @@
 /** A call of a tool, as the client declared the tool: a function's JSON, a custom tool's text, or what the others are asked to do. */
 import type { JsonObject } from '#domain/chat.ts'
-import { isObject, readList, readObject } from '../../../read/json.ts'
+import { isObject, readList, readObject } from '#domain/json.ts'
 import type { ClientTool, ClientToolKind } from '../client-tools.ts'
 import type { Emit, Item, ItemStatus } from './emit.ts'
 import { InputReader } from './input-reader.ts'

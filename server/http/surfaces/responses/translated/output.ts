@@ -1,7 +1,7 @@
 /** The items of an answer, made of its events, and what becomes of each: text, thoughts and calls may alternate (contract §7). */
 import type { ChatEvent, FinishReason, JsonObject, ToolCallDelta } from '#domain/chat.ts'
+import { readList, readObject } from '#domain/json.ts'
 import type { Thought } from '#domain/thought.ts'
-import { readList, readObject } from '../../../read/json.ts'
 import type { Seals } from '../../../seals.ts'
 import { type ClientTool, toClientTools } from '../client-tools.ts'
 import { sealThought, type Thinker, toReasoningId } from '../thought-items.ts'

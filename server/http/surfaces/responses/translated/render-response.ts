@@ -1,7 +1,7 @@
 /** A `response` of the gateway's own: the answer, with what was asked of it. */
 import type { AnswerHead, JsonObject } from '#domain/chat.ts'
+import { readObject } from '#domain/json.ts'
 import type { Work } from '#domain/work.ts'
-import { readObject } from '../../../read/json.ts'
 
 export interface ResponseState {
   readonly status: string

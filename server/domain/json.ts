@@ -1,4 +1,8 @@
-/** Numbers that JSON.parse rounds, with the digits that a client, provider or file has: ids, seeds, hashes; prices and amounts. */
+/**
+ * JSON of others. Numbers that JSON.parse would round keep the digits that a client, provider or file has (ids, seeds, hashes; prices
+ * and amounts), and a field of the wrong type reads as absent.
+ */
+import type { JsonObject } from './chat.ts'
 
 /** An integer as it was written; JSON.stringify writes it unchanged. Of the types of JavaScript it is an object. */
 export interface LongInteger {
@@ -68,3 +72,28 @@ export function decimalOf(value: unknown): string | undefined {
   const plain = padded.slice(0, places).replace(/^0+(?=\d)/, '')
   return `${sign}${plain}${rest === '' ? '' : `.${rest}`}`
 }
+
+/** Whether `value` is a JSON object: no array, not null. */
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** `value`, or an empty object when it is none. */
+export const readObject = (value: unknown): JsonObject => (isObject(value) ? value : NO_FIELDS)
+
+const NO_FIELDS: JsonObject = Object.freeze({})
+
+/** `value`, or an empty array when it is none. */
+export const readList = (value: unknown): readonly unknown[] =>
+  Array.isArray(value) ? value : NOTHING
+
+const NOTHING: readonly unknown[] = Object.freeze([])
+
+/** A string, which may be empty. */
+export const readString = (value: unknown): string | undefined =>
+  typeof value === 'string' ? value : undefined
+
+/** A string that is not empty. */
+export const readText = (value: unknown): string | undefined => readString(value) || undefined
+
+export const readNumber = (value: unknown): number | undefined =>
+  typeof value === 'number' ? value : undefined

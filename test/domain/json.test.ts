@@ -1,7 +1,7 @@
 // JSON is parsed as usual, except that integers beyond 2^53 keep their digits.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { isLongInteger, parseExactly } from '#domain/exact-json.ts'
+import { isLongInteger, parseExactly } from '#domain/json.ts'
 
 const rewrite = (text: string): string => JSON.stringify(parseExactly(text))
 
