@@ -141,7 +141,7 @@ const DRY_RUN = 'X-Gateway-Dry-Run'
 export const PRINTABLE = /^[ -~]{1,255}$/
 
 /** By which the client may repeat the request; null without the header. @throws invalid_request */
-export function readIdempotencyKey(headers: Headers): string | null {
+function readIdempotencyKey(headers: Headers): string | null {
   const stated = headers.get(IDEMPOTENCY_KEY)
   if (stated === null) return null
   if (!PRINTABLE.test(stated)) throw refused(IDEMPOTENCY_KEY, '1 to 255 printable ASCII characters')
@@ -153,7 +153,7 @@ export function readIdempotencyKey(headers: Headers): string | null {
  * Whether only the verdict is wanted, and no answer. A value but these two is rejected, so that a misspelt one does not cost
  * money. @throws invalid_request
  */
-export function readDryRun(headers: Headers): boolean {
+function readDryRun(headers: Headers): boolean {
   const word = headers.get(DRY_RUN)?.trim().toLowerCase() ?? 'false'
   if (word !== 'true' && word !== 'false') throw refused(DRY_RUN, 'true or false')
   return word === 'true'
@@ -163,7 +163,7 @@ const refused = (param: string, wanted: string): GatewayError =>
   new GatewayError('invalid_request', `${param}: send ${wanted}`, { param })
 
 /** The session that a client names: a conversation, or a run of an agent. It keeps the requests of one together, and nothing else. */
-export const readSession = (fields: JsonObject, headers: Headers): string | undefined =>
+const readSession = (fields: JsonObject, headers: Headers): string | undefined =>
   toSession(fields['prompt_cache_key']) ??
   toSession(headers.get('x-claude-code-session-id')) ??
   toSession(headers.get('session-id'))

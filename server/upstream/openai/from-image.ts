@@ -1,6 +1,6 @@
 /** Theirs → ours: images, only when their bytes are present (contract §7). */
 
-import { isObject, readText } from '../../domain/json.ts'
+import { isObject, readText } from '#domain/json.ts'
 import { readBase64Image } from '../base64-image.ts'
 
 /** The URL in an image part of an answer; undefined when it is not an image. */
