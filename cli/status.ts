@@ -83,6 +83,7 @@ function lines(context: Context, status: Status): readonly (readonly [string, st
   return [
     ...accountLines(context, status),
     ['gateway', gatewayLine(context, status)],
+    ...nodeLines(context, status),
     ['sign-in', signinLine(context, status)],
     ...cabinetLines(status),
     ['data', dataLine(context, status)],
@@ -115,10 +116,23 @@ function accountLines(
     : [['accounts', `all ${accounts.length}; one alone: --account NAME`]]
 }
 
+/** "a ● 3 in flight   b ◐ silent, 1 in flight": those that share the store. */
+function nodeLines(context: Context, { nodes }: Status): readonly (readonly [string, string])[] {
+  if (nodes === null) return []
+  const texts = nodes.map(({ name, state, in_flight }) => {
+    const held = `${in_flight} in flight`
+    if (state === 'alive') return `${clean(name)} ${paint(context, 'green', '●')} ${held}`
+    const [color, mark] = state === 'silent' ? (['yellow', '◐'] as const) : (['red', '○'] as const)
+    return `${clean(name)} ${paint(context, color, `${mark} ${state}`)}, ${held}`
+  })
+  return [['nodes', texts.join('   ') || 'none']]
+}
+
 /** "/var/lib/gatewayctl   412 MB   schema 14   last backup 6h ago"; in memory without a backup. */
 function dataLine(context: Context, status: Status): string {
-  const { data_dir, size_bytes, schema_version, last_backup_at } = status
+  const { data_dir, size_bytes, schema_version, last_backup_at, nodes } = status
   const held = `${bytes(size_bytes)}   schema ${schema_version}`
+  if (nodes !== null) return `PostgreSQL   ${held}`
   if (data_dir === null) return `in memory   ${held}`
   const backup =
     last_backup_at === null
@@ -204,9 +218,9 @@ function describeProvider(
   return words.filter((word) => word !== '').join(' ')
 }
 
-function signinLine(context: Context, { running, auth_url, clients, people }: Status): string {
+function signinLine(context: Context, { running, pid, auth_url, clients, people }: Status): string {
   const dot = paint(context, auth_url === null ? 'dim' : 'green', auth_url === null ? '○' : '●')
-  const where = auth_url ?? (running ? 'off' : 'not running')
+  const where = auth_url ?? (running ? (pid === null ? 'at each node' : 'off') : 'not running')
   return `${dot} ${where}   ${counted(clients, 'client', 'clients')}   ${counted(people, 'person', 'people')}`
 }
 
@@ -235,6 +249,10 @@ function stateOf(context: Context, { draining, healthy }: Status): string {
 
 function gatewayLine(context: Context, status: Status): string {
   const version = `v${status.version}`
+  if (status.running && status.pid === null) {
+    const alive = (status.nodes ?? []).filter(({ state }) => state === 'alive')
+    return `${stateOf(context, status)} at ${counted(alive.length, 'node', 'nodes')}, none of them here   ${version}`
+  }
   if (!status.running)
     return `${paint(context, 'red', '○')} not running   ${version}   next: ${withTypedFlags('gatewayctl serve', context.typed)}`
   return `${stateOf(context, status)} ${status.base_url}   ${version}   pid ${status.pid}   up ${duration(status.uptime_seconds ?? 0)}`

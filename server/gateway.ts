@@ -22,6 +22,7 @@ import { type SigninListener, type SigninOptions, startSignin } from './signin-l
 import { type Sweeper, startSweeper } from './sweeper.ts'
 import { startTeller, type Teller } from './teller.ts'
 import { mailTrial } from './trial-mail.ts'
+import { watchNodes } from './watch-nodes.ts'
 
 export interface GatewayOptions
   extends Pick<
@@ -61,7 +62,7 @@ export interface Gateway {
   readonly authUrl: string | null
   /** The URL of the metrics; null if they are disabled. */
   readonly metricsUrl: string | null
-  /** Requests in progress; of other processes, when one last looked. */
+  /** Requests in progress here; of other processes, when one last looked. */
   live(): { readonly inFlight: number }
   look(): Promise<void>
   /**
@@ -93,15 +94,14 @@ export async function startGateway(given: GatewayOptions): Promise<Gateway> {
     throw cause
   }
   const serving = await listening
-  const inFlight = (): number => serving.count()
   const authUrl = signin?.issuer ?? null
-  const watch = toWatch(serving, pulse)
+  const watch = toWatch(options, serving, pulse)
+  store.nodes?.heed((id) => void serving.kill(id))
   const codeMailFailure = () => signin?.codeMailFailure() ?? null
   const wakeMails = () => signin?.wakeMails()
   const { signup, passkeys, brand, cabinet = null } = options.signin ?? {}
   const cabinetUrl = authUrl === null || cabinet === null ? null : `${authUrl}/cabinet`
   const live = {
-    inFlight,
     hops: () => serving.hops(),
     credentials: () => serving.credentials(),
     paces: () => serving.paces(),
@@ -113,10 +113,9 @@ export async function startGateway(given: GatewayOptions): Promise<Gateway> {
     brand: brand && { name: brand.name, hasLogo: brand.logo !== null, shades: brand.shades },
     codeMailFailure,
     wakeMails,
-    watch,
     clockJump: steadyClock.jump,
   }
-  const operator = toOperatorDeps(options, serving.url, live)
+  const operator = { ...toOperatorDeps(options, serving.url, live), watch }
   parts.resolve({ operator, serving })
   const operatorSocket = openOperatorSocket(options, operator)
   const courier = sendNotices(options, observer)
@@ -139,7 +138,7 @@ export async function startGateway(given: GatewayOptions): Promise<Gateway> {
     url: serving.url,
     authUrl,
     metricsUrl,
-    live: () => ({ inFlight: inFlight() }),
+    live: () => ({ inFlight: serving.count() }),
     look: () => serving.look(),
     stop(drainMs) {
       if (stopped !== null && drainMs === 0) hurried.resolve()
@@ -149,14 +148,20 @@ export async function startGateway(given: GatewayOptions): Promise<Gateway> {
   }
 }
 
-const toWatch = (serving: Serving, pulse: Pulse): Watch => ({
-  pulse,
-  look: () => serving.look(),
-  inFlight: (most) => serving.inFlight(most),
-  peak: () => serving.peak(),
-  draining: () => serving.draining(),
-  kill: (id) => serving.kill(id),
-})
+function toWatch({ store, clock }: GatewayOptions, serving: Serving, pulse: Pulse): Watch {
+  const { nodes, keys, owner } = store
+  if (nodes) return watchNodes({ nodes, keys, clock, here: { node: owner.node, serving } })
+  return {
+    pulse,
+    look: () => serving.look(),
+    inFlight: (most) => serving.inFlight(most),
+    count: () => serving.count(),
+    nodes: () => null,
+    peak: () => serving.peak(),
+    draining: () => serving.draining(),
+    kill: (id) => serving.kill(id),
+  }
+}
 
 const toObserved = ({
   clock,
@@ -269,7 +274,6 @@ const toOperatorDeps = (
   url: string,
   moment: Pick<
     LiveFacts,
-    | 'inFlight'
     | 'hops'
     | 'credentials'
     | 'paces'
@@ -281,7 +285,6 @@ const toOperatorDeps = (
     | 'brand'
     | 'codeMailFailure'
     | 'wakeMails'
-    | 'watch'
     | 'clockJump'
   >,
 ): Omit<OperatorDeps, 'who'> => ({

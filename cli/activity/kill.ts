@@ -21,9 +21,9 @@ export const mount: Mount = (activity) =>
         const none = noGateway(context, 'gatewayctl serve')
         const scope = context.accountInput
         const found = await callRunning(context, 'activity.running', { ...scope, id: text }, none)
-        const { id, key_name, model, elapsed_ms } = found
+        const { id, key_name, model, node, elapsed_ms } = found
         await confirm(context, {
-          question: `end ${id}? ${clean(key_name)} · ${clean(model)}, for ${spanOf(elapsed_ms)}; output so far is charged, its client gets an error.`,
+          question: `end ${id}? ${clean(key_name)} · ${clean(model)}${node === null ? '' : ` at ${clean(node)}`}, for ${spanOf(elapsed_ms)}; output so far is charged, its client gets an error.`,
           act: `end ${id}`,
         })
         const killed = await callRunning(context, 'activity.kill', { ...scope, id }, none)
@@ -33,7 +33,7 @@ export const mount: Mount = (activity) =>
           context,
           killed.ended
             ? `${paint(context, 'green', '✓')} ended ${id} (${clean(killed.model)})\nnext: gatewayctl activity show ${id}`
-            : `! ${id} is told to end; its provider has not closed the connection yet`,
+            : `! ${id} is told to end; ${node === null ? 'its provider has not closed the connection' : `${clean(node)} has not ended it`} yet`,
         )
         if (context.quiet) print(id)
       }),

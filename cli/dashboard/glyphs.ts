@@ -47,7 +47,15 @@ export const UNICODE: Glyphs = {
   dot: '·',
   arrows: '↑↓',
   enter: '⏎',
-  states: { queued: '‖', streaming: '≋', waiting: '·', image: '▣', opening: '…', retrying: '↻' },
+  states: {
+    queued: '‖',
+    streaming: '≋',
+    waiting: '·',
+    image: '▣',
+    opening: '…',
+    retrying: '↻',
+    elsewhere: '→',
+  },
 }
 
 export const ASCII: Glyphs = {
@@ -71,7 +79,15 @@ export const ASCII: Glyphs = {
   dot: '-',
   arrows: 'up/down',
   enter: 'enter',
-  states: { queued: '~', streaming: '=', waiting: '-', image: '#', opening: '.', retrying: '@' },
+  states: {
+    queued: '~',
+    streaming: '=',
+    waiting: '-',
+    image: '#',
+    opening: '.',
+    retrying: '@',
+    elsewhere: '>',
+  },
 }
 
 /** ASCII on request, and for a locale with another encoding than UTF-8; without a locale, Unicode. */

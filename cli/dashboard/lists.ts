@@ -27,7 +27,7 @@ export const LIVE: ListOf<InFlightRecord> = {
   rows: ({ in_flight }) => in_flight.requests,
   idOf: ({ id }) => id,
   filterable: (row) => ({
-    text: [row.id, row.request_id, row.key_name, row.model, row.provider, row.user],
+    text: [row.id, row.request_id, row.key_name, row.model, row.provider, row.user, row.node],
     fields: {
       key: row.key_name,
       model: row.model,
@@ -40,7 +40,7 @@ export const LIVE: ListOf<InFlightRecord> = {
   sorts: [
     { name: 'elapsed', of: ({ elapsed_ms }) => elapsed_ms },
     { name: 'cost', of: ({ cost_usd }) => Number(cost_usd) },
-    { name: 'tokens', of: ({ completion_tokens }) => completion_tokens },
+    { name: 'tokens', of: ({ completion_tokens }) => completion_tokens ?? 0 },
     { name: 'key', of: ({ key_name }) => key_name },
     { name: 'model', of: ({ model }) => model },
   ],

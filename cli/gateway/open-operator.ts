@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import { DATABASE_FILE } from '#db/file-name.ts'
 import type { OperatorDeps } from '#operator/deps.ts'
+import { watchNodes } from '#server/watch-nodes.ts'
 import type { GatewayStore } from '#signin/store.ts'
 import type { Context } from '../context.ts'
 import { CommandError, EXIT } from '../exit.ts'
@@ -104,6 +105,8 @@ export const toOperatorDeps = (
   version: VERSION,
   dataDir,
   live: null,
+  watch:
+    store.nodes && watchNodes({ ...store, nodes: store.nodes, clock: context.clock, here: null }),
   // Getters, because few verbs need them and both read a file.
   get who() {
     return operatorName(context.env)

@@ -1,8 +1,10 @@
-/** Streams of a running gateway: JSON lines over the admin socket. */
+/** Streams of a running gateway: JSON lines over the admin socket, or of all nodes of a store that they share. */
+import { GatewayError } from '#domain/errors.ts'
 import { systemCodeOf } from '#domain/system-code.ts'
 import type { OperatorErrorBody } from '#operator/app.ts'
 import type { Context } from '../context.ts'
 import { CommandError, EXIT } from '../exit.ts'
+import { readSharedStore } from '../settings/shared-store.ts'
 import { fileExists } from './access.ts'
 import { toDamageError } from './damage.ts'
 import { noteDemo, withDemo } from './demo-socket.ts'
@@ -21,23 +23,48 @@ export async function* readLines(
   notRunning: CommandError,
 ): AsyncGenerator<unknown, void> {
   const target = withDemo(context)
-  if (!fileExists(target.adminSocket)) throw notRunning
-  let response: Response
+  const { response, close } =
+    (await askRunning(target, path)) ?? (await askStore(context, path, notRunning))
   try {
-    response = await fetch(`http://gateway${path}`, { unix: target.adminSocket, ...NO_TIMEOUT })
-  } catch (cause) {
-    if (isRefused(cause)) throw notRunning
-    throw cause
-  }
-  noteDemo(target)
-  if (!response.ok)
-    throw toDamageError(fromErrorBody((await response.json()) as OperatorErrorBody), true)
-  try {
+    noteDemo(target)
+    if (!response.ok) throw fromErrorBody((await response.json()) as OperatorErrorBody)
     for await (const line of splitLines(response.body)) yield line === '' ? null : JSON.parse(line)
   } catch (cause) {
+    if (cause instanceof GatewayError) throw toDamageError(cause, true)
     // A gateway that stops closes its socket in the middle of a line.
     if (systemCodeOf(cause) === '') throw cause
+  } finally {
+    await close()
   }
+}
+
+interface Asked {
+  readonly response: Response
+  close(): Promise<void>
+}
+
+/** Null where nothing listens. */
+async function askRunning({ adminSocket }: Context, path: string): Promise<Asked | null> {
+  if (!fileExists(adminSocket)) return null
+  try {
+    const response = await fetch(`http://gateway${path}`, { unix: adminSocket, ...NO_TIMEOUT })
+    return { response, close: async () => {} }
+  } catch (cause) {
+    if (isRefused(cause)) return null
+    throw cause
+  }
+}
+
+/** On a machine that is no node: by the store that the nodes share. */
+async function askStore(context: Context, path: string, notRunning: CommandError): Promise<Asked> {
+  if (readSharedStore(context) === null) throw notRunning
+  const [{ openStoreOf, toOperatorDeps }, { operatorApp }] = await Promise.all([
+    import('./open-operator.ts'),
+    import('#operator/app.ts'),
+  ])
+  const store = await openStoreOf(context, { create: false, upgrade: false, withMasterKey: false })
+  const app = operatorApp(toOperatorDeps(context, store, null), () => {})
+  return { response: await app.request(path), close: () => store.close() }
 }
 
 /** The error where no gateway answers on the socket. */

@@ -6,7 +6,7 @@ import type { AnyVerb } from '#operator/verb.ts'
 import type { VerbInput, VerbName, VerbRecord } from '#operator/verbs.ts'
 import type { Context } from '../context.ts'
 import { CommandError, EXIT } from '../exit.ts'
-import { ownDirectoryOf } from '../settings/shared-store.ts'
+import { ownDirectoryOf, readSharedStore } from '../settings/shared-store.ts'
 import { awaitProgress } from '../terminal/progress.ts'
 import { toDamageError } from './damage.ts'
 import { noteDemo, withDemo } from './demo-socket.ts'
@@ -46,7 +46,7 @@ export async function callBoth<One extends VerbName, Other extends VerbName>(
 }
 
 /**
- * The same, but only by a running gateway and without notes on standard error: for the dashboard.
+ * The same, but only by a running gateway, here or at any node, and without notes on standard error: for the dashboard.
  * @throws GatewayError from the verb, CommandError, `none` where no gateway answers
  */
 export async function callRunning<Name extends VerbName>(
@@ -55,9 +55,12 @@ export async function callRunning<Name extends VerbName>(
   input: VerbInput<Name>,
   none: CommandError,
 ): Promise<VerbRecord<Name>> {
-  const answer = await overSocket({ ...context, quiet: true }, name, input)
-  if (answer === null) throw none
-  return answer.record as VerbRecord<Name>
+  const silent = { ...context, quiet: true }
+  const answer = await overSocket(silent, name, input)
+  if (answer !== null) return answer.record as VerbRecord<Name>
+  if (readSharedStore(context) === null) throw none
+  const [here] = await inProcess(silent, [{ name, input }], DEFAULT_OPTIONS)
+  return here?.record as VerbRecord<Name>
 }
 
 /** How a command opens the directory when no server holds it. */
@@ -226,6 +229,7 @@ async function inProcess(
       import('#operator/verbs.ts'),
     ])
     const deps = toOperatorDeps(context, store, ownDirectoryOf(context))
+    await deps.watch?.look()
     const answers: Answer[] = []
     for (const { name, input } of calls) {
       const verb: AnyVerb = await VERBS[name]()

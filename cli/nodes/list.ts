@@ -1,5 +1,5 @@
 /** `gatewayctl nodes list`: the nodes that share a PostgreSQL. */
-import type { NodeRecord } from '#db/postgres/operate.ts'
+import type { NodeRecord } from '#domain/node.ts'
 import { action, type Mount } from '../action.ts'
 import { requireShared } from '../store/require-shared.ts'
 import { type Column, printList } from '../terminal/output.ts'

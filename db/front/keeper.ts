@@ -25,7 +25,7 @@ export interface Keeper {
 
 /** Each process has an epoch of its own: what it holds when it dies is released at once. */
 export function openKeeper({ store, clock, unix, joined, left }: KeeperOptions): Keeper {
-  const { owner: own, catalogue, ...lent } = store
+  const { owner: own, catalogue, nodes: _, ...lent } = store
   const shape = shapeOf({ ...lent, catalogue: {} })
   const methods = new Map([...methodsOf(store), ['keys.found', keyTeller(store)]])
   const links = new Set<Link>()

@@ -2,26 +2,13 @@
 import { type Act, draftAct } from '#domain/act.ts'
 import type { Clock } from '#domain/clock.ts'
 import { newEpochId } from '#domain/id.ts'
+import type { NodeRecord } from '#domain/node.ts'
 import { expire } from './admission/expire.ts'
 import type { Address } from './engine/address.ts'
 import { type Database, openDatabase } from './engine/database.ts'
 import { NEWEST_VERSION, readVersion } from './engine/migrate.ts'
-import { SILENT } from './engine/node-life.ts'
 import { noteAct } from './log/acts.ts'
-
-export interface NodeRecord {
-  readonly name: string
-  /** Silent: it has not been heard of, and is ended within seconds. */
-  readonly state: 'alive' | 'silent' | 'ended'
-  /** Requests that it has admitted and not settled. */
-  readonly in_flight: number
-  readonly epoch: string
-  readonly version: string
-  /** By the clock of the database. */
-  readonly beat_at: string
-  /** How far its clock is ahead of that of the database. */
-  readonly ahead_ms: number
-}
+import { readNodes } from './nodes.ts'
 
 export interface StoreRecord {
   readonly schema_version: number
@@ -36,14 +23,6 @@ export interface StoreRecord {
 
 export const listNodes = (address: Address, clock: Clock): Promise<readonly NodeRecord[]> =>
   opened(address, clock, readNodes)
-
-const readNodes = (database: Database): Promise<readonly NodeRecord[]> =>
-  database.all<NodeRecord>(
-    `SELECT n.name, CASE WHEN e.epoch IS NOT NULL THEN 'ended' WHEN n.beat_at < clock_timestamp() - ${SILENT} THEN 'silent' ELSE 'alive' END AS state,
-       (SELECT count(*) FROM holds h WHERE h.node = n.name AND h.ended_at IS NULL) AS in_flight, n.epoch, n.version,
-       to_char(n.beat_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS beat_at, n.ahead_ms
-     FROM nodes n LEFT JOIN ended_epochs e ON e.epoch = n.epoch ORDER BY n.name`,
-  )
 
 /** Null where there is none of that name. What it holds is released at once; if it lives it goes on in a new epoch, and what it still settles is charged. */
 export const endNode = (

@@ -25,6 +25,7 @@ import { createAccounts } from './money/accounts.ts'
 import { audit } from './money/audit.ts'
 import { createLedger } from './money/ledger.ts'
 import { createThresholds } from './money/thresholds.ts'
+import { openNodes } from './nodes.ts'
 import { createEvents } from './outbox/events.ts'
 import { createNoticeSettings } from './outbox/notice-settings.ts'
 import { createNotices } from './outbox/notices.ts'
@@ -88,7 +89,8 @@ async function requireSchema(database: Database): Promise<void> {
 async function createStore(database: Database, isNode: boolean): Promise<GatewayStore> {
   const catalogue = await openCatalogue(database)
   const marks = openMarks(database, catalogue)
-  const life = isNode ? startLife(database, catalogue.refresh) : NO_LIFE
+  const { nodes, heard } = openNodes(database)
+  const life = isNode ? startLife(database, [catalogue.refresh, heard]) : NO_LIFE
   return {
     get owner() {
       return database.owner
@@ -109,6 +111,7 @@ async function createStore(database: Database, isNode: boolean): Promise<Gateway
     acts: createActs(database),
     answers: createAnswers(database),
     steadyTime: createSteadyTime(database),
+    nodes,
     signin: createSigninStore(database),
     audit: () => audit(database),
     health: (options) => readHealth(database, options),

@@ -12,6 +12,7 @@ import type { Keys } from './key.ts'
 import type { Ledger } from './ledger.ts'
 import type { Thresholds } from './low-balance.ts'
 import type { ModelCards } from './model-card.ts'
+import type { Nodes } from './node.ts'
 import type { Notices } from './notice.ts'
 import type { NoticeSettingsStore } from './notice-settings.ts'
 import type { Owner } from './owner.ts'
@@ -63,6 +64,8 @@ export interface Store {
   readonly acts: Acts
   readonly answers: Answers
   readonly steadyTime: SteadyTime
+  /** Absent where one process has the store. */
+  readonly nodes?: Nodes
   /** Recomputes every stored sum from the ledger, in one snapshot. @throws store_unavailable */
   audit(): Promise<Audit>
   health(options: { readonly checkIntegrity: boolean }): Promise<StoreHealth>

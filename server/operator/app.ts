@@ -31,7 +31,7 @@ export function operatorApp(
   const app = new Hono()
 
   app.use(async (_, next) => {
-    await deps.live?.watch.look()
+    await deps.watch?.look()
     await next()
   })
 

@@ -32,8 +32,6 @@ export interface LiveFacts {
   readonly brand?: BrandFacts | undefined
   readonly pid: number
   readonly startedAt: Instant
-  /** Requests in progress now. */
-  inFlight(): number
   /** Says that a mail is in the store. */
   wakeMails(): void
   /** Why the last sign-in code could not be mailed; null once one was, and before the first. */
@@ -46,8 +44,6 @@ export interface LiveFacts {
   credentials(): readonly CredentialReading[]
   /** Of the hops of routes that ask the fastest first. */
   paces(): readonly PaceReading[]
-  /** Requests in progress and the latest that ended. */
-  readonly watch: Watch
 }
 
 /** The operator's name, logo and colour, as far as they are stated. */
@@ -95,6 +91,8 @@ export interface OperatorDeps {
   readonly dataDir: string | null
   /** Null while no server runs. */
   readonly live: LiveFacts | null
+  /** Requests in progress and the latest that ended, of all nodes; absent where no server runs, and no nodes share the store. */
+  readonly watch?: Watch | undefined
   /** The caller, for the log of acts: "uid 1000 (ann)". */
   readonly who: string
   /** The person of an account on whose behalf the verb runs, and who is bounded by it; absent for an operator. */

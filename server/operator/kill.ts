@@ -18,6 +18,8 @@ export interface KillRecord {
   readonly request_id: string
   readonly key_id: string
   readonly model: string
+  /** Null where one process has the store. */
+  readonly node: string | null
   /** False when it had not ended after some seconds. */
   readonly ended: boolean
 }
@@ -38,12 +40,13 @@ export const killRequest = mutation(
   named,
   async (deps, input, act): Promise<KillRecord> => {
     const found = await findInFlight(deps, input)
-    const killed = await deps.live?.watch.kill(found.generationId)
+    const killed = await deps.watch?.kill(found.generationId)
     if (!killed) throw await notInProgress(deps, found.generationId)
     const ended = {
       request_id: found.requestId,
       key_id: found.key.id,
       model: found.model,
+      node: found.node,
       ended: killed.ended,
     }
     await deps.store.acts.note(act(found.generationId, ended))
@@ -57,7 +60,7 @@ export const killRequest = mutation(
  */
 async function findInFlight(deps: OperatorDeps, { id, account }: Named): Promise<InFlight> {
   const within = await findScope(deps, account)
-  const running = deps.live?.watch.inFlight(Number.POSITIVE_INFINITY) ?? []
+  const running = deps.watch?.inFlight(Number.POSITIVE_INFINITY) ?? []
   const own = running.filter(({ key }) => within === null || key.accountId === within.id)
   const [only, ...others] = matching(own, id)
   if (only === undefined) {

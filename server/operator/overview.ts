@@ -14,10 +14,11 @@ import {
 import { withSpending } from '#domain/key-report.ts'
 import { addUsd, NO_MONEY, renderUsd } from '#domain/money.ts'
 import { readSpan, type Span } from '#domain/snapshot/figures.ts'
+import type { Watch } from '#domain/snapshot/watch.ts'
 import { accountField } from '#forms/fields.ts'
 import type { PersonId } from '#signin/register/person.ts'
 import { makerOf, sees } from './actor.ts'
-import type { LiveFacts, OperatorDeps } from './deps.ts'
+import type { OperatorDeps } from './deps.ts'
 import { findAccount } from './find-account.ts'
 import { keptReading } from './kept-reading.ts'
 import { listAllKeys } from './list-keys.ts'
@@ -101,11 +102,11 @@ export const readOverview = verb(named, async (deps, input): Promise<OverviewRec
   }
 })
 
-function lastHourOf({ live, clock }: OperatorDeps): Span {
+function lastHourOf({ watch, clock }: OperatorDeps): Span {
   const now = clock.now()
-  return live === null
+  return watch === undefined
     ? { endings: [], ms: HOUR_MS, now }
-    : readSpan(live.watch.pulse.endings, now, HOUR_MS)
+    : readSpan(watch.pulse.endings, now, HOUR_MS)
 }
 
 /** @throws account_not_found */
@@ -116,8 +117,8 @@ export const readFigures = verb(
 )
 
 async function figuresOf(deps: OperatorDeps, account: Account): Promise<FiguresRecord> {
-  const { store, clock, live, actor = null } = deps
-  const running = live?.watch.inFlight(Number.POSITIVE_INFINITY) ?? []
+  const { store, clock, watch, actor = null } = deps
+  const running = watch?.inFlight(Number.POSITIVE_INFINITY) ?? []
   const in_flight = running.filter(
     ({ key }) => key.accountId === account.id && sees(actor, key),
   ).length
@@ -130,7 +131,7 @@ async function figuresOf(deps: OperatorDeps, account: Account): Promise<FiguresR
     )
     const spent = keys.reduce((sum, [, { spendDay }]) => addUsd(sum, spendDay), NO_MONEY)
     const own = new Set<string>(keys.map(([{ id }]) => id))
-    const latest_request = latestOf(live, ({ keyId }) => own.has(keyId))
+    const latest_request = latestOf(watch, ({ keyId }) => own.has(keyId))
     return { balance_usd: null, spend_day_usd: renderUsd(spent), in_flight, latest_request }
   }
   const today = await store.admissions.spendByDay(dayOf(at))
@@ -140,12 +141,12 @@ async function figuresOf(deps: OperatorDeps, account: Account): Promise<FiguresR
     balance_usd: renderUsd(balance),
     spend_day_usd: renderUsd(spent),
     in_flight,
-    latest_request: latestOf(live, ({ accountId }) => accountId === account.id),
+    latest_request: latestOf(watch, ({ accountId }) => accountId === account.id),
   }
 }
 
-function latestOf(live: LiveFacts | null, isOurs: (entry: ActivityEntry) => boolean) {
-  for (const entry of live?.watch.pulse.recent.since() ?? []) {
+function latestOf(watch: Watch | undefined, isOurs: (entry: ActivityEntry) => boolean) {
+  for (const entry of watch?.pulse.recent.since() ?? []) {
     if (isOurs(entry)) return entry.generationId
   }
   return null

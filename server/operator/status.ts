@@ -8,6 +8,7 @@ import { renderRubPerUsd, renderUsd } from '#domain/money.ts'
 import type { Provider } from '#domain/provider.ts'
 import { rateAt } from '#domain/rate.ts'
 import { FIGURES_MS, readSpan, type Span } from '#domain/snapshot/figures.ts'
+import type { Watch } from '#domain/snapshot/watch.ts'
 import { scopeField } from '#forms/fields.ts'
 import { lastBackupAt } from './backup.ts'
 import {
@@ -32,9 +33,10 @@ const input = z.strictObject({ account: scopeField, warnings: z._default(z.boole
 
 /** Money and keys of all accounts unless one is named; traffic and providers are of the whole gateway. @throws account_not_found */
 export const showStatus = verb(input, async (deps, { account, warnings }) => {
-  const { store, clock, live } = deps
+  const { store, clock, live, watch } = deps
   const at = clock.now()
-  const span = live && readSpan(live.watch.pulse.endings, at, FIGURES_MS)
+  const span = watch ? readSpan(watch.pulse.endings, at, FIGURES_MS) : null
+  const nodes = watch?.nodes() ?? null
   const health = await store.health({ checkIntegrity: false })
   const within = await findScope(deps, account)
   const accounts = within === null ? await store.accounts.list() : [within]
@@ -45,7 +47,8 @@ export const showStatus = verb(input, async (deps, { account, warnings }) => {
     version: deps.version,
     /** The name of the account that money and keys are of; null: of all. */
     account: within?.name ?? null,
-    running: live !== null,
+    /** At this machine, or at any node. */
+    running: live !== null || (nodes ?? []).some(({ state }) => state === 'alive'),
     healthy: health.writable && health.schemaVersion === health.newestSchemaVersion,
     base_url: live?.baseUrl ?? null,
     listen: live?.listen ?? null,
@@ -58,10 +61,12 @@ export const showStatus = verb(input, async (deps, { account, warnings }) => {
     cabinet_url: live?.cabinetUrl ?? null,
     clients: await store.signin.clients.count(),
     people: await store.signin.people.count(),
-    in_flight: live ? live.inFlight() : 0,
-    draining: live?.watch.draining() ?? false,
+    in_flight: watch?.count() ?? 0,
+    /** As `nodes list` has them; null where one process has the store. */
+    nodes,
+    draining: watch?.draining() ?? false,
     /** Of the last five minutes; null while no server runs. */
-    traffic: live && span && trafficOf(live, span),
+    traffic: watch && span ? trafficOf(watch, span) : null,
     data_dir: deps.dataDir,
     size_bytes: health.sizeBytes,
     schema_version: health.schemaVersion,
@@ -79,7 +84,7 @@ export const showStatus = verb(input, async (deps, { account, warnings }) => {
         credentials: troubles,
         models: cards.filter((card) => card.provider === name).length,
         health: live && healthOf(live, provider, troubles),
-        ...servedOf(name, live, span),
+        ...servedOf(name, watch, span),
       }
     }),
     accounts: await reportAccounts(deps, accounts),
@@ -105,15 +110,15 @@ function healthOf(
   }
 }
 
-function trafficOf({ watch }: LiveFacts, span: Span) {
+function trafficOf(watch: Watch, span: Span) {
   const { curves, ...traffic } = renderTraffic(watch, span)
   return traffic
 }
 
 /** A provider's success rate and failures in the last five minutes; null without requests. */
-function servedOf(name: string, live: LiveFacts | null, span: Span | null) {
-  if (live === null || span === null) return { served_percent: null, failed: null }
-  const failures = [...live.watch.pulse.failures.since()].filter(
+function servedOf(name: string, watch: Watch | undefined, span: Span | null) {
+  if (watch === undefined || span === null) return { served_percent: null, failed: null }
+  const failures = [...watch.pulse.failures.since()].filter(
     ({ at, provider }) => provider === name && at > span.now - FIGURES_MS,
   )
   const { served_percent, failed } = renderServed(name, span, failures)
@@ -148,15 +153,15 @@ async function warningsOf(
   deps: OperatorDeps,
   accounts: readonly Account[],
 ): Promise<readonly AccountWarningRecord[]> {
-  const { live, store, clock } = deps
+  const { watch, store, clock } = deps
   const now = clock.now()
   const found: AccountWarningRecord[] = []
   for (const account of accounts) {
     const add = (warnings: readonly WarningRecord[]): void => {
       found.push(...warnings.map((warning) => ({ ...warning, account: account.name })))
     }
-    if (live) {
-      const span = readSpan(live.watch.pulse.endings, now, FIGURES_MS)
+    if (watch) {
+      const span = readSpan(watch.pulse.endings, now, FIGURES_MS)
       add((await readKeys(deps, account, span)).keys.warnings)
       continue
     }

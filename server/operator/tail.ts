@@ -46,13 +46,15 @@ export async function tail(
 type Endings = (signal: AbortSignal) => Promise<readonly TailRecord[]>
 
 function openEndings(deps: OperatorDeps, filter: Filter, heartbeatMs: number): Endings {
-  if (deps.live === null) throw new GatewayError('store_unavailable', 'no gateway is running')
-  const { recent } = deps.live.watch.pulse
+  const { watch } = deps
+  if (watch === undefined) throw new GatewayError('store_unavailable', 'no gateway is running')
+  const { recent } = watch.pulse
   const mostPolls = Math.ceil(heartbeatMs / POLL_MS)
   let seen = recent.count
   return async (signal) => {
     for (let polls = 1; ; polls++) {
       await pause(POLL_MS, signal)
+      await watch.look()
       const endings = [...recent.since(seen)].reverse()
       seen = recent.count
       const wanted = endings.filter((entry) => isWanted(filter, entry))

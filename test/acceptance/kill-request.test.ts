@@ -46,7 +46,7 @@ async function talk(requestId: string) {
   const id = answer.headers.get('x-generation-id') ?? ''
   const heard = answer.text()
   await until(
-    async () => (await gateway.verb('activity.running', { id })).completion_tokens > 0,
+    async () => ((await gateway.verb('activity.running', { id })).completion_tokens ?? 0) > 0,
     'it talks',
   )
   return { id, heard }

@@ -12,7 +12,7 @@ interface Event {
   readonly data: string
 }
 
-export async function openStream({ authUrl }: House, browser: Browser) {
+export async function openStream({ authUrl }: Pick<House, 'authUrl'>, browser: Browser) {
   const cut = new AbortController()
   const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
   const { body } = await fetch(`${authUrl}/cabinet/live`, {

@@ -11,6 +11,7 @@ import { newEventId } from '#domain/id.ts'
 import { NO_MONEY } from '#domain/money.ts'
 import { draftNotices } from '#domain/notice.ts'
 import { DEFAULT_RUB_PER_USD } from '#domain/rate.ts'
+import type { Watch } from '#domain/snapshot/watch.ts'
 import type { ActRecord } from '#operator/acts.ts'
 import type { OperatorDeps } from '#operator/deps.ts'
 import { VERBS, type VerbInput, type VerbName } from '#operator/verbs.ts'
@@ -200,37 +201,37 @@ const LIVE: OperatorDeps['live'] = {
   authUrl: null,
   pid: 1,
   startedAt: instant(0),
-  inFlight: () => 1,
   hops: () => [],
   paces: () => [],
   credentials: () => [],
   codeMailFailure: () => null,
   wakeMails: () => {},
   clockJump: () => null,
-  watch: {
-    ...restingWatch(),
-    inFlight: () => [
-      {
-        generationId: 'gen-running',
-        requestId: 'req_running',
-        key: aKey(instant(0)),
-        model: 'demo/echo',
-        provider: 'demo',
-        endUser: null,
-        surface: 'chat',
-        session: null,
-        stream: true,
-        state: 'streaming',
-        arrivedAt: instant(0),
-        firstEventMs: 1,
-        promptTokens: 1,
-        outputTokens: 1,
-        cost: NO_MONEY,
-        failedAttempts: 0,
-      },
-    ],
-    kill: async () => ({ ended: true }),
-  },
+}
+const WATCH: Watch = {
+  ...restingWatch(),
+  inFlight: () => [
+    {
+      node: null,
+      generationId: 'gen-running',
+      requestId: 'req_running',
+      key: aKey(instant(0)),
+      model: 'demo/echo',
+      provider: 'demo',
+      endUser: null,
+      surface: 'chat',
+      session: null,
+      stream: true,
+      state: 'streaming',
+      arrivedAt: instant(0),
+      firstEventMs: 1,
+      promptTokens: 1,
+      outputTokens: 1,
+      cost: NO_MONEY,
+      failedAttempts: 0,
+    },
+  ],
+  kill: async () => ({ ended: true }),
 }
 
 const NAMES = Object.keys(VERBS) as readonly VerbName[]
@@ -367,7 +368,7 @@ describe('every verb', () => {
 
     // Only a running gateway has a request to end.
     const isOfRunning = name === 'activity.kill' || name === 'activity.running'
-    const deps = isOfRunning ? { ...furnished.deps, live: LIVE } : furnished.deps
+    const deps = isOfRunning ? { ...furnished.deps, live: LIVE, watch: WATCH } : furnished.deps
     const answer = await act(deps, name, (await inputFor(name, furnished)) as never).catch(
       (thrown) => {
         if (MAY_FAIL.has(name)) return {}

@@ -61,16 +61,16 @@ test('status tells a running server from a store that a command opened', async (
     authUrl: null,
     pid: 7,
     startedAt,
-    inFlight: () => 3,
     hops: () => [],
     paces: () => [],
     credentials: () => [],
     codeMailFailure: () => null,
     wakeMails: () => {},
     clockJump: () => null,
-    watch: restingWatch(),
   }
-  expect(await act({ ...deps, live }, 'status', {})).toMatchObject({
+  expect(
+    await act({ ...deps, live, watch: { ...restingWatch(), count: () => 3 } }, 'status', {}),
+  ).toMatchObject({
     running: true,
     pid: 7,
     uptime_seconds: 90,
@@ -136,14 +136,12 @@ describe('doctor', () => {
       authUrl: null,
       pid: 1,
       startedAt: deps.clock.now(),
-      inFlight: () => 1,
       hops: () => [],
       paces: () => [],
       credentials: () => [],
       codeMailFailure: () => null,
       wakeMails: () => {},
       clockJump: () => null,
-      watch: restingWatch(),
     }
     expect(await findings({ ...deps, live }, 'problem')).toEqual([])
   })

@@ -7,7 +7,6 @@ import { VERBS, type VerbName } from '#operator/verbs.ts'
 import { ROLES, type Role } from '#signin/register/membership.ts'
 import type { PersonId } from '#signin/register/person.ts'
 import { aClaim, anActivity } from '#test/support/nouns.ts'
-import { restingWatch } from '#test/support/resting-watch.ts'
 import { act, openFurnished, type TestOperatorDeps } from './deps.ts'
 
 const SERVING: TestOperatorDeps['live'] = {
@@ -17,14 +16,12 @@ const SERVING: TestOperatorDeps['live'] = {
   cabinetUrl: 'https://id.example.org/cabinet',
   pid: 1,
   startedAt: 0 as never,
-  inFlight: () => 0,
   hops: () => [],
   paces: () => [],
   credentials: () => [],
   codeMailFailure: () => null,
   wakeMails: () => {},
   clockJump: () => null,
-  watch: restingWatch(),
 }
 
 /** A person of the account `default`, who acts in this role. */

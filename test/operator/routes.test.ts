@@ -225,16 +225,14 @@ describe('health', () => {
       authUrl: null,
       pid: 7,
       startedAt: deps.clock.now(),
-      inFlight: () => 0,
       hops: health.readings,
       paces: health.pace.readings,
       credentials: health.credentials,
       codeMailFailure: () => null,
       wakeMails: () => {},
       clockJump: () => null,
-      watch: restingWatch(),
     }
-    return { ...deps, live }
+    return { ...deps, live, watch: restingWatch() }
   }
   const WELL = { state: 'serving', failures_in_a_row: 0, rests_until: null }
   const RESTS = { state: 'resting', failures_in_a_row: 3, rests_until: '2026-08-23T12:00:05Z' }

@@ -3,7 +3,6 @@ import { expect, test } from 'vitest'
 import type { ActivityEntry } from '#domain/activity.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { toFilter } from '#operator/activity.ts'
-import type { OperatorDeps } from '#operator/deps.ts'
 import { isWanted, tail } from '#operator/tail.ts'
 import { aClaim, anActivity } from '#test/support/nouns.ts'
 import { restingWatch } from '#test/support/resting-watch.ts'
@@ -64,22 +63,7 @@ test.each([
 
 test('while nothing ends, an empty line is sent as a heartbeat', async () => {
   const deps = await openFurnished()
-  const live: OperatorDeps['live'] = {
-    listen: 'h:1',
-    baseUrl: 'http://h:1/v1',
-    authUrl: null,
-    pid: 1,
-    startedAt: deps.clock.now(),
-    inFlight: () => 0,
-    hops: () => [],
-    paces: () => [],
-    credentials: () => [],
-    codeMailFailure: () => null,
-    wakeMails: () => {},
-    clockJump: () => null,
-    watch: restingWatch(),
-  }
-  const { body } = await tail({ ...deps, live }, {}, 1)
+  const { body } = await tail({ ...deps, watch: restingWatch() }, {}, 1)
   const reader = (body ?? new Blob().stream()).getReader()
   for (let line = 0; line < 3; line++) {
     const { value } = await reader.read()

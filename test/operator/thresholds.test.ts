@@ -3,7 +3,6 @@ import { describe, expect, test } from 'vitest'
 import type { EventId } from '#domain/id.ts'
 import type { Channel, Notice } from '#domain/notice.ts'
 import type { OperatorDeps } from '#operator/deps.ts'
-import { restingWatch } from '#test/support/resting-watch.ts'
 import { act, openFurnished, type TestOperatorDeps } from './deps.ts'
 
 const HOOK = 'https://ops.example.org/hook'
@@ -14,14 +13,12 @@ const live = (deps: TestOperatorDeps): OperatorDeps['live'] => ({
   authUrl: null,
   pid: 1,
   startedAt: deps.clock.now(),
-  inFlight: () => 0,
   hops: () => [],
   paces: () => [],
   credentials: () => [],
   codeMailFailure: () => null,
   wakeMails: () => {},
   clockJump: () => null,
-  watch: restingWatch(),
 })
 
 const secretOf = async ({ store }: OperatorDeps) => {

@@ -5,6 +5,8 @@ import type { Watch } from '#domain/snapshot/watch.ts'
 export const restingWatch = (): Watch => ({
   pulse: startPulse(),
   inFlight: () => [],
+  count: () => 0,
+  nodes: () => null,
   peak: () => 0,
   draining: () => false,
   kill: async () => undefined,

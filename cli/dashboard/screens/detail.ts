@@ -48,6 +48,7 @@ const field = (title: string, text: string | null): Line => [
 ]
 
 const ms = (value: number | null): string | null => (value === null ? null : elapsed(value))
+const counted = (value: number | null): string | null => (value === null ? null : count(value))
 
 /** Its line in the log is on its way, or no longer among those shown here. */
 const gone = (scene: Scene, id: string): readonly Line[] => [
@@ -71,15 +72,19 @@ function running(scene: Scene, one: InFlightRecord): readonly Line[] {
     field('surface', surfaceOf(one)),
     field('model', one.model),
     field('provider', one.provider),
-    field('stream', one.stream ? 'yes' : 'no'),
+    ...(one.node === null ? [] : [field('node', one.node)]),
+    field('stream', one.stream === null ? null : one.stream ? 'yes' : 'no'),
     field('arrived', one.arrived_at),
     field('elapsed', elapsed(one.elapsed_ms)),
     field('first byte', ms(one.first_byte_ms)),
-    field('tokens in', count(one.prompt_tokens)),
-    field('tokens out', count(one.completion_tokens)),
+    field('tokens in', counted(one.prompt_tokens)),
+    field('tokens out', counted(one.completion_tokens)),
     field('tokens/s', one.tokens_per_second === null ? null : String(one.tokens_per_second)),
-    field('cost so far', `${cash(scene, one.cost_usd, 6)} (an estimate until it ends)`),
-    field('failed hops', String(one.failed_attempts)),
+    field(
+      'cost so far',
+      one.cost_usd === null ? null : `${cash(scene, one.cost_usd, 6)} (an estimate until it ends)`,
+    ),
+    field('failed hops', counted(one.failed_attempts)),
     [],
     [styled(' x ends it: output so far is charged, its client gets an error', 'dim')],
   ]

@@ -17,6 +17,7 @@ export function nameLine(scene: Scene): Line {
     ...state(scene),
     styled(` ${wide ? gateway.base_url : gateway.listen}  v${gateway.version}  `),
     styled(`${wide ? `pid ${gateway.pid}  ` : ''}up ${span(gateway.uptime_seconds)}`),
+    ...(wide ? nodesOf(scene) : []),
   ]
   const day = wide ? `${at.slice(0, 10)} ` : ''
   const right: Line = [
@@ -26,6 +27,17 @@ export function nameLine(scene: Scene): Line {
     styled('? help ', 'dim'),
   ]
   return spread(left, right, size.columns)
+}
+
+/** "3 nodes, 1 silent": those that are not ended. */
+function nodesOf({ snapshot }: Scene): readonly Piece[] {
+  const held = (snapshot.gateway.nodes ?? []).filter(({ state: is }) => is !== 'ended')
+  const silent = held.filter(({ state: is }) => is === 'silent').length
+  if (held.length < 2) return []
+  return [
+    styled(`  ${held.length} nodes`),
+    ...(silent === 0 ? [] : [styled(`, ${silent} silent`, 'yellow')]),
+  ]
 }
 
 function state({ link, awayMs, snapshot, glyphs }: Scene): readonly Piece[] {

@@ -202,10 +202,12 @@ const right = (
 
 /** The cell of the model also counts the hops that failed before. */
 const modelOf = ({ glyphs }: Scene, { model, failed_attempts: failed }: InFlightRecord): string =>
-  failed === 0 ? model : `${model} ${glyphs.right} #${failed + 1}`
+  !failed ? model : `${model} ${glyphs.right} #${failed + 1}`
 
 const cost = (scene: Scene): Column<InFlightRecord> => ({
-  ...right(`COST ${signOf(scene)}`, 9, ({ cost_usd }) => amount(scene, cost_usd, 4)),
+  ...right(`COST ${signOf(scene)}`, 9, ({ cost_usd }) =>
+    cost_usd === null ? scene.glyphs.none : amount(scene, cost_usd, 4),
+  ),
   // Dimmed: an estimate until it is settled.
   tone: () => 'dim',
 })
@@ -219,11 +221,19 @@ const stateColumn = ({ glyphs }: Scene): Column<InFlightRecord> => ({
 
 const isNarrow = ({ size }: Scene): boolean => size.columns < NARROW_COLUMNS
 
+const isShared = ({ snapshot }: Scene): boolean => (snapshot.gateway.nodes?.length ?? 0) > 1
+
+const nodeColumns = (scene: Scene, width: number): Columns =>
+  isShared(scene) ? [{ title: 'NODE', width, text: ({ node }) => node ?? '' }] : []
+
 const narrowColumns = (scene: Scene): Columns => [
   { title: 'KEY', width: isNarrow(scene) ? 12 : 14, text: ({ key_name }) => key_name },
   { title: 'MODEL', width: 0, text: (row) => modelOf(scene, row) },
+  ...nodeColumns(scene, 8),
   right('ELAPSED', 7, ({ elapsed_ms }) => elapsed(elapsed_ms)),
-  ...(isNarrow(scene) ? [] : [right('IN', 6, ({ prompt_tokens }) => tokens(prompt_tokens))]),
+  ...(isNarrow(scene) || isShared(scene)
+    ? []
+    : [right('IN', 6, (row) => tokens(scene, row.prompt_tokens))]),
   right('OUT', 6, (row) => output(scene, row)),
   cost(scene),
   stateColumn(scene),
@@ -234,11 +244,12 @@ const wideColumns = (scene: Scene): Columns => [
   { title: 'KEY', width: 15, text: ({ key_name }) => key_name },
   { title: 'MODEL', width: 0, text: (row) => modelOf(scene, row) },
   { title: 'USER', width: 10, text: ({ user }) => user ?? '' },
+  ...nodeColumns(scene, 12),
   right('ELAPSED', 7, ({ elapsed_ms }) => elapsed(elapsed_ms)),
   right('TTFT', 6, ({ first_byte_ms: first }) =>
     first === null ? scene.glyphs.none : elapsed(first),
   ),
-  right('IN', 7, ({ prompt_tokens }) => tokens(prompt_tokens)),
+  right('IN', 7, (row) => tokens(scene, row.prompt_tokens)),
   right('OUT', 7, (row) => output(scene, row)),
   right('TOK/S', 5, ({ tokens_per_second: rate }) =>
     rate === null ? scene.glyphs.none : brief(rate),
@@ -247,11 +258,12 @@ const wideColumns = (scene: Scene): Columns => [
   stateColumn(scene),
 ]
 
-const tokens = (value: number): string => (value < 100_000 ? count(value) : brief(value))
+const tokens = ({ glyphs }: Scene, value: number | null): string =>
+  value === null ? glyphs.none : value < 100_000 ? count(value) : brief(value)
 
 /** Image requests produce no text tokens. */
-const output = ({ glyphs }: Scene, { state, completion_tokens }: InFlightRecord): string =>
-  state === 'image' ? glyphs.none : tokens(completion_tokens)
+const output = (scene: Scene, { state, completion_tokens }: InFlightRecord): string =>
+  tokens(scene, state === 'image' ? null : completion_tokens)
 
 /** `12:40:58 429 ci-evals   rate_limit_exceeded …` */
 function errorLine({ glyphs }: Scene, one: LogRecord, columns: number): Line {

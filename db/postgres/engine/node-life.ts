@@ -8,10 +8,10 @@ import type { Database } from './database.ts'
 
 const BEAT_MS = 1_000
 /** By the clock of the database, so that no node's own matters. */
-export const SILENT = "interval '10 seconds'"
+const SILENT = "interval '10 seconds'"
 /** A node that lives beats in this time. */
 const LIVES_MS = 3 * BEAT_MS
-const MISSED = `interval '${LIVES_MS} milliseconds'`
+export const MISSED = `interval '${LIVES_MS} milliseconds'`
 /** No call runs for so long. */
 const GIVEN_UP_MS = HOUR_MS
 
@@ -78,8 +78,8 @@ const endLeases = (database: Database, epochs: readonly string[]): Promise<numbe
     epochs,
   )
 
-/** Beats from now on. What a beat cannot do the next one does. `beaten` is done with each. */
-export function startLife(database: Database, beaten: () => Promise<void>): NodeLife {
+/** Beats from now on. What a beat cannot do the next one does. `beaten` are done with each. */
+export function startLife(database: Database, beaten: readonly (() => Promise<void>)[]): NodeLife {
   const { life } = database.lanes
   let rejoining: Promise<void> | null = null
   let beating: Promise<void> | null = null
@@ -118,7 +118,7 @@ export function startLife(database: Database, beaten: () => Promise<void>): Node
     )
     await rejoinOnce()
     await endSilent(database, database.clock.now())
-    await beaten()
+    for (const act of beaten) await act()
   }
   const timer = setInterval(() => {
     beating ??= beat()

@@ -167,8 +167,11 @@ CREATE TABLE holds (
   surface         text COLLATE "C" NOT NULL,
   session         text COLLATE "C",
   tokens          bigint NOT NULL,
-  ended_at        bigint
+  ended_at        bigint,
+  -- Since when somebody wants it ended; its node looks for that.
+  kill_at         bigint
 );
+CREATE INDEX holds_to_kill ON holds (node) WHERE kill_at IS NOT NULL;
 CREATE INDEX holds_ended ON holds (ended_at) WHERE ended_at IS NOT NULL;
 CREATE INDEX holds_by_account ON holds (account_id);
 CREATE INDEX holds_by_key ON holds (key_id, counted_as);

@@ -6,7 +6,7 @@ import { count, usd } from '../draw/parts.ts'
 import { findSession, isIdle, type Session } from '../session.ts'
 import type { Visit } from '../visit.ts'
 
-/** It is looked so often whether anything has happened, in memory. */
+/** It is looked so often whether anything has happened. */
 const LOOK_MS = 200
 /** Figures are read at most so often: a request is shown within a second. */
 const READ_MS = 600
@@ -26,17 +26,19 @@ export async function streamFigures(visit: Visit): Promise<Response> {
   let { session } = visit
   let last = ''
   let quiet = 0
-  const countNow = (): string =>
-    `${operator.live?.watch.pulse.recent.count} ${operator.live?.inFlight()}`
+  const countNow = async (): Promise<string> => {
+    await operator.watch?.look()
+    return `${operator.watch?.pulse.recent.count} ${operator.watch?.count()}`
+  }
 
   /** Until something has happened, or a look at the session is due. */
   const wait = async (): Promise<void> => {
-    const before = countNow()
+    const before = await countNow()
     let waited = 0
     while (waited < CHECK_MS && !closed.signal.aborted) {
       await Bun.sleep(LOOK_MS)
       waited += LOOK_MS
-      if (waited >= READ_MS && countNow() !== before) return
+      if (waited >= READ_MS && (await countNow()) !== before) return
     }
   }
   const next = async (): Promise<string> => {

@@ -1,6 +1,6 @@
 /** Figures: rates, percentiles and shares of the requests that ended in a time span, in total or per key, model or provider. */
 import { CLIENT_CLOSED_REQUEST } from '../activity.ts'
-import { type Instant, later, MINUTE_MS } from '../clock.ts'
+import { type Instant, MINUTE_MS } from '../clock.ts'
 import type { Ended, Endings, HopFailure } from './pulse.ts'
 
 export const FIGURES_MS = 300_000
@@ -41,10 +41,10 @@ export interface Span {
 }
 
 export function readSpan(endings: Endings, now: Instant, ms: number): Span {
-  const covered = endings.reachesBackTo
+  const begun = endings.reachesBackTo
   return {
-    endings: [...endings.after(later(now, -ms))],
-    ms: covered === null ? ms : Math.min(ms, Math.max(1, now - covered)),
+    endings: [...endings.after(Math.max(now - ms, (begun ?? 0) - 1) as Instant)],
+    ms: begun === null ? ms : Math.min(ms, Math.max(1, now - begun)),
     now,
   }
 }

@@ -10,11 +10,21 @@ import type { Dialect } from '../work.ts'
 
 /**
  * `queued`: for money that others hold, before its admission; `streaming`: content is being streamed; `waiting`: for a non-streamed answer; `image`: for an image; `opening`: a stream
- * without content yet; `retrying`: the same after a failed attempt.
+ * without content yet; `retrying`: the same after a failed attempt; `elsewhere`: of another node, which alone knows what has arrived.
  */
-export type InFlightState = 'queued' | 'streaming' | 'waiting' | 'image' | 'opening' | 'retrying'
+export type InFlightState =
+  | 'queued'
+  | 'streaming'
+  | 'waiting'
+  | 'image'
+  | 'opening'
+  | 'retrying'
+  | 'elsewhere'
 
+/** What only its node knows is null of another's. */
 export interface InFlight {
+  /** Null where one process has the store. */
+  readonly node: string | null
   readonly generationId: GenerationId
   readonly requestId: string
   readonly key: ApiKey
@@ -24,17 +34,17 @@ export interface InFlight {
   readonly endUser: string | null
   readonly surface: Dialect
   readonly session: string | null
-  readonly stream: boolean
+  readonly stream: boolean | null
   readonly state: InFlightState
   readonly arrivedAt: Instant
   /** Null before the first content. */
   readonly firstEventMs: number | null
   /** Estimates, until the provider has counted. */
-  readonly promptTokens: number
-  readonly outputTokens: number
-  readonly cost: UsdNanos
+  readonly promptTokens: number | null
+  readonly outputTokens: number | null
+  readonly cost: UsdNanos | null
   /** Failed attempts before the current one. */
-  readonly failedAttempts: number
+  readonly failedAttempts: number | null
 }
 
 /** Null before the walk claims anything. */
@@ -42,6 +52,7 @@ export function readInFlight(walk: Walk): InFlight | null {
   const { caller, request, generationId, claim, attempt } = walk
   if (claim === null) return null
   const of = {
+    node: null,
     generationId,
     requestId: caller.requestId,
     key: caller.key,

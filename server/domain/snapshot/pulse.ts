@@ -105,6 +105,7 @@ export class Endings {
   #capacity = FIRST_CAPACITY
   /** How many were added so far. */
   #noted = 0
+  #begun: number | null = null
 
   note(entry: ActivityEntry, at: Instant): void {
     if (this.#noted === this.#capacity && this.#capacity < MAX_ENDINGS) this.#grow()
@@ -137,10 +138,16 @@ export class Endings {
     }
   }
 
+  /** What ended before was not all noted. */
+  beginAt(instant: number): void {
+    this.#begun = instant
+  }
+
   /** The instant since which the ring is complete; null while none was dropped. */
   get reachesBackTo(): number | null {
-    if (this.#noted <= this.#capacity) return null
-    return this.#columns.numbers[(this.#noted % this.#capacity) * FIGURES] ?? null
+    if (this.#noted <= this.#capacity) return this.#begun
+    const oldest = this.#columns.numbers[(this.#noted % this.#capacity) * FIGURES] ?? 0
+    return Math.max(oldest, this.#begun ?? 0)
   }
 
   #at(place: number): Ended {

@@ -1,6 +1,7 @@
 /** Watch: the view that the operator's tools have of a running gateway, and the one action on a request. */
 import { GatewayError } from '../errors.ts'
 import type { GenerationId } from '../id.ts'
+import type { NodeRecord } from '../node.ts'
 import type { InFlight } from './in-flight.ts'
 import type { Pulse } from './pulse.ts'
 
@@ -8,6 +9,10 @@ export interface Watch {
   readonly pulse: Pulse
   /** Requests in progress, oldest first, at most `most`. */
   inFlight(most: number): readonly InFlight[]
+  /** How many they are. */
+  count(): number
+  /** The nodes that share the store; null where one process has it. */
+  nodes(): readonly NodeRecord[] | null
   /** The highest number in progress at once since the start. */
   peak(): number
   draining(): boolean
@@ -16,7 +21,7 @@ export interface Watch {
    * ended, or after some seconds if it has not; undefined if no request in progress has this id.
    */
   kill(id: GenerationId): Promise<Killed>
-  /** Before anything above is read: brings up to date what other processes of the gateway serve. */
+  /** Before anything above is read: brings up to date what other processes and nodes serve. */
   look(): Promise<void>
 }
 

@@ -1,4 +1,4 @@
-/** The latest requests; those that ended before the process started are read from the log once. */
+/** The latest requests; those that ended before anybody watched are read from the log once. */
 import type { ActivityEntry } from '#domain/activity.ts'
 import { DAY_MS, later } from '#domain/clock.ts'
 import type { AccountId, KeyId } from '#domain/id.ts'
@@ -28,19 +28,20 @@ export function startTail(
       ({ accountId }) => account === null || accountId === account,
     )
     const fresh = await renderEntries(deps, own)
-    if (before === null) return [...fresh, ...earlier].slice(0, most)
+    if (before === null) {
+      const known = new Set(fresh.map(({ id }) => id))
+      return [...fresh, ...earlier.filter(({ id }) => !known.has(id))].slice(0, most)
+    }
     return fresh.length === 0 ? null : fresh
   }
 }
 
-/** The log before the process started, so that screens are not empty after a restart. */
+/** The log so far, so that screens are not empty after a restart. */
 export async function readEarlier(deps: OperatorDeps, account: AccountId | null) {
-  const { live, store, clock } = deps
-  const until = live?.startedAt ?? clock.now()
+  const { store, clock } = deps
   // Only a day, because errors may be rare and a log of millions must not be scanned for them.
   const before = {
-    since: later(until, -DAY_MS),
-    until,
+    since: later(clock.now(), -DAY_MS),
     ...(account !== null && { accountId: account }),
   }
   const [log, errors] = await Promise.all([

@@ -10,6 +10,7 @@ import {
   toFigures,
 } from '#domain/snapshot/figures.ts'
 import type { HopFailure } from '#domain/snapshot/pulse.ts'
+import type { Watch } from '#domain/snapshot/watch.ts'
 import { MAX_USAGE_GROUPS, type UsageReport } from '#domain/usage-report.ts'
 import { credentialTroubles, providerHealth } from '../credential-trouble.ts'
 import type { LiveFacts, OperatorDeps } from '../deps.ts'
@@ -27,7 +28,7 @@ export const readModelDay = ({ store, clock }: OperatorDeps): Promise<UsageRepor
 
 /** Models used recently or today, the most expensive first, then the busiest. `span` is of five minutes. */
 export function renderModels(
-  { watch }: LiveFacts,
+  watch: Watch,
   span: Span,
   today: UsageReport,
   aliases: Catalogue['aliases'],
@@ -72,9 +73,9 @@ export function renderModels(
 export async function readProviders(
   { store }: OperatorDeps,
   live: LiveFacts,
+  watch: Watch,
   span: Span,
 ): Promise<readonly ProviderTrafficRecord[]> {
-  const { watch } = live
   const since = later(span.now, -FIGURES_MS)
   const failures = [...watch.pulse.failures.since()].filter(({ at }) => at > since)
   const running = watch.inFlight(Number.POSITIVE_INFINITY)

@@ -1,9 +1,10 @@
 /** Reads snapshots of a running gateway for watchers; each part has its own refresh interval. */
 import type { Account } from '#domain/account.ts'
-import { elapsedMs, HOUR_MS, type Instant, renderInstant } from '#domain/clock.ts'
+import { elapsedMs, HOUR_MS, renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { FIGURES_MS, readSpan, type Span } from '#domain/snapshot/figures.ts'
 import { MAX_RECENT, MAX_RECENT_ERRORS } from '#domain/snapshot/pulse.ts'
+import type { Watch } from '#domain/snapshot/watch.ts'
 import type { LiveFacts, OperatorDeps } from '../deps.ts'
 import { accountNameOf } from '../find-account.ts'
 import { renderNotice } from '../notices.ts'
@@ -31,14 +32,14 @@ export async function openSnapshots(
   account: Account,
   isNarrow: boolean,
 ): Promise<SnapshotReader> {
-  const live = requireRunning(deps)
+  const { live, watch } = requireRunning(deps)
   const only = isNarrow ? account.id : null
-  const parts = startParts(deps, live, account, isNarrow)
+  const parts = startParts(deps, live, watch, account, isNarrow)
   const earlier = await readEarlier(deps, only)
 
   const startWatching = () => {
     const seen = new Map<Pick<CachedPart<unknown>, 'read'>, number>()
-    const { recent, errors: failed } = live.watch.pulse
+    const { recent, errors: failed } = watch.pulse
     const tails = {
       log: startTail(deps, recent, earlier.log, MAX_RECENT, only),
       errors: startTail(deps, failed, earlier.errors, MAX_RECENT_ERRORS, only),
@@ -48,7 +49,7 @@ export async function openSnapshots(
         const now = deps.clock.now()
         const frame: Record<string, unknown> = {
           at: renderInstant(now),
-          in_flight: renderInFlight(live.watch, live.inFlight(), now, only),
+          in_flight: renderInFlight(watch, now, only),
         }
         for (const [name, part] of Object.entries(parts)) {
           const { value, version } = await part.read()
@@ -67,8 +68,8 @@ export async function openSnapshots(
   return { watch: startWatching }
 }
 
-function requireRunning({ live, dataDir }: OperatorDeps): LiveFacts {
-  if (live) return live
+function requireRunning({ live, watch, dataDir }: OperatorDeps) {
+  if (live && watch) return { live, watch }
   throw new GatewayError(
     'store_unavailable',
     `no gateway is running on this data directory${dataDir === null ? '' : ` (${dataDir})`}`,
@@ -76,9 +77,14 @@ function requireRunning({ live, dataDir }: OperatorDeps): LiveFacts {
   )
 }
 
-function startParts(deps: OperatorDeps, live: LiveFacts, account: Account, isNarrow: boolean) {
+function startParts(
+  deps: OperatorDeps,
+  live: LiveFacts,
+  watch: Watch,
+  account: Account,
+  isNarrow: boolean,
+) {
   const { clock } = deps
-  const { watch } = live
   const span = (ms: number) => (): Span => readSpan(watch.pulse.endings, clock.now(), ms)
   const lately = createCachedPart(clock, SECOND_MS, async () => span(FIGURES_MS)())
   const keys = createCachedPart(clock, 2 * SECOND_MS, () =>
@@ -90,7 +96,7 @@ function startParts(deps: OperatorDeps, live: LiveFacts, account: Account, isNar
     account: createCachedPart(clock, SECOND_MS, async () =>
       isNarrow ? await accountNameOf(deps, account.id) : null,
     ),
-    gateway: createCachedPart(clock, SECOND_MS, () => readGateway(deps, live, clock.now())),
+    gateway: createCachedPart(clock, SECOND_MS, () => readGateway(deps, live, watch)),
     traffic: createCachedPart(clock, SECOND_MS, async () => renderTraffic(watch, await recent())),
     keys: createCachedPart(clock, 2 * SECOND_MS, async () => (await keys.read()).value.keys),
     money: createCachedPart(clock, SECOND_MS, async () =>
@@ -98,7 +104,7 @@ function startParts(deps: OperatorDeps, live: LiveFacts, account: Account, isNar
     ),
     models: createCachedPart(clock, 2 * SECOND_MS, async () =>
       renderModels(
-        live,
+        watch,
         await recent(),
         (await modelDay.read()).value,
         deps.store.catalogue.current().aliases,
@@ -107,7 +113,7 @@ function startParts(deps: OperatorDeps, live: LiveFacts, account: Account, isNar
     notices: createCachedPart(clock, 2 * SECOND_MS, () => readNotices(deps)),
     trends: startTrends(clock, prepareTrends(deps, isNarrow ? account.id : null)),
     providers: createCachedPart(clock, SECOND_MS, async () =>
-      readProviders(deps, live, await recent()),
+      readProviders(deps, live, watch, await recent()),
     ),
   }
 }
@@ -121,9 +127,9 @@ const readNotices = async ({ store: { events } }: OperatorDeps): Promise<Notices
 })
 
 async function readGateway(
-  { store, version }: OperatorDeps,
-  { baseUrl, listen, pid, startedAt, watch }: LiveFacts,
-  now: Instant,
+  { store, version, clock }: OperatorDeps,
+  { baseUrl, listen, pid, startedAt }: LiveFacts,
+  watch: Watch,
 ): Promise<GatewayRecord> {
   const health = await store.health({ checkIntegrity: false })
   return {
@@ -133,8 +139,9 @@ async function readGateway(
     listen,
     pid,
     started_at: renderInstant(startedAt),
-    uptime_seconds: Math.floor(elapsedMs(startedAt, now) / 1000),
+    uptime_seconds: Math.floor(elapsedMs(startedAt, clock.now()) / 1000),
     healthy: health.writable && health.schemaVersion === health.newestSchemaVersion,
     draining: watch.draining(),
+    nodes: watch.nodes(),
   }
 }

@@ -1,5 +1,6 @@
 /** The snapshot that the dashboard displays, as sent over the operator's socket. */
 import type { LimitsOfEach } from '#domain/limits.ts'
+import type { NodeRecord } from '#domain/node.ts'
 import type { AttemptRecord } from '#domain/receipt-report.ts'
 import type { InFlightState } from '#domain/snapshot/in-flight.ts'
 import type { Period } from '#domain/snapshot/pace.ts'
@@ -53,6 +54,8 @@ export interface GatewayRecord {
   readonly healthy: boolean
   /** Accepts no new requests and stops when those in progress have ended. */
   readonly draining: boolean
+  /** Those that share the store; null where one process has it. */
+  readonly nodes: readonly NodeRecord[] | null
 }
 
 export interface InFlightSumRecord {
@@ -63,7 +66,10 @@ export interface InFlightSumRecord {
   readonly requests: readonly InFlightRecord[]
 }
 
+/** What only its node knows is null of another's. */
 export interface InFlightRecord {
+  /** Null where one process has the store. */
+  readonly node: string | null
   readonly id: string
   readonly request_id: string
   readonly key_id: string
@@ -74,17 +80,17 @@ export interface InFlightRecord {
   readonly model: string
   /** Null while it waits for its admission. */
   readonly provider: string | null
-  readonly stream: boolean
+  readonly stream: boolean | null
   readonly state: InFlightState
   readonly arrived_at: string
   readonly elapsed_ms: number
   readonly first_byte_ms: number | null
   /** Counted or estimated so far; the provider's usage arrives last. */
-  readonly prompt_tokens: number
-  readonly completion_tokens: number
+  readonly prompt_tokens: number | null
+  readonly completion_tokens: number | null
   readonly tokens_per_second: number | null
-  readonly cost_usd: string
-  readonly failed_attempts: number
+  readonly cost_usd: string | null
+  readonly failed_attempts: number | null
 }
 
 /** Of the last five minutes, or less if the buffer does not reach back so far. */

@@ -37,7 +37,7 @@ export function createWatchers(deps: OperatorDeps): Watchers {
       const found = await findAccount(deps, account ?? DEFAULT_ACCOUNT_NAME)
       const watching = (await readerOf(found, account !== undefined)).watch()
       const next = async (): Promise<unknown> => {
-        await deps.live?.watch.look()
+        await deps.watch?.look()
         return await watching.next()
       }
       return new Response(toLines(next, 1000 / readFps(fps)), {

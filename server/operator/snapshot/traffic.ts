@@ -19,14 +19,13 @@ const MAX_REQUESTS = 500
 /** Of all accounts, or of one; the peak is that of the gateway. */
 export function renderInFlight(
   watch: Watch,
-  count: number,
   now: Instant,
   account: AccountId | null,
 ): InFlightSumRecord {
   const all = watch.inFlight(account === null ? MAX_REQUESTS : Number.POSITIVE_INFINITY)
   const own = account === null ? all : all.filter(({ key }) => key.accountId === account)
   return {
-    count: account === null ? count : own.length,
+    count: account === null ? watch.count() : own.length,
     peak: watch.peak(),
     requests: own.slice(0, MAX_REQUESTS).map((one) => renderOne(one, now)),
   }
@@ -36,6 +35,7 @@ export function renderOne(one: InFlight, now: Instant): InFlightRecord {
   const elapsedMs = Math.max(0, now - one.arrivedAt)
   const answeringMs = one.firstEventMs === null ? 0 : elapsedMs - one.firstEventMs
   return {
+    node: one.node,
     id: one.generationId,
     request_id: one.requestId,
     key_id: one.key.id,
@@ -52,8 +52,11 @@ export function renderOne(one: InFlight, now: Instant): InFlightRecord {
     first_byte_ms: one.firstEventMs,
     prompt_tokens: one.promptTokens,
     completion_tokens: one.outputTokens,
-    tokens_per_second: answeringMs > 0 ? oneDecimal((1000 * one.outputTokens) / answeringMs) : null,
-    cost_usd: renderUsd(one.cost),
+    tokens_per_second:
+      answeringMs > 0 && one.outputTokens !== null
+        ? oneDecimal((1000 * one.outputTokens) / answeringMs)
+        : null,
+    cost_usd: one.cost === null ? null : renderUsd(one.cost),
     failed_attempts: one.failedAttempts,
   }
 }
@@ -87,7 +90,7 @@ export function renderTraffic({ pulse, inFlight }: Watch, span: Span): TrafficRe
 const toFlow =
   (now: Instant) =>
   ({ arrivedAt, firstEventMs, outputTokens }: InFlight): readonly Flow[] =>
-    firstEventMs === null || outputTokens === 0
+    firstEventMs === null || !outputTokens
       ? []
       : [{ fromMs: arrivedAt + firstEventMs, toMs: now, tokens: outputTokens }]
 

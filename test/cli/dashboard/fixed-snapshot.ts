@@ -38,6 +38,7 @@ function spend(spent: string, limit: string | null, resets: number): SpendGaugeR
 
 /** A request in progress; its id tells its place. */
 export const running = (place: number, more: Partial<InFlightRecord> = {}): InFlightRecord => ({
+  node: null,
   id: `gen-01m7z7pme5dgn33v0jwj${String(place).padStart(6, '0')}`,
   request_id: `req_${place}`,
   key_id: 'key_01j9x2',
@@ -360,6 +361,7 @@ export const SNAPSHOT: SnapshotRecord = {
     uptime_seconds: 274_320,
     healthy: true,
     draining: false,
+    nodes: null,
   },
   in_flight: { count: 7, peak: 31, requests: REQUESTS },
   trends: { hours: trend(24, 1), days: trend(14, 24) },

@@ -1,0 +1,55 @@
+/** Nodes: the gateways that share a store, and what each can learn there of the others. */
+import type { ActivityEntry } from './activity.ts'
+import type { Instant } from './clock.ts'
+import type { GenerationId, KeyId } from './id.ts'
+import type { Dialect } from './work.ts'
+
+export interface NodeRecord {
+  readonly name: string
+  /** Silent: it has missed three beats, and is ended by the others unless it beats again within seconds. */
+  readonly state: 'alive' | 'silent' | 'ended'
+  /** Requests that it has admitted and not settled. */
+  readonly in_flight: number
+  readonly epoch: string
+  readonly version: string
+  /** By the clock of the store. */
+  readonly beat_at: string
+  /** How far its clock is ahead of that of the store. */
+  readonly ahead_ms: number
+}
+
+/** A request in progress, as the store knows it: what has arrived of its answer is known to its node alone. */
+export interface Held {
+  readonly generationId: GenerationId
+  readonly requestId: string
+  readonly keyId: KeyId
+  readonly model: string
+  readonly endUser: string | null
+  readonly surface: Dialect
+  readonly session: string | null
+  readonly admittedAt: Instant
+  readonly node: string
+}
+
+export interface EndedQuery {
+  readonly since: Instant
+  /** And these, whenever they ended. */
+  readonly of: readonly GenerationId[]
+  isKnown(id: GenerationId): boolean
+  readonly most: number
+}
+
+/** Port of a store that several nodes share. */
+export interface Nodes {
+  /** In the order of their names. */
+  list(): Promise<readonly NodeRecord[]>
+  /** Requests in progress at any of them, the oldest `most`. */
+  held(most: number): Promise<readonly Held[]>
+  /** The latest lines of the log that are not known, in the order in which their requests ended; `most` where older ones were left out. */
+  ended(query: EndedQuery): Promise<readonly ActivityEntry[]>
+  /** Has its node end a request; false where none in progress has this id. */
+  kill(id: GenerationId, at: Instant): Promise<boolean>
+  isHeld(id: GenerationId): Promise<boolean>
+  /** `end` is called with each request of this node that somebody wants ended, every second until it has ended. */
+  heed(end: (id: GenerationId) => void): void
+}

@@ -1,0 +1,129 @@
+/** What operators see and end of all nodes that share a store: of this one from its memory, of the others what the store knows. */
+import { type Clock, type Instant, later, pause } from '#domain/clock.ts'
+import type { GenerationId } from '#domain/id.ts'
+import type { Keys } from '#domain/key.ts'
+import type { Held, NodeRecord, Nodes } from '#domain/node.ts'
+import { FIGURES_MS } from '#domain/snapshot/figures.ts'
+import type { InFlight } from '#domain/snapshot/in-flight.ts'
+import { startPulse } from '#domain/snapshot/pulse.ts'
+import type { Watch } from '#domain/snapshot/watch.ts'
+import { createCachedPart } from '#operator/snapshot/cached-part.ts'
+import type { Serving } from './serving.ts'
+
+export interface WatchNodesOptions {
+  readonly nodes: Nodes
+  readonly keys: Keys
+  readonly clock: Clock
+  /** This node; null for a machine that is none. */
+  readonly here: { readonly node: string; readonly serving: Serving } | null
+}
+
+/** The store is read at most so often, and only while somebody looks. */
+const READ_MS = 250
+/** Of more at once, the oldest are shown. */
+const MOST_HELD = 5_000
+/** Of one reading; of more, the latest. */
+const MOST_ENDED = 2_000
+/** A line of the log is in the store so long after its request ended, or earlier; clocks of nodes are apart by less. */
+const LATE_MS = 5_000
+/** A node hears of it within a second, and ends it. */
+const KILL_MS = 5_000
+const KILL_POLL_MS = 100
+const NEVER = new AbortController().signal
+
+export function watchNodes({ nodes, keys, clock, here }: WatchNodesOptions): Watch {
+  const pulse = startPulse()
+  const noteEnded = prepareEnded(nodes, pulse)
+  let list: readonly NodeRecord[] = []
+  let others: readonly InFlight[] = []
+  const reading = createCachedPart(clock, READ_MS, async () => {
+    const at = clock.now()
+    const [known, held] = await Promise.all([nodes.list(), nodes.held(MOST_HELD)])
+    await noteEnded(held, at)
+    list = known
+    others = await toInFlight(
+      held.filter(({ node }) => node !== here?.node),
+      keys,
+    )
+  })
+  const nodesNow = (): readonly NodeRecord[] =>
+    list.map((one) => (one.name === here?.node ? { ...one, in_flight: here.serving.count() } : one))
+  return {
+    pulse,
+    async look() {
+      await here?.serving.look()
+      await reading.read()
+    },
+    nodes: nodesNow,
+    inFlight(most) {
+      const own = here?.serving.inFlight(most).map((one) => ({ ...one, node: here.node })) ?? []
+      return [...own, ...others].toSorted((a, b) => a.arrivedAt - b.arrivedAt).slice(0, most)
+    },
+    count: () => nodesNow().reduce((sum, { in_flight }) => sum + in_flight, 0),
+    peak: () => here?.serving.peak() ?? 0,
+    draining: () => here?.serving.draining() ?? false,
+    async kill(id) {
+      const killed = await here?.serving.kill(id)
+      if (killed) return killed
+      if (!(await nodes.kill(id, clock.now()))) return undefined
+      const untilMs = clock.monotonicMs() + KILL_MS
+      while (clock.monotonicMs() < untilMs) {
+        if (!(await nodes.isHeld(id))) return { ended: true }
+        await pause(KILL_POLL_MS, NEVER)
+      }
+      return { ended: false }
+    },
+  }
+}
+
+/** Notes what has ended since the reading before, each once; at first, and after a while without a reading, of the last minutes. */
+function prepareEnded(nodes: Nodes, pulse: Watch['pulse']) {
+  const known = new Map<GenerationId, number>()
+  let running: ReadonlySet<GenerationId> = new Set()
+  let readTo: Instant | null = null
+  let newest = 0
+  return async (held: readonly Held[], at: Instant): Promise<void> => {
+    const first = later(at, -FIGURES_MS)
+    const isFirst = readTo === null || readTo < first
+    const since = isFirst || readTo === null ? first : later(readTo, -LATE_MS)
+    const now = new Set(held.map(({ generationId }) => generationId))
+    const lines = await nodes.ended({
+      since,
+      of: [...running].filter((id) => !now.has(id)),
+      isKnown: (id) => known.has(id),
+      most: MOST_ENDED,
+    })
+    if (isFirst) pulse.endings.beginAt(since)
+    lines.forEach((line, nth) => {
+      const endedAt = line.startedAt + line.totalMs
+      if (nth === 0 && lines.length === MOST_ENDED) pulse.endings.beginAt(endedAt)
+      known.set(line.generationId, endedAt)
+      newest = Math.max(newest, endedAt)
+      pulse.note(line, newest as Instant)
+    })
+    running = now
+    readTo = at
+    for (const [id, endedAt] of known) if (endedAt <= at - LATE_MS) known.delete(id)
+  }
+}
+
+async function toInFlight(held: readonly Held[], keys: Keys): Promise<readonly InFlight[]> {
+  if (held.length === 0) return []
+  const found = await keys.findMany([...new Set(held.map(({ keyId }) => keyId))])
+  const byId = new Map(found.map((key) => [key.id, key]))
+  return held.flatMap(({ keyId, admittedAt, ...one }) => {
+    const key = byId.get(keyId)
+    return key === undefined ? [] : { ...one, ...ELSEWHERE, key, arrivedAt: admittedAt }
+  })
+}
+
+const ELSEWHERE = {
+  provider: null,
+  stream: null,
+  state: 'elsewhere',
+  firstEventMs: null,
+  promptTokens: null,
+  outputTokens: null,
+  cost: null,
+  failedAttempts: null,
+} as const
