@@ -87,6 +87,10 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   ],
   'store status': ['store'],
   'store migrate': ['store migrate'],
+  'store move': [
+    'store move --to postgres://owner@db1:5432/gateway',
+    'store move --from postgres://owner@db1:5432/gateway',
+  ],
   'nodes list': ['nodes'],
   'nodes end': ['nodes end gateway-b'],
   'rates show': ['rates'],

@@ -120,11 +120,12 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
     () => import('./reconcile.ts'),
   ),
   store: {
-    summary: 'a PostgreSQL that several nodes share: status, migrate',
+    summary: 'a PostgreSQL that several nodes share: status, migrate, move',
     bare: 'status',
     verbs: {
       status: () => import('./store/status.ts'),
       migrate: () => import('./store/migrate.ts'),
+      move: () => import('./store/move.ts'),
     },
   },
   nodes: {

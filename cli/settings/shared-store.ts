@@ -35,18 +35,23 @@ function findSharedStore(context: Context): SharedStore | null {
   const file = readConfigFile(context)
   const found = findSetting(env, file, 'store')
   if (found === undefined) return null
-  const { rootCertificate, ...address } = readOrRefuse(found.name, found.text)
+  return {
+    address: readStoreAddress(context, found.name, found.text),
+    node: readNode(findSetting(env, file, 'node')),
+  }
+}
+
+/** `name`: of the setting, or the flag. @throws CommandError 2, 1 for an unreadable file; never with the password */
+export function readStoreAddress(context: Context, name: string, text: string): Address {
+  const { rootCertificate, ...address } = readOrRefuse(name, text)
   const password = readPassword(context) ?? address.password
   const { tls } = address
   return {
-    address: {
-      ...address,
-      ...(password === undefined ? {} : { password }),
-      ...(rootCertificate !== null && typeof tls === 'object'
-        ? { tls: { ...tls, ca: readSettingFile(rootCertificate, 'sslrootcert') } }
-        : {}),
-    },
-    node: readNode(findSetting(env, file, 'node')),
+    ...address,
+    ...(password === undefined ? {} : { password }),
+    ...(rootCertificate !== null && typeof tls === 'object'
+      ? { tls: { ...tls, ca: readSettingFile(rootCertificate, 'sslrootcert') } }
+      : {}),
   }
 }
 

@@ -19,15 +19,16 @@ export function showProgress(context: Context, what: string): Progress {
   return { done: () => writeError(CLEAR_LINE) }
 }
 
-/** Shows `what` and for how long, once it takes longer than a second. */
-export function awaitProgress(context: Context, what: string): Progress {
+/** Shows `what`, as it is by then, and for how long, once it takes longer than a second. */
+export function awaitProgress(context: Context, what: string | (() => string)): Progress {
   let seconds = 0
   let isShown = false
   const timer = setInterval(() => {
     seconds++
     // Checked only now, because the check costs a short command a millisecond.
     isShown = isWanted(context)
-    if (isShown) writeError(`${CLEAR_LINE}${what} … ${seconds}s`)
+    const now = typeof what === 'string' ? what : what()
+    if (isShown) writeError(`${CLEAR_LINE}${now} … ${seconds}s`)
   }, SHOW_AFTER_MS)
   return {
     done() {

@@ -1,6 +1,5 @@
 /** The PostgreSQL engine: every port on one database, which several nodes share. */
 import type { Clock, Instant } from '#domain/clock.ts'
-import { GatewayError } from '#domain/errors.ts'
 import { newEpochId } from '#domain/id.ts'
 import type { SteadyTime } from '#domain/steady-clock.ts'
 import type { StoreHealth } from '#domain/store.ts'
@@ -30,6 +29,7 @@ import { createEvents } from './outbox/events.ts'
 import { createNoticeSettings } from './outbox/notice-settings.ts'
 import { createNotices } from './outbox/notices.ts'
 import { openMarks } from './outbox/passed-marks.ts'
+import { requireSameKey } from './sealed-word.ts'
 import { createSigninStore } from './signin/store.ts'
 
 export interface PostgresOptions {
@@ -60,26 +60,6 @@ export async function openPostgres(options: PostgresOptions): Promise<GatewaySto
     throw toStoreError(error)
   }
 }
-
-/** Secrets that one node has sealed must be readable for every other. */
-async function requireSameKey(database: Database, vault: Vault): Promise<void> {
-  await database.run(
-    'INSERT INTO sealed_word VALUES (1, ?) ON CONFLICT DO NOTHING',
-    vault.seal('gatewayctl', WORD),
-  )
-  const row = await database.get<{ sealed: string }>('SELECT sealed FROM sealed_word')
-  try {
-    vault.open(row?.sealed ?? '', WORD)
-  } catch (cause) {
-    throw new GatewayError(
-      'store_unavailable',
-      'this is not the master key by which the secrets of this database were sealed',
-      { hint: 'GATEWAY_MASTER_KEY_FILE: the same file at every node', cause },
-    )
-  }
-}
-
-const WORD = 'sealed_word'
 
 async function requireSchema(database: Database): Promise<void> {
   const version = await readVersion(database)

@@ -6,6 +6,7 @@ import type { ConfigCheckRecord } from '#cli/config/check.ts'
 import type { ConfigPathRecord } from '#cli/config/path.ts'
 import type { SettingRecord } from '#cli/config/show.ts'
 import type { MigrationRecord } from '#cli/store/migrate.ts'
+import type { MoveRecord } from '#cli/store/move.ts'
 import type { StoreStatusRecord } from '#cli/store/status.ts'
 import type { NodeRecord } from '#domain/node.ts'
 import type { SnapshotRecord } from '#operator/snapshot/record.ts'
@@ -138,6 +139,7 @@ export interface JsonRecords {
   doctor: VerbRecord<'doctor'>
   'store status': StoreStatusRecord
   'store migrate': MigrationRecord
+  'store move': MoveRecord
   'nodes list': readonly NodeRecord[]
   'nodes end': NodeRecord
   'config show': readonly SettingRecord[]

@@ -408,6 +408,8 @@ const SHARED: readonly Sample[] = [
   ['nodes end', ['nodes', 'end', 'a', '--yes']],
 ]
 
+const MOVED: Sample = ['store move', ['store', 'move']]
+
 describe.runIf(POSTGRES_BIN)('with a store that nodes share', () => {
   test('store and nodes', async () => {
     const cluster = await startPostgres(POSTGRES_BIN ?? '')
@@ -421,6 +423,13 @@ describe.runIf(POSTGRES_BIN)('with a store that nodes share', () => {
         judgeText(command, out)
       }
       shared.close()
+      const [command, args] = MOVED
+      const target = storeText(await cluster.createEmpty())
+      const alone = furnishCli(openCli(cli.binary))
+      const { code, out, err } = await alone.runBeside([...args, '--to', target, '--json'])
+      expect([code, err]).toEqual([0, ''])
+      judgeText(command, out)
+      alone.close()
     } finally {
       await store.close()
       await cluster.stop()
@@ -429,7 +438,7 @@ describe.runIf(POSTGRES_BIN)('with a store that nodes share', () => {
 })
 
 test('every schema was tried on what its command prints', () => {
-  const tried = POSTGRES_BIN === null ? SHARED.map(([command]) => command) : []
+  const tried = POSTGRES_BIN === null ? [...SHARED, MOVED].map(([command]) => command) : []
   expect([...judged, ...tried].toSorted()).toEqual([...schemas.keys()].toSorted())
 })
 

@@ -1,4 +1,5 @@
 /** Where the store of several nodes is: hosts of which one is the primary, as PostgreSQL's own tools write it. */
+import { dirname } from 'node:path'
 
 export interface Host {
   readonly hostname?: string
@@ -19,8 +20,11 @@ export interface Address {
 export const nameOf = ({ hostname, port, path }: Host): string => path ?? `${hostname}:${port}`
 
 /** For people: without the password. */
-export const renderAddress = ({ hosts, username, database }: Address): string =>
-  `postgres://${username}@${hosts.map(nameOf).join(',')}/${database}`
+export function renderAddress({ hosts, username, database }: Address): string {
+  const socket = hosts[0]?.path
+  if (socket !== undefined) return `postgres://${username}@/${database}?host=${dirname(socket)}`
+  return `postgres://${username}@${hosts.map(nameOf).join(',')}/${database}`
+}
 
 export interface ReadAddress extends Address {
   /** A file that the caller has to read. */

@@ -84,13 +84,7 @@ export function openDatabase(
     )
   const begin = <T>(mode: string, act: (tx: Sql) => Promise<T>, patienceMs?: number): Promise<T> =>
     repeated(() =>
-      on(
-        ({ pool }) =>
-          pool.begin(mode, (client) =>
-            act(statementsOf((text, values) => ask(client, text, values))),
-          ) as Promise<T>,
-        patienceMs,
-      ),
+      on(({ pool }) => pool.begin(mode, (client) => act(sqlOn(client))) as Promise<T>, patienceMs),
     )
   const track = <T>(promise: Promise<T>): Promise<T> => {
     const settled = promise.then(forget, forget)
@@ -136,8 +130,8 @@ export function openDatabase(
   }
 }
 
-/** Held to the end of the transaction. */
-const ONE_AT_A_TIME = 'SELECT pg_advisory_xact_lock(7002)'
+/** Every change at somebody's word holds it to the end of its transaction. */
+export const ONE_AT_A_TIME = 'SELECT pg_advisory_xact_lock(7002)'
 
 const forget = (): void => {}
 
@@ -150,6 +144,10 @@ async function ask(client: Client, text: string, values: readonly unknown[]): Pr
     throw toStoreError(error)
   }
 }
+
+/** Statements on one connection, or in its transaction. */
+export const sqlOn = (client: Client): Sql =>
+  statementsOf((text, values) => ask(client, text, values))
 
 /** Rows as lists of their values. */
 async function list(

@@ -1,11 +1,12 @@
 /** Brings a database to the newest schema, in one transaction. */
 
 import { GatewayError } from '#domain/errors.ts'
+import { type Moved, movedAway } from '../../moved.ts'
 import functions from '../functions.sql' with { type: 'text' }
 import initial from '../migrations/0001_initial.sql' with { type: 'text' }
 import type { Address } from './address.ts'
 import { openConnections, START_MS } from './connections.ts'
-import type { Sql } from './database.ts'
+import { type Sql, sqlOn } from './database.ts'
 import { toStoreError } from './errors.ts'
 
 const MIGRATIONS: readonly string[] = [initial]
@@ -25,13 +26,23 @@ const GRANTS = `
 /** Of the schema that this binary works with. */
 export const NEWEST_VERSION = MIGRATIONS.length
 
-export const readVersion = async (sql: Sql): Promise<number> => {
+/** 0 where it has no tables yet. @throws store_unavailable for one that was moved */
+export async function readVersion(sql: Sql): Promise<number> {
   const known = await sql.get<{ name: string | null }>(
     "SELECT to_regclass('schema_version')::text AS name",
   )
   if (known?.name == null) return 0
-  return (await sql.get<{ version: number }>('SELECT version FROM schema_version'))?.version ?? 0
+  const row = await sql.get<{ version: number }>('SELECT version FROM schema_version')
+  const version = row?.version ?? 0
+  const moved = await sql.get<Moved>('SELECT place, at FROM moved')
+  if (moved === null) return version
+  const hint = `GATEWAY_DATA_DIR=${moved.place} gatewayctl serve, without GATEWAY_STORE`
+  throw movedAway(moved, version, hint)
 }
+
+/** In the transaction of the move. */
+export const markMoved = (tx: Sql, { place, at }: Moved): Promise<number> =>
+  tx.run('INSERT INTO moved (one, place, at) VALUES (1, ?, ?)', place, at)
 
 /** Newer, or older, than what this binary works with. */
 export const unknownSchema = (version: number): GatewayError =>
@@ -47,7 +58,7 @@ export const unknownSchema = (version: number): GatewayError =>
     },
   )
 
-/** As the owner of the tables; success where there is nothing to do. Answers the version before and after. @throws store_unavailable for a schema of a newer binary */
+/** As the owner of the tables; success where there is nothing to do. Answers the version before and after. @throws store_unavailable for a schema of a newer binary, and for what was moved */
 export async function migrate(
   address: Address,
 ): Promise<{ readonly from: number; readonly to: number }> {
@@ -58,9 +69,8 @@ export async function migrate(
       // It waits for those that use a table, and for another migration.
       await tx.unsafe('SET LOCAL lock_timeout = 0')
       await tx.unsafe('SELECT pg_advisory_xact_lock(7003)')
+      const from = await readVersion(sqlOn(tx))
       await tx.unsafe('CREATE TABLE IF NOT EXISTS schema_version (version bigint NOT NULL)')
-      const [row] = await tx.unsafe('SELECT version FROM schema_version')
-      const from = Number(row?.version ?? 0)
       if (from > NEWEST_VERSION) throw unknownSchema(from)
       for (const sql of MIGRATIONS.slice(from)) await tx.unsafe(sql).simple()
       await tx.unsafe(functions).simple()

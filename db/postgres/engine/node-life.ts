@@ -8,7 +8,7 @@ import type { Database } from './database.ts'
 
 const BEAT_MS = 1_000
 /** By the clock of the database, so that no node's own matters. */
-const SILENT = "interval '10 seconds'"
+export const SILENT = "interval '10 seconds'"
 /** A node that lives beats in this time. */
 const LIVES_MS = 3 * BEAT_MS
 export const MISSED = `interval '${LIVES_MS} milliseconds'`

@@ -17,6 +17,8 @@ CREATE TABLE ended_epochs (epoch text COLLATE "C" PRIMARY KEY, ended_at bigint N
 CREATE TABLE given_up (generation_id text COLLATE "C" PRIMARY KEY, at bigint NOT NULL);
 -- Sealed by the first node that comes with a master key: whoever cannot open it has another one.
 CREATE TABLE sealed_word (one int PRIMARY KEY CHECK (one = 1), sealed text COLLATE "C" NOT NULL);
+-- Where all of it is now: nothing opens it any more.
+CREATE TABLE moved (one int PRIMARY KEY CHECK (one = 1), place text COLLATE "C" NOT NULL, at bigint NOT NULL);
 
 CREATE TABLE accounts (
   id                 text COLLATE "C" PRIMARY KEY,

@@ -75,16 +75,19 @@ const usd = (nanos: string): UsdNanos => BigInt(nanos) as UsdNanos
 /** @throws store_unavailable */
 export async function audit(database: Database): Promise<Audit> {
   await database.flush()
-  return await database.snapshot(async (tx) => {
-    const findings = [...(await findSums(tx)), ...(await findHolds(tx)), ...(await findLive(tx))]
-    return {
-      ...(await count(tx)),
-      balances: await balances(tx),
-      findings: findings.slice(0, MAX_FINDINGS),
-      found: findings.length,
-      ...(await beyondHold(tx)),
-    }
-  })
+  return await database.snapshot(auditIn)
+}
+
+/** By what this transaction sees. */
+export async function auditIn(tx: Sql): Promise<Audit> {
+  const findings = [...(await findSums(tx)), ...(await findHolds(tx)), ...(await findLive(tx))]
+  return {
+    ...(await count(tx)),
+    balances: await balances(tx),
+    findings: findings.slice(0, MAX_FINDINGS),
+    found: findings.length,
+    ...(await beyondHold(tx)),
+  }
 }
 
 async function findSums(tx: Sql): Promise<readonly AuditFinding[]> {

@@ -26,7 +26,7 @@ export function migrate(
 ): void {
   const version = schemaVersion(database)
   if (version === NEWEST_SCHEMA_VERSION) return
-  if (version > NEWEST_SCHEMA_VERSION) throw newerSchema(version)
+  if (version > NEWEST_SCHEMA_VERSION) throw newerSchema(database)
   // Whole, kept answers too, and of now: an earlier upgrade may have left one of this name.
   if (version > 0) {
     if (onOlderSchema === 'refuse') throw olderSchema(version)

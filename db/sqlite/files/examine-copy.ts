@@ -60,7 +60,7 @@ function requireGatewayDatabase(copy: Database, file: string): number {
   } catch (cause) {
     throw cause instanceof GatewayError ? cause : notGatewayDatabase(file, cause)
   }
-  if (version > NEWEST_SCHEMA_VERSION) throw newerSchema(version)
+  if (version > NEWEST_SCHEMA_VERSION) throw newerSchema(copy)
   return version
 }
 

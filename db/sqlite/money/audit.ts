@@ -23,6 +23,10 @@ export async function audit(connection: Connection, hotState: HotState): Promise
   }
 }
 
+/** Of a database that nobody has open: no sum is in memory, and no request in progress. */
+export const auditAtRest = (database: Database): Promise<Audit> =>
+  compare(database, { accounts: [], keys: [], open: [] })
+
 /** Compares stored sums with the ledger in a database that is not being served. */
 export async function auditSums(
   database: Database,

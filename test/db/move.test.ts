@@ -1,0 +1,228 @@
+// A store is moved between its data directory and PostgreSQL as if it had been restarted: nothing is lost, and nothing is there twice.
+import { Database as File } from 'bun:sqlite'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { SQL } from 'bun'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { DATABASE_FILE } from '#db/file-name.ts'
+import { openStore } from '#db/index.ts'
+import { type MoveOptions, MoveRefusal, moveToPostgres, moveToSqlite } from '#db/move/move.ts'
+import { NOT_MOVED, ONLY_POSTGRES, ONLY_SQLITE, SEALED, SHARED } from '#db/move/tables.ts'
+import type { Address } from '#db/postgres/engine/address.ts'
+import { openPostgres } from '#db/postgres/store.ts'
+import { migrate as migrateFile } from '#db/sqlite/engine/migrate.ts'
+import { openVault } from '#db/vault.ts'
+import { type Clock, systemClock } from '#domain/clock.ts'
+import type { GatewayStore } from '#signin/store.ts'
+import { type Cluster, POSTGRES_BIN, startPostgres } from '#test/support/postgres.ts'
+import { tempDirectory } from '#test/support/temp-directory.ts'
+import { type OpenStore, type ReopenStore, setBench } from './contract/bench.ts'
+import { restartContract } from './contract/restart.ts'
+import { fillEveryTable } from './every-table.ts'
+
+vi.setConfig({ testTimeout: 60_000 })
+
+const masterKey = new Uint8Array(32).fill(7)
+const vault = openVault(masterKey)
+
+const optionsOf = (dataDir: string, address: Address, clock: Clock = systemClock): MoveOptions => ({
+  ...{ dataDir, address, clock, vault, who: 'someone' },
+  said() {},
+})
+
+/** PostgreSQL has no text with one, nor JSON. */
+function withoutNul(table: string, value: unknown): unknown {
+  if (typeof value !== 'string') return value
+  const text = value.replaceAll('\0', '\ufffd')
+  return table === 'events' ? text.replaceAll('\\u0000', '\\ufffd') : text
+}
+
+/** Every row of the shared tables, as text, in an order of its own; what the two moves themselves have noted is left out. */
+function readFile(dataDir: string): Readonly<Record<string, readonly string[]>> {
+  const file = new File(join(dataDir, DATABASE_FILE), { readonly: true })
+  const rowsOf = (table: string) =>
+    file
+      .query<Record<string, unknown>, []>(`SELECT * FROM ${table}`)
+      .all()
+      .filter(({ verb }) => verb !== 'store.move')
+      .map((row) => JSON.stringify(row, (_, value) => withoutNul(table, value)))
+      .toSorted()
+  try {
+    return Object.fromEntries(SHARED.map((table) => [table, rowsOf(table)]))
+  } finally {
+    file.close()
+  }
+}
+
+if (POSTGRES_BIN === null) {
+  test.skip('PostgreSQL is not installed: apt-get install postgresql', () => {})
+} else {
+  const bin = POSTGRES_BIN
+  let cluster: Cluster
+  beforeAll(async () => {
+    cluster = await startPostgres(bin)
+  })
+  afterAll(() => cluster.stop())
+
+  const ask = async (address: Address, sql: string): Promise<Record<string, string>[]> => {
+    const { hosts, username, database } = address
+    const client = new SQL({ ...hosts[0], username, database, max: 1 } as never)
+    try {
+      return await client.unsafe(sql)
+    } finally {
+      await client.close({ timeout: 0 })
+    }
+  }
+
+  describe('a move is a restart', () => {
+    const places = new WeakMap<GatewayStore, string>()
+    const addresses = new WeakMap<GatewayStore, Address>()
+    const openFile = async (dataDir: string, clock: Clock): Promise<GatewayStore> => {
+      const store = await openStore({ dataDir, clock, masterKey })
+      places.set(store, dataDir)
+      return store
+    }
+    const openShared = async (address: Address, clock: Clock): Promise<GatewayStore> => {
+      const store = await openPostgres({ address, clock, node: 'a', vault })
+      addresses.set(store, address)
+      return store
+    }
+    /** To where it is not. */
+    const move: ReopenStore = async (store, clock) => {
+      await store.close()
+      const address = addresses.get(store)
+      if (address === undefined) {
+        const target = await cluster.createEmpty()
+        await moveToPostgres(optionsOf(places.get(store) ?? '', target, clock))
+        return await openShared(target, clock)
+      }
+      const dataDir = tempDirectory()
+      await moveToSqlite(optionsOf(dataDir, address, clock))
+      return await openFile(dataDir, clock)
+    }
+    const inFile: OpenStore = (clock) => openFile(tempDirectory(), clock)
+    const inDatabase: OpenStore = async (clock) => openShared(await cluster.create(), clock)
+    describe('into PostgreSQL', () => restartContract(setBench(inFile, move)))
+    describe('into a directory', () => restartContract(setBench(inDatabase, move)))
+  })
+
+  test('there and back every row of every table is as it was, and what was moved opens no more', async () => {
+    const dataDir = tempDirectory()
+    const back = tempDirectory()
+    const address = await cluster.createEmpty()
+    await fillEveryTable(dataDir, vault)
+    const before = readFile(dataDir)
+    expect(Object.entries(before).filter(([, rows]) => rows.length === 0)).toEqual([])
+
+    const there = await moveToPostgres(optionsOf(dataDir, address))
+    const opening = openStore({ dataDir, clock: systemClock })
+    await expect(opening).rejects.toThrow(/was moved to postgres:\/\/.* on 20.*, and opens no more/)
+    await expect(moveToPostgres(optionsOf(dataDir, address))).rejects.toThrow('was moved to')
+    const again = await moveToSqlite(optionsOf(back, address))
+    expect(again.audit.balances).toEqual(there.audit.balances)
+    const shared = openPostgres({ address, clock: systemClock, node: 'a', vault })
+    await expect(shared).rejects.toThrow(`was moved to ${back}`)
+
+    const { key_days: _, ...after } = readFile(back)
+    const { key_days: _days, ...whole } = before
+    expect(after).toEqual(whole)
+    const store = await openStore({ dataDir: back, clock: systemClock, masterKey })
+    const verbs = await store.acts.list({ verb: 'store.move', limit: 9 })
+    expect(verbs.map(({ target }) => target)).toEqual([back, expect.stringContaining('postgres:')])
+    const health = await store.health({ checkIntegrity: true })
+    expect([health.integrityFindings, health.schemaFindings]).toEqual([[], []])
+    await store.close()
+  })
+
+  test('every table and column of both schemas is moved, or says why it is not', async () => {
+    const file = new File(':memory:')
+    migrateFile(file, ':memory:')
+    const address = await cluster.create()
+    const inFile = file
+      .query<{ table: string; column: string }, []>(
+        `SELECT t.name AS "table", c.name AS "column" FROM sqlite_schema t, pragma_table_info(t.name) c
+         WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite%'`,
+      )
+      .all()
+    const inDatabase = await ask(
+      address,
+      `SELECT table_name AS "table", column_name AS "column" FROM information_schema.columns
+       WHERE table_schema = 'public' AND is_generated = 'NEVER'`,
+    )
+    const tables = new Set([...inFile, ...inDatabase].map(({ table }) => table))
+    expect([...tables].toSorted()).toEqual([...SHARED, ...Object.keys(NOT_MOVED)].toSorted())
+    for (const table of SHARED) {
+      const columnsOf = (
+        all: readonly { table?: string; column?: string }[],
+        but: readonly string[] = [],
+      ) =>
+        all
+          .flatMap((one) =>
+            one.table === table && !but.includes(one.column ?? '') ? [one.column] : [],
+          )
+          .toSorted()
+      expect([table, columnsOf(inFile, ONLY_SQLITE[table])]).toEqual([
+        table,
+        columnsOf(inDatabase, ONLY_POSTGRES[table]),
+      ])
+    }
+    const sealed = inFile.filter(({ column }) => column.startsWith('sealed'))
+    expect(SEALED.map(([table, column]) => `${table}.${column}`).toSorted()).toEqual(
+      sealed.map(({ table, column }) => `${table}.${column}`).toSorted(),
+    )
+  })
+
+  describe('is refused', () => {
+    const furnished = async (): Promise<string> => {
+      const dataDir = tempDirectory()
+      await fillEveryTable(dataDir, vault)
+      return dataDir
+    }
+
+    test('into what holds anything', async () => {
+      const dataDir = await furnished()
+      const foreign = await cluster.createEmpty()
+      await cluster.run(foreign, 'CREATE TABLE shop (id int)')
+      const refused = moveToPostgres(optionsOf(dataDir, foreign))
+      await expect(refused).rejects.toThrow('its table shop is not of gatewayctl')
+      const used = await cluster.create()
+      await cluster.run(used, "INSERT INTO accounts VALUES ('acct_9', 'other', 0)")
+      await expect(moveToPostgres(optionsOf(dataDir, used))).rejects.toThrow('accounts has rows')
+      const shared = await cluster.create()
+      await expect(moveToSqlite(optionsOf(dataDir, shared))).rejects.toThrow('is there already')
+    })
+
+    test('while a node serves', async () => {
+      const address = await cluster.create()
+      const node = await openPostgres({ address, clock: systemClock, node: 'gate-1', vault })
+      const dataDir = tempDirectory()
+      await expect(moveToSqlite(optionsOf(dataDir, address))).rejects.toThrow(
+        'nodes serve from it: gate-1',
+      )
+      expect(existsSync(join(dataDir, DATABASE_FILE))).toBe(false)
+      await node.close()
+    })
+
+    test('with another master key, or none, and the source stays as it was', async () => {
+      const dataDir = await furnished()
+      const address = await cluster.createEmpty()
+      const other = openVault(new Uint8Array(32).fill(8))
+      for (const wrong of [other, null]) {
+        const moving = moveToPostgres({ ...optionsOf(dataDir, address), vault: wrong })
+        await expect(moving).rejects.toBeInstanceOf(MoveRefusal)
+      }
+      await moveToPostgres(optionsOf(dataDir, address))
+      const back = { ...optionsOf(tempDirectory(), address), vault: null }
+      await expect(moveToSqlite(back)).rejects.toThrow('there is no master key')
+    })
+
+    test('where the books are wrong', async () => {
+      const dataDir = await furnished()
+      const file = new File(join(dataDir, DATABASE_FILE))
+      file.run('UPDATE accounts SET balance_nanos = balance_nanos + 1')
+      file.close()
+      const refused = moveToPostgres(optionsOf(dataDir, await cluster.createEmpty()))
+      await expect(refused).rejects.toThrow('the audit finds 1 difference')
+    })
+  })
+}
