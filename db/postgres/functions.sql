@@ -381,7 +381,7 @@ BEGIN
         IF w_wait > 0 THEN w_lim := 'tpm_limit'; of_account := true; limit_value := c.a_tpm; used := w_used; END IF;
       END IF;
       IF w_lim IS NOT NULL THEN
-        code := 'rate_limit_exceeded'; lim := w_lim; resets_at := c.at + w_wait; retry := greatest(1, (w_wait + 999) / 1000);
+        code := 'rate_limit_exceeded'; lim := w_lim; resets_at := c.at + w_wait; retry := greatest(1, (least(w_wait, CASE w_lim WHEN 'rpd_limit' THEN 86400000 ELSE 60000 END) + 999) / 1000);
       ELSIF k_prog >= c.k_conc THEN
         code := 'concurrency_limit_exceeded'; lim := 'concurrency_limit'; limit_value := c.k_conc; used := k_prog; retry := 1;
       ELSIF a_prog >= c.a_conc THEN

@@ -9,7 +9,7 @@ import type { Limits } from './limits.ts'
 import { addUsd, NO_MONEY, renderUsd, type UsdNanos } from './money.ts'
 import { holdFor, mostOf, type OfferCost, tokensFor } from './offer-cost.ts'
 import type { Owner } from './owner.ts'
-import type { QuotaReading, Window, WindowReadings } from './window.ts'
+import { type QuotaReading, toReset, type Window, type WindowReadings } from './window.ts'
 import type { Dialect } from './work.ts'
 
 /** What a request asks for before it goes upstream. */
@@ -283,7 +283,7 @@ function judgeTokens(
     limitValue: tpm,
     used: tokens.spent + tokens.held,
     resetsAt: (at + waitMs) as Instant,
-    retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)),
+    retryAfterSeconds: Math.max(1, toReset(waitMs, tokens.spanMs)),
   }
 }
 
@@ -303,7 +303,7 @@ function judgeWindow(
     limitValue: limit,
     used,
     resetsAt: (at + waitMs) as Instant,
-    retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)),
+    retryAfterSeconds: Math.max(1, toReset(waitMs, window.spanMs)),
   }
 }
 

@@ -233,6 +233,10 @@ export interface WindowReadings extends QuotaReading {
 
 export const NO_QUOTA: WindowReadings = { minute: null, day: null, tokens: null }
 
+/** One that comes behind a later one is told of no longer wait than the span. */
+export const toReset = (waitMs: number, spanMs: number): number =>
+  Math.ceil(Math.min(waitMs, spanMs) / 1000)
+
 export function readWindow(
   window: Window | null,
   limit: number | null,
@@ -242,6 +246,6 @@ export function readWindow(
   return {
     limit,
     remaining: Math.max(0, limit - window.used(now)),
-    resetSeconds: Math.ceil(window.msUntilOldestLeaves(now) / 1000),
+    resetSeconds: toReset(window.msUntilOldestLeaves(now), window.spanMs),
   }
 }

@@ -1,10 +1,15 @@
 /** Admission: a batch of claims is judged, and takes what it is granted, by one call. */
 import type { Claim, Refusal, RefusalCode, Repeated, Verdict } from '#domain/admission.ts'
 import type { Stale } from '#domain/catalogue.ts'
-import type { Instant } from '#domain/clock.ts'
+import { DAY_MS, type Instant, MINUTE_MS } from '#domain/clock.ts'
 import { limitNamed } from '#domain/limits.ts'
 import { renderUsd, type UsdNanos } from '#domain/money.ts'
-import type { QuotaReading, WindowReading, WindowReadings } from '#domain/window.ts'
+import {
+  type QuotaReading,
+  toReset,
+  type WindowReading,
+  type WindowReadings,
+} from '#domain/window.ts'
 import type { Sql } from '../engine/database.ts'
 import { lost } from '../engine/errors.ts'
 import { keyNotFound } from '../keys/key-not-found.ts'
@@ -153,18 +158,19 @@ const toReading = (
   limit: number | null,
   used: number | null,
   oldestMs: number,
+  spanMs: number = MINUTE_MS,
 ): WindowReading | null =>
   limit === null
     ? null
     : {
         limit,
         remaining: Math.max(0, limit - (used ?? 0)),
-        resetSeconds: Math.ceil(oldestMs / 1000),
+        resetSeconds: toReset(oldestMs, spanMs),
       }
 
 const toQuota = (row: WindowColumns): QuotaReading => ({
   minute: toReading(row.rpm, row.minute_used, row.minute_oldest),
-  day: toReading(row.rpd, row.day_used, row.day_oldest),
+  day: toReading(row.rpd, row.day_used, row.day_oldest, DAY_MS),
 })
 
 /** With the tokens, as lists show them. */

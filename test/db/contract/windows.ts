@@ -33,6 +33,16 @@ export function windowsContract(bench: Bench): void {
       expect((await bench.admit(key)).refusal).toBeNull()
     })
 
+    test('one that is judged behind a later one is told of no longer wait than the span', async () => {
+      const { key } = await bench.issue({ [limit]: 1 })
+      await bench.spend(key, '0.001')
+      bench.clock.advance(-1_500)
+      const { refusal } = await bench.admit(key)
+      expect(refusal?.retryAfterSeconds).toBe(spanMs / 1_000)
+      const [quota] = await bench.store.admissions.quota([key.id], bench.clock.now())
+      expect((quota?.minute ?? quota?.day)?.resetSeconds).toBe(spanMs / 1_000)
+    })
+
     test('counts voided requests too, and never a refused one', async () => {
       const { key } = await bench.issue({ [limit]: 2, concurrency: 1 })
       const { claim } = await bench.admit(key)
