@@ -5,6 +5,7 @@
  *
  *     npm run build && npm run soak -- [--minutes 30] [--seed N] [--clients 24] [--binary dist/gatewayctl]
  *     npm run build && npm run soak -- --kills 200 [--seed N]
+ *     npm run build && npm run soak -- --nodes 3 [--rounds 8] [--only silence] [--seed N]
  *
  * The seed decides what is asked, typed and killed, and in which order; how far a run comes in a minute is the machine's affair.
  * Exits 1 on any broken promise and on any error that nothing explains.
@@ -13,6 +14,7 @@ import { parseArgs } from 'node:util'
 import { BINARY } from './compile.ts'
 import { openFindings } from './soak/findings.ts'
 import { kills } from './soak/kills.ts'
+import { nodes } from './soak/nodes.ts'
 import { report } from './soak/report.ts'
 import { openSoakRig } from './soak/rig.ts'
 import { soak } from './soak/run.ts'
@@ -21,6 +23,9 @@ const { values } = parseArgs({
   options: {
     minutes: { type: 'string', default: '30' },
     kills: { type: 'string' },
+    nodes: { type: 'string' },
+    rounds: { type: 'string', default: '8' },
+    only: { type: 'string', default: '' },
     seed: { type: 'string' },
     clients: { type: 'string', default: '24' },
     binary: { type: 'string', default: BINARY },
@@ -30,15 +35,20 @@ const seed = Number(values.seed ?? crypto.getRandomValues(new Uint32Array(1))[0]
 console.log(`seed ${seed}`)
 
 const findings = openFindings()
-const rig = await openSoakRig(values.binary)
-try {
-  const wishes = { seed, clients: Number(values.clients) }
-  if (values.kills === undefined) {
-    await soak(rig, findings, { ...wishes, minutes: Number(values.minutes) })
-  } else {
-    await kills(rig, findings, { ...wishes, kills: Number(values.kills) })
+const wishes = { seed, clients: Number(values.clients) }
+if (values.nodes === undefined) {
+  const rig = await openSoakRig(values.binary)
+  try {
+    if (values.kills === undefined) {
+      await soak(rig, findings, { ...wishes, minutes: Number(values.minutes) })
+    } else {
+      await kills(rig, findings, { ...wishes, kills: Number(values.kills) })
+    }
+  } finally {
+    rig.close()
   }
-} finally {
-  rig.close()
+} else {
+  const [count, rounds] = [Number(values.nodes), Number(values.rounds)]
+  await nodes(values.binary, findings, { ...wishes, nodes: count, rounds, only: values.only })
 }
 process.exitCode = report(findings) ? 0 : 1

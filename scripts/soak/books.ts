@@ -1,17 +1,15 @@
 /** What the books must say after every life: each answered request charged exactly once, no hold left, every top-up there. */
-import { Database } from 'bun:sqlite'
-import { join } from 'node:path'
 import type { Findings } from './findings.ts'
 import { IN_USD, OUT_USD, type SoakRig } from './rig.ts'
 import { ANSWER_TOKENS, PROMPT_TOKENS } from './wires.ts'
 
 /** Of one answer that its upstream counted: tokens times dollars per million are micro-dollars. */
-const COST_NANOS = (PROMPT_TOKENS * IN_USD + ANSWER_TOKENS * OUT_USD) * 1_000
+export const COST_NANOS = (PROMPT_TOKENS * IN_USD + ANSWER_TOKENS * OUT_USD) * 1_000
 
 export interface Books {
   /** In the ledger. */
   readonly charges: number
-  readonly lost: number
+  readonly lost: readonly string[]
   readonly doubled: number
   /** Charged, but not what the upstream counted. */
   readonly wrong: number
@@ -19,47 +17,44 @@ export interface Books {
   readonly lostTopUps: number
 }
 
-/** Reads beside whoever has the database open. Holds are meant to be none only where nothing is in progress. */
-function readBooks({ dataDir }: SoakRig, { answers, topUps }: Findings): Books {
-  const database = new Database(join(dataDir, 'gateway.db'), { readonly: true, strict: true })
-  try {
-    const charges = database
-      .query<{ id: string; nanos: number; n: number }, []>(
-        `SELECT generation_id AS id, -sum(amount_nanos) AS nanos, count(*) AS n
-         FROM ledger WHERE kind = 'charge' GROUP BY generation_id`,
-      )
-      .all()
-    const byId = new Map(charges.map((charge) => [charge.id, charge]))
-    const charged = [...answers].filter(([id]) => byId.has(id))
-    const refs = new Map(
-      database
-        .query<{ ref: string; n: number }, []>(
-          'SELECT ref, count(*) AS n FROM ledger WHERE ref IS NOT NULL GROUP BY ref',
-        )
-        .all()
-        .map(({ ref, n }) => [ref, n]),
-    )
-    const holds = database.query<{ n: number }, []>('SELECT count(*) AS n FROM holds').get()
-    return {
-      charges: charges.length,
-      lost: answers.size - charged.length,
-      doubled: charges.filter(({ n }) => n > 1).length,
-      wrong: charged.filter(([id, isCounted]) => isCounted && byId.get(id)?.nanos !== COST_NANOS)
-        .length,
-      openHolds: holds?.n ?? -1,
-      lostTopUps: [...topUps].filter((ref) => refs.get(ref) !== 1).length,
-    }
-  } finally {
-    database.close()
+/** Holds are meant to be none only where nothing is in progress. */
+async function readBooks(
+  { query, openHolds }: SoakRig,
+  { answers, topUps }: Findings,
+): Promise<Books> {
+  const charges = await query<{ id: string; nanos: number; n: number }>(
+    `SELECT generation_id AS id, CAST(-sum(amount_nanos) AS bigint) AS nanos, CAST(count(*) AS bigint) AS n
+     FROM ledger WHERE kind = 'charge' GROUP BY generation_id`,
+  )
+  const byId = new Map(charges.map((charge) => [charge.id, charge]))
+  const charged = [...answers].filter(([id]) => byId.has(id))
+  const ends = await query<{ id: string; said: string }>(
+    `SELECT generation_id AS id, status || ' ' || ended_by || ' ' || coalesce(code, '') AS said FROM activity`,
+  )
+  const said = new Map(ends.map((end) => [end.id, end.said]))
+  const lost = [...answers.keys()].filter((id) => !byId.has(id))
+  const credits = await query<{ ref: string; n: number }>(
+    'SELECT ref, count(*) AS n FROM ledger WHERE ref IS NOT NULL GROUP BY ref',
+  )
+  const refs = new Map(credits.map(({ ref, n }) => [ref, Number(n)]))
+  const isOther = ([id, isCounted]: readonly [string, boolean]): boolean =>
+    isCounted && Number(byId.get(id)?.nanos) !== COST_NANOS
+  return {
+    charges: charges.length,
+    lost: lost.map((id) => `${id}: ${said.get(id) ?? 'not in the log'}`),
+    doubled: charges.filter(({ n }) => Number(n) > 1).length,
+    wrong: charged.filter(isOther).length,
+    openHolds: await openHolds(),
+    lostTopUps: [...topUps].filter((ref) => refs.get(ref) !== 1).length,
   }
 }
 
 /** Notes what is not as it must be. */
-export function checkBooks(rig: SoakRig, findings: Findings, when: string): Books {
-  const books = readBooks(rig, findings)
+export async function checkBooks(rig: SoakRig, findings: Findings, when: string): Promise<Books> {
+  const books = await readBooks(rig, findings)
   const { lost, doubled, wrong, openHolds, lostTopUps } = books
   for (const [what, number] of Object.entries({
-    'charges of answered requests lost': lost,
+    [`charges of answered requests lost (${lost.slice(0, 3).join()})`]: lost.length,
     'charges doubled': doubled,
     'charges of another amount': wrong,
     'holds left open': openHolds,

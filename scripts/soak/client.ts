@@ -13,6 +13,9 @@ export interface ClientContext {
   /** Of one client, between an answer and its next question. */
   readonly pauseMs: number
   readonly isOver: () => boolean
+  /** Whether a node may have no store just now, and whether others may have ended it; never, unless told. */
+  readonly mayLackStore?: (life: Life) => boolean
+  readonly mayBeEnded?: (life: Life) => boolean
 }
 
 interface Question {
@@ -23,6 +26,9 @@ interface Question {
   readonly key: SoakKey
   /** When it hangs up, whatever came by then; null where it stays. */
   readonly leavesAfterMs: number | null
+  readonly endUser: string | null
+  /** With one it is asked twice, and may be answered once. */
+  readonly idempotencyKey: string | null
 }
 
 const MODELS = Object.keys(WIRES).map((name) => `${name}/m`)
@@ -36,7 +42,15 @@ export async function runClient(context: ClientContext, chance: Chance): Promise
     await Bun.sleep(chance.exponential(context.pauseMs))
     while (context.life() === undefined && !context.isOver()) await Bun.sleep(DOWN_MS)
     const life = context.life()
-    if (life !== undefined) await ask(context, life, question)
+    if (life === undefined) continue
+    const first = await ask(context, life, question)
+    if (question.idempotencyKey === null) continue
+    const other = context.life() ?? life
+    const again = await ask(context, other, question)
+    if (first === null || again === null || first === again) continue
+    if ([life, other].some((one) => context.mayBeEnded?.(one)))
+      context.findings.count('answered twice under one Idempotency-Key, by a node that was ended')
+    else context.findings.violation(`${first} and ${again} were answered under one Idempotency-Key`)
   }
 }
 
@@ -50,6 +64,8 @@ function draw(chance: Chance, keys: readonly SoakKey[]): Question {
   const key = keys[place < 0.6 ? 0 : Math.floor(((place - 0.6) / 0.4) * keys.length)]
   if (!key) throw new Error('no key')
   const staysMs = chance.exponential(600)
+  // An image that may be asked for again is waited for when nobody listens any more.
+  const isEndless = model === 'images/m' && (plan.kind === 'mute' || plan.kind === 'freeze')
   const leaves = chance.draw() < 0.12 || plan.kind === 'mute' || plan.kind === 'freeze'
   return {
     model,
@@ -58,14 +74,17 @@ function draw(chance: Chance, keys: readonly SoakKey[]): Question {
     plan,
     key,
     leavesAfterMs: leaves ? staysMs : null,
+    endUser: chance.draw() < 0.3 ? `user-${chance.pick(50)}` : null,
+    idempotencyKey: chance.draw() < 0.1 && !isEndless ? `once-${chance.draw()}` : null,
   }
 }
 
-const render = ({ model, others, stream, plan }: Question): string =>
+const render = ({ model, others, stream, plan, endUser }: Question): string =>
   JSON.stringify({
     model,
     ...(others.length > 0 && { models: others }),
     ...(stream && { stream: true, stream_options: { include_usage: true } }),
+    ...(endUser !== null && { user: endUser }),
     ...(model === 'images/m' && { modalities: ['image'] }),
     messages: [
       { role: 'user', content: `${renderPlan(plan)} ${'Why does it balance? '.repeat(20)}` },
@@ -82,7 +101,8 @@ interface Outcome {
   readonly text: string
 }
 
-async function ask(context: ClientContext, life: Life, question: Question): Promise<void> {
+/** What it was answered by to its very last byte; null where it was not. */
+async function ask(context: ClientContext, life: Life, question: Question): Promise<string | null> {
   const { findings } = context
   const { key } = question
   const askedMs = performance.now()
@@ -95,16 +115,23 @@ async function ask(context: ClientContext, life: Life, question: Question): Prom
   try {
     const response = await fetch(`${life.origin}/v1/chat/completions`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${key.secret}`, 'content-type': 'application/json' },
+      headers: {
+        authorization: `Bearer ${key.secret}`,
+        'content-type': 'application/json',
+        ...(question.idempotencyKey !== null && { 'idempotency-key': question.idempotencyKey }),
+      },
       body: render(question),
       signal: aborter.signal,
       keepalive: question.plan.chunks % 2 === 0,
     })
-    judge(context, life, question, askedMs, readOutcome(response, await response.text(), question))
+    const outcome = readOutcome(response, await response.text(), question)
+    judge(context, life, question, askedMs, outcome)
+    return outcome.isWhole && outcome.code === null ? outcome.generationId : null
   } catch (cause) {
     if (aborter.signal.aborted) findings.count('left by their client')
     else if (life.endedBy !== undefined) findings.count('cut off by an end of a life')
     else findings.unexplained(`${describe(question)}: ${cause}`)
+    return null
   } finally {
     clearTimeout(timer)
   }
@@ -134,21 +161,25 @@ function isJson(text: string): boolean {
 }
 
 function judge(
-  { findings }: ClientContext,
+  context: ClientContext,
   life: Life,
   question: Question,
   askedMs: number,
   outcome: Outcome,
 ): void {
+  const { findings } = context
   const { key, plan, model } = question
   if (outcome.status === 200 && key.revokedMs !== null && key.revokedMs < askedMs) {
     findings.violation(`${key.id} was answered after it had been revoked`)
   }
-  if (outcome.isWhole && outcome.generationId !== null) {
+  // A stream whose head has left may still fail before its first word, which costs nothing.
+  const isAnswered =
+    outcome.isWhole && (outcome.code === null || /"content":"[^"]/.test(outcome.text))
+  if (isAnswered && outcome.generationId !== null) {
     const isCounted = plan.kind === 'answer' && outcome.code === null && model !== 'images/m'
     findings.answered(outcome.generationId, isCounted)
   }
-  if (isExplained(question, outcome, life)) findings.count(toHeading(outcome))
+  if (isExplained(context, question, outcome, life)) findings.count(toHeading(outcome))
   else findings.unexplained(`${describe(question)}: ${outcome.status} ${outcome.text.slice(-300)}`)
 }
 
@@ -164,12 +195,16 @@ const BY_UPSTREAM =
 const PLAIN: ReadonlySet<PlanKind> = new Set(['answer', 'uncounted'])
 
 function isExplained(
-  { key, plan }: Question,
+  { mayLackStore }: ClientContext,
+  { key, plan, idempotencyKey }: Question,
   { status, code, isWhole }: Outcome,
   life: Life,
 ): boolean {
   if (status === 200 && isWhole && code === null) return plan.kind !== 'cut' || plan.at > 0
   if (code === null) return life.endedBy !== undefined
+  // Before its first word: nobody who is being answered is cut off.
+  if (code === 'store_unavailable') return status === 503 && mayLackStore?.(life) === true
+  if (code === 'idempotency_conflict') return idempotencyKey !== null
   if (code === 'shutting_down') return life.endedBy === 'SIGTERM'
   if (BY_KEY.test(code)) return key.isTouched
   if (BY_LIMIT.test(code)) return !key.isWide

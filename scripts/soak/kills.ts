@@ -37,9 +37,10 @@ export async function kills(
   for (let number = 1; number <= wanted + 1; number++) {
     const live = await startLife(rig, number)
     // Before anybody asks: what the killed one held must have been given back.
-    const books = checkBooks(rig, findings, `after kill ${number - 1}`)
+    const books = await checkBooks(rig, findings, `after kill ${number - 1}`)
     charges = books.charges
-    for (const what of ['lost', 'doubled', 'wrong', 'openHolds', 'lostTopUps'] as const) {
+    most.lost = Math.max(most.lost, books.lost.length)
+    for (const what of ['doubled', 'wrong', 'openHolds', 'lostTopUps'] as const) {
       most[what] = Math.max(most[what], books[what])
     }
     if (number % AUDIT_EVERY === 1) {
@@ -58,7 +59,7 @@ export async function kills(
   traffic.isOver = true
   await traffic.settled
   await endLife(traffic, findings, 'SIGTERM')
-  charges = checkBooks(rig, findings, 'at the end').charges
+  charges = (await checkBooks(rig, findings, 'at the end')).charges
   audits++
   if (await checkAudit(rig, findings, 'at the end')) clean++
   console.log(

@@ -28,6 +28,8 @@ export interface Life {
   readonly endedMs: number | undefined
   /** What it said on standard error beside its banner. */
   readonly complaints: readonly string[]
+  /** Stops it, or lets it go on. */
+  signal(name: 'SIGSTOP' | 'SIGCONT'): void
   /** Sends the signal and waits. @throws Error when SIGTERM ends it otherwise than with 0, or it had ended by itself */
   end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void>
 }
@@ -75,6 +77,7 @@ export async function startLife({ binary, env }: Body, number: number): Promise<
     get endedMs() {
       return endedMs
     },
+    signal: (name) => void child.kill(name),
     async end(signal) {
       const before = child.exitCode ?? child.signalCode
       clearInterval(sampler)

@@ -27,9 +27,9 @@ const ACTS: readonly (readonly [weight: number, act: Act])[] = [
   [4, setLimits],
   [6, topUp],
   [1, (operatorRun) => read(operatorRun, 'audit')],
-  [1, (operatorRun) => read(operatorRun, 'status')],
+  [1, (operatorRun) => look(operatorRun)],
   [1, (operatorRun) => read(operatorRun, 'activity', 'list', '--limit', '100')],
-  [1, (operatorRun) => read(operatorRun, 'backup', `${operatorRun.rig.backups}/`, '--keep', '2')],
+  [1, (operatorRun) => backUp(operatorRun)],
 ]
 const URN: readonly Act[] = ACTS.flatMap(([weight, act]) => Array<Act>(weight).fill(act))
 
@@ -121,6 +121,16 @@ async function topUp(operatorRun: OperatorRun, _chance: Chance, number: number):
   if (await type(operatorRun, 'balance', 'top-up', '0.01', '--ref', ref))
     operatorRun.findings.toppedUp(ref)
 }
+
+const hasNodes = ({ rig }: OperatorRun): boolean => rig.env['GATEWAY_STORE'] !== undefined
+
+/** Nodes are elsewhere, and their store is backed up by its own means. */
+const look = (operatorRun: OperatorRun): Promise<void> =>
+  hasNodes(operatorRun) ? read(operatorRun, 'nodes', 'list') : read(operatorRun, 'status')
+const backUp = (operatorRun: OperatorRun): Promise<void> =>
+  hasNodes(operatorRun)
+    ? read(operatorRun, 'store', 'status')
+    : read(operatorRun, 'backup', `${operatorRun.rig.backups}/`, '--keep', '2')
 
 const read = async (operatorRun: OperatorRun, ...args: readonly string[]): Promise<void> => {
   await type(operatorRun, ...args)

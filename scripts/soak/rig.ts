@@ -1,4 +1,5 @@
-/** The gateway that is soaked: a data directory, its providers and models, and the command line as an operator types it. */
+/** The gateway that is soaked: its store, its providers and models, and the command line as an operator types it. */
+import { Database } from 'bun:sqlite'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,11 +18,16 @@ export interface Ended {
 
 export interface SoakRig {
   readonly binary: string
-  readonly dataDir: string
+  /** A directory for what nodes have of their own. */
+  readonly home: string
   /** A directory for backups. */
   readonly backups: string
   readonly env: Readonly<Record<string, string>>
   readonly upstream: SoakUpstream
+  /** What the books say, read beside whoever has the store open. */
+  query<Row>(sql: string): Promise<readonly Row[]>
+  /** How many requests are held for; nodes also keep the rows of those that they have ended. */
+  openHolds(): Promise<number>
   /** One command to its end, beside everything else. */
   type(...args: readonly string[]): Promise<Ended>
   /** The same with `--json`. @throws Error when it fails */
@@ -29,8 +35,14 @@ export interface SoakRig {
   close(): void
 }
 
-/** Furnished with money and one model for each wire, all at one price. */
-export async function openSoakRig(binary: string): Promise<SoakRig> {
+/** A store that nodes share. */
+export interface SharedStore extends Pick<SoakRig, 'query'> {
+  /** Of whoever uses it. */
+  readonly env: Readonly<Record<string, string>>
+}
+
+/** Furnished with money and one model for each wire, all at one price; without a shared store it has a data directory. */
+export async function openSoakRig(binary: string, shared?: SharedStore): Promise<SoakRig> {
   const home = mkdtempSync(join(tmpdir(), 'gatewayctl-soak-'))
   const dataDir = join(home, 'data')
   const backups = join(home, 'backups')
@@ -41,13 +53,22 @@ export async function openSoakRig(binary: string): Promise<SoakRig> {
     HOME: home,
     XDG_CONFIG_HOME: join(home, 'config'),
     GATEWAY_DATA_DIR: dataDir,
+    ...shared?.env,
   }
+  const query: SoakRig['query'] =
+    shared?.query ?? (async (sql) => readDatabase(join(dataDir, 'gateway.db'), sql))
+  const isOpen = shared ? 'ended_at IS NULL OR amount_nanos > 0' : 'true'
   const rig: SoakRig = {
     binary,
-    dataDir,
+    home,
     backups,
     env,
     upstream,
+    query,
+    async openHolds() {
+      const [row] = await query<{ n: number }>(`SELECT count(*) AS n FROM holds WHERE ${isOpen}`)
+      return Number(row?.n ?? -1)
+    },
     type: (...args) => run([binary, ...args], env),
     async ask(...args) {
       const { code, out, err } = await rig.type(...args, '--json')
@@ -59,8 +80,18 @@ export async function openSoakRig(binary: string): Promise<SoakRig> {
       rmSync(home, { recursive: true, force: true })
     },
   }
+  if (shared) await rig.ask('store', 'migrate')
   await furnish(rig)
   return rig
+}
+
+function readDatabase<Row>(file: string, sql: string): readonly Row[] {
+  const database = new Database(file, { readonly: true, strict: true })
+  try {
+    return database.query<Row, []>(sql).all()
+  } finally {
+    database.close()
+  }
 }
 
 async function furnish({ ask, env, binary, upstream }: SoakRig): Promise<void> {

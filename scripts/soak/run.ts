@@ -105,7 +105,7 @@ export async function soak(
   for (let number = 1; performance.now() < endMs; number++) {
     const isShort = performance.now() < shortUntilMs
     const live = await startLife(rig, number)
-    if (number > 1) checkBooks(rig, findings, `after life ${number - 1}`)
+    if (number > 1) await checkBooks(rig, findings, `after life ${number - 1}`)
     beginLife(traffic, live)
     const drawnMs = chance.between(SHORT_LIFE_MS.least, SHORT_LIFE_MS.most)
     const signal = chance.draw() < 0.5 ? 'SIGKILL' : 'SIGTERM'
@@ -128,7 +128,7 @@ async function rest(rig: SoakRig, findings: Findings, traffic: Traffic): Promise
     console.log(renderLife(live))
     if (readGrowth(live)?.isFlat === false) findings.violation(`life ${live.number} grew`)
   }
-  const { charges } = checkBooks(rig, findings, 'at the end')
+  const { charges } = await checkBooks(rig, findings, 'at the end')
   const { code, out } = await rig.type('doctor')
   if (code !== 0) findings.violation(`doctor exited ${code}: ${out}`)
   const isClean = await checkAudit(rig, findings, 'at the end')

@@ -1,30 +1,20 @@
 /** A PostgreSQL of its own for a test file: from the Debian package, in a temporary directory, on a Unix socket. */
-import { execFileSync, type SpawnOptions, spawn } from 'node:child_process'
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
-import { tmpdir, userInfo } from 'node:os'
+import { spawn } from 'node:child_process'
+import { rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { SQL } from 'bun'
 import type { Address } from '#db/postgres/engine/address.ts'
 import { migrate } from '#db/postgres/engine/migrate.ts'
+import {
+  asOther,
+  initialize,
+  ownDirectory,
+  POSTGRES_BIN,
+} from '#scripts/stand-ins/postgres-package.ts'
 
-const PACKAGES = '/usr/lib/postgresql'
-
-/** Null where the package is not installed. */
-export const POSTGRES_BIN: string | null = existsSync(PACKAGES)
-  ? (readdirSync(PACKAGES)
-      .sort((a, b) => Number(b) - Number(a))
-      .map((version) => join(PACKAGES, version, 'bin'))
-      .find((bin) => existsSync(join(bin, 'initdb'))) ?? null)
-  : null
+export { POSTGRES_BIN }
 
 if (POSTGRES_BIN === null) console.warn('PostgreSQL: skipped, it is not installed')
-
-/** It does not run as root: then as the user that the package has made. */
-function asOther(): Pick<SpawnOptions, 'uid' | 'gid'> {
-  if (userInfo().uid !== 0) return {}
-  const id = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }))
-  return { uid: id('-u'), gid: id('-g') }
-}
 
 /** As `GATEWAY_STORE` names it. */
 export const storeText = ({ hosts, username, database }: Address): string =>
@@ -44,17 +34,10 @@ export interface Cluster {
 }
 
 export async function startPostgres(bin: string): Promise<Cluster> {
-  const directory = mkdtempSync(join(tmpdir(), 'pg-'))
   const other = asOther()
-  if (other.uid !== undefined && other.gid !== undefined) {
-    chownSync(directory, other.uid, other.gid)
-  }
+  const directory = ownDirectory(other)
   const data = join(directory, 'data')
-  execFileSync(
-    join(bin, 'initdb'),
-    ['-D', data, '-U', 'postgres', '-A', 'trust', '--no-sync', '-E', 'UTF8', '--locale=C.UTF-8'],
-    { ...other, stdio: 'ignore', cwd: directory },
-  )
+  initialize(bin, data, other)
   const settings = [
     'listen_addresses=',
     `unix_socket_directories=${directory}`,

@@ -1,0 +1,349 @@
+/** Nodes over one PostgreSQL with a synchronous standby: in each round something dies, stops or is cut off; then the books are read. */
+import { POSTGRES_BIN } from '../stand-ins/postgres-package.ts'
+import { COST_NANOS, checkAudit, checkBooks } from './books.ts'
+import { startChance } from './chance.ts'
+import { runClient } from './client.ts'
+import type { Findings } from './findings.ts'
+import { type PrintedKey, type SoakKey, toKey } from './keys.ts'
+import { type Member, openLink, openMember } from './members.ts'
+import { operate } from './operator.ts'
+import { type Pair, startPair } from './pair.ts'
+import { renderPlan } from './plan.ts'
+import type { Trouble } from './relay.ts'
+import { openSoakRig, type SoakRig } from './rig.ts'
+
+export interface NodeWishes {
+  readonly seed: number
+  readonly clients: number
+  readonly nodes: number
+  readonly rounds: number
+  /** In the names of the rounds that are played. */
+  readonly only: string
+}
+
+/** What a round has to do with. */
+interface Field {
+  readonly rig: SoakRig
+  readonly pair: Pair
+  readonly findings: Findings
+  readonly members: readonly Member[]
+  readonly victim: Member
+  /** One that nothing happens to. */
+  readonly other: Member
+}
+
+const CLIENT_PAUSE_MS = 300
+const OPERATOR_PAUSE_MS = 1_500
+/** So far apart that no round's client draws as another's. */
+const SEED_STEP = 1_000_003
+/** What is at work when it happens. */
+const BEFORE_MS = 1_500
+const STOP_MS = 13_000
+const BRIEF_MS = 2_000
+const LATE_MS = 8_000
+const IDLE_WITHIN_MS = 15_000
+const POLL_MS = 100
+
+/** As docs/scale.md promises. */
+const FREE_WITHIN_MS = 12_000
+const BACK_WITHIN_MS = 20_000
+const PROMOTED_WITHIN_MS = 15_000
+
+/** Below the first line of a fault. */
+const OF_FAULT = /^\s|^caused by/
+const OF_STORE = /GatewayError: .*\bdatabase\b/
+
+const ROUNDS: readonly (readonly [name: string, happen: (field: Field) => Promise<void>])[] = [
+  ['kill -9 of a node', killNode],
+  ['a node stopped for 13 s', stopNode],
+  ['kill -9 of the primary', failOver],
+  ['2 s of silence', (field) => trouble(field, 'silence', BRIEF_MS)],
+  ['13 s of silence', cutOff],
+  ['resets', (field) => trouble(field, 'reset', BRIEF_MS)],
+  ['late requests', (field) => trouble(field, 'late requests', LATE_MS)],
+  ['late answers', (field) => trouble(field, 'late answers', LATE_MS)],
+]
+
+export async function nodes(
+  binary: string,
+  findings: Findings,
+  { seed, clients, nodes: count, rounds, only }: NodeWishes,
+): Promise<void> {
+  if (POSTGRES_BIN === null) throw new Error('PostgreSQL is not installed')
+  const kinds = ROUNDS.filter(([name]) => name.includes(only))
+  if (kinds.length === 0)
+    throw new Error(`--only: none of ${ROUNDS.map(([name]) => name).join(', ')}`)
+  const pair = await startPair(POSTGRES_BIN)
+  const desk = await openLink(pair)
+  const env = {
+    GATEWAY_STORE: desk.address,
+    GATEWAY_MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
+  }
+  const rig = await openSoakRig(binary, { env, query: pair.query })
+  const members: Member[] = []
+  let isOver = false
+  try {
+    for (let nth = 0; nth < count; nth++) {
+      members.push(await openMember(rig, pair, `node-${nth + 1}`))
+    }
+    const wide = await rig.ask<PrintedKey>('keys', 'create', 'wide', '--concurrency', '10000')
+    const keys = [toKey(wide, true)]
+    let failedOverMs = 0
+    const operating = operate(
+      {
+        ...{ rig, keys, findings, pauseMs: OPERATOR_PAUSE_MS, isOver: () => isOver },
+        isDisturbedSince: (ms) => failedOverMs >= ms,
+      },
+      startChance(seed),
+    )
+    for (let round = 0; round < rounds; round++) {
+      const [name, happen] = kinds[round % kinds.length] as (typeof ROUNDS)[number]
+      const victim = members[round % count] as Member
+      const other = members[(round + 1) % count] as Member
+      if (happen === failOver) failedOverMs = Number.POSITIVE_INFINITY
+      const field = { rig, pair, findings, members, victim, other }
+      const drawn = { seed: seed * SEED_STEP + round * clients, clients, keys }
+      await playRound(field, drawn, () => happen(field))
+      if (happen === failOver) {
+        await pair.rebuild()
+        failedOverMs = performance.now()
+      }
+      await awaitIdle(rig)
+      const books = await checkBooks(rig, findings, name)
+      const isClean = await checkAudit(rig, findings, name)
+      console.log(
+        `round ${round + 1}, ${name}: answered ${findings.answers.size}, charges ${books.charges}, ` +
+          `audit ${isClean ? 'clean' : 'NOT CLEAN'}, violations ${findings.violations.length}`,
+      )
+    }
+    isOver = true
+    await operating
+    for (const member of members) await leave(member, findings)
+  } finally {
+    isOver = true
+    for (const { life, link } of members) {
+      life.signal('SIGCONT')
+      await life.end('SIGKILL').catch(() => {})
+      link.close()
+    }
+    rig.close()
+    desk.close()
+    pair.stop()
+  }
+}
+
+/** In order; what it has said is looked through. */
+async function leave({ name, life }: Member, findings: Findings): Promise<void> {
+  await life.end('SIGTERM').catch((cause) => findings.violation(`${name}: ${cause}`))
+  for (const line of life.complaints.filter((one) => !OF_FAULT.test(one))) {
+    if (OF_STORE.test(line)) findings.count('faults told because the database was away')
+    else findings.unexplained(`${name} said: ${line}`)
+  }
+}
+
+/** Load at all nodes; in the middle of it something happens, and limits have a last slot. Ends when nothing is in progress. */
+async function playRound(
+  field: Field,
+  { seed, clients, keys }: { seed: number; clients: number; keys: readonly SoakKey[] },
+  happen: () => Promise<void>,
+): Promise<void> {
+  const { findings, members } = field
+  let isOver = false
+  let nth = 0
+  const next = (): Member | undefined => {
+    const up = members.filter(({ isDown }) => !isDown)
+    return up[nth++ % up.length]
+  }
+  const memberOf = (life: Member['life']) => members.find((one) => one.life === life)
+  const isTroubled = (life: Member['life']): boolean => memberOf(life)?.isTroubled !== false
+  const context = {
+    ...{ keys, findings, pauseMs: CLIENT_PAUSE_MS, isOver: () => isOver },
+    life: () => next()?.life,
+    mayLackStore: isTroubled,
+    mayBeEnded: isTroubled,
+  }
+  const running = Array.from({ length: clients }, (_, who) =>
+    runClient(context, startChance(seed + who)),
+  )
+  const racing = race(field, next, () => isOver)
+  await Bun.sleep(BEFORE_MS)
+  await happen()
+  for (const member of members) await awaitServed(field, member)
+  isOver = true
+  await Promise.all([...running, racing])
+  for (const member of members) member.isTroubled = false
+}
+
+async function killNode(field: Field): Promise<void> {
+  const { victim } = field
+  const place = await takePlace(field)
+  victim.isTroubled = true
+  const begin = performance.now()
+  await victim.life.end('SIGKILL')
+  victim.isDown = true
+  await place.text
+  await awaitPlace(field, place.key, begin)
+  await victim.start()
+}
+
+async function stopNode(field: Field): Promise<void> {
+  const { victim } = field
+  const place = await takePlace(field)
+  victim.isTroubled = true
+  const begin = performance.now()
+  victim.life.signal('SIGSTOP')
+  await awaitPlace(field, place.key, begin)
+  await Bun.sleep(begin + STOP_MS - performance.now())
+  victim.life.signal('SIGCONT')
+  await awaitWhole(field, place)
+}
+
+async function cutOff(field: Field): Promise<void> {
+  const { victim } = field
+  const place = await takePlace(field)
+  victim.isTroubled = true
+  const begin = performance.now()
+  victim.link.set('silence')
+  await awaitPlace(field, place.key, begin)
+  await Bun.sleep(begin + STOP_MS - performance.now())
+  victim.link.set('none')
+  await awaitWhole(field, place)
+}
+
+async function trouble({ victim }: Field, kind: Trouble, ms: number): Promise<void> {
+  victim.isTroubled = true
+  victim.link.set(kind)
+  await Bun.sleep(ms)
+  victim.link.set('none')
+}
+
+async function failOver(field: Field): Promise<void> {
+  const { pair, members, findings } = field
+  for (const member of members) member.isTroubled = true
+  await pair.failOver()
+  const begin = performance.now()
+  await Promise.all(members.map((member) => awaitServed(field, member)))
+  const tookMs = performance.now() - begin
+  if (tookMs > PROMOTED_WITHIN_MS)
+    findings.violation(`a promotion was found after ${Math.round(tookMs)} ms`)
+}
+
+const post = (member: Member, secret: string, plan: Parameters<typeof renderPlan>[0], more = {}) =>
+  fetch(`${member.life.origin}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      ...{ model: 'openai/m', max_tokens: 60, ...more },
+      messages: [{ role: 'user', content: renderPlan(plan) }],
+    }),
+  })
+const QUICK = { kind: 'answer', chunks: 2, gapMs: 5, at: 0 } as const
+/** Longer than a node may be silent. */
+const LONG = { kind: 'answer', chunks: 100, gapMs: 180, at: 0 } as const
+
+interface Place {
+  readonly key: string
+  readonly generationId: string
+  /** Of the stream that has the only place; empty where it was cut off. */
+  readonly text: Promise<string>
+}
+
+/** The only place of a key, at the victim. */
+async function takePlace({ rig, victim }: Field): Promise<Place> {
+  const { key } = await rig.ask<PrintedKey>('keys', 'create', 'place', '--concurrency', '1')
+  const response = await post(victim, key, LONG, { stream: true })
+  const text = response.text().catch(() => '')
+  return { key, generationId: response.headers.get('x-generation-id') ?? '', text }
+}
+
+async function awaitPlace({ findings, other }: Field, key: string, begin: number): Promise<void> {
+  for (;;) {
+    const response = await post(other, key, QUICK)
+    await response.text()
+    const tookMs = Math.round(performance.now() - begin)
+    if (response.status !== 200 && tookMs < 2 * FREE_WITHIN_MS) {
+      await Bun.sleep(POLL_MS)
+      continue
+    }
+    findings.count('places freed')
+    if (tookMs > FREE_WITHIN_MS) findings.violation(`a place was free after ${tookMs} ms`)
+    return
+  }
+}
+
+/** The node goes on, and what it still answers is whole. */
+async function awaitWhole({ findings }: Field, { generationId, text }: Place): Promise<void> {
+  const isWhole = (await text).endsWith('data: [DONE]\n\n')
+  if (!isWhole) findings.violation('an answer of a node that went on is not whole')
+  else findings.answered(generationId, true)
+}
+
+/** Who has left is not waited for by anybody, but their ends are written soon. */
+async function awaitIdle(rig: SoakRig): Promise<void> {
+  const begin = performance.now()
+  while (performance.now() - begin < IDLE_WITHIN_MS && (await rig.openHolds()) > 0)
+    await Bun.sleep(POLL_MS)
+}
+
+async function awaitServed({ rig, findings }: Field, member: Member): Promise<void> {
+  const begin = performance.now()
+  for (;;) {
+    const response = await fetch(`${member.life.origin}/readyz`).catch(() => null)
+    if (response?.status === 200) return
+    if (performance.now() - begin > BACK_WITHIN_MS) {
+      const { out } = await rig.type('nodes', 'list')
+      findings.violation(`${member.name} is not back: ${await response?.text()}\n${out}`)
+      return
+    }
+    await Bun.sleep(POLL_MS)
+  }
+}
+
+const RACERS = 8
+const RACER_PAUSE_MS = 600
+const RACED_REQUESTS = 60
+const RACED_ANSWERS = 50
+
+/** Two keys whose last slot, and last money, many ask for while it happens. */
+async function race(
+  { rig, findings }: Field,
+  next: () => Member | undefined,
+  isOver: () => boolean,
+): Promise<void> {
+  const usd = ((RACED_ANSWERS * COST_NANOS) / 1e9).toFixed(6)
+  const issue = (name: string, ...limit: readonly string[]) =>
+    rig.ask<PrintedKey>('keys', 'create', name, ...limit)
+  const slots = await issue('slots', '--rpd', String(RACED_REQUESTS))
+  const money = await issue('money', '--daily-usd', usd)
+  const told = { slots: 0 }
+  const ask = async (key: PrintedKey): Promise<void> => {
+    const member = next()
+    if (member === undefined) return
+    try {
+      const response = await post(member, key.key, QUICK)
+      await response.text()
+      if (response.status === 200 && key === slots) told.slots++
+    } catch {
+      // Its node was killed.
+    }
+  }
+  await Promise.all(
+    Array.from({ length: RACERS }, async (_, nth) => {
+      while (!isOver()) {
+        await Bun.sleep(Math.random() * 2 * RACER_PAUSE_MS)
+        await ask(nth % 2 ? slots : money)
+      }
+    }),
+  )
+  const [row] = await rig.query<{ slots: number; nanos: number }>(
+    `SELECT (SELECT count(*) FROM slots WHERE key_id = '${slots.id}') AS slots,
+       (SELECT CAST(-sum(amount_nanos) AS bigint) FROM ledger WHERE key_id = '${money.id}') AS nanos`,
+  )
+  const [taken, spent] = [Number(row?.slots), Number(row?.nanos)]
+  if (told.slots > RACED_REQUESTS || taken > RACED_REQUESTS)
+    findings.violation(`${told.slots} answers, ${taken} slots of ${RACED_REQUESTS}`)
+  if (spent > (RACED_ANSWERS + 1) * COST_NANOS)
+    findings.violation(`${spent} nano-dollars spent of $${usd}`)
+  if (taken === RACED_REQUESTS) findings.count('last slots taken')
+  if (spent >= RACED_ANSWERS * COST_NANOS) findings.count('last money spent')
+}

@@ -1,0 +1,125 @@
+/** A PostgreSQL and its synchronous standby. The primary dies, the standby takes its place, and what was the primary follows. */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { SQL } from 'bun'
+import { asOther, initialize, ownDirectory } from '../stand-ins/postgres-package.ts'
+
+export interface Pair {
+  /** Of the two servers. */
+  readonly sockets: readonly [string, string]
+  /** A statement at the primary, in the gateway's database. */
+  query<Row>(sql: string): Promise<readonly Row[]>
+  /** `kill -9` of the primary with all its backends, and the promotion of the standby. */
+  failOver(): Promise<void>
+  /** What was the primary begins anew as standby; resolves when commits wait for it. */
+  rebuild(): Promise<void>
+  stop(): void
+}
+
+const WAIT_MS = 50
+const MOST_WAITS = 600
+
+/** Of the first, by `GATEWAY_STORE`'s form, until there is a relay. */
+export const addressOf = (socket: string): string =>
+  `postgres://postgres@/gateway?host=${socket.replace(/\/[^/]*$/, '')}`
+
+export async function startPair(bin: string): Promise<Pair> {
+  const other = asOther()
+  const home = ownDirectory(other)
+  const places = [join(home, 'one'), join(home, 'two')] as const
+  const options = { ...other, stdio: 'ignore', cwd: '/' } as const
+  const run = (program: string, ...args: readonly string[]) =>
+    execFileSync(join(bin, program), args, options)
+  const launch = (place: string, ...more: readonly string[]): ChildProcess => {
+    const settings = [
+      'listen_addresses=',
+      `unix_socket_directories=${place}`,
+      // What dies here are processes, not the machine.
+      'fsync=off',
+      // Nothing is left behind by a kill.
+      'dynamic_shared_memory_type=mmap',
+      ...more,
+    ]
+    const flags = settings.flatMap((one) => ['-c', one])
+    return spawn(join(bin, 'postgres'), ['-D', join(place, 'data'), ...flags], options)
+  }
+  const connect = (place: string, database: string): SQL =>
+    new SQL({ path: join(place, SOCKET), username: 'postgres', database, max: 1 } as never)
+  const ask = async <Row>(place: string, database: string, sql: string): Promise<Row[]> => {
+    const client = connect(place, database)
+    try {
+      return [...(await client.unsafe(sql))] as Row[]
+    } finally {
+      await client.close({ timeout: 0 })
+    }
+  }
+  const isTrue = async (place: string, sql: string): Promise<boolean> => {
+    const [row] = await ask<{ yes: boolean }>(place, 'postgres', `SELECT ${sql} AS yes`)
+    return row?.yes === true
+  }
+  const until = async (place: string, sql: string): Promise<void> => {
+    for (let tries = 0; !(await isTrue(place, sql).catch(() => false)); tries++) {
+      if (tries === MOST_WAITS) throw new Error(`PostgreSQL: waited in vain for ${sql}`)
+      await Bun.sleep(WAIT_MS)
+    }
+  }
+  let primary = 0
+  const servers: ChildProcess[] = []
+  const placeOf = (nth: number): string => places[nth] ?? ''
+  const follow = async (): Promise<void> => {
+    const [leader, follower] = [placeOf(primary), placeOf(1 - primary)]
+    rmSync(join(follower, 'data'), { recursive: true, force: true })
+    const from = `host=${leader} user=postgres application_name=standby`
+    run('pg_basebackup', '-D', join(follower, 'data'), '-R', '-c', 'fast', '-N', '-d', from)
+    servers[1 - primary] = launch(follower)
+    await until(leader, "EXISTS (SELECT FROM pg_stat_replication WHERE state = 'streaming')")
+    await ask(leader, 'postgres', "ALTER SYSTEM SET synchronous_standby_names = 'standby'")
+    await ask(leader, 'postgres', 'SELECT pg_reload_conf()')
+    await until(leader, "EXISTS (SELECT FROM pg_stat_replication WHERE sync_state = 'sync')")
+  }
+
+  for (const place of places) {
+    mkdirSync(place)
+    execFileSync('chown', ['--reference', home, place])
+  }
+  initialize(bin, join(placeOf(0), 'data'), other)
+  servers[0] = launch(placeOf(0))
+  await until(placeOf(0), 'true')
+  await ask(placeOf(0), 'postgres', 'CREATE DATABASE gateway')
+  await follow()
+  return {
+    sockets: [join(placeOf(0), SOCKET), join(placeOf(1), SOCKET)],
+    query: (sql) => ask(placeOf(primary), 'gateway', sql),
+    async failOver() {
+      kill(servers[primary])
+      primary = 1 - primary
+      // It was written by the old one, and would wait for a standby that is gone.
+      await ask(placeOf(primary), 'postgres', 'SELECT pg_promote()')
+      await until(placeOf(primary), 'NOT pg_is_in_recovery()')
+      await ask(placeOf(primary), 'postgres', 'ALTER SYSTEM RESET synchronous_standby_names')
+      await ask(placeOf(primary), 'postgres', 'SELECT pg_reload_conf()')
+    },
+    rebuild: follow,
+    stop() {
+      for (const server of servers) kill(server)
+      rmSync(home, { recursive: true, force: true })
+    },
+  }
+}
+
+const SOCKET = '.s.PGSQL.5432'
+
+/** With its backends, each of which would go on by itself. */
+function kill(server: ChildProcess | undefined): void {
+  const { pid } = server ?? {}
+  if (pid === undefined || server?.exitCode !== null || server.signalCode !== null) return
+  const backends = readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1').trim()
+  for (const one of [pid, ...backends.split(' ').map(Number)]) {
+    try {
+      if (one > 0) process.kill(one, 'SIGKILL')
+    } catch {
+      // It has ended by itself.
+    }
+  }
+}
