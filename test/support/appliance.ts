@@ -1,11 +1,16 @@
-/** The compiled program serving a data directory, observed only from outside. */
+/** The compiled program serving a data directory, or several over one database, observed only from outside. */
 import { Database } from 'bun:sqlite'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import OpenAI from 'openai'
+import { openStore } from '#db/index.ts'
+import { systemClock } from '#domain/clock.ts'
 import type { VerbInput, VerbName, VerbRecord } from '#operator/verbs.ts'
 import { BINARY } from '#scripts/compile.ts'
+import type { GatewayStore } from '#signin/store.ts'
+import { type Balancer, startBalancer } from './balancer.ts'
 import type { CliHarness } from './cli-harness.ts'
+import { isOverNodes, NODES, openShared, queryShared } from './over-nodes.ts'
 
 const START_MS = 15_000
 
@@ -43,6 +48,35 @@ export async function startAppliance(
   cli: CliHarness,
   options: StartOptions = {},
 ): Promise<Appliance> {
+  if (!isOverNodes || cli.env['GATEWAY_STORE'] === undefined)
+    return toAppliance(cli, [await startServer(cli, options)])
+  // Sign-in is at the first alone: where it listens, one can.
+  const others = Array.from({ length: NODES - 1 }, (_, nth) =>
+    startServer(cli, {
+      ...options,
+      signin: false,
+      flags: [...(options.flags ?? []), '--auth-listen', 'off'],
+      env: {
+        ...options.env,
+        GATEWAY_NODE: `n${nth + 2}`,
+        GATEWAY_DATA_DIR: `${cli.home}/n${nth + 2}`,
+      },
+    }),
+  )
+  const servers = await Promise.all([startServer(cli, options), ...others])
+  const balancer = await startBalancer(servers.map(({ url }) => Number(new URL(url).port)))
+  return toAppliance(cli, servers, balancer)
+}
+
+interface Server {
+  readonly url: string
+  readonly pid: number
+  readonly exited: Promise<number>
+  said(): string
+  end(signal: 'SIGTERM' | 'SIGKILL'): Promise<number>
+}
+
+async function startServer(cli: CliHarness, options: StartOptions): Promise<Server> {
   const { flags = [], env = {}, cwd = cli.home, signin = false, under = [] } = options
   const { withinMs = START_MS } = options
   // Sign-in takes nearly as long to load as all the rest.
@@ -82,10 +116,31 @@ export async function startAppliance(
     await heard
     return code
   }
+  return { url, pid: child.pid, exited: child.exited, said: () => said, end }
+}
+
+function toAppliance(
+  cli: CliHarness,
+  servers: readonly Server[],
+  balancer: Balancer | null = null,
+): Appliance {
+  const [first] = servers
+  if (first === undefined) throw new Error('nothing was started')
+  const { url } = balancer ?? first
+  /** The code of whichever ends otherwise than it should, if one does. */
+  const all = async (codes: readonly Promise<number>[]): Promise<number> => {
+    const ended = await Promise.all(codes)
+    return ended.find((code) => code !== 0) ?? 0
+  }
+  const end = async (signal: 'SIGTERM' | 'SIGKILL'): Promise<number> => {
+    const code = await all(servers.map((server) => server.end(signal)))
+    balancer?.close()
+    return code
+  }
   return {
     url,
-    pid: child.pid,
-    said: () => said,
+    pid: first.pid,
+    said: () => servers.map((server) => server.said()).join(''),
     verb: (name, input) => askVerb(cli, name, input),
     client: (key, more = {}) =>
       new OpenAI({ apiKey: key, baseURL: `${url}/v1`, maxRetries: 0, ...more }),
@@ -98,7 +153,7 @@ export async function startAppliance(
       }),
     stop: () => end('SIGTERM'),
     kill: async () => void (await end('SIGKILL')),
-    exited: child.exited,
+    exited: all(servers.map(({ exited }) => exited)),
   }
 }
 
@@ -123,7 +178,8 @@ const furnished = new Map<string, readonly (readonly [name: string, bytes: Buffe
 
 /** A data directory with an account, the demo provider, a rate of 90 and `dollars` of balance. */
 export function furnishCli(cli: CliHarness, dollars = '1000'): CliHarness {
-  const files = furnished.get(dollars)
+  const isShared = cli.env['GATEWAY_STORE'] !== undefined
+  const files = isShared ? undefined : furnished.get(dollars)
   if (files !== undefined && !existsSync(cli.dataDir) && cli.binary === BINARY) {
     mkdirSync(cli.dataDir, { mode: 0o700 })
     for (const [name, bytes] of files)
@@ -131,7 +187,7 @@ export function furnishCli(cli: CliHarness, dollars = '1000'): CliHarness {
     return cli
   }
   // Another program's files are not those of this one.
-  const isNew = !existsSync(cli.dataDir) && cli.binary === BINARY
+  const isNew = !isShared && !existsSync(cli.dataDir) && cli.binary === BINARY
   for (const command of [
     ['init'],
     ['rates', 'set', 'USD/RUB', '90'],
@@ -148,6 +204,14 @@ export function furnishCli(cli: CliHarness, dollars = '1000'): CliHarness {
     )
   }
   return cli
+}
+
+/** Its store, to be written to while nothing serves. */
+export async function openStoreOf({ env, dataDir }: CliHarness): Promise<GatewayStore> {
+  if (isOverNodes) return await openShared(env)
+  const key = readFileSync(join(dataDir, 'master.key'), 'utf8')
+  const masterKey = Buffer.from(key.trim(), 'base64')
+  return await openStore({ dataDir, clock: systemClock, masterKey })
 }
 
 /** One line of the activity log, as the database keeps it. */
@@ -169,6 +233,7 @@ export function readDatabase<Row>(
   sql: string,
   ...values: (string | number)[]
 ): Row[] {
+  if (isOverNodes) return queryShared(cli.env, sql, values)
   const database = new Database(join(cli.dataDir, 'gateway.db'), { readonly: true, strict: true })
   try {
     return database.query<Row, (string | number)[]>(sql).all(...values)
@@ -184,8 +249,11 @@ export const activityOf = (cli: CliHarness, generationId: string): ActivityRow |
 export const chargesIn = (cli: CliHarness): { generation_id: string; amount_nanos: number }[] =>
   readDatabase(cli, "SELECT generation_id, amount_nanos FROM ledger WHERE kind = 'charge'")
 
+/** Nodes also keep the rows of those that others have ended. */
+const OPEN_HOLDS = `SELECT count(*) AS n FROM holds${isOverNodes ? ' WHERE ended_at IS NULL' : ''}`
+
 export const openHolds = (cli: CliHarness): number =>
-  readDatabase<{ n: number }>(cli, 'SELECT count(*) AS n FROM holds')[0]?.n ?? -1
+  readDatabase<{ n: number }>(cli, OPEN_HOLDS)[0]?.n ?? -1
 
 /** Waits for a condition; a throwing condition counts as false. */
 export async function until(

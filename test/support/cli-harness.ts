@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { BINARY } from '#scripts/compile.ts'
+import { createShared, dropShared, isOverNodes } from './over-nodes.ts'
 
 /** A command that hangs must not block the test run. */
 const MAX_MS = 15_000
@@ -41,6 +42,7 @@ const SERVED_BY = processes === undefined ? {} : { GATEWAY_PROCESSES: processes 
 export function openCli(binary = BINARY, more: Readonly<Record<string, string>> = {}): CliHarness {
   const home = mkdtempSync(join(tmpdir(), 'gwctl-desk-'))
   const dataDir = join(home, 'data')
+  const shared = isOverNodes && binary === BINARY ? createShared() : {}
   const env = {
     PATH: process.env['PATH'] ?? '',
     ...SERVED_BY,
@@ -49,6 +51,7 @@ export function openCli(binary = BINARY, more: Readonly<Record<string, string>> 
     // Demos get their socket here, and not in the user's runtime directory.
     XDG_RUNTIME_DIR: join(home, 'run'),
     GATEWAY_DATA_DIR: dataDir,
+    ...shared,
     ...more,
   }
   const run = (args: readonly string[], options: RunOptions = {}): Ended => {
@@ -88,6 +91,9 @@ export function openCli(binary = BINARY, more: Readonly<Record<string, string>> 
       if (code !== 0) throw new Error(`gatewayctl ${args.join(' ')} exited ${code}\n${err}`)
       return JSON.parse(out) as T
     },
-    close: () => rmSync(home, { recursive: true, force: true }),
+    close() {
+      rmSync(home, { recursive: true, force: true })
+      if (isOverNodes && binary === BINARY) dropShared(shared)
+    },
   }
 }

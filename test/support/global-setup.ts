@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
 import { BINARY, compile } from '#scripts/compile.ts'
+import { startSharedCluster } from './over-nodes.ts'
 
 const ROOMS = ['cli', 'server', 'db'].filter((room) => existsSync(room))
 
@@ -20,7 +21,7 @@ const MEMORY = '/dev/shm'
 /** Twice what all files at once have been seen to take. */
 const MIN_MEMORY_BYTES = 2 ** 30
 
-export default async function setup({ vite }: TestProject) {
+export default async function setup({ vite }: TestProject): Promise<() => Promise<void>> {
   if (!process.versions['bun']) {
     throw new Error('the tests need Bun; run them with: npm test')
   }
@@ -32,6 +33,7 @@ export default async function setup({ vite }: TestProject) {
   chmodSync(place, 0o755)
   process.env['TMPDIR'] = place
   process.on('exit', () => rmSync(place, { recursive: true, force: true }))
+  return await startSharedCluster()
 }
 
 /** Whether programs run there and there is room; a container's may have neither. */

@@ -1,13 +1,15 @@
 /** A gateway whose providers replay recordings, in several forms or cut short, and the stock client that calls it. */
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import type OpenAI from 'openai'
 import * as sdk from 'openai'
-import { openStore } from '#db/index.ts'
-import { systemClock } from '#domain/clock.ts'
 import type { ModelCard } from '#domain/model-card.ts'
 import { onlyCredential, type ProviderType } from '#domain/provider.ts'
-import { type Appliance, furnishCli, nanos, startAppliance } from '#test/support/appliance.ts'
+import {
+  type Appliance,
+  furnishCli,
+  nanos,
+  openStoreOf,
+  startAppliance,
+} from '#test/support/appliance.ts'
 import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 import { aCard, anAct, aProvider, aVersion, perM, price } from '#test/support/nouns.ts'
 import { type Recording, type Replay, startReplay } from '#test/support/replay.ts'
@@ -132,9 +134,7 @@ async function furnishCatalogue(
   { url }: Replay,
   cases: readonly Case[],
 ): Promise<void> {
-  const key = readFileSync(join(cli.dataDir, 'master.key'), 'utf8')
-  const masterKey = Buffer.from(key.trim(), 'base64')
-  const store = await openStore({ dataDir: cli.dataDir, clock: systemClock, masterKey })
+  const store = await openStoreOf(cli)
   const addProvider = async ({ recording, provider: name, dress }: Case): Promise<void> => {
     const type = TYPES[recording.family] ?? (recording.family as ProviderType)
     const baseUrl = `${url}/r/${recording.name}${dress && `/~${dress}`}`
