@@ -97,7 +97,7 @@ describe('a client that hangs up', () => {
       client.send(post('/v1/chat/completions', { Authorization: `Bearer ${key}` }, body))
       return client
     })
-    await until(async () => (await gateway.verb('status', {})).in_flight === 200, 'all are there')
+    await until(() => openHolds(cli) === 200, 'all are there')
     for (const client of clients) client.hangUp()
     await until(() => openHolds(cli) === 0, 'no hold is left', 2 * LET_GO_MS)
     await until(

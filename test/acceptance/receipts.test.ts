@@ -1,6 +1,12 @@
 /** Receipts on the compiled binary: what a client reads, what an operator reads, and how far our prices are from a provider's. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Appliance, furnishCli, nanos, startAppliance } from '#test/support/appliance.ts'
+import {
+  type Appliance,
+  furnishCli,
+  nanos,
+  startAppliance,
+  until,
+} from '#test/support/appliance.ts'
 import { openCli } from '#test/support/cli-harness.ts'
 
 const cli = openCli()
@@ -145,8 +151,12 @@ describe('a receipt', () => {
     const refused = await gateway.chat(made.key, hello())
     expect(refused.status).toBe(402)
     const id = refused.headers.get('x-generation-id') ?? ''
-    const { out } = cli.run(['activity', 'show', id])
-    expect(out).toContain('status\t402 daily_spend_limit_exceeded')
+    let out = ''
+    // A refusal is not waited for: another node reads its line a moment later.
+    await until(() => {
+      out = cli.run(['activity', 'show', id]).out
+      return out.includes('status\t402 daily_spend_limit_exceeded')
+    }, 'the log has its line')
     expect(out).toContain('charged\tnothing')
   })
 
