@@ -20,10 +20,6 @@ export interface Pair {
 const WAIT_MS = 50
 const MOST_WAITS = 600
 
-/** Of the first, by `GATEWAY_STORE`'s form, until there is a relay. */
-export const addressOf = (socket: string): string =>
-  `postgres://postgres@/gateway?host=${socket.replace(/\/[^/]*$/, '')}`
-
 export async function startPair(bin: string): Promise<Pair> {
   const other = asOther()
   const home = ownDirectory(other)
