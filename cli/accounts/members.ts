@@ -92,8 +92,8 @@ const ACTIONS: Readonly<Record<Exclude<(typeof ACTS)[number], 'list'>, Act>> = {
     printNote(
       context,
       member.mailed
-        ? `an invitation is on its way; they sign in at ${where}`
-        : `no invitation was mailed: tell them to sign in at ${where}`,
+        ? `a mail to them is on its way; they sign in at ${where}`
+        : `no mail was sent: tell them to sign in at ${where}`,
     )
   },
   async 'set-role'(context, named, flags) {
@@ -115,11 +115,12 @@ const ACTIONS: Readonly<Record<Exclude<(typeof ACTS)[number], 'list'>, Act>> = {
     const member = await call(context, 'accounts.members.remove', named)
     if (context.json) return printJson(member)
     if (context.quiet) return print(member.id)
-    const { email, account } = member
-    printNote(
-      context,
-      `${paint(context, 'green', '✓')} removed ${clean(email)} from ${clean(account)}; their keys stay`,
-    )
+    const [email, account] = [clean(member.email), clean(member.account)]
+    const done =
+      member.pending === null
+        ? `removed ${email} from ${account}; their keys stay`
+        : `withdrew the invitation of ${email} to ${account}`
+    printNote(context, `${paint(context, 'green', '✓')} ${done}`)
   },
 }
 
@@ -142,5 +143,5 @@ const columns = ({ clock }: Context): readonly Column<Row>[] => [
   },
 ]
 
-const stateOf = ({ disabled, last_sign_in_at }: Row): string =>
-  disabled ? 'disabled' : last_sign_in_at === null ? 'invited' : 'enabled'
+const stateOf = ({ disabled, pending }: Row): string =>
+  pending === null ? (disabled ? 'disabled' : 'enabled') : 'invited'

@@ -13,6 +13,15 @@ export interface MailRow {
   readonly expires_at: Instant
 }
 
+/** To be added. */
+export interface SealedMail {
+  readonly interaction: string
+  readonly id: EventId
+  readonly sealed: string
+  readonly at: Instant
+  readonly expiresAt: Instant
+}
+
 const place = (id: EventId): string => `code_mails|${id}|v1`
 
 export const sealMail = (vault: Vault, id: EventId, mail: CodeMail): string =>

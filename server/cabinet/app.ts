@@ -12,14 +12,19 @@ import { ASSETS, answerAsset } from './assets.ts'
 import { CLIENT_ID } from './client.ts'
 import type { Cabinet, CabinetDeps } from './deps.ts'
 import { bareFrame, frame, plainFrame } from './draw/frame.ts'
-import { span } from './draw/parts.ts'
-import { CHANGES, type Count, limitInvitations, limitPerMinute, TRIES } from './how-often.ts'
+import { CHANGES, type Count, limitPerMinute, TRIES } from './how-often.ts'
 import { type Once, openOnce } from './once.ts'
 import { goTo, leaveFor, pageOf, streamedPageOf } from './respond.ts'
 import { ROUTES, type Route } from './routes.ts'
 import { LIVE_LIST } from './screens/activity.ts'
 import { drawEnded, drawFailure, drawNobody, drawProblem, sentenceOf } from './screens/failure.ts'
 import { linkPathOf } from './screens/identities.ts'
+import {
+  answerInvitation,
+  INVITATIONS,
+  invitationsOf,
+  showInvitations,
+} from './screens/invitations.ts'
 import { ENDED } from './screens/live.ts'
 import { chooseAccount, endSession, findSession, noteUse } from './session.ts'
 import { openSignIn, type SignIn } from './sign-in.ts'
@@ -35,7 +40,6 @@ interface House {
   readonly signIn: SignIn
   readonly countChange: Count
   readonly countTry: Count
-  readonly countInvitation: ReturnType<typeof limitInvitations>
   readonly once: () => Promise<Once>
 }
 
@@ -46,7 +50,6 @@ export function createCabinet(deps: CabinetDeps): Cabinet {
     signIn: openSignIn(deps),
     countChange: limitPerMinute(deps.clock, CHANGES),
     countTry: limitPerMinute(deps.clock, TRIES),
-    countInvitation: limitInvitations(deps.clock),
     once: () => {
       once ??= deps.operator.then(({ store }) => openOnce(store.signin.artifacts, deps.clock))
       return once
@@ -59,6 +62,12 @@ export function createCabinet(deps: CabinetDeps): Cabinet {
   app.get(`${ASSETS}*`, (c) => answerAsset(c.req.raw) ?? new Response('not found', { status: 404 }))
   app.post('/cabinet/sign-out', (c) => withGuest(house, c.req.raw, c.env.address, signOut(house)))
   app.post('/cabinet/account', (c) => withGuest(house, c.req.raw, c.env.address, switchAccount))
+  app.get(INVITATIONS, (c) => withGuest(house, c.req.raw, c.env.address, showInvitations))
+  for (const answer of ['accept', 'decline'] as const) {
+    app.post(`${INVITATIONS}/${answer}`, (c) =>
+      withGuest(house, c.req.raw, c.env.address, answerInvitation(answer)),
+    )
+  }
   for (const route of ROUTES) {
     app.on(route.method, route.path, (c) =>
       withGuest(house, c.req.raw, c.env.address, visiting(house, route, c.req.param())),
@@ -217,6 +226,7 @@ const visiting =
         : guest.accounts.find(({ account }) => account.name === asked || account.id === asked)
     if (chosen === undefined) {
       const isKnown = guest.accounts.length > 0
+      if (!isKnown && (await invitationsOf(guest)).length > 0) return goTo(INVITATIONS)
       const sheet = isKnown ? drawProblem(words, words.notFound) : drawNobody(guest)
       return await pageOf(deps, bareFrame(guest, sheet), { status: isKnown ? 404 : 403, language })
     }
@@ -239,14 +249,6 @@ async function answerRoute(house: House, route: Route, visit: Visit): Promise<Re
     if (route.method === 'POST' && route.isTry) {
       const seconds = house.countTry(visit.person.id, visit.address)
       if (seconds !== null) return await tooMany(visit, visit.words.tooManyTries(seconds), seconds)
-    }
-    if (route.method === 'POST' && route.isInvitation) {
-      const wait = house.countInvitation(visit.account.id, visit.form.get('email') ?? '')
-      const { words } = visit
-      if (wait !== null) {
-        const sentence = words.tooManyInvitations(wait, span(wait.seconds, words.span))
-        return await tooMany(visit, sentence, wait.seconds)
-      }
     }
     if (route.method === 'POST')
       return inAccount(visit, await route.answer(visit, await house.once()))

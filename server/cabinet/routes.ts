@@ -30,6 +30,7 @@ import { showOverview } from './screens/overview.ts'
 import { addPasskey, removePasskey } from './screens/passkeys.ts'
 import {
   invite,
+  inviteAgain,
   removeMember,
   setAllowance,
   setRole,
@@ -59,8 +60,6 @@ export type Route =
       readonly answer: Act
       /** A prompt, which is paid for. */
       readonly isTry?: boolean
-      /** A mail to somebody who did not ask for it. */
-      readonly isInvitation?: boolean
     })
 
 const show = (path: string, needs: VerbName, answer: Show): Route => ({
@@ -119,10 +118,8 @@ export const ROUTES: readonly Route[] = [
   } as Route,
 
   show('/cabinet/people', 'accounts.members.list', showPeople),
-  {
-    ...act('/cabinet/people', 'accounts.members.add', invite),
-    isInvitation: true,
-  } as Route,
+  act('/cabinet/people', 'accounts.members.invite', invite),
+  act('/cabinet/people/:person/again', 'accounts.members.invite', inviteAgain),
   act('/cabinet/people/allowance', 'accounts.edit', setAllowance),
   act('/cabinet/people/:person/role', 'accounts.members.set-role', setRole),
   show('/cabinet/people/:person/remove', 'accounts.members.remove', showRemoval),

@@ -1,4 +1,4 @@
-/** The mail that invites a person to an account. */
+/** The mail that invites a person to an account, or says that they belong to one. */
 import type { Language } from '#domain/language.ts'
 import { type Letter, toLetter } from '#signin/register/code-mail.ts'
 import type { Role } from '#signin/register/membership.ts'
@@ -7,10 +7,12 @@ export interface InvitationFacts {
   /** The name of the account. */
   readonly account: string
   readonly role: Role
-  /** Of the cabinet. */
+  /** Of the cabinet; where it is accepted, of an invitation that is pending. */
   readonly url: string
   /** The address of the owner who invites; null for the operator. */
   readonly by: string | null
+  /** Whether they belong to the account only once they accept. */
+  readonly isPending: boolean
 }
 
 /** The subject contains no text from an untrusted source. */
@@ -26,35 +28,39 @@ interface Words {
 
 const ROLES: Readonly<Record<Language, Readonly<Record<Role, string>>>> = {
   en: {
-    owner: 'You are an owner: you see and change everything of the account.',
-    member: 'You are a member: you make keys, and see what they spend.',
-    viewer: 'You are a viewer: you see everything of the account, and change nothing.',
+    owner: 'As an owner you see and change everything of the account.',
+    member: 'As a member you make keys, and see what they spend.',
+    viewer: 'As a viewer you see everything of the account, and change nothing.',
   },
   ru: {
-    owner: 'Вы владелец: видите и меняете всё, что есть в аккаунте.',
-    member: 'Вы участник: создаёте ключи и видите, сколько по ним потрачено.',
-    viewer: 'Вы наблюдатель: видите всё, что есть в аккаунте, и ничего не меняете.',
+    owner: 'Владелец видит и меняет всё, что есть в аккаунте.',
+    member: 'Участник создаёт ключи и видит, сколько по ним потрачено.',
+    viewer: 'Наблюдатель видит всё, что есть в аккаунте, и ничего не меняет.',
   },
 }
 
 const WORDS: Readonly<Record<Language, (facts: InvitationFacts) => Words>> = {
-  en: ({ account, role, url, by }) => ({
+  en: ({ account, role, url, by, isPending }) => ({
     subject: 'You are invited to the model gateway',
     lines: [
-      by === null
-        ? `You now belong to the account "${account}".`
-        : `${by} has added you to the account "${account}".`,
+      isPending
+        ? `${by ?? 'The operator'} invites you to the account "${account}".`
+        : `You now belong to the account "${account}".`,
       ROLES.en[role],
+      ...(isPending ? ['Accept or decline it within 14 days; until then nothing changes.'] : []),
       `Sign in with this e-mail address; there is no password, a code is mailed to you: ${url}`,
     ],
   }),
-  ru: ({ account, role, url, by }) => ({
+  ru: ({ account, role, url, by, isPending }) => ({
     subject: 'Вас приглашают в шлюз моделей',
     lines: [
-      by === null
-        ? `Теперь у вас есть доступ к аккаунту «${account}».`
-        : `${by} открывает вам доступ к аккаунту «${account}».`,
+      isPending
+        ? `${by ?? 'Оператор шлюза'} приглашает вас в аккаунт «${account}».`
+        : `Теперь у вас есть доступ к аккаунту «${account}».`,
       ROLES.ru[role],
+      ...(isPending
+        ? ['Примите или отклоните приглашение за 14 дней; до этого ничего не изменится.']
+        : []),
       `Войдите с этим адресом почты; пароля нет, код придёт письмом: ${url}`,
     ],
   }),

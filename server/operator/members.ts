@@ -1,15 +1,25 @@
-/** Verbs for the people of an account: list, add or invite, change the role, remove. */
+/** Verbs for the people of an account: list, add, invite, accept or decline that, change the role, remove. */
 import * as z from 'zod/mini'
 import { type Account, DEFAULT_ACCOUNT_NAME } from '#domain/account.ts'
-import { DAY_MS, later, renderInstant } from '#domain/clock.ts'
+import { later, renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { newEventId } from '#domain/id.ts'
 import { LANGUAGES, type Language } from '#domain/language.ts'
 import { nameField, readAs } from '#forms/fields.ts'
 import { maySignUp } from '#signin/register/access.ts'
-import { readEmail } from '#signin/register/email.ts'
+import { emailKey, readEmail } from '#signin/register/email.ts'
+import {
+  INVITATION_MAIL_MS,
+  INVITATION_MS,
+  type Invitation,
+  type InvitationRefusal,
+  invitationMailName,
+  MAX_INVITATIONS,
+  newInvitationId,
+} from '#signin/register/invitation.ts'
+import type { NewMail } from '#signin/register/mail-code.ts'
 import { type Membership, ROLES, type Role } from '#signin/register/membership.ts'
-import { newPerson, type Person } from '#signin/register/person.ts'
+import { newPerson, type Person, type PersonId } from '#signin/register/person.ts'
 import type { OperatorDeps } from './deps.ts'
 import { findAccount } from './find-account.ts'
 import { invitationMail } from './invitation-mail.ts'
@@ -17,23 +27,31 @@ import { findPerson } from './people.ts'
 import { mutation, verb } from './verb.ts'
 
 export interface MemberRecord {
-  /** The `sub` claim. */
+  /** The `sub` claim; of the invitation, while it is pending. */
   readonly id: string
   readonly email: string
   readonly name: string | null
   /** The name of the account. */
   readonly account: string
   readonly role: Role
-  readonly since: string
+  /** Null for somebody who has not accepted yet. */
+  readonly since: string | null
   readonly disabled: boolean
-  /** Null for somebody who was invited and has not signed in yet. */
+  /** Null for somebody who has not signed in yet. */
   readonly last_sign_in_at: string | null
+  /** Of somebody who is invited, and belongs to the account once they accept; null for a member. */
+  readonly pending: {
+    /** The address of the owner who invited them; null for the operator. */
+    readonly by: string | null
+    readonly sent_at: string
+    readonly expires_at: string
+  } | null
 }
 
 export interface AddedMemberRecord extends MemberRecord {
   /** Their role before; null for somebody who did not belong to the account. */
   readonly previous_role: Role | null
-  /** Whether an invitation was mailed; always false for somebody who has signed in before. */
+  /** Whether they were told by mail; `members add` tells nobody who has signed in before. */
   readonly mailed: boolean
   /** Where they sign in; null while no server runs. */
   readonly cabinet_url: string | null
@@ -52,29 +70,48 @@ const render = (
   since: renderInstant(since),
   disabled: person.disabledAt !== null,
   last_sign_in_at: person.lastSignInAt === null ? null : renderInstant(person.lastSignInAt),
+  pending: null,
+})
+
+const renderPending = (
+  { id, email, role, by, sentAt, expiresAt }: Invitation,
+  account: string,
+): MemberRecord => ({
+  id,
+  email,
+  name: null,
+  account,
+  role,
+  since: null,
+  disabled: false,
+  last_sign_in_at: null,
+  pending: { by, sent_at: renderInstant(sentAt), expires_at: renderInstant(expiresAt) },
 })
 
 const accountName = z._default(z.string(), DEFAULT_ACCOUNT_NAME)
+/** Until the person has chosen one. */
+const mailLanguage = z._default(z.enum(LANGUAGES), 'en')
 const roleField = z.enum(ROLES, `must be one of ${ROLES.join(', ')}`)
 
-/** Oldest first. @throws account_not_found */
+/** Oldest first; behind the members, who is invited. @throws account_not_found */
 export const listMembers = verb(
   z.strictObject({ account: accountName }),
   async (deps, input): Promise<readonly MemberRecord[]> => {
-    const { memberships, people } = deps.store.signin
+    const { memberships, people, invitations } = deps.store.signin
     const account = await findAccount(deps, input.account)
     const records: MemberRecord[] = []
     for (const membership of await memberships.ofAccount(account.id)) {
       const person = await people.find(membership.personId)
       if (person !== undefined) records.push(render(person, membership, account.name))
     }
-    return records
+    const pending = await invitations.ofAccount(account.id, deps.clock.now())
+    return [...records, ...pending.map((one) => renderPending(one, account.name))]
   },
 )
 
 /**
- * Changes the role of somebody who is a member already. An owner adds no address that may not sign up. Who has never signed in is sent an invitation, again each time.
- * @throws account_not_found, invalid_request
+ * At once, by the operator's hand; changes the role of somebody who is a member already. Who has never signed in is told by mail, again each time.
+ * @throws account_not_found
  */
 export const addMember = mutation(
   'accounts.members.add',
@@ -83,21 +120,33 @@ export const addMember = mutation(
     email: readAs(readEmail, 'an e-mail address'),
     role: roleField,
     name: z.optional(nameField),
-    /** Of the invitation. */
-    language: z._default(z.enum(LANGUAGES), 'en'),
+    language: mailLanguage,
   }),
   async (deps, { email, role, name = null, language, ...input }, act) => {
     const { people, memberships } = deps.store.signin
     const account = await findAccount(deps, input.account)
     const at = deps.clock.now()
     const known = await people.findByEmail(email)
-    if (known === undefined) requireSignup(deps, email)
     const person = known ?? { ...newPerson(email, at), name }
-    await refuseOwn(deps, account, person)
     const membership = { accountId: account.id, personId: person.id, role, since: at }
     const added = act(person.id, { account: account.name })
     const before = await memberships.put(membership, known === undefined ? person : null, added)
-    const mailed = await invite(deps, { account, person, role, language })
+    const mail =
+      person.lastSignInAt === null
+        ? toMail(deps, {
+            account,
+            email,
+            role,
+            language: person.language ?? language,
+            isPending: false,
+          })
+        : null
+    if (mail !== null) {
+      const interaction = invitationMailName(account.id, email)
+      const expiresAt = later(at, INVITATION_MAIL_MS)
+      await deps.store.signin.codeMails.add({ interaction, ...mail, expiresAt }, at)
+      deps.live?.wakeMails()
+    }
     return {
       ...render(
         person,
@@ -105,11 +154,76 @@ export const addMember = mutation(
         account.name,
       ),
       previous_role: before,
-      mailed,
+      mailed: mail !== null,
       cabinet_url: cabinetUrl(deps),
     } satisfies AddedMemberRecord
   },
 )
+
+/**
+ * Asks somebody to join; it holds once they accept. A later one to the same address replaces it. An owner invites no address that may not sign up.
+ * @throws account_not_found, invalid_request, already_exists, rate_limit_exceeded
+ */
+export const inviteMember = mutation(
+  'accounts.members.invite',
+  z.strictObject({
+    account: accountName,
+    email: readAs(readEmail, 'an e-mail address'),
+    role: roleField,
+    language: mailLanguage,
+  }),
+  async (deps, { email, role, language, ...input }, act) => {
+    const { people, memberships, invitations } = deps.store.signin
+    const account = await findAccount(deps, input.account)
+    const known = await people.findByEmail(email)
+    if (known === undefined) requireSignup(deps, email)
+    else if ((await memberships.find(account.id, known.id)) !== undefined) {
+      const message = `${email} belongs to ${account.name} already: change the role instead`
+      throw new GatewayError('already_exists', message, { param: 'email' })
+    }
+    const at = deps.clock.now()
+    const invitation: Invitation = {
+      id: newInvitationId(),
+      accountId: account.id,
+      email,
+      role,
+      by: deps.actor?.email ?? null,
+      sentAt: at,
+      expiresAt: later(at, INVITATION_MS),
+    }
+    const mail = toMail(deps, {
+      account,
+      email,
+      role,
+      language: known?.language ?? language,
+      isPending: true,
+    })
+    // Only the id, because the log of acts outlives whoever is removed.
+    const sent = act(invitation.id, { account: account.name, role })
+    const refused = await invitations.send(invitation, mail, sent)
+    if (refused !== null) throw tooMany(refused, at)
+    if (mail !== null) deps.live?.wakeMails()
+    return {
+      ...renderPending(invitation, account.name),
+      mailed: mail !== null,
+      cabinet_url: cabinetUrl(deps),
+    }
+  },
+)
+
+function tooMany({ of, nextAt }: InvitationRefusal, at: number): GatewayError {
+  const most = MAX_INVITATIONS[of]
+  const whose = of === 'address' ? 'to one address' : 'of one account'
+  const again = renderInstant(nextAt)
+  return new GatewayError(
+    'rate_limit_exceeded',
+    `at most ${most} invitations are sent ${whose} within a day: the next can be sent at ${again}`,
+    {
+      metadata: { limit: `invitations_of_${of}`, limit_value: most, resets_at: again },
+      retryAfterSeconds: Math.max(1, Math.ceil((nextAt - at) / 1000)),
+    },
+  )
+}
 
 const namedMember = { account: accountName, person: z.string().check(z.minLength(1)) }
 
@@ -130,15 +244,69 @@ export const setRole = mutation(
   },
 )
 
-/** Their keys stay. @throws account_not_found, person_not_found, invalid_request */
+const answered = { account: accountName, person: z.string() }
+
+/** The person belongs to the account from now on. @throws account_not_found, person_not_found */
+export const acceptInvitation = mutation(
+  'accounts.members.accept',
+  z.strictObject(answered),
+  async (deps, input, act) => {
+    const { account, person, invitation } = await findInvitation(deps, input)
+    const joined = act(person.id, { account: account.name, invitation: invitation.id })
+    const { invitations } = deps.store.signin
+    if (!(await invitations.accept(invitation.id, person.id, joined))) {
+      throw noInvitation(person.email, account)
+    }
+    const since = deps.clock.now()
+    return render(person, { role: invitation.role, since }, account.name)
+  },
+)
+
+/** @throws account_not_found, person_not_found */
+export const declineInvitation = mutation(
+  'accounts.members.decline',
+  z.strictObject(answered),
+  async (deps, input, act) => {
+    const { account, invitation } = await findInvitation(deps, input)
+    const declined = act(invitation.id, { account: account.name, declined: true })
+    await deps.store.signin.invitations.end(invitation.id, declined)
+    return { ...renderPending(invitation, account.name), declined: true }
+  },
+)
+
+async function findInvitation(deps: OperatorDeps, input: { account: string; person: string }) {
+  const account = await findAccount(deps, input.account)
+  const { people, invitations } = deps.store.signin
+  const person =
+    (await people.findByEmail(input.person)) ?? (await people.find(input.person as PersonId))
+  if (person === undefined) throw noInvitation(input.person, account)
+  const sent = await invitations.toAddress(person.email, deps.clock.now())
+  const invitation = sent.find(({ accountId }) => accountId === account.id)
+  if (invitation === undefined) throw noInvitation(person.email, account)
+  return { account, person, invitation }
+}
+
+const noInvitation = (email: string, { name }: Account): GatewayError =>
+  new GatewayError('person_not_found', `no invitation of ${name} waits for ${email}`)
+
+/** Their keys stay; an invitation that is pending is withdrawn. @throws account_not_found, person_not_found, invalid_request */
 export const removeMember = mutation(
   'accounts.members.remove',
   z.strictObject(namedMember),
   async (deps, { person: text, ...input }, act) => {
-    const { account, person, membership } = await findMember(deps, text, input.account)
+    const { memberships, invitations } = deps.store.signin
+    const { id, name } = await findAccount(deps, input.account)
+    const pending = (await invitations.ofAccount(id, deps.clock.now())).find(
+      (one) => one.id === text || emailKey(one.email) === emailKey(text),
+    )
+    if (pending !== undefined) {
+      await invitations.end(pending.id, act(pending.id, { account: name, removed: true }))
+      return { ...renderPending(pending, name), removed: true }
+    }
+    const { account, person, membership } = await findMember(deps, text, id)
     await refuseOwn(deps, account, person)
     const removed = act(person.id, { account: account.name, removed: true })
-    await deps.store.signin.memberships.remove(account.id, person.id, removed)
+    await memberships.remove(account.id, person.id, removed)
     return { ...render(person, membership, account.name), removed: true }
   },
 )
@@ -163,7 +331,7 @@ async function refuseOwn({ actor }: OperatorDeps, account: Account, { id }: Pers
   )
 }
 
-/** Whoever is added can enter what is open to everybody: an owner adds those alone whom sign-up would let in. */
+/** Whoever belongs to an account can enter what is open to everybody: an owner asks those alone whom sign-up would let in. */
 function requireSignup({ actor, live }: OperatorDeps, email: string): void {
   if (actor === undefined || maySignUp(live?.signup ?? [], email)) return
   throw new GatewayError(
@@ -175,38 +343,22 @@ function requireSignup({ actor, live }: OperatorDeps, email: string): void {
 
 const cabinetUrl = ({ live }: OperatorDeps): string | null => live?.cabinetUrl ?? null
 
-/** A mail server is tried for so long. */
-const INVITATION_MS = DAY_MS
-
-/** False for somebody who knows the way, and where there is no mail server or nothing to invite to. */
-async function invite(
+/** Null where there is no mail server, or nothing to invite to. */
+function toMail(
   deps: OperatorDeps,
   facts: {
     readonly account: Account
-    readonly person: Person
+    readonly email: string
     readonly role: Role
     readonly language: Language
+    readonly isPending: boolean
   },
-): Promise<boolean> {
-  const { account, person, role, language } = facts
-  const url = cabinetUrl(deps)
-  if (person.lastSignInAt !== null || url === null || !deps.delivery.smtp) return false
-  const at = deps.clock.now()
-  const letter = invitationMail(person.language ?? language, {
-    account: account.name,
-    role,
-    url,
-    by: deps.actor?.email ?? null,
-  })
-  await deps.store.signin.codeMails.add(
-    {
-      interaction: `invitation ${account.id} ${person.id}`,
-      id: newEventId(at),
-      mail: { to: person.email, ...letter },
-      expiresAt: later(at, INVITATION_MS),
-    },
-    at,
-  )
-  deps.live?.wakeMails()
-  return true
+): NewMail | null {
+  const { account, email, role, language, isPending } = facts
+  const cabinet = cabinetUrl(deps)
+  if (cabinet === null || !deps.delivery.smtp) return null
+  const by = deps.actor?.email ?? null
+  const url = isPending ? `${cabinet}/invitations` : cabinet
+  const letter = invitationMail(language, { account: account.name, role, url, by, isPending })
+  return { id: newEventId(deps.clock.now()), mail: { to: email, ...letter } }
 }

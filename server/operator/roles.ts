@@ -48,10 +48,12 @@ const PERMITTED: Readonly<Record<VerbName, readonly Role[]>> = {
   'deliveries.redeliver': OWNER,
   'accounts.edit': OWNER,
   'accounts.members.list': SEES,
-  'accounts.members.add': OWNER,
+  'accounts.members.invite': OWNER,
   'accounts.members.set-role': OWNER,
   'accounts.members.remove': OWNER,
   // Of themselves alone: whom a verb of `OF_ONESELF` names is always the person who acts.
+  'accounts.members.accept': EVERYBODY,
+  'accounts.members.decline': EVERYBODY,
   'users.show': EVERYBODY,
   'users.language': EVERYBODY,
   'users.sessions.list': EVERYBODY,
@@ -68,6 +70,7 @@ const PERMITTED: Readonly<Record<VerbName, readonly Role[]>> = {
   'accounts.list': NOBODY,
   'accounts.create': NOBODY,
   'accounts.rename': NOBODY,
+  'accounts.members.add': NOBODY,
   'accounts.set-limits': NOBODY,
   'accounts.move-key': NOBODY,
   'accounts.close': NOBODY,
@@ -147,6 +150,8 @@ const PERMITTED: Readonly<Record<VerbName, readonly Role[]>> = {
 
 /** The verbs whose `person` is the one who acts. */
 export const OF_ONESELF: ReadonlySet<VerbName> = new Set([
+  'accounts.members.accept',
+  'accounts.members.decline',
   'users.show',
   'users.language',
   'users.sessions.list',

@@ -7,6 +7,7 @@ import type { Detours } from './register/detour.ts'
 import type { Groups } from './register/group.ts'
 import type { Identities } from './register/identity.ts'
 import type { IdentityProviders } from './register/identity-provider.ts'
+import type { Invitations } from './register/invitation.ts'
 import type { Keyring } from './register/keyring.ts'
 import type { Logouts } from './register/logout.ts'
 import type { MailCodes } from './register/mail-code.ts'
@@ -19,6 +20,7 @@ export interface SigninStore {
   readonly clients: Clients
   readonly people: People
   readonly memberships: Memberships
+  readonly invitations: Invitations
   readonly groups: Groups
   readonly artifacts: Artifacts
   readonly mailCodes: MailCodes

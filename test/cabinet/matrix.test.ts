@@ -14,7 +14,7 @@ import { csrfOf, type House, openHouse, post } from './house.ts'
 /** How each route is asked: of which thing, with which fields; the status where the role may do it. */
 interface Row {
   /** Replaces the parts that the path leaves open. */
-  readonly named?: Readonly<Record<string, 'ownKey' | 'request' | 'person' | string>>
+  readonly named?: Readonly<Record<string, 'key' | 'request' | 'person' | 'invited' | string>>
   readonly fields?: Readonly<Record<string, string>>
   /** Of a GET, and after the redirect of a POST; 200 unless told. */
   readonly status?: number
@@ -63,6 +63,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   },
   'GET /cabinet/people': {},
   'POST /cabinet/people': { fields: { email: 'new@example.org', role: 'viewer' } },
+  'POST /cabinet/people/:person/again': { named: { ':person': 'invited' }, isNamed: true },
   'POST /cabinet/people/allowance': { fields: { member_daily: '2' } },
   'POST /cabinet/people/:person/role': {
     named: { ':person': 'person' },
@@ -89,7 +90,12 @@ const ROWS: Readonly<Record<string, Row>> = {
 const nameOf = ({ method, path }: Route): string => `${method} ${path}`
 
 let house: House
-let target: { readonly key: string; readonly request: string; readonly person: string }
+let target: {
+  readonly key: string
+  readonly request: string
+  readonly person: string
+  readonly invited: string
+}
 
 /** What is written without anybody's act: sign-ins and sessions, the clock, attempts to deliver, and where the windows of the past end. */
 const BY_ITSELF = new Set([
@@ -159,8 +165,12 @@ afterAll(async () => {
   rmSync(dataDir, { recursive: true, force: true })
 })
 
-/** A key that this person made, a request by it, and a member to be removed. */
-async function furnishFor(browser: Browser, account: string): Promise<typeof target> {
+/** A key that this person made, a request by it, a member to be removed, and somebody who is invited. */
+async function furnishFor(
+  browser: Browser,
+  account: string,
+  invites = true,
+): Promise<typeof target> {
   const page = await browser.open(`/cabinet/keys/new?account=${account}`)
   const made = await post(browser, house.authUrl, `/cabinet/keys/new?account=${account}`, {
     csrf: csrfOf(page),
@@ -182,7 +192,10 @@ async function furnishFor(browser: Browser, account: string): Promise<typeof tar
     email: member,
     role: 'member',
   })
-  return { key, request, person }
+  const asked = { account, email: `i-${crypto.randomUUID()}@example.org`, role: 'member' } as const
+  // So many a day.
+  const invited = invites ? (await house.act('accounts.members.invite', asked)).id : ''
+  return { key, request, person, invited }
 }
 
 const pathOf = ({ path }: Route, { named = {} }: Row): string =>
@@ -236,8 +249,9 @@ describe.each(ROLES)('a %s', (role: Role) => {
     const owner = await house.person(`boss-of-${role}@example.org`, 'owner')
     const { browser } = await house.person(`${role}@example.org`, role)
     for (const route of IN_ORDER) {
-      const { status = 200, isNoAct = false } = ROWS[nameOf(route)] ?? {}
-      target = await furnishFor(role === 'viewer' ? owner.browser : browser, 'default')
+      const { status = 200, isNoAct = false, named } = ROWS[nameOf(route)] ?? {}
+      const invites = named?.[':person'] === 'invited'
+      target = await furnishFor(role === 'viewer' ? owner.browser : browser, 'default', invites)
       const [before, all, elsewhere] = [await acts(), stored(), stored(acme)]
       const page = await ask(browser, route)
       const permitted = mayDo(role, route.needs)

@@ -37,6 +37,7 @@ const PLAIN = [
   'hops',
   'identities',
   'identity_providers',
+  'invitations',
   'logouts',
   'mail_code_counts',
   'mail_codes',

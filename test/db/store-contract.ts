@@ -14,6 +14,7 @@ import { eventsContract } from './contract/events.ts'
 import { keysContract } from './contract/keys.ts'
 import { ledgerContract } from './contract/ledger.ts'
 import { lowBalanceContract } from './contract/low-balance.ts'
+import { invitationsContract } from './contract/invitations.ts'
 import { membershipsContract } from './contract/memberships.ts'
 import { type JoinStore, nodesContract } from './contract/nodes.ts'
 import { noticesContract } from './contract/notices.ts'
@@ -64,6 +65,7 @@ export function storeContract(name: string, engine: Engine): void {
     describe('answers', () => answersContract(bench))
     describe('retention', () => retentionContract(bench))
     describe('memberships', () => membershipsContract(bench))
+    describe('invitations', () => invitationsContract(bench))
     describe('sign-in', () => signinContract(signinOf(bench)))
     if (reopen) describe('after a restart', () => restartContract(bench))
     if (join) describe('two nodes', () => nodesContract(bench, join))

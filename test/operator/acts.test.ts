@@ -136,6 +136,9 @@ const SAMPLES: { readonly [Name in VerbName]: VerbInput<Name> } = {
   'accounts.figures': {},
   'accounts.members.list': {},
   'accounts.members.add': { email: 'bob@example.org', role: 'viewer' },
+  'accounts.members.invite': { email: 'dan@example.org', role: 'viewer' },
+  'accounts.members.accept': { person: 'ann@example.org' },
+  'accounts.members.decline': { person: 'ann@example.org' },
   'accounts.members.set-role': { person: 'cleo@example.org', role: 'owner' },
   'accounts.members.remove': { person: 'cleo@example.org' },
   'accounts.rename': { account: 'spare', name: 'third' },
@@ -272,6 +275,8 @@ async function furnish(): Promise<TestGateway> {
   })
   const { id: ann } = await act(deps, 'users.add', { email: 'ann@example.org' })
   await act(deps, 'accounts.members.add', { email: 'cleo@example.org', role: 'member' })
+  await store.signin.people.confirmEmail('ann@example.org', null, base.clock.now(), 0)
+  await act(deps, 'accounts.members.invite', { email: 'ann@example.org', role: 'member' })
   await act(deps, 'groups.add', { group: 'staff', people: ['ann@example.org'] })
   await act(deps, 'identities.add', {
     name: 'known',
@@ -446,6 +451,16 @@ describe('an act tells', () => {
     ['accounts.create', { name: 'other' }],
     ['accounts.edit', { member_daily_usd: { from: null, to: '2.00' } }],
     ['accounts.members.add', { account: 'default', role: { from: null, to: 'viewer' } }],
+    ['accounts.members.invite', { account: 'default', role: 'viewer' }],
+    [
+      'accounts.members.accept',
+      {
+        account: 'default',
+        invitation: expect.stringMatching(/^inv_/),
+        role: { from: null, to: 'member' },
+      },
+    ],
+    ['accounts.members.decline', { account: 'default', declined: true }],
     ['accounts.members.set-role', { account: 'default', role: { from: 'member', to: 'owner' } }],
     ['accounts.members.remove', { account: 'default', removed: true }],
     ['users.language', { language: { from: null, to: 'ru' } }],

@@ -1,12 +1,13 @@
 // The people of an account: by the operator's hand, and what each role is bounded to.
 import { describe, expect, test } from 'vitest'
+import { DAY_MS, HOUR_MS, later } from '#domain/clock.ts'
 import type { Actor } from '#operator/actor.ts'
 import { performAs } from '#operator/as-person.ts'
 import { mayDo } from '#operator/roles.ts'
 import { VERBS, type VerbName } from '#operator/verbs.ts'
 import { ROLES, type Role } from '#signin/register/membership.ts'
-import type { PersonId } from '#signin/register/person.ts'
-import { aClaim, anActivity } from '#test/support/nouns.ts'
+import { newPerson, type PersonId } from '#signin/register/person.ts'
+import { aClaim, anAct, anActivity } from '#test/support/nouns.ts'
 import { act, openFurnished, type TestOperatorDeps } from './deps.ts'
 
 const SERVING: TestOperatorDeps['live'] = {
@@ -200,8 +201,8 @@ describe('a person', () => {
     ).rejects.toMatchObject(own)
     await expect(asOwner('accounts.members.remove', { person })).rejects.toMatchObject(own)
     await expect(
-      asOwner('accounts.members.add', { email: actor.email, role: 'viewer' }),
-    ).rejects.toMatchObject(own)
+      asOwner('accounts.members.invite', { email: actor.email, role: 'viewer' }),
+    ).rejects.toMatchObject({ code: 'already_exists' })
   })
 
   test('a verb that names a person is of themselves alone', async () => {
@@ -233,19 +234,132 @@ describe('a person', () => {
   )
 })
 
-test('an owner adds no address that may not sign up, the operator any', async () => {
+describe('an invitation', () => {
+  const begin = async () => {
+    const opened = await openFurnished()
+    const deps = {
+      ...opened,
+      delivery: { smtp: true, loopbackWebhooks: false },
+      live: { ...SERVING, signup: 'open' as const },
+    }
+    const { actor, act: asOwner } = await anActor(deps, 'owner')
+    const invite = (email: string, role: Role = 'viewer') =>
+      asOwner('accounts.members.invite', { email, role })
+    /** Signs up, and acts as whom the invitation asks for. */
+    const invited = async (email: string) => {
+      const person = { ...newPerson(email, deps.clock.now()), isEmailVerified: true }
+      await deps.store.signin.people.add(person, anAct(deps.clock.now()))
+      const own = {
+        personId: person.id,
+        email,
+        accountId: actor.accountId,
+        role: 'viewer',
+      } as const
+      return { id: person.id, act: performAs(deps, own) }
+    }
+    const roles = async () =>
+      (await act(deps, 'accounts.members.list', {})).map(({ email, role, pending }) => [
+        email,
+        role,
+        pending === null,
+      ])
+    return { deps, actor, asOwner, invite, invited, roles }
+  }
+
+  test('is pending, mailed with where it is accepted, and nobody’s membership before', async () => {
+    const { deps, actor, invite, roles } = await begin()
+    const { mails: sent } = await deps.store.signin.codeMails.claim(
+      deps.clock.now(),
+      later(deps.clock.now(), DAY_MS),
+      9,
+    )
+    expect(sent).toHaveLength(1)
+    deps.clock.advance(1_000)
+    expect(await invite('Ann@example.org')).toMatchObject({
+      id: expect.stringMatching(/^inv_/),
+      email: 'Ann@example.org',
+      role: 'viewer',
+      since: null,
+      pending: { by: actor.email },
+      mailed: true,
+    })
+    expect(await roles()).toEqual([
+      [actor.email, 'owner', true],
+      ['Ann@example.org', 'viewer', false],
+    ])
+    const at = deps.clock.now()
+    const { mails } = await deps.store.signin.codeMails.claim(at, at, 9)
+    expect(mails.map(({ mail }) => mail)).toMatchObject([
+      {
+        to: 'Ann@example.org',
+        text: expect.stringMatching(
+          /^owner@default.example.org invites you to the account "default"[\s\S]*cabinet\/invitations/,
+        ),
+      },
+    ])
+    expect(await act(deps, 'users.list', { matching: 'ann@' })).toEqual([])
+  })
+
+  test('is accepted by whom it asks alone, once; declined or withdrawn, by nobody', async () => {
+    const { deps, asOwner, invite, invited, roles } = await begin()
+    const ann = await invited('ann@example.org')
+    const bob = await invited('bob@example.org')
+    await invite('ann@example.org', 'member')
+    const own = (person: string) => ({ person })
+    const none = { code: 'person_not_found' }
+    // Whom a person names is always themselves.
+    await expect(bob.act('accounts.members.accept', own(ann.id))).rejects.toMatchObject(none)
+    expect(await ann.act('accounts.members.accept', own(ann.id))).toMatchObject({
+      id: ann.id,
+      role: 'member',
+      pending: null,
+    })
+    await expect(ann.act('accounts.members.accept', own(ann.id))).rejects.toMatchObject(none)
+    expect(await roles()).toContainEqual(['ann@example.org', 'member', true])
+
+    await invite('bob@example.org')
+    expect(await bob.act('accounts.members.decline', own(bob.id))).toMatchObject({ declined: true })
+    await expect(bob.act('accounts.members.accept', own(bob.id))).rejects.toMatchObject(none)
+    await invite('bob@example.org')
+    const withdrawn = await asOwner('accounts.members.remove', { person: 'BOB@example.org' })
+    expect(withdrawn).toMatchObject({ email: 'bob@example.org', removed: true })
+    await expect(bob.act('accounts.members.accept', own(bob.id))).rejects.toMatchObject(none)
+    expect(await roles()).toHaveLength(2)
+    const [newest] = await act(deps, 'acts.list', { limit: 1 })
+    expect(newest).toMatchObject({ verb: 'accounts.members.remove', target: withdrawn.id })
+  })
+
+  test('is sent so often, and says which limit refuses it, and until when', async () => {
+    const { deps, invite } = await begin()
+    for (let n = 0; n < 3; n++) await invite('ann@example.org')
+    deps.clock.advance(HOUR_MS)
+    await expect(invite('ann@example.org')).rejects.toMatchObject({
+      code: 'rate_limit_exceeded',
+      details: {
+        metadata: { limit: 'invitations_of_address', limit_value: 3 },
+        retryAfterSeconds: 23 * 3600,
+      },
+    })
+  })
+})
+
+test('an owner invites no address that may not sign up, the operator adds any', async () => {
   const deps = await openFurnished()
   const closed = { ...SERVING, signup: ['@example.org'] }
   const { actor } = await anActor(deps, 'owner')
   const asOwner = performAs({ ...deps, live: closed }, actor)
-  const add = (email: string) => asOwner('accounts.members.add', { email, role: 'viewer' })
-  await add('in@example.org')
-  await expect(add('out@elsewhere.org')).rejects.toMatchObject({
+  const invite = (email: string) => asOwner('accounts.members.invite', { email, role: 'viewer' })
+  await invite('in@example.org')
+  await expect(invite('out@elsewhere.org')).rejects.toMatchObject({
     code: 'invalid_request',
     details: { param: 'email', metadata: { limit: 'auth_signup' } },
   })
   expect(await act(deps, 'users.list', { matching: 'out@' })).toEqual([])
   await act(deps, 'accounts.members.add', { email: 'out@elsewhere.org', role: 'member' })
-  // Who is here already may be given another role.
-  expect(await add('out@elsewhere.org')).toMatchObject({ previous_role: 'member', role: 'viewer' })
+  await act(deps, 'accounts.create', { name: 'acme' })
+  // Who is here already may be asked into another account.
+  const other = await anActor(deps, 'owner', 'acme')
+  const ask = performAs({ ...deps, live: closed }, other.actor)
+  const asked = { account: 'acme', email: 'out@elsewhere.org', role: 'viewer' } as const
+  expect(await ask('accounts.members.invite', asked)).toMatchObject({ role: 'viewer' })
 })

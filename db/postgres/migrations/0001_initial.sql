@@ -465,6 +465,19 @@ CREATE TABLE memberships (
   PRIMARY KEY (account_id, person_id)
 );
 CREATE INDEX memberships_by_person ON memberships (person_id);
+CREATE TABLE invitations (
+  id         text COLLATE "C" PRIMARY KEY,
+  account_id text COLLATE "C" NOT NULL REFERENCES accounts (id),
+  email      text COLLATE "C" NOT NULL,
+  email_key  text COLLATE "C" NOT NULL,
+  role       text COLLATE "C" NOT NULL,
+  sent_by    text COLLATE "C",
+  sent_at    bigint NOT NULL,
+  expires_at bigint NOT NULL,
+  ended_at   bigint
+);
+CREATE UNIQUE INDEX invitations_by_address ON invitations (email_key, account_id) WHERE ended_at IS NULL;
+CREATE INDEX invitations_by_account ON invitations (account_id, sent_at);
 CREATE TABLE person_groups (
   name      text COLLATE "C" NOT NULL,
   person_id text COLLATE "C" NOT NULL REFERENCES people (id) ON DELETE CASCADE,

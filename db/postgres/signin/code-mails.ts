@@ -1,18 +1,22 @@
 /** Mails with sign-in codes in PostgreSQL, encrypted by the vault; of several nodes one claims each. */
 import type { CodeMails } from '#signin/register/code-mail.ts'
 import { requireVault } from '../../require-vault.ts'
-import { type MailRow, sealMail, toWaiting } from '../../rows/code-mail-row.ts'
-import type { Database } from '../engine/database.ts'
+import { type MailRow, type SealedMail, sealMail, toWaiting } from '../../rows/code-mail-row.ts'
+import type { Database, Sql } from '../engine/database.ts'
+
+export async function addMail(sql: Sql, mail: SealedMail): Promise<void> {
+  await sql.run(
+    `INSERT INTO code_mails (interaction, event_id, sealed, next_try_at, expires_at)
+     VALUES ($interaction, $id, $sealed, $at, $expiresAt)
+     ON CONFLICT (interaction) DO UPDATE SET event_id = $id, sealed = $sealed, tries = 0, next_try_at = $at, expires_at = $expiresAt`,
+    { ...mail },
+  )
+}
 
 export const createCodeMails = (database: Database): CodeMails => ({
   async add({ interaction, id, mail, expiresAt }, at) {
     const sealed = sealMail(requireVault(database), id, mail)
-    await database.run(
-      `INSERT INTO code_mails (interaction, event_id, sealed, next_try_at, expires_at)
-       VALUES ($interaction, $id, $sealed, $at, $expiresAt)
-       ON CONFLICT (interaction) DO UPDATE SET event_id = $id, sealed = $sealed, tries = 0, next_try_at = $at, expires_at = $expiresAt`,
-      { interaction, id, sealed, at, expiresAt },
-    )
+    await addMail(database, { interaction, id, sealed, at, expiresAt })
   },
   claim: (at, leaseUntil, limit) =>
     database.change(async (tx) => {

@@ -1,8 +1,14 @@
 /** Memberships in PostgreSQL. They go with their person. */
+import type { Instant } from '#domain/clock.ts'
 import type { AccountId } from '#domain/id.ts'
-import type { Memberships } from '#signin/register/membership.ts'
+import type { Membership, Memberships, Role } from '#signin/register/membership.ts'
 import type { PersonId } from '#signin/register/person.ts'
-import { type MembershipRow, toMembership } from '../../rows/membership-row.ts'
+import {
+  END_INVITATION,
+  type MembershipRow,
+  PUT_MEMBERSHIP,
+  toMembership,
+} from '../../rows/membership-row.ts'
 import type { Database, Sql } from '../engine/database.ts'
 import { noteAct } from '../log/acts.ts'
 import { requirePerson } from './people.ts'
@@ -14,19 +20,22 @@ const findRow = (sql: Sql, accountId: AccountId, personId: PersonId) =>
     personId,
   )
 
+/** Nobody who belongs to an account is invited to it any more. Returns the role before. */
+export async function join(tx: Sql, membership: Membership, at: Instant): Promise<Role | null> {
+  const { accountId, personId, role } = membership
+  const before = (await findRow(tx, accountId, personId))?.role ?? null
+  if (before !== role) await tx.run(PUT_MEMBERSHIP, { ...membership })
+  if (before === null) await tx.run(END_INVITATION, { accountId, personId, at })
+  return before
+}
+
 export const createMemberships = (database: Database): Memberships => ({
   put: (membership, newcomer, act) =>
     database.change(async (tx) => {
-      const { accountId, personId, role } = membership
+      const { personId, role } = membership
       await requirePerson(tx, personId, newcomer)
-      const before = (await findRow(tx, accountId, personId))?.role ?? null
-      if (before === role) return before
-      await tx.run(
-        `INSERT INTO memberships VALUES ($accountId, $personId, $role, $since)
-         ON CONFLICT (account_id, person_id) DO UPDATE SET role = $role`,
-        { ...membership },
-      )
-      await noteAct(tx, act, { role: { from: before, to: role } })
+      const before = await join(tx, membership, act.at)
+      if (before !== role) await noteAct(tx, act, { role: { from: before, to: role } })
       return before
     }),
   remove: (accountId, personId, act) =>

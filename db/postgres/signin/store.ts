@@ -9,6 +9,7 @@ import { createSigninEvents } from './events.ts'
 import { createGroups } from './groups.ts'
 import { createIdentities } from './identities.ts'
 import { createIdentityProviders } from './identity-providers.ts'
+import { createInvitations } from './invitations.ts'
 import { createKeyring } from './keyring.ts'
 import { createLogouts } from './logouts.ts'
 import { createMailCodes } from './mail-codes.ts'
@@ -20,6 +21,7 @@ export const createSigninStore = (database: Database): SigninStore => ({
   clients: createClients(database),
   people: createPeople(database),
   memberships: createMemberships(database),
+  invitations: createInvitations(database),
   groups: createGroups(database),
   artifacts: createArtifacts(database),
   mailCodes: createMailCodes(database),

@@ -46,6 +46,7 @@ import devices from './0044_devices.sql' with { type: 'text' }
 import logouts from './0045_logouts.sql' with { type: 'text' }
 import idTokenClaims from './0046_id_token_claims.sql' with { type: 'text' }
 import passkeys from './0047_passkeys.sql' with { type: 'text' }
+import invitations from './0048_invitations.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly string[] = [
   initial,
@@ -95,4 +96,5 @@ export const MIGRATIONS: readonly string[] = [
   logouts,
   idTokenClaims,
   passkeys,
+  invitations,
 ]

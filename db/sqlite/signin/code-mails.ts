@@ -3,20 +3,19 @@ import type { Database } from 'bun:sqlite'
 import type { Instant } from '#domain/clock.ts'
 import type { CodeMails } from '#signin/register/code-mail.ts'
 import { requireVault } from '../../require-vault.ts'
-import { type MailRow, sealMail, toWaiting } from '../../rows/code-mail-row.ts'
+import { type MailRow, type SealedMail, sealMail, toWaiting } from '../../rows/code-mail-row.ts'
 import type { Connection } from '../engine/connection.ts'
 import { type Named, statement } from '../engine/statement.ts'
 
 export function createCodeMails(connection: Connection): CodeMails {
   const { database, commit } = connection
   const table = prepare(database)
+  const addMail = prepareAddMail(database)
 
   return {
     add({ interaction, id, mail, expiresAt }, at) {
       const sealed = sealMail(requireVault(connection), id, mail)
-      return commit.commitDurably(
-        () => void table.add().run({ interaction, id, sealed, at, expiresAt }),
-      )
+      return commit.commitDurably(() => addMail({ interaction, id, sealed, at, expiresAt }))
     },
     async claim(at, leaseUntil, limit) {
       commit.flush()
@@ -40,12 +39,17 @@ export function createCodeMails(connection: Connection): CodeMails {
   }
 }
 
-const prepare = (database: Database) => ({
-  add: statement<unknown, [Named]>(
+/** Runs in the transaction of its caller. */
+export function prepareAddMail(database: Database): (mail: SealedMail) => void {
+  const add = statement<unknown, [Named]>(
     database,
     `REPLACE INTO code_mails (interaction, event_id, sealed, next_try_at, expires_at)
      VALUES ($interaction, $id, $sealed, $at, $expiresAt)`,
-  ),
+  )
+  return (mail) => void add().run({ ...mail })
+}
+
+const prepare = (database: Database) => ({
   due: statement<MailRow, [{ at: Instant; limit: number }]>(
     database,
     `SELECT * FROM code_mails WHERE next_try_at <= $at AND expires_at > $at

@@ -1,9 +1,15 @@
 /** Memberships in SQLite. They go with their person. */
+import type { Instant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { AccountId } from '#domain/id.ts'
-import type { Memberships } from '#signin/register/membership.ts'
+import type { Membership, Memberships, Role } from '#signin/register/membership.ts'
 import type { PersonId } from '#signin/register/person.ts'
-import { type MembershipRow, toMembership } from '../../rows/membership-row.ts'
+import {
+  END_INVITATION,
+  type MembershipRow,
+  PUT_MEMBERSHIP,
+  toMembership,
+} from '../../rows/membership-row.ts'
 import type { Connection } from '../engine/connection.ts'
 import { type Named, statement } from '../engine/statement.ts'
 import { prepareNoteAct } from '../log/acts.ts'
@@ -11,21 +17,20 @@ import { prepareAddPerson } from './add-person.ts'
 
 export function createMemberships({ database, commit }: Connection): Memberships {
   const table = prepare(database)
+  const join = prepareJoin(database)
   const addPerson = prepareAddPerson(database)
   const noteAct = prepareNoteAct(database)
 
   return {
     put: (membership, newcomer, act) =>
       commit.commitDurably(() => {
-        const { accountId, personId, role } = membership
+        const { personId, role } = membership
         if (newcomer !== null) addPerson(newcomer)
         else if (table.person().get(personId) === null) {
           throw new GatewayError('person_not_found', `there is no person ${personId}`)
         }
-        const before = table.find().get(accountId, personId)?.role ?? null
-        if (before === role) return before
-        table.put().run({ ...membership })
-        noteAct(act, { role: { from: before, to: role } })
+        const before = join(membership, act.at)
+        if (before !== role) noteAct(act, { role: { from: before, to: role } })
         return before
       }),
     remove: (accountId, personId, act) =>
@@ -50,18 +55,32 @@ export function createMemberships({ database, commit }: Connection): Memberships
   }
 }
 
+/** Runs in the transaction of its caller; nobody who belongs to an account is invited to it any more. Returns the role before. */
+export function prepareJoin(
+  database: Connection['database'],
+): (membership: Membership, at: Instant) => Role | null {
+  const find = prepareFind(database)
+  const put = statement<unknown, [Named]>(database, PUT_MEMBERSHIP)
+  const endInvitation = statement<unknown, [Named]>(database, END_INVITATION)
+  return (membership, at) => {
+    const { accountId, personId, role } = membership
+    const before = find().get(accountId, personId)?.role ?? null
+    if (before !== role) put().run({ ...membership })
+    if (before === null) endInvitation().run({ accountId, personId, at })
+    return before
+  }
+}
+
+const prepareFind = (database: Connection['database']) =>
+  statement<MembershipRow, [AccountId, PersonId]>(
+    database,
+    'SELECT * FROM memberships WHERE account_id = ? AND person_id = ?',
+  )
+
 function prepare(database: Connection['database']) {
   return {
     person: statement<unknown, [PersonId]>(database, 'SELECT 1 FROM people WHERE id = ?'),
-    find: statement<MembershipRow, [AccountId, PersonId]>(
-      database,
-      'SELECT * FROM memberships WHERE account_id = ? AND person_id = ?',
-    ),
-    put: statement<unknown, [Named]>(
-      database,
-      `INSERT INTO memberships VALUES ($accountId, $personId, $role, $since)
-       ON CONFLICT DO UPDATE SET role = $role`,
-    ),
+    find: prepareFind(database),
     remove: statement<unknown, [AccountId, PersonId]>(
       database,
       'DELETE FROM memberships WHERE account_id = ? AND person_id = ?',

@@ -28,6 +28,10 @@ export function createSigninStore(connection: Connection): SigninStore {
       { put: true, remove: true, find: true, ofAccount: true, ofPerson: true },
       async () => (await import('./memberships.ts')).createMemberships(connection),
     ),
+    invitations: lazyPort(
+      { send: true, accept: true, end: true, ofAccount: true, toAddress: true },
+      async () => (await import('./invitations.ts')).createInvitations(connection),
+    ),
     groups: lazyPort(
       { add: true, remove: true, ofPerson: true, members: true, list: true },
       async () => (await import('./groups.ts')).createGroups(connection),

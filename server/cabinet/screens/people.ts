@@ -1,4 +1,4 @@
-/** The people of the account, and an invitation for one more. */
+/** The people of the account, who is invited to it, and an invitation for one more. */
 import { html } from 'hono/html'
 import { GatewayError } from '#domain/errors.ts'
 import { mayDo } from '#operator/roles.ts'
@@ -14,13 +14,17 @@ import {
   field,
   foreign,
   type Sheet,
+  sentBefore,
+  span,
   state,
   table,
   time,
 } from '../draw/parts.ts'
+import { newToken } from '../once.ts'
 import { goTo } from '../respond.ts'
 import { hrefOf, type Visit } from '../visit.ts'
 import { sentenceOf } from './failure.ts'
+import { INVITATIONS } from './invitations.ts'
 
 type Member = VerbRecord<'accounts.members.list'>[number]
 
@@ -28,29 +32,47 @@ export const showPeople: Show = async (visit) => drawPeople(visit, null)
 
 async function drawPeople(visit: Visit, problem: GatewayError | null): Promise<Sheet> {
   const { words, act, account, url, role } = visit
-  const members = await act('accounts.members.list', { account: account.id })
+  const all = await act('accounts.members.list', { account: account.id })
   return {
     title: words.people.title,
     ...(problem !== null && { status: problem.status }),
     content: html`<h1>${words.people.title}</h1>
-${saidOf(visit, url.searchParams)}
-${problem !== null && html`<p class="problem" role="alert">${sentenceOf(visit, problem)}</p>`}
-${tableOf(visit, members)}
-${mayDo(role, 'accounts.members.add') && html`${inviteOf(visit)}${await allowanceOf(visit)}`}`,
+${sentBefore(visit)}${saidOf(visit, url.searchParams)}
+${problem !== null && html`<p class="problem" role="alert">${problemOf(visit, problem)}</p>`}
+${tableOf(
+  visit,
+  all.filter(({ pending }) => pending === null),
+)}
+${pendingOf(
+  visit,
+  all.filter(({ pending }) => pending !== null),
+)}
+${mayDo(role, 'accounts.members.invite') && html`${inviteOf(visit)}${await allowanceOf(visit)}`}`,
   }
+}
+
+function problemOf(visit: Visit, error: GatewayError): string {
+  const { words } = visit
+  const { metadata, retryAfterSeconds = 0 } = error.details
+  if (error.code === 'already_exists') return words.people.isMember
+  if (error.code !== 'rate_limit_exceeded') return sentenceOf(visit, error)
+  const isOfAccount = metadata?.['limit'] === 'invitations_of_account'
+  const wait = span(retryAfterSeconds, words.span)
+  return words.people.tooMany(Number(metadata?.['limit_value']), isOfAccount, wait)
 }
 
 function saidOf({ words, operator }: Visit, query: URLSearchParams): Html | null {
   const good = (text: string): Html => html`<p class="good" role="status">${text}</p>`
   const email = query.get('invited')
   if (email !== null) {
-    const url = `${operator.live?.authUrl ?? ''}/cabinet`
+    const url = `${operator.live?.authUrl ?? ''}${INVITATIONS}`
     return good(
       query.has('mailed')
         ? words.people.invitedMailed(email)
         : words.people.invitedUnmailed(email, url),
     )
   }
+  if (query.has('withdrawn')) return good(words.people.withdrawn)
   if (query.has('changed')) return good(words.people.changed)
   return query.has('removed') ? good(words.people.removed) : null
 }
@@ -89,8 +111,38 @@ const lastSignIn = (visit: Visit, { disabled, last_sign_in_at }: Member): Html =
   const { words } = visit
   if (disabled) return state('bad', words.people.disabled)
   return last_sign_in_at === null
-    ? state('off', words.people.invited)
+    ? state('off', words.people.neverSignedIn)
     : time(visit, last_sign_in_at)
+}
+
+/** Who is asked, and has not answered. */
+function pendingOf(visit: Visit, invited: readonly Member[]): Html | false {
+  const { words, role } = visit
+  if (invited.length === 0) return false
+  const mayInvite = mayDo(role, 'accounts.members.invite')
+  return html`<h2>${words.people.pending}</h2>
+${table(
+  words.people.pending,
+  [
+    { title: words.people.email, cell: ({ email }) => foreign(email) },
+    { title: words.people.role, cell: (one) => words.roles[one.role] },
+    {
+      title: words.invitations.by,
+      cell: ({ pending }) => (pending?.by ? foreign(pending.by) : words.nobody.operator),
+    },
+    { title: words.people.sent, cell: ({ pending }) => time(visit, pending?.sent_at ?? null) },
+    { title: words.people.until, cell: ({ pending }) => time(visit, pending?.expires_at ?? null) },
+    {
+      title: `(${words.change})`,
+      cell: ({ id }) =>
+        mayInvite
+          ? html`<span class="inline">${button(visit, `/cabinet/people/${id}/again`, words.people.resend, { hidden: { once: newToken() } })}
+${button(visit, `/cabinet/people/${id}/remove`, words.people.withdraw)}</span>`
+          : '',
+    },
+  ],
+  invited,
+)}`
 }
 
 const roleForm = (visit: Visit, { id, role, email }: Member): Html =>
@@ -109,7 +161,8 @@ const inviteOf = (visit: Visit): Html => {
 ${changing(
   visit,
   '/cabinet/people',
-  html`<div class="fields">
+  html`<input type="hidden" name="once" value="${newToken()}">
+<div class="fields">
 ${field('email', words.people.email, { value: form.get('email') ?? '', type: 'email', attributes: html` required maxlength="254" autocomplete="off"` })}
 ${choice(
   'role',
@@ -138,27 +191,48 @@ ${changing(
 
 const readRole = (text: string | null): Role => ROLES.find((role) => role === text) ?? 'viewer'
 
-/** Does it, and goes there; what is wrong in the form is said above the list. */
+/** What is said above the list, with the form as it was sent. */
+const SAID_HERE = ['invalid_request', 'already_exists', 'rate_limit_exceeded']
+
+/** Does it, and goes there; once, however often the form is sent. */
 const changed =
   (change: (visit: Visit) => Promise<string>): Act =>
-  async (visit) => {
+  async (visit, once) => {
     try {
-      return goTo(await change(visit))
+      const address = await once.run(visit, () => change(visit))
+      return goTo(address ?? '/cabinet/people?sent=before')
     } catch (thrown) {
-      if (!(thrown instanceof GatewayError) || thrown.code !== 'invalid_request') throw thrown
-      return await onPage(visit, await drawPeople(visit, thrown))
+      if (!(thrown instanceof GatewayError) || !SAID_HERE.includes(thrown.code)) throw thrown
+      const page = await onPage(visit, await drawPeople(visit, thrown))
+      const { retryAfterSeconds } = thrown.details
+      if (retryAfterSeconds !== undefined) {
+        page.headers.set('Retry-After', String(retryAfterSeconds))
+      }
+      return page
     }
   }
 
-export const invite = changed(async ({ act, form, account, language }) => {
-  const added = await act('accounts.members.add', {
-    account: account.id,
-    email: form.get('email') ?? '',
-    role: readRole(form.get('role')),
-    language,
-  })
-  return hrefOf('/cabinet/people', { invited: added.email, mailed: added.mailed ? '1' : null })
+export const invite = changed((visit) => {
+  const { form } = visit
+  return send(visit, { email: form.get('email') ?? '', role: readRole(form.get('role')) })
 })
+
+export const inviteAgain = changed(async (visit) => {
+  const { act, account, named, words } = visit
+  const all = await act('accounts.members.list', { account: account.id })
+  const one = all.find(({ id, pending }) => id === named['person'] && pending !== null)
+  if (one === undefined) throw new GatewayError('person_not_found', words.notFound)
+  return await send(visit, one)
+})
+
+async function send(
+  { act, account, language }: Visit,
+  { email, role }: Pick<Member, 'email' | 'role'>,
+): Promise<string> {
+  const asked = { account: account.id, email, role, language }
+  const sent = await act('accounts.members.invite', asked)
+  return hrefOf('/cabinet/people', { invited: sent.email, mailed: sent.mailed ? '1' : null })
+}
 
 export const setRole = changed(async ({ act, form, account, named }) => {
   const person = named['person'] ?? ''
@@ -179,7 +253,7 @@ export const setAllowance = changed(async ({ act, form, account }) => {
 export const showRemoval: Show = async (visit) => {
   const { words, act, account, named } = visit
   const members = await act('accounts.members.list', { account: account.id })
-  const member = members.find(({ id }) => id === named['person'])
+  const member = members.find(({ id, pending }) => id === named['person'] && pending === null)
   if (member === undefined) throw new GatewayError('person_not_found', words.notFound)
   return {
     title: words.people.remove,
@@ -192,6 +266,7 @@ export const showRemoval: Show = async (visit) => {
 }
 
 export const removeMember = changed(async ({ act, account, named }) => {
-  await act('accounts.members.remove', { account: account.id, person: named['person'] ?? '' })
-  return '/cabinet/people?removed=1'
+  const person = named['person'] ?? ''
+  const { pending } = await act('accounts.members.remove', { account: account.id, person })
+  return `/cabinet/people?${pending === null ? 'removed' : 'withdrawn'}=1`
 })

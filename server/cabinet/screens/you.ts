@@ -8,6 +8,7 @@ import { button, changing, choice, facts, foreign, table, time } from '../draw/p
 import { goTo } from '../respond.ts'
 import type { Visit } from '../visit.ts'
 import { identitiesOf, saidOfLink } from './identities.ts'
+import { INVITATIONS, invitationsOf } from './invitations.ts'
 import { passkeysOf, saidOfPasskey } from './passkeys.ts'
 
 export const showYou: Show = async (visit) => {
@@ -16,6 +17,7 @@ export const showYou: Show = async (visit) => {
   return {
     title: words.you.title,
     content: html`<h1>${words.you.title}</h1>
+${(await invitationsOf(visit)).length > 0 && html`<p class="good">${words.invitations.pending} <a href="${INVITATIONS}">${words.invitations.look}</a></p>`}
 ${saidOfLink(visit)}
 ${saidOfPasskey(visit)}
 ${facts([

@@ -2,7 +2,6 @@
 import type { AccountCauseName, CauseFacts } from '#domain/cause.ts'
 import type { LimitName } from '#domain/limits.ts'
 import type { Role } from '#signin/register/membership.ts'
-import type { InvitationWait } from '../how-often.ts'
 import { ENGLISH_CODES } from './codes-en.ts'
 
 const plural = (amount: number, one: string, many: string): string =>
@@ -63,8 +62,6 @@ export const ENGLISH = {
     `Too many changes within a minute. The next can be made in ${plural(seconds, 'second', 'seconds')}.`,
   tooManyTries: (seconds: number) =>
     `That was ten prompts within a minute. The next can be asked in ${plural(seconds, 'second', 'seconds')}; with a key of your own there is no such limit.`,
-  tooManyInvitations: ({ most, isOfAccount }: InvitationWait, wait: string) =>
-    `At most ${most} invitations are sent ${isOfAccount ? 'of one account' : 'to one address'} within a day. The next can be sent in ${wait}.`,
   notYours: (role: string, who: string) =>
     `As a ${role.toLowerCase()} you cannot do this. ${who} can.`,
   askOwner: 'An owner of the account',
@@ -99,6 +96,16 @@ export const ENGLISH = {
     text: (email: string, contact: string) =>
       `You are signed in as ${email}, but you do not belong to an account. Ask ${contact} to add this address.`,
     operator: 'the operator',
+  },
+  invitations: {
+    title: 'Invitations',
+    by: 'Invited by',
+    accept: 'Accept',
+    decline: 'Decline',
+    none: (email: string) =>
+      `No invitation waits for ${email}. One can be accepted by the address alone that it was sent to, until it ends or is withdrawn.`,
+    pending: 'You are invited to another account.',
+    look: 'See the invitation',
   },
   notices: {
     'gateway.key_ceiling': ({ key_name, percent, used_usd, limit_usd, limit }) =>
@@ -455,7 +462,7 @@ export const ENGLISH = {
     role: 'Role',
     since: 'Since',
     lastSignIn: 'Last sign-in',
-    invited: 'invited, has not signed in yet',
+    neverSignedIn: 'has not signed in yet',
     disabled: 'disabled',
     change: 'Change',
     remove: 'Remove',
@@ -464,11 +471,20 @@ export const ENGLISH = {
     you: 'you',
     invite: 'Invite somebody',
     inviteText:
-      'They sign in with this address by a mailed code, and belong to the account from then on.',
+      'They sign in with this address by a mailed code, and belong to the account once they accept. An invitation ends after 14 days.',
     inviteButton: 'Invite',
-    invitedMailed: (email: string) => `${email} is a member now, and an invitation is on its way.`,
+    invitedMailed: (email: string) => `An invitation is on its way to ${email}.`,
     invitedUnmailed: (email: string, url: string) =>
-      `${email} is a member now. No invitation was mailed: tell them to sign in at ${url}.`,
+      `${email} is invited. No mail was sent: tell them to accept it at ${url}.`,
+    isMember: 'They belong to the account already. Their role is changed in the list.',
+    tooMany: (most: number, isOfAccount: boolean, wait: string) =>
+      `At most ${most} invitations are sent ${isOfAccount ? 'of one account' : 'to one address'} within a day. The next can be sent in ${wait}.`,
+    pending: 'Invitations',
+    sent: 'Sent',
+    until: 'Ends',
+    resend: 'Send again',
+    withdraw: 'Withdraw',
+    withdrawn: 'Withdrawn. It cannot be accepted any more.',
     noSignup: 'Only the operator can add this address: it may not sign up here by itself.',
     changed: 'Changed. It holds from their next request.',
     removed: 'Removed. It holds from their next request; their keys stay.',

@@ -111,7 +111,7 @@ const CLICKS: Readonly<Record<string, Click>> = {
       Number(amount(things)),
   },
   invite: {
-    verb: 'accounts.members.add',
+    verb: 'accounts.members.invite',
     path: () => '/cabinet/people',
     ending: () => '/people',
     fields: (things) => ({ email: invited(things), role: 'viewer' }),

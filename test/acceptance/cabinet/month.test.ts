@@ -92,14 +92,32 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
     return { email, account, address }
   }
 
-  async function signIn(hands: Hands, page: Page, { email, address }: Invited): Promise<void> {
+  /** In another browser: what the mail leads to. */
+  async function accept(hands: Hands, look: Look, colleague: Invited): Promise<void> {
+    const { page, complaints } = await open(look)
+    await writeCode(hands, page, colleague)
+    await page.waitForURL('**/cabinet/invitations')
+    expect(await page.textContent('main')).toContain(colleague.account)
+    if (look.javaScriptEnabled) expect(await violationsOn(page)).toEqual([])
+    await keep(page, 'invitations', look)
+    await hands.press(page, 'form[action$="/accept"] button')
+    await page.waitForURL(`${setup.authUrl}/cabinet`)
+    expect(await page.textContent('.account')).toContain(colleague.account)
+    expect(complaints).toEqual([])
+  }
+
+  async function signIn(hands: Hands, page: Page, invited: Invited): Promise<void> {
+    await writeCode(hands, page, invited)
+    await page.waitForURL(`${setup.authUrl}/cabinet`)
+    await page.waitForSelector('[data-figure="balance"]')
+  }
+
+  async function writeCode(hands: Hands, page: Page, { email, address }: Invited): Promise<void> {
     await page.goto(address)
     await hands.write(page, 'input[name=email]', email)
     await hands.press(page, 'form[action$="/email"] button')
     await hands.write(page, 'input[name=code]', await setup.codeFor(email, 2))
     await hands.press(page, 'form[action$="/code"] button')
-    await page.waitForURL(`${setup.authUrl}/cabinet`)
-    await page.waitForSelector('[data-figure="balance"]')
   }
 
   type Invited = Awaited<ReturnType<typeof begin>>
@@ -219,7 +237,10 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
     await hands.press(page, 'form[action="/cabinet/people"] button[type=submit]')
     await page.waitForURL('**invited=*')
     expect(await textOn('[role=status]')).toBe(words.people.invitedMailed(colleague))
-    expect(await mailTo(colleague)).toContain(invited.email)
+    const letter = await mailTo(colleague)
+    expect(letter).toContain(invited.email)
+    const address = /https?:\/\/\S+\/cabinet\/invitations/.exec(letter)?.[0] ?? ''
+    await accept(hands, look, { ...invited, email: colleague, address })
     const members = await setup.appliance.verb('accounts.members.list', {
       account: invited.account,
     })

@@ -8,6 +8,7 @@ import { onlyCredential } from '#domain/provider.ts'
 import { newSecret } from '#domain/secret.ts'
 import type { Client } from '#signin/register/client.ts'
 import type { IdentityProvider } from '#signin/register/identity-provider.ts'
+import type { Invitation } from '#signin/register/invitation.ts'
 import { newPerson } from '#signin/register/person.ts'
 import type { GatewayStore } from '#signin/store.ts'
 import {
@@ -66,6 +67,16 @@ const IDENTITY_PROVIDER: IdentityProvider = {
 const ANN = newPerson('ann@example.org', AT)
 const LINKED = { issuer: IDENTITY_PROVIDER.issuer, subject: 's-1', claimedName: null }
 const MEMBER = { accountId: 'acct_1', personId: ANN.id, role: 'member', since: AT } as const
+const EVE = { ...newPerson('eve@example.org', AT), isEmailVerified: true }
+const INVITATION: Invitation = {
+  id: 'inv_1',
+  accountId: 'acct_1',
+  email: EVE.email,
+  role: 'viewer',
+  by: null,
+  sentAt: AT,
+  expiresAt: instant(4_000_000_000_000),
+}
 const SESSION = {
   kind: 'Session',
   digest: 'ef'.repeat(32),
@@ -218,6 +229,15 @@ const CHANGES: Readonly<Record<string, Change>> = {
   'memberships.remove': {
     make: ({ signin }, act) => signin.memberships.remove('acct_1', ANN.id, act),
   },
+  'invitations.send': {
+    make: ({ signin }, act) =>
+      signin.invitations.send({ ...INVITATION, id: 'inv_2', email: 'cy@example.org' }, null, act),
+  },
+  'invitations.accept': {
+    make: ({ signin }, act) => signin.invitations.accept('inv_1', EVE.id, act),
+    gains: { role: { from: null, to: 'viewer' } },
+  },
+  'invitations.end': { make: ({ signin }, act) => signin.invitations.end('inv_1', act) },
   'artifacts.end': { make: ({ signin }, act) => signin.artifacts.end([SESSION], act) },
   'identities.link': {
     make: ({ signin }, act) =>
@@ -240,6 +260,8 @@ async function furnish(store: GatewayStore): Promise<void> {
   await signin.identityProviders.add(IDENTITY_PROVIDER, 'shh', anAct())
   await signin.identities.link(LINKED, ANN.id, AT, 0)
   await signin.memberships.put(MEMBER, null, anAct())
+  await signin.people.add(EVE, anAct())
+  await signin.invitations.send(INVITATION, null, anAct())
   await putArtifact(signin, SESSION)
 }
 
@@ -273,6 +295,8 @@ const stateOf = async ({
   await signin.identityProviders.list(),
   await signin.identities.ofPerson(ANN.id),
   await signin.memberships.ofPerson(ANN.id),
+  await signin.memberships.ofPerson(EVE.id),
+  await signin.invitations.ofAccount('acct_1', AT),
   await signin.artifacts.ofPerson('Session', ANN.id, AT),
 ]
 
