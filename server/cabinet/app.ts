@@ -157,7 +157,6 @@ async function findGuest(
   const operator = await deps.operator
   const { store } = operator
   const at = deps.clock.now()
-  const revocations = await store.signin.artifacts.revocations()
   const session = await findSession(store.signin.artifacts, id, at)
   if (session !== undefined && !isByItself(request)) {
     await noteUse(store.signin.artifacts, session, at)
@@ -178,7 +177,6 @@ async function findGuest(
     address,
     at,
     session,
-    revocations,
     person,
     language,
     words: WORDS[language],

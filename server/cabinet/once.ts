@@ -45,7 +45,7 @@ export function openOnce(artifacts: Artifacts, clock: Clock): Once {
       expiresAt: later(at, KEPT_MS),
     }
     const changes = [{ kind: after.kind, digest, version: 0, after }]
-    const revocations = await artifacts.revocations()
+    const { revocations } = session
     return artifacts.write({ changes, revokedGrants: [], events: [], revocations })
   }
 

@@ -19,6 +19,8 @@ const MAX_AGENT_CHARS = 200
 export interface Session {
   readonly digest: string
   readonly personId: PersonId
+  /** How many revocations there were when its sign-in began: what is begun for it must fail after another. */
+  readonly revocations: number
   /** The public id of the provider's session, which ends this one with it. */
   readonly uid: string
   /** The account that the person has chosen; null until they do. */
@@ -171,11 +173,15 @@ const toArtifact = (
   expiresAt: later(facts.seenAt, IDLE_MS),
 })
 
-function toSession({ digest, payload, personId, uid }: StoredArtifact, id: string): Session {
+function toSession(
+  { digest, payload, personId, uid, revocations }: StoredArtifact,
+  id: string,
+): Session {
   const facts = JSON.parse(payload) as Facts
   return {
     digest,
     personId: personId as PersonId,
+    revocations,
     uid: uid ?? '',
     account: facts.account,
     startedAt: instant(facts.startedAt),

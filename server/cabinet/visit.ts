@@ -21,8 +21,6 @@ export interface Guest {
   readonly address: string
   readonly at: Instant
   readonly session: Session
-  /** How many revocations there were before the session was found: what is begun for it must fail after another. */
-  readonly revocations: number
   readonly person: Person
   readonly language: Language
   readonly words: Words

@@ -21,6 +21,8 @@ import { accountField, lineField, noteField, readAs, usdField } from '#forms/fie
 import type { OperatorDeps } from './deps.ts'
 import { findAccount } from './find-account.ts'
 import { type EntryRecord, renderEntry } from './ledger.ts'
+import { readDays, renderRunway } from './snapshot/money.ts'
+import type { RunwayRecord } from './snapshot/record.ts'
 import { type DraftAct, mutation, verb } from './verb.ts'
 
 export interface BalanceRecord {
@@ -29,6 +31,11 @@ export interface BalanceRecord {
   readonly balance_rub: number
   readonly rub_per_usd: string
   readonly rate_set_by_operator: boolean
+}
+
+interface ShownBalanceRecord extends BalanceRecord {
+  /** How long it lasts at the pace of late. */
+  readonly runway: RunwayRecord
 }
 
 interface AdjustmentRecord extends BalanceRecord {
@@ -52,13 +59,14 @@ const render = (account: string, balance: UsdNanos, rate: Rate): BalanceRecord =
 /** @throws account_not_found */
 export const showBalance = verb(
   z.strictObject({ account: accountField }),
-  async (deps, input): Promise<BalanceRecord> => {
-    const account = await findAccount(deps, input.account)
-    return render(
-      account.name,
-      account.balance,
-      rateAt(deps.store.catalogue.current(), deps.clock.now()),
-    )
+  async (deps, input): Promise<ShownBalanceRecord> => {
+    const { id, name, balance } = await findAccount(deps, input.account)
+    const now = deps.clock.now()
+    const spends = (await readDays(deps, now)).filter(({ accountId }) => accountId === id)
+    return {
+      ...render(name, balance, rateAt(deps.store.catalogue.current(), now)),
+      runway: renderRunway(balance, spends, now),
+    }
   },
 )
 

@@ -37,9 +37,11 @@ test('a request is told of as soon as it has ended, and the filtered page has it
   const again = /data-latest="[^"]*" hx-get="([^"]+)" hx-trigger="request-came"/.exec(
     page.text,
   )?.[1]
-  expect(again).toBe('/cabinet/activity?key=seen&amp;status=2xx')
+  expect(again).toBe('/cabinet/activity?key=seen&amp;status=2xx&amp;new=1')
   const list = await browser.open(again?.replaceAll('&amp;', '&') ?? '')
   expect(list.text).toContain(`data-latest="${request}"`)
+  // While nothing that came matches, a list that found nothing stays as it is.
+  expect((await browser.open('/cabinet/activity?key=seen&status=5xx&new=1')).status).toBe(204)
   // An older page stays what it is.
   const older = await browser.open(`/cabinet/activity?before=${request}`)
   expect(older.text).not.toContain('data-latest')

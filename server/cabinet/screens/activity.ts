@@ -30,7 +30,13 @@ const LINES = 20_000
 const FILTERS = ['key', 'model', 'provider', 'user', 'status', 'since', 'until'] as const
 
 export const showActivity: Show = async (visit) => {
-  const { words } = visit
+  const { words, url, act } = visit
+  if (url.searchParams.has(NEW)) {
+    const newest = await orNothing(NOTHING, () =>
+      act('activity.search', { ...queryOf(visit), limit: 1, lines: NEW_LINES }),
+    )
+    if (newest.requests.length === 0) return new Response(null, { status: 204 })
+  }
   return {
     title: words.activity.title,
     live: hrefOf('/cabinet/live', { account: visit.account.id }),
@@ -57,11 +63,21 @@ ${since !== null && html`<p class="note">${words.activity.kept(since.slice(0, 10
 /** The id of the list, by which it is told what the page asks for by itself. */
 export const LIVE_LIST = 'requests'
 
+/** In the address of a list that has found nothing: it is drawn again only where one of the newest lines matches. */
+const NEW = 'new'
+/** More than come between two looks. */
+const NEW_LINES = 1_000
+
 /** The newest page is drawn again when a request has come, under the same filters. */
-const freshOf = ({ url }: Visit, shown: readonly Entry[]): Html | '' =>
-  url.searchParams.has('before')
-    ? ''
-    : html` data-latest="${shown[0]?.id ?? ''}" hx-get="${url.pathname}${url.search}" hx-trigger="request-came" hx-select="#${LIVE_LIST}" hx-swap="outerHTML" hx-disinherit="*"`
+const freshOf = (visit: Visit, [latest]: readonly Entry[]): Html | '' => {
+  if (visit.url.searchParams.has('before')) return ''
+  const href = hrefOf('/cabinet/activity', {
+    ...stated(visit),
+    account: visit.url.searchParams.get('account'),
+    [NEW]: latest === undefined ? '1' : null,
+  })
+  return html` data-latest="${latest?.id ?? ''}" hx-get="${href}" hx-trigger="request-came" hx-select="#${LIVE_LIST}" hx-swap="outerHTML" hx-disinherit="*"`
+}
 
 const NOTHING: Found = { requests: [], searched_to: null, searched_back_to: null }
 
@@ -113,11 +129,11 @@ function onwardOf(visit: Visit, { requests, searched_to, searched_back_to }: Fou
   }
   if (searched_to === null) return null
   const href = hrefBefore(searched_to)
-  // A script goes on by itself until something is found, or the page is left.
+  // A script goes on by itself until something is found, or the page is left; the list stays that of the newest page, and live.
   const goesOn =
     requests.length > 0
       ? ''
-      : html` hx-get="${href}" hx-trigger="load delay:200ms" hx-target="#${LIVE_LIST}" hx-select="#${LIVE_LIST}" hx-swap="outerHTML"`
+      : html` hx-get="${href}" hx-trigger="load delay:200ms" hx-target="#${LIVE_LIST}" hx-select="#${LIVE_LIST} > *" hx-swap="innerHTML"`
   return html`<p class="pages"${goesOn} role="status"><span class="note">${words.searched} ${time(visit, searched_back_to)}</span>
 <a class="button" href="${href}">${words.further}</a></p>`
 }

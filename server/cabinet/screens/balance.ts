@@ -35,8 +35,6 @@ export const showBalance: Show = async (visit) => drawBalance(visit, null)
 async function drawBalance(visit: Visit, problem: GatewayError | null): Promise<Sheet> {
   const { words, act, account, url } = visit
   const balance = await act('balance.show', { account: account.id })
-  const { money } = await act('accounts.overview', { account: account.id })
-  const runway = money?.runway
   return {
     title: words.balance.title,
     live: hrefOf('/cabinet/live', { account: account.id }),
@@ -54,7 +52,7 @@ ${figures([
   },
   {
     title: words.balance.runway,
-    value: runway?.seconds == null ? '–' : span(runway.seconds, words.span),
+    value: balance.runway.seconds === null ? '–' : span(balance.runway.seconds, words.span),
   },
 ])}
 <p class="note apart">${words.balance.topUpText}</p>

@@ -72,7 +72,7 @@ export function saidOfPasskey({ words, url }: Visit): Html | null {
 }
 
 export const addPasskey: Act = async (visit) => {
-  const { deps, request, form, session, revocations, person, address } = visit
+  const { deps, request, form, session, person, address } = visit
   if (deps.passkeys === null) return backTo('refused')
   const added = await deps.passkeys.add({
     holder: session.digest,
@@ -81,7 +81,7 @@ export const addPasskey: Act = async (visit) => {
     agent: request.headers.get('user-agent'),
     clientId: CLIENT_ID,
     address,
-    revocations,
+    revocations: session.revocations,
   })
   return backTo(added === 'gone' || added === 'revoked' ? 'refused' : added)
 }

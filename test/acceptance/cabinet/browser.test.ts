@@ -2,6 +2,9 @@
 // twice, the back button, and figures that live.
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { WORDS } from '#cabinet/words/words.ts'
+import { HOUR_MS, later, systemClock } from '#domain/clock.ts'
+import { fillLog } from '#test/cabinet/fill-log.ts'
 import { CHROMIUM, openBrowser } from '#test/support/browser.ts'
 import { openSigninGateway, type SigninGateway } from '../signin/signin-gateway.ts'
 import { enter } from './enter.ts'
@@ -214,6 +217,21 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
     const answer = () => page.textContent('#answer')
     await expect.poll(answer, { timeout: MAX_MS }).toMatch(/\$[\d.]+ · .*₽/)
     expect(await answer()).toContain('one two three')
+    expect(complaints).toEqual([])
+  })
+
+  test('a list that looked on by itself, and found nothing, shows the request that comes', async () => {
+    const { page, complaints } = await open()
+    const { id: busy } = await setup.appliance.verb('keys.create', { name: 'busy' })
+    const { key: rare } = await setup.appliance.verb('keys.create', { name: 'rare' })
+    fillLog(setup.cli.dataDir, busy, later(systemClock.now(), -HOUR_MS), 25_000)
+    await goTo(page, '/activity?key=rare')
+    await expect
+      .poll(() => page.textContent('#requests'), { timeout: MAX_MS })
+      .toContain(WORDS.en.activity.none)
+    const body = { model: 'demo/echo', messages: [{ role: 'user', content: 'hi' }] }
+    await (await setup.appliance.chat(rare, body)).arrayBuffer()
+    await page.waitForSelector('#requests[data-latest^=gen] td')
     expect(complaints).toEqual([])
   })
 })
