@@ -382,9 +382,16 @@ function judgeEvents(
 ): readonly RaisedEvent[] | null {
   if (amount === NO_MONEY) return null
   const ceilings = hot === undefined ? null : judgeCeilings(hold, hot, words, at)
-  if (amount <= hold.amount) return ceilings
-  const { claim, amount: held } = hold
+  const { claim, grant } = hold
+  if (amount <= grant.hold) return ceilings
   const { provider, model } = activity
-  const beyond = chargedBeyondHold({ ...claim, provider, model, held, charged: amount, at })
+  const beyond = chargedBeyondHold({
+    ...claim,
+    provider,
+    model,
+    held: grant.hold,
+    charged: amount,
+    at,
+  })
   return [beyond, ...(ceilings ?? [])]
 }

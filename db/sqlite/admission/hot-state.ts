@@ -89,7 +89,6 @@ export interface HotAccount {
 
 /** An admission in progress. */
 export interface OpenHold extends Held {
-  readonly amount: UsdNanos
   /** That of its key at its admission, which pays. */
   readonly account: HotAccount
   readonly endUser: HotEndUser | null
@@ -189,8 +188,8 @@ export function startHotState(connection: Connection, windows: WindowReader): Ho
     },
     take(claim, grant, hot, endUser) {
       const hold = holdOf(claim, grant, hot, endUser)
-      reserveAccount(hold)
-      reserve(hot, hold)
+      reserve(hot.account, hot.account.use, hold)
+      reserve(hot, hot, hold)
       if (endUser !== null && hot.recentEndUsers !== null)
         reserveEndUser(hot.recentEndUsers, endUser, hold)
       open.set(claim.generationId, hold)
@@ -202,11 +201,13 @@ export function startHotState(connection: Connection, windows: WindowReader): Ho
       hold.outcome = outcome
       // Resolved before its row was written: the row is not needed.
       if (hold.rowWrite) drop(hold.rowWrite)
-      releaseAccount(hold, outcome)
+      const { account } = hold
+      release(account, account.use, hold, outcome)
+      account.balance = subtractUsd(account.balance, outcome.spent)
       const hot = hotKeys.get(hold.claim.keyId)
-      if (hot) release(hot, hold, outcome)
+      if (hot) release(hot, hot, hold, outcome)
       // Moved in the meantime: what it spends counts where the key is.
-      if (hot && hot.account !== hold.account) giveUpSumsOf(hold.account, hot.account)
+      if (hot && hot.account !== account) giveUpSumsOf(account, hot.account)
       if (hold.endUser) releaseEndUser(hold.endUser, hold, outcome.spent)
       return hold
     },
@@ -214,22 +215,10 @@ export function startHotState(connection: Connection, windows: WindowReader): Ho
   }
 }
 
-const holdOf = (
-  claim: Claim,
-  grant: Grant,
-  { account, today: day, thisMonth: month }: HotKey,
-  endUser: HotEndUser | null,
-): OpenHold => ({
-  claim,
-  grant,
-  amount: grant.hold,
-  account,
-  day,
-  month,
-  endUser,
-  outcome: null,
-  rowWrite: null,
-})
+function holdOf(claim: Claim, grant: Grant, hot: HotKey, endUser: HotEndUser | null): OpenHold {
+  const { account, today: day, thisMonth: month } = hot
+  return { claim, grant, account, day, month, endUser, outcome: null, rowWrite: null }
+}
 
 export const isAccountRead = ({ use }: HotAccount): boolean =>
   use === null || (use.hasWindows && use.hasSums)
@@ -426,47 +415,35 @@ function prepareHotAccountReader({ database }: Connection): (id: AccountId) => H
   }
 }
 
-function reserveAccount(hold: OpenHold): void {
-  const { account, amount } = hold
-  account.held = addUsd(account.held, amount)
-  account.inProgress++
-  if (account.use !== null) reserveUse(account.use, hold)
+/** A key or an account. */
+type Holder = Pick<HotAccount, 'held' | 'inProgress'>
+
+function reserve(holder: Holder, use: HotUse | null, hold: OpenHold): void {
+  holder.inProgress++
+  holder.held = addUsd(holder.held, hold.grant.hold)
+  if (use !== null) reserveUse(use, hold)
 }
 
-function releaseAccount(hold: OpenHold, outcome: Outcome): void {
-  const { account, amount } = hold
-  account.held = subtractUsd(account.held, amount)
-  account.inProgress--
-  account.balance = subtractUsd(account.balance, outcome.spent)
-  if (account.use !== null) releaseUse(account.use, hold, outcome)
-}
-
-function reserve(hot: HotKey, hold: OpenHold): void {
-  reserveUse(hot, hold)
-  hot.inProgress++
-  hot.held = addUsd(hot.held, hold.amount)
-}
-
-function release(hot: HotKey, hold: OpenHold, outcome: Outcome): void {
-  hot.inProgress--
-  hot.held = subtractUsd(hot.held, hold.amount)
-  releaseUse(hot, hold, outcome)
+function release(holder: Holder, use: HotUse | null, hold: OpenHold, outcome: Outcome): void {
+  holder.inProgress--
+  holder.held = subtractUsd(holder.held, hold.grant.hold)
+  if (use !== null) releaseUse(use, hold, outcome)
 }
 
 function reserveEndUser(
   recent: RecentEndUsers,
   user: HotEndUser,
-  { claim: { at }, amount }: OpenHold,
+  { claim: { at }, grant }: OpenHold,
 ): void {
   remember(recent, user)
   user.minute?.take(at)
   user.inProgress++
-  addHold(user.daySpend, amount)
+  addHold(user.daySpend, grant.hold)
 }
 
-function releaseEndUser(user: HotEndUser, { day, amount }: OpenHold, spent: UsdNanos): void {
+function releaseEndUser(user: HotEndUser, { day, grant }: OpenHold, spent: UsdNanos): void {
   user.inProgress--
-  if (day === user.day) endHold(user.daySpend, amount, spent)
+  if (day === user.day) endHold(user.daySpend, grant.hold, spent)
 }
 
 /** Drops the idle keys that were loaded first. A key with requests in progress has state that the tables lack. */
@@ -578,10 +555,10 @@ const copyLiveSums = (
     spentThisMonth: monthSpend.spent,
     held,
   })),
-  open: [...open].map(([id, { claim, account, amount }]) => ({
+  open: [...open].map(([id, { claim, account, grant }]) => ({
     id,
     keyId: claim.keyId,
     accountId: account.id,
-    amount,
+    amount: grant.hold,
   })),
 })

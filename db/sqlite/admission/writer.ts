@@ -8,10 +8,10 @@ import { chargeEntryId, type GenerationId, type KeyId } from '#domain/id.ts'
 import type { StagedAnswer } from '#domain/idempotency.ts'
 import type { Charge } from '#domain/ledger.ts'
 import { renderRubPerUsd, type UsdNanos } from '#domain/money.ts'
+import { ACTIVITY_COLUMNS, activityValues } from '../../rows/activity-row.ts'
 import type { MarkChange } from '../../rows/low-balance.ts'
 import type { Connection } from '../engine/connection.ts'
 import { statement } from '../engine/statement.ts'
-import { prepareActivity } from '../log/write-activity.ts'
 import { prepareMarkWriter } from '../money/low-balance.ts'
 import { prepareSums } from '../money/sums.ts'
 import type { HeldNoticeSettings } from '../outbox/notice-settings.ts'
@@ -57,8 +57,7 @@ export function prepareWriter(
     database,
     'DELETE FROM holds WHERE generation_id = ?',
   )
-  const insertCharge = statement<unknown, SQLQueryBindings[]>(
-    database,
+  const insertCharge = database.prepare<unknown, SQLQueryBindings[]>(
     `INSERT INTO ledger (id, account_id, kind, amount_nanos, at, key_id, generation_id, rub_per_usd,
        price_version, day, end_user)
      VALUES (?, ?, 'charge', ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -67,9 +66,8 @@ export function prepareWriter(
     database,
     'UPDATE keys SET last_used_at = ? WHERE id = ?',
   )
-  const insertActivity = prepareActivity(connection)
   return {
-    hold({ claim, account, amount, day, endUser: counted }) {
+    hold({ claim, account, grant, day, endUser: counted }) {
       const { generationId, requestId, keyId, model, at, endUser } = claim
       const { surface, session, owner, repeat } = claim
       insertHold().run(
@@ -78,7 +76,7 @@ export function prepareWriter(
         account.id,
         keyId,
         model,
-        Number(amount),
+        Number(grant.hold),
         at,
         endUser,
         counted?.name ?? null,
@@ -97,7 +95,7 @@ export function prepareWriter(
     charge({ claim, account, day, endUser }, { amount, rubPerUsd, priceVersion }, at) {
       const { generationId, keyId } = claim
       const { id: accountId } = account
-      insertCharge().run(
+      insertCharge.run(
         chargeEntryId(generationId),
         accountId,
         -Number(amount),
@@ -118,10 +116,7 @@ export function prepareWriter(
     used(keyId, at) {
       markUse().run(at, keyId)
     },
-    activity(entry, admittedAt) {
-      const isNew = insertActivity(entry, admittedAt)
-      if (isNew && admittedAt !== null) slots.note(entry.keyId, admittedAt, entry.generationId)
-    },
+    activity: prepareActivity(connection, slots),
   }
 }
 
@@ -135,5 +130,22 @@ function prepareShow(database: Database): Writer['show'] {
   return ({ id }) => {
     hide().run(id)
     show().run(id)
+  }
+}
+
+/** A second line of the same generation is not written. */
+function prepareActivity(
+  { database, timesOver }: Connection,
+  slots: WindowSlots,
+): Writer['activity'] {
+  const insert = database.prepare<unknown, SQLQueryBindings[]>(
+    `INSERT INTO activity (${ACTIVITY_COLUMNS.join(', ')}) VALUES (${ACTIVITY_COLUMNS.map(() => '?').join(', ')})
+     ON CONFLICT (generation_id) DO NOTHING`,
+  )
+  return (entry, admittedAt) => {
+    const { changes } = insert.run(...activityValues(entry, admittedAt))
+    if (admittedAt === null) return
+    if (admittedAt < timesOver.below) timesOver.below = Number.NEGATIVE_INFINITY
+    if (changes > 0) slots.note(entry.keyId, admittedAt, entry.generationId)
   }
 }

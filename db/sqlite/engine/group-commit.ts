@@ -1,17 +1,9 @@
 /** Group commit: everything written in one turn of the event loop goes to the database in one transaction. */
 import type { Database } from 'bun:sqlite'
 import type { StoreTrouble } from '#domain/errors.ts'
-import {
-  type Disk,
-  NO_DISK,
-  type Trouble,
-  toStoreError,
-  troubleOf,
-  unavailable,
-  unsynced,
-  watchTrouble,
-} from './disk.ts'
+import { type Disk, NO_DISK, toStoreError, troubleOf, unavailable, unsynced } from './disk.ts'
 import type { LogSync } from './log-sync.ts'
+import { statement } from './statement.ts'
 
 /** A write on its way. */
 export interface Pending {
@@ -365,5 +357,71 @@ function isAccepted(write: () => void): boolean {
   } catch (error) {
     if (troubleOf(error) !== null) return false
     throw error
+  }
+}
+
+/** Whether the disk takes writes. */
+interface Trouble {
+  /** Why the last commit failed; null when it succeeded. Damage lasts as long as the process. */
+  readonly failure: StoreTrouble | null
+  /** Notes that a commit succeeded (null) or failed. */
+  report(found: StoreTrouble | null): void
+  /**
+   * Why no request may be admitted now, found out once a second at most. Where there was no commit for that long, a write
+   * is tried, unless one is waiting to be tried anyway.
+   */
+  check(somethingWaits: boolean): StoreTrouble | null
+}
+
+/** How long a finding holds. */
+const VALID_MS = 1_000
+
+function watchTrouble(database: Database, disk: Disk): Trouble {
+  const testWrite = prepareTestWrite(database)
+  let failure: StoreTrouble | null = null
+  let isShort = false
+  let isMoved = false
+  let committedMs = Number.NEGATIVE_INFINITY
+  let checkedMs = Number.NEGATIVE_INFINITY
+
+  const report = (found: StoreTrouble | null): void => {
+    // Damage stays until a backup is restored, even if writes to other pages succeed.
+    if (failure === 'damaged') return
+    failure = found
+    if (found === null) committedMs = performance.now()
+  }
+
+  return {
+    get failure() {
+      return failure
+    },
+    report: report,
+    check(somethingWaits) {
+      const nowMs = performance.now()
+      if (nowMs - checkedMs >= VALID_MS) {
+        checkedMs = nowMs
+        isShort = disk.isShort()
+        isMoved = disk.isMoved()
+        if (!somethingWaits && failure !== 'damaged' && nowMs - committedMs >= VALID_MS)
+          report(testWrite())
+      }
+      if (isMoved) return 'moved'
+      return failure ?? (isShort ? 'full' : null)
+    },
+  }
+}
+
+/** Rewrites a page unchanged: why that fails, or null. Another process that holds the lock for a moment is not a failure yet. */
+function prepareTestWrite(database: Database): () => StoreTrouble | null {
+  const version = statement<{ user_version: number }>(database, 'PRAGMA user_version')
+  return () => {
+    try {
+      database.run(`PRAGMA user_version = ${version().get()?.user_version ?? 0}`)
+    } catch (error) {
+      const trouble = troubleOf(error)
+      if (trouble === null) throw error
+      return trouble === 'locked' ? null : trouble
+    }
+    return null
   }
 }

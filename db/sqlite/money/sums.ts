@@ -30,8 +30,7 @@ export interface Sums {
 export function prepareSums(connection: Connection): Sums {
   const { database, commit } = connection
   const keyDays = openKeyDays(connection)
-  const debit = statement<unknown, SQLQueryBindings[]>(
-    database,
+  const debit = database.prepare<unknown, SQLQueryBindings[]>(
     'UPDATE accounts SET balance_nanos = balance_nanos - ? WHERE id = ?',
   )
   const addToEndUser = statement<unknown, SQLQueryBindings[]>(
@@ -56,7 +55,7 @@ export function prepareSums(connection: Connection): Sums {
 
   commit.atClose({
     write() {
-      for (const [accountId, amount] of debits) debit().run(Number(amount), accountId)
+      for (const [accountId, amount] of debits) debit.run(Number(amount), accountId)
       for (const { keyId, day, spent, requests, endUser } of days.values()) {
         if (endUser === null) keyDays.add(keyId, day, spent as UsdNanos, requests)
         else addToEndUser().run(keyId, day, Number(spent), requests, endUser)
@@ -106,8 +105,7 @@ export function openKeyDays(
   { database, commit }: Connection,
   { mostRecent = MAX_RECENT, checkAfter = CHECK_AFTER, restRows = REST_ROWS } = {},
 ): KeyDays {
-  const addTo = statement<unknown, SQLQueryBindings[]>(
-    database,
+  const addTo = database.prepare<unknown, SQLQueryBindings[]>(
     `INSERT INTO key_days (key_id, day, spent_nanos, requests) VALUES (?, ?, ?, ?) ${ADD_UP}`,
   )
   const countRecent = statement<{ sums: number }>(database, 'SELECT count(*) AS sums FROM key_days')
@@ -141,7 +139,7 @@ export function openKeyDays(
 
   return {
     add(keyId, day, spent, requests) {
-      addTo().run(keyId, day, Number(spent), requests)
+      addTo.run(keyId, day, Number(spent), requests)
       if (++added < checkAfter) return
       added = 0
       setImmediate(() => moveToResting().catch(ignoreTrouble))
