@@ -73,26 +73,13 @@ interface CallerDeps {
   readonly memory: ByteBudget
 }
 
-/** Any kind of key. @throws the codes of 401 */
-export async function findCaller(deps: CallerDeps, context: RequestContext): Promise<ApiKey> {
-  return identify(deps, context, await lookUpKey(deps, context)).key
-}
-
-/** The key that the request names, of whatever state. @throws missing_api_key, invalid_api_key */
-export function lookUpKey(
-  { store }: CallerDeps,
-  { request, arrivedAt }: RequestContext,
-): Promise<ApiKey | undefined> {
-  return store.keys.findBySecret(readBearer(request), arrivedAt)
-}
-
-/** Whose request it is, by the key that was found for it. @throws the codes of 401 */
-export function identify(
-  { memory }: CallerDeps,
+/** Whose request it is, by a key of any kind. @throws the codes of 401 */
+export async function findCaller(
+  { store, memory }: CallerDeps,
   context: RequestContext,
-  key: ApiKey | undefined,
-): CallerContext {
-  if (!key) throw noSuchKey()
+): Promise<CallerContext> {
+  const key = await store.keys.findBySecret(readBearer(context.request), context.arrivedAt)
+  if (!key) throw new GatewayError('invalid_api_key', 'there is no such API key')
   // From here on, every answer has this key's rate headers, even if the key is then rejected.
   context.key = key
   context.taken = memory.forRequest(key)
@@ -100,12 +87,9 @@ export function identify(
   return context as CallerContext
 }
 
-const noSuchKey = (): GatewayError =>
-  new GatewayError('invalid_api_key', 'there is no such API key')
-
-/** A key that calls models. @throws provisioning_key_not_allowed */
-export function requireOrdinary(key: ApiKey): ApiKey {
-  if (key.kind === 'ordinary') return key
+/** One whose key calls models. @throws provisioning_key_not_allowed */
+export function requireOrdinary(caller: CallerContext): CallerContext {
+  if (caller.key.kind === 'ordinary') return caller
   throw new GatewayError(
     'provisioning_key_not_allowed',
     'a provisioning key manages keys and never calls models; use an ordinary key',
@@ -117,7 +101,7 @@ export async function findProvisioningCaller(
   deps: CallerDeps,
   context: RequestContext,
 ): Promise<ApiKey> {
-  const key = await findCaller(deps, context)
+  const { key } = await findCaller(deps, context)
   if (key.kind === 'provisioning') {
     deps.store.keys.noteUse(key.id, context.arrivedAt)
     return key

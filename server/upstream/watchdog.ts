@@ -1,7 +1,7 @@
 /** Enforces the time-outs of an exchange: connect, first byte, silence between bytes, total. */
 import { onCancel } from '#domain/cancel.ts'
 import { type UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
-import { clearDeadline, type Deadline, setDeadline } from '#runtime/deadlines.ts'
+import { clearDeadline, type Deadline, setDeadline } from '#runtime/short-lived.ts'
 import { fromTransportError } from './failure.ts'
 import type { Abortable, ExchangeControl, Reply } from './reply.ts'
 

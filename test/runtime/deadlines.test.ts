@@ -1,6 +1,6 @@
 // Many wait under one timer: each hears once that its time is up, never early, and never after it was let go.
 import { expect, test } from 'vitest'
-import { clearDeadline, type Deadline, setDeadline } from '#runtime/deadlines.ts'
+import { clearDeadline, type Deadline, setDeadline } from '#runtime/short-lived.ts'
 import { until } from '#test/upstream/http1/raw-provider.ts'
 
 interface Waiter extends Deadline {

@@ -1,6 +1,6 @@
 // Whole answers too long for one packet: sent unchanged, waiting for a slow reader up to a time-out.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { toBody } from '#http/wire/long-body.ts'
+import { toBody } from '#http/request-context.ts'
 import { listen } from '#server/listener.ts'
 import { hello } from '#test/support/furnish.ts'
 import { dial } from '#test/support/raw-client.ts'

@@ -67,7 +67,7 @@ export class Walk {
   readonly deps: CompletionDeps
   readonly caller: Caller
   readonly request: Work
-  /** Aborted when its client leaves, and when the gateway ends it. */
+  /** Aborted when its client leaves, and when the gateway ends it: what the walk still says is incomplete then. */
   readonly signal: Canceller
   readonly generationId: GenerationId
   /** The attempt being made, or the last; null before it is admitted. */
@@ -127,11 +127,6 @@ export class Walk {
     this.offers = offers
     this.claim = claim
     return claim
-  }
-
-  /** Whether it was left or aborted; what it still says is incomplete. */
-  get isCutShort(): boolean {
-    return this.signal.aborted
   }
 
   /** The bound of the answer, in tokens, where it is lower than the client's own or the model's; else null. */

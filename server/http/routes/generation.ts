@@ -15,7 +15,7 @@ export async function showGeneration(
   context: RequestContext,
   id: string,
 ): Promise<Response> {
-  const key = requireOrdinary(await findCaller(deps, context))
+  const { key } = requireOrdinary(await findCaller(deps, context))
   if (id === '') {
     throw new GatewayError('invalid_request', 'say which one: ?id=gen-…', { param: 'id' })
   }

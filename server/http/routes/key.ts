@@ -7,7 +7,7 @@ import { renderKeyInfo } from '../wire/render-key-info.ts'
 
 export async function showKey(deps: ApiDeps, context: RequestContext): Promise<Response> {
   const { store, clock } = deps
-  const key = await findCaller(deps, context)
+  const { key } = await findCaller(deps, context)
   const at = clock.now()
   const usage = await store.admissions.usage(key.id, at)
   const account = await store.accounts.find(key.accountId)

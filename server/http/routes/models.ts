@@ -37,7 +37,7 @@ export async function listModels(
   context: RequestContext,
   query: Readonly<Record<string, string>>,
 ): Promise<Response> {
-  const key = requireOrdinary(await findCaller(deps, context))
+  const { key } = requireOrdinary(await findCaller(deps, context))
   const listed = namesIn(deps.store.catalogue.current())
   await readQuota(deps, context)
   const filter = readModelFilter(query)
@@ -62,7 +62,7 @@ export async function showModel(
   context: RequestContext,
   id: string,
 ): Promise<Response> {
-  const key = requireOrdinary(await findCaller(deps, context))
+  const { key } = requireOrdinary(await findCaller(deps, context))
   rejectKeyLike(id, 'model')
   const catalogue = deps.store.catalogue.current()
   const isAnthropic = asksAsAnthropic(context)

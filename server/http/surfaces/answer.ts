@@ -8,12 +8,11 @@ import { holdsSecret } from '#domain/secret.ts'
 import { AnswerKept, runWalk } from '#domain/walk/completion.ts'
 import { type StepReader, Walk } from '#domain/walk/walk.ts'
 import type { Work } from '#domain/work.ts'
-import { identify, lookUpKey, rejectWholeKey, requireOrdinary } from '../bearer.ts'
+import { findCaller, rejectWholeKey, requireOrdinary } from '../bearer.ts'
 import type { ApiDeps } from '../deps.ts'
 import { digest, readBody } from '../read/body.ts'
 import { shuttingDown } from '../render-error.ts'
-import { JSON_TEXT, type RequestContext, respond } from '../request-context.ts'
-import { toBody } from '../wire/long-body.ts'
+import { JSON_TEXT, type RequestContext, respond, toBody } from '../request-context.ts'
 import { answerQuote } from './answer-quote.ts'
 import { answerStream } from './answer-stream.ts'
 import { replay, toAnswer } from './replay.ts'
@@ -24,8 +23,7 @@ export async function answerWork(
   context: RequestContext,
   surface: Surface,
 ): Promise<Response> {
-  const caller = identify(deps, context, await lookUpKey(deps, context))
-  requireOrdinary(caller.key)
+  const caller = requireOrdinary(await findCaller(deps, context))
   if (deps.draining()) throw shuttingDown()
   const { headers } = context.request
   const idempotencyKey = readIdempotencyKey(headers)
@@ -127,7 +125,7 @@ class WholeAnswer implements StepReader {
     if (failure !== null) throw failure
     const text = this.text ?? (walk.charge && this.renderText(walk.charge))
     // If the gateway aborted while the charge was being committed, the client has paid for the whole answer, and gets it.
-    if (text === null || (walk.isCutShort && context.request.signal.aborted)) {
+    if (text === null || (walk.signal.aborted && context.request.signal.aborted)) {
       context.taken?.release()
       return new Response(null, { status: CLIENT_CLOSED_REQUEST })
     }

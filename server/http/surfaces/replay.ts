@@ -9,12 +9,14 @@ import type { Walk } from '#domain/walk/walk.ts'
 import type { ApiDeps } from '../deps.ts'
 import {
   EVENT_STREAM,
+  joinBytes,
   type RequestContext,
   readQuota,
   respond,
   respondWithEvents,
+  toBody,
+  toStream,
 } from '../request-context.ts'
-import { joinBytes, toBody, toStream } from '../wire/long-body.ts'
 import type { Rendered } from './surface.ts'
 
 /** A piece in our memory, and a copy of it in the connection's. */

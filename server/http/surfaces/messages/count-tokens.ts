@@ -1,16 +1,20 @@
 /** `POST /v1/messages/count_tokens`: no money, no window, no line in the activity log. */
 import { countPrompt } from '#domain/walk/count.ts'
-import { identify, lookUpKey, requireOrdinary } from '../../bearer.ts'
+import { findCaller, requireOrdinary } from '../../bearer.ts'
 import type { ApiDeps } from '../../deps.ts'
 import { readBody } from '../../read/body.ts'
 import { shuttingDown } from '../../render-error.ts'
-import { JSON_TEXT, type RequestContext, readQuota, respond } from '../../request-context.ts'
-import { toBody } from '../../wire/long-body.ts'
+import {
+  JSON_TEXT,
+  type RequestContext,
+  readQuota,
+  respond,
+  toBody,
+} from '../../request-context.ts'
 import { readMessagesRequest } from './read-request.ts'
 
 export async function countTokens(deps: ApiDeps, context: RequestContext): Promise<Response> {
-  const { key } = identify(deps, context, await lookUpKey(deps, context))
-  requireOrdinary(key)
+  const { key } = requireOrdinary(await findCaller(deps, context))
   if (deps.draining()) throw shuttingDown()
   const end = deps.counts.begin(key, deps.clock.monotonicMs())
   try {
