@@ -218,16 +218,19 @@ if (POSTGRES_BIN === null) {
       await expect(cluster.run(address, 'DELETE FROM ledger')).rejects.toThrow('append-only')
     })
 
-    test('the password is in no error, no list and no command line', () => {
+    test('the password is in no error, no list and no command line', async () => {
       const shy = openNode('shy')
       const env = { GATEWAY_STORE: 'postgres://gateway:hush-hush@127.0.0.1:1/gateway' }
-      const said = [
-        ['status'],
-        ['keys', 'list'],
-        ['store', 'status'],
-        ['config', 'show'],
-        ['serve', '--debug'],
-      ].map((args) => shy.run(args, { env }))
+      // Each waits some seconds for the database.
+      const said = await Promise.all(
+        [
+          ['status'],
+          ['keys', 'list'],
+          ['store', 'status'],
+          ['config', 'show'],
+          ['serve', '--debug'],
+        ].map((args) => shy.runBeside(args, { env })),
+      )
       for (const { out, err } of said) expect(out + err).not.toContain('hush')
       expect(said.at(-1)).toMatchObject({ code: 4, err: expect.stringContaining('127.0.0.1:1') })
       const wrong = shy.run(['status'], { env: { GATEWAY_STORE: 'postgres://x:hush@@@/' } })

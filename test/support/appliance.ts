@@ -10,6 +10,7 @@ import { BINARY } from '#scripts/compile.ts'
 import type { GatewayStore } from '#signin/store.ts'
 import { type Balancer, startBalancer } from './balancer.ts'
 import type { CliHarness } from './cli-harness.ts'
+import { freePort } from './free-port.ts'
 import { isOverNodes, NODES, openShared, queryShared } from './over-nodes.ts'
 
 const START_MS = 15_000
@@ -19,6 +20,8 @@ export interface Appliance {
   readonly pid: number
   /** Everything it printed so far, on both streams. */
   said(): string
+  /** Of several nodes: the one that requests go to from now on; null: to each in turn. */
+  pin(nth: number | null): void
   /** One verb over the operator's socket, as the command line would send it; throws what it refused. */
   verb<Name extends VerbName>(name: Name, input: VerbInput<Name>): Promise<VerbRecord<Name>>
   /** The stock client; it retries nothing unless told. */
@@ -37,6 +40,8 @@ export interface StartOptions {
   readonly cwd?: string
   /** With sign-in, at its usual port: otherwise it is off, unless the flags say where. */
   readonly signin?: boolean
+  /** So many over the store that the command line names; one, unless the whole suite runs over nodes. */
+  readonly nodes?: number
   /** What starts it, under narrower conditions than ours: `['prlimit', '--nofile=64']`. It must become the gateway. */
   readonly under?: readonly string[]
   /** How long it may take to listen: to install it first, say. */
@@ -48,24 +53,41 @@ export async function startAppliance(
   cli: CliHarness,
   options: StartOptions = {},
 ): Promise<Appliance> {
-  if (!isOverNodes || cli.env['GATEWAY_STORE'] === undefined)
-    return toAppliance(cli, [await startServer(cli, options)])
-  // Sign-in is at the first alone: where it listens, one can.
-  const others = Array.from({ length: NODES - 1 }, (_, nth) =>
-    startServer(cli, {
-      ...options,
-      signin: false,
-      flags: [...(options.flags ?? []), '--auth-listen', 'off'],
-      env: {
-        ...options.env,
-        GATEWAY_NODE: `n${nth + 2}`,
-        GATEWAY_DATA_DIR: `${cli.home}/n${nth + 2}`,
-      },
-    }),
-  )
-  const servers = await Promise.all([startServer(cli, options), ...others])
+  const { nodes = isOverNodes && cli.env['GATEWAY_STORE'] !== undefined ? NODES : 1 } = options
+  if (nodes === 1) return toAppliance(cli, [await startServer(cli, options)])
+  const signin = await shareSignin(options, nodes)
+  const starting = signin.flags.map((flags, nth) => {
+    const name = `n${nth + 1}`
+    // Commands reach the first through the socket in its directory.
+    const place = nth === 0 ? {} : { GATEWAY_DATA_DIR: join(cli.home, name) }
+    const env = { ...options.env, GATEWAY_NODE: name, ...place }
+    return startServer(cli, { ...options, flags, env, signin: true })
+  })
+  const servers = await Promise.all(starting)
   const balancer = await startBalancer(servers.map(({ url }) => Number(new URL(url).port)))
-  return toAppliance(cli, servers, balancer)
+  return toAppliance(cli, servers, [balancer, ...signin.balancers])
+}
+
+const USUAL_SIGNIN = '127.0.0.1:4141'
+
+/** The flags of each node: where one would serve sign-in, a balancer does, and they behind it. */
+async function shareSignin(
+  { flags = [], signin = false }: StartOptions,
+  nodes: number,
+): Promise<{
+  readonly flags: readonly (readonly string[])[]
+  readonly balancers: readonly Balancer[]
+}> {
+  const at = flags.indexOf('--auth-listen')
+  const listen = at < 0 ? (signin ? USUAL_SIGNIN : 'off') : (flags[at + 1] ?? 'off')
+  const all = Array.from({ length: nodes }, () => flags)
+  if (listen === 'off')
+    return { flags: all.map((own) => [...own, '--auth-listen', 'off']), balancers: [] }
+  const ports = all.map(freePort)
+  const balancer = await startBalancer(ports, Number(listen.split(':').at(-1)))
+  const url = flags.includes('--auth-url') ? [] : ['--auth-url', balancer.url]
+  const own = ports.map((port) => [...flags, ...url, '--auth-listen', `127.0.0.1:${port}`])
+  return { flags: own, balancers: [balancer] }
 }
 
 interface Server {
@@ -122,11 +144,11 @@ async function startServer(cli: CliHarness, options: StartOptions): Promise<Serv
 function toAppliance(
   cli: CliHarness,
   servers: readonly Server[],
-  balancer: Balancer | null = null,
+  balancers: readonly Balancer[] = [],
 ): Appliance {
   const [first] = servers
   if (first === undefined) throw new Error('nothing was started')
-  const { url } = balancer ?? first
+  const { url } = balancers[0] ?? first
   /** The code of whichever ends otherwise than it should, if one does. */
   const all = async (codes: readonly Promise<number>[]): Promise<number> => {
     const ended = await Promise.all(codes)
@@ -134,12 +156,15 @@ function toAppliance(
   }
   const end = async (signal: 'SIGTERM' | 'SIGKILL'): Promise<number> => {
     const code = await all(servers.map((server) => server.end(signal)))
-    balancer?.close()
+    for (const balancer of balancers) balancer.close()
     return code
   }
   return {
     url,
     pid: first.pid,
+    pin(nth) {
+      for (const balancer of balancers) balancer.pin(nth)
+    },
     said: () => servers.map((server) => server.said()).join(''),
     verb: (name, input) => askVerb(cli, name, input),
     client: (key, more = {}) =>

@@ -3,22 +3,25 @@ import { connect, createServer, type Socket } from 'node:net'
 
 export interface Balancer {
   readonly url: string
+  /** Where requests go from now on; null: to each in turn. */
+  pin(nth: number | null): void
   close(): void
 }
 
 /** A client begins its next request when it has the whole answer to its last. */
 const BEGINS = /^[A-Z]+ \S+ HTTP\/1\.1\r\n/
 
-/** Over these ports of loopback. */
-export async function startBalancer(ports: readonly number[]): Promise<Balancer> {
+/** Over these ports of loopback; on a port of its own unless told. */
+export async function startBalancer(ports: readonly number[], own = 0): Promise<Balancer> {
   const clients = new Set<Socket>()
   let nth = 0
+  let pinned: number | null = null
   const server = createServer({ allowHalfOpen: true }, (client) => {
     clients.add(client)
     let node: Socket | null = null
     let isAnswered = true
     const dial = (): Socket => {
-      const next = connect({ port: ports[nth++ % ports.length] ?? 0, host: '127.0.0.1' })
+      const next = connect(ports[(pinned ?? nth++) % ports.length] ?? 0, '127.0.0.1')
       next.on('error', () => client.destroy())
       next.on('data', (bytes) => {
         isAnswered = true
@@ -49,10 +52,13 @@ export async function startBalancer(ports: readonly number[]): Promise<Balancer>
       node?.destroy()
     })
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  await new Promise<void>((resolve) => server.listen(own, '127.0.0.1', resolve))
   const { port } = server.address() as { readonly port: number }
   return {
     url: `http://127.0.0.1:${port}`,
+    pin(to) {
+      pinned = to
+    },
     close() {
       server.close()
       for (const client of clients) client.destroy()

@@ -1,5 +1,11 @@
 /** The compiled program with a mail server on loopback, a registered client, and simulated browsers. */
-import { type Appliance, furnishCli, startAppliance, until } from '#test/support/appliance.ts'
+import {
+  type Appliance,
+  furnishCli,
+  type StartOptions,
+  startAppliance,
+  until,
+} from '#test/support/appliance.ts'
 import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 import { type MailServer, openMailServer } from '#test/support/mail-server.ts'
 import { freePort, openTlsFront } from '#test/support/tls-front.ts'
@@ -37,7 +43,18 @@ export const REDIRECT = 'https://app.example.org/callback'
 
 export async function openSigninGateway(
   env: Readonly<Record<string, string>> = {},
-  { isBehindTls = false, host = '127.0.0.1', cli = openCli(), isNamed = false } = {},
+  {
+    isBehindTls = false,
+    host = '127.0.0.1',
+    cli = openCli(),
+    isNamed = false,
+    ...more
+  }: Pick<StartOptions, 'nodes'> & {
+    readonly isBehindTls?: boolean
+    readonly host?: string
+    readonly cli?: CliHarness
+    readonly isNamed?: boolean
+  } = {},
 ): Promise<SigninGateway> {
   furnishCli(cli)
   const mail = await openMailServer()
@@ -50,6 +67,7 @@ export async function openSigninGateway(
     fetch(address, { ...init, ...(front && { tls: { ca: front.ca } }) })
   const start = (listen: string): Promise<Appliance> =>
     startAppliance(cli, {
+      ...more,
       flags: ['--auth-listen', listen, ...flags],
       env: {
         GATEWAY_SMTP_URL: `smtp://127.0.0.1:${mail.port}`,
