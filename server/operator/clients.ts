@@ -12,7 +12,9 @@ import {
   isClearText,
   newClientId,
   newClientSecret,
-  redirectUrisProblem,
+  typeOf,
+  urisProblem,
+  usableUris,
 } from '#signin/register/client.ts'
 import { newSigningKey } from '#signin/register/signing-key.ts'
 import { addressesField, allowedField } from './client-fields.ts'
@@ -64,12 +66,19 @@ const render = (client: Client): ClientRecord => ({
   warnings: warningsOf(client),
 })
 
-const warningsOf = ({ redirectUris, requiresPkce }: Client): readonly string[] => [
-  ...redirectUris
+const warningsOf = (client: Client): readonly string[] => [
+  ...unusedUris(client).map((uri) => `${uri} is not used: it does not fit the other addresses`),
+  ...client.redirectUris
     .filter(isClearText)
     .map((uri) => `codes travel to ${uri} in clear text: give it https`),
-  ...(requiresPkce ? [] : ['without PKCE, whoever sees a code on its way can use it']),
+  ...(client.requiresPkce ? [] : ['without PKCE, whoever sees a code on its way can use it']),
 ]
+
+export function unusedUris(client: Client): readonly string[] {
+  const { redirectUris, logoutUris } = usableUris(client)
+  const used = [...redirectUris, ...logoutUris]
+  return [...client.redirectUris, ...client.logoutUris].filter((uri) => !used.includes(uri))
+}
 
 const issued = (deps: OperatorDeps, client: Client, secret: string | null): IssuedClientRecord => ({
   ...render(client),
@@ -142,11 +151,12 @@ export function requireSound(client: ClientShape, place = ''): void {
   if (isPublic && !requiresPkce) {
     throw refuse('require_pkce', 'must stay: nothing else protects the codes of a public client')
   }
+  const type = typeOf(redirectUris, isPublic)
   for (const [field, uris] of [
     ['redirect_uris', redirectUris],
     ['logout_uris', logoutUris],
   ] as const) {
-    const problem = redirectUrisProblem(uris, isPublic)
+    const problem = urisProblem(uris, isPublic, type)
     if (problem !== null) throw refuse(field, problem)
   }
 }

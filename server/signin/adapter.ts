@@ -3,7 +3,7 @@ import { InvalidGrant } from 'oidc-provider/lib/helpers/errors.js'
 import type { Adapter, Payload } from 'oidc-provider/lib/provider.js'
 import { type Clock, LARGE_STEP_MS, later } from '#domain/clock.ts'
 import type { Artifact } from './register/artifact.ts'
-import { applicationType, type Client } from './register/client.ts'
+import { type Client, usableUris } from './register/client.ts'
 import { digestOf } from './register/digest.ts'
 import type { PersonId } from './register/person.ts'
 import { requestArtifacts } from './request-artifacts.ts'
@@ -171,29 +171,31 @@ function clientAdapter({ clients }: SigninStore): Adapter {
 export const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code'
 
 /** Client metadata (OpenID Connect Registration). A client with a secret may use `client_secret_basic` or `client_secret_post`. */
-const toMetadata = (client: Client): Payload => ({
-  client_id: client.id,
-  client_name: client.name,
-  ...(client.secretDigest === null
-    ? {
-        token_endpoint_auth_method: 'none',
-        application_type: applicationType(client.redirectUris) ?? 'web',
-      }
-    : { token_endpoint_auth_method: 'client_secret_basic', client_secret: client.secretDigest }),
-  redirect_uris: client.redirectUris,
-  post_logout_redirect_uris: client.logoutUris,
-  response_types: client.redirectUris.length === 0 ? [] : ['code'],
-  grant_types: [
-    'authorization_code',
-    'refresh_token',
-    ...(client.isForDevices ? [DEVICE_GRANT] : []),
-  ],
-  ...(client.backchannelLogoutUri !== null && {
-    backchannel_logout_uri: client.backchannelLogoutUri,
-    // So that its ID tokens have `sid`.
-    backchannel_logout_session_required: true,
-  }),
-  require_pkce: client.requiresPkce,
-  access: client.access,
-  id_token_claims: client.hasIdTokenClaims,
-})
+function toMetadata(client: Client): Payload {
+  // The library refuses every request of a client with an address that it does not accept, and sign-outs at others with them.
+  const { type, redirectUris, logoutUris } = usableUris(client)
+  return {
+    client_id: client.id,
+    client_name: client.name,
+    application_type: type,
+    ...(client.secretDigest === null
+      ? { token_endpoint_auth_method: 'none' }
+      : { token_endpoint_auth_method: 'client_secret_basic', client_secret: client.secretDigest }),
+    redirect_uris: redirectUris,
+    post_logout_redirect_uris: logoutUris,
+    response_types: redirectUris.length === 0 ? [] : ['code'],
+    grant_types: [
+      'authorization_code',
+      'refresh_token',
+      ...(client.isForDevices ? [DEVICE_GRANT] : []),
+    ],
+    ...(client.backchannelLogoutUri !== null && {
+      backchannel_logout_uri: client.backchannelLogoutUri,
+      // So that its ID tokens have `sid`.
+      backchannel_logout_session_required: true,
+    }),
+    require_pkce: client.requiresPkce,
+    access: client.access,
+    id_token_claims: client.hasIdTokenClaims,
+  }
+}

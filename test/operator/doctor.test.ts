@@ -184,6 +184,19 @@ describe('codes of people who sign in', () => {
   }
   const wiki = { name: 'Wiki', redirect_uris: ['https://wiki.example/cb'] }
 
+  test('with an address that does not fit the others is told of', async () => {
+    const deps = await openFurnished()
+    const { client_id } = await act(deps, 'clients.create', { ...wiki, public: true })
+    const logoutUris = ['org.example.wiki:/out']
+    await deps.store.signin.clients.amend(client_id, { logoutUris }, anAct())
+    expect(await findings(deps, 'clients')).toMatchObject([
+      { level: 'warning', message: expect.stringContaining('does not use org.example.wiki:/out') },
+    ])
+    expect(await act(deps, 'clients.show', { client: client_id })).toMatchObject({
+      warnings: [expect.stringContaining('org.example.wiki:/out is not used')],
+    })
+  })
+
   test("are nobody's worry without an application", async () => {
     expect(await findings(await open(false), 'sign-in')).toMatchObject([
       { level: 'ok', message: 'no application signs people in' },

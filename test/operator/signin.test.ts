@@ -74,6 +74,30 @@ describe('clients', () => {
     })
   })
 
+  const SCHEME = 'org.example.a:/out'
+  test.each([
+    [['https://a.example/'], SCHEME, 'neither https nor http'],
+    [['org.example.a:/cb'], 'http://a.example/out', 'is not for an app'],
+    [['http://127.0.0.1/cb'], 'https://localhost/out', 'is not for an app'],
+    [[], 'http://a.example/out', 'is not for an app'],
+  ])(
+    'sent back to %j, a public client may not have %s after a sign-out',
+    async (uris, logout, words) => {
+      const deps = await openFurnished()
+      const stated = { name: 'App', public: true, device: true, redirect_uris: uris }
+      const refusal = {
+        code: 'invalid_request',
+        details: { param: 'logout_uris' },
+        message: expect.stringContaining(words),
+      }
+      const create = act(deps, 'clients.create', { ...stated, logout_uris: [logout] })
+      await expect(create).rejects.toMatchObject(refusal)
+      const { client_id: client } = await act(deps, 'clients.create', stated)
+      const edit = act(deps, 'clients.edit', { client, logout_uris: [logout] })
+      await expect(edit).rejects.toMatchObject(refusal)
+    },
+  )
+
   test('a name shared by two is refused; a mistyped one gets a suggestion', async () => {
     const deps = await openFurnished()
     for (const name of ['Wiki', 'Wiki', 'Grafana']) {

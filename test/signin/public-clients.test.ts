@@ -175,3 +175,25 @@ describe('a token that is revoked', () => {
     expect(await deps.userinfo(access_token)).toBe(200)
   })
 })
+
+test('an address that does not fit the others is not used, and keeps nobody from signing out', async () => {
+  const deps = await open(['https://notes.example.org/'])
+  const amendment = { logoutUris: ['org.example.notes:/out'] }
+  await deps.store.clients.amend('spa', amendment, anAct())
+  const browser = deps.browser()
+  const spa = { client_id: 'spa', redirect_uri: 'https://notes.example.org/' }
+  const back = await deps.byCode(browser, await deps.start(browser, spa), EMAIL)
+  expect(new URL(back.url).searchParams.get('code')).not.toBeNull()
+  const page = await browser.open(`${ISSUER}/oauth/logout?client_id=wiki`)
+  const left = await browser.submit(page, '/oauth/logout/confirm', { logout: 'yes' })
+  expect(left.text).toContain('signed out')
+})
+
+test('any loopback address is one of the web, but those that the protocol knows are of apps', async () => {
+  const deps = await open(['http://127.0.0.2/callback'])
+  const page = await deps.start(deps.browser(), {
+    client_id: 'spa',
+    redirect_uri: 'http://127.0.0.2/callback',
+  })
+  expect(page.text).toContain('name="email"')
+})

@@ -2,6 +2,7 @@
 import { renderInstant } from '#domain/clock.ts'
 import { isGroupName } from '#signin/register/access.ts'
 import { relyingPartyOf } from '#signin/register/passkey.ts'
+import { unusedUris } from '../clients.ts'
 import type { BrandFacts, OperatorDeps } from '../deps.ts'
 import { type Finding, ok, problem, warning } from './finding.ts'
 import { unreadable } from './unreadable.ts'
@@ -84,6 +85,17 @@ export async function checkSignup({
   ]
 }
 
+/** Addresses that the protocol does not accept beside the others, registered before they were judged together. */
+export async function checkClients({ store }: OperatorDeps): Promise<readonly Finding[]> {
+  const clients = await store.signin.clients.list()
+  return clients.flatMap((client) => {
+    const unused = unusedUris(client)
+    if (unused.length === 0) return []
+    const message = `${client.id} does not use ${unused.join(', ')}: the other addresses are of another kind`
+    return [warning('clients', message, `gatewayctl clients edit ${client.id} --help`)]
+  })
+}
+
 /** An application that is open to groups alone, none of which has anybody, is open to nobody. */
 export async function checkAccess({ store }: OperatorDeps): Promise<readonly Finding[]> {
   const groups = new Set((await store.signin.groups.list()).map(({ name }) => name))
@@ -104,8 +116,9 @@ export async function checkAccess({ store }: OperatorDeps): Promise<readonly Fin
 export async function checkPasskeys({ store, live }: OperatorDeps): Promise<readonly Finding[]> {
   const { authUrl = null, passkeys = 'optional' } = live ?? {}
   if (authUrl === null) return []
-  if (passkeys === 'off') return [ok('passkeys', 'off (auth_passkeys)')]
-  if (relyingPartyOf(authUrl) !== null) return [ok('passkeys', `${passkeys}, for ${authUrl}`)]
+  if (passkeys === 'off') return [ok('passkeys', 'passkeys are off (auth_passkeys)')]
+  if (relyingPartyOf(authUrl) !== null)
+    return [ok('passkeys', `passkeys are ${passkeys}, for ${authUrl}`)]
   const why = `browsers have no passkeys at ${authUrl}: they need https, and a host name`
   const applications = await store.signin.clients.count()
   return [

@@ -106,30 +106,63 @@ const isWeb = ({ protocol }: URL): boolean => protocol === 'https:' || protocol 
 const isPrivateScheme = ({ protocol }: URL): boolean =>
   /^[a-z0-9-]+(\.[a-z0-9-]+)+:$/.test(protocol)
 
+export type ApplicationType = 'native' | 'web'
+
+/** The hosts of this machine in addresses of apps (RFC 8252 §7.3). The protocol library knows no others. */
+const HERE: readonly string[] = ['localhost', '127.0.0.1', '[::1]']
+
+/** Whether an application of this type may send people there, back or after a sign-out. The library accepts no client otherwise. */
+function fitsType(type: ApplicationType, uri: string): boolean {
+  const url = URL.parse(uri)
+  if (url === null) return false
+  if (type === 'web') return isWeb(url)
+  return url.protocol === 'https:' ? !HERE.includes(url.hostname) : isOfApp(url)
+}
+
+const isOfApp = (url: URL): boolean =>
+  isPrivateScheme(url) || (url.protocol === 'http:' && HERE.includes(url.hostname))
+
 /**
  * Native apps may be sent back to a scheme of their own or to any port of this machine (RFC 8252 §7); so is one that is sent
  * back nowhere. Null if the URIs fit neither a native app nor the web.
  */
-export function applicationType(redirectUris: readonly string[]): 'native' | 'web' | null {
+function applicationType(redirectUris: readonly string[]): ApplicationType | null {
   if (redirectUris.length === 0) return 'native'
   const urls = redirectUris.flatMap((uri) => URL.parse(uri) ?? [])
-  const isLocal = ({ protocol, hostname }: URL) => protocol === 'http:' && isLoopbackHost(hostname)
-  const isOfApp = (url: URL) => isPrivateScheme(url) || isLocal(url)
-  const isClaimed = ({ protocol, hostname }: URL) =>
-    protocol === 'https:' && !isLoopbackHost(hostname)
-  if (urls.some(isOfApp) && urls.every((url) => isOfApp(url) || isClaimed(url))) return 'native'
-  return urls.every(isWeb) ? 'web' : null
+  const allFit = (type: ApplicationType) => redirectUris.every((uri) => fitsType(type, uri))
+  if (urls.some(isOfApp) && allFit('native')) return 'native'
+  return allFit('web') ? 'web' : null
 }
 
-/** Why a client may not have these redirect URIs; null if it may. */
-export function redirectUrisProblem(uris: readonly string[], isPublic: boolean): string | null {
+/** Only a public client can be an app; null if its redirect URIs fit no type. */
+export const typeOf = (redirectUris: readonly string[], isPublic: boolean) =>
+  isPublic ? applicationType(redirectUris) : 'web'
+
+/** What the protocol can use of a client's addresses: all, unless they were registered before they were judged together. */
+export function usableUris({ redirectUris, logoutUris, secretDigest }: Client) {
+  const type = typeOf(redirectUris, secretDigest === null) ?? 'web'
+  const used = (uris: readonly string[]) => uris.filter((uri) => fitsType(type, uri))
+  return { type, redirectUris: used(redirectUris), logoutUris: used(logoutUris) }
+}
+
+/** Why a client may not have these redirect or logout URIs; null if it may. `type` is that of its redirect URIs. */
+export function urisProblem(
+  uris: readonly string[],
+  isPublic: boolean,
+  type: ApplicationType | null,
+): string | null {
   const strange = uris.find((uri) => !/^https?:/i.test(uri))
   if (strange !== undefined && !isPublic) {
     return `"${strange}" ${NEITHER}: only a public client is sent back to a scheme of its own`
   }
-  return applicationType(uris) === null
-    ? `"${strange}" cannot be combined with http addresses of other machines, or https ones of this one`
-    : null
+  if (type === null) {
+    return `"${strange}" cannot be combined with http addresses of other machines, or https ones of this one`
+  }
+  const misfit = uris.find((uri) => !fitsType(type, uri))
+  if (misfit === undefined) return null
+  return type === 'web'
+    ? `"${misfit}" ${NEITHER}, as all of its redirect addresses are: a scheme of its own is for apps that are sent back to one`
+    : `"${misfit}" is not for an app: it takes a scheme of its own, http of this machine (${HERE.join(', ')}) or https of another`
 }
 
 /** Whether data sent there crosses a network unencrypted. */
