@@ -32,7 +32,7 @@ import {
   USERINFO,
 } from './routes.ts'
 import { STORE_TROUBLE_STATUS, storeTroubleHeaders } from './store-trouble.ts'
-import { countRefusals, withRedirect } from './token-request.ts'
+import { countRefusal, withRedirect } from './token-request.ts'
 
 export interface SigninApp {
   /** `address`: the client's network address. */
@@ -53,7 +53,6 @@ export function createSigninApp(
   signin: () => Promise<SigninContext>,
 ): SigninApp {
   const { deps, interactionLimit } = first
-  const refusals = countRefusals()
   const journal = openJournal(deps)
   const app = new Hono<Env>()
 
@@ -98,7 +97,7 @@ export function createSigninApp(
     const filled = form && (await withRedirect(form))
     const sent = filled === undefined || filled === form ? body : Buffer.from(filled.toString())
     const answer = await forward(c.req.raw, c.env.address, TOKEN, sent)
-    if (form !== undefined) await refusals.answered(form, answer)
+    if (form !== undefined) await countRefusal(form, answer)
     return answer
   })
 

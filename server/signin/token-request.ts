@@ -25,35 +25,23 @@ const NOWHERE = 'about:blank'
 
 /** Refusals after which a code is revoked. */
 const MAX_REFUSALS = 5
-const MAX_REMEMBERED = 10_000
 
-export interface RefusalCount {
-  /**
-   * Counts refusals of a code by the token endpoint; the last one allowed revokes it. Requests without client authentication
-   * are not counted, so that they cannot revoke a code.
-   */
-  answered(form: URLSearchParams, answer: Response): Promise<void>
-}
-
-/** A wrong verifier does not consume the code, so the number of attempts per code is limited (hardening §1). */
-export function countRefusals(): RefusalCount {
-  const refusals = new Map<string, number>()
-  return {
-    async answered(form, answer) {
-      const code = form.get('code')
-      if (code === null || !(await isGrantRefused(answer))) return
-      const digest = digestOf(code)
-      const count = (refusals.get(digest) ?? 0) + 1
-      if (refusals.size >= MAX_REMEMBERED) refusals.clear()
-      refusals.set(digest, count)
-      if (count < MAX_REFUSALS) return
-      refusals.delete(digest)
-      const artifacts = requestArtifacts()
-      const artifact = await artifacts.find(CODE, digest)
-      // A used code is kept, so that its replay is detected.
-      if (artifact?.consumedAt === null) await artifacts.remove(CODE, digest)
-    },
-  }
+/**
+ * Counts refusals of a code by the token endpoint, whichever node gives them; the last one allowed revokes it. A wrong verifier does
+ * not consume the code, so the number of attempts per code is limited (hardening §1). Requests without client authentication are not
+ * counted, so that they cannot revoke a code.
+ */
+export async function countRefusal(form: URLSearchParams, answer: Response): Promise<void> {
+  const code = form.get('code')
+  if (code === null || !(await isGrantRefused(answer))) return
+  const artifacts = requestArtifacts()
+  const artifact = await artifacts.find(CODE, digestOf(code))
+  // A used code is kept, so that its replay is detected.
+  if (artifact === undefined || artifact.consumedAt !== null) return
+  const payload = JSON.parse(artifact.payload) as { readonly refusals?: number }
+  const refusals = (payload.refusals ?? 0) + 1
+  if (refusals >= MAX_REFUSALS) await artifacts.remove(CODE, artifact.digest)
+  else artifacts.put({ ...artifact, payload: JSON.stringify({ ...payload, refusals }) })
 }
 
 async function isGrantRefused(answer: Response): Promise<boolean> {

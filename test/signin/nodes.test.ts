@@ -8,7 +8,12 @@ const EMAIL = 'ann@example.org'
 /** Of the challenge in every authorization request (RFC 7636, appendix B). */
 const VERIFIER = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'
 
-const redeem = ({ ask }: TestSignin, client: string, code: string | null): Promise<Response> =>
+const redeem = (
+  { ask }: TestSignin,
+  client: string,
+  code: string | null,
+  verifier = VERIFIER,
+): Promise<Response> =>
   ask('http://127.0.0.1:4141/oauth/token', {
     method: 'POST',
     headers: {
@@ -19,7 +24,7 @@ const redeem = ({ ask }: TestSignin, client: string, code: string | null): Promi
       grant_type: 'authorization_code',
       code: code ?? '',
       redirect_uri: REDIRECT,
-      code_verifier: VERIFIER,
+      code_verifier: verifier,
     }).toString(),
   })
 
@@ -71,6 +76,20 @@ test('of many who redeem one code at once, at both, none keeps what it got', asy
   const headers = { authorization: `Bearer ${token}` }
   // A code that comes again was stolen.
   expect((await deps.ask('http://127.0.0.1:4141/oauth/userinfo', { headers })).status).toBe(401)
+  expect(deps.faults).toEqual([])
+})
+
+test('a verifier is guessed five times, at whichever, and then the code is of no use', async () => {
+  const { deps, browser } = await openSignedIn()
+  const code = codeOf(await deps.start(browser))
+  const guess = (n: number) => redeem(deps, 'wiki', code, `${n}`.repeat(43))
+  // At once, so that both may count the same guess.
+  await Promise.all([1, 2, 3, 4].map(guess))
+  expect((await guess(5)).status).toBe(400)
+  expect((await redeem(deps, 'wiki', code)).status).toBe(400)
+  const other = codeOf(await deps.start(browser))
+  for (const n of [1, 2, 3, 4]) await redeem(deps, 'wiki', other, `${n}`.repeat(43))
+  expect((await redeem(deps, 'wiki', other)).status).toBe(200)
   expect(deps.faults).toEqual([])
 })
 

@@ -90,7 +90,7 @@ test('a code that is submitted twice at once, by a double click, signs in by the
     })
   const answers = await Promise.all([submit(), submit()])
   const [first = '', second = ''] = answers.map(({ headers }) => headers.get('location') ?? '')
-  expect(new URL(second, setup.authUrl).pathname).toBe(new URL(first).pathname)
+  expect(new URL(second, setup.authUrl).pathname).toBe(new URL(first, setup.authUrl).pathname)
   // The browser follows only the second.
   expect((await browser.open(second)).url).toContain('code=')
 })
