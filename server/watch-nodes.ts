@@ -1,5 +1,6 @@
 /** What operators see and end of all nodes that share a store: of this one from its memory, of the others what the store knows. */
-import { type Clock, type Instant, later, pause } from '#domain/clock.ts'
+import type { ActivityEntry } from '#domain/activity.ts'
+import { type Clock, type Instant, MINUTE_MS, pause } from '#domain/clock.ts'
 import type { GenerationId } from '#domain/id.ts'
 import type { Keys } from '#domain/key.ts'
 import type { Held, NodeRecord, Nodes } from '#domain/node.ts'
@@ -20,12 +21,19 @@ export interface WatchNodesOptions {
 
 /** The store is read at most so often, and only while somebody looks. */
 const READ_MS = 250
+/** And for no more of the time, which is mostly the store's. */
+const MAX_SHARE = 1 / 5
 /** Of more at once, the oldest are shown. */
 const MOST_HELD = 5_000
 /** Of one reading; of more, the latest. */
-const MOST_ENDED = 2_000
-/** A line of the log is in the store so long after its request ended, or earlier; clocks of nodes are apart by less. */
-const LATE_MS = 5_000
+const MOST_ENDED = 1_000
+/** A line is in the store so soon after its request has ended, which has arrived so short a time before, or was seen in progress. */
+const LATE_MS = 2_000
+const ARRIVED_MS = 3_000
+/** So often it is looked for those that were later, or were refused after a long wait. */
+const LOOK_BACK_MS = 10_000
+const VERY_LATE_MS = 10_000
+const ARRIVED_LONG_AGO_MS = MINUTE_MS
 /** A node hears of it within a second, and ends it. */
 const KILL_MS = 5_000
 const KILL_POLL_MS = 100
@@ -36,16 +44,21 @@ export function watchNodes({ nodes, keys, clock, here }: WatchNodesOptions): Wat
   const noteEnded = prepareEnded(nodes, pulse)
   let list: readonly NodeRecord[] = []
   let others: readonly InFlight[] = []
-  const reading = createCachedPart(clock, READ_MS, async () => {
-    const at = clock.now()
-    const [known, held] = await Promise.all([nodes.list(), nodes.held(MOST_HELD)])
-    await noteEnded(held, at)
-    list = known
-    others = await toInFlight(
-      held.filter(({ node }) => node !== here?.node),
-      keys,
-    )
-  })
+  const reading = createCachedPart(
+    clock,
+    READ_MS,
+    async () => {
+      const at = clock.now()
+      const [known, held] = await Promise.all([nodes.list(), nodes.held(MOST_HELD)])
+      await noteEnded(held, at)
+      list = known
+      others = await toInFlight(
+        held.filter(({ node }) => node !== here?.node),
+        keys,
+      )
+    },
+    MAX_SHARE,
+  )
   const nodesNow = (): readonly NodeRecord[] =>
     list.map((one) => (one.name === here?.node ? { ...one, in_flight: here.serving.count() } : one))
   return {
@@ -80,32 +93,46 @@ export function watchNodes({ nodes, keys, clock, here }: WatchNodesOptions): Wat
 function prepareEnded(nodes: Nodes, pulse: Watch['pulse']) {
   const known = new Map<GenerationId, number>()
   let running: ReadonlySet<GenerationId> = new Set()
-  let readTo: Instant | null = null
+  let readTo = Number.NEGATIVE_INFINITY
+  let lookedBack = Number.NEGATIVE_INFINITY
   let newest = 0
+
+  /** Since when they have ended, and arrived. */
+  const rangeAt = (at: Instant): readonly [ended: number, arrived: number] => {
+    if (readTo < at - FIGURES_MS) {
+      pulse.endings.beginAt(at - FIGURES_MS)
+      return [at - FIGURES_MS, at - FIGURES_MS]
+    }
+    if (lookedBack > at - LOOK_BACK_MS) return [readTo - LATE_MS, readTo - LATE_MS - ARRIVED_MS]
+    return [lookedBack - VERY_LATE_MS, lookedBack - VERY_LATE_MS - ARRIVED_LONG_AGO_MS]
+  }
   return async (held: readonly Held[], at: Instant): Promise<void> => {
-    const first = later(at, -FIGURES_MS)
-    const isFirst = readTo === null || readTo < first
-    const since = isFirst || readTo === null ? first : later(readTo, -LATE_MS)
     const now = new Set(held.map(({ generationId }) => generationId))
+    const [ended, arrived] = rangeAt(at)
     const lines = await nodes.ended({
-      since,
+      endedSince: ended as Instant,
+      arrivedSince: arrived as Instant,
       of: [...running].filter((id) => !now.has(id)),
-      isKnown: (id) => known.has(id),
+      known,
       most: MOST_ENDED,
     })
-    if (isFirst) pulse.endings.beginAt(since)
-    lines.forEach((line, nth) => {
-      const endedAt = line.startedAt + line.totalMs
-      if (nth === 0 && lines.length === MOST_ENDED) pulse.endings.beginAt(endedAt)
-      known.set(line.generationId, endedAt)
-      newest = Math.max(newest, endedAt)
+    const [oldest] = lines
+    if (oldest && lines.length === MOST_ENDED) pulse.endings.beginAt(endOf(oldest))
+    for (const line of lines) {
+      known.set(line.generationId, endOf(line))
+      newest = Math.max(newest, endOf(line))
       pulse.note(line, newest as Instant)
-    })
+    }
     running = now
+    if (ended !== readTo - LATE_MS) lookedBack = at
     readTo = at
-    for (const [id, endedAt] of known) if (endedAt <= at - LATE_MS) known.delete(id)
+    for (const [id, endedAt] of known) {
+      if (endedAt <= lookedBack - VERY_LATE_MS) known.delete(id)
+    }
   }
 }
+
+const endOf = ({ startedAt, totalMs }: ActivityEntry): number => startedAt + totalMs
 
 async function toInFlight(held: readonly Held[], keys: Keys): Promise<readonly InFlight[]> {
   if (held.length === 0) return []

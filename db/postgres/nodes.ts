@@ -1,6 +1,6 @@
 /** The nodes in PostgreSQL, and what they hold: all that one of them learns of the others is read here. */
 import { inArray } from 'drizzle-orm'
-import { later, MINUTE_MS } from '#domain/clock.ts'
+import type { ActivityEntry } from '#domain/activity.ts'
 import { type GenerationId, generationsFrom } from '#domain/id.ts'
 import type { Held, NodeRecord, Nodes } from '#domain/node.ts'
 import { toActivity } from '../rows/activity-row.ts'
@@ -8,10 +8,8 @@ import { activity } from '../rows/tables.ts'
 import type { Database, Sql } from './engine/database.ts'
 import { MISSED } from './engine/node-life.ts'
 
-/** A request that ended lately has arrived in this time before, or was seen in progress. */
-const ARRIVED_MS = MINUTE_MS
-/** So many endings are looked at. */
-const MOST_ENDINGS = 20_000
+/** Lines that are read at once, while requests wait. */
+const LINES_PER_TURN = 250
 
 export const readNodes = (database: Sql): Promise<readonly NodeRecord[]> =>
   database.all<NodeRecord>(
@@ -40,24 +38,27 @@ export function openNodes(database: Database): LivingNodes {
          FROM holds h JOIN nodes n ON n.name = h.node WHERE h.ended_at IS NULL ORDER BY h.admitted_at, h.generation_id LIMIT ?`,
         most,
       ),
-    async ended({ since, of, isKnown, most }) {
+    async ended({ endedSince, arrivedSince, of, known, most }) {
       const rows = await database.all<{ id: GenerationId }>(
-        `SELECT generation_id AS id FROM activity
-         WHERE (generation_id >= $from AND started_at + total_ms > $since) OR generation_id = ANY ($of::text[])
-         ORDER BY started_at + total_ms DESC, generation_id DESC LIMIT $most`,
-        { from: generationsFrom(later(since, -ARRIVED_MS)), since, of, most: MOST_ENDINGS },
+        `SELECT generation_id AS id FROM activity WHERE generation_id >= ? AND started_at + total_ms > ?
+         ORDER BY generation_id DESC LIMIT ?`,
+        generationsFrom(arrivedSince),
+        endedSince,
+        known.size + most,
       )
-      const ids = rows.map(({ id }) => id).filter((id) => !isKnown(id))
-      if (ids.length === 0) return []
-      const lines = await database.query((drizzle) =>
-        drizzle
-          .select()
-          .from(activity)
-          .where(inArray(activity.generationId, ids.slice(0, most))),
+      const found = new Set([...of, ...rows.map(({ id }) => id)])
+      const ids = [...found].filter((id) => !known.has(id)).slice(0, most)
+      const lines: ActivityEntry[] = []
+      for (let first = 0; first < ids.length; first += LINES_PER_TURN) {
+        const turn = ids.slice(first, first + LINES_PER_TURN)
+        const read = await database.query((drizzle) =>
+          drizzle.select().from(activity).where(inArray(activity.generationId, turn)),
+        )
+        lines.push(...read.map(toActivity))
+      }
+      return lines.toSorted(
+        (one, other) => one.startedAt + one.totalMs - (other.startedAt + other.totalMs),
       )
-      return lines
-        .map(toActivity)
-        .toSorted((one, other) => one.startedAt + one.totalMs - (other.startedAt + other.totalMs))
     },
     async kill(id, at) {
       const asked = await database.run(

@@ -31,11 +31,15 @@ export interface Held {
   readonly node: string
 }
 
+/** Lines of the log by when their requests ended, of which it keeps no order. */
 export interface EndedQuery {
-  readonly since: Instant
-  /** And these, whenever they ended. */
+  readonly endedSince: Instant
+  /** Those that arrived before are not looked through. */
+  readonly arrivedSince: Instant
+  /** And these, whenever they arrived and ended. */
   readonly of: readonly GenerationId[]
-  isKnown(id: GenerationId): boolean
+  /** But for these. */
+  readonly known: { readonly size: number; has(id: GenerationId): boolean }
   readonly most: number
 }
 
@@ -45,7 +49,7 @@ export interface Nodes {
   list(): Promise<readonly NodeRecord[]>
   /** Requests in progress at any of them, the oldest `most`. */
   held(most: number): Promise<readonly Held[]>
-  /** The latest lines of the log that are not known, in the order in which their requests ended; `most` where older ones were left out. */
+  /** In the order in which they ended; of more than `most`, those that arrived last. */
   ended(query: EndedQuery): Promise<readonly ActivityEntry[]>
   /** Has its node end a request; false where none in progress has this id. */
   kill(id: GenerationId, at: Instant): Promise<boolean>

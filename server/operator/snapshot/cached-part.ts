@@ -24,6 +24,7 @@ export function createCachedPart<Value>(
   clock: Clock,
   leastMs: number,
   compute: () => Promise<Value>,
+  maxShare = MAX_SHARE,
 ): CachedPart<Value> {
   let last: Versioned<Value> | null = null
   let refreshing: Promise<Versioned<Value>> | null = null
@@ -38,7 +39,7 @@ export function createCachedPart<Value>(
     } finally {
       refreshing = null
       tookMs = clock.monotonicMs() - startedMs
-      dueMs = startedMs + Math.max(leastMs, tookMs / MAX_SHARE)
+      dueMs = startedMs + Math.max(leastMs, tookMs / maxShare)
     }
   }
 
