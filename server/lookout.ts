@@ -106,7 +106,7 @@ function lookAtClock({ clock, steadyClock, teller }: LookoutOptions): Look {
     const steppedMs = now.at - before.at - (now.ms - before.ms)
     before = now
     const jump = steadyClock.jump()
-    if (jump !== null) return await raise(jump.aheadMs)
+    if (jump !== null) return jump.aheadMs > 0 ? await raise(jump.aheadMs) : undefined
     // A clock that is set right again after it was ahead is no new trouble.
     const isBack = steppedMs < -LARGE_STEP_MS && teller.open('gateway.clock_wrong').size === 0
     if (isBack) {

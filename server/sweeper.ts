@@ -2,6 +2,7 @@
 import { type Clock, later, pause } from '#domain/clock.ts'
 import { NOTICE_KEPT_MS } from '#domain/notice.ts'
 import type { Store } from '#domain/store.ts'
+import { within } from '#domain/within.ts'
 import type { GatewayStore } from '#signin/store.ts'
 
 export interface SweeperOptions {
@@ -35,8 +36,11 @@ const SLICE_MS = 2
 const FIRST_SLICE = 16
 const MAX_IN_SLICE = 1_000
 
+/** For the time that is noted at the end. */
+const LAST_NOTE_MS = 1_000
+
 export interface Sweeper {
-  /** Starts no further slice; resolves when the last has ended. */
+  /** Starts no further slice; resolves when the last has ended and the time is noted, so that a restart leaves nothing to doubt. */
   stop(): Promise<void>
 }
 
@@ -45,6 +49,7 @@ export function startSweeper(options: SweeperOptions): Sweeper {
   const { pace = USUAL_PACE, logFault = () => {}, swept = () => {} } = options
   const stopped = new AbortController()
   const { signal } = stopped
+  const note = () => options.store.steadyTime.note(options.clock.now())
 
   async function run(): Promise<void> {
     await pause(pace.firstMs, signal)
@@ -55,7 +60,7 @@ export function startSweeper(options: SweeperOptions): Sweeper {
         failure ??= cause
         logFault(cause)
       }
-      await options.store.steadyTime.note(options.clock.now()).catch(fail)
+      await note().catch(fail)
       for (const trim of trimsOf(options)) {
         await trimAll(trim, pace.pauseMs, signal).catch(fail)
       }
@@ -70,6 +75,8 @@ export function startSweeper(options: SweeperOptions): Sweeper {
     async stop() {
       stopped.abort()
       await running
+      // A store that is away keeps nobody from stopping.
+      await within(note(), LAST_NOTE_MS).catch(logFault)
     },
   }
 }

@@ -13,6 +13,7 @@ export interface SteadyTime {
 
 /** A jump of the clock that is not believed yet. */
 export interface ClockJump {
+  /** 0 where nothing tells it from the time that passed while nothing ran. */
   readonly aheadMs: number
   /** Until it is believed, unless the clock is set right before. */
   readonly restMs: number
@@ -26,11 +27,12 @@ export interface SteadyClock extends Clock {
 
 /**
  * `last` is the last time that a process before this one believed; null where none did. A jump by more than five minutes is
- * believed once the clock has kept to it for as long as it is, or for a day.
+ * believed once the clock has kept to it for as long as it is, or for a day. What lies between `last` and the start may be a stop.
  */
 export function createSteadyClock(clock: Clock, last: Instant | null): SteadyClock {
   let at = last ?? clock.now()
   let atMs = clock.monotonicMs()
+  let stoppedMs = elapsedMs(at, clock.now())
   let doubted: { readonly aheadMs: number; readonly untilMs: number } | null = null
 
   const now = (): Instant => {
@@ -45,6 +47,7 @@ export function createSteadyClock(clock: Clock, last: Instant | null): SteadyClo
     } else if (aheadMs <= LARGE_STEP_MS || (doubted !== null && nowMs >= doubted.untilMs)) {
       at = told
       doubted = null
+      stoppedMs = 0
     }
     return at
   }
@@ -55,7 +58,11 @@ export function createSteadyClock(clock: Clock, last: Instant | null): SteadyClo
     jump() {
       now()
       if (doubted === null) return null
-      return { aheadMs: doubted.aheadMs, restMs: Math.max(0, doubted.untilMs - atMs) }
+      const aheadMs = doubted.aheadMs - stoppedMs
+      return {
+        aheadMs: aheadMs > LARGE_STEP_MS ? aheadMs : 0,
+        restMs: Math.max(0, doubted.untilMs - atMs),
+      }
     },
   }
 }

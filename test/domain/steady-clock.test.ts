@@ -51,8 +51,16 @@ test.each([
 test('a restart is no proof: a clock ahead of the last time that was believed is doubted as well', () => {
   const { clock, steady } = start((now) => later(now, -2 * HOUR_MS))
   expect(steady.now()).toBe(later(clock.now(), -2 * HOUR_MS))
+  // Nothing tells it from a stop of two hours.
+  expect(steady.jump()).toEqual({ aheadMs: 0, restMs: 2 * HOUR_MS })
+  clock.step(3 * HOUR_MS)
+  expect(steady.jump()).toEqual({ aheadMs: 3 * HOUR_MS, restMs: 5 * HOUR_MS })
+  clock.step(-3 * HOUR_MS)
+  expect(steady.jump()).toMatchObject({ aheadMs: 0 })
   clock.advance(2 * HOUR_MS)
   expect(steady.now()).toBe(clock.now())
+  clock.step(HOUR_MS)
+  expect(steady.jump()).toEqual({ aheadMs: HOUR_MS, restMs: HOUR_MS })
 })
 
 test('whatever the clock does, it is never ahead of the time that passed while a jump is younger than itself and a day', () => {

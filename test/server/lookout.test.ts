@@ -49,7 +49,10 @@ interface Post {
   told(): Promise<readonly StoredEvent[]>
 }
 
-async function openPost(given: { store: Store; clock: HandClock } | null = null): Promise<Post> {
+async function openPost(
+  given: { store: Store; clock: HandClock } | null = null,
+  last: Instant | null = null,
+): Promise<Post> {
   const clock = given?.clock ?? handClock('2026-11-24T12:00:00Z')
   const store =
     given?.store ??
@@ -64,7 +67,7 @@ async function openPost(given: { store: Store; clock: HandClock } | null = null)
     store,
     clock,
     pulse,
-    steadyClock: createSteadyClock(clock, null),
+    steadyClock: createSteadyClock(clock, last),
     teller: await startTeller(store.events, clock),
     lookEveryMs: 1,
     serving: {
@@ -288,6 +291,21 @@ test('a clock that jumps ahead or back is told once each time, and is over when 
   expect(JSON.parse(back?.body ?? '').data).toMatchObject({ ahead_seconds: -600 })
   post.clock.step(60_000)
   expect(await post.told()).toEqual([])
+})
+
+test('a start after a stop is no jump of the clock, and ends none that was told', async () => {
+  const before = await openPost()
+  const last = before.clock.now()
+  before.clock.step(3_600_000)
+  expect(causes(await before.told())).toEqual(['gateway.clock_wrong'])
+  const after = await openPost(before, last)
+  expect(await after.told()).toEqual([])
+  expect(await after.store.events.list({ openOnly: true, limit: 9 })).toHaveLength(1)
+  const fresh = await openPost(null, later(last, -335_000))
+  expect(await fresh.told()).toEqual([])
+  fresh.clock.step(3_600_000)
+  const [ahead] = await fresh.told()
+  expect(JSON.parse(ahead?.body ?? '').data).toMatchObject({ ahead_seconds: 3_600 })
 })
 
 test('a certificate is told two weeks before its end, and when it has ended', async () => {

@@ -138,6 +138,15 @@ test('an activity log without a retention period is kept; notices and stored ans
   expect(await store.activity.keptSince()).toBeNull()
 })
 
+test('a stop notes the time, so that a restart doubts only what lies between', async () => {
+  const by = createSteadyClock(clock, null)
+  const sweeper = sweep(null, { by, pace: { ...QUICK, everyMs: HOUR_MS } })
+  await soon(async () => expect(await store.steadyTime.last()).toBe(clock.now()))
+  clock.advance(HOUR_MS)
+  await sweeper.stop()
+  expect(await store.steadyTime.last()).toBe(clock.now())
+})
+
 test.each([
   ['with a restart', true],
   ['without a restart', false],

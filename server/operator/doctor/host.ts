@@ -99,7 +99,7 @@ export async function checkClock({ probe, live }: OperatorDeps): Promise<readonl
 }
 
 function judgeJump(jump: ClockJump | null): readonly Finding[] {
-  if (jump === null) return []
+  if (jump === null || jump.aheadMs === 0) return []
   const message = `the clock jumped ahead by ${inHours(jump.aheadMs)}; if it stays, data is deleted for its age by it in ${inHours(jump.restMs)}`
   return [warning('clock', message, 'date -u')]
 }
