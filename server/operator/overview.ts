@@ -71,6 +71,8 @@ export interface FiguresRecord {
 }
 
 const DAYS = 30
+/** Of a month at most. */
+const MONTH_DAYS = 31
 const MAX_NEAREST = 8
 const HOUR_MS = 3_600_000
 
@@ -95,7 +97,7 @@ export const readOverview = verb(named, async (deps, input): Promise<OverviewRec
         })
       : null,
     figures: await figuresOf(deps, account),
-    days: await daysOf(deps, account),
+    days: await daysOf(deps, account, DAYS),
     keys: own.length,
     nearest: keys.rows.filter(({ id }) => ids.has(id)).slice(0, MAX_NEAREST),
     refusals: await refusalsOf(deps, account),
@@ -114,6 +116,13 @@ export const readFigures = verb(
   named,
   async (deps, input): Promise<FiguresRecord> =>
     figuresOf(deps, await findAccount(deps, input.account)),
+)
+
+/** Of the last 31 days, the oldest first. @throws account_not_found */
+export const readAccountDays = verb(
+  named,
+  async (deps, input): Promise<OverviewRecord['days']> =>
+    daysOf(deps, await findAccount(deps, input.account), MONTH_DAYS),
 )
 
 async function figuresOf(deps: OperatorDeps, account: Account): Promise<FiguresRecord> {
@@ -153,9 +162,13 @@ function latestOf(watch: Watch | undefined, isOurs: (entry: ActivityEntry) => bo
 }
 
 /** From the sums of days; of a member's keys from the log. */
-async function daysOf(deps: OperatorDeps, account: Account): Promise<OverviewRecord['days']> {
+async function daysOf(
+  deps: OperatorDeps,
+  account: Account,
+  length: number,
+): Promise<OverviewRecord['days']> {
   const today = dayOf(deps.clock.now())
-  const first = today - DAYS + 1
+  const first = today - length + 1
   const sums = new Map<number, Omit<OverviewDay, 'day'>>()
   const madeBy = makerOf(deps.actor ?? null)
   if (madeBy === undefined) {
@@ -164,14 +177,14 @@ async function daysOf(deps: OperatorDeps, account: Account): Promise<OverviewRec
       sums.set(one.day, { spend_usd: renderUsd(one.spent), requests: one.requests })
     }
   } else {
-    const query = { by: 'day', thenBy: null, accountId: account.id, madeBy, top: DAYS } as const
+    const query = { by: 'day', thenBy: null, accountId: account.id, madeBy, top: length } as const
     const since = dayStart(first as Day)
     const { rows } = await deps.store.activity.usage({ ...query, since })
     for (const { by, cost, requests } of rows) {
       sums.set(Number(by), { spend_usd: renderUsd(cost), requests })
     }
   }
-  return Array.from({ length: DAYS }, (_, n) => ({
+  return Array.from({ length }, (_, n) => ({
     day: renderDay((first + n) as Day),
     ...(sums.get(first + n) ?? { spend_usd: renderUsd(NO_MONEY), requests: 0 }),
   }))

@@ -37,6 +37,7 @@ const PERMITTED: Readonly<Record<VerbName, readonly Role[]>> = {
   'accounts.show': SEES,
   'accounts.overview': EVERYBODY,
   'accounts.figures': EVERYBODY,
+  'accounts.days': EVERYBODY,
   'balance.show': SEES,
   'ledger.list': SEES,
   'ledger.count': SEES,

@@ -111,7 +111,7 @@ ${field('until', words.activity.until, { value: of('until'), attributes: html` p
 /** At the pace of the last seven days; from the sums of days, which are there at once. */
 async function forecastOf(visit: Visit) {
   const { words, at } = visit
-  const { days } = await visit.act('accounts.overview', { account: visit.account.id })
+  const days = await visit.act('accounts.days', { account: visit.account.id })
   const spent = (some: typeof days): bigint =>
     some.reduce((sum, { spend_usd }) => sum + (readUsd(spend_usd) ?? 0n), 0n)
   const first = renderDay(monthStart(dayOf(at)))

@@ -62,10 +62,26 @@ export async function readMoney(
 }
 
 /** The daily spend of every account for this month and at least the last week. */
-export function readDays(deps: OperatorDeps, now: Instant): Promise<readonly AccountDaySpend[]> {
-  const since = (dayOf(now) - MAX_DAYS) as Day
-  return keptReading(deps, `days ${since}`, () => deps.store.admissions.spendByDay(since))
+export async function readDays(
+  deps: OperatorDeps,
+  now: Instant,
+): Promise<readonly AccountDaySpend[]> {
+  const { admissions } = deps.store
+  const today = dayOf(now)
+  const since = (today - MAX_DAYS) as Day
+  // Of days that are over only what began before midnight is still to come.
+  const known = await keptReading(
+    deps,
+    `days ${since}`,
+    () => admissions.spendByDay(since),
+    OVER_MS,
+  )
+  const before = known.filter(({ day }) => day < today)
+  return [...before, ...(await admissions.spendByDay(today))]
 }
+
+/** Days that are over are added up again after so long. */
+const OVER_MS = 5_000
 
 export function sumsOf(spends: readonly AccountDaySpend[], now: Instant) {
   const today = dayOf(now)
