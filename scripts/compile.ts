@@ -102,6 +102,12 @@ const STAND_INS: readonly {
     instead:
       'class SmithyRpcV2CborProtocol {} const loadSmithyRpcV2CborErrorCode = () => undefined;',
   },
+  // What a browser says of itself.
+  {
+    importer: '/@aws-sdk/core/dist-cjs/submodules/client/index.js',
+    statement: "const module = require('bowser');",
+    instead: 'const module = { parse: () => undefined };',
+  },
   // Every type of file that there is, twice: the sign-in library answers with these.
   {
     importer: '/mime-types/index.js',
@@ -134,6 +140,12 @@ const STAND_INS: readonly {
     statement: `import ${name} from './${folder}/index.js';`,
     instead: `const ${name} = null;`,
   })),
+  // Addresses of mail services by their names: ours is named by its address.
+  {
+    importer: '/nodemailer/dist/esm/smtp-transport/index.js',
+    statement: "import wellKnown from '../well-known/index.js';",
+    instead: 'const wellKnown = () => false;',
+  },
   // Certificates of the makers of passkeys, which are not asked for: a passkey that brings some is refused.
   ...[
     ['FIDOU2F', 'verifyAttestationFIDOU2F'],
