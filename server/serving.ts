@@ -1,6 +1,7 @@
 /** What serves the HTTP API: this process, or several that share its store (`processes.ts`). */
 import type { ActivityEntry } from '#domain/activity.ts'
 import type { Clock, Instant } from '#domain/clock.ts'
+import type { GatewayError } from '#domain/errors.ts'
 import type { GenerationId, KeyId } from '#domain/id.ts'
 import { DEFAULT_SETTINGS, type Settings } from '#domain/settings.ts'
 import { type InFlight, readInFlight } from '#domain/snapshot/in-flight.ts'
@@ -14,14 +15,14 @@ import { createApi } from '#http/app.ts'
 import { type ApiDeps, toApiDeps } from '#http/deps.ts'
 import { shuttingDown } from '#http/render-error.ts'
 import type { RequestLog } from '#http/request-log.ts'
+import type { RunningWalks } from '#http/running-walks.ts'
 import { openSeals } from '#http/seals.ts'
 import { DEFAULT_TIMINGS, type Timings } from '#http/timings.ts'
 import type { GatewayStore } from '#signin/store.ts'
 import { certificateEnds } from '#upstream/certificates.ts'
+import { createUpstreamCache } from '#upstream/registry.ts'
 import { type AskAsKey, askAsKey } from './ask-as-key.ts'
-import { drain, END_GRACE_MS } from './drain.ts'
 import { type Listener, listen } from './listener.ts'
-import { createUpstreamCache } from './upstream-cache.ts'
 
 export interface ServingOptions {
   readonly store: GatewayStore
@@ -160,4 +161,24 @@ async function end(walk: Walk): Promise<boolean> {
   if (await within(walk.settled(), END_GRACE_MS)) return true
   void walk.leave()
   return await within(walk.settled(), LAST_WAIT_MS)
+}
+
+/** How long a client may take to read the error that ends its stream. */
+const END_GRACE_MS = 1_000
+/** How long a drain waits for an upstream that ignores its abort; its hold is voided at the next start. */
+const DRAINED_WAIT_MS = 5_000
+
+/** Waits for the walks in progress, then ends them, so that every admission is settled before the gateway closes. `hurried` ends the waiting for answers before `drainMs` has. */
+async function drain(
+  running: RunningWalks,
+  drainMs: number,
+  hurried: Promise<void>,
+  reason: () => GatewayError,
+): Promise<void> {
+  await within(Promise.race([running.settled(), hurried]), drainMs)
+  if (running.count === 0) return
+  for (const walk of running.list()) walk.abort(reason())
+  if (await within(running.settled(), END_GRACE_MS)) return
+  for (const walk of running.list()) void walk.leave()
+  await within(running.settled(), DRAINED_WAIT_MS)
 }

@@ -1,7 +1,7 @@
 // What a client may have meant by an id that is none, and only what its key may call.
 import { expect, test } from 'vitest'
 import { instant } from '#domain/clock.ts'
-import { nearModels } from '#domain/near-models.ts'
+import { nearModels } from '#domain/named-model.ts'
 import { aCard, aKey } from '#test/support/nouns.ts'
 
 const IDS = [

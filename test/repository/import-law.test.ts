@@ -126,7 +126,7 @@ const ALLOWED = [
   ['server/cabinet/app.ts', '#forms/fields.ts'],
   ['server/gateway.ts', '#cabinet/app.ts'],
   ['server/pages/language.ts', '#domain/language.ts'],
-  ['server/upstream/guarded-fetch/policy.ts', '#outbound/policy.ts'],
+  ['server/upstream/guarded-fetch/fetch-image.ts', '#outbound/policy.ts'],
   ['server/outbound/retry-after.ts', '#domain/clock.ts'],
   ['server/outbound/policy.ts', 'node:dns/promises'],
   ['server/notify/courier.ts', '#domain/notice.ts'],

@@ -78,7 +78,7 @@ test('T19: one road leads upstream, and every limit stands on it', () => {
   // The second passes on what was asked while it opened.
   expect(filesWith(/\b(?:upstream|upstreamFor\(.*\))\.ask\(/)).toEqual([
     'server/domain/walk/attempt.ts',
-    'server/upstream-cache.ts',
+    'server/upstream/registry.ts',
   ])
   expect(filesWith(/\bimport \{[^}]*\baskFirst\b[^}]*\}/)).toEqual([
     'server/domain/walk/completion.ts',

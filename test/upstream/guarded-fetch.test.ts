@@ -2,8 +2,11 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { fetchImage } from '#upstream/guarded-fetch/fetch-image.ts'
-import { type FetchPolicy, PUBLIC_INTERNET } from '#upstream/guarded-fetch/policy.ts'
+import {
+  type FetchPolicy,
+  fetchImage,
+  PUBLIC_INTERNET,
+} from '#upstream/guarded-fetch/fetch-image.ts'
 
 const PNG = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ', 'base64')
 

@@ -1,5 +1,6 @@
-/** Theirs → ours: finish reasons. */
-import type { FinishReason } from '#domain/chat.ts'
+/** Theirs → ours: the finish reason of a message, and the explanation of a refusal. */
+import type { ChatEvent, FinishReason } from '#domain/chat.ts'
+import { readObject, readText } from '#domain/json.ts'
 
 const REASONS: Readonly<Record<string, FinishReason>> = {
   end_turn: 'stop',
@@ -12,4 +13,13 @@ const REASONS: Readonly<Record<string, FinishReason>> = {
 }
 
 /** An unknown reason is `stop`: the answer is complete. */
-export const fromFinish = (word: string): FinishReason => REASONS[word] ?? 'stop'
+const fromFinish = (word: string): FinishReason => REASONS[word] ?? 'stop'
+
+/** `native` is `stop_reason`, `details` is `stop_details`. */
+export function pushFinish(native: string, details: unknown, into: ChatEvent[]): void {
+  const explanation = readText(readObject(details)['explanation'])
+  if (native === 'refusal' && explanation !== undefined) {
+    into.push({ type: 'refusal-delta', choice: 0, text: explanation })
+  }
+  into.push({ type: 'finish', choice: 0, reason: fromFinish(native), native })
+}

@@ -5,8 +5,8 @@ import { UpstreamFailure } from '#domain/upstream.ts'
 import type { Scrub } from '../scrub.ts'
 import { startBlocks } from './blocks.ts'
 import { fromErrorInside } from './from-error.ts'
+import { pushFinish } from './from-finish.ts'
 import { fromUsage, toUsageEvent } from './from-usage.ts'
-import { pushFinish } from './push-finish.ts'
 import { ServerTools } from './server-tools.ts'
 
 /** Translates the body of a 200. @throws UpstreamFailure when it is not a message */

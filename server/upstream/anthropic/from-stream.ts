@@ -9,8 +9,8 @@ import type { SseEvent } from '../sse.ts'
 import type { Translation } from '../stream.ts'
 import { startBlocks } from './blocks.ts'
 import { fromErrorInside } from './from-error.ts'
+import { pushFinish } from './from-finish.ts'
 import { fromUsage, toUsageEvent } from './from-usage.ts'
-import { pushFinish } from './push-finish.ts'
 import { ServerTools } from './server-tools.ts'
 
 export function startStream(scrub: Scrub): Translation {

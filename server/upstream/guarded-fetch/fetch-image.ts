@@ -1,7 +1,7 @@
 /** Fetches an image from an untrusted URL. Failures have no details, so that they reveal nothing about the internal network. */
 import { type ImageType, sniffImageType } from '#domain/image-type.ts'
 import { fetchUntrusted } from '#outbound/fetch-untrusted.ts'
-import { type FetchPolicy, PUBLIC_INTERNET } from './policy.ts'
+import { type DestinationPolicy, PUBLIC_HTTPS } from '#outbound/policy.ts'
 
 export interface FetchedImage {
   readonly type: ImageType
@@ -70,4 +70,18 @@ async function readImage(response: Response, mostBytes: number): Promise<Fetched
   const bytes = Buffer.concat(pieces)
   const type = sniffImageType(bytes)
   return type === undefined ? null : { type, bytes }
+}
+
+export interface FetchPolicy extends DestinationPolicy {
+  /** For all redirects together, from the name lookup to the last byte. */
+  readonly totalMs: number
+  readonly mostBytes: number
+}
+
+/** https on ports 443 and 8443 of public addresses, at most 15 seconds and 20 MiB. */
+export const PUBLIC_INTERNET: FetchPolicy = {
+  ...PUBLIC_HTTPS,
+  ports: [443, 8443],
+  totalMs: 15_000,
+  mostBytes: 20 * 1_048_576,
 }

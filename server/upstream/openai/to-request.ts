@@ -1,4 +1,6 @@
 /** Ours → theirs: the client's body with the provider's name for the model, and its text; usage is always requested. */
+
+import { createHash } from 'node:crypto'
 import type { JsonObject } from '#domain/chat.ts'
 import { isObject, readObject } from '#domain/json.ts'
 import {
@@ -12,7 +14,6 @@ import type { UpstreamCall } from '#domain/upstream.ts'
 import { type BodySource, wholeBody } from '#domain/work.ts'
 import type { Pieces } from '../reply.ts'
 import { spliceJson } from '../splice-json.ts'
-import { toCallId } from './to-call-id.ts'
 
 /** What a call's body is made of. */
 export type Asked = Pick<UpstreamCall, 'request' | 'hop' | 'maxOutputTokens'>
@@ -150,3 +151,21 @@ export function toText(sent: JsonObject, source: BodySource | undefined): string
 
 const isCut = (sent: JsonObject, name: string): boolean =>
   !Object.hasOwn(sent, name) || sent[name] === undefined
+
+const MISTRAL_ID = /^[a-zA-Z0-9]{9}$/
+const MAX_OPENAI_CHARS = 40
+
+/** Deterministic, so that a call and its result keep the same id in every turn; an acceptable id is unchanged. */
+function toCallId(id: string, type: ProviderType): string {
+  switch (type) {
+    case 'mistral':
+      return MISTRAL_ID.test(id) ? id : digestOf(id).slice(0, 9)
+    case 'openai':
+    case 'azure':
+      return id.length <= MAX_OPENAI_CHARS ? id : `call_${digestOf(id).slice(0, 32)}`
+    default:
+      return id
+  }
+}
+
+const digestOf = (id: string): string => createHash('sha256').update(id).digest('hex')

@@ -15,7 +15,6 @@ import {
 import { createHopHealth } from '#domain/walk/hop-health.ts'
 import type { CompletionDeps } from '#domain/walk/walk.ts'
 import type { Generate, Routing } from '#domain/work.ts'
-import { startUpstream } from '#server/upstream-cache.ts'
 import { modelOf } from '#test/support/catalogue.ts'
 import { aHop, anAct, aProvider, aRequest, aRoute, usd } from '#test/support/nouns.ts'
 import {
@@ -27,6 +26,7 @@ import {
   text,
   until,
 } from '#test/support/scripted-upstream.ts'
+import { startUpstream } from '#upstream/registry.ts'
 import { COUNTED, IMAGE, openWalkBench, says, types, type WalkBench } from './walking.ts'
 
 let bench: WalkBench

@@ -11,11 +11,11 @@ import { NO_USAGE } from '#domain/usage.ts'
 import { RequestRefused, runWalk } from '#domain/walk/completion.ts'
 import type { CompletionDeps } from '#domain/walk/walk.ts'
 import type { Generate, Work } from '#domain/work.ts'
-import { startUpstream } from '#server/upstream-cache.ts'
 import type { HandClock } from '#test/support/hand-clock.ts'
 import { anAct, aRequest, aVersion, perM, usd } from '#test/support/nouns.ts'
 import { finish, never, type Script, script, text, until } from '#test/support/scripted-upstream.ts'
 import { walkSteps } from '#test/support/walk-steps.ts'
+import { startUpstream } from '#upstream/registry.ts'
 import {
   COUNTED,
   IMAGE,
