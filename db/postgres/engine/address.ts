@@ -42,15 +42,17 @@ export function readAddress(text: string): ReadAddress {
     )
   if (match === null) throw new Error(`must be ${FORM}`)
   const [, username = '', password, places = '', database = '', query] = match
-  const { mode, rootCertificate, path } = readQuery(new URLSearchParams(query))
-  const hosts = path === null ? places.split(',').map(readHost) : [{ path }]
+  const { mode, rootCertificate, directory } = readQuery(new URLSearchParams(query))
+  const hosts =
+    directory === null ? places.split(',').map(readHost) : [readSocket(directory, places)]
   if (username === '') throw new Error(`names no user: ${FORM}`)
   return {
     hosts,
     username: decodeURIComponent(username),
     ...(password ? { password: decodeURIComponent(password) } : {}),
     database: decodeURIComponent(database),
-    tls: path !== null || mode === 'disable' ? 'off' : mode === 'require' ? 'encrypt' : VERIFIED,
+    tls:
+      directory !== null || mode === 'disable' ? 'off' : mode === 'require' ? 'encrypt' : VERIFIED,
     rootCertificate,
   }
 }
@@ -62,28 +64,29 @@ const PARAMETERS = ['sslmode', 'sslrootcert', 'host']
 function readQuery(query: URLSearchParams): {
   readonly mode: (typeof MODES)[number]
   readonly rootCertificate: string | null
-  /** Of the socket in a directory, as `host=/run/postgresql` names it. */
-  readonly path: string | null
+  /** Of a Unix socket, as `host=/run/postgresql` names it. */
+  readonly directory: string | null
 } {
   const unknown = [...query.keys()].find((name) => !PARAMETERS.includes(name))
   if (unknown !== undefined) throw new Error(`has an unknown parameter "${unknown}": ${FORM}`)
   const mode = MODES.find((one) => one === (query.get('sslmode') ?? 'require'))
   if (mode === undefined) throw new Error(`must be ${FORM}`)
-  const directory = query.get('host')
-  return {
-    mode,
-    rootCertificate: query.get('sslrootcert'),
-    path: directory === null ? null : `${directory}/.s.PGSQL.${USUAL_PORT}`,
-  }
+  return { mode, rootCertificate: query.get('sslrootcert'), directory: query.get('host') }
 }
 
 const USUAL_PORT = 5432
 
 function readHost(text: string): Host {
-  const match = /^(\[[0-9a-f:.]+\]|[^:\s]+)(?::(\d{1,5}))?$/i.exec(text)
+  const match = /^(\[[0-9a-f:.]+\]|[^:,\s]+)(?::(\d{1,5}))?$/i.exec(text)
   const port = Number(match?.[2] ?? USUAL_PORT)
   if (match === null || port === 0 || port > 65_535) {
     throw new Error(`names a host that cannot be: ${FORM}`)
   }
   return { hostname: (match[1] ?? '').replace(/^\[|\]$/g, ''), port }
+}
+
+/** The socket of a server in its directory; `@:5433/` states another port than the usual one. */
+const readSocket = (directory: string, place: string): Host => {
+  const { port } = readHost(/^(:|$)/.test(place) ? `socket${place}` : place)
+  return { path: `${directory}/.s.PGSQL.${port}` }
 }
