@@ -55,6 +55,21 @@ BEGIN
   RETURN hi + span - pos_;
 END $$;
 
+-- A window of the key, or of the account, of this id: how many are in it, until when the oldest is, and, where `lim` is reached, until when it
+-- is. Numbers grow with places, so that it is one look-up. `taken` is the number of the last slot, `written` that of the last in the table, and
+-- `first_pos` the place of the one after that.
+CREATE OR REPLACE FUNCTION count_window(of_account boolean, id text, span bigint, at_ bigint, pos_ bigint, stepped boolean, taken bigint, written bigint,
+  first_pos bigint, lim bigint, OUT used bigint, OUT oldest bigint, OUT wait bigint) LANGUAGE plpgsql STABLE AS $$
+DECLARE n bigint; p bigint;
+BEGIN
+  IF stepped THEN SELECT w.used, w.oldest, w.wait INTO used, oldest, wait FROM stepped_window(id, span, at_, pos_, lim) w; RETURN; END IF;
+  IF of_account THEN SELECT s.account_nth, s.pos INTO n, p FROM slots s WHERE s.account_id = id AND s.pos > pos_ - span ORDER BY s.pos, s.account_nth LIMIT 1;
+  ELSE SELECT s.nth, s.pos INTO n, p FROM slots s WHERE s.key_id = id AND s.pos > pos_ - span ORDER BY s.pos, s.nth LIMIT 1; END IF;
+  used := taken - coalesce(n - 1, written);
+  oldest := CASE WHEN used = 0 THEN 0 ELSE coalesce(p, first_pos) + span - pos_ END;
+  wait := CASE WHEN used >= lim THEN slot_wait(of_account, id, span, pos_, taken, lim) ELSE 0 END;
+END $$;
+
 -- The tokens of a minute: what has ended counts as it used, what is in progress as it holds. `wait`: until `wanted` fits if none of
 -- those in progress ends before; 0 where it does now.
 CREATE OR REPLACE FUNCTION token_window(id text, at_ bigint, pos_ bigint, stepped boolean, lim bigint, wanted bigint,
@@ -98,8 +113,9 @@ BEGIN
 END $$;
 
 -- A verdict for each claim of a batch, in their order. With `takes`, what is admitted takes its slots and its hold. Money in
--- nano-dollars. `o_…` are the offers of all claims in one row, of which a claim has `p_offers` from `p_first` on.
-CREATE OR REPLACE FUNCTION admit(takes boolean, p_gen text[], p_req text[], p_node text[], p_epoch text[], p_key text[], p_at bigint[],
+-- nano-dollars. `o_…` are the offers of all claims in one row, of which a claim has `p_offers` from `p_first` on. `now_` is the node's clock as
+-- it sends the batch: a claim that has waited for seconds lies there on the time line, for no clock was set back.
+CREATE OR REPLACE FUNCTION admit(takes boolean, now_ bigint, p_gen text[], p_req text[], p_node text[], p_epoch text[], p_key text[], p_at bigint[],
   p_catalogue bigint[], p_model text[], p_user text[], p_surface text[], p_session text[], p_repeat text[], p_digest text[],
   p_first bigint[], p_offers bigint[], o_prompt bigint[], o_base bigint[], o_per bigint[], o_choices bigint[], o_full bigint[],
   o_floor bigint[], o_out bigint[])
@@ -113,7 +129,7 @@ DECLARE
   accs text[];
   version bigint;
   c record;
-  r record;
+  win record;
   cur_key text;
   cur_acc text;
   -- of the account
@@ -125,8 +141,8 @@ DECLARE
   -- of the end user
   u_name text; u_known boolean; u_spent bigint; u_held bigint; u_prog bigint;
   -- of the claim
-  today bigint; pos bigint; back bigint; stepped boolean; base bigint; out_ bigint; room bigint; ample boolean; j int; b bigint;
-  most numeric; tokens bigint; m_used bigint; m_oldest bigint; d_used bigint; d_oldest bigint; w_used bigint; w_wait bigint; x bigint;
+  today bigint; seen bigint; pos bigint; back bigint; stepped boolean; base bigint; out_ bigint; room bigint; ample boolean; j int; b bigint;
+  most numeric; tokens bigint; m_used bigint; m_oldest bigint; m_wait bigint; d_used bigint; d_oldest bigint; d_wait bigint; w_used bigint; w_wait bigint;
   part bigint; kind int; w_lim text;
   -- the limits of money that apply: 1 key's day, 2 its month, 3 its end user's day, 4 and 5 those of the account, 6 the balance
   l_kind int[]; l_ceiling bigint[]; l_spent bigint[]; l_held bigint[]; l_requests bigint[];
@@ -256,12 +272,13 @@ BEGIN
     END IF;
 
     -- The place on the time line, and whether the clock was set lately.
-    SELECT * INTO pos, back, steps FROM place_of(c.at, a_pos, a_back, a_steps);
+    seen := CASE WHEN now_ - c.at BETWEEN 2000 AND 15000 THEN now_ ELSE c.at END;
+    SELECT * INTO pos, back, steps FROM place_of(seen, a_pos, a_back, a_steps);
     IF steps <> a_steps THEN
       a_steps := steps; a_back := back; a_changed := true;
       IF takes THEN UPDATE account_state s SET steps = a_steps WHERE s.account_id = c.acc; END IF;
     END IF;
-    IF c.at < a_newest - 5000 THEN a_step := greatest(pos, a_pos) + 86400000; a_newest := c.at; a_changed := true; END IF;
+    IF seen < a_newest - 5000 THEN a_step := greatest(pos, a_pos) + 86400000; a_newest := seen; a_changed := true; END IF;
     stepped := pos < a_step;
 
     -- The windows of the key.
@@ -275,21 +292,10 @@ BEGIN
       k_base := k_taken; a_base := a_taken;
     END IF;
     IF rpm IS NOT NULL THEN
-      IF stepped THEN SELECT w.used, w.oldest, w.wait INTO m_used, m_oldest, w_wait FROM stepped_window(c.key, 60000, c.at, pos, rpm) w;
-      ELSE
-        SELECT s.nth, s.pos INTO r FROM slots s WHERE s.key_id = c.key AND s.pos > pos - 60000 ORDER BY s.pos, s.nth LIMIT 1;
-        m_used := k_taken - coalesce(r.nth - 1, k_base);
-        m_oldest := CASE WHEN m_used = 0 THEN 0 ELSE coalesce(r.pos, k_first) + 60000 - pos END;
-      END IF;
+      win := count_window(false, c.key, 60000, c.at, pos, stepped, k_taken, k_base, k_first, rpm); m_used := win.used; m_oldest := win.oldest; m_wait := win.wait;
     END IF;
-    x := w_wait;
     IF rpd IS NOT NULL THEN
-      IF stepped THEN SELECT w.used, w.oldest, w.wait INTO d_used, d_oldest, w_wait FROM stepped_window(c.key, 86400000, c.at, pos, rpd) w;
-      ELSE
-        SELECT s.nth, s.pos INTO r FROM slots s WHERE s.key_id = c.key AND s.pos > pos - 86400000 ORDER BY s.pos, s.nth LIMIT 1;
-        d_used := k_taken - coalesce(r.nth - 1, k_base);
-        d_oldest := CASE WHEN d_used = 0 THEN 0 ELSE coalesce(r.pos, k_first) + 86400000 - pos END;
-      END IF;
+      win := count_window(false, c.key, 86400000, c.at, pos, stepped, k_taken, k_base, k_first, rpd); d_used := win.used; d_oldest := win.oldest; d_wait := win.wait;
     END IF;
 
     -- What it is granted: where all money is ample, all that it wants; else the least share of what any limit has left.
@@ -342,11 +348,9 @@ BEGIN
     IF code IS NULL THEN
       w_lim := NULL;
       IF m_used >= rpm THEN
-        w_lim := 'rpm_limit'; limit_value := rpm; used := m_used;
-        w_wait := CASE WHEN stepped THEN x ELSE slot_wait(false, c.key, 60000, pos, k_taken, rpm) END;
+        w_lim := 'rpm_limit'; limit_value := rpm; used := m_used; w_wait := m_wait;
       ELSIF d_used >= rpd THEN
-        w_lim := 'rpd_limit'; limit_value := rpd; used := d_used;
-        w_wait := CASE WHEN stepped THEN w_wait ELSE slot_wait(false, c.key, 86400000, pos, k_taken, rpd) END;
+        w_lim := 'rpd_limit'; limit_value := rpd; used := d_used; w_wait := d_wait;
       END IF;
       IF w_lim IS NULL AND c.k_tpm IS NOT NULL THEN
         SELECT w.used, w.wait INTO w_used, w_wait FROM token_window(c.key, c.at, pos, stepped, c.k_tpm, tokens) w;
@@ -361,19 +365,11 @@ BEGIN
         IF w_used >= c.user_rpm THEN w_lim := 'end_user_rpm'; limit_value := c.user_rpm; used := w_used; END IF;
       END IF;
       IF w_lim IS NULL AND c.a_rpm IS NOT NULL THEN
-        IF stepped THEN SELECT w.used, w.wait INTO w_used, w_wait FROM stepped_window(c.acc, 60000, c.at, pos, c.a_rpm) w;
-        ELSE
-          w_used := a_taken - coalesce((SELECT s.account_nth FROM slots s WHERE s.account_id = c.acc AND s.pos > pos - 60000 ORDER BY s.pos, s.account_nth LIMIT 1) - 1, a_base);
-          w_wait := CASE WHEN w_used >= c.a_rpm THEN slot_wait(true, c.acc, 60000, pos, a_taken, c.a_rpm) END;
-        END IF;
+        win := count_window(true, c.acc, 60000, c.at, pos, stepped, a_taken, a_base, NULL, c.a_rpm); w_used := win.used; w_wait := win.wait;
         IF w_used >= c.a_rpm THEN w_lim := 'rpm_limit'; of_account := true; limit_value := c.a_rpm; used := w_used; END IF;
       END IF;
       IF w_lim IS NULL AND c.a_rpd IS NOT NULL THEN
-        IF stepped THEN SELECT w.used, w.wait INTO w_used, w_wait FROM stepped_window(c.acc, 86400000, c.at, pos, c.a_rpd) w;
-        ELSE
-          w_used := a_taken - coalesce((SELECT s.account_nth FROM slots s WHERE s.account_id = c.acc AND s.pos > pos - 86400000 ORDER BY s.pos, s.account_nth LIMIT 1) - 1, a_base);
-          w_wait := CASE WHEN w_used >= c.a_rpd THEN slot_wait(true, c.acc, 86400000, pos, a_taken, c.a_rpd) END;
-        END IF;
+        win := count_window(true, c.acc, 86400000, c.at, pos, stepped, a_taken, a_base, NULL, c.a_rpd); w_used := win.used; w_wait := win.wait;
         IF w_used >= c.a_rpd THEN w_lim := 'rpd_limit'; of_account := true; limit_value := c.a_rpd; used := w_used; END IF;
       END IF;
       IF w_lim IS NULL AND c.a_tpm IS NOT NULL THEN
@@ -381,7 +377,7 @@ BEGIN
         IF w_wait > 0 THEN w_lim := 'tpm_limit'; of_account := true; limit_value := c.a_tpm; used := w_used; END IF;
       END IF;
       IF w_lim IS NOT NULL THEN
-        code := 'rate_limit_exceeded'; lim := w_lim; resets_at := c.at + w_wait; retry := greatest(1, (least(w_wait, CASE w_lim WHEN 'rpd_limit' THEN 86400000 ELSE 60000 END) + 999) / 1000);
+        code := 'rate_limit_exceeded'; lim := w_lim; resets_at := seen + w_wait; retry := greatest(1, (least(w_wait, CASE w_lim WHEN 'rpd_limit' THEN 86400000 ELSE 60000 END) + 999) / 1000);
       ELSIF k_prog >= c.k_conc THEN
         code := 'concurrency_limit_exceeded'; lim := 'concurrency_limit'; limit_value := c.k_conc; used := k_prog; retry := 1;
       ELSIF a_prog >= c.a_conc THEN
@@ -407,7 +403,7 @@ BEGIN
     END IF;
 
     IF code IS NULL AND takes THEN
-      a_pos := greatest(a_pos, pos); a_back := back; a_newest := greatest(a_newest, c.at); a_taken := a_taken + 1; a_prog := a_prog + 1; a_held := a_held + hold;
+      a_pos := greatest(a_pos, pos); a_back := back; a_newest := greatest(a_newest, seen); a_taken := a_taken + 1; a_prog := a_prog + 1; a_held := a_held + hold;
       a_hd := a_hd + hold; a_hm := a_hm + hold;
       k_taken := k_taken + 1; k_prog := k_prog + 1; k_held := k_held + hold; k_hd := k_hd + hold; k_hm := k_hm + hold; k_at := c.at;
       IF k_taken = k_base + 1 THEN k_first := a_pos; END IF;
@@ -730,7 +726,7 @@ RETURNS TABLE (o bigint, known boolean, in_progress bigint, held bigint, spent_d
   rpd bigint, day_used bigint, day_oldest bigint, tpm bigint, tokens_used bigint, tokens_oldest bigint)
 LANGUAGE plpgsql STABLE SET enable_seqscan = off SET jit = off AS $$
 #variable_conflict use_variable
-DECLARE c record; r record; today bigint; pos bigint; stepped boolean;
+DECLARE c record; win record; today bigint; pos bigint; stepped boolean;
 BEGIN
   FOR c IN
     SELECT u.id, u.o, k.id AS key, k.rpm, k.rpd, k.tpm, t.in_progress, t.held_nanos, t.taken, t.day, t.spent_day, t.spent_month, s.account_id, s.pos, s.set_back, s.steps,
@@ -751,19 +747,11 @@ BEGIN
       SELECT p.pos INTO pos FROM place_of(at_, c.pos, c.set_back, c.steps) p;
       stepped := pos < c.stepped_to OR at_ < c.newest_at - 5000;
       IF rpm IS NOT NULL THEN
-        IF stepped THEN SELECT w.used, w.oldest INTO minute_used, minute_oldest FROM stepped_window(c.key, 60000, at_, pos, NULL) w;
-        ELSE
-          SELECT s.nth, s.pos INTO r FROM slots s WHERE s.key_id = c.key AND s.pos > pos - 60000 ORDER BY s.pos, s.nth LIMIT 1;
-          minute_used := c.taken - coalesce(r.nth - 1, c.taken); minute_oldest := coalesce(r.pos + 60000 - pos, 0);
-        END IF;
+        win := count_window(false, c.key, 60000, at_, pos, stepped, c.taken, c.taken, NULL, NULL); minute_used := win.used; minute_oldest := win.oldest;
       ELSIF by_clock THEN SELECT count(*) INTO minute_used FROM slots s WHERE s.key_id = c.key AND s.pos > at_ - 60000 AND s.at > at_ - 60000 AND s.at < at_ + 60000;
       END IF;
       IF rpd IS NOT NULL THEN
-        IF stepped THEN SELECT w.used, w.oldest INTO day_used, day_oldest FROM stepped_window(c.key, 86400000, at_, pos, NULL) w;
-        ELSE
-          SELECT s.nth, s.pos INTO r FROM slots s WHERE s.key_id = c.key AND s.pos > pos - 86400000 ORDER BY s.pos, s.nth LIMIT 1;
-          day_used := c.taken - coalesce(r.nth - 1, c.taken); day_oldest := coalesce(r.pos + 86400000 - pos, 0);
-        END IF;
+        win := count_window(false, c.key, 86400000, at_, pos, stepped, c.taken, c.taken, NULL, NULL); day_used := win.used; day_oldest := win.oldest;
       ELSIF by_clock THEN SELECT count(*) INTO day_used FROM slots s WHERE s.key_id = c.key AND s.pos > at_ - 86400000 AND s.at > at_ - 86400000 AND s.at < at_ + 86400000;
       END IF;
       IF tpm IS NOT NULL OR by_clock THEN
@@ -780,7 +768,7 @@ RETURNS TABLE (o bigint, in_progress bigint, spent_day bigint, spent_month bigin
   rpd bigint, day_used bigint, day_oldest bigint, tpm bigint, tokens_used bigint, tokens_oldest bigint)
 LANGUAGE plpgsql STABLE SET enable_seqscan = off SET jit = off AS $$
 #variable_conflict use_variable
-DECLARE c record; r record; today bigint; pos bigint; stepped boolean;
+DECLARE c record; win record; today bigint; pos bigint; stepped boolean;
 BEGIN
   FOR c IN
     SELECT u.o, a.id, a.rpm, a.rpd, a.tpm, a.concurrency, a.daily, a.monthly, s.in_progress, s.taken, s.day, s.summed, s.spent_day, s.spent_month, s.pos,
@@ -798,18 +786,11 @@ BEGIN
     END IF;
     SELECT p.pos INTO pos FROM place_of(at_, c.pos, c.set_back, c.steps) p;
     stepped := pos < c.stepped_to OR at_ < c.newest_at - 5000;
-    IF stepped THEN
-      IF rpm IS NOT NULL THEN SELECT w.used, w.oldest INTO minute_used, minute_oldest FROM stepped_window(c.id, 60000, at_, pos, NULL) w; END IF;
-      IF rpd IS NOT NULL THEN SELECT w.used, w.oldest INTO day_used, day_oldest FROM stepped_window(c.id, 86400000, at_, pos, NULL) w; END IF;
-    ELSE
-      IF rpm IS NOT NULL THEN
-        SELECT s.account_nth AS nth, s.pos INTO r FROM slots s WHERE s.account_id = c.id AND s.pos > pos - 60000 ORDER BY s.pos, s.account_nth LIMIT 1;
-        minute_used := c.taken - coalesce(r.nth - 1, c.taken); minute_oldest := coalesce(r.pos + 60000 - pos, 0);
-      END IF;
-      IF rpd IS NOT NULL THEN
-        SELECT s.account_nth AS nth, s.pos INTO r FROM slots s WHERE s.account_id = c.id AND s.pos > pos - 86400000 ORDER BY s.pos, s.account_nth LIMIT 1;
-        day_used := c.taken - coalesce(r.nth - 1, c.taken); day_oldest := coalesce(r.pos + 86400000 - pos, 0);
-      END IF;
+    IF rpm IS NOT NULL THEN
+      win := count_window(true, c.id, 60000, at_, pos, stepped, c.taken, c.taken, NULL, NULL); minute_used := win.used; minute_oldest := win.oldest;
+    END IF;
+    IF rpd IS NOT NULL THEN
+      win := count_window(true, c.id, 86400000, at_, pos, stepped, c.taken, c.taken, NULL, NULL); day_used := win.used; day_oldest := win.oldest;
     END IF;
     IF tpm IS NOT NULL THEN SELECT w.used, w.oldest INTO tokens_used, tokens_oldest FROM token_window(c.id, at_, pos, stepped, tpm, 0) w; END IF;
     RETURN NEXT;

@@ -97,7 +97,7 @@ async function createStore(database: Database, isNode: boolean): Promise<Gateway
     health: (options) => readHealth(database, options),
     async close() {
       // Where the database is away, what waits for it is lost: the next start voids it.
-      await within(database.flush().then(life.leave), LAST_WRITES_MS).catch(() => {})
+      await within(database.flush(LAST_WRITES_MS).then(life.leave), LAST_WRITES_MS).catch(() => {})
       await database.close()
     },
   }

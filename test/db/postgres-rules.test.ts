@@ -286,6 +286,7 @@ if (POSTGRES_BIN === null) {
             database,
             batch.map(({ claim }) => claim),
             false,
+            () => NOW,
           )
           batch.forEach(({ claim, standing, endUser }, nth) => {
             const expected = judgeClaim(claim, standing, endUser)

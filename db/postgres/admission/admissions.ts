@@ -36,14 +36,14 @@ export function createAdmissions(
   marks: Marks,
   life: Pick<NodeLife, 'rejoin'>,
 ): Admissions {
-  const { lanes } = database
+  const { lanes, clock } = database
   const askAll = (takes: boolean) => async (claims: readonly Claim[]) => {
-    const rows = await repeated(() => askAdmission(lanes.admit, claims, takes)).catch(
-      async (error) => {
-        if (takes && isLost(error)) forget(claims.map(({ generationId }) => generationId))
-        throw error
-      },
-    )
+    const rows = await repeated(() =>
+      askAdmission(lanes.admit, claims, takes, () => clock.now()),
+    ).catch(async (error) => {
+      if (takes && isLost(error)) forget(claims.map(({ generationId }) => generationId))
+      throw error
+    })
     // Before those hear of it that are stale, so that they are made anew by what is in force; nobody else waits for that, or fails with it.
     const refreshed = rows.some(({ code }) => code === 'stale') ? catalogue.refresh() : null
     // Made anew by the epoch that this node has then.
@@ -57,7 +57,7 @@ export function createAdmissions(
   }
   /** Whatever became of them, once the database is back. */
   const forget = (ids: readonly GenerationId[]): void => {
-    database.track(giveUp(database, ids, database.clock.now())).catch(() => {})
+    database.track(giveUp(database, ids, clock.now())).catch(() => {})
   }
   const admit = batched(askAll(true))
   const judge = batched(askAll(false))

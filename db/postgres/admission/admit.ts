@@ -51,6 +51,7 @@ interface VerdictRow extends WindowColumns {
 
 const ARGUMENTS = [
   'boolean',
+  'bigint',
   ...Array<string>(5).fill('text[]'),
   ...Array<string>(2).fill('bigint[]'),
   ...Array<string>(6).fill('text[]'),
@@ -61,11 +62,15 @@ const ADMIT = `SELECT * FROM admit(${ARGUMENTS.map((type) => `?::${type}`).join(
 /** More than any ceiling, and few enough that thirty-two times as much is an integer of 64 bits. */
 const MOST_OUTPUT = 10n ** 17n
 
-/** A claim that names no version of the catalogue is of the one in force. */
+/**
+ * A claim that names no version of the catalogue is of the one in force. `now` is asked whenever the call is sent, so that one that has
+ * waited for the database is told from one by a clock that was set back.
+ */
 export async function askAdmission(
   sql: Sql,
   claims: readonly Claim[],
   takes: boolean,
+  now: () => Instant,
 ): Promise<readonly VerdictRow[]> {
   const offers = claims.flatMap((claim) => claim.offers)
   let first = 1
@@ -77,6 +82,7 @@ export async function askAdmission(
   const rows = await sql.all<VerdictRow>(
     ADMIT,
     takes,
+    now,
     claims.map(({ generationId }) => generationId),
     claims.map(({ requestId }) => requestId),
     claims.map(({ owner }) => owner.node),

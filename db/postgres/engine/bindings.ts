@@ -9,7 +9,10 @@ export type Value =
   | undefined
   | Uint8Array
   | readonly Value[]
+  /** Asked for whenever the statement is sent, which may be more than once. */
+  | (() => Value)
 export type Named = Readonly<Record<string, Value>>
+export type Bindings = readonly (Value | Named)[]
 
 interface Prepared {
   readonly text: string
@@ -44,7 +47,7 @@ const isNamed = (binding: Value | Named): binding is Named =>
 /** What the client sends. */
 export function bind(
   sql: string,
-  bindings: readonly (Value | Named)[],
+  bindings: Bindings,
 ): { readonly text: string; readonly values: readonly unknown[] } {
   const { text, names } = prepare(sql)
   const [first] = bindings
@@ -57,6 +60,7 @@ export function bind(
 /** Of whatever size, an integer is sent as one type: a statement is planned once. */
 function toDriver(value: Value): unknown {
   if (value === undefined) return null
+  if (typeof value === 'function') return toDriver(value())
   if (typeof value === 'number' && Number.isInteger(value)) return BigInt(value)
   if (typeof value === 'string') return toText(value)
   return Array.isArray(value) ? toArray(value) : value

@@ -5,17 +5,25 @@ import type { Clock } from '#domain/clock.ts'
 import type { Owner } from '#domain/owner.ts'
 import type { Vault } from '../../vault.ts'
 import type { Address } from './address.ts'
-import { bind, fromDriver, fromValue, type Named, type Value } from './bindings.ts'
+import { type Bindings, bind, fromDriver, fromValue, type Value } from './bindings.ts'
 import { type Clients, deadlined, openConnections } from './connections.ts'
-import { isBusy, isLost, isUnreachable, lost, repeated, toStoreError } from './errors.ts'
+import {
+  isBusy,
+  isLost,
+  isUnreachable,
+  lost,
+  repeated,
+  toStoreError,
+  unreachable,
+} from './errors.ts'
 
 /** Statements, outside a transaction or in one. */
 export interface Sql {
-  all<Row>(sql: string, ...bindings: readonly (Value | Named)[]): Promise<Row[]>
+  all<Row>(sql: string, ...bindings: Bindings): Promise<Row[]>
   /** The first row. */
-  get<Row>(sql: string, ...bindings: readonly (Value | Named)[]): Promise<Row | null>
+  get<Row>(sql: string, ...bindings: Bindings): Promise<Row | null>
   /** How many rows it changed. */
-  run(sql: string, ...bindings: readonly (Value | Named)[]): Promise<number>
+  run(sql: string, ...bindings: Bindings): Promise<number>
 }
 
 export interface Database extends Sql {
@@ -35,8 +43,8 @@ export interface Database extends Sql {
   transact<T>(write: (tx: Sql) => Promise<T>, patienceMs?: number): Promise<T>
   /** One transaction that reads one moment. */
   snapshot<T>(read: (tx: Sql) => Promise<T>): Promise<T>
-  /** Resolves when what this process has begun to write by now is written. */
-  flush(): Promise<void>
+  /** Resolves when what this process has begun to write by now is written. @throws store_unavailable where that takes longer than a request waits */
+  flush(patienceMs?: number): Promise<void>
   /** Something that `flush` waits for. */
   track<T>(writing: Promise<T>): Promise<T>
   close(): Promise<void>
@@ -79,8 +87,8 @@ export function openDatabase(
     }
   }
   const onLane = (lane: Lane, patienceMs?: number): Sql =>
-    statementsOf((text, values) =>
-      on((clients) => deadlined(ask(clients[lane], text, values), CALL_MS, lost), patienceMs),
+    statementsOf((sql, bindings) =>
+      on((clients) => deadlined(ask(clients[lane], sql, bindings), CALL_MS, lost), patienceMs),
     )
   const begin = <T>(mode: string, act: (tx: Sql) => Promise<T>, patienceMs?: number): Promise<T> =>
     repeated(() =>
@@ -100,7 +108,7 @@ export function openDatabase(
     own(next) {
       owner = next
     },
-    ...statementsOf((text, values) => on(({ pool }) => ask(pool, text, values))),
+    ...statementsOf((sql, bindings) => on(({ pool }) => ask(pool, sql, bindings))),
     lanes: {
       admit: onLane('admit'),
       settle: onLane('settle', Number.POSITIVE_INFINITY),
@@ -122,8 +130,10 @@ export function openDatabase(
       return track(changing)
     },
     snapshot: (read) => begin('isolation level repeatable read read only', read),
-    async flush() {
-      await Promise.all(writing)
+    async flush(patienceMs = PATIENCE_MS) {
+      if (writing.size === 0) return
+      // What is settled waits for the database however long it is away; who wants to read does not.
+      await deadlined(Promise.all(writing), patienceMs, () => unreachable(new Map()))
     },
     track,
     close: connections.close,
@@ -137,7 +147,8 @@ const forget = (): void => {}
 
 type Rows = Record<string, unknown>[] & { readonly count: number }
 
-async function ask(client: Client, text: string, values: readonly unknown[]): Promise<Rows> {
+async function ask(client: Client, sql: string, bindings: Bindings): Promise<Rows> {
+  const { text, values } = bind(sql, bindings)
   try {
     return await client.unsafe(text, values as never)
   } catch (error) {
@@ -147,7 +158,7 @@ async function ask(client: Client, text: string, values: readonly unknown[]): Pr
 
 /** Statements on one connection, or in its transaction. */
 export const sqlOn = (client: Client): Sql =>
-  statementsOf((text, values) => ask(client, text, values))
+  statementsOf((sql, bindings) => ask(client, sql, bindings))
 
 /** Rows as lists of their values. */
 async function list(
@@ -160,18 +171,14 @@ async function list(
   return { rows: rows.map((row) => row.map(fromValue)) }
 }
 
-function statementsOf(send: (text: string, values: readonly unknown[]) => Promise<Rows>): Sql {
-  const bound = (sql: string, bindings: readonly (Value | Named)[]): Promise<Rows> => {
-    const { text, values } = bind(sql, bindings)
-    return send(text, values)
-  }
+function statementsOf(send: (sql: string, bindings: Bindings) => Promise<Rows>): Sql {
   return {
-    all: async <Row>(sql: string, ...bindings: readonly (Value | Named)[]) =>
-      (await bound(sql, bindings)).map(fromDriver<Row>),
-    async get<Row>(sql: string, ...bindings: readonly (Value | Named)[]) {
-      const [row] = await bound(sql, bindings)
+    all: async <Row>(sql: string, ...bindings: Bindings) =>
+      (await send(sql, bindings)).map(fromDriver<Row>),
+    async get<Row>(sql: string, ...bindings: Bindings) {
+      const [row] = await send(sql, bindings)
       return row === undefined ? null : fromDriver<Row>(row)
     },
-    run: async (sql, ...bindings) => (await bound(sql, bindings)).count,
+    run: async (sql, ...bindings) => (await send(sql, bindings)).count,
   }
 }
