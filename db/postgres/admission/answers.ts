@@ -37,20 +37,55 @@ const toBody = (body: Buffer): Body => new Uint8Array(body)
 /** One that was staged and never shown: its admission is resolved. */
 const LEFT = `NOT whole AND NOT EXISTS (SELECT FROM holds h WHERE h.generation_id = answers.generation_id)`
 
-export function createAnswers(database: Database): Answers {
+/** For so long a node does not look at what others have staged: by so much all of them may keep more than the bound. */
+const READ_MS = 1_000
+
+interface Room {
   /** Evicts the oldest as far as needed; false if there is still no room. */
-  const makeRoom = async (tx: Sql, bytes: number): Promise<boolean> => {
-    for (;;) {
-      const kept = await tx.get<{ bytes: number }>(
+  make(bytes: number): Promise<boolean>
+  /** How much is kept is to be read again. */
+  forget(): void
+}
+
+function prepareRoom(database: Database): Room {
+  /** Of all answers, as this node last read it, and what it has staged since. */
+  let kept: { bytes: number; readonly at: Instant } | null = null
+
+  const read = async (): Promise<number> => {
+    const now = database.clock.now()
+    if (kept === null || Math.abs(now - kept.at) >= READ_MS) {
+      const row = await database.get<{ bytes: number }>(
         'SELECT coalesce(sum(bytes), 0)::bigint AS bytes FROM answers',
       )
-      if ((kept?.bytes ?? 0) + bytes <= MAX_KEPT_BYTES) return true
-      const gone = await tx.run(
-        `DELETE FROM answers WHERE id = (SELECT id FROM answers WHERE whole OR ${LEFT} ORDER BY whole, id LIMIT 1)`,
-      )
-      if (gone === 0) return false
+      kept = { bytes: row?.bytes ?? 0, at: now }
     }
+    return kept.bytes
   }
+
+  return {
+    async make(bytes) {
+      const excess = (await read()) + bytes - MAX_KEPT_BYTES
+      if (excess > 0) {
+        kept = null
+        await database.run(
+          `DELETE FROM answers WHERE id IN (
+             SELECT id FROM (SELECT id, sum(bytes) OVER (ORDER BY whole, id) - bytes AS before FROM answers WHERE whole OR ${LEFT}) oldest
+             WHERE before < ?)`,
+          excess,
+        )
+        if ((await read()) + bytes > MAX_KEPT_BYTES) return false
+      }
+      if (kept !== null) kept.bytes += bytes
+      return true
+    },
+    forget() {
+      kept = null
+    },
+  }
+}
+
+export function createAnswers(database: Database): Answers {
+  const room = prepareRoom(database)
 
   return {
     async find(keyId, repeat, at) {
@@ -76,22 +111,20 @@ export function createAnswers(database: Database): Answers {
     async stage({ keyId, repeat, generationId, contentType, body, keptAt }) {
       const bytes = body.byteLength
       if (bytes > MAX_ANSWER_BYTES) return null
-      const id = await database.change(async (tx) => {
-        if (!(await makeRoom(tx, bytes))) return null
-        const row = await tx.get<{ id: number }>(
-          `INSERT INTO answers (key_id, idempotency_key, body_sha256, generation_id, content_type, bytes, created_at, whole)
-           VALUES (?, ?, ?, ?, ?, ?, ?, false) RETURNING id`,
-          keyId,
-          repeat.key,
-          repeat.digest,
-          generationId,
-          contentType,
-          bytes,
-          keptAt,
-        )
-        return row?.id ?? null
-      })
-      if (id === null) return null
+      if (!(await room.make(bytes))) return null
+      const row = await database.get<{ id: number }>(
+        `INSERT INTO answers (key_id, idempotency_key, body_sha256, generation_id, content_type, bytes, created_at, whole)
+         VALUES (?, ?, ?, ?, ?, ?, ?, false) RETURNING id`,
+        keyId,
+        repeat.key,
+        repeat.digest,
+        generationId,
+        contentType,
+        bytes,
+        keptAt,
+      )
+      if (row === null) throw new Error('a row that was inserted has no id')
+      const { id } = row
       for (let from = 0; from === 0 || from < bytes; from += MAX_PIECE_BYTES) {
         await database.run(
           'INSERT INTO answer_pieces (answer_id, place, body) VALUES (?, ?, ?)',
@@ -105,7 +138,8 @@ export function createAnswers(database: Database): Answers {
 
     /** A row is removed with its last piece; until then it cannot be found. */
     trim: (at, limit) =>
-      database.change(async (tx) => {
+      database.transact(async (tx) => {
+        room.forget()
         let gone = 0
         while (gone < limit) {
           const due = await tx.get<{ id: number }>(
