@@ -12,6 +12,8 @@ export const SILENT = "interval '10 seconds'"
 /** A node that lives beats in this time. */
 const LIVES_MS = 3 * BEAT_MS
 export const MISSED = `interval '${LIVES_MS} milliseconds'`
+/** How far a node's clock is ahead of that of the database, in milliseconds. */
+const AHEAD = '? - (extract(epoch FROM clock_timestamp()) * 1000)::bigint'
 /** No call runs for so long. */
 const GIVEN_UP_MS = HOUR_MS
 
@@ -61,11 +63,13 @@ export async function join(database: Database, version: string): Promise<void> {
     node,
   )
   await database.run(
-    `INSERT INTO nodes (name, epoch, version) VALUES (?, ?, ?)
-     ON CONFLICT (name) DO UPDATE SET epoch = excluded.epoch, version = excluded.version, beat_at = clock_timestamp(), beating_since = clock_timestamp()`,
+    `INSERT INTO nodes (name, epoch, version, ahead_ms) VALUES (?, ?, ?, ${AHEAD})
+     ON CONFLICT (name) DO UPDATE SET epoch = excluded.epoch, version = excluded.version, ahead_ms = excluded.ahead_ms,
+       beat_at = clock_timestamp(), beating_since = clock_timestamp()`,
     node,
     epoch,
     version,
+    database.clock.now(),
   )
   const epochs = before.map((row) => row.epoch)
   await expire(database, 'released', epochs, database.clock.now(), [node])
@@ -110,7 +114,7 @@ export function startLife(database: Database, beaten: readonly (() => Promise<vo
     await life.run(
       `UPDATE nodes SET beat_at = clock_timestamp(),
          beating_since = CASE WHEN beat_at < clock_timestamp() - ${MISSED} THEN clock_timestamp() ELSE beating_since END,
-         ahead_ms = ? - (extract(epoch FROM clock_timestamp()) * 1000)::bigint
+         ahead_ms = ${AHEAD}
        WHERE name = ? AND epoch = ?`,
       database.clock.now(),
       node,

@@ -9,6 +9,10 @@ import { noteAct } from '../log/acts.ts'
 import type { Marks } from './passed-marks.ts'
 import { writeNotice } from './write-notice.ts'
 
+/** Another node that has leased the notice `o`, and its clock: that of the database, and how far it is ahead of it. */
+const HOLDER = `SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint + n.ahead_ms
+  FROM nodes n WHERE n.epoch = o.leased_by AND n.epoch <> $epoch`
+
 export function createNotices(database: Database, marks: Marks): Notices {
   /** When notices were last claimed here; null before the first time, because the clock may have been set back while nothing ran. */
   let claimedAt: Instant | null = null
@@ -18,11 +22,11 @@ export function createNotices(database: Database, marks: Marks): Notices {
     if (claimedAt === null || at < later(claimedAt, -LARGE_STEP_MS)) {
       await database.run(
         `UPDATE outbox AS o SET next_try_at = $at, lease_until = NULL, leased_by = NULL
-         WHERE state = 'pending' AND (lease_until > $future OR $future <
+         WHERE state = 'pending' AND NOT EXISTS (${HOLDER}) AND (lease_until > $future OR $future <
            CASE tries WHEN 0 THEN next_try_at ELSE (
              SELECT t.at FROM delivery_tries t WHERE t.event_id = o.event_id AND t.channel = o.channel
              ORDER BY t.number DESC LIMIT 1) END)`,
-        { at, future: later(at, LARGE_STEP_MS) },
+        { at, future: later(at, LARGE_STEP_MS), epoch: database.owner.epoch },
       )
     }
     claimedAt = at
@@ -41,9 +45,9 @@ export function createNotices(database: Database, marks: Marks): Notices {
       await noteClock(at)
       const rows = await database.all<OutboxRow>(
         `WITH due AS (
-           SELECT event_id, channel FROM outbox
-           WHERE state = 'pending' AND next_try_at <= $at AND (lease_until IS NULL OR lease_until <= $at)
-           ORDER BY next_try_at, event_id LIMIT $limit FOR UPDATE SKIP LOCKED)
+           SELECT event_id, channel FROM outbox o
+           WHERE state = 'pending' AND next_try_at <= $at AND (lease_until IS NULL OR lease_until <= coalesce((${HOLDER}), $at))
+           ORDER BY next_try_at, event_id LIMIT $limit FOR UPDATE OF o SKIP LOCKED)
          UPDATE outbox o SET lease_until = $leaseUntil, leased_by = $epoch FROM due
          WHERE o.event_id = due.event_id AND o.channel = due.channel RETURNING o.*`,
         { at, leaseUntil, limit, epoch: database.owner.epoch },
