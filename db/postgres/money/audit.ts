@@ -1,4 +1,7 @@
-/** The audit in PostgreSQL: every kept sum beside that of the ledger, in one snapshot. */
+/**
+ * The audit in PostgreSQL: every kept sum beside that of the ledger. Whatever is compared is read by one statement, which sees one
+ * moment; no transaction spans several, because what they could not clear away would pile up.
+ */
 import {
   type Audit,
   type AuditFinding,
@@ -20,9 +23,14 @@ interface SumRow {
   readonly ledger: string
   readonly charges: number
   readonly requests: number
+  /** Of the account of a balance. */
+  readonly name: string | null
+  readonly entries: number
+  readonly key_days: number
+  readonly end_user_days: number
 }
 
-/** Each sum once, as kept and as the ledger adds up to; with `n` of its kind. */
+/** Each sum once, as kept and as the ledger adds up to: balances, and what differs; each with the counts of all. */
 const SUMS = `
   WITH kept AS (
     SELECT 'balance' AS what, account_id AS subject, 0::bigint AS day, '' AS end_user, balance_nanos AS kept, 0::bigint AS requests FROM account_state
@@ -33,9 +41,13 @@ const SUMS = `
     UNION ALL SELECT 'key_day', key_id, day, '', -sum(amount_nanos), count(*) FROM ledger WHERE kind = 'charge' GROUP BY key_id, day
     UNION ALL SELECT 'end_user_day', key_id, day, end_user, -sum(amount_nanos), count(*) FROM ledger
       WHERE kind = 'charge' AND end_user IS NOT NULL GROUP BY key_id, day, end_user),
-  both_sums AS (
+  both_sums AS MATERIALIZED (
     SELECT what, subject, day, end_user, coalesce(kept, 0) AS kept, coalesce(ledger, 0) AS ledger, coalesce(charges, 0) AS charges, coalesce(requests, 0) AS requests
-    FROM kept FULL JOIN added USING (what, subject, day, end_user))`
+    FROM kept FULL JOIN added USING (what, subject, day, end_user))
+  SELECT b.what, b.subject, b.day, b.end_user, b.kept::text, b.ledger::text, b.charges, b.requests, a.name, (SELECT count(*) FROM ledger) AS entries,
+    (SELECT count(*) FROM both_sums WHERE what = 'key_day') AS key_days, (SELECT count(*) FROM both_sums WHERE what = 'end_user_day') AS end_user_days
+  FROM both_sums b LEFT JOIN accounts a ON b.what = 'balance' AND a.id = b.subject
+  WHERE b.what = 'balance' OR b.kept <> b.ledger OR b.charges > b.requests ORDER BY b.what, b.subject, b.day, b.end_user`
 
 /** What requests change, beside what it is the sum of. */
 const LIVE = `
@@ -75,41 +87,56 @@ const usd = (nanos: string): UsdNanos => BigInt(nanos) as UsdNanos
 /** @throws store_unavailable */
 export async function audit(database: Database): Promise<Audit> {
   await database.flush()
-  return await database.snapshot(auditIn)
+  return await auditIn(database)
 }
 
-/** By what this transaction sees. */
-export async function auditIn(tx: Sql): Promise<Audit> {
-  const findings = [...(await findSums(tx)), ...(await findHolds(tx)), ...(await findLive(tx))]
+/** By what these statements see: each of one moment, or, in a transaction, all of its own. */
+export async function auditIn(sql: Sql): Promise<Audit> {
+  const sums = await sql.all<SumRow>(SUMS)
+  const holds = await findHolds(sql)
+  const findings = [...sums.flatMap(findingsOf), ...holds, ...(await findLive(sql))]
+  const open = await sql.get<{ n: number }>(
+    'SELECT count(*) AS n FROM holds WHERE ended_at IS NULL',
+  )
+  const [first] = sums
   return {
-    ...(await count(tx)),
-    balances: await balances(tx),
+    entries: first?.entries ?? 0,
+    keyDays: first?.key_days ?? 0,
+    endUserDays: first?.end_user_days ?? 0,
+    openHolds: open?.n ?? 0,
+    balances: sums.flatMap(balanceOf),
     findings: findings.slice(0, MAX_FINDINGS),
     found: findings.length,
-    ...(await beyondHold(tx)),
+    ...(await beyondHold(sql)),
   }
 }
 
-async function findSums(tx: Sql): Promise<readonly AuditFinding[]> {
-  const rows = await tx.all<SumRow>(
-    `${SUMS} SELECT what, subject, day, end_user, kept::text, ledger::text, charges, requests FROM both_sums
-     WHERE kept <> ledger OR charges > requests ORDER BY what, subject, day, end_user`,
-  )
-  return rows.flatMap((row): readonly AuditFinding[] => {
-    const { what, subject, charges, requests } = row
-    const [kept, ledger] = [usd(row.kept), usd(row.ledger)]
-    const where = {
-      day: what === 'balance' ? null : row.day,
-      endUser: what === 'end_user_day' ? row.end_user : null,
-    }
-    return [
-      ...(kept === ledger ? [] : [{ what, subject, ...where, kept, ledger }]),
-      ...(charges <= requests
-        ? []
-        : [{ what: 'requests' as const, subject, ...where, requests, charges }]),
-    ]
-  })
+function findingsOf(row: SumRow): readonly AuditFinding[] {
+  const { what, subject, charges, requests } = row
+  const [kept, ledger] = [usd(row.kept), usd(row.ledger)]
+  const where = {
+    day: what === 'balance' ? null : row.day,
+    endUser: what === 'end_user_day' ? row.end_user : null,
+  }
+  return [
+    ...(kept === ledger ? [] : [{ what, subject, ...where, kept, ledger }]),
+    ...(charges <= requests
+      ? []
+      : [{ what: 'requests' as const, subject, ...where, requests, charges }]),
+  ]
 }
+
+const balanceOf = ({ subject, name, kept, ledger }: SumRow): Audit['balances'] =>
+  name === null
+    ? []
+    : [
+        {
+          accountId: subject as AccountId,
+          accountName: name,
+          balance: usd(kept),
+          ledgerSum: usd(ledger),
+        },
+      ]
 
 async function findHolds(tx: Sql): Promise<readonly AuditFinding[]> {
   const rows = await tx.all<{ id: GenerationId }>(
@@ -125,30 +152,6 @@ async function findLive(tx: Sql): Promise<readonly AuditFinding[]> {
     const message = `${what}: $${renderUsd(sum.kept)}, and $${renderUsd(sum.ledger)}`
     return { what: 'engine', engine, subject, message, sum }
   })
-}
-
-async function balances(tx: Sql): Promise<Audit['balances']> {
-  const rows = await tx.all<{ id: AccountId; name: string; kept: string; ledger: string }>(
-    `${SUMS} SELECT a.id, a.name, b.kept::text, b.ledger::text FROM accounts a
-     JOIN both_sums b ON b.what = 'balance' AND b.subject = a.id ORDER BY a.id`,
-  )
-  return rows.map(({ id, name, kept, ledger }) => ({
-    accountId: id,
-    accountName: name,
-    balance: usd(kept),
-    ledgerSum: usd(ledger),
-  }))
-}
-
-async function count(
-  tx: Sql,
-): Promise<Pick<Audit, 'entries' | 'keyDays' | 'endUserDays' | 'openHolds'>> {
-  const row = await tx.get<Pick<Audit, 'entries' | 'keyDays' | 'endUserDays' | 'openHolds'>>(
-    `${SUMS} SELECT (SELECT count(*) FROM ledger) AS entries, (SELECT count(*) FROM holds WHERE ended_at IS NULL) AS "openHolds",
-       (SELECT count(*) FROM both_sums WHERE what = 'key_day') AS "keyDays",
-       (SELECT count(*) FROM both_sums WHERE what = 'end_user_day') AS "endUserDays"`,
-  )
-  return row ?? { entries: 0, keyDays: 0, endUserDays: 0, openHolds: 0 }
 }
 
 async function beyondHold(tx: Sql): Promise<Pick<Audit, 'beyondHold' | 'latestBeyondHold'>> {
