@@ -1,5 +1,6 @@
 /** The log in PostgreSQL: refusals are noted in batches, everything else is written by `settle`; and its reading. */
 import { and, type Column, desc, eq, gte, lt, type SQL, sql } from 'drizzle-orm'
+import { draftAct } from '#domain/act.ts'
 import type { Activity, ActivityEntry, ActivityQuery } from '#domain/activity.ts'
 import { DAY_MS, type Instant, later } from '#domain/clock.ts'
 import type { Drift } from '#domain/drift.ts'
@@ -12,6 +13,7 @@ import { activity } from '../../rows/tables.ts'
 import { LINE_ARRAYS, toColumns } from '../admission/settle.ts'
 import { batched } from '../engine/batch.ts'
 import type { Database } from '../engine/database.ts'
+import { noteAct } from './acts.ts'
 import { readServed } from './served.ts'
 import { readTrend, readUsage } from './usage.ts'
 
@@ -45,17 +47,52 @@ const prepareList =
     return rows.map(toActivity)
   }
 
-export function createActivity(database: Database): Activity {
+/** Lines that may wait in memory while the database is away. */
+export const MOST_WAITING = 10_000
+
+/** Notes refusals. What is beyond the bound, or fails, is not logged: once the database is back an act says how many. */
+function prepareNote(database: Database): Activity['note'] {
   const noteAll = batched(async (entries: readonly ActivityEntry[]) => {
     await database.run(NOTE, ...toColumns(entries.map((entry) => activityValues(entry, null))))
     return entries
   })
+  let waiting = 0
+  let dropped = 0
+  const tell = (): void => {
+    const lines = dropped
+    dropped = 0
+    const { owner, clock } = database
+    const facts = { target: owner.node, changed: { lines } }
+    const act = draftAct(clock.now(), 'gateway', 'activity.drop', facts)
+    database
+      .change((tx) => noteAct(tx, act))
+      .catch(() => {
+        dropped += lines
+      })
+  }
+  return (entry) => {
+    if (waiting === MOST_WAITING) {
+      dropped++
+      return
+    }
+    waiting++
+    database.track(noteAll(entry)).then(
+      () => {
+        waiting--
+        if (dropped > 0) tell()
+      },
+      () => {
+        waiting--
+        dropped++
+      },
+    )
+  }
+}
+
+export function createActivity(database: Database): Activity {
   const list = prepareList(database)
   return {
-    note(entry) {
-      // While the database is away, refusals are not logged.
-      database.track(noteAll(entry)).catch(() => {})
-    },
+    note: prepareNote(database),
     async list(query) {
       await database.flush()
       return await list(query)
