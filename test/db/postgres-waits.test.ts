@@ -57,7 +57,9 @@ if (POSTGRES_BIN === null) {
       const database = open(address)
       const go = Promise.withResolvers<void>()
       const locked = Promise.withResolvers<void>()
+      let begun = 0
       const change = database.change(async () => {
+        begun++
         locked.resolve()
         await go.promise
       })
@@ -65,6 +67,8 @@ if (POSTGRES_BIN === null) {
       const staged = await stage()
       go.resolve()
       await change
+      // The database has not had to end it first.
+      expect(begun).toBe(1)
       expect(await end(staged)).toBe(true)
     })
 
