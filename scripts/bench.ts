@@ -10,7 +10,7 @@
  *     npm run build && npm run bench -- cabinet [--rows 1000000] [--keys 1000]
  *
  * Parts: matrix, floor, translate, surfaces, image, memory, streams, open-loop; all of these where none is named. And, where they are named:
- * processes, several that share one store; pairs, this binary beside an earlier one; scale, which fills six gigabytes first, and
+ * processes, several that share one store; postgres, nodes that share a database; pairs, this binary beside an earlier one; scale, which fills six gigabytes first, and
  * cabinet, which fills half a one. Exits 1 when a part finds its limit broken.
  */
 import { parseArgs } from 'node:util'
@@ -24,6 +24,7 @@ import { type MatrixEffort, matrix } from './bench/matrix.ts'
 import { memory } from './bench/memory.ts'
 import { openLoop } from './bench/open-loop.ts'
 import { pairs } from './bench/pairs.ts'
+import { postgres } from './bench/postgres.ts'
 import { stayOn } from './bench/process.ts'
 import { processes } from './bench/processes.ts'
 import { type Effort, LOAD_CORE, openRig, type Part } from './bench/rig.ts'
@@ -78,11 +79,12 @@ const PARTS: Readonly<Record<string, () => Promise<boolean>>> = {
   streams: () => besideProxy(streams),
   'open-loop': () => openLoop(effort),
   processes: () => processes(effort),
+  postgres: () => postgres(effort),
   pairs: () => pairs({ ...wide, pairs: Number(values.pairs), before: earlier() }),
   scale: () => scale({ ...effort, ...past(10_000_000, 100_000) }),
   cabinet: () => cabinet({ ...effort, ...past(1_000_000, 1_000) }),
 }
-const ONLY_NAMED = ['processes', 'pairs', 'scale', 'cabinet']
+const ONLY_NAMED = ['processes', 'postgres', 'pairs', 'scale', 'cabinet']
 const UNASKED = Object.keys(PARTS).filter((name) => !ONLY_NAMED.includes(name))
 
 stayOn(LOAD_CORE)

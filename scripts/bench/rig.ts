@@ -11,6 +11,9 @@ const PROMPT_BYTES = 1_000
 export const LOAD_CORE = 0
 export const MEASURED_CORE = 1
 
+/** Variables of the gateway, beside those of the bench. */
+export type Environment = Record<string, string>
+
 /** An answer of the mock's, as the gateway reaches it: a provider of that name with one model, `NAME/m`. */
 export interface AnswerRoute {
   /** As `mock.ts` knows it. */
@@ -114,9 +117,10 @@ function gatewayctl(
   dataDir: string,
   args: readonly string[],
   input?: string,
+  env: Environment = {},
 ): string {
   const run = Bun.spawnSync([binary, ...args], {
-    env: { ...process.env, GATEWAY_DATA_DIR: dataDir },
+    env: { ...process.env, GATEWAY_DATA_DIR: dataDir, ...env },
     stdin: input === undefined ? 'ignore' : Buffer.from(input),
   })
   if (run.exitCode !== 0) throw new Error(`gatewayctl ${args.join(' ')}: ${run.stderr}`)
@@ -129,15 +133,17 @@ export function furnish(
   mock: string,
   answers: readonly AnswerRoute[],
   binary = GATEWAY,
+  env: Environment = {},
 ): string {
   const run = (command: string, ...args: string[]): string =>
-    gatewayctl(binary, dataDir, [...command.split(' '), ...args])
+    gatewayctl(binary, dataDir, [...command.split(' '), ...args], undefined, env)
   run('init --no-input')
   run('balance top-up 100000')
   for (const route of answers) {
     const { name, type, draws, kind, upstream = 'm' } = route
     const place = ['--type', type, '--base-url', mock + pathOf(route)]
-    gatewayctl(binary, dataDir, ['providers', 'add', name, ...place, '--no-check'], 'sk-bench')
+    const add = ['providers', 'add', name, ...place, '--no-check']
+    gatewayctl(binary, dataDir, add, 'sk-bench', env)
     const prices = ['--in-usd', '0.15', ...(kind ? ['--kind', kind] : ['--out-usd', '0.6'])]
     const drawing = draws ? ['--images', '--per-image-usd', '0.04'] : []
     run(`models add ${name}/m --provider ${name} --upstream ${upstream}`, ...prices, ...drawing)

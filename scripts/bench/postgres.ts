@@ -1,0 +1,287 @@
+/**
+ * Part `postgres`: what a request costs where its store is PostgreSQL: of one node and of two, with and without a standby that every
+ * commit waits for, beside the embedded store. Requests a second and CPU by way of the compiled gateway; how long a node waits for its
+ * admission and its settlement by way of the same store, opened in the bench.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openStore } from '#db/index.ts'
+import { migrate } from '#db/postgres/engine/migrate.ts'
+import { openPostgres } from '#db/postgres/store.ts'
+import type { Claim, Settlement } from '#domain/admission.ts'
+import { systemClock } from '#domain/clock.ts'
+import { newGenerationId } from '#domain/id.ts'
+import type { ApiKey } from '#domain/key.ts'
+import {
+  type RubPerUsd,
+  readRubPerUsd,
+  toRub,
+  type UsdAttos,
+  type UsdNanos,
+} from '#domain/money.ts'
+import { fixedCost } from '#domain/offer-cost.ts'
+import type { Secret } from '#domain/secret.ts'
+import { NO_USAGE } from '#domain/usage.ts'
+import type { GatewayStore } from '#signin/store.ts'
+import { median } from './compare.ts'
+import { type LoadTarget, load } from './load.ts'
+import { startServer } from './postgres-server.ts'
+import { cpuMicros, type Measured, start, withChildren } from './process.ts'
+import {
+  type AnswerRoute,
+  bodyFor,
+  type Effort,
+  type Environment,
+  furnish,
+  GATEWAY,
+  startMock,
+} from './rig.ts'
+
+const ROUTE: AnswerRoute = { name: 'words', type: 'openai-compatible', stream: false }
+const CONNECTIONS = [1, 8, 64]
+const WARM_UP_SECONDS = 2
+
+interface Subject {
+  readonly name: string
+  readonly nodes: readonly { readonly target: LoadTarget; readonly pid: number }[]
+  /** Of the database. */
+  pids(): readonly number[]
+  /** A node of its own in the bench, and a key that it knows. */
+  open(): Promise<{ readonly store: GatewayStore; readonly secret: Secret }>
+  stop(): Promise<void>
+}
+
+/** Measures and prints; there is no limit. */
+export async function postgres({ rounds, seconds }: Effort): Promise<boolean> {
+  const mock = await startMock()
+  const subjects: Subject[] = []
+  try {
+    subjects.push(await openEmbedded(mock.origin))
+    for (const hasStandby of [false, true]) {
+      for (const count of [1, 2]) {
+        subjects.push(await openNodes(mock.origin, count, hasStandby))
+      }
+    }
+    for (const subject of subjects) await ask(subject, 8, WARM_UP_SECONDS)
+    for (const connections of CONNECTIONS) {
+      console.log(`whole answers, ${connections} connections in all`)
+      const samples = new Map<Subject, Sample[]>(subjects.map((subject) => [subject, []]))
+      for (let round = 0; round < rounds; round++) {
+        for (const [subject, taken] of samples) {
+          taken.push({
+            ...(await ask(subject, connections, seconds)),
+            ...(await wait(subject, connections, seconds)),
+          })
+        }
+      }
+      for (const [{ name }, taken] of samples) console.log(render(name, taken))
+    }
+    return true
+  } finally {
+    await Promise.all(subjects.map((subject) => subject.stop()))
+    await mock.stop()
+  }
+}
+
+interface Asked {
+  readonly rate: number
+  /** Microseconds a request. */
+  readonly nodeCpu: number
+  readonly databaseCpu: number
+}
+
+interface Waited {
+  /** Microseconds. */
+  readonly admit: readonly number[]
+  readonly settle: readonly number[]
+}
+
+type Sample = Asked & Waited
+
+const sumCpu = (pids: readonly number[]): number =>
+  pids.reduce((sum, pid) => sum + cpuMicros(pid), 0)
+
+/** By way of all its nodes at once. */
+async function ask(subject: Subject, connections: number, seconds: number): Promise<Asked> {
+  const { nodes } = subject
+  const each = nodes.slice(0, connections)
+  const pids = [nodes.map(({ pid }) => pid), subject.pids()]
+  const before = pids.map(sumCpu)
+  const results = await Promise.all(
+    each.map(({ target }) => load(target, Math.ceil(connections / each.length), { seconds })),
+  )
+  const [nodeCpu = 0, databaseCpu = 0] = pids.map((of, nth) => sumCpu(of) - (before[nth] ?? 0))
+  const requests = results.reduce((sum, result) => sum + result.requests, 0)
+  const bad = results.reduce((sum, result) => sum + result.bad, 0)
+  if (bad > 0) throw new Error(`${bad} answers of ${subject.name} were not 200 and whole`)
+  const took = Math.max(...results.map((result) => result.seconds))
+  return {
+    rate: requests / took,
+    nodeCpu: nodeCpu / requests,
+    databaseCpu: databaseCpu / requests,
+  }
+}
+
+/** By way of a node in the bench, which admits and settles as many at once. */
+async function wait(subject: Subject, connections: number, seconds: number): Promise<Waited> {
+  const { store, secret } = await subject.open()
+  try {
+    const found = await store.keys.findBySecret(secret, systemClock.now())
+    if (found === undefined) throw new Error(`${subject.name} does not know the key`)
+    const key: ApiKey = found
+    const waited = { admit: [] as number[], settle: [] as number[] }
+    const untilMs = performance.now() + seconds * 1_000
+    const timed = async <T>(into: number[], act: () => Promise<T>): Promise<T> => {
+      const since = performance.now()
+      const result = await act()
+      into.push((performance.now() - since) * 1_000)
+      return result
+    }
+    const work = async (): Promise<void> => {
+      while (performance.now() < untilMs) {
+        const claim = claimOf(store, key)
+        const verdict = await timed(waited.admit, () => store.admissions.admit(claim))
+        if (verdict === 'stale' || !verdict.admitted) throw new Error('it was not admitted')
+        const settlement = settlementOf(claim)
+        await timed(waited.settle, () => store.admissions.settle(claim.generationId, settlement))
+      }
+    }
+    await Promise.all(Array.from({ length: connections }, work))
+    return waited
+  } finally {
+    await store.close()
+  }
+}
+
+const HOLD = 1_000_000n as UsdNanos
+const COST = 100_000n as UsdNanos
+const RATE = readRubPerUsd('90') as RubPerUsd
+const NOTHING = 0n as UsdAttos
+
+function claimOf(store: GatewayStore, key: ApiKey): Claim {
+  const at = systemClock.now()
+  return {
+    generationId: newGenerationId(at),
+    requestId: 'req_bench',
+    owner: store.owner,
+    keyId: key.id,
+    accountId: key.accountId,
+    at,
+    model: 'words/m',
+    endUser: null,
+    surface: 'chat',
+    session: null,
+    repeat: null,
+    offers: [fixedCost(HOLD)],
+    catalogue: store.catalogue.current().version,
+  }
+}
+
+function settlementOf(claim: Claim): Settlement {
+  const at = systemClock.now()
+  const { generationId, requestId, accountId, keyId, model, surface, session } = claim
+  const costRub = toRub(COST, RATE)
+  const usage = { ...NO_USAGE, inputTokens: 250, outputTokens: 40 }
+  return {
+    at,
+    answer: null,
+    charge: {
+      ...{ amount: COST, rubPerUsd: RATE, costRub, priceVersion: 'price_bench', usage },
+      ...{ modifiers: [], source: 'provider' },
+      parts: { prompt: NOTHING, completion: NOTHING, images: NOTHING, tools: NOTHING },
+    },
+    activity: {
+      ...{ generationId, requestId, accountId, keyId, model, surface, session, usage, costRub },
+      ...{ provider: 'words', credential: null, endUser: null, stream: false, status: 200 },
+      ...{ code: null, endedBy: 'completed', finishReason: 'stop', startedAt: claim.at },
+      ...{ queuedMs: 0, firstEventMs: 1, totalMs: at - claim.at, usageSource: 'provider' },
+      ...{ modifiers: [], cutTools: [], cost: COST, image: null, statedCost: null },
+      ...{ failedAttempts: [], withheldCost: 0n as UsdNanos, hold: HOLD },
+      ...{ loweredBound: null, refusal: null },
+    },
+  }
+}
+
+const at = (sorted: readonly number[], share: number): number =>
+  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
+
+function render(name: string, samples: readonly Sample[]): string {
+  const middle = (of: (sample: Sample) => number): number => median(samples.map(of))
+  const waits = (of: (sample: Sample) => readonly number[]): string => {
+    const sorted = samples.flatMap(of).toSorted((a, b) => a - b)
+    return `${at(sorted, 0.5).toFixed(0)} / ${at(sorted, 0.99).toFixed(0)}`
+  }
+  return (
+    `  ${name.padEnd(24)}${middle(({ rate }) => rate)
+      .toFixed(0)
+      .padStart(7)} req/s, CPU ${middle(({ nodeCpu }) => nodeCpu).toFixed(0)} µs of nodes and ` +
+    `${middle(({ databaseCpu }) => databaseCpu).toFixed(0)} of the database; ` +
+    `p50 / p99 of an admission ${waits(({ admit }) => admit)} µs, of a settlement ${waits((sample) => sample.settle)}`
+  )
+}
+
+async function startNode(
+  env: Environment,
+  secret: string,
+): Promise<Measured & { readonly target: LoadTarget }> {
+  const flags = ['--listen', '127.0.0.1:0', '--auth-listen', 'off']
+  const gateway = await start([GATEWAY, 'serve', ...flags], null, env)
+  const { origin } = gateway
+  const asked = { path: '/v1/chat/completions', keys: [secret], body: bodyFor(ROUTE) }
+  return { ...gateway, target: { origin, ...asked } }
+}
+
+const newDirectory = (): string => mkdtempSync(join(tmpdir(), 'gatewayctl-bench-'))
+const remove = (directory: string): void => rmSync(directory, { recursive: true, force: true })
+
+async function openEmbedded(mock: string): Promise<Subject> {
+  // A directory has one process: the bench has another.
+  const [dataDir, own] = [newDirectory(), newDirectory()]
+  const node = await startNode({ GATEWAY_DATA_DIR: dataDir }, furnish(dataDir, mock, [ROUTE]))
+  const secret = furnish(own, mock, [ROUTE]) as Secret
+  return {
+    name: 'embedded',
+    nodes: [node],
+    pids: () => [],
+    open: async () => ({
+      store: await openStore({ dataDir: own, clock: systemClock, serves: true }),
+      secret,
+    }),
+    async stop() {
+      await node.stop()
+      remove(dataDir)
+      remove(own)
+    },
+  }
+}
+
+async function openNodes(mock: string, count: number, hasStandby: boolean): Promise<Subject> {
+  const server = await startServer(hasStandby)
+  await migrate(server.address)
+  const directories = Array.from({ length: count }, newDirectory)
+  const shared: Environment = {
+    GATEWAY_STORE: server.store,
+    GATEWAY_MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
+  }
+  const secret = furnish(directories[0] ?? '', mock, [ROUTE], GATEWAY, shared)
+  const nodes = await Promise.all(
+    directories.map((dataDir, nth) =>
+      startNode({ ...shared, GATEWAY_DATA_DIR: dataDir, GATEWAY_NODE: `node-${nth + 1}` }, secret),
+    ),
+  )
+  return {
+    name: `${count} at PostgreSQL${hasStandby ? ', standby' : ''}`,
+    nodes,
+    pids: () => withChildren(server.pid),
+    open: async () => ({
+      store: await openPostgres({ address: server.address, clock: systemClock, node: 'bench' }),
+      secret: secret as Secret,
+    }),
+    async stop() {
+      await Promise.all(nodes.map((node) => node.stop()))
+      await server.stop()
+      directories.forEach(remove)
+    },
+  }
+}
