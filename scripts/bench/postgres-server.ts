@@ -70,7 +70,20 @@ export async function startServer(hasStandby: boolean): Promise<PostgresServer> 
   await answers(5432)
   psql(5432, 'CREATE DATABASE gateway')
   if (hasStandby) {
-    run('pg_basebackup', '-D', 'standby', '-h', directory, '-U', 'postgres', '-X', 'stream', '-R')
+    run(
+      'pg_basebackup',
+      '-D',
+      'standby',
+      '-h',
+      directory,
+      '-U',
+      'postgres',
+      '-X',
+      'stream',
+      '-c',
+      'fast',
+      '-R',
+    )
     servers.push(launch('standby', 5433))
     await answers(5433)
     psql(5432, "ALTER SYSTEM SET synchronous_standby_names = '*'")
