@@ -38,7 +38,7 @@ import { type Outcome, outcomePath, readOutcome, signInProblem } from './outcome
 import type { ErrorKind } from './pages/view.ts'
 import { ACCESS, PASSKEY } from './policy.ts'
 import { interactionPath } from './provider.ts'
-import { maySignUp } from './register/access.ts'
+import { mayEnter, maySignUp } from './register/access.ts'
 import { digestOf } from './register/digest.ts'
 import { readEmail } from './register/email.ts'
 import type { PendingCode } from './register/mail-code.ts'
@@ -175,10 +175,19 @@ async function takeEmail(context: InteractionContext, typed: string): Promise<Re
   if (email === undefined || deps.codeDelivery.kind === 'none') {
     return refuse({ problem: 'unreadable' })
   }
+  await leaveUnprovedSession(context)
   const until = await send(context, email)
   return until === null
     ? seeOther(interactionPath(call.uid))
     : refuse({ problem: 'too-many-codes', until })
+}
+
+/** The first proof of an address ends the sessions of its person, and would end an interaction that belongs to one. */
+async function leaveUnprovedSession({ deps, interaction }: InteractionContext): Promise<void> {
+  const person = await deps.store.people.find((interaction.session?.accountId ?? '') as PersonId)
+  if (person === undefined || person.isEmailVerified) return
+  delete interaction.session
+  await interaction.persist()
 }
 
 async function sendAgain(context: InteractionContext, pending: PendingCode): Promise<Response> {
@@ -275,6 +284,9 @@ async function answerNotAllowed(context: InteractionContext): Promise<Response> 
         page: 'not-allowed',
         clientName: client.name,
         email: person?.email,
+        isUnproved:
+          person?.isEmailVerified === false &&
+          mayEnter(client.access, { ...person, isEmailVerified: true, groups: [] }),
         contact: deps.contact,
         leave: formOf(context, 'leave'),
         restart: formOf(context, 'restart'),

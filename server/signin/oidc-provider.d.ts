@@ -120,7 +120,7 @@ declare module 'oidc-provider/lib/provider.js' {
       readonly name: string
       readonly details: { readonly missingOIDCScope?: readonly string[] }
     }
-    readonly session?: { readonly accountId: string; readonly amr?: readonly string[] }
+    session?: { readonly accountId: string; readonly amr?: readonly string[] }
     /** Set once the person has completed it. */
     readonly result?: { readonly login?: object }
     /** Of the interaction before this one, of the same request. */

@@ -17,7 +17,11 @@ test('rules have one spelling, and fit a whole address, a whole domain or a grou
     expect([no, readAccessRule(no)]).toEqual([no, undefined])
   }
   const enters = (email: string, groups: readonly string[] = []) =>
-    mayEnter(['staff', '@example.org', 'Bob@other.example'], { email, groups })
+    mayEnter(['staff', '@example.org', 'Bob@other.example'], {
+      email,
+      isEmailVerified: true,
+      groups,
+    })
   expect(['ann@EXAMPLE.org', 'bob@other.example'].map((email) => enters(email))).toEqual([
     true,
     true,
@@ -49,6 +53,31 @@ test('with domains to sign up from, others are mailed that they are not known, a
   expect([...deps.mailedCodes.keys()]).toEqual(['new@example.org'])
   const browser = deps.browser()
   expect(isSignedIn(await deps.byCode(browser, await deps.start(browser), ANN))).toBe(true)
+})
+
+test('an address that nobody has proved opens nothing, until a code to it is typed', async () => {
+  const deps = await openTestSignin()
+  await deps.register('docs')
+  await deps.store.clients.amend('wiki', { access: ['@corp.example'] }, anAct())
+  const browser = deps.browser()
+  await deps.byCode(browser, await deps.start(browser, { client_id: 'docs' }), ANN)
+  const ann = await deps.store.people.findByEmail(ANN)
+  await deps.store.people.amend(ann?.id ?? 'usr_', { email: 'boss@corp.example' }, anAct())
+  expect(isSignedIn(await deps.start(browser, { client_id: 'docs' }))).toBe(true)
+  const page = await deps.start(browser)
+  expect([page.status, page.text]).toMatchObject([403, expect.stringContaining('with a code')])
+  await deps.store.groups.add('staff', ann?.id ?? 'usr_', null, anAct())
+  await deps.store.clients.amend('wiki', { access: ['@corp.example', 'staff'] }, anAct())
+  expect(isSignedIn(await deps.start(browser))).toBe(true)
+  await deps.store.clients.amend('wiki', { access: ['@corp.example'] }, anAct())
+
+  const again = await browser.submit(await deps.start(browser), '/restart', {})
+  const proved = await deps.byCode(browser, again, 'boss@corp.example')
+  expect(isSignedIn(proved)).toBe(true)
+  expect(await deps.store.people.findByEmail('boss@corp.example')).toMatchObject({
+    id: ann?.id,
+    isEmailVerified: true,
+  })
 })
 
 describe('an application that is open to a group', () => {

@@ -16,14 +16,14 @@ ${view.restart && formOf(view.restart, again)}`,
 }
 
 export function drawNotAllowed(view: NotAllowedView, { notAllowed: words }: Words): Sheet {
-  const { clientName, email, contact, leave, restart } = view
+  const { clientName, email, isUnproved = false, contact, leave, restart } = view
   const client = html`<bdi>${clientName}</bdi>`
   return {
     title: words.title(clientName),
     content: html`<h1>${words.heading(client)}</h1>
-${email !== undefined && html`<p class="body">${words.meaning(named(email))}</p>`}
-<p class="body">${contact === undefined ? words.askOperator : words.ask(named(contact))}</p>
-${formOf(restart, html`<button class="lead-button" type="submit">${words.restart}</button>`)}
+${email !== undefined && html`<p class="body">${(isUnproved ? words.unproved : words.meaning)(named(email))}</p>`}
+${!isUnproved && html`<p class="body">${contact === undefined ? words.askOperator : words.ask(named(contact))}</p>`}
+${formOf(restart, html`<button class="lead-button" type="submit">${isUnproved ? words.prove : words.restart}</button>`)}
 ${formOf(leave, html`<button class="quiet-button" type="submit">${words.leave(client)}</button>`)}`,
   }
 }

@@ -212,6 +212,8 @@ export interface NotAllowedView {
   readonly page: 'not-allowed'
   readonly clientName: string
   readonly email?: string | undefined
+  /** Whether a code to the address is all that is missing. */
+  readonly isUnproved?: boolean
   /** Whom to ask: the operator's words. */
   readonly contact?: string | undefined
   /** Tells the application that the person was refused. */

@@ -153,6 +153,9 @@ export const ENGLISH: Words = {
     title: (client) => `No access to ${client}`,
     heading: (client) => html`You cannot open ${client}`,
     meaning: (email) => html`You are signed in as ${email}, who has no access to it.`,
+    unproved: (email) =>
+      html`${email} is a new address of yours, and gives you access once you sign in with a code that is sent to it.`,
+    prove: 'Sign in with a code',
     ask: (contact) => html`To be given access, ask ${contact}.`,
     askOperator: 'To be given access, ask whoever runs this sign-in page.',
     leave: (client) => html`Back to ${client}`,

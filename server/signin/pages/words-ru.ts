@@ -163,6 +163,9 @@ export const RUSSIAN: Words = {
     title: (client) => `Нет доступа к ${client}`,
     heading: (client) => html`Вам нельзя войти в ${client}`,
     meaning: (email) => html`Вы вошли как ${email}, а этому адресу доступ сюда не дан.`,
+    unproved: (email) =>
+      html`${email}\u00a0— ваш новый адрес. Он откроет доступ, когда вы войдёте по коду, который на него придёт.`,
+    prove: 'Войти по коду',
     ask: (contact) => html`Чтобы получить доступ, обратитесь сюда: ${contact}.`,
     askOperator: 'Чтобы получить доступ, обратитесь к тому, кто отвечает за эту страницу входа.',
     leave: (client) => html`Вернуться в ${client}`,

@@ -129,6 +129,8 @@ export interface Words {
     readonly title: (client: string) => string
     readonly heading: (client: Html) => Html
     readonly meaning: (email: Html) => Html
+    readonly unproved: (email: Html) => Html
+    readonly prove: string
     readonly ask: (contact: Html) => Html
     readonly askOperator: string
     readonly leave: (client: Html) => Html

@@ -1,5 +1,6 @@
 /** Who may do what, by rules that an operator writes: an address, a domain (`@example.org`), or a group. */
 import { emailKey, readEmail } from './email.ts'
+import type { Person } from './person.ts'
 
 /** `ann@example.org`, or `@example.org` for all addresses of exactly that domain. */
 export type AddressRule = string
@@ -16,13 +17,19 @@ export type Access = 'everybody' | readonly AccessRule[]
 export const maySignUp = (signup: Signup, email: string): boolean =>
   signup === 'open' || signup.some((rule) => fitsAddress(rule, email))
 
-/** `groups` are those of the person whose verified address is `email`. */
+/** An address counts once a code has proved it: an operator may have written any. */
 export const mayEnter = (
   access: Access,
-  { email, groups }: { readonly email: string; readonly groups: readonly string[] },
+  {
+    email,
+    isEmailVerified,
+    groups,
+  }: Pick<Person, 'email' | 'isEmailVerified'> & { readonly groups: readonly string[] },
 ): boolean =>
   access === 'everybody' ||
-  access.some((rule) => (isGroupName(rule) ? groups.includes(rule) : fitsAddress(rule, email)))
+  access.some((rule) =>
+    isGroupName(rule) ? groups.includes(rule) : isEmailVerified && fitsAddress(rule, email),
+  )
 
 function fitsAddress(rule: AddressRule, email: string): boolean {
   const key = emailKey(email)

@@ -173,6 +173,14 @@ export const VIEWS: Readonly<Record<string, PageView>> = {
     leave: form('leave'),
     restart: form('restart'),
   },
+  'not allowed until a code proves the address': {
+    page: 'not-allowed',
+    clientName,
+    email,
+    isUnproved: true,
+    leave: form('leave'),
+    restart: form('restart'),
+  },
   'not allowed, nobody to ask': {
     page: 'not-allowed',
     clientName,
