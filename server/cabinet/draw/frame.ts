@@ -104,10 +104,9 @@ export const bareFrame = (guest: Guest, sheet: Sheet): Html =>
     guest.language,
     sheet,
     html`<body><main id="main">
-<p class="brand">${drawBrand(guest.deps.brand)}</p>
+<p class="brand">${drawBrand(guest.deps.brand, USUAL_NAME)}</p>
 ${sheet.content}
-<p class="note"><bdi>${guest.person.email}</bdi></p>
-${signOutOf(guest)}
+${whoOf(guest)}
 </main></body>`,
   )
 
@@ -117,7 +116,7 @@ export const plainFrame = (deps: Branded, language: Language, sheet: Sheet): Htm
     deps,
     language,
     sheet,
-    html`<body><main id="main"><p class="brand">${drawBrand(deps.brand)}</p>${sheet.content}</main></body>`,
+    html`<body><main id="main"><p class="brand">${drawBrand(deps.brand, USUAL_NAME)}</p>${sheet.content}</main></body>`,
   )
 
 /** The page between a form and a third party: it goes there by itself, with a link for who has to. */
@@ -126,7 +125,7 @@ export const onwardFrame = (deps: Branded, language: Language, words: Words, to:
     deps,
     language,
     { title: words.onward, content: html`` },
-    html`<body><main id="main"><p class="brand">${drawBrand(deps.brand)}</p><h1>${words.onward}</h1>
+    html`<body><main id="main"><p class="brand">${drawBrand(deps.brand, USUAL_NAME)}</p><h1>${words.onward}</h1>
 <div class="acts"><a class="button lead-button" href="${to}">${words.goOn}</a></div></main></body>`,
     html`<meta http-equiv="refresh" content="0;url=${to}">`,
   )

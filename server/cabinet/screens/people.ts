@@ -124,11 +124,10 @@ function pendingOf(visit: Visit, invited: readonly Member[]): Html | false {
 ${table(
   words.people.pending,
   [
-    { title: words.people.email, cell: ({ email }) => foreign(email) },
-    { title: words.people.role, cell: (one) => words.roles[one.role] },
     {
-      title: words.invitations.by,
-      cell: ({ pending }) => (pending?.by ? foreign(pending.by) : words.nobody.operator),
+      title: words.people.email,
+      cell: ({ email, role: asked, pending }) =>
+        html`${foreign(email)}<br><small>${words.roles[asked]} · ${words.invitations.by}: ${pending?.by ? foreign(pending.by) : words.nobody.operator}</small>`,
     },
     { title: words.people.sent, cell: ({ pending }) => time(visit, pending?.sent_at ?? null) },
     { title: words.people.until, cell: ({ pending }) => time(visit, pending?.expires_at ?? null) },
