@@ -16,8 +16,8 @@ export function nameLine(scene: Scene): Line {
     styled(' gatewayctl ', 'bold'),
     ...state(scene),
     styled(` ${wide ? gateway.base_url : gateway.listen}  v${gateway.version}  `),
-    styled(`${wide ? `pid ${gateway.pid}  ` : ''}up ${span(gateway.uptime_seconds)}`),
     ...(wide ? nodesOf(scene) : []),
+    styled(`up ${span(gateway.uptime_seconds)}`),
   ]
   const day = wide ? `${at.slice(0, 10)} ` : ''
   const right: Line = [
@@ -29,14 +29,15 @@ export function nameLine(scene: Scene): Line {
   return spread(left, right, size.columns)
 }
 
-/** "3 nodes, 1 silent": those that are not ended. */
+/** "3 nodes, 1 silent": those that are not ended; "pid 8841" where it is one. */
 function nodesOf({ snapshot }: Scene): readonly Piece[] {
   const held = (snapshot.gateway.nodes ?? []).filter(({ state: is }) => is !== 'ended')
   const silent = held.filter(({ state: is }) => is === 'silent').length
-  if (held.length < 2) return []
+  if (held.length < 2) return [styled(`pid ${snapshot.gateway.pid}  `)]
   return [
-    styled(`  ${held.length} nodes`),
+    styled(`${held.length} nodes`),
     ...(silent === 0 ? [] : [styled(`, ${silent} silent`, 'yellow')]),
+    styled('  '),
   ]
 }
 

@@ -459,6 +459,47 @@ test('a gateway that sends no frames is not shown as serving', () => {
   expect(body.every(({ tone, text }) => tone === 'dim' || text.trim() === '')).toBe(true)
 })
 
+describe('where several nodes share the store', () => {
+  const aNode = { in_flight: 1, epoch: 'e', version: '0', beat_at: SNAPSHOT.at, ahead_ms: 0 }
+  const nodes = [
+    { ...aNode, name: 'eu-1', state: 'alive' as const },
+    { ...aNode, name: 'eu-2', state: 'silent' as const },
+    { ...aNode, name: 'eu-3', state: 'ended' as const },
+  ]
+  const elsewhere = {
+    ...running(2, { node: 'eu-2', state: 'elsewhere', elapsed_ms: 900 }),
+    ...{ provider: null, stream: null, first_byte_ms: null, prompt_tokens: null },
+    ...{ completion_tokens: null, tokens_per_second: null, cost_usd: null, failed_attempts: null },
+  }
+  const snapshot = {
+    ...SNAPSHOT,
+    gateway: { ...SNAPSHOT.gateway, nodes },
+    in_flight: { count: 2, peak: 2, requests: [running(1, { node: 'eu-1' }), elsewhere] },
+  }
+
+  test.each([[{ columns: 60, rows: 20 }], [NARROW], [WIDE], [{ columns: 200, rows: 50 }]])(
+    'each request says where it is, and what only its node knows is left out: %o',
+    (size) => {
+      const lines = linesOf(sceneOf({}, { snapshot, size }))
+      expect(lines.every((line) => Bun.stringWidth(line) <= size.columns)).toBe(true)
+      const [title = ''] = lines.filter((line) => /MODEL .*NODE .*ELAPSED/.test(line))
+      const at = (line: string | undefined) => line?.slice(title.indexOf('NODE')).split(' ')[0]
+      const row = (id: string) => lines.find((line) => new RegExp(` ${id} `).test(line))
+      expect([at(row('eu-1')), at(row('eu-2'))]).toEqual(['eu-1', 'eu-2'])
+      expect(row('eu-2')).toMatch(/0\.9s.* – .*→/)
+    },
+  )
+
+  test('a wide head counts them, and a page about a request elsewhere says where', () => {
+    expect(linesOf(sceneOf({}, { snapshot, size: WIDE }))[0]).toContain('2 nodes, 1 silent')
+    const mode = { ...detailOf(elsewhere.id), behind: { kind: 'list' } } as const
+    const page = shown(sceneOf({ mode }, { snapshot }))
+    expect(page).toMatch(/^ node +eu-2 *$/m)
+    expect(page).toMatch(/^ tokens out +– *$/m)
+    expect(page).toMatch(/^ cost so far +– *$/m)
+  })
+})
+
 test('draining and an unhealthy store are shown', () => {
   const with_ = (gateway: object) =>
     linesOf(
