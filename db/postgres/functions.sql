@@ -1,5 +1,7 @@
 -- Admission and settlement of a batch, each one transaction. The rules are those of judgeClaim, judgeLowBalance and passedMark in the
 -- domain: a test holds both against each other. Locks: the accounts' rows alone, in the order of ids, never across a network trip.
+--
+-- From top to bottom: days and the time line; windows; admit; settle; what ends an epoch or a claim; what reports read.
 
 CREATE OR REPLACE FUNCTION month_of(day bigint) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT (date_trunc('month', timestamp '1970-01-01' + day * interval '1 day')::date - date '1970-01-01')::bigint $$;
