@@ -2,20 +2,13 @@
 import type { Day } from '../clock.ts'
 import { FREE, type UsdAttos } from '../money.ts'
 import { type Counted, explain } from './explain.ts'
-import {
-  ATTOS_PER_NANO,
-  type Explanation,
-  type Part,
-  partsOfAmount,
-  partsOfUnits,
-  slackOf,
-  within,
-} from './parts.ts'
+import { type Part, partsOfAmount, partsOfUnits, slackOf, within } from './parts.ts'
 import {
   type Bill,
   type Books,
   DoubtsByModel,
   doubtedOf,
+  isToldOnly,
   noPoint,
   oursOf,
   type Scope,
@@ -23,8 +16,8 @@ import {
   seriesOf,
   type Told,
   tell,
-  WHOLE,
 } from './side-by-side.ts'
+import { mostOf, type Reading, spendOnce, unitPriceOf } from './spend-once.ts'
 
 export interface Row {
   readonly day: Day
@@ -43,14 +36,14 @@ const ANY = 10n ** 15n
 
 /** For every day of `from` until `to` that the bill tells of, in their order; the rows of a model stand together. */
 export function compare(books: Books, bill: Bill, from: Day, to: Day): readonly Row[] {
-  const doubts = new DoubtsByModel(books)
-  const all = seriesOf(books, bill)
-  return all
-    .flatMap((series) => rowsOf(series, { books, bill, doubts, from, to }))
+  const scope = { books, bill, doubts: new DoubtsByModel(books), from, to }
+  const readings = seriesOf(books, bill).flatMap((series) => readingsOf(series, scope))
+  return spendOnce(readings, scope)
+    .map((reading) => rowOf(reading, books))
     .toSorted((a, b) => a.day - b.day)
 }
 
-function rowsOf(series: Series, scope: Scope): readonly Row[] {
+function readingsOf(series: Series, scope: Scope): readonly Reading[] {
   const { from, to } = scope
   const days = Array.from({ length: to - from }, (_, index) => (from + index) as Day)
   const told = days.map((day) => tell(series, day, scope))
@@ -68,7 +61,7 @@ function rowsOf(series: Series, scope: Scope): readonly Row[] {
     if (units === undefined || amount === undefined || isSilent(one)) return []
     const yesterday = index === 0 ? before : told[index - 1]?.point
     const explanation = { units, amount, yesterday: yesterday ?? noPoint() }
-    return [rowOf(series, one, explanation, scope.books)]
+    return [{ series, told: one, explanation }]
   })
 }
 
@@ -76,17 +69,11 @@ function rowsOf(series: Series, scope: Scope): readonly Row[] {
 const isSilent = ({ point, units, amount }: Told): boolean =>
   (units === null && amount === null) || (point.theirs === null && oursOf(point).requests === 0)
 
-function mostOf(doubts: Told['doubts']): bigint {
-  let sum = 0n
-  for (const { most } of doubts.values()) sum += most
-  return sum * ATTOS_PER_NANO
-}
-
-function countedUnits(series: Series, { point, units, doubts }: Told, scope: Scope): Counted {
+function countedUnits(series: Series, told: Told, scope: Scope): Counted {
+  const { point, units } = told
   const doubted = BigInt(doubtedOf(point).units)
-  const money = mostOf(doubts)
-  const price =
-    (point.prices ?? scope.books.pricesOf(series.model ?? '', series.className))?.least ?? null
+  const money = mostOf(told)
+  const price = unitPriceOf(series, told, scope.books)
   const most = money === 0n ? 0n : price === null || price === FREE ? ANY : money / price
   return {
     theirs: units === null ? null : BigInt(units),
@@ -101,7 +88,7 @@ function countedAmount({ point, amount, doubts }: Told): Counted {
   const exact = point.exact.amount + point.stated.exact
   const edge = point.edge.amount + point.stated.edge
   const doubted = doubtedOf(point).amount
-  const most = mostOf(doubts)
+  const most = mostOf({ doubts })
   const ours = exact + edge + doubted
   // What rounding alone explains is no doubt of any request.
   const isRounded = amount !== null && within(amount - ours, slackOf(point))
@@ -116,19 +103,13 @@ function countedAmount({ point, amount, doubts }: Told): Counted {
 
 const absolute = (amount: bigint): bigint => (amount < 0n ? -amount : amount)
 
-function rowOf(
-  { model, className }: Series,
-  told: Told,
-  explanation: Explanation,
-  books: Books,
-): Row {
+function rowOf({ series, told, explanation }: Reading, books: Books): Row {
+  const { model, className } = series
   const { day, point, units, amount } = told
   const { requests: _, ...ours } = oursOf(point)
   const current = books.pricesOf(model ?? '', className)
   const parts =
     units === null ? partsOfAmount(told, explanation) : partsOfUnits(told, explanation, current)
-  // The prompt and the answer of a bill with one amount for both are only told.
-  const isCounted = className !== WHOLE.prompt && className !== WHOLE.answer
   const wrong = parts.filter(({ reason }) => reason === 'unexplained' || reason === 'price')
   return {
     day,
@@ -137,8 +118,8 @@ function rowOf(
     ours,
     theirs: { units, amount },
     parts,
-    unexplained: (isCounted
-      ? wrong.reduce((sum, part) => sum + absolute(part.amount), 0n)
-      : 0n) as UsdAttos,
+    unexplained: (isToldOnly(series)
+      ? 0n
+      : wrong.reduce((sum, part) => sum + absolute(part.amount), 0n)) as UsdAttos,
   }
 }

@@ -56,11 +56,14 @@ export interface PriceRange {
 }
 
 /** A class of the whole prompt, of the whole answer, and the amount for both. */
-export const WHOLE = {
+const WHOLE = {
   prompt: 'prompt_tokens',
   answer: 'completion_tokens',
   amount: 'all',
 } as const
+/** The prompt and the answer of a bill with one amount for both. */
+export const isToldOnly = ({ className }: Series): boolean =>
+  className === WHOLE.prompt || className === WHOLE.answer
 const ANSWER = new Set(['output_tokens', 'image_output_tokens'])
 const TOKENS = /_tokens$/
 

@@ -1,0 +1,107 @@
+/** What a request may have cost at most is spent once: the classes of its model share it, and tools have what they leave. */
+import { FREE } from '../money.ts'
+import type { Explained } from './explain.ts'
+import { ATTOS_PER_NANO, type Explanation } from './parts.ts'
+import {
+  type Books,
+  doubtedOf,
+  isToldOnly,
+  type Scope,
+  type Series,
+  type Told,
+} from './side-by-side.ts'
+
+/** A day of a series, and what it can be. */
+export interface Reading {
+  readonly series: Series
+  readonly told: Told
+  readonly explanation: Explanation
+}
+
+/** What goes beyond that is unexplained. */
+export function spendOnce(readings: readonly Reading[], { books }: Scope): readonly Reading[] {
+  const spent = new Map<number, bigint>()
+  const models = Map.groupBy(
+    readings.filter(({ series }) => series.model !== null && !isToldOnly(series)),
+    ({ series, told }) => `${told.day} ${series.model}`,
+  )
+  const cut = new Map<Reading, Reading>()
+  const spend = (rows: readonly Reading[], most: bigint): bigint => {
+    const claims = rows.map((row) => claimOf(row, books))
+    let rest = claims.reduce((sum, { base }) => sum - base, most)
+    for (const [index, row] of rows.entries()) {
+      const { extra, price } = claims[index] as Claim
+      const given = rest < extra ? (rest > 0n ? rest : 0n) : extra
+      if (given < extra) cut.set(row, without(row, extra - given, price))
+      rest -= given
+    }
+    return most - rest
+  }
+  for (const rows of models.values()) {
+    const [{ told }] = rows as [Reading]
+    spent.set(told.day, (spent.get(told.day) ?? 0n) + spend(rows, mostOf(told)))
+  }
+  const tools = Map.groupBy(
+    readings.filter(({ series }) => series.model === null),
+    ({ told }) => told.day,
+  )
+  for (const [day, rows] of tools) {
+    const [{ told }] = rows as [Reading]
+    spend(rows, mostOf(told) - (spent.get(day) ?? 0n))
+  }
+  return readings.map((row) => cut.get(row) ?? row)
+}
+
+export function mostOf({ doubts }: Pick<Told, 'doubts'>): bigint {
+  let sum = 0n
+  for (const { most } of doubts.values()) sum += most
+  return sum * ATTOS_PER_NANO
+}
+
+/** The least that one of a class costs, by the books or else by the bill; null where neither knows. */
+export function unitPriceOf(
+  { model, className }: Series,
+  { point, units, amount }: Pick<Told, 'point' | 'units' | 'amount'>,
+  books: Books,
+): bigint | null {
+  const known = (point.prices ?? books.pricesOf(model ?? '', className))?.least
+  if (known !== undefined) return known
+  return amount === null || units === null || units <= 0 ? null : amount / BigInt(units)
+}
+
+/** Of what is in doubt, in money: as it was charged, and beyond that. */
+interface Claim {
+  readonly base: bigint
+  readonly extra: bigint
+  /** Of a unit; null where the amount itself is explained. */
+  readonly price: bigint | null
+}
+
+function claimOf({ series, told, explanation }: Reading, books: Books): Claim {
+  const doubted = doubtedOf(told.point)
+  if (told.units === null) return { ...claim(explanation.amount, doubted.amount, 1n), price: null }
+  const price = unitPriceOf(series, told, books) ?? FREE
+  const { base, extra } = claim(explanation.units, BigInt(doubted.units), price)
+  return { base: extra > 0n ? doubted.amount : base, extra, price }
+}
+
+function claim({ doubt }: Explained, doubted: bigint, price: bigint) {
+  const base = doubt < doubted ? doubt : doubted
+  return { base: base * price, extra: (doubt - base) * price }
+}
+
+function without(row: Reading, money: bigint, price: bigint | null): Reading {
+  const { explanation } = row
+  const less = (found: Explained, by: bigint): Explained => ({
+    ...found,
+    doubt: found.doubt - by,
+    unexplained: found.unexplained + by,
+  })
+  return {
+    ...row,
+    explanation:
+      price === null
+        ? { ...explanation, amount: less(explanation.amount, money) }
+        : { ...explanation, units: less(explanation.units, (money + price - 1n) / price) },
+  }
+}
