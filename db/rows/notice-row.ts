@@ -27,7 +27,10 @@ export const toNotice = (row: OutboxRow): Notice => ({
   nextTryAt: row.next_try_at,
 })
 
-/** A storm goes out together: what is raised beyond this many in an hour waits for the end of an hour. */
+/**
+ * A storm goes out together: what is raised beyond this many in an hour waits for the end of an hour. Each cause and severity has its
+ * own, because a client can raise as many of some as it names end users, and must silence nothing else.
+ */
 export const MOST_AN_HOUR = 60
 
 export interface Sendable {

@@ -242,8 +242,8 @@ export const CAUSES: { readonly [Name in CauseName]: Cause<CauseFacts[Name]> } =
     lasts: true,
     message: ({ provider, credential, status, models }) =>
       `provider ${provider} rejects its credential${credential === null ? '' : ` ${credential}`}${status === null ? '' : ` (${status})`}${models.length === 0 ? '' : `: ${models.join(', ')}`}`,
-    hint: ({ provider }) =>
-      `lifts once it answers; give it another: gatewayctl providers edit ${provider} --from-env VARIABLE`,
+    hint: ({ provider, credential }) =>
+      `lifts once it answers; give it another: gatewayctl providers ${credential === null ? `edit ${provider}` : `credentials add ${provider} ${credential}`} --from-env VARIABLE`,
   },
   'gateway.certificate_ending': {
     title: 'The TLS certificate of a provider ends within two weeks, or has ended',

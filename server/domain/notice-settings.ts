@@ -43,6 +43,19 @@ export function heldUntil(
   return due === at ? null : due
 }
 
+/** Until when what is held already waits by other settings, for each severity; nothing where they hold as before. */
+export function heldAnew(
+  change: NoticeSettingsChange,
+  after: NoticeSettings,
+  at: Instant,
+): readonly (readonly [Severity, Instant])[] {
+  const { quiet, digestAt, wakesForCritical } = change
+  if (quiet === undefined && digestAt === undefined && wakesForCritical === undefined) return []
+  return SEVERITIES.map((severity) => [severity, heldUntil(after, severity, at) ?? at] as const)
+}
+
+const SEVERITIES: readonly Severity[] = ['critical', 'warning', 'info']
+
 const minuteOf = (at: Instant): number => (at % DAY_MS) / MINUTE_MS
 
 function isWithin({ from, until }: { from: DayMinute; until: DayMinute }, at: Instant): boolean {

@@ -191,6 +191,7 @@ test('one of several credentials is told by its name, while the others serve', a
   expect(more).toEqual([])
   expect(JSON.parse(event?.body ?? '').data).toMatchObject({
     message: 'provider acme rejects its credential second (401)',
+    hint: expect.stringContaining('providers credentials add acme second --from-env'),
   })
   post.health.served(hop)
   await settle(post)

@@ -2,6 +2,7 @@
 import type { AccountId } from '#domain/id.ts'
 import {
   describeNoticeSettings,
+  heldAnew,
   type NoticeSettings,
   type NoticeSettingsStore,
 } from '#domain/notice-settings.ts'
@@ -37,6 +38,12 @@ export const createNoticeSettings = (database: Database): NoticeSettingsStore =>
            $wakes_for_critical)`,
         { ...toRow(after), sealed_webhook_secret: sealed },
       )
+      for (const [severity, until] of heldAnew(change, after, act.at)) {
+        await tx.run(
+          'UPDATE events SET held_until = ? WHERE held_until IS NOT NULL AND severity = ?',
+          ...[until, severity],
+        )
+      }
       const changed = { before, after, hasNewSecret: isNew }
       await noteAct(tx, act, describeNoticeSettings(changed))
       return changed

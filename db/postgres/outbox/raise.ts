@@ -23,7 +23,8 @@ export async function raise(tx: Sql, event: RaisedEvent): Promise<boolean> {
   const channels = channelsOf(settings)
   if (channels.length === 0) return true
   const until =
-    heldUntil(settings, severity, at) ?? ((await isStorm(tx, at)) ? await afterStorm(tx, at) : null)
+    heldUntil(settings, severity, at) ??
+    ((await isStorm(tx, event)) ? await afterStorm(tx, at) : null)
   if (until !== null) await tx.run('UPDATE events SET held_until = ? WHERE id = ?', until, id)
   else if (await send(tx, channels, { id, type: cause, body, at })) {
     await tx.run('UPDATE events SET sent_as = id WHERE id = ?', id)
@@ -31,10 +32,10 @@ export async function raise(tx: Sql, event: RaisedEvent): Promise<boolean> {
   return true
 }
 
-async function isStorm(tx: Sql, at: Instant): Promise<boolean> {
+async function isStorm(tx: Sql, { at, cause, severity }: RaisedEvent): Promise<boolean> {
   const row = await tx.get<{ n: number }>(
-    'SELECT count(*) AS n FROM events WHERE id >= ? AND sent_as = id',
-    eventsFrom(later(at, -HOUR_MS)),
+    'SELECT count(*) AS n FROM events WHERE id >= ? AND sent_as = id AND cause = ? AND severity = ?',
+    ...[eventsFrom(later(at, -HOUR_MS)), cause, severity],
   )
   return (row?.n ?? 0) >= MOST_AN_HOUR
 }

@@ -1,8 +1,11 @@
 /** The settings of notices in SQLite: read once, and by every event that is raised. */
+import type { Severity } from '#domain/cause.ts'
+import type { Instant } from '#domain/clock.ts'
 import {
   type ChangedNoticeSettings,
   DEFAULT_NOTICE_SETTINGS,
   describeNoticeSettings,
+  heldAnew,
   type NoticeSettings,
   type NoticeSettingsStore,
 } from '#domain/notice-settings.ts'
@@ -61,6 +64,11 @@ export function createNoticeSettings(
        $wakes_for_critical)`,
   )
 
+  const holdAnew = statement<unknown, [Instant, Severity]>(
+    database,
+    'UPDATE events SET held_until = ? WHERE held_until IS NOT NULL AND severity = ?',
+  )
+
   return {
     async find() {
       return held.current()
@@ -77,6 +85,9 @@ export function createNoticeSettings(
             requireVault(connection).seal(secret, PLACE),
           )
           write().run({ ...toRow(after), sealed_webhook_secret: sealed })
+          for (const [severity, until] of heldAnew(change, after, act.at)) {
+            holdAnew().run(until, severity)
+          }
           const changed = { before, after, hasNewSecret: isNew }
           noteAct(act, describeNoticeSettings(changed))
           return changed

@@ -32,9 +32,9 @@ export function prepareRaise(database: Database, settings: HeldNoticeSettings): 
     database,
     'SELECT min(held_until) AS at FROM events WHERE held_until > ? AND held_until <= ?',
   )
-  const countSince = statement<{ n: number }, [EventId]>(
+  const countSince = statement<{ n: number }, [EventId, string, string]>(
     database,
-    'SELECT count(*) AS n FROM events WHERE id >= ? AND sent_as = id',
+    'SELECT count(*) AS n FROM events WHERE id >= ? AND sent_as = id AND cause = ? AND severity = ?',
   )
 
   return (event) => {
@@ -43,7 +43,7 @@ export function prepareRaise(database: Database, settings: HeldNoticeSettings): 
     const current = settings.current()
     if (channelsOf(current).length === 0) return true
     const isStorm = (): boolean =>
-      (countSince().get(eventsFrom(later(at, -HOUR_MS)))?.n ?? 0) >= MOST_AN_HOUR
+      (countSince().get(eventsFrom(later(at, -HOUR_MS)), cause, severity)?.n ?? 0) >= MOST_AN_HOUR
     const endOfHour = later(at, HOUR_MS)
     // With those that wait already, so that a storm that goes on is told once an hour.
     const afterStorm = (): Instant => nextRelease().get(at, endOfHour)?.at ?? endOfHour

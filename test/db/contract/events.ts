@@ -121,6 +121,21 @@ export function eventsContract(bench: Bench): void {
       expect(await sent()).toMatchObject([{ eventId: event.id, body: event.body }])
     })
 
+    test('other settings hold for what waits already', async () => {
+      const warning = () => draftEvent('gateway.sweep_failed', { reason: 'x' }, now())
+      await tellBy({ email: 'ops@example.org', digestAt: inMinutes(600) })
+      await raise(failed())
+      await raise(warning())
+      await tellBy({ ceilingPercents: [50] })
+      expect(await bench.store.events.release(now())).toBe(0)
+      await tellBy({ wakesForCritical: true })
+      expect(await bench.store.events.release(now())).toBe(1)
+      await tellBy({ digestAt: inMinutes(10) })
+      expect(await bench.store.events.release(now())).toBe(0)
+      await tellBy({ digestAt: null })
+      expect(await bench.store.events.release(now())).toBe(1)
+    })
+
     test('several are sent as one, and each says as which', async () => {
       await tellBy({ email: 'ops@example.org', digestAt: inMinutes(60) })
       const events = [failed(), draftEvent('gateway.sweep_failed', { reason: 'x' }, now())]
@@ -155,6 +170,19 @@ export function eventsContract(bench: Bench): void {
       // One mail at the end of the hour, and not one for each at the end of its own.
       expect(await bench.store.events.release(now())).toBe(10)
       expect(await sent()).toHaveLength(61)
+    })
+
+    test('a storm of one cause, or of its warnings, holds back nothing else', async () => {
+      await tellBy({ email: 'ops@example.org' })
+      for (let n = 0; n < 61; n++) {
+        const facts = { host: `h${n}`, ends_at: '2026-12-01T00:00:00Z', days_left: 3 }
+        await raise(draftEvent('gateway.certificate_ending', facts, now()))
+      }
+      expect(await sent()).toHaveLength(60)
+      const ended = { host: 'h', ends_at: '2026-12-01T00:00:00Z', days_left: 0 }
+      await raise(draftEvent('gateway.certificate_ending', ended, now()))
+      await raise(failed())
+      expect(await sent()).toHaveLength(62)
     })
   })
 
