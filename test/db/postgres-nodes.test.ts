@@ -10,6 +10,7 @@ import { labelOf, newSecret } from '#domain/secret.ts'
 import type { GatewayStore } from '#signin/store.ts'
 import { until } from '#test/support/appliance.ts'
 import { startChild } from '#test/support/child.ts'
+import { beginAnswer, findAnswer } from '#test/support/keep-answer.ts'
 import { claimAt, issue, openNode, settle } from '#test/support/nodes.ts'
 import { aKey, anAct, usd } from '#test/support/nouns.ts'
 import { type Cluster, POSTGRES_BIN, startPostgres } from '#test/support/postgres.ts'
@@ -196,10 +197,12 @@ if (POSTGRES_BIN === null) {
       const address = await server.create()
       const gone = { path: '/nowhere/.s.PGSQL.5432' }
       const store = await openNode({ ...address, hosts: [gone, ...address.hosts] }, 'a')
-      const key = await issue(store, { concurrency: 2 })
+      const key = await issue(store, { concurrency: 3 })
       const held = claimAt(store, key)
       expect(await store.admissions.admit(held)).toMatchObject({ admitted: true })
+      const repeated = await beginAnswer(store, key, systemClock.now())
       await server.crash()
+      const stagedBefore = repeated.stage()
       const settled = settle(store, held)
       const waiting = admits(store, key)
       const isPending = await Promise.race([waiting, Promise.resolve('pending')])
@@ -209,9 +212,16 @@ if (POSTGRES_BIN === null) {
 
       await server.crash()
       const kept = settle(store, claimAt(store, key))
+      const { answer } = repeated
+      const staged = store.answers.stage(answer)
       await expect(admits(store, key)).rejects.toMatchObject({ code: 'store_unavailable' })
       server.start()
       expect(await kept).toBe(false)
+      // What was staged when it fell, and while it was away, is there.
+      for (const one of [await stagedBefore, await staged]) expect(one).not.toBeNull()
+      await repeated.end(await staged)
+      const found = await findAnswer(store, key, answer.keptAt)
+      expect(found).toMatchObject({ generationId: answer.generationId, bytes: 10 })
       expect((await store.audit()).findings).toEqual([])
     })
 

@@ -12,6 +12,7 @@ import {
 } from '#domain/idempotency.ts'
 import { type AnswerRow, OTHER_BODY, toRepetition } from '../../rows/answer-row.ts'
 import type { Database, Sql } from '../engine/database.ts'
+import { untilDone } from '../engine/errors.ts'
 
 type Body = Uint8Array<ArrayBuffer>
 
@@ -42,7 +43,7 @@ const READ_MS = 1_000
 
 interface Room {
   /** Evicts the oldest as far as needed; false if there is still no room. */
-  make(bytes: number): Promise<boolean>
+  make(tx: Sql, bytes: number): Promise<boolean>
   /** How much is kept is to be read again. */
   forget(): void
 }
@@ -51,10 +52,10 @@ function prepareRoom(database: Database): Room {
   /** Of all answers, as this node last read it, and what it has staged since. */
   let kept: { bytes: number; readonly at: Instant } | null = null
 
-  const read = async (): Promise<number> => {
+  const read = async (tx: Sql): Promise<number> => {
     const now = database.clock.now()
     if (kept === null || Math.abs(now - kept.at) >= READ_MS) {
-      const row = await database.get<{ bytes: number }>(
+      const row = await tx.get<{ bytes: number }>(
         'SELECT coalesce(sum(bytes), 0)::bigint AS bytes FROM answers',
       )
       kept = { bytes: row?.bytes ?? 0, at: now }
@@ -63,17 +64,17 @@ function prepareRoom(database: Database): Room {
   }
 
   return {
-    async make(bytes) {
-      const excess = (await read()) + bytes - MAX_KEPT_BYTES
+    async make(tx, bytes) {
+      const excess = (await read(tx)) + bytes - MAX_KEPT_BYTES
       if (excess > 0) {
         kept = null
-        await database.run(
+        await tx.run(
           `DELETE FROM answers WHERE id IN (
              SELECT id FROM (SELECT id, sum(bytes) OVER (ORDER BY whole, id) - bytes AS before FROM answers WHERE whole OR ${LEFT}) oldest
              WHERE before < ?)`,
           excess,
         )
-        if ((await read()) + bytes > MAX_KEPT_BYTES) return false
+        if ((await read(tx)) + bytes > MAX_KEPT_BYTES) return false
       }
       if (kept !== null) kept.bytes += bytes
       return true
@@ -84,8 +85,19 @@ function prepareRoom(database: Database): Room {
   }
 }
 
+const putPiece = (tx: Sql, id: number, body: Uint8Array, place: number): Promise<number> =>
+  tx.run(
+    'INSERT INTO answer_pieces (answer_id, place, body) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
+    id,
+    place,
+    Buffer.from(body.subarray(place * MAX_PIECE_BYTES, (place + 1) * MAX_PIECE_BYTES)),
+  )
+
 export function createAnswers(database: Database): Answers {
   const room = prepareRoom(database)
+  /** Waits for the database, as the charge does that follows: one that was charged and not kept is charged again when it is asked for again. */
+  const inTheEnd = <T>(write: (tx: Sql) => Promise<T>): Promise<T> =>
+    untilDone(() => database.transact(write, Number.POSITIVE_INFINITY))
 
   return {
     async find(keyId, repeat, at) {
@@ -111,28 +123,26 @@ export function createAnswers(database: Database): Answers {
     async stage({ keyId, repeat, generationId, contentType, body, keptAt }) {
       const bytes = body.byteLength
       if (bytes > MAX_ANSWER_BYTES) return null
-      if (!(await room.make(bytes))) return null
-      const row = await database.get<{ id: number }>(
-        `INSERT INTO answers (key_id, idempotency_key, body_sha256, generation_id, content_type, bytes, created_at, whole)
-         VALUES (?, ?, ?, ?, ?, ?, ?, false) RETURNING id`,
-        keyId,
-        repeat.key,
-        repeat.digest,
-        generationId,
-        contentType,
-        bytes,
-        keptAt,
-      )
-      if (row === null) throw new Error('a row that was inserted has no id')
-      const { id } = row
-      for (let from = 0; from === 0 || from < bytes; from += MAX_PIECE_BYTES) {
-        await database.run(
-          'INSERT INTO answer_pieces (answer_id, place, body) VALUES (?, ?, ?)',
-          id,
-          from / MAX_PIECE_BYTES,
-          Buffer.from(body.subarray(from, from + MAX_PIECE_BYTES)),
+      const id = await inTheEnd(async (tx) => {
+        if (!(await room.make(tx, bytes))) return null
+        const row = await tx.get<{ id: number }>(
+          `INSERT INTO answers (key_id, idempotency_key, body_sha256, generation_id, content_type, bytes, created_at, whole)
+           VALUES (?, ?, ?, ?, ?, ?, ?, false) RETURNING id`,
+          keyId,
+          repeat.key,
+          repeat.digest,
+          generationId,
+          contentType,
+          bytes,
+          keptAt,
         )
-      }
+        if (row === null) throw new Error('a row that was inserted has no id')
+        await putPiece(tx, row.id, body, 0)
+        return row.id
+      })
+      if (id === null) return null
+      for (let place = 1; place * MAX_PIECE_BYTES < bytes; place++)
+        await inTheEnd((tx) => putPiece(tx, id, body, place))
       return { id }
     },
 
