@@ -2,6 +2,7 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { LongestFirst } from './support/longest-first.ts'
+import { ONE_PROCESS_FILES, OVER_NODES } from './support/one-process.ts'
 
 /** They count what is alive in their process, or keep what it prints: each has one of its own. */
 const APART = [
@@ -9,6 +10,9 @@ const APART = [
   'test/server/left-behind.test.ts',
   'test/cli/{csv,output}.test.ts',
 ]
+
+const isOverNodes = process.env['GATEWAYCTL_NODES'] !== undefined
+if (isOverNodes) console.warn('one process: skipped what is about it or its data directory')
 
 export default defineConfig(({ mode }) => ({
   root: fileURLToPath(new URL('..', import.meta.url)),
@@ -29,7 +33,8 @@ export default defineConfig(({ mode }) => ({
         test: {
           name: 'together',
           include: ['test/**/*.test.{ts,tsx}'],
-          exclude: APART,
+          exclude: isOverNodes ? [...APART, ...ONE_PROCESS_FILES] : APART,
+          ...(isOverNodes && { testNamePattern: OVER_NODES }),
           isolate: false,
         },
       },
