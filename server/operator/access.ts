@@ -102,21 +102,26 @@ export const listAccess = verb(
   async (deps, input): Promise<readonly AccessRecord[]> => {
     const { artifacts, clients } = deps.store.signin
     const { id } = await findPerson(deps, input.person, input.account)
-    const records: AccessRecord[] = []
+    const records = new Map<string, AccessRecord>()
+    // One for each session in which it was given; they are withdrawn together.
     for (const grant of await artifacts.ofPerson('Grant', id, deps.clock.now())) {
       const { clientId } = grant
       const client = clientId === null ? undefined : await clients.find(clientId)
       // The account's own pages are no application that was registered.
       if (client === undefined) continue
-      records.push({
-        id: grant.digest.slice(0, ID_CHARS),
+      const known = records.get(client.id)
+      const scope = factsOf(grant).openid?.scope ?? ''
+      const scopes = [...(known?.scopes ?? []), ...scope.split(' ').filter((one) => one !== '')]
+      const expires_at = renderInstant(grant.expiresAt)
+      records.set(client.id, {
+        id: known?.id ?? grant.digest.slice(0, ID_CHARS),
         client_id: client.id,
         client_name: client.name,
-        scopes: (factsOf(grant).openid?.scope ?? '').split(' ').filter((scope) => scope !== ''),
-        expires_at: renderInstant(grant.expiresAt),
+        scopes: [...new Set(scopes)],
+        expires_at: known && known.expires_at > expires_at ? known.expires_at : expires_at,
       })
     }
-    return records
+    return [...records.values()]
   },
 )
 
@@ -139,11 +144,17 @@ export const withdrawAccess = mutation(
       })
     }
     const issued: StoredArtifact[] = []
-    for (const kind of ['AuthorizationCode', 'DeviceCode', 'AccessToken', 'RefreshToken']) {
+    for (const kind of [
+      'Grant',
+      'AuthorizationCode',
+      'DeviceCode',
+      'AccessToken',
+      'RefreshToken',
+    ]) {
       const all = await artifacts.ofPerson(kind, id, at)
       issued.push(...all.filter(({ clientId }) => clientId === grant.clientId))
     }
-    await artifacts.end([grant, ...issued], act(id, { withdrawn_from: grant.clientId }))
+    await artifacts.end(issued, act(id, { withdrawn_from: grant.clientId }))
     return { id: input.access, client_id: grant.clientId, person: email, withdrawn: true }
   },
 )

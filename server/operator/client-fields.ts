@@ -16,15 +16,18 @@ const addressField = z.string().check((checked) => {
   })
 })
 
-export const addressesField = z
-  .array(addressField)
-  .check(z.maxLength(MAX_ADDRESSES, `must be at most ${MAX_ADDRESSES} addresses`))
+export const addressesField = z.array(addressField).check(
+  z.maxLength(MAX_ADDRESSES, `must be at most ${MAX_ADDRESSES} addresses`),
+  z.overwrite((uris) => [...new Set(uris)]),
+)
 
 const MAX_RULES = 1000
 
 /** Who may enter: groups, addresses, domains. Null: everybody. */
 export const allowedField = z.nullable(
-  z
-    .array(readAs(readAccessRule, 'a group, an address or a domain such as "@example.org"'))
-    .check(z.minLength(1, 'must name somebody; null is everybody'), z.maxLength(MAX_RULES)),
+  z.array(readAs(readAccessRule, 'a group, an address or a domain such as "@example.org"')).check(
+    z.minLength(1, 'must name somebody; leave it out for everybody'),
+    z.maxLength(MAX_RULES),
+    z.overwrite((rules) => [...new Set(rules)]),
+  ),
 )

@@ -47,7 +47,12 @@ const MAX_PEOPLE = 100_000
 
 export const groupField = z
   .string()
-  .check(z.refine(isGroupName, 'must be lower-case letters, digits, dots and hyphens, at most 64'))
+  .check(
+    z.refine(
+      isGroupName,
+      'must be lower-case letters, digits, dots, hyphens and underscores, at most 64',
+    ),
+  )
 
 /** A group exists as long as somebody belongs to it. */
 export const emailsField = z
@@ -70,15 +75,21 @@ export const addToGroup = mutation(
   },
 )
 
-/** From then on they may enter no application for being in it. @throws person_not_found */
+/** From then on they may enter no application for being in it. All of them or, where one does not belong to it, nobody. @throws person_not_found */
 export const removeFromGroup = mutation(
   'groups.remove',
   z.strictObject({ group: groupField, people: z.array(z.string()).check(z.minLength(1)) }),
   async (deps, { group, people }, act) => {
-    for (const text of people) {
-      const { id } = await findPerson(deps, text, null)
-      await deps.store.signin.groups.remove(group, id, act(id, { left: group }))
+    const { groups } = deps.store.signin
+    const found = await Promise.all(people.map((text) => findPerson(deps, text, null)))
+    const members = new Set((await groups.members(group)).map(({ id }) => id))
+    const stranger = found.find(({ id }) => !members.has(id))
+    if (stranger !== undefined) {
+      throw new GatewayError('person_not_found', `${stranger.email} is not in ${group}`, {
+        hint: `gatewayctl groups show ${group}`,
+      })
     }
+    for (const { id } of found) await groups.remove(group, id, act(id, { left: group }))
     return describe(deps, group)
   },
 )

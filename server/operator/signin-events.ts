@@ -90,8 +90,12 @@ export const listSigninEvents = verb(
 /** Ids of both logs have four characters before the part that is ordered by time. */
 const bodyOf = (id: string): string => id.slice('evt_'.length)
 
-/** One that is registered; else one that has events: the cabinet, or one that was removed. @throws client_not_found */
+/** The account's own pages, which are no application that is registered. */
+const CABINET = 'cabinet'
+
+/** One that is registered; else the cabinet, or one that was removed and has events. @throws client_not_found */
 async function readClient(deps: OperatorDeps, text: string): Promise<Pick<Client, 'id'>> {
+  if (text === CABINET) return { id: text }
   try {
     return await findClient(deps, text)
   } catch (cause) {

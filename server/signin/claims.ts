@@ -2,6 +2,7 @@
 import type { Account, Context } from 'oidc-provider/lib/provider.js'
 import { unixSeconds } from '#domain/clock.ts'
 import { mayEnter } from './register/access.ts'
+import type { PasskeyPolicy } from './register/passkey.ts'
 import type { Person, PersonId } from './register/person.ts'
 import type { SigninStore } from './store.ts'
 
@@ -33,8 +34,8 @@ export const amrOf = (isSynced: boolean): readonly string[] => [
  * of an application that they may no longer enter; those who are at its door get a page instead (`policy.ts`).
  */
 export const accountFinder =
-  ({ people, groups }: SigninStore) =>
-  async ({ oidc }: Context, id: string, token?: object): Promise<Account | undefined> => {
+  ({ people, groups }: SigninStore, passkeys: PasskeyPolicy) =>
+  async ({ oidc }: Context, id: string, token?: Token): Promise<Account | undefined> => {
     const person = await people.find(id as PersonId)
     if (person === undefined || person.disabledAt !== null) return undefined
     const known = { ...person, groups: await groups.ofPerson(person.id) }
@@ -47,8 +48,20 @@ export const accountFinder =
       },
     }
     const isShut = token !== undefined && oidc.client && !account.mayEnter(oidc.client)
-    return isShut ? undefined : account
+    return isShut || (passkeys === 'required' && isOfOneFactor(token)) ? undefined : account
   }
+
+/** What the library looks the account up for, with the proof that it was given for where it keeps that. */
+interface Token {
+  readonly kind?: string
+  readonly acr?: string
+}
+
+/** An access token, which keeps no proof, ends within the hour. */
+const EXCHANGED: readonly string[] = ['AuthorizationCode', 'RefreshToken', 'DeviceCode']
+
+const isOfOneFactor = (token: Token | undefined): boolean =>
+  token?.kind !== undefined && EXCHANGED.includes(token.kind) && token.acr !== TWO_FACTORS
 
 const claimsOf = ({
   email,

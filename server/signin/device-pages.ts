@@ -122,7 +122,8 @@ function noteDevice(
   const facts: SigninFacts = {
     outcome,
     address: ip,
-    clientId: oidc.entities.DeviceCode?.clientId ?? null,
+    clientId:
+      oidc.entities.DeviceCode?.clientId ?? oidc.entities.Interaction?.params['client_id'] ?? null,
     personId: (oidc.session.accountId as PersonId | undefined) ?? null,
   }
   noteEvent(clock, facts)

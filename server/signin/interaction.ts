@@ -225,18 +225,19 @@ async function takeCode(
   const code = readCode(fields.get('code') ?? '')
   if (code === undefined) return refuse({ problem: 'unreadable' })
   const redemption = await context.codeFlow.redeem(uid, pending.email, code)
-  const { email } = pending
+  const person = await context.deps.store.people.findByEmail(pending.email)
+  const whose = person === undefined ? { email: pending.email } : { personId: person.id }
   switch (redemption.verdict) {
     case 'wrong':
-      noteOutcome(context, 'wrong_code', { email })
+      noteOutcome(context, 'wrong_code', whose)
       return refuse({ problem: 'wrong', left: redemption.attemptsLeft })
     case 'expired':
       // Used, at this moment, by the first of two submissions.
       if (pending.expiresAt > context.deps.clock.now()) requestArtifacts().giveWay()
-      noteOutcome(context, 'code_expired', { email })
+      noteOutcome(context, 'code_expired', whose)
       return refuse({ problem: 'expired' })
     case 'spent':
-      noteOutcome(context, 'code_spent', { email })
+      noteOutcome(context, 'code_spent', whose)
       return refuse({ problem: 'spent' })
     case 'right':
       return completeSignIn(context, redemption.email, fields.get('passkeys') === 'yes')

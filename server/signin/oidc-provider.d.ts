@@ -39,6 +39,7 @@ declare module 'oidc-provider/lib/provider.js' {
   export interface Client {
     readonly clientId: string
     readonly clientName: string
+    readonly applicationType: 'native' | 'web'
     /** `none` for a public client. */
     readonly clientAuthMethod: string
     readonly redirectUris: readonly string[]
@@ -81,7 +82,12 @@ declare module 'oidc-provider/lib/provider.js' {
       /** Not at endpoints without a browser. */
       readonly session: Session
       readonly client?: Client
-      readonly entities: { readonly Interaction?: Interaction; readonly DeviceCode?: DeviceCode }
+      readonly entities: {
+        readonly Interaction?: Interaction
+        readonly DeviceCode?: DeviceCode
+        readonly AuthorizationCode?: { readonly accountId: string }
+        readonly RefreshToken?: { readonly accountId: string }
+      }
       readonly account?: Account
       /** Undefined until they are parsed. */
       readonly params?: Readonly<Record<string, string | undefined>>
@@ -203,6 +209,8 @@ declare module 'oidc-provider/lib/provider.js' {
       event:
         | 'authorization.error'
         | 'grant.error'
+        | 'revocation.error'
+        | 'end_session.error'
         | 'device_authorization.error'
         | 'code_verification.error'
         | 'device_resume.error',

@@ -134,7 +134,11 @@ export const grantWithoutConsent =
     const { Grant: Grants } = provider()
     const id = result?.consent?.grantId ?? session.grantIdFor(client.clientId)
     const known = id === undefined ? undefined : await Grants.find(id)
-    const isAsked = oidc.prompts.has('consent') || oidc.entities.DeviceCode !== undefined
+    // A native app's person is asked each time, by the library's own policy.
+    const isAsked =
+      oidc.prompts.has('consent') ||
+      oidc.entities.DeviceCode !== undefined ||
+      client.applicationType === 'native'
     if (result?.consent !== undefined || isAsked) return known
     const { accountId } = account
     const grant = known ?? new Grants({ accountId, clientId: client.clientId })

@@ -15,8 +15,11 @@ const OF_WAITING: readonly string[] = ['authorization_pending', 'slow_down', 'ac
 
 export function noteProtocolEvents(provider: Provider, clock: Clock): void {
   const note = (ctx: Context, outcome: string, more: { method?: string; detail?: string } = {}) => {
-    const { client, account, session } = ctx.oidc
-    const id = account?.accountId ?? session?.accountId
+    const { client, account, session, entities } = ctx.oidc
+    // Of a code or token that is refused there is no account.
+    const { AuthorizationCode, RefreshToken, DeviceCode } = entities
+    const refused = AuthorizationCode ?? RefreshToken ?? DeviceCode
+    const id = account?.accountId ?? session?.accountId ?? refused?.accountId
     noteEvent(clock, {
       outcome,
       address: ctx.ip,
@@ -48,6 +51,8 @@ export function noteProtocolEvents(provider: Provider, clock: Clock): void {
     if (!OF_WAITING.includes(cause.error)) note(ctx, cause.error, detailOf(cause))
   })
   for (const event of [
+    'revocation.error',
+    'end_session.error',
     'device_authorization.error',
     'code_verification.error',
     'device_resume.error',

@@ -1,6 +1,10 @@
 // Clients and people, as an operator keeps them.
 import { describe, expect, test } from 'vitest'
+import { HOUR_MS, later, renderInstant } from '#domain/clock.ts'
+import type { Artifact } from '#signin/register/artifact.ts'
 import { digestOf } from '#signin/register/digest.ts'
+import type { PersonId } from '#signin/register/person.ts'
+import { putArtifact } from '#test/db/contract/write-artifacts.ts'
 import { act, openFurnished } from './deps.ts'
 
 const CALLBACK = 'https://wiki.example.org/callback'
@@ -72,6 +76,56 @@ describe('clients', () => {
       code: 'invalid_request',
       message: expect.stringContaining(words),
     })
+  })
+
+  test('addresses and rules that are named twice are kept once', async () => {
+    const deps = await openFurnished()
+    const twice = { redirect_uris: [CALLBACK, CALLBACK], allowed: ['staff', 'staff'] }
+    expect(await act(deps, 'clients.create', { name: 'Wiki', ...twice })).toMatchObject({
+      redirect_uris: [CALLBACK],
+      allowed: ['staff'],
+    })
+  })
+
+  test('people leave a group together, or none does', async () => {
+    const deps = await openFurnished()
+    await act(deps, 'groups.add', { group: 'staff', people: ['ann@example.org'] })
+    await act(deps, 'users.add', { email: 'bob@example.org' })
+    const people = ['ann@example.org', 'bob@example.org']
+    const remove = act(deps, 'groups.remove', { group: 'staff', people })
+    await expect(remove).rejects.toMatchObject({ message: 'bob@example.org is not in staff' })
+    expect(await act(deps, 'groups.show', { group: 'staff' })).toMatchObject({
+      people: ['ann@example.org'],
+    })
+  })
+
+  test('an application has access once, however many browsers gave it, and loses all of it', async () => {
+    const deps = await openFurnished()
+    const { signin } = deps.store
+    const stated = { name: 'Wiki', redirect_uris: [CALLBACK] }
+    const { client_id } = await act(deps, 'clients.create', stated)
+    const { id } = await act(deps, 'users.add', { email: 'ann@example.org' })
+    const grant = (digest: string, scope: string, hours: number): Artifact => ({
+      kind: 'Grant',
+      digest: digest.repeat(64),
+      payload: JSON.stringify({ openid: { scope } }),
+      grantId: null,
+      uid: null,
+      personId: id as PersonId,
+      clientId: client_id,
+      consumedAt: null,
+      expiresAt: later(deps.clock.now(), hours * HOUR_MS),
+    })
+    for (const one of [grant('a', 'openid', 2), grant('b', 'openid email', 1)]) {
+      expect(await putArtifact(signin, one)).toBe(true)
+    }
+    const person = 'ann@example.org'
+    const [access, ...more] = await act(deps, 'users.access.list', { person })
+    expect(more).toEqual([])
+    expect(access?.scopes.toSorted()).toEqual(['email', 'openid'])
+    expect(access?.expires_at).toBe(renderInstant(later(deps.clock.now(), 2 * HOUR_MS)))
+    await act(deps, 'users.access.withdraw', { person, access: access?.id ?? '' })
+    expect(await act(deps, 'users.access.list', { person })).toEqual([])
   })
 
   const SCHEME = 'org.example.a:/out'

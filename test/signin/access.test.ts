@@ -180,6 +180,8 @@ describe('an application that is open to a group', () => {
       400,
       { error: 'invalid_grant' },
     ])
+    const [refusal] = await deps.store.events.list({ limit: 1, outcome: 'invalid_grant' })
+    expect(refusal).toMatchObject({ personId: deps.ann.id, clientId: 'wiki' })
     expect((await deps.start(browser)).status).toBe(403)
     await deps.join()
     expect((await userinfo()).status).toBe(200)

@@ -76,7 +76,7 @@ test('each refusal is noted once: of codes, of the disabled, of strangers, of ap
   await browser.submit(asked, '/code', { code: wrong })
   expect(await deps.news()).toMatchObject([
     { outcome: 'code_sent', personId: ann.id },
-    { outcome: 'wrong_code', personId: null, email: EMAIL, clientId: 'wiki' },
+    { outcome: 'wrong_code', personId: ann.id, clientId: 'wiki' },
   ])
   await deps.store.people.setDisabled(ann.id, true, anAct())
   const late = deps.browser()
@@ -99,6 +99,13 @@ test('each refusal is noted once: of codes, of the disabled, of strangers, of ap
   expect(await deps.news()).toMatchObject([
     { outcome: 'invalid_client', clientId: 'wiki', detail: expect.any(String) },
     { outcome: 'invalid_grant', clientId: 'wiki', detail: expect.any(String) },
+  ])
+  const wrongSecret = new URLSearchParams({ client_id: 'wiki', client_secret: 'no', token: 'x' })
+  await deps.ask('http://127.0.0.1:4141/oauth/revoke', { method: 'POST', body: wrongSecret })
+  await deps.ask('http://127.0.0.1:4141/oauth/logout?client_id=nobody')
+  expect(await deps.news()).toMatchObject([
+    { outcome: 'invalid_client', clientId: 'wiki' },
+    { outcome: 'invalid_client', clientId: null },
   ])
   await deps.start(deps.browser(), { client_id: 'nobody' })
   await deps.start(deps.browser(), { redirect_uri: 'https://evil.example/' })

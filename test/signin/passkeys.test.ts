@@ -477,6 +477,34 @@ describe('where a passkey is required', () => {
     const restarted = await browser.submit(asked, '/restart', {})
     expect(restarted.text).toContain('E-mail address')
   })
+
+  test('codes and refresh tokens from before it was required are refused', async () => {
+    const deps = await openTestSignin({ issuer: ISSUER })
+    const verifier = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'
+    const token = async (fields: Readonly<Record<string, string>>) => {
+      const body = new URLSearchParams({ client_id: 'wiki', client_secret: 'secret', ...fields })
+      const answer = await deps.ask(`${ISSUER}/oauth/token`, { method: 'POST', body })
+      return (await answer.json()) as Readonly<Record<string, string>>
+    }
+    const redeem = (url: string) =>
+      token({
+        grant_type: 'authorization_code',
+        code: new URL(url).searchParams.get('code') ?? '',
+        code_verifier: verifier,
+      })
+    const browser = deps.browser()
+    const lasting = { scope: 'openid offline_access', prompt: 'consent' }
+    const asked = await deps.byCode(browser, await deps.start(browser, lasting), ANN)
+    const back = await browser.submit(asked, '/consent', { decision: 'allow' })
+    const { refresh_token = '' } = await redeem(back.url)
+    const { url } = await deps.start(browser)
+    await deps.restart({ passkeys: 'required' })
+    const refreshed = token({ grant_type: 'refresh_token', refresh_token })
+    expect([await redeem(url), await refreshed]).toMatchObject([
+      { error: 'invalid_grant' },
+      { error: 'invalid_grant' },
+    ])
+  })
 })
 
 test('turned off, no page speaks of passkeys, and none signs in', async () => {

@@ -176,6 +176,19 @@ describe('a token that is revoked', () => {
   })
 })
 
+test('whose person says no in a native app is given nothing', async () => {
+  const deps = await open(['org.example.notes:/callback'])
+  const browser = deps.browser()
+  const native = { client_id: 'spa', redirect_uri: 'org.example.notes:/callback' }
+  const asked = await deps.byCode(browser, await deps.start(browser, native), EMAIL)
+  const ann = await deps.store.people.findByEmail(EMAIL)
+  const grants = () => deps.store.artifacts.ofPerson('Grant', ann?.id ?? 'usr_', deps.clock.now())
+  expect(asked.text).toContain('decision')
+  expect(await grants()).toEqual([])
+  await browser.submit(asked, '/consent', { decision: 'deny' }).catch(() => {})
+  expect(await grants()).toEqual([])
+})
+
 test('an address that does not fit the others is not used, and keeps nobody from signing out', async () => {
   const deps = await open(['https://notes.example.org/'])
   const amendment = { logoutUris: ['org.example.notes:/out'] }

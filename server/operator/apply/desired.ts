@@ -305,12 +305,16 @@ function refuseDuplicates(stated: readonly Entity[]): void {
   }
 }
 
-/** The kind of a key cannot be changed. */
+/** The kind of a key cannot be changed, nor whether a client has a secret. */
 function refuseKindChange(stated: readonly Entity[], current: readonly Entity[]): void {
   const known = byRef(current)
   for (const entity of stated) {
-    if (entity.kind !== 'key') continue
     const before = known.get(entityRef(entity))
+    if (entity.kind === 'client' && before?.fields['public'] === !entity.fields['public']) {
+      const words = `client ${entity.name} cannot change "public": register another application`
+      throw invalidInput('clients', words)
+    }
+    if (entity.kind !== 'key') continue
     if (before && before.fields['kind'] !== entity.fields['kind']) {
       const { kind } = before.fields
       throw invalidInput(

@@ -202,7 +202,7 @@ export const ENGLISH: Words = {
     },
     'too-many-requests': {
       heading: 'Too many requests',
-      meaning: 'Wait a few minutes, then go back to the application and sign in again.',
+      meaning: 'Wait a few minutes, then begin again where you came from.',
     },
     failed: {
       heading: 'Something went wrong on our side',

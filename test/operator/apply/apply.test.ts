@@ -405,6 +405,14 @@ describe('the plan is exact', () => {
 })
 
 describe('executing a plan', () => {
+  test('a client does not become public: the plan is refused, not its middle', async () => {
+    const deps = await openFurnished()
+    const clients = [{ name: 'wiki', redirect_uris: ['https://w.example/cb'] }]
+    await apply(deps, { clients })
+    const changed = { clients: clients.map((client) => ({ ...client, public: true })) }
+    await expect(apply(deps, changed)).rejects.toThrow('cannot change "public"')
+  })
+
   test('secrets of new keys, clients and webhooks are handed back, and work', async () => {
     const deps = await openFurnished()
     const { secrets } = await apply(deps, {
