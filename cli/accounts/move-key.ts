@@ -14,12 +14,13 @@ export const mount: Mount = (accounts) =>
     .action(
       action(async (context, key: string, to: string) => {
         const found = await call(context, 'keys.show', { ...context.accountInput, key })
+        const target = await call(context, 'accounts.show', { name: to })
         const name = clean(found.name)
         await confirm(context, {
-          question: `move ${name} from account ${clean(found.account)} to ${clean(to)}? Its requests are then paid from there.`,
+          question: `move ${name} from account ${clean(found.account)} to ${clean(target.name)}? Its requests are then paid from there.`,
           act: `move ${name}`,
         })
-        const moved = await call(context, 'accounts.move-key', { key: found.id, to })
+        const moved = await call(context, 'accounts.move-key', { key: found.id, to: target.id })
         if (context.json) return printJson(moved)
         const { id, moved_from, account } = moved
         print(context.quiet ? id : clean(`${moved.name}: account ${moved_from} → ${account}`))

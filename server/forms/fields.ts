@@ -150,6 +150,11 @@ export const nameField = z
     z.refine(isName, NAME_MESSAGE),
   )
 
+/** Money that is meant for an id reaches nobody who took it as a name. */
+export const accountNameField = nameField.check(
+  z.refine((name) => !name.startsWith('acct_'), 'must not begin with acct_, as ids of accounts do'),
+)
+
 /** A text of one line and at most `most` characters. */
 export const lineField = (most: number) =>
   z

@@ -8,7 +8,7 @@ import { isUsedUp, renderAccountLimits } from '#domain/limits.ts'
 import { NO_MONEY, renderUsd } from '#domain/money.ts'
 import {
   accountLimitsFields,
-  nameField,
+  accountNameField,
   scopeField,
   statedLimits,
   usdField,
@@ -45,7 +45,7 @@ export interface AccountUsageRecord extends WindowsRecord {
 /** The new account has no balance and no keys. @throws already_exists */
 export const createAccount = mutation(
   'accounts.create',
-  z.strictObject({ ...accountLimitsFields, name: nameField }),
+  z.strictObject({ ...accountLimitsFields, name: accountNameField }),
   async ({ store, clock }, { name, ...stated }, act): Promise<AccountRecord> => {
     const account = draftAccount(name, clock.now(), statedLimits(stated))
     const changed = statedIn({ name, ...renderAccountLimits(account.limits) })
@@ -60,7 +60,7 @@ export const createAccount = mutation(
  */
 export const renameAccount = mutation(
   'accounts.rename',
-  z.strictObject({ account: z.string(), name: nameField }),
+  z.strictObject({ account: z.string(), name: accountNameField }),
   async (deps, { account, name }, act): Promise<AccountRecord & { readonly previous: string }> => {
     const found = await findAccount(deps, account)
     if (found.name === DEFAULT_ACCOUNT_NAME && name !== found.name) {

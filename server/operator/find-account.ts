@@ -1,4 +1,4 @@
-/** Finds an account by exact name or id. */
+/** Finds an account by its id, or by its exact name. */
 import { type Account, DEFAULT_ACCOUNT_NAME } from '#domain/account.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { AccountId } from '#domain/id.ts'
@@ -18,7 +18,7 @@ export const accountNameOf = async ({ store }: OperatorDeps, id: AccountId): Pro
 /** To a person, another account than their own is none. @throws account_not_found */
 export async function findAccount({ store, actor }: OperatorDeps, text: string): Promise<Account> {
   const { accounts } = store
-  const account = (await accounts.findByName(text)) ?? (await accounts.find(text as AccountId))
+  const account = (await accounts.find(text as AccountId)) ?? (await accounts.findByName(text))
   if (account && (actor === undefined || account.id === actor.accountId)) return account
   if (actor !== undefined) {
     throw new GatewayError('account_not_found', `no account is called "${text}"`)

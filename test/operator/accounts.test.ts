@@ -1,7 +1,9 @@
 /** Several accounts: each with its own money, keys and threshold, and the default one where none is named. */
 
 import { expect, test } from 'vitest'
+import { draftAccount } from '#domain/account.ts'
 import { NO_LIMITS, renderAccountLimits } from '#domain/limits.ts'
+import { anAct } from '#test/support/nouns.ts'
 import { act, openFurnished, type TestOperatorDeps } from './deps.ts'
 
 const openTwo = async (): Promise<TestOperatorDeps> => {
@@ -66,6 +68,36 @@ test('a renamed account keeps its id, its money and its keys; the default one ke
     code: 'invalid_request',
     message: 'account default keeps its name: commands without --account act on it',
   })
+})
+
+test('the id of an account is nobody’s name, and is found before any name', async () => {
+  const deps = await openTwo()
+  const { id } = await act(deps, 'accounts.show', { name: 'acme' })
+  for (const call of [
+    () => act(deps, 'accounts.create', { name: id }),
+    () => act(deps, 'accounts.rename', { account: 'acme', name: 'acct_1' }),
+    () => act(deps, 'plan', { document: { accounts: [{ name: id }] }, prune: false }),
+  ]) {
+    await expect(call()).rejects.toMatchObject({ code: 'invalid_request' })
+  }
+  // One of before.
+  await deps.store.accounts.create({ ...draftAccount(id, deps.clock.now()), id: 'acct_9' }, anAct())
+  await act(deps, 'balance.top-up', { amount_usd: '7', account: id })
+  expect(await act(deps, 'accounts.show', { name: 'acme' })).toMatchObject({ balance_usd: '7.00' })
+})
+
+test('a file that names a closed account is refused before anything is planned', async () => {
+  const deps = await openTwo()
+  await act(deps, 'accounts.close', { account: 'acme' })
+  for (const document of [
+    { accounts: [{ name: 'acme' }] },
+    { keys: [{ name: 'k', account: 'acme' }] },
+    { members: [{ account: 'acme', email: 'a@example.org', role: 'viewer' as const }] },
+  ]) {
+    await expect(act(deps, 'plan', { document, prune: false })).rejects.toMatchObject({
+      code: 'account_closed',
+    })
+  }
 })
 
 test('one that is misspelt is not found, and what was meant is said', async () => {

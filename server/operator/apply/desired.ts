@@ -1,4 +1,5 @@
 /** What a file states, as the same entities that `current.ts` makes of the store. */
+import { accountClosed } from '#domain/account.ts'
 import type { Instant } from '#domain/clock.ts'
 import { newPriceVersionId } from '#domain/id.ts'
 import { NO_LIMITS } from '#domain/limits.ts'
@@ -64,11 +65,28 @@ export async function readDesired(
     ...groups.map(({ name, people }) => groupEntity(name, people)),
   ]
   refuseDuplicates(stated)
+  await refuseClosed(deps, document)
   refuseKindChange(stated, current)
   refuseAmbiguousNames(stated, current)
   requireFutureExpiry(keys, stated, current, at)
   return [...stated, ...(await fromCatalog(providers, stated, current, at))]
 }
+
+/** Its books stay under its name, which no other account gets. @throws account_closed */
+async function refuseClosed({ store }: OperatorDeps, document: GatewayDocument): Promise<void> {
+  const { accounts = [], members = [], keys = [] } = document
+  const stated = new Set([
+    ...accounts.map(({ name }) => name),
+    ...members.map(ownerOf),
+    ...keys.map(ownerOf),
+  ])
+  const closed = (await store.accounts.list()).find(
+    ({ name, closedAt }) => closedAt !== null && stated.has(name),
+  )
+  if (closed !== undefined) throw accountClosed(closed)
+}
+
+const ownerOf = ({ account }: { readonly account: string }): string => account
 
 /** The kinds whose section the file has. */
 export const sectionsOf = (document: GatewayDocument): ReadonlySet<Kind> =>

@@ -7,6 +7,7 @@ import { isMask, ROUTE_ORDERS } from '#domain/route.ts'
 import {
   accountField,
   accountLimitsFields,
+  accountNameField,
   limitsFields,
   modifiersField,
   nameField,
@@ -172,7 +173,7 @@ export const gatewayDocument = z.strictObject({
   accounts: sectionOf(
     z.strictObject({
       ...accountLimitsFields,
-      name: nameField,
+      name: accountNameField,
       threshold_usd: z.optional(usdField),
       email: z.optional(emailField),
       webhook_url: z.optional(z.string()),
