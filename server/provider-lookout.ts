@@ -44,8 +44,10 @@ export function lookAtProviders(sight: ProviderSight): () => Promise<void> {
     seen.has(subject) || hasServedSince(pulse, providerOf(subject), startedAt)
 
   const tellIfOver = async (subject: string, told: Told): Promise<void> => {
-    if (await isGone(sight, told.id)) await teller.lift(told.cause, subject)
-    else if (isServing(subject) && hasSettled(subject, false)) await tellEnd(sight, told, subject)
+    const facts = await factsOf(sight, told.id)
+    if (isGone(sight, facts)) await teller.lift(told.cause, subject)
+    else if (isServing(subject) && hasSettled(subject, false))
+      await tellEnd(sight, told, subject, facts)
   }
 
   return async () => {
@@ -76,8 +78,8 @@ function failingOf(serving: ProviderSight['serving']): ReadonlyMap<string, Tell>
   for (const [provider, readings] of byProvider) {
     failing.set(provider, (teller) => tellProvider(teller, provider, readings))
   }
-  for (const { provider, credential, kind, status } of serving.credentials()) {
-    if (kind !== 'unauthorized') continue
+  for (const { provider, credential, needsOperator, status } of serving.credentials()) {
+    if (!needsOperator) continue
     const facts = { provider, credential, models: [], status }
     const subject = CAUSES['gateway.credential_rejected'].subject(facts)
     failing.set(subject, (teller) => teller.raise('gateway.credential_rejected', facts))
@@ -126,14 +128,17 @@ function tellProvider(
 }
 
 /** Whether nothing that failed is asked any more, so that it is nobody's trouble, and never answers. */
-async function isGone({ store }: ProviderSight, id: EventId): Promise<boolean> {
+function isGone({ store }: ProviderSight, facts: FailingFacts | null): boolean {
+  if (facts === null) return false
   const asked = readAskedHops(store.catalogue.current())
-  const event = await store.events.find(id)
-  if (event === undefined) return false
-  const facts: FailingFacts = JSON.parse(event.body).data
   const { provider, models, credential = null } = facts
   if (credential !== null) return !asked.hasCredential(provider, credential)
   return !models.some((upstreamName) => asked.hasHop({ provider, upstreamName }))
+}
+
+async function factsOf({ store }: ProviderSight, id: EventId): Promise<FailingFacts | null> {
+  const event = await store.events.find(id)
+  return event === undefined ? null : JSON.parse(event.body).data
 }
 
 type FailingFacts = Pick<CauseFacts['gateway.provider_resting'], 'provider' | 'models'> &
@@ -143,8 +148,10 @@ const tellEnd = (
   { teller, clock }: ProviderSight,
   { cause, id }: Told,
   subject: string,
+  failing: FailingFacts | null,
 ): Promise<void> => {
-  const facts = { provider: providerOf(subject), event_id: id }
+  const credential = failing?.credential ?? null
+  const facts = { provider: providerOf(subject), credential, event_id: id }
   const recovered = draftEvent('gateway.provider_recovered', facts, clock.now())
   return teller.lift(cause, subject, recovered)
 }

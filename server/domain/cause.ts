@@ -70,7 +70,12 @@ export interface CauseFacts {
     readonly reason: string
     readonly status: number | null
   }
-  'gateway.provider_recovered': { readonly provider: string; readonly event_id: string }
+  'gateway.provider_recovered': {
+    readonly provider: string
+    /** As the event that told of the trouble has it. */
+    readonly credential: string | null
+    readonly event_id: string
+  }
   'gateway.credential_rejected': {
     readonly provider: string
     /** Its name, where the provider has several. */
@@ -223,13 +228,21 @@ export const CAUSES: { readonly [Name in CauseName]: Cause<CauseFacts[Name]> } =
     title: 'A provider that rested, or rejected its credential, answers again',
     severity: () => 'info',
     subject: ({ event_id }) => event_id,
-    facts: { provider: PROVIDER, event_id: ['text', 'The event that told of the trouble'] },
+    facts: {
+      provider: PROVIDER,
+      credential: ['text or null', 'Its credential, where that alone was rejected'],
+      event_id: ['text', 'The event that told of the trouble'],
+    },
     lasts: false,
-    message: ({ provider }) => `provider ${provider} answers again`,
+    message: ({ provider, credential }) =>
+      credential === null
+        ? `provider ${provider} answers again`
+        : `provider ${provider} accepts its credential ${credential} again`,
     hint: () => 'nothing to do',
   },
   'gateway.credential_rejected': {
-    title: "A provider rejects the gateway's credential (401 or 403)",
+    title:
+      "A provider rejects the gateway's credential (401 or 403), or one of several is out of credit",
     severity: () => 'critical',
     subject: ({ provider, credential }) =>
       credential === null ? provider : `${provider} ${credential}`,

@@ -25,7 +25,8 @@ export function credentialTroubles(
     const last = own.find(({ kind }) => kind === 'unauthorized') ?? own[0]
     if (last === undefined) return []
     const health = renderHealth(worstOf(own))
-    if (health.state !== 'resting' && last.kind !== 'unauthorized') return []
+    const isRefused = last.kind === 'unauthorized' && last.failures > 0
+    if (health.state !== 'resting' && !isRefused) return []
     return [{ credential: one.name, ...health, reason: last.kind, status: last.status }]
   })
 }

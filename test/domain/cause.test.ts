@@ -43,7 +43,7 @@ const SAMPLES: { readonly [Name in CauseName]: CauseFacts[Name] } = {
     reason: 'failed',
     status: 500,
   },
-  'gateway.provider_recovered': { provider: 'acme', event_id: 'evt_1' },
+  'gateway.provider_recovered': { provider: 'acme', credential: null, event_id: 'evt_1' },
   'gateway.credential_rejected': {
     provider: 'acme',
     credential: 'two',

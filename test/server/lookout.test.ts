@@ -198,6 +198,39 @@ test('one of several credentials is told by its name, while the others serve', a
   expect(causes(await post.told())).toEqual(['gateway.provider_recovered'])
 })
 
+test('a credential that was replaced answers again once it has, and one that is out of credit is told', async () => {
+  const post = await openPost()
+  await giveCredentials(post, 'first', 'second')
+  const hopOf = (credential: string): Hop => {
+    const provider = post.store.catalogue.current().providers.get('acme') ?? HOP.provider
+    return { ...HOP, provider, credential }
+  }
+  fail(post, 1, new UpstreamFailure('unauthorized', 'no', { status: 401 }), hopOf('first'))
+  await settle(post)
+  expect(causes(await post.told())).toEqual(['gateway.credential_rejected'])
+  await giveCredentials(post, 'first', 'second')
+  const spent = new UpstreamFailure('overloaded', 'no', { status: 429, permanent: 'account' })
+  post.health.served(hopOf('second'))
+  fail(post, 1, spent, hopOf('first'))
+  await settle(post)
+  expect(await post.told()).toEqual([])
+  fail(post, 1, spent, hopOf('second'))
+  await settle(post)
+  expect(causes(await post.told())).toEqual(['gateway.credential_rejected'])
+  // Replaced, and not asked yet.
+  await giveCredentials(post, 'first', 'second')
+  post.health.attempted(hopOf('first'))
+  await settle(post)
+  expect(await post.told()).toEqual([])
+  post.health.served(hopOf('first'))
+  await settle(post)
+  const [over, ...more] = await post.told()
+  expect(more).toEqual([])
+  expect(JSON.parse(over?.body ?? '').data).toMatchObject({
+    message: 'provider acme accepts its credential first again',
+  })
+})
+
 test('after a restart it is over only once the provider has answered', async () => {
   const before = await openPost()
   fail(before, 3)

@@ -38,13 +38,15 @@ export interface HopReading {
   readonly restsUntil: Instant | null
   /** Whether it keeps failing since it served last, so that somebody should look at it. */
   readonly keepsFailing: boolean
+  /** Whether only its operator can end it: rejected, or out of credit. */
+  readonly needsOperator: boolean
   /** Its last failure. */
   readonly kind: FailureKind
   /** The provider's own status, where one came. */
   readonly status: number | null
 }
 
-/** A credential that has failed recently, of a provider that has several. */
+/** A credential that has failed recently, of a provider that has several; without failures, another secret has its name since. */
 export interface CredentialReading extends Omit<HopReading, 'upstreamName'> {
   readonly credential: string
 }
@@ -85,13 +87,13 @@ const credentialOf = ({ provider, credential }: Hop): string => `:${provider.nam
 export function createHopHealth(clock: Clock): HopHealth {
   const runs = new Map<string, FailureRun & { readonly hop: Hop }>()
 
-  /** What a credential failed by is forgotten with the next change of its provider: another secret may have its name. */
-  const runOf = (name: string, { provider }: Hop) => {
+  /** After a change of its provider a credential rests no longer, for another secret may have its name; whether it serves is yet to be seen. */
+  const runOf = (name: string, hop: Hop) => {
     const run = runs.get(name)
-    const isOfOther = run !== undefined && run.hop.provider.revision !== provider.revision
+    const isOfOther = run !== undefined && run.hop.provider.revision !== hop.provider.revision
     if (!isOfOther || !name.startsWith(':')) return run
-    runs.delete(name)
-    return undefined
+    runs.set(name, { ...NO_FAILURES, last: run.last, hop })
+    return runs.get(name)
   }
 
   /** Of the hop, and of its credential where the provider has several. */
@@ -187,6 +189,7 @@ const readingOf = (
   failures: run.failures,
   restsUntil: isRestingAt(run, at) ? run.restsUntil : null,
   keepsFailing: run.failures >= FAILURES_BEFORE_REST || isOfOperator(run.last),
+  needsOperator: isOfOperator(run.last),
   kind: run.last?.kind ?? 'failed',
   status: run.last?.details.status ?? null,
 })

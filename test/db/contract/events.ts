@@ -79,7 +79,11 @@ export function eventsContract(bench: Bench): void {
 
     test('that is lifted raises what follows with it, and nothing where none was open', async () => {
       const over = () =>
-        draftEvent('gateway.provider_recovered', { provider: 'a', event_id: 'evt_1' }, now())
+        draftEvent(
+          'gateway.provider_recovered',
+          { provider: 'a', credential: null, event_id: 'evt_1' },
+          now(),
+        )
       expect(await lift(over())).toBe(false)
       expect(await list()).toEqual([])
       await raise(failed())

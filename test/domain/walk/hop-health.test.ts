@@ -95,7 +95,7 @@ describe('a hop that fails', () => {
       ...reading,
       restsUntil: restsUntil === null ? null : renderInstant(restsUntil),
     }))
-    const last = { kind: 'failed', status: null }
+    const last = { kind: 'failed', status: null, needsOperator: false }
     expect(readings).toEqual([
       {
         provider: 'a',
