@@ -43,7 +43,7 @@ const given = (keyId: string, vault: Vault): Readonly<Record<string, Value>> => 
   lease_until: null,
   'notice_settings.id': 1,
   'notice_settings.ceiling_percents': '[80,100]',
-  'memberships.role': 'owner',
+  role: 'owner',
   'identity_providers.type': 'oidc',
   authoritative_for: '[]',
   redirect_uris: '[]',
