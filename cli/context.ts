@@ -1,7 +1,7 @@
 /** The context of one command: its locations (flag > GATEWAY_* > systemd > XDG), global flags and terminal. */
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { type Clock, systemClock } from '#domain/clock.ts'
+import { type SettableClock, settable, systemClock } from '#domain/clock.ts'
 import { usageError } from './exit.ts'
 import { isTerminal } from './terminal/streams.ts'
 
@@ -22,7 +22,7 @@ export type Environment = Readonly<Record<string, string | undefined>>
 
 export interface Context {
   readonly env: Environment
-  readonly clock: Clock
+  readonly clock: SettableClock
   /** The command line itself: hints repeat its global options. */
   readonly typed: readonly string[]
   readonly dataDir: string
@@ -66,7 +66,7 @@ export function openContext(
   const isRead = isTerminal(1)
   return {
     env,
-    clock: systemClock,
+    clock: settable(systemClock),
     typed,
     dataDir,
     configFile: configFile(flags, env),

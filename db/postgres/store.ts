@@ -1,5 +1,5 @@
 /** The PostgreSQL engine: every port on one database, which several nodes share. */
-import type { Clock, Instant } from '#domain/clock.ts'
+import type { Instant } from '#domain/clock.ts'
 import { newEpochId } from '#domain/id.ts'
 import type { SteadyTime } from '#domain/steady-clock.ts'
 import type { StoreHealth } from '#domain/store.ts'
@@ -13,10 +13,11 @@ import { createModels } from './catalogue/models.ts'
 import { createProviders } from './catalogue/providers.ts'
 import { createRates } from './catalogue/rates.ts'
 import type { Address } from './engine/address.ts'
-import { type Database, openDatabase } from './engine/database.ts'
+import { type Database, openDatabase, type StoreClock } from './engine/database.ts'
 import { toStoreError } from './engine/errors.ts'
 import { NEWEST_VERSION, readVersion, unknownSchema } from './engine/migrate.ts'
 import { join, NO_LIFE, startLife } from './engine/node-life.ts'
+import { keepTime } from './engine/store-time.ts'
 import { createKeys } from './keys/keys.ts'
 import { createActivity } from './log/activity.ts'
 import { createActs } from './log/acts.ts'
@@ -34,7 +35,8 @@ import { createSigninStore } from './signin/store.ts'
 
 export interface PostgresOptions {
   readonly address: Address
-  readonly clock: Clock
+  /** Set by that of the database, where it can be. */
+  readonly clock: StoreClock
   /** Of a process that serves requests, or delivers what waits; null for one that does neither, and only looks or makes a change. */
   readonly node: string | null
   /** Of this binary, as other nodes are told. */
@@ -52,6 +54,7 @@ export async function openPostgres(options: PostgresOptions): Promise<GatewaySto
   const database = openDatabase(address, { clock, owner, vault })
   try {
     await requireSchema(database)
+    await keepTime(database, clock)
     if (vault !== null) await requireSameKey(database, vault)
     if (node !== null) await join(database, version)
     return await createStore(database, node !== null)

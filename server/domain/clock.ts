@@ -28,6 +28,29 @@ export const systemClock: Clock = {
   monotonicMs: () => Math.floor(performance.now()),
 }
 
+/** The clock of a process that may have to go by that of its store. */
+export interface SettableClock extends Clock {
+  /** It goes on from there by the time that passes, whatever the machine's clock does. */
+  follow(at: Instant): void
+  /** How far the machine's clock is ahead of it. */
+  aheadMs(): number
+}
+
+export function settable(machine: Clock): SettableClock {
+  let originMs: number | null = null
+  const { monotonicMs } = machine
+  const now = (): Instant =>
+    originMs === null ? machine.now() : ((monotonicMs() + originMs) as Instant)
+  return {
+    now,
+    monotonicMs,
+    follow(at) {
+      originMs = at - monotonicMs()
+    },
+    aheadMs: () => machine.now() - now(),
+  }
+}
+
 /** Resolves after `ms`; rejects with the signal's reason when that comes first. */
 export const pause = (ms: number, signal: CancelSignal): Promise<void> =>
   new Promise((resolve, reject) => {

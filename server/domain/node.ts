@@ -14,7 +14,7 @@ export interface NodeRecord {
   readonly version: string
   /** By the clock of the store. */
   readonly beat_at: string
-  /** How far its clock is ahead of that of the store. */
+  /** How far the clock of its machine is ahead of that of the store, by which it goes. */
   readonly ahead_ms: number
 }
 

@@ -1,7 +1,7 @@
 /** What every port works with: connections to one PostgreSQL, the clock and the vault. */
 import type { SQL } from 'bun'
 import { drizzle as openDrizzle, type SqliteRemoteDatabase } from 'drizzle-orm/sqlite-proxy'
-import type { Clock } from '#domain/clock.ts'
+import type { Clock, SettableClock } from '#domain/clock.ts'
 import type { Owner } from '#domain/owner.ts'
 import type { Vault } from '../../vault.ts'
 import type { Address } from './address.ts'
@@ -17,6 +17,9 @@ import {
   unreachable,
 } from './errors.ts'
 
+/** It goes by the database's, unless it cannot be set, as those of tests. */
+export type StoreClock = Clock & Partial<SettableClock>
+
 /** Statements, outside a transaction or in one. */
 export interface Sql {
   all<Row>(sql: string, ...bindings: Bindings): Promise<Row[]>
@@ -29,7 +32,7 @@ export interface Sql {
 export interface Database extends Sql {
   /** One connection each, with a deadline for each call: claims, settlements, the keys that requests bring, the life of the node. */
   readonly lanes: Readonly<Record<Lane, Sql>>
-  readonly clock: Clock
+  readonly clock: StoreClock
   /** The node and the epoch that it is in. */
   readonly owner: Owner
   own(owner: Owner): void

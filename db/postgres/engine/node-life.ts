@@ -5,6 +5,7 @@ import { GatewayError } from '#domain/errors.ts'
 import { newEpochId } from '#domain/id.ts'
 import { expire } from '../admission/expire.ts'
 import type { Database } from './database.ts'
+import { keepTime } from './store-time.ts'
 
 const BEAT_MS = 1_000
 /** By the clock of the database, so that no node's own matters. */
@@ -110,13 +111,15 @@ export function startLife(database: Database, beaten: readonly (() => Promise<vo
   }
 
   const beat = async (): Promise<void> => {
+    const machineMs = await keepTime(life, database.clock)
     const { node, epoch } = database.owner
     await life.run(
       `UPDATE nodes SET beat_at = clock_timestamp(),
          beating_since = CASE WHEN beat_at < clock_timestamp() - ${MISSED} THEN clock_timestamp() ELSE beating_since END,
-         ahead_ms = ${AHEAD}
+         ahead_ms = ${AHEAD}, machine_ms = ?
        WHERE name = ? AND epoch = ?`,
       database.clock.now(),
+      machineMs,
       node,
       epoch,
     )

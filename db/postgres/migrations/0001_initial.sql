@@ -10,7 +10,9 @@ CREATE TABLE nodes (
   -- Since when no beat has failed to come.
   beating_since timestamptz NOT NULL DEFAULT clock_timestamp(),
   -- How far its clock is ahead of that of the database.
-  ahead_ms bigint NOT NULL DEFAULT 0
+  ahead_ms bigint NOT NULL DEFAULT 0,
+  -- How far that of its machine is, which its own is set by no more.
+  machine_ms bigint NOT NULL DEFAULT 0
 );
 CREATE TABLE ended_epochs (epoch text COLLATE "C" PRIMARY KEY, ended_at bigint NOT NULL);
 -- Claims of which their node does not know what became of them: they are admitted no more, should their call still run.
