@@ -117,7 +117,10 @@ function accountLines(
 }
 
 /** "a ● 3 in flight   b ◐ silent, 1 in flight": those that share the store. */
-function nodeLines(context: Context, { nodes }: Status): readonly (readonly [string, string])[] {
+function nodeLines(
+  context: Context,
+  { nodes, server_warnings }: Status,
+): readonly (readonly [string, string])[] {
   if (nodes === null) return []
   const texts = nodes.map(({ name, state, in_flight }) => {
     const held = `${in_flight} in flight`
@@ -125,7 +128,12 @@ function nodeLines(context: Context, { nodes }: Status): readonly (readonly [str
     const [color, mark] = state === 'silent' ? (['yellow', '◐'] as const) : (['red', '○'] as const)
     return `${clean(name)} ${paint(context, color, `${mark} ${state}`)}, ${held}`
   })
-  return [['nodes', texts.join('   ') || 'none']]
+  return [
+    ['nodes', texts.join('   ') || 'none'],
+    ...server_warnings.map(
+      (one) => ['database', `${paint(context, 'yellow', '!')} ${clean(one)}`] as const,
+    ),
+  ]
 }
 
 /** "/var/lib/gatewayctl   412 MB   schema 14   last backup 6h ago"; in memory without a backup. */

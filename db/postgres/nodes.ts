@@ -7,6 +7,7 @@ import { toActivity } from '../rows/activity-row.ts'
 import { activity } from '../rows/tables.ts'
 import type { Database, Sql } from './engine/database.ts'
 import { MISSED } from './engine/node-life.ts'
+import { readServer } from './server-health.ts'
 
 /** Lines that are read at once, while requests wait. */
 const LINES_PER_TURN = 250
@@ -31,6 +32,7 @@ export function openNodes(database: Database): LivingNodes {
   let end: ((id: GenerationId) => void) | null = null
   const nodes: Nodes = {
     list: () => readNodes(database),
+    server: () => readServer(database),
     held: (most) =>
       database.all<Held>(
         `SELECT h.generation_id AS "generationId", h.request_id AS "requestId", h.key_id AS "keyId", h.model, h.end_user AS "endUser", h.surface, h.session,

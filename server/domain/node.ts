@@ -43,10 +43,27 @@ export interface EndedQuery {
   readonly most: number
 }
 
+/** Of the database server that they share. */
+export interface ServerHealth {
+  /** The oldest open transaction, as far as this role may see; null where there is none. */
+  readonly oldest: { readonly pid: number; readonly who: string; readonly ms: number } | null
+  /** How far the clock of this machine is ahead of the server's. */
+  readonly aheadMs: number
+  /** "UPDATE on keys": what its role may not do, and has to. */
+  readonly lacking: readonly string[]
+  /** Whether a commit waits for the disk. */
+  readonly isDurable: boolean
+  /** Standbys that it waits for besides, as they are set: empty for none. */
+  readonly named: string
+  /** How many of these there are now. */
+  readonly attached: number
+}
+
 /** Port of a store that several nodes share. */
 export interface Nodes {
   /** In the order of their names. */
   list(): Promise<readonly NodeRecord[]>
+  server(): Promise<ServerHealth>
   /** Requests in progress at any of them, the oldest `most`. */
   held(most: number): Promise<readonly Held[]>
   /** In the order in which they ended; of more than `most`, those that arrived last. */

@@ -16,6 +16,7 @@ import {
 } from './doctor/models.ts'
 import { checkThresholds } from './doctor/notices.ts'
 import { checkDescriptors } from './doctor/process.ts'
+import { checkServer } from './doctor/server.ts'
 import {
   checkAccess,
   checkBrand,
@@ -35,6 +36,7 @@ const CHECKS: readonly Check[] = [
   checkProgram,
   checkAddresses,
   checkStore,
+  checkServer,
   checkLedger,
   checkHolds,
   checkLog,

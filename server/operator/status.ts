@@ -17,6 +17,7 @@ import {
   providerHealth,
 } from './credential-trouble.ts'
 import type { LiveFacts, OperatorDeps } from './deps.ts'
+import { checkServer } from './doctor/server.ts'
 import { findScope } from './find-account.ts'
 import { renderHealth, worstOf } from './hop-record.ts'
 import { peopleOf } from './people-of.ts'
@@ -64,6 +65,8 @@ export const showStatus = verb(input, async (deps, { account, warnings }) => {
     in_flight: watch?.count() ?? 0,
     /** As `nodes list` has them; null where one process has the store. */
     nodes,
+    /** What `doctor` has against the database that nodes share. */
+    server_warnings: await warnOfServer(deps, warnings),
     draining: watch?.draining() ?? false,
     /** Of the last five minutes; null while no server runs. */
     traffic: watch && span ? trafficOf(watch, span) : null,
@@ -95,6 +98,14 @@ export const showStatus = verb(input, async (deps, { account, warnings }) => {
     rate_set_by_operator: rate.setByOperator,
   }
 })
+
+/** Without what is so by choice. */
+async function warnOfServer(deps: OperatorDeps, isWanted: boolean): Promise<readonly string[]> {
+  const found = isWanted ? await checkServer(deps) : []
+  return found.flatMap(({ check, level, message }) =>
+    level === 'problem' || (level === 'warning' && check !== 'replication') ? [message] : [],
+  )
+}
 
 /** A provider's health over all its hops, and the hops with recent failures. */
 function healthOf(

@@ -1,0 +1,147 @@
+// What doctor says of the database that nodes share.
+import { SQL } from 'bun'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import type { Address } from '#db/postgres/engine/address.ts'
+import { migrate } from '#db/postgres/engine/migrate.ts'
+import { openPostgres } from '#db/postgres/store.ts'
+import { later, settable, systemClock } from '#domain/clock.ts'
+import type { NodeRecord, ServerHealth } from '#domain/node.ts'
+import { checkServer, judgeServer } from '#operator/doctor/server.ts'
+import type { GatewayStore } from '#signin/store.ts'
+import { type Cluster, POSTGRES_BIN, startPostgres } from '#test/support/postgres.ts'
+
+vi.setConfig({ testTimeout: 60_000 })
+
+const SOUND: ServerHealth = {
+  ...{ oldest: null, aheadMs: 10, lacking: [], isDurable: true, named: 'ANY 1 (b)', attached: 1 },
+}
+const aNode = (ahead_ms: number): NodeRecord => ({
+  ...{ name: 'b', state: 'alive', in_flight: 0, epoch: 'e', version: '0', beat_at: '', ahead_ms },
+})
+const said = (health: Partial<ServerHealth>, nodes: readonly NodeRecord[] = []) =>
+  judgeServer({ ...SOUND, ...health }, nodes)
+    .filter(({ level }) => level !== 'ok')
+    .map(({ level, check, message, next }) => ({ level, check, message, next }))
+
+describe('says what to do', () => {
+  test('not while all is well', () => {
+    expect(said({}, [aNode(-240)])).toEqual([])
+    expect(said({ oldest: { pid: 7, who: 'ann', ms: 29_999 } })).toEqual([])
+  })
+  test.each<[string, Partial<ServerHealth>, string, string, string]>([
+    [
+      'transactions',
+      { oldest: { pid: 7, who: 'ann', ms: 30_000 } },
+      'warning',
+      'of ann is open for 30.0 s',
+      'pg_terminate_backend(7)',
+    ],
+    [
+      'clock',
+      { aheadMs: 250 },
+      'warning',
+      "this machine is 0.3 s ahead of the database's",
+      'set-ntp',
+    ],
+    ['rights', { lacking: ['UPDATE on keys'] }, 'problem', 'lacks UPDATE on keys', 'store migrate'],
+    ['commits', { isDurable: false }, 'problem', 'waits for no disk', 'synchronous_commit = on'],
+    [
+      'replication',
+      { named: '' },
+      'warning',
+      'no synchronous standby is named',
+      'synchronous_standby_names',
+    ],
+    ['replication', { attached: 0 }, 'problem', 'none is attached', 'start the standby'],
+  ])('about %s: %j', (check, health, level, message, next) => {
+    expect(said(health)).toEqual([
+      {
+        check,
+        level,
+        message: expect.stringContaining(message),
+        next: expect.stringContaining(next),
+      },
+    ])
+  })
+  test('of each node whose clock is off', () => {
+    expect(said({}, [aNode(-90_000)])).toMatchObject([
+      { message: expect.stringContaining('node b is 90.0 s behind') },
+    ])
+  })
+})
+
+if (POSTGRES_BIN === null) {
+  test.skip('PostgreSQL is not installed: apt-get install postgresql', () => {})
+} else {
+  const bin = POSTGRES_BIN
+  describe('finds', () => {
+    let cluster: Cluster
+    beforeAll(async () => {
+      cluster = await startPostgres(bin)
+    })
+    afterAll(() => cluster.stop())
+
+    const open = async (address: Address, clock = settable(systemClock)): Promise<GatewayStore> => {
+      const store = await openPostgres({ address, clock, node: null })
+      onTestFinished(() => store.close())
+      return store
+    }
+    const read = async (store: GatewayStore): Promise<ServerHealth> => {
+      if (store.nodes === undefined) throw new Error('no nodes')
+      return await store.nodes.server()
+    }
+
+    test('nothing in a new database but that it stands alone', async () => {
+      const store = await open(await cluster.create())
+      expect(await read(store)).toMatchObject({
+        ...{ oldest: null, lacking: [], isDurable: true, named: '', attached: 0 },
+      })
+      const found = await checkServer({ store })
+      expect(found.filter(({ level }) => level !== 'ok').map(({ check }) => check)).toEqual([
+        'replication',
+      ])
+    })
+
+    test('a transaction that is open, and how far a clock is off', async () => {
+      const address = await cluster.create()
+      const machine = { ...systemClock, now: () => later(systemClock.now(), 90_000) }
+      const clock = settable(machine)
+      const store = await open(address, clock)
+      expect(Math.abs(clock.now() - systemClock.now())).toBeLessThan(1_000)
+      const { hosts, username, database } = address
+      const client = new SQL({ ...hosts[0], username, database, max: 1 } as never)
+      await client.unsafe('BEGIN')
+      const { oldest, aheadMs } = await read(store)
+      expect(oldest).toMatchObject({ who: 'postgres', pid: expect.any(Number) })
+      expect(oldest?.ms).toBeGreaterThanOrEqual(0)
+      expect(aheadMs).toBeGreaterThan(89_000)
+      expect(aheadMs).toBeLessThan(91_000)
+      await client.close({ timeout: 0 })
+    })
+
+    test('a right that its role has lost, and none that it never needs', async () => {
+      const address = await cluster.createEmpty()
+      await cluster.run(address, 'CREATE ROLE gateway LOGIN')
+      await migrate(address)
+      const store = await open({ ...address, username: 'gateway' })
+      expect((await read(store)).lacking).toEqual([])
+      await cluster.run(address, 'REVOKE UPDATE ON keys FROM gateway')
+      expect((await read(store)).lacking).toEqual(['UPDATE on keys'])
+    })
+
+    test('a standby that is named, and away', async () => {
+      const address = await cluster.create()
+      const store = await open(address)
+      const set = async (sql: string): Promise<void> => {
+        await cluster.run(address, sql)
+        await cluster.run(address, 'SELECT pg_reload_conf()')
+      }
+      await set("ALTER SYSTEM SET synchronous_standby_names = 'b'")
+      await vi.waitFor(async () =>
+        expect(await read(store)).toMatchObject({ named: 'b', attached: 0 }),
+      )
+      await set('ALTER SYSTEM RESET synchronous_standby_names')
+      await vi.waitFor(async () => expect(await read(store)).toMatchObject({ named: '' }))
+    })
+  })
+}
