@@ -15,7 +15,7 @@ import {
 } from '#forms/fields.ts'
 import { maskWarnings } from '#forms/key-warnings.ts'
 import type { OperatorDeps } from './deps.ts'
-import { accountNameOf, findAccount } from './find-account.ts'
+import { accountNameOf, findAccount, findOpenAccount } from './find-account.ts'
 import { findKey } from './find-key.ts'
 import { type LimitChange, limitChanges } from './limits.ts'
 import { type AccountRecord, renderAccount } from './list-accounts.ts'
@@ -149,13 +149,13 @@ export const setAccountLimits = mutation(
 
 /**
  * Revokes the keys of an account, each as an act of its own, and ends it: its books stay. Where it stops, what was revoked stays
- * so, and it can be closed again. @throws account_not_found, invalid_request, also where a key was issued meanwhile
+ * so, and it can be closed again. @throws account_not_found, account_closed, invalid_request, also where a key was issued meanwhile
  */
 export const closeAccount = mutation(
   'accounts.close',
   z.strictObject({ account: z.string() }),
   async (deps, { account }, act): Promise<AccountRecord & { readonly revoked_keys: number }> => {
-    const found = await findAccount(deps, account)
+    const found = await findOpenAccount(deps, account)
     if (found.name === DEFAULT_ACCOUNT_NAME) {
       throw new GatewayError(
         'invalid_request',

@@ -19,7 +19,7 @@ import { type ActivityRecord, renderActivity, renderOperatorReceipt } from './ac
 import { makerOf } from './actor.ts'
 import type { OperatorDeps } from './deps.ts'
 import { accountNameOf, findScope } from './find-account.ts'
-import { findKey } from './find-key.ts'
+import { findKeyOfRecords } from './find-key.ts'
 import { shownEndOf } from './shown-id.ts'
 import { verb } from './verb.ts'
 
@@ -59,7 +59,7 @@ export async function toFilter(deps: OperatorDeps, stated: z.output<typeof filte
   return {
     errorsOnly: errors,
     ...(within !== null && { accountId: within.id }),
-    ...(key !== null && { keyId: (await findKey(deps, key, account)).id }),
+    ...(key !== null && { keyId: (await findKeyOfRecords(deps, key, account)).id }),
     ...(model !== null && { model }),
     ...(madeBy !== undefined && { madeBy }),
     ...(provider !== null && { provider }),

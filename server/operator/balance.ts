@@ -1,6 +1,6 @@
 /** Verbs for balances: show, top up, adjust. */
 import * as z from 'zod/mini'
-import type { Account } from '#domain/account.ts'
+import { type Account, accountClosed } from '#domain/account.ts'
 import { statedIn } from '#domain/act.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { AccountId } from '#domain/id.ts'
@@ -72,7 +72,7 @@ export const showBalance = verb(
 
 /**
  * Credits an account. Idempotent by `ref`: a repeated one with the same amount changes nothing.
- * @throws account_not_found, already_exists (the same `ref` with another amount)
+ * @throws account_not_found, account_closed, already_exists (the same `ref` with another amount)
  */
 export const topUp = mutation(
   'balance.top-up',
@@ -88,6 +88,12 @@ export const topUp = mutation(
     const account = await findAccount(deps, input.account)
     const { amount_usd: amount, note, ref } = input
     try {
+      if (
+        account.closedAt !== null &&
+        !(ref !== null && (await entryByRef(deps, account.id, ref)))
+      ) {
+        throw accountClosed(account)
+      }
       const credited = await credit(deps, account, { kind: 'top_up', amount, note, ref }, act)
       return { ...credited, applied: true }
     } catch (thrown) {

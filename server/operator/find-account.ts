@@ -1,5 +1,5 @@
 /** Finds an account by its id, or by its exact name. */
-import { type Account, DEFAULT_ACCOUNT_NAME } from '#domain/account.ts'
+import { type Account, accountClosed, DEFAULT_ACCOUNT_NAME } from '#domain/account.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { AccountId } from '#domain/id.ts'
 import { didYouMean, nearest } from '#forms/nearest.ts'
@@ -14,6 +14,13 @@ export async function findScope(deps: OperatorDeps, scope: string | null): Promi
 /** The name to show for the owner of something; its id where the account is gone. */
 export const accountNameOf = async ({ store }: OperatorDeps, id: AccountId): Promise<string> =>
   (await store.accounts.find(id))?.name ?? id
+
+/** One that is closed gets nothing more. @throws account_not_found, account_closed */
+export async function findOpenAccount(deps: OperatorDeps, text: string): Promise<Account> {
+  const account = await findAccount(deps, text)
+  if (account.closedAt !== null) throw accountClosed(account)
+  return account
+}
 
 /** To a person, another account than their own is none. @throws account_not_found */
 export async function findAccount({ store, actor }: OperatorDeps, text: string): Promise<Account> {

@@ -7,7 +7,7 @@ import { didYouMean, nearest } from '#forms/nearest.ts'
 import { shellWord } from '#forms/shell-word.ts'
 import { sees } from './actor.ts'
 import type { OperatorDeps } from './deps.ts'
-import { accountNameOf, findScope } from './find-account.ts'
+import { accountNameOf, findAccount, findScope } from './find-account.ts'
 import { shownEndOf } from './shown-id.ts'
 
 const MAX_CANDIDATES = 10
@@ -44,6 +44,25 @@ export async function findKey(
       ? 'name one by its id: gatewayctl keys list'
       : 'name one by its id, or its account with --account',
   })
+}
+
+/** For records, of which a key that was moved has left some in the account that it was of. @throws account_not_found, key_not_found */
+export async function findKeyOfRecords(
+  deps: OperatorDeps,
+  text: string,
+  scope: string | null,
+): Promise<ApiKey> {
+  try {
+    return await findKey(deps, text, scope)
+  } catch (thrown) {
+    if (scope === null || deps.actor !== undefined) throw thrown
+    const { id: accountId } = await findAccount(deps, scope)
+    for (const key of await deps.store.keys.search(text, MAX_CANDIDATES)) {
+      const query = { accountId, keyId: key.id, limit: 1 }
+      if ((await deps.store.ledger.list(query)).length > 0) return key
+    }
+    throw thrown
+  }
 }
 
 /** As a list shows its id; at most `MAX_CANDIDATES`. */

@@ -8,7 +8,7 @@ import { negateUsd, renderRub, renderRubPerUsd, renderUsd, toRub } from '#domain
 import { accountField, timeField } from '#forms/fields.ts'
 import type { OperatorDeps } from './deps.ts'
 import { findAccount } from './find-account.ts'
-import { findKey } from './find-key.ts'
+import { findKeyOfRecords } from './find-key.ts'
 import { verb } from './verb.ts'
 
 export interface EntryRecord {
@@ -68,7 +68,7 @@ const rangeForm = z.object(rangeFields)
 async function toRange(deps: OperatorDeps, { id }: Account, input: z.output<typeof rangeForm>) {
   const { key: text, kind, since, until, before } = input
   // Another account's key is an error, because an empty list would mean that it has no charges.
-  const key = text === null ? null : await findKey(deps, text, id)
+  const key = text === null ? null : await findKeyOfRecords(deps, text, id)
   return {
     accountId: id,
     ...(key !== null && { keyId: key.id }),

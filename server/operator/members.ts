@@ -21,7 +21,7 @@ import type { NewMail } from '#signin/register/mail-code.ts'
 import { type Membership, ROLES, type Role } from '#signin/register/membership.ts'
 import { newPerson, type Person, type PersonId } from '#signin/register/person.ts'
 import type { OperatorDeps } from './deps.ts'
-import { findAccount } from './find-account.ts'
+import { findAccount, findOpenAccount } from './find-account.ts'
 import { invitationMail } from './invitation-mail.ts'
 import { findPerson } from './people.ts'
 import { mutation, verb } from './verb.ts'
@@ -111,7 +111,7 @@ export const listMembers = verb(
 
 /**
  * At once, by the operator's hand; changes the role of somebody who is a member already. Who has never signed in is told by mail, again each time.
- * @throws account_not_found
+ * @throws account_not_found, account_closed
  */
 export const addMember = mutation(
   'accounts.members.add',
@@ -124,7 +124,7 @@ export const addMember = mutation(
   }),
   async (deps, { email, role, name = null, language, ...input }, act) => {
     const { people, memberships } = deps.store.signin
-    const account = await findAccount(deps, input.account)
+    const account = await findOpenAccount(deps, input.account)
     const at = deps.clock.now()
     const known = await people.findByEmail(email)
     const person = known ?? { ...newPerson(email, at), name }
@@ -162,7 +162,7 @@ export const addMember = mutation(
 
 /**
  * Asks somebody to join; it holds once they accept. A later one to the same address replaces it. An owner invites no address that may not sign up.
- * @throws account_not_found, invalid_request, already_exists, rate_limit_exceeded
+ * @throws account_not_found, account_closed, invalid_request, already_exists, rate_limit_exceeded
  */
 export const inviteMember = mutation(
   'accounts.members.invite',
@@ -174,7 +174,7 @@ export const inviteMember = mutation(
   }),
   async (deps, { email, role, language, ...input }, act) => {
     const { people, memberships, invitations } = deps.store.signin
-    const account = await findAccount(deps, input.account)
+    const account = await findOpenAccount(deps, input.account)
     const known = await people.findByEmail(email)
     if (known === undefined) requireSignup(deps, email)
     else if ((await memberships.find(account.id, known.id)) !== undefined) {

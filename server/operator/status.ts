@@ -136,6 +136,8 @@ function servedOf(name: string, watch: Watch | undefined, span: Span | null) {
   return { served_percent, failed }
 }
 
+const UNWATCHED = { threshold_usd: null, marked: false, notified_at: null }
+
 async function reportAccounts(deps: OperatorDeps, accounts: readonly Account[]) {
   const { store, clock } = deps
   const now = clock.now()
@@ -144,7 +146,9 @@ async function reportAccounts(deps: OperatorDeps, accounts: readonly Account[]) 
   const records = []
   for (const [account, threshold] of found) {
     const { id, name, balance } = account
-    const { threshold_usd, marked, notified_at } = renderThreshold(threshold)
+    // Nobody waits for money on one that is closed.
+    const { threshold_usd, marked, notified_at } =
+      account.closedAt === null ? renderThreshold(threshold) : UNWATCHED
     const own = days.filter(({ accountId }) => accountId === id)
     const runway = renderRunway(balance, own, now)
     const balance_usd = renderUsd(balance)

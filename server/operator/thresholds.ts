@@ -10,7 +10,7 @@ import { rateAt } from '#domain/rate.ts'
 import { newWebhookSecret } from '#domain/webhook-secret.ts'
 import { accountField, usdField } from '#forms/fields.ts'
 import type { DeliveryConfig, OperatorDeps } from './deps.ts'
-import { findAccount } from './find-account.ts'
+import { findAccount, findOpenAccount } from './find-account.ts'
 import { emailField, readWebhookUrl } from './threshold-fields.ts'
 import { renderThreshold, type ThresholdRecord } from './threshold-record.ts'
 import { invalidInput, mutation, verb } from './verb.ts'
@@ -52,7 +52,7 @@ export const showThreshold = verb(z.strictObject({ account: accountField }), asy
 
 /**
  * Absent fields stay unchanged; the balance is checked at once. The webhook secret is created with the first URL, kept when the
- * URL changes, and removed with it. @throws account_not_found, invalid_request
+ * URL changes, and removed with it. @throws account_not_found, account_closed, invalid_request
  */
 export const setThreshold = mutation(
   'thresholds.set',
@@ -65,7 +65,7 @@ export const setThreshold = mutation(
   }),
   async (deps, input, act): Promise<SetThresholdRecord> => {
     const { store, delivery } = deps
-    const account = await findAccount(deps, input.account)
+    const account = await findOpenAccount(deps, input.account)
     const found = await store.thresholds.find(account.id)
     const { threshold_usd: below, email, webhook_url, rotate_secret: rotatesSecret } = input
     const webhookUrl =

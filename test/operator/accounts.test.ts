@@ -2,8 +2,9 @@
 
 import { expect, test } from 'vitest'
 import { draftAccount } from '#domain/account.ts'
+import type { KeyId } from '#domain/id.ts'
 import { NO_LIMITS, renderAccountLimits } from '#domain/limits.ts'
-import { anAct } from '#test/support/nouns.ts'
+import { aCharge, aClaim, anAct, anActivity, usd } from '#test/support/nouns.ts'
 import { act, openFurnished, type TestOperatorDeps } from './deps.ts'
 
 const openTwo = async (): Promise<TestOperatorDeps> => {
@@ -84,6 +85,62 @@ test('the id of an account is nobody’s name, and is found before any name', as
   await deps.store.accounts.create({ ...draftAccount(id, deps.clock.now()), id: 'acct_9' }, anAct())
   await act(deps, 'balance.top-up', { amount_usd: '7', account: id })
   expect(await act(deps, 'accounts.show', { name: 'acme' })).toMatchObject({ balance_usd: '7.00' })
+})
+
+test('an account that is closed gets nothing more, and nobody is told of it', async () => {
+  const deps = await openTwo()
+  const topUp = () => act(deps, 'balance.top-up', { amount_usd: '1', account: 'acme', ref: 'r' })
+  await act(deps, 'thresholds.set', { account: 'acme', threshold_usd: '5' })
+  await topUp()
+  await act(deps, 'accounts.close', { account: 'acme' })
+  for (const call of [
+    () => act(deps, 'accounts.close', { account: 'acme' }),
+    () => act(deps, 'balance.top-up', { amount_usd: '1', account: 'acme' }),
+    () => act(deps, 'thresholds.set', { account: 'acme', email: 'a@example.org' }),
+    () =>
+      act(deps, 'accounts.members.add', {
+        account: 'acme',
+        email: 'a@example.org',
+        role: 'owner',
+      }),
+  ]) {
+    await expect(call()).rejects.toMatchObject({ code: 'account_closed' })
+  }
+  expect(await topUp()).toMatchObject({ applied: false })
+  const { accounts } = await act(deps, 'status', {})
+  expect(accounts.find(({ name }) => name === 'acme')).toMatchObject({ marked: false })
+  const { findings } = await act(deps, 'doctor', {})
+  expect(
+    findings.filter(({ check, message }) => check !== 'ledger' && message.includes('acme')),
+  ).toEqual([])
+})
+
+test('what a key has left in the account that it was of is found there by its name', async () => {
+  const deps = await openTwo()
+  const { id } = await act(deps, 'keys.create', { name: 'moved', account: 'acme' })
+  const key = await deps.store.keys.find(id as KeyId)
+  if (key === undefined) throw new Error('no key')
+  await act(deps, 'balance.top-up', { amount_usd: '1', account: 'acme' })
+  const { version: catalogue } = deps.store.catalogue.current()
+  const claim = { ...aClaim(key, deps.clock.now()), catalogue }
+  await deps.store.admissions.admit(claim)
+  await deps.store.admissions.settle(claim.generationId, {
+    answer: null,
+    at: deps.clock.now(),
+    charge: aCharge(usd('0.01')),
+    activity: anActivity(claim, { cost: usd('0.01') }),
+  })
+  await act(deps, 'accounts.move-key', { account: 'acme', key: 'moved', to: 'default' })
+  expect(await act(deps, 'ledger.list', { account: 'acme', key: 'moved' })).toMatchObject([
+    { kind: 'charge' },
+  ])
+  expect(await act(deps, 'activity.count', { account: 'acme', key: 'moved' })).toMatchObject({
+    count: 1,
+  })
+  await act(deps, 'keys.create', { name: 'other' })
+  await expect(act(deps, 'ledger.list', { account: 'acme', key: 'other' })).rejects.toMatchObject({
+    code: 'key_not_found',
+  })
 })
 
 test('a file that names a closed account is refused before anything is planned', async () => {

@@ -10,7 +10,8 @@ import { rethrowTrouble, unreadable } from './unreadable.ts'
 /** For each account with a threshold: an `ok`, or a finding per reason why its notices cannot be sent. */
 export async function checkThresholds(deps: OperatorDeps): Promise<readonly Finding[]> {
   const { accounts, thresholds } = deps.store
-  const all = await withThresholds(thresholds, await accounts.list())
+  const open = (await accounts.list()).filter(({ closedAt }) => closedAt === null)
+  const all = await withThresholds(thresholds, open)
   const findings = await Promise.all(all.map((one) => checkThreshold(deps, ...one)))
   const some = findings.flat()
   return some.length > 0 ? some : [ok('threshold', 'no low-balance threshold is set')]

@@ -54,7 +54,8 @@ async function withoutMail({ store, live }: OperatorDeps): Promise<Finding> {
 /** Who may look after the accounts, and where. */
 export async function checkCabinet({ store, live }: OperatorDeps): Promise<readonly Finding[]> {
   const unowned: string[] = []
-  for (const { id, name } of await store.accounts.list()) {
+  for (const { id, name, closedAt } of await store.accounts.list()) {
+    if (closedAt !== null) continue
     const members = await store.signin.memberships.ofAccount(id)
     if (!members.some(({ role }) => role === 'owner')) unowned.push(name)
   }
