@@ -29,6 +29,9 @@ export interface AccessRecord {
   readonly expires_at: string
 }
 
+/** The beginning of an id, or of a digest, that tells one from another. */
+const ID_CHARS = 12
+
 const namedPerson = { account: scopeField, person: z.string() }
 
 /** What the provider keeps of a session, and the account's pages of theirs. */
@@ -85,14 +88,18 @@ export const endSession = mutation(
     const open = [
       ...(await artifacts.ofPerson('Session', id, at)),
       ...(await artifacts.ofPerson('Cabinet', id, at)),
-    ].filter(({ uid }) => uid === input.session)
+    ].filter(({ uid }) => {
+      const isBeginning = input.session.length >= ID_CHARS && uid?.startsWith(input.session)
+      return uid === input.session || isBeginning
+    })
     if (open.length === 0) {
       throw new GatewayError('person_not_found', `${email} has no such session`, {
         hint: `gatewayctl users sessions list ${id}`,
       })
     }
-    await artifacts.end(open, act(id, { ended_session: input.session }))
-    return { id: input.session, person: email, ended: true }
+    const session = open[0]?.uid ?? ''
+    await artifacts.end(open, act(id, { ended_session: session }))
+    return { id: session, person: email, ended: true }
   },
 )
 
@@ -124,9 +131,6 @@ export const listAccess = verb(
     return [...records.values()]
   },
 )
-
-/** Of the digest: it tells one from another. */
-const ID_CHARS = 12
 
 /** Its tokens are refused from now on; it may ask the person again. @throws account_not_found, person_not_found, client_not_found */
 export const withdrawAccess = mutation(

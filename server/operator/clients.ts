@@ -5,6 +5,7 @@ import { renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { nameField } from '#forms/fields.ts'
 import { didYouMean, nearest } from '#forms/nearest.ts'
+import { isGroupName } from '#signin/register/access.ts'
 import {
   type Client,
   type ClientAmendment,
@@ -118,10 +119,25 @@ export const createClient = mutation(
       updatedAt: at,
     }
     requireSound({ ...client, isPublic: input.public })
+    const more = await emptyGroupWarnings(deps, client.access)
     await deps.store.signin.clients.create(client, act(client.id, describeClient(client)))
-    return issued(deps, client, secret)
+    const record = issued(deps, client, secret)
+    return { ...record, warnings: [...record.warnings, ...more] }
   },
 )
+
+/** Groups exist as long as somebody belongs to them; what looks like a domain is meant as one. @throws invalid_request */
+async function emptyGroupWarnings({ store }: OperatorDeps, access: Client['access'] | undefined) {
+  if (access === undefined || access === 'everybody') return []
+  const known = new Set((await store.signin.groups.list()).map(({ name }) => name))
+  const empty = access.filter((rule) => isGroupName(rule) && !known.has(rule))
+  const domain = empty.find((name) => /^[^_]+\.[a-z]{2,}$/.test(name))
+  if (domain !== undefined) {
+    const words = `"${domain}" is the name of a group, and nobody is in it: the domain is @${domain}`
+    throw invalidInput('allowed', words)
+  }
+  return empty.map((name) => `nobody is in the group ${name}: gatewayctl groups add ${name} EMAIL`)
+}
 
 /** Checked as webhooks are, and again at each delivery. @throws invalid_request */
 export const readLogoutUri = (
@@ -207,7 +223,9 @@ export const editClient = mutation(
       ...(allowed !== undefined && { access: allowed ?? ('everybody' as const) }),
     }
     requireSound({ ...client, ...amendment, isPublic: client.secretDigest === null })
-    return render(await amend(deps, client.id, amendment, act(client.id)))
+    const more = await emptyGroupWarnings(deps, amendment.access)
+    const record = render(await amend(deps, client.id, amendment, act(client.id)))
+    return { ...record, warnings: [...record.warnings, ...more] }
   },
 )
 

@@ -4,12 +4,18 @@ import type { Act, ActChanges } from '#domain/act.ts'
 import { renderInstant } from '#domain/clock.ts'
 import type { ActId, EventId } from '#domain/id.ts'
 import { timeField } from '#forms/fields.ts'
+import { didYouMean, nearest } from '#forms/nearest.ts'
 import type { Client } from '#signin/register/client.ts'
 import { isPersonId, type PersonId } from '#signin/register/person.ts'
-import { isRefusal, type ListedSigninEvent } from '#signin/register/signin-event.ts'
+import {
+  ACCEPTED,
+  isRefusal,
+  type ListedSigninEvent,
+  REFUSED,
+} from '#signin/register/signin-event.ts'
 import { findClient } from './clients.ts'
 import type { OperatorDeps } from './deps.ts'
-import { verb } from './verb.ts'
+import { invalidInput, verb } from './verb.ts'
 
 export interface SigninEventRecord {
   readonly id: string
@@ -54,6 +60,7 @@ export const listSigninEvents = verb(
   }),
   async (deps, input): Promise<readonly SigninEventRecord[]> => {
     const { outcome, refused, since, until, before, limit } = input
+    if (outcome !== null) await requireOutcome(deps, outcome)
     const person = input.person === null ? null : await readPerson(deps, input.person)
     const client = input.client === null ? null : await readClient(deps, input.client)
     const bounds = {
@@ -86,6 +93,17 @@ export const listSigninEvents = verb(
       .slice(0, limit)
   },
 )
+
+/** Those of the pages, and the protocol's that have happened; the name of a verb has a dot. @throws invalid_request */
+async function requireOutcome({ store }: OperatorDeps, outcome: string): Promise<void> {
+  const known: readonly string[] = [...ACCEPTED, ...REFUSED, ...PROTOCOL]
+  if (known.includes(outcome) || outcome.includes('.')) return
+  if ((await store.signin.events.list({ outcome, limit: 1 })).length > 0) return
+  const meant = didYouMean(nearest(outcome, known))
+  throw invalidInput('outcome', `no event is called "${outcome}"${meant}`)
+}
+
+const PROTOCOL = ['access_denied', 'invalid_client', 'invalid_grant', 'invalid_redirect_uri']
 
 /** Ids of both logs have four characters before the part that is ordered by time. */
 const bodyOf = (id: string): string => id.slice('evt_'.length)

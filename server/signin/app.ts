@@ -19,7 +19,7 @@ import { newErrorId } from './library-pages.ts'
 import { leadOnward } from './onward.ts'
 import type { ErrorKind } from './pages/view.ts'
 import { isIdentityProviderName } from './register/identity-provider.ts'
-import { inOneAct } from './request-artifacts.ts'
+import { inOneAct, noteEvent } from './request-artifacts.ts'
 import {
   AUTHORIZE,
   DEVICE,
@@ -124,7 +124,12 @@ export function createSigninApp(
     return leadOnward(deps, c.req.raw, answer)
   })
 
-  app.onError((thrown, c) => faultPage(deps, c.req.raw, thrown))
+  app.onError((thrown, c) => {
+    if (thrown instanceof TooManyInteractions) {
+      noteEvent(deps.clock, { outcome: 'too_many_requests', address: c.env.address })
+    }
+    return faultPage(deps, c.req.raw, thrown)
+  })
 
   const answer = async (request: Request, address: string): Promise<Response> => {
     if (!URL.canParse(request.url)) return new Response(null, { status: 400 })

@@ -11,6 +11,8 @@ export interface MailFacts {
   readonly minutes: number
   /** The identity provider that the code will also link; null if none. */
   readonly links: string | null
+  /** Whom to ask: the operator's words. */
+  readonly contact?: string | undefined
 }
 
 /** The subject contains no text from an untrusted source. */
@@ -54,19 +56,21 @@ const CODE_WORDS: Readonly<Record<Language, (facts: MailFacts) => Words>> = {
 }
 
 const NOT_KNOWN_WORDS: Readonly<Record<Language, (facts: MailFacts) => Words>> = {
-  en: ({ clientName, address, at }) => ({
+  en: ({ clientName, address, at, contact = 'the operator' }) => ({
     subject: 'Signing in',
     lines: [
       `Somebody requested a code to sign in to ${clientName} with this address, which is not known here.`,
-      'If it was you, ask the operator to add your address, or use another one.',
+      `If it was you, ask ${contact} to add your address, or use another one.`,
       `Requested on ${at} from ${address}.`,
     ],
   }),
-  ru: ({ clientName, address, at }) => ({
+  ru: ({ clientName, address, at, contact }) => ({
     subject: 'Вход',
     lines: [
       `Кто-то запросил код для входа в ${clientName} с этим адресом, но здесь его не знают.`,
-      'Если это были вы, попросите оператора добавить ваш адрес или войдите с другим.',
+      contact === undefined
+        ? 'Если это были вы, попросите оператора добавить ваш адрес или войдите с другим.'
+        : `Если это были вы, попросите добавить ваш адрес (${contact}) или войдите с другим.`,
       `Запрошено ${at} с адреса ${address}.`,
     ],
   }),

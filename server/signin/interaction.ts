@@ -36,7 +36,7 @@ import { answerPasskey, signInByPasskey } from './interaction-passkey.ts'
 import { readCode } from './mail-code.ts'
 import { type Outcome, outcomePath, readOutcome, signInProblem } from './outcome.ts'
 import type { ErrorKind } from './pages/view.ts'
-import { ACCESS, PASSKEY } from './policy.ts'
+import { ACCESS, NOT_ALLOWED, PASSKEY } from './policy.ts'
 import { interactionPath } from './provider.ts'
 import { mayEnter, maySignUp } from './register/access.ts'
 import { digestOf } from './register/digest.ts'
@@ -297,8 +297,6 @@ async function answerNotAllowed(context: InteractionContext): Promise<Response> 
       return seeOther(interactionPath(call.uid))
   }
 }
-
-const NOT_ALLOWED = 'the person may not enter this application'
 
 async function answerConsent(context: InteractionContext): Promise<Response> {
   const { call, interaction, provider, client, deps } = context

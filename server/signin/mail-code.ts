@@ -87,6 +87,7 @@ export function openMailCodeFlow(
       at: renderInstant(at),
       minutes: CODE_MINUTES,
       links,
+      contact: deps.contact,
     }
     const letter = isKnown ? codeMail(language, code, about) : notKnownMail(language, about)
     return { id: newEventId(at), mail: { to: email, ...letter } }

@@ -59,12 +59,14 @@ const FIRST = 0
 /** Asks which account, even where somebody is signed in. */
 export const SELECT_ACCOUNT = 'select_account'
 
+/** What the application is told then. */
+export const NOT_ALLOWED = 'the person may not enter this application'
+
 /** With `prompt=none`, and where the person gives up, the application is told `access_denied`. */
 function accessPrompt(): Prompt {
   const verdict = ({ oidc: { account, client } }: Context) =>
     account && client && !account.mayEnter(client) ? Check.REQUEST_PROMPT : Check.NO_NEED_TO_PROMPT
-  const said = 'the person may not enter this application'
-  const check = new Check('not_allowed', said, 'access_denied', verdict)
+  const check = new Check('not_allowed', NOT_ALLOWED, 'access_denied', verdict)
   return new Prompt({ name: ACCESS, requestable: false }, check)
 }
 

@@ -3,7 +3,7 @@ import type { OIDCProviderError } from 'oidc-provider/lib/helpers/errors.js'
 import type { Context, Provider } from 'oidc-provider/lib/provider.js'
 import type { Clock } from '#domain/clock.ts'
 import { TooManyInteractions } from './interaction-limit.ts'
-import { ACCESS } from './policy.ts'
+import { ACCESS, NOT_ALLOWED } from './policy.ts'
 import type { PersonId } from './register/person.ts'
 import { noteEvent } from './request-artifacts.ts'
 
@@ -44,6 +44,7 @@ export function noteProtocolEvents(provider: Provider, clock: Clock): void {
     // They gave up at a page, which is noted.
     if (ctx.oidc.entities.Interaction?.prompt.name === ACCESS) return
     if (ctx.oidc.params?.['prompt'] === 'none' && SILENT.includes(cause.error)) return
+    if (cause.error_description === NOT_ALLOWED) return note(ctx, 'not_allowed')
     const outcome = cause instanceof TooManyInteractions ? 'too_many_requests' : cause.error
     note(ctx, outcome, detailOf(cause))
   })

@@ -87,6 +87,26 @@ describe('clients', () => {
     })
   })
 
+  test('a group in which nobody is: warned of, and refused where a domain was meant', async () => {
+    const deps = await openFurnished()
+    const stated = { name: 'Wiki', redirect_uris: [CALLBACK] }
+    const made = await act(deps, 'clients.create', { ...stated, allowed: ['staff'] })
+    expect(made.warnings).toMatchObject([expect.stringContaining('nobody is in the group staff')])
+    const edit = act(deps, 'clients.edit', { client: 'Wiki', allowed: ['example.org'] })
+    await expect(edit).rejects.toThrow('the domain is @example.org')
+    await act(deps, 'groups.add', { group: 'team.example', people: ['ann@example.org'] })
+    const edited = await act(deps, 'clients.edit', { client: 'Wiki', allowed: ['team.example'] })
+    expect(edited.warnings).toEqual([])
+  })
+
+  test('events of what does not exist are refused, not none; the cabinet has no need of any', async () => {
+    const deps = await openFurnished()
+    const mistyped = act(deps, 'users.events', { outcome: 'signedin' })
+    await expect(mistyped).rejects.toThrow('did you mean')
+    expect(await act(deps, 'users.events', { outcome: 'wrong_code' })).toEqual([])
+    expect(await act(deps, 'users.events', { client: 'cabinet' })).toEqual([])
+  })
+
   test('people leave a group together, or none does', async () => {
     const deps = await openFurnished()
     await act(deps, 'groups.add', { group: 'staff', people: ['ann@example.org'] })

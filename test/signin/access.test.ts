@@ -116,7 +116,7 @@ describe('an application that is open to a group', () => {
     const again = await browser.submit(await deps.start(browser), '/restart', {})
     const leaving = await deps.byCode(browser, again, 'bob@example.org')
     expect(isSignedIn(await browser.submit(leaving, '/oauth/logout/confirm', {}))).toBe(true)
-    expect((await deps.store.events.list({ limit: 99, outcome: 'not_allowed' })).length).toBe(2)
+    expect((await deps.store.events.list({ limit: 99, outcome: 'not_allowed' })).length).toBe(3)
     expect(deps.faults).toEqual([])
   })
 

@@ -205,6 +205,8 @@ describe('a code', () => {
     const asked = await deps.send('/oauth/device', { client_id: 'tv', scope: 'openid' })
     expect([asked.status, asked.headers.get('retry-after')]).toEqual([429, '600'])
     expect(await asked.json()).toMatchObject({ error: 'temporarily_unavailable' })
+    const refused = (await deps.outcomes()).filter((outcome) => outcome === 'too_many_requests')
+    expect(refused).toHaveLength(2)
   })
 
   test('is stored as a digest, which lets nobody in', async () => {
