@@ -15,7 +15,7 @@ const LIMITS = {
 
 /** `✖` where requests are refused until the period ends, `!` where the limit frees by itself or is not reached yet. */
 export function describeWarning(
-  { key_name, what, level, used, limit, reached_at }: WarningRecord,
+  { key_name, what, level, used, limit, reached_at }: Omit<WarningRecord, 'key_id'>,
   now: Instant,
 ): { readonly mark: '✖' | '!'; readonly text: string } {
   const key = clean(key_name)

@@ -3,8 +3,9 @@ import * as z from 'zod/mini'
 import type { Account } from '#domain/account.ts'
 import { dayOf, dayStart, elapsedMs, monthStart, renderInstant } from '#domain/clock.ts'
 import { withSpending } from '#domain/key-report.ts'
+import { isUsedUp } from '#domain/limits.ts'
 import { withThresholds } from '#domain/low-balance.ts'
-import { renderRubPerUsd, renderUsd } from '#domain/money.ts'
+import { NO_MONEY, renderRubPerUsd, renderUsd } from '#domain/money.ts'
 import type { Provider } from '#domain/provider.ts'
 import { rateAt } from '#domain/rate.ts'
 import { FIGURES_MS, readSpan, type Span } from '#domain/snapshot/figures.ts'
@@ -21,10 +22,16 @@ import { checkServer } from './doctor/server.ts'
 import { findScope } from './find-account.ts'
 import { renderHealth, worstOf } from './hop-record.ts'
 import { peopleOf } from './people-of.ts'
-import { MAX_KEYS, paceWarnings, readKeys } from './snapshot/keys.ts'
+import { readGauges } from './snapshot/gauges.ts'
+import {
+  countWarnings,
+  type LimitWarning,
+  MAX_KEYS,
+  paceWarnings,
+  readKeys,
+} from './snapshot/keys.ts'
 import { renderServed } from './snapshot/models.ts'
 import { readDays, renderRunway, sumsOf } from './snapshot/money.ts'
-import type { WarningRecord } from './snapshot/record.ts'
 import { renderTraffic } from './snapshot/traffic.ts'
 import { renderThreshold } from './threshold-record.ts'
 import { verb } from './verb.ts'
@@ -158,9 +165,27 @@ async function reportAccounts(deps: OperatorDeps, accounts: readonly Account[]) 
   return records
 }
 
-interface AccountWarningRecord extends WarningRecord {
+interface AccountWarningRecord extends LimitWarning {
+  /** Null where it is a limit of the account itself. */
+  readonly key_id: string | null
+  readonly key_name: string | null
   /** The name of the account. */
   readonly account: string
+}
+
+/** Of the limits of the account itself. */
+async function ownWarnings(
+  { store, clock }: OperatorDeps,
+  { id, limits }: Account,
+): Promise<readonly LimitWarning[]> {
+  if (!isUsedUp(limits)) return []
+  const now = clock.now()
+  const [use] = await store.admissions.accountUse([id], now)
+  if (use === undefined) return []
+  const { spendDay, spendMonth } = use
+  const spending = { spendDay: spendDay ?? NO_MONEY, spendMonth: spendMonth ?? NO_MONEY }
+  const gauges = readGauges(limits, { ...use, ...spending }, null, now)
+  return [...countWarnings(gauges), ...paceWarnings(limits, spending, now)]
 }
 
 /** Without a running server only spend limits are checked, of keys used this month. */
@@ -172,9 +197,11 @@ async function warningsOf(
   const now = clock.now()
   const found: AccountWarningRecord[] = []
   for (const account of accounts) {
-    const add = (warnings: readonly WarningRecord[]): void => {
+    const add = (warnings: readonly Omit<AccountWarningRecord, 'account'>[]): void => {
       found.push(...warnings.map((warning) => ({ ...warning, account: account.name })))
     }
+    const own = await ownWarnings(deps, account)
+    add(own.map((warning) => ({ ...warning, key_id: null, key_name: null })))
     if (watch) {
       const span = readSpan(watch.pulse.endings, now, FIGURES_MS)
       add((await readKeys(deps, account, span)).keys.warnings)
@@ -193,7 +220,8 @@ async function warningsOf(
         (limits.dailySpend !== null || limits.monthlySpend !== null),
     )
     for (const [key, spending] of await withSpending(store.admissions, judged, now)) {
-      add(paceWarnings(key, spending, now))
+      const of = { key_id: key.id, key_name: key.name }
+      add(paceWarnings(key.limits, spending, now).map((warning) => ({ ...of, ...warning })))
     }
   }
   return found

@@ -115,7 +115,7 @@ test('an account that is closed gets nothing more, and nobody is told of it', as
   ).toEqual([])
 })
 
-test('what a key has left in the account that it was of is found there by its name', async () => {
+test('an account at its own ceiling is named; what a key has left in it when it is moved is found by its name', async () => {
   const deps = await openTwo()
   const { id } = await act(deps, 'keys.create', { name: 'moved', account: 'acme' })
   const key = await deps.store.keys.find(id as KeyId)
@@ -130,6 +130,10 @@ test('what a key has left in the account that it was of is found there by its na
     charge: aCharge(usd('0.01')),
     activity: anActivity(claim, { cost: usd('0.01') }),
   })
+  await act(deps, 'accounts.set-limits', { account: 'acme', daily_spend_limit_usd: '0.01' })
+  expect((await act(deps, 'status', {})).warnings).toMatchObject([
+    { account: 'acme', key_id: null, what: 'day', level: 100, limit: '0.01' },
+  ])
   await act(deps, 'accounts.move-key', { account: 'acme', key: 'moved', to: 'default' })
   expect(await act(deps, 'ledger.list', { account: 'acme', key: 'moved' })).toMatchObject([
     { kind: 'charge' },

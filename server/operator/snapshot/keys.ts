@@ -5,7 +5,7 @@ import { type Instant, pause, renderInstant } from '#domain/clock.ts'
 import type { KeyId } from '#domain/id.ts'
 import { type ApiKey, keyStatus } from '#domain/key.ts'
 import { withUse } from '#domain/key-report.ts'
-import { renderLimitsOfEach } from '#domain/limits.ts'
+import { type Limits, renderLimitsOfEach } from '#domain/limits.ts'
 import { addUsd, renderUsd, type UsdNanos } from '#domain/money.ts'
 import { type Span, sharesOf, toFigures } from '#domain/snapshot/figures.ts'
 import { judgePace } from '#domain/snapshot/pace.ts'
@@ -14,7 +14,14 @@ import type { WindowReadings } from '#domain/window.ts'
 import type { OperatorDeps } from '../deps.ts'
 import { readGauges } from './gauges.ts'
 import type { Caps } from './money.ts'
-import type { KeyRowRecord, KeysRecord, KeyTrafficRecord, Level, WarningRecord } from './record.ts'
+import type {
+  GaugesRecord,
+  KeyRowRecord,
+  KeysRecord,
+  KeyTrafficRecord,
+  Level,
+  WarningRecord,
+} from './record.ts'
 import { integerOrNull, tenthsOrNull } from './traffic.ts'
 
 /** Of more keys only the newest and the recently used ones are read. */
@@ -168,17 +175,28 @@ function warningsOf(
   now: Instant,
 ): readonly WarningRecord[] {
   const of = { key_id: key.id, key_name: key.name }
+  return [...countWarnings(row), ...paceWarnings(key.limits, spending, now)].map((warning) => ({
+    ...of,
+    ...warning,
+  }))
+}
+
+export type LimitWarning = Omit<WarningRecord, 'key_id' | 'key_name'>
+
+/** Limits of a key or an account, but for spend, that are all used. */
+export function countWarnings(
+  gauges: Pick<GaugesRecord, 'minute' | 'day' | 'tokens' | 'concurrency'>,
+): readonly LimitWarning[] {
   const counts = [
-    ['rpm', row.minute],
-    ['rpd', row.day],
-    ['tpm', row.tokens],
-    ['concurrency', row.concurrency],
+    ['rpm', gauges.minute],
+    ['rpd', gauges.day],
+    ['tpm', gauges.tokens],
+    ['concurrency', gauges.concurrency],
   ] as const
-  const full = counts
+  return counts
     .filter(([, gauge]) => gauge.level === 'full')
     .map(
-      ([what, { used, limit }]): WarningRecord => ({
-        ...of,
+      ([what, { used, limit }]): LimitWarning => ({
         what,
         level: 100,
         used: String(used),
@@ -187,16 +205,14 @@ function warningsOf(
         resets_at: null,
       }),
     )
-  return [...full, ...paceWarnings(key, spending, now)]
 }
 
 /** Spend limits that are half used too early, nearly reached or reached. */
 export function paceWarnings(
-  key: ApiKey,
-  { spendDay, spendMonth }: KeySpending,
+  { dailySpend, monthlySpend }: Limits,
+  { spendDay, spendMonth }: Pick<KeySpending, 'spendDay' | 'spendMonth'>,
   now: Instant,
-): readonly WarningRecord[] {
-  const { dailySpend, monthlySpend } = key.limits
+): readonly LimitWarning[] {
   const judged = [
     judgePace('day', spendDay, dailySpend, now),
     judgePace('month', spendMonth, monthlySpend, now),
@@ -206,8 +222,6 @@ export function paceWarnings(
       ? []
       : [
           {
-            key_id: key.id,
-            key_name: key.name,
             what: warning.period,
             level: warning.level,
             used: renderUsd(warning.spent),
