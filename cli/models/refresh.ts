@@ -88,8 +88,8 @@ function changeLines(context: Context, { changes, new_models, adds_new }: Plan):
   ])
   const added = adds_new
     ? new_models.map(
-        ({ model, in_usd, out_usd }) =>
-          `${paint(context, 'green', '+')} ${clean(model)}  in_usd ${in_usd}, out_usd ${out_usd}`,
+        ({ model, in_usd, out_usd, tiers }) =>
+          `${paint(context, 'green', '+')} ${clean(model)}  in_usd ${in_usd}, out_usd ${out_usd}${tiers.map((tier) => `; above ${tier.above_input_tokens} tokens in_usd ${tier.in_usd}, out_usd ${tier.out_usd}`).join('')}`,
       )
     : []
   return [...priced, ...added]

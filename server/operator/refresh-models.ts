@@ -15,7 +15,7 @@ import { type PricedEntry, pricedEntry } from './catalog/read-catalog.ts'
 import { isSupported, shippedCatalog, toCard, toPrices, whyUnpriced } from './catalog.ts'
 import type { OperatorDeps } from './deps.ts'
 import { type PriceRecord, renderVersion } from './model-record.ts'
-import { mutation, verb } from './verb.ts'
+import { invalidInput, mutation, verb } from './verb.ts'
 
 export interface PriceChangeRecord {
   readonly model: string
@@ -34,6 +34,8 @@ export interface NewModelRecord {
   readonly name: string
   readonly in_usd: string
   readonly out_usd: string
+  /** What long prompts cost. */
+  readonly tiers: PriceRecord['tiers']
 }
 
 export interface RefreshRecord {
@@ -130,11 +132,13 @@ async function plan(deps: OperatorDeps, input: Input): Promise<Planned> {
   const { providers, models, aliases } = deps.store.catalogue.current()
   const masks = input.masks.length === 0 ? null : input.masks
   const found = newFindings()
+  const known: ModelCard[] = []
   for (const provider of providers.values()) {
     if (provider.type === 'demo') continue
     const entries = byVendor.get(vendorOf(provider))
     const own = [...models.values()].filter((card) => card.provider === provider.name)
     const cards = own.filter(({ id }) => allows(masks, id))
+    known.push(...own)
     if (entries === undefined) {
       if (masks === null || cards.length > 0) found.uncovered.push(provider.name)
       continue
@@ -145,7 +149,9 @@ async function plan(deps: OperatorDeps, input: Input): Promise<Planned> {
     const isFree = ({ id }: ModelCard): boolean => !models.has(id) && !aliases.has(id)
     const offered = [...byName.values()].flatMap((entry) => newCard(entry, provider, at) ?? [])
     found.added.push(...offered.filter((card) => isFree(card) && allows(masks, card.id)))
+    known.push(...offered)
   }
+  requireMatches(input.masks, known)
   const vendors = new Set([...providers.values()].map(vendorOf))
   const { priced, added, ...findings } = found
   const record = {
@@ -161,6 +167,12 @@ async function plan(deps: OperatorDeps, input: Input): Promise<Planned> {
   // Only of the shipped catalog it is known that nobody typed what it states of a context.
   const cards = added.map((card) => ({ ...card, isCatalogued: isShipped }))
   return { record: { ...record, plan: digest }, priced, added: input.add_new ? cards : [] }
+}
+
+/** @throws invalid_request for a mask that matches neither a model nor one that could be added */
+function requireMatches(masks: readonly string[], known: readonly ModelCard[]): void {
+  const idle = masks.find((mask) => !known.some(({ id }) => allows([mask], id)))
+  if (idle !== undefined) throw invalidInput('masks', `nothing to price is called ${idle}`)
 }
 
 const newFindings = () => ({
@@ -256,6 +268,6 @@ function newCard(entry: PricedEntry, provider: Provider, at: Instant): ModelCard
 
 function toNewModel(card: ModelCard, at: Instant): NewModelRecord {
   const price = priceAt(card, at)
-  const { in_usd = '0', out_usd = '0' } = price === null ? {} : renderVersion(price)
-  return { model: card.id, name: card.name, in_usd, out_usd }
+  const { in_usd = '0', out_usd = '0', tiers = [] } = price === null ? {} : renderVersion(price)
+  return { model: card.id, name: card.name, in_usd, out_usd, tiers }
 }

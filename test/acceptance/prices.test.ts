@@ -38,7 +38,10 @@ const API = `{
       },
       "two": { "name": "Two", "cost": { "input": 3, "output": 4 } },
       "odd": { "name": "Odd", "cost": { "input": 3, "output": 4, "reasoning": 9 } },
-      "new": { "name": "New", "cost": { "input": 5e-1, "output": 6 } }
+      "new": {
+        "name": "New",
+        "cost": { "input": 5e-1, "output": 6, "context_over_200k": { "input": 1, "output": 9 } }
+      }
     }
   },
   "elsewhere": { "models": { "x": { "name": "X", "cost": { "input": 1, "output": 1 } } } }
@@ -87,6 +90,16 @@ describe('with the gateway down', () => {
     expect(prices('acme/one').in_usd).toBe('1')
   })
 
+  test('what long prompts of a new model cost is said; a mask that matches nothing is refused', () => {
+    const refresh = (...more: readonly string[]) =>
+      cli.run(['models', 'refresh', '--from', api, '--dry-run', ...more])
+    expect(refresh('--add-new').out).toContain(
+      'acme/new  in_usd 0.5, out_usd 6; above 200000 tokens in_usd 1, out_usd 9',
+    )
+    const { code, err } = refresh('nope/*')
+    expect([code, err]).toEqual([2, expect.stringContaining('nope/*')])
+  })
+
   test('it asks first', () => {
     const { code, err } = cli.run(['models', 'refresh', '--from', api])
     expect(code).toBe(5)
@@ -133,7 +146,9 @@ describe('with the gateway up', () => {
     const done = JSON.parse(out) as Plan
     expect(done).toMatchObject({
       changes: [{ model: 'acme/one' }],
-      new_models: [{ model: 'acme/new' }],
+      new_models: [
+        { model: 'acme/new', tiers: [{ above_input_tokens: 200_000, in_usd: '1', out_usd: '9' }] },
+      ],
       confirmed: ['acme/two'],
       missing: ['acme/gone'],
       skipped: [{ model: 'acme/odd' }],
