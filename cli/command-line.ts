@@ -36,7 +36,9 @@ export function globalFlags(command: Command, noun: string | null): void {
       : account.hideHelp().argParser(() => {
           throw usageError(
             `--account does not apply to "${wordsOf(command)}", which concerns the whole gateway`,
-            `gatewayctl ${wordsOf(command)} --help`,
+            noun === 'notices'
+              ? 'what concerns one account: gatewayctl notices list --of ACCOUNT'
+              : `gatewayctl ${wordsOf(command)} --help`,
           )
         }),
   )

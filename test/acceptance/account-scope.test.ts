@@ -140,6 +140,11 @@ describe('a command that concerns the whole gateway', () => {
     )
   })
 
+  test('of notices says which flag lists those of one account', () => {
+    const { err } = cli.run(['notices', '--account', 'acme'])
+    expect(err).toContain('gatewayctl notices list --of ACCOUNT')
+  })
+
   test('refuses it before its words as well, and --admin beside it', () => {
     expect(cli.run(['--account', 'acme', 'models']).code).toBe(2)
     const admin = cli.run(['activity', 'list', '--admin', '--account', 'acme', '--json'])
