@@ -13,10 +13,12 @@ CREATE OR REPLACE FUNCTION day_at(at bigint, counted bigint) RETURNS bigint LANG
   SELECT CASE WHEN at / 86400000 + 1 = counted THEN counted ELSE at / 86400000 END $$;
 
 -- The place of an instant on an account's time line, which goes on across backward steps of the clock; what it was ahead by before each
--- step is in `steps`. A clock that reaches the line again by one of these was behind, and is corrected: it goes on by the clock.
+-- step is in `steps`. A clock that reaches the line again by one of these was behind, and is corrected: it goes on by the clock. One that
+-- jumps ahead of the line is corrected too if one of these brings it nearer.
 CREATE OR REPLACE FUNCTION place_of(at bigint, INOUT pos bigint, INOUT set_back bigint, INOUT steps bigint[]) LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
-  WHILE cardinality(steps) > 0 AND at + steps[cardinality(steps)] >= pos - 5000 LOOP
+  WHILE cardinality(steps) > 0 AND (at + steps[cardinality(steps)] >= pos - 5000
+      OR at + set_back > pos + 5000 AND pos - (at + steps[cardinality(steps)]) < at + set_back - pos) LOOP
     set_back := steps[cardinality(steps)];
     steps := trim_array(steps, 1);
   END LOOP;
