@@ -4,7 +4,6 @@ import { pageHeaders } from '#pages/headers.ts'
 import type { Html } from '#pages/html.ts'
 import type { CabinetDeps } from './deps.ts'
 import { REST_PLACE } from './draw/parts.ts'
-import { seeOther } from './sign-in.ts'
 
 const SOURCES = [
   "style-src 'self'",
@@ -61,7 +60,8 @@ export function streamOf(texts: AsyncGenerator<string, void>): ReadableStream<Ui
 }
 
 /** After a form: to a page of the cabinet. */
-export const goTo = seeOther
+export const goTo = (location: string): Response =>
+  new Response(null, { status: 303, headers: { Location: location, 'Cache-Control': 'no-store' } })
 
 /** A whole navigation, also where htmx asked: what follows is not a part of this page. */
 export function leaveFor(request: Request, answer: Response): Response {

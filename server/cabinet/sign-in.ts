@@ -3,6 +3,8 @@ import type * as OAuth from 'oauth4webapi'
 import { CLIENT_ID, callbackOf } from './client.ts'
 import { type Cookies, openCookie } from './cookies.ts'
 import type { CabinetDeps } from './deps.ts'
+import { goTo } from './respond.ts'
+import { acceptFirst, INVITATIONS } from './screens/invitations.ts'
 import { beginSession, providerSession } from './session.ts'
 
 export interface SignIn {
@@ -45,7 +47,7 @@ export function openSignIn(deps: CabinetDeps): SignIn {
         verifier: oauth.generateRandomCodeVerifier(),
         path: path.slice(0, MAX_PATH_CHARS),
       }
-      const answer = seeOther(await authorizationUrl(issuer, begun))
+      const answer = goTo(await authorizationUrl(issuer, begun))
       answer.headers.append('Set-Cookie', begunCookie.set(write(begun), BEGUN_SECONDS))
       return answer
     },
@@ -53,31 +55,30 @@ export function openSignIn(deps: CabinetDeps): SignIn {
       const begun = read(begunCookie.read(request))
       const { searchParams } = new URL(request.url)
       // Another tab has begun since, or this one is reloaded: whoever is signed in passes at once.
-      if (begun === null || searchParams.get('state') !== begun.state) return seeOther('/cabinet')
+      if (begun === null || searchParams.get('state') !== begun.state) return goTo('/cabinet')
       const { store } = await operator
       const { artifacts } = store.signin
       const revocations = await artifacts.revocations()
       const personId = await redeem(deps, begun, searchParams, address)
       const known = await providerSession(artifacts, ofProvider.read(request) ?? '')
-      const id =
-        personId === null || known?.personId !== personId
-          ? null
-          : await beginSession(
-              artifacts,
-              {
-                ...known,
-                address,
-                agent: request.headers.get('user-agent') ?? '',
-                revocations,
-              },
-              clock.now(),
-            )
-      const answer = seeOther(id === null ? '/cabinet' : begun.path)
-      answer.headers.append('Set-Cookie', begunCookie.clear())
-      if (id !== null) answer.headers.append('Set-Cookie', cookie.set(id))
-      return answer
+      if (known === undefined || known.personId !== personId) {
+        return leave('/cabinet', begunCookie.clear())
+      }
+      const agent = request.headers.get('user-agent') ?? ''
+      const facts = { ...known, address, agent, revocations }
+      const id = await beginSession(artifacts, facts, clock.now())
+      if (id === null) return leave('/cabinet', begunCookie.clear())
+      const isIn = await acceptFirst(await operator, known.personId, clock.now())
+      const path = isIn && begun.path === INVITATIONS ? '/cabinet' : begun.path
+      return leave(path, begunCookie.clear(), cookie.set(id))
     },
   }
+}
+
+function leave(path: string, ...cookies: readonly string[]): Response {
+  const answer = goTo(path)
+  for (const one of cookies) answer.headers.append('Set-Cookie', one)
+  return answer
 }
 
 const write = (begun: Begun): string => Buffer.from(JSON.stringify(begun)).toString('base64url')
@@ -152,6 +153,3 @@ async function redeem(
     throw thrown
   }
 }
-
-export const seeOther = (location: string): Response =>
-  new Response(null, { status: 303, headers: { Location: location, 'Cache-Control': 'no-store' } })

@@ -1,4 +1,5 @@
-// An invitation from the cabinet: nobody belongs to an account before they accept, and only they can.
+// An invitation from the cabinet: nobody belongs to an account before they accept, and only they can. Whoever belongs to none is in by
+// signing in.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { systemClock } from '#domain/clock.ts'
 import type { Browser } from '#test/acceptance/signin/browser.ts'
@@ -14,14 +15,23 @@ beforeAll(async () => {
 })
 afterAll(() => house.close())
 
-/** An account with an owner, and somebody whom they have invited to it. */
+/** An account with an owner, and somebody of another account whom they have invited to it. */
 async function begin(name: string, role: 'owner' | 'member' | 'viewer' = 'member') {
+  await house.act('accounts.members.add', {
+    account: 'default',
+    email: `invited@${name}.org`,
+    role: 'viewer',
+  })
+  return await invite(name, role)
+}
+
+/** An account with an owner, and somebody whom they have invited to it, and who may be nobody yet. */
+async function invite(name: string, role: 'owner' | 'member' | 'viewer') {
   await house.act('accounts.create', { name })
   const owner = await house.person(`owner@${name}.org`, 'owner', name)
   const email = `invited@${name}.org`
   const csrf = csrfOf(await owner.browser.open('/cabinet/people'))
-  const invite = () => post(owner.browser, house.authUrl, '/cabinet/people', { csrf, email, role })
-  const sent = await invite()
+  const sent = await post(owner.browser, house.authUrl, '/cabinet/people', { csrf, email, role })
   expect([sent.status, sent.text]).toEqual([200, expect.stringContaining(`${email} is invited.`)])
   const members = async () =>
     (await house.act('accounts.members.list', { account: name })).map((one) => [
@@ -39,6 +49,28 @@ const answer = async (browser: Browser, what: 'accept' | 'decline', of?: string)
   return await post(browser, house.authUrl, `/cabinet/invitations/${what}`, fields)
 }
 
+test('whoever belongs to no account signs in, and is in', async () => {
+  const { email, members } = await invite('newcomers', 'member')
+  expect(await members()).toContainEqual([email, 'pending'])
+  const browser = await house.signIn(email)
+  const page = await browser.open('/cabinet/keys')
+  expect([page.status, page.text]).toEqual([
+    200,
+    expect.stringMatching(/newcomers[\s\S]*?class="role">Member/),
+  ])
+  expect(await members()).toContainEqual([email, 'member'])
+  const [newest] = await house.act('acts.list', { limit: 1 })
+  expect(newest).toMatchObject({
+    verb: 'accounts.members.accept',
+    who: expect.stringMatching(`^${email} \\(usr_`),
+  })
+  // Signed in already, they are asked.
+  await house.act('accounts.members.remove', { account: 'newcomers', person: email })
+  await house.act('accounts.members.invite', { account: 'newcomers', email, role: 'viewer' })
+  expect((await browser.open('/cabinet/keys')).url).toBe(`${house.authUrl}/cabinet/invitations`)
+  expect(await members()).toContainEqual([email, 'pending'])
+})
+
 test('it says which account, which role and by whom, and holds from acceptance', async () => {
   const { email, members, people } = await begin('accepting')
   expect(await members()).toEqual([
@@ -47,13 +79,10 @@ test('it says which account, which role and by whom, and holds from acceptance',
   ])
   expect((await people()).text).toMatch(/<h2>Invitations<\/h2>[\s\S]*Send again[\s\S]*Withdraw/)
   const browser = await house.signIn(email)
-  // Who belongs to no account is led there.
-  const page = await browser.open('/cabinet')
-  expect(page.url).toBe(`${house.authUrl}/cabinet/invitations`)
+  const page = await browser.open('/cabinet/invitations')
   for (const said of ['accepting', 'owner@accepting.org', 'Member: makes keys']) {
     expect(page.text).toContain(said)
   }
-  expect((await browser.open('/cabinet/keys')).url).toContain('/invitations')
   expect(await members()).toHaveLength(2)
   const landed = await answer(browser, 'accept')
   expect([landed.url, landed.text]).toEqual([
@@ -76,7 +105,6 @@ test('declined, or withdrawn, it makes nobody a member', async () => {
   const browser = await house.signIn(email)
   expect((await answer(browser, 'decline')).text).toContain('No invitation waits')
   expect(await members()).toHaveLength(1)
-  expect((await browser.open('/cabinet')).status).toBe(403)
 
   const again = { csrf, email, role: 'viewer' }
   await post(owner.browser, house.authUrl, '/cabinet/people', again)

@@ -1,10 +1,14 @@
-/** What somebody is invited to: they belong to an account once they accept. It is for who belongs to none, too. */
+/**
+ * What somebody is invited to. Whoever belongs to no account is in by signing in; somebody who belongs to one, or is signed in already,
+ * is asked.
+ */
 import { html } from 'hono/html'
-import { renderInstant } from '#domain/clock.ts'
+import { type Instant, renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { performAs } from '#operator/as-person.ts'
 import type { Html } from '#pages/html.ts'
 import type { Invitation } from '#signin/register/invitation.ts'
+import type { PersonId } from '#signin/register/person.ts'
 import { bareFrame } from '../draw/frame.ts'
 import { button, facts, foreign, time } from '../draw/parts.ts'
 import { goTo, pageOf } from '../respond.ts'
@@ -18,7 +22,7 @@ export const invitationsOf = async ({
   operator,
   person,
   at,
-}: Guest): Promise<readonly Invitation[]> =>
+}: Answering): Promise<readonly Invitation[]> =>
   person.isEmailVerified ? operator.store.signin.invitations.toAddress(person.email, at) : []
 
 export async function showInvitations(guest: Guest): Promise<Response> {
@@ -54,20 +58,47 @@ ${button(guest, `${INVITATIONS}/decline`, words.invitations.decline, { hidden })
 export const answerInvitation =
   (answer: 'accept' | 'decline') =>
   async (guest: Guest, form: URLSearchParams): Promise<Response> => {
-    const { operator, person, session } = guest
+    const { operator, session } = guest
     const invitation = (await invitationsOf(guest)).find(({ id }) => id === form.get('invitation'))
-    if (invitation === undefined) return goTo(INVITATIONS)
-    const { accountId, role } = invitation
-    const actor = { personId: person.id, email: person.email, accountId, role }
-    const answered = { account: accountId, person: person.id }
-    try {
-      await performAs(operator, actor)(`accounts.members.${answer}`, answered)
-    } catch (thrown) {
-      if (thrown instanceof GatewayError && thrown.code === 'person_not_found')
-        return goTo(INVITATIONS)
-      throw thrown
+    if (invitation === undefined || !(await give(guest, answer, invitation))) {
+      return goTo(INVITATIONS)
     }
     if (answer === 'decline') return goTo(INVITATIONS)
-    await chooseAccount(operator.store.signin.artifacts, session, accountId)
+    await chooseAccount(operator.store.signin.artifacts, session, invitation.accountId)
     return goTo('/cabinet')
   }
+
+type Answering = Pick<Guest, 'operator' | 'person' | 'at'>
+
+/** False where it waits no more. */
+async function give(
+  { operator, person }: Answering,
+  answer: 'accept' | 'decline',
+  { accountId, role }: Invitation,
+): Promise<boolean> {
+  const actor = { personId: person.id, email: person.email, accountId, role }
+  const answered = { account: accountId, person: person.id }
+  try {
+    await performAs(operator, actor)(`accounts.members.${answer}`, answered)
+    return true
+  } catch (thrown) {
+    if (thrown instanceof GatewayError && thrown.code === 'person_not_found') return false
+    throw thrown
+  }
+}
+
+/** All of somebody who has just signed in and belongs to no account. True where they belong to one now. */
+export async function acceptFirst(
+  operator: Guest['operator'],
+  personId: PersonId,
+  at: Instant,
+): Promise<boolean> {
+  const { people, memberships } = operator.store.signin
+  const person = await people.find(personId)
+  if (person === undefined || (await memberships.ofPerson(personId)).length > 0) return false
+  const answers: boolean[] = []
+  for (const invitation of await invitationsOf({ operator, person, at })) {
+    answers.push(await give({ operator, person, at }, 'accept', invitation))
+  }
+  return answers.includes(true)
+}
