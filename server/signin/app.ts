@@ -17,6 +17,7 @@ import { failPage, identityPath, seeOther } from './interaction-pages.ts'
 import { openJournal } from './journal.ts'
 import { newErrorId } from './library-pages.ts'
 import { leadOnward } from './onward.ts'
+import { POST_SCRIPT } from './pages/onward.ts'
 import type { ErrorKind } from './pages/view.ts'
 import { isIdentityProviderName } from './register/identity-provider.ts'
 import { inOneAct, noteEvent } from './request-artifacts.ts'
@@ -110,7 +111,11 @@ export function createSigninApp(
   }
 
   mountDeviceFlow(app, deps.issuer, forward, fail)
-  const answerAsset = serveAssets([PASSKEY_SCRIPT, ...assetsOf(deps.brand ?? NO_BRAND)])
+  const answerAsset = serveAssets([
+    PASSKEY_SCRIPT,
+    POST_SCRIPT,
+    ...assetsOf(deps.brand ?? NO_BRAND),
+  ])
   app.get(`${ASSETS}*`, (c) => answerAsset(c.req.raw) ?? fail(c.req.raw, 'not-found'))
 
   mountInteractions(app, async (call) => answerInteraction(await signin(), call), fail)

@@ -1,12 +1,12 @@
-/** Pages that the protocol library requests (errors and sign-out), and the headers of those that it renders itself. */
-import { createHash } from 'node:crypto'
+/** Pages that the protocol library requests (errors and sign-out), and ours in place of those that it renders itself. */
 import { SessionNotFound } from 'oidc-provider/lib/helpers/errors.js'
 import type { Context } from 'oidc-provider/lib/provider.js'
-import { pageHeaders } from '#pages/headers.ts'
+import type { Form } from '#pages/html.ts'
 import { readLanguage } from '#pages/language.ts'
 import type { SigninDeps } from './deps.ts'
 import { TooManyInteractions } from './interaction-limit.ts'
 import { formTarget } from './pages/form-target.ts'
+import { POST_SCRIPT } from './pages/onward.ts'
 import { pageResponse } from './pages/respond.ts'
 import type { ErrorKind, PageView } from './pages/view.ts'
 import { randomName } from './register/digest.ts'
@@ -91,48 +91,56 @@ export async function show(
 ): Promise<void> {
   const target = leadsTo === undefined ? undefined : formTarget(leadsTo)
   const page = await pageResponse(view, {
-    language: readLanguage(ctx.get('accept-language'), ctx.oidc.params?.['ui_locales']),
+    language: readLanguage(ctx.get('accept-language'), asked(ctx, 'ui_locales')),
     issuer,
     brand,
     formTargets: target === undefined ? [] : [target],
   })
-  const refusal = view.page === 'error' && ctx.status >= 400
-  if (!refusal) ctx.status = page.status
+  const isSet = view.page === 'posted' || (view.page === 'error' && ctx.status >= 400)
+  if (!isSet) ctx.status = page.status
   for (const [name, value] of page.headers) ctx.set(name, value)
   ctx.body = await page.text()
 }
 
 /**
- * Adds the headers of our own pages to the library's self-submitting forms (`form_post` responses, and sign-out without
- * confirmation), and allows their one script. Redirects are left unchanged.
+ * Shows the library's self-submitting forms on a page of ours: `form_post` responses, and sign-out without confirmation. Redirects
+ * are left unchanged.
  */
 export const guardLibraryPages =
-  ({ issuer }: SigninDeps) =>
+  (deps: SigninDeps) =>
   async (ctx: Context, next: () => Promise<void>): Promise<void> => {
     await next()
     const { body } = ctx
     const isOurs = ctx.response.has('content-security-policy')
     const isRedirect = ctx.status >= 300 && ctx.status < 400
     if (ctx.type !== 'text/html' || typeof body !== 'string' || isOurs || isRedirect) return
-    const end = formEnd(ctx)
-    const target = end === undefined ? undefined : formTarget(end)
-    const headers = pageHeaders({
-      formTargets: target === undefined ? [] : [target],
-      isHttps: issuer.startsWith('https:'),
-      sources: scriptSource(body),
-    })
-    for (const [name, value] of Object.entries(headers)) ctx.set(name, value)
+    const end = asked(ctx, 'redirect_uri') ?? ctx.oidc.session.state?.postLogoutRedirectUri
+    await show(deps, ctx, { page: 'posted', form: formIn(body), script: POST_SCRIPT.path }, end)
   }
 
-/** Where a form of the library ends after redirects: the client's redirect URI or its post-logout redirect URI. */
-const formEnd = ({ oidc }: Context): string | undefined =>
-  oidc.params?.['redirect_uri'] ??
-  oidc.entities.Interaction?.params['redirect_uri'] ??
-  oidc.session.state?.postLogoutRedirectUri
-
-/** Only the first script: it precedes any untrusted text. */
-function scriptSource(page: string): readonly string[] {
-  const script = /<script>(.*?)<\/script>/s.exec(page)?.[1]
-  if (script === undefined) return []
-  return [`script-src 'sha256-${createHash('sha256').update(script).digest('base64')}'`]
+/** The form on a page of the library. */
+function formIn(body: string): Form {
+  const [, action = ''] = /<form method="post" action="([^"]*)">/.exec(body) ?? []
+  const fields = body.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)"/g)
+  return {
+    action: unescaped(action),
+    hidden: Object.fromEntries(
+      [...fields].map(([, name = '', value = '']) => [name, unescaped(value)]),
+    ),
+  }
 }
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  '#39': "'",
+}
+
+const unescaped = (text: string): string =>
+  text.replaceAll(/&(amp|lt|gt|quot|#39);/g, (_, name: string) => ENTITIES[name] ?? '')
+
+/** A parameter of the request, or of the one that it continues. */
+const asked = ({ oidc }: Context, name: string): string | undefined =>
+  oidc.params?.[name] ?? oidc.entities.Interaction?.params[name]

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { digestOf } from '#signin/register/digest.ts'
 import type { Browser } from '#test/acceptance/signin/browser.ts'
 import { anAct } from '#test/support/nouns.ts'
-import { ISSUER, openTestSignin } from './identities/test-signin.ts'
+import { ISSUER, onwardFrom, openTestSignin } from './identities/test-signin.ts'
 
 const EMAIL = 'ann@example.org'
 const EVERY = { most: 99, mostOfOne: 99, underWay: [] }
@@ -86,6 +86,7 @@ test('those of the person before, where somebody else signs in; nobody, where th
   expect(await deps.told()).toEqual([])
   const page = await deps.start(browser, { client_id: 'wiki', prompt: 'login' })
   const between = await deps.byCode(browser, page, 'bob@example.org')
+  expect(between.text).toContain('<h1>Just a moment</h1>')
   await browser.submit(between, '/oauth/logout/confirm', {})
   expect(await deps.told()).toEqual([['mail', mail.sub, mail['sid']]])
 })
@@ -101,4 +102,29 @@ test('of this session alone, and not of others of the person', async () => {
   expect(await deps.told()).toEqual([['mail', mail.sub, mail['sid']]])
   await deps.leave(other, 'mail', { logout: 'yes' })
   expect(await deps.told()).toEqual([['mail', mail.sub, elsewhere['sid']]])
+})
+
+test('nobody, where nobody is signed in: the form that posts itself is on a page of ours, in the language that was asked', async () => {
+  const deps = await open()
+  const logoutUris = ['https://mail.example.org/?a="&b']
+  await deps.register('quoted', { logoutUris })
+  const browser = deps.browser({ 'sec-fetch-mode': 'navigate' })
+  const query = new URLSearchParams({
+    client_id: 'quoted',
+    ui_locales: 'ru',
+    state: `'"&amp;<`,
+    post_logout_redirect_uri: logoutUris[0] ?? '',
+  })
+  const page = await browser.open(`${ISSUER}/oauth/logout?${query}`)
+  expect(page.text).toContain('<h1>Одну минуту</h1>')
+  expect(page.text).not.toContain('Submitting Callback')
+  const [, script = ''] = /<script src="([^"]+)"/.exec(page.text) ?? []
+  expect(await (await deps.ask(ISSUER + script)).text()).toBe('document.forms[0].submit()')
+  const left = onwardFrom(await browser.submit(page, '/oauth/logout/confirm', {}))
+  expect(new URL(left).searchParams.get('state')).toBe(`'"&amp;<`)
+  const form = { response_mode: 'form_post', prompt: 'none', state: `'"&amp;<` }
+  const refused = await deps.start(deps.browser(), form)
+  expect(refused.status).toBe(400)
+  expect(refused.text).toContain('name="state" value="&#39;&quot;&amp;amp;&lt;"')
+  expect(await deps.told()).toEqual([])
 })

@@ -6,7 +6,7 @@ import { drawCode } from './code.ts'
 import { drawConsent } from './consent.ts'
 import { drawDevice, drawDeviceConfirm, drawDeviceDenied, drawDeviceDone } from './device.ts'
 import { layOut, type Sheet } from './layout.ts'
-import { drawOnward } from './onward.ts'
+import { drawOnward, drawPosted } from './onward.ts'
 import { drawNewPasskey, drawPasskey } from './passkey.ts'
 import { drawDisabled, drawError, drawNotAllowed } from './refusal.ts'
 import { drawSignIn } from './sign-in.ts'
@@ -66,6 +66,8 @@ function draw(view: PageView, words: Words): Sheet {
       return drawNotAllowed(view, words)
     case 'onward':
       return drawOnward(view, words)
+    case 'posted':
+      return drawPosted(view, words)
     case 'error':
       return drawError(view, words)
   }

@@ -233,6 +233,13 @@ export interface OnwardView {
   readonly to: string
 }
 
+/** A form of the library, which the page posts by itself. */
+export interface PostedView {
+  readonly page: 'posted'
+  readonly form: Form
+  readonly script: string
+}
+
 /** The kinds of error that a page distinguishes. */
 export type ErrorKind =
   /** Unknown client (contract §10: a page, no redirect). */
@@ -279,4 +286,5 @@ export type PageView =
   | DisabledView
   | NotAllowedView
   | OnwardView
+  | PostedView
   | ErrorView

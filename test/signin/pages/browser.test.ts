@@ -13,7 +13,7 @@ import { VIEWS } from './views.ts'
 const answerAsset = serveAssets([PASSKEY_SCRIPT])
 
 /** All pages except the one that redirects by itself. */
-const STAYING = Object.keys(VIEWS).filter((name) => name !== 'onward')
+const STAYING = Object.keys(VIEWS).filter((name) => name !== 'onward' && name !== 'posted')
 
 interface Posted {
   readonly path: string

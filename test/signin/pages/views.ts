@@ -1,6 +1,7 @@
 // Every page in every state that a person can see, by a descriptive name.
 import type { Form } from '#pages/html.ts'
 import { PASSKEY_SCRIPT } from '#pages/passkeys.ts'
+import { POST_SCRIPT } from '#signin/pages/onward.ts'
 import type { ErrorKind, PageView } from '#signin/pages/view.ts'
 
 const form = (action: string): Form => ({
@@ -188,6 +189,11 @@ export const VIEWS: Readonly<Record<string, PageView>> = {
     restart: form('restart'),
   },
   onward: { page: 'onward', to: '/oauth/authorize/i9' },
+  posted: {
+    page: 'posted',
+    form: { action: '/oauth/logout/confirm', hidden: { xsrf: 'x9' } },
+    script: POST_SCRIPT.path,
+  },
   'error with words for developers': {
     page: 'error',
     kind: 'unregistered-redirect',
