@@ -227,12 +227,13 @@ function tooMany({ of, nextAt }: InvitationRefusal, at: number): GatewayError {
 
 const namedMember = { account: accountName, person: z.string().check(z.minLength(1)) }
 
-/** @throws account_not_found, person_not_found, invalid_request */
+/** @throws account_not_found, account_closed, person_not_found, invalid_request */
 export const setRole = mutation(
   'accounts.members.set-role',
   z.strictObject({ ...namedMember, role: roleField }),
   async (deps, { person: text, role, ...input }, act) => {
-    const { account, person, membership } = await findMember(deps, text, input.account)
+    const { id } = await findOpenAccount(deps, input.account)
+    const { account, person, membership } = await findMember(deps, text, id)
     await refuseOwn(deps, account, person)
     const changed = act(person.id, { account: account.name })
     const previous_role = await deps.store.signin.memberships.put(

@@ -104,7 +104,7 @@ function warningsFor({ below, email, webhookUrl }: Threshold, { smtp }: Delivery
   ]
 }
 
-/** Queues a notice marked as a test. @throws account_not_found, invalid_request */
+/** Queues a notice marked as a test. @throws account_not_found, account_closed, invalid_request */
 export const testThreshold = mutation(
   'thresholds.test',
   z.strictObject({
@@ -112,7 +112,7 @@ export const testThreshold = mutation(
     channel: z._default(z.nullable(z.enum(['email', 'webhook'])), null),
   }),
   async (deps, input, act): Promise<TestRecord> => {
-    const account = await findAccount(deps, input.account)
+    const account = await findOpenAccount(deps, input.account)
     const threshold = await deps.store.thresholds.find(account.id)
     const set = channelsOf(threshold)
     const channels = input.channel === null ? set : set.filter((one) => one === input.channel)

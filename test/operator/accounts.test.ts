@@ -91,12 +91,20 @@ test('an account that is closed gets nothing more, and nobody is told of it', as
   const deps = await openTwo()
   const topUp = () => act(deps, 'balance.top-up', { amount_usd: '1', account: 'acme', ref: 'r' })
   await act(deps, 'thresholds.set', { account: 'acme', threshold_usd: '5' })
+  await act(deps, 'thresholds.set', { account: 'acme', email: 'ops@example.org' })
+  const { id: person } = await act(deps, 'accounts.members.add', {
+    account: 'acme',
+    email: 'bo@example.org',
+    role: 'viewer',
+  })
   await topUp()
   await act(deps, 'accounts.close', { account: 'acme' })
   for (const call of [
     () => act(deps, 'accounts.close', { account: 'acme' }),
     () => act(deps, 'balance.top-up', { amount_usd: '1', account: 'acme' }),
     () => act(deps, 'thresholds.set', { account: 'acme', email: 'a@example.org' }),
+    () => act(deps, 'thresholds.test', { account: 'acme' }),
+    () => act(deps, 'accounts.members.set-role', { account: 'acme', person, role: 'owner' }),
     () =>
       act(deps, 'accounts.members.add', {
         account: 'acme',
