@@ -126,7 +126,7 @@ export const providerEntity = ({
   fields: {
     type,
     base_url: baseUrl,
-    has_credential: credentials.length === 1 && isDefault(credentials[0]),
+    has_credential: credentials.length > 0,
     credentials:
       credentials.length === 0 || (credentials.length === 1 && isDefault(credentials[0]))
         ? null

@@ -203,10 +203,10 @@ function statedCredentials(
   provider: string,
   sent: PlanContext['credentials'],
 ): readonly StatedCredential[] {
-  if (fields['has_credential'] === true) {
+  const several = (fields['credentials'] ?? []) as unknown as readonly Credential[]
+  if (fields['has_credential'] === true && several.length === 0) {
     return [{ name: DEFAULT_CREDENTIAL, weight: 1, secret: credentialFor(sent, provider) }]
   }
-  const several = (fields['credentials'] ?? []) as unknown as readonly Credential[]
   return several.map(({ name, weight }) => ({
     name,
     weight,

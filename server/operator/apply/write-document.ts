@@ -53,7 +53,8 @@ function writeProviders(providers: readonly Entity[]): readonly Fields[] {
     const several = (credentials ?? []) as unknown as readonly Credential[]
     return {
       ...{ name, type, base_url, output_bound },
-      from_env: has_credential === true ? free(variableFor(name), taken) : null,
+      from_env:
+        has_credential === true && several.length === 0 ? free(variableFor(name), taken) : null,
       credentials:
         several.length === 0
           ? null

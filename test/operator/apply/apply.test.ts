@@ -448,6 +448,24 @@ describe('executing a plan', () => {
     expect(acts).not.toContain('key-acme')
   })
 
+  test('one credential in the place of several is no first one', async () => {
+    const deps = await openFurnished()
+    const facts = { name: 'acme', base_url: 'https://a.example/v1' }
+    const credentials = ['us', 'eu'].map((name) => ({
+      name,
+      from_env: `ACME_${name.toUpperCase()}_KEY`,
+    }))
+    const several = { providers: [{ ...facts, credentials }] }
+    await apply(deps, several)
+    expect((await act(deps, 'plan', { document: several })).steps).toEqual([])
+    const document = { providers: [{ ...facts, from_env: 'ACME_KEY' }] }
+    const { steps } = await act(deps, 'plan', { document })
+    expect(steps).toMatchObject([{ op: 'change', name: 'acme' }])
+    expect(Object.keys((steps[0] as { changes: object }).changes)).toEqual(['credentials'])
+    await apply(deps, document)
+    expect(await deps.store.providers.credential('acme')).toBe('key-acme')
+  })
+
   test('every step is an act in the log, under the name of the command that it is like', async () => {
     const deps = await openFurnished()
     deps.clock.advance(1_000)
