@@ -1,5 +1,6 @@
 /** The usage report: requests, tokens and cost by group, with each group's share. */
 import * as z from 'zod/mini'
+import type { Account } from '#domain/account.ts'
 import { type Day, instant, renderDay, renderInstant } from '#domain/clock.ts'
 import type { AccountId, KeyId } from '#domain/id.ts'
 import { renderRub, renderUsd, type UsdNanos } from '#domain/money.ts'
@@ -81,9 +82,10 @@ export const reportUsage = verb(
     top: z._default(z.int().check(z.minimum(1), z.maximum(MAX_USAGE_GROUPS)), MAX_USAGE_GROUPS),
   }),
   async (deps, input): Promise<UsageReportRecord> => {
-    const { by, then_by: thenBy, among, account, since, until, top } = input
-    if (by === thenBy) throw invalidInput('then_by', `must be another dimension than ${by}`)
+    const { by, among, account, since, until, top } = input
+    if (by === input.then_by) throw invalidInput('then_by', `must be another dimension than ${by}`)
     const within = await findScope(deps, account)
+    const thenBy = input.then_by ?? (await ownersOf(deps, by, within))
     const madeBy = makerOf(deps.actor ?? null)
     const query: UsageQuery = {
       by,
@@ -108,6 +110,14 @@ export const reportUsage = verb(
     }
   },
 )
+
+/** An end user is of one account: another's of the same name is somebody else. */
+const ownersOf = async (
+  { store }: OperatorDeps,
+  by: UsageDimension,
+  within: Account | null,
+): Promise<'account' | null> =>
+  by === 'user' && within === null && (await store.accounts.list()).length > 1 ? 'account' : null
 
 async function render(deps: OperatorDeps, { by, thenBy }: UsageQuery, report: UsageReport) {
   const { total, other, others } = report

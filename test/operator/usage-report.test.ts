@@ -132,6 +132,23 @@ describe('a report', () => {
     await expect(report({ account: 'nobody' })).rejects.toMatchObject({ code: 'account_not_found' })
   })
 
+  test('by user has a row for each account, because a user is of one', async () => {
+    await deps.store.accounts.create(anAccount({ id: 'acct_2', name: 'other' }), anAct())
+    await act(deps, 'balance.top-up', { amount_usd: '100', account: 'other' })
+    await act(deps, 'keys.create', { name: 'theirs', account: 'other' })
+    await serve('theirs', '0.25', { endUser: 'ann' })
+    expect(await report({ by: 'user' })).toMatchObject({
+      then_by: 'account',
+      rows: [
+        { user: 'bob', account: 'default', cost_usd: '4.00' },
+        { user: 'ann', account: 'default', cost_usd: '1.50' },
+        { user: null, account: 'default', cost_usd: '1.50' },
+        { user: 'ann', account: 'other', cost_usd: '0.25' },
+      ],
+    })
+    expect((await report({ by: 'user', account: 'other' })).then_by).toBeNull()
+  })
+
   test('a month’s whole is what the ceilings reckon with', async () => {
     const { month } = await deps.store.admissions.spend(deps.clock.now())
     const { total } = await report({ since: '2026-08-01T00:00:00Z' })
