@@ -16,6 +16,9 @@ import { isProviderType, PROVIDER_PRESETS, type Provider } from '#domain/provide
 import type { CatalogEntry } from './catalog/entry.ts'
 import type { OperatorDeps } from './deps.ts'
 
+/** The day of which its list prices are (docs/catalog.md): of a later day it confirms none. */
+export const SHIPPED_PRICES_AT = readInstant('2026-07-02T00:00:00Z') as Instant
+
 /** The supported entries of the shipped catalog; the file is loaded on first use. */
 export async function shippedCatalog(): Promise<readonly CatalogEntry[]> {
   const { default: entries } = await import('./catalog/models.json', { with: { type: 'json' } })

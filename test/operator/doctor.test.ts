@@ -1,13 +1,14 @@
 /** What doctor asks of the world around the store: backups, addresses, disks, clocks. */
 
-import { truncateSync, writeFileSync } from 'node:fs'
+import { readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { DAY_MS, type Instant } from '#domain/clock.ts'
+import { DAY_MS, type Instant, renderInstant } from '#domain/clock.ts'
 import { type AccountId, newEventId } from '#domain/id.ts'
 import { NO_MONEY } from '#domain/money.ts'
 import { draftNotices } from '#domain/notice.ts'
 import { DEFAULT_RUB_PER_USD } from '#domain/rate.ts'
+import { SHIPPED_PRICES_AT } from '#operator/catalog.ts'
 import type { OperatorDeps } from '#operator/deps.ts'
 import { checkAddresses, judgeFreeSpace } from '#operator/doctor/host.ts'
 import { anAct } from '#test/support/nouns.ts'
@@ -139,7 +140,7 @@ test('a price is looked at once a year: set again, or found the same by a refres
     {
       level: 'warning',
       message: expect.stringMatching(/^2 of \d+ .* older than a year: acme\/one, acme\/two$/),
-      next: 'gatewayctl models refresh --dry-run',
+      next: 'gatewayctl models refresh --from FILE --dry-run',
     },
   ])
   const [facts, same] = [
@@ -161,6 +162,21 @@ test('a price is looked at once a year: set again, or found the same by a refres
   expect(await findings(deps, 'old_prices')).toMatchObject([
     { message: expect.stringMatching(/^1 of .*: acme\/one$/) },
   ])
+})
+
+test('the shipped catalog confirms no price once its own are older than a year', async () => {
+  expect(readFileSync('docs/catalog.md', 'utf8')).toContain(
+    `prices are of ${renderInstant(SHIPPED_PRICES_AT).slice(0, 10)}:`,
+  )
+  const deps = await openFurnished()
+  await act(deps, 'providers.add', { name: 'anthropic', credential: 'sk-ant-x' })
+  deps.clock.advance(366 * DAY_MS)
+  const before = await findings(deps, 'old_prices')
+  const { plan, confirmed } = await act(deps, 'models.refresh.plan', {})
+  expect(confirmed).not.toEqual([])
+  await act(deps, 'models.refresh', { plan })
+  expect(before).toHaveLength(1)
+  expect(await findings(deps, 'old_prices')).toEqual(before)
 })
 
 describe('codes of people who sign in', () => {

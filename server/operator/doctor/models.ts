@@ -8,6 +8,7 @@ import { PROVIDER_PRESETS, type Provider } from '#domain/provider.ts'
 import { rateAt } from '#domain/rate.ts'
 import type { RouteHop } from '#domain/route.ts'
 import { shellWord } from '#forms/shell-word.ts'
+import { SHIPPED_PRICES_AT } from '../catalog.ts'
 import { checkCredential } from '../credential.ts'
 import { credentialTroubles, describeTrouble, remedyOf } from '../credential-trouble.ts'
 import type { OperatorDeps } from '../deps.ts'
@@ -117,7 +118,7 @@ export async function checkPrices({ store, clock }: OperatorDeps): Promise<reado
           warning(
             'old_prices',
             `${old.length} of ${cards.length} models have a price older than a year: ${named(old)}`,
-            'gatewayctl models refresh --dry-run',
+            `gatewayctl models refresh${SHIPPED_PRICES_AT < since ? ' --from FILE' : ''} --dry-run`,
           ),
         ]),
   ]
@@ -133,13 +134,16 @@ const named = (cards: readonly ModelCard[]): string => {
   return `${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }
 
-/** Models of which a refresh has found the same price again. */
+/** Models of which a refresh has found the same price again, by a list that is no older. */
 async function confirmedSince(
   { acts }: OperatorDeps['store'],
   since: Instant,
 ): Promise<ReadonlySet<unknown>> {
   const refreshes = await acts.list({ since, verb: 'models.refresh', limit: MOST_REFRESHES })
-  return new Set(refreshes.flatMap(({ changed }) => changed['confirmed'] ?? []))
+  const counted = refreshes.filter(
+    ({ changed }) => changed['source'] !== 'shipped' || SHIPPED_PRICES_AT >= since,
+  )
+  return new Set(counted.flatMap(({ changed }) => changed['confirmed'] ?? []))
 }
 
 /** Warns of models whose every hop is resting after failures. */
