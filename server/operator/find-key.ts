@@ -40,9 +40,7 @@ export async function findKey(
   const lines: string[] = []
   for (const key of meant) lines.push(await describeKey(deps, key))
   throw new GatewayError('key_not_found', `"${text}" means several keys\n${lines.join('\n')}`, {
-    hint: hasOneOwner(meant)
-      ? 'name one by its id: gatewayctl keys list'
-      : 'name one by its id, or its account with --account',
+    hint: 'name one by its id',
   })
 }
 
@@ -88,9 +86,6 @@ async function endingIn(
 
 const describeKey = async (deps: OperatorDeps, { name, id, label, accountId }: ApiKey) =>
   `${name} (${id}, ${label}) of account ${await accountNameOf(deps, accountId)}`
-
-const hasOneOwner = (keys: readonly ApiKey[]): boolean =>
-  new Set(keys.map(({ accountId }) => accountId)).size === 1
 
 async function notFound(
   deps: OperatorDeps,

@@ -259,6 +259,7 @@ describe.each(MODES)('%s', (mode) => {
     expect(errorOf(ended).message).toMatch(
       /^"web" means several keys; web \(key_\w+, if-\S+\) of account acme; web \(.*\) of account default$/,
     )
+    expect(errorOf(ended).hint).toBe('name one by its id')
     const [acme, own] = ['acme', 'default'].map((account) =>
       cli.json<{ id: string; account: string }>(['keys', 'show', 'web', '--account', account]),
     )
