@@ -3,6 +3,7 @@ import { CAUSES, type CauseFacts, type CauseName } from '#domain/cause.ts'
 import type { Clock, Instant } from '#domain/clock.ts'
 import { draftEvent } from '#domain/event.ts'
 import type { EventId } from '#domain/id.ts'
+import { DEFAULT_CREDENTIAL } from '#domain/provider.ts'
 import type { Pulse } from '#domain/snapshot/pulse.ts'
 import type { Store } from '#domain/store.ts'
 import { readAskedHops } from '#domain/walk/asked-hops.ts'
@@ -57,14 +58,25 @@ export function lookAtProviders(sight: ProviderSight): () => Promise<void> {
       if (!failing.has(subject) && !told.has(subject)) seen.delete(subject)
     }
     for (const [subject, tell] of failing) {
-      if (hasSettled(subject, true) && !told.has(subject)) await tell(teller)
+      const isTold = told.has(subject) || isRejected(told.get(wholeOf(subject)))
+      if (hasSettled(subject, true) && !isTold) await tell(teller)
     }
-    for (const [subject, one] of told) if (!failing.has(subject)) await tellIfOver(subject, one)
+    for (const [subject, one] of told) {
+      const goesOn = failing.has(subject) || (isRejected(one) && failing.has(onlyOf(subject)))
+      if (!goesOn) await tellIfOver(subject, one)
+    }
   }
 }
 
 /** A subject is a provider; or, of a provider that has several credentials, it and one of them. */
 const providerOf = (subject: string): string => subject.split(' ')[0] ?? ''
+
+/** The only credential of a provider is told under the provider's name, and has its own once there are others. */
+const onlyOf = (provider: string): string => `${provider} ${DEFAULT_CREDENTIAL}`
+const wholeOf = (subject: string): string =>
+  subject === onlyOf(providerOf(subject)) ? providerOf(subject) : subject
+const isRejected = (told: Told | undefined): boolean =>
+  told?.cause === 'gateway.credential_rejected'
 
 type Tell = (teller: Teller) => Promise<void>
 

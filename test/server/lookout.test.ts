@@ -231,6 +231,23 @@ test('a credential that was replaced answers again once it has, and one that is 
   })
 })
 
+test('the only credential, told once, is not told again once there is another beside it', async () => {
+  const post = await openPost()
+  const refused = new UpstreamFailure('unauthorized', 'no', { status: 401 })
+  fail(post, 1, refused)
+  await settle(post)
+  expect(causes(await post.told())).toEqual(['gateway.credential_rejected'])
+  await giveCredentials(post, 'default', 'eu')
+  const provider = post.store.catalogue.current().providers.get('acme') ?? HOP.provider
+  fail(post, 1, refused, { ...HOP, provider, credential: 'default' })
+  post.health.served({ ...HOP, provider, credential: 'eu' })
+  await settle(post)
+  expect(await post.told()).toEqual([])
+  post.health.served({ ...HOP, provider, credential: 'default' })
+  await settle(post)
+  expect(causes(await post.told())).toEqual(['gateway.provider_recovered'])
+})
+
 test('after a restart it is over only once the provider has answered', async () => {
   const before = await openPost()
   fail(before, 3)
