@@ -43,7 +43,7 @@ function artifactAdapter(clock: Clock, kind: string): Adapter {
     async find(id) {
       const artifacts = requestArtifacts()
       const artifact = await artifacts.find(kind, digestOfId(kind, id))
-      if (artifact === undefined || isJustRefreshed(artifact, clock)) return undefined
+      if (artifact === undefined) return undefined
       const payload = { ...toPayload(artifact), jti: id }
       if (isFromFuture(payload, clock)) {
         // Removed, so that it is not valid again when the clock has caught up.
@@ -87,12 +87,23 @@ const isUsedCode = ({ kind, consumedAt }: Artifact): boolean =>
 /** An application that refreshes twice at once, in two tabs, is not a thief. */
 const REFRESH_LEEWAY_MS = 10_000
 
-/** Whether another request has just used it: this one is refused, and what the other was given stays. A later replay revokes the family. */
-const isJustRefreshed = ({ kind, consumedAt }: Artifact, clock: Clock): boolean =>
-  kind === 'RefreshToken' &&
-  consumedAt !== null &&
-  consumedAt <= clock.now() &&
-  clock.now() < later(consumedAt, REFRESH_LEEWAY_MS)
+/**
+ * Refuses one that another request has just used, and what the other was given stays. A later replay revokes the family.
+ * @throws InvalidGrant
+ */
+export function refuseJustRefreshed({ kind, consumed }: TokenUse, clock: Clock): void {
+  if (kind !== 'RefreshToken' || consumed === undefined) return
+  const age = clock.now() - consumed * 1000
+  if (age >= 0 && age < REFRESH_LEEWAY_MS) {
+    throw new InvalidGrant('refresh token already used, less than ten seconds ago')
+  }
+}
+
+export interface TokenUse {
+  readonly kind?: string
+  /** When, in seconds. */
+  readonly consumed?: number
+}
 
 /** Whether it was issued before the clock was set back by a large step: it would be valid for longer than stated, by that step. */
 const isFromFuture = ({ iat, loginTs }: Payload, clock: Clock): boolean =>
@@ -146,7 +157,7 @@ const toPayload = ({ kind, payload, consumedAt, expiresAt }: Artifact): Payload 
   ...(JSON.parse(payload) as Payload),
   // A grant's expiry is extended with its refresh tokens.
   ...(kind === 'Grant' && { exp: Math.floor(expiresAt / 1000) }),
-  ...(consumedAt !== null && { consumed: Math.floor(consumedAt / 1000) }),
+  ...(consumedAt !== null && { consumed: consumedAt / 1000 }),
 })
 
 function clientAdapter({ clients }: SigninStore): Adapter {

@@ -1,6 +1,7 @@
 /** The claims about a person, by scope (contract §10). */
 import type { Account, Context } from 'oidc-provider/lib/provider.js'
-import { unixSeconds } from '#domain/clock.ts'
+import { type Clock, unixSeconds } from '#domain/clock.ts'
+import { refuseJustRefreshed, type TokenUse } from './adapter.ts'
 import { mayEnter } from './register/access.ts'
 import type { PasskeyPolicy } from './register/passkey.ts'
 import type { Person, PersonId } from './register/person.ts'
@@ -32,10 +33,12 @@ export const amrOf = (isSynced: boolean): readonly string[] => [
 /**
  * Undefined if the person was removed or disabled; all of their tokens and sessions are then rejected. So are the tokens (`token`)
  * of an application that they may no longer enter; those who are at its door get a page instead (`policy.ts`).
+ * @throws InvalidGrant of a refresh token that was just used
  */
 export const accountFinder =
-  ({ people, groups }: SigninStore, passkeys: PasskeyPolicy) =>
+  ({ people, groups }: SigninStore, passkeys: PasskeyPolicy, clock: Clock) =>
   async ({ oidc }: Context, id: string, token?: Token): Promise<Account | undefined> => {
+    refuseJustRefreshed(token ?? {}, clock)
     const person = await people.find(id as PersonId)
     if (person === undefined || person.disabledAt !== null) return undefined
     const known = { ...person, groups: await groups.ofPerson(person.id) }
@@ -52,8 +55,7 @@ export const accountFinder =
   }
 
 /** What the library looks the account up for, with the proof that it was given for where it keeps that. */
-interface Token {
-  readonly kind?: string
+interface Token extends TokenUse {
   readonly acr?: string
 }
 

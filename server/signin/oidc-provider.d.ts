@@ -64,6 +64,11 @@ declare module 'oidc-provider/lib/provider.js' {
     claims(use: 'id_token' | 'userinfo'): Promise<Readonly<Record<string, unknown>>>
   }
 
+  export interface Token {
+    readonly accountId: string
+    readonly clientId: string
+  }
+
   export interface Context {
     status: number
     type: string
@@ -86,7 +91,8 @@ declare module 'oidc-provider/lib/provider.js' {
         readonly Interaction?: Interaction
         readonly DeviceCode?: DeviceCode
         readonly AuthorizationCode?: { readonly accountId: string }
-        readonly RefreshToken?: { readonly accountId: string }
+        readonly RefreshToken?: Token
+        readonly AccessToken?: Token
       }
       readonly account?: Account
       /** Undefined until they are parsed. */

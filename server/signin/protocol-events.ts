@@ -16,10 +16,10 @@ const OF_WAITING: readonly string[] = ['authorization_pending', 'slow_down', 'ac
 export function noteProtocolEvents(provider: Provider, clock: Clock): void {
   const note = (ctx: Context, outcome: string, more: { method?: string; detail?: string } = {}) => {
     const { client, account, session, entities } = ctx.oidc
-    // Of a code or token that is refused there is no account.
-    const { AuthorizationCode, RefreshToken, DeviceCode } = entities
-    const refused = AuthorizationCode ?? RefreshToken ?? DeviceCode
-    const id = account?.accountId ?? session?.accountId ?? refused?.accountId
+    // Of a code or token that is refused or revoked there is no account.
+    const { AuthorizationCode, RefreshToken, DeviceCode, AccessToken } = entities
+    const held = AuthorizationCode ?? RefreshToken ?? DeviceCode ?? AccessToken
+    const id = account?.accountId ?? session?.accountId ?? held?.accountId
     noteEvent(clock, {
       outcome,
       address: ctx.ip,
@@ -50,6 +50,14 @@ export function noteProtocolEvents(provider: Provider, clock: Clock): void {
   })
   provider.on('grant.error', (ctx, cause) => {
     if (!OF_WAITING.includes(cause.error)) note(ctx, cause.error, detailOf(cause))
+  })
+  // Of a revocation the library tells only where it fails.
+  provider.use(async (ctx, next) => {
+    await next()
+    if (ctx.oidc?.route !== 'revocation' || ctx.status !== 200) return
+    const { client, entities } = ctx.oidc
+    const token = entities.RefreshToken ?? entities.AccessToken
+    if (token !== undefined && token.clientId === client?.clientId) note(ctx, 'token_revoked')
   })
   for (const event of [
     'revocation.error',

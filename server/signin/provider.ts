@@ -56,7 +56,7 @@ export function createProvider(
     ...lifetimes(deps, interactionLimit),
     ...cookies(deps, keys),
     adapter: adaptersOf(deps.store, deps.clock),
-    findAccount: accountFinder(deps.store, passkeys),
+    findAccount: accountFinder(deps.store, passkeys, deps.clock),
     jwks: { keys: keys.signing.map(({ jwk }) => JSON.parse(jwk) as unknown) },
     interactions: {
       policy: interactionPolicy(deps.clock, passkeys),

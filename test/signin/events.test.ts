@@ -173,6 +173,41 @@ test('a third party that refuses, and one that fails, is noted with its name', a
   ])
 })
 
+test('a refresh token that is used again at once, and one that the application revokes, are noted with their person', async () => {
+  const deps = await open()
+  const browser = deps.browser()
+  const asked = await deps.start(browser, { prompt: 'consent', scope: 'openid offline_access' })
+  const consent = await deps.byCode(browser, asked, EMAIL)
+  const { url } = await browser.submit(consent, '/consent', { decision: 'allow' })
+  const post = (path: string, fields: Readonly<Record<string, string>>, client_id = 'wiki') =>
+    deps.ask(`http://127.0.0.1:4141/oauth/${path}`, {
+      method: 'POST',
+      body: new URLSearchParams({ client_id, client_secret: 'secret', ...fields }),
+    })
+  const tokens = async (fields: Readonly<Record<string, string>>) =>
+    (await (await post('token', fields)).json()) as Readonly<Record<string, string>>
+  const first = await tokens({
+    grant_type: 'authorization_code',
+    code: new URL(url).searchParams.get('code') ?? '',
+    code_verifier: 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk',
+  })
+  const { refresh_token = '', access_token = '' } = first
+  const second = await tokens({ grant_type: 'refresh_token', refresh_token })
+  const of = { personId: (await deps.store.people.findByEmail(EMAIL))?.id, clientId: 'wiki' }
+  await deps.news()
+  await tokens({ grant_type: 'refresh_token', refresh_token })
+  const detail = expect.stringContaining('already used')
+  expect(await deps.news()).toMatchObject([{ outcome: 'invalid_grant', detail, ...of }])
+
+  await deps.register('other')
+  expect((await post('revoke', { token: access_token }, 'other')).status).toBe(200)
+  expect(await deps.news()).toEqual([])
+  await post('revoke', { token: second['refresh_token'] ?? '' })
+  expect(await deps.news()).toMatchObject([{ outcome: 'token_revoked', ...of }])
+  await post('revoke', { token: access_token })
+  expect(await deps.news()).toEqual([])
+})
+
 test('too many sign-ins from one network, and a person who does not consent, are noted', async () => {
   const deps = await open({
     limits: { codesPerAddress: 5, codesPerNetwork: 200, signinsPerNetwork: 2 },

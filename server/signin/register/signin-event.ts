@@ -16,6 +16,8 @@ export const ACCEPTED = [
   'passkey_added',
   /** A device was given a code, for somebody to type elsewhere. */
   'device_started',
+  /** An application gave up a token, and with it all that were issued with it. */
+  'token_revoked',
 ] as const
 
 export type Accepted = (typeof ACCEPTED)[number]
