@@ -1,7 +1,7 @@
 /** Finds a key by id, exact name, or displayed prefix (cli grammar). */
 import type { Account } from '#domain/account.ts'
 import { GatewayError } from '#domain/errors.ts'
-import type { KeyId } from '#domain/id.ts'
+import type { AccountId, KeyId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { didYouMean, nearest } from '#forms/nearest.ts'
 import { shellWord } from '#forms/shell-word.ts'
@@ -44,7 +44,7 @@ export async function findKey(
   })
 }
 
-/** For records, of which a key that was moved has left some in the account that it was of. @throws account_not_found, key_not_found */
+/** For records, of which a key that was moved has left some in the account that it was of: that key, where it is the only one. @throws account_not_found, key_not_found */
 export async function findKeyOfRecords(
   deps: OperatorDeps,
   text: string,
@@ -55,12 +55,26 @@ export async function findKeyOfRecords(
   } catch (thrown) {
     if (scope === null || deps.actor !== undefined) throw thrown
     const { id: accountId } = await findAccount(deps, scope)
-    for (const key of await deps.store.keys.search(text, MAX_CANDIDATES)) {
-      const query = { accountId, keyId: key.id, limit: 1 }
-      if ((await deps.store.ledger.list(query)).length > 0) return key
-    }
-    throw thrown
+    const found = await deps.store.keys.search(text, MAX_CANDIDATES)
+    if (found.some((key) => key.accountId === accountId)) throw thrown
+    const left: ApiKey[] = []
+    for (const key of found) if (await hasRecords(deps, accountId, key.id)) left.push(key)
+    const [only, another] = left
+    if (only === undefined || another !== undefined) throw thrown
+    return only
   }
+}
+
+/** A charge, or a request that was refused. */
+async function hasRecords(
+  { store }: OperatorDeps,
+  accountId: AccountId,
+  keyId: KeyId,
+): Promise<boolean> {
+  const query = { accountId, keyId, limit: 1 }
+  return (
+    (await store.ledger.list(query)).length > 0 || (await store.activity.list(query)).length > 0
+  )
 }
 
 /** As a list shows its id; at most `MAX_CANDIDATES`. */

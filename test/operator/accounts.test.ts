@@ -3,6 +3,7 @@
 import { expect, test } from 'vitest'
 import { draftAccount } from '#domain/account.ts'
 import type { KeyId } from '#domain/id.ts'
+import type { ApiKey } from '#domain/key.ts'
 import { NO_LIMITS, renderAccountLimits } from '#domain/limits.ts'
 import { aCharge, aClaim, anAct, anActivity, usd } from '#test/support/nouns.ts'
 import { act, openFurnished, type TestOperatorDeps } from './deps.ts'
@@ -153,6 +154,42 @@ test('an account at its own ceiling is named; what a key has left in it when it 
   await expect(act(deps, 'ledger.list', { account: 'acme', key: 'other' })).rejects.toMatchObject({
     code: 'key_not_found',
   })
+})
+
+test('records of a moved key are shown only where it alone is meant; one that was only refused has left some too', async () => {
+  const deps = await openTwo()
+  const create = async (name: string): Promise<ApiKey> => {
+    const { id } = await act(deps, 'keys.create', { name, account: 'acme' })
+    const key = await deps.store.keys.find(id as KeyId)
+    if (key === undefined) throw new Error('no key')
+    deps.clock.advance(1_000)
+    const refused = { status: 429, code: 'rate_limit_exceeded', endedBy: 'refused' } as const
+    deps.store.activity.note(anActivity(aClaim(key, deps.clock.now()), refused))
+    return key
+  }
+  const move = (key: ApiKey) =>
+    act(deps, 'accounts.move-key', { account: 'acme', key: key.id, to: 'default' })
+  const count = async (key: string) =>
+    (await act(deps, 'activity.count', { account: 'acme', key })).count
+  const several = { code: 'key_not_found', message: expect.stringContaining('means several keys') }
+
+  await move(await create('refused'))
+  expect(await count('refused')).toBe(1)
+
+  for (let nth = 0; nth < 2; nth++) {
+    await act(deps, 'keys.revoke', { key: (await create('twin')).id, account: 'acme' })
+  }
+  await expect(count('twin')).rejects.toMatchObject(several)
+  await expect(act(deps, 'ledger.count', { account: 'acme', key: 'twin' })).rejects.toMatchObject(
+    several,
+  )
+
+  await act(deps, 'accounts.create', { name: 'umbrella' })
+  await move(await create('both'))
+  const second = await create('both')
+  await act(deps, 'accounts.move-key', { account: 'acme', key: second.id, to: 'umbrella' })
+  await expect(count('both')).rejects.toMatchObject({ code: 'key_not_found' })
+  expect(await count(second.id)).toBe(1)
 })
 
 test('a file that names a closed account is refused before anything is planned', async () => {
