@@ -5,6 +5,7 @@ import type { SteadyTime } from '#domain/steady-clock.ts'
 import type { StoreHealth } from '#domain/store.ts'
 import { within } from '#domain/within.ts'
 import type { GatewayStore } from '#signin/store.ts'
+import { tellCeilings } from '../rows/tell-ceilings.ts'
 import type { Vault } from '../vault.ts'
 import { createAdmissions } from './admission/admissions.ts'
 import { createAnswers } from './admission/answers.ts'
@@ -74,18 +75,22 @@ async function createStore(database: Database, isNode: boolean): Promise<Gateway
   const marks = openMarks(database, catalogue)
   const { nodes, heard } = openNodes(database)
   const life = isNode ? startLife(database, [catalogue.refresh, heard]) : NO_LIFE
+  const ports = {
+    accounts: createAccounts(database),
+    keys: createKeys(database, catalogue),
+    admissions: createAdmissions(database, catalogue, marks, life),
+    events: createEvents(database, marks),
+    noticeSettings: createNoticeSettings(database),
+  }
   return {
     get owner() {
       return database.owner
     },
-    accounts: createAccounts(database),
-    keys: createKeys(database, catalogue),
-    admissions: createAdmissions(database, catalogue, marks, life),
+    ...ports,
+    ...tellCeilings(ports, database.clock),
     ledger: createLedger(database, catalogue),
     thresholds: createThresholds(database, catalogue),
     notices: createNotices(database, marks),
-    events: createEvents(database, marks),
-    noticeSettings: createNoticeSettings(database),
     catalogue: { current: catalogue.current },
     models: createModels(database, catalogue),
     providers: createProviders(database, catalogue),

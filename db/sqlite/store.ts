@@ -7,6 +7,7 @@ import type { EpochId } from '#domain/id.ts'
 import type { Owner } from '#domain/owner.ts'
 import type { Store, StoreHealth } from '#domain/store.ts'
 import type { GatewayStore } from '#signin/store.ts'
+import { tellCeilings } from '../rows/tell-ceilings.ts'
 import { createAdmissions } from './admission/admissions.ts'
 import { prepareExpiry } from './admission/expire.ts'
 import { type HotState, startHotState } from './admission/hot-state.ts'
@@ -38,7 +39,7 @@ export function createStore(
   { owner, at }: Opening,
   release: () => void,
 ): GatewayStore {
-  const { database, commit } = connection
+  const { database, commit, clock } = connection
   const slots = openWindowSlots(connection)
   const catalogue = openCatalogue(connection)
   const noticeSettings = holdNoticeSettings(connection)
@@ -66,7 +67,6 @@ export function createStore(
     ),
     ...expiry,
   }
-  const { admit, settle } = admissions
   const keys = createKeys(connection, hotState, noteUse)
 
   const ports = translatePortErrors<Omit<GatewayStore, 'owner'>>({
@@ -119,8 +119,8 @@ export function createStore(
   return {
     owner,
     ...ports,
-    keys: { ...ports.keys, findBySecret: keys.findBySecret },
-    admissions: { ...ports.admissions, admit, settle },
+    ...tellCeilings({ ...ports, keys: { ...ports.keys, findBySecret: keys.findBySecret } }, clock),
+    admissions: { ...ports.admissions, admit: admissions.admit, settle: admissions.settle },
     catalogue,
   }
 }

@@ -5,14 +5,13 @@ import { expect, test } from 'vitest'
 import { DATABASE_FILE } from '#db/file-name.ts'
 import { DAY_MS, dayOf, later } from '#domain/clock.ts'
 import type { ApiKey } from '#domain/key.ts'
-import { anAccount, anAct, usd } from '#test/support/nouns.ts'
+import { anAccount, anAct } from '#test/support/nouns.ts'
 import { openWindowStore, type WindowStore } from './window-store.ts'
 
 /** Several slices of keys. */
 const MANY = 600
 const DAYS = 20
 const SPENT = BigInt(MANY * DAYS)
-const CEILING = usd('1')
 
 /** Keys each of which has spent a nano-dollar on each of some days before today. */
 async function openMany() {
@@ -32,9 +31,9 @@ async function openMany() {
   return { deps, keys }
 }
 
-/** Its sums are to be read. */
+/** Its sums are to be read: one that were of money would read them itself, to tell of its marks. */
 const limit = ({ store, clock }: WindowStore) =>
-  store.accounts.amend('acct_1', { limits: { monthlySpend: CEILING } }, anAct(clock.now()))
+  store.accounts.amend('acct_1', { limits: { concurrency: MANY } }, anAct(clock.now()))
 
 /** Of its day and its month. */
 async function spent({ store, clock }: WindowStore): Promise<readonly unknown[]> {

@@ -3,9 +3,9 @@ import { describe, expect, test } from 'vitest'
 import { DAY_MS, HOUR_MS, later } from '#domain/clock.ts'
 import { draftEvent, type RaisedEvent } from '#domain/event.ts'
 import type { AccountId } from '#domain/id.ts'
-import type { Limits } from '#domain/limits.ts'
+import { type Limits, NO_LIMITS } from '#domain/limits.ts'
 import { readDayMinute } from '#domain/notice-settings.ts'
-import { aClaim, anAct, usd } from '#test/support/nouns.ts'
+import { aClaim, anAccount, anAct, usd } from '#test/support/nouns.ts'
 import type { Bench } from './bench.ts'
 
 const MINUTE_MS = 60_000
@@ -238,6 +238,46 @@ export function eventsContract(bench: Bench): void {
       await amend('1.1')
       await bench.spend(key, '0.01')
       expect(await told()).toHaveLength(2)
+    })
+
+    test('that is lowered to what is spent is told at once, once, and not where it stays above', async () => {
+      const key = await spendAll({ dailySpend: usd('10') }, ['0.9'])
+      const change = (limits: Partial<Limits>) =>
+        bench.store.keys.amend(key.id, { limits }, anAct(now()))
+      await change({ dailySpend: usd('5') })
+      expect(await told()).toEqual([])
+      await change({ dailySpend: usd('1') })
+      await change({ dailySpend: usd('0.5'), rpm: 9 })
+      const both = [
+        ['gateway.key_ceiling', 80],
+        ['gateway.key_ceiling', 100],
+      ]
+      expect(await told()).toEqual(both)
+      await change({ dailySpend: usd('50') })
+      await change({ dailySpend: usd('0.5') })
+      await bench.restart()
+      await change({ rpm: null })
+      expect(await told()).toEqual(both)
+      await change({ monthlySpend: usd('0.9') })
+      expect(await told()).toEqual([...both, ['gateway.key_ceiling', 100]])
+    })
+
+    test('of an account is told at once where it is lowered, and where a key moves in with what it has spent', async () => {
+      const limits = { ...NO_LIMITS, dailySpend: usd('0.5') }
+      const other = anAccount({ id: 'acct_2', name: 'b', limits })
+      await bench.store.accounts.create(other, anAct())
+      const key = await spendAll({}, ['0.9'])
+      const lower = { limits: { monthlySpend: usd('1') } }
+      await bench.store.accounts.amend('acct_1', lower, anAct(now()))
+      await bench.store.accounts.amend('acct_1', lower, anAct(now()))
+      expect(await told()).toEqual([['gateway.account_ceiling', 80]])
+      await bench.store.keys.move(key.id, 'acct_2', anAct(now()))
+      expect(await told()).toEqual([
+        ['gateway.account_ceiling', 80],
+        ['gateway.account_ceiling', 100],
+      ])
+      expect(await list()).toMatchObject([{ severity: 'critical' }, { severity: 'warning' }])
+      expect((await bench.admit(key)).refusal).toMatchObject({ of: 'account', used: '0.90' })
     })
 
     test('other shares hold from the next charge on; none tells nothing', async () => {
