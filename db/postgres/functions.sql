@@ -278,7 +278,7 @@ BEGIN
     -- The place on the time line, and whether the clock was set lately.
     seen := CASE WHEN now_ - c.at BETWEEN 2000 AND 15000 THEN now_ ELSE c.at END;
     SELECT * INTO pos, back, steps FROM place_of(seen, a_pos, a_back, a_steps);
-    IF steps <> a_steps THEN
+    IF steps <> a_steps OR back <> a_back THEN
       a_steps := steps; a_back := back; a_changed := true;
       IF takes THEN UPDATE account_state s SET steps = a_steps WHERE s.account_id = c.acc; END IF;
     END IF;

@@ -11,7 +11,7 @@ import {
   type Repetition,
 } from '#domain/idempotency.ts'
 import { type AnswerRow, OTHER_BODY, toRepetition } from '../../rows/answer-row.ts'
-import type { Database, Sql } from '../engine/database.ts'
+import { type Database, ONE_AT_A_TIME, type Sql } from '../engine/database.ts'
 import { untilDone } from '../engine/errors.ts'
 
 type Body = Uint8Array<ArrayBuffer>
@@ -65,8 +65,11 @@ function prepareRoom(database: Database): Room {
 
   return {
     async make(tx, bytes) {
-      const excess = (await read(tx)) + bytes - MAX_KEPT_BYTES
-      if (excess > 0) {
+      if ((await read(tx)) + bytes > MAX_KEPT_BYTES) {
+        // Who evicts sees what another has evicted and staged meanwhile.
+        await tx.run(ONE_AT_A_TIME)
+        kept = null
+        const excess = (await read(tx)) + bytes - MAX_KEPT_BYTES
         kept = null
         await tx.run(
           `DELETE FROM answers WHERE id IN (

@@ -2,7 +2,15 @@
 import type { Account } from '#domain/account.ts'
 import type { Claim, Grant } from '#domain/admission.ts'
 import { UNKNOWN_MARK } from '#domain/ceiling-marks.ts'
-import { type Day, dayOf, type Instant, MINUTE_MS, monthStart } from '#domain/clock.ts'
+import {
+  type Clock,
+  type Day,
+  dayOf,
+  elapsedMs,
+  type Instant,
+  MINUTE_MS,
+  monthStart,
+} from '#domain/clock.ts'
 import type { AccountId, GenerationId, KeyId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { isUsedUp, type Limits } from '#domain/limits.ts'
@@ -153,7 +161,7 @@ export function startHotState(connection: Connection, windows: WindowReader): Ho
     account,
     accountAt(id, at) {
       const found = account(id)
-      if (found.use !== null) turnUse(found.use, at, clock.monotonicMs(), commit.writable)
+      if (found.use !== null) turnUse(found.use, at, momentOf(clock, at), commit.writable)
       return found
     },
     readAccount: (found, at) => reader.account(found, at),
@@ -458,6 +466,10 @@ function evictIdle(hotKeys: Map<KeyId, HotKey>): void {
   }
 }
 
+/** By `Clock.monotonicMs`: a claim is judged some time after it was made. */
+const momentOf = (clock: Clock, at: Instant): number =>
+  clock.monotonicMs() - Math.max(0, elapsedMs(at, clock.now()))
+
 export interface Periods {
   /**
    * Takes a key to the day of `at`. Its sums are read, because a corrected clock may return to a day. A step back of less
@@ -489,7 +501,7 @@ function preparePeriods(connection: Connection): Periods {
   return {
     turn(hot, at) {
       const { account } = hot
-      const nowMs = clock.monotonicMs()
+      const nowMs = momentOf(clock, at)
       noteStep(hot, at, nowMs)
       const today =
         account.use === null ? dayOf(at) : turnUse(account.use, at, nowMs, commit.writable)

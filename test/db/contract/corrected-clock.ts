@@ -319,4 +319,16 @@ export function correctedClockContract(bench: Bench): void {
     expect(await ask(key)).toBe('daily_spend_limit_usd')
     await noDrift()
   })
+
+  test('a window ages while nobody asks, though the clock stays behind', async () => {
+    const { key } = await bench.issue({ rpm: 1 })
+    expect(await ask(key)).toBeNull()
+    bench.clock.step(-20 * MINUTE_MS)
+    expect(await ask(key)).toBe('rpm_limit')
+    // Nearer to the time before the step than to that of the step.
+    bench.clock.advance(11 * MINUTE_MS)
+    const limit = await ask(key)
+    bench.clock.advance(MINUTE_MS)
+    expect([limit, await ask(key)]).toEqual([expect.toBeOneOf([null, 'rpm_limit']), null])
+  })
 }
