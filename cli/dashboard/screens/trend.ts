@@ -5,6 +5,7 @@ import type {
   SpendGaugeRecord,
   TrendPointRecord,
 } from '#operator/snapshot/record.ts'
+import type { Tone } from '../../terminal/tone.ts'
 import { brief, count, elapsed, percent, span } from '../figures.ts'
 import { curve, toneOf } from '../glyphs.ts'
 import { beside, type Line, type Piece, styled, toLeft, toRight, widthOf } from '../line.ts'
@@ -193,24 +194,37 @@ function burnDown(scene: Scene, room: number): readonly Line[] {
   return [
     rule(scene, ofAccount(scene, 'ceilings'), more),
     ...(all.length === 0 ? [[styled('   no key has a spend ceiling', 'dim')]] : []),
-    ...shown.map((ceiling) => ceilingLine(scene, ceiling)),
+    ...drawCeilings(scene, shown),
   ]
 }
 
 /** The ceilings of one key, for its page. */
 export const ceilingLines = (scene: Scene, key: KeyRowRecord): readonly Line[] =>
-  ceilingsOf(key.name, key).map((ceiling) => ceilingLine(scene, ceiling))
+  drawCeilings(scene, ceilingsOf(key.name, key))
 
-function ceilingLine(scene: Scene, { name, period, gauge }: Ceiling): Line {
+/** The bars are as long as the longest line leaves them: when it is used up is never cut for them. */
+function drawCeilings(scene: Scene, ceilings: readonly Ceiling[]): readonly Line[] {
   const { columns } = scene.size
-  const left: Line = [
-    styled(` ${toLeft(name, columns < 80 ? 12 : 20)} `),
-    styled(period.padEnd(6), 'dim'),
-    gaugeOf(scene, gauge.percent, columns < 80 ? 8 : columns < 110 ? 14 : 28),
-    styled(toRight(percent(gauge.percent, ''), 7), toneOf(gauge.level)),
-  ]
-  const of = ` ${cash(scene, gauge.spent_usd)} of ${cash(scene, gauge.limit_usd)}  `
-  return [...left, styled(of), ...lasts(scene, period, gauge, columns - widthOf(left) - of.length)]
+  const names = columns < 80 ? 12 : 20
+  const rows = ceilings.map(({ name, period, gauge }) => ({
+    name: styled(` ${toLeft(name, names)} `),
+    period: styled(period.padEnd(6), 'dim'),
+    gauge,
+    share: styled(toRight(percent(gauge.percent, ''), 7), toneOf(gauge.level)),
+    of: styled(` ${cash(scene, gauge.spent_usd)} of ${cash(scene, gauge.limit_usd)}  `),
+    lasts: lasts(scene, period, gauge),
+  }))
+  const rooms = rows.map(({ name, period, share, of, lasts: { short } }) =>
+    widthOf([name, period, share, of, styled(short)]),
+  )
+  const most = columns < 80 ? 8 : columns < 110 ? 14 : 28
+  const bars = Math.max(0, Math.min(most, columns - Math.max(0, ...rooms)))
+  return rows.map(({ name, period, gauge, share, of, lasts: { long, short, least, tone } }) => {
+    const drawn = bars === 0 ? [] : [gaugeOf(scene, gauge.percent, bars)]
+    const left: Line = [name, period, ...drawn, share, of]
+    const text = [long, short].find((one) => widthOf(left) + one.length <= columns)
+    return [...left, styled(text ?? least, tone)]
+  })
 }
 
 /** When what is left is used up, at the pace of this day or month so far. */
@@ -218,19 +232,20 @@ function lasts(
   { snapshot }: Scene,
   period: Ceiling['period'],
   { spent_usd, limit_usd, resets_in_seconds: resets }: Ceiling['gauge'],
-  room: number,
-): readonly Piece[] {
+): { readonly [form in 'long' | 'short' | 'least']: string } & { readonly tone: Tone } {
+  const ends = `resets in ${span(resets)}`
   const left = Number(limit_usd) - Number(spent_usd)
-  if (left <= 0) return [styled(`used up, resets in ${span(resets)}`, 'red')]
+  if (left <= 0) {
+    return { long: `used up, ${ends}`, short: 'used up', least: 'used up', tone: 'red' }
+  }
   const passed = Math.max(60, secondsInto(period, snapshot.at))
   const pace = Number(spent_usd) / passed
   if (pace === 0 || left / pace >= resets) {
-    const long = `lasts until it resets in ${span(resets)}`
-    return [styled(long.length <= room ? long : 'lasts', 'dim')]
+    return { long: `lasts until it ${ends}`, short: 'lasts', least: 'lasts', tone: 'dim' }
   }
-  const at = `used up in ~${span(left / pace)}`
-  const long = `${at} at this pace, resets in ${span(resets)}`
-  return [styled(long.length <= room ? long : at, 'yellow')]
+  const rest = `~${span(left / pace)}`
+  const short = `used up in ${rest}`
+  return { long: `${short} at this pace, ${ends}`, short, least: rest, tone: 'yellow' }
 }
 
 const DAY_SECONDS = 86_400

@@ -396,6 +396,21 @@ describe('what strangers wrote', () => {
   })
 })
 
+test.each([60, 80, 110])(
+  'at %i columns the trend says when a ceiling is used up, however long its figures',
+  (columns) => {
+    const [first] = SNAPSHOT.keys.rows
+    if (!first) throw new Error('there are keys')
+    const spend_day = { ...first.spend_day, spent_usd: '1234.5', limit_usd: '1800', percent: 68.6 }
+    const keys = { ...SNAPSHOT.keys, rows: [{ ...first, spend_day }] }
+    const scene = { snapshot: { ...SNAPSHOT, keys }, size: { columns, rows: 24 } }
+    const [line] = linesOf(sceneOf({ screen: 'trend' }, scene)).filter((one) =>
+      / day +.* of \$1/.test(one),
+    )
+    expect(line).toMatch(/ \$1.?234\.50 of \$1.?800\.00 {2}(used up in ~\d+h\d\dm|~\d+h\d\dm)/)
+  },
+)
+
 test('a page about a request stays with it when it ends, and shows how', () => {
   const [first, ...others] = SNAPSHOT.in_flight.requests
   const id = first?.id ?? ''
