@@ -2,7 +2,12 @@
 import { createHmac } from 'node:crypto'
 import { HOUR_MS, type Instant, instant, later, MINUTE_MS } from '#domain/clock.ts'
 import type { AccountId } from '#domain/id.ts'
-import type { Artifact, Artifacts, StoredArtifact } from '#signin/register/artifact.ts'
+import {
+  type Artifact,
+  type Artifacts,
+  MAX_AGENT_CHARS,
+  type StoredArtifact,
+} from '#signin/register/artifact.ts'
 import { digestOf, randomSecret } from '#signin/register/digest.ts'
 import type { PersonId } from '#signin/register/person.ts'
 import type { SigninEvent } from '#signin/register/signin-event.ts'
@@ -14,7 +19,6 @@ const PROVIDER_KIND = 'Session'
 const IDLE_MS = 12 * HOUR_MS
 /** Its use is noted so often. */
 const NOTED_MS = 5 * MINUTE_MS
-const MAX_AGENT_CHARS = 200
 
 export interface Session {
   readonly digest: string

@@ -14,7 +14,7 @@ export interface SessionRecord {
   readonly expires_at: string
   /** When it last used the account's pages; null where it never did. */
   readonly seen_at: string | null
-  /** The network address and the browser that the account's pages were opened from; null where they were not. */
+  /** The network address and the browser that the account's pages were opened from, or else an application last; null of one from before. */
   readonly address: string | null
   readonly browser: string | null
 }
@@ -61,12 +61,8 @@ export const listSessions = verb(
   },
 )
 
-function renderSession(
-  session: StoredArtifact,
-  { seenAt, address, agent }: SessionFacts,
-  at: Instant,
-): SessionRecord {
-  const { loginTs } = factsOf(session)
+function renderSession(session: StoredArtifact, page: SessionFacts, at: Instant): SessionRecord {
+  const { loginTs, seenAt, address, agent } = { ...factsOf(session), ...page }
   return {
     id: session.uid ?? '',
     began_at: renderInstant(loginTs === undefined ? at : instant(loginTs * 1000)),

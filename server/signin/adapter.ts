@@ -1,8 +1,8 @@
 /** The storage adapter of oidc-provider, on our own store. Ids are hashed before they are stored. */
 import { InvalidGrant } from 'oidc-provider/lib/helpers/errors.js'
-import type { Adapter, Payload } from 'oidc-provider/lib/provider.js'
+import { type Adapter, type Payload, Provider } from 'oidc-provider/lib/provider.js'
 import { type Clock, LARGE_STEP_MS, later } from '#domain/clock.ts'
-import type { Artifact } from './register/artifact.ts'
+import { type Artifact, MAX_AGENT_CHARS } from './register/artifact.ts'
 import { type Client, usableUris } from './register/client.ts'
 import { digestOf } from './register/digest.ts'
 import type { PersonId } from './register/person.ts'
@@ -32,7 +32,8 @@ function artifactAdapter(clock: Clock, kind: string): Adapter {
     async upsert(id, payload, expiresInSeconds = 0) {
       const artifacts = requestArtifacts()
       const expiresAt = later(clock.now(), expiresInSeconds * 1000)
-      const artifact = toArtifact(kind, id, payload, expiresAt)
+      const whole = kind === 'Session' ? { ...payload, ...whence() } : payload
+      const artifact = toArtifact(kind, id, whole, expiresAt)
       artifacts.put(artifact)
       const { grantId } = artifact
       if (kind !== 'RefreshToken' || grantId === null) return
@@ -77,6 +78,12 @@ function artifactAdapter(clock: Clock, kind: string): Adapter {
     },
   }
 }
+
+/** From where the session was last used, for lists of it; the library reads none of this. */
+const whence = (): Payload => ({
+  address: Provider.ctx?.ip,
+  agent: Provider.ctx?.get('user-agent').slice(0, MAX_AGENT_CHARS),
+})
 
 /** An `exp`, in seconds since the Unix epoch. */
 const NEVER = Number.MAX_SAFE_INTEGER

@@ -177,6 +177,8 @@ declare module 'oidc-provider/lib/provider.js' {
 
   export class Provider {
     constructor(issuer: string, configuration: Configuration)
+    /** That of the request in progress. */
+    static readonly ctx: Context | undefined
     readonly request: object
     readonly Client: ModelOf<Client>
     readonly Grant: ModelOf<Grant>

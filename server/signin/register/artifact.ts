@@ -4,6 +4,9 @@ import type { Instant } from '#domain/clock.ts'
 import type { PersonId } from './person.ts'
 import type { SigninEvent } from './signin-event.ts'
 
+/** How much is kept of what a browser says that it is. */
+export const MAX_AGENT_CHARS = 200
+
 export interface Artifact {
   /** The library's model name: `AuthorizationCode`, `Session`, … */
   readonly kind: string

@@ -226,6 +226,21 @@ describe('concurrent requests of one browser', () => {
   })
 })
 
+test('a session says from where it was last used, though nobody opened the pages of an account in it', async () => {
+  email = `guest-${++people}@example.org`
+  const browser = setup.browser({
+    'x-forwarded-for': `198.51.100.${people}`,
+    'user-agent': `Firefox/1 ${'x'.repeat(300)}`,
+  })
+  await setup.signIn(browser, await browser.open(address()), email)
+  const from = {
+    address: `198.51.100.${people}`,
+    browser: `Firefox/1 ${'x'.repeat(190)}`,
+    seen_at: null,
+  }
+  expect(setup.cli.json(['users', 'sessions', 'list', email])).toMatchObject([from])
+})
+
 test('the cookie of a session that has ended is ignored: nothing is stored, and no cookie is set', async () => {
   const { browser } = await signedIn()
   setup.cli.json(['users', 'sessions', 'revoke', email, '--yes'])
