@@ -98,6 +98,8 @@ export interface Refusal {
   readonly of?: 'account'
   readonly limitValue: string | number
   readonly used: string | number
+  /** Of a limit of tokens: what the request may use. */
+  readonly needed?: number
   /** When the limit lifts by itself; null when only an operator or another request lifts it. */
   readonly resetsAt: Instant | null
   /** At least 1; null where waiting is not the remedy. */
@@ -282,6 +284,7 @@ function judgeTokens(
     limit: 'tpm_limit',
     limitValue: tpm,
     used: tokens.spent + tokens.held,
+    needed: wanted,
     resetsAt: (at + waitMs) as Instant,
     retryAfterSeconds: Math.max(1, toReset(waitMs, tokens.spanMs)),
   }

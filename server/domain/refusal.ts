@@ -31,7 +31,7 @@ function stateCode(status: string | number): ErrorCode {
 }
 
 function refusalMessage(refusal: Refusal, keyName: string): string {
-  const { code, limit, of, limitValue, used, resetsAt, retryAfterSeconds, held } = refusal
+  const { code, limit, of, limitValue, used, needed, resetsAt, retryAfterSeconds, held } = refusal
   const until = resetsAt === null ? '' : renderInstant(resetsAt)
   const key = `key ${keyName}`
   const who =
@@ -48,7 +48,8 @@ function refusalMessage(refusal: Refusal, keyName: string): string {
       return `the account balance of $${limitValue} does not allow another request; a top-up lifts this`
     case 'rate_limit_exceeded': {
       const [what, frees] = limitNamed(limit)?.counts ?? []
-      return `${who} used ${used} of ${limitValue} ${what}; ${frees} in ${retryAfterSeconds} s`
+      const needs = needed === undefined ? '' : `, and this request may use ${needed}`
+      return `${who} used ${used} of ${limitValue} ${what}${needs}; ${frees} in ${retryAfterSeconds} s`
     }
     case 'concurrency_limit_exceeded':
       return `${who} has ${used} of ${limitValue} requests in progress; a place frees when one of them ends`

@@ -73,6 +73,7 @@ describe.each([
     const refused = await ask(second.key, {}, { 'x-request-id': `refused${flag}` })
     expect(refused).toMatchObject({ status, code, metadata: { limit, limit_of: 'account' } })
     expect(refused.message).toContain(`the account of key ${team}-2`)
+    expect(/may use \d+; room/.test(refused.message)).toBe(flag === '--tpm')
     // The rate headers tell of the key.
     expect(refused.headers.get('x-ratelimit-limit-minute')).toBe('100')
     const dry = await post(second.key, {}, { 'X-Gateway-Dry-Run': 'true' })

@@ -4,6 +4,7 @@ import type { Stale } from '#domain/catalogue.ts'
 import { DAY_MS, type Instant, MINUTE_MS } from '#domain/clock.ts'
 import { limitNamed } from '#domain/limits.ts'
 import { renderUsd, type UsdNanos } from '#domain/money.ts'
+import { tokensFor } from '#domain/offer-cost.ts'
 import {
   type QuotaReading,
   toReset,
@@ -112,7 +113,7 @@ export async function askAdmission(
 /** What a row tells; a number is the id of an answer that is kept. */
 export function toVerdict(
   row: VerdictRow | undefined,
-  { keyId, at }: Claim,
+  { keyId, at, offers }: Claim,
 ): Verdict | Repeated | Stale | { readonly kept: number } {
   if (row === undefined) throw new Error('a claim was not judged')
   const { code } = row
@@ -135,12 +136,12 @@ export function toVerdict(
       const grant = { at, money, hold: BigInt(row.hold) as UsdNanos }
       return code === null
         ? { admitted: true, quota, grant }
-        : { admitted: false, quota, grant, refusal: toRefusal(row, code) }
+        : { admitted: false, quota, grant, refusal: toRefusal(row, code, tokensFor(offers, money)) }
     }
   }
 }
 
-function toRefusal(row: VerdictRow, code: RefusalCode): Refusal {
+function toRefusal(row: VerdictRow, code: RefusalCode, tokens: number): Refusal {
   const { lim, of_account, limit_value, used, resets_at, retry, held, requests } = row
   const rest = { resetsAt: resets_at, retryAfterSeconds: retry }
   if (code === 'key_revoked') {
@@ -155,6 +156,7 @@ function toRefusal(row: VerdictRow, code: RefusalCode): Refusal {
     ...(of_account && { of: 'account' as const }),
     limitValue: say(limit_value),
     used: say(used),
+    ...(lim === 'tpm_limit' && { needed: tokens }),
     ...rest,
     ...(held !== null && { held: { usd: renderUsd(BigInt(held) as UsdNanos), requests } }),
   }

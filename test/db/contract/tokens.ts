@@ -56,6 +56,7 @@ export function tokensContract(bench: Bench): void {
         ...of,
         limitValue: 1_000,
         used: 5_000,
+        needed: 1,
         resetsAt: bench.clock.now() + 50_000,
         retryAfterSeconds: 50,
       })
