@@ -73,7 +73,7 @@ export const mount: Mount = (store) =>
 const nextOf = ({ to }: MoveRecord, isAway: boolean): string =>
   isAway
     ? `GATEWAY_STORE=${clean(to)}, and the master key of this directory at every node, then: gatewayctl serve`
-    : 'gatewayctl serve without GATEWAY_STORE'
+    : `GATEWAY_DATA_DIR=${clean(to)}, and the same master key, without GATEWAY_STORE, then: gatewayctl serve`
 
 /** @throws CommandError 1, 2 */
 async function moveAway(context: Context, stated: string): Promise<MoveRecord> {

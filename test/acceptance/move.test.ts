@@ -133,7 +133,11 @@ if (POSTGRES_BIN === null) {
     })
 
     test('and comes back', async () => {
-      json(['store', 'move', '--from', store, '--data-dir', back])
+      const next = `GATEWAY_DATA_DIR=${back}, and the same master key, without GATEWAY_STORE`
+      expect(run(['store', 'move', '--from', store, '--data-dir', back])).toMatchObject({
+        code: 0,
+        err: expect.stringContaining(next),
+      })
       refused(['keys', 'list'], `was moved to ${back}`)
       refused(['store', 'migrate'], `was moved to ${back}`)
       refused(['store', 'status'], `was moved to ${back}`)
