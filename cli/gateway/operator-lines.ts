@@ -1,5 +1,6 @@
 /** Streams of a running gateway: JSON lines over the admin socket, or of all nodes of a store that they share. */
 import { GatewayError } from '#domain/errors.ts'
+import { isServed } from '#domain/snapshot/watch.ts'
 import { systemCodeOf } from '#domain/system-code.ts'
 import type { OperatorErrorBody } from '#operator/app.ts'
 import type { Context } from '../context.ts'
@@ -15,7 +16,7 @@ import { splitLines } from './split-lines.ts'
 /**
  * The documents of one path, one per line, and null for an empty line: the first one says that nothing is missed from
  * then on, later ones are keep-alives. Ends when the gateway closes the stream; silence does not end it.
- * @throws GatewayError from the gateway, CommandError 4 where none runs
+ * @throws GatewayError from the gateway, CommandError 4 where none runs, here or at any node
  */
 export async function* readLines(
   context: Context,
@@ -63,8 +64,13 @@ async function askStore(context: Context, path: string, notRunning: CommandError
     import('#operator/app.ts'),
   ])
   const store = await openStoreOf(context, { create: false, upgrade: false, withMasterKey: false })
-  const app = operatorApp(toOperatorDeps(context, store, null), () => {})
-  return { response: await app.request(path), close: () => store.close() }
+  const deps = toOperatorDeps(context, store, null)
+  const response = await operatorApp(deps, () => {}).request(path)
+  if (response.ok && deps.watch && !isServed(deps.watch)) {
+    await store.close()
+    throw notRunning
+  }
+  return { response, close: () => store.close() }
 }
 
 /** The error where no gateway answers on the socket. */

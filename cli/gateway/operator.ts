@@ -1,6 +1,7 @@
 /** The client of the operator's verbs: over the socket of a running server, else in this process with the store opened here. */
 import { existsSync } from 'node:fs'
 import { ERROR_CODES, type ErrorCode, GatewayError } from '#domain/errors.ts'
+import { isServed } from '#domain/snapshot/watch.ts'
 import type { OperatorErrorBody } from '#operator/app.ts'
 import type { AnyVerb } from '#operator/verb.ts'
 import type { VerbInput, VerbName, VerbRecord } from '#operator/verbs.ts'
@@ -47,7 +48,7 @@ export async function callBoth<One extends VerbName, Other extends VerbName>(
 
 /**
  * The same, but only by a running gateway, here or at any node, and without notes on standard error: for the dashboard.
- * @throws GatewayError from the verb, CommandError, `none` where no gateway answers
+ * @throws GatewayError from the verb, CommandError, `none` where no gateway answers and no node lives
  */
 export async function callRunning<Name extends VerbName>(
   context: Context,
@@ -59,7 +60,7 @@ export async function callRunning<Name extends VerbName>(
   const answer = await overSocket(silent, name, input)
   if (answer !== null) return answer.record as VerbRecord<Name>
   if (readSharedStore(context) === null) throw none
-  const [here] = await inProcess(silent, [{ name, input }], DEFAULT_OPTIONS)
+  const [here] = await inProcess(silent, [{ name, input }], DEFAULT_OPTIONS, none)
   return here?.record as VerbRecord<Name>
 }
 
@@ -217,6 +218,7 @@ async function inProcess(
   context: Context,
   calls: readonly Call[],
   options: CallOptions,
+  none: CommandError | null = null,
 ): Promise<readonly Answer[]> {
   const { toOperatorDeps, openStoreOf } = await import('./open-operator.ts')
   const store = await openStoreOf(context, {
@@ -230,6 +232,7 @@ async function inProcess(
     ])
     const deps = toOperatorDeps(context, store, ownDirectoryOf(context))
     await deps.watch?.look()
+    if (none !== null && deps.watch && !isServed(deps.watch)) throw none
     const answers: Answer[] = []
     for (const { name, input } of calls) {
       const verb: AnyVerb = await VERBS[name]()

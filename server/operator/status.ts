@@ -9,7 +9,7 @@ import { NO_MONEY, renderRubPerUsd, renderUsd } from '#domain/money.ts'
 import type { Provider } from '#domain/provider.ts'
 import { rateAt } from '#domain/rate.ts'
 import { FIGURES_MS, readSpan, type Span } from '#domain/snapshot/figures.ts'
-import type { Watch } from '#domain/snapshot/watch.ts'
+import { isServed, type Watch } from '#domain/snapshot/watch.ts'
 import { scopeField } from '#forms/fields.ts'
 import { lastBackupAt } from './backup.ts'
 import {
@@ -56,7 +56,7 @@ export const showStatus = verb(input, async (deps, { account, warnings }) => {
     /** The name of the account that money and keys are of; null: of all. */
     account: within?.name ?? null,
     /** At this machine, or at any node. */
-    running: live !== null || (nodes ?? []).some(({ state }) => state === 'alive'),
+    running: live !== null || (watch !== undefined && isServed(watch)),
     healthy: health.writable && health.schemaVersion === health.newestSchemaVersion,
     base_url: live?.baseUrl ?? null,
     listen: live?.listen ?? null,

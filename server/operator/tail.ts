@@ -1,9 +1,10 @@
-/** `GET /tail`: requests as they end, as JSON lines until the reader disconnects. */
+/** `GET /tail`: requests as they end, as JSON lines until the reader disconnects, or no node lives. */
 import * as z from 'zod/mini'
 import type { ActivityEntry, ActivityQuery } from '#domain/activity.ts'
 import { pause } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { KeyId } from '#domain/id.ts'
+import { isServed } from '#domain/snapshot/watch.ts'
 import { readForm } from '#forms/read-form.ts'
 import { filterFields, toFilter } from './activity.ts'
 import { type ActivityRecord, renderActivity } from './activity-record.ts'
@@ -42,11 +43,11 @@ export async function tail(
   return new Response(toLines(endings), { headers: { 'Content-Type': 'application/x-ndjson' } })
 }
 
-/** Waits for requests that ended since the last call, oldest first; empty after a heartbeat interval. */
-type Endings = (signal: AbortSignal) => Promise<readonly TailRecord[]>
+/** Waits for requests that ended since the last call, oldest first; empty after a heartbeat interval, null once no node lives. */
+type Endings = (signal: AbortSignal) => Promise<readonly TailRecord[] | null>
 
 function openEndings(deps: OperatorDeps, filter: Filter, heartbeatMs: number): Endings {
-  const { watch } = deps
+  const { watch, live } = deps
   if (watch === undefined) throw new GatewayError('store_unavailable', 'no gateway is running')
   const { recent } = watch.pulse
   const mostPolls = Math.ceil(heartbeatMs / POLL_MS)
@@ -60,6 +61,7 @@ function openEndings(deps: OperatorDeps, filter: Filter, heartbeatMs: number): E
       const wanted = endings.filter((entry) => isWanted(filter, entry))
       if (wanted.length > 0 || polls >= mostPolls || signal.aborted)
         return await render(deps, wanted)
+      if (live === null && !isServed(watch)) return null
     }
   }
 }
@@ -112,8 +114,11 @@ function toLines(endings: Endings): ReadableStream<Uint8Array> {
         controller.enqueue(encoder.encode('\n'))
       },
       async pull(controller) {
-        const lines = (await endings(closed.signal)).map((record) => `${JSON.stringify(record)}\n`)
-        if (!closed.signal.aborted) controller.enqueue(encoder.encode(lines.join('') || '\n'))
+        const records = await endings(closed.signal)
+        if (closed.signal.aborted) return
+        if (records === null) return controller.close()
+        const lines = records.map((record) => `${JSON.stringify(record)}\n`)
+        controller.enqueue(encoder.encode(lines.join('') || '\n'))
       },
       cancel() {
         closed.abort()

@@ -98,6 +98,37 @@ if (POSTGRES_BIN === null) {
       await until(() => seenAt.verb('activity.running', { id }).then(() => true), 'it is seen')
       return { id, heard }
     }
+    function startTail(cli: CliHarness) {
+      const child = Bun.spawn([BINARY, 'activity', 'tail', '-q'], {
+        cwd: cli.home,
+        env: cli.env,
+        stdin: 'ignore',
+        stdout: 'pipe',
+        stderr: 'pipe',
+      })
+      onTestFinished(() => child.kill('SIGKILL'))
+      const told = { ids: '', child }
+      void (async () => {
+        for await (const piece of child.stdout.pipeThrough(new TextDecoderStream()))
+          told.ids += piece
+      })()
+      return told
+    }
+    /** The id of a request that each of them tells of within half a second. */
+    async function askUntilTold(tails: readonly { readonly ids: string }[]): Promise<string> {
+      let id = ''
+      await until(async () => {
+        const answer = await a.chat(key, {
+          model: 'demo/echo',
+          messages: [{ role: 'user', content: 'hi' }],
+        })
+        id = answer.headers.get('x-generation-id') ?? ''
+        await answer.text()
+        await Bun.sleep(SEEN_MS / 2)
+        return tails.every(({ ids }) => ids.includes(id))
+      }, 'they tell of a request within half a second')
+      return id
+    }
     const statusAt = (node: Appliance): Promise<Status> =>
       node.verb('status', {}) as Promise<unknown> as Promise<Status>
     const held = (name: string, in_flight: number) =>
@@ -139,33 +170,8 @@ if (POSTGRES_BIN === null) {
     })
 
     test('a request of one is in the tail and the log of the other, and of a machine that is no node', async () => {
-      const tails = [cliB, desk].map((cli) => {
-        const child = Bun.spawn([BINARY, 'activity', 'tail', '-q'], {
-          cwd: cli.home,
-          env: cli.env,
-          stdin: 'ignore',
-          stdout: 'pipe',
-          stderr: 'ignore',
-        })
-        onTestFinished(() => child.kill('SIGKILL'))
-        const told = { ids: '' }
-        void (async () => {
-          for await (const piece of child.stdout.pipeThrough(new TextDecoderStream()))
-            told.ids += piece
-        })()
-        return told
-      })
-      let id = ''
-      await until(async () => {
-        const answer = await a.chat(key, {
-          model: 'demo/echo',
-          messages: [{ role: 'user', content: 'hi' }],
-        })
-        id = answer.headers.get('x-generation-id') ?? ''
-        await answer.text()
-        await Bun.sleep(SEEN_MS / 2)
-        return tails.every(({ ids }) => ids.includes(id))
-      }, 'both tails tell of a request within half a second')
+      const tails = [cliB, desk].map(startTail)
+      const id = await askUntilTold(tails)
       for (const { ids } of tails) {
         const lines = ids.trim().split('\n')
         expect(new Set(lines).size).toBe(lines.length)
@@ -252,6 +258,18 @@ if (POSTGRES_BIN === null) {
         async () => cliB.json<SnapshotRecord>(['dashboard']).log.some((line) => line.id === id),
         'its request is in the log of the dashboard',
       )
+    })
+
+    test('where no node lives any more a tail ends, and there is nothing to watch or to end', async () => {
+      const tail = startTail(desk)
+      const id = await askUntilTold([tail])
+      await Promise.all([a.stop(), b.stop()])
+      expect(await tail.child.exited).toBe(4)
+      expect(await new Response(tail.child.stderr).text()).toContain('the gateway has stopped')
+      const none = { code: 4, err: expect.stringContaining('no gateway is running') }
+      expect(await desk.runBeside(['activity', 'tail'])).toMatchObject(none)
+      expect(desk.run(['activity', 'kill', id, '--yes'])).toMatchObject(none)
+      expect(desk.run(['status'])).toMatchObject({ code: 4 })
     })
   })
 }

@@ -27,6 +27,10 @@ export interface Watch {
 
 export type Killed = { readonly ended: boolean } | undefined
 
+/** Whether any node lives; where one process has the store, it does. */
+export const isServed = (watch: Watch): boolean =>
+  watch.nodes()?.some(({ state }) => state === 'alive') ?? true
+
 /** The error of a request that an operator ended; a client library should not retry it. */
 export const endedByOperator = (): GatewayError =>
   new GatewayError('ended_by_operator', 'the operator of the gateway ended this request', {
