@@ -21,6 +21,8 @@ export const toMembership = (row: MembershipRow): Membership => ({
 export const PUT_MEMBERSHIP = `INSERT INTO memberships VALUES ($accountId, $personId, $role, $since)
   ON CONFLICT (account_id, person_id) DO UPDATE SET role = $role`
 
+/** Whoever belongs to an account, or did, is not invited to it any more. */
 export const END_INVITATION = `UPDATE invitations SET ended_at = $at
   WHERE account_id = $accountId AND ended_at IS NULL
-    AND email_key = (SELECT email_key FROM people WHERE id = $personId)`
+    AND email_key = (SELECT email_key FROM people WHERE id = $personId)
+  RETURNING email`

@@ -258,8 +258,9 @@ export const acceptInvitation = mutation(
     if (!(await invitations.accept(invitation.id, person.id, joined))) {
       throw noInvitation(person.email, account)
     }
-    const since = deps.clock.now()
-    return render(person, { role: invitation.role, since }, account.name)
+    const joinedAs = { role: invitation.role, since: deps.clock.now() }
+    const membership = await deps.store.signin.memberships.find(account.id, person.id)
+    return render(person, membership ?? joinedAs, account.name)
   },
 )
 
@@ -290,17 +291,19 @@ async function findInvitation(deps: OperatorDeps, input: { account: string; pers
 const noInvitation = (email: string, { name }: Account): GatewayError =>
   new GatewayError('person_not_found', `no invitation of ${name} waits for ${email}`)
 
-/** Their keys stay; an invitation that is pending is withdrawn. @throws account_not_found, person_not_found, invalid_request */
+/** Their keys stay; an invitation that is pending is withdrawn, with the membership of whoever has both. @throws account_not_found, person_not_found, invalid_request */
 export const removeMember = mutation(
   'accounts.members.remove',
   z.strictObject(namedMember),
   async (deps, { person: text, ...input }, act) => {
-    const { memberships, invitations } = deps.store.signin
+    const { people, memberships, invitations } = deps.store.signin
     const { id, name } = await findAccount(deps, input.account)
     const pending = (await invitations.ofAccount(id, deps.clock.now())).find(
       (one) => one.id === text || emailKey(one.email) === emailKey(text),
     )
-    if (pending !== undefined) {
+    const known = await people.findByEmail(text)
+    const isMember = known !== undefined && (await memberships.find(id, known.id)) !== undefined
+    if (pending !== undefined && !isMember) {
       await invitations.end(pending.id, act(pending.id, { account: name, removed: true }))
       return { ...renderPending(pending, name), removed: true }
     }

@@ -10,7 +10,7 @@ import { readEmail } from '#signin/register/email.ts'
 import type { Role } from '#signin/register/membership.ts'
 import { newPerson, type Person, type PersonId } from '#signin/register/person.ts'
 import type { OperatorDeps } from './deps.ts'
-import { findAccount, findScope } from './find-account.ts'
+import { findOpenAccount, findScope } from './find-account.ts'
 import { findIdentityProvider, type IdentityRecord, identitiesOf } from './identities.ts'
 import { type PasskeyRecord, passkeysOf } from './passkey-record.ts'
 import { type DraftAct, mutation, verb } from './verb.ts'
@@ -115,7 +115,7 @@ export const showPerson = verb(namedPerson, async (deps, { person, account }) =>
   details(deps, await findPerson(deps, person, account)),
 )
 
-/** The address is verified at the first sign-in; the account is then theirs, as its owner. @throws invalid_request, already_exists, account_not_found */
+/** The address is verified at the first sign-in; the account is then theirs, as its owner. @throws invalid_request, already_exists, account_not_found, account_closed */
 export const addPerson = mutation(
   'users.add',
   z.strictObject({
@@ -130,7 +130,7 @@ export const addPerson = mutation(
     // Only the id, because the log of acts outlives a removed person.
     if (account === undefined) await people.add(person, act(person.id, { account: null }))
     else {
-      const { id: accountId, name } = await findAccount(deps, account)
+      const { id: accountId, name } = await findOpenAccount(deps, account)
       const owner = { accountId, personId: person.id, role: 'owner', since: at } as const
       await memberships.put(owner, person, act(person.id, { account: name }))
     }

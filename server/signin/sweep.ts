@@ -17,12 +17,13 @@ const SLICE = 1000
 /** Removes everything that has expired; stops between two slices if `isOver` returns true. */
 export async function sweep({ store, clock }: Swept, isOver: () => boolean): Promise<void> {
   const at = clock.now()
-  const { artifacts, mailCodes, detours, passkeys, keyring } = store
+  const { artifacts, mailCodes, detours, passkeys, invitations, keyring } = store
   for (const slice of [
     () => artifacts.sweep(later(at, -KEEP_EXPIRED_MS), SLICE),
     () => mailCodes.sweep(later(at, -LOOKBACK_MS), SLICE),
     () => detours.sweep(at, SLICE),
     () => passkeys.sweep(at, SLICE),
+    () => invitations.sweep(at, SLICE),
     () => keyring.sweep(later(at, -KEEP_RETIRED_MS), SLICE),
   ]) {
     while (!isOver() && (await slice()) === SLICE);

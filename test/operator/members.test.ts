@@ -329,6 +329,45 @@ describe('an invitation', () => {
     expect(newest).toMatchObject({ verb: 'accounts.members.remove', target: withdrawn.id })
   })
 
+  test('of a member is none to accept over their role, and goes with them', async () => {
+    const { deps, invite, roles } = await begin()
+    const { id } = await act(deps, 'accounts.members.add', {
+      email: 'old@example.org',
+      role: 'member',
+    })
+    await invite('ann@example.org')
+    await act(deps, 'users.edit', { person: id, email: 'ann@example.org' })
+    const { people } = deps.store.signin
+    await people.confirmEmail('ann@example.org', null, deps.clock.now(), deps.clock.now())
+    expect(await act(deps, 'accounts.members.accept', { person: id })).toMatchObject({
+      role: 'member',
+    })
+    await invite('new@example.org')
+    await act(deps, 'users.edit', { person: id, email: 'new@example.org' })
+    const removed = await act(deps, 'accounts.members.remove', { person: 'new@example.org' })
+    expect(removed).toMatchObject({ id, pending: null, removed: true })
+    expect(await roles()).toHaveLength(1)
+  })
+
+  test('of an account that is closed, or of somebody who owns it no more, cannot be accepted', async () => {
+    const { deps, actor, invite, invited } = await begin()
+    const ann = await invited('ann@example.org')
+    const own = { person: ann.id }
+    await invite('ann@example.org', 'owner')
+    await act(deps, 'accounts.members.remove', { person: actor.personId })
+    const none = { code: 'person_not_found' }
+    await expect(ann.act('accounts.members.accept', own)).rejects.toMatchObject(none)
+    await act(deps, 'accounts.create', { name: 'acme' })
+    const asked = { account: 'acme', email: 'ann@example.org', role: 'viewer' } as const
+    await act(deps, 'accounts.members.invite', asked)
+    await act(deps, 'accounts.close', { account: 'acme' })
+    const late = { account: 'acme', person: ann.id }
+    await expect(act(deps, 'accounts.members.accept', late)).rejects.toMatchObject(none)
+    const added = { account: 'acme', email: 'bob@example.org' }
+    await expect(act(deps, 'users.add', added)).rejects.toMatchObject({ code: 'account_closed' })
+    expect(await act(deps, 'users.list', { matching: 'bob@' })).toEqual([])
+  })
+
   test('is sent so often, and says which limit refuses it, and until when', async () => {
     const { deps, invite } = await begin()
     for (let n = 0; n < 3; n++) await invite('ann@example.org')

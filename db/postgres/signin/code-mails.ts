@@ -13,6 +13,9 @@ export async function addMail(sql: Sql, mail: SealedMail): Promise<void> {
   )
 }
 
+export const dropMail = (sql: Sql, interaction: string): Promise<number> =>
+  sql.run('DELETE FROM code_mails WHERE interaction = ?', interaction)
+
 export const createCodeMails = (database: Database): CodeMails => ({
   async add({ interaction, id, mail, expiresAt }, at) {
     const sealed = sealMail(requireVault(database), id, mail)
@@ -30,7 +33,7 @@ export const createCodeMails = (database: Database): CodeMails => ({
       const readable = new Set(mails.map(({ id }) => id))
       for (const { interaction, event_id: id } of rows) {
         if (!readable.has(id)) {
-          await tx.run('DELETE FROM code_mails WHERE interaction = ?', interaction)
+          await dropMail(tx, interaction)
         } else {
           await tx.run(
             'UPDATE code_mails SET next_try_at = ? WHERE interaction = ?',

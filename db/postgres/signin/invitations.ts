@@ -16,13 +16,14 @@ import {
   OF_ACCOUNT,
   OF_PERSON,
   refusal,
+  SWEEP,
   TO_ADDRESS,
   toInvitation,
 } from '../../rows/invitation-row.ts'
 import type { Database, Sql } from '../engine/database.ts'
 import { noteAct } from '../log/acts.ts'
-import { addMail } from './code-mails.ts'
-import { join } from './memberships.ts'
+import { addMail, dropMail } from './code-mails.ts'
+import { endInvitation, findRow, join } from './memberships.ts'
 
 async function refusalOf(
   tx: Sql,
@@ -59,11 +60,6 @@ export const createInvitations = (database: Database): Invitations => ({
       if (refused !== null) return refused
       const key = emailKey(email)
       await tx.run(
-        `DELETE FROM invitations
-         WHERE account_id = $accountId AND sent_at <= $since AND (ended_at IS NOT NULL OR expires_at <= $at)`,
-        { accountId, at, since: later(at, -DAY_MS) },
-      )
-      await tx.run(
         `UPDATE invitations SET ended_at = $at
          WHERE account_id = $accountId AND email_key = $key AND ended_at IS NULL`,
         { accountId, key, at },
@@ -86,19 +82,20 @@ export const createInvitations = (database: Database): Invitations => ({
     database.change(async (tx) => {
       const { at } = act
       const row = await tx.get<InvitationRow>(OF_PERSON, { id, personId, at })
-      // Another may have ended it since.
-      if (row === null || (await end(tx, id, at)) === null) return false
+      if (row === null) return false
       const { account_id: accountId, role } = row
-      const before = await join(tx, { accountId, personId, role, since: at }, at)
-      await noteAct(tx, act, { role: { from: before, to: role } })
+      // Another may have ended it since.
+      if (!(await endInvitation(tx, { accountId, personId, at }))) return false
+      const before = (await findRow(tx, accountId, personId))?.role ?? null
+      if (before === null) await join(tx, { accountId, personId, role, since: at }, at)
+      await noteAct(tx, act, before === null ? { role: { from: null, to: role } } : undefined)
       return true
     }),
   end: (id, act) =>
     database.change(async (tx) => {
       const row = await end(tx, id, act.at)
       if (row === null) return false
-      const name = invitationMailName(row.account_id, row.email)
-      await tx.run('DELETE FROM code_mails WHERE interaction = ?', name)
+      await dropMail(tx, invitationMailName(row.account_id, row.email))
       await noteAct(tx, act)
       return true
     }),
@@ -109,4 +106,5 @@ export const createInvitations = (database: Database): Invitations => ({
     const key = emailKey(email)
     return (await database.all<InvitationRow>(TO_ADDRESS, { key, at })).map(toInvitation)
   },
+  sweep: (at, limit) => database.run(SWEEP, { at, since: later(at, -DAY_MS), limit }),
 })

@@ -1,6 +1,7 @@
 /** Memberships in PostgreSQL. They go with their person. */
 import type { Instant } from '#domain/clock.ts'
 import type { AccountId } from '#domain/id.ts'
+import { invitationMailName } from '#signin/register/invitation.ts'
 import type { Membership, Memberships, Role } from '#signin/register/membership.ts'
 import type { PersonId } from '#signin/register/person.ts'
 import {
@@ -11,21 +12,32 @@ import {
 } from '../../rows/membership-row.ts'
 import type { Database, Sql } from '../engine/database.ts'
 import { noteAct } from '../log/acts.ts'
+import { dropMail } from './code-mails.ts'
 import { requirePerson } from './people.ts'
 
-const findRow = (sql: Sql, accountId: AccountId, personId: PersonId) =>
+export const findRow = (sql: Sql, accountId: AccountId, personId: PersonId) =>
   sql.get<MembershipRow>(
     'SELECT * FROM memberships WHERE account_id = ? AND person_id = ?',
     accountId,
     personId,
   )
 
+/** Its mail is not sent any more either. False where none is open. */
+export async function endInvitation(
+  tx: Sql,
+  of: { accountId: AccountId; personId: PersonId; at: Instant },
+): Promise<boolean> {
+  const ended = await tx.get<{ email: string }>(END_INVITATION, of)
+  if (ended !== null) await dropMail(tx, invitationMailName(of.accountId, ended.email))
+  return ended !== null
+}
+
 /** Nobody who belongs to an account is invited to it any more. Returns the role before. */
 export async function join(tx: Sql, membership: Membership, at: Instant): Promise<Role | null> {
   const { accountId, personId, role } = membership
   const before = (await findRow(tx, accountId, personId))?.role ?? null
   if (before !== role) await tx.run(PUT_MEMBERSHIP, { ...membership })
-  if (before === null) await tx.run(END_INVITATION, { accountId, personId, at })
+  if (before === null) await endInvitation(tx, { accountId, personId, at })
   return before
 }
 
@@ -46,6 +58,7 @@ export const createMemberships = (database: Database): Memberships => ({
         personId,
       )
       if (gone === 0) return false
+      await endInvitation(tx, { accountId, personId, at: act.at })
       await noteAct(tx, act)
       return true
     }),

@@ -49,6 +49,15 @@ export function prepareAddMail(database: Database): (mail: SealedMail) => void {
   return (mail) => void add().run({ ...mail })
 }
 
+/** Runs in the transaction of its caller. */
+export function prepareDropMail(database: Database): (interaction: string) => void {
+  const drop = statement<unknown, [string]>(
+    database,
+    'DELETE FROM code_mails WHERE interaction = ?',
+  )
+  return (interaction) => void drop().run(interaction)
+}
+
 const prepare = (database: Database) => ({
   due: statement<MailRow, [{ at: Instant; limit: number }]>(
     database,

@@ -16,20 +16,24 @@ import {
   OF_ACCOUNT,
   OF_PERSON,
   refusal,
+  SWEEP,
   TO_ADDRESS,
   toInvitation,
 } from '../../rows/invitation-row.ts'
 import type { Connection } from '../engine/connection.ts'
 import { type Named, statement } from '../engine/statement.ts'
 import { prepareNoteAct } from '../log/acts.ts'
-import { prepareAddMail } from './code-mails.ts'
-import { prepareJoin } from './memberships.ts'
+import { prepareAddMail, prepareDropMail } from './code-mails.ts'
+import { prepareEndInvitation, prepareFind, prepareJoin } from './memberships.ts'
 
 export function createInvitations(connection: Connection): Invitations {
   const { database, commit } = connection
   const table = prepare(database)
   const join = prepareJoin(database)
+  const endOf = prepareEndInvitation(database)
+  const findMembership = prepareFind(database)
   const addMail = prepareAddMail(database)
+  const dropMail = prepareDropMail(database)
   const noteAct = prepareNoteAct(database)
 
   const refusalOf = ({ accountId, email, sentAt }: Invitation): InvitationRefusal | null => {
@@ -49,7 +53,6 @@ export function createInvitations(connection: Connection): Invitations {
         const refused = refusalOf(invitation)
         if (refused !== null) return refused
         const key = emailKey(email)
-        table.forget().run({ accountId, at, since: later(at, -DAY_MS) })
         table.endEarlier().run({ accountId, key, at })
         table.add().run({ ...invitation, id, key })
         if (mail !== null) {
@@ -66,17 +69,18 @@ export function createInvitations(connection: Connection): Invitations {
         const { at } = act
         const row = table.ofPerson().get({ id, personId, at })
         if (row === null) return false
-        table.end().run({ id, at })
         const { account_id: accountId, role } = row
-        const before = join({ accountId, personId, role, since: at }, at)
-        noteAct(act, { role: { from: before, to: role } })
+        endOf(accountId, personId, at)
+        const before = findMembership().get(accountId, personId)?.role ?? null
+        if (before === null) join({ accountId, personId, role, since: at }, at)
+        noteAct(act, before === null ? { role: { from: null, to: role } } : undefined)
         return true
       }),
     end: (id, act) =>
       commit.commitDurably(() => {
         const row = table.end().get({ id, at: act.at })
         if (row === null) return false
-        table.dropMail().run(invitationMailName(row.account_id, row.email))
+        dropMail(invitationMailName(row.account_id, row.email))
         noteAct(act)
         return true
       }),
@@ -91,6 +95,8 @@ export function createInvitations(connection: Connection): Invitations {
         .all({ key: emailKey(email), at })
         .map(toInvitation)
     },
+    sweep: (at, limit) =>
+      commit.enqueue(() => table.sweep().run({ at, since: later(at, -DAY_MS), limit }).changes),
   }
 }
 
@@ -98,10 +104,6 @@ function prepare(database: Connection['database']) {
   const by = <Row>(sql: string) => statement<Row, [Named]>(database, sql)
   return {
     nthNewest: by<Pick<InvitationRow, 'sent_at'>>(NTH_NEWEST),
-    forget: by(
-      `DELETE FROM invitations
-       WHERE account_id = $accountId AND sent_at <= $since AND (ended_at IS NOT NULL OR expires_at <= $at)`,
-    ),
     endEarlier: by(
       `UPDATE invitations SET ended_at = $at
        WHERE account_id = $accountId AND email_key = $key AND ended_at IS NULL`,
@@ -115,12 +117,9 @@ function prepare(database: Connection['database']) {
       `UPDATE invitations SET ended_at = $at WHERE id = $id AND ended_at IS NULL AND expires_at > $at
        RETURNING *`,
     ),
-    dropMail: statement<unknown, [string]>(
-      database,
-      'DELETE FROM code_mails WHERE interaction = ?',
-    ),
     ofAccount: by<InvitationRow>(OF_ACCOUNT),
     toAddress: by<InvitationRow>(TO_ADDRESS),
+    sweep: by(SWEEP),
   }
 }
 

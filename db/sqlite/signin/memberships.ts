@@ -2,6 +2,7 @@
 import type { Instant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { AccountId } from '#domain/id.ts'
+import { invitationMailName } from '#signin/register/invitation.ts'
 import type { Membership, Memberships, Role } from '#signin/register/membership.ts'
 import type { PersonId } from '#signin/register/person.ts'
 import {
@@ -14,10 +15,12 @@ import type { Connection } from '../engine/connection.ts'
 import { type Named, statement } from '../engine/statement.ts'
 import { prepareNoteAct } from '../log/acts.ts'
 import { prepareAddPerson } from './add-person.ts'
+import { prepareDropMail } from './code-mails.ts'
 
 export function createMemberships({ database, commit }: Connection): Memberships {
   const table = prepare(database)
   const join = prepareJoin(database)
+  const endInvitation = prepareEndInvitation(database)
   const addPerson = prepareAddPerson(database)
   const noteAct = prepareNoteAct(database)
 
@@ -36,6 +39,7 @@ export function createMemberships({ database, commit }: Connection): Memberships
     remove: (accountId, personId, act) =>
       commit.commitDurably(() => {
         if (table.remove().run(accountId, personId).changes === 0) return false
+        endInvitation(accountId, personId, act.at)
         noteAct(act)
         return true
       }),
@@ -55,23 +59,37 @@ export function createMemberships({ database, commit }: Connection): Memberships
   }
 }
 
+/** Runs in the transaction of its caller, as its mail is not sent any more either. False where none is open. */
+export function prepareEndInvitation(
+  database: Connection['database'],
+): (accountId: AccountId, personId: PersonId, at: Instant) => boolean {
+  const end = statement<{ email: string }, [Named]>(database, END_INVITATION)
+  const dropMail = prepareDropMail(database)
+  return (accountId, personId, at) => {
+    const ended = end().get({ accountId, personId, at })
+    if (ended !== null) dropMail(invitationMailName(accountId, ended.email))
+    return ended !== null
+  }
+}
+
 /** Runs in the transaction of its caller; nobody who belongs to an account is invited to it any more. Returns the role before. */
 export function prepareJoin(
   database: Connection['database'],
 ): (membership: Membership, at: Instant) => Role | null {
   const find = prepareFind(database)
   const put = statement<unknown, [Named]>(database, PUT_MEMBERSHIP)
-  const endInvitation = statement<unknown, [Named]>(database, END_INVITATION)
+  const endInvitation = prepareEndInvitation(database)
   return (membership, at) => {
     const { accountId, personId, role } = membership
     const before = find().get(accountId, personId)?.role ?? null
     if (before !== role) put().run({ ...membership })
-    if (before === null) endInvitation().run({ accountId, personId, at })
+    if (before === null) endInvitation(accountId, personId, at)
     return before
   }
 }
 
-const prepareFind = (database: Connection['database']) =>
+/** The membership of a person in an account. */
+export const prepareFind = (database: Connection['database']) =>
   statement<MembershipRow, [AccountId, PersonId]>(
     database,
     'SELECT * FROM memberships WHERE account_id = ? AND person_id = ?',

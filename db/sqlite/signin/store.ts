@@ -29,7 +29,7 @@ export function createSigninStore(connection: Connection): SigninStore {
       async () => (await import('./memberships.ts')).createMemberships(connection),
     ),
     invitations: lazyPort(
-      { send: true, accept: true, end: true, ofAccount: true, toAddress: true },
+      { send: true, accept: true, end: true, ofAccount: true, toAddress: true, sweep: true },
       async () => (await import('./invitations.ts')).createInvitations(connection),
     ),
     groups: lazyPort(

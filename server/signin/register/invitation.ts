@@ -49,12 +49,17 @@ export interface Invitations {
    * withdrawing one does not make room for another.
    */
   send(invitation: Invitation, mail: NewMail | null, act: Act): Promise<InvitationRefusal | null>
-  /** Makes a member of the person whose confirmed address it was sent to; false if it has ended, or is not theirs. */
+  /**
+   * Makes a member of the person whose confirmed address it was sent to; somebody who is one keeps their role. False if it cannot be
+   * accepted, or is not theirs.
+   */
   accept(id: InvitationId, personId: PersonId, act: Act): Promise<boolean>
   /** Withdrawn, or declined: its mail is not sent any more either. False if it has ended. */
   end(id: InvitationId, act: Act): Promise<boolean>
-  /** Those that can be accepted, oldest first. */
+  /** Those that can be accepted, oldest first: of an open account, from the operator or somebody who still owns it. */
   ofAccount(accountId: AccountId, at: Instant): Promise<readonly Invitation[]>
   /** Those that can be accepted, oldest first. */
   toAddress(email: string, at: Instant): Promise<readonly Invitation[]>
+  /** Forgets those that are over and no longer count to a day; at most `limit`. Returns how many. */
+  sweep(at: Instant, limit: number): Promise<number>
 }

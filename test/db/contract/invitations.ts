@@ -20,7 +20,7 @@ export function invitationsContract(bench: Bench): void {
     accountId: ACCOUNT,
     email,
     role: 'member',
-    by: 'owner@example.org',
+    by: null,
     sentAt: bench.clock.now(),
     expiresAt: later(bench.clock.now(), INVITATION_MS),
     ...stated,
@@ -134,5 +134,81 @@ export function invitationsContract(bench: Bench): void {
     const membership = { accountId: ACCOUNT, personId: ann.id, role: 'owner', since: at } as const
     await signin.memberships.put(membership, null, now())
     expect(await pending()).toEqual([])
+    // Claimed above, it would be due again.
+    expect((await signin.codeMails.claim(later(at, 1), later(at, 2), 9)).mails).toEqual([])
+  })
+
+  test('it lasts no longer than its sender owns the account, and than that is open', async () => {
+    const { accounts, signin } = bench.store
+    const owner = await aPerson('owner@example.org')
+    const ann = await aPerson('ann@example.org')
+    const membership = (role: 'owner' | 'member') =>
+      ({ accountId: ACCOUNT, personId: owner.id, role, since: bench.clock.now() }) as const
+    const sent = anInvitation('ann@example.org', { by: owner.email, role: 'owner' })
+    await signin.memberships.put(membership('owner'), null, now())
+    await send(sent)
+    const lapses = async (change: () => Promise<unknown>, back: () => Promise<unknown>) => {
+      expect(await pending()).toEqual([sent])
+      await change()
+      expect(await pending()).toEqual([])
+      expect(await signin.invitations.toAddress(ann.email, bench.clock.now())).toEqual([])
+      expect(await signin.invitations.accept(sent.id, ann.id, now())).toBe(false)
+      await back()
+    }
+    const restore = () => signin.memberships.put(membership('owner'), null, now())
+    await lapses(() => signin.memberships.put(membership('member'), null, now()), restore)
+    await lapses(() => signin.memberships.remove(ACCOUNT, owner.id, now()), restore)
+    const disabled = (is: boolean) => signin.people.setDisabled(owner.id, is, now())
+    await lapses(
+      () => disabled(true),
+      () => disabled(false),
+    )
+    const other = anAccount({ id: 'acct_closing', name: 'closing' })
+    await accounts.create(other, now())
+    const ofOther = anInvitation('ann@example.org', { accountId: other.id })
+    await send(ofOther)
+    await accounts.close(other.id, now())
+    expect(await signin.invitations.ofAccount(other.id, bench.clock.now())).toEqual([])
+    expect(await signin.invitations.accept(ofOther.id, ann.id, now())).toBe(false)
+  })
+
+  test('a member who is invited all the same keeps their role, and its end is theirs', async () => {
+    const { signin } = bench.store
+    const ann = await aPerson('before@example.org')
+    const owner = { accountId: ACCOUNT, personId: ann.id, role: 'owner', since: bench.clock.now() }
+    await signin.memberships.put(owner as never, null, now())
+    const rename = async (email: string) => {
+      const sent = anInvitation(email, { role: 'viewer' })
+      await send(sent)
+      await signin.people.amend(ann.id, { email }, now())
+      await signin.people.confirmEmail(email, null, bench.clock.now(), bench.clock.now())
+      return sent
+    }
+    const first = await rename('ann@example.org')
+    expect(await signin.invitations.accept(first.id, ann.id, now())).toBe(true)
+    expect(await pending()).toEqual([])
+    expect((await signin.memberships.find(ACCOUNT, ann.id))?.role).toBe('owner')
+    await rename('again@example.org')
+    await signin.memberships.remove(ACCOUNT, ann.id, now())
+    expect(await pending()).toEqual([])
+  })
+
+  test('one that is over is forgotten a day after it was sent, and no other', async () => {
+    const { invitations } = bench.store.signin
+    const sweep = (limit = 9) => invitations.sweep(bench.clock.now(), limit)
+    const ended = [anInvitation('ann@example.org'), anInvitation('bob@example.org')]
+    for (const one of ended) {
+      await send(one)
+      await invitations.end(one.id, now())
+    }
+    const open = anInvitation('cy@example.org')
+    await send(open)
+    expect(await sweep()).toBe(0)
+    bench.clock.advance(DAY_MS)
+    expect(await sweep(1)).toBe(1)
+    expect(await sweep()).toBe(1)
+    expect(await pending()).toEqual([open])
+    bench.clock.advance(INVITATION_MS)
+    expect(await sweep()).toBe(1)
   })
 }
