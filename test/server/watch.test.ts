@@ -102,6 +102,16 @@ test('the first frame is complete, also when there has been no request', async (
   expect(all.log).toEqual([])
 })
 
+test('a share is of what bounds all that is spent: the account’s own ceiling, else those of all its keys', async () => {
+  const { verb, frames } = await watched()
+  const capIs = async (cap: string | null) =>
+    await (await frames()).until(({ money }) => money?.day_caps_usd === cap)
+  await verb('keys.create', { name: 'free' })
+  await capIs(null)
+  await verb('accounts.set-limits', { account: 'default', daily_spend_limit_usd: '7' })
+  await capIs('7.00')
+})
+
 test('a request is shown while it runs, and its end is reported once, with its cost', async () => {
   const { chat, frames } = await watched()
   const watching = await frames('fps=10')

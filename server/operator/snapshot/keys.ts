@@ -6,7 +6,7 @@ import type { KeyId } from '#domain/id.ts'
 import { type ApiKey, keyStatus } from '#domain/key.ts'
 import { withUse } from '#domain/key-report.ts'
 import { type Limits, renderLimitsOfEach } from '#domain/limits.ts'
-import { addUsd, renderUsd, type UsdNanos } from '#domain/money.ts'
+import { addUsd, NO_MONEY, renderUsd, type UsdNanos } from '#domain/money.ts'
 import { type Span, sharesOf, toFigures } from '#domain/snapshot/figures.ts'
 import { judgePace } from '#domain/snapshot/pace.ts'
 import type { Ended } from '#domain/snapshot/pulse.ts'
@@ -93,11 +93,11 @@ async function withRecentlyUsed(
 }
 
 function capsOf(keys: readonly ApiKey[]): Caps {
-  const sum = (field: 'dailySpend' | 'monthlySpend'): UsdNanos | null =>
-    keys.reduce<UsdNanos | null>((total, { limits }) => {
-      const ceiling = limits[field]
-      return ceiling === null ? total : addUsd(total ?? (0n as UsdNanos), ceiling)
-    }, null)
+  const sum = (field: 'dailySpend' | 'monthlySpend'): UsdNanos | null => {
+    const ceilings = keys.map(({ limits }) => limits[field])
+    if (ceilings.length === 0 || ceilings.includes(null)) return null
+    return ceilings.reduce<UsdNanos>((total, one) => addUsd(total, one ?? NO_MONEY), NO_MONEY)
+  }
   return { day: sum('dailySpend'), month: sum('monthlySpend') }
 }
 

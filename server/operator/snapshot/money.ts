@@ -16,7 +16,7 @@ import type { ChannelRecord, GaugesRecord, MoneyRecord, RunwayRecord } from './r
 /** Covers the month and the seven days before today. */
 const MAX_DAYS = 32
 
-/** Sums of the spend limits of an account's keys; null when there is none or there are too many keys. */
+/** Sums of the spend limits of an account's keys; null where one has none, for what it spends is not bounded, or there are too many keys. */
 export interface Caps {
   readonly day: UsdNanos | null
   readonly month: UsdNanos | null
@@ -41,16 +41,18 @@ export async function readMoney(
     ...(threshold.email === null ? [] : (['email'] as const)),
     ...(threshold.webhookUrl === null ? [] : (['webhook'] as const)),
   ]
+  const dayCap = current.limits.dailySpend ?? caps.day
+  const monthCap = current.limits.monthlySpend ?? caps.month
   return {
     account: name,
     balance_usd: renderUsd(balance),
     spend_day_usd: renderUsd(day),
     spend_month_usd: renderUsd(month),
     gauges: await gaugesOf(deps, current, now),
-    day_caps_usd: caps.day && renderUsd(caps.day),
-    month_caps_usd: caps.month && renderUsd(caps.month),
-    day_percent: percentOf(day, caps.day),
-    month_percent: percentOf(month, caps.month),
+    day_caps_usd: dayCap && renderUsd(dayCap),
+    month_caps_usd: monthCap && renderUsd(monthCap),
+    day_percent: percentOf(day, dayCap),
+    month_percent: percentOf(month, monthCap),
     runway: renderRunway(balance, spends, now),
     threshold_usd,
     marked,
