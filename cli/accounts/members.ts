@@ -110,7 +110,7 @@ const ACTIONS: Readonly<Record<Exclude<(typeof ACTS)[number], 'list'>, Act>> = {
     )
   },
   async remove(context, named) {
-    const question = `remove ${clean(named.person)} from ${clean(named.account)}? Their keys stay`
+    const question = `remove ${clean(named.person)} from ${clean(named.account)}, or withdraw their invitation? Keys stay`
     await confirm(context, { question, act: `remove ${clean(named.person)}` })
     const member = await call(context, 'accounts.members.remove', named)
     if (context.json) return printJson(member)

@@ -26,7 +26,7 @@ const MAX_RULES = 1000
 /** Who may enter: groups, addresses, domains. Null: everybody. */
 export const allowedField = z.nullable(
   z.array(readAs(readAccessRule, 'a group, an address or a domain such as "@example.org"')).check(
-    z.minLength(1, 'must name somebody; leave it out for everybody'),
+    z.minLength(1, 'must name somebody: everybody is null, or in a file no such field'),
     z.maxLength(MAX_RULES),
     z.overwrite((rules) => [...new Set(rules)]),
   ),

@@ -41,25 +41,33 @@ const ROLES: Readonly<Record<Language, Readonly<Record<Role, string>>>> = {
 
 const WORDS: Readonly<Record<Language, (facts: InvitationFacts) => Words>> = {
   en: ({ account, role, url, by, isPending }) => ({
-    subject: 'You are invited to the model gateway',
+    subject: isPending
+      ? 'You are invited to the model gateway'
+      : 'You have access to the model gateway',
     lines: [
       isPending
         ? `${by ?? 'The operator'} invites you to the account "${account}".`
         : `You now belong to the account "${account}".`,
       ROLES.en[role],
-      ...(isPending ? ['Accept or decline it within 14 days; until then nothing changes.'] : []),
+      ...(isPending
+        ? [
+            'It ends after 14 days. If you belong to no account, signing in accepts it, unless others wait as well; else you are asked.',
+          ]
+        : []),
       `Sign in with this e-mail address; there is no password, a code is mailed to you: ${url}`,
     ],
   }),
   ru: ({ account, role, url, by, isPending }) => ({
-    subject: 'Вас приглашают в шлюз моделей',
+    subject: isPending ? 'Вас приглашают в шлюз моделей' : 'Вам открыт доступ к шлюзу моделей',
     lines: [
       isPending
         ? `${by ?? 'Оператор шлюза'} приглашает вас в аккаунт «${account}».`
         : `Теперь у вас есть доступ к аккаунту «${account}».`,
       ROLES.ru[role],
       ...(isPending
-        ? ['Примите или отклоните приглашение за 14 дней; до этого ничего не изменится.']
+        ? [
+            'Приглашение действует 14 дней. Если вы ещё не состоите ни в одном аккаунте и других приглашений нет, вход его принимает; иначе вас спросят.',
+          ]
         : []),
       `Войдите с этим адресом почты; пароля нет, код придёт письмом: ${url}`,
     ],

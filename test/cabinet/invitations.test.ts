@@ -71,6 +71,19 @@ test('whoever belongs to no account signs in, and is in', async () => {
   expect(await members()).toContainEqual([email, 'pending'])
 })
 
+test('whoever belongs to no account and is invited to two chooses', async () => {
+  const { email, members } = await invite('choosing', 'member')
+  await house.act('accounts.create', { name: 'another' })
+  await house.act('accounts.members.invite', { account: 'another', email, role: 'viewer' })
+  const browser = await house.signIn(email)
+  const page = await browser.open('/cabinet/keys')
+  expect([page.url, page.text]).toEqual([
+    `${house.authUrl}/cabinet/invitations`,
+    expect.stringMatching(/choosing[\s\S]*another/),
+  ])
+  expect(await members()).toContainEqual([email, 'pending'])
+})
+
 test('it says which account, which role and by whom, and holds from acceptance', async () => {
   const { email, members, people } = await begin('accepting')
   expect(await members()).toEqual([

@@ -54,7 +54,11 @@ describe('by the operator', () => {
     })
     const { mails } = await deps.store.signin.codeMails.claim(deps.clock.now(), deps.clock.now(), 9)
     expect(mails.map(({ mail }) => mail)).toMatchObject([
-      { to: 'Ann@example.org', text: expect.stringContaining('https://id.example.org/cabinet') },
+      {
+        to: 'Ann@example.org',
+        subject: 'You have access to the model gateway',
+        text: expect.stringContaining('https://id.example.org/cabinet'),
+      },
     ])
     expect(await act(deps, 'users.show', { person: added.id })).toMatchObject({
       accounts: [{ account: 'default', role: 'owner' }],
@@ -292,6 +296,7 @@ describe('an invitation', () => {
     expect(mails.map(({ mail }) => mail)).toMatchObject([
       {
         to: 'Ann@example.org',
+        subject: 'You are invited to the model gateway',
         text: expect.stringMatching(
           /^owner@default.example.org invites you to the account "default"[\s\S]*cabinet\/invitations/,
         ),

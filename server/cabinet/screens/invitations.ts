@@ -1,6 +1,6 @@
 /**
- * What somebody is invited to. Whoever belongs to no account is in by signing in; somebody who belongs to one, or is signed in already,
- * is asked.
+ * What somebody is invited to. Whoever belongs to no account is in by signing in where one waits; somebody of several, who belongs to one,
+ * or is signed in already, is asked.
  */
 import { html } from 'hono/html'
 import { type Instant, renderInstant } from '#domain/clock.ts'
@@ -87,7 +87,7 @@ async function give(
   }
 }
 
-/** All of somebody who has just signed in and belongs to no account. True where they belong to one now. */
+/** The only one of somebody who has just signed in and belongs to no account; between several they choose. True where they belong to one now. */
 export async function acceptFirst(
   operator: Guest['operator'],
   personId: PersonId,
@@ -96,9 +96,7 @@ export async function acceptFirst(
   const { people, memberships } = operator.store.signin
   const person = await people.find(personId)
   if (person === undefined || (await memberships.ofPerson(personId)).length > 0) return false
-  const answers: boolean[] = []
-  for (const invitation of await invitationsOf({ operator, person, at })) {
-    answers.push(await give({ operator, person, at }, 'accept', invitation))
-  }
-  return answers.includes(true)
+  const [only, ...others] = await invitationsOf({ operator, person, at })
+  if (only === undefined || others.length > 0) return false
+  return await give({ operator, person, at }, 'accept', only)
 }

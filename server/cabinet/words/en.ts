@@ -471,7 +471,7 @@ export const ENGLISH = {
     you: 'you',
     invite: 'Invite somebody',
     inviteText:
-      'They sign in with this address by a mailed code, and belong to the account once they accept. An invitation ends after 14 days.',
+      'They sign in with this address by a mailed code. Whoever belongs to no account is in by signing in; others are asked, as is who has several invitations. An invitation ends after 14 days, or once whoever sent it is no owner any more.',
     inviteButton: 'Invite',
     invitedMailed: (email: string) => `An invitation is on its way to ${email}.`,
     invitedUnmailed: (email: string, url: string) =>
