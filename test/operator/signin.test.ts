@@ -92,6 +92,10 @@ describe('clients', () => {
     const stated = { name: 'Wiki', redirect_uris: [CALLBACK] }
     const made = await act(deps, 'clients.create', { ...stated, allowed: ['staff'] })
     expect(made.warnings).toMatchObject([expect.stringContaining('nobody is in the group staff')])
+    // On an edit, what is left out stays.
+    await expect(act(deps, 'clients.edit', { client: 'Wiki', allowed: [] })).rejects.toMatchObject({
+      message: expect.stringContaining('everybody is null'),
+    })
     const edit = act(deps, 'clients.edit', { client: 'Wiki', allowed: ['example.org'] })
     await expect(edit).rejects.toThrow('the domain is @example.org')
     await act(deps, 'groups.add', { group: 'team.example', people: ['ann@example.org'] })
