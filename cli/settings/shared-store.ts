@@ -43,13 +43,13 @@ function findSharedStore(context: Context): SharedStore | null {
 
 /** `name`: of the setting, or the flag. @throws CommandError 2, 1 for an unreadable file; never with the password */
 export function readStoreAddress(context: Context, name: string, text: string): Address {
-  const { rootCertificate, ...address } = readOrRefuse(name, text)
+  const address = readOrRefuse(name, text)
   const password = readPassword(context) ?? address.password
-  const { tls } = address
+  const { tls, rootCertificate } = address
   return {
     ...address,
     ...(password === undefined ? {} : { password }),
-    ...(rootCertificate !== null && typeof tls === 'object'
+    ...(rootCertificate && typeof tls === 'object'
       ? { tls: { ...tls, ca: readSettingFile(rootCertificate, 'sslrootcert') } }
       : {}),
   }
@@ -59,7 +59,7 @@ export function readStoreAddress(context: Context, name: string, text: string): 
 export const ownDirectoryOf = (context: Context): string | null =>
   readSharedStore(context) === null ? context.dataDir : null
 
-function readOrRefuse(name: string, text: string): ReturnType<typeof readAddress> {
+function readOrRefuse(name: string, text: string): Address {
   try {
     return readAddress(text)
   } catch (cause) {

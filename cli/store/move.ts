@@ -4,6 +4,7 @@ import { DATABASE_FILE } from '#db/file-name.ts'
 import type { Move, MoveOptions } from '#db/move/move.ts'
 import { renderAddress } from '#db/postgres/engine/address.ts'
 import { renderInstant } from '#domain/clock.ts'
+import { shellWord } from '#forms/shell-word.ts'
 import { action, type Mount } from '../action.ts'
 import { lockStopped } from '../backup/aside.ts'
 import type { Context } from '../context.ts'
@@ -72,7 +73,7 @@ export const mount: Mount = (store) =>
 
 const nextOf = ({ to }: MoveRecord, isAway: boolean): string =>
   isAway
-    ? `GATEWAY_STORE=${clean(to)}, and the master key of this directory at every node, then: gatewayctl serve`
+    ? `GATEWAY_STORE=${shellWord(clean(to))}, and the master key of this directory at every node, then: gatewayctl serve`
     : `GATEWAY_DATA_DIR=${clean(to)}, and the same master key, without GATEWAY_STORE, then: gatewayctl serve`
 
 /** @throws CommandError 1, 2 */

@@ -1,15 +1,28 @@
 // The address of a shared store, as people write it.
 import { expect, test } from 'vitest'
-import { nameOf, readAddress } from '#db/postgres/engine/address.ts'
+import { nameOf, readAddress, renderAddress } from '#db/postgres/engine/address.ts'
 
 test.each([
   ['postgres://u@db1/d', 'db1:5432'],
-  ['postgres://u@db1:5433,[::1],db2:6000/d', 'db1:5433 ::1:5432 db2:6000'],
+  ['postgres://u@db1:5433,[::1],db2:6000/d', 'db1:5433 [::1]:5432 db2:6000'],
   ['postgres://u@/d?host=/run/postgresql', '/run/postgresql/.s.PGSQL.5432'],
   ['postgres://u@:5433/d?host=/run/postgresql', '/run/postgresql/.s.PGSQL.5433'],
   ['postgres://u@localhost:5433/d?host=/run/postgresql', '/run/postgresql/.s.PGSQL.5433'],
 ])('%s is at %s', (text, hosts) => {
   expect(readAddress(text).hosts.map(nameOf).join(' ')).toBe(hosts)
+})
+
+test.each([
+  'postgres://u@db1:5433,[::1]:5432/d',
+  'postgres://u@db1:5432/d?sslmode=disable',
+  'postgres://u@db1:5432/d?sslmode=verify-full&sslrootcert=/etc/a%20root.pem',
+  'postgres://u%40home@db1:5432/a%2Fd',
+  'postgres://u@/d?host=/run/postgresql',
+  'postgres://u@:5433/d?host=/run/a%26b',
+])('%s is shown as it was written, but for the password', (text) => {
+  const address = readAddress(text)
+  expect(renderAddress(readAddress(text.replace('@', ':hush@')))).toBe(text)
+  expect(readAddress(renderAddress(address))).toEqual(address)
 })
 
 test.each([

@@ -1,5 +1,5 @@
 /** Where the store of several nodes is: hosts of which one is the primary, as PostgreSQL's own tools write it. */
-import { dirname } from 'node:path'
+import { basename, dirname } from 'node:path'
 
 export interface Host {
   readonly hostname?: string
@@ -15,27 +15,38 @@ export interface Address {
   readonly database: string
   /** Encrypted; with `verify`, only to a host that has a certificate for its name, of this authority or of those that the machine trusts. */
   readonly tls?: 'off' | 'encrypt' | { readonly verify: true; readonly ca: string | null }
+  /** The file of that authority, which the caller of `readAddress` has to read. */
+  readonly rootCertificate?: string | null
 }
 
-export const nameOf = ({ hostname, port, path }: Host): string => path ?? `${hostname}:${port}`
+export const nameOf = ({ hostname = '', port, path }: Host): string =>
+  path ?? `${hostname.includes(':') ? `[${hostname}]` : hostname}:${port}`
 
-/** For people: without the password. */
-export function renderAddress({ hosts, username, database }: Address): string {
+/** For people, and to be read again: all of it without the password. */
+export function renderAddress(address: Address): string {
+  const { hosts, username, database, tls = 'off', rootCertificate } = address
   const socket = hosts[0]?.path
-  if (socket !== undefined) return `postgres://${username}@/${database}?host=${dirname(socket)}`
-  return `postgres://${username}@${hosts.map(nameOf).join(',')}/${database}`
+  const port = socket && basename(socket).slice(SOCKET.length)
+  const places =
+    socket === undefined ? hosts.map(nameOf).join(',') : port === `${USUAL_PORT}` ? '' : `:${port}`
+  const mode = tls === 'off' ? 'disable' : tls === 'encrypt' ? USUAL_MODE : 'verify-full'
+  const query = [
+    ['host', socket && dirname(socket)],
+    // A socket is never encrypted.
+    ['sslmode', socket || mode === USUAL_MODE ? null : mode],
+    ['sslrootcert', rootCertificate],
+  ].flatMap(([name, value]) => (value ? [`${name}=${encodePath(value)}`] : []))
+  const at = `${encodeURIComponent(username)}@${places}/${encodeURIComponent(database)}`
+  return `postgres://${at}${query.length === 0 ? '' : '?'}${query.join('&')}`
 }
 
-export interface ReadAddress extends Address {
-  /** A file that the caller has to read. */
-  readonly rootCertificate: string | null
-}
+const encodePath = (path: string): string => encodeURIComponent(path).replaceAll('%2F', '/')
 
 const FORM =
   'postgres://user@host:5432,host:5432/database?sslmode=require, with sslmode disable, require or verify-full'
 
 /** @throws Error that never repeats the text, which may hold a password */
-export function readAddress(text: string): ReadAddress {
+export function readAddress(text: string): Address {
   const match =
     /^postgres(?:ql)?:\/\/(?:([^:@/?]+)(?::([^@/?]*))?@)?([^/?@]*)\/([^/?]+)(?:\?(.*))?$/.exec(
       text.trim(),
@@ -59,6 +70,7 @@ export function readAddress(text: string): ReadAddress {
 
 const VERIFIED = { verify: true, ca: null } as const
 const MODES = ['disable', 'require', 'verify-full'] as const
+const USUAL_MODE = 'require'
 const PARAMETERS = ['sslmode', 'sslrootcert', 'host']
 
 function readQuery(query: URLSearchParams): {
@@ -69,12 +81,13 @@ function readQuery(query: URLSearchParams): {
 } {
   const unknown = [...query.keys()].find((name) => !PARAMETERS.includes(name))
   if (unknown !== undefined) throw new Error(`has an unknown parameter "${unknown}": ${FORM}`)
-  const mode = MODES.find((one) => one === (query.get('sslmode') ?? 'require'))
+  const mode = MODES.find((one) => one === (query.get('sslmode') ?? USUAL_MODE))
   if (mode === undefined) throw new Error(`must be ${FORM}`)
   return { mode, rootCertificate: query.get('sslrootcert'), directory: query.get('host') }
 }
 
 const USUAL_PORT = 5432
+const SOCKET = '.s.PGSQL.'
 
 function readHost(text: string): Host {
   const match = /^(\[[0-9a-f:.]+\]|[^:,\s]+)(?::(\d{1,5}))?$/i.exec(text)
@@ -88,5 +101,5 @@ function readHost(text: string): Host {
 /** The socket of a server in its directory; `@:5433/` states another port than the usual one. */
 const readSocket = (directory: string, place: string): Host => {
   const { port } = readHost(/^(:|$)/.test(place) ? `socket${place}` : place)
-  return { path: `${directory}/.s.PGSQL.${port}` }
+  return { path: `${directory}/${SOCKET}${port}` }
 }

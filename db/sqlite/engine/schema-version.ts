@@ -26,7 +26,7 @@ export function newerSchema(database: Database): GatewayError {
   if (version === MOVED_VERSION) {
     const moved = database.query<Moved, []>('SELECT place, at FROM moved').get()
     if (moved !== null)
-      return movedAway(moved, version, `GATEWAY_STORE=${moved.place} gatewayctl serve`)
+      return movedAway(moved, version, `GATEWAY_STORE='${moved.place}' gatewayctl serve`)
   }
   return new GatewayError(
     'store_unavailable',
