@@ -1,7 +1,7 @@
 /** Moves a whole store between a data directory and PostgreSQL, while nobody serves from either: all of it, or nothing. */
 import { Database as File } from 'bun:sqlite'
 import { existsSync, renameSync, rmSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { draftAct } from '#domain/act.ts'
 import type { Audit } from '#domain/audit.ts'
 import type { Clock, Instant } from '#domain/clock.ts'
@@ -51,7 +51,7 @@ export interface Move {
   readonly audit: Audit
 }
 
-/** Why nothing was moved, and what to do. */
+/** Why nothing was moved, or not to the end, and what to do. */
 export class MoveRefusal extends Error {
   readonly hint: string
 
@@ -76,10 +76,11 @@ export async function moveToPostgres(options: MoveOptions): Promise<Move> {
     const audit = await auditAtRest(source)
     requireClean(audit)
     await requireEmpty(target, address)
-    await migrate(address)
     const at = clock.now()
-    const rows = await target.transact((tx) => fillPostgres(source, tx, audit, at, options))
+    // Before the target is whole, because this may fail; what breaks off rolls it back.
     markFile(source, { place: renderAddress(address), at })
+    await migrate(address)
+    const rows = await target.transact((tx) => fillPostgres(source, tx, audit, at, options))
     source.run('COMMIT')
     return { at, tables: TO_POSTGRES.length, rows, audit }
   } finally {
@@ -95,24 +96,35 @@ export async function moveToSqlite(options: MoveOptions): Promise<Move> {
   const { dataDir, clock } = options
   const release = lockDirectory(dataDir)
   const source = open(options)
+  const path = join(dataDir, DATABASE_FILE)
+  const fresh = `${path}.moving`
+  let isWhole = false
   try {
-    const path = join(dataDir, DATABASE_FILE)
     if (existsSync(path)) throw holdsFile(path)
     await readVersion(source)
     // The words of what charges have passed are written before.
     await openMarks(source, await openCatalogue(source)).tell()
     const at = clock.now()
-    return await source.transact(async (tx) => {
+    const move = await source.transact(async (tx) => {
       await keepOthersOut(tx)
+      // Where this is a repetition, an earlier one may have been committed after all.
+      await readVersion(tx)
+      isWhole = false
       await endNodes(tx, at)
       const audit = await auditIn(tx)
       requireClean(audit)
-      const rows = await makeFile(`${path}.moving`, tx, audit, at, options)
+      const rows = await makeFile(fresh, tx, audit, at, options)
       await markPostgres(tx, { place: dataDir, at })
-      renameSync(`${path}.moving`, path)
-      sync(dirname(path))
+      sync(dataDir)
+      isWhole = true
       return { at, tables: TO_SQLITE.length, rows, audit }
     })
+    renameSync(fresh, path)
+    sync(dataDir)
+    return move
+  } catch (cause) {
+    if (!isWhole) throw cause
+    throw halfMoved(fresh, path, cause)
   } finally {
     await source.close()
     release()
@@ -234,6 +246,13 @@ const holdsFile = (path: string): MoveRefusal =>
   new MoveRefusal(
     `${path} is there already, and only an empty data directory is moved into`,
     'another directory: GATEWAY_DATA_DIR=DIRECTORY gatewayctl store move --from ADDRESS',
+  )
+
+/** All of it is in the file, and only PostgreSQL knows whether it has taken the mark. */
+const halfMoved = (fresh: string, path: string, cause: unknown): MoveRefusal =>
+  new MoveRefusal(
+    `all of it is in ${fresh}, but the end of the move failed: ${cause instanceof Error ? cause.message : cause}`,
+    `gatewayctl store status: where it says "was moved", rename the file to ${path}; where it opens, move again`,
   )
 
 /** What nodes that are gone have held is void; one that was only stopped has no epoch to come back to. */

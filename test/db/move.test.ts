@@ -172,13 +172,42 @@ if (POSTGRES_BIN === null) {
     )
   })
 
-  describe('is refused', () => {
-    const furnished = async (): Promise<string> => {
-      const dataDir = tempDirectory()
-      await fillEveryTable(dataDir, vault)
-      return dataDir
-    }
+  const furnished = async (): Promise<string> => {
+    const dataDir = tempDirectory()
+    await fillEveryTable(dataDir, vault)
+    return dataDir
+  }
 
+  test('a directory that cannot be marked has filled nothing', async () => {
+    const dataDir = await furnished()
+    const address = await cluster.createEmpty()
+    const file = new File(join(dataDir, DATABASE_FILE))
+    file.run('CREATE TABLE moved (in_the_way TEXT)')
+    await expect(moveToPostgres(optionsOf(dataDir, address))).rejects.toThrow('already exists')
+    file.run('DROP TABLE moved')
+    file.close()
+    await moveToPostgres(optionsOf(dataDir, address))
+  })
+
+  test('a database that fails at its commit leaves no second store that opens', async () => {
+    const address = await cluster.createEmpty()
+    await moveToPostgres(optionsOf(await furnished(), address))
+    await cluster.run(
+      address,
+      `CREATE FUNCTION cut() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''no commit''; END';
+       CREATE CONSTRAINT TRIGGER cut AFTER INSERT ON moved DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION cut()`,
+    )
+    const back = tempDirectory()
+    const path = join(back, DATABASE_FILE)
+    const moving = moveToSqlite(optionsOf(back, address))
+    await expect(moving).rejects.toThrow(`all of it is in ${path}.moving`)
+    expect([existsSync(path), existsSync(`${path}.moving`)]).toEqual([false, true])
+    await cluster.run(address, 'DROP TRIGGER cut ON moved')
+    await moveToSqlite(optionsOf(back, address))
+    expect([existsSync(path), existsSync(`${path}.moving`)]).toEqual([true, false])
+  })
+
+  describe('is refused', () => {
     test('into what holds anything', async () => {
       const dataDir = await furnished()
       const foreign = await cluster.createEmpty()
