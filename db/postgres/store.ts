@@ -20,7 +20,7 @@ import { NEWEST_VERSION, readVersion, unknownSchema } from './engine/migrate.ts'
 import { join, NO_LIFE, startLife } from './engine/node-life.ts'
 import { keepTime } from './engine/store-time.ts'
 import { createKeys } from './keys/keys.ts'
-import { createActivity } from './log/activity.ts'
+import { openActivity } from './log/activity.ts'
 import { createActs } from './log/acts.ts'
 import { createAccounts } from './money/accounts.ts'
 import { audit } from './money/audit.ts'
@@ -74,7 +74,8 @@ async function createStore(database: Database, isNode: boolean): Promise<Gateway
   const catalogue = await openCatalogue(database)
   const marks = openMarks(database, catalogue)
   const { nodes, heard } = openNodes(database)
-  const life = isNode ? startLife(database, [catalogue.refresh, heard]) : NO_LIFE
+  const { activity, tell } = openActivity(database)
+  const life = isNode ? startLife(database, [catalogue.refresh, heard, tell]) : NO_LIFE
   const ports = {
     accounts: createAccounts(database),
     keys: createKeys(database, catalogue),
@@ -95,7 +96,7 @@ async function createStore(database: Database, isNode: boolean): Promise<Gateway
     models: createModels(database, catalogue),
     providers: createProviders(database, catalogue),
     rates: createRates(catalogue),
-    activity: createActivity(database),
+    activity,
     acts: createActs(database),
     answers: createAnswers(database),
     steadyTime: createSteadyTime(database),

@@ -47,30 +47,32 @@ const prepareList =
     return rows.map(toActivity)
   }
 
-/** Lines that may wait in memory while the database is away. */
+/** Lines that may wait in memory while the database is away, for as long as a request does. */
 export const MOST_WAITING = 10_000
 
-/** Notes refusals. What is beyond the bound, or fails, is not logged: once the database is back an act says how many. */
-function prepareNote(database: Database): Activity['note'] {
+/** Notes refusals. What is beyond the bound, or fails, is not logged: `tell` says in an act how many. */
+function prepareNote(database: Database): Pick<Activity, 'note'> & Pick<ActivityLog, 'tell'> {
   const noteAll = batched(async (entries: readonly ActivityEntry[]) => {
     await database.run(NOTE, ...toColumns(entries.map((entry) => activityValues(entry, null))))
     return entries
   })
   let waiting = 0
   let dropped = 0
-  const tell = (): void => {
+  const tell = async (): Promise<void> => {
+    if (dropped === 0) return
     const lines = dropped
     dropped = 0
     const { owner, clock } = database
     const facts = { target: owner.node, changed: { lines } }
     const act = draftAct(clock.now(), 'gateway', 'activity.drop', facts)
+    // A beat does not wait for others that change something.
     database
       .change((tx) => noteAct(tx, act))
       .catch(() => {
         dropped += lines
       })
   }
-  return (entry) => {
+  const note = (entry: ActivityEntry): void => {
     if (waiting === MOST_WAITING) {
       dropped++
       return
@@ -79,7 +81,6 @@ function prepareNote(database: Database): Activity['note'] {
     database.track(noteAll(entry)).then(
       () => {
         waiting--
-        if (dropped > 0) tell()
       },
       () => {
         waiting--
@@ -87,12 +88,24 @@ function prepareNote(database: Database): Activity['note'] {
       },
     )
   }
+  return { note, tell }
 }
 
-export function createActivity(database: Database): Activity {
+/** `tell` is done with each beat: so that it is at most one act a second, and comes once the database is back. */
+export interface ActivityLog {
+  readonly activity: Activity
+  tell(): Promise<void>
+}
+
+export function openActivity(database: Database): ActivityLog {
+  const { note, tell } = prepareNote(database)
+  return { activity: createActivity(database, note), tell }
+}
+
+function createActivity(database: Database, note: Activity['note']): Activity {
   const list = prepareList(database)
   return {
-    note: prepareNote(database),
+    note,
     async list(query) {
       await database.flush()
       return await list(query)
