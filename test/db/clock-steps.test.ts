@@ -292,7 +292,7 @@ if (POSTGRES_BIN === null) {
         const address = await cluster.create()
         return (clock) => openPostgres({ address, clock, node: 'a', vault })
       }
-      await walk(create, FULL ? 40 : 8)
+      await walk(create, FULL ? 20 : 8)
     }, 600_000)
   })
 }
