@@ -14,11 +14,14 @@ CREATE OR REPLACE FUNCTION day_at(at bigint, counted bigint) RETURNS bigint LANG
 
 -- The place of an instant on an account's time line, which goes on across backward steps of the clock; what it was ahead by before each
 -- step is in `steps`. A clock that reaches the line again by one of these was behind, and is corrected: it goes on by the clock. One that
--- jumps ahead of the line is corrected too if one of these brings it nearer.
+-- jumps ahead of the line is corrected too if one of these brings it nearer, within five minutes or by far: otherwise time has passed.
 CREATE OR REPLACE FUNCTION place_of(at bigint, INOUT pos bigint, INOUT set_back bigint, INOUT steps bigint[]) LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE short bigint; ahead bigint;
 BEGIN
-  WHILE cardinality(steps) > 0 AND (at + steps[cardinality(steps)] >= pos - 5000
-      OR at + set_back > pos + 5000 AND pos - (at + steps[cardinality(steps)]) < at + set_back - pos) LOOP
+  WHILE cardinality(steps) > 0 LOOP
+    short := pos - (at + steps[cardinality(steps)]);
+    ahead := at + set_back - pos;
+    EXIT WHEN short > 5000 AND NOT (ahead > 5000 AND short < ahead AND (short < 300000 OR short < ahead / 4));
     set_back := steps[cardinality(steps)];
     steps := trim_array(steps, 1);
   END LOOP;
