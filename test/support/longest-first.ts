@@ -3,7 +3,14 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** By what they take where nothing else runs; all others take some seconds at most. */
 const LONGEST = [
+  'db/postgres.test.ts',
+  'db/postgres-rules.test.ts',
   'db/sqlite.test.ts',
+  'db/clock-steps.test.ts',
+  'db/postgres-nodes.test.ts',
+  'acceptance/signin/passkeys.test.ts',
+  'acceptance/nodes.test.ts',
+  'cli/json.test.ts',
   'acceptance/signin/conformance/codes.test.ts',
   'acceptance/signin/mail-code.test.ts',
   'acceptance/cabinet/month.test.ts',
