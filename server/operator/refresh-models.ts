@@ -132,13 +132,13 @@ async function plan(deps: OperatorDeps, input: Input): Promise<Planned> {
   const { providers, models, aliases } = deps.store.catalogue.current()
   const masks = input.masks.length === 0 ? null : input.masks
   const found = newFindings()
-  const known: ModelCard[] = []
+  const known: string[] = []
   for (const provider of providers.values()) {
     if (provider.type === 'demo') continue
     const entries = byVendor.get(vendorOf(provider))
     const own = [...models.values()].filter((card) => card.provider === provider.name)
     const cards = own.filter(({ id }) => allows(masks, id))
-    known.push(...own)
+    known.push(...own.map(({ id }) => id))
     if (entries === undefined) {
       if (masks === null || cards.length > 0) found.uncovered.push(provider.name)
       continue
@@ -149,19 +149,19 @@ async function plan(deps: OperatorDeps, input: Input): Promise<Planned> {
     const isFree = ({ id }: ModelCard): boolean => !models.has(id) && !aliases.has(id)
     const offered = [...byName.values()].flatMap((entry) => newCard(entry, provider, at) ?? [])
     found.added.push(...offered.filter((card) => isFree(card) && allows(masks, card.id)))
-    known.push(...offered)
+    known.push(...offered.map(({ id }) => id))
   }
-  requireMatches(input.masks, known)
   const vendors = new Set([...providers.values()].map(vendorOf))
+  const others = [...byVendor].filter(([vendor]) => !vendors.has(vendor))
+  for (const [vendor, some] of others) known.push(...some.map(({ model }) => `${vendor}/${model}`))
+  requireMatches(input.masks, known)
   const { priced, added, ...findings } = found
   const record = {
     source: isShipped ? ('shipped' as const) : ('file' as const),
     ...findings,
     new_models: added.map((card) => toNewModel(card, at)),
     adds_new: input.add_new,
-    other_vendors: [...byVendor]
-      .filter(([vendor]) => !vendors.has(vendor))
-      .map(([vendor, some]) => ({ vendor, models: some.length })),
+    other_vendors: others.map(([vendor, some]) => ({ vendor, models: some.length })),
   }
   const digest = createHash('sha256').update(JSON.stringify(record)).digest('hex').slice(0, 16)
   // Only of the shipped catalog it is known that nobody typed what it states of a context.
@@ -169,9 +169,9 @@ async function plan(deps: OperatorDeps, input: Input): Promise<Planned> {
   return { record: { ...record, plan: digest }, priced, added: input.add_new ? cards : [] }
 }
 
-/** @throws invalid_request for a mask that matches neither a model nor one that could be added */
-function requireMatches(masks: readonly string[], known: readonly ModelCard[]): void {
-  const idle = masks.find((mask) => !known.some(({ id }) => allows([mask], id)))
+/** @throws invalid_request for a mask that matches no model, be it one that could be added or is of a vendor without a provider here */
+function requireMatches(masks: readonly string[], known: readonly string[]): void {
+  const idle = masks.find((mask) => !known.some((id) => allows([mask], id)))
   if (idle !== undefined) throw invalidInput('masks', `nothing to price is called ${idle}`)
 }
 

@@ -157,7 +157,7 @@ function moneyLines(scene: Scene): readonly Line[] {
     styled(` ${title} `),
     styled(toRight(cash(scene, usd), 10), 'bold'),
     ...(share === null || caps === null
-      ? [styled('  no ceiling on any key', 'dim')]
+      ? [styled('  no ceiling over all keys', 'dim')]
       : [
           styled('  '),
           gaugeOf(scene, share, BAR_COLUMNS),

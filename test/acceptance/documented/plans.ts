@@ -104,7 +104,10 @@ export const PLANS: Readonly<Record<string, Plan>> = {
   },
   'docs/cabinet.md': { before: FURNISHED },
   'docs/scale.md': {
-    blocksNotHere: { createuser: 'nodes.test.ts does it, with a PostgreSQL of its own' },
+    blocksNotHere: {
+      createuser: 'nodes.test.ts does it, with a PostgreSQL of its own',
+      'store move': 'move.test.ts does it, with a PostgreSQL of its own',
+    },
   },
   'docs/keys.md': {
     before: `${FURNISHED}gatewayctl keys create prod-web`,
