@@ -338,6 +338,9 @@ const VOLATILE = [
   /"(last_used_at|resets_at)": ?("[^"]*"|null)/g,
   /"reset\w*": ?\d+/g,
   /"(?:requests|tokens)_minute": ?\d+/g,
+  // The pace of a day that is not over.
+  /"seconds": ?\d+/g,
+  /"mean_day_usd": ?"[^"]*"/g,
 ]
 
 /** To what each page belongs, by the engine's own table of pages. */
