@@ -4,8 +4,8 @@ import { type Account, DEFAULT_ACCOUNT_NAME, draftAccount, MEMBER_DAILY } from '
 import { statedIn } from '#domain/act.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { describeRevocation } from '#domain/key-report.ts'
-import { isUsedUp, renderAccountLimits } from '#domain/limits.ts'
-import { NO_MONEY, renderUsd } from '#domain/money.ts'
+import { renderAccountLimits } from '#domain/limits.ts'
+import { renderUsd } from '#domain/money.ts'
 import {
   accountLimitsFields,
   accountNameField,
@@ -21,6 +21,7 @@ import { type LimitChange, limitChanges } from './limits.ts'
 import { type AccountRecord, renderAccount } from './list-accounts.ts'
 import { listAllKeys, type OperatorKeyRecord, reportKey } from './list-keys.ts'
 import { peopleOf } from './people-of.ts'
+import { readUse } from './snapshot/money.ts'
 import { renderThreshold, type ThresholdRecord } from './threshold-record.ts'
 import { mutation, verb } from './verb.ts'
 import { renderWindows, type WindowsRecord } from './windows-record.ts'
@@ -113,20 +114,16 @@ export const showAccount = verb(
   },
 )
 
-async function usageOf(
-  { store, clock }: OperatorDeps,
-  { id, limits }: Account,
-): Promise<AccountUsageRecord | null> {
-  if (!isUsedUp(limits)) return null
-  const [use] = await store.admissions.accountUse([id], clock.now())
-  return use === undefined
-    ? null
-    : {
-        ...renderWindows(use),
-        requests_in_progress: use.requestsInProgress,
-        spend_day_usd: renderUsd(use.spendDay ?? NO_MONEY),
-        spend_month_usd: renderUsd(use.spendMonth ?? NO_MONEY),
-      }
+async function usageOf(deps: OperatorDeps, account: Account): Promise<AccountUsageRecord | null> {
+  const use = await readUse(deps, account, deps.clock.now())
+  return (
+    use && {
+      ...renderWindows(use),
+      requests_in_progress: use.requestsInProgress,
+      spend_day_usd: renderUsd(use.spendDay),
+      spend_month_usd: renderUsd(use.spendMonth),
+    }
+  )
 }
 
 export interface AmendedAccountRecord extends AccountRecord {

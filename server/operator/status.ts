@@ -3,9 +3,8 @@ import * as z from 'zod/mini'
 import type { Account } from '#domain/account.ts'
 import { dayOf, dayStart, elapsedMs, monthStart, renderInstant } from '#domain/clock.ts'
 import { withSpending } from '#domain/key-report.ts'
-import { isUsedUp } from '#domain/limits.ts'
 import { withThresholds } from '#domain/low-balance.ts'
-import { NO_MONEY, renderRubPerUsd, renderUsd } from '#domain/money.ts'
+import { renderRubPerUsd, renderUsd } from '#domain/money.ts'
 import type { Provider } from '#domain/provider.ts'
 import { rateAt } from '#domain/rate.ts'
 import { FIGURES_MS, readSpan, type Span } from '#domain/snapshot/figures.ts'
@@ -31,7 +30,7 @@ import {
   readKeys,
 } from './snapshot/keys.ts'
 import { renderServed } from './snapshot/models.ts'
-import { readDays, renderRunway, sumsOf } from './snapshot/money.ts'
+import { readDays, readUse, renderRunway, sumsOf } from './snapshot/money.ts'
 import { renderTraffic } from './snapshot/traffic.ts'
 import { renderThreshold } from './threshold-record.ts'
 import { verb } from './verb.ts'
@@ -174,18 +173,13 @@ interface AccountWarningRecord extends LimitWarning {
 }
 
 /** Of the limits of the account itself. */
-async function ownWarnings(
-  { store, clock }: OperatorDeps,
-  { id, limits }: Account,
-): Promise<readonly LimitWarning[]> {
-  if (!isUsedUp(limits)) return []
-  const now = clock.now()
-  const [use] = await store.admissions.accountUse([id], now)
-  if (use === undefined) return []
-  const { spendDay, spendMonth } = use
-  const spending = { spendDay: spendDay ?? NO_MONEY, spendMonth: spendMonth ?? NO_MONEY }
-  const gauges = readGauges(limits, { ...use, ...spending }, null, now)
-  return [...countWarnings(gauges), ...paceWarnings(limits, spending, now)]
+async function ownWarnings(deps: OperatorDeps, account: Account): Promise<readonly LimitWarning[]> {
+  const now = deps.clock.now()
+  const use = await readUse(deps, account, now)
+  if (use === null) return []
+  const { limits } = account
+  const gauges = readGauges(limits, use, null, now)
+  return [...countWarnings(gauges), ...paceWarnings(limits, use, now)]
 }
 
 /** Without a running server only spend limits are checked, of keys used this month. */

@@ -9,7 +9,7 @@ import { oneDecimal } from './traffic.ts'
 
 const NEAR_PERCENT = 90
 
-interface Used extends WindowReadings {
+export interface Used extends WindowReadings {
   readonly requestsInProgress: number
   readonly spendDay: UsdNanos
   readonly spendMonth: UsdNanos

@@ -10,8 +10,8 @@ import { toRunway } from '#domain/snapshot/pace.ts'
 import type { OperatorDeps } from '../deps.ts'
 import { keptReading } from '../kept-reading.ts'
 import { renderThreshold } from '../threshold-record.ts'
-import { percentOf, readGauges } from './gauges.ts'
-import type { ChannelRecord, GaugesRecord, MoneyRecord, RunwayRecord } from './record.ts'
+import { percentOf, readGauges, type Used } from './gauges.ts'
+import type { ChannelRecord, MoneyRecord, RunwayRecord } from './record.ts'
 
 /** Covers the month and the seven days before today. */
 const MAX_DAYS = 32
@@ -36,6 +36,7 @@ export async function readMoney(
   const { threshold_usd, marked, notified_at } = renderThreshold(threshold)
   // Read again: its balance moves, and its name may be changed.
   const current = (await store.accounts.find(account.id)) ?? account
+  const use = await readUse(deps, current, now)
   const { name, balance } = current
   const channels = [
     ...(threshold.email === null ? [] : (['email'] as const)),
@@ -48,7 +49,7 @@ export async function readMoney(
     balance_usd: renderUsd(balance),
     spend_day_usd: renderUsd(day),
     spend_month_usd: renderUsd(month),
-    gauges: await gaugesOf(deps, current, now),
+    gauges: use && readGauges(current.limits, use, null, now),
     day_caps_usd: dayCap && renderUsd(dayCap),
     month_caps_usd: monthCap && renderUsd(monthCap),
     day_percent: percentOf(day, dayCap),
@@ -107,18 +108,17 @@ export function renderRunway(
   }
 }
 
-/** Of the account's own limits. */
-async function gaugesOf(
+/** What all keys of an account have used of its own limits; null where none of them counts. */
+export async function readUse(
   { store }: OperatorDeps,
   { id, limits }: Account,
   now: Instant,
-): Promise<GaugesRecord | null> {
+): Promise<Used | null> {
   if (!isUsedUp(limits)) return null
   const [use] = await store.admissions.accountUse([id], now)
   if (use === undefined) return null
   const { spendDay, spendMonth } = use
-  const spent = { spendDay: spendDay ?? NO_MONEY, spendMonth: spendMonth ?? NO_MONEY }
-  return readGauges(limits, { ...use, ...spent }, null, now)
+  return { ...use, spendDay: spendDay ?? NO_MONEY, spendMonth: spendMonth ?? NO_MONEY }
 }
 
 const MAX_NOTICES = 10
