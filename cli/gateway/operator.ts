@@ -214,6 +214,15 @@ const WITH_MASTER_KEY: ReadonlySet<VerbName> = new Set([
   'identities.edit',
 ])
 
+/** The verbs that read or end what is in progress at nodes; only for them the store is read anew. */
+const WATCHING: ReadonlySet<VerbName> = new Set([
+  'status',
+  'activity.running',
+  'activity.kill',
+  'accounts.overview',
+  'accounts.figures',
+])
+
 async function inProcess(
   context: Context,
   calls: readonly Call[],
@@ -231,7 +240,7 @@ async function inProcess(
       import('#operator/verbs.ts'),
     ])
     const deps = toOperatorDeps(context, store, ownDirectoryOf(context))
-    await deps.watch?.look()
+    if (none !== null || calls.some(({ name }) => WATCHING.has(name))) await deps.watch?.look()
     if (none !== null && deps.watch && !isServed(deps.watch)) throw none
     const answers: Answer[] = []
     for (const { name, input } of calls) {
