@@ -91,27 +91,6 @@ const NEVER = Number.MAX_SAFE_INTEGER
 const isUsedCode = ({ kind, consumedAt }: Artifact): boolean =>
   kind === 'AuthorizationCode' && consumedAt !== null
 
-/** An application that refreshes twice at once, in two tabs, is not a thief. */
-const REFRESH_LEEWAY_MS = 10_000
-
-/**
- * Refuses one that another request has just used, and what the other was given stays. A later replay revokes the family.
- * @throws InvalidGrant
- */
-export function refuseJustRefreshed({ kind, consumed }: TokenUse, clock: Clock): void {
-  if (kind !== 'RefreshToken' || consumed === undefined) return
-  const age = clock.now() - consumed * 1000
-  if (age >= 0 && age < REFRESH_LEEWAY_MS) {
-    throw new InvalidGrant('refresh token already used, less than ten seconds ago')
-  }
-}
-
-export interface TokenUse {
-  readonly kind?: string
-  /** When, in seconds. */
-  readonly consumed?: number
-}
-
 /** Whether it was issued before the clock was set back by a large step: it would be valid for longer than stated, by that step. */
 const isFromFuture = ({ iat, loginTs }: Payload, clock: Clock): boolean =>
   [iat, loginTs].some(

@@ -1,7 +1,7 @@
 /** The claims about a person, by scope (contract §10). */
+import { InvalidGrant } from 'oidc-provider/lib/helpers/errors.js'
 import type { Account, Context } from 'oidc-provider/lib/provider.js'
 import { type Clock, unixSeconds } from '#domain/clock.ts'
-import { refuseJustRefreshed, type TokenUse } from './adapter.ts'
 import { mayEnter } from './register/access.ts'
 import type { PasskeyPolicy } from './register/passkey.ts'
 import type { Person, PersonId } from './register/person.ts'
@@ -55,8 +55,26 @@ export const accountFinder =
   }
 
 /** What the library looks the account up for, with the proof that it was given for where it keeps that. */
-interface Token extends TokenUse {
+interface Token {
+  readonly kind?: string
+  /** When it was used, in seconds. */
+  readonly consumed?: number
   readonly acr?: string
+}
+
+/** An application that refreshes twice at once, in two tabs, is not a thief. */
+const REFRESH_LEEWAY_MS = 10_000
+
+/**
+ * Refuses a refresh token that another request has just used, and what the other was given stays. A later replay revokes the family.
+ * @throws InvalidGrant
+ */
+function refuseJustRefreshed({ kind, consumed }: Token, clock: Clock): void {
+  if (kind !== 'RefreshToken' || consumed === undefined) return
+  const age = clock.now() - consumed * 1000
+  if (age >= 0 && age < REFRESH_LEEWAY_MS) {
+    throw new InvalidGrant('refresh token already used, less than ten seconds ago')
+  }
 }
 
 /** An access token, which keeps no proof, ends within the hour. */
