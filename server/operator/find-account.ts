@@ -1,4 +1,4 @@
-/** Finds an account by its id, or by its exact name. */
+/** Finds an account by its id, or by its exact name; or all that are open. */
 import { type Account, accountClosed, DEFAULT_ACCOUNT_NAME } from '#domain/account.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { AccountId } from '#domain/id.ts'
@@ -14,6 +14,10 @@ export async function findScope(deps: OperatorDeps, scope: string | null): Promi
 /** The name to show for the owner of something; its id where the account is gone. */
 export const accountNameOf = async ({ store }: OperatorDeps, id: AccountId): Promise<string> =>
   (await store.accounts.find(id))?.name ?? id
+
+/** A closed account is history, which no file states and nobody looks after. */
+export const openAccounts = async ({ store }: OperatorDeps): Promise<readonly Account[]> =>
+  (await store.accounts.list()).filter(({ closedAt }) => closedAt === null)
 
 /** One that is closed gets nothing more. @throws account_not_found, account_closed */
 export async function findOpenAccount(deps: OperatorDeps, text: string): Promise<Account> {

@@ -3,6 +3,7 @@ import { withThresholds } from '#domain/low-balance.ts'
 import { rateAt } from '#domain/rate.ts'
 import { isMask } from '#domain/route.ts'
 import type { OperatorDeps } from '../deps.ts'
+import { openAccounts } from '../find-account.ts'
 import { listAllKeys } from '../list-keys.ts'
 import { listMembers } from '../members.ts'
 import { perform } from '../verb.ts'
@@ -46,18 +47,14 @@ export async function readCurrent(deps: OperatorDeps): Promise<readonly Entity[]
   ]
 }
 
-/** A closed account is history, which no file states. */
-const openAccounts = async ({ accounts }: OperatorDeps['store']) =>
-  (await accounts.list()).filter(({ closedAt }) => closedAt === null)
-
-async function currentAccounts({ store }: OperatorDeps): Promise<readonly Entity[]> {
-  const accounts = await withThresholds(store.thresholds, await openAccounts(store))
+async function currentAccounts(deps: OperatorDeps): Promise<readonly Entity[]> {
+  const accounts = await withThresholds(deps.store.thresholds, await openAccounts(deps))
   return accounts.map(([account, threshold]) => accountEntity(account, threshold))
 }
 
 async function currentMembers(deps: OperatorDeps): Promise<readonly Entity[]> {
   const entities: Entity[] = []
-  for (const { name } of await openAccounts(deps.store)) {
+  for (const { name } of await openAccounts(deps)) {
     const members = await perform(listMembers, deps, { account: name })
     const ofAccount = members.map(({ email, role }) => memberEntity(name, email, role))
     // By address: those that one file added are of the same instant.
@@ -68,7 +65,7 @@ async function currentMembers(deps: OperatorDeps): Promise<readonly Entity[]> {
 
 async function currentKeys(deps: OperatorDeps): Promise<readonly Entity[]> {
   const entities: Entity[] = []
-  for (const account of await openAccounts(deps.store)) {
+  for (const account of await openAccounts(deps)) {
     const keys = await listAllKeys(deps, false, account.id)
     const shared = duplicateNames(keys)
     for (const key of keys.toReversed()) {

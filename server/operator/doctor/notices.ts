@@ -4,14 +4,13 @@ import { channelsOf, type MarkedThreshold, withThresholds } from '#domain/low-ba
 import { renderUsd } from '#domain/money.ts'
 import { shellWord } from '#forms/shell-word.ts'
 import type { OperatorDeps } from '../deps.ts'
+import { openAccounts } from '../find-account.ts'
 import { type Finding, ok, warning } from './finding.ts'
 import { rethrowTrouble, unreadable } from './unreadable.ts'
 
 /** For each account with a threshold: an `ok`, or a finding per reason why its notices cannot be sent. */
 export async function checkThresholds(deps: OperatorDeps): Promise<readonly Finding[]> {
-  const { accounts, thresholds } = deps.store
-  const open = (await accounts.list()).filter(({ closedAt }) => closedAt === null)
-  const all = await withThresholds(thresholds, open)
+  const all = await withThresholds(deps.store.thresholds, await openAccounts(deps))
   const findings = await Promise.all(all.map((one) => checkThreshold(deps, ...one)))
   const some = findings.flat()
   return some.length > 0 ? some : [ok('threshold', 'no low-balance threshold is set')]

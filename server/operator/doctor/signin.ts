@@ -4,6 +4,7 @@ import { isGroupName } from '#signin/register/access.ts'
 import { relyingPartyOf } from '#signin/register/passkey.ts'
 import { unusedUris } from '../clients.ts'
 import type { BrandFacts, OperatorDeps } from '../deps.ts'
+import { openAccounts } from '../find-account.ts'
 import { type Finding, ok, problem, warning } from './finding.ts'
 import { unreadable } from './unreadable.ts'
 
@@ -52,10 +53,10 @@ async function withoutMail({ store, live }: OperatorDeps): Promise<Finding> {
 }
 
 /** Who may look after the accounts, and where. */
-export async function checkCabinet({ store, live }: OperatorDeps): Promise<readonly Finding[]> {
+export async function checkCabinet(deps: OperatorDeps): Promise<readonly Finding[]> {
+  const { store, live } = deps
   const unowned: string[] = []
-  for (const { id, name, closedAt } of await store.accounts.list()) {
-    if (closedAt !== null) continue
+  for (const { id, name } of await openAccounts(deps)) {
     const members = await store.signin.memberships.ofAccount(id)
     if (!members.some(({ role }) => role === 'owner')) unowned.push(name)
   }
