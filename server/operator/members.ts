@@ -232,8 +232,8 @@ export const setRole = mutation(
   'accounts.members.set-role',
   z.strictObject({ ...namedMember, role: roleField }),
   async (deps, { person: text, role, ...input }, act) => {
-    const { id } = await findOpenAccount(deps, input.account)
-    const { account, person, membership } = await findMember(deps, text, id)
+    const account = await findOpenAccount(deps, input.account)
+    const { person, membership } = await findMember(deps, text, account)
     await refuseOwn(deps, account, person)
     const changed = act(person.id, { account: account.name })
     const previous_role = await deps.store.signin.memberships.put(
@@ -297,17 +297,18 @@ export const removeMember = mutation(
   z.strictObject(namedMember),
   async (deps, { person: text, ...input }, act) => {
     const { people, memberships, invitations } = deps.store.signin
-    const { id, name } = await findAccount(deps, input.account)
-    const pending = (await invitations.ofAccount(id, deps.clock.now())).find(
+    const account = await findAccount(deps, input.account)
+    const pending = (await invitations.ofAccount(account.id, deps.clock.now())).find(
       (one) => one.id === text || emailKey(one.email) === emailKey(text),
     )
     const known = await people.findByEmail(text)
-    const isMember = known !== undefined && (await memberships.find(id, known.id)) !== undefined
+    const isMember =
+      known !== undefined && (await memberships.find(account.id, known.id)) !== undefined
     if (pending !== undefined && !isMember) {
-      await invitations.end(pending.id, act(pending.id, { account: name, removed: true }))
-      return { ...renderPending(pending, name), removed: true }
+      await invitations.end(pending.id, act(pending.id, { account: account.name, removed: true }))
+      return { ...renderPending(pending, account.name), removed: true }
     }
-    const { account, person, membership } = await findMember(deps, text, id)
+    const { person, membership } = await findMember(deps, text, account)
     await refuseOwn(deps, account, person)
     const removed = act(person.id, { account: account.name, removed: true })
     await memberships.remove(account.id, person.id, removed)
@@ -315,14 +316,13 @@ export const removeMember = mutation(
   },
 )
 
-async function findMember(deps: OperatorDeps, text: string, accountName: string) {
-  const account = await findAccount(deps, accountName)
+async function findMember(deps: OperatorDeps, text: string, account: Account) {
   const person = await findPerson(deps, text, account.id)
   const membership = await deps.store.signin.memberships.find(account.id, person.id)
   if (membership === undefined) {
     throw new GatewayError('person_not_found', `${person.email} does not belong to ${account.name}`)
   }
-  return { account, person, membership }
+  return { person, membership }
 }
 
 /** An owner leaves an account only by another's hand, so that it always keeps one. */
