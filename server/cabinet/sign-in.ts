@@ -4,7 +4,7 @@ import { CLIENT_ID, callbackOf } from './client.ts'
 import { type Cookies, openCookie } from './cookies.ts'
 import type { CabinetDeps } from './deps.ts'
 import { goTo } from './respond.ts'
-import { acceptFirst, INVITATIONS } from './screens/invitations.ts'
+import { acceptOnly, INVITATIONS } from './screens/invitations.ts'
 import { beginSession, providerSession } from './session.ts'
 
 export interface SignIn {
@@ -68,7 +68,7 @@ export function openSignIn(deps: CabinetDeps): SignIn {
       const facts = { ...known, address, agent, revocations }
       const id = await beginSession(artifacts, facts, clock.now())
       if (id === null) return leave('/cabinet', begunCookie.clear())
-      const isIn = await acceptFirst(await operator, known.personId, clock.now())
+      const isIn = await acceptOnly(await operator, known.personId, clock.now())
       const path = isIn && begun.path === INVITATIONS ? '/cabinet' : begun.path
       return leave(path, begunCookie.clear(), cookie.set(id))
     },

@@ -88,7 +88,7 @@ async function give(
 }
 
 /** The only one of somebody who has just signed in and belongs to no account; between several they choose. True where they belong to one now. */
-export async function acceptFirst(
+export async function acceptOnly(
   operator: Guest['operator'],
   personId: PersonId,
   at: Instant,
