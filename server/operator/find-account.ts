@@ -12,8 +12,10 @@ export async function findScope(deps: OperatorDeps, scope: string | null): Promi
 }
 
 /** The name to show for the owner of something; its id where the account is gone. */
-export const accountNameOf = async ({ store }: OperatorDeps, id: AccountId): Promise<string> =>
-  (await store.accounts.find(id))?.name ?? id
+export const accountNameOf = async (
+  { store }: Pick<OperatorDeps, 'store'>,
+  id: AccountId,
+): Promise<string> => (await store.accounts.find(id))?.name ?? id
 
 /** A closed account is history, which no file states and nobody looks after. */
 export const openAccounts = async ({ store }: OperatorDeps): Promise<readonly Account[]> =>

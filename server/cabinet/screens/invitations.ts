@@ -6,6 +6,7 @@ import { html } from 'hono/html'
 import { type Instant, renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { performAs } from '#operator/as-person.ts'
+import { accountNameOf } from '#operator/find-account.ts'
 import type { Html } from '#pages/html.ts'
 import type { Invitation } from '#signin/register/invitation.ts'
 import type { PersonId } from '#signin/register/person.ts'
@@ -42,9 +43,9 @@ ${guest.accounts.length > 0 && html`<div class="acts"><a class="button" href="/c
 async function draw(guest: Guest, invitation: Invitation): Promise<Html> {
   const { words, operator } = guest
   const { id, accountId, role, by, expiresAt } = invitation
-  const account = await operator.store.accounts.find(accountId)
+  const account = await accountNameOf(operator, accountId)
   const hidden = { invitation: id }
-  return html`<section class="invitation"><h2>${foreign(account?.name ?? accountId)}</h2>
+  return html`<section class="invitation"><h2>${foreign(account)}</h2>
 ${facts([
   [words.invitations.by, by === null ? words.nobody.operator : foreign(by)],
   [words.people.role, `${words.roles[role]}: ${words.aboutRoles[role]}`],
