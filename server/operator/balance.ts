@@ -87,13 +87,10 @@ export const topUp = mutation(
   async (deps, input, act): Promise<TopUpRecord> => {
     const account = await findAccount(deps, input.account)
     const { amount_usd: amount, note, ref } = input
+    // To one that is closed, only a repetition is answered: with its entry.
+    const isRepetition = async () => ref !== null && (await entryByRef(deps, account.id, ref))
+    if (account.closedAt !== null && !(await isRepetition())) throw accountClosed(account)
     try {
-      if (
-        account.closedAt !== null &&
-        !(ref !== null && (await entryByRef(deps, account.id, ref)))
-      ) {
-        throw accountClosed(account)
-      }
       const credited = await credit(deps, account, { kind: 'top_up', amount, note, ref }, act)
       return { ...credited, applied: true }
     } catch (thrown) {
