@@ -1,5 +1,6 @@
 /** The configuration file: TOML, settings of the process only; an unknown setting is an error. */
 import { accessSync, constants, readFileSync } from 'node:fs'
+import { isObject } from '#domain/json.ts'
 import { systemCodeOf } from '#domain/system-code.ts'
 import { didYouMean, nearest } from '#forms/nearest.ts'
 import type { Context } from '../context.ts'
@@ -121,16 +122,15 @@ function parse(path: string, text: string): Table {
   }
 }
 
-const isTable = (value: unknown): value is Table =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 const isKnownTable = (name: string): boolean => NAMES.some((known) => known.startsWith(`${name}.`))
 
 /** `[upstream]` with `connect_timeout` is `upstream.connect_timeout`. An empty table is ignored if its name is known. */
 const flatten = (table: Table, prefix = ''): (readonly [name: string, value: unknown])[] =>
   Object.entries(table).flatMap(([key, value]) => {
     const name = prefix + key
-    if (!isTable(value) || (isSetting(name) && !isKnownTable(name))) return [[name, value] as const]
+    if (!isObject(value) || (isSetting(name) && !isKnownTable(name))) {
+      return [[name, value] as const]
+    }
     const inside = flatten(value, `${name}.`)
     return inside.length > 0 || isKnownTable(name) ? inside : [[name, value] as const]
   })
