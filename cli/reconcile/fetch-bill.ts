@@ -1,9 +1,9 @@
 /** Asks a vendor's API for what it billed, page by page, with a key that is used here and kept nowhere. */
 import { pause } from '#domain/clock.ts'
-import { DocumentFault } from '#domain/document-fault.ts'
+import { DocumentFault, fieldsAt } from '#domain/document-fault.ts'
 import { parseAsWritten } from '#domain/json.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
-import { type BillBuilder, fieldsAt, textOf } from '#operator/bill/bill-builder.ts'
+import { type BillBuilder, textOf } from '#operator/bill/bill-builder.ts'
 import type { BillingVendor, BillScope, ReportRequest } from '#operator/bill/vendor.ts'
 import { readRetryAfter } from '#outbound/retry-after.ts'
 import { openPost } from '#upstream/http1/post.ts'

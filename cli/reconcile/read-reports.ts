@@ -1,7 +1,7 @@
 /** Reads a bill from files that were downloaded: JSON, a page or a list of pages; or CSV, whatever its size. */
 import { createReadStream } from 'node:fs'
-import { DocumentFault } from '#domain/document-fault.ts'
-import { type BillBuilder, fieldsAt } from '#operator/bill/bill-builder.ts'
+import { DocumentFault, fieldsAt } from '#domain/document-fault.ts'
+import type { BillBuilder } from '#operator/bill/bill-builder.ts'
 import { csvRows } from '#operator/bill/csv-rows.ts'
 import type { BillingVendor } from '#operator/bill/vendor.ts'
 import { CommandError, EXIT, usageError } from '../exit.ts'

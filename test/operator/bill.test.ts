@@ -1,10 +1,10 @@
 /** Vendors' reports in their documented forms, with what they leave out and what is wrong with them. */
 import { describe, expect, test } from 'vitest'
 import { type Day, renderDay } from '#domain/clock.ts'
-import { DocumentFault } from '#domain/document-fault.ts'
+import { DocumentFault, fieldsAt } from '#domain/document-fault.ts'
 import { parseAsWritten } from '#domain/json.ts'
 import { renderPrice } from '#domain/money.ts'
-import { BillBuilder, fieldsAt, type ReadBill } from '#operator/bill/bill-builder.ts'
+import { BillBuilder, type ReadBill } from '#operator/bill/bill-builder.ts'
 import { csvRows } from '#operator/bill/csv-rows.ts'
 import type { PagePlace } from '#operator/bill/vendor.ts'
 import { billingVendor } from '#operator/bill/vendors.ts'

@@ -1,13 +1,11 @@
 /** Anthropic's usage and cost reports (Admin API): tokens by model and class, amounts in cents as decimal texts. */
 import { type Day, type Instant, readInstant } from '#domain/clock.ts'
-import { DocumentFault, type DocumentPath } from '#domain/document-fault.ts'
+import { DocumentFault, type DocumentPath, type Fields, fieldsAt } from '#domain/document-fault.ts'
 import {
   amountAt,
   type BillBuilder,
   beginningOf,
   countAt,
-  type Fields,
-  fieldsAt,
   listAt,
   modelAt,
   requireDollars,

@@ -11,7 +11,7 @@ import {
   renderInstant,
 } from '#domain/clock.ts'
 import { DocumentFault, type DocumentPath } from '#domain/document-fault.ts'
-import { decimalOf, isObject } from '#domain/json.ts'
+import { decimalOf } from '#domain/json.ts'
 import type { UsdAttos } from '#domain/money.ts'
 import type { Grain } from '#domain/reconcile/side-by-side.ts'
 
@@ -161,14 +161,6 @@ export class BillBuilder {
     for (let day = Math.min(...all) as Day; day <= last; day = nextDay(day)) days.push(day)
     return days
   }
-}
-
-export type Fields = Readonly<Record<string, unknown>>
-
-/** @throws DocumentFault */
-export function fieldsAt(value: unknown, path: DocumentPath): Fields {
-  if (isObject(value)) return value
-  throw new DocumentFault(path, 'must be an object')
 }
 
 /** @throws DocumentFault */

@@ -1,13 +1,11 @@
 /** OpenAI's usage and costs (organization API): tokens by model, and amounts by line item: `gpt-5-2025-08-07, cached input`. */
 import { type Day, dayOf, dayStart, type Instant } from '#domain/clock.ts'
-import { DocumentFault, type DocumentPath } from '#domain/document-fault.ts'
+import { DocumentFault, type DocumentPath, type Fields, fieldsAt } from '#domain/document-fault.ts'
 import { decimalOf } from '#domain/json.ts'
 import {
   amountAt,
   type BillBuilder,
   countAt,
-  type Fields,
-  fieldsAt,
   listAt,
   modelAt,
   requireDollars,

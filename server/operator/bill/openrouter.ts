@@ -1,6 +1,6 @@
 /** OpenRouter's activity: prompt and answer of a model on a day, with one amount for both; as CSV, a line for each request. */
-import type { DocumentPath } from '#domain/document-fault.ts'
-import { amountAt, countAt, dayAt, type Fields, fieldsAt, listAt, textOf } from './bill-builder.ts'
+import { type DocumentPath, type Fields, fieldsAt } from '#domain/document-fault.ts'
+import { amountAt, countAt, dayAt, listAt, textOf } from './bill-builder.ts'
 import type { BillingVendor } from './vendor.ts'
 
 export const openrouter: BillingVendor = {

@@ -1,15 +1,8 @@
 /** How a vendor says what it billed: by which requests of its API, and in which form. */
 import type { Day, Instant } from '#domain/clock.ts'
-import type { DocumentPath } from '#domain/document-fault.ts'
+import { type DocumentPath, type Fields, fieldsAt } from '#domain/document-fault.ts'
 import type { Grain } from '#domain/reconcile/side-by-side.ts'
-import {
-  type BillBuilder,
-  type Fields,
-  fieldsAt,
-  listAt,
-  type ReportKind,
-  textOf,
-} from './bill-builder.ts'
+import { type BillBuilder, listAt, type ReportKind, textOf } from './bill-builder.ts'
 
 /** What is asked of a vendor's API, without its page. */
 export interface ReportRequest {

@@ -1,6 +1,6 @@
 /** The catalog that models.dev publishes (`api.json`), as entries of ours: vendors by their ids, models by theirs. */
 
-import { DocumentFault, type DocumentPath } from '#domain/document-fault.ts'
+import { DocumentFault, type DocumentPath, type Fields, fieldsAt } from '#domain/document-fault.ts'
 import { decimalOf, isObject } from '#domain/json.ts'
 
 /** Not checked yet, and where it is in its file. */
@@ -8,8 +8,6 @@ export interface FileEntry {
   readonly path: DocumentPath
   readonly entry: unknown
 }
-
-type Fields = Readonly<Record<string, unknown>>
 
 export const isModelsDev = (document: unknown): document is Fields =>
   isObject(document) &&
@@ -37,11 +35,6 @@ export function* fromModelsDev(document: Fields): Generator<FileEntry, void> {
       ])
     }
   }
-}
-
-function fieldsAt(value: unknown, path: DocumentPath): Fields {
-  if (isObject(value)) return value
-  throw new DocumentFault(path, 'must be an object')
 }
 
 function toEntry(vendor: string, model: string, fields: Fields, path: DocumentPath): FileEntry {
