@@ -6,10 +6,10 @@ import { performAs } from '#operator/as-person.ts'
 import { mayDo, requireRole } from '#operator/roles.ts'
 import type { Html } from '#pages/html.ts'
 import { readLanguage } from '#pages/language.ts'
+import { CABINET_ID } from '#signin/register/client.ts'
 import { randomName } from '#signin/register/digest.ts'
 import { newSigninEvent } from '#signin/register/signin-event.ts'
 import { ASSETS, answerAsset } from './assets.ts'
-import { CLIENT_ID } from './client.ts'
 import type { Cabinet, CabinetDeps } from './deps.ts'
 import { bareFrame, frame, plainFrame } from './draw/frame.ts'
 import { CHANGES, type Count, limitPerMinute, TRIES } from './how-often.ts'
@@ -303,7 +303,7 @@ const signOut =
       outcome: 'signed_out',
       address,
       personId: person.id,
-      clientId: CLIENT_ID,
+      clientId: CABINET_ID,
     })
     await endSession(operator.store.signin.artifacts, session, event)
     deps.observed(event)

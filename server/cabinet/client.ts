@@ -1,12 +1,9 @@
 /** The cabinet as an application of the sign-in provider (contract §10): built in, so that nobody registers it. */
 import type { Instant } from '#domain/clock.ts'
-import type { Client } from '#signin/register/client.ts'
+import { CABINET_ID, type Client } from '#signin/register/client.ts'
 
 /** What the cabinet is called where its operator states no name. */
 export const USUAL_NAME = 'gatewayctl'
-
-/** No id of a registered application is like it: those have a suffix. */
-export const CLIENT_ID = 'cabinet'
 
 export const callbackOf = (issuer: string): string => `${issuer}/cabinet/callback`
 
@@ -17,7 +14,7 @@ export const cabinetClient = (
   secretDigest: string,
   at: Instant,
 ): Client => ({
-  id: CLIENT_ID,
+  id: CABINET_ID,
   name: name ?? USUAL_NAME,
   redirectUris: [callbackOf(issuer)],
   logoutUris: [],

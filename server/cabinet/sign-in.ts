@@ -1,6 +1,7 @@
 /** Signing in to the cabinet: authorization code with PKCE, like any application's, its token request answered within the process. */
 import type * as OAuth from 'oauth4webapi'
-import { CLIENT_ID, callbackOf } from './client.ts'
+import { CABINET_ID } from '#signin/register/client.ts'
+import { callbackOf } from './client.ts'
 import { type Cookies, openCookie } from './cookies.ts'
 import type { CabinetDeps } from './deps.ts'
 import { goTo } from './respond.ts'
@@ -101,7 +102,7 @@ async function authorizationUrl(issuer: string, { state, nonce, verifier }: Begu
   const { calculatePKCECodeChallenge } = await library()
   const fields = {
     response_type: 'code',
-    client_id: CLIENT_ID,
+    client_id: CABINET_ID,
     redirect_uri: callbackOf(issuer),
     scope: 'openid',
     state,
@@ -127,7 +128,7 @@ async function redeem(
     id_token_signing_alg_values_supported: ['RS256'],
     authorization_response_iss_parameter_supported: true,
   }
-  const client: OAuth.Client = { client_id: CLIENT_ID, id_token_signed_response_alg: 'RS256' }
+  const client: OAuth.Client = { client_id: CABINET_ID, id_token_signed_response_alg: 'RS256' }
   try {
     const response = await oauth.authorizationCodeGrantRequest(
       as,

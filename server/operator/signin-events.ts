@@ -5,7 +5,7 @@ import { renderInstant } from '#domain/clock.ts'
 import type { ActId, EventId } from '#domain/id.ts'
 import { timeField } from '#forms/fields.ts'
 import { didYouMean, nearest } from '#forms/nearest.ts'
-import type { Client } from '#signin/register/client.ts'
+import { CABINET_ID, type Client } from '#signin/register/client.ts'
 import { isPersonId, type PersonId } from '#signin/register/person.ts'
 import {
   ACCEPTED,
@@ -94,7 +94,7 @@ export const listSigninEvents = verb(
   },
 )
 
-/** Those of the pages, and the protocol's that have happened; the name of a verb has a dot. @throws invalid_request */
+/** Those of the pages, four of the protocol, and of its others those that have happened; the name of a verb has a dot. @throws invalid_request */
 async function requireOutcome({ store }: OperatorDeps, outcome: string): Promise<void> {
   const known: readonly string[] = [...ACCEPTED, ...REFUSED, ...PROTOCOL]
   if (known.includes(outcome) || outcome.includes('.')) return
@@ -108,12 +108,9 @@ const PROTOCOL = ['access_denied', 'invalid_client', 'invalid_grant', 'invalid_r
 /** Ids of both logs have four characters before the part that is ordered by time. */
 const bodyOf = (id: string): string => id.slice('evt_'.length)
 
-/** The account's own pages, which are no application that is registered. */
-const CABINET = 'cabinet'
-
 /** One that is registered; else the cabinet, or one that was removed and has events. @throws client_not_found */
 async function readClient(deps: OperatorDeps, text: string): Promise<Pick<Client, 'id'>> {
-  if (text === CABINET) return { id: text }
+  if (text === CABINET_ID) return { id: text }
   try {
     return await findClient(deps, text)
   } catch (cause) {

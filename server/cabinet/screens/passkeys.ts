@@ -3,7 +3,7 @@ import { html } from 'hono/html'
 import type { VerbRecord } from '#operator/verbs.ts'
 import type { Html } from '#pages/html.ts'
 import { passkeyForm } from '#pages/passkeys.ts'
-import { CLIENT_ID } from '../client.ts'
+import { CABINET_ID } from '#signin/register/client.ts'
 import type { Act } from '../draw/on-page.ts'
 import { button, foreign, table, time } from '../draw/parts.ts'
 import { goTo } from '../respond.ts'
@@ -79,7 +79,7 @@ export const addPasskey: Act = async (visit) => {
     person,
     response: form.get('response') ?? '',
     agent: request.headers.get('user-agent'),
-    clientId: CLIENT_ID,
+    clientId: CABINET_ID,
     address,
     revocations: session.revocations,
   })

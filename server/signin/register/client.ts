@@ -62,6 +62,9 @@ export const describeClient = (client: Client): ActChanges => ({
   allowed: client.access === 'everybody' ? null : client.access,
 })
 
+/** The cabinet, which is built in. No id of a registered application is like it: those have a suffix. */
+export const CABINET_ID = 'cabinet'
+
 const SLUG_CHARS = 24
 const SUFFIX_CHARS = 6
 
