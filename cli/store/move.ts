@@ -81,9 +81,7 @@ async function moveAway(context: Context, stated: string): Promise<MoveRecord> {
   const { dataDir } = context
   const address = readStoreAddress(context, '--to', stated)
   if (!fileExists(join(dataDir, DATABASE_FILE))) throw notInitialised(dataDir)
-  lockStopped(dataDir)()
-  const { moveToPostgres } = await import('#db/move/move.ts')
-  const move = await run(context, moveToPostgres, { dataDir, address })
+  const move = await run(context, 'moveToPostgres', address)
   return toRecord(move, dataDir, renderAddress(address))
 }
 
@@ -92,18 +90,18 @@ async function moveBack(context: Context, stated: string): Promise<MoveRecord> {
   const { dataDir } = context
   const address = readStoreAddress(context, '--from', stated)
   makePrivateDirectory(dataDir)
-  lockStopped(dataDir)()
-  const { moveToSqlite } = await import('#db/move/move.ts')
-  const move = await run(context, moveToSqlite, { dataDir, address })
+  const move = await run(context, 'moveToSqlite', address)
   return toRecord(move, renderAddress(address), dataDir)
 }
 
 async function run(
   context: Context,
-  move: (options: MoveOptions) => Promise<Move>,
-  ends: Pick<MoveOptions, 'dataDir' | 'address'>,
+  way: 'moveToPostgres' | 'moveToSqlite',
+  address: MoveOptions['address'],
 ): Promise<Move> {
-  const [{ openVault }, { MoveRefusal }] = await Promise.all([
+  const { dataDir } = context
+  lockStopped(dataDir)()
+  const [{ openVault }, { MoveRefusal, ...ways }] = await Promise.all([
     import('#db/vault.ts'),
     import('#db/move/move.ts'),
   ])
@@ -111,8 +109,9 @@ async function run(
   let now = 'moving'
   const progress = awaitProgress(context, () => now)
   try {
-    return await move({
-      ...ends,
+    return await ways[way]({
+      dataDir,
+      address,
       clock: context.clock,
       vault: masterKey && openVault(masterKey),
       who: operatorName(context.env),
