@@ -94,9 +94,13 @@ async function withRecentlyUsed(
 
 function capsOf(keys: readonly ApiKey[]): Caps {
   const sum = (field: 'dailySpend' | 'monthlySpend'): UsdNanos | null => {
-    const ceilings = keys.map(({ limits }) => limits[field])
-    if (ceilings.length === 0 || ceilings.includes(null)) return null
-    return ceilings.reduce<UsdNanos>((total, one) => addUsd(total, one ?? NO_MONEY), NO_MONEY)
+    let total = NO_MONEY
+    for (const { limits } of keys) {
+      const ceiling = limits[field]
+      if (ceiling === null) return null
+      total = addUsd(total, ceiling)
+    }
+    return keys.length === 0 ? null : total
   }
   return { day: sum('dailySpend'), month: sum('monthlySpend') }
 }
