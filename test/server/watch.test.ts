@@ -112,6 +112,19 @@ test('a share is of what bounds all that is spent: the account’s own ceiling, 
   await capIs('7.00')
 })
 
+test('a ceiling of nothing is told as any other', async () => {
+  const { verb, frames } = await watched()
+  const ceilings = { daily_spend_limit_usd: '0', monthly_spend_limit_usd: '0' }
+  await verb('accounts.set-limits', { account: 'default', ...ceilings })
+  const told = await (await frames()).until(({ money }) => money?.month_caps_usd !== null)
+  expect(told.money).toMatchObject({
+    day_caps_usd: '0',
+    month_caps_usd: '0',
+    day_percent: null,
+    month_percent: null,
+  })
+})
+
 test('a request is shown while it runs, and its end is reported once, with its cost', async () => {
   const { chat, frames } = await watched()
   const watching = await frames('fps=10')
