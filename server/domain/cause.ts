@@ -5,6 +5,9 @@ import { type LimitName, limitNamed } from './limits.ts'
 /** `info`: trouble that is over; `warning`: look at it by day; `critical`: requests fail, or soon will. */
 export type Severity = 'info' | 'warning' | 'critical'
 
+/** Every severity, the worst first. */
+export const WORST_FIRST: readonly Severity[] = ['critical', 'warning', 'info']
+
 /** A fact, for whoever receives it: dollars are decimal strings, times ISO 8601 in UTC. */
 type Described = readonly [
   kind: 'text' | 'count' | 'usd' | 'time' | 'list' | 'text or null' | 'count or null',

@@ -1,6 +1,6 @@
 /** An event: a cause that was raised, and is told once by each channel. */
 import type { Act } from './act.ts'
-import { CAUSES, type CauseFacts, type CauseName, type Severity } from './cause.ts'
+import { CAUSES, type CauseFacts, type CauseName, type Severity, WORST_FIRST } from './cause.ts'
 import { type Instant, renderInstant } from './clock.ts'
 import { type AccountId, type EventId, newEventId } from './id.ts'
 
@@ -100,8 +100,6 @@ export interface EventBody {
 }
 
 export const DIGEST = 'gateway.digest' as const
-
-const WORST_FIRST: readonly Severity[] = ['critical', 'warning', 'info']
 
 /** One event for several that were held back; each is in it whole. */
 export function draftDigest(

@@ -1,7 +1,7 @@
 /** Where and when the gateway's operator is told: addresses, shares of a ceiling, quiet hours, a digest. */
 import { parseAbsoluteUrl } from './absolute-url.ts'
 import { type Act, type ActChanges, type Amended, changesBetween } from './act.ts'
-import type { Severity } from './cause.ts'
+import { type Severity, WORST_FIRST } from './cause.ts'
 import { DAY_MS, dayOf, dayStart, type Instant, later, MINUTE_MS } from './clock.ts'
 import type { WebhookSecretOffer } from './low-balance.ts'
 
@@ -51,10 +51,8 @@ export function heldAnew(
 ): readonly (readonly [Severity, Instant])[] {
   const { quiet, digestAt, wakesForCritical } = change
   if (quiet === undefined && digestAt === undefined && wakesForCritical === undefined) return []
-  return SEVERITIES.map((severity) => [severity, heldUntil(after, severity, at) ?? at] as const)
+  return WORST_FIRST.map((severity) => [severity, heldUntil(after, severity, at) ?? at] as const)
 }
-
-const SEVERITIES: readonly Severity[] = ['critical', 'warning', 'info']
 
 const minuteOf = (at: Instant): number => (at % DAY_MS) / MINUTE_MS
 
