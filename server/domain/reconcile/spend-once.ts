@@ -2,14 +2,7 @@
 import { FREE } from '../money.ts'
 import type { Explained } from './explain.ts'
 import { ATTOS_PER_NANO, type Explanation } from './parts.ts'
-import {
-  type Books,
-  doubtedOf,
-  isToldOnly,
-  type Scope,
-  type Series,
-  type Told,
-} from './side-by-side.ts'
+import { type Books, doubtedOf, isToldOnly, type Series, type Told } from './side-by-side.ts'
 
 /** A day of a series, and what it can be. */
 export interface Reading {
@@ -19,7 +12,7 @@ export interface Reading {
 }
 
 /** What goes beyond that is unexplained. */
-export function spendOnce(readings: readonly Reading[], { books }: Scope): readonly Reading[] {
+export function spendOnce(readings: readonly Reading[], books: Books): readonly Reading[] {
   const spent = new Map<number, bigint>()
   const models = Map.groupBy(
     readings.filter(({ series }) => series.model !== null && !isToldOnly(series)),
@@ -27,10 +20,10 @@ export function spendOnce(readings: readonly Reading[], { books }: Scope): reado
   )
   const cut = new Map<Reading, Reading>()
   const spend = (rows: readonly Reading[], most: bigint): bigint => {
-    const claims = rows.map((row) => claimOf(row, books))
-    let rest = claims.reduce((sum, { base }) => sum - base, most)
+    const doubted = rows.map((row) => inMoney(row, books))
+    let rest = doubted.reduce((sum, { base }) => sum - base, most)
     for (const [index, row] of rows.entries()) {
-      const { extra, price } = claims[index] as Claim
+      const { extra, price } = doubted[index] as DoubtedMoney
       const given = rest < extra ? (rest > 0n ? rest : 0n) : extra
       if (given < extra) cut.set(row, without(row, extra - given, price))
       rest -= given
@@ -69,23 +62,23 @@ export function unitPriceOf(
   return amount === null || units === null || units <= 0 ? null : amount / BigInt(units)
 }
 
-/** Of what is in doubt, in money: as it was charged, and beyond that. */
-interface Claim {
+/** What is in doubt, in money: as it was charged, and beyond that. */
+interface DoubtedMoney {
   readonly base: bigint
   readonly extra: bigint
   /** Of a unit; null where the amount itself is explained. */
   readonly price: bigint | null
 }
 
-function claimOf({ series, told, explanation }: Reading, books: Books): Claim {
+function inMoney({ series, told, explanation }: Reading, books: Books): DoubtedMoney {
   const doubted = doubtedOf(told.point)
-  if (told.units === null) return { ...claim(explanation.amount, doubted.amount, 1n), price: null }
+  if (told.units === null) return { ...priced(explanation.amount, doubted.amount, 1n), price: null }
   const price = unitPriceOf(series, told, books) ?? FREE
-  const { base, extra } = claim(explanation.units, BigInt(doubted.units), price)
+  const { base, extra } = priced(explanation.units, BigInt(doubted.units), price)
   return { base: extra > 0n ? doubted.amount : base, extra, price }
 }
 
-function claim({ doubt }: Explained, doubted: bigint, price: bigint) {
+function priced({ doubt }: Explained, doubted: bigint, price: bigint) {
   const base = doubt < doubted ? doubt : doubted
   return { base: base * price, extra: (doubt - base) * price }
 }
