@@ -2,7 +2,7 @@
 import type { ChatEvent, JsonObject } from '#domain/chat.ts'
 import { isObject, readText } from '#domain/json.ts'
 import type { Thought } from '#domain/thought.ts'
-import { newCallId } from '../call-id.ts'
+import { CallIds } from '../call-id.ts'
 
 export interface Blocks {
   open(index: number, block: JsonObject, into: ChatEvent[]): void
@@ -27,6 +27,7 @@ interface Thinking {
 export function startBlocks(): Blocks {
   const tools = new Map<number, Tool>()
   const thinking = new Map<number, Thinking>()
+  const ids = new CallIds()
   let toolCount = 0
 
   const continueTool = (tool: Tool, text: string, into: ChatEvent[]): void => {
@@ -44,7 +45,7 @@ export function startBlocks(): Blocks {
   const openTool = (index: number, block: JsonObject, into: ChatEvent[]): void => {
     const tool: Tool = { index: toolCount++, input: block['input'], any: false }
     tools.set(index, tool)
-    const id = readText(block['id']) ?? newCallId()
+    const id = ids.idFor(readText(block['id']))
     const name = readText(block['name'])
     into.push({
       type: 'tool-call-delta',

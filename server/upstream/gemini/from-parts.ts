@@ -1,7 +1,7 @@
 /** Theirs → ours: the parts of one candidate as events, in order. */
 import type { ChatEvent, JsonObject } from '#domain/chat.ts'
 import { isObject, readList, readText } from '#domain/json.ts'
-import { newCallId } from '../call-id.ts'
+import { CallIds } from '../call-id.ts'
 import { fromInlineData } from './from-image.ts'
 import { type SignedPart, toCallFields, toDetail } from './signatures.ts'
 
@@ -16,6 +16,7 @@ export interface Parts {
 
 export function startParts(choice: number): Parts {
   const signed = new Map<SignedPart, string>()
+  const ids = new CallIds()
   let calls = 0
   let imageCount = 0
 
@@ -26,7 +27,7 @@ export function startParts(choice: number): Parts {
   }
 
   const noteCall = (call: JsonObject, part: JsonObject, into: ChatEvent[]): void => {
-    const id = readText(call['id']) ?? newCallId()
+    const id = ids.idFor(readText(call['id']))
     const signature = keep(`call:${id}`, part)
     if (signature !== undefined) into.push(toSignature(choice, id, signature))
     into.push({

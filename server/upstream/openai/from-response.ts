@@ -2,7 +2,7 @@
 import type { ChatEvent, FinishReason, JsonObject, ToolCallDelta } from '#domain/chat.ts'
 import { isObject, readList, readObject, readText } from '#domain/json.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
-import { newCallId } from '../call-id.ts'
+import { CallIds } from '../call-id.ts'
 import { parseText, readChoiceIndex, readUnknownFields } from '../read-json.ts'
 import type { Scrub } from '../scrub.ts'
 import type { Translated } from '../whole-answer.ts'
@@ -93,8 +93,9 @@ export function fromMessage(
   const { images, tool_calls: calls } = message
   if (images !== undefined) fromImages(images, choice, into, readImageUrl)
   if (calls !== undefined) {
-    for (const entry of readList(calls)) {
-      const delta = noteToolCall(toolCalls, choice, entry)
+    const entries = readList(calls)
+    for (const [place, entry] of entries.entries()) {
+      const delta = noteToolCall(toolCalls, choice, entry, entries.length > 1 ? place : undefined)
       if (delta) into.push(delta)
     }
   }
@@ -169,7 +170,10 @@ interface Slot {
   readonly index: number
   readonly id: string
   readonly kind: ToolCallDelta['kind']
-  named: boolean
+  /** As the provider says them, which may give several calls one of each, or none. */
+  readonly statedId: string | undefined
+  readonly number: number
+  name: string | undefined
   arguments: string
 }
 
@@ -177,33 +181,35 @@ type Latest = Map<number, Slot>
 
 /** The calls of one choice so far; both are null until the first, because most answers have none. */
 export interface ToolCalls {
+  readonly ids: CallIds
   slots: Slot[] | null
   /** The latest call by the provider's `index`. */
   latest: Latest | null
 }
 
-export const startToolCalls = (): ToolCalls => ({ slots: null, latest: null })
+export const startToolCalls = (): ToolCalls => ({ ids: new CallIds(), slots: null, latest: null })
 
 const KNOWN_OF_CALL: ReadonlySet<string> = new Set(['index', 'id', 'type', 'function', 'custom'])
 
 const isCustom = (entry: JsonObject): boolean =>
   entry['type'] === 'custom' || isObject(entry['custom'])
 
-/** The event for one entry of `tool_calls`; undefined when it is not an object. */
+/** The event for one entry of `tool_calls`; undefined when it is not an object. `place` is that among several. */
 function noteToolCall(
   toolCalls: ToolCalls,
   choice: number,
   entry: unknown,
+  place: number | undefined,
 ): ToolCallDelta | undefined {
   if (!isObject(entry)) return undefined
   toolCalls.slots ??= []
   toolCalls.latest ??= new Map()
-  const { slots, latest } = toolCalls
+  const { ids, slots, latest } = toolCalls
   const body = readObject(isCustom(entry) ? entry['custom'] : entry['function'])
   const name = readText(body['name'])
-  const before = slots.length
-  const slot = find(slots, latest, entry, name !== undefined)
   const pieces = toArguments(body['arguments'] ?? body['input'])
+  const before = slots.length
+  const slot = find(ids, slots, latest, entry, { place, name, pieces })
   const fields = readUnknownFields(entry, KNOWN_OF_CALL)
   const first = slots.length > before
   const delta: ToolCallDelta = {
@@ -211,44 +217,75 @@ function noteToolCall(
     choice,
     index: slot.index,
     ...(first && { id: slot.id }),
-    ...(name !== undefined && !slot.named && { name }),
+    ...(name !== undefined && slot.name === undefined && { name }),
     kind: slot.kind,
     arguments: pieces,
     ...(fields && { fields }),
   }
-  slot.named ||= name !== undefined
+  slot.name ??= name
   slot.arguments += pieces
   return delta
 }
 
-/** Some providers send index 0 for every call and only distinct ids; some a new id with every piece; some no index at all. */
-function find(slots: Slot[], latest: Latest, entry: JsonObject, named: boolean): Slot {
-  const stated = entry['index']
-  const number = typeof stated === 'number' ? stated : undefined
+interface Said {
+  readonly place: number | undefined
+  readonly name: string | undefined
+  readonly pieces: string
+}
+
+/**
+ * Some providers send index 0 for every call and only distinct ids; some a new id with every piece; some no index, no id, or one id
+ * for all. A client needs an id for each.
+ */
+function find(ids: CallIds, slots: Slot[], latest: Latest, entry: JsonObject, said: Said): Slot {
+  const stated = readNumber(entry['index'])
+  const number = stated ?? said.place
   const id = readText(entry['id'])
-  const same = id === undefined ? undefined : slots.find((slot) => slot.id === id)
-  if (same) return same
-  const continued = number === undefined ? slots.at(-1) : latest.get(number)
-  const isNew = named && (id !== undefined || number === undefined || isDone(continued))
-  if (continued && !isNew) return continued
+  const numbered = number === undefined ? slots.at(-1) : latest.get(number)
+  const sameId = id === undefined ? undefined : findOfId(slots, numbered, id)
+  const continued = sameId ?? numbered
+  if (continued && !begins(said, continued, stated, id)) return continued
   const kind = isCustom(entry) ? 'custom' : 'function'
-  // Clients refer to a call by its id, and providers refuse a conversation with a call without one.
   const slot: Slot = {
     index: slots.length,
-    id: id ?? newCallId(),
+    id: ids.idFor(id),
     kind,
-    named: false,
+    statedId: id,
+    number: number ?? slots.length,
+    name: undefined,
     arguments: '',
   }
   slots.push(slot)
-  latest.set(number ?? slot.index, slot)
+  latest.set(slot.number, slot)
   return slot
 }
 
-/** Whether a call has its name and complete arguments, so that another name begins another call, whatever its index. */
-function isDone(slot: Slot | undefined): boolean {
-  return slot?.named === true && slot.kind === 'function' && isObject(parseText(slot.arguments))
+const findOfId = (slots: Slot[], numbered: Slot | undefined, id: string): Slot | undefined =>
+  numbered?.statedId === id ? numbered : slots.findLast(({ statedId }) => statedId === id)
+
+/** Whether another call begins than the one that its id or its index names: only a name begins one. */
+function begins(
+  { name, pieces }: Said,
+  slot: Slot,
+  number: number | undefined,
+  id: string | undefined,
+): boolean {
+  if (name === undefined) return false
+  if (id !== undefined && id !== slot.statedId) return true
+  if (slot.name === undefined) return false
+  if (slot.name !== name) return true
+  if (id === undefined) return number === undefined || isDone(slot)
+  return (number !== undefined && number !== slot.number) || (isWhole(pieces) && isDone(slot))
 }
+
+/** Whether a call has its name and complete arguments, so that another name begins another call, whatever its index. */
+const isDone = ({ name, kind, arguments: text }: Slot): boolean =>
+  name !== undefined && kind === 'function' && isWhole(text)
+
+const isWhole = (text: string): boolean => text !== '' && isObject(parseText(text))
+
+const readNumber = (value: unknown): number | undefined =>
+  typeof value === 'number' ? value : undefined
 
 /** Usually text; some providers send the object itself. */
 function toArguments(value: unknown): string {

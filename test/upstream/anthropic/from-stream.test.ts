@@ -106,6 +106,20 @@ describe('tools', () => {
     for (const later of rest) expect(later).not.toHaveProperty('id')
   })
 
+  test('two calls with one id are two, each with an id', () => {
+    const { toolCalls } = read(
+      start(),
+      ...tool(0, ['{"x":1}'], { id: 'toolu' }),
+      ...tool(1, ['{"x":2}'], { id: 'toolu' }),
+      end('tool_use'),
+      STOP,
+    )
+    expect(toolCalls).toEqual([
+      { id: 'toolu', name: 'f', arguments: '{"x":1}' },
+      { id: expect.stringMatching(/^call_[0-9a-f]{32}$/), name: 'f', arguments: '{"x":2}' },
+    ])
+  })
+
   test('several tool calls after a text are numbered from 0; their pieces may interleave', () => {
     const [openA, pieceA, closeA] = tool(1, ['{"a":1}']) as [SseEvent, SseEvent, SseEvent]
     const [openB, pieceB, closeB] = tool(2, ['{"b":2}']) as [SseEvent, SseEvent, SseEvent]

@@ -267,6 +267,61 @@ describe('tool calls', () => {
     expect(JSON.stringify(events).match(/"id":/g)).toHaveLength(1)
   })
 
+  const OURS = expect.stringMatching(/^call_[0-9a-f]{32}$/)
+  test.each([
+    ['no id and one index', { index: 0 }, { index: 0 }, OURS],
+    ['no id and no index', {}, {}, OURS],
+    ['one id and one index', { index: 0, id: 'a' }, { index: 0, id: 'a' }, 'a'],
+    ['one id and two indexes', { index: 0, id: 'a' }, { index: 1, id: 'a' }, 'a'],
+    ['one id and no index', { id: 'a' }, { id: 'a' }, 'a'],
+  ])('two calls with %s are two, each with an id', (_, first, second, firstId) => {
+    const { toolCalls } = chunks(
+      call({ ...first, function: { name: 'f', arguments: '' } }),
+      call({ ...first, function: { arguments: '{"x":' } }),
+      call({ ...first, function: { arguments: '1}' } }),
+      call({ ...second, function: { name: 'g', arguments: '' } }),
+      call({ ...second, function: { arguments: '{"x":' } }),
+      call({ ...second, function: { arguments: '2}' } }),
+      '[DONE]',
+    )
+    expect(toolCalls).toEqual([
+      { id: firstId, name: 'f', arguments: '{"x":1}' },
+      { id: OURS, name: 'g', arguments: '{"x":2}' },
+    ])
+    expect(toolCalls[0]?.id).not.toBe(toolCalls[1]?.id)
+  })
+
+  test('a call without arguments is not continued by one of another name, nor a whole one by another with its id', () => {
+    const { toolCalls } = chunks(
+      call({ index: 0, function: { name: 'f', arguments: '' } }),
+      call({ index: 0, function: { name: 'g', arguments: '{}' } }),
+      call({ index: 0, id: 'a', function: { name: 'h', arguments: '{"x":1}' } }),
+      call({ index: 0, id: 'a', function: { name: 'h', arguments: '{"x":2}' } }),
+      call({ index: 0, id: 'a', function: { name: 'h', arguments: '' } }),
+      '[DONE]',
+    )
+    expect(toolCalls).toEqual([
+      { id: OURS, name: 'f', arguments: '' },
+      { id: OURS, name: 'g', arguments: '{}' },
+      { id: 'a', name: 'h', arguments: '{"x":1}' },
+      { id: OURS, name: 'h', arguments: '{"x":2}' },
+    ])
+  })
+
+  test('calls in one list without index are told apart by their places, piece by piece', () => {
+    const list = (...calls: object[]) => chunk({ tool_calls: calls })
+    const { toolCalls } = chunks(
+      list({ function: { name: 'f', arguments: '' } }, { function: { name: 'f', arguments: '' } }),
+      list({ function: { arguments: '{"x":' } }, { function: { arguments: '{"y":' } }),
+      list({ function: { arguments: '1}' } }, { function: { arguments: '2}' } }),
+      '[DONE]',
+    )
+    expect(toolCalls).toEqual([
+      { id: OURS, name: 'f', arguments: '{"x":1}' },
+      { id: OURS, name: 'f', arguments: '{"y":2}' },
+    ])
+  })
+
   test('a custom tool stays one in its later pieces', () => {
     const { events } = chunks(
       call({ index: 0, id: 'a', type: 'custom', custom: { name: 'f', input: 'x' } }),

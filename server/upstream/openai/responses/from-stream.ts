@@ -123,7 +123,8 @@ class ChunkReader {
   }
 
   private readChunk(chunk: JsonObject, type: string, batch: ChatEvent[]): UpstreamFailure | null {
-    const at = chunk['output_index']
+    // Some servers number nothing.
+    const at = chunk['output_index'] ?? chunk['item_id'] ?? readObject(chunk['item'])['id']
     switch (type) {
       case 'response.completed':
       case 'response.incomplete':

@@ -6,7 +6,7 @@ import type { ChatEvent, JsonObject } from '#domain/chat.ts'
 import { readList, readObject, readText } from '#domain/json.ts'
 import type { Origin } from '#domain/thought.ts'
 import { NO_CALLS, type ServerCalls } from '#domain/usage.ts'
-import { newCallId } from '../../call-id.ts'
+import { CallIds } from '../../call-id.ts'
 
 /** What has been told of an item. */
 interface Item {
@@ -25,6 +25,7 @@ export class OutputItems {
   /** How often the vendor called its own tools; null where it did not. */
   serverCalls: ServerCalls | null = null
   private readonly items = new Map<unknown, Item>()
+  private readonly ids = new CallIds()
   private readonly annotations: JsonObject[] = []
   private readonly origin: Origin | null
   private calls = 0
@@ -37,6 +38,8 @@ export class OutputItems {
   /** An item begins. A call's name comes with it; what else it says is said again at its end. */
   open(at: unknown, item: JsonObject, into: ChatEvent[]): void {
     const { type } = item
+    // Where neither index nor id tells them apart, one follows the other.
+    if (at === undefined) this.items.delete(at)
     if (type === 'function_call' || type === 'custom_tool_call') this.openCall(at, item, into)
   }
 
@@ -58,6 +61,8 @@ export class OutputItems {
         break
       case 'response.function_call_arguments.delta':
       case 'response.custom_tool_call_input.delta':
+        // Of a call that has not begun all words come with its end.
+        if (item.call < 0 && this.origin !== null) return
         this.say(item, type.includes('custom') ? 'custom' : 'function', text, into)
         break
       default:
@@ -128,7 +133,7 @@ export class OutputItems {
       type: 'tool-call-delta',
       choice: 0,
       index: item.call,
-      id: readText(call_id) ?? newCallId(),
+      id: this.ids.idFor(readText(call_id)),
       ...(named !== undefined && { name: named }),
       kind: type === 'custom_tool_call' ? 'custom' : 'function',
       arguments: '',

@@ -7,11 +7,12 @@ import { Meter } from '#domain/walk/meter.ts'
 import type { Generate } from '#domain/work.ts'
 import { aCard, aRequest } from '#test/support/nouns.ts'
 import { openOpenAi } from '#upstream/openai/index.ts'
-import { startNativeStream } from '#upstream/openai/responses/from-stream.ts'
+import { startNativeStream, startStream } from '#upstream/openai/responses/from-stream.ts'
 import { createProbe } from '#upstream/probe.ts'
 import {
   call as callFor,
   collectFolded,
+  fold,
   request,
   type Socket,
   startProvider,
@@ -416,4 +417,52 @@ test('a client that leaves in the middle of a stream pays the searches that were
   const { usage, source } = meter.readAfterDisconnect()
   expect(usage).toMatchObject({ inputTokens: 25, serverCalls: { web_search: 2 } })
   expect(source).toBe('estimated')
+})
+
+describe('two calls of a stream are two, each with an id', () => {
+  const begun = { type: 'response.output_item.added' }
+  const done = { type: 'response.output_item.done' }
+  const piece = { type: 'response.function_call_arguments.delta' }
+  const item = (id: string | undefined, name: string, more: JsonObject = {}) => ({
+    item: { id, type: 'function_call', call_id: 'c', name, arguments: '', ...more },
+  })
+  const both = (each: (id: string, name: string, x: number) => readonly JsonObject[]) => [
+    ...each('i1', 'f', 1),
+    ...each('i2', 'g', 2),
+  ]
+
+  test.each<[string, readonly JsonObject[]]>([
+    [
+      'where items have no index',
+      both((id, name, x) => [
+        { ...begun, ...item(id, name) },
+        { ...piece, item_id: id, delta: '{"x":' },
+        { ...piece, item_id: id, delta: `${x}}` },
+        { ...done, ...item(id, name, { arguments: `{"x":${x}}` }) },
+      ]),
+    ],
+    [
+      'where they have no id either',
+      both((_, name, x) => [
+        { ...begun, ...item(undefined, name) },
+        { ...piece, delta: `{"x":${x}}` },
+        { ...done, ...item(undefined, name, { arguments: `{"x":${x}}` }) },
+      ]),
+    ],
+    [
+      'where none of them is said to begin',
+      both((id, name, x) => [
+        { ...piece, item_id: id, output_index: x, delta: `{"x":${x}}` },
+        { ...done, output_index: x, ...item(id, name, { arguments: `{"x":${x}}` }) },
+      ]),
+    ],
+  ])('%s', (_, said) => {
+    const stream = startStream((text) => text, { family: 'openai', provider: 'p' })
+    const events: ChatEvent[] = []
+    for (const data of said) stream.take([{ data: JSON.stringify(data) }], events)
+    expect(fold(events).toolCalls).toEqual([
+      { id: 'c', name: 'f', arguments: '{"x":1}' },
+      { id: expect.stringMatching(/^call_[0-9a-f]{32}$/), name: 'g', arguments: '{"x":2}' },
+    ])
+  })
 })
