@@ -272,21 +272,7 @@ const isRefused = (cause: unknown): boolean =>
 const toOperatorDeps = (
   { store, clock, version = '0', dataDir = null, baseUrl, delivery }: GatewayOptions,
   url: string,
-  moment: Pick<
-    LiveFacts,
-    | 'hops'
-    | 'credentials'
-    | 'paces'
-    | 'authUrl'
-    | 'cabinetUrl'
-    | 'mailsCodes'
-    | 'signup'
-    | 'passkeys'
-    | 'brand'
-    | 'codeMailFailure'
-    | 'wakeMails'
-    | 'clockJump'
-  >,
+  moment: Omit<LiveFacts, 'listen' | 'baseUrl' | 'pid' | 'startedAt'>,
 ): Omit<OperatorDeps, 'who'> => ({
   store,
   clock,

@@ -1,7 +1,6 @@
 /** What serves the HTTP API: this process, or several that share its store (`processes.ts`). */
 import type { ActivityEntry } from '#domain/activity.ts'
 import type { Clock, Instant } from '#domain/clock.ts'
-import type { GatewayError } from '#domain/errors.ts'
 import type { GenerationId, KeyId } from '#domain/id.ts'
 import { DEFAULT_SETTINGS, type Settings } from '#domain/settings.ts'
 import { type InFlight, readInFlight } from '#domain/snapshot/in-flight.ts'
@@ -124,7 +123,7 @@ export const serveHere: Serve = async (options) => {
     },
     async drain(drainMs, hurried) {
       draining = true
-      await drain(running, drainMs, hurried, shuttingDown)
+      await drain(running, drainMs, hurried)
     },
     close: () => listener.close(),
   }
@@ -173,11 +172,10 @@ async function drain(
   running: RunningWalks,
   drainMs: number,
   hurried: Promise<void>,
-  reason: () => GatewayError,
 ): Promise<void> {
   await within(Promise.race([running.settled(), hurried]), drainMs)
   if (running.count === 0) return
-  for (const walk of running.list()) walk.abort(reason())
+  for (const walk of running.list()) walk.abort(shuttingDown())
   if (await within(running.settled(), END_GRACE_MS)) return
   for (const walk of running.list()) void walk.leave()
   await within(running.settled(), DRAINED_WAIT_MS)
