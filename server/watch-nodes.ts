@@ -97,18 +97,20 @@ function prepareEnded(nodes: Nodes, pulse: Watch['pulse']) {
   let lookedBack = Number.NEGATIVE_INFINITY
   let newest = 0
 
-  /** Since when they have ended, and arrived. */
-  const rangeAt = (at: Instant): readonly [ended: number, arrived: number] => {
+  /** Since when they have ended, and arrived; and whether it is looked for those that were later. */
+  const rangeAt = (at: Instant): readonly [ended: number, arrived: number, looksBack: boolean] => {
     if (readTo < at - FIGURES_MS) {
       pulse.endings.beginAt(at - FIGURES_MS)
-      return [at - FIGURES_MS, at - FIGURES_MS]
+      return [at - FIGURES_MS, at - FIGURES_MS, true]
     }
-    if (lookedBack > at - LOOK_BACK_MS) return [readTo - LATE_MS, readTo - LATE_MS - ARRIVED_MS]
-    return [lookedBack - VERY_LATE_MS, lookedBack - VERY_LATE_MS - ARRIVED_LONG_AGO_MS]
+    if (lookedBack > at - LOOK_BACK_MS) {
+      return [readTo - LATE_MS, readTo - LATE_MS - ARRIVED_MS, false]
+    }
+    return [lookedBack - VERY_LATE_MS, lookedBack - VERY_LATE_MS - ARRIVED_LONG_AGO_MS, true]
   }
   return async (held: readonly Held[], at: Instant): Promise<void> => {
     const now = new Set(held.map(({ generationId }) => generationId))
-    const [ended, arrived] = rangeAt(at)
+    const [ended, arrived, looksBack] = rangeAt(at)
     const lines = await nodes.ended({
       endedSince: ended as Instant,
       arrivedSince: arrived as Instant,
@@ -124,7 +126,7 @@ function prepareEnded(nodes: Nodes, pulse: Watch['pulse']) {
       pulse.note(line, newest as Instant)
     }
     running = now
-    if (ended !== readTo - LATE_MS) lookedBack = at
+    if (looksBack) lookedBack = at
     readTo = at
     for (const [id, endedAt] of known) {
       if (endedAt <= lookedBack - VERY_LATE_MS) known.delete(id)
