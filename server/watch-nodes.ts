@@ -37,7 +37,6 @@ const ARRIVED_LONG_AGO_MS = MINUTE_MS
 /** A node hears of it within a second, and ends it. */
 const KILL_MS = 5_000
 const KILL_POLL_MS = 100
-const NEVER = new AbortController().signal
 
 export function watchNodes({ nodes, keys, clock, here }: WatchNodesOptions): Watch {
   const pulse = startPulse()
@@ -82,7 +81,7 @@ export function watchNodes({ nodes, keys, clock, here }: WatchNodesOptions): Wat
       const untilMs = clock.monotonicMs() + KILL_MS
       while (clock.monotonicMs() < untilMs) {
         if (!(await nodes.isHeld(id))) return { ended: true }
-        await pause(KILL_POLL_MS, NEVER)
+        await pause(KILL_POLL_MS)
       }
       return { ended: false }
     },

@@ -75,7 +75,7 @@ async function fetchPage(
     const wait = waitAfter(reply)
     if (wait === null || tries === MAX_TRIES) throw refused(reply, url, path, scrub)
     printNote(context, `! ${url.host} ${statusOf(reply)}: asking again in ${wait} s`)
-    await pause(wait * 1_000, new AbortController().signal)
+    await pause(wait * 1_000)
   }
 }
 

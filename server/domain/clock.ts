@@ -1,5 +1,5 @@
 /** The clock port, through which all of the gateway reads the time, and the UTC calendar. */
-import type { CancelSignal } from './cancel.ts'
+import { Canceller, type CancelSignal } from './cancel.ts'
 
 declare const unit: unique symbol
 
@@ -51,8 +51,10 @@ export function settable(machine: Clock): SettableClock {
   }
 }
 
+const NEVER: CancelSignal = new Canceller()
+
 /** Resolves after `ms`; rejects with the signal's reason when that comes first. */
-export const pause = (ms: number, signal: CancelSignal): Promise<void> =>
+export const pause = (ms: number, signal: CancelSignal = NEVER): Promise<void> =>
   new Promise((resolve, reject) => {
     signal.throwIfAborted()
     const leave = (): void => {

@@ -50,7 +50,7 @@ export async function readKeys(
   const rows: KeyRowRecord[] = []
   const warnings: WarningRecord[] = []
   for (let first = 0; first < keys.length; first += KEYS_PER_TURN) {
-    if (first > 0) await pause(0, NEVER)
+    if (first > 0) await pause(0)
     const now = clock.now()
     const turn = keys.slice(first, first + KEYS_PER_TURN)
     for (const [key, spending, windows] of await withUse(store.admissions, turn, now)) {
@@ -77,7 +77,6 @@ export async function readKeys(
 
 const ACTIVE_MS = 300_000
 const KEYS_PER_TURN = 50
-const NEVER = new AbortController().signal
 
 /** Adds recently used keys that are not among the newest. */
 async function withRecentlyUsed(

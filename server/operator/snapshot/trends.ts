@@ -80,7 +80,6 @@ const renderPoint = (one: TrendHour): TrendPointRecord => ({
 /** How long the first frame waits for a log that is read for the first time. */
 const PATIENCE_MS = 250
 const MINUTE_MS = 60_000
-const NEVER = new AbortController().signal
 
 /** Read in the background: a frame has what was read last, null before that is soon enough. */
 export function startTrends(
@@ -106,7 +105,7 @@ export function startTrends(
     async read() {
       if (reading === null && monotonicMs() >= dueMs) {
         reading = refresh()
-        if (version === 0) await Promise.race([reading, pause(PATIENCE_MS, NEVER)])
+        if (version === 0) await Promise.race([reading, pause(PATIENCE_MS)])
       }
       return { value, version }
     },
