@@ -10,8 +10,7 @@ import type { CancelSignal } from '../cancel.ts'
 import type { AnswerHead } from '../chat.ts'
 import { elapsedMs, sinceArrivalMs, unixSeconds } from '../clock.ts'
 import { type ErrorMetadata, GatewayError, toGatewayError } from '../errors.ts'
-import type { Hop } from '../hop.ts'
-import { isNative } from '../hop.ts'
+import { type Hop, isNative } from '../hop.ts'
 import type { GenerationId } from '../id.ts'
 import {
   type FoundAnswer,

@@ -90,10 +90,10 @@ export function createHopHealth(clock: Clock): HopHealth {
   /** After a change of its provider a credential rests no longer, for another secret may have its name; whether it serves is yet to be seen. */
   const runOf = (name: string, hop: Hop) => {
     const run = runs.get(name)
-    const isOfOther = run !== undefined && run.hop.provider.revision !== hop.provider.revision
-    if (!isOfOther || !name.startsWith(':')) return run
-    runs.set(name, { ...NO_FAILURES, last: run.last, hop })
-    return runs.get(name)
+    if (run === undefined || !isChanged(run.hop, hop) || !name.startsWith(':')) return run
+    const anew = { ...NO_FAILURES, last: run.last, hop }
+    runs.set(name, anew)
+    return anew
   }
 
   /** Of the hop, and of its credential where the provider has several. */
@@ -181,6 +181,9 @@ export function createHopHealth(clock: Clock): HopHealth {
 }
 
 const NO_RUNS: readonly FailureRun[] = []
+
+const isChanged = (before: Hop, { provider }: Hop): boolean =>
+  before.provider.revision !== provider.revision
 
 const readingOf = (
   run: FailureRun,

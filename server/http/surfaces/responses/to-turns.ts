@@ -1,7 +1,7 @@
 /** Ours: the input of a Responses request as turns of a conversation. What follows a model's item of the model's is the same turn. */
 import type { JsonObject } from '#domain/chat.ts'
 import type { CallPart, Part, ResultPart, Turn } from '#domain/conversation.ts'
-import { readList, readObject, readString, readText } from '#domain/json.ts'
+import { isObject, readList, readObject, readString, readText } from '#domain/json.ts'
 import type { CallSignature } from '#domain/thought.ts'
 import type { Seals } from '../../seals.ts'
 import { fullNameOf } from './client-tools.ts'
@@ -186,13 +186,12 @@ function toResult(item: JsonObject, type: unknown, path: string): ResultPart | n
 
 function toResultPart(id: unknown, output: unknown, path: string): ResultPart {
   const callId = readText(id)
-  const stated = typeof output === 'object' && output !== null && !Array.isArray(output)
   return {
     type: 'result',
     path,
     callIdPath: `${path}.call_id`,
     ...(callId !== undefined && { callId }),
-    parts: toParts(stated ? JSON.stringify(output) : output, `${path}.output`),
+    parts: toParts(isObject(output) ? JSON.stringify(output) : output, `${path}.output`),
     isError: false,
   }
 }
