@@ -409,6 +409,7 @@ interface PromptEstimate {
   readonly images: number
 }
 
+/** An estimate of a prompt's tokens, for what no provider has counted. */
 export function estimatePrompt(
   request: Work,
   card: Pick<ModelCard, 'id' | 'upstreamName'>,
