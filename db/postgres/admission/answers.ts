@@ -52,32 +52,32 @@ function prepareRoom(database: Database): Room {
   /** Of all answers, as this node last read it, and what it has staged since. */
   let kept: { bytes: number; readonly at: Instant } | null = null
 
-  const read = async (tx: Sql): Promise<number> => {
-    const now = database.clock.now()
-    if (kept === null || Math.abs(now - kept.at) >= READ_MS) {
-      const row = await tx.get<{ bytes: number }>(
-        'SELECT coalesce(sum(bytes), 0)::bigint AS bytes FROM answers',
-      )
-      kept = { bytes: row?.bytes ?? 0, at: now }
-    }
+  const readAnew = async (tx: Sql): Promise<number> => {
+    const at = database.clock.now()
+    const row = await tx.get<{ bytes: number }>(
+      'SELECT coalesce(sum(bytes), 0)::bigint AS bytes FROM answers',
+    )
+    kept = { bytes: row?.bytes ?? 0, at }
     return kept.bytes
   }
+  const read = async (tx: Sql): Promise<number> =>
+    kept === null || Math.abs(database.clock.now() - kept.at) >= READ_MS
+      ? await readAnew(tx)
+      : kept.bytes
 
   return {
     async make(tx, bytes) {
       if ((await read(tx)) + bytes > MAX_KEPT_BYTES) {
         // Who evicts sees what another has evicted and staged meanwhile.
         await tx.run(ONE_AT_A_TIME)
-        kept = null
-        const excess = (await read(tx)) + bytes - MAX_KEPT_BYTES
-        kept = null
+        const excess = (await readAnew(tx)) + bytes - MAX_KEPT_BYTES
         await tx.run(
           `DELETE FROM answers WHERE id IN (
              SELECT id FROM (SELECT id, sum(bytes) OVER (ORDER BY whole, id) - bytes AS before FROM answers WHERE whole OR ${LEFT}) oldest
              WHERE before < ?)`,
           excess,
         )
-        if ((await read(tx)) + bytes > MAX_KEPT_BYTES) return false
+        if ((await readAnew(tx)) + bytes > MAX_KEPT_BYTES) return false
       }
       if (kept !== null) kept.bytes += bytes
       return true
