@@ -1,14 +1,21 @@
 /** A ceiling that is reached by a change of it, or of what counts in it, is told after that change: no charge comes to tell of it. */
 import type { Account, Accounts } from '#domain/account.ts'
 import { passedMark } from '#domain/ceiling-marks.ts'
-import { type Clock, dayOf, nextDay, nextMonthStart } from '#domain/clock.ts'
+import {
+  type Clock,
+  type Day,
+  dayOf,
+  type Instant,
+  nextDay,
+  nextMonthStart,
+} from '#domain/clock.ts'
 import type { RaisedEvent } from '#domain/event.ts'
 import type { AccountId } from '#domain/id.ts'
 import type { ApiKey, Keys } from '#domain/key.ts'
 import type { Limits } from '#domain/limits.ts'
 import { NO_MONEY, type UsdNanos } from '#domain/money.ts'
 import type { Store } from '#domain/store.ts'
-import { ceilingOfAccount, ceilingOfKey, type PassedCeiling } from './mark-events.ts'
+import { ceilingOfAccount, ceilingOfKey, type PassedCeiling } from './rows/mark-events.ts'
 
 type Ports = Pick<Store, 'keys' | 'accounts' | 'admissions' | 'events' | 'noticeSettings'>
 
@@ -19,28 +26,29 @@ export function tellCeilings(
 ): { readonly keys: Keys; readonly accounts: Accounts } {
   const tell = async (
     limits: Limits,
-    read: () => Promise<Spent | undefined>,
-    draft: (passed: PassedCeiling) => RaisedEvent,
+    read: (at: Instant) => Promise<Spent | undefined>,
+    draft: (passed: PassedCeiling, at: Instant) => RaisedEvent,
   ): Promise<void> => {
     if (limits.dailySpend === null && limits.monthlySpend === null) return
     const { ceilingPercents } = await noticeSettings.find()
-    const spent = await read()
+    const at = clock.now()
+    const spent = await read(at)
     if (spent === undefined) return
-    for (const passed of passedOf(limits, spent, ceilingPercents, dayOf(clock.now()))) {
-      await events.raise(draft(passed), null)
+    for (const passed of passedOf(limits, spent, ceilingPercents, dayOf(at))) {
+      await events.raise(draft(passed, at), null)
     }
   }
   const tellOfKey = (key: ApiKey): Promise<void> =>
     tell(
       key.limits,
-      async () => (await admissions.spending([key.id], clock.now()))[0],
-      (passed) => ceilingOfKey(key, passed, clock.now()),
+      async (at) => (await admissions.spending([key.id], at))[0],
+      (passed, at) => ceilingOfKey(key, passed, at),
     )
   const tellOfAccount = ({ id, name, limits }: Account): Promise<void> =>
     tell(
       limits,
-      async () => (await admissions.accountUse([id], clock.now()))[0],
-      (passed) => ceilingOfAccount(id, name, passed, clock.now()),
+      async (at) => (await admissions.accountUse([id], at))[0],
+      (passed, at) => ceilingOfAccount(id, name, passed, at),
     )
   const tellOf = async (id: AccountId): Promise<void> => {
     const account = await accounts.find(id)
@@ -80,7 +88,7 @@ function passedOf(
   { dailySpend, monthlySpend }: Limits,
   { spendDay, spendMonth }: Spent,
   percents: readonly number[],
-  today: ReturnType<typeof dayOf>,
+  today: Day,
 ): readonly PassedCeiling[] {
   const ceilings = [
     ['daily_spend_limit_usd', dailySpend, spendDay ?? NO_MONEY, nextDay(today)],
