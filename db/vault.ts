@@ -5,6 +5,8 @@ import { GatewayError } from '#domain/errors.ts'
 const MASTER_KEY_BYTES = 32
 
 export interface Vault {
+  /** Which master key it has, as `seal` notes it. */
+  readonly keyId: string
   /** `v1.<key id>.<nonce>.<ciphertext and tag>`, bound to `place` so that a row cannot be moved to another. */
   seal(plaintext: string, place: string): string
   /** @throws internal_error when it was sealed under another master key or changed since */
@@ -24,6 +26,7 @@ export function openVault(masterKey: Uint8Array): Vault {
   const keyId = createHash('sha256').update(key).digest('hex').slice(0, 8)
 
   return {
+    keyId,
     seal(plaintext, place) {
       const nonce = randomBytes(NONCE_BYTES)
       const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(place))

@@ -8,6 +8,7 @@ import type { Clock, Instant } from '#domain/clock.ts'
 import { newEpochId } from '#domain/id.ts'
 import { DATABASE_FILE } from '../file-name.ts'
 import { openStore } from '../index.ts'
+import { expire } from '../postgres/admission/expire.ts'
 import { openCatalogue } from '../postgres/catalogue/catalogue.ts'
 import { type Address, renderAddress } from '../postgres/engine/address.ts'
 import {
@@ -267,12 +268,13 @@ async function endNodes(tx: Sql, at: Instant): Promise<void> {
       'stop them; one that was killed counts as gone after 10 seconds: gatewayctl nodes list',
     )
   }
-  await tx.run(
-    "SELECT end_epochs(ARRAY(SELECT epoch FROM nodes), ARRAY(SELECT name FROM nodes), ?, 'void')",
-    at,
+  const gone = await tx.all<{ epoch: string; name: string }>(
+    'DELETE FROM nodes RETURNING epoch, name',
   )
+  const epochs = gone.map(({ epoch }) => epoch)
+  const names = gone.map(({ name }) => name)
+  await expire(tx, 'void', epochs, at, names)
   await tx.run("SELECT end_holds(ARRAY(SELECT generation_id FROM holds), ?, 'void')", at)
-  await tx.run('DELETE FROM nodes')
 }
 
 /** `v1.<key id>.…`: the key ids of all that is sealed. */
@@ -281,7 +283,7 @@ const SEALED_BY = `SELECT DISTINCT substr(sealed, 4, 8) AS key FROM (${SEALED.ma
 ).join(' UNION ALL ')}) AS found WHERE sealed IS NOT NULL`
 
 function requireKey(keys: readonly { readonly key: string }[], vault: Vault | null): void {
-  const own = vault?.seal('', '').slice(3, 11)
+  const own = vault?.keyId
   if (keys.every(({ key }) => key === own)) return
   throw new MoveRefusal(
     own === undefined

@@ -1,7 +1,7 @@
 /** Ends what nobody waits for: the epochs of nodes, and claims of which their node does not know what became of them. */
 import type { Instant } from '#domain/clock.ts'
 import type { GenerationId } from '#domain/id.ts'
-import type { Database } from '../engine/database.ts'
+import type { Database, Sql } from '../engine/database.ts'
 import { untilDone } from '../engine/errors.ts'
 
 /**
@@ -12,13 +12,13 @@ type Ending = 'released' | 'void'
 
 /** Nothing is admitted by these epochs any more; of these nodes all is ended that they hold, which includes their processes. */
 export async function expire(
-  database: Database,
+  sql: Pick<Sql, 'run'>,
   ending: Ending,
   epochs: readonly string[],
   at: Instant,
   nodes: readonly string[] = [],
 ): Promise<void> {
-  await database.run('SELECT end_epochs(?::text[], ?::text[], ?, ?)', epochs, nodes, at, ending)
+  await sql.run('SELECT end_epochs(?::text[], ?::text[], ?, ?)', epochs, nodes, at, ending)
 }
 
 /** Voids those of these claims that were admitted, and sees to it that the others never are; waits for the database. */
