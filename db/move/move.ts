@@ -17,7 +17,12 @@ import {
   openDatabase as openPostgres,
   type Sql,
 } from '../postgres/engine/database.ts'
-import { markMoved as markPostgres, migrate, readVersion } from '../postgres/engine/migrate.ts'
+import {
+  markMoved as markPostgres,
+  migrate,
+  readVersion,
+  requireSchema,
+} from '../postgres/engine/migrate.ts'
 import { SILENT } from '../postgres/engine/node-life.ts'
 import { noteAct } from '../postgres/log/acts.ts'
 import { auditIn } from '../postgres/money/audit.ts'
@@ -102,14 +107,14 @@ export async function moveToSqlite(options: MoveOptions): Promise<Move> {
   let isWhole = false
   try {
     if (existsSync(path)) throw holdsFile(path)
-    await readVersion(source)
+    await requireSchema(source)
     // The words of what charges have passed are written before.
     await openMarks(source, await openCatalogue(source)).tell()
     const at = clock.now()
     const move = await source.transact(async (tx) => {
       await keepOthersOut(tx)
       // Where this is a repetition, an earlier one may have been committed after all.
-      await readVersion(tx)
+      await requireSchema(tx)
       isWhole = false
       await endNodes(tx, at)
       const audit = await auditIn(tx)

@@ -16,7 +16,7 @@ import { createRates } from './catalogue/rates.ts'
 import type { Address } from './engine/address.ts'
 import { type Database, openDatabase, type StoreClock } from './engine/database.ts'
 import { toStoreError } from './engine/errors.ts'
-import { NEWEST_VERSION, readVersion, unknownSchema } from './engine/migrate.ts'
+import { NEWEST_VERSION, requireSchema } from './engine/migrate.ts'
 import { join, NO_LIFE, startLife } from './engine/node-life.ts'
 import { keepTime } from './engine/store-time.ts'
 import { createKeys } from './keys/keys.ts'
@@ -63,11 +63,6 @@ export async function openPostgres(options: PostgresOptions): Promise<GatewaySto
     await database.close()
     throw toStoreError(error)
   }
-}
-
-async function requireSchema(database: Database): Promise<void> {
-  const version = await readVersion(database)
-  if (version !== NEWEST_VERSION) throw unknownSchema(version)
 }
 
 async function createStore(database: Database, isNode: boolean): Promise<GatewayStore> {

@@ -221,6 +221,25 @@ if (POSTGRES_BIN === null) {
       await expect(moveToSqlite(optionsOf(dataDir, shared))).rejects.toThrow('is there already')
     })
 
+    test('from a database of another schema, or without any', async () => {
+      const dataDir = tempDirectory()
+      const empty = await cluster.createEmpty()
+      const later = await cluster.create()
+      await cluster.run(later, 'UPDATE schema_version SET version = 99')
+      for (const [address, schema, hint] of [
+        [empty, 'schema 0', 'gatewayctl store migrate'],
+        [later, 'schema 99', expect.stringContaining('a newer version has migrated it')],
+      ] as const) {
+        const moving = moveToSqlite(optionsOf(dataDir, address))
+        await expect(moving).rejects.toMatchObject({
+          code: 'store_unavailable',
+          message: expect.stringContaining(`this database is ${schema}, `),
+          details: expect.objectContaining({ hint }),
+        })
+      }
+      expect(existsSync(join(dataDir, DATABASE_FILE))).toBe(false)
+    })
+
     test('while a node serves', async () => {
       const address = await cluster.create()
       const node = await openPostgres({ address, clock: systemClock, node: 'gate-1', vault })

@@ -45,7 +45,7 @@ export const markMoved = (tx: Sql, { place, at }: Moved): Promise<number> =>
   tx.run('INSERT INTO moved (one, place, at) VALUES (1, ?, ?)', place, at)
 
 /** Newer, or older, than what this binary works with. */
-export const unknownSchema = (version: number): GatewayError =>
+const unknownSchema = (version: number): GatewayError =>
   new GatewayError(
     'store_unavailable',
     `this database is schema ${version}, and this binary works with ${NEWEST_VERSION}`,
@@ -57,6 +57,12 @@ export const unknownSchema = (version: number): GatewayError =>
       metadata: { schema_version: version, newest_schema_version: NEWEST_VERSION },
     },
   )
+
+/** @throws store_unavailable, also for one that was moved */
+export async function requireSchema(sql: Sql): Promise<void> {
+  const version = await readVersion(sql)
+  if (version !== NEWEST_VERSION) throw unknownSchema(version)
+}
 
 /** As the owner of the tables; success where there is nothing to do. Answers the version before and after. @throws store_unavailable for a schema of a newer binary, and for what was moved */
 export async function migrate(
