@@ -5,7 +5,7 @@ import { GatewayError } from '#domain/errors.ts'
 import { newEpochId } from '#domain/id.ts'
 import { expire } from '../admission/expire.ts'
 import type { Database } from './database.ts'
-import { keepTime } from './store-time.ts'
+import { keepTime, STORE_NOW } from './store-time.ts'
 
 const BEAT_MS = 1_000
 /** By the clock of the database, so that no node's own matters. */
@@ -14,7 +14,7 @@ export const SILENT = "interval '10 seconds'"
 const LIVES_MS = 3 * BEAT_MS
 export const MISSED = `interval '${LIVES_MS} milliseconds'`
 /** How far a node's clock is ahead of that of the database, in milliseconds. */
-const AHEAD = '? - (extract(epoch FROM clock_timestamp()) * 1000)::bigint'
+const AHEAD = `? - ${STORE_NOW}`
 /** No call runs for so long. */
 const GIVEN_UP_MS = HOUR_MS
 

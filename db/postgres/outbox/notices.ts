@@ -5,12 +5,13 @@ import { eventsFrom } from '#domain/id.ts'
 import type { DeliveryTry, Notices } from '#domain/notice.ts'
 import { type OutboxRow, toNotice } from '../../rows/notice-row.ts'
 import type { Database } from '../engine/database.ts'
+import { STORE_NOW } from '../engine/store-time.ts'
 import { noteAct } from '../log/acts.ts'
 import type { Marks } from './passed-marks.ts'
 import { writeNotice } from './write-notice.ts'
 
 /** Another node that has leased the notice `o`, and its clock: that of the database, and how far it is ahead of it. */
-const HOLDER = `SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint + n.ahead_ms
+const HOLDER = `SELECT ${STORE_NOW} + n.ahead_ms
   FROM nodes n WHERE n.epoch = o.leased_by AND n.epoch <> $epoch`
 
 export function createNotices(database: Database, marks: Marks): Notices {
