@@ -468,7 +468,7 @@ function evictIdle(hotKeys: Map<KeyId, HotKey>): void {
 
 /** By `Clock.monotonicMs`: a claim is judged some time after it was made. */
 const momentOf = (clock: Clock, at: Instant): number =>
-  clock.monotonicMs() - Math.max(0, elapsedMs(at, clock.now()))
+  clock.monotonicMs() - elapsedMs(at, clock.now())
 
 export interface Periods {
   /**
