@@ -1,4 +1,4 @@
-/** A mail with a sign-in code as it is kept: encrypted by the vault. */
+/** The mail of a sign-in code or of an invitation as it is kept: encrypted by the vault. */
 import type { Instant } from '#domain/clock.ts'
 import type { EventId } from '#domain/id.ts'
 import type { CodeMail, WaitingMail } from '#signin/register/code-mail.ts'

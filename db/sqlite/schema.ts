@@ -1,4 +1,4 @@
-/** The tables as Drizzle knows them; `migrations/` makes them, and a test holds the two together. */
+/** The tables as Drizzle knows them, ledger and activity being in `../rows/tables.ts`; `migrations/` makes them, and a test holds the two together. */
 import { blob, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import type { Day } from '#domain/clock.ts'
 import type { AccountId, ActId, EpochId, EventId, GenerationId, KeyId } from '#domain/id.ts'

@@ -1,4 +1,4 @@
-/** Mails with sign-in codes in PostgreSQL, encrypted by the vault; of several nodes one claims each. */
+/** Mails of sign-in codes and invitations in PostgreSQL, encrypted by the vault; of several nodes one claims each. */
 import type { CodeMails } from '#signin/register/code-mail.ts'
 import { requireVault } from '../../require-vault.ts'
 import { type MailRow, type SealedMail, sealMail, toWaiting } from '../../rows/code-mail-row.ts'

@@ -1,4 +1,4 @@
-/** Mails with sign-in codes in SQLite, encrypted by the vault. */
+/** Mails of sign-in codes and invitations in SQLite, encrypted by the vault. */
 import type { Database } from 'bun:sqlite'
 import type { Instant } from '#domain/clock.ts'
 import type { CodeMails } from '#signin/register/code-mail.ts'
