@@ -1,6 +1,8 @@
-/** A mail code as its row, and when the next may be issued by the rows that are counted. */
+/** A mail code as its row, its mail, and when the next may be issued by the rows that are counted. */
 import { type Instant, later } from '#domain/clock.ts'
-import type { Bound } from '#signin/register/mail-code.ts'
+import type { Bound, MailCode, NewMail } from '#signin/register/mail-code.ts'
+import type { Vault } from '../vault.ts'
+import { type SealedMail, sealMail } from './code-mail-row.ts'
 
 export interface CodeRow {
   readonly email: string
@@ -9,6 +11,12 @@ export interface CodeRow {
   readonly expires_at: Instant
   readonly used_at: Instant | null
 }
+
+export const sealCodeMail = (
+  vault: Vault,
+  { interaction, issuedAt: at, expiresAt }: MailCode,
+  { id, mail }: NewMail,
+): SealedMail => ({ interaction, id, sealed: sealMail(vault, id, mail), at, expiresAt })
 
 export type Lookback = {
   readonly since: Instant

@@ -12,7 +12,7 @@ import {
   type Redemption,
 } from '#signin/register/mail-code.ts'
 import { requireVault } from '../../require-vault.ts'
-import { sealMail } from '../../rows/code-mail-row.ts'
+import type { SealedMail } from '../../rows/code-mail-row.ts'
 import {
   beginningWith,
   type CodeRow,
@@ -20,8 +20,10 @@ import {
   type Lookback,
   nextAt,
   type Peers,
+  sealCodeMail,
 } from '../../rows/mail-code-row.ts'
 import type { Database, Sql } from '../engine/database.ts'
+import { addMail, dropMail } from './code-mails.ts'
 
 /** When the next code may be issued; null if it may now. */
 async function nextOf(
@@ -58,7 +60,7 @@ async function issue(
   tx: Sql,
   code: MailCode,
   bounds: MailCodeBounds,
-  mail: { readonly id: string; readonly sealed: string } | null,
+  mail: SealedMail | null,
 ): Promise<IssueVerdict> {
   const [key, at] = [emailKey(code.email), code.issuedAt]
   const next = await nextOf(tx, code, bounds, key)
@@ -75,14 +77,8 @@ async function issue(
     'INSERT INTO mail_codes (interaction, email, hmac, expires_at) VALUES ($interaction, $email, $digest, $expiresAt)',
     { interaction, email, digest, expiresAt },
   )
-  await tx.run('DELETE FROM code_mails WHERE interaction = ?', interaction)
-  if (mail !== null) {
-    await tx.run(
-      `INSERT INTO code_mails (interaction, event_id, sealed, next_try_at, expires_at)
-       VALUES ($interaction, $id, $sealed, $at, $expiresAt)`,
-      { interaction, ...mail, at, expiresAt },
-    )
-  }
+  if (mail === null) await dropMail(tx, interaction)
+  else await addMail(tx, mail)
   return { isIssued: true, lately: await countSince(tx, '', later(at, -bounds.lookbackMs)) }
 }
 
@@ -124,10 +120,7 @@ async function redeem(
 
 export const createMailCodes = (database: Database): MailCodes => ({
   async issue(code, bounds, mail) {
-    const sealed = mail && {
-      id: mail.id,
-      sealed: sealMail(requireVault(database), mail.id, mail.mail),
-    }
+    const sealed = mail && sealCodeMail(requireVault(database), code, mail)
     return await database.change((tx) => issue(tx, code, bounds, sealed))
   },
   issuedTo: (email, since) => countSince(database, 'AND email_key = $key', since, emailKey(email)),
@@ -141,7 +134,7 @@ export const createMailCodes = (database: Database): MailCodes => ({
   drop: (interaction) =>
     database.transact(async (tx) => {
       await tx.run('DELETE FROM mail_codes WHERE interaction = ?', interaction)
-      await tx.run('DELETE FROM code_mails WHERE interaction = ?', interaction)
+      await dropMail(tx, interaction)
     }),
   sweep: (before, limit) =>
     database.transact(async (tx) => {

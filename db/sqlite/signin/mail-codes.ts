@@ -1,6 +1,5 @@
 /** Mail codes in SQLite: the statement that looks a code up also counts the attempt, so that concurrent attempts all count. */
 import { type Instant, instant, later } from '#domain/clock.ts'
-import type { EventId } from '#domain/id.ts'
 import { sameDigest } from '#signin/register/digest.ts'
 import { emailKey } from '#signin/register/email.ts'
 import {
@@ -10,11 +9,10 @@ import {
   type MailCode,
   type MailCodeBounds,
   type MailCodes,
-  type NewMail,
   type Redemption,
 } from '#signin/register/mail-code.ts'
 import { requireVault } from '../../require-vault.ts'
-import { sealMail } from '../../rows/code-mail-row.ts'
+import type { SealedMail } from '../../rows/code-mail-row.ts'
 import {
   beginningWith,
   type CodeRow,
@@ -22,23 +20,17 @@ import {
   type Lookback,
   nextAt,
   type Peers,
+  sealCodeMail,
 } from '../../rows/mail-code-row.ts'
 import type { Connection } from '../engine/connection.ts'
 import { type Named, statement } from '../engine/statement.ts'
-
-interface SealedMail {
-  readonly id: EventId
-  readonly sealed: string
-}
+import { prepareAddMail, prepareDropMail } from './code-mails.ts'
 
 export function createMailCodes(connection: Connection): MailCodes {
   const { database, commit } = connection
   const table = prepare(database)
-
-  const seal = ({ id, mail }: NewMail): SealedMail => ({
-    id,
-    sealed: sealMail(requireVault(connection), id, mail),
-  })
+  const addMail = prepareAddMail(database)
+  const dropMail = prepareDropMail(database)
 
   /** When the next code may be issued; null if it may now. */
   const nextOf = (
@@ -69,8 +61,8 @@ export function createMailCodes(connection: Connection): MailCodes {
     table.count().run({ key, peer: code.peer, at })
     const { interaction, email, digest, expiresAt } = code
     table.put().run({ interaction, email, digest, expiresAt })
-    table.dropMail().run(interaction)
-    if (mail !== null) table.putMail().run({ interaction, ...mail, at, expiresAt })
+    if (mail === null) dropMail(interaction)
+    else addMail(mail)
     const since = later(at, -bounds.lookbackMs)
     return { isIssued: true, lately: table.countAll().get(since)?.n ?? 0 }
   }
@@ -92,7 +84,7 @@ export function createMailCodes(connection: Connection): MailCodes {
 
   return {
     issue(code, bounds, mail) {
-      const sealed = mail && seal(mail)
+      const sealed = mail && sealCodeMail(requireVault(connection), code, mail)
       return commit.commitDurably(() => issue(code, bounds, sealed))
     },
     async issuedTo(email, since) {
@@ -111,7 +103,7 @@ export function createMailCodes(connection: Connection): MailCodes {
     drop: (interaction) =>
       commit.enqueue(() => {
         table.drop().run(interaction)
-        table.dropMail().run(interaction)
+        dropMail(interaction)
       }),
     sweep: (before, limit) =>
       commit.enqueue(() => {
@@ -168,15 +160,6 @@ function prepare(database: Connection['database']) {
       'UPDATE mail_codes SET used_at = $at WHERE interaction = $interaction',
     ),
     drop: statement<unknown, [string]>(database, 'DELETE FROM mail_codes WHERE interaction = ?'),
-    putMail: statement<unknown, [Named]>(
-      database,
-      `INSERT INTO code_mails (interaction, event_id, sealed, next_try_at, expires_at)
-       VALUES ($interaction, $id, $sealed, $at, $expiresAt)`,
-    ),
-    dropMail: statement<unknown, [string]>(
-      database,
-      'DELETE FROM code_mails WHERE interaction = ?',
-    ),
     sweepCodes: swept('mail_codes', 'interaction', 'expires_at'),
     sweepMails: swept('code_mails', 'interaction', 'expires_at'),
     sweepCounts: swept('mail_code_counts', 'rowid', 'at'),
