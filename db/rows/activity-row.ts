@@ -7,6 +7,7 @@ import {
   operatorCost,
 } from '#domain/activity.ts'
 import type { Instant } from '#domain/clock.ts'
+import type { ImageChoice } from '#domain/model-card.ts'
 import { subtractUsd } from '#domain/money.ts'
 import { NO_CALLS, type ServerCalls } from '#domain/usage.ts'
 import { fromInteger } from './amount.ts'
@@ -36,7 +37,6 @@ export function toActivity(row: ActivityRow): ActivityEntry {
     ...entry
   } = rest
   const failed = toFailedAttempts(failedAttempts)
-  const isImage = imageResolution !== null || imageQuality !== null
   return {
     ...entry,
     queuedMs: admittedAt - row.startedAt,
@@ -52,13 +52,11 @@ export function toActivity(row: ActivityRow): ActivityEntry {
       inputImages,
       outputImages,
       searchUnits,
-      serverCalls: serverCalls === null ? null : (JSON.parse(serverCalls) as ServerCalls),
+      serverCalls: toCalls(serverCalls),
     },
     modifiers: toNames(modifiers),
     cutTools: toNames(cutTools),
-    image: isImage
-      ? { resolution: imageResolution ?? undefined, quality: imageQuality ?? undefined }
-      : null,
+    image: toImage(imageResolution, imageQuality),
     failedAttempts: failed,
     withheldCost: subtractUsd(operatorCost, failureCost(failed)),
     refusal: toRefusal(refusal),
@@ -72,9 +70,17 @@ export const toNames = (stored: string | null): readonly string[] =>
 const fromNames = (names: readonly string[]): string | null =>
   names.length === 0 ? null : JSON.stringify(names)
 
+export const toCalls = (stored: string | null): ServerCalls | null =>
+  stored === null ? null : (JSON.parse(stored) as ServerCalls)
+
 /** Null when none was called, which is the rule. */
 const fromCalls = (calls: ServerCalls | null): string | null =>
   calls === null || calls === NO_CALLS ? null : JSON.stringify(calls)
+
+export const toImage = (resolution: string | null, quality: string | null): ImageChoice | null =>
+  resolution === null && quality === null
+    ? null
+    : { resolution: resolution ?? undefined, quality: quality ?? undefined }
 
 /** Null when none failed, which is the rule. */
 const fromFailedAttempts = (attempts: readonly FailedAttempt[]): string | null =>

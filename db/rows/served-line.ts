@@ -6,13 +6,14 @@ import type { UsageSource } from '#domain/ledger.ts'
 import type { PriceVersion } from '#domain/model-card.ts'
 import { subtractUsd } from '#domain/money.ts'
 import type { ServedEntry } from '#domain/reconcile/served-tally.ts'
-import { toFailedAttempts, toNames } from './activity-row.ts'
+import type { Usage } from '#domain/usage.ts'
+import { toCalls, toFailedAttempts, toImage, toNames } from './activity-row.ts'
 import { fromInteger } from './amount.ts'
 
 /** A request is admitted once its body has come, so somewhat later than its id tells. */
 export const MAX_QUEUED_MS = HOUR_MS
 
-export interface Line {
+export interface Line extends Omit<Usage, 'serverCalls'> {
   readonly generationId: GenerationId
   readonly model: string
   readonly provider: string | null
@@ -20,17 +21,6 @@ export interface Line {
   readonly startedAt: Instant
   readonly admittedAt: Instant
   readonly totalMs: number
-  readonly inputTokens: number
-  readonly cacheReadTokens: number
-  readonly cacheWriteTokens: number
-  readonly cacheWrite1hTokens: number
-  readonly imageInputTokens: number
-  readonly outputTokens: number
-  readonly reasoningTokens: number
-  readonly imageOutputTokens: number
-  readonly inputImages: number
-  readonly outputImages: number
-  readonly searchUnits: number
   readonly serverCalls: string | null
   readonly usageSource: UsageSource | null
   readonly modifiers: string | null
@@ -67,7 +57,6 @@ export type VersionOf = (id: PriceVersionId | null) => PriceVersion | null
 export function toEntry(line: Line, versionOf: VersionOf): ServedEntry {
   const { startedAt, totalMs, serverCalls, modifiers, imageResolution, imageQuality } = line
   const failedAttempts = toFailedAttempts(line.failedAttempts)
-  const isImage = imageResolution !== null || imageQuality !== null
   return {
     generationId: line.generationId,
     model: line.model,
@@ -75,12 +64,10 @@ export function toEntry(line: Line, versionOf: VersionOf): ServedEntry {
     endedBy: line.endedBy,
     admittedAt: line.admittedAt,
     endedAt: later(startedAt, totalMs),
-    usage: { ...line, serverCalls: serverCalls === null ? null : JSON.parse(serverCalls) },
+    usage: { ...line, serverCalls: toCalls(serverCalls) },
     usageSource: line.usageSource,
     modifiers: toNames(modifiers),
-    image: isImage
-      ? { resolution: imageResolution ?? undefined, quality: imageQuality ?? undefined }
-      : null,
+    image: toImage(imageResolution, imageQuality),
     cost: fromInteger(line.cost),
     statedCost: line.statedCost === null ? null : fromInteger(line.statedCost),
     failedAttempts,
