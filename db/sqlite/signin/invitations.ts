@@ -2,21 +2,24 @@
 import { DAY_MS, later } from '#domain/clock.ts'
 import { emailKey } from '#signin/register/email.ts'
 import {
-  INVITATION_MAIL_MS,
   type Invitation,
   type InvitationRefusal,
   type Invitations,
   invitationMailName,
-  MAX_INVITATIONS,
 } from '#signin/register/invitation.ts'
 import { requireVault } from '../../require-vault.ts'
-import { sealMail } from '../../rows/code-mail-row.ts'
 import {
+  ADD,
+  boundsOf,
+  END,
+  END_EARLIER,
   type InvitationRow,
+  NTH_NEWEST,
   OF_ACCOUNT,
   OF_PERSON,
   refusal,
   SWEEP,
+  sealInvitationMail,
   TO_ADDRESS,
   toInvitation,
 } from '../../rows/invitation-row.ts'
@@ -36,12 +39,10 @@ export function createInvitations(connection: Connection): Invitations {
   const dropMail = prepareDropMail(database)
   const noteAct = prepareNoteAct(database)
 
-  const refusalOf = ({ accountId, email, sentAt }: Invitation): InvitationRefusal | null => {
-    const since = later(sentAt, -DAY_MS)
-    for (const [of, most] of Object.entries(MAX_INVITATIONS)) {
-      const key = of === 'address' ? emailKey(email) : null
-      const row = table.nthNewest().get({ accountId, key, since, before: most - 1 })
-      if (row !== null) return refusal(of, row)
+  const refusalOf = (invitation: Invitation): InvitationRefusal | null => {
+    for (const { by, asked } of boundsOf(invitation)) {
+      const row = table.nthNewest().get(asked)
+      if (row !== null) return refusal(by, row)
     }
     return null
   }
@@ -56,10 +57,7 @@ export function createInvitations(connection: Connection): Invitations {
         table.endEarlier().run({ accountId, key, at })
         table.add().run({ ...invitation, id, key })
         if (mail !== null) {
-          const sealed = sealMail(requireVault(connection), mail.id, mail.mail)
-          const interaction = invitationMailName(accountId, email)
-          const expiresAt = later(at, INVITATION_MAIL_MS)
-          addMail({ interaction, id: mail.id, sealed, at, expiresAt })
+          addMail(sealInvitationMail(requireVault(connection), invitation, mail))
         }
         noteAct(act)
         return null
@@ -104,26 +102,12 @@ function prepare(database: Connection['database']) {
   const by = <Row>(sql: string) => statement<Row, [Named]>(database, sql)
   return {
     nthNewest: by<Pick<InvitationRow, 'sent_at'>>(NTH_NEWEST),
-    endEarlier: by(
-      `UPDATE invitations SET ended_at = $at
-       WHERE account_id = $accountId AND email_key = $key AND ended_at IS NULL`,
-    ),
-    add: by(
-      `INSERT INTO invitations (id, account_id, email, email_key, role, sent_by, sent_at, expires_at)
-       VALUES ($id, $accountId, $email, $key, $role, $by, $sentAt, $expiresAt)`,
-    ),
+    endEarlier: by(END_EARLIER),
+    add: by(ADD),
     ofPerson: by<InvitationRow>(OF_PERSON),
-    end: by<InvitationRow>(
-      `UPDATE invitations SET ended_at = $at WHERE id = $id AND ended_at IS NULL AND expires_at > $at
-       RETURNING *`,
-    ),
+    end: by<InvitationRow>(END),
     ofAccount: by<InvitationRow>(OF_ACCOUNT),
     toAddress: by<InvitationRow>(TO_ADDRESS),
     sweep: by(SWEEP),
   }
 }
-
-/** The one of the last day that another has to wait for. */
-const NTH_NEWEST = `SELECT sent_at FROM invitations
-  WHERE account_id = $accountId AND sent_at > $since AND ($key IS NULL OR email_key = $key)
-  ORDER BY sent_at DESC LIMIT 1 OFFSET $before`
