@@ -40,8 +40,6 @@ export const createInvitations = (database: Database): Invitations => ({
   send: (invitation, mail, act) =>
     database.change(async (tx) => {
       const { accountId, email, sentAt: at } = invitation
-      // Of two at once, the other counts this one.
-      await tx.get('SELECT 1 FROM accounts WHERE id = ? FOR NO KEY UPDATE', accountId)
       const refused = await refusalOf(tx, invitation)
       if (refused !== null) return refused
       const key = emailKey(email)
@@ -59,11 +57,10 @@ export const createInvitations = (database: Database): Invitations => ({
       const row = await tx.get<InvitationRow>(OF_PERSON, { id, personId, at })
       if (row === null) return false
       const { account_id: accountId, role } = row
-      // Another may have ended it since.
-      if (!(await endInvitation(tx, { accountId, personId, at }))) return false
-      const before = (await findRow(tx, accountId, personId))?.role ?? null
-      if (before === null) await join(tx, { accountId, personId, role, since: at }, at)
-      await noteAct(tx, act, before === null ? { role: { from: null, to: role } } : undefined)
+      const isMember = (await findRow(tx, accountId, personId)) !== null
+      if (isMember) await endInvitation(tx, { accountId, personId, at })
+      else await join(tx, { accountId, personId, role, since: at }, at)
+      await noteAct(tx, act, isMember ? undefined : { role: { from: null, to: role } })
       return true
     }),
   end: (id, act) =>

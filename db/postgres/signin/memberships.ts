@@ -22,14 +22,13 @@ export const findRow = (sql: Sql, accountId: AccountId, personId: PersonId) =>
     personId,
   )
 
-/** Its mail is not sent any more either. False where none is open. */
+/** Its mail is not sent any more either. */
 export async function endInvitation(
   tx: Sql,
   of: { accountId: AccountId; personId: PersonId; at: Instant },
-): Promise<boolean> {
+): Promise<void> {
   const ended = await tx.get<{ email: string }>(END_INVITATION, of)
   if (ended !== null) await dropMail(tx, invitationMailName(of.accountId, ended.email))
-  return ended !== null
 }
 
 /** Nobody who belongs to an account is invited to it any more. Returns the role before. */

@@ -33,7 +33,7 @@ export function createInvitations(connection: Connection): Invitations {
   const { database, commit } = connection
   const table = prepare(database)
   const join = prepareJoin(database)
-  const endOf = prepareEndInvitation(database)
+  const endInvitation = prepareEndInvitation(database)
   const findMembership = prepareFind(database)
   const addMail = prepareAddMail(database)
   const dropMail = prepareDropMail(database)
@@ -68,10 +68,10 @@ export function createInvitations(connection: Connection): Invitations {
         const row = table.ofPerson().get({ id, personId, at })
         if (row === null) return false
         const { account_id: accountId, role } = row
-        endOf(accountId, personId, at)
-        const before = findMembership().get(accountId, personId)?.role ?? null
-        if (before === null) join({ accountId, personId, role, since: at }, at)
-        noteAct(act, before === null ? { role: { from: null, to: role } } : undefined)
+        const isMember = findMembership().get(accountId, personId) !== null
+        if (isMember) endInvitation(accountId, personId, at)
+        else join({ accountId, personId, role, since: at }, at)
+        noteAct(act, isMember ? undefined : { role: { from: null, to: role } })
         return true
       }),
     end: (id, act) =>

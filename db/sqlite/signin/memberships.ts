@@ -59,16 +59,15 @@ export function createMemberships({ database, commit }: Connection): Memberships
   }
 }
 
-/** Runs in the transaction of its caller, as its mail is not sent any more either. False where none is open. */
+/** Runs in the transaction of its caller, as its mail is not sent any more either. */
 export function prepareEndInvitation(
   database: Connection['database'],
-): (accountId: AccountId, personId: PersonId, at: Instant) => boolean {
+): (accountId: AccountId, personId: PersonId, at: Instant) => void {
   const end = statement<{ email: string }, [Named]>(database, END_INVITATION)
   const dropMail = prepareDropMail(database)
   return (accountId, personId, at) => {
     const ended = end().get({ accountId, personId, at })
     if (ended !== null) dropMail(invitationMailName(accountId, ended.email))
-    return ended !== null
   }
 }
 
