@@ -2,7 +2,7 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { LongestFirst } from './support/longest-first.ts'
-import { ONE_PROCESS_FILES, OVER_NODES } from './support/one-process.ts'
+import { isOverNodes, ONE_PROCESS_FILES, OVER_NODES } from './support/one-process.ts'
 
 /** They count what is alive in their process, or keep what it prints: each has one of its own. */
 const APART = [
@@ -11,7 +11,6 @@ const APART = [
   'test/cli/{csv,output}.test.ts',
 ]
 
-const isOverNodes = process.env['GATEWAYCTL_NODES'] !== undefined
 if (isOverNodes) console.warn('one process: skipped what is about it or its data directory')
 
 export default defineConfig(({ mode }) => ({

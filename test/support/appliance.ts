@@ -11,7 +11,8 @@ import type { GatewayStore } from '#signin/store.ts'
 import { type Balancer, startBalancer } from './balancer.ts'
 import type { CliHarness } from './cli-harness.ts'
 import { freePort } from './free-port.ts'
-import { isOverNodes, NODES, openShared, queryShared } from './over-nodes.ts'
+import { isOverNodes, NODES } from './one-process.ts'
+import { openShared, queryShared } from './over-nodes.ts'
 
 const START_MS = 15_000
 

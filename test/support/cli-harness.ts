@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { BINARY } from '#scripts/compile.ts'
-import { createShared, dropShared, isOverNodes } from './over-nodes.ts'
+import { isOverNodes } from './one-process.ts'
+import { createShared, dropShared } from './over-nodes.ts'
 
 /** A command that hangs must not block the test run. */
 const MAX_MS = 15_000

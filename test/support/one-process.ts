@@ -1,6 +1,9 @@
 /** What is about one process or its data directory, and is skipped where the suite runs over nodes (`GATEWAYCTL_NODES`). */
 
-/** Of `test/acceptance`: about files and their damage, upgrades, memory, live views, `--processes`, demos, or written to by SQLite. */
+export const NODES = Number(process.env['GATEWAYCTL_NODES'] ?? 0)
+export const isOverNodes = NODES > 0
+
+/** Of `test/acceptance`: about files and their damage, upgrades, memory, live views, `--processes`, demos, or written to by SQLite; or with nodes of their own. */
 const FILES = [
   'audit',
   'backup',
@@ -14,7 +17,8 @@ const FILES = [
   'kill*',
   'log-checkpoint',
   'memory',
-  'nodes',
+  'move',
+  'nodes*',
   'notices',
   'processes',
   'reconcile/*',

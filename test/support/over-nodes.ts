@@ -9,10 +9,8 @@ import { openPostgres } from '#db/postgres/store.ts'
 import { openVault } from '#db/vault.ts'
 import { systemClock } from '#domain/clock.ts'
 import type { GatewayStore } from '#signin/store.ts'
+import { isOverNodes } from './one-process.ts'
 import { POSTGRES_BIN, startPostgres } from './postgres.ts'
-
-export const NODES = Number(process.env['GATEWAYCTL_NODES'] ?? 0)
-export const isOverNodes = NODES > 0
 
 /** Set for all workers before the first test. */
 const CLUSTER = 'GATEWAYCTL_CLUSTER'
