@@ -1,11 +1,10 @@
 /** A PostgreSQL for the bench, on a Unix socket in a temporary directory: what was answered is on its disk, and on that of its standby. */
-import { execFileSync, type SpawnOptions, spawn } from 'node:child_process'
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
-import { tmpdir, userInfo } from 'node:os'
+import { execFileSync } from 'node:child_process'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Address, readAddress } from '#db/postgres/engine/address.ts'
+import { asOther, initialize, launch, ownDirectory, POSTGRES_BIN } from '../postgres-package.ts'
 
-const PACKAGES = '/usr/lib/postgresql'
 const MAX_TRIES = 300
 const TRY_MS = 100
 
@@ -17,39 +16,19 @@ export interface PostgresServer {
   stop(): Promise<void>
 }
 
-/** @throws Error where the Debian package is not installed */
-function findBin(): string {
-  const versions = existsSync(PACKAGES) ? readdirSync(PACKAGES) : []
-  const [newest] = versions.toSorted((a, b) => Number(b) - Number(a))
-  if (newest !== undefined) return join(PACKAGES, newest, 'bin')
-  throw new Error('PostgreSQL is not installed: apt-get install postgresql')
-}
-
-/** It does not run as root: then as the user that the package has made. */
-function asOther(): Pick<SpawnOptions, 'uid' | 'gid'> {
-  if (userInfo().uid !== 0) return {}
-  const id = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }))
-  return { uid: id('-u'), gid: id('-g') }
-}
-
-/** Empty, but for a database. With a standby every commit waits for it. */
+/**
+ * Empty, but for a database. With a standby every commit waits for it.
+ * @throws Error where the Debian package is not installed
+ */
 export async function startServer(hasStandby: boolean): Promise<PostgresServer> {
-  const bin = findBin()
+  const bin = POSTGRES_BIN
+  if (bin === null) throw new Error('PostgreSQL is not installed: apt-get install postgresql')
   const other = asOther()
-  const directory = mkdtempSync(join(tmpdir(), 'gatewayctl-bench-pg-'))
-  if (other.uid !== undefined && other.gid !== undefined) chownSync(directory, other.uid, other.gid)
+  const directory = ownDirectory(other)
   const run = (tool: string, ...args: string[]) =>
     execFileSync(join(bin, tool), args, { ...other, cwd: directory, stdio: 'pipe' })
-  const launch = (data: string, port: number) => {
-    const settings = ['listen_addresses=', `unix_socket_directories=${directory}`, `port=${port}`]
-    const server = spawn(
-      join(bin, 'postgres'),
-      ['-D', join(directory, data), ...settings.flatMap((one) => ['-c', one])],
-      { ...other, stdio: 'ignore', cwd: directory },
-    )
-    const ended = new Promise<void>((resolve) => server.once('exit', () => resolve()))
-    return { server, ended }
-  }
+  const serve = (data: string, port: number) =>
+    launch(bin, join(directory, data), other, directory, [`port=${port}`])
   const psql = (port: number, sql: string) =>
     run('psql', '-h', directory, '-p', String(port), '-U', 'postgres', '-d', 'postgres', '-c', sql)
   const until = async (port: number, sql: string, said: string): Promise<void> => {
@@ -65,8 +44,8 @@ export async function startServer(hasStandby: boolean): Promise<PostgresServer> 
   }
   const answers = (port: number) => until(port, "SELECT 'ready'", 'ready')
 
-  run('initdb', '-D', 'primary', '-U', 'postgres', '-A', 'trust', '-E', 'UTF8')
-  const servers = [launch('primary', 5432)]
+  initialize(bin, join(directory, 'primary'), other)
+  const servers = [serve('primary', 5432)]
   await answers(5432)
   psql(5432, 'CREATE DATABASE gateway')
   if (hasStandby) {
@@ -84,7 +63,7 @@ export async function startServer(hasStandby: boolean): Promise<PostgresServer> 
       'fast',
       '-R',
     )
-    servers.push(launch('standby', 5433))
+    servers.push(serve('standby', 5433))
     await answers(5433)
     psql(5432, "ALTER SYSTEM SET synchronous_standby_names = '*'")
     psql(5432, 'SELECT pg_reload_conf()')

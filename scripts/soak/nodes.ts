@@ -1,5 +1,5 @@
 /** Nodes over one PostgreSQL with a synchronous standby: in each round something dies, stops or is cut off; then the books are read. */
-import { POSTGRES_BIN } from '../stand-ins/postgres-package.ts'
+import { POSTGRES_BIN } from '../postgres-package.ts'
 import { COST_NANOS, checkAudit, checkBooks } from './books.ts'
 import { startChance } from './chance.ts'
 import { runClient } from './client.ts'

@@ -1,9 +1,9 @@
 /** A PostgreSQL and its synchronous standby. The primary dies, the standby takes its place, and what was the primary follows. */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { type ChildProcess, execFileSync } from 'node:child_process'
+import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { SQL } from 'bun'
-import { asOther, initialize, ownDirectory } from '../stand-ins/postgres-package.ts'
+import { asOther, initialize, launch, ownDirectory } from '../postgres-package.ts'
 
 export interface Pair {
   /** Of the two servers. */
@@ -19,27 +19,20 @@ export interface Pair {
 
 const WAIT_MS = 50
 const MOST_WAITS = 600
+const SETTINGS = [
+  // What dies here are processes, not the machine.
+  'fsync=off',
+  // Nothing is left behind by a kill.
+  'dynamic_shared_memory_type=mmap',
+]
 
 export async function startPair(bin: string): Promise<Pair> {
   const other = asOther()
-  const home = ownDirectory(other)
-  const places = [join(home, 'one'), join(home, 'two')] as const
-  const options = { ...other, stdio: 'ignore', cwd: '/' } as const
+  const places = [ownDirectory(other), ownDirectory(other)] as const
   const run = (program: string, ...args: readonly string[]) =>
-    execFileSync(join(bin, program), args, options)
-  const launch = (place: string, ...more: readonly string[]): ChildProcess => {
-    const settings = [
-      'listen_addresses=',
-      `unix_socket_directories=${place}`,
-      // What dies here are processes, not the machine.
-      'fsync=off',
-      // Nothing is left behind by a kill.
-      'dynamic_shared_memory_type=mmap',
-      ...more,
-    ]
-    const flags = settings.flatMap((one) => ['-c', one])
-    return spawn(join(bin, 'postgres'), ['-D', join(place, 'data'), ...flags], options)
-  }
+    execFileSync(join(bin, program), args, { ...other, stdio: 'ignore', cwd: '/' })
+  const serve = (place: string): ChildProcess =>
+    launch(bin, join(place, 'data'), other, place, SETTINGS).server
   const connect = (place: string, database: string): SQL =>
     new SQL({ path: join(place, SOCKET), username: 'postgres', database, max: 1 } as never)
   const ask = async <Row>(place: string, database: string, sql: string): Promise<Row[]> => {
@@ -68,19 +61,15 @@ export async function startPair(bin: string): Promise<Pair> {
     rmSync(join(follower, 'data'), { recursive: true, force: true })
     const from = `host=${leader} user=postgres application_name=standby`
     run('pg_basebackup', '-D', join(follower, 'data'), '-R', '-c', 'fast', '-N', '-d', from)
-    servers[1 - primary] = launch(follower)
+    servers[1 - primary] = serve(follower)
     await until(leader, "EXISTS (SELECT FROM pg_stat_replication WHERE state = 'streaming')")
     await ask(leader, 'postgres', "ALTER SYSTEM SET synchronous_standby_names = 'standby'")
     await ask(leader, 'postgres', 'SELECT pg_reload_conf()')
     await until(leader, "EXISTS (SELECT FROM pg_stat_replication WHERE sync_state = 'sync')")
   }
 
-  for (const place of places) {
-    mkdirSync(place)
-    execFileSync('chown', ['--reference', home, place])
-  }
   initialize(bin, join(placeOf(0), 'data'), other)
-  servers[0] = launch(placeOf(0))
+  servers[0] = serve(placeOf(0))
   await until(placeOf(0), 'true')
   await ask(placeOf(0), 'postgres', 'CREATE DATABASE gateway')
   await follow()
@@ -99,7 +88,7 @@ export async function startPair(bin: string): Promise<Pair> {
     rebuild: follow,
     stop() {
       for (const server of servers) kill(server)
-      rmSync(home, { recursive: true, force: true })
+      for (const place of places) rmSync(place, { recursive: true, force: true })
     },
   }
 }

@@ -1,5 +1,4 @@
 /** A PostgreSQL of its own for a test file: from the Debian package, in a temporary directory, on a Unix socket. */
-import { spawn } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { SQL } from 'bun'
@@ -8,9 +7,10 @@ import { migrate } from '#db/postgres/engine/migrate.ts'
 import {
   asOther,
   initialize,
+  launch,
   ownDirectory,
   POSTGRES_BIN,
-} from '#scripts/stand-ins/postgres-package.ts'
+} from '#scripts/postgres-package.ts'
 
 export { POSTGRES_BIN }
 
@@ -39,23 +39,13 @@ export async function startPostgres(bin: string): Promise<Cluster> {
   const data = join(directory, 'data')
   initialize(bin, data, other)
   const settings = [
-    'listen_addresses=',
-    `unix_socket_directories=${directory}`,
     'max_connections=200',
     // What survives a crash of the machine is not what these tests ask.
     'fsync=off',
     'autovacuum=off',
   ]
-  const launch = () => {
-    const server = spawn(
-      join(bin, 'postgres'),
-      ['-D', data, ...settings.flatMap((one) => ['-c', one])],
-      { ...other, stdio: 'ignore', cwd: directory },
-    )
-    const ended = new Promise<void>((resolve) => server.once('exit', () => resolve()))
-    return { server, ended }
-  }
-  let running = launch()
+  const serve = () => launch(bin, data, other, directory, settings)
+  let running = serve()
   const addressOf = (database: string): Address => ({
     hosts: [{ path: join(directory, '.s.PGSQL.5432') }],
     username: 'postgres',
@@ -100,7 +90,7 @@ export async function startPostgres(bin: string): Promise<Cluster> {
       await running.ended
     },
     start() {
-      running = launch()
+      running = serve()
     },
     async stop() {
       await next.catch(() => {})
