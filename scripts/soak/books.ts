@@ -28,10 +28,6 @@ async function readBooks(
   )
   const byId = new Map(charges.map((charge) => [charge.id, charge]))
   const charged = [...answers].filter(([id]) => byId.has(id))
-  const ends = await query<{ id: string; said: string }>(
-    `SELECT generation_id AS id, status || ' ' || ended_by || ' ' || coalesce(code, '') AS said FROM activity`,
-  )
-  const said = new Map(ends.map((end) => [end.id, end.said]))
   const lost = [...answers.keys()].filter((id) => !byId.has(id))
   const credits = await query<{ ref: string; n: number }>(
     'SELECT ref, count(*) AS n FROM ledger WHERE ref IS NOT NULL GROUP BY ref',
@@ -41,7 +37,7 @@ async function readBooks(
     isCounted && Number(byId.get(id)?.nanos) !== COST_NANOS
   return {
     charges: charges.length,
-    lost: lost.map((id) => `${id}: ${said.get(id) ?? 'not in the log'}`),
+    lost,
     doubled: charges.filter(({ n }) => Number(n) > 1).length,
     wrong: charged.filter(isOther).length,
     openHolds: await openHolds(),
@@ -49,12 +45,26 @@ async function readBooks(
   }
 }
 
+const MOST_TOLD = 3
+
+/** How the log says that these have ended, as far as they are told of. */
+async function tellLost({ query }: SoakRig, lost: readonly string[]): Promise<string> {
+  const told = lost.slice(0, MOST_TOLD)
+  if (told.length === 0) return ''
+  const ends = await query<{ id: string; said: string }>(
+    `SELECT generation_id AS id, status || ' ' || ended_by || ' ' || coalesce(code, '') AS said
+     FROM activity WHERE generation_id IN (${told.map((id) => `'${id}'`).join()})`,
+  )
+  const said = new Map(ends.map((end) => [end.id, end.said]))
+  return told.map((id) => `${id}: ${said.get(id) ?? 'not in the log'}`).join()
+}
+
 /** Notes what is not as it must be. */
 export async function checkBooks(rig: SoakRig, findings: Findings, when: string): Promise<Books> {
   const books = await readBooks(rig, findings)
   const { lost, doubled, wrong, openHolds, lostTopUps } = books
   for (const [what, number] of Object.entries({
-    [`charges of answered requests lost (${lost.slice(0, 3).join()})`]: lost.length,
+    [`charges of answered requests lost (${await tellLost(rig, lost)})`]: lost.length,
     'charges doubled': doubled,
     'charges of another amount': wrong,
     'holds left open': openHolds,

@@ -13,9 +13,8 @@ export interface ClientContext {
   /** Of one client, between an answer and its next question. */
   readonly pauseMs: number
   readonly isOver: () => boolean
-  /** Whether a node may have no store just now, and whether others may have ended it; never, unless told. */
-  readonly mayLackStore?: (life: Life) => boolean
-  readonly mayBeEnded?: (life: Life) => boolean
+  /** Whether a node may have no store just now, and others may have ended it; never, unless told. */
+  readonly isTroubled?: (life: Life) => boolean
 }
 
 interface Question {
@@ -48,7 +47,7 @@ export async function runClient(context: ClientContext, chance: Chance): Promise
     const other = context.life() ?? life
     const again = await ask(context, other, question)
     if (first === null || again === null || first === again) continue
-    if ([life, other].some((one) => context.mayBeEnded?.(one)))
+    if ([life, other].some((one) => context.isTroubled?.(one)))
       context.findings.count('answered twice under one Idempotency-Key, by a node that was ended')
     else context.findings.violation(`${first} and ${again} were answered under one Idempotency-Key`)
   }
@@ -195,7 +194,7 @@ const BY_UPSTREAM =
 const PLAIN: ReadonlySet<PlanKind> = new Set(['answer', 'uncounted'])
 
 function isExplained(
-  { mayLackStore }: ClientContext,
+  { isTroubled }: ClientContext,
   { key, plan, idempotencyKey }: Question,
   { status, code, isWhole }: Outcome,
   life: Life,
@@ -203,7 +202,7 @@ function isExplained(
   if (status === 200 && isWhole && code === null) return plan.kind !== 'cut' || plan.at > 0
   if (code === null) return life.endedBy !== undefined
   // Before its first word: nobody who is being answered is cut off.
-  if (code === 'store_unavailable') return status === 503 && mayLackStore?.(life) === true
+  if (code === 'store_unavailable') return status === 503 && isTroubled?.(life) === true
   if (code === 'idempotency_conflict') return idempotencyKey !== null
   if (code === 'shutting_down') return life.endedBy === 'SIGTERM'
   if (BY_KEY.test(code)) return key.isTouched

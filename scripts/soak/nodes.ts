@@ -159,8 +159,7 @@ async function playRound(
   const context = {
     ...{ keys, findings, pauseMs: CLIENT_PAUSE_MS, isOver: () => isOver },
     life: () => next()?.life,
-    mayLackStore: isTroubled,
-    mayBeEnded: isTroubled,
+    isTroubled,
   }
   const running = Array.from({ length: clients }, (_, who) =>
     runClient(context, startChance(seed + who)),
@@ -186,28 +185,37 @@ async function killNode(field: Field): Promise<void> {
   await victim.start()
 }
 
-async function stopNode(field: Field): Promise<void> {
+/** The victim says nothing to the database, but lives on. */
+async function silence(
+  field: Field,
+  begins: (victim: Member) => void,
+  ends: (victim: Member) => void,
+): Promise<void> {
   const { victim } = field
   const place = await takePlace(field)
   victim.isTroubled = true
   const begin = performance.now()
-  victim.life.signal('SIGSTOP')
+  begins(victim)
   await awaitPlace(field, place.key, begin)
   await Bun.sleep(begin + STOP_MS - performance.now())
-  victim.life.signal('SIGCONT')
+  ends(victim)
   await awaitWhole(field, place)
 }
 
-async function cutOff(field: Field): Promise<void> {
-  const { victim } = field
-  const place = await takePlace(field)
-  victim.isTroubled = true
-  const begin = performance.now()
-  victim.link.set('silence')
-  await awaitPlace(field, place.key, begin)
-  await Bun.sleep(begin + STOP_MS - performance.now())
-  victim.link.set('none')
-  await awaitWhole(field, place)
+function stopNode(field: Field): Promise<void> {
+  return silence(
+    field,
+    ({ life }) => life.signal('SIGSTOP'),
+    ({ life }) => life.signal('SIGCONT'),
+  )
+}
+
+function cutOff(field: Field): Promise<void> {
+  return silence(
+    field,
+    ({ link }) => link.set('silence'),
+    ({ link }) => link.set('none'),
+  )
 }
 
 async function trouble({ victim }: Field, kind: Trouble, ms: number): Promise<void> {
