@@ -34,7 +34,7 @@ interface Field {
 
 const CLIENT_PAUSE_MS = 300
 const OPERATOR_PAUSE_MS = 1_500
-/** So far apart that no round's client draws as another's. */
+/** So far apart that no round's client or racer draws as another's. */
 const SEED_STEP = 1_000_003
 /** What is at work when it happens. */
 const BEFORE_MS = 1_500
@@ -102,7 +102,7 @@ export async function nodes(
       const other = members[(round + 1) % count] as Member
       if (happen === failOver) failedOverMs = Number.POSITIVE_INFINITY
       const field = { rig, pair, findings, members, victim, other }
-      const drawn = { seed: seed * SEED_STEP + round * clients, clients, keys }
+      const drawn = { seed: seed * SEED_STEP + round * (clients + RACERS), clients, keys }
       await playRound(field, drawn, () => happen(field))
       if (happen === failOver) {
         await pair.rebuild()
@@ -164,7 +164,7 @@ async function playRound(
   const running = Array.from({ length: clients }, (_, who) =>
     runClient(context, startChance(seed + who)),
   )
-  const racing = race(field, next, () => isOver)
+  const racing = race(field, { next, isOver: () => isOver, seed: seed + clients })
   await Bun.sleep(BEFORE_MS)
   await happen()
   for (const member of members) await awaitServed(field, member)
@@ -315,8 +315,7 @@ const RACED_ANSWERS = 50
 /** Two keys whose last slot, and last money, many ask for while it happens. */
 async function race(
   { rig, findings }: Field,
-  next: () => Member | undefined,
-  isOver: () => boolean,
+  { next, isOver, seed }: { next: () => Member | undefined; isOver: () => boolean; seed: number },
 ): Promise<void> {
   const usd = ((RACED_ANSWERS * COST_NANOS) / 1e9).toFixed(6)
   const issue = (name: string, ...limit: readonly string[]) =>
@@ -337,8 +336,9 @@ async function race(
   }
   await Promise.all(
     Array.from({ length: RACERS }, async (_, nth) => {
+      const chance = startChance(seed + nth)
       while (!isOver()) {
-        await Bun.sleep(Math.random() * 2 * RACER_PAUSE_MS)
+        await Bun.sleep(chance.between(0, 2 * RACER_PAUSE_MS))
         await ask(nth % 2 ? slots : money)
       }
     }),
