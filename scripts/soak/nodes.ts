@@ -5,7 +5,7 @@ import { startChance } from './chance.ts'
 import { runClient } from './client.ts'
 import type { Findings } from './findings.ts'
 import { type PrintedKey, type SoakKey, toKey } from './keys.ts'
-import { type Member, openLink, openMember } from './members.ts'
+import { openLink, openNode, type SoakNode } from './node.ts'
 import { operate } from './operator.ts'
 import { type Pair, startPair } from './pair.ts'
 import { renderPlan } from './plan.ts'
@@ -26,10 +26,10 @@ interface Field {
   readonly rig: SoakRig
   readonly pair: Pair
   readonly findings: Findings
-  readonly members: readonly Member[]
-  readonly victim: Member
+  readonly nodes: readonly SoakNode[]
+  readonly victim: SoakNode
   /** One that nothing happens to. */
-  readonly other: Member
+  readonly other: SoakNode
 }
 
 const CLIENT_PAUSE_MS = 300
@@ -80,11 +80,11 @@ export async function nodes(
     GATEWAY_MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
   }
   const rig = await openSoakRig(binary, { env, query: pair.query })
-  const members: Member[] = []
+  const nodes: SoakNode[] = []
   let isOver = false
   try {
     for (let nth = 0; nth < count; nth++) {
-      members.push(await openMember(rig, pair, `node-${nth + 1}`))
+      nodes.push(await openNode(rig, pair, `node-${nth + 1}`))
     }
     const wide = await rig.ask<PrintedKey>('keys', 'create', 'wide', '--concurrency', '10000')
     const keys = [toKey(wide, true)]
@@ -98,10 +98,10 @@ export async function nodes(
     )
     for (let round = 0; round < rounds; round++) {
       const [name, happen] = kinds[round % kinds.length] as (typeof ROUNDS)[number]
-      const victim = members[round % count] as Member
-      const other = members[(round + 1) % count] as Member
+      const victim = nodes[round % count] as SoakNode
+      const other = nodes[(round + 1) % count] as SoakNode
       if (happen === failOver) failedOverMs = Number.POSITIVE_INFINITY
-      const field = { rig, pair, findings, members, victim, other }
+      const field = { rig, pair, findings, nodes, victim, other }
       const drawn = { seed: seed * SEED_STEP + round * (clients + RACERS), clients, keys }
       await playRound(field, drawn, () => happen(field))
       if (happen === failOver) {
@@ -118,10 +118,10 @@ export async function nodes(
     }
     isOver = true
     await operating
-    for (const member of members) await leave(member, findings)
+    for (const node of nodes) await leave(node, findings)
   } finally {
     isOver = true
-    for (const { life, link } of members) {
+    for (const { life, link } of nodes) {
       life.signal('SIGCONT')
       await life.end('SIGKILL').catch(() => {})
       link.close()
@@ -133,7 +133,7 @@ export async function nodes(
 }
 
 /** In order; what it has said is looked through. */
-async function leave({ name, life }: Member, findings: Findings): Promise<void> {
+async function leave({ name, life }: SoakNode, findings: Findings): Promise<void> {
   await life.end('SIGTERM').catch((cause) => findings.violation(`${name}: ${cause}`))
   for (const line of life.complaints.filter((one) => !OF_FAULT.test(one))) {
     if (OF_STORE.test(line)) findings.count('faults told because the database was away')
@@ -147,15 +147,15 @@ async function playRound(
   { seed, clients, keys }: { seed: number; clients: number; keys: readonly SoakKey[] },
   happen: () => Promise<void>,
 ): Promise<void> {
-  const { findings, members } = field
+  const { findings, nodes } = field
   let isOver = false
   let nth = 0
-  const next = (): Member | undefined => {
-    const up = members.filter(({ isDown }) => !isDown)
+  const next = (): SoakNode | undefined => {
+    const up = nodes.filter(({ isDown }) => !isDown)
     return up[nth++ % up.length]
   }
-  const memberOf = (life: Member['life']) => members.find((one) => one.life === life)
-  const isTroubled = (life: Member['life']): boolean => memberOf(life)?.isTroubled !== false
+  const nodeOf = (life: SoakNode['life']) => nodes.find((one) => one.life === life)
+  const isTroubled = (life: SoakNode['life']): boolean => nodeOf(life)?.isTroubled !== false
   const context = {
     ...{ keys, findings, pauseMs: CLIENT_PAUSE_MS, isOver: () => isOver },
     life: () => next()?.life,
@@ -167,10 +167,10 @@ async function playRound(
   const racing = race(field, { next, isOver: () => isOver, seed: seed + clients })
   await Bun.sleep(BEFORE_MS)
   await happen()
-  for (const member of members) await awaitServed(field, member)
+  for (const node of nodes) await awaitServed(field, node)
   isOver = true
   await Promise.all([...running, racing])
-  for (const member of members) member.isTroubled = false
+  for (const node of nodes) node.isTroubled = false
 }
 
 async function killNode(field: Field): Promise<void> {
@@ -188,8 +188,8 @@ async function killNode(field: Field): Promise<void> {
 /** The victim says nothing to the database, but lives on. */
 async function silence(
   field: Field,
-  begins: (victim: Member) => void,
-  ends: (victim: Member) => void,
+  begins: (victim: SoakNode) => void,
+  ends: (victim: SoakNode) => void,
 ): Promise<void> {
   const { victim } = field
   const place = await takePlace(field)
@@ -226,18 +226,18 @@ async function trouble({ victim }: Field, kind: Trouble, ms: number): Promise<vo
 }
 
 async function failOver(field: Field): Promise<void> {
-  const { pair, members, findings } = field
-  for (const member of members) member.isTroubled = true
+  const { pair, nodes, findings } = field
+  for (const node of nodes) node.isTroubled = true
   await pair.failOver()
   const begin = performance.now()
-  await Promise.all(members.map((member) => awaitServed(field, member)))
+  await Promise.all(nodes.map((node) => awaitServed(field, node)))
   const tookMs = performance.now() - begin
   if (tookMs > PROMOTED_WITHIN_MS)
     findings.violation(`a promotion was found after ${Math.round(tookMs)} ms`)
 }
 
-const post = (member: Member, secret: string, plan: Parameters<typeof renderPlan>[0], more = {}) =>
-  fetch(`${member.life.origin}/v1/chat/completions`, {
+const post = (node: SoakNode, secret: string, plan: Parameters<typeof renderPlan>[0], more = {}) =>
+  fetch(`${node.life.origin}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
     body: JSON.stringify({
@@ -293,14 +293,14 @@ async function awaitIdle(rig: SoakRig): Promise<void> {
     await Bun.sleep(POLL_MS)
 }
 
-async function awaitServed({ rig, findings }: Field, member: Member): Promise<void> {
+async function awaitServed({ rig, findings }: Field, node: SoakNode): Promise<void> {
   const begin = performance.now()
   for (;;) {
-    const response = await fetch(`${member.life.origin}/readyz`).catch(() => null)
+    const response = await fetch(`${node.life.origin}/readyz`).catch(() => null)
     if (response?.status === 200) return
     if (performance.now() - begin > BACK_WITHIN_MS) {
       const { out } = await rig.type('nodes', 'list')
-      findings.violation(`${member.name} is not back: ${await response?.text()}\n${out}`)
+      findings.violation(`${node.name} is not back: ${await response?.text()}\n${out}`)
       return
     }
     await Bun.sleep(POLL_MS)
@@ -315,7 +315,7 @@ const RACED_ANSWERS = 50
 /** Two keys whose last slot, and last money, many ask for while it happens. */
 async function race(
   { rig, findings }: Field,
-  { next, isOver, seed }: { next: () => Member | undefined; isOver: () => boolean; seed: number },
+  { next, isOver, seed }: { next: () => SoakNode | undefined; isOver: () => boolean; seed: number },
 ): Promise<void> {
   const usd = ((RACED_ANSWERS * COST_NANOS) / 1e9).toFixed(6)
   const issue = (name: string, ...limit: readonly string[]) =>
@@ -324,10 +324,10 @@ async function race(
   const money = await issue('money', '--daily-usd', usd)
   const told = { slots: 0 }
   const ask = async (key: PrintedKey): Promise<void> => {
-    const member = next()
-    if (member === undefined) return
+    const node = next()
+    if (node === undefined) return
     try {
-      const response = await post(member, key.key, QUICK)
+      const response = await post(node, key.key, QUICK)
       await response.text()
       if (response.status === 200 && key === slots) told.slots++
     } catch {

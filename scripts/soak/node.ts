@@ -1,4 +1,4 @@
-/** The nodes that are soaked: each a process of its own behind its own way to both servers of the database. */
+/** A node that is soaked: a process of its own behind its own way to both servers of the database. */
 import { join } from 'node:path'
 import { type Life, startLife } from './life.ts'
 import type { Pair } from './pair.ts'
@@ -27,7 +27,7 @@ export async function openLink({ sockets }: Pair): Promise<Link> {
   }
 }
 
-export interface Member {
+export interface SoakNode {
   readonly name: string
   readonly link: Link
   /** The process that it is now. */
@@ -39,7 +39,7 @@ export interface Member {
   start(): Promise<void>
 }
 
-export async function openMember(rig: SoakRig, pair: Pair, name: string): Promise<Member> {
+export async function openNode(rig: SoakRig, pair: Pair, name: string): Promise<SoakNode> {
   const link = await openLink(pair)
   const own = {
     GATEWAY_STORE: link.address,
@@ -48,16 +48,16 @@ export async function openMember(rig: SoakRig, pair: Pair, name: string): Promis
   }
   const body = { binary: rig.binary, env: { ...rig.env, ...own } }
   let number = 0
-  const member: Member = {
+  const node: SoakNode = {
     name,
     link,
     life: await startLife(body, ++number),
     isDown: false,
     isTroubled: false,
     async start() {
-      member.life = await startLife(body, ++number)
-      member.isDown = false
+      node.life = await startLife(body, ++number)
+      node.isDown = false
     },
   }
-  return member
+  return node
 }
