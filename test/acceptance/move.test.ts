@@ -2,12 +2,17 @@
 // kill in the middle leaves the one whole and the other empty.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { SQL } from 'bun'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { MoveRecord } from '#cli/store/move.ts'
 import type { Address } from '#db/postgres/engine/address.ts'
 import { until } from '#test/support/appliance.ts'
-import { type Cluster, POSTGRES_BIN, startPostgres, storeText } from '#test/support/postgres.ts'
+import {
+  type Cluster,
+  connect,
+  POSTGRES_BIN,
+  startPostgres,
+  storeText,
+} from '#test/support/postgres.ts'
 import { enter } from './cabinet/enter.ts'
 import type { Browser } from './signin/browser.ts'
 import { openSigninGateway, type SigninGateway } from './signin/signin-gateway.ts'
@@ -62,13 +67,9 @@ if (POSTGRES_BIN === null) {
     }
     const isSignedIn = async () => (await browser.open('/cabinet')).text.includes('/cabinet/keys')
 
-    const connect = (): SQL => {
-      const { hosts, username, database } = address
-      return new SQL({ ...hosts[0], username, database, max: 1 } as never)
-    }
     /** SIGKILL while it waits for this table. */
     const kill = async (table: string, mode: string, move: readonly string[]): Promise<void> => {
-      const client = connect()
+      const client = await connect(address)
       await client.unsafe('BEGIN')
       await client.unsafe(`LOCK TABLE ${table} IN ${mode} MODE`)
       const child = Bun.spawn([setup.cli.binary, 'store', 'move', ...move], {
@@ -103,10 +104,8 @@ if (POSTGRES_BIN === null) {
       delete env['GATEWAY_STORE']
       await kill(table, 'SHARE', ['--to', store])
       expect(books()).toEqual(before)
-      const target = connect()
-      const [row] = await target.unsafe('SELECT count(*)::int AS n FROM ledger')
-      await target.close({ timeout: 0 })
-      expect(row?.n).toBe(0)
+      const counted = await cluster.run(address, 'SELECT count(*)::int AS n FROM ledger')
+      expect(counted).toEqual([{ n: 0 }])
     })
 
     test('goes on in PostgreSQL', async () => {

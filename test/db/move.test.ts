@@ -2,7 +2,6 @@
 import { Database as File } from 'bun:sqlite'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { SQL } from 'bun'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { DATABASE_FILE } from '#db/file-name.ts'
 import { openStore } from '#db/index.ts'
@@ -63,16 +62,6 @@ if (POSTGRES_BIN === null) {
     cluster = await startPostgres(bin)
   })
   afterAll(() => cluster.stop())
-
-  const ask = async (address: Address, sql: string): Promise<Record<string, string>[]> => {
-    const { hosts, username, database } = address
-    const client = new SQL({ ...hosts[0], username, database, max: 1 } as never)
-    try {
-      return await client.unsafe(sql)
-    } finally {
-      await client.close({ timeout: 0 })
-    }
-  }
 
   describe('a move is a restart', () => {
     const places = new WeakMap<GatewayStore, string>()
@@ -144,7 +133,7 @@ if (POSTGRES_BIN === null) {
          WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite%'`,
       )
       .all()
-    const inDatabase = await ask(
+    const inDatabase = await cluster.run<{ table: string; column: string }>(
       address,
       `SELECT table_name AS "table", column_name AS "column" FROM information_schema.columns
        WHERE table_schema = 'public' AND is_generated = 'NEVER'`,

@@ -1,5 +1,4 @@
 // What doctor says of the database that nodes share.
-import { SQL } from 'bun'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Address } from '#db/postgres/engine/address.ts'
 import { migrate } from '#db/postgres/engine/migrate.ts'
@@ -8,7 +7,7 @@ import { later, settable, systemClock } from '#domain/clock.ts'
 import type { NodeRecord, ServerHealth } from '#domain/node.ts'
 import { checkServer, judgeServer } from '#operator/doctor/server.ts'
 import type { GatewayStore } from '#signin/store.ts'
-import { type Cluster, POSTGRES_BIN, startPostgres } from '#test/support/postgres.ts'
+import { type Cluster, connect, POSTGRES_BIN, startPostgres } from '#test/support/postgres.ts'
 
 vi.setConfig({ testTimeout: 60_000 })
 
@@ -108,8 +107,7 @@ if (POSTGRES_BIN === null) {
       const clock = settable(machine)
       const store = await open(address, clock)
       expect(Math.abs(clock.now() - systemClock.now())).toBeLessThan(1_000)
-      const { hosts, username, database } = address
-      const client = new SQL({ ...hosts[0], username, database, max: 1 } as never)
+      const client = await connect(address)
       await client.unsafe('BEGIN')
       const { oldest, aheadMs } = await read(store)
       expect(oldest).toMatchObject({ who: 'postgres', pid: expect.any(Number) })

@@ -25,8 +25,8 @@ export interface Cluster {
   create(): Promise<Address>
   /** Without tables. */
   createEmpty(): Promise<Address>
-  /** A statement of the superuser, in the database of this address. */
-  run(address: Address, sql: string): Promise<void>
+  /** A statement of the superuser, in the database of this address; the rows that it finds. */
+  run<Row>(address: Address, sql: string): Promise<readonly Row[]>
   /** Ends it as a crash does, with whatever is out; `start` brings it back. */
   crash(): Promise<void>
   start(): void
@@ -80,7 +80,7 @@ export async function startPostgres(bin: string): Promise<Cluster> {
     async run(address, sql) {
       const client = await connect(address)
       try {
-        await client.unsafe(sql).simple()
+        return [...(await client.unsafe(sql).simple())]
       } finally {
         await client.close({ timeout: 0 })
       }
@@ -103,8 +103,8 @@ export async function startPostgres(bin: string): Promise<Cluster> {
   }
 }
 
-/** Once it answers. */
-async function connect(address: Address): Promise<SQL> {
+/** One connection, once it answers. */
+export async function connect(address: Address): Promise<SQL> {
   for (let tries = 0; ; tries++) {
     const { hosts, username, database } = address
     const client = new SQL({ ...hosts[0], username, database, max: 1 } as never)
