@@ -185,7 +185,8 @@ test('whose person says no in a native app is given nothing', async () => {
   const grants = () => deps.store.artifacts.ofPerson('Grant', ann?.id ?? 'usr_', deps.clock.now())
   expect(asked.text).toContain('decision')
   expect(await grants()).toEqual([])
-  await browser.submit(asked, '/consent', { decision: 'deny' }).catch(() => {})
+  const back = await browser.submit(asked, '/consent', { decision: 'deny' })
+  expect(back.url).toMatch(/^org\.example\.notes:\/callback\?.*error=access_denied/)
   expect(await grants()).toEqual([])
 })
 
