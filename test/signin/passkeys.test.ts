@@ -480,7 +480,6 @@ describe('where a passkey is required', () => {
 
   test('codes and refresh tokens from before it was required are refused', async () => {
     const deps = await openTestSignin({ issuer: ISSUER })
-    const verifier = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'
     const token = async (fields: Readonly<Record<string, string>>) => {
       const body = new URLSearchParams({ client_id: 'wiki', client_secret: 'secret', ...fields })
       const answer = await deps.ask(`${ISSUER}/oauth/token`, { method: 'POST', body })
@@ -490,7 +489,7 @@ describe('where a passkey is required', () => {
       token({
         grant_type: 'authorization_code',
         code: new URL(url).searchParams.get('code') ?? '',
-        code_verifier: verifier,
+        code_verifier: VERIFIER,
       })
     const browser = deps.browser()
     const lasting = { scope: 'openid offline_access', prompt: 'consent' }
