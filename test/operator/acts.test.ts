@@ -13,7 +13,6 @@ import { draftNotices } from '#domain/notice.ts'
 import { DEFAULT_RUB_PER_USD } from '#domain/rate.ts'
 import type { Watch } from '#domain/snapshot/watch.ts'
 import type { ActRecord } from '#operator/acts.ts'
-import type { OperatorDeps } from '#operator/deps.ts'
 import { VERBS, type VerbInput, type VerbName } from '#operator/verbs.ts'
 import { newPerson, type PersonId } from '#signin/register/person.ts'
 import { newSigninEvent } from '#signin/register/signin-event.ts'
@@ -21,7 +20,7 @@ import { putArtifact } from '#test/db/contract/write-artifacts.ts'
 import { aKey, anAct, aPasskey } from '#test/support/nouns.ts'
 import { restingWatch } from '#test/support/resting-watch.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
-import { act, openOperator, type TestOperatorDeps } from './deps.ts'
+import { act, openOperator, serving, type TestOperatorDeps } from './deps.ts'
 
 /** What an operator handed in, or was handed, and nobody may read in the log. */
 const CREDENTIAL = 'sk-canary-4f1d0e7b'
@@ -198,20 +197,7 @@ const SAMPLES: { readonly [Name in VerbName]: VerbInput<Name> } = {
   'identities.remove': { name: 'known' },
 }
 
-/** A running gateway with one request in progress. */
-const LIVE: OperatorDeps['live'] = {
-  listen: 'h:1',
-  baseUrl: 'http://h:1/v1',
-  authUrl: null,
-  pid: 1,
-  startedAt: instant(0),
-  hops: () => [],
-  paces: () => [],
-  credentials: () => [],
-  codeMailFailure: () => null,
-  wakeMails: () => {},
-  clockJump: () => null,
-}
+/** With one request in progress. */
 const WATCH: Watch = {
   ...restingWatch(),
   inFlight: () => [
@@ -374,7 +360,7 @@ describe('every verb', () => {
 
     // Only a running gateway has a request to end.
     const isOfRunning = name === 'activity.kill' || name === 'activity.running'
-    const deps = isOfRunning ? { ...furnished.deps, live: LIVE, watch: WATCH } : furnished.deps
+    const deps = isOfRunning ? { ...furnished.deps, live: serving(), watch: WATCH } : furnished.deps
     const answer = await act(deps, name, (await inputFor(name, furnished)) as never).catch(
       (thrown) => {
         if (MAY_FAIL.has(name)) return {}

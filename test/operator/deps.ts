@@ -1,7 +1,8 @@
 /** The dependencies of the verbs on a real store in memory, with a clock wound by hand and a demo kit of one model. */
 import { onTestFinished } from 'vitest'
 import { openStore } from '#db/index.ts'
-import type { OperatorDeps } from '#operator/deps.ts'
+import { instant } from '#domain/clock.ts'
+import type { LiveFacts, OperatorDeps } from '#operator/deps.ts'
 import { type AnyVerb, perform } from '#operator/verb.ts'
 import { VERBS, type VerbInput, type VerbName, type VerbRecord } from '#operator/verbs.ts'
 import { type HandClock, handClock } from '#test/support/hand-clock.ts'
@@ -30,6 +31,22 @@ export async function openOperator(): Promise<TestOperatorDeps> {
     demoKit: async (at) => ({ provider: demoProvider(at), cards: demoCards(at) }),
   }
 }
+
+/** What a gateway tells of itself that serves at `h:1`, and at which nothing has happened yet. */
+export const serving = (more: Partial<LiveFacts> = {}): LiveFacts => ({
+  listen: 'h:1',
+  baseUrl: 'http://h:1/v1',
+  authUrl: null,
+  pid: 1,
+  startedAt: instant(0),
+  hops: () => [],
+  paces: () => [],
+  credentials: () => [],
+  codeMailFailure: () => null,
+  wakeMails: () => {},
+  clockJump: () => null,
+  ...more,
+})
 
 /** Runs a verb as the socket would: by name, from untrusted input, through JSON. */
 export async function act<Name extends VerbName>(

@@ -13,7 +13,7 @@ import { admitClaim } from '#test/support/admit.ts'
 import { providersOf } from '#test/support/catalogue.ts'
 import { restingWatch } from '#test/support/resting-watch.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
-import { act, openFurnished, openOperator } from './deps.ts'
+import { act, openFurnished, openOperator, serving } from './deps.ts'
 
 const findings = async (deps: OperatorDeps, level: string) =>
   (await act(deps, 'doctor', {})).findings
@@ -55,19 +55,7 @@ test('status tells a running server from a store that a command opened', async (
   })
   const startedAt = deps.clock.now()
   deps.clock.advance(90_500)
-  const live = {
-    listen: 'h:1',
-    baseUrl: 'http://h:1/v1',
-    authUrl: null,
-    pid: 7,
-    startedAt,
-    hops: () => [],
-    paces: () => [],
-    credentials: () => [],
-    codeMailFailure: () => null,
-    wakeMails: () => {},
-    clockJump: () => null,
-  }
+  const live = serving({ pid: 7, startedAt })
   expect(
     await act({ ...deps, live, watch: { ...restingWatch(), count: () => 3 } }, 'status', {}),
   ).toMatchObject({
@@ -130,19 +118,7 @@ describe('doctor', () => {
     })
     expect(verdict.admitted).toBe(true)
     expect(await findings(deps, 'problem')).toEqual(['holds'])
-    const live = {
-      listen: '',
-      baseUrl: '',
-      authUrl: null,
-      pid: 1,
-      startedAt: deps.clock.now(),
-      hops: () => [],
-      paces: () => [],
-      credentials: () => [],
-      codeMailFailure: () => null,
-      wakeMails: () => {},
-      clockJump: () => null,
-    }
+    const live = serving({ startedAt: deps.clock.now() })
     expect(await findings({ ...deps, live }, 'problem')).toEqual([])
   })
 

@@ -8,22 +8,12 @@ import { VERBS, type VerbName } from '#operator/verbs.ts'
 import { ROLES, type Role } from '#signin/register/membership.ts'
 import { newPerson, type PersonId } from '#signin/register/person.ts'
 import { aClaim, anAct, anActivity } from '#test/support/nouns.ts'
-import { act, openFurnished, type TestOperatorDeps } from './deps.ts'
+import { act, openFurnished, serving, type TestOperatorDeps } from './deps.ts'
 
-const SERVING: TestOperatorDeps['live'] = {
-  listen: 'h:1',
-  baseUrl: 'http://h:1/v1',
+const SERVING = serving({
   authUrl: 'https://id.example.org',
   cabinetUrl: 'https://id.example.org/cabinet',
-  pid: 1,
-  startedAt: 0 as never,
-  hops: () => [],
-  paces: () => [],
-  credentials: () => [],
-  codeMailFailure: () => null,
-  wakeMails: () => {},
-  clockJump: () => null,
-}
+})
 
 /** A person of the account `default`, who acts in this role. */
 async function anActor(deps: TestOperatorDeps, role: Role, account = 'default') {
@@ -38,8 +28,8 @@ async function anActor(deps: TestOperatorDeps, role: Role, account = 'default') 
 describe('by the operator', () => {
   test('a new address is added and invited, a known one changes its role, and either is removed', async () => {
     const deps = { ...(await openFurnished()), delivery: { smtp: true, loopbackWebhooks: false } }
-    const serving = { ...deps, live: SERVING }
-    const added = await act(serving, 'accounts.members.add', {
+    const running = { ...deps, live: SERVING }
+    const added = await act(running, 'accounts.members.add', {
       email: 'Ann@example.org',
       role: 'owner',
     })

@@ -7,7 +7,7 @@ import { createHopHealth } from '#domain/walk/hop-health.ts'
 import type { OperatorDeps } from '#operator/deps.ts'
 import { modelOf, providerOf } from '#test/support/catalogue.ts'
 import { restingWatch } from '#test/support/resting-watch.ts'
-import { act, openFurnished, type TestOperatorDeps } from './deps.ts'
+import { act, openFurnished, serving, type TestOperatorDeps } from './deps.ts'
 
 const MODEL = 'demo/echo'
 const OWN = {
@@ -219,19 +219,11 @@ describe('health', () => {
     for (let i = 0; i < 3; i++) await fail('acme', 'echo-eu')
     await fail('acme', 'large')
     await fail('beta', 'echo')
-    const live = {
-      listen: 'h:1',
-      baseUrl: 'http://h:1/v1',
-      authUrl: null,
-      pid: 7,
-      startedAt: deps.clock.now(),
+    const live = serving({
       hops: health.readings,
       paces: health.pace.readings,
       credentials: health.credentials,
-      codeMailFailure: () => null,
-      wakeMails: () => {},
-      clockJump: () => null,
-    }
+    })
     return { ...deps, live, watch: restingWatch() }
   }
   const WELL = { state: 'serving', failures_in_a_row: 0, rests_until: null }

@@ -3,23 +3,10 @@ import { describe, expect, test } from 'vitest'
 import type { EventId } from '#domain/id.ts'
 import type { Channel, Notice } from '#domain/notice.ts'
 import type { OperatorDeps } from '#operator/deps.ts'
-import { act, openFurnished, type TestOperatorDeps } from './deps.ts'
+import { act, openFurnished, serving, type TestOperatorDeps } from './deps.ts'
 
 const HOOK = 'https://ops.example.org/hook'
 const SECRET = /^whsec_[A-Za-z0-9+/]{43}=$/
-const live = (deps: TestOperatorDeps): OperatorDeps['live'] => ({
-  listen: 'h:1',
-  baseUrl: 'http://h:1/v1',
-  authUrl: null,
-  pid: 1,
-  startedAt: deps.clock.now(),
-  hops: () => [],
-  paces: () => [],
-  credentials: () => [],
-  codeMailFailure: () => null,
-  wakeMails: () => {},
-  clockJump: () => null,
-})
 
 const secretOf = async ({ store }: OperatorDeps) => {
   const account = await store.accounts.findByName('default')
@@ -279,7 +266,7 @@ describe('a test', () => {
 
   test('goes where it is told to, and knows whether a gateway will send it', async () => {
     const deps = await openSet({ email: 'ops@example.org', webhook_url: HOOK })
-    const running = { ...deps, live: live(deps) }
+    const running = { ...deps, live: serving({ startedAt: deps.clock.now() }) }
     expect(await act(running, 'thresholds.test', { channel: 'webhook' })).toMatchObject({
       channels: ['webhook'],
       running: true,
