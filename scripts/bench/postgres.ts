@@ -9,22 +9,11 @@ import { join } from 'node:path'
 import { openStore } from '#db/index.ts'
 import { migrate } from '#db/postgres/engine/migrate.ts'
 import { openPostgres } from '#db/postgres/store.ts'
-import type { Claim, Settlement } from '#domain/admission.ts'
 import { systemClock } from '#domain/clock.ts'
-import { newGenerationId } from '#domain/id.ts'
-import type { ApiKey } from '#domain/key.ts'
-import {
-  type RubPerUsd,
-  readRubPerUsd,
-  toRub,
-  type UsdAttos,
-  type UsdNanos,
-} from '#domain/money.ts'
-import { fixedCost } from '#domain/offer-cost.ts'
 import type { Secret } from '#domain/secret.ts'
-import { NO_USAGE } from '#domain/usage.ts'
 import type { GatewayStore } from '#signin/store.ts'
 import { median } from './compare.ts'
+import { accountOf } from './floor/accounting.ts'
 import { type LoadTarget, load } from './load.ts'
 import { startServer } from './postgres-server.ts'
 import { cpuMicros, type Measured, start, withChildren } from './process.ts'
@@ -41,6 +30,7 @@ import {
 const ROUTE: AnswerRoute = { name: 'words', type: 'openai-compatible', stream: false }
 const CONNECTIONS = [1, 8, 64]
 const WARM_UP_SECONDS = 2
+const ANSWER_TOKENS = 40
 
 interface Subject {
   readonly name: string
@@ -127,9 +117,9 @@ async function ask(subject: Subject, connections: number, seconds: number): Prom
 async function wait(subject: Subject, connections: number, seconds: number): Promise<Waited> {
   const { store, secret } = await subject.open()
   try {
-    const found = await store.keys.findBySecret(secret, systemClock.now())
-    if (found === undefined) throw new Error(`${subject.name} does not know the key`)
-    const key: ApiKey = found
+    const key = await store.keys.findBySecret(secret, systemClock.now())
+    if (key === undefined) throw new Error(`${subject.name} does not know the key`)
+    const accounting = accountOf(store, key)
     const waited = { admit: [] as number[], settle: [] as number[] }
     const untilMs = performance.now() + seconds * 1_000
     const timed = async <T>(into: number[], act: () => Promise<T>): Promise<T> => {
@@ -140,66 +130,14 @@ async function wait(subject: Subject, connections: number, seconds: number): Pro
     }
     const work = async (): Promise<void> => {
       while (performance.now() < untilMs) {
-        const claim = claimOf(store, key)
-        const verdict = await timed(waited.admit, () => store.admissions.admit(claim))
-        if (verdict === 'stale' || !verdict.admitted) throw new Error('it was not admitted')
-        const settlement = settlementOf(claim)
-        await timed(waited.settle, () => store.admissions.settle(claim.generationId, settlement))
+        const settle = await timed(waited.admit, accounting.admit)
+        await timed(waited.settle, () => settle(ANSWER_TOKENS))
       }
     }
     await Promise.all(Array.from({ length: connections }, work))
     return waited
   } finally {
     await store.close()
-  }
-}
-
-const HOLD = 1_000_000n as UsdNanos
-const COST = 100_000n as UsdNanos
-const RATE = readRubPerUsd('90') as RubPerUsd
-const NOTHING = 0n as UsdAttos
-
-function claimOf(store: GatewayStore, key: ApiKey): Claim {
-  const at = systemClock.now()
-  return {
-    generationId: newGenerationId(at),
-    requestId: 'req_bench',
-    owner: store.owner,
-    keyId: key.id,
-    accountId: key.accountId,
-    at,
-    model: 'words/m',
-    endUser: null,
-    surface: 'chat',
-    session: null,
-    repeat: null,
-    offers: [fixedCost(HOLD)],
-    catalogue: store.catalogue.current().version,
-  }
-}
-
-function settlementOf(claim: Claim): Settlement {
-  const at = systemClock.now()
-  const { generationId, requestId, accountId, keyId, model, surface, session } = claim
-  const costRub = toRub(COST, RATE)
-  const usage = { ...NO_USAGE, inputTokens: 250, outputTokens: 40 }
-  return {
-    at,
-    answer: null,
-    charge: {
-      ...{ amount: COST, rubPerUsd: RATE, costRub, priceVersion: 'price_bench', usage },
-      ...{ modifiers: [], source: 'provider' },
-      parts: { prompt: NOTHING, completion: NOTHING, images: NOTHING, tools: NOTHING },
-    },
-    activity: {
-      ...{ generationId, requestId, accountId, keyId, model, surface, session, usage, costRub },
-      ...{ provider: 'words', credential: null, endUser: null, stream: false, status: 200 },
-      ...{ code: null, endedBy: 'completed', finishReason: 'stop', startedAt: claim.at },
-      ...{ queuedMs: 0, firstEventMs: 1, totalMs: at - claim.at, usageSource: 'provider' },
-      ...{ modifiers: [], cutTools: [], cost: COST, image: null, statedCost: null },
-      ...{ failedAttempts: [], withheldCost: 0n as UsdNanos, hold: HOLD },
-      ...{ loweredBound: null, refusal: null },
-    },
   }
 }
 

@@ -2,10 +2,12 @@
 import { openStore } from '#db/index.ts'
 import { systemClock } from '#domain/clock.ts'
 import { newGenerationId, newRequestId, type PriceVersionId } from '#domain/id.ts'
+import type { ApiKey } from '#domain/key.ts'
 import type { Charge } from '#domain/ledger.ts'
 import type { RubMicros, RubPerUsd, UsdAttos, UsdNanos } from '#domain/money.ts'
 import { fixedCost } from '#domain/offer-cost.ts'
 import { NO_USAGE } from '#domain/usage.ts'
+import type { GatewayStore } from '#signin/store.ts'
 
 export interface Accounting {
   /** Takes the window slots of a request and a hold. Returns what settles it, once it has used so many tokens. */
@@ -23,7 +25,11 @@ export async function openAccounting(dataDir: string, secret: string): Promise<A
   const store = await openStore({ dataDir, clock: systemClock, serves: true })
   const key = await store.keys.findBySecret(secret, systemClock.now())
   if (!key) throw new Error('no key of this directory has this secret')
-  const { accountId, id: keyId } = key
+  return accountOf(store, key)
+}
+
+/** The requests are made with this key. */
+export function accountOf(store: GatewayStore, { accountId, id: keyId }: ApiKey): Accounting {
   return {
     async admit() {
       const at = systemClock.now()
