@@ -6,13 +6,8 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { MoveRecord } from '#cli/store/move.ts'
 import type { Address } from '#db/postgres/engine/address.ts'
 import { until } from '#test/support/appliance.ts'
-import {
-  type Cluster,
-  connect,
-  POSTGRES_BIN,
-  startPostgres,
-  storeText,
-} from '#test/support/postgres.ts'
+import { clusterForAll } from '#test/support/cluster-for-all.ts'
+import { connect, POSTGRES_BIN, storeText } from '#test/support/postgres.ts'
 import { enter } from './cabinet/enter.ts'
 import type { Browser } from './signin/browser.ts'
 import { openSigninGateway, type SigninGateway } from './signin/signin-gateway.ts'
@@ -26,7 +21,7 @@ if (POSTGRES_BIN === null) {
 } else {
   const bin = POSTGRES_BIN
   describe('a gateway that is moved', () => {
-    let cluster: Cluster
+    const cluster = clusterForAll(bin)
     let address: Address
     let store: string
     let back: string
@@ -37,7 +32,6 @@ if (POSTGRES_BIN === null) {
     let key: string
 
     beforeAll(async () => {
-      cluster = await startPostgres(bin)
       address = await cluster.createEmpty()
       store = storeText(address)
       setup = await openSigninGateway(env)
@@ -48,7 +42,6 @@ if (POSTGRES_BIN === null) {
     })
     afterAll(async () => {
       await setup?.close()
-      await cluster?.stop()
     })
 
     const ask = async (): Promise<number> => {

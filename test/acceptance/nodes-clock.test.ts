@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type Appliance, startAppliance, until } from '#test/support/appliance.ts'
 import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
-import { type Cluster, POSTGRES_BIN, startPostgres, storeText } from '#test/support/postgres.ts'
+import { clusterForAll } from '#test/support/cluster-for-all.ts'
+import { POSTGRES_BIN, storeText } from '#test/support/postgres.ts'
 
 vi.setConfig({ testTimeout: 60_000 })
 
@@ -16,7 +17,7 @@ if (POSTGRES_BIN === null || !existsSync(LIBRARY)) {
 } else {
   const bin = POSTGRES_BIN
   describe('two nodes, of which one has a wrong clock', () => {
-    let cluster: Cluster
+    const cluster = clusterForAll(bin)
     const clis: CliHarness[] = []
     const nodes: Appliance[] = []
     let right: Appliance
@@ -41,7 +42,6 @@ if (POSTGRES_BIN === null || !existsSync(LIBRARY)) {
       )
 
     beforeAll(async () => {
-      cluster = await startPostgres(bin)
       const store = storeText(await cluster.create())
       const key = Buffer.alloc(32, 7).toString('base64')
       for (const name of ['a', 'b']) {
@@ -66,7 +66,6 @@ if (POSTGRES_BIN === null || !existsSync(LIBRARY)) {
     })
     afterAll(async () => {
       for (const node of nodes) await node.kill()
-      await cluster?.stop()
       for (const cli of clis) cli.close()
     })
 

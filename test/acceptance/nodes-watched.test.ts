@@ -6,8 +6,9 @@ import { BINARY } from '#scripts/compile.ts'
 import { openStream } from '#test/cabinet/open-stream.ts'
 import { type Appliance, startAppliance, until } from '#test/support/appliance.ts'
 import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
+import { clusterForAll } from '#test/support/cluster-for-all.ts'
 import { type MailServer, openMailServer } from '#test/support/mail-server.ts'
-import { type Cluster, POSTGRES_BIN, startPostgres, storeText } from '#test/support/postgres.ts'
+import { POSTGRES_BIN, storeText } from '#test/support/postgres.ts'
 import { openBrowser } from './signin/browser.ts'
 import { textOf } from './signin/signin-gateway.ts'
 
@@ -30,7 +31,7 @@ if (POSTGRES_BIN === null) {
 } else {
   const bin = POSTGRES_BIN
   describe('of two nodes', () => {
-    let cluster: Cluster
+    const cluster = clusterForAll(bin)
     let mail: MailServer
     let store: string
     const clis: CliHarness[] = []
@@ -59,7 +60,6 @@ if (POSTGRES_BIN === null) {
     let key: string
 
     beforeAll(async () => {
-      cluster = await startPostgres(bin)
       mail = await openMailServer()
       store = storeText(await cluster.create())
       desk = openNode('desk')
@@ -78,7 +78,6 @@ if (POSTGRES_BIN === null) {
     })
     afterAll(async () => {
       for (const node of nodes) await node.kill()
-      await cluster?.stop()
       await mail?.close()
       for (const cli of clis) cli.close()
     })

@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { BINARY } from '#scripts/compile.ts'
 import { type Appliance, startAppliance, until } from '#test/support/appliance.ts'
 import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
-import { type Cluster, POSTGRES_BIN, startPostgres, storeText } from '#test/support/postgres.ts'
+import { clusterForAll } from '#test/support/cluster-for-all.ts'
+import { POSTGRES_BIN, storeText } from '#test/support/postgres.ts'
 
 vi.setConfig({ testTimeout: 60_000 })
 
@@ -38,7 +39,7 @@ if (POSTGRES_BIN === null) {
 } else {
   const bin = POSTGRES_BIN
   describe('two nodes over one PostgreSQL', () => {
-    let cluster: Cluster
+    const cluster = clusterForAll(bin)
     let store: string
     const clis: CliHarness[] = []
     const nodes: Appliance[] = []
@@ -64,7 +65,6 @@ if (POSTGRES_BIN === null) {
     let b: Appliance
 
     beforeAll(async () => {
-      cluster = await startPostgres(bin)
       store = storeText(await cluster.create())
       desk = openNode('desk')
       cliA = openNode('a')
@@ -82,7 +82,6 @@ if (POSTGRES_BIN === null) {
     })
     afterAll(async () => {
       for (const node of nodes) await node.kill()
-      await cluster?.stop()
       for (const cli of clis) cli.close()
     })
 

@@ -2,7 +2,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { openStore } from '#db/index.ts'
 import { openPostgres } from '#db/postgres/store.ts'
 import { openVault } from '#db/vault.ts'
@@ -15,6 +15,7 @@ import type { UsdNanos } from '#domain/money.ts'
 import { newSecret } from '#domain/secret.ts'
 import type { Store } from '#domain/store.ts'
 import { admitClaim } from '#test/support/admit.ts'
+import { clusterForAll } from '#test/support/cluster-for-all.ts'
 import { type HandClock, handClock } from '#test/support/hand-clock.ts'
 import {
   aCharge,
@@ -26,7 +27,7 @@ import {
   aTopUp,
   usd,
 } from '#test/support/nouns.ts'
-import { type Cluster, POSTGRES_BIN, startPostgres } from '#test/support/postgres.ts'
+import { POSTGRES_BIN } from '#test/support/postgres.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
 import { FULL } from '#test/support/tier.ts'
 
@@ -286,11 +287,7 @@ if (POSTGRES_BIN === null) {
 } else {
   const bin = POSTGRES_BIN
   describe('PostgreSQL', () => {
-    let cluster: Cluster
-    beforeAll(async () => {
-      cluster = await startPostgres(bin)
-    })
-    afterAll(() => cluster.stop())
+    const cluster = clusterForAll(bin)
 
     test('nothing opens twice', async () => {
       const vault = openVault(new Uint8Array(32).fill(7))

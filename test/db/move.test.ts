@@ -2,7 +2,7 @@
 import { Database as File } from 'bun:sqlite'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { DATABASE_FILE } from '#db/file-name.ts'
 import { openStore } from '#db/index.ts'
 import { type MoveOptions, MoveRefusal, moveToPostgres, moveToSqlite } from '#db/move/move.ts'
@@ -13,7 +13,8 @@ import { migrate as migrateFile } from '#db/sqlite/engine/migrate.ts'
 import { openVault } from '#db/vault.ts'
 import { type Clock, systemClock } from '#domain/clock.ts'
 import type { GatewayStore } from '#signin/store.ts'
-import { type Cluster, POSTGRES_BIN, startPostgres } from '#test/support/postgres.ts'
+import { clusterForAll } from '#test/support/cluster-for-all.ts'
+import { POSTGRES_BIN } from '#test/support/postgres.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
 import { type OpenStore, type ReopenStore, setBench } from './contract/bench.ts'
 import { restartContract } from './contract/restart.ts'
@@ -64,11 +65,7 @@ if (POSTGRES_BIN === null) {
   test.skip('PostgreSQL is not installed: apt-get install postgresql', () => {})
 } else {
   const bin = POSTGRES_BIN
-  let cluster: Cluster
-  beforeAll(async () => {
-    cluster = await startPostgres(bin)
-  })
-  afterAll(() => cluster.stop())
+  const cluster = clusterForAll(bin)
 
   describe('a move is a restart', () => {
     const places = new WeakMap<GatewayStore, string>()

@@ -1,5 +1,5 @@
 // What many share in one database: what is wrong with one of them, or stands still, is no harm to the others.
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Address } from '#db/postgres/engine/address.ts'
 import { type Database, openDatabase, type Sql } from '#db/postgres/engine/database.ts'
 import { migrate, NEWEST_VERSION } from '#db/postgres/engine/migrate.ts'
@@ -8,9 +8,10 @@ import { newEpochId } from '#domain/id.ts'
 import type { UsdNanos } from '#domain/money.ts'
 import { labelOf, newSecret } from '#domain/secret.ts'
 import { until } from '#test/support/appliance.ts'
+import { clusterForAll } from '#test/support/cluster-for-all.ts'
 import { claimAt, issue, openNode, settle } from '#test/support/nodes.ts'
 import { aKey, anAccount, anAct, aThreshold, aTopUp, usd } from '#test/support/nouns.ts'
-import { type Cluster, POSTGRES_BIN, startPostgres } from '#test/support/postgres.ts'
+import { POSTGRES_BIN } from '#test/support/postgres.ts'
 
 function open(address: Address): Database {
   const owner = { node: 'other', epoch: newEpochId(systemClock.now()) }
@@ -61,11 +62,7 @@ if (POSTGRES_BIN === null) {
 } else {
   const bin = POSTGRES_BIN
   describe('in one database', () => {
-    let cluster: Cluster
-    beforeAll(async () => {
-      cluster = await startPostgres(bin)
-    })
-    afterAll(() => cluster.stop())
+    const cluster = clusterForAll(bin)
 
     const start = async () => {
       const address = await cluster.create()

@@ -1,6 +1,6 @@
 // Nodes of one database: what a node held that died is free for the others, and a node that was ended goes on in another epoch.
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Address } from '#db/postgres/engine/address.ts'
 import { endNode, listNodes } from '#db/postgres/operate.ts'
 import { type Day, systemClock } from '#domain/clock.ts'
@@ -10,10 +10,11 @@ import { labelOf, newSecret } from '#domain/secret.ts'
 import type { GatewayStore } from '#signin/store.ts'
 import { until } from '#test/support/appliance.ts'
 import { startChild } from '#test/support/child.ts'
+import { clusterForAll } from '#test/support/cluster-for-all.ts'
 import { beginAnswer, findAnswer } from '#test/support/keep-answer.ts'
 import { claimAt, issue, openNode, settle } from '#test/support/nodes.ts'
 import { aKey, anAct, usd } from '#test/support/nouns.ts'
-import { type Cluster, POSTGRES_BIN, startPostgres } from '#test/support/postgres.ts'
+import { POSTGRES_BIN, startPostgres } from '#test/support/postgres.ts'
 
 vi.setConfig({ testTimeout: 300_000 })
 
@@ -34,11 +35,7 @@ if (POSTGRES_BIN === null) {
 } else {
   const bin = POSTGRES_BIN
   describe('nodes', () => {
-    let cluster: Cluster
-    beforeAll(async () => {
-      cluster = await startPostgres(bin)
-    })
-    afterAll(() => cluster.stop())
+    const cluster = clusterForAll(bin)
 
     test('the place of a node that was killed is free again, and its request is in the log', async () => {
       const address = await cluster.create()

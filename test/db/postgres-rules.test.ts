@@ -15,9 +15,10 @@ import { type Limits, NO_LIMITS } from '#domain/limits.ts'
 import { NO_MONEY, type UsdNanos } from '#domain/money.ts'
 import { type OfferCost, outputCost } from '#domain/offer-cost.ts'
 import { Window } from '#domain/window.ts'
+import { clusterForAll } from '#test/support/cluster-for-all.ts'
 import { handClock } from '#test/support/hand-clock.ts'
 import { aClaim, aKey } from '#test/support/nouns.ts'
-import { type Cluster, POSTGRES_BIN, startPostgres } from '#test/support/postgres.ts'
+import { POSTGRES_BIN } from '#test/support/postgres.ts'
 import { FULL } from '#test/support/tier.ts'
 
 const STANDINGS = FULL ? 100_000 : 2_000
@@ -257,10 +258,9 @@ if (POSTGRES_BIN === null) {
 } else {
   const bin = POSTGRES_BIN
   describe('the rule of admission', () => {
-    let cluster: Cluster
+    const cluster = clusterForAll(bin)
     let database: Database
     beforeAll(async () => {
-      cluster = await startPostgres(bin)
       const owner = { node: 'a', epoch: newEpochId(NOW) }
       const address = await cluster.create()
       database = openDatabase(address, {
@@ -271,7 +271,6 @@ if (POSTGRES_BIN === null) {
     })
     afterAll(async () => {
       await database.close()
-      await cluster.stop()
     })
 
     test(

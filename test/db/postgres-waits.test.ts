@@ -1,5 +1,5 @@
 // What waits for the database, or stands beside others that do, costs neither memory without a bound nor what others hold.
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Address } from '#db/postgres/engine/address.ts'
 import { type Database, openDatabase } from '#db/postgres/engine/database.ts'
 import { MOST_WAITING } from '#db/postgres/log/activity.ts'
@@ -7,10 +7,11 @@ import { openPostgres } from '#db/postgres/store.ts'
 import { HOUR_MS, later, systemClock } from '#domain/clock.ts'
 import { newEpochId } from '#domain/id.ts'
 import { until } from '#test/support/appliance.ts'
+import { clusterForAll } from '#test/support/cluster-for-all.ts'
 import { beginAnswer } from '#test/support/keep-answer.ts'
 import { claimAt, issue, openNode } from '#test/support/nodes.ts'
 import { aNotice, anAct, anActivity, usd } from '#test/support/nouns.ts'
-import { type Cluster, POSTGRES_BIN, startPostgres } from '#test/support/postgres.ts'
+import { POSTGRES_BIN, startPostgres } from '#test/support/postgres.ts'
 
 vi.setConfig({ testTimeout: 120_000 })
 
@@ -26,11 +27,7 @@ if (POSTGRES_BIN === null) {
 } else {
   const bin = POSTGRES_BIN
   describe('in one database', () => {
-    let cluster: Cluster
-    beforeAll(async () => {
-      cluster = await startPostgres(bin)
-    })
-    afterAll(() => cluster.stop())
+    const cluster = clusterForAll(bin)
 
     test('a claim that has waited is no clock that was set back', async () => {
       const address = await cluster.create()

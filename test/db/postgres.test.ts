@@ -1,11 +1,12 @@
 // The PostgreSQL engine keeps the store's contract, and so do two nodes that share a database.
-import { afterAll, beforeAll, describe, test, vi } from 'vitest'
+import { describe, test, vi } from 'vitest'
 import type { Address } from '#db/postgres/engine/address.ts'
 import { openPostgres } from '#db/postgres/store.ts'
 import { openVault } from '#db/vault.ts'
 import type { Clock } from '#domain/clock.ts'
 import type { GatewayStore } from '#signin/store.ts'
-import { type Cluster, POSTGRES_BIN, startPostgres } from '#test/support/postgres.ts'
+import { clusterForAll } from '#test/support/cluster-for-all.ts'
+import { POSTGRES_BIN } from '#test/support/postgres.ts'
 import { FULL } from '#test/support/tier.ts'
 import { type OpenStore, type ReopenStore, setBench } from './contract/bench.ts'
 import { type JoinStore, nodesContract } from './contract/nodes.ts'
@@ -33,11 +34,7 @@ if (POSTGRES_BIN === null) {
 } else {
   const bin = POSTGRES_BIN
   describe('PostgreSQL', () => {
-    let cluster: Cluster
-    beforeAll(async () => {
-      cluster = await startPostgres(bin)
-    })
-    afterAll(() => cluster.stop())
+    const cluster = clusterForAll(bin)
 
     const open: OpenStore = async (clock) => openAt(await cluster.create(), clock, 'a')
     const reopen: ReopenStore = async (store, clock) => {

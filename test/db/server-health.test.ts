@@ -1,5 +1,5 @@
 // What doctor says of the database that nodes share.
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Address } from '#db/postgres/engine/address.ts'
 import { migrate } from '#db/postgres/engine/migrate.ts'
 import { openPostgres } from '#db/postgres/store.ts'
@@ -7,7 +7,8 @@ import { later, settable, systemClock } from '#domain/clock.ts'
 import type { NodeRecord, ServerHealth } from '#domain/node.ts'
 import { checkServer, judgeServer } from '#operator/doctor/server.ts'
 import type { GatewayStore } from '#signin/store.ts'
-import { type Cluster, connect, POSTGRES_BIN, startPostgres } from '#test/support/postgres.ts'
+import { clusterForAll } from '#test/support/cluster-for-all.ts'
+import { connect, POSTGRES_BIN } from '#test/support/postgres.ts'
 
 vi.setConfig({ testTimeout: 60_000 })
 
@@ -74,11 +75,7 @@ if (POSTGRES_BIN === null) {
 } else {
   const bin = POSTGRES_BIN
   describe('finds', () => {
-    let cluster: Cluster
-    beforeAll(async () => {
-      cluster = await startPostgres(bin)
-    })
-    afterAll(() => cluster.stop())
+    const cluster = clusterForAll(bin)
 
     const open = async (address: Address, clock = settable(systemClock)): Promise<GatewayStore> => {
       const store = await openPostgres({ address, clock, node: null })

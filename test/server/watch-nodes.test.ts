@@ -1,5 +1,5 @@
 // What a machine learns of nodes from the store alone: each request that ends is told once, whenever it came and however late its line is.
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import type { ActivityEntry } from '#domain/activity.ts'
 import type { Claim } from '#domain/admission.ts'
 import { HOUR_MS, type Instant, later, MINUTE_MS } from '#domain/clock.ts'
@@ -9,10 +9,11 @@ import { FIGURES_MS, readSpan } from '#domain/snapshot/figures.ts'
 import { watchNodes } from '#server/watch-nodes.ts'
 import type { GatewayStore } from '#signin/store.ts'
 import { until } from '#test/support/appliance.ts'
+import { clusterForAll } from '#test/support/cluster-for-all.ts'
 import { handClock } from '#test/support/hand-clock.ts'
 import { claimAt, issue, openNode, settle } from '#test/support/nodes.ts'
 import { aClaim, anActivity } from '#test/support/nouns.ts'
-import { type Cluster, POSTGRES_BIN, startPostgres } from '#test/support/postgres.ts'
+import { POSTGRES_BIN } from '#test/support/postgres.ts'
 
 vi.setConfig({ testTimeout: 60_000 })
 
@@ -21,11 +22,7 @@ if (POSTGRES_BIN === null) {
 } else {
   const bin = POSTGRES_BIN
   describe('what is seen of nodes', () => {
-    let cluster: Cluster
-    beforeAll(async () => {
-      cluster = await startPostgres(bin)
-    })
-    afterAll(() => cluster.stop())
+    const cluster = clusterForAll(bin)
 
     /** Two nodes, and a watch by a clock that a test moves: a second passes before each look. */
     async function open() {

@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { BINARY } from '#scripts/compile.ts'
 import { openCli } from '#test/support/cli-harness.ts'
-import { type Cluster, POSTGRES_BIN, startPostgres, storeText } from '#test/support/postgres.ts'
+import { clusterForAll } from '#test/support/cluster-for-all.ts'
+import { POSTGRES_BIN, storeText } from '#test/support/postgres.ts'
 import { enter } from '../cabinet/enter.ts'
 import {
   authorizeUrl,
@@ -17,11 +18,10 @@ if (POSTGRES_BIN === null) {
   test.skip('PostgreSQL is not installed: apt-get install postgresql', () => {})
 } else {
   const bin = POSTGRES_BIN
-  let cluster: Cluster
+  const cluster = clusterForAll(bin)
   let setup: SigninGateway
 
   beforeAll(async () => {
-    cluster = await startPostgres(bin)
     const cli = openCli(BINARY, {
       GATEWAY_STORE: storeText(await cluster.create()),
       GATEWAY_MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
@@ -30,7 +30,6 @@ if (POSTGRES_BIN === null) {
   })
   afterAll(async () => {
     await setup?.close()
-    await cluster?.stop()
   })
   beforeEach(() => setup.appliance.pin(null))
 
