@@ -4,7 +4,7 @@ import type { NodeRecord } from '#domain/node.ts'
 import type { SnapshotRecord } from '#operator/snapshot/record.ts'
 import { BINARY } from '#scripts/compile.ts'
 import { openStream } from '#test/cabinet/open-stream.ts'
-import { type Appliance, startAppliance, until } from '#test/support/appliance.ts'
+import { type Appliance, furnishCli, startAppliance, until } from '#test/support/appliance.ts'
 import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 import { clusterForAll } from '#test/support/cluster-for-all.ts'
 import { type MailServer, openMailServer } from '#test/support/mail-server.ts'
@@ -62,15 +62,7 @@ if (POSTGRES_BIN === null) {
     beforeAll(async () => {
       mail = await openMailServer()
       store = storeText(await cluster.create())
-      desk = openNode('desk')
-      for (const args of [
-        ['init'],
-        ['balance', 'top-up', '1000'],
-        ['rates', 'set', 'USD/RUB', '90'],
-      ]) {
-        const { code, err } = desk.run(args)
-        if (code !== 0) throw new Error(`${args.join(' ')} exited ${code}\n${err}`)
-      }
+      desk = furnishCli(openNode('desk'))
       cliB = openNode('b')
       a = await start(openNode('a'))
       b = await start(cliB, '--auth-listen', '127.0.0.1:0')

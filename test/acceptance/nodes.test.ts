@@ -1,7 +1,7 @@
 // Two nodes over one PostgreSQL are one gateway: one truth of money and limits, whichever answers and whichever dies.
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { BINARY } from '#scripts/compile.ts'
-import { type Appliance, startAppliance, until } from '#test/support/appliance.ts'
+import { type Appliance, furnishCli, startAppliance, until } from '#test/support/appliance.ts'
 import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 import { clusterForAll } from '#test/support/cluster-for-all.ts'
 import { POSTGRES_BIN, storeText } from '#test/support/postgres.ts'
@@ -66,17 +66,9 @@ if (POSTGRES_BIN === null) {
 
     beforeAll(async () => {
       store = storeText(await cluster.create())
-      desk = openNode('desk')
+      desk = furnishCli(openNode('desk'))
       cliA = openNode('a')
       cliB = openNode('b')
-      for (const args of [
-        ['init'],
-        ['balance', 'top-up', '1000'],
-        ['rates', 'set', 'USD/RUB', '90'],
-      ]) {
-        const { code, err } = desk.run(args)
-        if (code !== 0) throw new Error(`${args.join(' ')} exited ${code}\n${err}`)
-      }
       a = await start(cliA)
       b = await start(cliB)
     })

@@ -1,24 +1,15 @@
 // What many share in one database: what is wrong with one of them, or stands still, is no harm to the others.
-import { describe, expect, onTestFinished, test } from 'vitest'
-import type { Address } from '#db/postgres/engine/address.ts'
-import { type Database, openDatabase, type Sql } from '#db/postgres/engine/database.ts'
+import { describe, expect, test } from 'vitest'
+import type { Database, Sql } from '#db/postgres/engine/database.ts'
 import { migrate, NEWEST_VERSION } from '#db/postgres/engine/migrate.ts'
 import { DAY_MS, later, systemClock } from '#domain/clock.ts'
-import { newEpochId } from '#domain/id.ts'
 import type { UsdNanos } from '#domain/money.ts'
 import { labelOf, newSecret } from '#domain/secret.ts'
 import { until } from '#test/support/appliance.ts'
 import { clusterForAll } from '#test/support/cluster-for-all.ts'
-import { claimAt, issue, openNode, settle } from '#test/support/nodes.ts'
+import { claimAt, issue, openNode, openTables, settle } from '#test/support/nodes.ts'
 import { aKey, anAccount, anAct, aThreshold, aTopUp, usd } from '#test/support/nouns.ts'
 import { POSTGRES_BIN } from '#test/support/postgres.ts'
-
-function open(address: Address): Database {
-  const owner = { node: 'other', epoch: newEpochId(systemClock.now()) }
-  const database = openDatabase(address, { clock: systemClock, owner, vault: null })
-  onTestFinished(() => database.close())
-  return database
-}
 
 interface Standing {
   /** Lets it go on. */
@@ -76,7 +67,10 @@ if (POSTGRES_BIN === null) {
       const verdicts = await Promise.all([odd, claimAt(store, key)].map(store.admissions.admit))
       expect(verdicts).toMatchObject([{ admitted: true }, { admitted: true }])
       const users = 'SELECT end_user, model FROM holds WHERE end_user IS NOT NULL'
-      expect(await open(address).get(users)).toEqual({ end_user: 'a\ufffdb', model: '\ufffd' })
+      expect(await openTables(address).get(users)).toEqual({
+        end_user: 'a\ufffdb',
+        model: '\ufffd',
+      })
       expect(await settle(store, odd, '0.01')).toBe(true)
     })
 
@@ -131,7 +125,7 @@ if (POSTGRES_BIN === null) {
         const held = { in_progress: String(times), held_nanos: String(usd('0.01') * BigInt(times)) }
         for (const state of ['account_state WHERE account_id', 'key_state WHERE key_id']) {
           const id = state.startsWith('account') ? key.accountId : key.id
-          const found = await open(address).get(
+          const found = await openTables(address).get(
             `SELECT in_progress::text, held_nanos::text FROM ${state} = ?`,
             id,
           )
@@ -142,7 +136,7 @@ if (POSTGRES_BIN === null) {
 
     test('a transaction that stands still is ended, and what waits for it goes on', async () => {
       const { address, store, key } = await start()
-      const standing = await stand(open(address), async (tx) => {
+      const standing = await stand(openTables(address), async (tx) => {
         await tx.get('SELECT pg_advisory_xact_lock(7001)')
         await lockOf(key.accountId)(tx)
       })
@@ -158,7 +152,7 @@ if (POSTGRES_BIN === null) {
       await store.thresholds.set(aThreshold({ below: usd('99.9') }), undefined, anAct())
       const claim = claimAt(store, key)
       await store.admissions.admit(claim)
-      const change = await stand(open(address), (tx) =>
+      const change = await stand(openTables(address), (tx) =>
         tx.get('SELECT pg_advisory_xact_lock(7002)'),
       )
       expect(await settle(store, claim, '0.5')).toBe(true)
@@ -171,7 +165,7 @@ if (POSTGRES_BIN === null) {
 
     test('what a key has used is read while its account is locked', async () => {
       const { address, store, key } = await start()
-      const database = open(address)
+      const database = openTables(address)
       const standing = await stand(database, lockOf(key.accountId))
       const admitted = store.admissions.admit(claimAt(store, key))
       await until(() => isWaiting(database), 'the claim waits')
@@ -184,7 +178,7 @@ if (POSTGRES_BIN === null) {
     test('a mark that a charge has made is not made again by the movement that waited for it', async () => {
       const { address, store, key } = await start()
       await store.thresholds.set(aThreshold({ below: usd('99') }), undefined, anAct())
-      const database = open(address)
+      const database = openTables(address)
       const at = systemClock.now()
       const charge = await stand(database, async (tx) => {
         await lockOf(key.accountId)(tx)
@@ -213,7 +207,7 @@ if (POSTGRES_BIN === null) {
          UPDATE account_state SET pos = ${now}, newest_at = ${now}, stepped_to = ${now} + 86400000;
          UPDATE keys SET limits = '{"rpm":9,"rpd":9,"tpm":9}'; ANALYZE slots`,
       )
-      const database = open(address)
+      const database = openTables(address)
       const read = await database.transact(async (tx) => {
         await tx.all('SELECT * FROM usage_of(?::text[], ?, true, true)', [key.id], now)
         await tx.run("UPDATE keys SET limits = '{}'")
@@ -235,7 +229,7 @@ if (POSTGRES_BIN === null) {
         code: 'store_unavailable',
         message: `this database is schema ${newer}, and this binary works with ${NEWEST_VERSION}`,
       })
-      expect(await open(address).get('SELECT version FROM schema_version')).toEqual({
+      expect(await openTables(address).get('SELECT version FROM schema_version')).toEqual({
         version: newer,
       })
     })

@@ -1,26 +1,16 @@
 // What waits for the database, or stands beside others that do, costs neither memory without a bound nor what others hold.
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import type { Address } from '#db/postgres/engine/address.ts'
-import { type Database, openDatabase } from '#db/postgres/engine/database.ts'
 import { MOST_WAITING } from '#db/postgres/log/activity.ts'
 import { openPostgres } from '#db/postgres/store.ts'
 import { HOUR_MS, later, systemClock } from '#domain/clock.ts'
-import { newEpochId } from '#domain/id.ts'
 import { until } from '#test/support/appliance.ts'
 import { clusterForAll } from '#test/support/cluster-for-all.ts'
 import { beginAnswer } from '#test/support/keep-answer.ts'
-import { claimAt, issue, openNode } from '#test/support/nodes.ts'
+import { claimAt, issue, openNode, openTables } from '#test/support/nodes.ts'
 import { aNotice, anAct, anActivity, usd } from '#test/support/nouns.ts'
 import { POSTGRES_BIN, startPostgres } from '#test/support/postgres.ts'
 
 vi.setConfig({ testTimeout: 120_000 })
-
-function open(address: Address): Database {
-  const owner = { node: 'looks', epoch: newEpochId(systemClock.now()) }
-  const database = openDatabase(address, { clock: systemClock, owner, vault: null })
-  onTestFinished(() => database.close())
-  return database
-}
 
 if (POSTGRES_BIN === null) {
   test.skip('PostgreSQL is not installed: apt-get install postgresql', () => {})
@@ -36,7 +26,11 @@ if (POSTGRES_BIN === null) {
       const admit = (agoMs: number) =>
         store.admissions.admit({ ...claimAt(store, key), at: later(systemClock.now(), -agoMs) })
       const stepped = async () =>
-        (await open(address).get<{ to: number }>('SELECT stepped_to AS to FROM account_state'))?.to
+        (
+          await openTables(address).get<{ to: number }>(
+            'SELECT stepped_to AS to FROM account_state',
+          )
+        )?.to
       await admit(0)
       expect(await admit(6_000)).toMatchObject({ admitted: true, quota: { day: { remaining: 7 } } })
       expect(await stepped()).toBe(0)
@@ -51,7 +45,7 @@ if (POSTGRES_BIN === null) {
       const address = await cluster.create()
       const store = await openNode(address, 'a')
       const { stage, end } = await beginAnswer(store, await issue(store), systemClock.now())
-      const database = open(address)
+      const database = openTables(address)
       const go = Promise.withResolvers<void>()
       const locked = Promise.withResolvers<void>()
       let begun = 0
@@ -73,7 +67,7 @@ if (POSTGRES_BIN === null) {
       const address = await cluster.create()
       const store = await openNode(address, 'a')
       await issue(store, { dailySpend: usd('1') })
-      const database = open(address)
+      const database = openTables(address)
       await database.run('UPDATE key_state SET mark_day = 5')
       await database.run('UPDATE account_state SET mark_day = 5')
       const marks = () =>

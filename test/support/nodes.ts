@@ -1,9 +1,11 @@
 /** Nodes of one PostgreSQL, by the clock of the machine. */
 import { onTestFinished } from 'vitest'
 import type { Address } from '#db/postgres/engine/address.ts'
+import { type Database, openDatabase } from '#db/postgres/engine/database.ts'
 import { openPostgres } from '#db/postgres/store.ts'
 import type { Claim } from '#domain/admission.ts'
 import { systemClock } from '#domain/clock.ts'
+import { newEpochId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
 import type { Limits } from '#domain/limits.ts'
 import { labelOf, newSecret } from '#domain/secret.ts'
@@ -14,6 +16,14 @@ export async function openNode(address: Address, node: string): Promise<GatewayS
   const store = await openPostgres({ address, clock: systemClock, node })
   onTestFinished(() => store.close())
   return store
+}
+
+/** Its tables, for a test that looks at them or stands in the way. */
+export function openTables(address: Address): Database {
+  const owner = { node: 'other', epoch: newEpochId(systemClock.now()) }
+  const database = openDatabase(address, { clock: systemClock, owner, vault: null })
+  onTestFinished(() => database.close())
+  return database
 }
 
 export async function issue(
