@@ -1,6 +1,6 @@
-/** A ceiling that is reached by a change of it, or of what counts in it, is told after that change: no charge comes to tell of it. */
+/** A ceiling that is reached by a change of it is told after that change: no charge comes to tell of it. */
 import type { Account, Accounts } from '#domain/account.ts'
-import { passedMark } from '#domain/ceiling-marks.ts'
+import { passedMark, shareOf } from '#domain/ceiling-marks.ts'
 import {
   type Clock,
   type Day,
@@ -10,19 +10,41 @@ import {
   nextMonthStart,
 } from '#domain/clock.ts'
 import type { RaisedEvent } from '#domain/event.ts'
-import type { AccountId } from '#domain/id.ts'
+import type { KeyId } from '#domain/id.ts'
 import type { ApiKey, Keys } from '#domain/key.ts'
 import type { Limits } from '#domain/limits.ts'
 import { NO_MONEY, type UsdNanos } from '#domain/money.ts'
 import type { Store } from '#domain/store.ts'
-import { ceilingOfAccount, ceilingOfKey, type PassedCeiling } from './rows/mark-events.ts'
+import {
+  ceilingOfAccount,
+  ceilingOfEndUser,
+  ceilingOfKey,
+  type PassedCeiling,
+} from './rows/mark-events.ts'
 
 type Ports = Pick<Store, 'keys' | 'accounts' | 'admissions' | 'events' | 'noticeSettings'>
+
+export interface EndUserSpend {
+  readonly endUser: string
+  readonly spent: UsdNanos
+}
+
+/** The end users of a key that have spent so much on a day or more, `limit` of those that have spent the most. */
+export type ReadEndUsers = (
+  id: KeyId,
+  day: Day,
+  least: UsdNanos,
+  limit: number,
+) => Promise<readonly EndUserSpend[]>
+
+/** More end users of one key than these are told of with their next charges. */
+const MOST_END_USERS = 100
 
 /** Their changes, which tell. What was told before is known by its subject. */
 export function tellCeilings(
   { keys, accounts, admissions, events, noticeSettings }: Ports,
   clock: Clock,
+  readEndUsers: ReadEndUsers,
 ): { readonly keys: Keys; readonly accounts: Accounts } {
   const tell = async (
     limits: Limits,
@@ -44,28 +66,39 @@ export function tellCeilings(
       async (at) => (await admissions.spending([key.id], at))[0],
       (passed, at) => ceilingOfKey(key, passed, at),
     )
+  const tellOfEndUsers = async (key: ApiKey): Promise<void> => {
+    const { endUserDailySpend: ceiling } = key.limits
+    const { ceilingPercents } = await noticeSettings.find()
+    const [first] = ceilingPercents
+    if (ceiling === null || first === undefined) return
+    const least = shareOf(ceiling, first)
+    const at = clock.now()
+    const today = dayOf(at)
+    for (const { endUser, spent } of await readEndUsers(key.id, today, least, MOST_END_USERS)) {
+      const { percent } = passedMark(spent, ceiling, ceilingPercents)
+      if (percent === null) continue
+      const passed = { ceiling, spent, percent, ends: nextDay(today) }
+      const event = { ...passed, limit: 'end_user_daily_usd' } as const
+      await events.raise(ceilingOfEndUser(key, endUser, event, at), null)
+    }
+  }
   const tellOfAccount = ({ id, name, limits }: Account): Promise<void> =>
     tell(
       limits,
       async (at) => (await admissions.accountUse([id], at))[0],
       (passed, at) => ceilingOfAccount(id, name, passed, at),
     )
-  const tellOf = async (id: AccountId): Promise<void> => {
-    const account = await accounts.find(id)
-    if (account !== undefined) await tellOfAccount(account)
-  }
   return {
     keys: {
       ...keys,
       async amend(id, amendment, act) {
         const amended = await keys.amend(id, amendment, act)
         if (amendment.limits !== undefined) await tellOfKey(amended.after)
+        const { before, after } = amended
+        if (after.limits.endUserDailySpend !== before.limits.endUserDailySpend) {
+          await tellOfEndUsers(after)
+        }
         return amended
-      },
-      async move(id, accountId, act) {
-        const moved = await keys.move(id, accountId, act)
-        await tellOf(accountId)
-        return moved
       },
     },
     accounts: {

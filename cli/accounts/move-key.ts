@@ -1,4 +1,4 @@
-/** `gatewayctl accounts move-key`: a key becomes another account's, with its secret, its limits and what it has spent. */
+/** `gatewayctl accounts move-key`: a key becomes another account's, with its secret and its limits. */
 import { action, type Mount } from '../action.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'

@@ -12,7 +12,8 @@ export interface MovedTable {
 
 /** In both under one name, in an order in which rows refer to earlier ones only. */
 export const SHARED = [
-  ...['accounts', 'keys', 'key_secrets', 'key_days', 'end_user_days', 'thresholds'],
+  ...['accounts', 'keys', 'key_secrets', 'key_days', 'moved_days', 'end_user_days'],
+  'thresholds',
   ...['ledger', 'acts', 'activity', 'kept_since', 'steady_time', 'answers', 'answer_pieces'],
   ...['catalogue_version', 'providers', 'credentials', 'models', 'price_versions', 'aliases'],
   ...['routes', 'hops', 'rates', 'outbox', 'delivery_tries', 'events', 'notice_settings'],

@@ -119,6 +119,11 @@ BEGIN
     SELECT * FROM unnest(w_gen, w_req, w_acc, w_key, w_model, w_hold, w_at, w_user, w_as, w_day, w_node, w_epoch, w_repeat, w_digest, w_surface, w_session, w_tokens);
 END $$;
 
+-- What an account was charged on some days: what its keys have spent on them, and what is beside that.
+CREATE OR REPLACE FUNCTION spent_by(acc text, first bigint, before bigint) RETURNS bigint LANGUAGE sql STABLE AS $$
+  SELECT (coalesce((SELECT sum(d.spent_nanos) FROM keys k JOIN key_days d ON d.key_id = k.id WHERE k.account_id = acc AND d.day >= first AND d.day < before), 0)
+    + coalesce((SELECT sum(m.spent_nanos) FROM moved_days m WHERE m.account_id = acc AND m.day >= first AND m.day < before), 0))::bigint $$;
+
 -- A verdict for each claim of a batch, in their order. With `takes`, what is admitted takes its slots and its hold. Money in
 -- nano-dollars. `o_…` are the offers of all claims in one row, of which a claim has `p_offers` from `p_first` on. `now_` is the node's clock as
 -- it sends the batch: a claim that has waited for seconds lies there on the time line, for no clock was set back.
@@ -240,10 +245,9 @@ BEGIN
     today := day_at(c.at, a_day);
     IF a_limited AND (today <> a_day OR NOT a_summed) THEN
       IF NOT (a_summed AND today = a_day + 1 AND month_of(today) = month_of(a_day)) THEN
-        SELECT coalesce(sum(d.spent_nanos), 0) INTO a_sm FROM key_days d JOIN keys k ON k.id = d.key_id
-          WHERE k.account_id = c.acc AND d.day >= month_of(today) AND d.day < next_month(today);
+        a_sm := spent_by(c.acc, month_of(today), next_month(today));
       END IF;
-      SELECT coalesce(sum(d.spent_nanos), 0) INTO a_sd FROM key_days d JOIN keys k ON k.id = d.key_id WHERE k.account_id = c.acc AND d.day = today;
+      a_sd := spent_by(c.acc, today, today + 1);
       SELECT coalesce(sum(h.amount_nanos) FILTER (WHERE h.day = today), 0),
           coalesce(sum(h.amount_nanos) FILTER (WHERE h.day >= month_of(today) AND h.day < next_month(today)), 0)
         INTO a_hd, a_hm FROM holds h WHERE h.account_id = c.acc;
@@ -482,6 +486,11 @@ BEGIN
   RETURN accs;
 END $$;
 
+-- What a request whose key is in another account by now adds to the key's day counts where it was admitted, under the locks of both.
+CREATE OR REPLACE FUNCTION stay(payer text, now_of text, on_day bigint, spent bigint, counted bigint) RETURNS void LANGUAGE sql AS $$
+  INSERT INTO moved_days AS m (account_id, day, spent_nanos, requests) VALUES (payer, on_day, spent, counted), (now_of, on_day, -spent, -counted)
+  ON CONFLICT (account_id, day) DO UPDATE SET spent_nanos = m.spent_nanos + excluded.spent_nanos, requests = m.requests + excluded.requests $$;
+
 -- Resolves those admissions of a batch that are open, and answers which: hold, ledger, balance, sums, line of the log, kept answer and
 -- marks move together. An amount that is null charges nothing. `passed`: a mark was passed, whose words are to be written.
 CREATE OR REPLACE FUNCTION settle(p_gen text[], p_at bigint[], p_amount bigint[], p_rate text[], p_version text[], p_answer bigint[],
@@ -536,18 +545,16 @@ BEGIN
               coalesce(sum(d.amount) FILTER (WHERE month_of(d.day) = month_of(s.day)), 0)::bigint AS spent_month
             FROM done d JOIN key_state s USING (key_id) GROUP BY 1) g
       WHERE t.key_id = g.key_id),
-    -- One that was moved in the meantime is paid where it was admitted, and counts where it is: both sums are read again.
+    -- One that was moved in the meantime is paid where it was admitted, and counts there.
     of_accounts AS (
       UPDATE account_state t SET held_nanos = t.held_nanos - g.held, in_progress = t.in_progress - g.n, balance_nanos = t.balance_nanos - g.amount,
           held_day = t.held_day - g.held_day, spent_day = t.spent_day + g.spent_day, held_month = t.held_month - g.held_month,
-          spent_month = t.spent_month + g.spent_month, summed = t.summed AND NOT g.moved
+          spent_month = t.spent_month + g.spent_month
       FROM (SELECT s.account_id, count(*) FILTER (WHERE NOT d.late) AS n, coalesce(sum(d.held), 0)::bigint AS held, coalesce(sum(d.amount), 0)::bigint AS amount,
               coalesce(sum(d.held) FILTER (WHERE d.day = s.day), 0)::bigint AS held_day, coalesce(sum(d.amount) FILTER (WHERE d.day = s.day), 0)::bigint AS spent_day,
               coalesce(sum(d.held) FILTER (WHERE month_of(d.day) = month_of(s.day)), 0)::bigint AS held_month,
-              coalesce(sum(d.amount) FILTER (WHERE month_of(d.day) = month_of(s.day)), 0)::bigint AS spent_month, bool_or(d.moved) AS moved
-            FROM (SELECT account_id, day, held, amount, account_id <> now_of AS moved, late FROM done
-                  UNION ALL SELECT now_of, day, 0, 0, true, true FROM done WHERE account_id <> now_of) d
-            JOIN account_state s USING (account_id) GROUP BY 1) g
+              coalesce(sum(d.amount) FILTER (WHERE month_of(d.day) = month_of(s.day)), 0)::bigint AS spent_month
+            FROM done d JOIN account_state s USING (account_id) GROUP BY 1) g
       WHERE t.account_id = g.account_id),
     logged AS (
       INSERT INTO activity (generation_id, request_id, account_id, key_id, admitted, model, provider, end_user, stream, status, code, ended_by, finish_reason,
@@ -574,6 +581,7 @@ BEGIN
     SELECT d.* FROM done d
   LOOP
     done_gen := done_gen || c.generation_id;
+    IF c.account_id <> c.now_of THEN PERFORM stay(c.account_id, c.now_of, c.day, coalesce(c.amount, 0), CASE WHEN c.late THEN 0 ELSE 1 END); END IF;
     IF c.amount > 0 THEN
       paid_key := paid_key || c.key_id; paid_user := array_append(paid_user, c.counted_as); paid_acc := paid_acc || c.account_id; paid_at := paid_at || c.at;
     END IF;
@@ -655,6 +663,8 @@ DECLARE accs text[]; gens text[];
 BEGIN
   IF cardinality(p_gen) = 0 THEN RETURN; END IF;
   accs := lock_accounts_of(p_gen);
+  PERFORM stay(h.account_id, k.account_id, h.day, 0, 1) FROM holds h JOIN keys k ON k.id = h.key_id
+    WHERE h.generation_id = ANY (p_gen) AND h.ended_at IS NULL AND h.account_id <> k.account_id;
   WITH ended AS (
       UPDATE holds h SET ended_at = p_at, idempotency_key = NULL, body_sha256 = NULL WHERE h.generation_id = ANY (p_gen) AND h.ended_at IS NULL
       RETURNING h.*),
@@ -788,8 +798,7 @@ BEGIN
     IF coalesce(c.rpm, c.rpd, c.tpm, c.concurrency, c.daily, c.monthly) IS NULL THEN NULL;
     ELSIF c.summed AND c.day = today THEN spent_day := c.spent_day; spent_month := c.spent_month;
     ELSE
-      SELECT coalesce(sum(d.spent_nanos) FILTER (WHERE d.day = today), 0), coalesce(sum(d.spent_nanos), 0) INTO spent_day, spent_month
-        FROM keys k JOIN key_days d ON d.key_id = k.id WHERE k.account_id = c.id AND d.day >= month_of(today) AND d.day < next_month(today);
+      spent_day := spent_by(c.id, today, today + 1); spent_month := spent_by(c.id, month_of(today), next_month(today));
     END IF;
     SELECT p.pos INTO pos FROM place_of(at_, c.pos, c.set_back, c.steps) p;
     stepped := pos < c.stepped_to OR at_ < c.newest_at - 5000;

@@ -7,7 +7,7 @@ import { within } from '#domain/within.ts'
 import type { GatewayStore } from '#signin/store.ts'
 import { tellCeilings } from '../tell-ceilings.ts'
 import type { Vault } from '../vault.ts'
-import { createAdmissions } from './admission/admissions.ts'
+import { createAdmissions, prepareEndUserReader } from './admission/admissions.ts'
 import { createAnswers } from './admission/answers.ts'
 import { openCatalogue } from './catalogue/catalogue.ts'
 import { createModels } from './catalogue/models.ts'
@@ -83,7 +83,7 @@ async function createStore(database: Database, isNode: boolean): Promise<Gateway
       return database.owner
     },
     ...ports,
-    ...tellCeilings(ports, database.clock),
+    ...tellCeilings(ports, database.clock, prepareEndUserReader(database)),
     ledger: createLedger(database, catalogue),
     thresholds: createThresholds(database, catalogue),
     notices: createNotices(database, marks),

@@ -59,6 +59,18 @@ export const keyDays = daySums('key_days')
 
 export const restingKeyDays = daySums('resting_key_days')
 
+/** What an account was charged on a day beside what its keys have spent on it. */
+export const movedDays = sqliteTable(
+  'moved_days',
+  {
+    accountId: text('account_id').$type<AccountId>().notNull(),
+    day: integer('day').$type<Day>().notNull(),
+    spent: nanos('spent_nanos').notNull(),
+    requests: integer('requests').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.day, table.accountId] })],
+)
+
 export const endUserDays = sqliteTable(
   'end_user_days',
   {

@@ -9,6 +9,7 @@ import type { Store, StoreHealth } from '#domain/store.ts'
 import type { GatewayStore } from '#signin/store.ts'
 import { tellCeilings } from '../tell-ceilings.ts'
 import { createAdmissions } from './admission/admissions.ts'
+import { prepareEndUserReader } from './admission/end-users.ts'
 import { prepareExpiry } from './admission/expire.ts'
 import { type HotState, startHotState } from './admission/hot-state.ts'
 import { prepareRepeats } from './admission/repeats.ts'
@@ -116,10 +117,11 @@ export function createStore(
     },
   })
   // On the hot path: these translate their own errors, which saves a promise per call.
+  const telling = { ...ports, keys: { ...ports.keys, findBySecret: keys.findBySecret } }
   return {
     owner,
     ...ports,
-    ...tellCeilings({ ...ports, keys: { ...ports.keys, findBySecret: keys.findBySecret } }, clock),
+    ...tellCeilings(telling, clock, prepareEndUserReader(connection)),
     admissions: { ...ports.admissions, admit: admissions.admit, settle: admissions.settle },
     catalogue,
   }

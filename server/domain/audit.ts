@@ -4,8 +4,11 @@ import type { AccountId, GenerationId, KeyId } from './id.ts'
 import type { BalanceAudit } from './ledger.ts'
 import type { UsdNanos } from './money.ts'
 
-/** The stored sums: an account's balance, a key's spend on a UTC day, and that of each of its end users. */
-export type KeptSum = 'balance' | 'key_day' | 'end_user_day'
+/**
+ * The stored sums: an account's balance, a key's spend on a UTC day, and that of each of its end users; and what an account was
+ * charged on one for keys that are elsewhere now, less what its keys had spent elsewhere.
+ */
+export type KeptSum = 'balance' | 'key_day' | 'end_user_day' | 'moved_day'
 
 export type AuditFinding =
   /** A sum that differs from that of the ledger. */

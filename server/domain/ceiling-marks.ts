@@ -13,6 +13,10 @@ export interface PassedMark {
   readonly next: UsdNanos
 }
 
+/** Rounded up: a mark is passed once its whole share is spent. */
+export const shareOf = (ceiling: UsdNanos, percent: number): UsdNanos =>
+  ((ceiling * BigInt(percent) + 99n) / 100n) as UsdNanos
+
 /** `percents` ascend; a null ceiling has no marks. */
 export function passedMark(
   spent: UsdNanos,
@@ -22,8 +26,7 @@ export function passedMark(
   if (ceiling === null) return { percent: null, next: NO_MARK }
   let percent: number | null = null
   for (const one of percents) {
-    // Rounded up: a mark is passed once its whole share is spent.
-    const mark = ((ceiling * BigInt(one) + 99n) / 100n) as UsdNanos
+    const mark = shareOf(ceiling, one)
     if (spent < mark) return { percent, next: mark }
     percent = one
   }

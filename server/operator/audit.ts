@@ -110,10 +110,11 @@ export function render(finding: AuditFinding, name: string): FindingRecord {
   const amounts = toAmounts(finding)
   const { kept_usd: kept, ledger_usd: ledger, difference_usd: difference } = amounts
   const recorded = what === 'balance' ? `the balance is $${kept}` : `$${kept} is recorded`
+  const beside = what === 'moved_day' ? ' of keys that were moved' : ''
   return {
     ...known,
     ...amounts,
-    message: `${place(finding, name)}: ${recorded}, but the ledger adds up to $${ledger} (difference $${difference})`,
+    message: `${place(finding, name)}: ${recorded}${beside}, but the ledger adds up to $${ledger} (difference $${difference})`,
   }
 }
 

@@ -81,18 +81,41 @@ test('requests that end meanwhile are counted once', async () => {
   expect(await spent(deps)).toEqual([ended, SPENT + ended])
 })
 
-test('a key that is moved away meanwhile is not counted, and counts again once it is back', async () => {
+test('a key that is moved away meanwhile, back, and away once more leaves what it has spent', async () => {
   const { deps, keys } = await openMany()
-  const [key] = keys
+  const [key] = keys.toSorted((one, other) => (one.id < other.id ? 1 : -1))
   if (key === undefined) throw new Error('there is no key')
   await openOther(deps)
   await limit(deps)
+  for (const to of ['acct_2', 'acct_1', 'acct_2'] as const) {
+    const reading = spent(deps)
+    await turn()
+    await deps.store.keys.move(key.id, to, anAct(deps.clock.now()))
+    expect(await reading).toEqual([0n, SPENT])
+    expect(await spent(deps)).toEqual([0n, SPENT])
+    await deps.restart()
+  }
+  expect(await spent(deps)).toEqual([0n, SPENT])
+})
+
+test('what a request of a moved key costs counts where it was admitted, also while its sums are read', async () => {
+  const { deps, keys } = await openMany()
+  const [key] = keys.toSorted((one, other) => (one.id < other.id ? 1 : -1))
+  if (key === undefined) throw new Error('there is no key')
+  await openOther(deps)
+  await deps.store.accounts.amend('acct_2', { limits: { concurrency: 9 } }, anAct())
+  const running = [await deps.begin(key), await deps.begin(key)] as const
+  await deps.store.keys.move(key.id, 'acct_2', anAct(deps.clock.now()))
+  await limit(deps)
   const reading = spent(deps)
   await turn()
-  await deps.store.keys.move(key.id, 'acct_2', anAct(deps.clock.now()))
-  expect(await reading).toEqual([0n, SPENT - BigInt(DAYS)])
-  await deps.store.keys.move(key.id, 'acct_1', anAct(deps.clock.now()))
-  expect(await spent(deps)).toEqual([0n, SPENT])
+  await deps.settle(running[0])
+  expect(await reading).toEqual([1n, SPENT + 1n])
+  await deps.settle(running[1])
+  const [other] = await deps.store.admissions.accountUse(['acct_2'], deps.clock.now())
+  expect([await spent(deps), other?.spendMonth]).toEqual([[2n, SPENT + 2n], 0n])
+  await deps.restart()
+  expect(await spent(deps)).toEqual([2n, SPENT + 2n])
 })
 
 test('at midnight its day begins anew, and its month goes on, also with requests that are in progress', async () => {

@@ -145,6 +145,19 @@ describe('what was tampered with is found', () => {
     expect(await findings()).toMatchObject([{ what: 'key_day', day: today() - 9, kept: 7n }])
   })
 
+  test('a day of keys that were moved', async () => {
+    await store.accounts.create(anAccount({ id: 'acct_2', name: 'other' }), anAct())
+    await store.keys.move(key.id, 'acct_2', anAct())
+    expect(await findings()).toEqual([])
+    await tamper("DELETE FROM moved_days WHERE account_id = 'acct_2'")
+    expect(await findings()).toEqual([
+      {
+        ...{ what: 'moved_day', subject: 'acct_2', day: today(), endUser: null },
+        ...{ kept: 0n, ledger: usd('-0.75') },
+      },
+    ])
+  })
+
   test('a day of an end user', async () => {
     await tamper('UPDATE end_user_days SET spent_nanos = 0')
     expect(await findings()).toEqual([

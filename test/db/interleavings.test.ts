@@ -6,7 +6,15 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { openStore } from '#db/index.ts'
 import type { Claim } from '#domain/admission.ts'
-import { dayOf, dayStart, instant, nextDay, nextMonthStart } from '#domain/clock.ts'
+import {
+  type Day,
+  dayOf,
+  dayStart,
+  instant,
+  nextDay,
+  nextMonthStart,
+  renderDay,
+} from '#domain/clock.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { type Limits, NO_LIMITS } from '#domain/limits.ts'
 import type { UsdNanos } from '#domain/money.ts'
@@ -219,7 +227,7 @@ async function open(
   const clock = handClock('2026-08-31T23:58:30Z')
   const store = await openStore({ dataDir, clock })
   const books = plainBooks()
-  const plain = { limits: NO_LIMITS, threshold: null, mark: null, told: 0, hasMoved: false }
+  const plain = { limits: NO_LIMITS, threshold: null, mark: null, told: 0 }
   for (const accountId of ACCOUNTS) {
     await store.accounts.create(anAccount({ id: accountId, name: accountId }), anAct())
     await store.ledger.credit(aTopUp(clock.now(), balance, { accountId }), anAct())
@@ -418,7 +426,10 @@ async function compare({ store, clock, keys, books }: World): Promise<void> {
     )
   }
   expect(books.overshoots()).toEqual([])
+  const days = (await store.admissions.spendByDay(0 as Day)).filter(({ spent }) => spent > 0n)
   for (const [id, { mark }] of books.accounts) {
+    const own = days.filter(({ accountId }) => accountId === id)
+    expect(new Map(own.map(({ day, spent }) => [renderDay(day), spent]))).toEqual(books.daysOf(id))
     expect((await store.thresholds.find(id)).mark?.notifiedAt ?? null).toBe(mark)
   }
   expect(await store.notices.list({ limit: 10_000 })).toHaveLength(toldBy(books))

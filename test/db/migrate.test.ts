@@ -182,6 +182,50 @@ test('the account that a person was linked to is theirs as its owner', () => {
   expect(database.query('SELECT id FROM people').all()).toEqual([{ id: 'usr_1' }, { id: 'usr_2' }])
 })
 
+test('what keys had spent before they were moved is of the accounts that were charged', () => {
+  const database = new Database(':memory:', { strict: true })
+  for (const sql of MIGRATIONS.slice(0, 48)) database.run(sql)
+  for (const id of ['acct_1', 'acct_2', 'acct_3']) {
+    database.run('INSERT INTO accounts (id, name, created_at) VALUES (?, ?, 0)', [id, id])
+  }
+  for (const [id, account] of [
+    ['key_moved', 'acct_2'],
+    ['key_stayed', 'acct_2'],
+  ] as const) {
+    database.run(
+      `INSERT INTO keys (id, account_id, name, kind, label, created_at, updated_at)
+       VALUES (?, ?, 'k', 'ordinary', 'if-1…1', 0, 0)`,
+      [id, account],
+    )
+  }
+  const charges = [
+    ['acct_1', 'key_moved', 7, 20_000],
+    ['acct_1', 'key_moved', 5, 20_000],
+    ['acct_1', 'key_moved', 3, 20_001],
+    ['acct_3', 'key_moved', 2, 20_001],
+    ['acct_2', 'key_moved', 100, 20_001],
+    ['acct_2', 'key_stayed', 1_000, 20_000],
+  ] as const
+  for (const [nth, [account, key, amount, day]] of charges.entries()) {
+    database.run(
+      `INSERT INTO ledger (id, account_id, kind, amount_nanos, at, key_id, generation_id, rub_per_usd, day)
+       VALUES (?, ?, 'charge', ?, 0, ?, ?, '90', ?)`,
+      [`led_${nth}`, account, -amount, key, `gen-${nth}`, day],
+    )
+  }
+  database.run(`INSERT INTO acts (id, at, who, verb, target, changed)
+    VALUES ('act_1', 0, 'root', 'accounts.move-key', 'key_moved', '{}')`)
+  for (const sql of MIGRATIONS.slice(48)) database.run(sql)
+  const rows = database.query('SELECT * FROM moved_days ORDER BY day, account_id').values()
+  expect(rows).toEqual([
+    ['acct_1', 20_000, 12, 2],
+    ['acct_2', 20_000, -12, -2],
+    ['acct_1', 20_001, 3, 1],
+    ['acct_2', 20_001, -5, -2],
+    ['acct_3', 20_001, 2, 1],
+  ])
+})
+
 test('a schema newer than this binary is refused, and the directory is free again', async () => {
   const dataDir = tempDirectory()
   const store = await openStore({ dataDir, clock })

@@ -63,8 +63,6 @@ interface PlainAccount {
   threshold: bigint | null
   mark: number | null
   told: number
-  /** Whether a key has come to it, or left it: then its ceilings may be crossed by what that has spent. */
-  hasMoved: boolean
 }
 
 export interface Expected {
@@ -92,6 +90,8 @@ export interface PlainBooks {
   /** Every request in progress is voided. */
   crash(): void
   usage(keyId: KeyId, now: number): Readonly<Record<string, bigint | number>>
+  /** What each account was charged for its requests of each date, but for those of nothing. */
+  daysOf(id: AccountId): ReadonlyMap<string, bigint>
   /** What the requests that a limit counts take of it, with what those in progress hold. */
   taken(limit: RacedLimit, owner: KeyId | AccountId, now: number): number
   /** Ceilings that were crossed by more than one request; there must be none. */
@@ -113,11 +113,6 @@ export function plainBooks(): PlainBooks {
   const all = () => [...requests.values()]
   const of = (keyId: KeyId) => all().filter((one) => one.keyId === keyId)
   const admittedBy = (id: AccountId) => all().filter(({ accountId }) => accountId === id)
-  /** What counts in the ceilings of an account: what its keys have spent, wherever they were, and what it admitted. */
-  const countedBy = (id: AccountId) =>
-    all().filter(({ keyId, accountId, cost }) =>
-      cost === null ? accountId === id : keys.get(keyId)?.accountId === id,
-    )
   const accountOf = (id: AccountId): PlainAccount => {
     const account = accounts.get(id)
     if (account === undefined) throw new Error(`there is no account ${id}`)
@@ -135,7 +130,7 @@ export function plainBooks(): PlainBooks {
   function ceilingsOf({ keyId, endUser, at }: Claim): readonly Ceiling[] {
     const limits = keys.get(keyId)?.limits ?? NO_LIMITS
     const { limits: shared } = accountOf(homeOf(keyId))
-    const ours = countedBy(homeOf(keyId))
+    const ours = admittedBy(homeOf(keyId))
     const mine = of(keyId)
     const theirs = mine.filter((one) => endUser !== null && one.endUser === endUser)
     const onDay = (some: readonly Request[]) => some.filter((one) => dateOf(one.at) === dateOf(at))
@@ -326,7 +321,6 @@ export function plainBooks(): PlainBooks {
     move(keyId, accountId) {
       const key = keys.get(keyId)
       if (key === undefined || key.accountId === accountId) return
-      for (const id of [key.accountId, accountId]) accountOf(id).hasMoved = true
       key.accountId = accountId
     },
     crash() {
@@ -341,18 +335,23 @@ export function plainBooks(): PlainBooks {
         requestsInProgress: mine.filter(({ cost }) => cost === null).length,
       }
     },
+    daysOf(id) {
+      const days = Map.groupBy(admittedBy(id), ({ at }) => dateOf(at))
+      return new Map(
+        [...days].map(([date, some]) => [date, spent(some)] as const).filter(([, sum]) => sum > 0n),
+      )
+    },
     taken(limit, owner, now) {
       const account = accounts.has(owner as AccountId) ? (owner as AccountId) : null
       const some = account === null ? of(owner as KeyId) : admittedBy(account)
-      const counted = account === null ? some : countedBy(account)
       const within = (span: number) => some.filter(({ at }) => at + span > now)
       const taken: Readonly<Record<RacedLimit, () => number>> = {
         rpm: () => within(MINUTE).length,
         rpd: () => within(DAY).length,
         tpm: () => within(MINUTE).reduce((total, one) => total + (one.tokens ?? one.tokensHeld), 0),
         concurrency: () => some.filter(({ cost }) => cost === null).length,
-        dailySpend: () => promised(counted.filter(({ at }) => dateOf(at) === dateOf(now))),
-        monthlySpend: () => promised(counted.filter(({ at }) => monthOf(at) === monthOf(now))),
+        dailySpend: () => promised(some.filter(({ at }) => dateOf(at) === dateOf(now))),
+        monthlySpend: () => promised(some.filter(({ at }) => monthOf(at) === monthOf(now))),
       }
       return taken[limit]()
     },
@@ -362,9 +361,9 @@ export function plainBooks(): PlainBooks {
         [monthOf, 'monthlySpend'],
       ] as const
       const owners = [...keys.keys()].map((keyId) => [keyId, of(keyId), 'limits'] as const)
-      const shared = [...accounts]
-        .filter(([, { hasMoved }]) => !hasMoved)
-        .map(([id]) => [id, admittedBy(id), 'accountLimits'] as const)
+      const shared = [...accounts.keys()].map(
+        (id) => [id, admittedBy(id), 'accountLimits'] as const,
+      )
       return [...owners, ...shared].flatMap(([owner, its, whose]) =>
         periods.flatMap(([periodOf, limit]) =>
           [...Map.groupBy(its, ({ at }) => periodOf(at))].flatMap(([period, some]) => {

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Database, Sql } from '#db/postgres/engine/database.ts'
 import { migrate, NEWEST_VERSION } from '#db/postgres/engine/migrate.ts'
-import { DAY_MS, later, systemClock } from '#domain/clock.ts'
+import { DAY_MS, type Day, later, systemClock } from '#domain/clock.ts'
 import type { UsdNanos } from '#domain/money.ts'
 import { labelOf, newSecret } from '#domain/secret.ts'
 import { until } from '#test/support/appliance.ts'
@@ -219,6 +219,43 @@ if (POSTGRES_BIN === null) {
       })
       expect(read).toBeLessThan(100)
       expect(await store.admissions.admit(claimAt(store, key))).toMatchObject({ admitted: true })
+    })
+
+    test('keys that are moved while their requests end leave to each account what it was charged, and an upgrade finds it in the ledger', async () => {
+      const { address, store, key } = await start()
+      const other = await openNode(address, 'b')
+      for (const id of ['acct_2', 'acct_3'] as const) {
+        await store.accounts.create(anAccount({ id, name: id }), anAct())
+        await store.ledger.credit(aTopUp(systemClock.now(), usd('100'), { accountId: id }), anAct())
+      }
+      const serve = async (node: typeof store, count: number): Promise<void> => {
+        for (let n = 0; n < count; n++) {
+          const claim = claimAt(node, key)
+          const verdict = await node.admissions.admit(claim)
+          expect(verdict).toMatchObject({ admitted: true })
+          await settle(node, claim, '0.01')
+        }
+      }
+      const move = async (node: typeof store): Promise<void> => {
+        for (const id of ['acct_2', 'acct_3', 'acct_1', 'acct_3', 'acct_2', 'acct_1'] as const) {
+          await node.keys.move(key.id, id, anAct(systemClock.now(), { verb: 'accounts.move-key' }))
+        }
+      }
+      await Promise.all([
+        ...Array.from({ length: 4 }, () => serve(store, 8)),
+        ...Array.from({ length: 4 }, () => serve(other, 8)),
+        move(store),
+        move(other),
+      ])
+      await store.keys.move(key.id, 'acct_3', anAct())
+      const findings = async () => (await store.audit()).findings
+      expect(await findings()).toEqual([])
+      const spent = () => store.admissions.spendByDay(0 as Day)
+      const before = await spent()
+      expect(before.reduce((sum, one) => sum + one.spent, 0n)).toBe(usd('0.64'))
+      await cluster.run(address, 'DROP TABLE moved_days; UPDATE schema_version SET version = 1')
+      expect(await migrate(address)).toEqual({ from: 1, to: NEWEST_VERSION })
+      expect([await findings(), await spent()]).toEqual([[], before])
     })
 
     test('an older binary does not bring the schema of a newer one back to its own', async () => {

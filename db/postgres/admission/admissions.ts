@@ -4,12 +4,14 @@ import type { Stale } from '#domain/catalogue.ts'
 import { type Day, dayOf, type Instant, monthStart, nextMonthStart } from '#domain/clock.ts'
 import type { AccountId, GenerationId, KeyId } from '#domain/id.ts'
 import type { UsdNanos } from '#domain/money.ts'
+import type { ReadEndUsers } from '../../tell-ceilings.ts'
 import type { HeldCatalogue } from '../catalogue/catalogue.ts'
 import { batched } from '../engine/batch.ts'
 import type { Database } from '../engine/database.ts'
 import { isLost, repeated, untilDone } from '../engine/errors.ts'
 import type { NodeLife } from '../engine/node-life.ts'
 import { keyNotFound } from '../keys/key-not-found.ts'
+import { ACCOUNT_DAYS } from '../money/audit.ts'
 import type { Marks } from '../outbox/passed-marks.ts'
 import { askAdmission, type ReadingColumns, toReadings, toVerdict } from './admit.ts'
 import { findKept } from './answers.ts'
@@ -171,9 +173,8 @@ function readUse(database: Database): Reading {
         spent: string
         requests: number
       }>(
-        `SELECT k.account_id, d.day, sum(d.spent_nanos)::text AS spent, sum(d.requests)::bigint AS requests
-         FROM key_days d JOIN keys k ON k.id = d.key_id WHERE d.day >= ?
-         GROUP BY 1, 2 ORDER BY 2, 1`,
+        `SELECT account_id, day, sum(spent_nanos)::text AS spent, sum(requests)::bigint AS requests
+         FROM (${ACCOUNT_DAYS}) d WHERE day >= ? GROUP BY 1, 2 ORDER BY 2, 1`,
         since,
       )
       return rows.map(({ account_id: accountId, day, spent, requests }) => ({
@@ -203,3 +204,18 @@ async function readSpend(database: Database, at: Instant): Promise<Spend> {
   )
   return { day: BigInt(row?.day ?? 0) as UsdNanos, month: BigInt(row?.month ?? 0) as UsdNanos }
 }
+
+export const prepareEndUserReader =
+  (database: Database): ReadEndUsers =>
+  async (id, day, least, limit) => {
+    await database.flush()
+    const rows = await database.all<{ end_user: string; spent: string }>(
+      `SELECT end_user, spent_nanos::text AS spent FROM end_user_days WHERE key_id = ? AND day = ? AND spent_nanos >= ?
+       ORDER BY spent_nanos DESC LIMIT ?`,
+      id,
+      day,
+      least,
+      limit,
+    )
+    return rows.map((row) => ({ endUser: row.end_user, spent: BigInt(row.spent) as UsdNanos }))
+  }

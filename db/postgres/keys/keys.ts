@@ -48,6 +48,16 @@ const requireUnrevoked = async (tx: Sql, id: KeyId): Promise<ApiKey> => {
   throw new GatewayError('key_revoked', `key ${key.name} is revoked and cannot be changed`)
 }
 
+/** All that it has spent stays behind with its account. */
+const leave = (tx: Sql, { id, accountId: from }: ApiKey, to: AccountId): Promise<unknown> =>
+  tx.run(
+    `INSERT INTO moved_days AS m (account_id, day, spent_nanos, requests)
+     SELECT side.account_id, day, sign * spent_nanos, sign * requests
+     FROM key_days CROSS JOIN (VALUES ($from, 1), ($to, -1)) AS side (account_id, sign) WHERE key_id = $id
+     ON CONFLICT (account_id, day) DO UPDATE SET spent_nanos = m.spent_nanos + excluded.spent_nanos, requests = m.requests + excluded.requests`,
+    { id, from, to },
+  )
+
 export function createKeys(database: Database, catalogue: HeldCatalogue): Keys {
   /** One row at a time: no other lock is waited for while one is held. */
   const noteUse = batched(async (uses: readonly { readonly id: KeyId; readonly at: Instant }[]) => {
@@ -90,17 +100,16 @@ export function createKeys(database: Database, catalogue: HeldCatalogue): Keys {
 
     move: (id, accountId, act) =>
       database.change(async (tx) => {
+        // Of two moves the second begins where the first has ended.
+        await tx.get('SELECT 1 FROM keys WHERE id = ? FOR NO KEY UPDATE', id)
         const before = await requireUnrevoked(tx, id)
         await requireOpen(tx, accountId)
-        // Nothing is admitted or settled of either, whose sums are read again.
+        // Nothing is admitted or settled of either.
         await tx.all(
           'SELECT 1 FROM account_state WHERE account_id = ANY (?::text[]) ORDER BY account_id FOR UPDATE',
           [before.accountId, accountId],
         )
-        await tx.run('UPDATE account_state SET summed = false WHERE account_id = ANY (?::text[])', [
-          before.accountId,
-          accountId,
-        ])
+        if (accountId !== before.accountId) await leave(tx, before, accountId)
         await update(tx, { ...before, accountId, updatedAt: act.at })
         await noteAct(tx, act)
         // Read again: its account's limits are others.

@@ -30,14 +30,23 @@ interface SumRow {
   readonly end_user_days: number
 }
 
+/** What accounts were charged on their days, in parts. */
+export const ACCOUNT_DAYS = `
+  SELECT k.account_id, d.day, d.spent_nanos, d.requests FROM key_days d JOIN keys k ON k.id = d.key_id
+  UNION ALL SELECT account_id, day, spent_nanos, requests FROM moved_days`
+
 /** Each sum once, as kept and as the ledger adds up to: balances, and what differs; each with the counts of all. */
 const SUMS = `
   WITH kept AS (
     SELECT 'balance' AS what, account_id AS subject, 0::bigint AS day, '' AS end_user, balance_nanos AS kept, 0::bigint AS requests FROM account_state
     UNION ALL SELECT 'key_day', key_id, day, '', spent_nanos, requests FROM key_days
-    UNION ALL SELECT 'end_user_day', key_id, day, end_user, spent_nanos, requests FROM end_user_days),
+    UNION ALL SELECT 'end_user_day', key_id, day, end_user, spent_nanos, requests FROM end_user_days
+    UNION ALL SELECT 'moved_day', account_id, day, '', spent_nanos, 0 FROM moved_days),
   added AS (
     SELECT 'balance' AS what, account_id AS subject, 0::bigint AS day, '' AS end_user, sum(amount_nanos) AS ledger, 0::bigint AS charges FROM ledger GROUP BY account_id
+    UNION ALL SELECT 'moved_day', CASE sign WHEN 1 THEN l.account_id ELSE k.account_id END AS account_id, day, '', -sum(amount_nanos * sign), 0
+      FROM ledger l JOIN keys k ON k.id = l.key_id AND k.account_id <> l.account_id CROSS JOIN (VALUES (1), (-1)) AS side (sign)
+      WHERE l.kind = 'charge' GROUP BY 2, 3
     UNION ALL SELECT 'key_day', key_id, day, '', -sum(amount_nanos), count(*) FROM ledger WHERE kind = 'charge' GROUP BY key_id, day
     UNION ALL SELECT 'end_user_day', key_id, day, end_user, -sum(amount_nanos), count(*) FROM ledger
       WHERE kind = 'charge' AND end_user IS NOT NULL GROUP BY key_id, day, end_user),
@@ -70,7 +79,7 @@ const LIVE = `
   UNION ALL
   SELECT s.account_id, 'live_account_day', 'what is kept as spent on its day is not what the ledger adds up to', s.spent_day::text,
     coalesce(sum(d.spent_nanos), 0)::text, s.day
-  FROM account_state s JOIN accounts a ON a.id = s.account_id LEFT JOIN keys k ON k.account_id = s.account_id LEFT JOIN key_days d ON d.key_id = k.id AND d.day = s.day
+  FROM account_state s LEFT JOIN (${ACCOUNT_DAYS}) d ON d.account_id = s.account_id AND d.day = s.day
   WHERE s.summed GROUP BY s.account_id HAVING s.spent_day <> coalesce(sum(d.spent_nanos), 0)`
 
 interface LiveRow {

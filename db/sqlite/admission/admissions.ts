@@ -292,6 +292,7 @@ const usedOf = ({ use, limits, inProgress }: HotAccount, at: Instant): AccountUs
 /** What is written of a request that ended. */
 interface Ended {
   readonly hold: OpenHold
+  readonly hot: HotKey | undefined
   readonly settlement: Settlement
   readonly amount: UsdNanos
   readonly change: MarkChange | null
@@ -319,7 +320,7 @@ function prepareSettle(
     accountName: (id) => readOr(id, () => accountName().get(id)?.name ?? id),
   }
 
-  const write = ({ hold, settlement, amount, change, events }: Ended): void => {
+  const write = ({ hold, hot, settlement, amount, change, events }: Ended): void => {
     const { claim, account, day, endUser } = hold
     const { at, charge, activity, answer } = settlement
     if (hold.rowWrite?.state === 'committed') writer.release(claim.generationId)
@@ -328,6 +329,7 @@ function prepareSettle(
     if (events) for (const event of events) writer.raise(event)
     if (answer) writer.show(answer)
     writer.spend(claim.keyId, day, amount, endUser === null ? null : endUser.name)
+    if (hot?.account !== account) writer.stay(account.id, claim.keyId, day, amount)
     // A key that was moved while its request arrived is paid for where it was admitted.
     const isItsOwn = activity.accountId === account.id
     writer.activity(isItsOwn ? activity : { ...activity, accountId: account.id }, claim.at)
@@ -339,9 +341,10 @@ function prepareSettle(
     const hold = hotState.resolve(id, { spent: amount, usage: settlement.activity.usage })
     if (!hold) return false
     const change = judgeDebit(hold, amount, at)
-    const events = judgeEvents(hold, hotState.loaded(hold.claim.keyId), settlement, amount, words)
+    const hot = hotState.loaded(hold.claim.keyId)
+    const events = judgeEvents(hold, hot, settlement, amount, words)
     const isAlone = hotState.open.size === 0
-    const written = commit.push(write, { hold, settlement, amount, change, events }, isAlone)
+    const written = commit.push(write, { hold, hot, settlement, amount, change, events }, isAlone)
     try {
       while (isWaiting(written)) await commit.over()
     } finally {

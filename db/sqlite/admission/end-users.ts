@@ -7,6 +7,7 @@ import type { ApiKey } from '#domain/key.ts'
 import { NO_MONEY, type UsdNanos } from '#domain/money.ts'
 import { Window } from '#domain/window.ts'
 import { fromInteger } from '../../rows/amount.ts'
+import type { ReadEndUsers } from '../../tell-ceilings.ts'
 import type { Connection } from '../engine/connection.ts'
 import { statement } from '../engine/statement.ts'
 
@@ -90,6 +91,24 @@ export function prepareEndUsers({ database, commit }: Connection): EndUsers {
       else user.minute ??= minutes?.get(user.name) ?? new Window(MINUTE_MS)
       return user
     },
+  }
+}
+
+interface SpendRow {
+  readonly end_user: string
+  readonly spent_nanos: number
+}
+
+export function prepareEndUserReader({ database, commit }: Connection): ReadEndUsers {
+  const find = statement<SpendRow, [KeyId, Day, number, number]>(
+    database,
+    `SELECT end_user, spent_nanos FROM end_user_days WHERE key_id = ? AND day = ? AND spent_nanos >= ?
+     ORDER BY spent_nanos DESC LIMIT ?`,
+  )
+  return async (id, day, least, limit) => {
+    commit.flush()
+    const rows = find().all(id, day, Number(least), limit)
+    return rows.map((row) => ({ endUser: row.end_user, spent: fromInteger(row.spent_nanos) }))
   }
 }
 

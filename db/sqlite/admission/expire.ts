@@ -62,6 +62,7 @@ export function prepareExpiry(
       commit.defer(() => {
         writer.release(hold.generation_id)
         writer.spend(hold.key_id, hold.day, NO_MONEY, hold.counted_as)
+        writer.stay(hold.account_id, hold.key_id, hold.day, NO_MONEY)
         writer.activity(toActivity(hold, elapsedMs(hold.admitted_at, at)), hold.admitted_at)
       })
     }

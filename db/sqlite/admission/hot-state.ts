@@ -120,7 +120,7 @@ export interface HotState {
   readAccount(account: HotAccount, at: Instant): Promise<void>
   /** Replaces a changed key; its windows follow the new limits. */
   replace(key: ApiKey): void
-  /** The same for one that is in another account now. What it has spent counts in the sums of that. */
+  /** The same for one that is in another account now. What it has spent stays where it was charged. */
   move(before: ApiKey, after: ApiKey): void
   /** The shares at which is told have changed: the marks of every ceiling are found out again. */
   forgetMarks(): void
@@ -179,7 +179,7 @@ export function startHotState(connection: Connection, windows: WindowReader): Ho
     },
     move(before, after) {
       this.replace(after)
-      giveUpSumsOf(hotAccounts.get(before.accountId), hotAccounts.get(after.accountId))
+      giveUpReading(hotAccounts.get(before.accountId), hotAccounts.get(after.accountId))
     },
     replaceAccount({ id, limits }) {
       const hot = hotAccounts.get(id)
@@ -214,8 +214,7 @@ export function startHotState(connection: Connection, windows: WindowReader): Ho
       account.balance = subtractUsd(account.balance, outcome.spent)
       const hot = hotKeys.get(hold.claim.keyId)
       if (hot) release(hot, hot, hold, outcome)
-      // Moved in the meantime: what it spends counts where the key is.
-      if (hot && hot.account !== account) giveUpSumsOf(account, hot.account)
+      if (hot && hot.account !== account) giveUpReading(account, hot.account)
       if (hold.endUser) releaseEndUser(hold.endUser, hold, outcome.spent)
       return hold
     },
@@ -319,8 +318,9 @@ function replaceKey(hot: HotKey, key: ApiKey, account: HotState['account']): voi
   if (key.accountId !== accountId) hot.account = account(key.accountId)
 }
 
-function giveUpSumsOf(...accounts: readonly (HotAccount | undefined)[]): void {
-  for (const one of accounts) if (one?.use) giveUpSums(one.use)
+/** A key, or a charge of one that was moved, has passed between these: what is being read of either may have it twice, or not at all. */
+function giveUpReading(...accounts: readonly (HotAccount | undefined)[]): void {
+  for (const one of accounts) if (one?.use && !one.use.hasSums) giveUpSums(one.use)
 }
 
 /** Rebuilds a key's hot state, but for its windows; called only while none of its requests is in progress. */

@@ -35,7 +35,7 @@ export interface HotUse {
   loadingWindows: Promise<void> | null
   today: Day
   thisMonth: Day
-  /** False where what is spent is not read, or lacks something: writes that the disk refused, or a key that was moved. */
+  /** False where what is spent is not read, or lacks writes that the disk refused. */
   hasSums: boolean
   readonly daySpend: MutableSpending
   readonly monthSpend: MutableSpending

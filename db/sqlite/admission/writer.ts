@@ -4,7 +4,7 @@ import type { ActivityEntry } from '#domain/activity.ts'
 import type { Catalogues } from '#domain/catalogue.ts'
 import type { Day, Instant } from '#domain/clock.ts'
 import type { RaisedEvent } from '#domain/event.ts'
-import { chargeEntryId, type GenerationId, type KeyId } from '#domain/id.ts'
+import { type AccountId, chargeEntryId, type GenerationId, type KeyId } from '#domain/id.ts'
 import type { StagedAnswer } from '#domain/idempotency.ts'
 import type { Charge } from '#domain/ledger.ts'
 import { renderRubPerUsd, type UsdNanos } from '#domain/money.ts'
@@ -13,6 +13,7 @@ import type { MarkChange } from '../../rows/low-balance.ts'
 import type { Connection } from '../engine/connection.ts'
 import { statement } from '../engine/statement.ts'
 import { prepareMarkWriter } from '../money/low-balance.ts'
+import { prepareStay } from '../money/moved-days.ts'
 import { prepareSums } from '../money/sums.ts'
 import type { HeldNoticeSettings } from '../outbox/notice-settings.ts'
 import { prepareRaise } from '../outbox/raise.ts'
@@ -31,6 +32,8 @@ export interface Writer {
   show(answer: StagedAnswer): void
   /** The day's sums follow when the transaction closes. */
   spend(keyId: KeyId, day: Day, amount: UsdNanos, endUser: string | null): void
+  /** Of a request whose key may have been moved since: it counts where it was admitted. */
+  stay(payer: AccountId, keyId: KeyId, day: Day, amount: UsdNanos): void
   used(keyId: KeyId, at: Instant): void
   activity(entry: ActivityEntry, admittedAt: Instant | null): void
 }
@@ -113,6 +116,7 @@ export function prepareWriter(
     raise: prepareRaise(database, noticeSettings),
     show: prepareShow(database),
     spend: sums.spend,
+    stay: prepareStay(database),
     used(keyId, at) {
       markUse().run(at, keyId)
     },

@@ -14,6 +14,7 @@ import { toStoreError, unavailable } from '../engine/disk.ts'
 import type { GroupCommit } from '../engine/group-commit.ts'
 import { statement } from '../engine/statement.ts'
 import { prepareNoteAct } from '../log/acts.ts'
+import { prepareLeave } from '../money/moved-days.ts'
 import { type KeyTable, openKeyTable } from './key-table.ts'
 import { type KeyTally, openKeyTally } from './key-tally.ts'
 
@@ -101,6 +102,8 @@ function changeKeys(
   { table, tally, secrets }: KeyTables,
 ): Omit<Keys, keyof Finding | 'noteUse'> {
   const noteAct = prepareNoteAct(database)
+  const leave = prepareLeave(database)
+  const requireOpen = prepareRequireOpen(database)
   const requireKey = (id: KeyId): ApiKey => {
     const key = table.find(id)
     if (key) return withLastUse(key, hotState)
@@ -113,16 +116,6 @@ function changeKeys(
     const key = requireKey(id)
     if (key.revokedAt === null) return key
     throw new GatewayError('key_revoked', `key ${key.name} is revoked and cannot be changed`)
-  }
-
-  const owner = statement<{ name: string; closed_at: Instant | null }, [AccountId]>(
-    database,
-    'SELECT name, closed_at FROM accounts WHERE id = ?',
-  )
-  const requireOpen = (id: AccountId): void => {
-    const row = owner().get(id)
-    if (row === null) throw new GatewayError('account_not_found', `there is no account ${id}`)
-    if (row.closed_at !== null) throw accountClosed(row)
   }
 
   const store = (key: ApiKey): ApiKey => {
@@ -155,6 +148,7 @@ function changeKeys(
       const write = (): Amended<ApiKey> => {
         const before = requireUnrevoked(id)
         requireOpen(accountId)
+        leave(id, accountId)
         store({ ...before, accountId, updatedAt: act.at })
         noteAct(act)
         // Read again: its account's limits are others.
@@ -196,6 +190,19 @@ function changeKeys(
         hotState.replace(key)
       })
     },
+  }
+}
+
+/** An account that may get keys. @throws account_not_found, account_closed */
+function prepareRequireOpen(database: Connection['database']): (id: AccountId) => void {
+  const owner = statement<{ name: string; closed_at: Instant | null }, [AccountId]>(
+    database,
+    'SELECT name, closed_at FROM accounts WHERE id = ?',
+  )
+  return (id) => {
+    const row = owner().get(id)
+    if (row === null) throw new GatewayError('account_not_found', `there is no account ${id}`)
+    if (row.closed_at !== null) throw accountClosed(row)
   }
 }
 

@@ -47,6 +47,7 @@ import logouts from './0045_logouts.sql' with { type: 'text' }
 import idTokenClaims from './0046_id_token_claims.sql' with { type: 'text' }
 import passkeys from './0047_passkeys.sql' with { type: 'text' }
 import invitations from './0048_invitations.sql' with { type: 'text' }
+import movedDays from './0049_moved_days.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly string[] = [
   initial,
@@ -97,4 +98,5 @@ export const MIGRATIONS: readonly string[] = [
   idTokenClaims,
   passkeys,
   invitations,
+  movedDays,
 ]

@@ -20,11 +20,13 @@ interface EntryRow {
   readonly key_id: string
   readonly day: number
   readonly end_user: string | null
+  /** The account that its key is in now; null without one. */
+  readonly home: string | null
 }
 
 const ENTRIES = `
-  SELECT account_id, kind, amount_nanos, key_id, day, end_user FROM ledger
-  WHERE id >= ? AND id < ?`
+  SELECT ledger.account_id, ledger.kind, amount_nanos, key_id, day, end_user, keys.account_id AS home
+  FROM ledger LEFT JOIN keys ON keys.id = key_id WHERE ledger.id >= ? AND ledger.id < ?`
 
 const ADD = `
   INSERT INTO temp.sums (what, subject, day, end_user, added, charges)
@@ -55,9 +57,12 @@ export async function addLedger(database: Database): Promise<number> {
   return entries
 }
 
-/** A key's spend is summed per end user (and without one), and added to the key's days when it is spilled. */
+/**
+ * A key's spend is summed per end user (and without one), and added to the key's days when it is spilled; what it spent in another
+ * account than it is in now, beside it for both.
+ */
 function addEntry(balances: Map<string, Sum>, spent: Map<string, Sum>, entry: EntryRow): void {
-  const { account_id, kind, amount_nanos, key_id, day, end_user } = entry
+  const { account_id, kind, amount_nanos, key_id, day, end_user, home } = entry
   const amount = BigInt(amount_nanos)
   sumIn(balances, account_id, 'balance', account_id, 0, '').added += amount
   if (kind !== 'charge') return
@@ -66,13 +71,16 @@ function addEntry(balances: Map<string, Sum>, spent: Map<string, Sum>, entry: En
   const sum = sumIn(spent, name, what, key_id, day, end_user ?? '')
   sum.added -= amount
   sum.charges++
+  if (home === null || home === account_id) return
+  sumIn(spent, `${account_id}/${day}`, 'moved_day', account_id, day, '').added -= amount
+  sumIn(spent, `${home}/${day}`, 'moved_day', home, day, '').added += amount
 }
 
 /** The days of keys that the sums of end users add up to. */
 function daysOf(spent: ReadonlyMap<string, Sum>): Map<string, Sum> {
   const days = new Map<string, Sum>()
   for (const { what, subject, day, added, charges } of spent.values()) {
-    if (what === 'key_day') continue
+    if (what !== 'end_user_day') continue
     const sum = sumIn(days, `${subject}/${day}`, 'key_day', subject, day, '')
     sum.added += added
     sum.charges += charges

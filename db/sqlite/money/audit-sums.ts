@@ -9,7 +9,7 @@ import { SLICE_ROWS } from '../engine/slices.ts'
 import { statement } from '../engine/statement.ts'
 import { addLedger } from './audit-ledger.ts'
 
-/** A balance has neither day nor end user, and no requests; a day of a key no end user. They are 0 and empty. */
+/** A balance has neither day nor end user, and no requests; a day of a key no end user, one of moved keys no requests. They are 0 and empty. */
 export interface SumRow {
   readonly what: KeptSum
   readonly subject: AccountId | KeyId
@@ -73,6 +73,8 @@ const KEPT = [
    FROM accounts WHERE (id, 0, '') > ($subject, $day, $end_user) ORDER BY id`,
   keyDaysOf('key_days'),
   keyDaysOf('resting_key_days'),
+  `SELECT 'moved_day' AS what, account_id AS subject, day, '' AS end_user, spent_nanos AS kept, 0 AS requests
+   FROM moved_days WHERE (day, account_id, '') > ($day, $subject, $end_user) ORDER BY day, account_id`,
   `SELECT 'end_user_day' AS what, key_id AS subject, day, end_user, spent_nanos AS kept, requests
    FROM end_user_days WHERE (day, key_id, end_user) > ($day, $subject, $end_user)
    ORDER BY day, key_id, end_user`,

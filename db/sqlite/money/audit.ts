@@ -40,7 +40,7 @@ export async function auditSums(
 async function compare(database: Database, live: LiveSums): Promise<Audit> {
   const sums = await addUp(database)
   const balances = new Map<string, SumRow>()
-  const counts = { balance: 0, key_day: 0, end_user_day: 0 }
+  const counts = { balance: 0, key_day: 0, moved_day: 0, end_user_day: 0 }
   const findings: AuditFinding[] = []
   let found = 0
   const note = (some: readonly AuditFinding[]): void => {

@@ -1,4 +1,4 @@
-/** Spend per account and day, summed over its keys in slices, between which requests are served. */
+/** What accounts were charged on each day: of their keys summed in slices, between which requests are served, and beside them. */
 import type { AccountDaySpend } from '#domain/admission.ts'
 import type { Day } from '#domain/clock.ts'
 import type { AccountId } from '#domain/id.ts'
@@ -23,12 +23,16 @@ const DAYS = `
   FROM (SELECT * FROM ${KEY_DAYS} WHERE ${IN_DAY_RANGE}) AS slice JOIN keys ON keys.id = slice.key_id
   GROUP BY account_id, day`
 
+const BESIDE = 'SELECT account_id, day, spent_nanos, requests FROM moved_days WHERE day >= ?'
+
 export function prepareDaySpends({ database, commit }: Connection) {
   const days = statement<DayRow, [DayRange]>(database, DAYS)
+  const beside = statement<DayRow, [Day]>(database, BESIDE)
   const rangeAfter = prepareDayRanges(database, KEY_DAYS, SLICE_ROWS)
   return async (since: Day): Promise<readonly AccountDaySpend[]> => {
     commit.flush()
     const sums = new Map<string, AccountDaySpend>()
+    for (const row of beside().all(since)) addTo(sums, row)
     let place: DayPosition = { day: since, key_id: '' }
     for (;;) {
       const { range, next } = rangeAfter(place)

@@ -31,6 +31,9 @@ const SPENT_OF_KEYS = `
     coalesce((SELECT spent_nanos FROM resting_key_days WHERE day = days.day AND key_id = keys.id), 0)
   ) AS spent_nanos FROM keys CROSS JOIN days WHERE account_id = $id AND keys.id > $after AND keys.id <= $upTo`
 
+const SPENT_BESIDE = `
+  SELECT sum(spent_nanos) AS spent_nanos FROM moved_days WHERE account_id = $id AND day >= $from AND day < $before`
+
 export function prepareSpendReader({ database }: Connection): ReadSpend {
   const days = statement<DayRow, [KeyId, Day, Day]>(database, DAYS_OF_KEY)
   const daysOfAll = statement<DayRow, [Day, Day]>(
@@ -57,10 +60,19 @@ type KeySlice = { readonly after: string; readonly upTo: string }
 /** Days that are looked up in one go, for some milliseconds. */
 const SLICE_DAYS = 5_000
 
-/** Shows the keys of an account in slices, and a turn for each but the first, with what they spent in each of some spans of days. */
+/**
+ * Shows the keys of an account in slices, with what they spent in each of some spans of days; first, of no key, what else it was
+ * charged. A turn for each but the first two.
+ */
 export function prepareAccountSpendReader({ database, commit }: Connection) {
   type OfSlice = KeySlice & { readonly id: AccountId; readonly from: Day; readonly before: Day }
   const sum = statement<{ spent_nanos: number | null }, [OfSlice]>(database, SPENT_OF_KEYS)
+  const sumBeside = statement<{ spent_nanos: number | null }, [Omit<OfSlice, keyof KeySlice>]>(
+    database,
+    SPENT_BESIDE,
+  )
+  const spentOf = (row: { spent_nanos: number | null } | null) =>
+    fromInteger<UsdNanos>(row?.spent_nanos ?? 0)
   const cut = statement<{ id: KeyId }, [AccountId, string, number]>(
     database,
     'SELECT id FROM keys WHERE account_id = ? AND id > ? ORDER BY id LIMIT 1 OFFSET ?',
@@ -73,14 +85,19 @@ export function prepareAccountSpendReader({ database, commit }: Connection) {
     const days = spans.reduce((total, [from, before]) => total + before - from, 0)
     const keys = Math.max(1, Math.floor(SLICE_DAYS / days))
     let after = ''
+    commit.flush()
+    visit(
+      { after, upTo: after },
+      spans.map(([from, before]) => spentOf(sumBeside().get({ id, from, before }))),
+    )
     for (;;) {
       commit.flush()
       const last = cut().get(id, after, keys - 1)
       const slice = { after, upTo: last?.id ?? BEHIND_ALL }
-      const spent = spans.map(([from, before]) =>
-        fromInteger<UsdNanos>(sum().get({ id, ...slice, from, before })?.spent_nanos ?? 0),
+      visit(
+        slice,
+        spans.map(([from, before]) => spentOf(sum().get({ id, ...slice, from, before }))),
       )
-      visit(slice, spent)
       if (last === null) return
       after = last.id
       await nextTurn()

@@ -1,7 +1,7 @@
 /** What every engine promises about the limits of an account: all its keys together, by the same rules as a key's own. */
 
 import { describe, expect, test } from 'vitest'
-import { DAY_MS, HOUR_MS, type Instant, instant, MINUTE_MS } from '#domain/clock.ts'
+import { DAY_MS, dayOf, HOUR_MS, type Instant, instant, MINUTE_MS } from '#domain/clock.ts'
 import { type ApiKey, outputBoundOf } from '#domain/key.ts'
 import { type Limits, NO_LIMITS } from '#domain/limits.ts'
 import { admitClaim } from '#test/support/admit.ts'
@@ -212,6 +212,11 @@ export function accountLimitsContract(bench: Bench): void {
       await bench.store.accounts.create(account, anAct())
       await bench.topUp('10', 'acct_2')
     }
+    const spentToday = async () => {
+      const days = await bench.store.admissions.spendByDay(dayOf(bench.clock.now()))
+      const spent = days.filter((one) => one.spent !== 0n)
+      return Object.fromEntries(spent.map((one) => [one.accountId, one.spent]))
+    }
 
     test('keeps its secret and its limits, and has those of its new account', async () => {
       await openSecond({ allowedModels: ['acme/*'] })
@@ -226,7 +231,7 @@ export function accountLimitsContract(bench: Bench): void {
       expect([await list('acct_1'), await list('acct_2')]).toEqual([0, 1])
     })
 
-    test('takes what it has spent along; a request in progress is paid where it was admitted', async () => {
+    test('leaves what it has spent where it was charged; a request in progress is paid, and counts, where it was admitted', async () => {
       await openSecond({ dailySpend: usd('1') })
       await limit({ dailySpend: usd('1') })
       const { key } = await bench.issue()
@@ -234,18 +239,69 @@ export function accountLimitsContract(bench: Bench): void {
       await bench.spend(key, '0.3')
       const { claim } = await bench.admit(key, '0.2')
       const { after } = await move(key)
-      expect((await bench.admit(stays, '0.9')).refusal).toMatchObject({ used: '0.20' })
+      expect((await bench.admit(stays, '0.9')).refusal).toMatchObject({ used: '0.50' })
       await bench.settle(claim, '0.2')
       expect((await bench.store.accounts.find('acct_1'))?.balance).toBe(usd('99.5'))
       expect((await bench.store.accounts.find('acct_2'))?.balance).toBe(usd('10'))
-      await bench.spend(stays, '1')
-      expect((await bench.admit(stays)).refusal).toMatchObject({ used: '1.00' })
-      await bench.spend(after, '0.6')
-      expect((await bench.admit(after)).refusal).toMatchObject({ used: '1.10', of: 'account' })
-      await bench.restart()
-      expect((await bench.admit(after)).refusal).toMatchObject({ used: '1.10', of: 'account' })
+      expect(await spentToday()).toEqual({ acct_1: usd('0.5') })
+      await bench.spend(stays, '0.5')
       expect((await bench.admit(stays)).refusal).toMatchObject({ used: '1.00', of: 'account' })
+      await bench.spend(after, '1')
+      expect((await bench.admit(after)).refusal).toMatchObject({ used: '1.00', of: 'account' })
+      expect(await spentToday()).toEqual({ acct_1: usd('1'), acct_2: usd('1') })
+      await bench.restart()
+      expect((await bench.admit(after)).refusal).toMatchObject({ used: '1.00', of: 'account' })
+      expect((await bench.admit(stays)).refusal).toMatchObject({ used: '1.00', of: 'account' })
+      expect(await spentToday()).toEqual({ acct_1: usd('1'), acct_2: usd('1') })
       expect((await bench.store.audit()).findings).toEqual([])
+    })
+
+    test('its own ceilings go with it', async () => {
+      await openSecond()
+      const { key } = await bench.issue({ dailySpend: usd('0.5') })
+      await bench.spend(key, '0.5')
+      const { after } = await move(key)
+      expect((await bench.admit(after)).refusal).toMatchObject({ used: '0.50' })
+    })
+
+    test('an account has spent on each day what it was charged, wherever its keys go, and by what they had in progress', async () => {
+      await openSecond()
+      const keys = await twoKeys()
+      const [key] = keys
+      for (const one of keys) await bench.spend(one, '0.1')
+      bench.clock.advance(DAY_MS)
+      const { claim } = await bench.admit(key, '0.2')
+      await move(key)
+      await bench.spend(key, '0.4')
+      await move(key, 'acct_1')
+      await bench.spend(key, '0.8')
+      await move(key)
+      await move(key)
+      await bench.settle(claim, '0.2')
+      expect(await spentToday()).toEqual({ acct_1: usd('1'), acct_2: usd('0.4') })
+      const { admissions } = bench.store
+      const days = await admissions.spendByDay(dayOf(instant(bench.clock.now() - DAY_MS)))
+      const counted = days.filter(({ requests }) => requests > 0)
+      expect(counted.map(({ accountId, requests }) => [accountId, requests])).toEqual([
+        ['acct_1', 2],
+        ['acct_1', 2],
+        ['acct_2', 1],
+      ])
+      expect(counted[0]?.spent).toBe(usd('0.2'))
+      expect((await bench.store.audit()).findings).toEqual([])
+    })
+
+    test('what ends with its process counts where it was admitted, too', async () => {
+      await openSecond()
+      const { key } = await bench.issue()
+      await bench.admit(key, '0.2')
+      await move(key)
+      await bench.restart()
+      const { admissions } = bench.store
+      const days = await admissions.spendByDay(dayOf(bench.clock.now()))
+      expect(
+        days.filter(({ requests }) => requests !== 0).map(({ accountId }) => accountId),
+      ).toEqual(['acct_1'])
     })
 
     test('a request that arrived before the move and is admitted after it is its new account’s, in the log too', async () => {
@@ -264,7 +320,7 @@ export function accountLimitsContract(bench: Bench): void {
       expect(refusal).toMatchObject({ limit: 'rpm_limit', of: 'account', used: 1 })
     })
 
-    test('takes what it has spent along though nobody has used it since the start', async () => {
+    test('opens no ceiling of the account that it leaves, and closes none of the other, also after a restart', async () => {
       await openSecond({ monthlySpend: usd('1') })
       await limit({ monthlySpend: usd('1') })
       const { key } = await bench.issue()
@@ -276,10 +332,14 @@ export function accountLimitsContract(bench: Bench): void {
       // Both accounts have read what they spent.
       for (const other of [stays, there]) await bench.spend(other, '0.01')
       await move(key)
-      expect((await bench.admit(there)).refusal).toMatchObject({ used: '1.31', of: 'account' })
-      await bench.spend(stays, '0.95')
-      await bench.restart()
-      expect((await bench.admit(there)).refusal).toMatchObject({ used: '1.31', of: 'account' })
+      await bench.spend(there, '0.59')
+      await bench.spend(stays, '0.09')
+      for (const restarts of [false, true]) {
+        if (restarts) await bench.restart()
+        for (const one of [stays, there, key]) {
+          expect((await bench.admit(one)).refusal).toMatchObject({ used: '1.00', of: 'account' })
+        }
+      }
     })
 
     test('is none that is revoked, and goes to no account that is closed or missing', async () => {

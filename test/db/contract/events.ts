@@ -4,6 +4,7 @@ import { DAY_MS, HOUR_MS, later } from '#domain/clock.ts'
 import { draftEvent, type RaisedEvent } from '#domain/event.ts'
 import type { AccountId } from '#domain/id.ts'
 import { type Limits, NO_LIMITS } from '#domain/limits.ts'
+import type { UsdNanos } from '#domain/money.ts'
 import { readDayMinute } from '#domain/notice-settings.ts'
 import { aClaim, anAccount, anAct, usd } from '#test/support/nouns.ts'
 import type { Bench } from './bench.ts'
@@ -262,7 +263,7 @@ export function eventsContract(bench: Bench): void {
       expect(await told()).toEqual([...both, ['gateway.key_ceiling', 100]])
     })
 
-    test('of an account is told at once where it is lowered, and where a key moves in with what it has spent', async () => {
+    test('of an account is told at once where it is lowered, and not where a key moves in that has spent elsewhere', async () => {
       const limits = { ...NO_LIMITS, dailySpend: usd('0.5') }
       const other = anAccount({ id: 'acct_2', name: 'b', limits })
       await bench.store.accounts.create(other, anAct())
@@ -272,12 +273,9 @@ export function eventsContract(bench: Bench): void {
       await bench.store.accounts.amend('acct_1', lower, anAct(now()))
       expect(await told()).toEqual([['gateway.account_ceiling', 80]])
       await bench.store.keys.move(key.id, 'acct_2', anAct(now()))
-      expect(await told()).toEqual([
-        ['gateway.account_ceiling', 80],
-        ['gateway.account_ceiling', 100],
-      ])
-      expect(await list()).toMatchObject([{ severity: 'critical' }, { severity: 'warning' }])
-      expect((await bench.admit(key)).refusal).toMatchObject({ of: 'account', used: '0.90' })
+      expect(await told()).toEqual([['gateway.account_ceiling', 80]])
+      await bench.topUp('1', 'acct_2')
+      expect((await bench.admit(key)).refusal).toBe(null)
     })
 
     test('other shares hold from the next charge on; none tells nothing', async () => {
@@ -307,6 +305,34 @@ export function eventsContract(bench: Bench): void {
       await bench.store.accounts.amend('acct_1', raised, anAct(now()))
       await spendAll({}, ['0.01'])
       expect(await told()).toHaveLength(3)
+    })
+
+    test('of end users that is lowered to what some have spent is told of those at once, once', async () => {
+      const { key } = await bench.issue()
+      for (const [endUser, amount] of [
+        ['ann', '0.5'],
+        ['bob', '0.9'],
+        ['cid', '0.1'],
+      ] as const) {
+        const claim = { ...aClaim(key, now(), usd(amount)), endUser }
+        await bench.store.admissions.admit(claim)
+        await bench.settle(claim, amount)
+      }
+      const lower = (endUserDailySpend: UsdNanos | null) =>
+        bench.store.keys.amend(key.id, { limits: { endUserDailySpend } }, anAct(now()))
+      await lower(usd('0.6'))
+      const users = async () =>
+        (await list()).map(({ body }) => {
+          const { end_user, percent } = JSON.parse(body).data
+          return [end_user, percent]
+        })
+      expect((await users()).toSorted()).toEqual([
+        ['ann', 80],
+        ['bob', 100],
+      ])
+      await lower(null)
+      await lower(usd('0.6'))
+      expect(await users()).toHaveLength(2)
     })
 
     test('of an end user is told by its name', async () => {
