@@ -38,7 +38,7 @@ const ANY = 10n ** 15n
 export function compare(books: Books, bill: Bill, from: Day, to: Day): readonly Row[] {
   const scope = { books, bill, doubts: new DoubtsByModel(books), from, to }
   const readings = seriesOf(books, bill).flatMap((series) => readingsOf(series, scope))
-  return spendOnce(readings, books)
+  return spendOnce(readings, scope)
     .map((reading) => rowOf(reading, books))
     .toSorted((a, b) => a.day - b.day)
 }

@@ -83,7 +83,7 @@ function rangesOf(days: readonly Counted[], carried: bigint) {
 }
 
 export const larger = (a: bigint, b: bigint): bigint => (a > b ? a : b)
-const smaller = (a: bigint, b: bigint): bigint => (a < b ? a : b)
+export const smaller = (a: bigint, b: bigint): bigint => (a < b ? a : b)
 
 export const nearestTo = (value: bigint, { least, most }: Range): bigint =>
   larger(least, smaller(value, most))

@@ -12,6 +12,7 @@ import {
 } from '../pricing.ts'
 import {
   type DoubtReason,
+  type Doubts,
   type Example,
   noSum,
   type ServedCell,
@@ -100,13 +101,11 @@ export class ServedTally {
   /** The provider may count it on any day that it ran in. */
   #doubt(entry: ServedEntry, model: string, reason: DoubtReason, bound: UsdNanos): void {
     const last = dayOf(entry.endedAt)
+    const one = { id: entry.generationId, most: bound }
     for (let day = dayOf(entry.admittedAt); day <= last; day = nextDay(day)) {
-      const { doubts } = this.#day(day, model)
-      const known = doubts[reason] ?? { requests: 0, most: NO_MONEY, examples: [] }
-      doubts[reason] = known
-      known.requests++
-      known.most = addUsd(known.most, bound)
-      known.examples = withExample(known.examples, { id: entry.generationId, most: bound })
+      const { doubts, toolDoubts } = this.#day(day, model)
+      addDoubt(doubts, reason, one)
+      if (mayHaveCalled(entry, reason)) addDoubt(toolDoubts, reason, one)
     }
   }
 
@@ -115,11 +114,34 @@ export class ServedTally {
     let known = this.#days.get(name)
     if (known === undefined) {
       const stated = { exact: noSum(), edge: noSum() }
-      known = { day, model, charged: NO_MONEY, cells: new Map(), doubts: {}, stated }
+      known = {
+        day,
+        model,
+        charged: NO_MONEY,
+        cells: new Map(),
+        doubts: {},
+        toolDoubts: {},
+        stated,
+      }
       this.#days.set(name, known)
     }
     return known
   }
+}
+
+function addDoubt(doubts: Doubts, reason: DoubtReason, one: Example): void {
+  const known = doubts[reason] ?? { requests: 0, most: NO_MONEY, examples: [] }
+  doubts[reason] = known
+  known.requests++
+  known.most = addUsd(known.most, one.most)
+  known.examples = withExample(known.examples, one)
+}
+
+/** Where an answer has begun, the calls that its request asked for are estimated; of what has none, nobody knows whether it asked. */
+function mayHaveCalled({ usage }: ServedEntry, reason: DoubtReason): boolean {
+  if (reason === 'withheld') return false
+  const { serverCalls, outputTokens, outputImages } = usage
+  return serverCalls !== null || outputTokens + outputImages === 0
 }
 
 const ATTOS_PER_NANO = 1_000_000_000n

@@ -50,6 +50,8 @@ export interface Doubt {
   examples: readonly Example[]
 }
 
+export type Doubts = Partial<Record<DoubtReason, Doubt>>
+
 export interface Example {
   readonly id: GenerationId
   readonly most: UsdNanos
@@ -63,7 +65,9 @@ export interface ServedDay {
   charged: UsdNanos
   /** By the name of a class on a receipt; a vendor's tool by its own. */
   readonly cells: Map<string, ServedCell>
-  readonly doubts: Partial<Record<DoubtReason, Doubt>>
+  readonly doubts: Doubts
+  /** Of these, the requests that may have called tools. */
+  readonly toolDoubts: Doubts
   /** What the provider stated as its cost beyond ours, for requests in `exact` and in `edge`. */
   readonly stated: { exact: Sum; edge: Sum }
 }

@@ -92,18 +92,21 @@ export interface Scope {
   readonly to: Day
 }
 
-/** What is in doubt of a day and a model, whatever its class. */
+/** What is in doubt of a day and a model, whatever its class; of tools, which have no model on a bill, for all models. */
 export class DoubtsByModel {
   readonly #known = new Map<string, Map<DoubtReason, Doubt>>()
+  /** By day and model. */
+  readonly #ofTools = new Map<Day, Map<string, bigint>>()
 
   constructor({ days, nameOf }: Books) {
-    for (const { day, model, doubts } of days) {
+    for (const { day, model: ours, doubts, toolDoubts } of days) {
+      const model = nameOf(ours)
+      const ofTools = this.#ofTools.get(day) ?? new Map<string, bigint>()
+      this.#ofTools.set(day, ofTools)
       for (const reason of DOUBTS) {
-        const doubt = doubts[reason]
-        if (doubt === undefined) continue
-        this.#add(day, nameOf(model), reason, doubt)
-        // Tools have no model on a bill.
-        this.#add(day, null, reason, doubt)
+        this.#add(day, model, reason, doubts[reason])
+        this.#add(day, null, reason, toolDoubts[reason])
+        ofTools.set(model, (ofTools.get(model) ?? 0n) + (toolDoubts[reason]?.most ?? 0n))
       }
     }
   }
@@ -112,7 +115,13 @@ export class DoubtsByModel {
     return this.#known.get(`${day} ${model}`) ?? new Map()
   }
 
-  #add(day: Day, model: string | null, reason: DoubtReason, doubt: Doubt): void {
+  /** What the requests of each model that may have called tools cost at most. */
+  ofTools(day: Day): ReadonlyMap<string, bigint> {
+    return this.#ofTools.get(day) ?? new Map()
+  }
+
+  #add(day: Day, model: string | null, reason: DoubtReason, doubt: Doubt | undefined): void {
+    if (doubt === undefined) return
     const name = `${day} ${model}`
     const known = this.#known.get(name) ?? new Map<DoubtReason, Doubt>()
     const before = known.get(reason) ?? { requests: 0, most: 0n as UsdNanos, examples: [] }

@@ -1,8 +1,16 @@
-/** What a request may have cost at most is spent once: the classes of its model share it, and tools have what they leave. */
+/** What a request may have cost at most is spent once: the classes of its model share it, and tools have what they leave of those that may have called some. */
+import type { Day } from '../clock.ts'
 import { FREE } from '../money.ts'
-import type { Explained } from './explain.ts'
+import { type Explained, larger, smaller } from './explain.ts'
 import { ATTOS_PER_NANO, type Explanation } from './parts.ts'
-import { type Books, doubtedOf, isToldOnly, type Series, type Told } from './side-by-side.ts'
+import {
+  type Books,
+  doubtedOf,
+  isToldOnly,
+  type Scope,
+  type Series,
+  type Told,
+} from './side-by-side.ts'
 
 /** A day of a series, and what it can be. */
 export interface Reading {
@@ -12,8 +20,11 @@ export interface Reading {
 }
 
 /** What goes beyond that is unexplained. */
-export function spendOnce(readings: readonly Reading[], books: Books): readonly Reading[] {
-  const spent = new Map<number, bigint>()
+export function spendOnce(
+  readings: readonly Reading[],
+  { books, doubts }: Scope,
+): readonly Reading[] {
+  const spent = new Map<string, bigint>()
   const models = Map.groupBy(
     readings.filter(({ series }) => series.model !== null && !isToldOnly(series)),
     ({ series, told }) => `${told.day} ${series.model}`,
@@ -30,18 +41,23 @@ export function spendOnce(readings: readonly Reading[], books: Books): readonly 
     }
     return most - rest
   }
-  for (const rows of models.values()) {
+  for (const [name, rows] of models) {
     const [{ told }] = rows as [Reading]
-    spent.set(told.day, (spent.get(told.day) ?? 0n) + spend(rows, mostOf(told)))
+    spent.set(name, spend(rows, mostOf(told)))
+  }
+  const leftForTools = (day: Day): bigint => {
+    let left = 0n
+    for (const [model, most] of doubts.ofTools(day)) {
+      const rest = mostOf({ doubts: doubts.of(day, model) }) - (spent.get(`${day} ${model}`) ?? 0n)
+      left += larger(0n, smaller(most * ATTOS_PER_NANO, rest))
+    }
+    return left
   }
   const tools = Map.groupBy(
     readings.filter(({ series }) => series.model === null),
     ({ told }) => told.day,
   )
-  for (const [day, rows] of tools) {
-    const [{ told }] = rows as [Reading]
-    spend(rows, mostOf(told) - (spent.get(day) ?? 0n))
-  }
+  for (const [day, rows] of tools) spend(rows, leftForTools(day))
   return readings.map((row) => cut.get(row) ?? row)
 }
 

@@ -88,6 +88,7 @@ export function servedContract(bench: Bench): void {
       stopped: doubt(killed),
       beyond_hold: doubt(beyond, usd('0.2')),
     })
+    expect(today?.toolDoubts).toEqual(today?.doubts)
     expect(today?.charged).toBe(usd('0.5'))
     const tomorrow = {
       provider: 'acme',

@@ -14,7 +14,14 @@ const PRICES = { least: MICRO as UsdAttos, most: MICRO as UsdAttos }
 const HOLD_MICROS = 7_530n
 
 /** `models` have each a stream whose client hung up, charged at ten tokens. */
-const served = (model: string): ServedDay => ({
+const DOUBT: ServedDay['doubts'] = {
+  hung_up: {
+    requests: 1,
+    most: (HOLD_MICROS * 1_000n) as UsdNanos,
+    examples: [{ id: 'gen-1' as GenerationId, most: (HOLD_MICROS * 1_000n) as UsdNanos }],
+  },
+}
+const served = (model: string, hasTools = true): ServedDay => ({
   day: DAY,
   model,
   charged: 10_000n as UsdNanos,
@@ -30,13 +37,8 @@ const served = (model: string): ServedDay => ({
       },
     ],
   ]),
-  doubts: {
-    hung_up: {
-      requests: 1,
-      most: (HOLD_MICROS * 1_000n) as UsdNanos,
-      examples: [{ id: 'gen-1' as GenerationId, most: (HOLD_MICROS * 1_000n) as UsdNanos }],
-    },
-  },
+  doubts: DOUBT,
+  toolDoubts: hasTools ? DOUBT : {},
   stated: { exact: noSum(), edge: noSum() },
 })
 
@@ -54,9 +56,14 @@ const line = (
   lines: 1,
 })
 
-function rowsOf(lines: readonly Billed[], counts: boolean, models = ['m']): readonly Row[] {
+function rowsOf(
+  lines: readonly Billed[],
+  counts: boolean,
+  models = ['m'],
+  withTools = models,
+): readonly Row[] {
   const books = {
-    days: models.map(served),
+    days: models.map((model) => served(model, withTools.includes(model))),
     nameOf: (model: string) => model,
     pricesOf: (_: string, className: string) => (className === 'output_tokens' ? PRICES : null),
   }
@@ -91,4 +98,16 @@ test('each model has its own, and tools what all of them leave', () => {
   const tool = line(null, 'web_search', HOLD_MICROS, true)
   expect(unexplained(rowsOf([...own.slice(0, 1), tool], true, both))).toBe(0n)
   expect(unexplained(rowsOf([...own, tool], true, both))).toBe(HOLD_MICROS)
+})
+
+test('a request that asked for no tools explains none of their money, however little else is unexplained', () => {
+  const tool = line(null, 'web_search', HOLD_MICROS, true)
+  const both = ['m', 'n']
+  expect(unexplained(rowsOf([tool], true, ['m'], []))).toBe(HOLD_MICROS)
+  expect(unexplained(rowsOf([tool], true, both, ['n']))).toBe(0n)
+  // What the one with tools has left is not what the other has.
+  const spent = line('n', 'output_tokens', HOLD_MICROS, true)
+  expect(unexplained(rowsOf([spent, tool], true, both, ['n']))).toBe(HOLD_MICROS)
+  const others = line('m', 'output_tokens', HOLD_MICROS, true)
+  expect(unexplained(rowsOf([others, tool], true, both, ['n']))).toBe(0n)
 })
