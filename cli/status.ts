@@ -189,8 +189,7 @@ function limitLines(
   if (warnings.length === 0) return []
   const texts = warnings.slice(0, MAX_WARNINGS).map((warning) => {
     const { account, key_name } = warning
-    const named = { ...warning, key_name: key_name ?? `account ${account}` }
-    const { mark, text } = describeWarning(named, context.clock.now())
+    const { mark, text } = describeWarning(warning, context.clock.now())
     const whose = accounts.length === 1 || key_name === null ? '' : `${clean(account)}: `
     return `${paint(context, mark === '✖' ? 'red' : 'yellow', mark)} ${whose}${text}`
   })

@@ -40,6 +40,9 @@ export const mount: Mount = (notices) =>
       }),
     )
 
+/** Who, what and how much stand at its beginning. */
+const MESSAGE_COLUMNS = 48
+
 type Account = VerbRecord<'accounts.list'>[number]
 
 const columns = (context: Context, accounts: readonly Account[]): readonly Column<Notice>[] => [
@@ -64,5 +67,5 @@ const columns = (context: Context, accounts: readonly Account[]): readonly Colum
   { title: 'severity', full: ({ severity }) => severity },
   { title: 'state', full: ({ state }) => state },
   { title: 'seen', dropOrder: 1, full: ({ seen_at }) => (seen_at === null ? 'no' : 'yes') },
-  { title: 'what', full: ({ message }) => message },
+  { title: 'what', least: MESSAGE_COLUMNS, full: ({ message }) => message },
 ]

@@ -13,6 +13,8 @@ export interface Column<Row> {
   readonly right?: boolean
   /** A long id: a narrow terminal shows only its end. */
   readonly isId?: boolean
+  /** A text that a narrow terminal cuts no further while other columns can be dropped. */
+  readonly least?: number
   /** A narrow terminal drops columns in this order, 1 first; without it the column stays, as money does. */
   readonly dropOrder?: number
   /** A table leaves the column out where no row has a value; a script gets it always. */
@@ -108,7 +110,7 @@ function fieldLines(
 }
 
 const GAP = '  '
-/** Minimum width of a text column while other columns can be dropped, and after that. */
+/** Minimum width of a text column while other columns can be dropped, unless it says another, and after that. */
 const MIN_TEXT_COLUMNS = 16
 const MIN_COLUMNS = 4
 
@@ -122,8 +124,9 @@ function toTable<Row>(
   )
   const all = filled.map((column) => {
     const { title, right = false, full, short, isId = false, dropOrder = null } = column
+    const { least = MIN_TEXT_COLUMNS } = column
     const cells = rows.map((row) => clean(String((short ? short(row) : full(row)) ?? '–')))
-    return toStrip({ title: title.toUpperCase(), right, isId, dropOrder, cells })
+    return toStrip({ title: title.toUpperCase(), right, isId, least, dropOrder, cells })
   })
   const strips = fitting(all, context.columns)
   const line = (cellOf: (strip: Strip) => string): string => {
@@ -149,6 +152,7 @@ interface Strip {
   readonly title: string
   readonly right: boolean
   readonly isId: boolean
+  readonly least: number
   readonly dropOrder: number | null
   readonly cells: readonly string[]
   readonly width: number
@@ -172,7 +176,7 @@ function fitting(strips: readonly Strip[], columns: number): readonly Strip[] {
     strip.isId ? toStrip({ ...strip, cells: strip.cells.map(shortId) }) : strip,
   )
   for (;;) {
-    const cut = cutLastText(kept, columns, MIN_TEXT_COLUMNS)
+    const cut = cutLastText(kept, columns)
     if (excess(cut, columns) <= 0) return cut
     const next = Math.min(...kept.map(({ dropOrder }) => dropOrder ?? Number.POSITIVE_INFINITY))
     if (next === Number.POSITIVE_INFINITY) break
@@ -187,12 +191,20 @@ function fitting(strips: readonly Strip[], columns: number): readonly Strip[] {
   return kept
 }
 
-/** Cuts the last text column that is wider than `least`, but not below that. */
-function cutLastText(strips: readonly Strip[], columns: number, least: number): readonly Strip[] {
-  const wide = strips.findLastIndex(({ right, width }) => !right && width > least)
+/** Cuts the last text column that is wider than `least`, by default its own, but not below that. */
+function cutLastText(
+  strips: readonly Strip[],
+  columns: number,
+  least: number | null = null,
+): readonly Strip[] {
+  const wide = strips.findLastIndex(
+    ({ right, width, least: own }) => !right && width > (least ?? own),
+  )
   const tooMuch = Math.max(0, excess(strips, columns))
   return strips.map((strip, index) =>
-    index === wide ? { ...strip, width: Math.max(least, strip.width - tooMuch) } : strip,
+    index === wide
+      ? { ...strip, width: Math.max(least ?? strip.least, strip.width - tooMuch) }
+      : strip,
   )
 }
 

@@ -6,6 +6,7 @@ import { checkCeilings, checkClaudeCode } from './doctor/claude-code.ts'
 import { checkFiles } from './doctor/files.ts'
 import { type Finding, problem } from './doctor/finding.ts'
 import { checkAddresses, checkClock, checkDisk, checkProgram } from './doctor/host.ts'
+import { checkLimits } from './doctor/limits.ts'
 import {
   checkCredentials,
   checkMasks,
@@ -52,6 +53,7 @@ const CHECKS: readonly Check[] = [
   checkMasks,
   checkClaudeCode,
   checkCeilings,
+  checkLimits,
   checkThresholds,
   checkCodes,
   checkSignup,

@@ -1,10 +1,11 @@
 /** Verbs for what the gateway tells its operator: list, show, mark as seen, test. */
 import * as z from 'zod/mini'
 import { CAUSES, type Severity } from '#domain/cause.ts'
-import { renderInstant } from '#domain/clock.ts'
+import { type Instant, readInstant, renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { draftEvent, type EventBody, type StoredEvent } from '#domain/event.ts'
-import type { EventId } from '#domain/id.ts'
+import type { EventId, KeyId } from '#domain/id.ts'
+import { type LimitName, type LimitsRecord, renderLimits } from '#domain/limits.ts'
 import { channelsOf } from '#domain/low-balance.ts'
 import type { Channel } from '#domain/notice.ts'
 import { scopeField } from '#forms/fields.ts'
@@ -24,7 +25,7 @@ export interface NoticeRecord {
   /** What ends it, or what to type next. */
   readonly hint: string
   readonly raised_at: string
-  /** `open`: it goes on; `over`: it was lifted, or happened and is past. */
+  /** `open`: it goes on, as a ceiling does until its period ends or another is set; `over`: it was lifted, or happened and is past. */
   readonly state: 'open' | 'over'
   readonly lifted_at: string | null
   /** Null until an operator has seen it. */
@@ -53,10 +54,58 @@ export interface SeenRecord {
 
 const dataOf = ({ body }: StoredEvent): EventBody['data'] => (JSON.parse(body) as EventBody).data
 
-export const renderNotice = (event: StoredEvent): NoticeRecord => render(event, dataOf(event))
+export async function renderNotices(
+  deps: OperatorDeps,
+  events: readonly StoredEvent[],
+): Promise<readonly NoticeRecord[]> {
+  return (await renderListed(deps, events)).map(({ facts: _, ...record }) => record)
+}
 
-function render(event: StoredEvent, data: EventBody['data']): NoticeRecord {
-  const isOpen = CAUSES[event.cause].lasts && event.liftedAt === null
+async function renderListed(
+  deps: OperatorDeps,
+  events: readonly StoredEvent[],
+): Promise<readonly ListedNoticeRecord[]> {
+  const isStanding = await readStanding(deps, events)
+  return events.map((event) => {
+    const data = dataOf(event)
+    const { severity, message, hint, ...facts } = data
+    const isOpen = isStanding(facts) || (CAUSES[event.cause].lasts && event.liftedAt === null)
+    return { ...render(event, data, isOpen), facts }
+  })
+}
+
+/** The ceilings that some events tell of: one goes on for its day or month, unless another is set. */
+async function readStanding({ store, clock }: OperatorDeps, events: readonly StoredEvent[]) {
+  const ceilings = events.map(dataOf).filter(isOfNow(clock.now()))
+  const keyIds = new Set(
+    ceilings.flatMap(({ key_id: id }) => (id === undefined ? [] : (id as KeyId))),
+  )
+  const keys = keyIds.size === 0 ? [] : await store.keys.findMany([...keyIds])
+  const isOfAccount = ceilings.some(({ key_id }) => key_id === undefined)
+  const accounts = isOfAccount ? await store.accounts.list() : []
+  const owners = [
+    ...keys.filter(({ revokedAt }) => revokedAt === null),
+    ...accounts.filter(({ closedAt }) => closedAt === null),
+  ]
+  const limits = new Map<unknown, LimitsRecord>(
+    owners.map((owner) => [owner.id, renderLimits(owner.limits)]),
+  )
+  return (facts: Facts): boolean => {
+    const { key_id, account_id, limit, limit_usd } = facts
+    const owner = limits.get(key_id ?? account_id)
+    return isOfNow(clock.now())(facts) && owner?.[limit as LimitName] === limit_usd
+  }
+}
+
+type Facts = Readonly<Record<string, unknown>>
+
+/** Whether it is of a ceiling whose day or month is not over. */
+const isOfNow =
+  (now: Instant) =>
+  ({ limit_usd, resets_at }: Facts): boolean =>
+    limit_usd !== undefined && (readInstant(String(resets_at)) ?? 0) > now
+
+function render(event: StoredEvent, data: EventBody['data'], isOpen: boolean): NoticeRecord {
   return {
     event_id: event.id,
     type: event.cause,
@@ -69,12 +118,6 @@ function render(event: StoredEvent, data: EventBody['data']): NoticeRecord {
     seen_at: event.seenAt && renderInstant(event.seenAt),
     held_until: event.heldUntil && renderInstant(event.heldUntil),
   }
-}
-
-function renderListed(event: StoredEvent): ListedNoticeRecord {
-  const data = dataOf(event)
-  const { severity, message, hint, ...facts } = data
-  return { ...render(event, data), facts }
 }
 
 const MAX_NOTICES = 10_000
@@ -97,10 +140,10 @@ export const listNotices = verb(
     }
     const { events } = deps.store
     if (within === null || makerOf(deps.actor ?? null) === undefined) {
-      return (await events.list({ ...query, limit })).map(renderListed)
+      return await renderListed(deps, await events.list({ ...query, limit }))
     }
     const own = new Set<unknown>((await listAllKeys(deps, true, within.id)).map(({ id }) => id))
-    const all = (await events.list({ ...query, limit: MAX_NOTICES })).map(renderListed)
+    const all = await renderListed(deps, await events.list({ ...query, limit: MAX_NOTICES }))
     return all.filter(({ facts }) => own.has(facts['key_id'])).slice(0, limit)
   },
 )
@@ -108,11 +151,13 @@ export const listNotices = verb(
 /** By id, or by its end as lists show it. @throws notice_not_found */
 export const showNotice = verb(
   z.strictObject({ event: z.string().check(z.minLength(1)) }),
-  async ({ store }, { event: text }): Promise<NoticeDetailRecord> => {
+  async (deps, { event: text }): Promise<NoticeDetailRecord> => {
+    const { store } = deps
     const event = await findEvent(store.events, text)
     const sent = event.sentAs === null ? [] : await store.notices.find(event.sentAs)
+    const [record] = await renderNotices(deps, [event])
     return {
-      ...renderNotice(event),
+      ...(record as NoticeRecord),
       body: JSON.parse(event.body),
       sent_as: event.sentAs,
       channels: sent.map(({ channel, state }) => ({ channel, state })),

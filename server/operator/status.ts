@@ -1,8 +1,7 @@
 /** The status verb. */
 import * as z from 'zod/mini'
 import type { Account } from '#domain/account.ts'
-import { dayOf, dayStart, elapsedMs, monthStart, renderInstant } from '#domain/clock.ts'
-import { withSpending } from '#domain/key-report.ts'
+import { elapsedMs, renderInstant } from '#domain/clock.ts'
 import { withThresholds } from '#domain/low-balance.ts'
 import { renderRubPerUsd, renderUsd } from '#domain/money.ts'
 import type { Provider } from '#domain/provider.ts'
@@ -21,16 +20,9 @@ import { checkServer } from './doctor/server.ts'
 import { findScope } from './find-account.ts'
 import { renderHealth, worstOf } from './hop-record.ts'
 import { peopleOf } from './people-of.ts'
-import { readGauges } from './snapshot/gauges.ts'
-import {
-  countWarnings,
-  type LimitWarning,
-  MAX_KEYS,
-  paceWarnings,
-  readKeys,
-} from './snapshot/keys.ts'
+import { readLimits } from './read-limits.ts'
 import { renderServed } from './snapshot/models.ts'
-import { readDays, readUse, renderRunway, sumsOf } from './snapshot/money.ts'
+import { readDays, renderRunway, sumsOf } from './snapshot/money.ts'
 import { renderTraffic } from './snapshot/traffic.ts'
 import { renderThreshold } from './threshold-record.ts'
 import { verb } from './verb.ts'
@@ -99,7 +91,7 @@ export const showStatus = verb(input, async (deps, { account, warnings }) => {
     accounts: await reportAccounts(deps, accounts),
     ...(await spendOf(deps, within)),
     /** Keys near a limit, or at one. */
-    warnings: warnings ? await warningsOf(deps, accounts) : [],
+    warnings: warnings ? await readLimits(deps, accounts) : [],
     rub_per_usd: renderRubPerUsd(rate.rubPerUsd),
     rate_set_by_operator: rate.setByOperator,
   }
@@ -162,63 +154,6 @@ async function reportAccounts(deps: OperatorDeps, accounts: readonly Account[]) 
     records.push({ name, balance_usd, runway, threshold_usd, marked, notified_at, owners })
   }
   return records
-}
-
-interface AccountWarningRecord extends LimitWarning {
-  /** Null where it is a limit of the account itself. */
-  readonly key_id: string | null
-  readonly key_name: string | null
-  /** The name of the account. */
-  readonly account: string
-}
-
-/** Of the limits of the account itself. */
-async function ownWarnings(deps: OperatorDeps, account: Account): Promise<readonly LimitWarning[]> {
-  const now = deps.clock.now()
-  const use = await readUse(deps, account, now)
-  if (use === null) return []
-  const { limits } = account
-  const gauges = readGauges(limits, use, null, now)
-  return [...countWarnings(gauges), ...paceWarnings(limits, use, now)]
-}
-
-/** Without a running server only spend limits are checked, of keys used this month. */
-async function warningsOf(
-  deps: OperatorDeps,
-  accounts: readonly Account[],
-): Promise<readonly AccountWarningRecord[]> {
-  const { watch, store, clock } = deps
-  const now = clock.now()
-  const found: AccountWarningRecord[] = []
-  for (const account of accounts) {
-    const add = (warnings: readonly Omit<AccountWarningRecord, 'account'>[]): void => {
-      found.push(...warnings.map((warning) => ({ ...warning, account: account.name })))
-    }
-    const own = await ownWarnings(deps, account)
-    add(own.map((warning) => ({ ...warning, key_id: null, key_name: null })))
-    if (watch) {
-      const span = readSpan(watch.pulse.endings, now, FIGURES_MS)
-      add((await readKeys(deps, account, span)).keys.warnings)
-      continue
-    }
-    const { keys } = await store.keys.list({
-      accountId: account.id,
-      includeRevoked: false,
-      limit: MAX_KEYS,
-    })
-    const since = dayStart(monthStart(dayOf(now)))
-    const judged = keys.filter(
-      ({ lastUsedAt, limits }) =>
-        lastUsedAt !== null &&
-        lastUsedAt >= since &&
-        (limits.dailySpend !== null || limits.monthlySpend !== null),
-    )
-    for (const [key, spending] of await withSpending(store.admissions, judged, now)) {
-      const of = { key_id: key.id, key_name: key.name }
-      add(paceWarnings(key.limits, spending, now).map((warning) => ({ ...of, ...warning })))
-    }
-  }
-  return found
 }
 
 async function backupOf(deps: OperatorDeps): Promise<string | null> {

@@ -100,6 +100,22 @@ describe('a list', () => {
     expect(billed(14)).toEqual(['NAME     DAY $', 'prod…  6.02/25', 'ci     6.02/25'])
   })
 
+  test('a text that is to be read gets the room of columns that may go', () => {
+    const drawn = (least: number) => {
+      const message = { title: 'what', least, full: () => 'account acme has reached its ceiling' }
+      const seen = { title: 'seen', dropOrder: 1, full: () => 'no' }
+      const id = { title: 'event', dropOrder: 2, full: () => 'evt_1' }
+      const columns = [id, { title: 'state', full: () => 'open' }, seen, message]
+      written.length = 0
+      const context = { ...openContext({}, {}), isTerminal: true, color: false, columns: 40 }
+      printList(context, [1], columns, String)
+      return written.join('').split('\n')[1]
+    }
+    expect(drawn(20)).toBe('evt_1  open   no    account acme has re…')
+    expect(drawn(24)).toBe('evt_1  open   account acme has reached …')
+    expect(drawn(30)).toBe('open   account acme has reached its cei…')
+  })
+
   test('a column that few rows fill is in a table where one does, and for a pipe always', () => {
     const columns: readonly Column<Row>[] = [
       { title: 'name', full: ({ name }) => name },

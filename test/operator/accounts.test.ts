@@ -5,7 +5,9 @@ import { draftAccount } from '#domain/account.ts'
 import type { KeyId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { NO_LIMITS, renderAccountLimits } from '#domain/limits.ts'
+import { openSnapshots } from '#operator/snapshot/reader.ts'
 import { aCharge, aClaim, anAct, anActivity, usd } from '#test/support/nouns.ts'
+import { restingWatch } from '#test/support/resting-watch.ts'
 import { act, openFurnished, type TestOperatorDeps } from './deps.ts'
 
 const openTwo = async (): Promise<TestOperatorDeps> => {
@@ -143,6 +145,50 @@ test('an account at its own ceiling is named; what a key has left in it when it 
   expect((await act(deps, 'status', {})).warnings).toMatchObject([
     { account: 'acme', key_id: null, what: 'day', level: 100, limit: '0.01' },
   ])
+  const limits = async () =>
+    (await act(deps, 'doctor', {})).findings.filter(({ check }) => check === 'limits')
+  const ofAccount = {
+    message: 'account acme reached its daily ceiling of $0.01',
+    next: 'gatewayctl accounts set-limits acme --daily-usd N    # it is 0.01',
+  }
+  expect(await limits()).toMatchObject([ofAccount])
+  await act(deps, 'limits.set', { keys: ['moved'], daily_spend_limit_usd: '0.005' })
+  expect(await limits()).toMatchObject([
+    ofAccount,
+    {
+      message: 'key moved reached its daily ceiling of $0.005',
+      next: `gatewayctl limits set ${id} --daily-usd N    # it is 0.005`,
+    },
+  ])
+  // The dashboard names the keys of the account that it shows, and all accounts.
+  const accounts = await deps.store.accounts.list()
+  const live = { listen: '', baseUrl: '', authUrl: null, pid: 1, startedAt: deps.clock.now() }
+  const serving = {
+    ...deps,
+    watch: restingWatch(),
+    live: {
+      ...live,
+      hops: () => [],
+      paces: () => [],
+      credentials: () => [],
+      codeMailFailure: () => null,
+      wakeMails: () => {},
+      clockJump: () => null,
+    },
+  }
+  const named = async (account: string, isNarrow: boolean) => {
+    const shown = accounts.find(({ name }) => name === account)
+    if (shown === undefined) throw new Error('no account')
+    const frame = await (await openSnapshots(serving, shown, isNarrow)).watch().next()
+    return frame.keys?.warnings.map(({ account: whose, key_name }) => key_name ?? whose)
+  }
+  expect(await named('default', false)).toEqual(['acme'])
+  expect(await named('default', true)).toEqual([])
+  expect(await named('acme', true)).toEqual(['acme', 'moved'])
+  expect((await act(serving, 'status', {})).warnings).toMatchObject([
+    { account: 'acme', key_name: null },
+    { account: 'acme', key_name: 'moved' },
+  ])
   await act(deps, 'accounts.move-key', { account: 'acme', key: 'moved', to: 'default' })
   expect(await act(deps, 'ledger.list', { account: 'acme', key: 'moved' })).toMatchObject([
     { kind: 'charge' },
@@ -154,6 +200,47 @@ test('an account at its own ceiling is named; what a key has left in it when it 
   await expect(act(deps, 'ledger.list', { account: 'acme', key: 'other' })).rejects.toMatchObject({
     code: 'key_not_found',
   })
+})
+
+test('the notice of a ceiling is open while the ceiling refuses: not once another is set, or its day is over', async () => {
+  const deps = await openTwo()
+  await act(deps, 'balance.top-up', { amount_usd: '1', account: 'acme' })
+  const spend = async (name: string): Promise<void> => {
+    const { id } = await act(deps, 'keys.create', { name, account: 'acme' })
+    const key = (await deps.store.keys.find(id as KeyId)) as ApiKey
+    const { version: catalogue } = deps.store.catalogue.current()
+    const claim = { ...aClaim(key, deps.clock.now()), catalogue }
+    await deps.store.admissions.admit(claim)
+    await deps.store.admissions.settle(claim.generationId, {
+      answer: null,
+      at: deps.clock.now(),
+      charge: aCharge(usd('0.01')),
+      activity: anActivity(claim, { cost: usd('0.01') }),
+    })
+  }
+  await spend('first')
+  const limit = (usd: string | null) =>
+    act(deps, 'accounts.set-limits', { account: 'acme', daily_spend_limit_usd: usd })
+  const states = async () =>
+    (await act(deps, 'notices.list', { account: 'acme' })).map(
+      ({ facts, state }) => `${facts['limit_usd']} ${state}`,
+    )
+  await limit('0.01')
+  expect(await states()).toEqual(['0.01 open'])
+  const [notice] = await act(deps, 'notices.list', {})
+  const shown = { event: notice?.event_id ?? '' }
+  expect(await act(deps, 'notices.show', shown)).toMatchObject({ state: 'open' })
+  await limit('0.005')
+  expect(await states()).toEqual(['0.005 open', '0.01 over'])
+  await act(deps, 'limits.set', { keys: ['first'], daily_spend_limit_usd: '0.01' })
+  expect(await states()).toEqual(['0.01 open', '0.005 open', '0.01 over'])
+  await act(deps, 'keys.revoke', { key: 'first' })
+  await limit(null)
+  expect(await states()).toEqual(['0.01 over', '0.005 over', '0.01 over'])
+  await limit('0.01')
+  expect(await states()).toEqual(['0.01 over', '0.005 over', '0.01 open'])
+  deps.clock.advance(12 * 3_600_000)
+  expect(await states()).toEqual(['0.01 over', '0.005 over', '0.01 over'])
 })
 
 test('records of a moved key are shown only where it alone is meant; one that was only refused has left some too', async () => {

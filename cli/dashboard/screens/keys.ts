@@ -7,6 +7,7 @@ import type {
   KeyRowRecord,
   KeyTrafficRecord,
   SpendGaugeRecord,
+  WarningRecord,
 } from '#operator/snapshot/record.ts'
 import { withTypedFlags } from '../../terminal/typed-flags.ts'
 import { describeWarning } from '../describe-warning.ts'
@@ -51,7 +52,7 @@ export function keysBody(scene: Scene, height: number): readonly Line[] {
     tabs(scene),
     ...exactly(list, room),
     ...exactly(selected === undefined ? [] : keyDetail(scene, selected), below),
-    warningLine(scene),
+    warningLine(scene, scene.snapshot.keys.warnings),
     [
       styled(
         selected === undefined
@@ -228,10 +229,16 @@ function latelyText({ glyphs }: Scene, lately: KeyTrafficRecord): string {
   ].join(` ${glyphs.dot} `)
 }
 
-function warningLine({ snapshot, glyphs }: Scene): Line {
+/** A line where the account, or a key of it, is at a limit. */
+export function fullLines(scene: Scene): readonly Line[] {
+  const full = scene.snapshot.keys.warnings.filter(({ level }) => level === 100)
+  return full.length === 0 ? [] : [warningLine(scene, full)]
+}
+
+function warningLine({ snapshot, glyphs }: Scene, warnings: readonly WarningRecord[]): Line {
   const at = readInstant(snapshot.at) ?? instant(0)
-  const warnings = snapshot.keys.warnings.map((warning) => describeWarning(warning, at))
-  return warnings.flatMap(({ mark, text }) => [
+  const described = warnings.map((warning) => describeWarning(warning, at))
+  return described.flatMap(({ mark, text }) => [
     styled(` ${mark === '✖' ? glyphs.over : glyphs.near} `, mark === '✖' ? 'red' : 'yellow'),
     styled(`${text}  `),
   ])

@@ -19,7 +19,7 @@ import {
   table,
 } from '../scene.ts'
 import { alert, countsLine, errors, gaugeOf, rateOf, spendRate, summary, tabs } from './head.ts'
-import { keyTable } from './keys.ts'
+import { fullLines, keyTable } from './keys.ts'
 import { hoursBlock, THREE_COLUMNS } from './trend.ts'
 
 /** Between the header and the footer. */
@@ -32,6 +32,7 @@ function narrowBody(scene: Scene, height: number): readonly Line[] {
   const head = summary(scene)
   const { log: _, errors: failed } = scene.snapshot
   const foot: readonly Line[] = [
+    ...fullLines(scene),
     rule(scene, 'recent errors'),
     ...exactly(
       failed.slice(0, ERROR_LINES).map((one) => errorLine(scene, one, scene.size.columns)),
@@ -57,6 +58,7 @@ function wideBody(scene: Scene, height: number): readonly Line[] {
     ),
     rule(scene, ofAccount(scene, 'keys nearest a limit')),
     ...exactly(keyTable(scene, scene.snapshot.keys.rows.slice(0, NEAR_KEYS), -1), NEAR_KEYS + 1),
+    ...fullLines(scene),
     tabs(scene),
   ]
   const half = halfOf(scene)

@@ -1,27 +1,20 @@
-/** The keys of an account with the usage of each limit, those nearest to a limit first, and warnings. */
+/** The keys of an account with the usage of each limit, those nearest to a limit first. */
 import type { Account } from '#domain/account.ts'
 import type { KeySpending } from '#domain/admission.ts'
-import { type Instant, pause, renderInstant } from '#domain/clock.ts'
+import { pause, renderInstant } from '#domain/clock.ts'
 import type { KeyId } from '#domain/id.ts'
 import { type ApiKey, keyStatus } from '#domain/key.ts'
 import { withUse } from '#domain/key-report.ts'
-import { type Limits, renderLimitsOfEach } from '#domain/limits.ts'
+import { renderLimitsOfEach } from '#domain/limits.ts'
 import { addUsd, NO_MONEY, renderUsd, type UsdNanos } from '#domain/money.ts'
 import { type Span, sharesOf, toFigures } from '#domain/snapshot/figures.ts'
-import { judgePace } from '#domain/snapshot/pace.ts'
 import type { Ended } from '#domain/snapshot/pulse.ts'
 import type { WindowReadings } from '#domain/window.ts'
 import type { OperatorDeps } from '../deps.ts'
+import { accountWarnings, keyWarnings } from '../limit-warnings.ts'
 import { readGauges } from './gauges.ts'
 import type { Caps } from './money.ts'
-import type {
-  GaugesRecord,
-  KeyRowRecord,
-  KeysRecord,
-  KeyTrafficRecord,
-  Level,
-  WarningRecord,
-} from './record.ts'
+import type { KeyRowRecord, KeysRecord, KeyTrafficRecord, Level } from './record.ts'
 import { integerOrNull, tenthsOrNull } from './traffic.ts'
 
 /** Of more keys only the newest and the recently used ones are read. */
@@ -48,7 +41,7 @@ export async function readKeys(
   const ended = Map.groupBy(span.endings, ({ keyId }) => keyId)
   const keys = await withRecentlyUsed(deps, account, page.keys, ended)
   const rows: KeyRowRecord[] = []
-  const warnings: WarningRecord[] = []
+  const warnings = [...(await accountWarnings(deps, account))]
   for (let first = 0; first < keys.length; first += KEYS_PER_TURN) {
     if (first > 0) await pause(0)
     const now = clock.now()
@@ -56,7 +49,7 @@ export async function readKeys(
     for (const [key, spending, windows] of await withUse(store.admissions, turn, now)) {
       const row = readRow(key, spending, windows, ended.get(key.id) ?? [], { ...span, now })
       rows.push(row)
-      warnings.push(...warningsOf(key, spending, row, now))
+      warnings.push(...keyWarnings(key, account, spending, row, now))
     }
   }
   const since = clock.now() - ACTIVE_MS
@@ -169,69 +162,4 @@ function toTraffic(ended: readonly Ended[], span: Span): KeyTrafficRecord {
     })),
     curve,
   }
-}
-
-function warningsOf(
-  key: ApiKey,
-  spending: KeySpending,
-  row: KeyRowRecord,
-  now: Instant,
-): readonly WarningRecord[] {
-  const of = { key_id: key.id, key_name: key.name }
-  return [...countWarnings(row), ...paceWarnings(key.limits, spending, now)].map((warning) => ({
-    ...of,
-    ...warning,
-  }))
-}
-
-export type LimitWarning = Omit<WarningRecord, 'key_id' | 'key_name'>
-
-/** Limits of a key or an account, but for spend, that are all used. */
-export function countWarnings(
-  gauges: Pick<GaugesRecord, 'minute' | 'day' | 'tokens' | 'concurrency'>,
-): readonly LimitWarning[] {
-  const counts = [
-    ['rpm', gauges.minute],
-    ['rpd', gauges.day],
-    ['tpm', gauges.tokens],
-    ['concurrency', gauges.concurrency],
-  ] as const
-  return counts
-    .filter(([, gauge]) => gauge.level === 'full')
-    .map(
-      ([what, { used, limit }]): LimitWarning => ({
-        what,
-        level: 100,
-        used: String(used),
-        limit: String(limit),
-        reached_at: null,
-        resets_at: null,
-      }),
-    )
-}
-
-/** Spend limits that are half used too early, nearly reached or reached. */
-export function paceWarnings(
-  { dailySpend, monthlySpend }: Limits,
-  { spendDay, spendMonth }: Pick<KeySpending, 'spendDay' | 'spendMonth'>,
-  now: Instant,
-): readonly LimitWarning[] {
-  const judged = [
-    judgePace('day', spendDay, dailySpend, now),
-    judgePace('month', spendMonth, monthlySpend, now),
-  ]
-  return judged.flatMap((warning) =>
-    warning === null
-      ? []
-      : [
-          {
-            what: warning.period,
-            level: warning.level,
-            used: renderUsd(warning.spent),
-            limit: renderUsd(warning.ceiling),
-            reached_at: warning.reachedAt === null ? null : renderInstant(warning.reachedAt),
-            resets_at: renderInstant(warning.resetsAt),
-          },
-        ],
-  )
 }

@@ -7,7 +7,9 @@ import { MAX_RECENT, MAX_RECENT_ERRORS } from '#domain/snapshot/pulse.ts'
 import type { Watch } from '#domain/snapshot/watch.ts'
 import type { LiveFacts, OperatorDeps } from '../deps.ts'
 import { accountNameOf } from '../find-account.ts'
-import { renderNotice } from '../notices.ts'
+import { keptReading } from '../kept-reading.ts'
+import { otherWarnings } from '../limit-warnings.ts'
+import { renderNotices } from '../notices.ts'
 import { type CachedPart, createCachedPart } from './cached-part.ts'
 import { readKeys } from './keys.ts'
 import { readEarlier, startTail } from './log.ts'
@@ -26,7 +28,10 @@ const SECOND_MS = 1_000
 /** Less often, because it scans a day's log. */
 const MODEL_DAY_MS = 10_000
 
-/** Money and keys of one account; requests of all, or with `isNarrow` of that account. @throws store_unavailable */
+/** Of all other accounts. */
+const OTHERS_MS = 5_000
+
+/** Money and keys of one account, with the limits that others are at; requests of all, or with `isNarrow` of that account. @throws store_unavailable */
 export async function openSnapshots(
   deps: OperatorDeps,
   account: Account,
@@ -98,7 +103,15 @@ function startParts(
     ),
     gateway: createCachedPart(clock, SECOND_MS, () => readGateway(deps, live, watch)),
     traffic: createCachedPart(clock, SECOND_MS, async () => renderTraffic(watch, await recent())),
-    keys: createCachedPart(clock, 2 * SECOND_MS, async () => (await keys.read()).value.keys),
+    keys: createCachedPart(clock, 2 * SECOND_MS, async () => {
+      const { keys: own } = (await keys.read()).value
+      const read = () => otherWarnings(deps, account)
+      const others = isNarrow
+        ? []
+        : await keptReading(deps, `limits but ${account.id}`, read, OTHERS_MS)
+      const warnings = [...own.warnings, ...others].toSorted((a, b) => b.level - a.level)
+      return { ...own, warnings }
+    }),
     money: createCachedPart(clock, SECOND_MS, async () =>
       readMoney(deps, account, (await keys.read()).value.caps),
     ),
@@ -121,10 +134,11 @@ function startParts(
 /** A screenful. */
 const MAX_NOTICES = 50
 
-const readNotices = async ({ store: { events } }: OperatorDeps): Promise<NoticesRecord> => ({
-  unseen: await events.unseen(),
-  latest: (await events.list({ limit: MAX_NOTICES })).map(renderNotice),
-})
+async function readNotices(deps: OperatorDeps): Promise<NoticesRecord> {
+  const { events } = deps.store
+  const latest = await renderNotices(deps, await events.list({ limit: MAX_NOTICES }))
+  return { unseen: await events.unseen(), latest }
+}
 
 async function readGateway(
   { store, version, clock }: OperatorDeps,

@@ -190,6 +190,7 @@ export interface KeysRecord {
   readonly active: number
   /** The nearest to a limit first; at most `MAX_KEY_ROWS`. */
   readonly rows: readonly KeyRowRecord[]
+  /** Of these keys and their account, and of accounts that are shown beside it; the worst first. */
   readonly warnings: readonly WarningRecord[]
 }
 
@@ -256,8 +257,11 @@ export interface KeyTrafficRecord {
 }
 
 export interface WarningRecord {
-  readonly key_id: string
-  readonly key_name: string
+  /** Null where it is a limit of the account itself. */
+  readonly key_id: string | null
+  readonly key_name: string | null
+  /** The name of the account. */
+  readonly account: string
   readonly what: 'rpm' | 'rpd' | 'tpm' | 'concurrency' | Period
   /** The percentage of a spend limit that is used; always 100 for other limits. */
   readonly level: 50 | 80 | 100

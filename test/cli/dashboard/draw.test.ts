@@ -178,6 +178,23 @@ describe('whatever the size', () => {
     }
   })
 
+  test('who is at a limit is named on Live, the account first and by its name; who only comes near one is not', () => {
+    const [first, ...others] = SNAPSHOT.keys.warnings
+    if (first === undefined) throw new TypeError('there is no warning')
+    const keys = (warnings: typeof SNAPSHOT.keys.warnings) => ({
+      snapshot: { ...SNAPSHOT, keys: { ...SNAPSHOT.keys, warnings } },
+    })
+    const acme = { ...first, key_id: null, key_name: null, account: 'acme' }
+    for (const size of [NARROW, WIDE]) {
+      const text = linesOf(sceneOf({}, { size, ...keys([acme, ...others]) })).join('\n')
+      expect(text).toMatch(
+        / . account acme reached its daily ceiling of \$5\.00 {3}. ci-evals is at/,
+      )
+      const near = linesOf(sceneOf({}, { size, ...keys([{ ...acme, level: 80 }]) })).join('\n')
+      expect(near).not.toContain('its daily ceiling')
+    }
+  })
+
   test('limits of tokens and of the account are drawn where there are some', () => {
     const [gauged] = SNAPSHOT.keys.rows
     if (gauged === undefined) throw new TypeError('there is no key')

@@ -415,6 +415,7 @@ export const SNAPSHOT: SnapshotRecord = {
       {
         key_id: 'key_alice-notebook',
         key_name: 'alice-notebook',
+        account: 'default',
         what: 'day',
         level: 100,
         used: '5.00',
@@ -425,6 +426,7 @@ export const SNAPSHOT: SnapshotRecord = {
       {
         key_id: 'key_ci-evals',
         key_name: 'ci-evals',
+        account: 'default',
         what: 'rpm',
         level: 100,
         used: '60',

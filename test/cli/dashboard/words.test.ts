@@ -208,7 +208,7 @@ describe('keys', () => {
 
 test('a warning says what, of how much, and when', () => {
   const now = instant(Date.parse('2026-11-21T12:00:00Z'))
-  const of = { key_id: 'key_1', key_name: 'ci\u001b', used: '4.00', resets_at: null }
+  const of = { key_id: 'key_1', key_name: 'ci\u001b', used: '4.00', resets_at: null, account: 'a' }
   const tell = (more: Partial<Parameters<typeof describeWarning>[0]>) =>
     describeWarning(
       { ...of, what: 'day', level: 80, limit: '5.00', reached_at: null, ...more },
@@ -222,6 +222,9 @@ test('a warning says what, of how much, and when', () => {
     mark: '✖',
     text: 'ci� reached its daily ceiling of $5.00',
   })
+  expect(tell({ level: 100, key_id: null, key_name: null }).text).toBe(
+    'account a reached its daily ceiling of $5.00',
+  )
   expect(tell({ what: 'month', reached_at: '2026-11-21T15:00:00Z' })).toEqual({
     mark: '!',
     text: 'ci� spent $4.00 of its monthly ceiling of $5.00, reached in 3h at this pace',

@@ -1,0 +1,44 @@
+/** Checks which limits refuse requests now: those of accounts each, those of keys together. */
+import { shellWord } from '#forms/shell-word.ts'
+import type { OperatorDeps } from '../deps.ts'
+import { limitText } from '../limit-warnings.ts'
+import { readLimits } from '../read-limits.ts'
+import type { WarningRecord } from '../snapshot/record.ts'
+import { type Finding, warning } from './finding.ts'
+
+const MAX_NAMED = 4
+
+export async function checkLimits(deps: OperatorDeps): Promise<readonly Finding[]> {
+  const accounts = await deps.store.accounts.list()
+  const open = accounts.filter(({ closedAt }) => closedAt === null)
+  const full = (await readLimits(deps, open)).filter(({ level }) => level === 100)
+  const [ofKeys, ofAccounts] = [true, false].map((isOfKey) =>
+    full.filter(({ key_id }) => (key_id !== null) === isOfKey),
+  )
+  return [...(ofAccounts ?? []).map(findAccount), ...findKeys(ofKeys ?? [])]
+}
+
+const FLAGS = {
+  rpm: '--rpm',
+  rpd: '--rpd',
+  tpm: '--tpm',
+  concurrency: '--concurrency',
+  day: '--daily-usd',
+  month: '--monthly-usd',
+} as const
+
+const findAccount = (one: WarningRecord): Finding =>
+  warning(
+    'limits',
+    limitText(one).text,
+    `gatewayctl accounts set-limits ${shellWord(one.account)} ${FLAGS[one.what]} N    # it is ${one.limit}`,
+  )
+
+function findKeys(full: readonly WarningRecord[]): readonly Finding[] {
+  const [first] = full
+  if (first === undefined) return []
+  const named = full.slice(0, MAX_NAMED).map((one) => `key ${limitText(one).text}`)
+  const more = full.length > MAX_NAMED ? `, and ${full.length - MAX_NAMED} more` : ''
+  const next = `gatewayctl limits set ${first.key_id} ${FLAGS[first.what]} N    # it is ${first.limit}`
+  return [warning('limits', `${named.join(', ')}${more}`, next)]
+}
