@@ -60,13 +60,26 @@ export interface Wire extends WholeWire {
   toFailure(answer: Answer): Promise<UpstreamFailure>
   /** How to send a refused request once more, if only the spelling of a field was at fault. Called before any content. */
   respell?(failure: UpstreamFailure, call: UpstreamCall): Respelling | null
-  /** Null when the answer is one body. `contentType` decides, because some providers answer a streaming request with one. */
+  /**
+   * Null when the answer is one body. `contentType` decides, because some providers answer a streaming request with one.
+   * @throws UpstreamFailure where the client cannot take the one for the other
+   */
   startStream(contentType: string, asked: boolean): Translation | null
 }
 
 /** For APIs with one address for both: some providers answer a streaming request with one body, some stream unasked. */
 export const isStream = (contentType: string, asked: boolean): boolean =>
   EVENT_STREAM.test(contentType) || (asked && !ONE_BODY.test(contentType))
+
+/** What passes as it came must have come as it was asked for: no client takes the other. @throws UpstreamFailure */
+export function requireAsked<Reader extends Translation | null>(
+  reader: Reader,
+  asked: boolean,
+): Reader {
+  if ((reader !== null) === asked) return reader
+  const [came, wanted] = asked ? ['one body', 'a stream'] : ['a stream', 'one body']
+  throw new UpstreamFailure('failed', `it answered with ${came}, and was asked for ${wanted}`)
+}
 
 const EVENT_STREAM = /event-stream/i
 const ONE_BODY = /json|html/i
@@ -128,7 +141,7 @@ class PendingCall implements ReplyHandler {
     if (request.dialect !== 'chat') sending.providerRequestId = readRequestId(reply)
     if (status >= 400) void this.refuse(reply)
     else if (status >= 300) this.reject(redirected(status))
-    else this.events.resolve(this.read(reply))
+    else this.begin(reply)
   }
 
   reject(thrown: unknown): void {
@@ -162,6 +175,15 @@ class PendingCall implements ReplyHandler {
     }
   }
 
+  private begin(reply: Reply): void {
+    try {
+      this.events.resolve(this.read(reply))
+    } catch (thrown) {
+      this.reject(thrown)
+    }
+  }
+
+  /** @throws UpstreamFailure */
   private read(reply: Reply): AsyncIterable<ChatEvents> {
     const { wire, call, watchdog } = this
     const translation = wire.startStream(

@@ -18,6 +18,8 @@ const COLON = 0x3a
 const LINE_END = /[\r\n]/g
 const BYTE_ORDER_MARK = '\ufeff'
 const COMMENT = Buffer.from(':')
+/** JSON, or a page, under the type of a stream. */
+const ANOTHER_TYPE = /^\s*[{[<]/
 const CLOSING = Buffer.from('\n\n')
 const NOTHING: readonly SseEvent[] = []
 
@@ -132,12 +134,16 @@ export class SseReader {
     return events ?? NOTHING
   }
 
-  /** The event that ends with this text. */
+  /** The event that ends with this text. @throws UpstreamFailure where the text is kept and is none */
   private takeEvent(rest: string): SseEvent {
     const { event, data, kept } = this
     if (kept === null) return { event, data: data ?? '' }
     this.kept = ''
-    return { event, data: data ?? '', text: kept + rest }
+    const text = kept + rest
+    if (data === null && ANOTHER_TYPE.test(text)) {
+      throw new UpstreamFailure('failed', 'it sent a body as a stream')
+    }
+    return { event, data: data ?? '', text }
   }
 
   private takeField(lines: string, at: number, end: number): void {

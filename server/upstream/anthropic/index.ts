@@ -30,7 +30,7 @@ export function openMessages(server: MessagesServer): Upstream {
   const { scrub, counting } = server
   const wire: Omit<Wire, 'toOutgoing'> = {
     toFailure: (answer) => server.toFailure(answer),
-    startStream: (contentType) => readAs(server, contentType, startStream),
+    startStream: (contentType, asked) => readAs(server, contentType, asked, startStream),
     fromBody: (body) => ({ events: fromResponse(body, scrub), failure: null }),
   }
   const generate = async (call: UpstreamCall): Promise<AsyncIterable<ChatEvents>> => {

@@ -1,4 +1,5 @@
 /** Chooses how the events of an answer are read, by its type and not by the request: a proxy may collect a stream into one body. */
+import { isStream } from '../call.ts'
 import type { Scrub } from '../scrub.ts'
 import type { Translation } from '../stream.ts'
 import type { MessagesServer } from './server.ts'
@@ -7,11 +8,10 @@ import type { MessagesServer } from './server.ts'
 export function readAs(
   { scrub, openReader }: MessagesServer,
   contentType: string,
+  asked: boolean,
   start: (scrub: Scrub) => Translation,
 ): Translation | null {
-  if (EVENT_STREAM.test(contentType)) return start(scrub)
   const reader = openReader?.(contentType) ?? null
-  return reader && { ...start(scrub), reader }
+  if (reader !== null) return { ...start(scrub), reader }
+  return isStream(contentType, asked) ? start(scrub) : null
 }
-
-const EVENT_STREAM = /event-stream/i

@@ -18,6 +18,7 @@ let setup: NativeGateway
 
 beforeAll(async () => {
   setup = await openNativeGateway()
+  await setup.addModel('claude/another', { in_usd: '3', out_usd: '15' })
 })
 afterAll(() => setup?.close())
 
@@ -208,6 +209,50 @@ describe('failures', () => {
     }
     setup.answer(sayHello)
   })
+
+  const EVENTS = 'text/event-stream'
+  const JSON_TYPE = 'application/json'
+  test.each<[string, boolean, string, string]>([
+    ['one body for a stream', true, JSON_TYPE, WHOLE],
+    ['one body under the type of a stream', true, EVENTS, WHOLE],
+    ['one body with blank lines under the type of a stream', true, EVENTS, `${WHOLE}\n\n`],
+    ['a page for a stream', true, 'text/html', '<p>busy</p>\n\n'],
+    ['a page under the type of a stream', true, EVENTS, '<p>busy</p>\n\n'],
+    ['a stream under the type of one body', true, JSON_TYPE, STREAM.join('')],
+    ['a stream for one body', false, EVENTS, STREAM.join('')],
+    ['a stream for one body, under its type', false, JSON_TYPE, STREAM.join('')],
+  ])('%s is left for another hop, and else is an error', async (_, stream, type, text) => {
+    let asked = 0
+    const misframe = (times: number): void => {
+      asked = 0
+      setup.answer((response, one) => {
+        if (asked++ >= times) sayHello(response, one)
+        else response.writeHead(200, { 'content-type': type }).end(text)
+      })
+    }
+    misframe(1)
+    const served = await setup.ask(hello({ stream, models: ['claude/another'] }))
+    expect(served.status).toBe(200)
+    expect(await served.text()).toBe(stream ? STREAM.join('') : WHOLE)
+    expect(asked).toBe(2)
+    misframe(9)
+    const failed = await setup.ask(hello({ stream }))
+    expect(failed.status).toBe(502)
+    expect(await errorOf(failed)).toMatchObject({ type: 'error', error: { type: 'api_error' } })
+    setup.answer(sayHello)
+  })
+
+  test.each(['text/plain', ''])(
+    'a stream of the type "%s" is one where it was asked for',
+    async (type) => {
+      setup.answer((response) => {
+        if (type !== '') response.setHeader('content-type', type)
+        response.end(STREAM.join(''))
+      })
+      expect(await (await setup.ask(hello({ stream: true }))).text()).toBe(STREAM.join(''))
+      setup.answer(sayHello)
+    },
+  )
 
   test.each([
     [400, 'invalid_request_error', 400, 'invalid_request_error', 'messages: roles must alternate'],

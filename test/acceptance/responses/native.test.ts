@@ -393,6 +393,35 @@ describe('an answer', () => {
     expect(openHolds(setup.cli)).toBe(0)
   })
 
+  test.each<[string, boolean, string, string]>([
+    ['one body for a stream', true, 'application/json', JSON.stringify(DONE)],
+    [
+      'one body under the type of a stream',
+      true,
+      'text/event-stream',
+      JSON.stringify(DONE, null, 1),
+    ],
+    ['a stream for one body', false, 'text/event-stream', STREAM],
+    ['a stream for one body, under its type', false, 'application/json', STREAM],
+  ])('that is %s is left for another hop, and else is an error', async (_, stream, type, text) => {
+    const misframe =
+      (times: number): Script =>
+      (response, asked, n) => {
+        if (n >= times) return (stream ? streamed : whole)(response, asked, n)
+        response.writeHead(200, { 'content-type': type }).end(text)
+      }
+    setup.play(misframe(1))
+    const served = await setup.ask(body({ stream, models: ['openai/gpt-5'] }))
+    expect([served.status, await served.text()]).toEqual([
+      200,
+      stream ? STREAM : JSON.stringify(DONE),
+    ])
+    setup.play(misframe(9))
+    const failed = await setup.ask(body({ stream }))
+    expect(failed.status).toBe(502)
+    expect(((await failed.json()) as Wire).error.code).toBe('upstream_error')
+  })
+
   test('is given again to a repetition, whole and streamed', async () => {
     for (const [script, stream] of [
       [whole, false],

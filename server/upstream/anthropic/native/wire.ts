@@ -3,7 +3,7 @@ import type { ChatEvent, JsonObject } from '#domain/chat.ts'
 import { isObject } from '#domain/json.ts'
 import { type UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
 import { OWN_FIELDS } from '#domain/work.ts'
-import { type Outgoing, toOutgoing, type Wire } from '../../call.ts'
+import { type Outgoing, requireAsked, toOutgoing, type Wire } from '../../call.ts'
 import { readCount } from '../../read-json.ts'
 import type { Pieces } from '../../reply.ts'
 import { spliceJson } from '../../splice-json.ts'
@@ -16,7 +16,8 @@ import { startNativeStream } from './from-stream.ts'
 export const answerWire = (server: MessagesServer): Wire => ({
   toOutgoing: (call) => pass(call, server, toBound(call)),
   toFailure: (answer) => server.toFailure(answer),
-  startStream: (contentType) => readAs(server, contentType, startNativeStream),
+  startStream: (contentType, asked) =>
+    requireAsked(readAs(server, contentType, asked, startNativeStream), asked),
   keepsText: true,
   fromBody: (body, _call, text = '') => ({
     events: [

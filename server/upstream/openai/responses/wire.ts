@@ -5,7 +5,14 @@
 import type { Provider } from '#domain/provider.ts'
 import type { Origin } from '#domain/thought.ts'
 import type { UpstreamFailure } from '#domain/upstream.ts'
-import { isStream, type ProviderHeaders, toHeaders, toOutgoing, type Wire } from '../../call.ts'
+import {
+  isStream,
+  type ProviderHeaders,
+  requireAsked,
+  toHeaders,
+  toOutgoing,
+  type Wire,
+} from '../../call.ts'
 import type { Reach } from '../../reach.ts'
 import type { Scrub } from '../../scrub.ts'
 import { toEndpoint } from '../endpoint.ts'
@@ -52,8 +59,9 @@ export function openResponsesWires(
       return blamed && { wire: without(blamed, isNative), accepted: () => undefined }
     },
     startStream(contentType, asked) {
-      if (!isStream(contentType, asked)) return null
-      return isNative ? startNativeStream(scrub) : startStream(scrub, origin)
+      const streams = isStream(contentType, asked)
+      if (isNative) return requireAsked(streams ? startNativeStream(scrub) : null, asked)
+      return streams ? startStream(scrub, origin) : null
     },
     ...(isNative && { keepsText: true }),
     fromBody: (body, _call, text) => fromResponse(body, text, scrub, isNative ? null : origin),
