@@ -13,6 +13,8 @@ const CHARGED = [
   'completion_tokens',
   'output_tokens',
   'total_tokens',
+  'citation_tokens',
+  'reasoning_tokens',
 ] as const
 
 /**
@@ -56,9 +58,33 @@ export function fromUsage(value: unknown): Usage | undefined {
   if (prompt === undefined && stated === undefined && total === undefined) return undefined
   const input = prompt ?? Math.max(0, (total ?? 0) - (stated ?? 0))
   const completion = stated ?? Math.max(0, (total ?? 0) - input)
-  const usage = readPrompt(value, input)
-  noteCompletion(usage, value, input, completion, total)
+  const research = readResearch(value)
+  const usage = readPrompt(value, Math.min(input + research.read, MAX_TOKENS))
+  noteCompletion(usage, value, input, completion, total, research.thought)
   return usage
+}
+
+interface Research {
+  readonly read: number
+  readonly thought: number
+}
+
+const NO_RESEARCH: Research = { read: 0, thought: 0 }
+
+/**
+ * What Perplexity's research read and thought is in none of its counts, nor in their total. Its cost says whether both are billed; until
+ * the last chunk, where that is zero, only this model counts thoughts. (SGLang counts them there too, within the completion.)
+ */
+function readResearch(usage: JsonObject): Research {
+  const { citation_tokens: read, reasoning_tokens: thought, num_search_queries: searched } = usage
+  if (searched === undefined || (read === undefined && thought === undefined)) return NO_RESEARCH
+  const cost = readObject(usage['cost'])
+  const isBilled = (part: string): boolean =>
+    cost['total_cost'] ? Boolean(cost[part]) : thought !== undefined
+  return {
+    read: isBilled('citation_tokens_cost') ? (readCount(read) ?? 0) : 0,
+    thought: isBilled('reasoning_tokens_cost') ? (readCount(thought) ?? 0) : 0,
+  }
 }
 
 /**
@@ -109,12 +135,14 @@ function noteCompletion(
   prompt: number,
   completion: number,
   total: number | undefined,
+  thought: number,
 ): void {
   const details = readObject(usage['completion_tokens_details'] ?? usage['output_tokens_details'])
   const beside = (total ?? 0) - prompt - completion
   // Some providers bill reasoning in addition to the completion (xAI states it, Google does not); the total shows it.
-  const reasoning = readCount(details['reasoning_tokens']) ?? Math.max(0, beside)
-  const outside = reasoning > 0 && beside === reasoning
+  const reasoning =
+    readCount(details['reasoning_tokens'] ?? usage['reasoning_tokens']) ?? Math.max(0, beside)
+  const outside = thought > 0 || (reasoning > 0 && beside === reasoning)
   const produced = outside ? Math.min(completion + reasoning, MAX_TOKENS) : completion
   counted.imageOutputTokens = Math.min(readCount(details['image_tokens']) ?? 0, produced)
   counted.outputTokens = produced - counted.imageOutputTokens

@@ -1,5 +1,5 @@
 // Every token is counted in exactly one class, whatever the provider calls it.
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { parseExactly } from '#domain/json.ts'
 import { completionTokens, NO_USAGE, promptTokens } from '#domain/usage.ts'
 import { fromUsage, toUsageEvent } from '#upstream/openai/from-usage.ts'
@@ -41,6 +41,47 @@ test('reasoning is outside the completion when only then the total adds up', () 
   expect(fromUsage(inside)).toMatchObject({ outputTokens: 377, reasoningTokens: 350 })
   const silent = { prompt_tokens: 288, completion_tokens: 377, ...details }
   expect(fromUsage(silent)).toMatchObject({ outputTokens: 377, reasoningTokens: 350 })
+})
+
+describe("Perplexity's research, whose total has neither what it read nor what it thought", () => {
+  const research = {
+    prompt_tokens: 33,
+    completion_tokens: 11_395,
+    total_tokens: 11_428,
+    citation_tokens: 19_028,
+    num_search_queries: 21,
+    reasoning_tokens: 193_947,
+  }
+  const cost = { output_tokens_cost: 0.091, search_queries_cost: 0.105, total_cost: 0.816 }
+  const counted = {
+    inputTokens: 33 + 19_028,
+    outputTokens: 11_395 + 193_947,
+    reasoningTokens: 193_947,
+    serverCalls: { web_search: 21 },
+  }
+
+  test.each([
+    [
+      'by its cost',
+      { cost: { ...cost, citation_tokens_cost: 0.038, reasoning_tokens_cost: 0.582 } },
+    ],
+    ['while its cost is still zero', { cost: { total_cost: 0 } }],
+    ['without a cost', {}],
+  ])('is counted as billed, %s', (_, more) => {
+    expect(fromUsage({ ...research, ...more })).toMatchObject(counted)
+  })
+
+  test('is not counted where its cost says that it is not billed', () => {
+    const found = fromUsage({ ...research, cost })
+    expect(found).toMatchObject({ inputTokens: 33, outputTokens: 11_395, reasoningTokens: 11_395 })
+  })
+
+  test('other models of it read unbilled, and other servers think within the completion', () => {
+    const { reasoning_tokens: _, ...plain } = research
+    expect(fromUsage(plain)).toMatchObject({ inputTokens: 33, outputTokens: 11_395 })
+    const elsewhere = { prompt_tokens: 3, completion_tokens: 9, reasoning_tokens: 4 }
+    expect(fromUsage(elsewhere)).toMatchObject({ outputTokens: 9, reasoningTokens: 4 })
+  })
 })
 
 test('image tokens leave the text tokens, in both dialects', () => {
