@@ -175,7 +175,7 @@ function budgetOf(
   return thinkingBudgetOf(reasoning, family, vendorName(card))
 }
 
-export const reasons = ({ supportedParameters }: ModelCard): boolean =>
+export const reasons = ({ supportedParameters }: Pick<ModelCard, 'supportedParameters'>): boolean =>
   supportedParameters.includes('reasoning_effort') || supportedParameters.includes('reasoning')
 
 /** What a provider is told of a granted bound, in tokens of one choice. */

@@ -113,17 +113,19 @@ async function passAnswer(walk: AdmittedWalk, reader: StepReader): Promise<Outco
       if (meter.produced && walk.firstEventMs === null) noteFirst(walk, attempt)
       const taken = reader.events(delivered)
       if (taken) await taken
+      if (walk.isCounted) return LEFT_BY_CLIENT
       if (!isBeyondHold(attempt, walk.grant.hold)) continue
       await reader.events(meter.cut())
       return CUT
     }
+    if (walk.readsOn) return LEFT_BY_CLIENT
     // An aborted exchange ends like a complete stream; without a finish reason, only the signal distinguishes them.
     if (meter.finishReason === null) signal.throwIfAborted()
     requireImages(request, meter)
     return COMPLETED
   } catch (thrown) {
     // `READER_LEFT`: the reader stopped reading; the signal says why.
-    return thrown === READER_LEFT
+    return thrown === READER_LEFT || walk.readsOn
       ? judgeAbort(signal)
       : judgeFailure(thrown, walk.attempt.hop, request, signal)
   }

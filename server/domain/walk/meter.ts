@@ -6,7 +6,7 @@ import type { UsageSource } from '../ledger.ts'
 import type { ModelCard } from '../model-card.ts'
 import { ANY_IMAGE, type Prices } from '../model-card.ts'
 import { FREE, type UsdNanos } from '../money.ts'
-import { estimatePrompt } from '../offer-cost.ts'
+import { estimatePrompt, reasons } from '../offer-cost.ts'
 import { estimatedOutputImageTokens } from '../output-image-tokens.ts'
 import { denseBytesOf, tokensOf, tokensWithin, utf8Bytes } from '../text-size.ts'
 import { completionTokens, NO_CALLS, NO_USAGE, promptTokens, type Usage } from '../usage.ts'
@@ -61,12 +61,17 @@ function functionCallBytes(call: unknown): number {
 /** No tokenizer has fewer tokens than this for a text; what is fewer than this is not a proof. */
 const MAX_BYTES_PER_TOKEN = 10
 
-/** The provider's prompt counts, if there are any, and the larger of the two counts for each kind of output. */
-function mergePartialCount(stated: Usage | null, estimated: Usage): Usage {
+/**
+ * The provider's prompt counts, if there are any, and the larger of the two counts for each kind of output. Thoughts that were counted
+ * and not seen stand beside what was seen, within the bound.
+ */
+function mergePartialCount(stated: Usage | null, estimated: Usage, paidTokens: number): Usage {
   if (stated === null) return estimated
+  const unseen = Math.max(0, stated.reasoningTokens - estimated.reasoningTokens)
+  const produced = Math.min(paidTokens, estimated.outputTokens + unseen)
   return {
     ...(promptTokens(stated) > 0 ? stated : estimated),
-    outputTokens: Math.max(stated.outputTokens, estimated.outputTokens),
+    outputTokens: Math.max(stated.outputTokens, produced),
     reasoningTokens: Math.max(stated.reasoningTokens, estimated.reasoningTokens),
     imageOutputTokens: Math.max(stated.imageOutputTokens, estimated.imageOutputTokens),
     serverCalls: stated.serverCalls,
@@ -137,7 +142,12 @@ const NOTHING_SERVED: JsonObject = {}
 /** The card fields that an estimate needs. */
 export type MeteredCard = Pick<
   ModelCard,
-  'id' | 'upstreamName' | 'contextLength' | 'isCatalogued' | 'imagesPerAnswer'
+  | 'id'
+  | 'upstreamName'
+  | 'contextLength'
+  | 'isCatalogued'
+  | 'imagesPerAnswer'
+  | 'supportedParameters'
 >
 
 /**
@@ -293,12 +303,12 @@ export class Meter {
 
   /** Everything that arrived. */
   private readWhole(): Reading {
-    const { stated, partial, images, withheld, request } = this
+    const { stated, partial, images, withheld, request, paidTokens } = this
     if (request.kind !== 'generate') {
       return readResult(request, stated, partial, this.prices, this.estimate())
     }
     const isCounted = stated !== null && !partial && !this.isNoCount(stated)
-    const usage = isCounted ? stated : mergePartialCount(stated, this.estimate())
+    const usage = isCounted ? stated : mergePartialCount(stated, this.estimate(), paidTokens)
     const counted = withImageCounts(usage, request.inputImages, images + withheld)
     return {
       usage: request.extras === undefined ? counted : this.withCalls(counted, request.extras),
@@ -359,6 +369,12 @@ export class Meter {
       ...(isPromptCounted ? stated : { ...NO_USAGE, inputTokens }),
       outputTokens: this.sureOutputTokens,
     }
+  }
+
+  /** Whether thoughts that nobody has counted may be part of the answer, whose words have begun. */
+  get lacksThoughts(): boolean {
+    const { request, card, stated, partial, hasContent } = this
+    return request.stream && hasContent && reasons(card) && (stated === null || partial)
   }
 
   /** Whether every choice has finished. */

@@ -4,7 +4,7 @@ import type { Claim, Grant } from '../admission.ts'
 import type { AdmissionQueue } from '../admission-queue.ts'
 import { Canceller, type CancelSignal, onCancel } from '../cancel.ts'
 import type { AnswerHead, ChatEvents } from '../chat.ts'
-import type { Instant } from '../clock.ts'
+import { type Instant, pause } from '../clock.ts'
 import type { GatewayError } from '../errors.ts'
 import { type GenerationId, newGenerationId } from '../id.ts'
 import type { KeptAnswer, Repeat } from '../idempotency.ts'
@@ -59,6 +59,8 @@ export interface CompletionDeps extends AttemptDeps {
 }
 
 const NONE_FAILED: readonly FailedAttempt[] = []
+/** Within the second in which a provider is cancelled (contract §7). */
+const READ_ON_MS = 500
 
 /** One walk, from its request to its end. A class, because every request has one. */
 export class Walk {
@@ -102,6 +104,9 @@ export class Walk {
   /** Null before it runs. */
   reader: Pick<StepReader, 'left'> | null = null
 
+  /** Whether its client has left, and the provider is still read for its count: its reader takes every step, and is no more. */
+  readsOn = false
+
   private watched: CancelSignal | null = null
   /** Null until its end is awaited. */
   private over: PromiseWithResolvers<void> | null = null
@@ -134,6 +139,11 @@ export class Walk {
     return this.attempt?.loweredBound ?? null
   }
 
+  /** Whether that count has come. */
+  get isCounted(): boolean {
+    return this.readsOn && this.attempt?.meter.lacksThoughts === false
+  }
+
   /** Leaves the walk once its client leaves, or now if it has. */
   watchClient(): void {
     if (this.client === null || this.watched !== null) return
@@ -149,10 +159,24 @@ export class Walk {
   /** For a client that has left: cancels the upstream and settles. */
   async leave(): Promise<void> {
     // The signal interrupts a walk that awaits its upstream; `left` ends one that waits for its reader.
-    this.signal.abort()
+    if (this.attempt?.meter.lacksThoughts === true) this.readOn()
+    else this.signal.abort()
     if (this.reader === null) this.end()
     else this.reader.left()
     await this.settled()
+  }
+
+  /**
+   * Who leaves with the last word would pay for the words alone: what the model has thought is in a count that comes after them. So the
+   * provider is cancelled a moment later.
+   */
+  private readOn(): void {
+    this.readsOn = true
+    const { signal } = this
+    pause(READ_ON_MS, signal).then(
+      () => signal.abort(),
+      () => undefined,
+    )
   }
 
   /** Fails the walk with `error`, which the client receives if it is still connected. */

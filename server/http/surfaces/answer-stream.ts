@@ -140,6 +140,7 @@ class StreamedAnswer implements PieceSource, StepReader {
   }
 
   events(events: ChatEvents): Taken {
+    if (this.walk.readsOn) return undefined
     const asked = this.requireAsker()
     // Once a batch could not be rendered, those that follow it are ignored.
     const text = this.defect === null ? this.renderOrAbort(events) : ''
@@ -185,7 +186,8 @@ class StreamedAnswer implements PieceSource, StepReader {
   /** For the walk: it was left. */
   left(): void {
     this.isLeft = true
-    this.parked?.reject(READER_LEFT)
+    if (this.walk.readsOn) this.parked?.resolve()
+    else this.parked?.reject(READER_LEFT)
   }
 
   /** The walk has ended. */

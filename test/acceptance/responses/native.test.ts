@@ -393,6 +393,63 @@ describe('an answer', () => {
     expect(openHolds(setup.cli)).toBe(0)
   })
 
+  test('whose reader leaves with its last word pays what was thought before it, once that is counted', async () => {
+    const counts = Promise.withResolvers<void>()
+    const leave = async (model: string) => {
+      setup.play(async (response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' })
+        response.write(CREATED + delta('Hello', 1))
+        await counts.promise
+        // Slower than the client leaves, and within the time that the provider is still read.
+        setTimeout(() => response.end(COMPLETED), 100)
+      })
+      const stop = new AbortController()
+      const answer = await setup.ask(body({ model, stream: true }), {}, { signal: stop.signal })
+      const reader = answer.body?.getReader()
+      await reader?.read()
+      stop.abort()
+      await reader?.read().catch(() => {})
+      counts.resolve()
+      const id = answer.headers.get('x-generation-id') ?? ''
+      await until(() => activityOf(setup.cli, id) !== undefined, 'it is logged', 1_000)
+      expect(openHolds(setup.cli)).toBe(0)
+      return activityOf(setup.cli, id)
+    }
+    expect(await leave('openai/gpt-5')).toMatchObject({
+      ended_by: 'client',
+      status: 499,
+      usage_source: 'provider',
+      output_tokens: 7,
+      cost_nanos: 90_500,
+    })
+    // One that does not think is let go at once.
+    expect(await leave('openai/m')).toMatchObject({ ended_by: 'client', usage_source: 'estimated' })
+  })
+
+  test('of a model that thinks, whose count does not come, is let go within a second all the same', async () => {
+    setup.play((response) => {
+      response
+        .writeHead(200, { 'content-type': 'text/event-stream' })
+        .write(CREATED + delta('Hi', 1))
+    })
+    const stop = new AbortController()
+    const answer = await setup.ask(
+      body({ model: 'openai/gpt-5', stream: true }),
+      {},
+      { signal: stop.signal },
+    )
+    await answer.body?.getReader().read()
+    stop.abort()
+    await until(() => setup.asked[0]?.isLeft === true, 'the provider is let go', 1_000)
+    const id = answer.headers.get('x-generation-id') ?? ''
+    await until(() => activityOf(setup.cli, id) !== undefined, 'it is logged')
+    expect(activityOf(setup.cli, id)).toMatchObject({
+      ended_by: 'client',
+      usage_source: 'estimated',
+    })
+    expect(openHolds(setup.cli)).toBe(0)
+  })
+
   test.each<[string, boolean, string, string]>([
     ['one body for a stream', true, 'application/json', JSON.stringify(DONE)],
     [

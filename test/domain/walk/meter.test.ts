@@ -200,6 +200,21 @@ describe('what is content', () => {
     expect(other).toMatchObject({ produced: false, hasContent: false })
   })
 
+  test('thoughts that were counted and not seen stand beside the words that followed, within the bound', () => {
+    const counted = { ...NO_USAGE, inputTokens: 9, outputTokens: 500, reasoningTokens: 500 }
+    const read = (paid: number) => {
+      const meter = new Meter(aRequest(), aCard(), paid)
+      meter.note([{ type: 'usage', usage: counted, partial: true }, text('12345678')])
+      return meter.readAfterDisconnect()
+    }
+    expect(read(Number.POSITIVE_INFINITY)).toMatchObject({
+      source: 'estimated',
+      usage: { inputTokens: 9, outputTokens: 502, reasoningTokens: 500 },
+    })
+    expect(read(501).usage.outputTokens).toBe(501)
+    expect(read(400).usage.outputTokens).toBe(500)
+  })
+
   test('a partial count of nothing leaves the prompt to the estimate', () => {
     const meter = new Meter(aRequest({ textBytes: 100 }), aCard(), Number.POSITIVE_INFINITY)
     meter.note([{ type: 'usage', usage: NO_USAGE, partial: true }, text('12345678')])
