@@ -89,6 +89,11 @@ const ROWS: Readonly<Record<string, Row>> = {
 
 const nameOf = ({ method, path }: Route): string => `${method} ${path}`
 
+/** Whether it asks about something that has to be made for it. */
+const isAimed = ({ named, fields }: Row): boolean =>
+  named !== undefined || fields?.['key'] === 'KEY'
+const invites = ({ named }: Row): boolean => named?.[':person'] === 'invited'
+
 let house: House
 let target: {
   readonly key: string
@@ -124,28 +129,21 @@ type Stored = Readonly<Record<string, unknown>>
 
 /** Everything that is stored, table by table, as whoever opens the file sees it; of one account alone where it is named. */
 function stored(accountId?: string): Readonly<Record<string, string>> {
-  const database = new Database(join(dataDir, 'gateway.db'), { readonly: true })
-  try {
-    const names = database
-      .query<{ name: string }, []>(
-        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
-      )
-      .all()
-      .map(({ name }) => name)
-      .filter((name) => !BY_ITSELF.has(name))
-    return Object.fromEntries(
-      names.map((name) => {
-        const rows = database.query<Stored, []>(`SELECT * FROM ${name}`).all()
-        const own = rows.filter((row) => accountId === undefined || row['account_id'] === accountId)
-        const facts = own.map((row) =>
-          Object.entries(row).filter(([column]) => !MOVING.has(column)),
-        )
-        return [name, `${own.length} ${Bun.hash(JSON.stringify(facts))}`]
-      }),
+  const names = file
+    .query<{ name: string }, []>(
+      "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
     )
-  } finally {
-    database.close()
-  }
+    .all()
+    .map(({ name }) => name)
+    .filter((name) => !BY_ITSELF.has(name))
+  return Object.fromEntries(
+    names.map((name) => {
+      const rows = file.query<Stored, []>(`SELECT * FROM ${name}`).all()
+      const own = rows.filter((row) => accountId === undefined || row['account_id'] === accountId)
+      const facts = own.map((row) => Object.entries(row).filter(([column]) => !MOVING.has(column)))
+      return [name, `${own.length} ${Bun.hash(JSON.stringify(facts))}`]
+    }),
+  )
 }
 
 /** Everything that a person does: one line each. */
@@ -153,14 +151,17 @@ const acts = async (): Promise<number> => (await house.store.acts.list({ limit: 
 
 const dataDir = mkdtempSync(join(tmpdir(), 'gatewayctl-matrix-'))
 let acme = ''
+let file: Database
 
 beforeAll(async () => {
   house = await openHouse({ dataDir })
+  file = new Database(join(dataDir, 'gateway.db'), { readonly: true })
   acme = (await house.act('accounts.create', { name: 'acme' })).id
   await house.act('balance.top-up', { account: 'acme', amount_usd: '20' })
   await house.person('of-acme@example.org', 'owner', 'acme')
 })
 afterAll(async () => {
+  file?.close()
   await house?.close()
   rmSync(dataDir, { recursive: true, force: true })
 })
@@ -169,7 +170,7 @@ afterAll(async () => {
 async function furnishFor(
   browser: Browser,
   account: string,
-  invites = true,
+  hasInvited = true,
 ): Promise<typeof target> {
   const page = await browser.open(`/cabinet/keys/new?account=${account}`)
   const made = await post(browser, house.authUrl, `/cabinet/keys/new?account=${account}`, {
@@ -194,7 +195,7 @@ async function furnishFor(
   })
   const asked = { account, email: `i-${crypto.randomUUID()}@example.org`, role: 'member' } as const
   // So many a day.
-  const invited = invites ? (await house.act('accounts.members.invite', asked)).id : ''
+  const invited = hasInvited ? (await house.act('accounts.members.invite', asked)).id : ''
   return { key, request, person, invited }
 }
 
@@ -249,9 +250,10 @@ describe.each(ROLES)('a %s', (role: Role) => {
     const owner = await house.person(`boss-of-${role}@example.org`, 'owner')
     const { browser } = await house.person(`${role}@example.org`, role)
     for (const route of IN_ORDER) {
-      const { status = 200, isNoAct = false, named } = ROWS[nameOf(route)] ?? {}
-      const invites = named?.[':person'] === 'invited'
-      target = await furnishFor(role === 'viewer' ? owner.browser : browser, 'default', invites)
+      const row = ROWS[nameOf(route)] ?? {}
+      const { status = 200, isNoAct = false } = row
+      const maker = role === 'viewer' ? owner.browser : browser
+      if (isAimed(row)) target = await furnishFor(maker, 'default', invites(row))
       const [before, all, elsewhere] = [await acts(), stored(), stored(acme)]
       const page = await ask(browser, route)
       const permitted = mayDo(role, route.needs)
