@@ -1,5 +1,6 @@
 /** Every command that prints rows of several accounts says of each whose it is, and one that prints those of one account says which. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { EXIT } from '#cli/exit.ts'
 import { NOUNS } from '#cli/nouns.ts'
 import {
   type Appliance,
@@ -129,40 +130,39 @@ const isJson = (text: string): boolean => {
 
 const COUNTED = { json: 0, csv: 0, lines: 0, one: 0 }
 
-describe.each(LINES)('%s', (line) => {
+test.each(LINES)('%s names the account of each row, or of all', async (line) => {
   const words = line.split(' ')
-  test('names the account of each row, or of all', async () => {
-    const json = await cli.runBeside([...words, '--json'])
-    const lists = json.code === 0 && isJson(json.out) ? listsIn(JSON.parse(json.out)) : []
-    for (const rows of lists) expect(unnamed(rows)).toEqual([])
-    COUNTED.json += lists.filter((rows) =>
-      sides.every((side) => rows.some((row) => has(row, side))),
-    ).length
+  const json = await cli.runBeside([...words, '--json'])
+  const lists = json.code === 0 && isJson(json.out) ? listsIn(JSON.parse(json.out)) : []
+  for (const rows of lists) expect(unnamed(rows)).toEqual([])
+  COUNTED.json += lists.filter((rows) =>
+    sides.every((side) => rows.some((row) => has(row, side))),
+  ).length
 
-    const piped = await cli.runBeside(words)
-    const lines = rowsOf(piped.out)
-    expect(unnamed(lines)).toEqual([])
-    const shown = sides.filter((side) => lines.some((one) => has(one, side)))
-    if (shown.length === 2) COUNTED.lines++
-    // Of one of several: which, is said beside it.
-    if (shown.length === 1 && piped.code === 0) {
-      COUNTED.one++
-      expect(`${piped.out}${piped.err}`).toMatch(/account default\b|all 2 accounts/)
-    }
+  const piped = await cli.runBeside(words)
+  const lines = rowsOf(piped.out)
+  expect(unnamed(lines)).toEqual([])
+  // What lacks an argument prints no rows in any form.
+  if (piped.code === EXIT.usage) return
+  const shown = sides.filter((side) => lines.some((one) => has(one, side)))
+  if (shown.length === 2) COUNTED.lines++
+  // Of one of several: which, is said beside it.
+  if (shown.length === 1 && piped.code === 0) {
+    COUNTED.one++
+    expect(`${piped.out}${piped.err}`).toMatch(/account default\b|all 2 accounts/)
+  }
 
-    if (!(await cli.runBeside([...words, '--help'])).out.includes('--csv')) return
-    const csv = await cli.runBeside([...words, '--csv'])
-    expect(unnamed(rowsOf(csv.out))).toEqual([])
-    if (sides.every((side) => has(csv.out, side))) COUNTED.csv++
-  })
-
-  test.skipIf(!hasTerminals)('and so does its table', async () => {
+  if (hasTerminals) {
     const command = `stty cols 250; gatewayctl ${line}`
     const terminal = openTerminal(cli, command, { COLUMNS: '250' })
     await terminal.exited
-    const stdout = terminal.shown()
-    expect(unnamed(rowsOf(stdout))).toEqual([])
-  })
+    expect(unnamed(rowsOf(terminal.shown()))).toEqual([])
+  }
+
+  if (!(await cli.runBeside([...words, '--help'])).out.includes('--csv')) return
+  const csv = await cli.runBeside([...words, '--csv'])
+  expect(unnamed(rowsOf(csv.out))).toEqual([])
+  if (sides.every((side) => has(csv.out, side))) COUNTED.csv++
 })
 
 test('there were such rows', () => {
