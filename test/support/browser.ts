@@ -11,5 +11,6 @@ if (CHROMIUM === null) console.warn('browser: skipped, no Chromium is installed'
 /** Open until it is closed. Ask `CHROMIUM` first. */
 export async function openBrowser(): Promise<Browser> {
   if (CHROMIUM === null) throw new Error('no Chromium is installed')
-  return await chromium.launch({ executablePath: CHROMIUM })
+  // Without it a process of its own draws as if there were a card.
+  return await chromium.launch({ executablePath: CHROMIUM, args: ['--disable-gpu'] })
 }
