@@ -70,7 +70,7 @@ async function isClean(terminal: TmuxTerminal): Promise<void> {
 }
 
 describe.skipIf(TMUX === null)('in a terminal', () => {
-  const STREAMS = FULL ? 200 : 30
+  const STREAMS = FULL ? 200 : 20
 
   test(`${STREAMS} streams: no torn frame in as many captures`, {
     timeout: 120_000,

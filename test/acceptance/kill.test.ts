@@ -17,7 +17,7 @@ import { post } from '#test/support/raw-client.ts'
 import { oks, startSyntheticUpstream } from '#test/support/synthetic-upstream.ts'
 import { FULL } from '#test/support/tier.ts'
 
-const ROUNDS = FULL ? 50 : 5
+const ROUNDS = FULL ? 50 : 3
 const CLIENTS = 12
 const MIN_MS = 20
 const MAX_MS = 200

@@ -6,7 +6,7 @@ import { openMailServer } from '#test/support/mail-server.ts'
 import { openReceiver } from '#test/support/receiver.ts'
 import { FULL } from '#test/support/tier.ts'
 
-const ROUNDS = FULL ? 30 : 3
+const ROUNDS = FULL ? 30 : 2
 /** Longer than the courier sleeps. */
 const MAX_MS = 1_200
 

@@ -277,7 +277,7 @@ test('nothing opens twice', async () => {
     return (clock) => openStore({ dataDir, clock })
   }
   await walk(create, {
-    numRuns: FULL ? 200 : 12,
+    numRuns: FULL ? 200 : 6,
     seed: SEED ?? Math.floor(Math.random() * 2 ** 31),
   })
 }, 600_000)

@@ -19,7 +19,7 @@ import { openVendor, type VendorServer } from './vendor-server.ts'
 
 type Reconciliation = VerbRecord<'reconcile'>
 
-const REQUESTS = FULL ? 100_000 : 1_500
+const REQUESTS = FULL ? 100_000 : 600
 const MODELS: readonly SimulatedModel[] = [
   {
     id: 'vendor/large',

@@ -11,7 +11,7 @@ import {
   type SigninGateway,
 } from './signin-gateway.ts'
 
-const ROUNDS = FULL ? 50 : 5
+const ROUNDS = FULL ? 50 : 2
 /** Rounds at a time. */
 const LANES = 5
 
