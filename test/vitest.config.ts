@@ -23,7 +23,7 @@ export default defineConfig(({ mode }) => ({
     execArgv: [`--define=GATEWAY_VERSION="0.0.0-test"`],
     // The longer ones wait: for kills, deadlines, browsers. Left to itself vitest runs one at a time on two cores; what runs at
     // full size needs them for itself.
-    maxWorkers: mode === 'full' ? 6 : 10,
+    maxWorkers: mode === 'full' ? 6 : 7,
     sequence: { sequencer: LongestFirst },
     projects: [
       { extends: true, test: { name: 'apart', include: APART } },

@@ -298,7 +298,7 @@ export async function until(
     const waitedMs = performance.now() - startMs
     if (waitedMs > withinMs) throw new Error(`waited ${withinMs} ms in vain until ${what}`)
     // What takes long is looked at less often: a look may start a program.
-    await Bun.sleep(Math.min(50, Math.max(5, waitedMs / 20)))
+    await Bun.sleep(Math.min(250, Math.max(5, waitedMs / 20)))
   }
 }
 
