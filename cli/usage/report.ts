@@ -63,6 +63,7 @@ export const mount: Mount = (usage) =>
           lines.push({ ...other, first: `other (${other.groups})`, second: '', row: null })
         }
         const { isMixed } = await noteScope(context, 'all accounts')
+        if (isMixed) noteNamesakes(context, report)
         warnOfTrimmed(context, report.kept_since)
         if (flags.csv)
           return printCsv(
@@ -74,6 +75,13 @@ export const mount: Mount = (usage) =>
         printList(context, lines, columnsOf(report, isMixed), ({ first }) => first)
       }),
     )
+
+/** An end user is of one account, and no third column says of which. */
+function noteNamesakes(context: Context, { by, then_by }: Report): void {
+  const told = [by, then_by]
+  if (told.includes('user') && !told.includes('account') && !told.includes('key'))
+    printNote(context, '! users of several accounts with one name are one row here: --account NAME')
+}
 
 function toQuery(context: Context, { by, thenBy, since, until, top, csv }: Flags) {
   const now = context.clock.now()

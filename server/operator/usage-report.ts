@@ -167,13 +167,15 @@ async function namesOf(
       ...(by === dimension ? rows.map((row) => row.by) : []),
       ...(thenBy === dimension ? rows.map((row) => row.thenBy) : []),
     ])
+  const isByAccount = by === 'account' || thenBy === 'account'
   for (const id of idsOf('account')) {
     const account = await accountNameOf(deps, id as AccountId)
     names.set(id, { account_id: String(id), account })
   }
   for (const id of idsOf('key')) {
     const key = await deps.store.keys.find(id as KeyId)
-    const account = key && { account: await accountNameOf(deps, key.accountId) }
+    // A key that was moved has spent in other accounts too.
+    const account = key && !isByAccount && { account: await accountNameOf(deps, key.accountId) }
     names.set(id, { key_id: String(id), key_name: key?.name ?? String(id), ...account })
   }
   return names

@@ -108,6 +108,13 @@ describe('usage report', () => {
     expect(cli.json<Report>(['usage', '--account', 'other']).total.requests).toBe(0)
     expect(cli.json<Report>(['usage', '--account', 'default']).total.requests).toBe(4)
     expect(cli.run(['usage', '--account', 'nobody']).code).toBe(3)
+    const noted = (...args: string[]) => cli.run(['usage', ...args]).err.includes('one row here')
+    expect(noted('--by', 'user', '--then-by', 'model')).toBe(true)
+    expect(noted('--by', 'user', '--then-by', 'model', '--account', 'default')).toBe(false)
+    expect([noted('--by', 'user'), noted('--by', 'user', '--then-by', 'key')]).toEqual([
+      false,
+      false,
+    ])
   })
 
   test.each([

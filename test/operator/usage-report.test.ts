@@ -149,6 +149,27 @@ describe('a report', () => {
     expect((await report({ by: 'user', account: 'other' })).then_by).toBeNull()
   })
 
+  test('a key that was moved stands in each account with what it spent there', async () => {
+    await deps.store.accounts.create(anAccount({ id: 'acct_2', name: 'other' }), anAct())
+    await act(deps, 'balance.top-up', { amount_usd: '100', account: 'other' })
+    await act(deps, 'keys.create', { name: 'moving' })
+    await serve('moving', '0.50')
+    await act(deps, 'accounts.move-key', { key: 'moving', to: 'other' })
+    await serve('moving', '0.25')
+    const spent = async (by: 'account' | 'key', then_by: 'account' | 'key') =>
+      (await report({ by, then_by })).rows
+        .filter(({ key_name }) => key_name === 'moving')
+        .map(({ account, cost_usd }) => [account, cost_usd])
+    const each = [
+      ['default', '0.50'],
+      ['other', '0.25'],
+    ]
+    expect(await spent('account', 'key')).toEqual(each)
+    expect(await spent('key', 'account')).toEqual(each)
+    const accounts = (await report({ by: 'account' })).rows
+    expect(accounts).toMatchObject([{ cost_usd: '7.50' }, { account: 'other', cost_usd: '0.25' }])
+  })
+
   test('a month’s whole is what the ceilings reckon with', async () => {
     const { month } = await deps.store.admissions.spend(deps.clock.now())
     const { total } = await report({ since: '2026-08-01T00:00:00Z' })
