@@ -139,7 +139,7 @@ function prepareShow(database: Database): Writer['show'] {
 
 /** A second line of the same generation is not written. */
 function prepareActivity(
-  { database, timesOver }: Connection,
+  { database, lateLines }: Connection,
   slots: WindowSlots,
 ): Writer['activity'] {
   const insert = database.prepare<unknown, SQLQueryBindings[]>(
@@ -148,8 +148,8 @@ function prepareActivity(
   )
   return (entry, admittedAt) => {
     const { changes } = insert.run(...activityValues(entry, admittedAt))
-    if (admittedAt === null) return
-    if (admittedAt < timesOver.below) timesOver.below = Number.NEGATIVE_INFINITY
-    if (changes > 0) slots.note(entry.keyId, admittedAt, entry.generationId)
+    if (admittedAt === null || changes === 0) return
+    lateLines.note(entry.generationId)
+    slots.note(entry.keyId, admittedAt, entry.generationId)
   }
 }

@@ -4,6 +4,7 @@ import type { Clock } from '#domain/clock.ts'
 import type { Vault } from '../../vault.ts'
 import { type Disk, NO_DISK } from './disk.ts'
 import { type GroupCommit, startGroupCommit } from './group-commit.ts'
+import { type LateLines, openLateLines } from './late-lines.ts'
 import { type LogCheckpointer, NO_CHECKPOINTER } from './log-checkpoint.ts'
 import type { LogSync } from './log-sync.ts'
 
@@ -16,8 +17,8 @@ export interface Connection {
   readonly checkpointer: LogCheckpointer
   /** Whether a charge waits for the disk, not only for the operating system. */
   readonly syncCharges: boolean
-  /** Times that end by then are taken for over. Whoever writes a line of one of them sets it back (`log/usage-pieces.ts`). */
-  readonly timesOver: { below: number }
+  /** Whoever writes a line of the log notes it there, for whoever has added up the lines behind it (`log/usage-days.ts`). */
+  readonly lateLines: LateLines
 }
 
 export const connect = (
@@ -30,6 +31,6 @@ export const connect = (
   database,
   commit: startGroupCommit(database, logSync, disk),
   checkpointer,
-  timesOver: { below: Number.NEGATIVE_INFINITY },
+  lateLines: openLateLines(),
   ...rest,
 })

@@ -14,7 +14,7 @@ import { openSoundLog } from '../engine/sound-log.ts'
 import { statement } from '../engine/statement.ts'
 import { readServed } from './served-reader.ts'
 import { readTrend } from './trend-reader.ts'
-import { openUsagePieces } from './usage-pieces.ts'
+import { openUsageDays } from './usage-days.ts'
 import { readUsage } from './usage-reader.ts'
 
 export function createActivityReader(
@@ -22,7 +22,7 @@ export function createActivityReader(
 ): Pick<Activity, 'list' | 'search' | 'count' | 'find' | 'drift' | 'usage' | 'served' | 'trend'> {
   const { database, commit } = connection
   const log = openSoundLog(database, LOG)
-  const pieces = openUsagePieces(connection)
+  const days = openUsageDays(connection)
 
   return {
     async list(query) {
@@ -57,7 +57,7 @@ export function createActivityReader(
       }
       return [...byModel.values()].toSorted((a, b) => (a.model < b.model ? -1 : 1))
     },
-    usage: (query) => readUsage(connection, pieces, query),
+    usage: (query) => readUsage(connection, days, query),
     served: (query) => readServed(connection, query),
     trend: (query) => readTrend(connection, query),
   }

@@ -1,5 +1,6 @@
-/** The groups of a usage report in a table of their own: there may be as many as end users. */
+/** The groups of a usage report: in memory, and in a table of their own where they are many, as end users may be. */
 import type { Database } from 'bun:sqlite'
+import type { Instant } from '#domain/clock.ts'
 import type { RubMicros, UsdNanos } from '#domain/money.ts'
 import {
   addSums,
@@ -10,6 +11,7 @@ import {
 } from '#domain/usage-report.ts'
 import { nextTurn } from '../engine/next-turn.ts'
 import { SLICE_ROWS } from '../engine/slices.ts'
+import { MAX_SUMS_IN_MEMORY, spill } from '../engine/spill.ts'
 import { statement } from '../engine/statement.ts'
 
 /** The two are texts, or numbers of days and hours; empty where there is no end user, no provider, or no second dimension. */
@@ -24,10 +26,52 @@ export type Group = {
   rub: bigint
 }
 
+/** What is added up of a request. */
+export interface Line {
+  readonly first: string | number
+  readonly second: string | number
+  readonly prompt: number
+  readonly completion: number
+  readonly images: number
+  readonly cost: number
+  readonly rub: number
+  /** When it was admitted. */
+  readonly at: Instant
+}
+
 export interface Groups {
-  /** Adds to what is there of the same group. */
-  put(group: Group): void
+  addLine(line: Line): void
+  /** The sums of a group, to those of the one that is called so; `name`: its `nameOf`, where that is known. */
+  add(group: Readonly<Group>, first: Group['first'], second: Group['second'], name?: string): void
+  /** Now and then, so that they do not fill the memory. */
+  spillIfMany(): Promise<void>
   report(top: number): Promise<UsageReport>
+}
+
+/** A name may have any character in it, so that its length has to tell where it ends. */
+export const nameOf = ({ first, second }: Pick<Group, 'first' | 'second'>): string =>
+  `${String(first).length}:${first}${second}`
+
+export const newGroup = (first: Group['first'], second: Group['second']): Group => ({
+  ...{ first, second, requests: 0, prompt: 0, completion: 0, images: 0, cost: 0n, rub: 0n },
+})
+
+export function addLine(sum: Group, line: Line): void {
+  sum.requests++
+  sum.prompt += line.prompt
+  sum.completion += line.completion
+  sum.images += line.images
+  sum.cost += BigInt(line.cost)
+  sum.rub += BigInt(line.rub)
+}
+
+function addGroup(sum: Group, group: Readonly<Group>): void {
+  sum.requests += group.requests
+  sum.prompt += group.prompt
+  sum.completion += group.completion
+  sum.images += group.images
+  sum.cost += group.cost
+  sum.rub += group.rub
 }
 
 /** As text, because a sum may be larger than a number can tell. */
@@ -55,60 +99,94 @@ const NEXT = `
 /** Sorts before every text and every number that there is. */
 const START = { first: -1, second: -1 }
 
-export function openGroups(database: Database): Groups {
-  database.run(TABLE)
-  const put = statement<unknown, [Group]>(database, PUT)
-  const next = statement<GroupRow, [Pick<GroupRow, 'first' | 'second'>]>(database, NEXT)
+/** `open`: a connection that may write temporary tables, for as many groups as need one. */
+export function openGroups(open: () => Database): Groups {
+  const sums = new Map<string, Group>()
+  let table: ReturnType<typeof openTable> | null = null
 
-  async function* walk(): AsyncGenerator<readonly GroupRow[], void> {
-    let place: Pick<GroupRow, 'first' | 'second'> = START
-    for (;;) {
-      const rows = next().all(place)
-      yield rows
-      const last = rows.at(-1)
-      if (last === undefined || rows.length < SLICE_ROWS) return
-      place = { first: last.first, second: last.second }
-      await nextTurn()
-    }
+  const sumOf = (name: string, first: Group['first'], second: Group['second']): Group => {
+    const known = sums.get(name)
+    if (known !== undefined) return known
+    const sum = newGroup(first, second)
+    sums.set(name, sum)
+    return sum
+  }
+  const put = async (): Promise<void> => {
+    table ??= openTable(open())
+    await spill(sums, table.put)
   }
 
   return {
-    put: (group) => void put().run(group),
+    addLine: (line) => addLine(sumOf(nameOf(line), line.first, line.second), line),
+    add: (group, first, second, name = nameOf({ first, second })) =>
+      addGroup(sumOf(name, first, second), group),
+    async spillIfMany() {
+      if (sums.size >= MAX_SUMS_IN_MEMORY) await put()
+    },
     async report(top) {
+      if (table !== null) await put()
+      const rows = table === null ? [[...sums.values()].sort(byName)] : table.walk()
       let topRows: UsageRow[] = []
       let total = NO_SUM
       let groups = 0
-      for await (const rows of walk()) {
-        for (const row of rows.map(toRow)) {
+      for await (const some of rows) {
+        for (const row of some.map(toRow)) {
           total = addSums(total, row)
           groups++
           topRows.push(row)
         }
         if (topRows.length > 2 * top) topRows = topRows.sort(byCost).slice(0, top)
       }
-      const rows = topRows.sort(byCost).slice(0, top)
+      const shown = topRows.sort(byCost).slice(0, top)
       return {
-        rows,
-        other: subtractSums(total, rows.reduce(addSums, NO_SUM)),
-        others: groups - rows.length,
+        rows: shown,
+        other: subtractSums(total, shown.reduce(addSums, NO_SUM)),
+        others: groups - shown.length,
         total,
       }
     },
   }
 }
 
-const toRow = ({ first, second, ...row }: GroupRow): UsageRow => ({
+function openTable(database: Database) {
+  database.run(TABLE)
+  const put = statement<unknown, [Group]>(database, PUT)
+  const next = statement<GroupRow, [Pick<GroupRow, 'first' | 'second'>]>(database, NEXT)
+  return {
+    /** Adds to what is there of the same group. */
+    put: (group: Group) => void put().run(group),
+    async *walk(): AsyncGenerator<readonly Group[], void> {
+      let place: Pick<GroupRow, 'first' | 'second'> = START
+      for (;;) {
+        const rows = next().all(place)
+        yield rows.map((row) => ({ ...row, cost: BigInt(row.cost), rub: BigInt(row.rub) }))
+        const last = rows.at(-1)
+        if (last === undefined || rows.length < SLICE_ROWS) return
+        place = { first: last.first, second: last.second }
+        await nextTurn()
+      }
+    },
+  }
+}
+
+const toRow = ({ first, second, ...row }: Group): UsageRow => ({
   by: first === '' ? null : first,
   thenBy: second === '' ? null : second,
   requests: row.requests,
   promptTokens: row.prompt,
   completionTokens: row.completion,
   images: row.images,
-  cost: BigInt(row.cost) as UsdNanos,
-  costRub: BigInt(row.rub) as RubMicros,
+  cost: row.cost as UsdNanos,
+  costRub: row.rub as RubMicros,
 })
 
-/** The table's own order settles what is alike: the sort is stable. */
+/** As the table has them. */
+function byName(a: Group, b: Group): number {
+  if (a.first !== b.first) return a.first < b.first ? -1 : 1
+  return a.second < b.second ? -1 : 1
+}
+
+/** The order of names settles what is alike: the sort is stable. */
 function byCost(a: UsageRow, b: UsageRow): number {
   if (a.cost !== b.cost) return a.cost < b.cost ? 1 : -1
   return b.requests - a.requests

@@ -1,57 +1,125 @@
-/** The usage report in SQLite: the log is added up slice by slice into a table of groups. */
+/** The usage report in SQLite: whole days from what is kept of them, the rest added up from the log slice by slice. */
 import type { Database } from 'bun:sqlite'
-import { DAY_MS, type Day, dayOf, HOUR_MS, type Instant, later } from '#domain/clock.ts'
-import type { AccountId } from '#domain/id.ts'
-import type { UsageDimension, UsageQuery, UsageReport } from '#domain/usage-report.ts'
+import { DAY_MS, type Day, dayStart, type Instant, later } from '#domain/clock.ts'
+import type { UsageQuery, UsageReport } from '#domain/usage-report.ts'
 import { arrivedIn } from '../../rows/slice.ts'
 import type { Connection } from '../engine/connection.ts'
 import { nextTurn } from '../engine/next-turn.ts'
-import { openReading } from '../engine/reading.ts'
+import { openReading, type Reading } from '../engine/reading.ts'
 import { slices } from '../engine/slices.ts'
-import { MAX_SUMS_IN_MEMORY, spill } from '../engine/spill.ts'
 import { statement } from '../engine/statement.ts'
-import { type Group, type Groups, openGroups } from './usage-groups.ts'
-import { namesOf, type Piece, type UsagePieces } from './usage-pieces.ts'
-
-/** A request is admitted once its body has come, so somewhat later than its id tells. */
-const MAX_QUEUED_MS = HOUR_MS
-
-const DIMENSIONS: Readonly<Record<UsageDimension, string>> = {
-  account: 'account_id',
-  key: 'key_id',
-  user: "ifnull(end_user, '')",
-  model: 'model',
-  provider: "ifnull(provider, '')",
-  surface: 'surface',
-  day: `admitted_at / ${DAY_MS}`,
-  hour: `admitted_at / ${HOUR_MS} * ${HOUR_MS}`,
-}
+import { type DaySums, lineOf, MAX_QUEUED_MS, type Names, type UsageDays } from './usage-days.ts'
+import { type Groups, type Line, openGroups } from './usage-groups.ts'
 
 /** Requests of others pass between two slices. @throws store_unavailable */
 export async function readUsage(
   connection: Connection,
-  kept: UsagePieces,
+  kept: UsageDays,
   query: UsageQuery,
 ): Promise<UsageReport> {
-  const pieces = overOf(kept, query)
-  const reading = openReading(connection)
+  let reading: Reading | null = null
+  const open = (): Database => {
+    reading ??= openReading(connection)
+    return reading.database
+  }
   try {
-    const groups = openGroups(reading.database)
-    await addAll(reading.database, kept, pieces, query, groups)
+    const groups = openGroups(open)
+    await addAll(connection, open, kept, query, groups)
     return await groups.report(query.top)
   } finally {
-    reading.close()
+    ;(reading as Reading | null)?.close()
   }
 }
 
-interface Line {
-  readonly first: string | number
-  readonly second: string | number
-  readonly prompt: number
-  readonly completion: number
-  readonly images: number
-  readonly cost: number
-  readonly rub: number
+/** Of whole days what is kept, before and behind them the log. */
+async function addAll(
+  connection: Connection,
+  open: () => Database,
+  kept: UsageDays,
+  query: UsageQuery,
+  groups: Groups,
+): Promise<void> {
+  const whole = wholeDaysOf(connection, query)
+  if (whole === null) return await addLog(open(), query, groups)
+  const { first, end } = whole
+  const days = await kept.from(namesOf(query), first)
+  const { since, until } = query
+  if (since !== undefined && since < dayStart(first)) {
+    await addLog(open(), { ...query, until: dayStart(first) }, groups)
+  }
+  let size = 0
+  for (const [day, sums] of days) {
+    if (day < first || day >= end) continue
+    const added = addDay(query, day, sums, groups)
+    if (added === null) {
+      const next = dayStart((day + 1) as Day)
+      await addLog(open(), { ...query, since: dayStart(day), until: next }, groups)
+    }
+    size += added ?? 0
+    if (size < GROUPS_PER_TURN) continue
+    size = 0
+    await groups.spillIfMany()
+    await nextTurn()
+  }
+  if (until !== undefined && until > dayStart(end as Day)) {
+    await addLog(open(), { ...query, since: dayStart(end as Day) }, groups)
+  }
+}
+
+/** Added up in a millisecond or two. */
+const GROUPS_PER_TURN = 5_000
+
+/** From the first, and up to the one before `end`; null where there are none that are kept. */
+function wholeDaysOf(
+  { database, commit }: Connection,
+  { by, thenBy, since, until }: UsageQuery,
+): { readonly first: Day; readonly end: number } | null {
+  if (since === undefined || by === 'hour' || thenBy === 'hour') return null
+  commit.flush()
+  const keptSince = database
+    .query<{ since: Instant }, []>("SELECT since FROM kept_since WHERE log = 'activity'")
+    .get()?.since
+  const from = keptSince === undefined ? since : Math.max(since, keptSince + MAX_QUEUED_MS)
+  const first = Math.ceil(from / DAY_MS) as Day
+  const end = until === undefined ? Number.POSITIVE_INFINITY : Math.floor(until / DAY_MS)
+  return first < end ? { first, end } : null
+}
+
+/** What tells the sums of a day apart; null where nothing does but the day. */
+function namesOf({ by, thenBy, accountId, madeBy }: UsageQuery): Names {
+  const [first = null, second = null] = [by, thenBy].filter((name) => name !== 'day')
+  return { by: first, thenBy: second, accountId, madeBy }
+}
+
+/** How many groups were added; null for a day that has too many to be kept. */
+function addDay(
+  query: UsageQuery,
+  day: Day,
+  { total, groups }: DaySums,
+  all: Groups,
+): number | null {
+  const { by, thenBy } = query
+  if (by === 'day' && thenBy === null) {
+    all.add(total, day, '')
+    return 1
+  }
+  if (groups === null) return null
+  const isAmong = amongOf(query)
+  for (const [name, group] of groups) {
+    // The day may be its first name, or its second.
+    const [first, second] =
+      by === 'day' ? [day, group.first] : [group.first, thenBy === 'day' ? day : group.second]
+    if (!isAmong(second)) continue
+    all.add(group, first, second, by === 'day' || thenBy === 'day' ? undefined : name)
+  }
+  return groups.size
+}
+
+/** Whether a group is one of those that are wanted. */
+function amongOf({ among }: UsageQuery): (second: string | number) => boolean {
+  if (among === undefined) return () => true
+  const names = new Set<string | number>(among.map((name) => name ?? ''))
+  return (second) => names.has(second)
 }
 
 type Bounds = {
@@ -59,142 +127,27 @@ type Bounds = {
   readonly below: string
   readonly since: number
   readonly until: number
-  readonly account: AccountId | null
+  readonly account: string | null
   readonly maker: string | null
 }
 
-/** Adding up is left to us: SQLite would sort every slice by its names, which takes longer. */
-const linesOf = ({ by, thenBy }: UsageQuery): string => `
-  SELECT ${DIMENSIONS[by]} AS first, ${thenBy === null ? "''" : DIMENSIONS[thenBy]} AS second,
-    input_tokens + cache_read_tokens + cache_write_tokens + cache_write_1h_tokens + image_input_tokens AS prompt,
-    output_tokens + image_output_tokens AS completion, output_images AS images,
-    cost_nanos AS cost, cost_rub_micros AS rub
-  FROM activity
-  WHERE generation_id >= $from AND generation_id < $below
-    AND admitted = 1 AND admitted_at >= $since AND admitted_at < $until
-    AND ($account IS NULL OR account_id = $account)
-    AND ($maker IS NULL OR key_id IN (SELECT id FROM keys WHERE made_by = $maker))`
-
-const overOf = (kept: UsagePieces, query: UsageQuery): readonly Piece[] => {
-  const { since, until = BEHIND_ALL } = query
-  return since === undefined || namesOf(query) === null ? [] : kept.overWithin(since, until)
-}
-
-/** What is over from what is kept of it, the rest from the log. */
-async function addAll(
-  database: Database,
-  kept: UsagePieces,
-  pieces: readonly Piece[],
-  query: UsageQuery,
-  groups: Groups,
-): Promise<void> {
-  const { since, until = BEHIND_ALL, accountId, madeBy } = query
-  const names = namesOf(query)
-  const [first, last] = [pieces[0], pieces.at(-1)]
-  if (first === undefined || last === undefined || since === undefined || names === null) {
-    return await addLog(database, query, groups)
-  }
-  if (since < first.since) await addLog(database, { ...query, until: first.since }, groups)
-  const [by = 'account', thenBy = null] = names
-  const name = JSON.stringify([by, thenBy, accountId, madeBy])
-  const isAmong = amongOf(query)
-  const sums = new Map<string, Group>()
-  for (const piece of pieces) {
-    const named = { ...query, ...piece, by, thenBy }
-    const found = await kept.of(name, piece, () => addPiece(database, named))
-    if (found === null) await addLog(database, { ...query, ...piece }, groups)
-    for (const group of found ?? []) {
-      const placed = onDay(query, dayOf(piece.since), group)
-      if (isAmong(placed)) addGroup(sums, placed)
-    }
-    if (sums.size >= MAX_SUMS_IN_MEMORY) await spill(sums, groups.put)
-    await nextTurn()
-  }
-  await spill(sums, groups.put)
-  if (last.until < until) await addLog(database, { ...query, since: last.until }, groups)
-}
-
-const BEHIND_ALL = Number.MAX_SAFE_INTEGER as Instant
-
-/** Whether a group is one of those that are wanted. */
-function amongOf({ among }: UsageQuery): (group: Pick<Group, 'second'>) => boolean {
-  if (among === undefined) return () => true
-  const names = new Set<string | number>(among.map((name) => name ?? ''))
-  return ({ second }) => names.has(second)
-}
-
-/** A group of a day, grouped as the report is: the first name may be its second. */
-function onDay({ by, thenBy }: UsageQuery, day: Day, group: Readonly<Group>): Readonly<Group> {
-  if (by === 'day') return { ...group, first: day, second: thenBy === null ? '' : group.first }
-  return thenBy === 'day' ? { ...group, second: day } : group
-}
-
-/** Null where it has too many groups to be kept. */
-async function addPiece(database: Database, query: UsageQuery): Promise<readonly Group[] | null> {
-  const sums = new Map<string, Group>()
-  for await (const lines of readLog(database, query)) {
-    for (const line of lines) addLine(sums, line)
-    if (sums.size > MAX_SUMS_IN_MEMORY) return null
-  }
-  return [...sums.values()]
-}
-
-async function addLog(database: Database, query: UsageQuery, groups: Groups): Promise<void> {
-  const sums = new Map<string, Group>()
-  const isAmong = amongOf(query)
-  for await (const lines of readLog(database, query)) {
-    for (const line of lines) if (isAmong(line)) addLine(sums, line)
-    if (sums.size >= MAX_SUMS_IN_MEMORY) await spill(sums, groups.put)
-  }
-  await spill(sums, groups.put)
-}
-
 /** Slice by slice. */
-async function* readLog(
-  database: Database,
-  query: UsageQuery,
-): AsyncGenerator<Iterable<Line>, void> {
-  const lines = statement<Line, [Bounds]>(database, linesOf(query))
+async function addLog(database: Database, query: UsageQuery, groups: Groups): Promise<void> {
+  const lines = statement<Line, [Bounds]>(
+    database,
+    `${lineOf(query)} AND admitted_at < $until AND generation_id >= $from AND generation_id < $below`,
+  )
   const { since, until, accountId: account = null, madeBy: maker = null } = query
   const within = { since: since ?? 0, until: until ?? Number.MAX_SAFE_INTEGER, account, maker }
   const arrived = arrivedIn({
     ...(since !== undefined && { since: later(since, -MAX_QUEUED_MS) }),
     ...(until !== undefined && { until }),
   })
+  const isAmong = amongOf(query)
   for await (const slice of slices(database, 'activity', arrived)) {
-    yield lines().iterate({ ...within, ...slice })
+    for (const line of lines().iterate({ ...within, ...slice })) {
+      if (isAmong(line.second)) groups.addLine(line)
+    }
+    await groups.spillIfMany()
   }
-}
-
-function addLine(sums: Map<string, Group>, line: Line): void {
-  const sum = sumOf(sums, line)
-  sum.requests++
-  sum.prompt += line.prompt
-  sum.completion += line.completion
-  sum.images += line.images
-  sum.cost += BigInt(line.cost)
-  sum.rub += BigInt(line.rub)
-}
-
-function addGroup(sums: Map<string, Group>, group: Readonly<Group>): void {
-  const sum = sumOf(sums, group)
-  sum.requests += group.requests
-  sum.prompt += group.prompt
-  sum.completion += group.completion
-  sum.images += group.images
-  sum.cost += group.cost
-  sum.rub += group.rub
-}
-
-function sumOf(
-  sums: Map<string, Group>,
-  { first, second }: Pick<Group, 'first' | 'second'>,
-): Group {
-  // A name may have any character in it, so that its length has to tell where it ends.
-  const name = `${String(first).length}:${first}${second}`
-  const known = sums.get(name)
-  if (known !== undefined) return known
-  const sum = { first, second, requests: 0, prompt: 0, completion: 0, images: 0, cost: 0n, rub: 0n }
-  sums.set(name, sum)
-  return sum
 }

@@ -1,14 +1,16 @@
-// Reports from days and hours that are over and kept in memory: the same as from the log, whatever ends late, is removed, or was noted
-// while the clock was wrong.
+// Reports from sums of days that are kept in memory and go on with the log: the same as from the log, whatever is written meanwhile,
+// ends late, is removed, or was noted while the clock was wrong.
 import { Database } from 'bun:sqlite'
 import { join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
 import { DATABASE_FILE } from '#db/file-name.ts'
 import { openStore } from '#db/index.ts'
-import { openUsagePieces } from '#db/sqlite/log/usage-pieces.ts'
+import { openLateLines } from '#db/sqlite/engine/late-lines.ts'
+import type { Claim } from '#domain/admission.ts'
 import { DAY_MS, dayOf, HOUR_MS, type Instant, later } from '#domain/clock.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { USAGE_DIMENSIONS, type UsageQuery } from '#domain/usage-report.ts'
+import { fillLog } from '#test/cabinet/fill-log.ts'
 import { until } from '#test/support/appliance.ts'
 import { aCharge, anActivity, usd } from '#test/support/nouns.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
@@ -138,22 +140,45 @@ test('a member’s own are kept apart from those of the account, and of another'
   }
 })
 
-test('sums of before a late line are not kept in the place of those with it', async () => {
-  const database = new Database(':memory:')
-  database.run("CREATE TABLE kept_since AS SELECT 'activity' AS log, 0 AS since")
-  const timesOver = { below: Number.NEGATIVE_INFINITY }
-  const pieces = openUsagePieces({ database, clock: bench.clock, timesOver })
-  const over = () => pieces.overWithin(later(bench.clock.now(), -3 * HOUR_MS), bench.clock.now())
-  const [piece] = over()
-  if (piece === undefined) throw new Error('no hour is over')
-  const slow = Promise.withResolvers<never[]>()
-  const early = pieces.of('m', piece, () => slow.promise)
-  // As whoever writes a line of that hour does.
-  timesOver.below = Number.NEGATIVE_INFINITY
-  over()
-  const whole = [{ first: 'm', second: '', requests: 1 }] as never[]
-  await pieces.of('m', piece, async () => whole)
-  slow.resolve([])
-  expect(await early).toEqual([])
-  expect(await pieces.of('m', piece, () => Promise.reject(new Error('is kept')))).toBe(whole)
+test('whatever is written between two looks, or while one goes on, is in the next, once', async () => {
+  const claims: Claim[] = []
+  const expected = async (requests: number) => {
+    const whole = await report({ by: 'key', thenBy: 'model' })
+    expect(whole.total.requests).toBe(requests)
+    expect(whole).toEqual(await fromLog({ by: 'key', thenBy: 'model' }))
+    expect(await report({ by: 'day' })).toEqual(await fromLog({ by: 'day' }))
+  }
+  for (let n = 0; n < 20; n++) {
+    claims.push((await bench.admit(n % 3 === 0 ? one : other)).claim)
+    bench.clock.advance(1_000)
+  }
+  fillLog(dataDir, one.id, bench.clock.now(), 5_000)
+  bench.clock.advance(1_000)
+  await expected(5_000)
+  // Each ends behind lines that were added up, while another look goes on.
+  for (const [n, claim] of claims.entries()) {
+    if (n === 10) fillLog(dataDir, other.id, later(bench.clock.now(), n), 5_000)
+    const looks = [report(), report({ by: 'model' }), report({ by: 'user' })]
+    await bench.settle(claim, '0.02')
+    await Promise.all(looks)
+    await serve(one, `m/${n % 3}`, null)
+    bench.clock.advance(500)
+    await expected(5_000 * (n < 10 ? 1 : 2) + 2 * (n + 1))
+  }
+})
+
+test('of more late lines than are kept, whoever has not seen them learns of it', () => {
+  const late = openLateLines()
+  const seen = late.end
+  late.note('gen-1')
+  expect(late.after(seen)).toEqual([])
+  late.watch('gen-5')
+  for (const id of ['gen-4', 'gen-6', 'gen-2']) late.note(id)
+  expect(late.after(seen)).toEqual(['gen-4', 'gen-2'])
+  late.forget(seen + 1)
+  expect(late.after(seen)).toBeNull()
+  expect(late.after(seen + 1)).toEqual(['gen-2'])
+  for (let n = 0; n < 20_001; n++) late.note('gen-3')
+  expect(late.after(seen + 1)).toBeNull()
+  expect(late.after(late.end)).toEqual([])
 })
