@@ -113,6 +113,9 @@ export const listActivity = verb(
 )
 
 const MAX_SEARCHED = 1_000_000
+/** After so long no further lines are looked at, where none was found: a busy gateway has other requests to serve in between. */
+const SEARCHED_MS = 60
+const LINES_PER_LOOK = 2_000
 
 /**
  * The same among so many lines of the log at most, whosever they are, for whoever is waiting: it goes on before `searched_to`, which
@@ -126,8 +129,21 @@ export const searchActivity = verb(
   }),
   async (deps, input) => {
     const { limit, lines } = input
-    const query = { ...(await toRange(deps, input)), limit, lines }
-    const { entries, searchedTo } = await deps.store.activity.search(query)
+    const range = await toRange(deps, input)
+    const begunMs = deps.clock.monotonicMs()
+    const entries: ActivityEntry[] = []
+    let searchedTo: GenerationId | null = input.before as GenerationId | null
+    for (let seen = 0; seen < lines; seen += LINES_PER_LOOK) {
+      const found = await deps.store.activity.search({
+        ...range,
+        ...(searchedTo !== null && { before: searchedTo }),
+        limit: limit - entries.length,
+        lines: Math.min(LINES_PER_LOOK, lines - seen),
+      })
+      entries.push(...found.entries)
+      searchedTo = found.searchedTo
+      if (searchedTo === null || deps.clock.monotonicMs() - begunMs >= SEARCHED_MS) break
+    }
     return {
       requests: await renderAll(deps, entries),
       searched_to: searchedTo,

@@ -1,4 +1,5 @@
 /** Lists keys; in a file of its own so that this most frequent command loads quickly. */
+import { pause } from '#domain/clock.ts'
 import type { AccountId, KeyId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { type KeyRecord, renderKey, withSpending } from '#domain/key-report.ts'
@@ -29,7 +30,9 @@ export const listKeys: Verb<SentKeyListQuery, KeyListQuery, readonly OperatorKey
   read: readKeyListQuery,
   async run(deps, { account: name, include_revoked, kind, matching, sort, skip, limit }) {
     const account = await findAccount(deps, name)
-    const all = await listAllKeys(deps, include_revoked, account.id)
+    const isAsListed = kind === null && matching === '' && sort === 'created'
+    const most = isAsListed ? skip + limit : undefined
+    const all = await listAllKeys(deps, include_revoked, account.id, most)
     const ofKind = kind === null ? all : all.filter((key) => key.kind === kind)
     const keys = inOrder(matching === '' ? ofKind : await search(deps, ofKind, matching), sort)
     if (sort !== 'spend') return await reportKeys(deps, keys.slice(skip, skip + limit))
@@ -69,24 +72,26 @@ function inOrder(keys: readonly ApiKey[], order: KeyOrder): readonly ApiKey[] {
   }
 }
 
-/** All keys of one account or of all that there are for the actor, newest first. */
+/** All keys of one account or of all that there are for the actor, newest first, or so many of them at least. Requests pass between two pages. */
 export async function listAllKeys(
   { store, actor }: OperatorDeps,
   includeRevoked: boolean,
   accountId?: AccountId,
+  least = Number.POSITIVE_INFINITY,
 ): Promise<ApiKey[]> {
   const all: ApiKey[] = []
   let after: KeyId | undefined
   for (;;) {
     const page = await store.keys.list({
       includeRevoked,
-      limit: PAGE_KEYS,
+      limit: Math.min(PAGE_KEYS, least),
       ...(accountId === undefined ? {} : { accountId }),
       ...(after === undefined ? {} : { after }),
     })
     all.push(...page.keys.filter((key) => sees(actor ?? null, key)))
     after = page.keys.at(-1)?.id
-    if (!page.hasMore || after === undefined) return all
+    if (!page.hasMore || after === undefined || all.length >= least) return all
+    await pause(0)
   }
 }
 
@@ -103,6 +108,7 @@ async function reportKeys(
   const makers = new Map<string, string>()
   const records: OperatorKeyRecord[] = []
   for (let first = 0; first < keys.length; first += PAGE_KEYS) {
+    if (first > 0) await pause(0)
     const page = keys.slice(first, first + PAGE_KEYS)
     const at = clock.now()
     for (const [key, spending] of await withSpending(store.admissions, page, at)) {

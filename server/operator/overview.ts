@@ -11,6 +11,7 @@ import {
   renderDay,
   renderInstant,
 } from '#domain/clock.ts'
+import type { KeyId } from '#domain/id.ts'
 import { withSpending } from '#domain/key-report.ts'
 import { addUsd, NO_MONEY, renderUsd } from '#domain/money.ts'
 import { readSpan, type Span } from '#domain/snapshot/figures.ts'
@@ -23,7 +24,7 @@ import { findAccount } from './find-account.ts'
 import { keptReading } from './kept-reading.ts'
 import { listAllKeys } from './list-keys.ts'
 import { readKeys } from './snapshot/keys.ts'
-import { readDays, readMoney } from './snapshot/money.ts'
+import { readDays, readMoney, readToday } from './snapshot/money.ts'
 import type { KeyRowRecord, MoneyRecord } from './snapshot/record.ts'
 import { verb } from './verb.ts'
 
@@ -38,8 +39,6 @@ export interface OverviewRecord {
   readonly keys: number
   /** The nearest to a limit first. */
   readonly nearest: readonly KeyRowRecord[]
-  /** Of the last 24 hours, by code and key; the most frequent first. */
-  readonly refusals: readonly RefusalsRecord[]
 }
 
 export interface OverviewDay {
@@ -84,8 +83,6 @@ export const readOverview = verb(named, async (deps, input): Promise<OverviewRec
   const { keys, caps } = await keptReading(deps, `keys ${account.id}`, () =>
     readKeys(deps, account, lastHourOf(deps)),
   )
-  const own = await listAllKeys(deps, false, account.id)
-  const ids = new Set<string>(own.map(({ id }) => id))
   const { dailySpend, monthlySpend } = account.limits
   const isWhole = makerOf(deps.actor ?? null) === undefined
   return {
@@ -98,11 +95,34 @@ export const readOverview = verb(named, async (deps, input): Promise<OverviewRec
       : null,
     figures: await figuresOf(deps, account),
     days: await daysOf(deps, account, DAYS),
-    keys: own.length,
-    nearest: keys.rows.filter(({ id }) => ids.has(id)).slice(0, MAX_NEAREST),
-    refusals: await refusalsOf(deps, account),
+    keys: await countKeys(deps, account),
+    nearest: (await ownOf(deps, account, keys.rows)).slice(0, MAX_NEAREST),
   }
 })
+
+async function countKeys(deps: OperatorDeps, { id }: Account): Promise<number> {
+  if (makerOf(deps.actor ?? null) !== undefined) return (await listAllKeys(deps, false, id)).length
+  const { totalCount } = await deps.store.keys.list({
+    accountId: id,
+    includeRevoked: false,
+    limit: 1,
+  })
+  return totalCount
+}
+
+/** Those of the rows, which may have been read a while ago, that there are for the actor now. */
+async function ownOf(
+  { store, actor }: OperatorDeps,
+  { id: accountId }: Account,
+  rows: readonly KeyRowRecord[],
+): Promise<readonly KeyRowRecord[]> {
+  const keys = await store.keys.findMany(rows.map(({ id }) => id as KeyId))
+  const own = keys.filter(
+    (key) => key.accountId === accountId && key.revokedAt === null && sees(actor ?? null, key),
+  )
+  const ids = new Set<string>(own.map(({ id }) => id))
+  return rows.filter(({ id }) => ids.has(id))
+}
 
 function lastHourOf({ watch, clock }: OperatorDeps): Span {
   const now = clock.now()
@@ -125,6 +145,13 @@ export const readAccountDays = verb(
     daysOf(deps, await findAccount(deps, input.account), MONTH_DAYS),
 )
 
+/** Of the last 24 hours, by code and key; the most frequent first. @throws account_not_found */
+export const readAccountRefusals = verb(
+  named,
+  async (deps, input): Promise<readonly RefusalsRecord[]> =>
+    refusalsOf(deps, await findAccount(deps, input.account)),
+)
+
 async function figuresOf(deps: OperatorDeps, account: Account): Promise<FiguresRecord> {
   const { store, clock, watch, actor = null } = deps
   const running = watch?.inFlight(Number.POSITIVE_INFINITY) ?? []
@@ -143,7 +170,7 @@ async function figuresOf(deps: OperatorDeps, account: Account): Promise<FiguresR
     const latest_request = latestOf(watch, ({ keyId }) => own.has(keyId))
     return { balance_usd: null, spend_day_usd: renderUsd(spent), in_flight, latest_request }
   }
-  const today = await store.admissions.spendByDay(dayOf(at))
+  const today = await readToday(deps, at)
   const spent = today.find(({ accountId }) => accountId === account.id)?.spent ?? NO_MONEY
   const { balance } = (await store.accounts.find(account.id)) ?? account
   return {

@@ -38,6 +38,7 @@ const PERMITTED: Readonly<Record<VerbName, readonly Role[]>> = {
   'accounts.overview': EVERYBODY,
   'accounts.figures': EVERYBODY,
   'accounts.days': EVERYBODY,
+  'accounts.refusals': EVERYBODY,
   'balance.show': SEES,
   'ledger.list': SEES,
   'ledger.count': SEES,

@@ -75,6 +75,7 @@ export const VERBS = {
   'accounts.overview': async () => (await import('./overview.ts')).readOverview,
   'accounts.figures': async () => (await import('./overview.ts')).readFigures,
   'accounts.days': async () => (await import('./overview.ts')).readAccountDays,
+  'accounts.refusals': async () => (await import('./overview.ts')).readAccountRefusals,
   'accounts.members.list': async () => (await import('./members.ts')).listMembers,
   'accounts.members.add': async () => (await import('./members.ts')).addMember,
   'accounts.members.invite': async () => (await import('./members.ts')).inviteMember,

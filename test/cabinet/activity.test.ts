@@ -28,8 +28,10 @@ test('a page looks through a bounded part of the log, says how far, and the next
     expect(text.includes('hx-trigger="load delay:200ms"')).toBe(!isFound)
     path = onward?.[1]?.replaceAll('&amp;', '&')
   }
-  const none = 'No request matches so far.'
-  expect(seen).toEqual([none, none, 'found'])
+  // A slow machine looks through less for a page.
+  expect(seen.length).toBeGreaterThanOrEqual(3)
+  expect(new Set(seen.slice(0, -1))).toEqual(new Set(['No request matches so far.']))
+  expect(seen.at(-1)).toBe('found')
   expect((await browser.open('/cabinet/activity?key=busy')).text).toContain('>Older</a>')
   // A file has all of it, however far back.
   const file = await browser.open(`/cabinet/activity.csv?key=${rare}`)

@@ -134,6 +134,7 @@ const SAMPLES: { readonly [Name in VerbName]: VerbInput<Name> } = {
   'accounts.overview': {},
   'accounts.figures': {},
   'accounts.days': {},
+  'accounts.refusals': {},
   'accounts.members.list': {},
   'accounts.members.add': { email: 'bob@example.org', role: 'viewer' },
   'accounts.members.invite': { email: 'dan@example.org', role: 'viewer' },
@@ -351,7 +352,7 @@ const MAY_FAIL: ReadonlySet<VerbName> = new Set(['activity.show', 'why'])
 
 /** Verbs that change nothing, or not here: a gateway that is furnished is not made again, and no file is applied that changes it. */
 const CHANGES_NOTHING =
-  /^(init|status|doctor|audit|why|export|plan|apply|providers\.test)$|\.(list|search|show|identify|count|kept|events|running|report|chart|drift|settings|overview|figures|days|refresh\.plan)$/
+  /^(init|status|doctor|audit|why|export|plan|apply|providers\.test)$|\.(list|search|show|identify|count|kept|events|running|report|chart|drift|settings|overview|figures|days|refusals|refresh\.plan)$/
 
 describe('every verb', () => {
   test.each(NAMES)('%s', async (name) => {

@@ -35,8 +35,10 @@ export async function showOverview(visit: Visit): Promise<Sheet> {
 ${warningOf(visit, overview)}
 ${figures(figuresOf(visit, overview))}
 ${await noticesOf(visit)}
-${daysOf(visit, overview)}
-${refusedOf(visit, overview)}
+${daysOf(visit, overview)}`,
+    // A day of the log is looked through.
+    rest: async () =>
+      html`${refusedOf(visit, await visit.act('accounts.refusals', { account: account.id }))}
 ${boundsOf(visit, overview)}
 ${nearestOf(visit, overview.nearest)}`,
   }
@@ -238,7 +240,7 @@ function noticeOf({ words }: Visit, type: string, facts: Readonly<Record<string,
   return typeof key === 'string' ? html`<a href="/cabinet/keys/${key}">${text}</a>` : text
 }
 
-function refusedOf(visit: Visit, { refusals }: Overview): Html {
+function refusedOf(visit: Visit, refusals: VerbRecord<'accounts.refusals'>): Html {
   const { words } = visit
   if (refusals.length === 0) {
     return html`<h2>${words.overview.refused}</h2><p class="note">${words.overview.refusedNone}</p>`

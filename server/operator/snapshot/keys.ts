@@ -69,7 +69,7 @@ export async function readKeys(
 }
 
 const ACTIVE_MS = 300_000
-const KEYS_PER_TURN = 50
+const KEYS_PER_TURN = 20
 
 /** Adds recently used keys that are not among the newest. */
 async function withRecentlyUsed(

@@ -80,8 +80,12 @@ export async function readDays(
     OVER_MS,
   )
   const before = known.filter(({ day }) => day < today)
-  return [...before, ...(await admissions.spendByDay(today))]
+  return [...before, ...(await readToday(deps, now))]
 }
+
+/** The spend of every account today; that of very many keys is read every second or so. */
+export const readToday = (deps: OperatorDeps, now: Instant): Promise<readonly AccountDaySpend[]> =>
+  keptReading(deps, `today ${dayOf(now)}`, () => deps.store.admissions.spendByDay(dayOf(now)))
 
 /** Days that are over are added up again after so long. */
 const OVER_MS = 5_000
