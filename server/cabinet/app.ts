@@ -253,9 +253,10 @@ async function answerRoute(house: House, route: Route, visit: Visit): Promise<Re
     const answer = await route.answer(visit, await house.once())
     if (answer instanceof Response) return answer
     const page = frame(visit, answer)
-    if (answer.rest !== undefined) {
+    const { rest, meanwhile } = answer
+    if (rest !== undefined) {
       const failed = (cause: unknown) => drawLateFailure(deps, visit, cause)
-      return await streamedPageOf(deps, page, answer.rest, { language, failed })
+      return await streamedPageOf(deps, page, { rest, meanwhile }, { language, failed })
     }
     return await pageOf(deps, page, { status: answer.status, language })
   } catch (thrown) {

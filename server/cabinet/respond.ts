@@ -1,9 +1,10 @@
 /** Responses of the cabinet: pages, redirects, files, each with the headers that keep a page what it is. */
 
+import { pause } from '#domain/clock.ts'
 import { pageHeaders } from '#pages/headers.ts'
 import type { Html } from '#pages/html.ts'
 import type { CabinetDeps } from './deps.ts'
-import { REST_PLACE } from './draw/parts.ts'
+import { REST_PLACE, type Sheet } from './draw/parts.ts'
 
 const SOURCES = [
   "style-src 'self'",
@@ -24,21 +25,38 @@ export async function pageOf(
   })
 }
 
+/** A rest that takes longer than this has something else in its place until then. */
+const SOON_MS = 300
+
 /** The page at once, and the rest of it in its place as soon as it is drawn; `failed` is drawn where that fails. */
 export async function streamedPageOf(
   deps: Pick<CabinetDeps, 'issuer'>,
   page: Html,
-  rest: () => Promise<Html>,
+  { rest, meanwhile }: Required<Pick<Sheet, 'rest'>> & Pick<Sheet, 'meanwhile'>,
   { language, failed }: { readonly language: string; readonly failed: (thrown: unknown) => Html },
 ): Promise<Response> {
   const whole = await pageOf(deps, page, { language })
   const [begin = '', end = ''] = (await whole.text()).split(REST_PLACE)
   async function* drawn(): AsyncGenerator<string, void> {
     yield begin
-    yield String(await rest().catch(failed))
+    const drawing = rest().catch(failed)
+    if (meanwhile !== undefined && (await isLate(drawing))) {
+      // The style hides it once something follows.
+      const text = String(await meanwhile().catch(() => ''))
+      yield `<div class="meanwhile" role="status">${text}</div>`
+    }
+    yield String(await drawing)
     yield end
   }
   return new Response(streamOf(drawn()), { headers: whole.headers })
+}
+
+/** Whether it is not there soon. */
+async function isLate(drawing: Promise<unknown>): Promise<boolean> {
+  const soon = new AbortController()
+  const late = pause(SOON_MS, soon.signal).then(() => !soon.signal.aborted)
+  const isThere = drawing.then(() => false)
+  return await Promise.race([isThere, late]).finally(() => soon.abort())
 }
 
 /** Each text as the browser takes it. */

@@ -29,12 +29,20 @@ test('the page leaves before its sums are read, and what fails later is said in 
   const failed = (): Html => html`<p>failed</p>`
   const page = html`<main>begin ${raw(REST_PLACE)} end</main>`
   const open = async (rest: () => Promise<Html>) => {
-    const answer = await streamedPageOf({ issuer }, page, rest, { language: 'en', failed })
+    const meanwhile = async (): Promise<Html> => html`<i>days</i>`
+    const answer = await streamedPageOf(
+      { issuer },
+      page,
+      { rest, meanwhile },
+      { language: 'en', failed },
+    )
     expect(answer.headers.get('content-security-policy')).toContain("default-src 'none'")
     return (answer.body as ReadableStream).pipeThrough(new TextDecoderStream())
   }
   const reader = (await open(() => read)).getReader()
   expect((await reader.read()).value).toBe('<main>begin ')
+  // What is known at once stands in their place until then.
+  expect((await reader.read()).value).toBe('<div class="meanwhile" role="status"><i>days</i></div>')
   resolve(html`<b>sums</b>`)
   expect((await reader.read()).value).toBe('<b>sums</b>')
   expect((await reader.read()).value).toBe(' end</main>')

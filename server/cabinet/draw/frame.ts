@@ -54,7 +54,7 @@ ${accountOf(visit)}
 <nav aria-label="${visit.words.navigation}"><ul>
 ${SCREENS.filter(({ isWhole }) => !isWhole || visit.role !== 'member').map(
   ({ name, path }) =>
-    html`<li><a href="${path}"${isHere(visit.url.pathname, path) ? html` aria-current="page"` : ''}>${visit.words.screens[name]}</a></li>
+    html`<li><a href="${path}"${name === 'spend' && UNBOOSTED}${isHere(visit.url.pathname, path) ? html` aria-current="page"` : ''}>${visit.words.screens[name]}</a></li>
 `,
 )}</ul></nav>
 ${whoOf(visit)}
@@ -66,6 +66,9 @@ ${sheet.rest && raw(REST_PLACE)}
 </div>
 </body>`,
   )
+
+/** Of a page that is drawn as it is read: a script would wait for all of it. */
+export const UNBOOSTED = html` hx-boost="false"`
 
 const isHere = (pathname: string, path: string): boolean =>
   pathname === path || (path !== '/cabinet' && pathname.startsWith(`${path}/`))

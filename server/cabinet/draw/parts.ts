@@ -10,6 +10,8 @@ export interface Sheet {
   readonly content: Html
   /** What takes longer, drawn below the content: the page leaves without it, and it follows. */
   readonly rest?: () => Promise<Html>
+  /** What stands in the place of the rest until that is drawn, where it is not drawn at once. */
+  readonly meanwhile?: (() => Promise<Html>) | undefined
   /** Where its live figures come from. */
   readonly live?: string
   /** Default: 200. */

@@ -5,6 +5,7 @@ import {
   dayOf,
   dayStart,
   monthStart,
+  readDay,
   readInstant,
   renderDay,
   renderInstant,
@@ -13,6 +14,7 @@ import { readUsd, renderUsd } from '#domain/money.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
 import type { Html } from '#pages/html.ts'
 import { bars, legend } from '../draw/chart.ts'
+import { UNBOOSTED } from '../draw/frame.ts'
 import type { Show } from '../draw/on-page.ts'
 import { choice, count, field, figures, foreign, rub, table, usd } from '../draw/parts.ts'
 import { csvLine, fileOf } from '../respond.ts'
@@ -68,7 +70,21 @@ export const showSpend: Show = async (visit) => {
 <a href="${hrefOf('/cabinet/spend.csv', Object.fromEntries(visit.url.searchParams))}" hx-boost="false">${words.activity.csv}</a></div>
 ${filtersOf(visit, asked)}`,
     rest: () => drawSpend(visit, asked),
+    meanwhile: () => drawDays(visit, asked),
   }
+}
+
+/** While the log is added up: the days that are known by their sums. A member's are of the log themselves. */
+async function drawDays(visit: Visit, { since, until }: Asked): Promise<Html> {
+  const { words, language, role, act, account } = visit
+  const note = html`<p class="note">${words.spend.adding}</p>`
+  if (role === 'member') return note
+  const days = (await act('accounts.days', { account: account.id })).flatMap((one) => {
+    const day = readDay(one.day)
+    const isWithin = day !== undefined && one.day >= since.slice(0, 10) && one.day < until
+    return isWithin ? [{ day, values: [Number(one.spend_usd)], shown: usd(one.spend_usd) }] : []
+  })
+  return html`${note}${days.length > 0 && bars(language, words.spend.title, days)}`
 }
 
 async function drawSpend(visit: Visit, asked: Asked): Promise<Html> {
@@ -94,7 +110,7 @@ ${total.requests === 0 ? html`<p class="empty">${words.spend.none}</p>` : await 
 
 function filtersOf({ words, url }: Visit, { by, period }: Asked): Html {
   const of = (name: string): string => url.searchParams.get(name) ?? ''
-  return html`<form class="filters" method="get" action="/cabinet/spend">
+  return html`<form class="filters" method="get" action="/cabinet/spend"${UNBOOSTED}>
 ${choice(
   'by',
   words.spend.by,

@@ -364,6 +364,7 @@ export const ENGLISH = {
     forecast: 'This month will come to',
     forecastBelow: 'at the pace of the last seven days',
     none: 'Nothing was spent in this time.',
+    adding: 'Adding up the log. The first look after a restart takes longest.',
     picture: (by: string) => `Spend by day and ${by}`,
   },
   balance: {
