@@ -1,6 +1,6 @@
 /** The usage report in SQLite: whole days from what is kept of them, the rest added up from the log slice by slice. */
 import type { Database } from 'bun:sqlite'
-import { DAY_MS, type Day, dayStart, type Instant, later } from '#domain/clock.ts'
+import { DAY_MS, type Day, dayStart, type Instant, later, nextDay } from '#domain/clock.ts'
 import type { UsageQuery, UsageReport } from '#domain/usage-report.ts'
 import { arrivedIn } from '../../rows/slice.ts'
 import type { Connection } from '../engine/connection.ts'
@@ -52,7 +52,7 @@ async function addAll(
     if (day < first || day >= end) continue
     const added = addDay(query, day, sums, groups)
     if (added === null) {
-      const next = dayStart((day + 1) as Day)
+      const next = dayStart(nextDay(day))
       await addLog(open(), { ...query, since: dayStart(day), until: next }, groups)
     }
     size += added ?? 0
