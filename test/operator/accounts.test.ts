@@ -156,7 +156,7 @@ test('an account at its own ceiling is named; what a key has left in it when it 
   expect(await limits()).toMatchObject([
     ofAccount,
     {
-      message: 'key moved reached its daily ceiling of $0.005',
+      message: 'key moved reached its daily ceiling of $0.005 (account acme)',
       next: `gatewayctl limits set ${id} --daily-usd N    # it is 0.005`,
     },
   ])

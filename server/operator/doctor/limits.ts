@@ -15,7 +15,7 @@ export async function checkLimits(deps: OperatorDeps): Promise<readonly Finding[
   const [ofKeys, ofAccounts] = [true, false].map((isOfKey) =>
     full.filter(({ key_id }) => (key_id !== null) === isOfKey),
   )
-  return [...(ofAccounts ?? []).map(findAccount), ...findKeys(ofKeys ?? [])]
+  return [...(ofAccounts ?? []).map(findAccount), ...findKeys(ofKeys ?? [], accounts.length > 1)]
 }
 
 const FLAGS = {
@@ -34,10 +34,12 @@ const findAccount = (one: WarningRecord): Finding =>
     `gatewayctl accounts set-limits ${shellWord(one.account)} ${FLAGS[one.what]} N    # it is ${one.limit}`,
   )
 
-function findKeys(full: readonly WarningRecord[]): readonly Finding[] {
+/** Where there are several accounts, each key with its own. */
+function findKeys(full: readonly WarningRecord[], isOfSeveral: boolean): readonly Finding[] {
   const [first] = full
   if (first === undefined) return []
-  const named = full.slice(0, MAX_NAMED).map((one) => `key ${limitText(one).text}`)
+  const of = ({ account }: WarningRecord) => (isOfSeveral ? ` (account ${account})` : '')
+  const named = full.slice(0, MAX_NAMED).map((one) => `key ${limitText(one).text}${of(one)}`)
   const more = full.length > MAX_NAMED ? `, and ${full.length - MAX_NAMED} more` : ''
   const next = `gatewayctl limits set ${first.key_id} ${FLAGS[first.what]} N    # it is ${first.limit}`
   return [warning('limits', `${named.join(', ')}${more}`, next)]
