@@ -9,7 +9,11 @@ import { isTarget } from '#scripts/release/runtimes.ts'
 import { openStage } from '#scripts/release/stage.ts'
 import { readDatabase } from '#test/support/appliance.ts'
 import { openCli } from '#test/support/cli-harness.ts'
-import { oks, startSyntheticUpstream } from '#test/support/synthetic-upstream.ts'
+import {
+  oks,
+  type SyntheticUpstream,
+  startSyntheticUpstream,
+} from '#test/support/synthetic-upstream.ts'
 import { FULL } from '#test/support/tier.ts'
 import {
   authorizeUrl,
@@ -28,10 +32,7 @@ const HOST = `${process.platform}-${process.arch}`
 const EMAIL = 'stays@example.org'
 const CREDENTIAL = 'sk-of-a-provider'
 
-const upstream = await startSyntheticUpstream({
-  plain: { kind: 'chat', promptTokens: 10, completionTokens: 3, chunks: oks(3) },
-})
-afterAll(() => upstream.stop())
+let upstream: SyntheticUpstream<'plain'>
 
 interface Tokens {
   readonly access_token: string
@@ -137,6 +138,9 @@ describe.runIf(hasPrevious)('from the previous release', () => {
   }
 
   beforeAll(async () => {
+    upstream = await startSyntheticUpstream({
+      plain: { kind: 'chat', promptTokens: 10, completionTokens: 3, chunks: oks(3) },
+    })
     scratch = mkdtempSync(join(tmpdir(), 'gwctl-upgrade-'))
     installed = join(scratch, 'gatewayctl')
     previous = join(scratch, 'previous')
@@ -166,6 +170,7 @@ describe.runIf(hasPrevious)('from the previous release', () => {
 
   afterAll(async () => {
     await gateway?.close()
+    await upstream?.stop()
     rmSync(scratch, { recursive: true, force: true })
   })
 

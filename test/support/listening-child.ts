@@ -9,9 +9,11 @@ export interface ListeningChild {
 
 /** Starts it, and waits for its line `listening http://…`. */
 export async function startListening(command: readonly string[]): Promise<ListeningChild> {
-  const child = Bun.spawn([...command], { stdin: 'ignore', stdout: 'pipe', stderr: 'inherit' })
+  // With the stream of this process it would keep that open, and the run waiting, where nobody stops it.
+  const child = Bun.spawn([...command], { stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' })
+  const complaints = child.stderr.text()
   return {
-    url: await readAddress(child.stdout),
+    url: await readAddress(child.stdout, complaints),
     async stop() {
       child.kill()
       await child.exited
@@ -19,7 +21,10 @@ export async function startListening(command: readonly string[]): Promise<Listen
   }
 }
 
-async function readAddress(output: ReadableStream<Uint8Array>): Promise<string> {
+async function readAddress(
+  output: ReadableStream<Uint8Array>,
+  complaints: Promise<string>,
+): Promise<string> {
   let said = ''
   const decoder = new TextDecoder()
   for await (const piece of output) {
@@ -27,5 +32,5 @@ async function readAddress(output: ReadableStream<Uint8Array>): Promise<string> 
     const url = /^listening (http:\S+)$/m.exec(said)?.[1]
     if (url) return url
   }
-  throw new Error(`the server did not start: ${said}`)
+  throw new Error(`the server did not start: ${said}${await complaints}`)
 }
