@@ -1,10 +1,9 @@
 /** The cabinet's requests: who asks, whether they may, and what answers. Every failure is a page that says what unblocks. */
 import { Hono } from 'hono'
-import { html } from 'hono/html'
 import { GatewayError, toGatewayError } from '#domain/errors.ts'
 import { performAs } from '#operator/as-person.ts'
 import { mayDo, requireRole } from '#operator/roles.ts'
-import type { Html } from '#pages/html.ts'
+import { type Html, html } from '#pages/html.ts'
 import { readLanguage } from '#pages/language.ts'
 import { CABINET_ID } from '#signin/register/client.ts'
 import { randomName } from '#signin/register/digest.ts'

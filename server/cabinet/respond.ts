@@ -19,7 +19,7 @@ export async function pageOf(
   { status = 200, language }: { readonly status?: number | undefined; readonly language: string },
 ): Promise<Response> {
   const headers = pageHeaders({ isHttps: issuer.startsWith('https:'), sources: SOURCES })
-  return new Response(String(await page), {
+  return new Response(String(page), {
     status,
     headers: { ...headers, 'Content-Language': language },
   })

@@ -1,7 +1,6 @@
 /** The operator's name, logo and colour on the pages that people see. */
-import { html } from 'hono/html'
 import { ASSETS, type Asset, asset } from './assets.ts'
-import { type Html, ICON, MARK } from './html.ts'
+import { type Html, html, ICON, MARK } from './html.ts'
 import { type Shades, toStyle } from './shades.ts'
 
 export interface Brand {

@@ -1,8 +1,7 @@
 /** Forms that ask the browser for a passkey (`ask-passkey.js`): hidden until a script says that it has any. */
-import { html } from 'hono/html'
 import script from './ask-passkey.js' with { type: 'text' }
 import { ASSETS, asset } from './assets.ts'
-import { type Form, type Html, hiddenOf } from './html.ts'
+import { type Form, type Html, hiddenOf, html } from './html.ts'
 
 /** Every page with such a form, or one that says whether the browser has passkeys, loads it. */
 export const PASSKEY_SCRIPT = asset(ASSETS, 'passkeys', 'js', script)

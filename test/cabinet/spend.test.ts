@@ -1,11 +1,10 @@
 // What was spent, as a screen and as a file: both have all of it, however many groups there are.
-import { html, raw } from 'hono/html'
 import { expect, onTestFinished, test } from 'vitest'
 import { REST_PLACE } from '#cabinet/draw/parts.ts'
 import { streamedPageOf } from '#cabinet/respond.ts'
 import { HOUR_MS, later } from '#domain/clock.ts'
 import { MAX_USAGE_GROUPS } from '#domain/usage-report.ts'
-import type { Html } from '#pages/html.ts'
+import { type Html, html, raw } from '#pages/html.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
 import { fillLog } from './fill-log.ts'
 import { openHouse } from './house.ts'

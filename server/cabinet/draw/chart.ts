@@ -1,8 +1,7 @@
 /** A picture of bars, stacked where there are groups: SVG from the server, stretched by the page. Its numbers are in a table beside it. */
-import { html } from 'hono/html'
 import { type Day, dayStart } from '#domain/clock.ts'
 import type { Language } from '#domain/language.ts'
-import type { Html } from '#pages/html.ts'
+import { type Html, html } from '#pages/html.ts'
 
 export interface Bar {
   readonly day: Day

@@ -1,8 +1,7 @@
 /** The frame of every screen: navigation, the account, who is signed in. */
-import { html, raw } from 'hono/html'
 import type { Language } from '#domain/language.ts'
 import { drawBrand, headOf } from '#pages/brand.ts'
-import type { Html } from '#pages/html.ts'
+import { type Html, html, raw } from '#pages/html.ts'
 import { PASSKEY_SCRIPT } from '#pages/passkeys.ts'
 import { HTMX, SCRIPT, STYLE } from '../assets.ts'
 import { USUAL_NAME } from '../client.ts'

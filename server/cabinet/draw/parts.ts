@@ -1,7 +1,6 @@
 /** What screens are drawn of: money, times, tables, forms. Text from elsewhere is escaped, and isolated in its direction. */
-import { html } from 'hono/html'
 import { type Instant, readInstant } from '#domain/clock.ts'
-import { type Html, hiddenOf } from '#pages/html.ts'
+import { type Html, hiddenOf, html } from '#pages/html.ts'
 import type { Guest, Visit } from '../visit.ts'
 
 /** A page's title and content, without the frame. */

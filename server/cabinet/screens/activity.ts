@@ -1,8 +1,7 @@
 /** Every request of the account, filtered by the address, so that what is seen can be sent; and the same as a file. */
-import { html } from 'hono/html'
 import { GatewayError } from '#domain/errors.ts'
 import type { VerbInput, VerbRecord } from '#operator/verbs.ts'
-import type { Html } from '#pages/html.ts'
+import { type Html, html } from '#pages/html.ts'
 import type { Show } from '../draw/on-page.ts'
 import {
   choice,

@@ -1,9 +1,8 @@
 /** The money of the account: what there is, what moved, and who is told when it runs low. */
-import { html } from 'hono/html'
 import { GatewayError } from '#domain/errors.ts'
 import { mayDo } from '#operator/roles.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
-import type { Html } from '#pages/html.ts'
+import { type Html, html } from '#pages/html.ts'
 import { type Act, onPage, type Show } from '../draw/on-page.ts'
 import {
   button,

@@ -1,7 +1,8 @@
 /** What is said where nothing else can be: an error, another's screen, nobody's account. */
-import { html } from 'hono/html'
+
 import type { GatewayError } from '#domain/errors.ts'
 import { limitNamed } from '#domain/limits.ts'
+import { html } from '#pages/html.ts'
 import type { Sheet } from '../draw/parts.ts'
 import type { Guest, Visit } from '../visit.ts'
 import type { Words } from '../words/en.ts'

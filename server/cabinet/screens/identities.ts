@@ -1,8 +1,7 @@
 /** What a person signs in with at third parties: linked by signing in there, from here; and unlinked. */
-import { html } from 'hono/html'
 import { GatewayError } from '#domain/errors.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
-import type { Html } from '#pages/html.ts'
+import { type Html, html } from '#pages/html.ts'
 import { digestOf } from '#signin/register/digest.ts'
 import { onwardFrame } from '../draw/frame.ts'
 import type { Act, Show } from '../draw/on-page.ts'

@@ -2,12 +2,11 @@
  * What somebody is invited to. Whoever belongs to no account is in by signing in where one waits; somebody of several, who belongs to one,
  * or is signed in already, is asked.
  */
-import { html } from 'hono/html'
 import { type Instant, renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { performAs } from '#operator/as-person.ts'
 import { accountNameOf } from '#operator/find-account.ts'
-import type { Html } from '#pages/html.ts'
+import { type Html, html } from '#pages/html.ts'
 import type { Invitation } from '#signin/register/invitation.ts'
 import type { PersonId } from '#signin/register/person.ts'
 import { bareFrame } from '../draw/frame.ts'

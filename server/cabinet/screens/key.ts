@@ -1,9 +1,8 @@
 /** One key: what it has used of each limit, and what may be changed of it. */
-import { html } from 'hono/html'
 import { GatewayError } from '#domain/errors.ts'
 import { mayDo } from '#operator/roles.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
-import type { Html } from '#pages/html.ts'
+import { type Html, html } from '#pages/html.ts'
 import { type Act, onPage, type Show } from '../draw/on-page.ts'
 import {
   button,

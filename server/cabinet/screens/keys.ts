@@ -1,8 +1,7 @@
 /** The keys of the account: each with its state, its maker, and what it has used. */
-import { html } from 'hono/html'
 import { mayDo } from '#operator/roles.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
-import type { Html } from '#pages/html.ts'
+import { type Html, html } from '#pages/html.ts'
 import {
   choice,
   count,

@@ -1,8 +1,7 @@
 /** The fields of a key's limits, drawn and read: an empty one is no limit. */
-import { html } from 'hono/html'
 import { allows } from '#domain/key.ts'
 import { LIMITS, type LimitsRecord } from '#domain/limits.ts'
-import type { Html } from '#pages/html.ts'
+import { type Html, html } from '#pages/html.ts'
 import type { Show } from '../draw/on-page.ts'
 import { field, foreign } from '../draw/parts.ts'
 import type { Visit } from '../visit.ts'

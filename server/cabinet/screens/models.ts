@@ -1,10 +1,9 @@
 /** The models that the account may use, what each costs, and a prompt to try one with. */
-import { html } from 'hono/html'
 import { GatewayError } from '#domain/errors.ts'
 import { allows } from '#domain/key.ts'
 import { mayDo } from '#operator/roles.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
-import type { Html } from '#pages/html.ts'
+import { type Html, html } from '#pages/html.ts'
 import { type Act, onPage, type Show } from '../draw/on-page.ts'
 import {
   changing,

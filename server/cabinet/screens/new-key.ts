@@ -1,9 +1,8 @@
 /** A new key: its form, and the page that shows its secret once. */
-import { html } from 'hono/html'
 import { GatewayError } from '#domain/errors.ts'
 import { renderUsd } from '#domain/money.ts'
 import { allowanceOf } from '#operator/allowance.ts'
-import type { Html } from '#pages/html.ts'
+import { type Html, html } from '#pages/html.ts'
 import { type Act, onPage, type Show } from '../draw/on-page.ts'
 import { changing, field, type Sheet } from '../draw/parts.ts'
 import { newToken } from '../once.ts'

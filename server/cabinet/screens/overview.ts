@@ -1,9 +1,8 @@
 /** The first screen: how much there is, what is spent and refused, and which keys come near a limit. */
-import { html } from 'hono/html'
 import { DAY_MS, type Day, later, readDay, renderInstant } from '#domain/clock.ts'
 import type { GaugeRecord, KeyRowRecord } from '#operator/snapshot/record.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
-import type { Html } from '#pages/html.ts'
+import { type Html, html } from '#pages/html.ts'
 import { bars } from '../draw/chart.ts'
 import {
   about,

@@ -1,7 +1,6 @@
 /** What a person signs in with instead of a code: their passkeys, of which the browser adds one, and they remove any. */
-import { html } from 'hono/html'
 import type { VerbRecord } from '#operator/verbs.ts'
-import type { Html } from '#pages/html.ts'
+import { type Html, html } from '#pages/html.ts'
 import { passkeyForm } from '#pages/passkeys.ts'
 import { CABINET_ID } from '#signin/register/client.ts'
 import type { Act } from '../draw/on-page.ts'

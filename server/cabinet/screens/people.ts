@@ -1,9 +1,8 @@
 /** The people of the account, who is invited to it, and an invitation for one more. */
-import { html } from 'hono/html'
 import { GatewayError } from '#domain/errors.ts'
 import { mayDo } from '#operator/roles.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
-import type { Html } from '#pages/html.ts'
+import { type Html, html } from '#pages/html.ts'
 import { ROLES, type Role } from '#signin/register/membership.ts'
 import { type Act, onPage, type Show } from '../draw/on-page.ts'
 import {

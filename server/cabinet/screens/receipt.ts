@@ -1,8 +1,7 @@
 /** One request: what it cost and why, how it went, or why it was refused and what lifts that. */
-import { html } from 'hono/html'
 import { mayDo } from '#operator/roles.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
-import type { Html } from '#pages/html.ts'
+import { type Html, html } from '#pages/html.ts'
 import type { Show } from '../draw/on-page.ts'
 import { count, facts, figures, foreign, rub, table, time, usd } from '../draw/parts.ts'
 import type { Visit } from '../visit.ts'

@@ -1,6 +1,5 @@
 /** What to paste into a terminal or a program, for each surface that there is. */
-import { html } from 'hono/html'
-import type { Html } from '#pages/html.ts'
+import { type Html, html } from '#pages/html.ts'
 import type { Visit } from '../visit.ts'
 
 interface Snippet {

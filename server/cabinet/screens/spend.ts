@@ -1,5 +1,4 @@
 /** What was spent, by day and by key, model, provider or end user: a picture, and the same as a table and a file. */
-import { html } from 'hono/html'
 import {
   type Day,
   dayOf,
@@ -12,7 +11,7 @@ import {
 } from '#domain/clock.ts'
 import { readUsd, renderUsd } from '#domain/money.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
-import type { Html } from '#pages/html.ts'
+import { type Html, html } from '#pages/html.ts'
 import { bars, legend } from '../draw/chart.ts'
 import { UNBOOSTED } from '../draw/frame.ts'
 import type { Show } from '../draw/on-page.ts'

@@ -1,8 +1,7 @@
 /** The person's own: language, sessions, passkeys, linked sign-ins, applications with access. */
-import { html } from 'hono/html'
 import { LANGUAGES } from '#domain/language.ts'
 import { browserName } from '#pages/browser-name.ts'
-import type { Html } from '#pages/html.ts'
+import { type Html, html } from '#pages/html.ts'
 import type { Act, Show } from '../draw/on-page.ts'
 import { button, changing, choice, facts, foreign, table, time } from '../draw/parts.ts'
 import { goTo } from '../respond.ts'

@@ -1,6 +1,5 @@
 /** The page for typing the code from the mail, or requesting another. */
-import { html } from 'hono/html'
-import { describedBy, formOf, type Html, named, PROBLEM_ID, problemOf } from '#pages/html.ts'
+import { describedBy, formOf, type Html, html, named, PROBLEM_ID, problemOf } from '#pages/html.ts'
 import type { Sheet } from './layout.ts'
 import type { CodeProblem, CodeView } from './view.ts'
 import type { Words } from './words.ts'

@@ -1,6 +1,5 @@
 /** The consent page. No button has the focus, so that a held key cannot decide. */
-import { html } from 'hono/html'
-import { formOf, type Html, named } from '#pages/html.ts'
+import { formOf, type Html, html, named } from '#pages/html.ts'
 import type { Sheet } from './layout.ts'
 import type { ConsentView } from './view.ts'
 import type { KnownScope, Words } from './words.ts'

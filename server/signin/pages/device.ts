@@ -1,6 +1,5 @@
 /** The pages of a device: its code is typed, then confirmed, and at the end the device is signed in or is not. */
-import { html } from 'hono/html'
-import { describedBy, formOf, named, PROBLEM_ID, problemOf } from '#pages/html.ts'
+import { describedBy, formOf, html, named, PROBLEM_ID, problemOf } from '#pages/html.ts'
 import type { Sheet } from './layout.ts'
 import type { DeviceConfirmView, DeviceDoneView, DeviceView } from './view.ts'
 import type { Words } from './words.ts'

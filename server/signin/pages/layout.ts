@@ -1,8 +1,7 @@
 /** The layout of every sign-in page. */
-import { html, raw } from 'hono/html'
 import type { Language } from '#domain/language.ts'
 import { type Brand, drawBrand, headOf } from '#pages/brand.ts'
-import type { Html } from '#pages/html.ts'
+import { type Html, html, raw } from '#pages/html.ts'
 import { STYLE } from './style.ts'
 
 /** The title and content of a page, without its layout. */

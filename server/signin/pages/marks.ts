@@ -1,5 +1,5 @@
 /** Marks of vendors on the buttons that lead to them. */
-import { raw } from 'hono/html'
+import { raw } from '#pages/html.ts'
 import type { IdentityChoice } from './view.ts'
 
 export const MARKS: Readonly<Record<NonNullable<IdentityChoice['mark']>, ReturnType<typeof raw>>> =

@@ -1,7 +1,6 @@
 /** The pages between a form and its destination: they go there by themselves, with a link or a button as a fallback. */
-import { html } from 'hono/html'
 import { ASSETS, asset } from '#pages/assets.ts'
-import { formOf } from '#pages/html.ts'
+import { formOf, html } from '#pages/html.ts'
 import type { Sheet } from './layout.ts'
 import type { OnwardView, PostedView } from './view.ts'
 import type { Words } from './words.ts'

@@ -1,6 +1,5 @@
 /** The pages for a passkey after a code: to show one, or to add the first. */
-import { html } from 'hono/html'
-import { formOf, type Html, named, problemOf } from '#pages/html.ts'
+import { formOf, type Html, html, named, problemOf } from '#pages/html.ts'
 import { passkeyForm } from '#pages/passkeys.ts'
 import type { Sheet } from './layout.ts'
 import type { NewPasskeyView, PasskeyProblem, PasskeyView, SignInProblem } from './view.ts'

@@ -1,6 +1,5 @@
 /** The pages for disabled people, for those who may not enter an application, and for errors. None redirects. */
-import { html } from 'hono/html'
-import { formOf, type Html, named } from '#pages/html.ts'
+import { formOf, type Html, html, named } from '#pages/html.ts'
 import type { Sheet } from './layout.ts'
 import type { DisabledView, ErrorView, NotAllowedView } from './view.ts'
 import type { Words } from './words.ts'

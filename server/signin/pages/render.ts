@@ -27,7 +27,7 @@ export async function renderPage(
   brand: Brand = NO_BRAND,
 ): Promise<string> {
   const script = scriptOf(view)
-  return String(await layOut({ ...draw(view, WORDS[language]), script }, language, host, brand))
+  return String(layOut({ ...draw(view, WORDS[language]), script }, language, host, brand))
 }
 
 /** The path of the script that the page runs; undefined for none. */

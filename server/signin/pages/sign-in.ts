@@ -1,10 +1,10 @@
 /** The sign-in page: by e-mail address, or by a third party. */
-import { html } from 'hono/html'
 import {
   describedBy,
   type Form,
   formOf,
   type Html,
+  html,
   named,
   PROBLEM_ID,
   problemOf,

@@ -1,6 +1,5 @@
 /** The pages at the end of a session: whether to sign out, and that it is done (OpenID Connect RP-Initiated Logout 1.0). */
-import { html } from 'hono/html'
-import { formOf, type Html, named } from '#pages/html.ts'
+import { formOf, type Html, html, named } from '#pages/html.ts'
 import type { Sheet } from './layout.ts'
 import type { SignedOutView, SignOutView, StayedView } from './view.ts'
 import type { Words } from './words.ts'

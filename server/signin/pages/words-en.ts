@@ -1,5 +1,5 @@
 /** The English texts of the pages. */
-import { html } from 'hono/html'
+import { html } from '#pages/html.ts'
 import type { Words } from './words.ts'
 
 const minutesOf = (count: number): string => (count === 1 ? '1 minute' : `${count} minutes`)

@@ -1,5 +1,5 @@
 /** The Russian texts of the pages. */
-import { html } from 'hono/html'
+import { html } from '#pages/html.ts'
 import type { Words } from './words.ts'
 
 const RULES = new Intl.PluralRules('ru')
