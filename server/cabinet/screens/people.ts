@@ -98,7 +98,7 @@ function tableOf(visit: Visit, members: readonly Member[]): Html {
         title: `(${words.change})`,
         cell: ({ id }) =>
           changes && id !== person.id
-            ? html`<a href="${hrefOf(`/cabinet/people/${id}/remove`, { account: account.name })}">${words.people.remove}</a>`
+            ? html`<a class="keep" href="${hrefOf(`/cabinet/people/${id}/remove`, { account: account.name })}">${words.people.remove}</a>`
             : '',
       },
     ],
