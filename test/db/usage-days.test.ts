@@ -2,7 +2,7 @@
 // ends late, is removed, or was noted while the clock was wrong.
 import { Database } from 'bun:sqlite'
 import { join } from 'node:path'
-import { beforeEach, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { DATABASE_FILE } from '#db/file-name.ts'
 import { openStore } from '#db/index.ts'
 import { openLateLines } from '#db/sqlite/engine/late-lines.ts'
@@ -165,6 +165,26 @@ test('whatever is written between two looks, or while one goes on, is in the nex
     bench.clock.advance(500)
     await expected(5_000 * (n < 10 ? 1 : 2) + 2 * (n + 1))
   }
+})
+
+describe('in memory', () => {
+  const bench = setBench((clock) => openStore({ dataDir: ':memory:', clock }))
+
+  test('what is written while the log is added up for the first time is there', async () => {
+    const { key } = await bench.issue()
+    const { claim } = await bench.admit(key)
+    for (let n = 0; n < 1_500; n++) {
+      bench.clock.advance(1)
+      await bench.spend(key, '0.001')
+    }
+    const since = (dayOf(bench.clock.now()) * DAY_MS) as Instant
+    const look = () => bench.store.activity.usage({ by: 'key', thenBy: null, top: 9, since })
+    const early = look()
+    await new Promise(setImmediate)
+    await bench.settle(claim, '0.001')
+    await early
+    expect((await look()).total.requests).toBe(1_501)
+  })
 })
 
 test('of more late lines than are kept, whoever has not seen them learns of it', () => {

@@ -118,8 +118,9 @@ export function openUsageDays(connection: Connection): UsageDays {
   }
 
   const begin = async (name: string, names: Names, since: Day): Promise<Running> => {
-    // A long look through the log leaves the pages alone that requests work on.
-    const reading = openReading(connection)
+    // A long look through the log leaves the pages alone that requests work on; what lives in memory has one connection.
+    const isInMemory = database.filename === ':memory:'
+    const reading = isInMemory ? { database, close: () => {} } : openReading(connection)
     try {
       const read = prepareReader(reading.database, names)
       for (;;) {
