@@ -87,7 +87,10 @@ export async function countsOf({ origin }: Measured) {
   return (await answer.json()) as { connections: number; most: number; secureOrigin: string }
 }
 
-export const startBare = (upstream: string, mode: 'buffered' | 'streaming'): Promise<Measured> =>
+export const startBare = (
+  upstream: string,
+  mode: 'buffered' | 'streaming' | 'parsing',
+): Promise<Measured> =>
   start([process.execPath, 'scripts/bench/bare.ts', upstream, mode], MEASURED_CORE, TRUSTING)
 
 export const startGateway = (dataDir: string, ...flags: string[]): Promise<Measured> =>

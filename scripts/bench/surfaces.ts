@@ -2,8 +2,9 @@
  * Part `surfaces`: what the dialects beside chat cost. A native stream of the Messages API, by the chunk, beside one of chat; a turn of
  * Claude Code of 1 MB, and vectors of 2,048 texts, each beside the same bytes passed through.
  */
-import { compare, contenderOf, contest } from './compare.ts'
-import type { AnswerRoute, Effort, Part, Rig } from './rig.ts'
+import { contenderOf, contest } from './compare.ts'
+import type { Measured } from './process.ts'
+import { type AnswerRoute, type Effort, type Part, type Rig, startBare } from './rig.ts'
 import { claudeCodeTurn, embeddingInputs } from './surface-requests.ts'
 import { CHUNKS } from './wires.ts'
 
@@ -48,26 +49,39 @@ export const surfaces: Part = {
   answers: [CHAT, MESSAGES, ...PASSED.map(({ route }) => route)],
   async run(rig, effort) {
     await streams(rig, effort)
-    let isKept = true
-    console.log(`\n${CONNECTIONS} connections: ms of CPU per answer`)
-    for (const { title, route, limit } of PASSED) {
-      const { rounds, seconds } = effort
-      const figures = await compare(rig, route, {
-        rounds,
-        connections: CONNECTIONS,
-        until: { seconds },
-      })
-      const millis = (which: 'bare' | 'gateway'): string =>
-        (figures.of(which, 'cpuMicros') / 1000).toFixed(2).padStart(6)
-      const ratio = figures.ratio('cpuMicros', 'gateway', 'bare')
-      isKept &&= ratio <= limit
-      console.log(
-        `  ${title.padEnd(34)} bare ${millis('bare')}   gateway ${millis('gateway')}   ` +
-          `gateway / bare ${ratio.toFixed(2)}, at most ${limit}: ${ratio <= limit ? 'kept' : 'BROKEN'}`,
-      )
+    const parsing = await startBare(rig.mock.origin, 'parsing')
+    try {
+      return await passed(rig, effort, parsing)
+    } finally {
+      await parsing.stop()
     }
-    return isKept
   },
+}
+
+async function passed(rig: Rig, { rounds, seconds }: Effort, parsing: Measured): Promise<boolean> {
+  let isKept = true
+  console.log(`\n${CONNECTIONS} connections: ms of CPU per answer`)
+  for (const { title, route, limit } of PASSED) {
+    const bare = contenderOf(rig, 'bare', route)
+    const figures = await contest(
+      {
+        bare,
+        parsing: { ...bare, pid: parsing.pid, target: { ...bare.target, origin: parsing.origin } },
+        gateway: contenderOf(rig, 'gateway', route),
+      },
+      { rounds, connections: CONNECTIONS, until: { seconds } },
+    )
+    const millis = (which: 'bare' | 'parsing' | 'gateway'): string =>
+      (figures.of(which, 'cpuMicros') / 1000).toFixed(2).padStart(6)
+    const ratio = figures.ratio('cpuMicros', 'gateway', 'bare')
+    isKept &&= ratio <= limit
+    console.log(
+      `  ${title.padEnd(34)} bare ${millis('bare')}   one that parses ${millis('parsing')}   gateway ${millis('gateway')}   ` +
+        `gateway / bare ${ratio.toFixed(2)}, at most ${limit}: ${ratio <= limit ? 'kept' : 'BROKEN'}; ` +
+        `parsing / bare ${figures.ratio('cpuMicros', 'parsing', 'bare').toFixed(2)}`,
+    )
+  }
+  return isKept
 }
 
 async function streams(rig: Rig, { rounds, seconds, connections }: Effort): Promise<void> {
