@@ -130,14 +130,6 @@ function write(piece: string | Uint8Array, into: Buffer, at: number): number {
   return piece.length
 }
 
-/** The same in buffers of its own. */
-const toBuffers = ({ head, body }: RequestText): Buffer[] =>
-  [head, ...toPieces(body)].map((piece) =>
-    typeof piece === 'string'
-      ? Buffer.from(piece)
-      : Buffer.from(piece.buffer, piece.byteOffset, piece.length),
-  )
-
 /** The headers of a provider are serialised once. */
 const written = new WeakMap<Message['headers'], string>()
 
@@ -176,7 +168,7 @@ export interface Connection {
   /** Null while it is idle. */
   exchange: Exchange | null
   /** What the socket has not accepted yet of the request, in order. */
-  unsent: Buffer[]
+  unsent: (string | Uint8Array)[]
   /** On the clock of `performance`. */
   idleUntilMs: number
   isPaused: boolean
@@ -201,33 +193,60 @@ const sendBuffer = Buffer.allocUnsafeSlow(262_144)
 
 /** Sends what the socket accepts; the rest follows when it drains. False when the connection is closed. */
 export function sendRequest(connection: Connection, request: RequestText): boolean {
-  const { bytes } = request
+  const { bytes, head, body } = request
   if (bytes > sendBuffer.length) {
-    connection.unsent = toBuffers(request)
+    connection.unsent = [head, ...toPieces(body)]
     return sendRest(connection)
   }
   writeText(request, sendBuffer)
-  const sent = connection.socket?.write(sendBuffer, 0, bytes) ?? -1
-  if (sent > 0) connection.exchange?.control.sent()
-  if (sent >= 0 && sent < bytes) {
-    connection.unsent = [Buffer.from(sendBuffer.subarray(sent, bytes))]
-  }
-  return sent >= 0
+  return sendFilled(connection, bytes) !== 'closed'
 }
 
 /** Sends more, after the socket has drained. False when the connection is closed: the socket's `close` event follows. */
-export function sendRest({ unsent, socket, exchange }: Connection): boolean {
+export function sendRest(connection: Connection): boolean {
+  for (;;) {
+    const filled = fill(connection.unsent)
+    if (filled === 0) return true
+    const became = sendFilled(connection, filled)
+    if (became !== 'sent') return became === 'full'
+  }
+}
+
+/** Sends what the buffer holds, and keeps what the socket does not accept. */
+function sendFilled(connection: Connection, bytes: number): 'sent' | 'full' | 'closed' {
+  const { socket, exchange, unsent } = connection
+  const sent = socket?.write(sendBuffer, 0, bytes) ?? -1
+  if (sent < 0) return 'closed'
+  if (sent > 0) exchange?.control.sent()
+  if (sent === bytes) return 'sent'
+  unsent.unshift(Buffer.from(sendBuffer.subarray(sent, bytes)))
+  return 'full'
+}
+
+const encoder = new TextEncoder()
+
+/** Takes as much of `unsent` as the buffer holds. Answers how many bytes that are. */
+function fill(unsent: Connection['unsent']): number {
+  let at = 0
   for (let next = unsent[0]; next !== undefined; next = unsent[0]) {
-    const sent = socket?.write(next) ?? -1
-    if (sent < 0) return false
-    if (sent > 0) exchange?.control.sent()
-    if (sent < next.length) {
-      unsent[0] = next.subarray(sent)
-      return true
+    const room = at === 0 ? sendBuffer : sendBuffer.subarray(at)
+    const { read, written } = copyInto(room, next)
+    at += written
+    if (read < next.length) {
+      unsent[0] = typeof next === 'string' ? next.slice(read) : next.subarray(read)
+      return at
     }
     unsent.shift()
   }
-  return true
+  return at
+}
+
+/** How much of the piece fits, in its own units and in bytes; no character is split. */
+function copyInto(room: Uint8Array, piece: string | Uint8Array): { read: number; written: number } {
+  if (typeof piece === 'string') return encoder.encodeInto(piece, room)
+  const bytes = Math.min(room.length, piece.length)
+  room.set(piece.subarray(0, bytes))
+  return { read: bytes, written: bytes }
 }
 
 /** Stops reading, so that TCP slows the provider down. */

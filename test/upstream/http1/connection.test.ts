@@ -38,7 +38,8 @@ test.each([
   ]
   const opened = bodies.map((body) => {
     const request = toRequestText(target, { headers: { accept: 'x' }, requestId: 'r', body })
-    return { ...openLine(Math.ceil(request.bytes / 3)), request }
+    // Less than is written at once.
+    return { ...openLine(Math.ceil(Math.min(request.bytes, 90_000) / 3)), request }
   })
   for (const { line, request } of opened) expect(sendRequest(line, request)).toBe(true)
   for (const { line, heard } of opened) {
