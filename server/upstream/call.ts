@@ -62,7 +62,7 @@ export interface Wire extends WholeWire {
   respell?(failure: UpstreamFailure, call: UpstreamCall): Respelling | null
   /**
    * Null when the answer is one body. `contentType` decides, because some providers answer a streaming request with one.
-   * @throws UpstreamFailure where the client cannot take the one for the other
+   * @throws UpstreamFailure where the client cannot take a stream
    */
   startStream(contentType: string, asked: boolean): Translation | null
 }
@@ -71,15 +71,15 @@ export interface Wire extends WholeWire {
 export const isStream = (contentType: string, asked: boolean): boolean =>
   EVENT_STREAM.test(contentType) || (asked && !ONE_BODY.test(contentType))
 
-/** What passes as it came must have come as it was asked for: no client takes the other. @throws UpstreamFailure */
-export function requireAsked<Reader extends Translation | null>(
-  reader: Reader,
-  asked: boolean,
-): Reader {
-  if ((reader !== null) === asked) return reader
+/** Of an answer that is to pass as it came, and came as it was not asked for: no client takes the other. */
+export const misframed = (asked: boolean): UpstreamFailure => {
   const [came, wanted] = asked ? ['one body', 'a stream'] : ['a stream', 'one body']
-  throw new UpstreamFailure('failed', `it answered with ${came}, and was asked for ${wanted}`)
+  return new UpstreamFailure('failed', `it answered with ${came}, and was asked for ${wanted}`)
 }
+
+/** What an answer that does not pass has cost. */
+export const countsOf = (events: ChatEvents): ChatEvents =>
+  events.filter(({ type }) => type === 'usage')
 
 const EVENT_STREAM = /event-stream/i
 const ONE_BODY = /json|html/i

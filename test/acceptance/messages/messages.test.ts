@@ -242,6 +242,18 @@ describe('failures', () => {
     setup.answer(sayHello)
   })
 
+  test('an error in one body where a stream was asked for keeps its reason', async () => {
+    const type = 'invalid_request_error'
+    setup.answer((response) => {
+      const body = { type: 'error', error: { type, message: 'the prompt was filtered' } }
+      response.writeHead(200, { 'content-type': JSON_TYPE }).end(JSON.stringify(body))
+    })
+    const answer = await setup.ask(hello({ stream: true }))
+    expect(answer.status).toBe(400)
+    expect((await errorOf(answer)).error.message).toContain('the prompt was filtered')
+    setup.answer(sayHello)
+  })
+
   test.each(['text/plain', ''])(
     'a stream of the type "%s" is one where it was asked for',
     async (type) => {

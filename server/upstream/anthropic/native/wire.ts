@@ -1,9 +1,9 @@
 /** Asks in the client's own words: its body and the provider's answer pass as they are, while the gateway reads usage and ending. */
-import type { ChatEvent, JsonObject } from '#domain/chat.ts'
+import type { JsonObject } from '#domain/chat.ts'
 import { isObject } from '#domain/json.ts'
 import { type UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
 import { OWN_FIELDS } from '#domain/work.ts'
-import { type Outgoing, requireAsked, toOutgoing, type Wire } from '../../call.ts'
+import { countsOf, misframed, type Outgoing, toOutgoing, type Wire } from '../../call.ts'
 import { readCount } from '../../read-json.ts'
 import type { Pieces } from '../../reply.ts'
 import { spliceJson } from '../../splice-json.ts'
@@ -16,16 +16,17 @@ import { startNativeStream } from './from-stream.ts'
 export const answerWire = (server: MessagesServer): Wire => ({
   toOutgoing: (call) => pass(call, server, toBound(call)),
   toFailure: (answer) => server.toFailure(answer),
-  startStream: (contentType, asked) =>
-    requireAsked(readAs(server, contentType, asked, startNativeStream), asked),
+  startStream(contentType, asked) {
+    const translation = readAs(server, contentType, asked, startNativeStream)
+    if (translation !== null && !asked) throw misframed(asked)
+    return translation
+  },
   keepsText: true,
-  fromBody: (body, _call, text = '') => ({
-    events: [
-      ...fromResponse(body, server.scrub),
-      { type: 'native', text, holds: 'end' } as ChatEvent,
-    ],
-    failure: null,
-  }),
+  fromBody(body, { request }, text = '') {
+    const events = fromResponse(body, server.scrub)
+    if (request.stream) return { events: countsOf(events), failure: misframed(true) }
+    return { events: [...events, { type: 'native', text, holds: 'end' }], failure: null }
+  },
 })
 
 /** Counts the tokens of a prompt. */

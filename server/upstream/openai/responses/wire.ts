@@ -6,9 +6,10 @@ import type { Provider } from '#domain/provider.ts'
 import type { Origin } from '#domain/thought.ts'
 import type { UpstreamFailure } from '#domain/upstream.ts'
 import {
+  countsOf,
   isStream,
+  misframed,
   type ProviderHeaders,
-  requireAsked,
   toHeaders,
   toOutgoing,
   type Wire,
@@ -60,11 +61,16 @@ export function openResponsesWires(
     },
     startStream(contentType, asked) {
       const streams = isStream(contentType, asked)
-      if (isNative) return requireAsked(streams ? startNativeStream(scrub) : null, asked)
-      return streams ? startStream(scrub, origin) : null
+      if (streams && isNative && !asked) throw misframed(asked)
+      if (!streams) return null
+      return isNative ? startNativeStream(scrub) : startStream(scrub, origin)
     },
     ...(isNative && { keepsText: true }),
-    fromBody: (body, _call, text) => fromResponse(body, text, scrub, isNative ? null : origin),
+    fromBody(body, { request }, text) {
+      const translated = fromResponse(body, text, scrub, isNative ? null : origin)
+      const passes = !isNative || !request.stream || translated.failure !== null
+      return passes ? translated : { events: countsOf(translated.events), failure: misframed(true) }
+    },
   })
   return { native: without(null, true), translated: without(null, false) }
 }
