@@ -15,14 +15,14 @@ type LimitWarning = Omit<WarningRecord, 'key_id' | 'key_name' | 'account'>
 type CountGauges = Pick<GaugesRecord, 'minute' | 'day' | 'tokens' | 'concurrency'>
 type Spent = Pick<KeySpending, 'spendDay' | 'spendMonth'>
 
-/** Of the limits of the account itself, as they are now. */
+/** Of the limits of the account itself, as they are now; one that is closed is asked for nothing. */
 export async function accountWarnings(
   deps: OperatorDeps,
   known: Account,
 ): Promise<readonly WarningRecord[]> {
   const now = deps.clock.now()
   const account = (await deps.store.accounts.find(known.id)) ?? known
-  const use = await readUse(deps, account, now)
+  const use = account.closedAt === null ? await readUse(deps, account, now) : null
   if (use === null) return []
   const { name, limits } = account
   const of = { key_id: null, key_name: null, account: name }

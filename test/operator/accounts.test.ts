@@ -239,8 +239,14 @@ test('the notice of a ceiling is open while the ceiling refuses: not once anothe
   expect(await states()).toEqual(['0.01 over', '0.005 over', '0.01 over'])
   await limit('0.01')
   expect(await states()).toEqual(['0.01 over', '0.005 over', '0.01 open'])
+  expect((await act(deps, 'status', {})).warnings).toMatchObject([{ account: 'acme' }])
   deps.clock.advance(12 * 3_600_000)
   expect(await states()).toEqual(['0.01 over', '0.005 over', '0.01 over'])
+  // An account that is closed is asked for nothing more.
+  await act(deps, 'accounts.set-limits', { account: 'acme', monthly_spend_limit_usd: '0.01' })
+  await act(deps, 'accounts.close', { account: 'acme' })
+  expect((await act(deps, 'status', {})).warnings).toEqual([])
+  expect((await states())[0]).toBe('0.01 over')
 })
 
 test('records of a moved key are shown only where it alone is meant; one that was only refused has left some too', async () => {

@@ -174,7 +174,8 @@ function readUse(database: Database): Reading {
         requests: number
       }>(
         `SELECT account_id, day, sum(spent_nanos)::text AS spent, sum(requests)::bigint AS requests
-         FROM (${ACCOUNT_DAYS}) d WHERE day >= ? GROUP BY 1, 2 ORDER BY 2, 1`,
+         FROM (${ACCOUNT_DAYS}) d WHERE day >= ? GROUP BY 1, 2
+         HAVING sum(spent_nanos) > 0 OR sum(requests) > 0 ORDER BY 2, 1`,
         since,
       )
       return rows.map(({ account_id: accountId, day, spent, requests }) => ({

@@ -41,7 +41,9 @@ export function prepareDaySpends({ database, commit }: Connection) {
       place = next
       await nextTurn()
     }
-    return [...sums.values()].toSorted((a, b) => a.day - b.day)
+    // What a key has spent elsewhere is none of its account's days.
+    const own = [...sums.values()].filter(({ spent, requests }) => spent > 0n || requests > 0)
+    return own.toSorted((a, b) => a.day - b.day)
   }
 }
 
