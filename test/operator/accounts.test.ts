@@ -157,7 +157,7 @@ test('an account at its own ceiling is named; what a key has left in it when it 
     ofAccount,
     {
       message: 'key moved reached its daily ceiling of $0.005 (account acme)',
-      next: `gatewayctl limits set ${id} --daily-usd N    # it is 0.005`,
+      next: `gatewayctl limits set ${id} --daily-usd N    # it is 0.005 (account acme)`,
     },
   ])
   // The dashboard names the keys of the account that it shows, and all accounts.

@@ -41,6 +41,6 @@ function findKeys(full: readonly WarningRecord[], isOfSeveral: boolean): readonl
   const of = ({ account }: WarningRecord) => (isOfSeveral ? ` (account ${account})` : '')
   const named = full.slice(0, MAX_NAMED).map((one) => `key ${limitText(one).text}${of(one)}`)
   const more = full.length > MAX_NAMED ? `, and ${full.length - MAX_NAMED} more` : ''
-  const next = `gatewayctl limits set ${first.key_id} ${FLAGS[first.what]} N    # it is ${first.limit}`
+  const next = `gatewayctl limits set ${first.key_id} ${FLAGS[first.what]} N    # it is ${first.limit}${of(first)}`
   return [warning('limits', `${named.join(', ')}${more}`, next)]
 }
