@@ -21,8 +21,10 @@ export function billOf({ count, isPartial, said }: Truth, asked: string): Bill {
   if (count !== null && !isPartial) return { count, source: 'provider' }
   const stated = count ?? { ...NO_COUNT, prompt: tokensIn(asked) }
   const imageTokens = Math.max(stated.imageTokens, 1290 * said.images.length)
-  const words = Math.max(stated.completion - stated.imageTokens, tokensIn(wordsOf(said)))
   const thoughts = Math.floor(Buffer.byteLength(said.reasoning) / 4)
+  // Thoughts that were counted and not shown stand beside what was.
+  const unseen = Math.max(0, stated.reasoning - thoughts)
+  const words = Math.max(stated.completion - stated.imageTokens, tokensIn(wordsOf(said)) + unseen)
   const reasoning = Math.max(stated.reasoning, thoughts)
   return {
     count: { ...stated, completion: words + imageTokens, imageTokens, reasoning },
