@@ -1,4 +1,4 @@
-/** Group commit: everything written in one turn of the event loop goes to the database in one transaction. */
+/** Group commit: everything written in a few turns of the event loop goes to the database in one transaction. */
 import type { Database } from 'bun:sqlite'
 import type { StoreTrouble } from '#domain/errors.ts'
 import { type Disk, NO_DISK, toStoreError, troubleOf, unavailable, unsynced } from './disk.ts'
@@ -187,6 +187,8 @@ export interface GroupCommit {
 
 /** The delay before a failed commit is retried. */
 const RETRY_MS = 250
+/** Turns of the event loop for which a group is open: the more requests share a transaction, the less each pays for it. */
+const GROUP_TURNS = 3
 /** Deferred writes run at this age, at twice this at the latest; by then they may have become unnecessary. */
 const DEFER_MS = 50
 
@@ -232,7 +234,7 @@ export function startGroupCommit(
     // While the disk fails, only the retry timer commits.
     if (trouble.failure !== null) retry ??= setTimeout(flush, RETRY_MS)
     else if (isAlone) endTurn()
-    else turn ??= setImmediate(endTurn)
+    else turn ??= setImmediate(passTurn, GROUP_TURNS)
     return pending
   }
 
@@ -248,6 +250,11 @@ export function startGroupCommit(
 
   /** Commits awaited writes only. Deferred ones may be dropped before they are due. */
   const endTurn = (): void => commitWith(NOTHING)
+
+  const passTurn = (left: number): void => {
+    if (left === 1) endTurn()
+    else turn = setImmediate(passTurn, left - 1)
+  }
 
   const flush = (): void => {
     for (const waiting of [timer, retry]) if (waiting) clearTimeout(waiting)
