@@ -59,10 +59,14 @@ export function createLedger(
           // Read before anything is written, so that a rolled back balance is never kept in memory.
           const { threshold } = hotState.account(entry.accountId)
           noteAct(act)
-          drizzle
+          const written = drizzle
             .insert(ledger)
             .values({ ...entry, rubPerUsd: renderRubPerUsd(entry.rubPerUsd) })
-            .run()
+            .onConflictDoNothing()
+            .returning({ id: ledger.id })
+            .get()
+          // Its reference was not found above, and is in the index: one of the two looks went through a damaged page.
+          if (written === undefined) throw unavailable('damaged')
           drizzle.update(accounts).set({ balance }).where(eq(accounts.id, entry.accountId)).run()
           const change = threshold && judgeCredit(entry, threshold, balance)
           if (change) writeMark(change)
