@@ -187,8 +187,8 @@ export interface GroupCommit {
 
 /** The delay before a failed commit is retried. */
 const RETRY_MS = 250
-/** Turns of the event loop for which a group is open: the more requests share a transaction, the less each pays for it. */
-const GROUP_TURNS = 3
+/** For how many turns of the event loop a group stays open after its first: the more requests share it, the less each pays. */
+const MORE_TURNS = 2
 /** Deferred writes run at this age, at twice this at the latest; by then they may have become unnecessary. */
 const DEFER_MS = 50
 
@@ -234,7 +234,7 @@ export function startGroupCommit(
     // While the disk fails, only the retry timer commits.
     if (trouble.failure !== null) retry ??= setTimeout(flush, RETRY_MS)
     else if (isAlone) endTurn()
-    else turn ??= setImmediate(passTurn, GROUP_TURNS)
+    else turn ??= setImmediate(endTurn, MORE_TURNS)
     return pending
   }
 
@@ -248,12 +248,10 @@ export function startGroupCommit(
     commit(isFresh ? batch : [...deferred, ...batch].filter(({ state }) => state !== 'dropped'))
   }
 
-  /** Commits awaited writes only. Deferred ones may be dropped before they are due. */
-  const endTurn = (): void => commitWith(NOTHING)
-
-  const passTurn = (left: number): void => {
-    if (left === 1) endTurn()
-    else turn = setImmediate(passTurn, left - 1)
+  /** Commits awaited writes only, after `more` turns. Deferred ones may be dropped before they are due. */
+  const endTurn = (more = 0): void => {
+    if (more > 0) turn = setImmediate(endTurn, more - 1)
+    else commitWith(NOTHING)
   }
 
   const flush = (): void => {
