@@ -241,8 +241,7 @@ export function startGroupCommit(
   const commitWith = (deferred: readonly Pending[]): void => {
     if (turn) clearImmediate(turn)
     turn = null
-    const batch = awaited
-    awaited = []
+    const batch = awaited.splice(0)
     // What was deferred, or refused before, may have been dropped since.
     const isFresh = deferred.length === 0 && trouble.failure === null
     commit(isFresh ? batch : [...deferred, ...batch].filter(({ state }) => state !== 'dropped'))
