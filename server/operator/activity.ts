@@ -113,7 +113,7 @@ export const listActivity = verb(
 )
 
 const MAX_SEARCHED = 1_000_000
-/** After so long no further lines are looked at, where none was found: a busy gateway has other requests to serve in between. */
+/** After so long no further lines are looked at: a busy gateway has other requests to serve in between. */
 const SEARCHED_MS = 60
 const LINES_PER_LOOK = 5_000
 
