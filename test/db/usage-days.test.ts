@@ -167,6 +167,33 @@ test('whatever is written between two looks, or while one goes on, is in the nex
   }
 })
 
+test('a report has all its days, though another that begins later lets go of some', async () => {
+  for (let n = 0; n < 6; n++) {
+    fillLog(dataDir, one.id, bench.clock.now(), 18_000)
+    bench.clock.advance(DAY_MS)
+  }
+  const look = (day: number) =>
+    requestsOf({ by: 'user', thenBy: 'day', since: later(first, day * DAY_MS) })
+  expect(await look(0)).toBe(6 * 18_000)
+  expect(await Promise.all([look(0), look(4)])).toEqual([6 * 18_000, 2 * 18_000])
+})
+
+test('a report that failed halfway leaves nothing behind that the next would count twice', async () => {
+  await serve(one, 'm/1', null)
+  expect(await requestsOf()).toBe(1)
+  for (const user of ['u_1', 'u_2', 'u_3']) await serve(one, 'm/1', user)
+  const database = new Database(join(dataDir, DATABASE_FILE))
+  // The last line has a cost that cannot be read.
+  database.run('ALTER TABLE activity RENAME COLUMN cost_nanos TO sound')
+  database.run(`ALTER TABLE activity ADD COLUMN cost_nanos ANY AS (
+    CASE end_user WHEN 'u_3' THEN 1.5 ELSE sound END)`)
+  await expect(report()).rejects.toThrow()
+  database.run('ALTER TABLE activity DROP COLUMN cost_nanos')
+  database.run('ALTER TABLE activity RENAME COLUMN sound TO cost_nanos')
+  database.close()
+  expect(await requestsOf()).toBe(4)
+})
+
 describe('in memory', () => {
   const bench = setBench((clock) => openStore({ dataDir: ':memory:', clock }))
 

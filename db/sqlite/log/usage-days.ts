@@ -6,6 +6,7 @@ import type { Database } from 'bun:sqlite'
 import { DAY_MS, type Day, dayOf, dayStart, HOUR_MS, type Instant, later } from '#domain/clock.ts'
 import { generationsFrom } from '#domain/id.ts'
 import type { UsageDimension } from '#domain/usage-report.ts'
+import { MAX_QUEUED_MS } from '../../rows/served-line.ts'
 import type { Connection } from '../engine/connection.ts'
 import type { LateLines } from '../engine/late-lines.ts'
 import { nextTurn } from '../engine/next-turn.ts'
@@ -14,12 +15,12 @@ import { SLICE_ROWS } from '../engine/slices.ts'
 import { statement } from '../engine/statement.ts'
 import { addLine, type Group, type Line, nameOf, newGroup } from './usage-groups.ts'
 
-/** A request is admitted once its body has come, so somewhat later than its id tells. */
-export const MAX_QUEUED_MS = HOUR_MS
 /** Of a day; one that has more, of end users say, is read from the log each time. */
 const MAX_DAY_GROUPS = 20_000
 /** Of all days and names together: some tens of megabytes. */
 const MAX_GROUPS = 200_000
+/** Sets of sums; one may be of no lines at all. */
+const MAX_KNOWN = 1_000
 
 export interface DaySums {
   readonly total: Group
@@ -36,7 +37,10 @@ export interface Names {
 }
 
 export interface UsageDays {
-  /** The days from this one on, up to the last line that is written; one of which there is none has no sums. */
+  /**
+   * The days from this one on, up to the last line that is written; one of which there is none has no sums. Those of a day go on,
+   * so whoever waits between two days has each as of when it was looked at, as where the log itself is read.
+   */
   from(names: Names, since: Day): Promise<ReadonlyMap<Day, DaySums>>
 }
 
@@ -49,8 +53,6 @@ interface Running {
   /** How many of the late lines were. */
   seen: number
   groups: number
-  /** Of what is written from now on. */
-  readonly reader: Reader
 }
 
 type Bounds = {
@@ -86,19 +88,28 @@ export function openUsageDays(connection: Connection): UsageDays {
   /** Least lately used first. */
   const known = new Map<string, Running>()
   const turns = new Map<string, Promise<unknown>>()
+  /** Of what is written from now on; by what is asked for. */
+  const readers = new Map<string, Reader>()
+
+  const readerOf = ({ by, thenBy }: Names): Reader => {
+    const name = `${by}/${thenBy}`
+    const reader = readers.get(name) ?? prepareReader(database, { by, thenBy })
+    readers.set(name, reader)
+    return reader
+  }
 
   /** Looks through some lines more; whether there may be others. Nothing is written in between. */
   const goOn = (running: Running, late: readonly string[], read: Reader): boolean => {
-    const { at, since } = running
+    const { at } = running
     const behind = late.slice(0, SLICE_ROWS).filter((id) => id <= at)
-    if (behind.length > 0) addAll(running, read.these(behind, since))
+    if (behind.length > 0) addAll(running, read.these(behind, running))
     if (late.length > SLICE_ROWS) {
       running.seen += SLICE_ROWS
       return true
     }
     const { last, lines } = read.cut(at)
     if (last !== null) {
-      addAll(running, read.within(at, last, since))
+      addAll(running, read.within(at, last, running))
       running.at = last
       lateLines.watch(last)
     }
@@ -125,28 +136,36 @@ export function openUsageDays(connection: Connection): UsageDays {
       const read = prepareReader(reading.database, names)
       for (;;) {
         const at = generationsFrom(later(dayStart(since), -MAX_QUEUED_MS))
-        const reader = prepareReader(database, names)
         const days = new Map<Day, DaySums>()
-        const running = { names, since, days, at, seen: lateLines.end, groups: 0, reader }
+        const running = { names, since, days, at, seen: lateLines.end, groups: 0 }
         known.set(name, running)
         if (await catchUp(running, read)) return running
       }
-    } catch (thrown) {
-      known.delete(name)
-      throw thrown
     } finally {
       reading.close()
     }
   }
 
-  const read = async (name: string, names: Names, since: Day): Promise<Running> => {
+  const goOnOrBegin = async (name: string, names: Names, since: Day): Promise<Running> => {
     const before = known.get(name)
     known.delete(name)
     if (before === undefined || before.since > since) return await begin(name, names, since)
     known.set(name, before)
-    if (!(await catchUp(before, before.reader))) return await begin(name, names, since)
+    if (!(await catchUp(before, readerOf(names)))) return await begin(name, names, since)
     if (before.groups > MAX_GROUPS / 2) dropUntil(before, since)
     return before
+  }
+
+  const read = async (name: string, names: Names, since: Day): Promise<Map<Day, DaySums>> => {
+    try {
+      const { days } = await goOnOrBegin(name, names, since)
+      // Whoever asks next may drop some.
+      return new Map(days)
+    } catch (thrown) {
+      // Some lines may have been added, and nobody knows which.
+      known.delete(name)
+      throw thrown
+    }
   }
 
   return {
@@ -159,7 +178,7 @@ export function openUsageDays(connection: Connection): UsageDays {
         .then(() => read(name, names, since))
       turns.set(name, turn)
       try {
-        return (await turn).days
+        return await turn
       } finally {
         if (turns.get(name) === turn) turns.delete(name)
         letGo(known, turns, lateLines)
@@ -184,7 +203,7 @@ function letGo(
 ): void {
   let groups = known.values().reduce((sum, one) => sum + one.groups, 0)
   for (const [name, running] of known) {
-    if (groups <= MAX_GROUPS) break
+    if (groups <= MAX_GROUPS && known.size <= MAX_KNOWN) break
     if (inUse.has(name)) continue
     known.delete(name)
     groups -= running.groups
@@ -194,8 +213,7 @@ function letGo(
 
 type Reader = ReturnType<typeof prepareReader>
 
-function prepareReader(database: Database, names: Names) {
-  const { accountId: account = null, madeBy: maker = null } = names
+function prepareReader(database: Database, names: Pick<Names, 'by' | 'thenBy'>) {
   const cut = statement<{ last: string | null; lines: number }, [string]>(
     database,
     `SELECT max(id) AS last, count(*) AS lines FROM (
@@ -212,12 +230,18 @@ function prepareReader(database: Database, names: Names) {
   return {
     /** The last of the next lines, and how many they are. */
     cut: (after: string) => cut().get(after) ?? { last: null, lines: 0 },
-    within: (after: string, last: string, since: Day): Iterable<Line> =>
-      within().iterate({ after, last, since: dayStart(since), account, maker }),
-    these: (ids: readonly string[], since: Day): Iterable<Line> =>
-      these().iterate({ ids: JSON.stringify(ids), since: dayStart(since), account, maker }),
+    within: (after: string, last: string, running: Running): Iterable<Line> =>
+      within().iterate({ after, last, ...boundsOf(running) }),
+    these: (ids: readonly string[], running: Running): Iterable<Line> =>
+      these().iterate({ ids: JSON.stringify(ids), ...boundsOf(running) }),
   }
 }
+
+const boundsOf = ({ since, names: { accountId, madeBy } }: Running): Bounds => ({
+  since: dayStart(since),
+  account: accountId ?? null,
+  maker: madeBy ?? null,
+})
 
 function addAll(running: Running, lines: Iterable<Line>): void {
   for (const line of lines) {

@@ -2,13 +2,14 @@
 import type { Database } from 'bun:sqlite'
 import { DAY_MS, type Day, dayStart, type Instant, later, nextDay } from '#domain/clock.ts'
 import type { UsageQuery, UsageReport } from '#domain/usage-report.ts'
+import { MAX_QUEUED_MS } from '../../rows/served-line.ts'
 import { arrivedIn } from '../../rows/slice.ts'
 import type { Connection } from '../engine/connection.ts'
 import { nextTurn } from '../engine/next-turn.ts'
 import { openReading, type Reading } from '../engine/reading.ts'
 import { slices } from '../engine/slices.ts'
 import { statement } from '../engine/statement.ts'
-import { type DaySums, lineOf, MAX_QUEUED_MS, type Names, type UsageDays } from './usage-days.ts'
+import { type DaySums, lineOf, type Names, type UsageDays } from './usage-days.ts'
 import { type Groups, type Line, openGroups } from './usage-groups.ts'
 
 /** Requests of others pass between two slices. @throws store_unavailable */
