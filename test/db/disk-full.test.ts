@@ -7,6 +7,8 @@ import { startLogSync } from '#db/sqlite/engine/log-sync.ts'
 import { migrate } from '#db/sqlite/engine/migrate.ts'
 import { openDatabase } from '#db/sqlite/engine/open.ts'
 import { createStore } from '#db/sqlite/store.ts'
+import type { Claim } from '#domain/admission.ts'
+import { DAY_MS, dayOf, type Instant } from '#domain/clock.ts'
 import { newGenerationId } from '#domain/id.ts'
 import { newSecret } from '#domain/secret.ts'
 import { admitClaim } from '#test/support/admit.ts'
@@ -100,6 +102,41 @@ test('a full disk refuses, keeps what was owed, and recovers', async () => {
     reserved: 0n,
     spendDay: usd('100') - owed,
   })
+  await store.close()
+})
+
+test('a line that is written late, and that the full disk refused again and again, is in a report once', async () => {
+  const { clock, database, store, key, mostPages, isWritable } = await open()
+  const since = (dayOf(clock.now()) * DAY_MS) as Instant
+  const look = async (by: 'key' | 'model') =>
+    (await store.activity.usage({ by, thenBy: null, top: 9, since })).total.requests
+  const admit = async () => {
+    const claim = aClaim(key, clock.now())
+    await admitClaim(store.admissions, claim)
+    return claim
+  }
+  const settle = (claim: Claim, endUser: string) =>
+    store.admissions.settle(claim.generationId, {
+      answer: null,
+      at: clock.now(),
+      charge: aCharge(usd('0.01')),
+      activity: anActivity(claim, { cost: usd('0.01'), endUser }),
+    })
+
+  const claims: Claim[] = []
+  for (let n = 0; n < 50; n++) claims.push(await admit())
+  clock.advance(1_000)
+  await settle(await admit(), 'u_1')
+  for (const by of ['key', 'model'] as const) expect(await look(by)).toBe(1)
+  // Room for all but the last.
+  const pages = database.query<{ page_count: number }, []>('PRAGMA page_count').get()?.page_count
+  mostPages((pages ?? 0) + 500)
+  const settled = claims.map((claim, n) => settle(claim, 'x'.repeat(n < 49 ? 8 : 8_000_000)))
+  for (let n = 0; n < 50; n++) expect(await look('model')).toBe(1)
+  expect(await isWritable()).toBe(false)
+  mostPages(1_000_000)
+  await Promise.all(settled)
+  for (const by of ['key', 'model'] as const) expect(await look(by)).toBe(51)
   await store.close()
 })
 

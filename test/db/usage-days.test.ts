@@ -5,7 +5,12 @@ import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { DATABASE_FILE } from '#db/file-name.ts'
 import { openStore } from '#db/index.ts'
+import { connect } from '#db/sqlite/engine/connection.ts'
+import { isWaiting, startGroupCommit } from '#db/sqlite/engine/group-commit.ts'
 import { openLateLines } from '#db/sqlite/engine/late-lines.ts'
+import { NO_LOG_SYNC } from '#db/sqlite/engine/log-sync.ts'
+import { openDatabase } from '#db/sqlite/engine/open.ts'
+import { openUsageDays } from '#db/sqlite/log/usage-days.ts'
 import type { Claim } from '#domain/admission.ts'
 import { DAY_MS, dayOf, HOUR_MS, type Instant, later } from '#domain/clock.ts'
 import type { ApiKey } from '#domain/key.ts'
@@ -214,18 +219,68 @@ describe('in memory', () => {
   })
 })
 
-test('of more late lines than are kept, whoever has not seen them learns of it', () => {
-  const late = openLateLines()
-  const seen = late.end
-  late.note('gen-1')
-  expect(late.after(seen)).toEqual([])
-  late.watch('gen-5')
-  for (const id of ['gen-4', 'gen-6', 'gen-2']) late.note(id)
-  expect(late.after(seen)).toEqual(['gen-4', 'gen-2'])
-  late.forget(seen + 1)
-  expect(late.after(seen)).toBeNull()
-  expect(late.after(seen + 1)).toEqual(['gen-2'])
-  for (let n = 0; n < 20_001; n++) late.note('gen-3')
-  expect(late.after(seen + 1)).toBeNull()
-  expect(late.after(late.end)).toEqual([])
+describe('late lines', () => {
+  const MAX = 20_000
+  const open = () => {
+    const commit = startGroupCommit(new Database(':memory:'), NO_LOG_SYNC)
+    const late = openLateLines(commit)
+    const write = (...ids: string[]) => {
+      for (const id of ids) commit.push(late.note, id)
+      commit.flush()
+    }
+    return { commit, late, write }
+  }
+
+  test('of more than are kept, whoever has not seen them learns of it', () => {
+    const { late, write } = open()
+    const seen = late.end
+    write('gen-1')
+    expect(late.after(seen)).toEqual([])
+    late.watch('gen-5')
+    write('gen-4', 'gen-6', 'gen-2')
+    expect(late.after(seen)).toEqual(['gen-4', 'gen-2'])
+    late.forget(seen + 1)
+    expect(late.after(seen)).toBeNull()
+    expect(late.after(seen + 1)).toEqual(['gen-2'])
+    const full = late.end
+    write(...Array.from({ length: MAX }, () => 'gen-3'))
+    expect(late.after(seen + 1)).toBeNull()
+    expect(late.after(late.end)).toEqual([])
+    // Of the newer half nothing is lost.
+    expect(late.after(full)).toBeNull()
+    expect(late.after(full + MAX / 2)).toHaveLength(MAX / 2)
+  })
+
+  test('count when they are committed, once', async () => {
+    const { commit, late, write } = open()
+    late.watch('gen-5')
+    // The faulty one takes the others of its group back, which are then written one by one.
+    const faulty = commit.push(() => BigInt(1.5), '')
+    write('gen-1', 'gen-2')
+    expect(() => isWaiting(faulty)).toThrow(RangeError)
+    expect(late.after(0)).toEqual(['gen-1', 'gen-2'])
+  })
+
+  test('are not kept for whoever looked once, and whoever looks on does not begin anew', async () => {
+    fillLog(dataDir, one.id, bench.clock.now(), 3)
+    const database = openDatabase(join(dataDir, DATABASE_FILE))
+    const rest = { clock: bench.clock, vault: null, syncCharges: false }
+    const { commit, lateLines, ...connection } = connect(database, NO_LOG_SYNC, rest)
+    const days = openUsageDays({ commit, lateLines, ...connection })
+    const today = dayOf(first)
+    const look = async (by: 'key' | 'model') => {
+      const names = { by, thenBy: null, accountId: undefined, madeBy: undefined }
+      return (await days.from(names, today)).get(today)
+    }
+    const [once, often] = [await look('model'), await look('key')]
+    expect(once?.total.requests).toBe(3)
+    for (let n = 0; n < 5 * MAX; n += MAX / 4) {
+      for (let late = 0; late < MAX / 4; late++) commit.push(lateLines.note, 'gen-0')
+      commit.flush()
+      expect(await look('key')).toBe(often)
+    }
+    expect(lateLines.forgotten).toBe(lateLines.end)
+    expect(await look('model')).not.toBe(once)
+    database.close()
+  })
 })

@@ -27,10 +27,7 @@ export const connect = (
   rest: Pick<Connection, 'clock' | 'vault' | 'syncCharges'>,
   checkpointer: LogCheckpointer = NO_CHECKPOINTER,
   disk: Disk = NO_DISK,
-): Connection => ({
-  database,
-  commit: startGroupCommit(database, logSync, disk),
-  checkpointer,
-  lateLines: openLateLines(),
-  ...rest,
-})
+): Connection => {
+  const commit = startGroupCommit(database, logSync, disk)
+  return { database, commit, checkpointer, lateLines: openLateLines(commit), ...rest }
+}

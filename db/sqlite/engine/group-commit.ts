@@ -29,8 +29,8 @@ export function isWaiting({ state, reason }: Pending): boolean {
 
 export interface Closing {
   write(): void
-  /** The transaction is over, committed or rolled back: start the next with empty sums. */
-  forget(): void
+  /** The transaction is over, committed or rolled back: start the next with empty sums. What the disk refused is written anew. */
+  forget(isCommitted: boolean): void
 }
 
 const toPending = <What>(write: (what: What) => void, what: What): Pending => ({
@@ -79,27 +79,27 @@ function commitEach(group: Group, batch: readonly Pending[]): Refused | null {
 
 type Group = ReturnType<typeof prepareGroup>
 
-const nothing = (): void => {}
-
 /** One transaction of many writes, followed by the sums over them. */
 function prepareGroup(database: Database) {
-  let closing: Closing = { write: nothing, forget: nothing }
+  const closings: Closing[] = []
 
   const transact = database.transaction((batch: readonly Pending[]) => {
     for (const one of batch) one.write(one.what)
-    closing.write()
+    for (const one of closings) one.write()
   }).immediate
 
   return {
     run(batch: readonly Pending[]): void {
+      let isCommitted = false
       try {
         transact(batch)
+        isCommitted = true
       } finally {
-        closing.forget()
+        for (const one of closings) one.forget(isCommitted)
       }
     },
-    atClose(registered: Closing): void {
-      closing = registered
+    atClose(closing: Closing): void {
+      closings.push(closing)
     },
   }
 }

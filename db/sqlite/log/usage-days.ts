@@ -195,7 +195,10 @@ function namesFor(known: ReadonlyMap<string, Running>, names: Names, since: Day)
   return (names.by === null && known.values().find(isTheirs)?.names) || names
 }
 
-/** Those that were not used for longest, where all together are too many; and what nobody asks for of the late lines. */
+/**
+ * Those that missed late lines which are not kept; those that were not used for longest, where all together are too many; and what
+ * nobody asks for of the late lines.
+ */
 function letGo(
   known: Map<string, Running>,
   inUse: ReadonlyMap<string, unknown>,
@@ -203,8 +206,8 @@ function letGo(
 ): void {
   let groups = known.values().reduce((sum, one) => sum + one.groups, 0)
   for (const [name, running] of known) {
-    if (groups <= MAX_GROUPS && known.size <= MAX_KNOWN) break
-    if (inUse.has(name)) continue
+    const isTooMany = groups > MAX_GROUPS || known.size > MAX_KNOWN
+    if (inUse.has(name) || !(isTooMany || running.seen < lateLines.forgotten)) continue
     known.delete(name)
     groups -= running.groups
   }
