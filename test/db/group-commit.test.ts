@@ -177,6 +177,16 @@ describe('a deferred write', () => {
     expect([transactions, lines(), tried]).toEqual([1, ['another'], ['another']])
   })
 
+  test('stays deferred where only what is awaited is committed', () => {
+    const hold = commit.defer(insert('later'))
+    const written = commit.push(text, 'a')
+    commit.flushAwaited()
+    expect([written.state, hold.state]).toEqual(['committed', 'waiting'])
+    expect(lines()).toEqual(['a'])
+    commit.flush()
+    expect(lines()).toEqual(['a', 'later'])
+  })
+
   test('is skipped when it is dropped while the disk fails', async () => {
     fullFor = 1
     const hold = commit.defer((line: string) => text(line ?? 'nothing'), 'hold')

@@ -163,6 +163,11 @@ export interface GroupCommit {
   /** Commits all pending writes now; call it before reading what they may change. */
   flush(): void
   /**
+   * The same without what was deferred, for whoever reads no holds and no lines of the log: what most requests never write is not
+   * written because somebody looks.
+   */
+  flushAwaited(): void
+  /**
    * Runs `write` in its own transaction and resolves once it is synced to disk. `committed` updates in-memory state in the
    * same turn, before any request can see a difference.
    */
@@ -280,7 +285,7 @@ export function startGroupCommit(
       else timer ??= setTimeout(commitAged, DEFER_MS)
       return pending
     },
-    flush,
+    ...{ flush, flushAwaited: endTurn },
     ...prepareTransactions(database, logSync, trouble, flush, () => closed || isStuck()),
     atClose: group.atClose,
     synced: () => logSync.settled().catch(rejectUnsynced),

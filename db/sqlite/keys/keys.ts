@@ -63,23 +63,23 @@ function findKeys(
     },
 
     async find(id) {
-      commit.flush()
+      commit.flushAwaited()
       const key = table.find(id)
       return key && seen(key)
     },
 
     async findMany(ids) {
-      commit.flush()
+      commit.flushAwaited()
       return ids.flatMap((id) => table.find(id) ?? []).map(seen)
     },
 
     async search(text, limit, accountId) {
-      commit.flush()
+      commit.flushAwaited()
       return table.search(text, limit, accountId).map(seen)
     },
 
     async list(query) {
-      commit.flush()
+      commit.flushAwaited()
       const { limit } = query
       const keys = table.list({ ...query, limit: limit + 1 })
       return {
@@ -90,7 +90,7 @@ function findKeys(
     },
 
     async isNamed(name, accountId) {
-      commit.flush()
+      commit.flushAwaited()
       return table.isNamed(name, accountId)
     },
   }

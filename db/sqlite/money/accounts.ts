@@ -67,15 +67,15 @@ export function createAccounts(connection: Connection, hotState: HotState): Acco
       }),
 
     async find(id) {
-      commit.flush()
+      commit.flushAwaited()
       return table.find(id)
     },
     async findByName(name) {
-      commit.flush()
+      commit.flushAwaited()
       return table.findByName(name)
     },
     async list() {
-      commit.flush()
+      commit.flushAwaited()
       return table.list()
     },
   }

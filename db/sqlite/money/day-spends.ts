@@ -30,7 +30,7 @@ export function prepareDaySpends({ database, commit }: Connection) {
   const beside = statement<DayRow, [Day]>(database, BESIDE)
   const rangeAfter = prepareDayRanges(database, KEY_DAYS, SLICE_ROWS)
   return async (since: Day): Promise<readonly AccountDaySpend[]> => {
-    commit.flush()
+    commit.flushAwaited()
     const sums = new Map<string, AccountDaySpend>()
     for (const row of beside().all(since)) addTo(sums, row)
     let place: DayPosition = { day: since, key_id: '' }

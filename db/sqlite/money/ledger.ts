@@ -101,7 +101,7 @@ function readLedger(
   const log = openSoundLog(database, LOG)
   return {
     async list(query) {
-      commit.flush()
+      commit.flushAwaited()
       const { ref, limit } = query
       const id = ref === undefined ? null : findRef(ref)
       if (id === undefined) return []
@@ -110,12 +110,12 @@ function readLedger(
     },
 
     async count(query) {
-      commit.flush()
+      commit.flushAwaited()
       return await log.count(scopeOf(query), writtenIn(query))
     },
 
     async chargeOf(id) {
-      commit.flush()
+      commit.flushAwaited()
       const row = log.find(chargeEntryId(id))
       return row && toEntry(row)
     },

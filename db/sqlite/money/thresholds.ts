@@ -56,12 +56,12 @@ export function createThresholds(
 
   return {
     async find(accountId) {
-      commit.flush()
+      commit.flushAwaited()
       return find(accountId)
     },
 
     async findMany(accountIds) {
-      commit.flush()
+      commit.flushAwaited()
       return accountIds.map(find)
     },
 

@@ -137,7 +137,7 @@ function openReading({ database, commit }: Connection): Pick<Events, 'list' | 'f
   )
   return {
     async list({ accountId, unseenOnly = false, openOnly = false, before = null, limit }) {
-      commit.flush()
+      commit.flushAwaited()
       const [unseen, open] = [Number(unseenOnly), Number(openOnly)]
       const query = { unseen, open, lasting: JSON.stringify(LASTING), before, limit }
       const rows =
@@ -147,12 +147,12 @@ function openReading({ database, commit }: Connection): Pick<Events, 'list' | 'f
       return rows.map(toEvent)
     },
     async find(id) {
-      commit.flush()
+      commit.flushAwaited()
       const row = find().get(id)
       return row === null ? undefined : toEvent(row)
     },
     async unseen() {
-      commit.flush()
+      commit.flushAwaited()
       return unseen().get()?.n ?? 0
     },
   }

@@ -45,11 +45,9 @@ export function createArtifacts({ database, commit, clock }: Connection): Artifa
       }),
     revocations: async () => revocations.count(),
     async find(kind, digest) {
-      commit.flush()
       return toArtifact(table.find().get(kind, digest))
     },
     async findByUid(kind, uid) {
-      commit.flush()
       return toArtifact(table.findByUid().get(uid, kind))
     },
     revokePerson: (personId, act) =>
@@ -69,14 +67,12 @@ export function createArtifacts({ database, commit, clock }: Connection): Artifa
         else noteEvent(noted)
       }),
     async ofPerson(kind, personId, at) {
-      commit.flush()
       return table
         .ofPerson()
         .all(personId, kind, at)
         .flatMap((row) => toArtifact(row) ?? [])
     },
     async countSessions(personId, at) {
-      commit.flush()
       return table.countSessions().get(personId, at)?.n ?? 0
     },
     sweep: (before, limit) => commit.enqueue(() => table.sweep().run(before, limit).changes),

@@ -83,11 +83,9 @@ export function createInvitations(connection: Connection): Invitations {
         return true
       }),
     async ofAccount(accountId, at) {
-      commit.flush()
       return table.ofAccount().all({ accountId, at }).map(toInvitation)
     },
     async toAddress(email, at) {
-      commit.flush()
       return table
         .toAddress()
         .all({ key: emailKey(email), at })

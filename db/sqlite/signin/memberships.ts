@@ -44,16 +44,13 @@ export function createMemberships({ database, commit }: Connection): Memberships
         return true
       }),
     async find(accountId, personId) {
-      commit.flush()
       const row = table.find().get(accountId, personId)
       return row === null ? undefined : toMembership(row)
     },
     async ofAccount(accountId) {
-      commit.flush()
       return table.ofAccount().all(accountId).map(toMembership)
     },
     async ofPerson(personId) {
-      commit.flush()
       return table.ofPerson().all(personId).map(toMembership)
     },
   }

@@ -25,7 +25,7 @@ export function createPeople({ database, commit }: Connection): People {
         addPerson(person)
         noteAct(act)
       }),
-    ...readPeople(commit, table, { find, findByEmail }),
+    ...readPeople(table, { find, findByEmail }),
     confirmEmail: (email, newcomer, at, begunAt) =>
       commit.commitDurably(() => {
         const known = findByEmail(email)
@@ -99,24 +99,19 @@ interface Finders {
 }
 
 const readPeople = (
-  commit: Connection['commit'],
   table: Table,
   { find, findByEmail }: Finders,
 ): Pick<People, 'find' | 'findByEmail' | 'count' | 'list'> => ({
   async find(id) {
-    commit.flush()
     return find(id)
   },
   async findByEmail(email) {
-    commit.flush()
     return findByEmail(email)
   },
   async count() {
-    commit.flush()
     return table.count().get()?.n ?? 0
   },
   async list({ matching, accountId, isDisabled, before, limit }) {
-    commit.flush()
     const query = {
       matching: matching === undefined ? null : emailKey(matching),
       accountId: accountId ?? null,
