@@ -1,4 +1,5 @@
 /** Runs verbs for a person of an account: with them as their author, and bounded to what there is for them. */
+import { pause } from '#domain/clock.ts'
 import { type Actor, nameOf } from './actor.ts'
 import type { OperatorDeps } from './deps.ts'
 import { OF_ONESELF, requireRole } from './roles.ts'
@@ -11,12 +12,13 @@ export type Perform = <Name extends VerbName>(
   input: VerbInput<Name>,
 ) => Promise<VerbRecord<Name>>
 
-/** Every verb by name, as the actor may run it. */
+/** Every verb by name, as the actor may run it. Requests pass before each: a page asks for several. */
 export const performAs =
   (deps: Omit<OperatorDeps, 'who'>, actor: Actor): Perform =>
   async <Name extends VerbName>(name: Name, input: VerbInput<Name>) => {
     requireRole(actor.role, name)
     const verb: AnyVerb = await VERBS[name]()
+    await pause(0)
     const own = OF_ONESELF.has(name) ? { ...(input as object), person: actor.personId } : input
     const bounded = { ...deps, who: nameOf(actor), actor }
     return (await perform(verb, bounded, own)) as VerbRecord<Name>

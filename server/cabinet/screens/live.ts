@@ -1,5 +1,7 @@
 /** The figures that live: one stream of events, which ends with the session. */
 import type { Instant } from '#domain/clock.ts'
+import { makerOf } from '#operator/actor.ts'
+import { keptReading } from '#operator/kept-reading.ts'
 import type { FiguresRecord } from '#operator/overview.ts'
 import { openCookie } from '../cookies.ts'
 import { count, usd } from '../draw/parts.ts'
@@ -8,7 +10,7 @@ import type { Visit } from '../visit.ts'
 
 /** It is looked so often whether anything has happened. */
 const LOOK_MS = 200
-/** Figures are read at most so often: a request is shown within a second. */
+/** Figures are read at most so often, for all who look at the same: a request is shown within a second. */
 const READ_MS = 600
 /** And at least so often, with whether the session goes on. */
 const CHECK_MS = 2_000
@@ -18,12 +20,20 @@ const QUIET_TURNS = 7
 /** Where a page goes whose session was idle for too long. */
 export const ENDED = '/cabinet/ended'
 
+interface Reading {
+  /** What had happened when it began. */
+  readonly count: string
+  readonly begunMs: number
+  readonly text: string
+}
+
 export async function streamFigures(visit: Visit): Promise<Response> {
-  const { request, act, account, operator, deps } = visit
+  const { request, act, actor, account, operator, deps } = visit
   const encoder = new TextEncoder()
   const closed = new AbortController()
   request.signal.addEventListener('abort', () => closed.abort(), { once: true })
   let { session } = visit
+  let shown: Reading | null = null
   let last = ''
   let quiet = 0
   const countNow = async (): Promise<string> => {
@@ -31,23 +41,35 @@ export async function streamFigures(visit: Visit): Promise<Response> {
     return `${operator.watch?.pulse.recent.count} ${operator.watch?.count()}`
   }
 
-  /** Until something has happened, or a look at the session is due. */
-  const wait = async (): Promise<void> => {
-    const before = await countNow()
-    let waited = 0
-    while (waited < CHECK_MS && !closed.signal.aborted) {
+  const read = async (): Promise<Reading> => {
+    const begunMs = deps.clock.monotonicMs()
+    const count = await countNow()
+    return { count, begunMs, text: toText(await act('accounts.figures', { account: account.id })) }
+  }
+  const name = `figures ${account.id} ${makerOf(actor) ?? ''}`
+  const ofStore = { store: operator.store, clock: deps.clock }
+  const readLately = (): Promise<Reading> => keptReading(ofStore, name, read, READ_MS)
+
+  /** What is to be shown once anything has happened, or a look at the session is due. */
+  const look = async (before: Reading): Promise<Reading> => {
+    for (let waited = LOOK_MS; !closed.signal.aborted; waited += LOOK_MS) {
       await Bun.sleep(LOOK_MS)
-      waited += LOOK_MS
-      if (waited >= READ_MS && (await countNow()) !== before) return
+      const isDue = waited >= CHECK_MS
+      if (!isDue && (await countNow()) === before.count) continue
+      const lately = await readLately()
+      // Read for another page, it may be older than what this one shows.
+      if (lately !== before && lately.begunMs >= before.begunMs) return lately
+      if (isDue) return before
     }
+    return before
   }
   const next = async (): Promise<string> => {
     for (;;) {
-      if (last !== '') await wait()
+      shown = shown === null ? await read() : await look(shown)
+      const { text } = shown
       const known = closed.signal.aborted ? undefined : await sessionOf(visit)
       if (known === undefined) return ''
       session = known
-      const text = toText(await act('accounts.figures', { account: account.id }))
       if (text !== last) {
         last = text
         quiet = 0
