@@ -1,5 +1,6 @@
 // The one stream of a page: a request is told of soon after it ends, to those who may see it, and the page shows it under its filters.
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Browser } from '#test/acceptance/signin/browser.ts'
 import { csrfOf, type House, openHouse, post } from './house.ts'
 import { openStream } from './open-stream.ts'
 
@@ -47,15 +48,20 @@ test('a request is told of as soon as it has ended, and the filtered page has it
   expect(older.text).not.toContain('data-latest')
 })
 
-test('a member is told of the requests of their own keys alone', async () => {
-  const { browser } = await house.person('mia@example.org', 'member')
-  const { key: others } = await house.act('keys.create', { name: 'others' })
+/** A member's own; its secret. */
+async function makeKey(browser: Browser): Promise<string> {
   const made = await post(browser, house.authUrl, '/cabinet/keys/new', {
     csrf: csrfOf(await browser.open('/cabinet/keys/new')),
     name: 'own',
     daily_spend_limit_usd: '1',
   })
-  const own = /<code id="secret">([^<]+)</.exec(made.text)?.[1] ?? ''
+  return /<code id="secret">([^<]+)</.exec(made.text)?.[1] ?? ''
+}
+
+test('a member is told of the requests of their own keys alone', async () => {
+  const { browser } = await house.person('mia@example.org', 'member')
+  const { key: others } = await house.act('keys.create', { name: 'others' })
+  const own = await makeKey(browser)
   const stream = await openStream(house, browser)
   expect(await stream.figures()).toMatchObject({ latest: null })
   await ask(others)
@@ -64,4 +70,18 @@ test('a member is told of the requests of their own keys alone', async () => {
   stream.close()
   expect(told.latest).toBe(request)
   expect(told.shown).not.toHaveProperty('balance')
+})
+
+test('open pages of an account share what is read, each as far as its person sees', async () => {
+  const roles = ['owner', 'viewer', 'member'] as const
+  const people = await Promise.all(roles.map((role) => house.person(`${role}@example.org`, role)))
+  const secret = await makeKey(people[2]?.browser as Browser)
+  const streams = await Promise.all(people.map(({ browser }) => openStream(house, browser)))
+  await Promise.all(streams.map((stream) => stream.figures()))
+  const request = await ask(secret)
+  const told = await Promise.all(
+    streams.map((stream) => stream.figures(({ latest }) => latest === request)),
+  )
+  for (const stream of streams) stream.close()
+  expect(told.map(({ shown }) => 'balance' in shown)).toEqual([true, true, false])
 })
