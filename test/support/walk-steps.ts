@@ -104,7 +104,8 @@ class WalkSteps implements StepReader {
 
   left(): void {
     this.isLeft = true
-    this.parked?.reject(READER_LEFT)
+    if (this.walk.readsOn) this.parked?.resolve()
+    else this.parked?.reject(READER_LEFT)
   }
 
   private readonly conclude = (): void => {

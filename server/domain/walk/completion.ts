@@ -26,7 +26,6 @@ import { toRefusalError } from '../refusal.ts'
 import { toClientError, UpstreamFailure } from '../upstream.ts'
 import { NO_USAGE } from '../usage.ts'
 import { NO_QUOTA, type QuotaReading } from '../window.ts'
-import type { Work } from '../work.ts'
 import {
   type Attempt,
   type Attempted,
@@ -39,6 +38,7 @@ import {
   startAttempt,
   withheldCost,
 } from './attempt.ts'
+import { withoutWords } from './meter.ts'
 import { hasPlaces, placeOf } from './session-routes.ts'
 import { READER_LEFT, type StepReader, type Walk } from './walk.ts'
 
@@ -109,12 +109,16 @@ async function passAnswer(walk: AdmittedWalk, reader: StepReader): Promise<Outco
     const opened = reader.opened(walk.head)
     if (opened) await opened
     for await (const batch of events) {
+      if (walk.readsOn) {
+        meter.note(withoutWords(batch))
+        if (!meter.lacksThoughts) break
+        continue
+      }
       const delivered = meter.note(batch)
       if (meter.produced && walk.firstEventMs === null) noteFirst(walk, attempt)
       const taken = reader.events(delivered)
       if (taken) await taken
-      if (walk.isCounted) return LEFT_BY_CLIENT
-      if (!isBeyondHold(attempt, walk.grant.hold)) continue
+      if (walk.readsOn || !isBeyondHold(attempt, walk.grant.hold)) continue
       await reader.events(meter.cut())
       return CUT
     }
@@ -124,10 +128,7 @@ async function passAnswer(walk: AdmittedWalk, reader: StepReader): Promise<Outco
     requireImages(request, meter)
     return COMPLETED
   } catch (thrown) {
-    // `READER_LEFT`: the reader stopped reading; the signal says why.
-    return thrown === READER_LEFT || walk.readsOn
-      ? judgeAbort(signal)
-      : judgeFailure(thrown, walk.attempt.hop, request, signal)
+    return judgeFailure(thrown, walk)
   }
 }
 
@@ -269,13 +270,13 @@ const judgeAbort = ({ reason }: CancelSignal): Outcome =>
 /** The outcome of an error thrown inside the walk. */
 function judgeFailure(
   thrown: unknown,
-  { provider }: Hop,
-  { allowFallbacks }: Work,
-  signal: CancelSignal,
+  { readsOn, attempt, request, signal }: AdmittedWalk,
 ): Outcome {
-  if (signal.aborted) return judgeAbort(signal)
+  if (readsOn) return LEFT_BY_CLIENT
+  // `READER_LEFT`: the reader stopped reading; the signal says why.
+  if (thrown === READER_LEFT || signal.aborted) return judgeAbort(signal)
   if (thrown instanceof UpstreamFailure) {
-    const error = toClientError(thrown, provider.name, allowFallbacks)
+    const error = toClientError(thrown, attempt.hop.provider.name, request.allowFallbacks)
     return { endedBy: 'upstream', error, failure: thrown }
   }
   return { endedBy: 'gateway', error: toGatewayError(thrown) }

@@ -420,6 +420,18 @@ export class Meter {
   }
 }
 
+const WORDS: ReadonlySet<ChatEvent['type']> = new Set([
+  'text-delta',
+  'refusal-delta',
+  'reasoning-delta',
+  'tool-call-delta',
+  'message-fields',
+])
+
+/** Words that are not passed on any more are paid for where the provider counts them, and are no part of an estimate. */
+export const withoutWords = (events: ChatEvents): ChatEvents =>
+  events.filter(({ type }) => !WORDS.has(type))
+
 /** Keeps the first `most` images. */
 function withoutSurplus(events: ChatEvents, most: number): ChatEvents {
   let images = 0

@@ -104,7 +104,7 @@ export class Walk {
   /** Null before it runs. */
   reader: Pick<StepReader, 'left'> | null = null
 
-  /** Whether its client has left, and the provider is still read for its count: its reader takes every step, and is no more. */
+  /** Whether its client has left, and the provider is still read for its count alone. */
   readsOn = false
 
   private watched: CancelSignal | null = null
@@ -139,11 +139,6 @@ export class Walk {
     return this.attempt?.loweredBound ?? null
   }
 
-  /** Whether that count has come. */
-  get isCounted(): boolean {
-    return this.readsOn && this.attempt?.meter.lacksThoughts === false
-  }
-
   /** Leaves the walk once its client leaves, or now if it has. */
   watchClient(): void {
     if (this.client === null || this.watched !== null) return
@@ -159,7 +154,7 @@ export class Walk {
   /** For a client that has left: cancels the upstream and settles. */
   async leave(): Promise<void> {
     // The signal interrupts a walk that awaits its upstream; `left` ends one that waits for its reader.
-    if (this.attempt?.meter.lacksThoughts === true) this.readOn()
+    if (!this.signal.aborted && this.attempt?.meter.lacksThoughts === true) this.readOn()
     else this.signal.abort()
     if (this.reader === null) this.end()
     else this.reader.left()

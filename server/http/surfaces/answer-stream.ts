@@ -140,7 +140,6 @@ class StreamedAnswer implements PieceSource, StepReader {
   }
 
   events(events: ChatEvents): Taken {
-    if (this.walk.readsOn) return undefined
     const asked = this.requireAsker()
     // Once a batch could not be rendered, those that follow it are ignored.
     const text = this.defect === null ? this.renderOrAbort(events) : ''

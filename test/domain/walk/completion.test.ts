@@ -1,7 +1,7 @@
 // The walk of one request: whatever happens to it, its admission is resolved exactly once, and charged for what came.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { operatorCost } from '#domain/activity.ts'
-import type { ChatEvent } from '#domain/chat.ts'
+import type { ChatEvent, ChatEvents } from '#domain/chat.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { Caller } from '#domain/key.ts'
 import type { Limits } from '#domain/limits.ts'
@@ -407,6 +407,53 @@ describe('a client that leaves', () => {
     expect(await books(caller)).toMatchObject({
       charged: usd('0.0000825'),
       line: { endedBy: 'gateway', code: 'ended_by_operator', status: 503 },
+    })
+  })
+})
+
+describe('a client that leaves a model that thinks, after its first words', () => {
+  const request = aRequest({ model: 'acme/thinks', stream: true })
+
+  /** The provider says `later` once the client has left, or the gateway has ended it. */
+  async function leave(later: readonly ChatEvents[], stop?: GatewayError) {
+    const left = Promise.withResolvers<void>()
+    const speaks = script(async function* () {
+      yield [text('12345678')]
+      await left.promise
+      yield* later
+    })
+    const ears = new AbortController()
+    const { caller, generator } = await start(speaks, request, ears.signal)
+    for (const type of ['admitted', 'opened', 'events']) {
+      expect((await generator.next()).value).toMatchObject({ type })
+    }
+    if (stop !== undefined) ears.abort(stop)
+    const gone = generator.walk.leave()
+    left.resolve()
+    await gone
+    return await books(caller)
+  }
+
+  test('does not pay for words that it was not passed and nobody counted', async () => {
+    expect(await leave([[text('never passed on '.repeat(50))]])).toMatchObject({
+      charged: usd('0.0000825'),
+      line: { endedBy: 'client', status: 499, usageSource: 'estimated' },
+    })
+  })
+
+  test('pays what the provider counts, and is not cut at its hold meanwhile', async () => {
+    const running = { ...NO_USAGE, inputTokens: 22, outputTokens: 1e6 }
+    const counting: ChatEvent = { type: 'usage', usage: running, partial: true }
+    expect(await leave([[counting], [COUNTED]])).toMatchObject({
+      charged: 85_000n,
+      line: { endedBy: 'client', status: 499, usageSource: 'provider' },
+    })
+  })
+
+  test('is distinguished from a stopping gateway', async () => {
+    expect(await leave([], new GatewayError('shutting_down', 'stopping'))).toMatchObject({
+      charged: usd('0.0000825'),
+      line: { endedBy: 'gateway', code: 'shutting_down', status: 503 },
     })
   })
 })

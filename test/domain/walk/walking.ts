@@ -151,6 +151,10 @@ async function furnish(store: Store, clock: HandClock): Promise<void> {
     anAct(),
   )
   await store.models.add(aCard({ id: 'acme/tokens', outputModalities: ['text', 'image'] }), anAct())
+  await store.models.add(
+    aCard({ id: 'acme/thinks', supportedParameters: ['reasoning_effort'] }),
+    anAct(),
+  )
 }
 
 async function readBooks(store: Store, clock: HandClock, { key }: Caller) {
