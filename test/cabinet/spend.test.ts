@@ -1,10 +1,14 @@
 // What was spent, as a screen and as a file: both have all of it, however many groups there are.
 import { expect, onTestFinished, test } from 'vitest'
-import { REST_PLACE } from '#cabinet/draw/parts.ts'
+import { REST_PLACE, type Sheet } from '#cabinet/draw/parts.ts'
 import { streamedPageOf } from '#cabinet/respond.ts'
+import { showSpend } from '#cabinet/screens/spend.ts'
+import type { Visit } from '#cabinet/visit.ts'
+import { ENGLISH } from '#cabinet/words/en.ts'
 import { HOUR_MS, later } from '#domain/clock.ts'
 import { MAX_USAGE_GROUPS } from '#domain/usage-report.ts'
 import { type Html, html, raw } from '#pages/html.ts'
+import { handClock } from '#test/support/hand-clock.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
 import { fillLog } from './fill-log.ts'
 import { openHouse } from './house.ts'
@@ -48,4 +52,26 @@ test('the page leaves before its sums are read, and what fails later is said in 
   expect((await reader.read()).done).toBe(true)
   const broken = await open(() => Promise.reject(new Error('broken')))
   expect(await Array.fromAsync(broken)).toEqual(['<main>begin ', '<p>failed</p>', ' end</main>'])
+})
+
+test('what stands in their place is the days of the period, where the sums of all of them are known', async () => {
+  const house = await openHouse({ clock: handClock('2026-11-21T12:00:00Z') })
+  onTestFinished(() => house.close())
+  const [account] = await house.act('accounts.list', {})
+  const draw = async (query: string): Promise<number> => {
+    const visit = {
+      words: ENGLISH,
+      language: 'en',
+      role: 'owner',
+      account: { id: account?.id },
+      at: house.clock.now(),
+      url: new URL(`http://127.0.0.1/cabinet/spend?${query}`),
+      act: house.act,
+    } as unknown as Visit
+    const sheet = (await showSpend(visit, undefined as never)) as Sheet
+    return String(await sheet.meanwhile?.()).split('<title>').length - 1
+  }
+  expect(await draw('since=2026-11-19&until=2026-11-20')).toBe(2)
+  expect(await draw('period=30')).toBe(30)
+  expect(await draw('period=90')).toBe(0)
 })

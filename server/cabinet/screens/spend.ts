@@ -75,15 +75,21 @@ ${filtersOf(visit, asked)}`,
 
 /** While the log is added up: the days that are known by their sums. A member's are of the log themselves. */
 async function drawDays(visit: Visit, { since, until }: Asked): Promise<Html> {
-  const { words, language, role, act, account } = visit
+  const { words, language, role, act, account, at } = visit
   const note = html`<p class="note">${words.spend.adding}</p>`
   if (role === 'member') return note
+  const from = dayOf(readInstant(since) ?? at)
+  const end = dayOf(readInstant(until) ?? at)
   const days = (await act('accounts.days', { account: account.id })).flatMap((one) => {
     const day = readDay(one.day)
-    const isWithin = day !== undefined && one.day >= since.slice(0, 10) && one.day < until
-    return isWithin ? [{ day, values: [Number(one.spend_usd)], shown: usd(one.spend_usd) }] : []
+    return day === undefined
+      ? []
+      : [{ day, values: [Number(one.spend_usd)], shown: usd(one.spend_usd) }]
   })
-  return html`${note}${days.length > 0 && bars(language, words.spend.title, days)}`
+  // A part of the period would be taken for all of it.
+  if (days[0] === undefined || from < days[0].day) return note
+  const within = days.filter(({ day }) => day >= from && day < end)
+  return html`${note}${within.length > 0 && bars(language, words.spend.title, within)}`
 }
 
 async function drawSpend(visit: Visit, asked: Asked): Promise<Html> {
