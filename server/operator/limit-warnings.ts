@@ -3,12 +3,13 @@ import type { Account } from '#domain/account.ts'
 import type { KeySpending } from '#domain/admission.ts'
 import { type Instant, renderInstant } from '#domain/clock.ts'
 import type { ApiKey } from '#domain/key.ts'
-import { isUsedUp, type Limits } from '#domain/limits.ts'
+import type { Limits } from '#domain/limits.ts'
 import { renderUsd } from '#domain/money.ts'
 import { judgePace } from '#domain/snapshot/pace.ts'
 import type { OperatorDeps } from './deps.ts'
+import { openAccounts } from './find-account.ts'
 import { readGauges } from './snapshot/gauges.ts'
-import { readUse } from './snapshot/money.ts'
+import { readUses } from './snapshot/money.ts'
 import type { GaugesRecord, WarningRecord } from './snapshot/record.ts'
 
 type LimitWarning = Omit<WarningRecord, 'key_id' | 'key_name' | 'account'>
@@ -20,14 +21,8 @@ export async function accountWarnings(
   deps: OperatorDeps,
   known: Account,
 ): Promise<readonly WarningRecord[]> {
-  const now = deps.clock.now()
   const account = (await deps.store.accounts.find(known.id)) ?? known
-  const use = account.closedAt === null ? await readUse(deps, account, now) : null
-  if (use === null) return []
-  const { name, limits } = account
-  const of = { key_id: null, key_name: null, account: name }
-  const gauges = readGauges(limits, use, null, now)
-  return warningsOf(limits, gauges, use, now).map((warning) => ({ ...of, ...warning }))
+  return account.closedAt === null ? await warningsOfAll(deps, [account]) : []
 }
 
 /** The same of all open accounts but one. */
@@ -35,10 +30,25 @@ export async function otherWarnings(
   deps: OperatorDeps,
   { id }: Account,
 ): Promise<readonly WarningRecord[]> {
-  const accounts = await deps.store.accounts.list()
-  const others = accounts.filter((one) => one.id !== id && one.closedAt === null)
-  const limited = others.filter(({ limits }) => isUsedUp(limits))
-  return (await Promise.all(limited.map((one) => accountWarnings(deps, one)))).flat()
+  return await warningsOfAll(
+    deps,
+    (await openAccounts(deps)).filter((one) => one.id !== id),
+  )
+}
+
+async function warningsOfAll(
+  deps: OperatorDeps,
+  accounts: readonly Account[],
+): Promise<readonly WarningRecord[]> {
+  const now = deps.clock.now()
+  const uses = await readUses(deps, accounts, now)
+  return accounts.flatMap(({ id, name, limits }) => {
+    const use = uses.get(id)
+    if (use === undefined) return []
+    const of = { key_id: null, key_name: null, account: name }
+    const gauges = readGauges(limits, use, null, now)
+    return warningsOf(limits, gauges, use, now).map((warning) => ({ ...of, ...warning }))
+  })
 }
 
 /** Null for gauges: of its ceilings alone. */
