@@ -217,6 +217,7 @@ const WITH_MASTER_KEY: ReadonlySet<VerbName> = new Set([
 /** The verbs that read or end what is in progress at nodes; only for them the store is read anew. */
 const WATCHING: ReadonlySet<VerbName> = new Set([
   'status',
+  'doctor',
   'activity.running',
   'activity.kill',
   'accounts.overview',

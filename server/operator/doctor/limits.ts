@@ -1,6 +1,7 @@
 /** Checks which limits refuse requests now: those of accounts each, those of keys together. */
 import { shellWord } from '#forms/shell-word.ts'
 import type { OperatorDeps } from '../deps.ts'
+import { openAccounts } from '../find-account.ts'
 import { limitText } from '../limit-warnings.ts'
 import { readLimits } from '../read-limits.ts'
 import type { WarningRecord } from '../snapshot/record.ts'
@@ -9,13 +10,12 @@ import { type Finding, warning } from './finding.ts'
 const MAX_NAMED = 4
 
 export async function checkLimits(deps: OperatorDeps): Promise<readonly Finding[]> {
-  const accounts = await deps.store.accounts.list()
-  const open = accounts.filter(({ closedAt }) => closedAt === null)
+  const open = await openAccounts(deps)
   const full = (await readLimits(deps, open)).filter(({ level }) => level === 100)
-  const [ofKeys, ofAccounts] = [true, false].map((isOfKey) =>
+  const [keys = [], accounts = []] = [true, false].map((isOfKey) =>
     full.filter(({ key_id }) => (key_id !== null) === isOfKey),
   )
-  return [...(ofAccounts ?? []).map(findAccount), ...findKeys(ofKeys ?? [], accounts.length > 1)]
+  return [...accounts.map(ofAccount), ...ofKeys(keys, open.length > 1)]
 }
 
 const FLAGS = {
@@ -27,7 +27,7 @@ const FLAGS = {
   month: '--monthly-usd',
 } as const
 
-const findAccount = (one: WarningRecord): Finding =>
+const ofAccount = (one: WarningRecord): Finding =>
   warning(
     'limits',
     limitText(one).text,
@@ -35,7 +35,7 @@ const findAccount = (one: WarningRecord): Finding =>
   )
 
 /** Where there are several accounts, each key with its own. */
-function findKeys(full: readonly WarningRecord[], isOfSeveral: boolean): readonly Finding[] {
+function ofKeys(full: readonly WarningRecord[], isOfSeveral: boolean): readonly Finding[] {
   const [first] = full
   if (first === undefined) return []
   const of = ({ account }: WarningRecord) => (isOfSeveral ? ` (account ${account})` : '')
