@@ -4,7 +4,7 @@ import type { AccountId, KeyId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { type KeyRecord, renderKey, withSpending } from '#domain/key-report.ts'
 import type { PersonId } from '#signin/register/person.ts'
-import { sees } from './actor.ts'
+import { makerOf, sees } from './actor.ts'
 import type { OperatorDeps } from './deps.ts'
 import { accountNameOf, findAccount } from './find-account.ts'
 import {
@@ -84,7 +84,8 @@ export async function listAllKeys(
   for (;;) {
     const page = await store.keys.list({
       includeRevoked,
-      limit: Math.min(PAGE_KEYS, least),
+      // Of a member's own there may be few in a page.
+      limit: makerOf(actor ?? null) === undefined ? Math.min(PAGE_KEYS, least) : PAGE_KEYS,
       ...(accountId === undefined ? {} : { accountId }),
       ...(after === undefined ? {} : { after }),
     })

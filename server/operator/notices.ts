@@ -143,8 +143,9 @@ export const listNotices = verb(
       return await renderListed(deps, await events.list({ ...query, limit }))
     }
     const own = new Set<unknown>((await listAllKeys(deps, true, within.id)).map(({ id }) => id))
-    const all = await renderListed(deps, await events.list({ ...query, limit: MAX_NOTICES }))
-    return all.filter(({ facts }) => own.has(facts['key_id'])).slice(0, limit)
+    const all = await events.list({ ...query, limit: MAX_NOTICES })
+    const ofOwn = all.filter((event) => own.has(dataOf(event)['key_id']))
+    return await renderListed(deps, ofOwn.slice(0, limit))
   },
 )
 
