@@ -21,8 +21,8 @@ export interface PairsEffort extends Grid {
 
 /** How far a median may lie from 1. */
 const TOLERANCE = 0.03
-/** Of each binary, with the first kind of answer: what has just started is slower. */
-const WARM_UP = { connections: 32, seconds: 2.5 }
+/** Of each binary, with the first kind of answer: until then a tenth of the CPU is the compiler's, and more where there is more code. */
+const WARM_UP = { connections: 32, seconds: 8 }
 
 type Side = 'now' | 'before'
 
