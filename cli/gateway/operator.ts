@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { ERROR_CODES, type ErrorCode, GatewayError } from '#domain/errors.ts'
 import { isServed } from '#domain/snapshot/watch.ts'
+import { systemCodeOf } from '#domain/system-code.ts'
 import type { OperatorErrorBody } from '#operator/app.ts'
 import type { AnyVerb } from '#operator/verb.ts'
 import type { VerbInput, VerbName, VerbRecord } from '#operator/verbs.ts'
@@ -159,6 +160,7 @@ async function overSocket(context: Context, name: string, input: unknown): Promi
   } catch (cause) {
     if (isRefused(cause)) return null
     if (isTimeout(cause)) throw notAnswering(context, timeoutMs(name))
+    if (systemCodeOf(cause) === 'ECONNRESET') throw endedMeanwhile(context)
     throw new CommandError(
       'not_reachable',
       EXIT.notRunning,
@@ -186,6 +188,15 @@ export const notAnswering = (
     EXIT.notRunning,
     `the gateway at ${adminSocket} does not answer (waited ${waitedMs / 1_000} s)`,
     'check its process and its log; it may need a restart',
+  )
+
+/** The error for a server that was asked and died before it answered. */
+const endedMeanwhile = ({ adminSocket }: Context): CommandError =>
+  new CommandError(
+    'not_reachable',
+    EXIT.notRunning,
+    `the gateway at ${adminSocket} ended before it answered; what was asked may have been done`,
+    'gatewayctl activity list --admin',
   )
 
 /** The error that the other side threw. */

@@ -1,6 +1,6 @@
 /** A running gateway and the commands beside it: one writer, changes that hold from the next request, no socket left in the way. */
 import { Database } from 'bun:sqlite'
-import { existsSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { openContext } from '#cli/context.ts'
@@ -175,6 +175,21 @@ describe('starting and stopping', () => {
     expect(cli.run(['status']).code).toBe(4)
     await serve()
     expect(cli.run(['status', '-q']).code).toBe(0)
+  })
+
+  test('who has asked a server that dies is told that it may have been done', async () => {
+    cli.run(['init'])
+    const { process } = await serve()
+    process.kill('SIGSTOP')
+    const toppedUp = cli.runBeside(['balance', 'top-up', '1'])
+    const socket = join(cli.dataDir, 'run', 'admin.sock')
+    const connections = () => readFileSync('/proc/net/unix', 'utf8').split(socket).length - 1
+    await until(() => connections() > 1)
+    process.kill('SIGKILL')
+    const { code, err } = await toppedUp
+    expect(code).toBe(4)
+    expect(err).toContain('ended before it answered; what was asked may have been done')
+    expect(err).toContain('gatewayctl activity list --admin')
   })
 
   test('a server that hangs is not running, as far as status can tell', async () => {

@@ -80,7 +80,7 @@ function readResearch(usage: JsonObject): Research {
   if (searched === undefined || (read === undefined && thought === undefined)) return NO_RESEARCH
   const cost = readObject(usage['cost'])
   const isBilled = (part: string): boolean =>
-    cost['total_cost'] ? Boolean(cost[part]) : thought !== undefined
+    Number(cost['total_cost']) > 0 ? Number(cost[part]) > 0 : thought !== undefined
   return {
     read: isBilled('citation_tokens_cost') ? (readCount(read) ?? 0) : 0,
     thought: isBilled('reasoning_tokens_cost') ? (readCount(thought) ?? 0) : 0,

@@ -71,8 +71,12 @@ describe("Perplexity's research, whose total has neither what it read nor what i
     expect(fromUsage({ ...research, ...more })).toMatchObject(counted)
   })
 
-  test('is not counted where its cost says that it is not billed', () => {
-    const found = fromUsage({ ...research, cost })
+  test.each([
+    {},
+    { citation_tokens_cost: 0, reasoning_tokens_cost: 0 },
+    { citation_tokens_cost: '0.00', reasoning_tokens_cost: '0.00' },
+  ])('is not counted where its cost says that it is not billed: %j', (unbilled) => {
+    const found = fromUsage({ ...research, cost: { ...cost, ...unbilled } })
     expect(found).toMatchObject({ inputTokens: 33, outputTokens: 11_395, reasoningTokens: 11_395 })
   })
 
