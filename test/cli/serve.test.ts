@@ -184,7 +184,7 @@ describe('starting and stopping', () => {
     const toppedUp = cli.runBeside(['balance', 'top-up', '1'])
     const socket = join(cli.dataDir, 'run', 'admin.sock')
     const connections = () => readFileSync('/proc/net/unix', 'utf8').split(socket).length - 1
-    await until(() => connections() > 1)
+    await until(() => connections() > 1, 'the command has asked')
     process.kill('SIGKILL')
     const { code, err } = await toppedUp
     expect(code).toBe(4)
