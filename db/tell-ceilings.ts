@@ -37,7 +37,7 @@ export type ReadEndUsers = (
   limit: number,
 ) => Promise<readonly EndUserSpend[]>
 
-/** More end users of one key than these are told of with their next charges. */
+/** More end users of one key than these are not told of here: those below the ceiling are with their next charges. */
 const MOST_END_USERS = 100
 
 /** Their changes, which tell. What was told before is known by its subject. */
@@ -76,7 +76,8 @@ export function tellCeilings(
     const today = dayOf(at)
     for (const { endUser, spent } of await readEndUsers(key.id, today, least, MOST_END_USERS)) {
       const { percent } = passedMark(spent, ceiling, ceilingPercents)
-      if (percent === null) continue
+      // Of a ceiling of nothing, whoever has spent nothing has passed every share.
+      if (percent === null || spent === 0n) continue
       const passed = { ceiling, spent, percent, ends: nextDay(today) }
       const event = { ...passed, limit: 'end_user_daily_usd' } as const
       await events.raise(ceilingOfEndUser(key, endUser, event, at), null)

@@ -313,6 +313,7 @@ export function eventsContract(bench: Bench): void {
         ['ann', '0.5'],
         ['bob', '0.9'],
         ['cid', '0.1'],
+        ['dan', '0'],
       ] as const) {
         const claim = { ...aClaim(key, now(), usd(amount)), endUser }
         await bench.store.admissions.admit(claim)
@@ -333,6 +334,8 @@ export function eventsContract(bench: Bench): void {
       await lower(null)
       await lower(usd('0.6'))
       expect(await users()).toHaveLength(2)
+      await lower(usd('0'))
+      expect(new Set((await users()).map(([user]) => user))).toEqual(new Set(['ann', 'bob', 'cid']))
     })
 
     test('of an end user is told by its name', async () => {
