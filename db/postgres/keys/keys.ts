@@ -100,8 +100,6 @@ export function createKeys(database: Database, catalogue: HeldCatalogue): Keys {
 
     move: (id, accountId, act) =>
       database.change(async (tx) => {
-        // Of two moves the second begins where the first has ended.
-        await tx.get('SELECT 1 FROM keys WHERE id = ? FOR NO KEY UPDATE', id)
         const before = await requireUnrevoked(tx, id)
         await requireOpen(tx, accountId)
         // Nothing is admitted or settled of either.

@@ -8,7 +8,8 @@ CREATE TABLE moved_days (
   PRIMARY KEY (day, account_id)
 ) STRICT, WITHOUT ROWID;
 
--- Of the keys that were moved before: the ledger is read only where there are any.
+-- Of the keys that were moved before: the ledger is read only where there are any. It has charges alone, so what was free of their
+-- requests stays with the account that they are in.
 INSERT INTO moved_days (account_id, day, spent_nanos, requests)
 SELECT iif(side.sign = 1, ledger.account_id, keys.account_id), day, sum(-amount_nanos * side.sign), sum(side.sign)
 FROM ledger JOIN keys ON keys.id = ledger.key_id AND keys.account_id <> ledger.account_id
