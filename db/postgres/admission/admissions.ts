@@ -4,7 +4,6 @@ import type { Stale } from '#domain/catalogue.ts'
 import { type Day, dayOf, type Instant, monthStart, nextMonthStart } from '#domain/clock.ts'
 import type { AccountId, GenerationId, KeyId } from '#domain/id.ts'
 import type { UsdNanos } from '#domain/money.ts'
-import type { ReadEndUsers } from '../../tell-ceilings.ts'
 import type { HeldCatalogue } from '../catalogue/catalogue.ts'
 import { batched } from '../engine/batch.ts'
 import type { Database } from '../engine/database.ts'
@@ -205,18 +204,3 @@ async function readSpend(database: Database, at: Instant): Promise<Spend> {
   )
   return { day: BigInt(row?.day ?? 0) as UsdNanos, month: BigInt(row?.month ?? 0) as UsdNanos }
 }
-
-export const prepareEndUserReader =
-  (database: Database): ReadEndUsers =>
-  async (id, day, least, limit) => {
-    await database.flush()
-    const rows = await database.all<{ end_user: string; spent: string }>(
-      `SELECT end_user, spent_nanos::text AS spent FROM end_user_days WHERE key_id = ? AND day = ? AND spent_nanos >= ?
-       ORDER BY spent_nanos DESC LIMIT ?`,
-      id,
-      day,
-      least,
-      limit,
-    )
-    return rows.map((row) => ({ endUser: row.end_user, spent: BigInt(row.spent) as UsdNanos }))
-  }
