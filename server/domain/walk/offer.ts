@@ -153,8 +153,8 @@ function withExtras(offers: readonly Offer[], request: Work, { id }: ModelCard):
 }
 
 /**
- * The request as this hop is sent it. Asked in another dialect than the client's, its vendor keeps a prompt for as long as it
- * always does: that changes no answer, so that it is neither refused nor charged.
+ * The request as this hop is sent it. A conversation keeps the mark for caching, but only Anthropic's wire passes on for how long:
+ * any other vendor keeps the prompt for as long as it always does, which changes no answer and is neither refused nor charged.
  */
 function toSent(request: Work, { hop, version }: Offer): Work {
   const { dialect, extras } = request
@@ -162,8 +162,10 @@ function toSent(request: Work, { hop, version }: Offer): Work {
     return withPricedTools(request, request.cutTools, version.prices)
   }
   if (extras === undefined || forwards(dialect) || isNative(hop, dialect)) return request
-  return { ...request, extras: extras.filter(({ need }) => need.kind !== 'cache-write-1h') }
+  return wireOf(hop) === 'anthropic' ? request : { ...request, extras: extras.filter(isNoMark) }
 }
+
+const isNoMark = ({ need }: Extra): boolean => need.kind !== 'cache-write-1h'
 
 /** Of the tools that are cut, those that have a price are sent. */
 function withPricedTools(
@@ -194,9 +196,10 @@ const forwards = (dialect: Dialect): boolean =>
 
 /** @throws unsupported_parameter for what would be paid and not sent */
 function checkSent(extras: readonly Extra[], hop: Hop, dialect: Dialect): void {
-  const [first] = extras
-  if (first === undefined || isNative(hop, dialect)) return
-  if (forwards(dialect) && sends(wireOf(hop), extras)) return
+  if (isNative(hop, dialect) || (forwards(dialect) && sends(wireOf(hop), extras))) return
+  // Of what is translated, a mark that is still asked for is sent.
+  const [first] = forwards(dialect) ? extras : extras.filter(isNoMark)
+  if (first === undefined) return
   const { id } = hop.card
   const { need, param } = first
   throw need.kind === 'server-tool'

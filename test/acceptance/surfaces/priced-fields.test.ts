@@ -7,10 +7,18 @@ import { type EverySurface, openEverySurface, refusalOf, SURFACES } from './ever
 let setup: EverySurface
 beforeAll(async () => {
   setup = await openEverySurface()
+  await setup.gateway.verb('models.add', {
+    model: 'anthropic/long',
+    in_usd: '1',
+    out_usd: '2',
+    cache_write_1h_usd: '100',
+    max_completion_tokens: 8_000,
+  })
 })
 afterAll(() => setup?.close())
 
 const LONG = { cache_control: { type: 'ephemeral', ttl: '1h' } }
+const FUNCTION = { type: 'function', parameters: {} }
 const tool = (type: string) => ({ tools: [{ type, name: 'x' }] })
 
 type Fields = Readonly<Record<string, unknown>>
@@ -133,6 +141,28 @@ const MARKED: Readonly<Record<string, readonly (readonly [Fields, string])[]>> =
       { input: [{ role: 'user', content: [{ type: 'input_text', text: 'hi', ...LONG }] }] },
       'input[0].content[0].cache_control.ttl',
     ],
+    [
+      {
+        input: [
+          { role: 'user', content: 'hi' },
+          { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' },
+          {
+            type: 'function_call_output',
+            call_id: 'c',
+            output: [{ type: 'input_text', text: 'hi', ...LONG }],
+          },
+        ],
+      },
+      'input[2].output[0].cache_control.ttl',
+    ],
+    [
+      {
+        tools: [
+          { type: 'namespace', name: 'n', tools: [{ type: 'function', name: 'f', ...LONG }] },
+        ],
+      },
+      'tools[0].tools[0].cache_control.ttl',
+    ],
   ],
 }
 
@@ -185,6 +215,45 @@ describe.each(SURFACES)('$surface', (one) => {
     // A null list of tools is not one of the shapes of every vendor.
     const { tools: _, ...others } = nulls
     expect((await setup.ask(one, others)).status).toBe(200)
+  })
+})
+
+/** Every lane to Anthropic's wire passes the mark on: in the client's own words, and translated. */
+describe.each(
+  SURFACES.slice(0, 3).map((one) => ({ ...one, body: { ...one.body, model: 'anthropic/m' } })),
+)("caching for an hour from $surface to Anthropic's wire", (one) => {
+  const tool: Fields = {
+    tools: [
+      one.surface === 'chat'
+        ? { type: 'function', function: { name: 'f' }, ...LONG }
+        : { name: 'f', input_schema: {}, ...(one.surface === 'responses' && FUNCTION), ...LONG },
+    ],
+  }
+  const places: readonly (readonly [Fields, string])[] = [
+    [LONG, 'cache_control.ttl'],
+    [tool, 'tools[0].cache_control.ttl'],
+    ...(MARKED[one.surface] ?? []).filter(([, param]) => param.endsWith('.ttl')),
+  ]
+
+  test.each(places)('%j is refused without a price', async (more, param) => {
+    const asked = setup.seen.length
+    const { status, code, param: named } = await refusalOf(await setup.ask(one, more))
+    expect([status, code, named]).toEqual([400, 'unsupported_parameter', param])
+    expect(setup.seen.length).toBe(asked)
+  })
+
+  test.each(places)('%j is held by its price, and sent', async (more, param) => {
+    const dear = { ...one, body: { ...one.body, model: 'anthropic/long' } }
+    const most = async (asked: Fields): Promise<bigint> => {
+      const quoted = await setup.ask(dear, asked, { 'x-gateway-dry-run': 'true' })
+      return nanos(((await quoted.json()) as { max_cost_usd: string }).max_cost_usd)
+    }
+    const short = JSON.parse(JSON.stringify(more).replaceAll('"1h"', '"5m"')) as Fields
+    expect(await most(more)).toBeGreaterThan((await most(short)) * 2n)
+    expect((await setup.ask(dear, more)).status).toBe(200)
+    // On this wire parts have marks, a whole message has none.
+    const isItem = /^(?:input|messages)\[0\]\.cache/.test(param)
+    expect(setup.seen.at(-1)?.text.includes('"1h"')).toBe(!isItem)
   })
 })
 

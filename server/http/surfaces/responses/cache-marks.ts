@@ -6,14 +6,18 @@ import { noteLongCaching } from '../billed-extras.ts'
 
 /** Appends what costs extra. @throws unsupported_parameter for what no card has a price for */
 export function noteCacheMarks({ tools, input }: JsonObject, into: Extra[]): void {
-  for (const [i, tool] of readList(tools).entries()) noteLongCaching(tool, `tools[${i}]`, into)
-  for (const [i, item] of readList(input).entries()) {
-    noteLongCaching(item, `input[${i}]`, into)
-    if (!isObject(item)) continue
-    for (const field of ['content', 'output'] as const) {
-      for (const [n, part] of readList(item[field]).entries()) {
-        noteLongCaching(part, `input[${i}].${field}[${n}]`, into)
-      }
-    }
+  noteList(tools, 'tools', into)
+  noteList(input, 'input', into)
+}
+
+/** A namespace has tools, an item tools or parts. */
+const WITHIN = ['content', 'output', 'tools'] as const
+
+function noteList(list: unknown, path: string, into: Extra[]): void {
+  for (const [i, holder] of readList(list).entries()) {
+    if (!isObject(holder)) continue
+    const at = `${path}[${i}]`
+    noteLongCaching(holder, at, into)
+    for (const field of WITHIN) noteList(holder[field], `${at}.${field}`, into)
   }
 }
