@@ -6,7 +6,7 @@ import type { Scrub } from '../scrub.ts'
 import { startBlocks } from './blocks.ts'
 import { fromErrorInside } from './from-error.ts'
 import { pushFinish } from './from-finish.ts'
-import { fromUsage, toUsageEvent } from './from-usage.ts'
+import { fromUsage, readSides, toUsageEvent } from './from-usage.ts'
 import { ServerTools } from './server-tools.ts'
 
 /** Translates the body of a 200. @throws UpstreamFailure when it is not a message */
@@ -28,6 +28,9 @@ export function fromResponse(body: unknown, scrub: Scrub): ChatEvents {
   blocks.conclude(events)
   pushFinish(readText(body['stop_reason']) ?? 'end_turn', body['stop_details'], events)
   const usage = fromUsage(body['usage'])
-  if (usage) events.push(toUsageEvent(body['usage'], tools.complete(usage), false))
+  if (usage) {
+    const { prompt, output } = readSides(body['usage'])
+    events.push(toUsageEvent(body['usage'], tools.complete(usage), !(prompt && output)))
+  }
   return events
 }

@@ -10,28 +10,34 @@ import type { Translation } from '../stream.ts'
 import { startBlocks } from './blocks.ts'
 import { fromErrorInside } from './from-error.ts'
 import { pushFinish } from './from-finish.ts'
-import { fromUsage, toUsageEvent } from './from-usage.ts'
+import { fromUsage, readSides, toUsageEvent } from './from-usage.ts'
 import { ServerTools } from './server-tools.ts'
 
 export function startStream(scrub: Scrub): Translation {
   const blocks = startBlocks()
   const tools = new ServerTools()
   let counted: { readonly stated: unknown; readonly usage: Usage } | null = null
+  let isPromptCounted = false
   let ending: { readonly native: string; readonly details: unknown } | null = null
 
-  /** Usage is partial until the stop reason has arrived: more output may follow. */
+  /** Usage is partial until the stop reason has arrived: more output may follow. So is one that has not counted both sides. */
   const emitUsage = (batch: ChatEvent[]): void => {
     if (counted === null) return
     const { stated, usage } = counted
-    if (ending !== null) batch.push(toUsageEvent(stated, tools.complete(usage), false))
-    // Without prompt tokens a partial one would replace a better estimate.
-    else if (promptTokens(usage) > 0) batch.push(toUsageEvent(stated, tools.soFar(usage), true))
+    if (ending !== null) {
+      const isWhole = isPromptCounted && readSides(stated).output
+      batch.push(toUsageEvent(stated, tools.complete(usage), !isWhole))
+    } else if (promptTokens(usage) > 0) {
+      // Without prompt tokens a partial one would replace a better estimate.
+      batch.push(toUsageEvent(stated, tools.soFar(usage), true))
+    }
   }
 
   const noteUsage = (stated: unknown, batch: ChatEvent[]): void => {
     const usage = fromUsage(stated, counted?.usage)
     if (usage === undefined) return
     if (usage.inputTokens !== counted?.usage.inputTokens) tools.noteCounted()
+    isPromptCounted ||= readSides(stated).prompt
     counted = { stated, usage }
     emitUsage(batch)
   }

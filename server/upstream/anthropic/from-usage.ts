@@ -21,9 +21,8 @@ const CHARGED = [
  */
 export function fromUsage(value: unknown, before?: Usage): Usage | undefined {
   if (!isObject(value)) return undefined
-  const iterations = readList(value['iterations']).filter(isObject)
-  if ([value, ...iterations].some(hasImpossible)) return undefined
-  const counted = iterations.length === 0 ? value : sumOf(iterations)
+  if ([value, ...stepsOf(value)].some(hasImpossible)) return undefined
+  const counted = toCounted(value)
   const input = readCount(counted['input_tokens'])
   const output = readCount(counted['output_tokens'])
   if (input === undefined && output === undefined) return undefined
@@ -41,13 +40,33 @@ export function fromUsage(value: unknown, before?: Usage): Usage | undefined {
   }
 }
 
+/** The sides that a usage counts, the prompt where it was cached too: of what it leaves out, nothing is known. */
+export function readSides(value: unknown): { readonly prompt: boolean; readonly output: boolean } {
+  const counted = toCounted(readObject(value))
+  const [input, output, read, written] = CHARGED.map((name) => readCount(counted[name]))
+  return {
+    prompt: input !== undefined || Boolean(read || written),
+    output: output !== undefined,
+  }
+}
+
+const stepsOf = (usage: JsonObject): readonly JsonObject[] =>
+  readList(usage['iterations']).filter(isObject)
+
+function toCounted(usage: JsonObject): JsonObject {
+  const steps = stepsOf(usage)
+  return steps.length === 0 ? usage : sumOf(steps)
+}
+
 const hasImpossible = (usage: JsonObject): boolean =>
   CHARGED.some((name) => isImpossible(usage[name]))
 
 /** The steps of a request that the vendor repeated or compacted on its own: each is billed, and the totals may lack some. */
 function sumOf(iterations: readonly JsonObject[]): JsonObject {
-  const sum = (read: (one: JsonObject) => unknown): number =>
-    iterations.reduce((total, one) => total + (readCount(read(one)) ?? 0), 0)
+  const sum = (read: (one: JsonObject) => unknown): number | undefined => {
+    const counts = iterations.map((one) => readCount(read(one))).filter((one) => one !== undefined)
+    return counts.length === 0 ? undefined : counts.reduce((total, one) => total + one)
+  }
   const splits = iterations.some((one) => isObject(one['cache_creation']))
   return {
     ...Object.fromEntries(CHARGED.map((name) => [name, sum((one) => one[name])])),

@@ -6,7 +6,7 @@ import { readChoiceIndex } from '../read-json.ts'
 import { fromFinish } from './from-finish.ts'
 import { fromLogprobs } from './from-logprobs.ts'
 import { type Parts, startParts } from './from-parts.ts'
-import { fromUsage } from './from-usage.ts'
+import { fromUsage, isOneSided } from './from-usage.ts'
 
 interface Choice {
   readonly parts: Parts
@@ -30,6 +30,8 @@ export interface Chunks {
 export function startChunks(): Chunks {
   const choices = new Map<number, Choice>()
   let usage: Usage | undefined
+  /** It lacks a side, which is estimated; a prompt that was blocked has no other. */
+  let isHalf = false
   let isEmitted = true
   let blocked: string | null = null
 
@@ -59,7 +61,12 @@ export function startChunks(): Chunks {
     const stated = fromUsage(metadata) ?? (blocked !== null && isObject(metadata) ? NO_USAGE : null)
     if (stated === null) return
     usage = stated
+    isHalf = isOneSided(metadata) && blocked === null
     isEmitted = false
+  }
+
+  const pushUsage = (isWhole: boolean, into: ChatEvent[]): void => {
+    if (usage !== undefined) into.push({ type: 'usage', usage, ...(!isWhole && { partial: true }) })
   }
 
   return {
@@ -75,7 +82,7 @@ export function startChunks(): Chunks {
     emitUsage(into) {
       if (isEmitted || usage === undefined) return
       isEmitted = true
-      into.push(isComplete() ? { type: 'usage', usage } : { type: 'usage', usage, partial: true })
+      pushUsage(isComplete() && !isHalf, into)
     },
     conclude(into) {
       if (choices.size === 0 && blocked !== null) {
@@ -87,7 +94,7 @@ export function startChunks(): Chunks {
         parts.conclude(into)
         into.push({ type: 'finish', choice, reason, native })
       }
-      if (usage) into.push({ type: 'usage', usage })
+      pushUsage(!isHalf, into)
     },
     get begun() {
       return choices.size > 0 || blocked !== null

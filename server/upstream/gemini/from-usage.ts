@@ -1,6 +1,6 @@
 /** Theirs → ours: Gemini's usage in disjoint classes, so that each token is priced exactly once. */
 import type { JsonObject } from '#domain/chat.ts'
-import { isObject, readList } from '#domain/json.ts'
+import { isObject, readList, readObject } from '#domain/json.ts'
 import { NO_USAGE, type Usage } from '#domain/usage.ts'
 import { isImpossible, readCount } from '../read-json.ts'
 
@@ -14,7 +14,8 @@ const COUNTS = [
 
 /**
  * Undefined when there is no count or an impossible one. Cached tokens are part of the prompt; tokens of tool prompts and of
- * thoughts are counted besides prompt and candidates, and billed. A missing `candidatesTokenCount` follows from the total.
+ * thoughts are counted besides prompt and candidates, and billed. A missing `promptTokenCount` or `candidatesTokenCount` follows
+ * from the total.
  * @example prompt 9622 of which 9609 cached, candidates 35, thoughts 136 → input 13, cache read 9609, output 171
  */
 export function fromUsage(value: unknown): Usage | undefined {
@@ -22,12 +23,12 @@ export function fromUsage(value: unknown): Usage | undefined {
   if (COUNTS.some((name) => isImpossible(value[name]))) return undefined
   if (COUNTS.every((name) => readCount(value[name]) === undefined)) return undefined
   const count = (name: string): number => readCount(value[name]) ?? 0
-  const prompt = count('promptTokenCount')
   const ofTools = count('toolUsePromptTokenCount')
   const thoughts = count('thoughtsTokenCount')
-  const candidates =
-    readCount(value['candidatesTokenCount']) ??
-    Math.max(0, count('totalTokenCount') - prompt - ofTools - thoughts)
+  const ofBoth = Math.max(0, count('totalTokenCount') - ofTools - thoughts)
+  const prompt =
+    readCount(value['promptTokenCount']) ?? Math.max(0, ofBoth - count('candidatesTokenCount'))
+  const candidates = readCount(value['candidatesTokenCount']) ?? Math.max(0, ofBoth - prompt)
   const cacheReadTokens = Math.min(count('cachedContentTokenCount'), prompt)
   const uncached = prompt - cacheReadTokens
   const imageInputTokens = Math.min(imageTokens(value, 'promptTokensDetails'), uncached)
@@ -41,6 +42,16 @@ export function fromUsage(value: unknown): Usage | undefined {
     reasoningTokens: thoughts,
     imageOutputTokens,
   }
+}
+
+/** Whether only the prompt or only the output was counted, and no total. */
+export function isOneSided(value: unknown): boolean {
+  const usage = readObject(value)
+  const counts = (name: string): boolean => readCount(usage[name]) !== undefined
+  if (counts('totalTokenCount')) return false
+  return (
+    counts('promptTokenCount') !== (counts('candidatesTokenCount') || counts('thoughtsTokenCount'))
+  )
 }
 
 const imageTokens = (

@@ -206,6 +206,31 @@ describe('usage', () => {
     })
   })
 
+  test.each<readonly [string, JsonObject, JsonObject, object]>([
+    ['no prompt', { output_tokens: 1 }, { output_tokens: 60 }, { inputTokens: 1_000 }],
+    ['a text for the prompt', { input_tokens: '9', output_tokens: 1 }, { output_tokens: 60 }, {}],
+    ['no output', { input_tokens: 9, output_tokens: 1 }, { input_tokens: 9 }, { inputTokens: 9 }],
+  ])('a count that has %s is estimated there', (_, first, last, expected) => {
+    const { events } = read(start(first), ...words('x'.repeat(400)), end('end_turn', last), STOP)
+    const meter = new Meter(aRequest({ textBytes: 4_000 }), aCard(), Number.POSITIVE_INFINITY)
+    meter.note(events)
+    expect(meter.read()).toMatchObject({
+      source: 'estimated',
+      usage: { inputTokens: 1_000, ...expected, outputTokens: 100 },
+    })
+  })
+
+  test('a prompt of zero that is stated stays', () => {
+    const first = start({ input_tokens: 0, output_tokens: 0 })
+    const { events } = read(first, ...words('a'), end('end_turn', { output_tokens: 60 }), STOP)
+    const meter = new Meter(aRequest({ textBytes: 4_000 }), aCard(), Number.POSITIVE_INFINITY)
+    meter.note(events)
+    expect(meter.read()).toMatchObject({
+      source: 'provider',
+      usage: { inputTokens: 0, outputTokens: 60 },
+    })
+  })
+
   test("a first event without the prompt's tokens is no usage", () => {
     const { events } = read(start({ input_tokens: 0, output_tokens: 0 }), ...words('a'))
     expect(events.some(({ type }) => type === 'usage')).toBe(false)

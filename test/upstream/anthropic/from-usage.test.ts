@@ -1,6 +1,7 @@
 // Usage of the Messages API: what was written for an hour, the vendor's tools, and steps that are added up.
 import { expect, test } from 'vitest'
 import { NO_USAGE } from '#domain/usage.ts'
+import { fromResponse } from '#upstream/anthropic/from-response.ts'
 import { fromUsage, toUsageEvent } from '#upstream/anthropic/from-usage.ts'
 
 test('writes for an hour are counted apart', () => {
@@ -61,4 +62,20 @@ test('speed and region are passed on, and writes of unknown length are marked', 
     served: { speed: 'fast' },
     isUnsplit: true,
   })
+})
+
+test.each([
+  [{ input_tokens: 0, output_tokens: 5 }, false],
+  [{ input_tokens: 5, output_tokens: 0 }, false],
+  [{ cache_read_input_tokens: 5, output_tokens: 5 }, false],
+  [{ iterations: [{ input_tokens: 5, output_tokens: 5 }] }, false],
+  [{ output_tokens: 5 }, true],
+  [{ input_tokens: 5 }, true],
+  [{ input_tokens: '5', output_tokens: 5 }, true],
+  [{ cache_read_input_tokens: 0, output_tokens: 5 }, true],
+  [{ input_tokens: 5, iterations: [{ output_tokens: 5 }] }, true],
+])('%j of a whole answer lacks a side: %j', (usage, isPartial) => {
+  const events = fromResponse({ content: [{ type: 'text', text: 'a' }], usage }, (text) => text)
+  const counts = events.filter((event) => event.type === 'usage')
+  expect(counts.map(({ partial = false }) => partial)).toEqual([isPartial])
 })

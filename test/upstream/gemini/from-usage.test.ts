@@ -1,6 +1,7 @@
 // Every token is counted in exactly one class, wherever Gemini reports it.
 import { expect, test } from 'vitest'
 import { completionTokens, NO_USAGE, promptTokens } from '#domain/usage.ts'
+import { fromResponse } from '#upstream/gemini/from-response.ts'
 import { fromUsage } from '#upstream/gemini/from-usage.ts'
 
 test('cached tokens are part of the prompt, thinking is not part of the candidates', () => {
@@ -102,4 +103,28 @@ test('image input tokens are subtracted from the prompt’s text, and cached tok
     cacheReadTokens: 200,
     imageInputTokens: 64,
   })
+})
+
+test('a missing prompt is computed from the total', () => {
+  expect(fromUsage({ totalTokenCount: 600, candidatesTokenCount: 90 })).toMatchObject({
+    inputTokens: 510,
+    outputTokens: 90,
+  })
+})
+
+test.each([
+  [{ promptTokenCount: 5, candidatesTokenCount: 0 }, false],
+  [{ promptTokenCount: 0, thoughtsTokenCount: 5 }, false],
+  [{ promptTokenCount: 5, totalTokenCount: 5 }, false],
+  [{ promptTokenCount: 5 }, true],
+  [{ candidatesTokenCount: 5 }, true],
+  [{ promptTokenCount: '5', candidatesTokenCount: 5 }, true],
+])('%j lacks a side: %j', (usageMetadata, isPartial) => {
+  const candidates = [{ content: { parts: [{ text: 'a' }] }, finishReason: 'STOP' }]
+  const { events } = fromResponse({ candidates, usageMetadata }, (text) => text)
+  const counts = events.filter((event) => event.type === 'usage')
+  expect(counts.map(({ partial = false }) => partial)).toEqual([isPartial])
+  const blocked = { promptFeedback: { blockReason: 'SAFETY' }, usageMetadata }
+  const refused = fromResponse(blocked, (text) => text).events
+  expect(refused.some((event) => event.type === 'usage' && event.partial)).toBe(false)
 })
