@@ -7,7 +7,6 @@ import type { Limits } from '#domain/limits.ts'
 import { renderUsd } from '#domain/money.ts'
 import { judgePace } from '#domain/snapshot/pace.ts'
 import type { OperatorDeps } from './deps.ts'
-import { openAccounts } from './find-account.ts'
 import { readGauges } from './snapshot/gauges.ts'
 import { readUses } from './snapshot/money.ts'
 import type { GaugesRecord, WarningRecord } from './snapshot/record.ts'
@@ -23,17 +22,6 @@ export async function accountWarnings(
 ): Promise<readonly WarningRecord[]> {
   const account = (await deps.store.accounts.find(known.id)) ?? known
   return account.closedAt === null ? await warningsOfAll(deps, [account]) : []
-}
-
-/** The same of all open accounts but one. */
-export async function otherWarnings(
-  deps: OperatorDeps,
-  { id }: Account,
-): Promise<readonly WarningRecord[]> {
-  return await warningsOfAll(
-    deps,
-    (await openAccounts(deps)).filter((one) => one.id !== id),
-  )
 }
 
 async function warningsOfAll(

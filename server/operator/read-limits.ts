@@ -16,6 +16,8 @@ export async function readLimits(
   const { watch, clock } = deps
   const found: WarningRecord[] = []
   for (const account of accounts) {
+    // Requests pass between two accounts: there may be thousands.
+    await new Promise((resolve) => setImmediate(resolve))
     if (watch) {
       const span = readSpan(watch.pulse.endings, clock.now(), FIGURES_MS)
       found.push(...(await readKeys(deps, account, span)).keys.warnings)

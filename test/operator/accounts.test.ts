@@ -160,7 +160,7 @@ test('an account at its own ceiling is named; what a key has left in it when it 
       next: `gatewayctl limits set ${id} --daily-usd N    # it is 0.005 (account acme)`,
     },
   ])
-  // The dashboard names the keys of the account that it shows, and all accounts.
+  // The dashboard names those of the account that it shows, or of all.
   const accounts = await deps.store.accounts.list()
   const live = { listen: '', baseUrl: '', authUrl: null, pid: 1, startedAt: deps.clock.now() }
   const serving = {
@@ -182,7 +182,7 @@ test('an account at its own ceiling is named; what a key has left in it when it 
     const frame = await (await openSnapshots(serving, shown, isNarrow)).watch().next()
     return frame.keys?.warnings.map(({ account: whose, key_name }) => key_name ?? whose)
   }
-  expect(await named('default', false)).toEqual(['acme'])
+  expect(await named('default', false)).toEqual(['acme', 'moved'])
   expect(await named('default', true)).toEqual([])
   expect(await named('acme', true)).toEqual(['acme', 'moved'])
   expect((await act(serving, 'status', {})).warnings).toMatchObject([

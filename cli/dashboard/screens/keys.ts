@@ -9,6 +9,7 @@ import type {
   SpendGaugeRecord,
   WarningRecord,
 } from '#operator/snapshot/record.ts'
+import { clean } from '../../terminal/clean.ts'
 import { withTypedFlags } from '../../terminal/typed-flags.ts'
 import { describeWarning } from '../describe-warning.ts'
 import { brief, ceilingPlaces, count, elapsed, percent, span } from '../figures.ts'
@@ -237,9 +238,13 @@ export function fullLines(scene: Scene): readonly Line[] {
 
 function warningLine({ snapshot, glyphs }: Scene, warnings: readonly WarningRecord[]): Line {
   const at = readInstant(snapshot.at) ?? instant(0)
-  const described = warnings.map((warning) => describeWarning(warning, at))
-  return described.flatMap(({ mark, text }) => [
-    styled(` ${mark === '✖' ? glyphs.over : glyphs.near} `, mark === '✖' ? 'red' : 'yellow'),
-    styled(`${text}  `),
-  ])
+  return warnings.flatMap((warning) => {
+    const { mark, text } = describeWarning(warning, at)
+    const { account, key_name } = warning
+    const isOther = key_name !== null && account !== snapshot.money.account
+    return [
+      styled(` ${mark === '✖' ? glyphs.over : glyphs.near} `, mark === '✖' ? 'red' : 'yellow'),
+      styled(`${isOther ? `${clean(account)}: ` : ''}${text}  `),
+    ]
+  })
 }

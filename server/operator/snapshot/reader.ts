@@ -6,10 +6,10 @@ import { FIGURES_MS, readSpan, type Span } from '#domain/snapshot/figures.ts'
 import { MAX_RECENT, MAX_RECENT_ERRORS } from '#domain/snapshot/pulse.ts'
 import type { Watch } from '#domain/snapshot/watch.ts'
 import type { LiveFacts, OperatorDeps } from '../deps.ts'
-import { accountNameOf } from '../find-account.ts'
+import { accountNameOf, openAccounts } from '../find-account.ts'
 import { keptReading } from '../kept-reading.ts'
-import { otherWarnings } from '../limit-warnings.ts'
 import { renderNotices } from '../notices.ts'
+import { readLimits } from '../read-limits.ts'
 import { type CachedPart, createCachedPart } from './cached-part.ts'
 import { readKeys } from './keys.ts'
 import { readEarlier, startTail } from './log.ts'
@@ -105,7 +105,11 @@ function startParts(
     traffic: createCachedPart(clock, SECOND_MS, async () => renderTraffic(watch, await recent())),
     keys: createCachedPart(clock, 2 * SECOND_MS, async () => {
       const { keys: own } = (await keys.read()).value
-      const read = () => otherWarnings(deps, account)
+      const read = async () =>
+        readLimits(
+          deps,
+          (await openAccounts(deps)).filter(({ id }) => id !== account.id),
+        )
       const others = isNarrow
         ? []
         : await keptReading(deps, `limits but ${account.id}`, read, OTHERS_MS)

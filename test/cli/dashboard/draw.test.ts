@@ -190,6 +190,10 @@ describe('whatever the size', () => {
       expect(text).toMatch(
         / . account acme reached its daily ceiling of \$5\.00 {3}. ci-evals is at/,
       )
+      const foreign = { ...first, key_name: 'prod', account: 'acme' }
+      expect(linesOf(sceneOf({}, { size, ...keys([foreign]) })).join('\n')).toMatch(
+        / . acme: prod reached its daily ceiling/,
+      )
       const near = linesOf(sceneOf({}, { size, ...keys([{ ...acme, level: 80 }]) })).join('\n')
       expect(near).not.toContain('its daily ceiling')
     }
