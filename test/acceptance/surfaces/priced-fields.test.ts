@@ -99,6 +99,7 @@ const MARKED: Readonly<Record<string, readonly (readonly [Fields, string])[]>> =
   ],
   messages: [
     [{ system: [{ type: 'text', text: 'hi', ...LONG }] }, 'system[0].cache_control.ttl'],
+    [{ messages: [{ role: 'user', content: 'hi', ...LONG }] }, 'messages[0].cache_control.ttl'],
     [
       {
         messages: [
@@ -251,8 +252,8 @@ describe.each(
     const short = JSON.parse(JSON.stringify(more).replaceAll('"1h"', '"5m"')) as Fields
     expect(await most(more)).toBeGreaterThan((await most(short)) * 2n)
     expect((await setup.ask(dear, more)).status).toBe(200)
-    // On this wire parts have marks, a whole message has none.
-    const isItem = /^(?:input|messages)\[0\]\.cache/.test(param)
+    // Translated, parts have marks and a whole message has none.
+    const isItem = one.surface !== 'messages' && /^(?:input|messages)\[0\]\.cache/.test(param)
     expect(setup.seen.at(-1)?.text.includes('"1h"')).toBe(!isItem)
   })
 })

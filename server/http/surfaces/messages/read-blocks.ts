@@ -17,6 +17,7 @@ export function readBlocks(
   readContent(system, 'system', found)
   for (const [i, message] of toList(messages).entries()) {
     if (!isObject(message)) throw invalid(`messages[${i}]`, 'must be an object')
+    noteLongCaching(message, `messages[${i}]`, extras)
     readContent(message['content'], `messages[${i}].content`, found)
   }
   return found.attachments
