@@ -59,6 +59,22 @@ describe('what leaves', () => {
     )
   })
 
+  test.each([1, 1_000])('no thought without a signature (words of %i)', async (times) => {
+    const text = 'a word '.repeat(times)
+    const thought = { type: 'thinking', thinking: text, signature: '' }
+    const signed = { type: 'thinking', thinking: text, signature: 'c2ln'.repeat(times) }
+    const said = { type: 'text', text }
+    const ask = (...messages: readonly object[]): string =>
+      `{"model": "${MODEL}","max_tokens":1e2, "n": 12345678901234567890,"messages":${JSON.stringify(messages)}}`
+    const user = { role: 'user', content: text }
+    const answer = (...content: readonly object[]) => ({ role: 'assistant', content })
+    const body = ask(user, answer(thought, signed, said), user, answer(thought), user)
+    expect((await setup.ask(body)).status).toBe(200)
+    expect(last().text).toBe(
+      ask(user, answer(signed, said), user, user).replace(MODEL, 'claude-sonnet-4-5'),
+    )
+  })
+
   test('a bound where the client states none, and where the key or the model has a lower one', async () => {
     await setup.ask(JSON.stringify({ model: MODEL, messages: hello().messages }))
     expect(last().body['max_tokens']).toBe(64_000)

@@ -1,8 +1,8 @@
 /** Asks in the client's own words: its body and the provider's answer pass as they are, while the gateway reads usage and ending. */
 import type { JsonObject } from '#domain/chat.ts'
-import { isObject } from '#domain/json.ts'
+import { isObject, readList, readObject } from '#domain/json.ts'
 import { type UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
-import { OWN_FIELDS } from '#domain/work.ts'
+import { type BodySource, OWN_FIELDS } from '#domain/work.ts'
 import { countsOf, misframed, type Outgoing, toOutgoing, type Wire } from '../../call.ts'
 import { readCount } from '../../read-json.ts'
 import type { Pieces } from '../../reply.ts'
@@ -59,7 +59,30 @@ export function toPieces(
   const { source, headers } = call.request
   if (source === undefined) throw new TypeError('a native request has the body that came')
   const members = server.membersOf(call, headers)
-  return spliceJson(source, { ...members, ...set }, [...OWN_FIELDS, ...server.cut])
+  const said = withoutUnsigned(source)
+  return spliceJson(source, { ...members, ...set, ...said }, [...OWN_FIELDS, ...server.cut])
+}
+
+/**
+ * The messages without the thoughts of other models, which have an empty signature from here and are refused by this API; nothing
+ * where there are none.
+ */
+function withoutUnsigned(source: BodySource): JsonObject {
+  if (!readList(source.exact['messages']).some(hasUnsigned)) return {}
+  const messages = readList(source.whole()['messages']).flatMap((message) => {
+    if (!hasUnsigned(message)) return [message]
+    const content = readList(readObject(message)['content']).filter((block) => !isUnsigned(block))
+    return content.length === 0 ? [] : [{ ...readObject(message), content }]
+  })
+  return { messages }
+}
+
+const hasUnsigned = (message: unknown): boolean =>
+  readList(readObject(message)['content']).some(isUnsigned)
+
+const isUnsigned = (block: unknown): boolean => {
+  const { type, signature } = readObject(block)
+  return type === 'thinking' && signature === ''
 }
 
 /** Nothing where the client's own bound stands. */
