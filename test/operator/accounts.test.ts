@@ -8,7 +8,7 @@ import { NO_LIMITS, renderAccountLimits } from '#domain/limits.ts'
 import { openSnapshots } from '#operator/snapshot/reader.ts'
 import { aCharge, aClaim, anAct, anActivity, usd } from '#test/support/nouns.ts'
 import { restingWatch } from '#test/support/resting-watch.ts'
-import { act, openFurnished, type TestOperatorDeps } from './deps.ts'
+import { act, openFurnished, serving, type TestOperatorDeps } from './deps.ts'
 
 const openTwo = async (): Promise<TestOperatorDeps> => {
   const deps = await openFurnished()
@@ -162,30 +162,17 @@ test('an account at its own ceiling is named; what a key has left in it when it 
   ])
   // The dashboard names those of the account that it shows, or of all.
   const accounts = await deps.store.accounts.list()
-  const live = { listen: '', baseUrl: '', authUrl: null, pid: 1, startedAt: deps.clock.now() }
-  const serving = {
-    ...deps,
-    watch: restingWatch(),
-    live: {
-      ...live,
-      hops: () => [],
-      paces: () => [],
-      credentials: () => [],
-      codeMailFailure: () => null,
-      wakeMails: () => {},
-      clockJump: () => null,
-    },
-  }
+  const watched = { ...deps, watch: restingWatch(), live: serving() }
   const named = async (account: string, isNarrow: boolean) => {
     const shown = accounts.find(({ name }) => name === account)
     if (shown === undefined) throw new Error('no account')
-    const frame = await (await openSnapshots(serving, shown, isNarrow)).watch().next()
+    const frame = await (await openSnapshots(watched, shown, isNarrow)).watch().next()
     return frame.keys?.warnings.map(({ account: whose, key_name }) => key_name ?? whose)
   }
   expect(await named('default', false)).toEqual(['acme', 'moved'])
   expect(await named('default', true)).toEqual([])
   expect(await named('acme', true)).toEqual(['acme', 'moved'])
-  expect((await act(serving, 'status', {})).warnings).toMatchObject([
+  expect((await act(watched, 'status', {})).warnings).toMatchObject([
     { account: 'acme', key_name: null },
     { account: 'acme', key_name: 'moved' },
   ])
