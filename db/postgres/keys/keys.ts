@@ -12,6 +12,7 @@ import { batched } from '../engine/batch.ts'
 import type { Database, Sql } from '../engine/database.ts'
 import { noteAct } from '../log/acts.ts'
 import { lockAccount } from '../money/lock-account.ts'
+import { leave } from '../money/moved-days.ts'
 import { keyNotFound } from './key-not-found.ts'
 
 const KEYS = `
@@ -47,16 +48,6 @@ const requireUnrevoked = async (tx: Sql, id: KeyId): Promise<ApiKey> => {
   if (key.revokedAt === null) return key
   throw new GatewayError('key_revoked', `key ${key.name} is revoked and cannot be changed`)
 }
-
-/** All that it has spent stays behind with its account. */
-const leave = (tx: Sql, { id, accountId: from }: ApiKey, to: AccountId): Promise<unknown> =>
-  tx.run(
-    `INSERT INTO moved_days AS m (account_id, day, spent_nanos, requests)
-     SELECT side.account_id, day, sign * spent_nanos, sign * requests
-     FROM key_days CROSS JOIN (VALUES ($from, 1), ($to, -1)) AS side (account_id, sign) WHERE key_id = $id
-     ON CONFLICT (account_id, day) DO UPDATE SET spent_nanos = m.spent_nanos + excluded.spent_nanos, requests = m.requests + excluded.requests`,
-    { id, from, to },
-  )
 
 export function createKeys(database: Database, catalogue: HeldCatalogue): Keys {
   /** One row at a time: no other lock is waited for while one is held. */

@@ -13,6 +13,7 @@ import type { Day } from '#domain/clock.ts'
 import type { AccountId, GenerationId, KeyId } from '#domain/id.ts'
 import { renderUsd, type UsdNanos } from '#domain/money.ts'
 import type { Database, Sql } from '../engine/database.ts'
+import { ACCOUNT_DAYS } from './moved-days.ts'
 
 interface SumRow {
   readonly what: KeptSum
@@ -29,11 +30,6 @@ interface SumRow {
   readonly key_days: number
   readonly end_user_days: number
 }
-
-/** What accounts were charged on their days, in parts. */
-export const ACCOUNT_DAYS = `
-  SELECT k.account_id, d.day, d.spent_nanos, d.requests FROM key_days d JOIN keys k ON k.id = d.key_id
-  UNION ALL SELECT account_id, day, spent_nanos, requests FROM moved_days`
 
 /** Each sum once, as kept and as the ledger adds up to: balances, and what differs; each with the counts of all. */
 const SUMS = `
