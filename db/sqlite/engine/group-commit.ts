@@ -285,10 +285,10 @@ export function startGroupCommit(
       else timer ??= setTimeout(commitAged, DEFER_MS)
       return pending
     },
-    ...{ flush, flushAwaited: endTurn },
+    flush,
+    flushAwaited: () => endTurn(),
     ...prepareTransactions(database, logSync, trouble, flush, () => closed || isStuck()),
     atClose: group.atClose,
-    synced: () => logSync.settled().catch(rejectUnsynced),
     get writable() {
       return trouble.failure === null && !closed
     },
@@ -324,8 +324,10 @@ function prepareTransactions(
   trouble: Trouble,
   flush: () => void,
   isBlocked: () => boolean,
-): Pick<GroupCommit, 'commitDurably' | 'tryWrite'> {
+): Pick<GroupCommit, 'commitDurably' | 'tryWrite' | 'synced'> {
+  const synced = (): Promise<void> => logSync.settled().catch(rejectUnsynced)
   return {
+    synced,
     async commitDurably(write, committed) {
       flush()
       if (isBlocked()) throw unavailable(trouble.failure ?? undefined)
@@ -334,7 +336,7 @@ function prepareTransactions(
       const result = attempt(database.transaction(write).immediate)
       trouble.report(null)
       committed?.(result)
-      await logSync.settled().catch(rejectUnsynced)
+      await synced()
       return result
     },
     tryWrite(write) {
