@@ -126,12 +126,10 @@ test('an account that is closed gets nothing more, and nobody is told of it', as
   ).toEqual([])
 })
 
-test('an account at its own ceiling is named; what a key has left in it when it is moved is found by its name', async () => {
-  const deps = await openTwo()
-  const { id } = await act(deps, 'keys.create', { name: 'moved', account: 'acme' })
-  const key = await deps.store.keys.find(id as KeyId)
-  if (key === undefined) throw new Error('no key')
-  await act(deps, 'balance.top-up', { amount_usd: '1', account: 'acme' })
+/** A cent, with a new key of acme's. */
+async function spendOne(deps: TestOperatorDeps, name: string): Promise<ApiKey> {
+  const { id } = await act(deps, 'keys.create', { name, account: 'acme' })
+  const key = (await deps.store.keys.find(id as KeyId)) as ApiKey
   const { version: catalogue } = deps.store.catalogue.current()
   const claim = { ...aClaim(key, deps.clock.now()), catalogue }
   await deps.store.admissions.admit(claim)
@@ -141,6 +139,13 @@ test('an account at its own ceiling is named; what a key has left in it when it 
     charge: aCharge(usd('0.01')),
     activity: anActivity(claim, { cost: usd('0.01') }),
   })
+  return key
+}
+
+test('an account at its own ceiling is named; what a key has left in it when it is moved is found by its name', async () => {
+  const deps = await openTwo()
+  await act(deps, 'balance.top-up', { amount_usd: '1', account: 'acme' })
+  const { id } = await spendOne(deps, 'moved')
   await act(deps, 'accounts.set-limits', { account: 'acme', daily_spend_limit_usd: '0.01' })
   expect((await act(deps, 'status', {})).warnings).toMatchObject([
     { account: 'acme', key_id: null, what: 'day', level: 100, limit: '0.01' },
@@ -192,20 +197,7 @@ test('an account at its own ceiling is named; what a key has left in it when it 
 test('the notice of a ceiling is open while the ceiling refuses: not once another is set, or its day is over', async () => {
   const deps = await openTwo()
   await act(deps, 'balance.top-up', { amount_usd: '1', account: 'acme' })
-  const spend = async (name: string): Promise<void> => {
-    const { id } = await act(deps, 'keys.create', { name, account: 'acme' })
-    const key = (await deps.store.keys.find(id as KeyId)) as ApiKey
-    const { version: catalogue } = deps.store.catalogue.current()
-    const claim = { ...aClaim(key, deps.clock.now()), catalogue }
-    await deps.store.admissions.admit(claim)
-    await deps.store.admissions.settle(claim.generationId, {
-      answer: null,
-      at: deps.clock.now(),
-      charge: aCharge(usd('0.01')),
-      activity: anActivity(claim, { cost: usd('0.01') }),
-    })
-  }
-  await spend('first')
+  await spendOne(deps, 'first')
   const limit = (usd: string | null) =>
     act(deps, 'accounts.set-limits', { account: 'acme', daily_spend_limit_usd: usd })
   const states = async () =>
