@@ -8,7 +8,7 @@ import { renderUsd } from '#domain/money.ts'
 import { judgePace } from '#domain/snapshot/pace.ts'
 import type { OperatorDeps } from './deps.ts'
 import { readGauges } from './snapshot/gauges.ts'
-import { readUses } from './snapshot/money.ts'
+import { readUse } from './snapshot/money.ts'
 import type { GaugesRecord, WarningRecord } from './snapshot/record.ts'
 
 type LimitWarning = Omit<WarningRecord, 'key_id' | 'key_name' | 'account'>
@@ -20,23 +20,14 @@ export async function accountWarnings(
   deps: OperatorDeps,
   known: Account,
 ): Promise<readonly WarningRecord[]> {
-  const account = (await deps.store.accounts.find(known.id)) ?? known
-  return account.closedAt === null ? await warningsOfAll(deps, [account]) : []
-}
-
-async function warningsOfAll(
-  deps: OperatorDeps,
-  accounts: readonly Account[],
-): Promise<readonly WarningRecord[]> {
   const now = deps.clock.now()
-  const uses = await readUses(deps, accounts, now)
-  return accounts.flatMap(({ id, name, limits }) => {
-    const use = uses.get(id)
-    if (use === undefined) return []
-    const of = { key_id: null, key_name: null, account: name }
-    const gauges = readGauges(limits, use, null, now)
-    return warningsOf(limits, gauges, use, now).map((warning) => ({ ...of, ...warning }))
-  })
+  const account = (await deps.store.accounts.find(known.id)) ?? known
+  const use = account.closedAt === null ? await readUse(deps, account, now) : null
+  if (use === null) return []
+  const { name, limits } = account
+  const of = { key_id: null, key_name: null, account: name }
+  const gauges = readGauges(limits, use, null, now)
+  return warningsOf(limits, gauges, use, now).map((warning) => ({ ...of, ...warning }))
 }
 
 /** Null for gauges: of its ceilings alone. */

@@ -2,7 +2,6 @@
 import type { Account } from '#domain/account.ts'
 import type { AccountDaySpend } from '#domain/admission.ts'
 import { type Day, dayOf, type Instant, monthStart, renderInstant } from '#domain/clock.ts'
-import type { AccountId } from '#domain/id.ts'
 import { isUsedUp } from '#domain/limits.ts'
 import { addUsd, NO_MONEY, renderRubPerUsd, renderUsd, type UsdNanos } from '#domain/money.ts'
 import type { Channel, Notice } from '#domain/notice.ts'
@@ -114,26 +113,16 @@ export function renderRunway(
 }
 
 /** What all keys of an account have used of its own limits; null where none of them counts. */
-export const readUse = async (
-  deps: OperatorDeps,
-  account: Account,
-  now: Instant,
-): Promise<Used | null> => (await readUses(deps, [account], now)).get(account.id) ?? null
-
-/** The same of several; those of which none counts are left out. */
-export async function readUses(
+export async function readUse(
   { store }: OperatorDeps,
-  accounts: readonly Account[],
+  { id, limits }: Account,
   now: Instant,
-): Promise<ReadonlyMap<AccountId, Used>> {
-  const limited = accounts.filter(({ limits }) => isUsedUp(limits)).map(({ id }) => id)
-  const uses = limited.length === 0 ? [] : await store.admissions.accountUse(limited, now)
-  return new Map(
-    uses.map(({ spendDay, spendMonth, ...use }, nth) => [
-      limited[nth] as AccountId,
-      { ...use, spendDay: spendDay ?? NO_MONEY, spendMonth: spendMonth ?? NO_MONEY },
-    ]),
-  )
+): Promise<Used | null> {
+  if (!isUsedUp(limits)) return null
+  const [use] = await store.admissions.accountUse([id], now)
+  if (use === undefined) return null
+  const { spendDay, spendMonth } = use
+  return { ...use, spendDay: spendDay ?? NO_MONEY, spendMonth: spendMonth ?? NO_MONEY }
 }
 
 const MAX_NOTICES = 10
