@@ -1,8 +1,9 @@
 /** Lists keys; in a file of its own so that this most frequent command loads quickly. */
-import { pause } from '#domain/clock.ts'
+
 import type { AccountId, KeyId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { type KeyRecord, renderKey, withSpending } from '#domain/key-report.ts'
+import { nextTurn } from '#runtime/next-turn.ts'
 import type { PersonId } from '#signin/register/person.ts'
 import { makerOf, sees } from './actor.ts'
 import type { OperatorDeps } from './deps.ts'
@@ -92,7 +93,7 @@ export async function listAllKeys(
     all.push(...page.keys.filter((key) => sees(actor ?? null, key)))
     after = page.keys.at(-1)?.id
     if (!page.hasMore || after === undefined || all.length >= least) return all
-    await pause(0)
+    await nextTurn()
   }
 }
 
@@ -109,7 +110,7 @@ async function reportKeys(
   const makers = new Map<string, string>()
   const records: OperatorKeyRecord[] = []
   for (let first = 0; first < keys.length; first += PAGE_KEYS) {
-    if (first > 0) await pause(0)
+    if (first > 0) await nextTurn()
     const page = keys.slice(first, first + PAGE_KEYS)
     const at = clock.now()
     for (const [key, spending] of await withSpending(store.admissions, page, at)) {

@@ -3,6 +3,7 @@ import type { Account } from '#domain/account.ts'
 import { dayOf, dayStart, monthStart } from '#domain/clock.ts'
 import { withSpending } from '#domain/key-report.ts'
 import { FIGURES_MS, readSpan } from '#domain/snapshot/figures.ts'
+import { nextTurn } from '#runtime/next-turn.ts'
 import type { OperatorDeps } from './deps.ts'
 import { accountWarnings, keyWarnings } from './limit-warnings.ts'
 import { MAX_KEYS, readKeys } from './snapshot/keys.ts'
@@ -17,7 +18,7 @@ export async function readLimits(
   const found: WarningRecord[] = []
   for (const account of accounts) {
     // Requests pass between two accounts: there may be thousands.
-    await new Promise((resolve) => setImmediate(resolve))
+    await nextTurn()
     if (watch) {
       const span = readSpan(watch.pulse.endings, clock.now(), FIGURES_MS)
       found.push(...(await readKeys(deps, account, span)).keys.warnings)

@@ -10,8 +10,8 @@ import {
   MAX_KEPT_BYTES,
   MAX_PIECE_BYTES,
 } from '#domain/idempotency.ts'
+import { nextTurn } from '#runtime/next-turn.ts'
 import type { Connection } from '../engine/connection.ts'
-import { nextTurn } from '../engine/next-turn.ts'
 import { statement } from '../engine/statement.ts'
 import { preparePieces, type Repeats } from './repeats.ts'
 

@@ -4,9 +4,9 @@
  */
 import { type Instant, later } from '#domain/clock.ts'
 import { type GenerationId, generationsFrom, type KeyId } from '#domain/id.ts'
+import { nextTurn } from '#runtime/next-turn.ts'
 import type { Connection } from '../engine/connection.ts'
 import { ignoreTrouble } from '../engine/disk.ts'
-import { nextTurn } from '../engine/next-turn.ts'
 import { statement } from '../engine/statement.ts'
 
 /**

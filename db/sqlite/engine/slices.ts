@@ -1,7 +1,7 @@
 /** Reads a long table in slices, so that no read blocks requests for longer than one slice. */
 import type { Database } from 'bun:sqlite'
+import { nextTurn } from '#runtime/next-turn.ts'
 import { BEHIND_ALL, type Slice } from '../../rows/slice.ts'
-import { nextTurn } from './next-turn.ts'
 import { statement } from './statement.ts'
 
 /** Looked at in one go, for some milliseconds; sums over so many of the largest amounts still fit an SQLite integer. */

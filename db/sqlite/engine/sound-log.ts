@@ -6,9 +6,9 @@ import type { Database } from 'bun:sqlite'
 import { desc, getTableColumns, gte, lt, type SQL, sql } from 'drizzle-orm'
 import { drizzle as openDrizzle } from 'drizzle-orm/bun-sqlite'
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core'
+import { nextTurn } from '#runtime/next-turn.ts'
 import type { Slice } from '../../rows/slice.ts'
 import { unavailable } from './disk.ts'
-import { nextTurn } from './next-turn.ts'
 import { EVERYTHING, SLICE_ROWS } from './slices.ts'
 
 /** A table whose ids ascend with time. */

@@ -1,5 +1,5 @@
 /** Spills sums from memory to a table when they become many. */
-import { nextTurn } from './next-turn.ts'
+import { nextTurn } from '#runtime/next-turn.ts'
 import { SLICE_ROWS } from './slices.ts'
 
 /** Some megabytes. Rows of one time come together, so that few sums are put down more than once. */

@@ -9,7 +9,7 @@ import {
   type UsageReport,
   type UsageRow,
 } from '#domain/usage-report.ts'
-import { nextTurn } from '../engine/next-turn.ts'
+import { nextTurn } from '#runtime/next-turn.ts'
 import { SLICE_ROWS } from '../engine/slices.ts'
 import { MAX_SUMS_IN_MEMORY, spill } from '../engine/spill.ts'
 import { statement } from '../engine/statement.ts'

@@ -4,8 +4,8 @@ import type { AuditFinding, EngineFinding } from '#domain/audit.ts'
 import { type Day, nextDay, nextMonthStart, renderDay } from '#domain/clock.ts'
 import { chargeEntryId, type EntryId, type GenerationId } from '#domain/id.ts'
 import { addUsd, NO_MONEY, renderUsd, subtractUsd, type UsdNanos } from '#domain/money.ts'
+import { nextTurn } from '#runtime/next-turn.ts'
 import type { LiveSums } from '../admission/hot-state.ts'
-import { nextTurn } from '../engine/next-turn.ts'
 import type { Sums } from './audit-sums.ts'
 
 /** Judged in one go. */

@@ -1,7 +1,7 @@
 /** The keys of an account with the usage of each limit, those nearest to a limit first. */
 import type { Account } from '#domain/account.ts'
 import type { KeySpending } from '#domain/admission.ts'
-import { pause, renderInstant } from '#domain/clock.ts'
+import { renderInstant } from '#domain/clock.ts'
 import type { KeyId } from '#domain/id.ts'
 import { type ApiKey, keyStatus } from '#domain/key.ts'
 import { withUse } from '#domain/key-report.ts'
@@ -10,6 +10,7 @@ import { addUsd, NO_MONEY, renderUsd, type UsdNanos } from '#domain/money.ts'
 import { type Span, sharesOf, toFigures } from '#domain/snapshot/figures.ts'
 import type { Ended } from '#domain/snapshot/pulse.ts'
 import type { WindowReadings } from '#domain/window.ts'
+import { nextTurn } from '#runtime/next-turn.ts'
 import type { OperatorDeps } from '../deps.ts'
 import { accountWarnings, keyWarnings } from '../limit-warnings.ts'
 import { readGauges } from './gauges.ts'
@@ -43,7 +44,7 @@ export async function readKeys(
   const rows: KeyRowRecord[] = []
   const warnings = [...(await accountWarnings(deps, account))]
   for (let first = 0; first < keys.length; first += KEYS_PER_TURN) {
-    if (first > 0) await pause(0)
+    if (first > 0) await nextTurn()
     const now = clock.now()
     const turn = keys.slice(first, first + KEYS_PER_TURN)
     for (const [key, spending, windows] of await withUse(store.admissions, turn, now)) {
