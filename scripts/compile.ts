@@ -102,6 +102,23 @@ const STAND_INS: readonly {
     instead:
       'class SmithyRpcV2CborProtocol {} const loadSmithyRpcV2CborErrorCode = () => undefined;',
   },
+  // Answers that are streams of events: credentials are none.
+  {
+    importer: '/@smithy/core/dist-cjs/submodules/protocols/index.js',
+    statement: `const { EventStreamSerde, eventStreamSerdeProvider } = require('@smithy/core/event-streams');`,
+    instead: `throw new Error('streams of events are not asked for');`,
+  },
+  // Warnings of what is out of date in two libraries of the sign-in library, and what it says to who debugs it.
+  ...['cookies', 'http-errors'].map((name) => ({
+    importer: `/${name}/index.js`,
+    statement: `var deprecate = require('depd')('${name}')`,
+    instead: 'var deprecate = () => {}; deprecate.property = deprecate.function = () => {};',
+  })),
+  ...['authorization_error_handler', 'error_handler'].map((name) => ({
+    importer: `/oidc-provider/lib/shared/${name}.js`,
+    statement: "import debug from 'debug';",
+    instead: 'const debug = () => () => {};',
+  })),
   // What a browser says of itself.
   {
     importer: '/@aws-sdk/core/dist-cjs/submodules/client/index.js',
@@ -146,6 +163,22 @@ const STAND_INS: readonly {
     statement: "import wellKnown from '../well-known/index.js';",
     instead: 'const wellKnown = () => false;',
   },
+  // Other ways to prove who sends a mail, and to reach the server, than ours.
+  {
+    importer: '/nodemailer/dist/esm/smtp-transport/index.js',
+    statement: "import XOAuth2 from '../xoauth2/index.js';",
+    instead: 'const XOAuth2 = null;',
+  },
+  {
+    importer: '/nodemailer/dist/esm/mailer/index.js',
+    statement: "import DKIM from '../dkim/index.js';",
+    instead: 'const DKIM = null;',
+  },
+  {
+    importer: '/nodemailer/dist/esm/mailer/index.js',
+    statement: "import httpProxyClient from '../smtp-connection/http-proxy-client.js';",
+    instead: 'const httpProxyClient = null;',
+  },
   // Certificates of the makers of passkeys, which are not asked for: a passkey that brings some is refused.
   ...[
     ['FIDOU2F', 'verifyAttestationFIDOU2F'],
@@ -179,6 +212,13 @@ const STAND_INS: readonly {
     importer: '/@simplewebauthn/server/esm/index.js',
     statement: "export * from './services/metadataService.js';",
     instead: '',
+  },
+  {
+    importer: '/@simplewebauthn/server/esm/services/settingsService.js',
+    statement:
+      "import { Google_Hardware_Attestation_Root_1, Google_Hardware_Attestation_Root_2, Google_Hardware_Attestation_Root_3, Google_Hardware_Attestation_Root_4, } from './defaultRootCerts/android-key.js';",
+    instead:
+      "const Google_Hardware_Attestation_Root_1 = '', Google_Hardware_Attestation_Root_2 = '', Google_Hardware_Attestation_Root_3 = '', Google_Hardware_Attestation_Root_4 = '';",
   },
   // By way of its index, one function would load all others.
   ...['verifyAKP', 'verifyOKP'].map((name) => ({
@@ -216,24 +256,52 @@ const standIns: BunPlugin = {
   },
 }
 
-/** The largest of all modules, in whole words: alone it bears shorter identifiers. */
-const shortReact: BunPlugin = {
-  name: 'short-react',
+/** Large modules of CommonJS in whole words: each alone bears shorter identifiers. */
+const IN_WHOLE_WORDS = [
+  'react-reconciler/cjs/react-reconciler.production.js',
+  ...[
+    'protocols',
+    'serde',
+    'client',
+    'retry',
+    'endpoints',
+    'event-streams',
+    'config',
+    'schema',
+  ].map((name) => `@smithy/core/dist-cjs/submodules/${name}/index.js`),
+  ...['protocols', 'client', 'httpAuthSchemes'].map(
+    (name) => `@aws-sdk/core/dist-cjs/submodules/${name}/index.js`,
+  ),
+  ...['sts', 'sso', 'sso-oidc', 'signin'].map(
+    (name) => `@aws-sdk/nested-clients/dist-cjs/submodules/${name}/index.js`,
+  ),
+  '@smithy/node-http-handler/dist-cjs/index.js',
+  '@smithy/signature-v4/dist-cjs/index.js',
+].map((file) => `${ROOT}node_modules/${file}`)
+
+const shortWords: BunPlugin = {
+  name: 'short-words',
   async setup(build) {
-    // Before the build: one within it would wait for itself.
-    const { outputs } = await Bun.build({
-      entrypoints: [`${ROOT}node_modules/react-reconciler/cjs/react-reconciler.production.js`],
-      minify: true,
-      format: 'cjs',
-      target: 'bun',
-      external: ['*'],
-    })
-    const contents = /^\/\/ @bun @bun-cjs\n\(function\([\w, ]+\) \{(.*)\}\)\s*$/s.exec(
-      (await outputs[0]?.text()) ?? '',
-    )?.[1]
-    if (contents === undefined) throw new Error('React was not made a module of CommonJS')
-    build.onLoad({ filter: /\/react-reconciler\.production\.js$/ }, () => ({
-      contents,
+    const shortened = new Map<string, string>()
+    for (const file of IN_WHOLE_WORDS) {
+      // Before the build: one within it would wait for itself.
+      const { outputs } = await Bun.build({
+        entrypoints: [file],
+        minify: true,
+        format: 'cjs',
+        target: 'bun',
+        external: ['*'],
+        plugins: [standIns],
+      })
+      const contents = /^\/\/ @bun @bun-cjs\n\(function\([\w, ]+\) \{(.*)\}\)\s*$/s.exec(
+        (await outputs[0]?.text()) ?? '',
+      )?.[1]
+      if (contents === undefined) throw new Error(`${file} was not made a module of CommonJS`)
+      shortened.set(file, contents)
+    }
+    const names = IN_WHOLE_WORDS.map((file) => RegExp.escape(file)).join('|')
+    build.onLoad({ filter: new RegExp(`^(?:${names})$`) }, ({ path }) => ({
+      contents: shortened.get(path) ?? '',
       loader: 'js',
     }))
   },
@@ -252,7 +320,7 @@ const CHUNKS = {
     'process.env.NODE_ENV': '"production"',
     GATEWAY_VERSION: JSON.stringify(project.version),
   },
-  plugins: [standIns, shortReact],
+  plugins: [shortWords, standIns],
 } satisfies Partial<Bun.BuildConfig>
 
 /** The chunks of the binary as files, its entry `main.js`; answers which sources went into each, by its name. */
