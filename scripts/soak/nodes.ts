@@ -41,6 +41,7 @@ const BEFORE_MS = 1_500
 const STOP_MS = 13_000
 const BRIEF_MS = 2_000
 const LATE_MS = 8_000
+const SNAPSHOT_MS = 60_000
 const IDLE_WITHIN_MS = 15_000
 const POLL_MS = 100
 
@@ -62,6 +63,7 @@ const ROUNDS: readonly (readonly [name: string, happen: (field: Field) => Promis
   ['resets', (field) => trouble(field, 'reset', BRIEF_MS)],
   ['late requests', (field) => trouble(field, 'late requests', LATE_MS)],
   ['late answers', (field) => trouble(field, 'late answers', LATE_MS)],
+  ['a snapshot open for 60 s', keepSnapshot],
 ]
 
 export async function nodes(
@@ -223,6 +225,16 @@ async function trouble({ victim }: Field, kind: Trouble, ms: number): Promise<vo
   victim.link.set(kind)
   await Bun.sleep(ms)
   victim.link.set('none')
+}
+
+/** What it costs nodes is time: nobody is refused. `status` warns of it. */
+async function keepSnapshot({ pair, rig, findings }: Field): Promise<void> {
+  const end = await pair.openSnapshot()
+  await Bun.sleep(SNAPSHOT_MS)
+  const { out } = await rig.type('doctor')
+  if (!out.includes('a transaction of'))
+    findings.violation(`a snapshot of 60 s is not told of:\n${out}`)
+  await end()
 }
 
 async function failOver(field: Field): Promise<void> {

@@ -14,6 +14,8 @@ export interface Pair {
   failOver(): Promise<void>
   /** What was the primary begins anew as standby; resolves when commits wait for it. */
   rebuild(): Promise<void>
+  /** A transaction that stays open at the primary, so that no old version of a row can be cleared away. Ended by what it answers. */
+  openSnapshot(): Promise<() => Promise<void>>
   stop(): void
 }
 
@@ -86,6 +88,12 @@ export async function startPair(bin: string): Promise<Pair> {
       await ask(placeOf(primary), 'postgres', 'SELECT pg_reload_conf()')
     },
     rebuild: follow,
+    async openSnapshot() {
+      const client = connect(placeOf(primary), 'gateway')
+      await client.unsafe('BEGIN ISOLATION LEVEL REPEATABLE READ')
+      await client.unsafe('SELECT count(*) FROM ledger')
+      return () => client.close({ timeout: 0 })
+    },
     stop() {
       for (const server of servers) kill(server)
       for (const place of places) rmSync(place, { recursive: true, force: true })

@@ -3,10 +3,12 @@ import type { ServerResponse } from 'node:http'
 import { expect } from 'vitest'
 import type { VerbInput } from '#operator/verbs.ts'
 import { nanos, openHolds, priced, until } from '#test/support/appliance.ts'
+import { isOverNodes } from '#test/support/one-process.ts'
+import { FULL } from '#test/support/tier.ts'
 import type { Socket } from '#test/upstream/fixtures.ts'
 import { hello, openScriptedGateway, say } from '../traps/scripted-gateway.ts'
 
-export const AT_ONCE = 200
+export const AT_ONCE = FULL || isOverNodes ? 600 : 200
 const USAGE = { prompt_tokens: 100, completion_tokens: 20 }
 /** The cost of each answer of both providers. */
 export const CHARGE = priced([100, '1'], [20, '2'])
