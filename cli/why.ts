@@ -31,6 +31,7 @@ export const mount: Mount = (root) =>
           ['user', why.user],
           ['surface', why.surface],
           ['session', why.session],
+          ...(why.node === null ? [] : [['node', why.node] as const]),
           ['model', why.model],
           ['route of', why.routed_by],
           ...(why.refusal === null ? storyFields(why) : refusalFields(context, why, why.refusal)),

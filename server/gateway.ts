@@ -2,10 +2,12 @@
 import type { Cabinet, CabinetPlace } from '#cabinet/deps.ts'
 import { ACTIVITY_KEPT_MS } from '#domain/activity.ts'
 import { GatewayError } from '#domain/errors.ts'
+import type { Owner } from '#domain/owner.ts'
 import { type Pulse, startPulse } from '#domain/snapshot/pulse.ts'
 import type { Watch } from '#domain/snapshot/watch.ts'
 import { createSteadyClock, type SteadyClock } from '#domain/steady-clock.ts'
 import { systemCodeOf } from '#domain/system-code.ts'
+import type { RequestLog } from '#http/request-log.ts'
 import { type Courier, startCourier } from '#notify/courier.ts'
 import type { SmtpServer } from '#notify/smtp-server.ts'
 import { type WebhookPermissions, webhookPolicy } from '#notify/webhook-policy.ts'
@@ -164,12 +166,16 @@ function toWatch({ store, clock }: GatewayOptions, serving: Serving, pulse: Puls
 }
 
 const toObserved = ({
+  store: { owner },
   clock,
   telemetry,
   log = null,
   version = '0',
   logFault = () => {},
-}: GatewayOptions) => ({ clock, telemetry, log, version, logFault })
+}: GatewayOptions) => ({ clock, telemetry, log: log && withNode(log, owner), version, logFault })
+
+const withNode = (log: RequestLog, { node }: Owner): RequestLog =>
+  node === '' ? log : (line) => log({ ...line, node })
 
 const sweep = (options: GatewayOptions, clock: SteadyClock, teller: Teller): Sweeper => {
   const { store, activityKeptMs = ACTIVITY_KEPT_MS, logFault = () => {} } = options

@@ -35,6 +35,7 @@ const factsOf = (receipt: Receipt): readonly Field[] => [
   ['user', receipt.user],
   ['surface', receipt.surface],
   ['session', receipt.session],
+  ...(receipt.node === null ? [] : [['node', receipt.node] as const]),
   ['model', receipt.model],
   ['provider', receipt.provider],
   ['status', receipt.code === null ? receipt.status : `${receipt.status} ${receipt.code}`],

@@ -98,7 +98,16 @@ export const LOG: ListOf<LogRecord> = {
   rows: ({ log, errors }, { errorsOnly }) => (errorsOnly ? errors : log),
   idOf: ({ id }) => id,
   filterable: (row) => ({
-    text: [row.id, row.request_id, row.key_name, row.model, row.provider, row.user, row.code],
+    text: [
+      row.id,
+      row.request_id,
+      row.key_name,
+      row.model,
+      row.provider,
+      row.user,
+      row.code,
+      row.node,
+    ],
     fields: {
       key: row.key_name,
       model: row.model,

@@ -499,7 +499,7 @@ CREATE OR REPLACE FUNCTION settle(p_gen text[], p_at bigint[], p_amount bigint[]
   l_total_ms bigint[], l_input bigint[], l_cache_read bigint[], l_cache_write bigint[], l_image_input bigint[], l_output bigint[], l_reasoning bigint[],
   l_image_output bigint[], l_input_images bigint[], l_output_images bigint[], l_search_units bigint[], l_usage_source text[], l_cost bigint[],
   l_cost_rub bigint[], l_failed text[], l_operator_cost bigint[], l_stated bigint[], l_resolution text[], l_quality text[], l_refusal text[], l_hold bigint[],
-  l_bound bigint[], l_cache_write_1h bigint[], l_calls text[], l_modifiers text[], l_surface text[], l_session text[], l_cut text[], l_credential text[])
+  l_bound bigint[], l_cache_write_1h bigint[], l_calls text[], l_modifiers text[], l_surface text[], l_session text[], l_cut text[], l_credential text[], l_node text[])
 RETURNS TABLE (gen text, passed boolean)
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
 #variable_conflict use_column
@@ -561,22 +561,22 @@ BEGIN
         started_at, admitted_at, first_event_ms, total_ms, input_tokens, cache_read_tokens, cache_write_tokens, image_input_tokens, output_tokens,
         reasoning_tokens, image_output_tokens, input_images, output_images, search_units, usage_source, cost_nanos, cost_rub_micros, failed_attempts,
         operator_cost_nanos, stated_cost_nanos, image_resolution, image_quality, refusal, hold_nanos, lowered_bound, cache_write_1h_tokens, server_calls,
-        modifiers, surface, session, cut_tools, credential)
+        modifiers, surface, session, cut_tools, credential, node)
       SELECT l.generation_id, l.request_id, d.account_id, l.key_id, l.admitted, l.model, l.provider, l.end_user, l.stream, l.status, l.code,
         l.ended_by, l.finish_reason, l.started_at, d.admitted_at, l.first_event_ms, l.total_ms, l.input_tokens, l.cache_read_tokens,
         l.cache_write_tokens, l.image_input_tokens, l.output_tokens, l.reasoning_tokens, l.image_output_tokens, l.input_images,
         l.output_images, l.search_units, l.usage_source, l.cost_nanos, l.cost_rub_micros, l.failed_attempts, l.operator_cost_nanos,
         l.stated_cost_nanos, l.image_resolution, l.image_quality, l.refusal, l.hold_nanos, l.lowered_bound, l.cache_write_1h_tokens,
-        l.server_calls, l.modifiers, l.surface, l.session, l.cut_tools, l.credential
+        l.server_calls, l.modifiers, l.surface, l.session, l.cut_tools, l.credential, l.node
       FROM unnest(p_gen, l_request_id, l_account_id, l_key_id, l_admitted, l_model, l_provider, l_end_user, l_stream, l_status, l_code, l_ended_by,
         l_finish_reason, l_started_at, l_admitted_at, l_first_event_ms, l_total_ms, l_input, l_cache_read, l_cache_write, l_image_input, l_output,
         l_reasoning, l_image_output, l_input_images, l_output_images, l_search_units, l_usage_source, l_cost, l_cost_rub, l_failed,
         l_operator_cost, l_stated, l_resolution, l_quality, l_refusal, l_hold, l_bound, l_cache_write_1h, l_calls, l_modifiers, l_surface, l_session,
-        l_cut, l_credential) AS l(generation_id, request_id, account_id, key_id, admitted, model, provider, end_user, stream, status, code, ended_by, finish_reason,
+        l_cut, l_credential, l_node) AS l(generation_id, request_id, account_id, key_id, admitted, model, provider, end_user, stream, status, code, ended_by, finish_reason,
         started_at, admitted_at, first_event_ms, total_ms, input_tokens, cache_read_tokens, cache_write_tokens, image_input_tokens, output_tokens,
         reasoning_tokens, image_output_tokens, input_images, output_images, search_units, usage_source, cost_nanos, cost_rub_micros, failed_attempts,
         operator_cost_nanos, stated_cost_nanos, image_resolution, image_quality, refusal, hold_nanos, lowered_bound, cache_write_1h_tokens, server_calls,
-        modifiers, surface, session, cut_tools, credential)
+        modifiers, surface, session, cut_tools, credential, node)
       JOIN done d ON d.generation_id = l.generation_id ON CONFLICT DO NOTHING)
     SELECT d.* FROM done d
   LOOP
@@ -680,9 +680,9 @@ BEGIN
       WHERE s.account_id = g.account_id)
   INSERT INTO activity (generation_id, request_id, account_id, key_id, admitted, model, end_user, stream, status, code, ended_by, started_at, admitted_at,
       total_ms, input_tokens, cache_read_tokens, cache_write_tokens, image_input_tokens, output_tokens, reasoning_tokens, image_output_tokens, input_images,
-      output_images, search_units, cost_nanos, cost_rub_micros, operator_cost_nanos, hold_nanos, cache_write_1h_tokens, surface, session)
+      output_images, search_units, cost_nanos, cost_rub_micros, operator_cost_nanos, hold_nanos, cache_write_1h_tokens, surface, session, node)
     SELECT e.generation_id, e.request_id, e.account_id, e.key_id, true, e.model, e.end_user, false, 500, 'internal_error', 'gateway', e.admitted_at, e.admitted_at,
-      greatest(0, p_at - e.admitted_at), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, e.amount_nanos, 0, e.surface, e.session
+      greatest(0, p_at - e.admitted_at), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, e.amount_nanos, 0, e.surface, e.session, e.node
     FROM ended e ON CONFLICT DO NOTHING;
   IF how = 'silent' THEN RETURN; END IF;
   UPDATE account_state s SET held_nanos = s.held_nanos - g.held, held_day = s.held_day - g.held_day, held_month = s.held_month - g.held_month

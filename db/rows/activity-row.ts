@@ -160,6 +160,7 @@ export const ACTIVITY_COLUMNS = [
   'session',
   'cut_tools',
   'credential',
+  'node',
 ]
 
 /** A line as the columns of its row; `admittedAt` is null for one that was refused. */
@@ -214,5 +215,6 @@ export function activityValues(
     entry.session,
     fromNames(entry.cutTools),
     entry.credential,
+    entry.node,
   ]
 }

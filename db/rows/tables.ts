@@ -88,4 +88,5 @@ export const activity = sqliteTable('activity', {
   session: text('session'),
   cutTools: text('cut_tools'),
   credential: text('credential'),
+  node: text('node'),
 })

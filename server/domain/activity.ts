@@ -59,6 +59,8 @@ export interface ActivityEntry {
   readonly surface: Dialect
   /** As the client names it; null where it names none. */
   readonly session: string | null
+  /** That it came to; null where one process has the store. */
+  readonly node: string | null
   readonly stream: boolean
   /** The status sent; 499 when the client had gone before one could be. */
   readonly status: number

@@ -1,8 +1,8 @@
 /** The owner of an admission: one run of one node. What it holds ends with it, and no later than when others know that it has ended. */
 import type { EpochId } from './id.ts'
 
-/** The node of an engine that has only one. */
-export const LOCAL_NODE = 'local'
+/** The node of an engine that has only one, which has no name. */
+export const LOCAL_NODE = ''
 
 export interface Owner {
   readonly node: string

@@ -34,6 +34,8 @@ export interface RequestLine {
   /** Time to the first content; null if there was none. */
   readonly ttft_ms: number | null
   readonly total_ms: number
+  /** Of several that share the store. */
+  readonly node?: string
   /** Method and path, without the query, where no route is at the address. */
   readonly method?: string
   readonly path?: string

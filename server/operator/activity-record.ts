@@ -19,6 +19,8 @@ export interface ActivityRecord {
   readonly surface: string
   /** As the client names it; null where it names none. */
   readonly session: string | null
+  /** That it came to; null where one process has the store. */
+  readonly node: string | null
   readonly model: string
   /** Null when no provider was asked. */
   readonly provider: string | null
@@ -55,6 +57,7 @@ export const renderActivity = (entry: ActivityEntry, keyName: string): ActivityR
   user: entry.endUser,
   surface: entry.surface,
   session: entry.session,
+  node: entry.node,
   model: entry.model,
   provider: entry.provider,
   credential: entry.credential,
@@ -85,6 +88,7 @@ export interface OperatorAttemptRecord extends AttemptRecord {
 
 export interface OperatorReceiptRecord extends Omit<ReceiptRecord, 'attempts'> {
   readonly account_id: string
+  readonly node: string | null
   /** What was held for it; null where nothing was. */
   readonly held_usd: string | null
   /** Whether the cost exceeds what was held: the provider ignored the bound of the answer. */
@@ -105,6 +109,7 @@ export const renderOperatorReceipt = (receipt: Receipt): OperatorReceiptRecord =
   return {
     ...renderReceipt(receipt),
     account_id: entry.accountId,
+    node: entry.node,
     held_usd: entry.hold === null ? null : renderUsd(entry.hold),
     beyond_hold: isBeyondHold(entry),
     attempts: attempts.map((attempt) => ({

@@ -36,6 +36,7 @@ export interface WhyRecord {
   readonly user: string | null
   readonly surface: string
   readonly session: string | null
+  readonly node: string | null
   readonly model: string
   /** Whose route the model has now: its own, or that of a mask; null where none is set. */
   readonly routed_by: string | null
@@ -58,11 +59,11 @@ export const explain = verb(
   async (deps, { id, account }): Promise<WhyRecord> => {
     const entry = await findEntry(deps, id, account, 'why')
     const receipt = renderOperatorReceipt(await readReceipt(deps.store, entry))
-    const { request_id, created_at, key_id, key_name, user, surface, session } = receipt
+    const { request_id, created_at, key_id, key_name, user, surface, session, node } = receipt
     const { model, status, code, ended_by } = receipt
     return {
       id: entry.generationId,
-      ...{ request_id, created_at, key_id, key_name, user, surface, session },
+      ...{ request_id, created_at, key_id, key_name, user, surface, session, node },
       ...{ model, status, code, ended_by },
       routed_by: deps.store.catalogue.current().models.get(model)?.routedBy ?? null,
       ...(ended_by === 'refused' ? await explainRefusal(deps, entry) : NOT_REFUSED),

@@ -168,8 +168,32 @@ if (POSTGRES_BIN === null) {
         expect(new Set(lines).size).toBe(lines.length)
       }
       const { log, traffic } = cliB.json<SnapshotRecord>(['dashboard'])
-      expect(log.filter((line) => line.id === id)).toHaveLength(1)
+      expect(log.filter((line) => line.id === id)).toMatchObject([{ node: 'a' }])
       expect(traffic.requests_per_minute).toBeGreaterThan(0)
+      for (const command of [
+        ['activity', 'show', id],
+        ['why', id],
+      ]) {
+        expect(desk.json(command)).toMatchObject({ id, node: 'a' })
+        expect(desk.run(command).out).toMatch(/^node\s+a$/m)
+      }
+      expect(a.said()).toMatch(new RegExp(`"generation_id":"${id}".*"node":"a"`))
+    })
+
+    test('a request that one refused is in the log with its name', async () => {
+      const refused = await b.chat(key, {
+        model: 'demo/none',
+        messages: [{ role: 'user', content: 'hi' }],
+      })
+      const id = refused.headers.get('x-generation-id') ?? ''
+      await refused.text()
+      await until(
+        async () =>
+          desk
+            .json<readonly { id: string; node: string }[]>(['activity', 'list', '--errors'])
+            .some((line) => line.id === id && line.node === 'b'),
+        'it is in the log, with the node',
+      )
     })
 
     test.each(['the other node', 'a machine that is no node'])(

@@ -47,7 +47,11 @@ if (POSTGRES_BIN === null) {
       await child.kill()
       await until(() => admits(store, key), 'the place is free', 120_000)
       const id = child.printed.split(' ')[1]?.trim() as GenerationId
-      expect(await store.activity.find(id)).toMatchObject({ endedBy: 'gateway', cost: 0n })
+      expect(await store.activity.find(id)).toMatchObject({
+        endedBy: 'gateway',
+        cost: 0n,
+        node: 'b',
+      })
     })
 
     /** As if it had not beaten for so long. */

@@ -70,6 +70,7 @@ describe('activity list', () => {
       user: 'u_1',
       surface: 'chat',
       session: null,
+      node: null,
       model: 'demo/echo',
       provider: 'demo',
       credential: null,

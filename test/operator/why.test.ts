@@ -84,6 +84,7 @@ describe('a refused request', () => {
       user: null,
       surface: 'chat',
       session: null,
+      node: null,
       model: 'demo/echo',
       routed_by: null,
       status: 429,

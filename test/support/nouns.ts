@@ -254,6 +254,7 @@ export const anActivity = (claim: Claim, stated: Partial<ActivityEntry> = {}): A
   endUser: null,
   surface: claim.surface,
   session: claim.session,
+  node: null,
   stream: false,
   status: 200,
   code: null,

@@ -108,6 +108,7 @@ function ended(scene: Scene, one: LogRecord): readonly Line[] {
       'provider',
       one.credential === null ? one.provider : `${one.provider}, credential ${one.credential}`,
     ),
+    ...(one.node === null ? [] : [field('node', one.node)]),
     field('arrived', one.created_at),
     field('queued', elapsed(one.queued_ms)),
     field('first byte', ms(one.first_byte_ms)),

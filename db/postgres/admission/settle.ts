@@ -12,7 +12,7 @@ export interface Ended {
 
 /** Of the columns of a line behind its id. */
 const LINE =
-  'text text text boolean text text text boolean bigint text text text bigint bigint bigint bigint bigint bigint bigint bigint bigint bigint bigint bigint bigint bigint text bigint bigint text bigint bigint text text text bigint bigint bigint text text text text text text'.split(
+  'text text text boolean text text text boolean bigint text text text bigint bigint bigint bigint bigint bigint bigint bigint bigint bigint bigint bigint bigint bigint text bigint bigint text bigint bigint text text text bigint bigint bigint text text text text text text text'.split(
     ' ',
   )
 

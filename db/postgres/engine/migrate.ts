@@ -5,12 +5,13 @@ import { type Moved, movedAway } from '../../moved.ts'
 import functions from '../functions.sql' with { type: 'text' }
 import initial from '../migrations/0001_initial.sql' with { type: 'text' }
 import movedDays from '../migrations/0002_moved_days.sql' with { type: 'text' }
+import nodes from '../migrations/0003_nodes.sql' with { type: 'text' }
 import type { Address } from './address.ts'
 import { openConnections, START_MS } from './connections.ts'
 import { type Sql, sqlOn } from './database.ts'
 import { toStoreError } from './errors.ts'
 
-const MIGRATIONS: readonly string[] = [initial, movedDays]
+const MIGRATIONS: readonly string[] = [initial, movedDays, nodes]
 
 /** To the role that nodes connect as, where it is another than the owner: it may not change what is written once. */
 const GRANTS = `

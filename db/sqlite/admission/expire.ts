@@ -97,6 +97,7 @@ const toActivity = (hold: HoldRow, totalMs: number): ActivityEntry => ({
   endUser: hold.end_user,
   surface: hold.surface,
   session: hold.session,
+  node: null,
   stream: false,
   status: 500,
   code: 'internal_error',

@@ -4,7 +4,7 @@ import { GatewayError } from '#domain/errors.ts'
 import { type Moved, movedAway } from '../../moved.ts'
 
 /** How many migrations there are. */
-export const NEWEST_SCHEMA_VERSION = 49
+export const NEWEST_SCHEMA_VERSION = 50
 
 /** How many migrations this database has seen. */
 export const schemaVersion = (database: Database): number =>

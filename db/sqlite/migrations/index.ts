@@ -48,6 +48,7 @@ import idTokenClaims from './0046_id_token_claims.sql' with { type: 'text' }
 import passkeys from './0047_passkeys.sql' with { type: 'text' }
 import invitations from './0048_invitations.sql' with { type: 'text' }
 import movedDays from './0049_moved_days.sql' with { type: 'text' }
+import nodes from './0050_nodes.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly string[] = [
   initial,
@@ -99,4 +100,5 @@ export const MIGRATIONS: readonly string[] = [
   passkeys,
   invitations,
   movedDays,
+  nodes,
 ]

@@ -48,6 +48,7 @@ export function accountOf(store: GatewayStore, { accountId, id: keyId }: ApiKey)
           ...made,
           provider: 'words',
           credential: null,
+          node: null,
           endUser: null,
           stream: false,
           status: 200,

@@ -364,6 +364,7 @@ function toEntry(
     endUser: request.endUser,
     surface: request.dialect,
     session: request.session ?? null,
+    node: deps.store.owner.node || null,
     stream: request.stream,
     status: error?.status ?? (endedBy === 'client' ? CLIENT_CLOSED_REQUEST : 200),
     code: error?.code ?? null,

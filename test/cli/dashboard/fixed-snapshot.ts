@@ -235,6 +235,7 @@ export const ended = (place: number, more: Partial<LogRecord> = {}): LogRecord =
   user: 'u_31',
   surface: 'chat',
   session: null,
+  node: null,
   model: 'openai/gpt-mini',
   provider: 'openai',
   credential: null,

@@ -78,6 +78,25 @@ export function activityContract(bench: Bench): void {
     expect(await bench.store.activity.find(line.generationId)).toEqual(line)
   })
 
+  test('the node of a request is kept, whether it was refused, served or broken off', async () => {
+    const { key } = await bench.issue()
+    const node = "it's b"
+    const refused = anActivity(aClaim(key, bench.clock.now()), { node })
+    bench.store.activity.note(refused)
+    const served = await bench.admit(key)
+    const { claim } = served
+    const at = bench.clock.now()
+    const activity = anActivity(claim, { node })
+    const { admissions } = bench.store
+    expect(
+      await admissions.settle(claim.generationId, { at, charge: null, activity, answer: null }),
+    ).toBe(true)
+    await bench.restart()
+    for (const { generationId } of [refused, claim]) {
+      expect(await bench.store.activity.find(generationId)).toMatchObject({ node })
+    }
+  })
+
   test('an unknown generation is undefined', async () => {
     expect(await bench.store.activity.find('gen-none')).toBeUndefined()
   })
