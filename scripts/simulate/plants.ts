@@ -1,0 +1,57 @@
+/** Bugs that are planted to see them found: each changes a line of the gateway as it is loaded. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+interface Plant {
+  readonly file: string
+  readonly from: string
+  readonly to: string
+}
+
+export const PLANTS: Readonly<Record<string, Plant>> = {
+  /** An answer that does not wait for its charge. */
+  'answered-before-charged': {
+    file: 'server/domain/walk/completion.ts',
+    from: ': settle(walk, outcome, charge, null))',
+    to: ': void settle(walk, outcome, charge, null).catch(() => {}))',
+  },
+  'released-twice': {
+    file: 'db/sqlite/admission/hot-state.ts',
+    from: 'release(account, account.use, hold, outcome)',
+    to: 'release(account, account.use, hold, outcome); release(account, account.use, hold, outcome)',
+  },
+  'repeat-charges': {
+    file: 'db/sqlite/admission/admissions.ts',
+    from: 'const repetition = repeat && repeats.find(keyId, repeat, at)',
+    to: 'const repetition = null as null | ReturnType<typeof repeats.find>',
+  },
+  /** What a process held that has died is never given back. */
+  'hold-kept': {
+    file: 'server/processes.ts',
+    from: 'return await store.admissions.expire([epoch], clock.now())',
+    to: 'return void epoch',
+  },
+  /** A frame that arrives in pieces loses what follows it. */
+  'frame-cut': {
+    file: 'db/front/link.ts',
+    from: 'this.received = rest.length === 0 ? [] : [rest]',
+    to: 'this.received = []',
+  },
+}
+
+/** For what is imported from now on. @throws where the line is not there any more */
+export function plant(name: string): void {
+  const bug = PLANTS[name]
+  if (bug === undefined) throw new Error(`there is no bug "${name}": ${Object.keys(PLANTS)}`)
+  const path = join(import.meta.dirname, '../..', bug.file)
+  const text = readFileSync(path, 'utf8')
+  const parts = text.split(bug.from)
+  if (parts.length !== 2) throw new Error(`${bug.file} has no such line: ${bug.from}`)
+  Bun.plugin({
+    name,
+    setup(build) {
+      const filter = new RegExp(`${bug.file.replaceAll('.', '\\.')}$`)
+      build.onLoad({ filter }, () => ({ contents: parts.join(bug.to), loader: 'ts' }))
+    },
+  })
+}
