@@ -19,7 +19,8 @@ const LACKING = `
     AND NOT (relname IN ('ledger', 'acts') AND p IN ('UPDATE', 'DELETE')) AND (relname <> 'schema_version' OR p = 'SELECT')
   UNION ALL
   SELECT 'EXECUTE on ' || proname FROM pg_proc f
-  WHERE pronamespace = current_schema()::regnamespace AND NOT has_function_privilege(f.oid, 'EXECUTE')`
+  WHERE pronamespace = current_schema()::regnamespace AND NOT has_function_privilege(f.oid, 'EXECUTE')
+  UNION ALL SELECT 'TEMPORARY on the database' WHERE NOT has_database_privilege(current_database(), 'TEMPORARY')`
 
 export async function readServer(database: Database): Promise<ServerHealth> {
   const aheadMs = await keepTime(database, database.clock)

@@ -44,6 +44,8 @@ export interface Database extends Sql {
   change<T>(write: (tx: Sql) => Promise<T>): Promise<T>
   /** One transaction on one connection. */
   transact<T>(write: (tx: Sql) => Promise<T>, patienceMs?: number): Promise<T>
+  /** Statements on one connection, each a transaction of its own. */
+  session<T>(act: (sql: Sql) => Promise<T>): Promise<T>
   /** One transaction that reads one moment. */
   snapshot<T>(read: (tx: Sql) => Promise<T>): Promise<T>
   /** Resolves when what this process has begun to write by now is written. @throws store_unavailable where that takes longer than a request waits */
@@ -132,6 +134,15 @@ export function openDatabase(
       latest = changing.then(forget, forget)
       return track(changing)
     },
+    session: (act) =>
+      on(async ({ pool }) => {
+        const held = await pool.reserve()
+        try {
+          return await act(sqlOn(held))
+        } finally {
+          held.release()
+        }
+      }),
     snapshot: (read) => begin('isolation level repeatable read read only', read),
     async flush(patienceMs = PATIENCE_MS) {
       if (writing.size === 0) return

@@ -1,6 +1,7 @@
 /**
- * The audit in PostgreSQL: every kept sum beside that of the ledger. Whatever is compared is read by one statement, which sees one
- * moment; no transaction spans several, because what they could not clear away would pile up.
+ * The audit in PostgreSQL: every kept sum beside that of the ledger, while requests go on. What is kept is copied at one moment, the cut;
+ * then the ledger, which only grows, is added up a slice at a time, without what was committed after the cut. No statement takes
+ * long, and no transaction spans several: what they could not clear away would pile up.
  */
 import {
   type Audit,
@@ -9,8 +10,8 @@ import {
   MAX_BEYOND_HOLD,
   MAX_FINDINGS,
 } from '#domain/audit.ts'
-import type { Day } from '#domain/clock.ts'
-import type { AccountId, GenerationId, KeyId } from '#domain/id.ts'
+import { DAY_MS, type Day, type Instant, later } from '#domain/clock.ts'
+import { type AccountId, entriesFrom, type GenerationId, type KeyId } from '#domain/id.ts'
 import { renderUsd, type UsdNanos } from '#domain/money.ts'
 import type { Database, Sql } from '../engine/database.ts'
 import { ACCOUNT_DAYS } from './moved-days.ts'
@@ -26,57 +27,80 @@ interface SumRow {
   readonly requests: number
   /** Of the account of a balance. */
   readonly name: string | null
-  readonly entries: number
-  readonly key_days: number
-  readonly end_user_days: number
 }
 
-/** Each sum once, as kept and as the ledger adds up to: balances, and what differs; each with the counts of all. */
-const SUMS = `
-  WITH kept AS (
+/** Each sum as it is kept, and beside them the account of each key, and the transactions that the cut knows of. */
+const CUT = `
+  CREATE TEMPORARY TABLE audit_sums AS
+  SELECT what, subject COLLATE "C" AS subject, day, end_user COLLATE "C" AS end_user, kept, requests, 0::numeric AS ledger, 0::bigint AS charges FROM (
     SELECT 'balance' AS what, account_id AS subject, 0::bigint AS day, '' AS end_user, balance_nanos AS kept, 0::bigint AS requests FROM account_state
     UNION ALL SELECT 'key_day', key_id, day, '', spent_nanos, requests FROM key_days
     UNION ALL SELECT 'end_user_day', key_id, day, end_user, spent_nanos, requests FROM end_user_days
-    UNION ALL SELECT 'moved_day', account_id, day, '', spent_nanos, 0 FROM moved_days),
-  added AS (
-    SELECT 'balance' AS what, account_id AS subject, 0::bigint AS day, '' AS end_user, sum(amount_nanos) AS ledger, 0::bigint AS charges FROM ledger GROUP BY account_id
-    UNION ALL SELECT 'moved_day', CASE sign WHEN 1 THEN l.account_id ELSE k.account_id END AS account_id, day, '', -sum(amount_nanos * sign), 0
-      FROM ledger l JOIN keys k ON k.id = l.key_id AND k.account_id <> l.account_id CROSS JOIN (VALUES (1), (-1)) AS side (sign)
-      WHERE l.kind = 'charge' GROUP BY 2, 3
-    UNION ALL SELECT 'key_day', key_id, day, '', -sum(amount_nanos), count(*) FROM ledger WHERE kind = 'charge' GROUP BY key_id, day
-    UNION ALL SELECT 'end_user_day', key_id, day, end_user, -sum(amount_nanos), count(*) FROM ledger
-      WHERE kind = 'charge' AND end_user IS NOT NULL GROUP BY key_id, day, end_user),
-  both_sums AS MATERIALIZED (
-    SELECT what, subject, day, end_user, coalesce(kept, 0) AS kept, coalesce(ledger, 0) AS ledger, coalesce(charges, 0) AS charges, coalesce(requests, 0) AS requests
-    FROM kept FULL JOIN added USING (what, subject, day, end_user))
-  SELECT b.what, b.subject, b.day, b.end_user, b.kept::text, b.ledger::text, b.charges, b.requests, a.name, (SELECT count(*) FROM ledger) AS entries,
-    (SELECT count(*) FROM both_sums WHERE what = 'key_day') AS key_days, (SELECT count(*) FROM both_sums WHERE what = 'end_user_day') AS end_user_days
-  FROM both_sums b LEFT JOIN accounts a ON b.what = 'balance' AND a.id = b.subject
-  WHERE b.what = 'balance' OR b.kept <> b.ledger OR b.charges > b.requests ORDER BY b.what, b.subject, b.day, b.end_user`
+    UNION ALL SELECT 'moved_day', account_id, day, '', spent_nanos, 0 FROM moved_days
+    UNION ALL SELECT 'key', id, 0, account_id, 0, 0 FROM keys
+    UNION ALL SELECT 'cut', pg_current_snapshot()::text, 0, '', 0, 0) kept`
 
-/** What requests change, beside what it is the sum of. */
+const BY_SUBJECT = 'CREATE UNIQUE INDEX ON audit_sums (what, subject, day, end_user)'
+
+/**
+ * Whether the cut knows of it: what has written a row tells, in 32 bits, and so only of one that is not years old. A row is never
+ * changed, and no part of a transaction writes one.
+ */
+const IS_BEFORE = `($cut::text IS NULL OR l.id < $recent OR pg_visible_in_snapshot(
+  (pg_snapshot_xmax($cut::pg_snapshot)::text::bigint - 2147483648
+    + ((l.xmin::text::bigint - pg_snapshot_xmax($cut::pg_snapshot)::text::bigint % 4294967296 + 6442450944) % 4294967296))::text::xid8, $cut::pg_snapshot))`
+
+/** Adds up a slice of the ledger. */
+const ADD = `
+  WITH part AS MATERIALIZED (SELECT l.* FROM ledger l WHERE l.id > $after AND l.id <= $last AND ${IS_BEFORE}),
+  added AS (
+    SELECT 'balance' AS what, account_id AS subject, 0::bigint AS day, '' AS end_user, sum(amount_nanos) AS ledger, 0::bigint AS charges FROM part GROUP BY account_id
+    UNION ALL SELECT 'moved_day', CASE sign WHEN 1 THEN l.account_id ELSE k.end_user END AS account_id, l.day, '', -sum(amount_nanos * sign), 0
+      FROM part l JOIN audit_sums k ON k.what = 'key' AND k.subject = l.key_id AND k.day = 0 AND k.end_user <> l.account_id CROSS JOIN (VALUES (1), (-1)) AS side (sign)
+      WHERE l.kind = 'charge' GROUP BY 2, 3
+    UNION ALL SELECT 'key_day', key_id, day, '', -sum(amount_nanos), count(*) FROM part WHERE kind = 'charge' GROUP BY key_id, day
+    UNION ALL SELECT 'end_user_day', key_id, day, end_user, -sum(amount_nanos), count(*) FROM part
+      WHERE kind = 'charge' AND end_user IS NOT NULL GROUP BY key_id, day, end_user
+    UNION ALL SELECT 'entries', '', 0, '', 0, count(*) FROM part)
+  INSERT INTO audit_sums AS a (what, subject, day, end_user, kept, requests, ledger, charges)
+  SELECT what, subject, day, end_user, 0, 0, ledger, charges FROM added
+  ON CONFLICT (what, subject, day, end_user) DO UPDATE SET ledger = a.ledger + excluded.ledger, charges = a.charges + excluded.charges`
+
+/** Balances, and what differs. */
+const SUMS = `
+  SELECT b.what, b.subject, b.day, b.end_user, b.kept::text, b.ledger::text, b.charges, b.requests, a.name
+  FROM audit_sums b LEFT JOIN accounts a ON b.what = 'balance' AND a.id = b.subject
+  WHERE b.what = 'balance' OR b.what IN ('key_day', 'end_user_day', 'moved_day') AND (b.kept <> b.ledger OR b.charges > b.requests)
+  ORDER BY b.what, b.subject, b.day, b.end_user`
+
+const COUNTS = `
+  SELECT coalesce(sum(charges) FILTER (WHERE what = 'entries'), 0)::bigint AS entries, count(*) FILTER (WHERE what = 'key_day') AS "keyDays",
+    count(*) FILTER (WHERE what = 'end_user_day') AS "endUserDays" FROM audit_sums`
+
+/** What requests change of so many accounts and keys, beside what it is the sum of. */
 const LIVE = `
   SELECT s.account_id AS subject, 'hold' AS engine, 'its holds do not add up to what is kept' AS what, s.held_nanos::text AS kept,
     coalesce(sum(h.amount_nanos), 0)::text AS ledger, NULL::bigint AS day
-  FROM account_state s LEFT JOIN holds h ON h.account_id = s.account_id GROUP BY s.account_id
+  FROM account_state s LEFT JOIN holds h ON h.account_id = s.account_id WHERE s.account_id > $after AND s.account_id <= $last GROUP BY s.account_id
   HAVING s.held_nanos <> coalesce(sum(h.amount_nanos), 0) OR s.in_progress <> count(h.generation_id) FILTER (WHERE h.ended_at IS NULL)
   UNION ALL
   SELECT t.key_id, 'hold', 'its holds do not add up to what is kept', t.held_nanos::text, coalesce(sum(h.amount_nanos), 0)::text, NULL
-  FROM key_state t LEFT JOIN holds h ON h.key_id = t.key_id GROUP BY t.key_id
+  FROM key_state t LEFT JOIN holds h ON h.key_id = t.key_id WHERE t.key_id > $after AND t.key_id <= $last GROUP BY t.key_id
   HAVING t.held_nanos <> coalesce(sum(h.amount_nanos), 0) OR t.in_progress <> count(h.generation_id) FILTER (WHERE h.ended_at IS NULL)
   UNION ALL
   SELECT t.key_id, 'live_key_day', 'what is kept as spent on its day is not what the ledger adds up to', t.spent_day::text, coalesce(d.spent_nanos, 0)::text, t.day
-  FROM key_state t LEFT JOIN key_days d ON d.key_id = t.key_id AND d.day = t.day WHERE t.day >= 0 AND t.spent_day <> coalesce(d.spent_nanos, 0)
+  FROM key_state t LEFT JOIN key_days d ON d.key_id = t.key_id AND d.day = t.day
+  WHERE t.key_id > $after AND t.key_id <= $last AND t.day >= 0 AND t.spent_day <> coalesce(d.spent_nanos, 0)
   UNION ALL
   SELECT t.key_id, 'live_key_month', 'what is kept as spent in its month is not what the ledger adds up to', t.spent_month::text, coalesce(sum(d.spent_nanos), 0)::text,
     month_of(t.day)
   FROM key_state t LEFT JOIN key_days d ON d.key_id = t.key_id AND d.day >= month_of(t.day) AND d.day < next_month(t.day)
-  WHERE t.day >= 0 GROUP BY t.key_id HAVING t.spent_month <> coalesce(sum(d.spent_nanos), 0)
+  WHERE t.key_id > $after AND t.key_id <= $last AND t.day >= 0 GROUP BY t.key_id HAVING t.spent_month <> coalesce(sum(d.spent_nanos), 0)
   UNION ALL
   SELECT s.account_id, 'live_account_day', 'what is kept as spent on its day is not what the ledger adds up to', s.spent_day::text,
-    coalesce(sum(d.spent_nanos), 0)::text, s.day
-  FROM account_state s LEFT JOIN (${ACCOUNT_DAYS}) d ON d.account_id = s.account_id AND d.day = s.day
-  WHERE s.summed GROUP BY s.account_id HAVING s.spent_day <> coalesce(sum(d.spent_nanos), 0)`
+    coalesce(d.spent, 0)::text, s.day
+  FROM account_state s CROSS JOIN LATERAL (SELECT sum(d.spent_nanos) AS spent FROM (${ACCOUNT_DAYS}) d WHERE d.account_id = s.account_id AND d.day = s.day) d
+  WHERE s.account_id > $after AND s.account_id <= $last AND s.summed AND s.spent_day <> coalesce(d.spent, 0)`
 
 interface LiveRow {
   readonly subject: AccountId | KeyId
@@ -89,30 +113,75 @@ interface LiveRow {
 
 const usd = (nanos: string): UsdNanos => BigInt(nanos) as UsdNanos
 
+/** Read at once: a tenth of a second each. */
+const SLICE_ENTRIES = 20_000
+const SLICE_SUBJECTS = 1_000
+
 /** @throws store_unavailable */
-export async function audit(database: Database): Promise<Audit> {
+export async function audit(database: Database, entries: number = SLICE_ENTRIES): Promise<Audit> {
   await database.flush()
-  return await auditIn(database)
+  return await database.session((sql) => auditIn(sql, { at: database.clock.now(), entries }))
 }
 
-/** By what these statements see: each of one moment, or, in a transaction, all of its own. */
-export async function auditIn(sql: Sql): Promise<Audit> {
+interface Slices {
+  readonly at: Instant
+  readonly entries: number
+}
+
+/** On one connection; in a transaction, which nothing else writes beside, without `slices`: by all that it sees. */
+export async function auditIn(sql: Sql, slices: Slices | null = null): Promise<Audit> {
+  await sql.run('DROP TABLE IF EXISTS pg_temp.audit_sums')
+  await sql.run(CUT)
+  await sql.run(BY_SUBJECT)
+  const cut =
+    slices &&
+    (await sql.get<{ text: string }>(`SELECT subject AS text FROM audit_sums WHERE what = 'cut'`))
+  const known = {
+    cut: cut?.text ?? null,
+    // Nothing is charged so late.
+    recent: entriesFrom(later(slices?.at ?? (0 as Instant), -7 * DAY_MS)),
+  }
+  for await (const slice of slicesOf(
+    sql,
+    'SELECT id FROM ledger',
+    slices?.entries ?? SLICE_ENTRIES,
+  )) {
+    await sql.run(ADD, { ...slice, ...known })
+  }
   const sums = await sql.all<SumRow>(SUMS)
+  const counts = await sql.get<Pick<Audit, 'entries' | 'keyDays' | 'endUserDays'>>(COUNTS)
+  await sql.run('DROP TABLE audit_sums')
   const holds = await findHolds(sql)
   const findings = [...sums.flatMap(findingsOf), ...holds, ...(await findLive(sql))]
   const open = await sql.get<{ n: number }>(
     'SELECT count(*) AS n FROM holds WHERE ended_at IS NULL',
   )
-  const [first] = sums
   return {
-    entries: first?.entries ?? 0,
-    keyDays: first?.key_days ?? 0,
-    endUserDays: first?.end_user_days ?? 0,
+    ...(counts ?? { entries: 0, keyDays: 0, endUserDays: 0 }),
     openHolds: open?.n ?? 0,
     balances: sums.flatMap(balanceOf),
     findings: findings.slice(0, MAX_FINDINGS),
     found: findings.length,
     ...(await beyondHold(sql)),
+  }
+}
+
+interface Slice extends Record<string, string> {
+  readonly after: string
+  readonly last: string
+}
+
+/** All ids, so many at a time. */
+async function* slicesOf(sql: Sql, ids: string, most: number): AsyncGenerator<Slice, void> {
+  let after = ''
+  for (;;) {
+    const last: { id: string } | null = await sql.get(
+      `SELECT id FROM (SELECT id FROM (${ids}) ids WHERE id > $after ORDER BY id LIMIT $most) slice ORDER BY id DESC LIMIT 1`,
+      { after, most },
+    )
+    if (last === null) return
+    yield { after, last: last.id }
+    after = last.id
   }
 }
 
@@ -151,7 +220,11 @@ async function findHolds(tx: Sql): Promise<readonly AuditFinding[]> {
 }
 
 async function findLive(tx: Sql): Promise<readonly AuditFinding[]> {
-  const rows = await tx.all<LiveRow>(LIVE)
+  const ids = 'SELECT account_id AS id FROM account_state UNION ALL SELECT key_id FROM key_state'
+  const rows: LiveRow[] = []
+  for await (const slice of slicesOf(tx, ids, SLICE_SUBJECTS)) {
+    rows.push(...(await tx.all<LiveRow>(LIVE, slice)))
+  }
   return rows.map(({ subject, engine, what, day, ...row }) => {
     const sum = { day, kept: usd(row.kept), ledger: usd(row.ledger) }
     const message = `${what}: $${renderUsd(sum.kept)}, and $${renderUsd(sum.ledger)}`
