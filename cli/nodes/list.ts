@@ -21,6 +21,7 @@ const COLUMNS: readonly Column<NodeRecord>[] = [
   { title: 'state', full: ({ state }) => state },
   { title: 'in flight', right: true, full: ({ in_flight }) => in_flight },
   { title: 'version', full: ({ version }) => version },
+  { title: 'schema', right: true, full: ({ schema }) => String(schema) },
   { title: 'last beat', full: ({ beat_at }) => beat_at },
   { title: 'clock ahead, ms', right: true, full: ({ ahead_ms }) => ahead_ms },
 ]

@@ -22,20 +22,29 @@ export const mount: Mount = (store) =>
         const { readStore } = await import('#db/postgres/operate.ts')
         const found = await readStore(address, context.clock)
         const record: StoreStatusRecord = { store: renderAddress(address), ...found }
-        const isNewest = record.schema_version === record.newest_schema_version
         printRecord(context, record, String(record.schema_version), [
           ['store', record.store],
           ['PostgreSQL', record.postgres],
-          [
-            'schema',
-            `${record.schema_version}${isNewest ? ' (newest)' : `, this binary works with ${record.newest_schema_version}: gatewayctl store migrate`}`,
-          ],
+          ['schema', schemaOf(record)],
+          ['nodes', record.nodes.map(nameNode).join('   ') || 'none'],
           ['size', bytes(record.size_bytes)],
           ['a commit waits for', waitsFor(record)],
         ])
-        if (!isNewest) endWith(EXIT.unhealthy)
+        if (!record.is_served) endWith(EXIT.unhealthy)
       }),
     )
+
+const nameNode = ({ name, version, schema }: StoreRecord['nodes'][number]): string =>
+  `${name} (${version}, schema ${schema})`
+
+function schemaOf(record: StoreRecord): string {
+  const { schema_version: schema, newest_schema_version: own, serves_from, is_served } = record
+  if (schema === own && is_served) return `${schema} (newest)`
+  if (schema < own) return `${schema}, this binary works with ${own}: gatewayctl store migrate`
+  return is_served
+    ? `${schema}, from which this binary, of ${own}, may still serve`
+    : `${schema}, which serves binaries from ${serves_from} on, and this is one of ${own}`
+}
 
 function waitsFor({ synchronous_commit, standbys }: StoreRecord): string {
   if (synchronous_commit === 'off')

@@ -16,7 +16,7 @@ export async function copyToPostgres(
 ): Promise<number> {
   const has = await tx.all<{ name: string }>(
     `SELECT column_name AS name FROM information_schema.columns
-     WHERE table_schema = current_schema() AND table_name = ? AND is_generated = 'NEVER'`,
+     WHERE table_schema = 'public' AND table_name = ? AND is_generated = 'NEVER'`,
     table,
   )
   let copied = 0

@@ -20,10 +20,10 @@ import {
 import {
   markMoved as markPostgres,
   migrate,
-  readVersion,
+  readSchema,
   requireSchema,
 } from '../postgres/engine/migrate.ts'
-import { SILENT } from '../postgres/engine/node-life.ts'
+import { LIVES } from '../postgres/engine/node-life.ts'
 import { noteAct } from '../postgres/log/acts.ts'
 import { auditIn } from '../postgres/money/audit.ts'
 import { openMarks } from '../postgres/outbox/passed-marks.ts'
@@ -86,6 +86,7 @@ export async function moveToPostgres(options: MoveOptions): Promise<Move> {
     // Before the target is whole, because this may fail; what breaks off rolls it back.
     markFile(source, { place: renderAddress(address), at })
     await migrate(address)
+    await requireSchema(target, { exactly: true })
     const rows = await target.transact((tx) => fillPostgres(source, tx, audit, at, options))
     source.run('COMMIT')
     return { at, tables: TO_POSTGRES.length, rows, audit }
@@ -107,14 +108,14 @@ export async function moveToSqlite(options: MoveOptions): Promise<Move> {
   let isWhole = false
   try {
     if (existsSync(path)) throw holdsFile(path)
-    await requireSchema(source)
+    await requireSchema(source, { exactly: true })
     // The words of what charges have passed are written before.
     await openMarks(source, await openCatalogue(source)).tell()
     const at = clock.now()
     const move = await source.transact(async (tx) => {
       await keepOthersOut(tx)
       // Where this is a repetition, an earlier one may have been committed after all.
-      await requireSchema(tx)
+      await requireSchema(tx, { exactly: true })
       isWhole = false
       await endNodes(tx, at)
       const audit = await auditIn(tx)
@@ -232,9 +233,9 @@ function requireEqual(source: Audit, target: Audit): void {
 
 /** A table with a row. Where the schema is not gatewayctl's, any table is too much. */
 async function requireEmpty(sql: Sql, address: Address): Promise<void> {
-  const version = await readVersion(sql)
+  const { version } = await readSchema(sql)
   const tables = await sql.all<{ name: string }>(
-    "SELECT relname AS name FROM pg_class WHERE relkind IN ('r', 'p') AND relnamespace = current_schema()::regnamespace",
+    "SELECT relname AS name FROM pg_class WHERE relkind IN ('r', 'p') AND relnamespace = 'public'::regnamespace",
   )
   for (const { name } of tables) {
     const isOurs = SHARED.includes(name) && !MADE_WITH_ROWS.includes(name)
@@ -264,8 +265,7 @@ const halfMoved = (fresh: string, path: string, cause: unknown): MoveRefusal =>
 /** What nodes that are gone have held is void; one that was only stopped has no epoch to come back to. */
 async function endNodes(tx: Sql, at: Instant): Promise<void> {
   const alive = await tx.all<{ name: string }>(
-    `SELECT name FROM nodes WHERE beat_at > clock_timestamp() - ${SILENT}
-       AND epoch NOT IN (SELECT epoch FROM ended_epochs) ORDER BY name`,
+    `SELECT name FROM nodes WHERE ${LIVES} ORDER BY name`,
   )
   if (alive.length > 0) {
     throw new MoveRefusal(

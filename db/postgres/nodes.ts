@@ -15,7 +15,7 @@ const LINES_PER_TURN = 250
 export const readNodes = (database: Sql): Promise<readonly NodeRecord[]> =>
   database.all<NodeRecord>(
     `SELECT n.name, CASE WHEN e.epoch IS NOT NULL THEN 'ended' WHEN n.beat_at < clock_timestamp() - ${MISSED} THEN 'silent' ELSE 'alive' END AS state,
-       coalesce(h.held, 0) AS in_flight, n.epoch, n.version,
+       coalesce(h.held, 0) AS in_flight, n.epoch, n.version, n.schema,
        to_char(n.beat_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS beat_at, n.machine_ms AS ahead_ms
      FROM nodes n LEFT JOIN ended_epochs e ON e.epoch = n.epoch
        LEFT JOIN (SELECT node, count(*) AS held FROM holds WHERE ended_at IS NULL GROUP BY node) h ON h.node = n.name

@@ -6,13 +6,21 @@ import type { NodeRecord } from '#domain/node.ts'
 import { expire } from './admission/expire.ts'
 import type { Address } from './engine/address.ts'
 import { type Database, openDatabase } from './engine/database.ts'
-import { NEWEST_VERSION, readVersion } from './engine/migrate.ts'
+import { isServed, readSchema, requireSchema } from './engine/migrate.ts'
+import { LIVES } from './engine/node-life.ts'
+import { NEWEST_VERSION } from './engine/versions.ts'
 import { noteAct } from './log/acts.ts'
 import { readNodes } from './nodes.ts'
 
 export interface StoreRecord {
   readonly schema_version: number
   readonly newest_schema_version: number
+  /** The oldest schema whose nodes may serve from it. */
+  readonly serves_from: number
+  /** Whether this binary may serve from it. */
+  readonly is_served: boolean
+  /** Those that live, and what they are. */
+  readonly nodes: readonly Pick<NodeRecord, 'name' | 'version' | 'schema'>[]
   readonly postgres: string
   /** "on" or more: a charge that was answered outlives the server's end. */
   readonly synchronous_commit: string
@@ -22,7 +30,10 @@ export interface StoreRecord {
 }
 
 export const listNodes = (address: Address, clock: Clock): Promise<readonly NodeRecord[]> =>
-  opened(address, clock, readNodes)
+  opened(address, clock, async (database) => {
+    await requireSchema(database)
+    return await readNodes(database)
+  })
 
 /** Null where there is none of that name. What it holds is released at once; if it lives it goes on in a new epoch, and what it still settles is charged. */
 export const endNode = (
@@ -32,6 +43,7 @@ export const endNode = (
   who: string,
 ): Promise<NodeRecord | null> =>
   opened(address, clock, async (database) => {
+    await requireSchema(database)
     const node = (await readNodes(database)).find((one) => one.name === name)
     if (node === undefined) return null
     const at = clock.now()
@@ -56,9 +68,15 @@ export const readStore = (address: Address, clock: Clock): Promise<StoreRecord> 
       "SELECT application_name AS name, sync_state IN ('sync', 'quorum') AS is_synchronous FROM pg_stat_replication ORDER BY 1",
     )
     if (row === null) throw new Error('no answer')
+    const schema = await readSchema(database)
     return {
-      schema_version: await readVersion(database),
+      schema_version: schema.version,
       newest_schema_version: NEWEST_VERSION,
+      serves_from: schema.servesFrom,
+      is_served: isServed(schema),
+      nodes: isServed(schema)
+        ? await database.all(`SELECT name, version, schema FROM nodes WHERE ${LIVES} ORDER BY name`)
+        : [],
       ...row,
       standbys,
     }

@@ -2,6 +2,7 @@
 import type { ServerHealth } from '#domain/node.ts'
 import type { Database } from './engine/database.ts'
 import { keepTime } from './engine/store-time.ts'
+import { FUNCTIONS } from './engine/versions.ts'
 
 const SETTINGS = `
   SELECT current_setting('synchronous_commit') <> 'off' AS "isDurable", current_setting('synchronous_standby_names') AS named,
@@ -14,12 +15,13 @@ const OLDEST = `
 /** What is written once is changed by nobody, and the schema by its owner. */
 const LACKING = `
   SELECT p || ' on ' || relname AS lacks FROM pg_class c, unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) p
-  WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace
+  WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace
     AND relowner = (SELECT relowner FROM pg_class WHERE oid = 'schema_version'::regclass) AND NOT has_table_privilege(c.oid, p)
     AND NOT (relname IN ('ledger', 'acts') AND p IN ('UPDATE', 'DELETE')) AND (relname <> 'schema_version' OR p = 'SELECT')
   UNION ALL
   SELECT 'EXECUTE on ' || proname FROM pg_proc f
-  WHERE pronamespace = current_schema()::regnamespace AND NOT has_function_privilege(f.oid, 'EXECUTE')
+  WHERE pronamespace = '${FUNCTIONS}'::regnamespace AND NOT has_function_privilege(f.oid, 'EXECUTE')
+  UNION ALL SELECT 'USAGE on ${FUNCTIONS}' WHERE NOT has_schema_privilege('${FUNCTIONS}', 'USAGE')
   UNION ALL SELECT 'TEMPORARY on the database' WHERE NOT has_database_privilege(current_database(), 'TEMPORARY')`
 
 export async function readServer(database: Database): Promise<ServerHealth> {

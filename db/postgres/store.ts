@@ -17,9 +17,10 @@ import { createRates } from './catalogue/rates.ts'
 import type { Address } from './engine/address.ts'
 import { type Database, openDatabase, type StoreClock } from './engine/database.ts'
 import { toStoreError } from './engine/errors.ts'
-import { NEWEST_VERSION, requireSchema } from './engine/migrate.ts'
+import { isServed, readSchema, requireSchema } from './engine/migrate.ts'
 import { join, NO_LIFE, startLife } from './engine/node-life.ts'
 import { keepTime } from './engine/store-time.ts'
+import { NEWEST_VERSION } from './engine/versions.ts'
 import { createKeys } from './keys/keys.ts'
 import { openActivity } from './log/activity.ts'
 import { createActs } from './log/acts.ts'
@@ -58,7 +59,11 @@ export async function openPostgres(options: PostgresOptions): Promise<GatewaySto
     await requireSchema(database)
     await keepTime(database, clock)
     if (vault !== null) await requireSameKey(database, vault)
-    if (node !== null) await join(database, version)
+    if (node !== null) {
+      await join(database, version)
+      // It may have been migrated while no migration saw this node.
+      await requireSchema(database)
+    }
     return await createStore(database, node !== null)
   } catch (error) {
     await database.close()
@@ -128,15 +133,15 @@ async function readHealth(
   { checkIntegrity }: { readonly checkIntegrity: boolean },
 ): Promise<StoreHealth> {
   await database.flush()
-  const row = await database.get<{ version: number; holds: number; size: number }>(
-    `SELECT (SELECT version FROM schema_version) AS version, (SELECT count(*) FROM holds WHERE ended_at IS NULL) AS holds,
-       pg_database_size(current_database()) AS size`,
+  const schema = await readSchema(database)
+  const row = await database.get<{ holds: number; size: number }>(
+    `SELECT (SELECT count(*) FROM holds WHERE ended_at IS NULL) AS holds, pg_database_size(current_database()) AS size`,
   )
   return {
     writable: true,
     trouble: null,
-    schemaVersion: row?.version ?? 0,
-    newestSchemaVersion: NEWEST_VERSION,
+    schemaVersion: schema.version,
+    newestSchemaVersion: isServed(schema) ? schema.version : NEWEST_VERSION,
     hasMasterKey: database.vault !== null,
     openHolds: row?.holds ?? 0,
     integrityFindings: checkIntegrity ? [] : null,

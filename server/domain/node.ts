@@ -12,6 +12,8 @@ export interface NodeRecord {
   readonly in_flight: number
   readonly epoch: string
   readonly version: string
+  /** That of its binary; the store's may be newer, while nodes are upgraded one after another. */
+  readonly schema: number
   /** By the clock of the store. */
   readonly beat_at: string
   /** How far the clock of its machine is ahead of that of the store, by which it goes. */

@@ -1,6 +1,6 @@
 // Two nodes over one PostgreSQL are one gateway: one truth of money and limits, whichever answers and whichever dies.
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { NEWEST_VERSION } from '#db/postgres/engine/migrate.ts'
+import { NEWEST_VERSION } from '#db/postgres/engine/versions.ts'
 import { BINARY } from '#scripts/compile.ts'
 import { type Appliance, furnishCli, startAppliance, until } from '#test/support/appliance.ts'
 import { type CliHarness, openCli } from '#test/support/cli-harness.ts'

@@ -216,7 +216,7 @@ if (POSTGRES_BIN === null) {
       const dataDir = tempDirectory()
       const empty = await cluster.createEmpty()
       const later = await cluster.create()
-      await cluster.run(later, 'UPDATE schema_version SET version = 99')
+      await cluster.run(later, 'UPDATE schema_version SET version = 99, serves_from = 98')
       for (const [address, schema, hint] of [
         [empty, 'schema 0', 'gatewayctl store migrate'],
         [later, 'schema 99', expect.stringContaining('a newer version has migrated it')],

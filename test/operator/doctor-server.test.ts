@@ -7,7 +7,16 @@ const SOUND: ServerHealth = {
   ...{ oldest: null, aheadMs: 10, lacking: [], isDurable: true, named: 'ANY 1 (b)', attached: 1 },
 }
 const aNode = (ahead_ms: number): NodeRecord => ({
-  ...{ name: 'b', state: 'alive', in_flight: 0, epoch: 'e', version: '0', beat_at: '', ahead_ms },
+  ...{
+    name: 'b',
+    state: 'alive',
+    in_flight: 0,
+    epoch: 'e',
+    version: '0',
+    schema: 1,
+    beat_at: '',
+    ahead_ms,
+  },
 })
 const said = (health: Partial<ServerHealth>, nodes: readonly NodeRecord[] = []) =>
   judgeServer({ ...SOUND, ...health }, nodes)

@@ -4,6 +4,7 @@ import { pause } from '#domain/clock.ts'
 import { within } from '#domain/within.ts'
 import { type Address, type Host, nameOf } from './address.ts'
 import { unreachable } from './errors.ts'
+import { SEARCH_PATH } from './versions.ts'
 
 /** The connections of a node to one host. A lane is one connection, whose plans are made once. */
 export interface Clients {
@@ -122,7 +123,7 @@ const openClient = (
     ...(path === undefined ? place : { path }),
     ...{ username, password, database, max },
     tls: toTls(tls, host),
-    connection: settings,
+    connection: { ...settings, search_path: SEARCH_PATH },
     bigint: true,
     idleTimeout: 0,
     maxLifetime: 0,

@@ -38,6 +38,9 @@ const isRepeatable = (error: unknown): boolean => {
 /** Of a value that the server does not take: nothing was done. */
 export const isBadData = (error: unknown): boolean => stateOf(error)?.startsWith('22') === true
 
+/** A right that the role lacks. */
+export const isDenied = (error: unknown): error is Error => stateOf(error) === '42501'
+
 /** It waited for others for too long, and was not done. */
 const BUSY = /^(55P03|57014)$/
 /** Connections, resources, an administrator's word, a transaction that has stood still, and a server that is no longer the primary. */
@@ -47,14 +50,25 @@ const CUT = /^ERR_POSTGRES_(CONNECTION_CLOSED|LIFETIME|IDLE)|^ECONNRESET/
 
 const AGAIN = { retryAfterSeconds: 5, hint: 'gatewayctl doctor', trouble: 'failing' } as const
 
+/** Of a function of this version that a migration has dropped, while this process stood still. */
+const NO_FUNCTION = '42883'
+
 /** `store_unavailable` for what is no fault of the statement; any other error as it is. */
 export function toStoreError(error: unknown): unknown {
   if (error instanceof GatewayError) return error
   const state = stateOf(error)
+  if (state === NO_FUNCTION) return outdated(error)
   if (state !== null && BUSY.test(state)) return busy(error)
   if (state === null || !UNREACHABLE.test(state)) return error
   return CUT.test(state) ? lost(error) : unavailable(error)
 }
+
+const outdated = (cause: unknown): GatewayError =>
+  new GatewayError(
+    'store_unavailable',
+    'a newer version has migrated the database, and this one serves from it no more; nothing was taken or charged',
+    { hint: 'start the newer version here: gatewayctl store status', cause },
+  )
 
 const unavailable = (cause: unknown): GatewayError =>
   new GatewayError(

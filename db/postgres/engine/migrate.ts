@@ -1,17 +1,15 @@
-/** Brings a database to the newest schema, in one transaction. */
-
+/** Brings a database to the newest schema, in one transaction, beside nodes that serve from it. */
+import { setTimeout as rest } from 'node:timers/promises'
+import type { SQL } from 'bun'
 import { GatewayError } from '#domain/errors.ts'
 import { type Moved, movedAway } from '../../moved.ts'
 import functions from '../functions.sql' with { type: 'text' }
-import initial from '../migrations/0001_initial.sql' with { type: 'text' }
-import movedDays from '../migrations/0002_moved_days.sql' with { type: 'text' }
-import nodes from '../migrations/0003_nodes.sql' with { type: 'text' }
 import type { Address } from './address.ts'
 import { openConnections, START_MS } from './connections.ts'
 import { type Sql, sqlOn } from './database.ts'
-import { toStoreError } from './errors.ts'
-
-const MIGRATIONS: readonly string[] = [initial, movedDays, nodes]
+import { isBusy, isDenied, repeated, toStoreError } from './errors.ts'
+import { LIVES } from './node-life.ts'
+import { FUNCTIONS, MIGRATIONS, NEWEST_VERSION, SERVES_FROM } from './versions.ts'
 
 /** To the role that nodes connect as, where it is another than the owner: it may not change what is written once. */
 const GRANTS = `
@@ -19,35 +17,57 @@ const GRANTS = `
     IF EXISTS (SELECT FROM pg_roles WHERE rolname = 'gateway' AND rolname <> current_user) THEN
       GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO gateway;
       GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO gateway;
-      GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA public TO gateway;
+      GRANT USAGE ON SCHEMA ${FUNCTIONS} TO gateway;
+      GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA public, ${FUNCTIONS} TO gateway;
       REVOKE UPDATE, DELETE ON ledger, acts FROM gateway;
       REVOKE INSERT, UPDATE, DELETE ON schema_version FROM gateway;
     END IF;
   END $$`
 
-/** Of the schema that this binary works with. */
-export const NEWEST_VERSION = MIGRATIONS.length
+/** The functions of versions whose nodes serve no more. */
+const DROP_OLD = `
+  DO $$ DECLARE old name; BEGIN
+    FOR old IN SELECT nspname FROM pg_namespace WHERE nspname ~ '^gw\\d+$' AND substr(nspname, 3)::bigint < ${SERVES_FROM}
+      LOOP EXECUTE format('DROP SCHEMA %I CASCADE', old); END LOOP;
+  END $$`
 
-/** 0 where it has no tables yet. @throws store_unavailable for one that was moved */
-export async function readVersion(sql: Sql): Promise<number> {
-  const known = await sql.get<{ name: string | null }>(
-    "SELECT to_regclass('schema_version')::text AS name",
+export interface Schema {
+  /** 0 where it has no tables yet. */
+  readonly version: number
+  /** The oldest version whose nodes may serve from it. */
+  readonly servesFrom: number
+  /** Whether it has the functions of this binary. */
+  readonly hasFunctions: boolean
+}
+
+/** @throws store_unavailable for one that was moved */
+export async function readSchema(sql: Sql): Promise<Schema> {
+  const known = await sql.get<{ name: string | null; hasFunctions: boolean }>(
+    `SELECT to_regclass('schema_version')::text AS name, to_regnamespace('${FUNCTIONS}') IS NOT NULL AS "hasFunctions"`,
   )
-  if (known?.name == null) return 0
-  const row = await sql.get<{ version: number }>('SELECT version FROM schema_version')
-  const version = row?.version ?? 0
+  const { name = null, hasFunctions = false } = known ?? {}
+  if (name === null) return { version: 0, servesFrom: 0, hasFunctions }
+  // Before version 4 it was the only one that might serve.
+  const row = await sql.get<Omit<Schema, 'hasFunctions'>>(
+    `SELECT version, coalesce((to_jsonb(s) ->> 'serves_from')::bigint, version) AS "servesFrom" FROM schema_version s`,
+  )
+  const { version = 0, servesFrom = 0 } = row ?? {}
   const moved = await sql.get<Moved>('SELECT place, at FROM moved')
-  if (moved === null) return version
+  if (moved === null) return { version, servesFrom, hasFunctions }
   const hint = `GATEWAY_DATA_DIR=${moved.place} gatewayctl serve, without GATEWAY_STORE`
   throw movedAway(moved, version, hint)
 }
+
+/** Whether a node of this binary may serve from it: it is of this version, or of a newer one that still has what this one needs. */
+export const isServed = ({ version, servesFrom, hasFunctions }: Schema): boolean =>
+  version >= NEWEST_VERSION && servesFrom <= NEWEST_VERSION && hasFunctions
 
 /** In the transaction of the move. */
 export const markMoved = (tx: Sql, { place, at }: Moved): Promise<number> =>
   tx.run('INSERT INTO moved (one, place, at) VALUES (1, ?, ?)', place, at)
 
 /** Newer, or older, than what this binary works with. */
-const unknownSchema = (version: number): GatewayError =>
+const unknownSchema = ({ version, servesFrom }: Schema): GatewayError =>
   new GatewayError(
     'store_unavailable',
     `this database is schema ${version}, and this binary works with ${NEWEST_VERSION}`,
@@ -55,41 +75,114 @@ const unknownSchema = (version: number): GatewayError =>
       hint:
         version < NEWEST_VERSION
           ? 'gatewayctl store migrate'
-          : 'a newer version has migrated it: use that one, or restore a backup from before',
+          : `a newer version has migrated it, for binaries of schema ${servesFrom} and newer: use that one, or restore a backup from before`,
       metadata: { schema_version: version, newest_schema_version: NEWEST_VERSION },
     },
   )
 
-/** @throws store_unavailable, also for one that was moved */
-export async function requireSchema(sql: Sql): Promise<void> {
-  const version = await readVersion(sql)
-  if (version !== NEWEST_VERSION) throw unknownSchema(version)
+/** `exactly` that of this binary, where what a newer one has added would be left out. @throws store_unavailable, also for one that was moved */
+export async function requireSchema(sql: Sql, { exactly = false } = {}): Promise<void> {
+  const schema = await readSchema(sql)
+  if (!isServed(schema) || (exactly && schema.version !== NEWEST_VERSION)) {
+    throw unknownSchema(schema)
+  }
 }
 
-/** As the owner of the tables; success where there is nothing to do. Answers the version before and after. @throws store_unavailable for a schema of a newer binary, and for what was moved */
-export async function migrate(
-  address: Address,
-): Promise<{ readonly from: number; readonly to: number }> {
+/** A table is waited for so long at a time: whoever comes to it later waits behind. */
+const LOCK_MS = 500
+const REST_MS = 500
+const MOST_TRIES = 60
+
+export interface Migrated {
+  readonly from: number
+  readonly to: number
+}
+
+/**
+ * As the owner of the tables; success where there is nothing to do. Answers the version before and after.
+ * @throws store_unavailable for a schema of a newer binary that this one may not serve from, for what was moved, and while a node serves that is too old for it
+ */
+export async function migrate(address: Address): Promise<Migrated> {
   const connections = openConnections(address)
   try {
     const { pool } = await connections.open(START_MS)
-    return await pool.begin(async (tx) => {
-      // It waits for those that use a table, and for another migration.
-      await tx.unsafe('SET LOCAL lock_timeout = 0')
-      await tx.unsafe('SELECT pg_advisory_xact_lock(7003)')
-      const from = await readVersion(sqlOn(tx))
-      await tx.unsafe('CREATE TABLE IF NOT EXISTS schema_version (version bigint NOT NULL)')
-      if (from > NEWEST_VERSION) throw unknownSchema(from)
-      for (const sql of MIGRATIONS.slice(from)) await tx.unsafe(sql).simple()
-      await tx.unsafe(functions).simple()
-      await tx.unsafe('DELETE FROM schema_version')
-      await tx.unsafe(`INSERT INTO schema_version VALUES (${NEWEST_VERSION})`)
-      await tx.unsafe(GRANTS).simple()
-      return { from, to: NEWEST_VERSION }
-    })
-  } catch (error) {
-    throw toStoreError(error)
+    for (let tries = 1; ; tries++) {
+      try {
+        return await repeated(() => pool.begin(migrateIn))
+      } catch (thrown) {
+        const error = toStoreError(thrown)
+        if (isDenied(error)) throw denied(address, error)
+        if (!isBusy(error)) throw error
+        if (tries === MOST_TRIES) throw inTheWay(error)
+        await rest(REST_MS)
+      }
+    }
   } finally {
     await connections.close()
   }
+}
+
+const denied = ({ username, database }: Address, cause: Error): GatewayError =>
+  new GatewayError(
+    'store_unavailable',
+    `the role "${username}" may not change the schema: ${cause.message}`,
+    {
+      hint: `migrate as the owner of the tables, who may create schemas: GRANT CREATE ON DATABASE "${database}" TO its role`,
+      cause,
+    },
+  )
+
+const inTheWay = (cause: unknown): GatewayError =>
+  new GatewayError(
+    'store_unavailable',
+    'others use the tables all the while that it has waited for; nothing was changed',
+    { hint: 'gatewayctl doctor names the oldest transaction: end it, and migrate again', cause },
+  )
+
+async function migrateIn(tx: SQL): Promise<Migrated> {
+  const sql = sqlOn(tx)
+  await tx.unsafe(`SET LOCAL lock_timeout = ${LOCK_MS}`)
+  // One at a time.
+  await tx.unsafe('SELECT pg_advisory_xact_lock(7003)')
+  await tx.unsafe('SET LOCAL search_path = public')
+  const schema = await readSchema(sql)
+  const { version: from } = schema
+  if (from > NEWEST_VERSION) {
+    if (!isServed(schema)) throw unknownSchema(schema)
+    return { from, to: from }
+  }
+  if (from > 0) await requireNoOlderNode(sql, from)
+  await tx.unsafe('CREATE TABLE IF NOT EXISTS schema_version (version bigint NOT NULL)')
+  for (const migration of MIGRATIONS.slice(from)) await tx.unsafe(migration).simple()
+  await tx.unsafe(DROP_OLD).simple()
+  await tx.unsafe(`CREATE SCHEMA IF NOT EXISTS ${FUNCTIONS}`)
+  await tx.unsafe(`SET LOCAL search_path = ${FUNCTIONS}, public`)
+  await tx.unsafe(functions).simple()
+  await tx.unsafe('DELETE FROM schema_version')
+  await tx.unsafe(
+    `INSERT INTO schema_version (version, serves_from) VALUES (${NEWEST_VERSION}, ${SERVES_FROM})`,
+  )
+  await tx.unsafe(GRANTS).simple()
+  return { from, to: NEWEST_VERSION }
+}
+
+/** None comes in meanwhile: one that starts looks at the schema again once it is in the list. */
+async function requireNoOlderNode(sql: Sql, from: number): Promise<void> {
+  await sql.run('LOCK TABLE nodes IN SHARE MODE')
+  const older = await sql.all<{ name: string; version: string; schema: number }>(
+    `SELECT name, version, schema FROM (
+       SELECT name, version, epoch, beat_at, coalesce((to_jsonb(n) ->> 'schema')::bigint, ?) AS schema FROM nodes n) n
+     WHERE schema < ${SERVES_FROM} AND ${LIVES} ORDER BY name`,
+    from,
+  )
+  if (older.length === 0) return
+  const named = older.map(({ name, version, schema }) => `${name} (${version}, schema ${schema})`)
+  throw new GatewayError(
+    'store_unavailable',
+    `nodes serve from it that schema ${NEWEST_VERSION} has no place for: ${named.join(', ')}`,
+    {
+      hint: `stop them, or start them with a version of schema ${SERVES_FROM} or newer; one that was killed counts as gone after 10 seconds: gatewayctl nodes list`,
+      metadata: { schema_version: from, newest_schema_version: NEWEST_VERSION },
+    },
+  )
 }

@@ -5,13 +5,16 @@ import { newEpochId } from '#domain/id.ts'
 import { expire } from '../admission/expire.ts'
 import type { Database } from './database.ts'
 import { keepTime, STORE_NOW } from './store-time.ts'
+import { NEWEST_VERSION } from './versions.ts'
 
 const BEAT_MS = 1_000
 /** By the clock of the database, so that no node's own matters. */
-export const SILENT = "interval '10 seconds'"
+const SILENT = "interval '10 seconds'"
 /** A node that lives beats in this time. */
 const LIVES_MS = 3 * BEAT_MS
 export const MISSED = `interval '${LIVES_MS} milliseconds'`
+/** Of a row of `nodes`. */
+export const LIVES = `beat_at > clock_timestamp() - ${SILENT} AND epoch NOT IN (SELECT epoch FROM ended_epochs)`
 /** How far a node's clock is ahead of that of the database, in milliseconds. */
 const AHEAD = `? - ${STORE_NOW}`
 /** No call runs for so long. */
@@ -34,8 +37,7 @@ interface NodeRow {
 
 const readNode = (database: Database): Promise<NodeRow | null> =>
   database.get<NodeRow>(
-    `SELECT epoch, beat_at::text FROM nodes WHERE name = ? AND beat_at > clock_timestamp() - ${SILENT}
-       AND epoch NOT IN (SELECT epoch FROM ended_epochs)`,
+    `SELECT epoch, beat_at::text FROM nodes WHERE name = ? AND ${LIVES}`,
     database.owner.node,
   )
 
@@ -63,8 +65,8 @@ export async function join(database: Database, version: string): Promise<void> {
     node,
   )
   await database.run(
-    `INSERT INTO nodes (name, epoch, version, ahead_ms) VALUES (?, ?, ?, ${AHEAD})
-     ON CONFLICT (name) DO UPDATE SET epoch = excluded.epoch, version = excluded.version, ahead_ms = excluded.ahead_ms,
+    `INSERT INTO nodes (name, epoch, version, schema, ahead_ms) VALUES (?, ?, ?, ${NEWEST_VERSION}, ${AHEAD})
+     ON CONFLICT (name) DO UPDATE SET epoch = excluded.epoch, version = excluded.version, schema = excluded.schema, ahead_ms = excluded.ahead_ms,
        beat_at = clock_timestamp(), beating_since = clock_timestamp()`,
     node,
     epoch,

@@ -496,7 +496,14 @@ test('a gateway that sends no frames is not shown as serving', () => {
 })
 
 describe('where several nodes share the store', () => {
-  const aNode = { in_flight: 1, epoch: 'e', version: '0', beat_at: SNAPSHOT.at, ahead_ms: 0 }
+  const aNode = {
+    in_flight: 1,
+    epoch: 'e',
+    version: '0',
+    schema: 1,
+    beat_at: SNAPSHOT.at,
+    ahead_ms: 0,
+  }
   const nodes = [
     { ...aNode, name: 'eu-1', state: 'alive' as const },
     { ...aNode, name: 'eu-2', state: 'silent' as const },

@@ -1,0 +1,23 @@
+/** The schema of this binary: what makes it, and whose nodes may serve from it beside those of this one. */
+import initial from '../migrations/0001_initial.sql' with { type: 'text' }
+import movedDays from '../migrations/0002_moved_days.sql' with { type: 'text' }
+import nodes from '../migrations/0003_nodes.sql' with { type: 'text' }
+import versions from '../migrations/0004_versions.sql' with { type: 'text' }
+
+export const MIGRATIONS: readonly string[] = [initial, movedDays, nodes, versions]
+
+/** Of the schema that this binary works with. */
+export const NEWEST_VERSION = MIGRATIONS.length
+
+/**
+ * The oldest version whose nodes still find there all that they need. A release only adds, so that this is the newest of the release
+ * before; what that one alone needs, the next release removes.
+ */
+export const SERVES_FROM = 4
+
+/** The functions of a version: those of the release before stay as its nodes call them. */
+const functionsOf = (version: number): string => `gw${version}`
+export const FUNCTIONS = functionsOf(NEWEST_VERSION)
+
+/** Where statements find functions, and tables. */
+export const SEARCH_PATH = `${FUNCTIONS},public`
