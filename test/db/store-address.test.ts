@@ -35,3 +35,10 @@ test.each([
 ])('%s is refused, without repeating it', (text) => {
   expect(() => readAddress(text)).toThrow(/^names a host that cannot be/)
 })
+
+test('an authority that nothing is verified by is refused', () => {
+  for (const mode of ['', '&sslmode=require', '&sslmode=disable']) {
+    const text = `postgres://u:hush@db1/d?sslrootcert=/etc/root.pem${mode}`
+    expect(() => readAddress(text)).toThrow(/sslmode=verify-full$/)
+  }
+})

@@ -83,7 +83,11 @@ function readQuery(query: URLSearchParams): {
   if (unknown !== undefined) throw new Error(`has an unknown parameter "${unknown}": ${FORM}`)
   const mode = MODES.find((one) => one === (query.get('sslmode') ?? USUAL_MODE))
   if (mode === undefined) throw new Error(`must be ${FORM}`)
-  return { mode, rootCertificate: query.get('sslrootcert'), directory: query.get('host') }
+  const rootCertificate = query.get('sslrootcert')
+  if (rootCertificate !== null && mode !== 'verify-full') {
+    throw new Error('has a sslrootcert, by which nothing is verified but with sslmode=verify-full')
+  }
+  return { mode, rootCertificate, directory: query.get('host') }
 }
 
 const USUAL_PORT = 5432

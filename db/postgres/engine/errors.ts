@@ -119,13 +119,35 @@ export async function untilDone<T>(
   }
 }
 
+/** What hosts say of TLS, and what lifts it. */
+const LIFTED: readonly (readonly [said: RegExp, by: string])[] = [
+  [
+    /certificate|self.signed/i,
+    'sslmode=verify-full&sslrootcert=FILE with the certificate of the authority that has signed that of the server',
+  ],
+  [
+    /altnames/i,
+    'the address names the host as its certificate does: host names or IP addresses among its subjectAltNames',
+  ],
+  [
+    /not support SSL/i,
+    'ssl = on at the server, with a certificate; sslmode=disable only where nobody can read along',
+  ],
+  [
+    /no encryption/i,
+    'the server takes encrypted connections alone: sslmode=require or verify-full',
+  ],
+]
+
 /** What each host said, which is never a password. */
 export function unreachable(why: ReadonlyMap<string, unknown>): GatewayError {
   const said = [...why].map(([host, error]) => `${host}: ${sayOf(error)}`)
+  // The altnames are of a certificate too.
+  const [, hint] = LIFTED.findLast(([what]) => what.test(said.join())) ?? []
   return new GatewayError(
     'store_unavailable',
     `the gateway cannot reach its database${said.length === 0 ? '' : ` (${said.join('; ')})`}; nothing was taken or charged`,
-    AGAIN,
+    { ...AGAIN, ...(hint && { hint }) },
   )
 }
 
