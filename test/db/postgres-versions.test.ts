@@ -112,10 +112,10 @@ if (POSTGRES_BIN === null) {
 
     test('of the version before functions had a schema loses them, and keeps everything else', async () => {
       const address = await cluster.createEmpty()
-      const functions = await Bun.file('db/postgres/functions.sql').text()
       await cluster.run(
         address,
-        `${MIGRATIONS.slice(0, 2).join('\n')}; ${functions};
+        `${MIGRATIONS.slice(0, 2).join(';\n')};
+         CREATE FUNCTION admit(a int) RETURNS int LANGUAGE sql AS 'SELECT 1'; CREATE FUNCTION admit(a text) RETURNS text LANGUAGE sql AS 'SELECT a';
          CREATE TABLE schema_version (version bigint NOT NULL); INSERT INTO schema_version VALUES (2);
          INSERT INTO nodes (name, epoch, version) VALUES ('before', 'epoch_1', '0.1.9')`,
       )
