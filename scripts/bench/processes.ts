@@ -20,7 +20,8 @@ import {
 
 const ROUTE: AnswerRoute = { name: 'words', type: 'openai-compatible', stream: false }
 const COUNTS = [1, 2, 3]
-const WARM_UP_SECONDS = 3
+/** For each process: until then a third of its CPU is the compiler's. */
+const WARM_UP_SECONDS = 10
 /** Requests for each CPU-second, beside one process. */
 const MIN_LINEAR = 0.85
 
@@ -41,7 +42,7 @@ export async function processes({ rounds, seconds, connections }: Effort): Promi
       subjects.push(await openGateway(count, mock.origin), await openBare(count, mock.origin))
     }
     for (const { target, count } of subjects) {
-      await load(target, connections * count, { seconds: WARM_UP_SECONDS })
+      await load(target, connections * count, { seconds: WARM_UP_SECONDS * count })
     }
     const cpu = new Map<string, number[]>()
     const rate = new Map<string, number[]>()
