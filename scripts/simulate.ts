@@ -19,7 +19,7 @@ const { values } = parseArgs({
     plant: { type: 'string' },
   },
 })
-if (values.plant !== undefined) plant(values.plant)
+if (values.plant !== undefined) await plant(values.plant)
 const { runSeed, warm } = await import('./simulate/run.ts')
 await warm()
 

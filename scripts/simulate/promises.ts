@@ -23,7 +23,7 @@ export interface Charged {
 export interface Books {
   readonly charges: readonly Charged[]
   /** The log's line of a request, as far as anybody asks. */
-  readonly lines: ReadonlyMap<string, Pick<ActivityEntry, 'endedBy' | 'cost'>>
+  readonly lines: ReadonlyMap<string, Pick<ActivityEntry, 'cost'>>
   readonly balances: ReadonlyMap<AccountId, UsdNanos>
   /** What does not add up. */
   readonly findings: readonly string[]
