@@ -5,6 +5,7 @@
  *     npm run simulate -- [--seeds 10000] [--first 1]
  *     npm run simulate -- --seed 17        the same run again, told from its beginning
  *     npm run simulate -- --plant NAME     with a bug of scripts/simulate/plants.ts
+ *     npm run simulate -- --compare        the model of PostgreSQL against the other engine, without faults
  *
  * Exits 1 where a promise was broken, with the seed that breaks it.
  */
@@ -17,12 +18,14 @@ const { values } = parseArgs({
     first: { type: 'string', default: '1' },
     seed: { type: 'string' },
     plant: { type: 'string' },
+    compare: { type: 'boolean', default: false },
   },
 })
 if (values.plant !== undefined) await plant(values.plant)
-const { runSeed, warm } = await import('./simulate/run.ts')
+const { compareSeed, runSeed, warm } = await import('./simulate/run.ts')
 await warm()
 
+const run = values.compare ? compareSeed : runSeed
 const isOne = values.seed !== undefined
 const first = Number(values.seed ?? values.first)
 const count = isOne ? 1 : Number(values.seeds)
@@ -31,7 +34,7 @@ let failed = 0
 let steps = 0
 const startedMs = process.cpuUsage().user
 for (let seed = first; seed < first + count; seed++) {
-  const outcome = runSeed(seed)
+  const outcome = run(seed)
   steps += outcome.steps
   for (const [name, value] of Object.entries(outcome.counts)) {
     counts[name] = (counts[name] ?? 0) + value

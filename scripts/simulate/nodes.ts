@@ -23,7 +23,8 @@ import type { Books, Charged } from './promises.ts'
 import { Life, type World } from './world.ts'
 
 const NODES = ['a', 'b', 'c']
-const ADDRESS = {
+/** Of the model's two hosts. */
+export const ADDRESS = {
   hosts: [
     { hostname: 'db', port: 0 },
     { hostname: 'db', port: 1 },
@@ -180,10 +181,12 @@ export function openNodes(world: World): Gateway {
 }
 
 /** What the nodes find in their database, made by the ports of the other engine. */
-function furnished(world: World): {
+export function furnished(world: World): {
   readonly furniture: Furniture
   readonly fixed: ReadonlyMap<string, readonly Row[]>
   readonly version: number
+  /** The engine that has it. */
+  readonly store: GatewayStore
 } {
   const database = openDatabase(':memory:')
   migrate(database, ':memory:')
@@ -199,8 +202,7 @@ function furnished(world: World): {
     fixed.set(said, database.query<Row, []>(text).all())
   }
   const { version } = store.catalogue.current()
-  world.wait('close', () => store.close())
-  return { furniture, fixed, version }
+  return { furniture, fixed, version, store }
 }
 
 function booksOf(tables: Tables): Books {

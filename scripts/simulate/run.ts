@@ -6,6 +6,7 @@ import { newRequestId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { setDeadline } from '#runtime/short-lived.ts'
 import { Clients } from './clients.ts'
+import { compare } from './compare.ts'
 import { furnish } from './furnish.ts'
 import type { Gateway } from './gateway.ts'
 import { openNodes } from './nodes.ts'
@@ -50,35 +51,47 @@ export async function warm(): Promise<void> {
   await store.close()
 }
 
-export function runSeed(seed: number): Outcome {
+export const runSeed = (seed: number): Outcome =>
+  inWorld(seed, (world, ports) => {
+    const gateway = seed % 2 === 1 ? openProcesses(world) : openNodes(world)
+    try {
+      const clients = new Clients(world, gateway.furniture.customers, ports.pick)
+      const faults = trouble(world, gateway, clients)
+      gateway.heal()
+      world.run(() => clients.waiting.size === 0, END_MS)
+      world.run(() => false, REST_MS)
+      const broken = judge(gateway.furniture, clients, gateway.books(), gateway.mayRepeat)
+      const counts = { ...Object.fromEntries(clients.statuses), faults }
+      return { broken: [...broken, ...gateway.faults()], counts }
+    } finally {
+      gateway.close()
+    }
+  })
+
+/** Instead of a run: whether the model of PostgreSQL answers as the other engine does. */
+export const compareSeed = (seed: number): Outcome => inWorld(seed, compare)
+
+function inWorld(
+  seed: number,
+  act: (world: World, ports: ReturnType<typeof openPorts>) => Pick<Outcome, 'broken' | 'counts'>,
+): Outcome {
   const world = new World(seed, seed % 4 < 2 ? NOON : MIDNIGHT - 25_000)
   const ports = openPorts(world)
   const leave = enter(world, { ...openSockets(world), serve: ports.serve, SQL: null })
-  const broken: string[] = []
-  const counts: Record<string, number> = {}
-  let gateway: Gateway | null = null
+  let found: Pick<Outcome, 'broken' | 'counts'>
   try {
     // Ids count up within a millisecond, also from one run to the next.
     newRequestId(instant(0))
-    gateway = seed % 2 === 1 ? openProcesses(world) : openNodes(world)
-    const clients = new Clients(world, gateway.furniture.customers, ports.pick)
-    counts['faults'] = trouble(world, gateway, clients)
-    gateway.heal()
-    world.run(() => clients.waiting.size === 0, END_MS)
-    world.run(() => false, REST_MS)
-    broken.push(...judge(gateway.furniture, clients, gateway.books(), gateway.mayRepeat))
-    broken.push(...gateway.faults())
-    for (const [status, count] of clients.statuses) counts[status] = count
-  } catch (thrown) {
-    broken.push(`the run broke off: ${sayOf(thrown)}`)
-  } finally {
-    gateway?.close()
+    found = act(world, ports)
     settleDeadlines(world)
+  } catch (thrown) {
+    found = { broken: [`the run broke off: ${sayOf(thrown)}`], counts: {} }
+  } finally {
     leave()
   }
-  broken.push(...world.uncaught.map((thrown) => `nobody caught ${sayOf(thrown)}`))
-  const { digest, steps, lines } = world
-  return { seed, broken, digest, steps, lines, counts }
+  const { digest, steps, lines, uncaught } = world
+  const broken = [...found.broken, ...uncaught.map((thrown) => `nobody caught ${sayOf(thrown)}`)]
+  return { ...found, broken, seed, digest, steps, lines }
 }
 
 const sayOf = (thrown: unknown): string =>

@@ -10,6 +10,8 @@ export interface Way {
   silentUntilMs: number
   /** Counts cuts: connections from before are gone. */
   cuts: number
+  /** Nothing is later than usual, and nobody waits for locks. */
+  readonly isCalm?: boolean
 }
 
 interface Options {
@@ -42,6 +44,8 @@ interface Valued {
 
 const toRows = (rows: readonly Row[] = []): Rows => Object.assign([...rows], { count: rows.length })
 
+/** Statements that wait for locks. */
+const LOCKS = /\b(admit|settle|give_up|end_epochs|end_silent)\(/
 /** How long a connection may take. */
 const CONNECT_MS = 2_000
 
@@ -236,8 +240,7 @@ class Session {
 
   /** What the server says at times to who waits for locks: it was not done. */
   private busy(text: string): Error | null {
-    if (!/\b(admit|settle|give_up|end_epochs|end_silent)\(/.test(text) || !this.world.odds(1))
-      return null
+    if (!LOCKS.test(text) || this.way.isCalm || !this.world.odds(1)) return null
     return /\b(admit|settle)\(/.test(text) && this.world.odds(50)
       ? new PostgresError('deadlock detected', 'ERR_POSTGRES_SERVER_ERROR', '40P01')
       : new PostgresError('canceling statement', 'ERR_POSTGRES_SERVER_ERROR', '55P03')
@@ -254,9 +257,10 @@ class Session {
   /** In order, and not while nothing passes: what was sent then is sent again by the kernels. */
   private travel(arrive: () => void, life: Life): void {
     const { world, way } = this
-    const lateMs = world.odds(1)
-      ? world.chance.exponential(1_200)
-      : world.chance.exponential(world.usualMs)
+    const lateMs =
+      !way.isCalm && world.odds(1)
+        ? world.chance.exponential(1_200)
+        : world.chance.exponential(world.usualMs)
     const passesMs = Math.max(world.nowMs, way.silentUntilMs) + lateMs
     this.arrivesMs = Math.max(this.arrivesMs, passesMs)
     world.after(this.arrivesMs - world.nowMs, arrive, life)

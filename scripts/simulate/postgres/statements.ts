@@ -1,7 +1,7 @@
 /** The statements of the engine that the model knows, by their words: what each reads, and what it writes. */
 
 import { LINE_ARRAYS } from '#db/postgres/admission/settle.ts'
-import { NEWEST_VERSION } from '#db/postgres/engine/migrate.ts'
+import { NEWEST_VERSION, SERVES_FROM } from '#db/postgres/engine/versions.ts'
 import { ACTIVITY_COLUMNS } from '#db/rows/activity-row.ts'
 import { fromKey } from '#db/rows/key-row.ts'
 import { fromLimits } from '#db/rows/limits-column.ts'
@@ -49,7 +49,7 @@ const orNull = <T>(value: unknown, read: (value: unknown) => T): T | null =>
   value === null || value === undefined ? null : read(value)
 
 /** The text of an array: `{1,NULL,"a b"}`. */
-export function readArray(value: unknown): readonly (string | null)[] {
+function readArray(value: unknown): readonly (string | null)[] {
   const inside = text(value).slice(1, -1)
   if (inside === '') return []
   return [...inside.matchAll(/"((?:[^"\\]|\\.)*)"|([^,]+)/g)].map(([, quoted, bare]) =>
@@ -67,8 +67,11 @@ const MISSED_MS = 3_000
 
 const DOES: readonly (readonly [words: RegExp, does: Does])[] = [
   [/pg_is_in_recovery/, () => ({ rows: [{ standby: false }] })],
-  [/to_regclass\('schema_version'\)/, () => ({ rows: [{ name: 'schema_version' }] })],
-  [/FROM schema_version$/, () => ({ rows: [{ version: NEWEST_VERSION }] })],
+  [/to_regclass\(/, () => ({ rows: [{ name: 'schema_version', hasFunctions: true }] })],
+  [
+    /FROM schema_version s$/,
+    () => ({ rows: [{ version: NEWEST_VERSION, servesFrom: SERVES_FROM }] }),
+  ],
   [/FROM moved$/, () => ({ rows: [] })],
   [/^SELECT \(extract\(epoch FROM clock_timestamp\(\)\)/, ({ now }) => ({ rows: [{ at: now }] })],
   [/\badmit\(/, (_, values) => ({ write: admitted(values) })],
