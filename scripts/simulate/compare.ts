@@ -34,7 +34,7 @@ export function compare(world: World): Compared {
   const { furniture, fixed, version, store: plain } = furnished(world)
   const startsAt = world.today - Math.floor(world.nowMs)
   const server = new Server(world, startsAt, () => new Tables(furniture, version), fixed)
-  const way = { silentUntilMs: 0, cuts: 0, isCalm: true }
+  const way = { thereUntilMs: 0, backUntilMs: 0, cuts: 0, isCalm: true }
   Bun.SQL = clientsOf(world, server, () => way) as never
   const modelled = world.wait('open', () =>
     openPostgres({ address: ADDRESS, clock: settable(systemClock), node: 'a' }),

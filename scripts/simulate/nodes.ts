@@ -6,7 +6,7 @@ import { NO_LOG_SYNC } from '#db/sqlite/engine/log-sync.ts'
 import { migrate } from '#db/sqlite/engine/migrate.ts'
 import { openDatabase } from '#db/sqlite/engine/open.ts'
 import { createStore } from '#db/sqlite/store.ts'
-import { settable, systemClock } from '#domain/clock.ts'
+import { MINUTE_MS, settable, systemClock } from '#domain/clock.ts'
 import { type AccountId, newEpochId } from '#domain/id.ts'
 import type { UsdNanos } from '#domain/money.ts'
 import { LOCAL_NODE } from '#domain/owner.ts'
@@ -50,8 +50,8 @@ export function openNodes(world: World): Gateway {
   const anew = (): Tables => new Tables(furniture, version)
   const server = new Server(world, startsAt, anew, fixed)
   const ways = new Map<Life, Way>()
-  const NO_WAY: Way = { silentUntilMs: 0, cuts: 0 }
-  Bun.SQL = clientsOf(world, server, (life) => ways.get(life) ?? NO_WAY) as never
+  const newWay = (): Way => ({ thereUntilMs: 0, backUntilMs: 0, cuts: 0 })
+  Bun.SQL = clientsOf(world, server, (life) => ways.get(life) ?? newWay()) as never
   const nodes: Node[] = []
   let epochs = 0
 
@@ -86,7 +86,7 @@ export function openNodes(world: World): Gateway {
 
   for (const name of NODES.slice(0, 2 + chance.pick(2))) {
     const life = new Life(name)
-    const node: Node = { name, way: { silentUntilMs: 0, cuts: 0 }, life, serves: null }
+    const node: Node = { name, way: newWay(), life, serves: null }
     nodes.push(node)
     start(node)
   }
@@ -111,8 +111,12 @@ export function openNodes(world: World): Gateway {
   const silence = (): void => {
     const { way, life } = any()
     const ms = world.odds(30) ? chance.between(9_000, 15_000) : chance.between(200, 5_000)
-    world.say(`nothing passes between ${life.name} and the database for ${Math.round(ms)} ms`)
-    way.silentUntilMs = world.nowMs + ms
+    const isThere = world.odds(66)
+    const isBack = !isThere || world.odds(50)
+    const what = isThere ? (isBack ? 'nothing' : 'no question') : 'no answer'
+    world.say(`${what} passes between ${life.name} and the database for ${Math.round(ms)} ms`)
+    if (isThere) way.thereUntilMs = world.nowMs + ms
+    if (isBack) way.backUntilMs = world.nowMs + ms
   }
   const cut = (): void => {
     const { way, life } = any()
@@ -166,19 +170,30 @@ export function openNodes(world: World): Gateway {
     heal() {
       for (const { life, way } of nodes) {
         life.stoppedUntilMs = 0
-        way.silentUntilMs = 0
+        way.thereUntilMs = 0
+        way.backUntilMs = 0
       }
     },
     books() {
       if (!world.run(allServe, 120_000)) throw new Error('a node does not serve again')
-      return booksOf(server.tables)
+      return booksOf(server.tables, furniture)
     },
-    faults: () => [],
+    faults: () => [...server.overruns, ...crowded(server.tables)],
     close() {
       for (const { life } of nodes) world.kill(life)
     },
   }
 }
+
+/** More within a minute than a limit allows. */
+const crowded = ({ slots, keys }: Tables): readonly string[] =>
+  [...Map.groupBy(slots, ({ key }) => key)].flatMap(([id, ofKey]) => {
+    const limit = keys.get(id)?.limits.rpm ?? null
+    const next = limit === null ? [] : ofKey.slice(limit)
+    return next.some(({ place }, nth) => place - (ofKey[nth]?.place ?? 0) < MINUTE_MS)
+      ? [`key ${id} took more than ${limit} in a minute`]
+      : []
+  })
 
 /** What the nodes find in their database, made by the ports of the other engine. */
 export function furnished(world: World): {
@@ -205,7 +220,7 @@ export function furnished(world: World): {
   return { furniture, fixed, version, store }
 }
 
-function booksOf(tables: Tables): Books {
+function booksOf(tables: Tables, { accounts }: Furniture): Books {
   const findings: string[] = []
   const holds = [...tables.holds.values()]
   for (const [what, all] of [
@@ -219,6 +234,13 @@ function booksOf(tables: Tables): Books {
       if (held !== sum) findings.push(`${id} holds ${held}, and its holds are ${sum}`)
       if (inProgress !== open) findings.push(`${id} runs ${inProgress}, and has ${open} open holds`)
     }
+  }
+  for (const { id, balance } of accounts) {
+    const charged = [...tables.ledger.values()]
+      .filter(({ account }) => account === id)
+      .reduce((total, { amount }) => total + amount, 0)
+    const left = Number(balance) - charged
+    if (tables.balances.get(id) !== left) findings.push(`the balance of ${id} is not ${left}`)
   }
   const open = holds.filter(({ endedAt }) => endedAt === null)
   return {

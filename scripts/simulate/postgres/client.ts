@@ -6,8 +6,9 @@ import { type Deed, understand } from './statements.ts'
 
 /** The network between a node and both hosts. */
 export interface Way {
-  /** Until then nothing passes. */
-  silentUntilMs: number
+  /** Until then nothing passes to the hosts, or from them. */
+  thereUntilMs: number
+  backUntilMs: number
   /** Counts cuts: connections from before are gone. */
   cuts: number
   /** Nothing is later than usual, and nobody waits for locks. */
@@ -261,7 +262,8 @@ class Session {
       !way.isCalm && world.odds(1)
         ? world.chance.exponential(1_200)
         : world.chance.exponential(world.usualMs)
-    const passesMs = Math.max(world.nowMs, way.silentUntilMs) + lateMs
+    const untilMs = life === world.outside ? way.thereUntilMs : way.backUntilMs
+    const passesMs = Math.max(world.nowMs, untilMs) + lateMs
     this.arrivesMs = Math.max(this.arrivesMs, passesMs)
     world.after(this.arrivesMs - world.nowMs, arrive, life)
   }

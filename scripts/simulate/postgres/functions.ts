@@ -238,6 +238,11 @@ function take(
     sums.held += amount
     sums.inProgress++
   }
+  const most = rowOf(tables.keys, keyId).limits.concurrency
+  const holds = [...tables.holds.values()]
+  const open = holds.filter(({ key, endedAt }) => key === keyId && endedAt === null).length
+  if (most !== null && open > most)
+    tables.overruns.add(`key ${keyId} ran ${open} at once, of ${most}`)
 }
 
 const sumsOf = (tables: Tables, key: string, account: string): readonly Sums[] => [

@@ -20,6 +20,8 @@ export class Server {
   readonly sessions = new Set<() => void>()
   /** Names whose request was ended while it ran. */
   readonly endedNames = new Set<string>()
+  /** What was more at once than a limit allows. */
+  readonly overruns = new Set<string>()
   private readonly anew: () => Tables
   private readonly startsAt: number
   private readonly fixed: Moment['fixed']
@@ -53,7 +55,9 @@ export class Server {
       rows = write(this.tables)
       this.written.push(write)
     }
+    // What a crash undoes has been seen all the same.
     for (const name of this.tables.endedNames) this.endedNames.add(name)
+    for (const what of this.tables.overruns) this.overruns.add(what)
     const upTo = this.written.length
     const { incarnation } = this
     const later = (atMs: number, run: () => void): void => {

@@ -96,6 +96,8 @@ export class Tables {
   readonly answers = new Map<number, KeptAnswer>()
   /** Names whose request was ended while it ran. */
   readonly endedNames = new Set<string>()
+  /** Keys that ran more at once than they may. */
+  readonly overruns = new Set<string>()
   catalogueVersion: number
 
   constructor({ keys, accounts, customers }: Furniture, catalogueVersion: number) {
