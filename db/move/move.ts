@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { draftAct } from '#domain/act.ts'
 import type { Audit } from '#domain/audit.ts'
 import type { Clock, Instant } from '#domain/clock.ts'
-import { newEpochId } from '#domain/id.ts'
+import { type GenerationId, generationArrivedAt, newEpochId } from '#domain/id.ts'
 import { DATABASE_FILE } from '../file-name.ts'
 import { openStore } from '../index.ts'
 import { expire } from '../postgres/admission/expire.ts'
@@ -25,6 +25,7 @@ import {
 } from '../postgres/engine/migrate.ts'
 import { LIVES } from '../postgres/engine/node-life.ts'
 import { noteAct } from '../postgres/log/acts.ts'
+import { makeDaysOf } from '../postgres/log/days.ts'
 import { auditIn } from '../postgres/money/audit.ts'
 import { openMarks } from '../postgres/outbox/passed-marks.ts'
 import { requireSameKey } from '../postgres/sealed-word.ts'
@@ -161,6 +162,7 @@ async function fillPostgres(
   requireKey(keys, vault)
   if (vault !== null) await requireSameKey(tx, vault)
   for (const table of MADE_WITH_ROWS) await tx.run(`DELETE FROM ${table}`)
+  await makeDays(source, tx)
   let rows = 0
   for (const one of TO_POSTGRES) rows += await copyToPostgres(source, tx, one, said)
   await tx.run(SLOTS, at)
@@ -174,6 +176,17 @@ async function fillPostgres(
     }),
   )
   return rows
+}
+
+/** Those that the log of the source has lines of. */
+async function makeDays(source: File, tx: Sql): Promise<void> {
+  const ends = source
+    .query<{ first: GenerationId | null; last: GenerationId | null }, []>(
+      'SELECT min(generation_id) AS first, max(generation_id) AS last FROM activity',
+    )
+    .get()
+  if (!ends?.first || !ends.last) return
+  await makeDaysOf(tx, generationArrivedAt(ends.first), generationArrivedAt(ends.last))
 }
 
 /** A whole database under another name, on the disk. */

@@ -1,7 +1,7 @@
 -- Admission and settlement of a batch, each one transaction. The rules are those of judgeClaim, judgeLowBalance and passedMark in the
 -- domain: a test holds both against each other. Locks: the accounts' rows alone, in the order of ids, never across a network trip.
 --
--- From top to bottom: days and the time line; windows; admit; settle; what ends an epoch or a claim; what reports read.
+-- From top to bottom: days and the time line; windows; admit; settle; what ends an epoch or a claim; what reports read; the days of the log.
 
 CREATE OR REPLACE FUNCTION month_of(day bigint) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT (date_trunc('month', timestamp '1970-01-01' + day * interval '1 day')::date - date '1970-01-01')::bigint $$;
@@ -82,7 +82,10 @@ END $$;
 CREATE OR REPLACE FUNCTION token_window(id text, at_ bigint, pos_ bigint, stepped boolean, lim bigint, wanted bigint,
   OUT used bigint, OUT wait bigint, OUT oldest bigint) LANGUAGE plpgsql STABLE SET enable_seqscan = off SET jit = off AS $$
 DECLARE c record; since bigint := CASE WHEN stepped THEN at_ - 60000 ELSE pos_ - 60000 END; spent bigint := 0; held bigint := 0; weights bigint[]; leaves bigint[]; k int;
+  lowest text; highest text;
 BEGIN
+  -- So that only their days of the log are opened.
+  SELECT min(s.generation_id), max(s.generation_id) INTO lowest, highest FROM slots s WHERE (s.account_id = id AND s.pos > since) OR (s.key_id = id AND s.pos > since);
   FOR c IN
     SELECT coalesce(-h.tokens, a.input_tokens + a.cache_read_tokens + a.cache_write_tokens + a.cache_write_1h_tokens
         + a.image_input_tokens + a.output_tokens + a.image_output_tokens, 0) AS weight, found.ms
@@ -90,7 +93,7 @@ BEGIN
             THEN least(s.at, at_) + 60000 - at_ ELSE 0 END, s.pos + 60000 - pos_) AS ms
           FROM slots s WHERE (s.account_id = id AND s.pos > since) OR (s.key_id = id AND s.pos > since)) found
     LEFT JOIN holds h ON h.generation_id = found.generation_id AND h.ended_at IS NULL
-    LEFT JOIN activity a ON a.generation_id = found.generation_id
+    LEFT JOIN activity a ON a.generation_id = found.generation_id AND a.generation_id BETWEEN lowest AND highest
     WHERE found.ms > 0 ORDER BY found.ms
   LOOP
     weights := weights || c.weight; leaves := leaves || c.ms;
@@ -515,7 +518,9 @@ BEGIN
       WHERE o.key_id = w.key_id AND o.idempotency_key = w.idempotency_key AND o.whole;
   END IF;
   -- A line that says that it was ended makes way for what became of it.
-  DELETE FROM activity a USING holds h WHERE h.generation_id = ANY (p_gen) AND h.ended_at IS NOT NULL AND a.generation_id = h.generation_id;
+  IF EXISTS (SELECT FROM holds h WHERE h.generation_id = ANY (p_gen) AND h.ended_at IS NOT NULL) THEN
+    DELETE FROM activity a USING holds h WHERE h.generation_id = ANY (p_gen) AND h.ended_at IS NOT NULL AND a.generation_id = h.generation_id;
+  END IF;
   FOR c IN
     WITH gone AS (DELETE FROM holds h WHERE h.generation_id = ANY (p_gen) RETURNING h.*),
     done AS MATERIALIZED (
@@ -811,4 +816,54 @@ BEGIN
     IF tpm IS NOT NULL THEN SELECT w.used, w.oldest INTO tokens_used, tokens_oldest FROM token_window(c.id, at_, pos, stepped, tpm, 0) w; END IF;
     RETURN NEXT;
   END LOOP;
+END $$;
+
+-- The first id of a day.
+CREATE OR REPLACE FUNCTION first_of(day bigint) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+  SELECT 'gen-' || string_agg(substr('0123456789abcdefghjkmnpqrstvwxyz', (day * 86400000 >> 5 * n & 31)::int + 1, 1), '' ORDER BY n DESC)
+    FROM generate_series(0, 9) n $$;
+
+-- Gives the log those of these days that it has not, as the owner of the tables. A day stays among the others where one of its lines is there already.
+CREATE OR REPLACE FUNCTION make_days(first_day bigint, last_day bigint) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+SET search_path FROM CURRENT SET lock_timeout = 200 AS $$
+DECLARE name text;
+BEGIN
+  PERFORM pg_advisory_xact_lock(7004);
+  FOR day IN first_day .. last_day LOOP
+    name := 'activity_' || to_char(date '1970-01-01' + day::int, 'YYYYMMDD');
+    CONTINUE WHEN to_regclass('public.' || name) IS NOT NULL
+      OR EXISTS (SELECT FROM public.activity a WHERE a.generation_id >= first_of(day) AND a.generation_id < first_of(day + 1));
+    BEGIN
+      EXECUTE format('CREATE TABLE public.%I (LIKE public.activity INCLUDING ALL)', name);
+      EXECUTE format('ALTER TABLE public.activity ATTACH PARTITION public.%I FOR VALUES FROM (%L) TO (%L)', name, first_of(day), first_of(day + 1));
+    -- What was written before the log had days reaches into it.
+    EXCEPTION WHEN invalid_object_definition THEN NULL;
+    END;
+  END LOOP;
+END $$;
+
+-- Drops the oldest day of the log of which all lines had ended before `before_`, and answers how many lines that were; null where there is none.
+CREATE OR REPLACE FUNCTION drop_day(before_ bigint) RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
+SET search_path FROM CURRENT SET lock_timeout = 200 SET jit = off AS $$
+DECLARE c record; lines bigint; latest bigint;
+BEGIN
+  PERFORM pg_advisory_xact_lock(7004);
+  FOR c IN
+    SELECT p.relname AS name, (to_date(right(p.relname, 8), 'YYYYMMDD') - date '1970-01-01')::bigint AS day
+    FROM pg_inherits i JOIN pg_class p ON p.oid = i.inhrelid
+    WHERE i.inhparent = 'public.activity'::regclass AND p.relname ~ '^activity_\d{8}$' ORDER BY 1
+  LOOP
+    EXIT WHEN (c.day + 1) * 86400000 > before_;
+    -- Until it is dropped no line comes to it.
+    EXECUTE format('LOCK TABLE public.%I IN SHARE MODE', c.name);
+    EXECUTE format('SELECT count(*), max(started_at + total_ms) FROM public.%I', c.name) INTO lines, latest;
+    CONTINUE WHEN latest >= before_;
+    IF lines > 0 THEN
+      INSERT INTO kept_since AS k (log, since) VALUES ('activity', (c.day + 1) * 86400000)
+        ON CONFLICT (log) DO UPDATE SET since = greatest(k.since, excluded.since);
+    END IF;
+    EXECUTE format('DROP TABLE public.%I', c.name);
+    RETURN lines;
+  END LOOP;
+  RETURN NULL;
 END $$;

@@ -15,7 +15,7 @@ const OLDEST = `
 /** What is written once is changed by nobody, and the schema by its owner. */
 const LACKING = `
   SELECT p || ' on ' || relname AS lacks FROM pg_class c, unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) p
-  WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace
+  WHERE relkind IN ('r', 'p') AND relname !~ '^activity_\\d+$' AND relnamespace = 'public'::regnamespace
     AND relowner = (SELECT relowner FROM pg_class WHERE oid = 'schema_version'::regclass) AND NOT has_table_privilege(c.oid, p)
     AND NOT (relname IN ('ledger', 'acts') AND p IN ('UPDATE', 'DELETE')) AND (relname <> 'schema_version' OR p = 'SELECT')
   UNION ALL

@@ -24,6 +24,7 @@ import { NEWEST_VERSION } from './engine/versions.ts'
 import { createKeys } from './keys/keys.ts'
 import { openActivity } from './log/activity.ts'
 import { createActs } from './log/acts.ts'
+import { prepareDays } from './log/days.ts'
 import { createAccounts } from './money/accounts.ts'
 import { audit } from './money/audit.ts'
 import { createLedger } from './money/ledger.ts'
@@ -76,7 +77,9 @@ async function createStore(database: Database, isNode: boolean): Promise<Gateway
   const marks = openMarks(database, catalogue)
   const { nodes, heard } = openNodes(database)
   const { activity, tell } = openActivity(database)
-  const life = isNode ? startLife(database, [catalogue.refresh, heard, tell]) : NO_LIFE
+  const life = isNode
+    ? startLife(database, [catalogue.refresh, heard, tell, prepareDays(database)])
+    : NO_LIFE
   const ports = {
     accounts: createAccounts(database),
     keys: createKeys(database, catalogue),

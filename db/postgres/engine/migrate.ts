@@ -4,6 +4,7 @@ import type { SQL } from 'bun'
 import { GatewayError } from '#domain/errors.ts'
 import { type Moved, movedAway } from '../../moved.ts'
 import functions from '../functions.sql' with { type: 'text' }
+import { makeDaysAhead } from '../log/days.ts'
 import type { Address } from './address.ts'
 import { openConnections, START_MS } from './connections.ts'
 import { type Sql, sqlOn } from './database.ts'
@@ -163,6 +164,7 @@ async function migrateIn(tx: SQL): Promise<Migrated> {
     `INSERT INTO schema_version (version, serves_from) VALUES (${NEWEST_VERSION}, ${SERVES_FROM})`,
   )
   await tx.unsafe(GRANTS).simple()
+  await makeDaysAhead(sql)
   return { from, to: NEWEST_VERSION }
 }
 

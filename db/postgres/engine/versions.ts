@@ -3,8 +3,9 @@ import initial from '../migrations/0001_initial.sql' with { type: 'text' }
 import movedDays from '../migrations/0002_moved_days.sql' with { type: 'text' }
 import nodes from '../migrations/0003_nodes.sql' with { type: 'text' }
 import versions from '../migrations/0004_versions.sql' with { type: 'text' }
+import days from '../migrations/0005_days.sql' with { type: 'text' }
 
-export const MIGRATIONS: readonly string[] = [initial, movedDays, nodes, versions]
+export const MIGRATIONS: readonly string[] = [initial, movedDays, nodes, versions, days]
 
 /** Of the schema that this binary works with. */
 export const NEWEST_VERSION = MIGRATIONS.length

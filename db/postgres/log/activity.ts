@@ -14,11 +14,16 @@ import { LINE_ARRAYS, toColumns } from '../admission/settle.ts'
 import { batched } from '../engine/batch.ts'
 import type { Database } from '../engine/database.ts'
 import { noteAct } from './acts.ts'
+import { dropDays } from './days.ts'
 import { readServed } from './served.ts'
 import { readTrend, readUsage } from './usage.ts'
 
 const NOTE = `INSERT INTO activity (${ACTIVITY_COLUMNS.join(', ')})
   SELECT * FROM unnest(?::text[], ${LINE_ARRAYS.join(', ')}) ON CONFLICT DO NOTHING`
+
+/** What is not a day of its own: lines of a time for which none was made, or from before there were days. */
+const PARTS = `SELECT inhrelid::regclass::text AS name FROM pg_inherits
+  WHERE inhparent = 'activity'::regclass AND inhrelid::regclass::text !~ '\\d$' ORDER BY 1 DESC`
 
 const endsIn = (column: Column, end: string): SQL =>
   sql`right(${column}, ${end.length}::int) = ${end}`
@@ -156,15 +161,20 @@ function createActivity(database: Database, note: Activity['note']): Activity {
     served: (query) => readServed(database, query),
     trend: (query) => readTrend(database, query),
 
-    trim: (before, limit) =>
-      database.transact(async (tx) => {
+    async trim(before, limit) {
+      const dropped = await dropDays(database, before)
+      const deleted = await database.transact(async (tx) => {
+        const parts = await tx.all<{ name: string }>(PARTS)
+        let gone = 0
         // A request that arrived after `before` cannot have ended before it.
-        const gone = await tx.run(
-          `DELETE FROM activity WHERE generation_id IN (
-             SELECT generation_id FROM activity WHERE generation_id < $below AND started_at + total_ms < $before
-             ORDER BY generation_id LIMIT $limit)`,
-          { before, below: generationsFrom(before), limit },
-        )
+        for (const { name } of parts) {
+          gone += await tx.run(
+            `DELETE FROM ${name} WHERE generation_id IN (
+               SELECT generation_id FROM ${name} WHERE generation_id < $below AND started_at + total_ms < $before
+               ORDER BY generation_id LIMIT $limit)`,
+            { before, below: generationsFrom(before), limit: limit - gone },
+          )
+        }
         if (gone > 0) {
           await tx.run(
             `INSERT INTO kept_since (log, since) VALUES ('activity', ?)
@@ -176,7 +186,9 @@ function createActivity(database: Database, note: Activity['note']): Activity {
         const old = later(before, -DAY_MS)
         await tx.run('DELETE FROM slots WHERE at < ? AND pos < ?', old, old)
         return gone
-      }),
+      })
+      return dropped + deleted
+    },
     async keptSince() {
       const row = await database.get<{ since: Instant }>(
         "SELECT since FROM kept_since WHERE log = 'activity'",
