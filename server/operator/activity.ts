@@ -160,10 +160,8 @@ export const countActivity = verb(z.strictObject(rangeFields), async (deps, inpu
 
 async function namesOf({ store }: OperatorDeps, entries: readonly ActivityEntry[]) {
   const names = new Map<KeyId, string>()
-  for (const id of new Set(entries.map(({ keyId }) => keyId))) {
-    const key = await store.keys.find(id)
-    if (key) names.set(id, key.name)
-  }
+  const ids = new Set(entries.map(({ keyId }) => keyId))
+  for (const { id, name } of await store.keys.findMany([...ids])) names.set(id, name)
   return names
 }
 

@@ -1,5 +1,5 @@
 /** Runs verbs for a person of an account: with them as their author, and bounded to what there is for them. */
-import { nextTurn } from '#runtime/next-turn.ts'
+import { idleTurn } from '#runtime/next-turn.ts'
 import { type Actor, nameOf } from './actor.ts'
 import type { OperatorDeps } from './deps.ts'
 import { OF_ONESELF, requireRole } from './roles.ts'
@@ -18,7 +18,7 @@ export const performAs =
   async <Name extends VerbName>(name: Name, input: VerbInput<Name>) => {
     requireRole(actor.role, name)
     const verb: AnyVerb = await VERBS[name]()
-    await nextTurn()
+    await idleTurn()
     const own = OF_ONESELF.has(name) ? { ...(input as object), person: actor.personId } : input
     const bounded = { ...deps, who: nameOf(actor), actor }
     return (await perform(verb, bounded, own)) as VerbRecord<Name>

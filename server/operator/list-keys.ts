@@ -3,7 +3,7 @@
 import type { AccountId, KeyId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { type KeyRecord, renderKey, withSpending } from '#domain/key-report.ts'
-import { nextTurn } from '#runtime/next-turn.ts'
+import { idleTurn } from '#runtime/next-turn.ts'
 import type { PersonId } from '#signin/register/person.ts'
 import { makerOf, sees } from './actor.ts'
 import type { OperatorDeps } from './deps.ts'
@@ -24,7 +24,7 @@ export interface OperatorKeyRecord extends KeyRecord {
   readonly made_by: string | null
 }
 
-const PAGE_KEYS = 500
+const PAGE_KEYS = 200
 
 /** What a key has used is read of those that are listed alone, unless they are in the order of it. @throws account_not_found */
 export const listKeys: Verb<SentKeyListQuery, KeyListQuery, readonly OperatorKeyRecord[]> = {
@@ -93,7 +93,7 @@ export async function listAllKeys(
     all.push(...page.keys.filter((key) => sees(actor ?? null, key)))
     after = page.keys.at(-1)?.id
     if (!page.hasMore || after === undefined || all.length >= least) return all
-    await nextTurn()
+    await idleTurn()
   }
 }
 
@@ -110,7 +110,7 @@ async function reportKeys(
   const makers = new Map<string, string>()
   const records: OperatorKeyRecord[] = []
   for (let first = 0; first < keys.length; first += PAGE_KEYS) {
-    if (first > 0) await nextTurn()
+    if (first > 0) await idleTurn()
     const page = keys.slice(first, first + PAGE_KEYS)
     const at = clock.now()
     for (const [key, spending] of await withSpending(store.admissions, page, at)) {

@@ -73,6 +73,7 @@ const DAYS = 30
 /** Of a month at most. */
 const MONTH_DAYS = 31
 const MAX_NEAREST = 8
+const ROWS_PER_LOOK = 20
 const HOUR_MS = 3_600_000
 
 const named = z.strictObject({ account: accountField })
@@ -96,7 +97,7 @@ export const readOverview = verb(named, async (deps, input): Promise<OverviewRec
     figures: await figuresOf(deps, account),
     days: await daysOf(deps, account, DAYS),
     keys: await countKeys(deps, account),
-    nearest: (await ownOf(deps, account, keys.rows)).slice(0, MAX_NEAREST),
+    nearest: await nearestOf(deps, account, keys.rows),
   }
 })
 
@@ -110,18 +111,23 @@ async function countKeys(deps: OperatorDeps, { id }: Account): Promise<number> {
   return totalCount
 }
 
-/** Those of the rows, which may have been read a while ago, that there are for the actor now. */
-async function ownOf(
+/** The first of the rows, which may have been read a while ago, that there are for the actor now. */
+async function nearestOf(
   { store, actor }: OperatorDeps,
   { id: accountId }: Account,
   rows: readonly KeyRowRecord[],
 ): Promise<readonly KeyRowRecord[]> {
-  const keys = await store.keys.findMany(rows.map(({ id }) => id as KeyId))
-  const own = keys.filter(
-    (key) => key.accountId === accountId && key.revokedAt === null && sees(actor ?? null, key),
-  )
-  const ids = new Set<string>(own.map(({ id }) => id))
-  return rows.filter(({ id }) => ids.has(id))
+  const nearest: KeyRowRecord[] = []
+  for (let first = 0; first < rows.length && nearest.length < MAX_NEAREST; first += ROWS_PER_LOOK) {
+    const some = rows.slice(first, first + ROWS_PER_LOOK)
+    const keys = await store.keys.findMany(some.map(({ id }) => id as KeyId))
+    const own = keys.filter(
+      (key) => key.accountId === accountId && key.revokedAt === null && sees(actor ?? null, key),
+    )
+    const ids = new Set<string>(own.map(({ id }) => id))
+    nearest.push(...some.filter(({ id }) => ids.has(id)))
+  }
+  return nearest.slice(0, MAX_NEAREST)
 }
 
 function lastHourOf({ watch, clock }: OperatorDeps): Span {

@@ -15,6 +15,7 @@ import {
   type UsageSum,
 } from '#domain/usage-report.ts'
 import { scopeField, timeField } from '#forms/fields.ts'
+import { idleTurn } from '#runtime/next-turn.ts'
 import { makerOf } from './actor.ts'
 import type { OperatorDeps } from './deps.ts'
 import { accountNameOf, findScope } from './find-account.ts'
@@ -153,6 +154,8 @@ function inOrder(
     .flatMap(({ some }) => some.toSorted((a, b) => Number(a.thenBy) - Number(b.thenBy)))
 }
 
+const KEYS_PER_TURN = 25
+
 /** What a row shows for an id. */
 type Names = ReadonlyMap<UsageGroup, UsageGroupRecord>
 
@@ -172,11 +175,23 @@ async function namesOf(
     const account = await accountNameOf(deps, id as AccountId)
     names.set(id, { account_id: String(id), account })
   }
-  for (const id of idsOf('key')) {
-    const key = await deps.store.keys.find(id as KeyId)
-    // A key that was moved has spent in other accounts too.
-    const account = key && !isByAccount && { account: await accountNameOf(deps, key.accountId) }
-    names.set(id, { key_id: String(id), key_name: key?.name ?? String(id), ...account })
+  const keyIds = [...idsOf('key')] as KeyId[]
+  const owners = new Map<AccountId, string>()
+  const ownerOf = async (id: AccountId): Promise<string> => {
+    const name = owners.get(id) ?? (await accountNameOf(deps, id))
+    owners.set(id, name)
+    return name
+  }
+  for (let first = 0; first < keyIds.length; first += KEYS_PER_TURN) {
+    if (first > 0) await idleTurn()
+    const ids = keyIds.slice(first, first + KEYS_PER_TURN)
+    const keys = new Map((await deps.store.keys.findMany(ids)).map((key) => [key.id, key]))
+    for (const id of ids) {
+      const key = keys.get(id)
+      // A key that was moved has spent in other accounts too.
+      const account = key && !isByAccount && { account: await ownerOf(key.accountId) }
+      names.set(id, { key_id: id, key_name: key?.name ?? id, ...account })
+    }
   }
   return names
 }

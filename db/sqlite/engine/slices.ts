@@ -6,6 +6,8 @@ import { statement } from './statement.ts'
 
 /** Looked at in one go, for some milliseconds; sums over so many of the largest amounts still fit an SQLite integer. */
 export const SLICE_ROWS = 1_000
+/** The same for who gives way to everybody: half a millisecond. */
+export const LOOK_ROWS = 250
 
 /** Tables whose ids ascend with time. */
 const IDS = { activity: 'generation_id', ledger: 'id' } as const

@@ -6,10 +6,10 @@ import type { Database } from 'bun:sqlite'
 import { desc, getTableColumns, gte, lt, type SQL, sql } from 'drizzle-orm'
 import { drizzle as openDrizzle } from 'drizzle-orm/bun-sqlite'
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core'
-import { nextTurn } from '#runtime/next-turn.ts'
+import { idleTurn } from '#runtime/next-turn.ts'
 import type { Slice } from '../../rows/slice.ts'
 import { unavailable } from './disk.ts'
-import { EVERYTHING, SLICE_ROWS } from './slices.ts'
+import { EVERYTHING, LOOK_ROWS } from './slices.ts'
 
 /** A table whose ids ascend with time. */
 export interface Log<Table extends SQLiteTable> {
@@ -81,7 +81,7 @@ export function openSoundLog<Table extends SQLiteTable>(
     let left = most
     let unseen = lines
     // Damage far behind the newest keeps nobody from these.
-    let size = Math.min(most, unseen, SLICE_ROWS)
+    let size = Math.min(most, unseen, LOOK_ROWS)
     for (;;) {
       requireSoundBeside(end)
       const rows = slice.values({ end, size }) as unknown as readonly WalkedRow[]
@@ -92,8 +92,8 @@ export function openSoundLog<Table extends SQLiteTable>(
       unseen -= rows.length
       if (unseen === 0) return last
       end = last
-      size = Math.min(unseen, SLICE_ROWS)
-      await nextTurn()
+      size = Math.min(unseen, LOOK_ROWS)
+      await idleTurn()
     }
   }
 

@@ -6,12 +6,12 @@ import type { Database } from 'bun:sqlite'
 import { DAY_MS, type Day, dayOf, dayStart, HOUR_MS, type Instant, later } from '#domain/clock.ts'
 import { generationsFrom } from '#domain/id.ts'
 import type { UsageDimension } from '#domain/usage-report.ts'
-import { nextTurn } from '#runtime/next-turn.ts'
+import { idleTurn } from '#runtime/next-turn.ts'
 import { MAX_QUEUED_MS } from '../../rows/served-line.ts'
 import type { Connection } from '../engine/connection.ts'
 import type { LateLines } from '../engine/late-lines.ts'
 import { openReading } from '../engine/reading.ts'
-import { SLICE_ROWS } from '../engine/slices.ts'
+import { LOOK_ROWS } from '../engine/slices.ts'
 import { statement } from '../engine/statement.ts'
 import { addLine, type Group, type Line, nameOf, newGroup } from './usage-groups.ts'
 
@@ -101,10 +101,10 @@ export function openUsageDays(connection: Connection): UsageDays {
   /** Looks through some lines more; whether there may be others. Nothing is written in between. */
   const goOn = (running: Running, late: readonly string[], read: Reader): boolean => {
     const { at } = running
-    const behind = late.slice(0, SLICE_ROWS).filter((id) => id <= at)
+    const behind = late.slice(0, LOOK_ROWS).filter((id) => id <= at)
     if (behind.length > 0) addAll(running, read.these(behind, running))
-    if (late.length > SLICE_ROWS) {
-      running.seen += SLICE_ROWS
+    if (late.length > LOOK_ROWS) {
+      running.seen += LOOK_ROWS
       return true
     }
     const { last, lines } = read.cut(at)
@@ -114,7 +114,7 @@ export function openUsageDays(connection: Connection): UsageDays {
       lateLines.watch(last)
     }
     running.seen = lateLines.end
-    return lines === SLICE_ROWS
+    return lines === LOOK_ROWS
   }
 
   /** To the end of the log. False where some of what was written late is not known any more. */
@@ -124,7 +124,7 @@ export function openUsageDays(connection: Connection): UsageDays {
       const late = lateLines.after(running.seen)
       if (late === null) return false
       if (!goOn(running, late, read)) return true
-      await nextTurn()
+      await idleTurn()
     }
   }
 
@@ -220,7 +220,7 @@ function prepareReader(database: Database, names: Pick<Names, 'by' | 'thenBy'>) 
   const cut = statement<{ last: string | null; lines: number }, [string]>(
     database,
     `SELECT max(id) AS last, count(*) AS lines FROM (
-       SELECT generation_id AS id FROM activity WHERE generation_id > ? ORDER BY 1 LIMIT ${SLICE_ROWS})`,
+       SELECT generation_id AS id FROM activity WHERE generation_id > ? ORDER BY 1 LIMIT ${LOOK_ROWS})`,
   )
   const within = statement<Line, [Bounds & { after: string; last: string }]>(
     database,

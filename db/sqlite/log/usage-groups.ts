@@ -9,8 +9,8 @@ import {
   type UsageReport,
   type UsageRow,
 } from '#domain/usage-report.ts'
-import { nextTurn } from '#runtime/next-turn.ts'
-import { SLICE_ROWS } from '../engine/slices.ts'
+import { idleTurn } from '#runtime/next-turn.ts'
+import { LOOK_ROWS } from '../engine/slices.ts'
 import { MAX_SUMS_IN_MEMORY, spill } from '../engine/spill.ts'
 import { statement } from '../engine/statement.ts'
 
@@ -94,7 +94,7 @@ const NEXT = `
   SELECT first, second, requests, prompt, completion, images,
     CAST(cost AS TEXT) AS cost, CAST(rub AS TEXT) AS rub
   FROM temp.groups WHERE (first, second) > ($first, $second)
-  ORDER BY first, second LIMIT ${SLICE_ROWS}`
+  ORDER BY first, second LIMIT ${LOOK_ROWS}`
 
 /** Sorts before every text and every number that there is. */
 const START = { first: -1, second: -1 }
@@ -161,9 +161,9 @@ function openTable(database: Database) {
         const rows = next().all(place)
         yield rows.map((row) => ({ ...row, cost: BigInt(row.cost), rub: BigInt(row.rub) }))
         const last = rows.at(-1)
-        if (last === undefined || rows.length < SLICE_ROWS) return
+        if (last === undefined || rows.length < LOOK_ROWS) return
         place = { first: last.first, second: last.second }
-        await nextTurn()
+        await idleTurn()
       }
     },
   }

@@ -2,7 +2,7 @@
 import type { Database } from 'bun:sqlite'
 import { DAY_MS, type Day, dayStart, type Instant, later, nextDay } from '#domain/clock.ts'
 import type { UsageQuery, UsageReport } from '#domain/usage-report.ts'
-import { nextTurn } from '#runtime/next-turn.ts'
+import { idleTurn } from '#runtime/next-turn.ts'
 import { MAX_QUEUED_MS } from '../../rows/served-line.ts'
 import { arrivedIn } from '../../rows/slice.ts'
 import type { Connection } from '../engine/connection.ts'
@@ -10,7 +10,7 @@ import { openReading, type Reading } from '../engine/reading.ts'
 import { slices } from '../engine/slices.ts'
 import { statement } from '../engine/statement.ts'
 import { type DaySums, lineOf, type Names, type UsageDays } from './usage-days.ts'
-import { type Groups, type Line, openGroups } from './usage-groups.ts'
+import { type Groups, type Line, nameOf, openGroups } from './usage-groups.ts'
 
 /** Requests of others pass between two slices. @throws store_unavailable */
 export async function readUsage(
@@ -60,15 +60,15 @@ async function addAll(
     if (size < GROUPS_PER_TURN) continue
     size = 0
     await groups.spillIfMany()
-    await nextTurn()
+    await idleTurn()
   }
   if (until !== undefined && until > dayStart(end as Day)) {
     await addLog(open(), { ...query, since: dayStart(end as Day) }, groups)
   }
 }
 
-/** Added up in a millisecond or two. */
-const GROUPS_PER_TURN = 5_000
+/** Added up in half a millisecond. */
+const GROUPS_PER_TURN = 2_000
 
 /** From the first, and up to the one before `end`; null where there are none that are kept. */
 function wholeDaysOf(
@@ -105,23 +105,37 @@ function addDay(
     return 1
   }
   if (groups === null) return null
-  const isAmong = amongOf(query)
+  const wanted = wantedOf(query)
+  if (by === 'day' && wanted !== null) return addWanted(day, wanted, groups, all)
   for (const [name, group] of groups) {
     // The day may be its first name, or its second.
     const [first, second] =
       by === 'day' ? [day, group.first] : [group.first, thenBy === 'day' ? day : group.second]
-    if (!isAmong(second)) continue
+    if (wanted !== null && !wanted.has(second)) continue
     all.add(group, first, second, by === 'day' || thenBy === 'day' ? undefined : name)
   }
   return groups.size
 }
 
-/** Whether a group is one of those that are wanted. */
-function amongOf({ among }: UsageQuery): (second: string | number) => boolean {
-  if (among === undefined) return () => true
-  const names = new Set<string | number>(among.map((name) => name ?? ''))
-  return (second) => names.has(second)
+/** Of many groups the few that are wanted. */
+function addWanted(
+  day: Day,
+  wanted: Wanted,
+  groups: NonNullable<DaySums['groups']>,
+  all: Groups,
+): number {
+  for (const name of wanted) {
+    const group = groups.get(nameOf({ first: name, second: '' }))
+    if (group !== undefined) all.add(group, day, group.first)
+  }
+  return wanted.size
 }
+
+type Wanted = ReadonlySet<string | number>
+
+/** The second names of the groups that are wanted; null where all are. */
+const wantedOf = ({ among }: UsageQuery): Wanted | null =>
+  among === undefined ? null : new Set(among.map((name) => name ?? ''))
 
 type Bounds = {
   readonly from: string
@@ -144,10 +158,10 @@ async function addLog(database: Database, query: UsageQuery, groups: Groups): Pr
     ...(since !== undefined && { since: later(since, -MAX_QUEUED_MS) }),
     ...(until !== undefined && { until }),
   })
-  const isAmong = amongOf(query)
+  const wanted = wantedOf(query)
   for await (const slice of slices(database, 'activity', arrived)) {
     for (const line of lines().iterate({ ...within, ...slice })) {
-      if (isAmong(line.second)) groups.addLine(line)
+      if (wanted === null || wanted.has(line.second)) groups.addLine(line)
     }
     await groups.spillIfMany()
   }

@@ -3,10 +3,10 @@ import type { AccountDaySpend } from '#domain/admission.ts'
 import type { Day } from '#domain/clock.ts'
 import type { AccountId } from '#domain/id.ts'
 import { addUsd, NO_MONEY, type UsdNanos } from '#domain/money.ts'
-import { nextTurn } from '#runtime/next-turn.ts'
+import { idleTurn } from '#runtime/next-turn.ts'
 import { fromInteger } from '../../rows/amount.ts'
 import type { Connection } from '../engine/connection.ts'
-import { SLICE_ROWS } from '../engine/slices.ts'
+import { LOOK_ROWS } from '../engine/slices.ts'
 import { statement } from '../engine/statement.ts'
 import { type DayPosition, type DayRange, IN_DAY_RANGE, prepareDayRanges } from './day-ranges.ts'
 import { KEY_DAYS } from './sums.ts'
@@ -28,7 +28,7 @@ const BESIDE = 'SELECT account_id, day, spent_nanos, requests FROM moved_days WH
 export function prepareDaySpends({ database, commit }: Connection) {
   const days = statement<DayRow, [DayRange]>(database, DAYS)
   const beside = statement<DayRow, [Day]>(database, BESIDE)
-  const rangeAfter = prepareDayRanges(database, KEY_DAYS, SLICE_ROWS)
+  const rangeAfter = prepareDayRanges(database, KEY_DAYS, LOOK_ROWS)
   return async (since: Day): Promise<readonly AccountDaySpend[]> => {
     commit.flushAwaited()
     const sums = new Map<string, AccountDaySpend>()
@@ -39,7 +39,7 @@ export function prepareDaySpends({ database, commit }: Connection) {
       for (const row of days().all(range)) addTo(sums, row)
       if (next === null) break
       place = next
-      await nextTurn()
+      await idleTurn()
     }
     // What a key has spent elsewhere is none of its account's days.
     const own = [...sums.values()].filter(({ spent, requests }) => spent > 0n || requests > 0)

@@ -10,7 +10,7 @@ import { addUsd, NO_MONEY, renderUsd, type UsdNanos } from '#domain/money.ts'
 import { type Span, sharesOf, toFigures } from '#domain/snapshot/figures.ts'
 import type { Ended } from '#domain/snapshot/pulse.ts'
 import type { WindowReadings } from '#domain/window.ts'
-import { nextTurn } from '#runtime/next-turn.ts'
+import { idleTurn } from '#runtime/next-turn.ts'
 import type { OperatorDeps } from '../deps.ts'
 import { accountWarnings, keyWarnings } from '../limit-warnings.ts'
 import { readGauges } from './gauges.ts'
@@ -44,7 +44,7 @@ export async function readKeys(
   const rows: KeyRowRecord[] = []
   const warnings = [...(await accountWarnings(deps, account))]
   for (let first = 0; first < keys.length; first += KEYS_PER_TURN) {
-    if (first > 0) await nextTurn()
+    if (first > 0) await idleTurn()
     const now = clock.now()
     const turn = keys.slice(first, first + KEYS_PER_TURN)
     for (const [key, spending, windows] of await withUse(store.admissions, turn, now)) {
