@@ -1,6 +1,7 @@
 /** Opens the store of a data directory: takes its lock, migrates its schema, and recovers from a crash. */
 import type { Database } from 'bun:sqlite'
 import { join } from 'node:path'
+import type { OpenAdmission } from '#domain/admission.ts'
 import type { Clock } from '#domain/clock.ts'
 import { newEpochId } from '#domain/id.ts'
 import { LOCAL_NODE } from '#domain/owner.ts'
@@ -32,6 +33,8 @@ export interface StoreOptions {
    * own, because requests would wait for it.
    */
   readonly serves?: boolean
+  /** What processes hold that come from the one that had it open before; whatever else is held is voided. */
+  readonly held?: readonly OpenAdmission[]
   /** An older database is copied and migrated unless this says otherwise. */
   readonly onOlderSchema?: OnOlderSchema
 }
@@ -60,7 +63,8 @@ export async function openStore(options: StoreOptions): Promise<GatewayStore> {
     const rest = { clock, vault, syncCharges }
     const openFiles = inMemory ? NO_DISK : watchDisk(path, filesOf(dataDir, path))
     const at = clock.now()
-    const opening = { owner: { node: LOCAL_NODE, epoch: newEpochId(at) }, at }
+    const { held = [] } = options
+    const opening = { owner: { node: LOCAL_NODE, epoch: newEpochId(at) }, at, held }
     const connection = connect(database, logSync, rest, checkpointer, openFiles)
     return createStore(connection, path, opening, release)
   } catch (error) {

@@ -1,6 +1,7 @@
 /** The SQLite engine: one writing process, hot state in memory, group commit, every port on one connection. */
 import { statSync } from 'node:fs'
 import type { Activity } from '#domain/activity.ts'
+import type { OpenAdmission } from '#domain/admission.ts'
 import type { Catalogues } from '#domain/catalogue.ts'
 import type { Instant } from '#domain/clock.ts'
 import type { EpochId } from '#domain/id.ts'
@@ -11,14 +12,14 @@ import { tellCeilings } from '../tell-ceilings.ts'
 import { createAdmissions } from './admission/admissions.ts'
 import { prepareEndUserReader } from './admission/end-users.ts'
 import { prepareExpiry } from './admission/expire.ts'
-import { type HotState, startHotState } from './admission/hot-state.ts'
+import { type HotState, startHotState, toOpenAdmission } from './admission/hot-state.ts'
 import { prepareRepeats } from './admission/repeats.ts'
 import { prepareWindowReader } from './admission/window-reader.ts'
 import { openWindowSlots } from './admission/window-slots.ts'
 import { prepareWriter, type Writer } from './admission/writer.ts'
 import { type HeldCatalogue, openCatalogue } from './catalogue/catalogue.ts'
 import type { Connection } from './engine/connection.ts'
-import { translatePortErrors } from './engine/disk.ts'
+import { translatePortErrors, unavailable } from './engine/disk.ts'
 import { lazyPort } from './engine/lazy-port.ts'
 import { NEWEST_SCHEMA_VERSION, schemaVersion } from './engine/schema-version.ts'
 import { integrityFindings } from './files/integrity.ts'
@@ -31,13 +32,15 @@ import { createSigninStore } from './signin/store.ts'
 export interface Opening {
   readonly owner: Owner
   readonly at: Instant
+  /** What is held by processes that come from the one that had it open before. */
+  readonly held?: readonly OpenAdmission[]
 }
 
 /** Resolves what an earlier process left open, then opens every port. `release` gives the directory back at the end. */
 export function createStore(
   connection: Connection,
   path: string,
-  { owner, at }: Opening,
+  { owner, at, held = [] }: Opening,
   release: () => void,
 ): GatewayStore {
   const { database, commit, clock } = connection
@@ -50,7 +53,7 @@ export function createStore(
   const repeats = prepareRepeats(connection)
   const ended = new Set<EpochId>()
   const { expireOthers, ...expiry } = prepareExpiry(connection, hotState, writer, repeats, ended)
-  expireOthers(owner, at)
+  expireOthers(owner, held, at)
   endLeases(connection)
 
   const noteUse = prepareNoteUse(connection.commit, writer)
@@ -70,6 +73,7 @@ export function createStore(
   }
   const keys = createKeys(connection, hotState, noteUse)
 
+  const close = prepareClose(connection, release)
   const ports = translatePortErrors<Omit<GatewayStore, 'owner'>>({
     keys,
     admissions,
@@ -101,19 +105,12 @@ export function createStore(
         sizeBytes: path === ':memory:' ? 0 : (statSync(path, { throwIfNoEntry: false })?.size ?? 0),
       }
     },
-    async close() {
-      try {
-        commit.close()
-      } finally {
-        // Even then: a running thread would keep the process from exiting.
-        await connection.checkpointer.close()
-        try {
-          // `true` finalises what is still prepared: without it the log is neither folded into the file nor synced.
-          database.close(true)
-        } finally {
-          release()
-        }
-      }
+    close,
+    async handOver() {
+      commit.flush()
+      if (!commit.writable) throw unavailable()
+      await close()
+      return [...hotState.open].map(([, hold]) => toOpenAdmission(hold))
     },
   })
   // On the hot path: these translate their own errors, which saves a promise per call.
@@ -124,6 +121,31 @@ export function createStore(
     ...tellCeilings(telling, clock, prepareEndUserReader(connection)),
     admissions: { ...ports.admissions, admit: admissions.admit, settle: admissions.settle },
     catalogue,
+  }
+}
+
+function prepareClose(
+  { database, commit, checkpointer }: Connection,
+  release: () => void,
+): () => Promise<void> {
+  let closing: Promise<void> | null = null
+  const close = async (): Promise<void> => {
+    try {
+      commit.close()
+    } finally {
+      // Even then: a running thread would keep the process from exiting.
+      await checkpointer.close()
+      try {
+        // `true` finalises what is still prepared: without it the log is neither folded into the file nor synced.
+        database.close(true)
+      } finally {
+        release()
+      }
+    }
+  }
+  return () => {
+    closing ??= close()
+    return closing
   }
 }
 

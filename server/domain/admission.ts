@@ -46,6 +46,19 @@ export interface Grant {
   readonly hold: UsdNanos
 }
 
+/** An admission in progress, as one who opens the store takes it over from the one before. */
+export interface OpenAdmission {
+  readonly claim: Claim
+  readonly grant: Grant
+  /** That of its key at its admission, which pays. */
+  readonly accountId: AccountId
+  /** The periods that it counts in. */
+  readonly day: Day
+  readonly month: Day
+  /** As whom the end user is counted; null where it names none. */
+  readonly countedAs: string | null
+}
+
 /** What is used of the limits of a key, or of an account. */
 export interface Use {
   /** Null where there is no such limit. */

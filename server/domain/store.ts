@@ -2,7 +2,7 @@
 import type { Accounts } from './account.ts'
 import type { Acts } from './act.ts'
 import type { Activity } from './activity.ts'
-import type { Admissions } from './admission.ts'
+import type { Admissions, OpenAdmission } from './admission.ts'
 import type { Audit } from './audit.ts'
 import type { Catalogues, Providers } from './catalogue.ts'
 import type { StoreTrouble } from './errors.ts'
@@ -71,4 +71,9 @@ export interface Store {
   health(options: { readonly checkIntegrity: boolean }): Promise<StoreHealth>
   /** Commits what is pending and releases the data directory. */
   close(): Promise<void>
+  /**
+   * The same, once nobody calls any more: what is still held is for whoever opens it next, and knows who holds it. Absent where
+   * several have it open. @throws store_unavailable, and is open still, while the disk takes no writes
+   */
+  handOver?(): Promise<readonly OpenAdmission[]>
 }

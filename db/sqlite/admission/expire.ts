@@ -1,6 +1,6 @@
 /** Releases the holds of epochs that ended, and logs their requests as failed. */
 import type { ActivityEntry } from '#domain/activity.ts'
-import type { Admissions } from '#domain/admission.ts'
+import type { Admissions, OpenAdmission } from '#domain/admission.ts'
 import { type Day, elapsedMs, type Instant } from '#domain/clock.ts'
 import type { AccountId, EpochId, GenerationId, KeyId } from '#domain/id.ts'
 import { NO_MONEY, type RubMicros } from '#domain/money.ts'
@@ -31,8 +31,8 @@ export interface HoldRow {
 }
 
 export interface Expiry extends Pick<Admissions, 'renew' | 'expire'> {
-  /** All but this one: the lock on the directory proves that every other has ended. */
-  expireOthers({ epoch }: Owner, at: Instant): void
+  /** All but this one, and what is told to be in progress still: the lock on the directory proves that every other has ended. */
+  expireOthers({ epoch }: Owner, held: readonly OpenAdmission[], at: Instant): void
 }
 
 const NOTHING = { spent: NO_MONEY, usage: NO_USAGE }
@@ -71,8 +71,17 @@ export function prepareExpiry(
   }
 
   return {
-    expireOthers({ epoch }, at) {
-      release(ofOthers().all(epoch), at)
+    expireOthers({ epoch }, held, at) {
+      const kept = new Map(held.map((one) => [one.claim.generationId, one]))
+      const ended: HoldRow[] = []
+      for (const row of ofOthers().all(epoch)) {
+        const one = kept.get(row.generation_id)
+        // Without its row it has ended in the hands of another.
+        const hold = one && hotState.adopt(one, at)
+        if (hold) repeats.began(hold)
+        else ended.push(row)
+      }
+      release(ended, at)
     },
     renew: async ({ epoch }) => !ended.has(epoch),
     async expire(epochs, at) {

@@ -1,6 +1,6 @@
 /** The hot state of keys and accounts: what admission needs, cached in memory and rebuilt from the tables. */
 import type { Account } from '#domain/account.ts'
-import type { Claim, Grant } from '#domain/admission.ts'
+import type { Claim, Grant, OpenAdmission } from '#domain/admission.ts'
 import { UNKNOWN_MARK } from '#domain/ceiling-marks.ts'
 import {
   type Clock,
@@ -36,6 +36,7 @@ import {
 } from './account-use.ts'
 import {
   carryMinutes,
+  type EndUsers,
   type HotEndUser,
   prepareEndUsers,
   type RecentEndUsers,
@@ -129,6 +130,8 @@ export interface HotState {
   /** The end user that a claim names, as it would be counted; null where it names none. */
   endUser(claim: Claim, hot: HotKey): HotEndUser | null
   take(claim: Claim, grant: Grant, hot: HotKey, endUser: HotEndUser | null): OpenHold
+  /** Goes on with one whose row is written. Undefined where its key is gone. */
+  adopt(admission: OpenAdmission, at: Instant): OpenHold | undefined
   /** Releases slot and hold, and counts what became of them. Undefined if it was resolved before. */
   resolve(id: GenerationId, outcome: Outcome): OpenHold | undefined
   /** A copy of the current sums. */
@@ -147,14 +150,7 @@ export function startHotState(connection: Connection, windows: WindowReader): Ho
 
   const account = prepareHotAccounts(connection, hotAccounts, open)
   const readHotKey = prepareHotKeyReader(connection, periods, account, open)
-  const load = (id: KeyId, at: Instant): HotKey | undefined => {
-    const hot = readHotKey(id, at)
-    if (!hot) return undefined
-    // What the disk refused so far is in memory only.
-    if (hotKeys.size >= MAX_HOT_KEYS && commit.writable) evictIdle(hotKeys)
-    hotKeys.set(id, hot)
-    return hot
-  }
+  const find = prepareFind(hotKeys, commit, readHotKey, periods)
 
   return {
     open,
@@ -165,11 +161,7 @@ export function startHotState(connection: Connection, windows: WindowReader): Ho
       return found
     },
     readAccount: (found, at) => reader.account(found, at),
-    key(id, at) {
-      const hot = hotKeys.get(id) ?? load(id, at)
-      if (hot) periods.turn(hot, at)
-      return hot
-    },
+    key: find,
     isRead: ({ hasWindows, account }) => hasWindows && isAccountRead(account),
     read: (hot, at) => reader.key(hot, at),
     loaded: (id) => hotKeys.get(id),
@@ -203,6 +195,10 @@ export function startHotState(connection: Connection, windows: WindowReader): Ho
       open.set(claim.generationId, hold)
       return hold
     },
+    adopt(admission, at) {
+      const hot = find(admission.claim.keyId, at)
+      return hot && adopt(open, admission, hot, account(admission.accountId), endUsers)
+    },
     resolve(id, outcome) {
       const hold = open.take(id)
       if (!hold) return undefined
@@ -221,6 +217,89 @@ export function startHotState(connection: Connection, windows: WindowReader): Ho
     copySums: () => copyLiveSums(hotAccounts, hotKeys, open),
   }
 }
+
+/** The state of a key at an instant, read from the tables when it is first asked for. */
+function prepareFind(
+  hotKeys: Map<KeyId, HotKey>,
+  commit: Connection['commit'],
+  read: HotState['key'],
+  periods: Periods,
+): HotState['key'] {
+  const load: HotState['key'] = (id, at) => {
+    const hot = read(id, at)
+    if (!hot) return undefined
+    // What the disk refused so far is in memory only.
+    if (hotKeys.size >= MAX_HOT_KEYS && commit.writable) evictIdle(hotKeys)
+    hotKeys.set(id, hot)
+    return hot
+  }
+  return (id, at) => {
+    const hot = hotKeys.get(id) ?? load(id, at)
+    if (hot) periods.turn(hot, at)
+    return hot
+  }
+}
+
+/** Of a hold whose row is there. */
+const WRITTEN: Pending = {
+  write: () => {},
+  what: undefined as never,
+  state: 'committed',
+  reason: null,
+}
+
+/** Windows are read from the rows when they are first asked for, and so is what the account has used. */
+function adopt(
+  open: TransientMap<GenerationId, OpenHold>,
+  admission: OpenAdmission,
+  hot: HotKey,
+  account: HotAccount,
+  endUsers: EndUsers,
+): OpenHold {
+  const { day, countedAs } = admission
+  const endUser = countedAs === null ? null : adoptEndUser(endUsers, hot, countedAs, day)
+  const hold = { ...admission, account, endUser, outcome: null, rowWrite: WRITTEN }
+  reserve(account, null, hold)
+  reserve(hot, null, hold)
+  const amount = hold.grant.hold
+  if (day === hot.today) addHold(hot.daySpend, amount)
+  if (hold.month === hot.thisMonth) addHold(hot.monthSpend, amount)
+  if (endUser !== null) {
+    endUser.inProgress++
+    addHold(endUser.daySpend, amount)
+  }
+  open.set(admission.claim.generationId, hold)
+  return hold
+}
+
+function adoptEndUser(endUsers: EndUsers, hot: HotKey, name: string, day: Day): HotEndUser {
+  if (day !== hot.today) return { ...NO_END_USER, name, day, daySpend: noSpend() }
+  hot.recentEndUsers ??= endUsers.loadRecent(hot.key.id, day)
+  const user = endUsers.find(hot.recentEndUsers, hot.key, name, null)
+  remember(hot.recentEndUsers, user)
+  return user
+}
+
+const NO_END_USER = { isCounted: true, minute: null, inProgress: 0 }
+
+const noSpend = () => ({ spent: NO_MONEY, held: NO_MONEY, mark: UNKNOWN_MARK })
+
+/** What the next one who opens the store is told of it. */
+export const toOpenAdmission = ({
+  claim,
+  grant,
+  account,
+  day,
+  month,
+  endUser,
+}: OpenHold): OpenAdmission => ({
+  claim,
+  grant,
+  accountId: account.id,
+  day,
+  month,
+  countedAs: endUser?.name ?? null,
+})
 
 function holdOf(claim: Claim, grant: Grant, hot: HotKey, endUser: HotEndUser | null): OpenHold {
   const { account, today: day, thisMonth: month } = hot
