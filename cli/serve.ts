@@ -1,12 +1,12 @@
 /** `gatewayctl serve`: runs the gateway until a signal, then lets requests in progress complete. */
 import { dirname } from 'node:path'
+import type { OpenAdmission } from '#domain/admission.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { isLoopbackHost } from '#domain/loopback.ts'
-import { systemCodeOf } from '#domain/system-code.ts'
 import { within } from '#domain/within.ts'
 import { perform } from '#operator/verb.ts'
 import type { Brand } from '#pages/brand.ts'
-import type { GatewayOptions } from '#server/gateway.ts'
+import type { Gateway, GatewayOptions } from '#server/gateway.ts'
 import type { TelemetryOptions } from '#server/observer.ts'
 import type { GatewayStore } from '#signin/store.ts'
 import { action, type Mount } from './action.ts'
@@ -23,10 +23,22 @@ import { readDuration } from './flags/read-value.ts'
 import { makePrivateDirectory } from './gateway/access.ts'
 import { DamageError, toDamageError } from './gateway/damage.ts'
 import { chooseDemoSocket, MAX_SOCKET_PATH_BYTES } from './gateway/demo-socket.ts'
-import { openProcesses } from './serve/processes.ts'
-import { startRequestLog } from './serve/request-log.ts'
+import { detach } from './serve/detach.ts'
+import { notListening } from './serve/not-listening.ts'
+import { startCrew, storePlaces } from './serve/processes.ts'
+import { type ServeLog, startRequestLog } from './serve/request-log.ts'
 import { listenForSignals } from './serve/signals.ts'
 import { startFetch } from './serve/start-fetch.ts'
+import {
+  admitHeirs,
+  FIRST,
+  handOver,
+  serveByCrew,
+  sharedPlace,
+  type Turn,
+  takeOver,
+  tellOfTurn,
+} from './serve/turns.ts'
 import { readBrandSettings } from './settings/brand-settings.ts'
 import { readServeSettings, type ServeFlags, type ServeSettings } from './settings/config.ts'
 import { type DeliverySettings, readDeliverySettings } from './settings/delivery-settings.ts'
@@ -53,6 +65,9 @@ interface Flags extends ServeFlags, SigninFlags, TelemetryFlags {
   readonly log?: string
   readonly syncCharges?: boolean
   readonly drain: string
+  readonly unready: string
+  readonly takeover?: boolean
+  readonly detach?: boolean
 }
 
 export const mount: Mount = (root) =>
@@ -70,11 +85,15 @@ export const mount: Mount = (root) =>
     .option('--log <format>', 'json or pretty; default: pretty on a terminal')
     .option('--sync-charges', 'sync every charge to disk, so that a power cut loses none')
     .option('--drain <duration>', 'how long to wait for requests in progress', '300s')
+    .option('--unready <duration>', 'before that: how long /readyz says 503 already', '0s')
+    .option('--takeover', 'take over from the gateway that serves, without an outage (--processes)')
+    .option('--detach', 'return once it serves, and go on as a process of its own')
     .action(
       action(async (context, flags: Flags) => {
         // Whoever asks for JSON collects standard error as well.
         const isJsonLog = flags.log === 'json'
         const logged = { ...context, isJsonLog }
+        if (flags.detach) return await detach(context)
         openServerOutput(logged, flags)
         await run(logged, flags).catch((thrown) => {
           const cause = ofUnhealthy(thrown)
@@ -115,25 +134,27 @@ async function run(context: Context, flags: Flags): Promise<void> {
   const delivery = readDeliverySettings(context)
   const telemetry = readTelemetrySettings(context, flags)
   const drainMs = readDuration('--drain', flags.drain)
+  const unreadyMs = readDuration('--unready', flags.unready)
   const isPretty = readLogFormat(context, flags)
   warnOfClearText(context, settings)
   warnOfClearSignIn(context, signin)
-  const store = flags.demo
-    ? await openMemory(context)
-    : await openOwn(context, flags.syncCharges === true)
-  try {
-    // A demo prints its banner also into a pipe, unless --log json was given.
-    const showsBanner = isPretty || flags.log === undefined
-    const options = { drainMs, isPretty, showsBanner, isDemo: flags.demo === true }
-    const masterKey = flags.demo ? null : readMasterKey(context, { create: false })
-    await serve(
-      context,
-      store,
-      { ...settings, signin, brand, delivery, telemetry, masterKey },
-      options,
-    )
-  } finally {
-    await store.close()
+  // A demo prints its banner also into a pipe, unless --log json was given.
+  const showsBanner = isPretty || flags.log === undefined
+  const options = { drainMs, unreadyMs, isPretty, showsBanner, isDemo: flags.demo === true }
+  const given = { ...settings, signin, brand, delivery, telemetry }
+  const log = startRequestLog(context, isPretty)
+  const { takeover = false } = flags
+  let turn: Turn | null = takeover ? await takeOver(context, given, options, log.fault) : FIRST
+  while (turn !== null) {
+    const store = flags.demo
+      ? await openMemory(context)
+      : await openOwn(context, flags.syncCharges === true, turn.legacy?.held ?? [])
+    try {
+      const masterKey = flags.demo ? null : readMasterKey(context, { create: false })
+      turn = await serve(context, store, { ...given, masterKey }, options, turn, log)
+    } finally {
+      await store.close()
+    }
   }
 }
 
@@ -182,7 +203,11 @@ async function openMemory({ clock }: Context): Promise<GatewayStore> {
   return await openStore({ dataDir: ':memory:', clock, masterKey })
 }
 
-async function openOwn(context: Context, syncCharges: boolean): Promise<GatewayStore> {
+async function openOwn(
+  context: Context,
+  syncCharges: boolean,
+  held: readonly OpenAdmission[],
+): Promise<GatewayStore> {
   const { toOperatorDeps, openStoreOf } = await import('./gateway/open-operator.ts')
   const store = await openStoreOf(context, {
     create: true,
@@ -190,6 +215,7 @@ async function openOwn(context: Context, syncCharges: boolean): Promise<GatewayS
     withMasterKey: true,
     syncCharges,
     serves: true,
+    held,
   }).catch((thrown: unknown) => {
     throw isLocked(thrown) ? alreadyServed(thrown) : thrown
   })
@@ -229,6 +255,7 @@ interface Settings extends ServeSettings {
 
 interface RunOptions {
   readonly drainMs: number
+  readonly unreadyMs: number
   readonly isPretty: boolean
   /** Whether a demo prints its banner. */
   readonly showsBanner: boolean
@@ -239,24 +266,24 @@ async function serve(
   context: Context,
   store: GatewayStore,
   settings: Settings,
-  { drainMs, isPretty, showsBanner: welcomes, isDemo }: RunOptions,
-): Promise<void> {
+  { drainMs, unreadyMs, isPretty, showsBanner: welcomes, isDemo }: RunOptions,
+  turn: Turn,
+  log: ServeLog,
+): Promise<Turn | null> {
   const { startGateway } = await import('#server/gateway.ts')
   const { VERSION } = await import('./version.ts')
-  const log = startRequestLog(context, isPretty)
   const stopping = listenForSignals()
   // Before any client can connect.
   await startFetch()
   const demoSocket = isDemo ? await chooseDemoSocket(context) : null
   if (!isDemo) makePrivateDirectory(dirname(context.adminSocket))
   const adminSocket = demoSocket === null ? context.adminSocket : demoSocket.path
-  const telemetry = telemetryOf(settings)
-  const processes = await openProcesses({
-    count: settings.processes,
-    adminSocket,
-    telemetry,
-    logFault: log.fault,
-  })
+  const { processes: count } = settings
+  const isMany = count > 1 && adminSocket !== null
+  const telemetry = telemetryOf(settings, turn, isMany)
+  const crew = isMany
+    ? (turn.crew ?? (await startCrew(count, turn.unix ?? storePlaces(adminSocket)[0], log.fault)))
+    : null
   const gateway = await startGateway({
     store,
     clock: context.clock,
@@ -264,51 +291,90 @@ async function serve(
     activityKeptMs: settings.activityKeptMs,
     listen: settings,
     ...(settings.port === 0 ? {} : { baseUrl: `${settings.baseUrl}/v1` }),
-    adminSocket,
-    ...(processes && { serve: processes }),
+    adminSocket: turn.adminDoor ?? adminSocket,
+    ...(crew && { serve: await serveByCrew(crew, count, telemetry.traces, turn, log.fault) }),
     version: VERSION,
     dataDir: isDemo ? null : ownDirectoryOf(context),
     delivery: settings.delivery,
     telemetry,
     masterKey: settings.masterKey,
-    ...signinOf(context, settings, isDemo),
+    ...signinOf(context, settings, isDemo, turn, isMany),
     log: log.note,
     logFault: log.fault,
   }).catch((cause: unknown) => {
     throw notListening(cause, settings, 'gatewayctl serve --listen 127.0.0.1:4150')
   })
-  const baseUrl = settings.port === 0 ? gateway.url : settings.baseUrl
   try {
-    const { showDemoBanner, showBanner } = await import('./serve/banner.ts')
-    const { authUrl, metricsUrl } = gateway
-    const addresses = { baseUrl: `${baseUrl}/v1`, authUrl, metricsUrl }
-    if (demoSocket === null) showBanner(context, addresses, isPretty)
-    else {
-      const cabinetUrl = settings.signin?.cabinet && authUrl && `${authUrl}/cabinet`
-      const shown = { ...addresses, demoSocket, cabinetUrl: cabinetUrl ?? null }
-      await showDemoBanner(context, store, shown, welcomes)
-      if (welcomes) {
-        const { startDemoTraffic } = await import('./serve/demo-traffic.ts')
-        await startDemoTraffic(context, store, `${baseUrl}/v1`, stopping.asked)
-      }
-    }
-    if (metricsUrl !== null) printNote(context, `metrics on ${metricsUrl}`)
+    await greet(
+      context,
+      store,
+      settings,
+      { gateway, demoSocket, welcomes, isPretty },
+      stopping.asked,
+    )
   } catch (cause) {
     await gateway.stop(0)
     throw cause
   }
 
-  await stopping.asked
+  const { masterKey } = settings
+  if (crew && !isDemo) admitHeirs(crew, context, store, masterKey, gateway)
+  await tellOfTurn(context, turn)
+  const heir = await Promise.race([stopping.asked, ...(crew ? [crew.succession] : [])])
+  if (heir) {
+    const next = await handOver(context, heir, { gateway, crew, store }, stopping.asked)
+    log.flush()
+    return next
+  }
+  crew?.refuseHeirs()
   await gateway.look()
   const { inFlight } = gateway.live()
   if (inFlight > 0)
     printNote(context, `stopping: waiting up to ${drainMs / 1000} s for ${inFlight} in progress`)
   void stopping.askedAgain.then(() => gateway.stop(0))
-  await gateway.stop(drainMs)
+  await gateway.stop(drainMs, unreadyMs)
   log.flush()
+  return null
 }
 
-function telemetryOf({ telemetry: { metrics, traces } }: Settings): TelemetryOptions {
+interface Greeting {
+  readonly gateway: Gateway
+  /** Null for a gateway that is no demo. */
+  readonly demoSocket: Awaited<ReturnType<typeof chooseDemoSocket>> | null
+  readonly welcomes: boolean
+  readonly isPretty: boolean
+}
+
+/** Says where it listens; a demo gets a key and traffic. */
+async function greet(
+  context: Context,
+  store: GatewayStore,
+  settings: Settings,
+  { gateway, demoSocket, welcomes, isPretty }: Greeting,
+  stopping: Promise<void>,
+): Promise<void> {
+  const baseUrl = settings.port === 0 ? gateway.url : settings.baseUrl
+  const { showDemoBanner, showBanner } = await import('./serve/banner.ts')
+  const { authUrl, metricsUrl } = gateway
+  const addresses = { baseUrl: `${baseUrl}/v1`, authUrl, metricsUrl }
+  if (demoSocket === null) showBanner(context, addresses, isPretty)
+  else {
+    const cabinetUrl = settings.signin?.cabinet && authUrl && `${authUrl}/cabinet`
+    const shown = { ...addresses, demoSocket, cabinetUrl: cabinetUrl ?? null }
+    await showDemoBanner(context, store, shown, welcomes)
+    if (welcomes) {
+      const { startDemoTraffic } = await import('./serve/demo-traffic.ts')
+      await startDemoTraffic(context, store, `${baseUrl}/v1`, stopping)
+    }
+  }
+  if (metricsUrl !== null) printNote(context, `metrics on ${metricsUrl}`)
+}
+
+function telemetryOf(
+  { telemetry: { metrics, traces } }: Settings,
+  turn: Turn,
+  isMany: boolean,
+): TelemetryOptions {
   if (metrics === null) return { metrics, traces }
   const refused = (cause: unknown): unknown =>
     notListening(
@@ -316,13 +382,16 @@ function telemetryOf({ telemetry: { metrics, traces } }: Settings): TelemetryOpt
       metrics.listen,
       `gatewayctl serve --metrics-listen ${DEFAULT_METRICS_LISTEN}`,
     )
-  return { metrics: { ...metrics, refused }, traces }
+  const listen = turn.metrics ?? sharedPlace(metrics.listen, isMany)
+  return { metrics: { ...metrics, listen, refused }, traces }
 }
 
 function signinOf(
   context: Context,
   { signin, brand }: Settings,
   isDemo: boolean,
+  turn: Turn,
+  isMany: boolean,
 ): Pick<GatewayOptions, 'signin' | 'signinMissing'> {
   if (signin === null) return {}
   const { hostname, port, authUrl, signup, passkeys, contact, limits, cabinet, isStated } = signin
@@ -335,7 +404,7 @@ function signinOf(
   }
   return {
     signin: {
-      listen: { hostname, port },
+      listen: turn.auth ?? sharedPlace({ hostname, port }, isMany),
       authUrl,
       signup,
       passkeys,
@@ -360,16 +429,3 @@ function signinOf(
     },
   }
 }
-
-function notListening(cause: unknown, { hostname, port }: Address, hint: string): unknown {
-  const code = systemCodeOf(cause)
-  if (!['EADDRINUSE', 'EACCES', 'EADDRNOTAVAIL'].includes(code)) return cause
-  return new CommandError(
-    'not_listening',
-    EXIT.failed,
-    `cannot listen on ${hostname}:${port}: ${code === 'EADDRINUSE' ? 'the address is in use' : code}`,
-    hint,
-  )
-}
-
-type Address = Pick<ServeSettings, 'hostname' | 'port'>

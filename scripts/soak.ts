@@ -5,6 +5,7 @@
  *
  *     npm run build && npm run soak -- [--minutes 30] [--seed N] [--clients 24] [--binary dist/gatewayctl]
  *     npm run build && npm run soak -- --kills 200 [--seed N]
+ *     npm run build && npm run soak -- --upgrades 100
  *     npm run build && npm run soak -- --nodes 3 [--rounds 8] [--only silence] [--seed N]
  *
  * The seed decides what is asked, typed and killed, and in which order; how far a run comes in a minute is the machine's affair.
@@ -18,11 +19,13 @@ import { nodes } from './soak/nodes.ts'
 import { report } from './soak/report.ts'
 import { openSoakRig } from './soak/rig.ts'
 import { soak } from './soak/run.ts'
+import { upgrades } from './soak/upgrades.ts'
 
 const { values } = parseArgs({
   options: {
     minutes: { type: 'string', default: '30' },
     kills: { type: 'string' },
+    upgrades: { type: 'string' },
     nodes: { type: 'string' },
     rounds: { type: 'string', default: '8' },
     only: { type: 'string', default: '' },
@@ -39,7 +42,9 @@ const wishes = { seed, clients: Number(values.clients) }
 if (values.nodes === undefined) {
   const rig = await openSoakRig(values.binary)
   try {
-    if (values.kills === undefined) {
+    if (values.upgrades !== undefined) {
+      await upgrades(rig, findings, { upgrades: Number(values.upgrades) })
+    } else if (values.kills === undefined) {
       await soak(rig, findings, { ...wishes, minutes: Number(values.minutes) })
     } else {
       await kills(rig, findings, { ...wishes, kills: Number(values.kills) })

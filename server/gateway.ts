@@ -16,10 +16,16 @@ import type { LiveFacts, OperatorDeps } from '#operator/deps.ts'
 import { NO_BRAND } from '#pages/brand.ts'
 import { demoCards, demoProvider } from '#upstream/demo/cards.ts'
 import { createProbe } from '#upstream/probe.ts'
-import { openAdminSocket } from './admin-socket.ts'
+import { type AdminDoor, openAdminDoor } from './admin-socket.ts'
 import { startLookout } from './lookout.ts'
 import { type Observer, startObserver, type TelemetryOptions } from './observer.ts'
-import { type Serve, type Serving, type ServingOptions, serveHere } from './serving.ts'
+import {
+  type DrainTimes,
+  type Serve,
+  type Serving,
+  type ServingOptions,
+  serveHere,
+} from './serving.ts'
 import { type SigninListener, type SigninOptions, startSignin } from './signin-listener.ts'
 import { type Sweeper, startSweeper } from './sweeper.ts'
 import { startTeller, type Teller } from './teller.ts'
@@ -35,8 +41,8 @@ export interface GatewayOptions
   readonly serve?: Serve
   /** The public URL including `/v1`, as shown to operators. */
   readonly baseUrl?: string
-  /** Null opens no socket for operators. */
-  readonly adminSocket: string | null
+  /** Where the socket for operators is, or what listens there already; null opens none. */
+  readonly adminSocket: string | AdminDoor | null
   readonly version?: string
   /** Shown to operators; null if everything is in memory. */
   readonly dataDir?: string | null
@@ -62,16 +68,23 @@ export interface Gateway {
   readonly url: string
   /** `{auth_url}`; null without the sign-in provider. */
   readonly authUrl: string | null
+  /** Where that listens: `http://host:port`. */
+  readonly authListen: string | null
   /** The URL of the metrics; null if they are disabled. */
   readonly metricsUrl: string | null
   /** Requests in progress here; of other processes, when one last looked. */
   live(): { readonly inFlight: number }
   look(): Promise<void>
   /**
-   * Refuses new chat requests, waits at most `drainMs` for those in progress, fails the rest with `shutting_down`, and resolves
+   * Says that it is unready, for `unreadyMs`; then refuses new chat requests, waits at most `drainMs` for those in progress, fails the rest with `shutting_down`, and resolves
    * when all are settled and no notice is being sent. The caller closes the store. A second call with 0 ends the drain at once.
    */
-  stop(drainMs: number): Promise<void>
+  stop(drainMs: number, unreadyMs?: number): Promise<void>
+  /**
+   * The same for a gateway whose requests go on under another: nothing here uses the store any more. `openDoors`: people wait there
+   * from then on.
+   */
+  leave(openDoors: () => Promise<void>): Promise<void>
 }
 
 /** Starts listening; the store must stay open until `stop` has resolved. */
@@ -127,26 +140,33 @@ export async function startGateway(given: GatewayOptions): Promise<Gateway> {
 
   let stopped: Promise<void> | null = null
   const hurried = Promise.withResolvers<void>()
-  const stop = async (drainMs: number): Promise<void> => {
-    await serving.drain(drainMs, hurried.promise)
+  const stop = async (times: DrainTimes): Promise<void> => {
+    await serving.drain(times, hurried.promise)
     await Promise.all([serving.close(), signin?.stop()])
     await operatorSocket?.close()
     await Promise.all([sweeper.stop(), lookout.stop()])
     await courier?.stop()
     await observer.stop()
   }
+  const leave = async (openDoors: () => Promise<void>): Promise<void> => {
+    await Promise.all([sweeper.stop(), lookout.stop(), courier?.stop()])
+    await openDoors()
+    await Promise.all([operatorSocket?.close(), signin?.stop(), observer.stop()])
+  }
 
   return {
     url: serving.url,
     authUrl,
+    authListen: signin?.url ?? null,
     metricsUrl,
     live: () => ({ inFlight: serving.count() }),
     look: () => serving.look(),
-    stop(drainMs) {
+    stop(drainMs, unreadyMs = 0) {
       if (stopped !== null && drainMs === 0) hurried.resolve()
-      stopped ??= stop(drainMs)
+      stopped ??= stop({ unreadyMs, drainMs })
       return stopped
     },
+    leave,
   }
 }
 
@@ -304,5 +324,6 @@ function openOperatorSocket(options: GatewayOptions, deps: Omit<OperatorDeps, 'w
   const { adminSocket } = options
   if (adminSocket === null) return null
   const app = operatorApp(deps, options.logFault ?? (() => {}))
-  return openAdminSocket(adminSocket, (request) => app.fetch(request))
+  const door = typeof adminSocket === 'string' ? openAdminDoor(adminSocket) : adminSocket
+  return door.open((request) => app.fetch(request))
 }

@@ -11,6 +11,44 @@ export interface Listener {
   addressOf(request: Request): string | null
   /** Waits briefly for responses being written, then closes all connections. */
   close(): Promise<void>
+  /** Leaves new connections to others that listen there; resolves once every answer is complete. */
+  retire(): Promise<void>
+}
+
+type Answer = (request: Request) => Response | Promise<Response>
+
+export interface Place {
+  readonly hostname: string
+  /** 0 picks a free port. */
+  readonly port: number
+  /** Other processes of this gateway listen there too, and the kernel spreads connections over them. */
+  readonly isShared?: boolean
+  /** Which listens already. */
+  readonly door?: Door
+}
+
+/** Listens before there is an answer: what comes meanwhile waits for it. */
+export interface Door {
+  open(answer: Answer): Listener
+}
+
+/** @throws where it cannot listen */
+export function openDoor(place: Place): Door {
+  const { promise, resolve } = Promise.withResolvers<Answer>()
+  const listener = listen(place, async (request) => (await promise)(request))
+  return {
+    open(answer) {
+      resolve(answer)
+      return listener
+    },
+  }
+}
+
+/** The address, once nobody else listens there: processes that share a port would share it with a stranger as well. @throws */
+export function reserve(place: Place): string {
+  const trial = listen(place, () => new Response(null, { status: 503 }))
+  void trial.close()
+  return trial.url
 }
 
 const IDLE_SECONDS = 120
@@ -18,17 +56,13 @@ const IDLE_SECONDS = 120
 const NO_BODY_LIMIT = 2 ** 40
 const LAST_BYTES_MS = 1_000
 const POLL_MS = 5
+/** For so long clients with an open connection are told to leave it; then those that are idle are closed. */
+const RETIRE_MS = 1_500
 
-/** `isShared`: other processes of this gateway listen there too, and the kernel spreads connections over them. */
-export function listen(
-  {
-    hostname,
-    port,
-    isShared = false,
-  }: { readonly hostname: string; readonly port: number; readonly isShared?: boolean },
-  answer: (request: Request) => Response | Promise<Response>,
-  idleSeconds = IDLE_SECONDS,
-): Listener {
+export function listen(place: Place, answer: Answer, idleSeconds = IDLE_SECONDS): Listener {
+  const { hostname, port, isShared = false, door } = place
+  if (door) return door.open(answer)
+  let isRetiring = false
   const server = Bun.serve({
     hostname,
     port,
@@ -38,7 +72,7 @@ export function listen(
     maxRequestBodySize: NO_BODY_LIMIT,
     // Otherwise a second gateway could take the same port, and the kernel would split the traffic between them.
     reusePort: isShared,
-    fetch: answer,
+    fetch: (request) => (isRetiring ? closing(answer(request)) : answer(request)),
     error: renderFault,
   })
   const host = hostname.includes(':') ? `[${hostname}]` : hostname
@@ -56,7 +90,21 @@ export function listen(
       await server.stop(true)
       await stopping
     },
+    async retire() {
+      isRetiring = true
+      await Bun.sleep(RETIRE_MS)
+      // Behind a turn that has accepted what waited: what the kernel has queued is lost when it stops.
+      await new Promise((resolve) => setImmediate(resolve))
+      await server.stop()
+    },
   }
+}
+
+/** Tells the client to send its next request on another connection. */
+async function closing(answered: Response | Promise<Response>): Promise<Response> {
+  const response = await answered
+  response.headers.set('Connection', 'close')
+  return response
 }
 
 /** The response to an uncaught error. */

@@ -8,7 +8,7 @@ import type { SigninEvent } from '#signin/register/signin-event.ts'
 import type { MetricsDeps } from '#telemetry/collect-metrics.ts'
 import type { Tally } from '#telemetry/tally.ts'
 import type { Tracer, TraceTarget } from '#telemetry/tracer.ts'
-import { type Listener, listen } from './listener.ts'
+import { type Listener, listen, type Place } from './listener.ts'
 import type { Fetch, Serving } from './serving.ts'
 
 export interface TelemetryOptions {
@@ -19,8 +19,7 @@ export interface TelemetryOptions {
 }
 
 export interface MetricsOptions {
-  /** Port 0 picks a free port. */
-  readonly listen: { readonly hostname: string; readonly port: number }
+  readonly listen: Place
   /** The bearer token of scrapes; null requires none, on loopback. */
   readonly token: string | null
   /** Turns what `listen` throws into an error for the operator. */

@@ -1,16 +1,16 @@
 /** One of the processes that serve for a parent, which has the store: it keeps nothing, and ends with its parent. */
 import type { Clock } from '#domain/clock.ts'
 import type { GatewayStore } from '#signin/store.ts'
+import type { Link } from './crew.ts'
 import { type Observer, startObserver } from './observer.ts'
 import {
-  type Link,
   NOTHING,
   type ParentVerbs,
   type ProcessReport,
   type ProcessSettings,
   type ProcessVerbs,
 } from './processes.ts'
-import { type Serving, serveHere } from './serving.ts'
+import { type Serving, type ServingHere, serveHere } from './serving.ts'
 
 export interface ProcessOptions {
   readonly clock: Clock
@@ -18,14 +18,24 @@ export interface ProcessOptions {
   open(told: {
     answer(method: string, args: readonly unknown[]): unknown
     lost(): void
-  }): Promise<{ readonly store: GatewayStore; readonly link: Link }>
+  }): Promise<{ readonly store: GatewayStore; readonly link: ParentLink }>
 }
 
-/** Serves until the parent has ended, which `lost` hears at once: what could not be charged must not look like an answer. */
+/** The parent may hand it to another, at `unix`. */
+interface ParentLink extends Link {
+  move(unix: string): Promise<void>
+  /** Resolves once every call has its answer. */
+  quiet(): Promise<void>
+}
+
+/**
+ * Serves until the parent has ended, which `lost` hears at once: what could not be charged must not look like an answer. Where
+ * another parent took over, it ends once nothing is in progress here.
+ */
 export async function runProcess({ clock, open }: ProcessOptions, lost: () => void): Promise<void> {
   const hurried = Promise.withResolvers<void>()
   const connected = Promise.withResolvers<Awaited<ReturnType<ProcessOptions['open']>>>()
-  let serving: Serving | null = null
+  let serving: ServingHere | null = null
   let stopObserving = async (): Promise<void> => {}
 
   const verbs: ProcessVerbs = {
@@ -38,19 +48,28 @@ export async function runProcess({ clock, open }: ProcessOptions, lost: () => vo
     },
     report: () => (serving === null ? NOTHING : reportOf(serving)),
     kill: async (id) => await serving?.kill(id),
-    async drain(drainMs) {
-      await serving?.drain(drainMs, hurried.promise)
+    async drain(times) {
+      await serving?.drain(times, hurried.promise)
       await serving?.close()
       await stopObserving()
     },
     hurry: () => hurried.resolve(),
+    move: async (unix) => (await connected.promise).link.move(unix),
+    async finish() {
+      await serving?.finish()
+      await stopObserving()
+      await (await connected.promise).link.quiet()
+      lost()
+    },
   }
-  connected.resolve(
-    await open({
-      answer: (method, args) => Reflect.apply(Reflect.get(verbs, method), verbs, args),
-      lost,
-    }),
-  )
+  const call = (method: string, args: readonly unknown[]): unknown =>
+    Reflect.apply(Reflect.get(verbs, method), verbs, args)
+  try {
+    const told = { answer: call, lost }
+    connected.resolve(await open(told))
+  } catch {
+    lost()
+  }
 }
 
 const reportOf = (serving: Serving): ProcessReport => ({
@@ -88,7 +107,7 @@ const serve = (
   clock: Clock,
   { traces: _traces, masterKey, ...settings }: ProcessSettings,
   observer: Observer,
-): Promise<Serving> =>
+): Promise<ServingHere> =>
   serveHere({
     ...settings,
     store,

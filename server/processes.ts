@@ -1,7 +1,6 @@
 /** Serves by several processes, which listen on one port and share the store of this one: the parent's side. */
-import { rmSync } from 'node:fs'
 import type { ActivityEntry } from '#domain/activity.ts'
-import { type Instant, pause } from '#domain/clock.ts'
+import type { Instant } from '#domain/clock.ts'
 import type { EpochId, GenerationId, KeyId } from '#domain/id.ts'
 import type { Owner } from '#domain/owner.ts'
 import type { InFlight } from '#domain/snapshot/in-flight.ts'
@@ -13,24 +12,15 @@ import { MIN_BUDGET_BYTES } from '#http/read/byte-budget.ts'
 import type { RequestLine } from '#http/request-log.ts'
 import type { GatewayStore } from '#signin/store.ts'
 import type { TraceTarget } from '#telemetry/tracer.ts'
-import { listen } from './listener.ts'
-import { askHere, type Serve, type Serving, type ServingOptions } from './serving.ts'
-
-/** A connection to another process: calls in both directions, of what a structured clone can hold. */
-export interface Link {
-  call(method: string, args: readonly unknown[]): Promise<unknown>
-  tell(method: string, args: readonly unknown[]): void
-  close(): void
-}
-
-/** Lends a store to processes that connect to a socket: `db/front`. */
-export type OpenKeeper = (options: {
-  readonly store: GatewayStore
-  readonly clock: ServingOptions['clock']
-  readonly unix: string
-  joined(link: Link, owner: Owner): (method: string, args: readonly unknown[]) => unknown
-  left(owner: Owner): void
-}) => { close(): void }
+import type { Crew, Host, Legacy, Link } from './crew.ts'
+import { reserve } from './listener.ts'
+import {
+  askHere,
+  type DrainTimes,
+  type Serve,
+  type Serving,
+  type ServingOptions,
+} from './serving.ts'
 
 /** What a process is told to serve: all of it data. */
 export interface ProcessSettings
@@ -65,8 +55,12 @@ export interface ProcessVerbs {
   serve(settings: ProcessSettings): Promise<void>
   report(): ProcessReport
   kill(id: GenerationId): Promise<Killed>
-  drain(drainMs: number): Promise<void>
+  drain(times: DrainTimes): Promise<void>
   hurry(): void
+  /** Another process takes over from its parent, and listens there. */
+  move(unix: string): Promise<void>
+  /** Listens no more, ends what it has, and then itself. */
+  finish(): Promise<void>
 }
 
 /** What a process tells its parent, by name. */
@@ -77,13 +71,11 @@ export interface ParentVerbs {
 }
 
 export interface ProcessesOptions {
+  readonly crew: Crew
   readonly count: number
-  /** Where processes find this one; in a directory that only its user can open. */
-  readonly unix: string
   readonly traces: TraceTarget | null
-  readonly openKeeper: OpenKeeper
-  /** Starts a process that connects to `unix`. */
-  spawn(unix: string): { kill(signal: NodeJS.Signals): void; readonly exited: Promise<number> }
+  /** Of the gateway that this one takes over from: what it left, and where it listened. */
+  readonly before?: Pick<Legacy, 'owners'> & { readonly url: string | null }
   logFault(cause: unknown): void
 }
 
@@ -93,15 +85,13 @@ const REPORT_MS = 500
 const START_MS = 10_000
 /** How long a process may take to end a request. */
 const KILL_MS = 5_000
-/** What a process held is given back; again after this, where the disk refused it. */
-const RELEASE_MS = 1_000
-/** A process that died at once is started again after this. */
-const RESTART_MS = 250
 const EXIT_MS = 5_000
 
 /** One process that serves. */
 interface Child {
   readonly link: Link
+  /** It served for the gateway before this one, and ends with what it has in progress. */
+  readonly isMoved: boolean
   report: ProcessReport
 }
 
@@ -113,7 +103,7 @@ export const serveByProcesses =
     return processes
   }
 
-class Processes implements Serving {
+class Processes implements Serving, Host {
   readonly url: string
   readonly askAsKey: Serving['askAsKey']
   private readonly given: ProcessesOptions
@@ -121,18 +111,16 @@ class Processes implements Serving {
   private readonly settings: ProcessSettings
   /** Those that serve, by their epochs. */
   private readonly children = new Map<EpochId, Child>()
-  private readonly keeper: { close(): void }
-  private readonly kept: Promise<void>[] = []
   private readonly listening = Promise.withResolvers<void>()
+  private hasStarted = false
   private highest = 0
   private isDraining = false
-  private readonly closed = new AbortController()
 
   constructor(given: ProcessesOptions, options: ServingOptions) {
     this.given = given
     this.options = options
-    const { clock, settings, version, timings, masterKey } = options
-    this.url = reserve(options.listen)
+    const { settings, version, timings, masterKey } = options
+    this.url = given.before?.url ?? reserve(options.listen)
     this.askAsKey = askHere(options, () => this.isDraining)
     this.settings = {
       listen: {
@@ -147,96 +135,65 @@ class Processes implements Serving {
       // Of one that is random, each would have its own.
       masterKey: masterKey ?? crypto.getRandomValues(new Uint8Array(32)),
     }
-    this.keeper = given.openKeeper({
-      store: heard(options),
-      clock,
-      unix: given.unix,
-      joined: (link, owner) => this.joined(link, owner),
-      left: ({ epoch }) => {
-        this.children.delete(epoch)
-        void this.release(epoch)
-      },
-    })
+    given.crew.lend(heard(options), given.before?.owners ?? [], this)
   }
 
-  /** Resolves once all listen. @throws where one cannot */
+  /** Resolves once all listen; those of the gateway before then end what they have. @throws where one cannot */
   async start(): Promise<void> {
-    for (let n = 0; n < this.given.count; n++) {
-      this.kept.push(this.keep())
-    }
     try {
-      if (await within(this.listening.promise, START_MS)) return
-      throw new Error(`its processes do not listen within ${START_MS / 1_000} s`)
+      if (!(await within(this.listening.promise, START_MS))) {
+        throw new Error(`its processes do not listen within ${START_MS / 1_000} s`)
+      }
     } catch (cause) {
       await this.close()
       throw cause
     }
+    this.hasStarted = true
+    for (const { link, isMoved } of this.serving) if (isMoved) finish(link)
   }
 
-  /** Runs one process, and another once that has ended, until this gateway stops. */
-  private async keep(): Promise<void> {
-    const { signal } = this.closed
-    while (!signal.aborted) {
-      const startedMs = performance.now()
-      const fault = await this.run(signal)
-      if (signal.aborted || this.isDraining) return
-      this.given.logFault(fault)
-      const livedMs = performance.now() - startedMs
-      if (livedMs < START_MS) await pause(RESTART_MS, signal).catch(() => undefined)
-    }
-  }
-
-  /** Runs one process to its end, and tells why that came. */
-  private async run(signal: AbortSignal): Promise<Error> {
-    try {
-      const child = this.given.spawn(this.given.unix)
-      const kill = (): void => child.kill('SIGKILL')
-      signal.addEventListener('abort', kill)
-      const code = await child.exited
-      signal.removeEventListener('abort', kill)
-      return new Error(`a process that served ended with ${code}; another is started`)
-    } catch (cause) {
-      return new Error('no process can be started; it is tried again', { cause })
-    }
-  }
-
-  /** Gives back what a process held that has died, as soon as the disk takes it. */
-  private async release(epoch: EpochId): Promise<void> {
-    const { store, clock } = this.options
-    const { signal } = this.closed
-    while (!signal.aborted) {
-      try {
-        return await store.admissions.expire([epoch], clock.now())
-      } catch (cause) {
-        this.given.logFault(cause)
-        await pause(RELEASE_MS, signal).catch(() => undefined)
-      }
-    }
-  }
-
-  private joined(
+  joined(
     link: Link,
     { epoch }: Owner,
+    isMoved: boolean,
   ): (method: string, args: readonly unknown[]) => unknown {
-    // One that comes too late would serve what nobody waits for.
-    if (this.isDraining) link.close()
-    const child: Child = { link, report: NOTHING }
+    const child: Child = { link, isMoved, report: NOTHING }
     const told: ParentVerbs = {
       line: (text) => this.options.log?.(JSON.parse(text) as RequestLine),
       fault: this.given.logFault,
     }
+    if (isMoved) {
+      this.children.set(epoch, child)
+      if (this.hasStarted) finish(link)
+    } else this.begin(epoch, child)
+    // One that comes too late would serve what nobody waits for.
+    if (this.isDraining) link.close()
+    return (method, args) => Reflect.apply(Reflect.get(told, method), told, args)
+  }
+
+  private begin(epoch: EpochId, child: Child): void {
+    const { link } = child
     void this.ask(link, 'serve', this.settings).then(
       () => {
         this.children.set(epoch, child)
         if (this.isDraining) link.close()
-        if (this.children.size === this.given.count) this.listening.resolve()
+        const own = this.serving.filter(({ isMoved }) => !isMoved)
+        if (own.length === this.given.count) this.listening.resolve()
       },
       (cause) => {
         this.listening.reject(cause)
         link.close()
       },
     )
-    return (method, args) => Reflect.apply(Reflect.get(told, method), told, args)
+  }
+
+  left({ epoch }: Owner): void {
+    this.children.delete(epoch)
+  }
+
+  expire(epoch: EpochId): Promise<void> {
+    const { store, clock } = this.options
+    return store.admissions.expire([epoch], clock.now())
   }
 
   private ask<Verb extends keyof ProcessVerbs>(
@@ -325,33 +282,24 @@ class Processes implements Serving {
     return killed
   }
 
-  async drain(drainMs: number, hurried: Promise<void>): Promise<void> {
+  async drain(times: DrainTimes, hurried: Promise<void>): Promise<void> {
     this.isDraining = true
+    this.given.crew.retire()
     const links = this.serving.map(({ link }) => link)
     void hurried.then(() => links.map((link) => this.ask(link, 'hurry').catch(() => {})))
-    const drained = links.map((link) => this.ask(link, 'drain', drainMs).catch(() => {}))
+    const drained = links.map((link) => this.ask(link, 'drain', times).catch(() => {}))
     // One that is stuck is not waited for: it is killed with the rest.
-    await within(Promise.all(drained), drainMs + EXIT_MS)
+    await within(Promise.all(drained), times.unreadyMs + times.drainMs + EXIT_MS)
   }
 
   async close(): Promise<void> {
     this.isDraining = true
-    // Without its parent's socket a process ends by itself.
-    this.keeper.close()
-    const ended = Promise.all(this.kept)
-    if (!(await within(ended, EXIT_MS))) this.closed.abort()
-    await ended
-    this.closed.abort()
-    rmSync(this.given.unix, { force: true })
+    await this.given.crew.close()
   }
 }
 
-/** The address, once nobody else listens there: processes that share a port would share it with a stranger as well. */
-function reserve(place: ServingOptions['listen']): string {
-  const trial = listen(place, () => new Response(null, { status: 503 }))
-  void trial.close()
-  return trial.url
-}
+/** New requests go to the processes of this gateway. */
+const finish = (link: Link): void => link.tell('finish', [])
 
 const portOf = (url: string): number => Number(new URL(url).port || 80)
 

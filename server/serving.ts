@@ -21,15 +21,14 @@ import type { GatewayStore } from '#signin/store.ts'
 import { certificateEnds } from '#upstream/certificates.ts'
 import { createUpstreamCache } from '#upstream/registry.ts'
 import { type AskAsKey, askAsKey } from './ask-as-key.ts'
-import { type Listener, listen } from './listener.ts'
+import { type Listener, listen, type Place } from './listener.ts'
 
 export interface ServingOptions {
   readonly store: GatewayStore
   readonly clock: Clock
   readonly settings?: Settings
   readonly timings?: Timings
-  /** Port 0 picks a free port. `isShared`: with other processes of this gateway. */
-  readonly listen: { readonly hostname: string; readonly port: number; readonly isShared?: boolean }
+  readonly listen: Place
   readonly version: string
   /** What clients keep for the gateway is sealed under it; without one it can be read until the process ends. */
   readonly masterKey?: Uint8Array | null
@@ -43,6 +42,12 @@ export interface ServingOptions {
 }
 
 export type Fetch = (request: Request) => Response | Promise<Response>
+
+export interface DrainTimes {
+  /** For so long a balancer may take to notice that it is to send no more: what it sends meanwhile is served. */
+  readonly unreadyMs: number
+  readonly drainMs: number
+}
 
 export interface Serving {
   /** The listening address: `http://host:port`. */
@@ -69,19 +74,26 @@ export interface Serving {
   /** True once it accepts no new chat requests. */
   draining(): boolean
   kill(id: GenerationId): Promise<Killed>
-  /** Refuses new requests, and ends those in progress after `drainMs`, or once `hurried` resolves. */
-  drain(drainMs: number, hurried: Promise<void>): Promise<void>
+  /** Is unready for a time; then refuses new requests, and ends those in progress after `drainMs`, or once `hurried` resolves. */
+  drain(times: DrainTimes, hurried: Promise<void>): Promise<void>
   /** Stops listening. */
   close(): Promise<void>
+}
+
+export interface ServingHere extends Serving {
+  /** Listens no more: connections that are open end after their next answer. Resolves once nothing is in progress. */
+  finish(): Promise<void>
 }
 
 export type Serve = (options: ServingOptions) => Promise<Serving>
 
 /** Serves in this process. @throws where it cannot listen */
-export const serveHere: Serve = async (options) => {
+export const serveHere = async (options: ServingOptions): Promise<ServingHere> => {
+  let unready = false
   let draining = false
   const deps = toDeps(options, {
     draining: () => draining,
+    unready: () => unready,
     disableIdleTimeout: (request) => listener.disableIdleTimeout(request),
     restoreIdleTimeout: (request) => listener.restoreIdleTimeout(request),
   })
@@ -121,23 +133,34 @@ export const serveHere: Serve = async (options) => {
         .find(({ generationId, claim }) => claim !== null && generationId === id)
       return walk && { ended: await end(walk) }
     },
-    async drain(drainMs, hurried) {
+    async drain({ unreadyMs, drainMs }, hurried) {
+      unready = true
+      await within(hurried, unreadyMs)
       draining = true
       await drain(running, drainMs, hurried)
     },
     close: () => listener.close(),
+    async finish() {
+      await listener.retire()
+      await running.settled()
+    },
   }
 }
 
 /** For a process that serves none itself: what is asked so is not among the requests in progress of those that do. */
 export const askHere = (options: ServingOptions, draining: () => boolean): AskAsKey =>
   askAsKey(
-    toDeps(options, { draining, disableIdleTimeout: () => {}, restoreIdleTimeout: () => {} }),
+    toDeps(options, {
+      draining,
+      unready: draining,
+      disableIdleTimeout: () => {},
+      restoreIdleTimeout: () => {},
+    }),
   )
 
 const toDeps = (
   { store, clock, settings, timings, masterKey, upstreamFor, log, version, ended }: ServingOptions,
-  moment: Pick<ApiDeps, 'draining' | 'disableIdleTimeout' | 'restoreIdleTimeout'>,
+  moment: Pick<ApiDeps, 'draining' | 'unready' | 'disableIdleTimeout' | 'restoreIdleTimeout'>,
 ): ApiDeps =>
   toApiDeps({
     store,

@@ -18,11 +18,10 @@ import type { SigninEvent } from '#signin/register/signin-event.ts'
 import type { SigninStore } from '#signin/store.ts'
 import type { CodeMailer } from './code-mailer.ts'
 import { identityReach } from './identity-reach.ts'
-import { type Listener, listen } from './listener.ts'
+import { type Listener, listen, type Place } from './listener.ts'
 
 export interface SigninOptions {
-  /** Port 0 picks a free port. */
-  readonly listen: { readonly hostname: string; readonly port: number }
+  readonly listen: Place
   /** `{auth_url}`, the public URL without a path; null uses the listening address. */
   readonly authUrl: string | null
   readonly signup: Signup

@@ -1,6 +1,7 @@
 /** Opens a data directory for one command, when no server holds it. */
 import { join } from 'node:path'
 import { DATABASE_FILE } from '#db/file-name.ts'
+import type { OpenAdmission } from '#domain/admission.ts'
 import type { OperatorDeps } from '#operator/deps.ts'
 import { watchNodes } from '#server/watch-nodes.ts'
 import type { GatewayStore } from '#signin/store.ts'
@@ -25,6 +26,8 @@ export interface OpenOptions {
   readonly syncCharges?: boolean
   /** Whether requests will be served meanwhile. */
   readonly serves?: boolean
+  /** What is held by processes that go on from the gateway before. */
+  readonly held?: readonly OpenAdmission[]
 }
 
 /** The store of this context. @throws store_unavailable, CommandError 1 */
@@ -67,7 +70,7 @@ const noMasterKey = (): CommandError =>
 /** Takes the directory's lock. */
 async function openDirectory(
   context: Context,
-  { create, upgrade, withMasterKey, syncCharges = false, serves = false }: OpenOptions,
+  { create, upgrade, withMasterKey, syncCharges = false, serves = false, held = [] }: OpenOptions,
 ): Promise<GatewayStore> {
   const { dataDir, clock } = context
   if (create) makePrivateDirectory(dataDir)
@@ -81,6 +84,7 @@ async function openDirectory(
       masterKey,
       syncCharges,
       serves,
+      held,
       onOlderSchema: upgrade
         ? ({ from, to, copy }) =>
             printNote(

@@ -1,8 +1,8 @@
 /** Serving by several processes: starts them, and is one of them. */
+import { existsSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { systemClock } from '#domain/clock.ts'
-import type { TelemetryOptions } from '#server/observer.ts'
-import type { Serve } from '#server/serving.ts'
+import type { Crew } from '#server/crew.ts'
 
 /** Tells a process that it serves for another, whose socket it names. */
 const KEEPER_VARIABLE = 'GATEWAYCTL_KEEPER'
@@ -13,41 +13,43 @@ export const MAX_PROCESSES = 64
 /** As many as there are cores. */
 export const allCores = (): number => Math.min(MAX_PROCESSES, cpus().length)
 
-export interface Shared {
-  readonly count: number
-  /** The command socket of this gateway; that of its processes lies beside it. Null where a demo has none. */
-  readonly adminSocket: string | null
-  readonly telemetry: TelemetryOptions
-  logFault(cause: unknown): void
-}
+/** Where processes find the one that keeps the store: that which takes over from another listens at the other place. */
+export const storePlaces = (adminSocket: string): readonly [string, string] => [
+  `${adminSocket}.store`,
+  `${adminSocket}.next`,
+]
 
-/** Null where one process is enough, which then needs no other. */
-export async function openProcesses(shared: Shared): Promise<Serve | null> {
-  const { count, adminSocket, telemetry, logFault } = shared
-  if (count === 1 || adminSocket === null) return null
-  const [{ serveByProcesses }, { openKeeper }] = await Promise.all([
-    import('#server/processes.ts'),
+/** Starts so many, which wait until the store is lent to them. */
+export async function startCrew(
+  count: number,
+  unix: string,
+  logFault: (cause: unknown) => void,
+): Promise<Crew> {
+  const [{ Crew }, { openKeeper }] = await Promise.all([
+    import('#server/crew.ts'),
     import('#db/front/keeper.ts'),
   ])
-  return serveByProcesses({
-    count,
-    unix: `${adminSocket}.store`,
-    traces: telemetry.traces,
-    openKeeper,
-    spawn,
-    logFault,
-  })
+  return new Crew({ count, clock: systemClock, unix, openKeeper, spawn, logFault })
 }
 
 /** In a session of its own, so that Ctrl-C reaches the parent alone, which drains it. */
 const spawn = (unix: string) =>
-  Bun.spawn([process.execPath, ...(isCompiled() ? [] : [Bun.main]), 'serve'], {
+  Bun.spawn(toCommand(['serve']), {
     env: { ...process.env, [KEEPER_VARIABLE]: unix },
     stdio: ['ignore', 'ignore', 'inherit'],
     detached: true,
+    argv0: process.argv0,
   })
 
-const isCompiled = (): boolean => Bun.main.startsWith('/$bunfs/')
+/** What runs here, also after another release was put in its place. Only Linux has it. */
+const OWN_PROGRAM = '/proc/self/exe'
+
+/** This program with other arguments. */
+export function toCommand(args: readonly string[]): string[] {
+  const isCompiled = Bun.main.startsWith('/$bunfs/')
+  if (!isCompiled) return [process.execPath, Bun.main, ...args]
+  return [existsSync(OWN_PROGRAM) ? OWN_PROGRAM : process.execPath, ...args]
+}
 
 /** Serves for the process that listens at `unix`, and ends with it. */
 export async function runAsProcess(unix: string): Promise<void> {

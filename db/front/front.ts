@@ -1,48 +1,32 @@
 /** The front: the ports of a store that another process keeps, for a process that serves requests. */
 import type { Catalogue } from '#domain/catalogue.ts'
 import type { ApiKey, Keys } from '#domain/key.ts'
-import type { Owner } from '#domain/owner.ts'
 import type { GatewayStore } from '#signin/store.ts'
-import { Link, type LinkEnd } from './link.ts'
+import { Lease, type LeaseEnd, type Shape } from './lease.ts'
 import { hearCatalogue, type ToldCatalogue } from './told-catalogue.ts'
-
-/** The names of methods, and those of ports with theirs. */
-export type Shape = { readonly [name: string]: Shape | null }
-
-/** What the process that keeps the store tells first. */
-export interface Opened {
-  readonly owner: Owner
-  readonly shape: Shape
-}
 
 /** What answers nothing. */
 export const NOTES: ReadonlySet<string> = new Set(['activity.note', 'keys.noteUse'])
 
 export interface Front {
   readonly store: GatewayStore
-  readonly link: Link
+  readonly link: Lease
 }
 
-/** `answer` serves what the keeper asks of this process; `lost` hears that the keeper has gone. */
+/** `answer` serves what the keeper asks of this process; `lost` hears that the keeper has gone, and no other came. */
 export async function openFront(
   unix: string,
-  { answer, lost }: { readonly answer: LinkEnd['answer']; lost(): void },
+  { answer, lost }: Pick<LeaseEnd, 'answer' | 'lost'>,
 ): Promise<Front> {
   let catalogue: Catalogue | undefined
-  const opened = Promise.withResolvers<Opened>()
-  const link = new Link({
-    answer: (method, args) =>
-      method === 'opened' ? opened.resolve(args[0] as Opened) : answer(method, args),
+  const link = new Lease(unix, {
+    answer,
     learn(news) {
       catalogue = hearCatalogue(news as ToldCatalogue)
     },
-    closed() {
-      opened.reject(new Error('the store was closed'))
-      lost()
-    },
+    lost,
   })
-  await Bun.connect({ unix, socket: linkSocket(link) })
-  const { owner, shape } = await opened.promise
+  const { owner, shape } = await link.open()
   const ports = portsOf(shape, (method, args) =>
     NOTES.has(method) ? link.tell(method, args) : link.call(method, args),
   )
@@ -65,7 +49,7 @@ export type Found = readonly [version: number, key?: ApiKey]
 const MAX_KNOWN_KEYS = 20_000
 
 /** Asks for every request, so that a revocation holds from the next; a key that has not changed is not sent again. */
-function keyFinder(link: Link): Keys['findBySecret'] {
+function keyFinder(link: Lease): Keys['findBySecret'] {
   const known = new Map<string, Required<Found>>()
   return async (token, at) => {
     const before = known.get(token)
@@ -80,14 +64,6 @@ function keyFinder(link: Link): Keys['findBySecret'] {
     return key
   }
 }
-
-/** The events of a socket that one link reads. */
-export const linkSocket = (link: Link) => ({
-  open: (socket: Bun.Socket<unknown>) => link.opened(socket),
-  data: (_socket: Bun.Socket<unknown>, bytes: Buffer) => link.take(bytes),
-  drain: () => link.drained(),
-  close: () => link.closed(),
-})
 
 /** Ports of that shape, each of whose methods is `call` with its name: `keys.find`. */
 export const portsOf = (

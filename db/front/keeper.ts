@@ -1,58 +1,98 @@
 /** The keeper: lends the ports of a store to processes that serve requests, over a Unix socket. */
 import { chmodSync, rmSync } from 'node:fs'
 import type { Clock, Instant } from '#domain/clock.ts'
-import { newEpochId } from '#domain/id.ts'
+import { type EpochId, newEpochId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
 import type { Owner } from '#domain/owner.ts'
 import type { GatewayStore } from '#signin/store.ts'
-import { type Found, linkSocket, type Opened, type Shape } from './front.ts'
-import { Link, type LinkEnd } from './link.ts'
+import type { Found } from './front.ts'
+import { JOIN, LEAVE, type Opened, type Shape } from './lease.ts'
+import { Link, type LinkEnd, linkSocket } from './link.ts'
 import { tellCatalogue } from './told-catalogue.ts'
 
 export interface KeeperOptions {
-  readonly store: GatewayStore
   readonly clock: Clock
   /** Only whoever may open it may connect: it is made for its user alone. */
   readonly unix: string
-  /** Hears of each process that connects. Answers what that process asks beside the ports, by names that no port has. */
+  /** Hears of each process that joins. Answers what that process asks beside the ports, by names that no port has. */
   joined(link: Link, owner: Owner): LinkEnd['answer']
-  left(owner: Owner): void
+  /** Its connection has ended; `isMoving`: to another keeper, with all that it holds. */
+  left(owner: Owner, isMoving: boolean): void
+  /** Answers what is asked by one that has not joined. */
+  asked?(link: Link, method: string, args: readonly unknown[]): unknown
+  gone?(link: Link): void
 }
 
 export interface Keeper {
+  /** Lets in those that wait, and whoever comes: as themselves those that were with another keeper, `moved`, if they come soon. */
+  lend(store: GatewayStore, moved?: readonly Owner[]): void
+  /** Of those that have not joined, who asks goes on asking. */
   close(): void
 }
 
+/** One that has left the keeper before comes within milliseconds, unless it has died. */
+const COME_MS = 5_000
+
+/** A store that is lent. */
+interface Lent {
+  readonly store: GatewayStore
+  readonly shape: Shape
+  readonly methods: ReadonlyMap<string, Method>
+  readonly moved: Map<EpochId, Owner>
+}
+
 /** Each process has an epoch of its own: what it holds when it dies is released at once. */
-export function openKeeper({ store, clock, unix, joined, left }: KeeperOptions): Keeper {
-  const { owner: own, catalogue, nodes: _, ...lent } = store
-  const shape = shapeOf({ ...lent, catalogue: {} })
-  const methods = new Map([...methodsOf(store), ['keys.found', keyTeller(store)]])
+export function openKeeper({
+  clock,
+  unix,
+  joined,
+  left,
+  asked = () => undefined,
+  gone = () => {},
+}: KeeperOptions): Keeper {
+  const lending = Promise.withResolvers<Lent>()
+  /** Of those that have joined. */
   const links = new Set<Link>()
   const open = (): Link => {
-    const owner = { node: own.node, epoch: newEpochId(clock.now()) }
+    let lent: Lent | null = null
+    let owner: Owner | null = null
+    let isMoving = false
+    let isClosed = false
     let known = -1
-    let answerOther: LinkEnd['answer'] = () => undefined
-    const link = new Link({
+    let answerOther: LinkEnd['answer'] = (method, args) => asked(link, method, args)
+    const join = async (before: Owner | null): Promise<Opened | null> => {
+      lent = await lending.promise
+      if (isClosed) return null
+      if (before !== null && !lent.moved.delete(before.epoch)) return null
+      owner = before ?? { node: lent.store.owner.node, epoch: newEpochId(clock.now()) }
+      links.add(link)
+      answerOther = joined(link, owner)
+      return { owner, shape: lent.shape }
+    }
+    const link: Link = new Link({
       answer(method, args) {
-        const port = methods.get(method)
+        if (method === JOIN) return join(args[0] as Owner | null)
+        if (method === LEAVE) {
+          isMoving = true
+          return null
+        }
+        const port = lent?.methods.get(method)
         return port === undefined ? answerOther(method, args) : port(...args)
       },
       news() {
-        const current = catalogue.current()
+        if (lent === null) return undefined
+        const current = lent.store.catalogue.current()
         if (current.version === known) return undefined
         known = current.version
         return tellCatalogue(current)
       },
       closed() {
+        isClosed = true
         links.delete(link)
-        left(owner)
+        if (owner === null) gone(link)
+        else left(owner, isMoving)
       },
     })
-    links.add(link)
-    answerOther = joined(link, owner)
-    const opened: Opened = { owner, shape }
-    link.tell('opened', [opened])
     return link
   }
   rmSync(unix, { force: true })
@@ -71,9 +111,26 @@ export function openKeeper({ store, clock, unix, joined, left }: KeeperOptions):
   })
   process.umask(umask)
   chmodSync(unix, 0o600)
+  let late: ReturnType<typeof setTimeout> | null = null
   return {
+    lend(store, owners = []) {
+      const { owner: _, catalogue: __, nodes: ___, ...ports } = store
+      const moved = new Map(owners.map((owner) => [owner.epoch, owner]))
+      lending.resolve({
+        store,
+        shape: shapeOf({ ...ports, catalogue: {} }),
+        methods: new Map([...methodsOf(store), ['keys.found', keyTeller(store)]]),
+        moved,
+      })
+      if (moved.size === 0) return
+      late = setTimeout(() => {
+        for (const owner of moved.values()) left(owner, false)
+        moved.clear()
+      }, COME_MS)
+    },
     close() {
-      listener.stop(true)
+      if (late !== null) clearTimeout(late)
+      listener.stop()
       for (const link of links) link.close()
       rmSync(unix, { force: true })
     },
@@ -83,7 +140,8 @@ export function openKeeper({ store, clock, unix, joined, left }: KeeperOptions):
 /** A key is another object as soon as anything of it has changed. */
 function keyTeller({ keys }: GatewayStore): Method {
   const versions = new WeakMap<ApiKey, number>()
-  let newest = 0
+  // Those of another keeper are others, which a process may still know.
+  let newest = (crypto.getRandomValues(new Uint32Array(1))[0] ?? 0) * 2 ** 20
   return async (token, at, known): Promise<Found | undefined> => {
     const key = await keys.findBySecret(token as string, at as Instant)
     if (key === undefined) return undefined

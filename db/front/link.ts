@@ -44,6 +44,7 @@ export class Link {
   /** With that many the next frame can be read, or its length. */
   private neededBytes = LENGTH_BYTES
   private isClosed = false
+  private quieted: PromiseWithResolvers<void> | null = null
 
   constructor(end: LinkEnd) {
     this.end = end
@@ -65,6 +66,13 @@ export class Link {
     if (this.isClosed) return
     this.calls.push([0, method, args])
     this.schedule()
+  }
+
+  /** Resolves once every call has its answer, or never will. */
+  async quiet(): Promise<void> {
+    if (this.waiting.size === 0) return
+    this.quieted ??= Promise.withResolvers()
+    await this.quieted.promise
   }
 
   opened(socket: Socket<unknown>): void {
@@ -90,6 +98,7 @@ export class Link {
     this.isClosed = true
     this.end.closed()
     for (const [, { reject }] of this.waiting) reject(gone())
+    this.quieted?.resolve()
   }
 
   close(): void {
@@ -162,6 +171,7 @@ export class Link {
       if (failure === undefined) waiting?.resolve(value)
       else waiting?.reject(new GatewayError(failure.code, failure.message, failure.details))
     }
+    if (this.waiting.size === 0) this.quieted?.resolve()
     for (const call of calls) this.run(call)
   }
 
@@ -203,3 +213,11 @@ const gone = (): GatewayError =>
   new GatewayError('store_unavailable', 'the process that keeps the books has ended: try again', {
     retryAfterSeconds: 1,
   })
+
+/** The events of a socket that one link reads. */
+export const linkSocket = (link: Link) => ({
+  open: (socket: Socket<unknown>) => link.opened(socket),
+  data: (_socket: Socket<unknown>, bytes: Buffer) => link.take(bytes),
+  drain: () => link.drained(),
+  close: () => link.closed(),
+})

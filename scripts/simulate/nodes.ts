@@ -130,7 +130,10 @@ export function openNodes(world: World): Gateway {
     node.serves = null
     world.say(`${life.name} is stopped`)
     const leave = async (): Promise<void> => {
-      await serves.serving.drain(chance.between(100, 6_000), new Promise(() => {}))
+      await serves.serving.drain(
+        { unreadyMs: 0, drainMs: chance.between(100, 6_000) },
+        new Promise(() => {}),
+      )
       await serves.serving.close()
       await serves.store.close()
       world.kill(life)

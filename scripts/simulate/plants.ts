@@ -27,8 +27,8 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
   },
   /** What a process held that has died is never given back. */
   'hold-kept': {
-    file: 'server/processes.ts',
-    from: 'return await store.admissions.expire([epoch], clock.now())',
+    file: 'server/crew.ts',
+    from: 'return await this.host?.expire(epoch)',
     to: 'return void epoch',
   },
   /** Nodes are told that a charge is committed before it would outlive a crash. */

@@ -14,6 +14,7 @@ import { systemClock } from '#domain/clock.ts'
 import { type EpochId, newEpochId } from '#domain/id.ts'
 import { LOCAL_NODE } from '#domain/owner.ts'
 import { DEFAULT_SETTINGS } from '#domain/settings.ts'
+import { Crew } from '#server/crew.ts'
 import { runProcess } from '#server/process.ts'
 import { serveByProcesses } from '#server/processes.ts'
 import type { Serving } from '#server/serving.ts'
@@ -95,14 +96,10 @@ export function openProcesses(world: World): Gateway {
     const { watch } = known
     watch.end(() => true)
     const lifeOf = (epoch: EpochId): Life => lives.get(epoch) ?? life
-    const serve = serveByProcesses({
-      count: CHILDREN,
-      unix,
-      traces: null,
-      openKeeper,
-      spawn,
-      logFault: (cause) => world.say(`fault: ${cause}`),
-    })
+    const logFault = (cause: unknown): void => world.say(`fault: ${cause}`)
+    const count = CHILDREN
+    const crew = new Crew({ count, clock: systemClock, unix, openKeeper, spawn, logFault })
+    const serve = serveByProcesses({ crew, count, traces: null, logFault })
     const serving = await serve({
       store: { ...store, admissions: watch.over(store.admissions, lifeOf) },
       clock: systemClock,
@@ -149,7 +146,10 @@ export function openProcesses(world: World): Gateway {
     parent = null
     world.say(`${life.name} is stopped`)
     const stop = async (): Promise<void> => {
-      await serving.drain(chance.between(100, 6_000), new Promise(() => {}))
+      await serving.drain(
+        { unreadyMs: 0, drainMs: chance.between(100, 6_000) },
+        new Promise(() => {}),
+      )
       await serving.close()
       await store.close()
       world.kill(life)

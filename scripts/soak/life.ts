@@ -26,6 +26,8 @@ export interface Life {
   readonly endedBy: 'SIGKILL' | 'SIGTERM' | undefined
   /** When it was over; undefined while it lasts. */
   readonly endedMs: number | undefined
+  /** Its exit code, however it ends. */
+  readonly exited: Promise<number>
   /** What it said on standard error beside its banner. */
   readonly complaints: readonly string[]
   /** Stops it, or lets it go on. */
@@ -40,8 +42,12 @@ export interface Body {
 }
 
 /** Serves on a free port. @throws Error when it does not say that it listens */
-export async function startLife({ binary, env }: Body, number: number): Promise<Life> {
-  const command = [binary, 'serve', '--listen', '127.0.0.1:0', '--auth-listen', 'off']
+export async function startLife(
+  { binary, env }: Body,
+  number: number,
+  flags: readonly string[] = [],
+): Promise<Life> {
+  const command = [binary, 'serve', '--listen', '127.0.0.1:0', '--auth-listen', 'off', ...flags]
   const child = Bun.spawn([...command, '--drain', DRAIN], {
     env,
     stdin: 'ignore',
@@ -70,6 +76,7 @@ export async function startLife({ binary, env }: Body, number: number): Promise<
     origin,
     samples,
     startedMs,
+    exited: child.exited,
     complaints,
     get endedBy() {
       return endedBy

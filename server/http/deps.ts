@@ -28,6 +28,8 @@ export interface ApiDeps extends CompletionDeps {
   readonly log: RequestLog | null
   /** True once the gateway accepts no new chat requests. */
   draining(): boolean
+  /** True from the moment on when balancers are to send no more, which may be before that. */
+  unready(): boolean
   /** Called once a body is read: from then on the client waits for the upstream, so the listener must not close the connection. */
   disableIdleTimeout(request: Request): void
   /** Called when the answer is complete, so that an idle connection is closed again. */
@@ -56,6 +58,7 @@ export const toApiDeps = (options: ApiOptions): ApiDeps => ({
   log: null,
   ended: () => {},
   draining: () => false,
+  unready: () => false,
   disableIdleTimeout: () => {},
   restoreIdleTimeout: () => {},
   ...options,

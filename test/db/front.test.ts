@@ -26,12 +26,12 @@ async function openKept(
   const store = await openStore({ dataDir, clock, masterKey })
   const unix = joinPath(tempDirectory(), 'store.sock')
   const keeper: Keeper = openKeeper({
-    store,
     clock,
     unix,
     joined: () => () => undefined,
     left: () => {},
   })
+  keeper.lend(store)
   return {
     unix,
     async close() {

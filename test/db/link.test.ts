@@ -1,8 +1,7 @@
 // The link between two processes: frames that come in pieces, are large, fail, or never come.
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
-import { linkSocket } from '#db/front/front.ts'
-import { Link, type LinkEnd } from '#db/front/link.ts'
+import { Link, type LinkEnd, linkSocket } from '#db/front/link.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
 

@@ -15,7 +15,7 @@ if (!analyze) console.warn('systemd-analyze: skipped, not on the PATH')
 
 const installed = (text = unit): string => {
   const path = join(tempDirectory(), 'gatewayctl.service')
-  writeFileSync(path, text.replace('/usr/local/bin/gatewayctl', BINARY))
+  writeFileSync(path, text.replaceAll('/usr/local/bin/gatewayctl', BINARY))
   return path
 }
 
@@ -33,7 +33,7 @@ describe.skipIf(!analyze)('the unit', () => {
     const directory = tempDirectory()
     const service = join(directory, 'gatewayctl-backup.service')
     const text = readFileSync('docs/install/gatewayctl-backup.service', 'utf8')
-    writeFileSync(service, text.replace('/usr/local/bin/gatewayctl', BINARY))
+    writeFileSync(service, text.replaceAll('/usr/local/bin/gatewayctl', BINARY))
     const timer = join(directory, 'gatewayctl-backup.timer')
     copyFileSync('docs/install/gatewayctl-backup.timer', timer)
     expect(ask('verify', '--man=no', service, timer)).toEqual({ exitCode: 0, said: '' })

@@ -6,8 +6,9 @@ import { openKeeper } from '#db/front/keeper.ts'
 import { openStore } from '#db/index.ts'
 import { systemClock } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
+import { Crew, type CrewOptions } from '#server/crew.ts'
 import { runProcess } from '#server/process.ts'
-import { type ProcessesOptions, serveByProcesses } from '#server/processes.ts'
+import { serveByProcesses } from '#server/processes.ts'
 import type { GatewayStore } from '#signin/store.ts'
 import { admitClaim } from '#test/support/admit.ts'
 import { until } from '#test/support/appliance.ts'
@@ -25,7 +26,7 @@ async function open({
   const store = await openStore({ dataDir: ':memory:', clock: systemClock })
   const fronts: Front[] = []
   const faults: unknown[] = []
-  const spawn: ProcessesOptions['spawn'] = (unix) => {
+  const spawn: CrewOptions['spawn'] = (unix) => {
     spawns()
     const exited = Promise.withResolvers<number>()
     const end = (): void => exited.resolve(0)
@@ -39,7 +40,8 @@ async function open({
   }
   const unix = join(tempDirectory(), 'store.sock')
   const logFault = (cause: unknown): void => void faults.push(cause)
-  const serve = serveByProcesses({ count: 1, unix, traces: null, openKeeper, spawn, logFault })
+  const crew = new Crew({ count: 1, clock: systemClock, unix, openKeeper, spawn, logFault })
+  const serve = serveByProcesses({ crew, count: 1, traces: null, logFault })
   const serving = await serve({
     store: kept(store),
     clock: systemClock,

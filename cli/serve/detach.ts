@@ -1,0 +1,25 @@
+/** `serve --detach`: starts the server as a process of its own, and returns once that serves. */
+import type { Context } from '../context.ts'
+import { type ExitCode, endWith } from '../exit.ts'
+import { callRunning } from '../gateway/operator.ts'
+import { noGateway } from '../gateway/operator-lines.ts'
+import { toCommand } from './processes.ts'
+
+const LOOK_MS = 100
+
+/** It writes where this process does. Where it ends instead, so does this one, in the same way. */
+export async function detach(context: Context): Promise<void> {
+  const args = process.argv.slice(2).filter((arg) => arg !== '--detach')
+  const server = Bun.spawn(toCommand(args), {
+    stdio: ['ignore', 'inherit', 'inherit'],
+    detached: true,
+  })
+  server.unref()
+  const none = noGateway(context, 'gatewayctl serve')
+  while (server.exitCode === null) {
+    const status = await callRunning(context, 'status', {}, none).catch(() => null)
+    if (status?.pid === server.pid) return
+    await Bun.sleep(LOOK_MS)
+  }
+  endWith(server.exitCode as ExitCode)
+}

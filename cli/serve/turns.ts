@@ -1,0 +1,205 @@
+/** The turn of a gateway at a data directory: begun by itself or taken over from another, and given to the next. */
+
+import type { AdminDoor } from '#server/admin-socket.ts'
+import type { Crew, Heir, Legacy } from '#server/crew.ts'
+import type { Gateway } from '#server/gateway.ts'
+import { type Place, reserve } from '#server/listener.ts'
+import type { TelemetryOptions } from '#server/observer.ts'
+import type { Serve } from '#server/serving.ts'
+import type { GatewayStore } from '#signin/store.ts'
+import type { Context } from '../context.ts'
+import { CommandError, EXIT, usageError } from '../exit.ts'
+import type { ServeSettings } from '../settings/config.ts'
+import { readMasterKey } from '../settings/master-key.ts'
+import { readSharedStore } from '../settings/shared-store.ts'
+import type { SigninSettings } from '../settings/signin-settings.ts'
+import { printNote } from '../terminal/output.ts'
+import { notListening } from './not-listening.ts'
+import { startCrew } from './processes.ts'
+
+/** All null for one that begins by itself. */
+export interface Turn {
+  /** What the gateway before has left. */
+  readonly legacy: Legacy | null
+  /** Where that served the API, if this one is to. */
+  readonly api: string | null
+  /** Started while the gateway before still served. */
+  readonly crew: Crew | null
+  /** Where its processes find the store. */
+  readonly unix: string | null
+  /** What listens already. */
+  readonly adminDoor: AdminDoor | null
+  readonly auth: Place | null
+  readonly metrics: Place | null
+  /** Hears that all of it serves. */
+  serves(): void
+}
+
+const NO_DOORS = { adminDoor: null, auth: null, metrics: null }
+
+export const FIRST: Turn = {
+  ...NO_DOORS,
+  legacy: null,
+  api: null,
+  crew: null,
+  unix: null,
+  serves() {},
+}
+
+interface Wanted extends ServeSettings {
+  readonly signin: SigninSettings | null
+  readonly telemetry: TelemetryOptions
+}
+
+/** Everything that can fail is done before the gateway that serves gives anything up. @throws CommandError */
+export async function takeOver(
+  context: Context,
+  wanted: Wanted,
+  { isDemo }: { readonly isDemo: boolean },
+  logFault: (cause: unknown) => void,
+): Promise<Turn> {
+  if (isDemo) throw usageError('a demo keeps nothing that could be taken over')
+  if (wanted.processes === 1) {
+    throw usageError(
+      '--takeover needs processes that go on while the store changes hands',
+      'gatewayctl serve --takeover --processes auto',
+    )
+  }
+  if (readSharedStore(context) !== null) throw ofNodes()
+  const { findPredecessor, samePlace, takePlace } = await import('./take-over.ts')
+  const masterKey = readMasterKey(context, { create: false })
+  const { facts, unix, handOver, serves } = await findPredecessor(context, masterKey)
+  const { urls } = facts
+  const api = samePlace(wanted, urls.api) === null ? null : urls.api
+  if (api === null) requireFree(wanted)
+  const { openAdminDoor } = await import('#server/admin-socket.ts')
+  const crew = await startCrew(wanted.processes, unix, logFault)
+  const { signin, telemetry } = wanted
+  const { adminSocket } = context
+  let doors: Pick<Turn, 'adminDoor' | 'auth' | 'metrics'> = NO_DOORS
+  printNote(context, `taking over from process ${facts.pid} (v${facts.version})`)
+  const legacy = await handOver(() => {
+    doors = {
+      adminDoor: openAdminDoor(adminSocket, `${adminSocket}.new`),
+      auth: signin && takePlace(placeOf(signin), urls.auth),
+      metrics: telemetry.metrics && takePlace(telemetry.metrics.listen, urls.metrics),
+    }
+  })
+  if (legacy === null) printNote(context, '! it ended before: what it had in progress is lost')
+  return { legacy, api, crew, unix, ...doors, serves }
+}
+
+const placeOf = ({ hostname, port }: Place): Place => ({ hostname, port })
+
+/** @throws CommandError */
+function requireFree(place: Place): void {
+  try {
+    reserve(placeOf(place))
+  } catch (cause) {
+    throw notListening(cause, place, 'gatewayctl serve --takeover --listen 127.0.0.1:4150')
+  }
+}
+
+const ofNodes = (): CommandError =>
+  new CommandError(
+    'not_taken_over',
+    EXIT.failed,
+    'nodes of one PostgreSQL are replaced one after the other: the others go on meanwhile',
+    'stop one by SIGTERM, start its new version, then the next',
+  )
+
+/** The next gateway is to listen there before this one has left. A stranger is refused all the same. */
+export function sharedPlace(place: Place, isMany: boolean): Place {
+  if (!isMany) return place
+  try {
+    if (place.port !== 0) reserve(place)
+    return { ...place, isShared: true }
+  } catch {
+    // It fails again, where that is explained.
+    return place
+  }
+}
+
+export async function serveByCrew(
+  crew: Crew,
+  count: number,
+  traces: TelemetryOptions['traces'],
+  { legacy, api }: Turn,
+  logFault: (cause: unknown) => void,
+): Promise<Serve> {
+  const { serveByProcesses } = await import('#server/processes.ts')
+  const owners = legacy?.owners ?? []
+  return serveByProcesses({ crew, count, traces, before: { url: api, owners }, logFault })
+}
+
+/** Tells systemd, and then the gateway before, which ends. */
+export async function tellOfTurn(context: Context, turn: Turn): Promise<void> {
+  const path = context.env['NOTIFY_SOCKET']
+  if (path) {
+    const { tellSupervisor } = await import('./tell-supervisor.ts')
+    try {
+      tellSupervisor(path)
+    } catch (cause) {
+      printNote(context, `! systemd is not told: ${cause instanceof Error ? cause.message : cause}`)
+    }
+  }
+  turn.serves()
+}
+
+/** From now on another process may take over. */
+export function admitHeirs(
+  crew: Crew,
+  context: Context,
+  store: GatewayStore,
+  masterKey: Uint8Array | null,
+  { url, authListen, metricsUrl }: Gateway,
+): void {
+  crew.facts = async () => {
+    const { GatewayError } = await import('#domain/errors.ts')
+    const refused = (message: string, hint: string) =>
+      new GatewayError('store_unavailable', message, { hint })
+    if (process.pid === 1)
+      throw refused(
+        'the gateway that serves is the first process of its container, which would end with it',
+        'replace the container',
+      )
+    const { trouble } = await store.health({ checkIntegrity: false })
+    if (trouble !== null) throw refused('the disk takes no writes', 'gatewayctl doctor')
+    const { tellFacts } = await import('./take-over.ts')
+    const metrics = metricsUrl === null ? null : new URL(metricsUrl).origin
+    return tellFacts(context, masterKey, { api: url, auth: authListen, metrics })
+  }
+}
+
+/** Gives everything to another; null once that serves, or the turn that follows where it does not. */
+export async function handOver(
+  context: Context,
+  heir: Heir,
+  { gateway, crew, store }: { gateway: Gateway; crew: Crew | null; store: GatewayStore },
+  stopping: Promise<void>,
+): Promise<Turn | null> {
+  printNote(context, 'another process takes over')
+  await gateway.leave(heir.openDoors)
+  const owners = (await crew?.leave(heir.unix)) ?? []
+  const epochs = new Set(owners.map(({ epoch }) => epoch))
+  const held = (await store.handOver?.()) ?? []
+  const legacy = { owners, held: held.filter(({ claim }) => epochs.has(claim.owner.epoch)) }
+  const isServed = await Promise.race([heir.give(legacy), stopping.then(() => true)])
+  if (isServed) return null
+  printNote(context, '! it does not serve: this one goes on')
+  const { url, authListen, metricsUrl } = gateway
+  return {
+    ...FIRST,
+    legacy,
+    api: url,
+    unix: crew?.unix ?? null,
+    // Where it hangs, it listens there still.
+    auth: authListen === null ? null : againAt(authListen),
+    metrics: metricsUrl === null ? null : againAt(metricsUrl),
+  }
+}
+
+function againAt(url: string): Place {
+  const { hostname, port } = new URL(url)
+  return { hostname: hostname.replace(/^\[|\]$/g, ''), port: Number(port || 80), isShared: true }
+}
