@@ -38,6 +38,15 @@ export async function runProcess({ clock, open }: ProcessOptions, lost: () => vo
   let serving: ServingHere | null = null
   let stopObserving = async (): Promise<void> => {}
 
+  /** Every parent that takes over asks for it. */
+  let finishing: Promise<void> | null = null
+  const finish = async (): Promise<void> => {
+    await serving?.finish()
+    await stopObserving()
+    await (await connected.promise).link.quiet()
+    lost()
+  }
+
   const verbs: ProcessVerbs = {
     async serve(settings) {
       const { store, link } = await connected.promise
@@ -55,11 +64,9 @@ export async function runProcess({ clock, open }: ProcessOptions, lost: () => vo
     },
     hurry: () => hurried.resolve(),
     move: async (unix) => (await connected.promise).link.move(unix),
-    async finish() {
-      await serving?.finish()
-      await stopObserving()
-      await (await connected.promise).link.quiet()
-      lost()
+    finish() {
+      finishing ??= finish()
+      return finishing
     },
   }
   const call = (method: string, args: readonly unknown[]): unknown =>
