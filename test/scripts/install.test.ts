@@ -1,10 +1,13 @@
 // What is installed beside the binary: units that systemd takes, well locked up, and an image that asks the gateway how it is.
+import { dlopen, ptr } from 'bun:ffi'
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { BINARY } from '#scripts/compile.ts'
 import { CONFIG } from '#scripts/release/image.ts'
+import { furnishCli, until } from '#test/support/appliance.ts'
 import { openCli } from '#test/support/cli-harness.ts'
+import { freePort } from '#test/support/free-port.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
 import project from '../../package.json' with { type: 'json' }
 
@@ -58,6 +61,60 @@ test('streams in progress have time to end, and the compiler may compile', () =>
   expect(unit).not.toMatch(/^MemoryDenyWriteExecute/m)
   expect(settingOf('UnsetEnvironment')).toMatch(/^BUN_OPTIONS BUN_BE_BUN HTTP_PROXY HTTPS_PROXY/)
 })
+
+/** What systemd would hear at `path`, as far as it has arrived. */
+function supervise(path: string): () => string {
+  const { symbols } = dlopen('libc.so.6', {
+    socket: { args: ['i32', 'i32', 'i32'], returns: 'i32' },
+    bind: { args: ['i32', 'ptr', 'u32'], returns: 'i32' },
+    recv: { args: ['i32', 'ptr', 'u64', 'i32'], returns: 'i64' },
+  })
+  const [unix, datagrams, atOnce] = [1, 2, 0x40]
+  const socket = symbols.socket(unix, datagrams, 0)
+  const address = Buffer.concat([new Uint8Array(Uint16Array.of(unix).buffer), Buffer.from(path)])
+  symbols.bind(socket, ptr(address), address.length)
+  let heard = ''
+  return () => {
+    const word = Buffer.alloc(1_000)
+    for (;;) {
+      const length = Number(symbols.recv(socket, ptr(word), word.length, atOnce))
+      if (length <= 0) return heard
+      heard += `${word.toString('utf8', 0, length)}\n`
+    }
+  }
+}
+
+test.runIf(process.platform === 'linux')(
+  'a reload, typed as the unit has it, puts a new process in the place of the old, and systemd hears of both',
+  async () => {
+    const cli = furnishCli(openCli())
+    const heard = supervise(join(cli.home, 'notify.sock'))
+    const env = {
+      ...cli.env,
+      GATEWAY_PROCESSES: '2',
+      GATEWAY_LISTEN: `127.0.0.1:${freePort()}`,
+      GATEWAY_AUTH_LISTEN: 'off',
+      NOTIFY_SOCKET: join(cli.home, 'notify.sock'),
+    }
+    const type = (setting: string) => {
+      const [, ...args] = settingOf(setting).split(' ')
+      return Bun.spawn([BINARY, ...args], { cwd: cli.home, env, stdio: ['ignore', 'ignore', 2] })
+    }
+    const first = type('ExecStart')
+    await until(() => heard().includes(`READY=1\nMAINPID=${first.pid}`), 'it is ready')
+    expect(await type('ExecReload').exited).toBe(0)
+    expect(await first.exited).toBe(0)
+    const { pid } = cli.json<{ pid: number }>(['status'])
+    expect(pid).not.toBe(first.pid)
+    expect(heard()).toContain(`READY=1\nMAINPID=${pid}`)
+    process.kill(pid)
+    await until(() => cli.run(['status', '-q']).code === 4, 'it has stopped')
+    // With nothing to take over from it says so.
+    expect(await type('ExecReload').exited).toBe(4)
+    cli.close()
+  },
+  30_000,
+)
 
 test('what the unit and the image start is a command that there is', () => {
   const started = settingOf('ExecStart').split(' ').slice(1)
