@@ -57,7 +57,7 @@ const NO_BODY_LIMIT = 2 ** 40
 const LAST_BYTES_MS = 1_000
 const POLL_MS = 5
 /** For so long clients with an open connection are told to leave it; then those that are idle are closed. */
-const RETIRE_MS = 1_500
+const RETIRE_MS = 10_000
 
 export function listen(place: Place, answer: Answer, idleSeconds = IDLE_SECONDS): Listener {
   const { hostname, port, isShared = false, door } = place

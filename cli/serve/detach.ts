@@ -3,17 +3,14 @@ import type { Context } from '../context.ts'
 import { type ExitCode, endWith } from '../exit.ts'
 import { callRunning } from '../gateway/operator.ts'
 import { noGateway } from '../gateway/operator-lines.ts'
-import { toCommand } from './processes.ts'
+import { spawnSelf } from './processes.ts'
 
 const LOOK_MS = 100
 
 /** It writes where this process does. Where it ends instead, so does this one, in the same way. */
 export async function detach(context: Context): Promise<void> {
   const args = process.argv.slice(2).filter((arg) => arg !== '--detach')
-  const server = Bun.spawn(toCommand(args), {
-    stdio: ['ignore', 'inherit', 'inherit'],
-    detached: true,
-  })
+  const server = spawnSelf(args, ['ignore', 'inherit', 'inherit'])
   server.unref()
   const none = noGateway(context, 'gatewayctl serve')
   while (server.exitCode === null) {

@@ -32,11 +32,20 @@ export async function startCrew(
   return new Crew({ count, clock: systemClock, unix, openKeeper, spawn, logFault })
 }
 
-/** In a session of its own, so that Ctrl-C reaches the parent alone, which drains it. */
 const spawn = (unix: string) =>
-  Bun.spawn(toCommand(['serve']), {
-    env: { ...process.env, [KEEPER_VARIABLE]: unix },
-    stdio: ['ignore', 'ignore', 'inherit'],
+  spawnSelf(['serve'], ['ignore', 'ignore', 'inherit'], { [KEEPER_VARIABLE]: unix })
+
+type Stream = 'ignore' | 'inherit'
+
+/** This program with other arguments, in a session of its own: Ctrl-C does not reach it. */
+export const spawnSelf = (
+  args: readonly string[],
+  stdio: [Stream, Stream, Stream],
+  env: Readonly<Record<string, string>> = {},
+) =>
+  Bun.spawn(toCommand(args), {
+    env: { ...process.env, ...env },
+    stdio,
     detached: true,
     argv0: process.argv0,
   })
@@ -44,8 +53,7 @@ const spawn = (unix: string) =>
 /** What runs here, also after another release was put in its place. Only Linux has it. */
 const OWN_PROGRAM = '/proc/self/exe'
 
-/** This program with other arguments. */
-export function toCommand(args: readonly string[]): string[] {
+function toCommand(args: readonly string[]): string[] {
   const isCompiled = Bun.main.startsWith('/$bunfs/')
   if (!isCompiled) return [process.execPath, Bun.main, ...args]
   return [existsSync(OWN_PROGRAM) ? OWN_PROGRAM : process.execPath, ...args]
