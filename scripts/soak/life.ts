@@ -69,6 +69,7 @@ export async function startLife(
       // It has just died.
     }
   }, SAMPLE_MS)
+  void child.exited.then(() => clearInterval(sampler))
   let endedBy: Life['endedBy']
   let endedMs: number | undefined
   return {
@@ -87,7 +88,6 @@ export async function startLife(
     signal: (name) => void child.kill(name),
     async end(signal) {
       const before = child.exitCode ?? child.signalCode
-      clearInterval(sampler)
       endedBy = signal
       child.kill(signal)
       const killTimer = setTimeout(() => child.kill('SIGKILL'), END_MS)
