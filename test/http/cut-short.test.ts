@@ -26,3 +26,30 @@ test('a complete answer is sent although its request is aborted during settlemen
   expect(await store.ledger.list({ kind: 'charge', limit: 10 })).toHaveLength(1)
   await store.close()
 })
+
+test.each([false, true])(
+  'what others have ended meanwhile is no answer; streamed: %j',
+  async (stream) => {
+    const deps = await furnish()
+    const { bearer } = await deps.issue()
+    const { admissions } = deps.store
+    const store = {
+      ...deps.store,
+      admissions: {
+        ...admissions,
+        async settle(...[id, settlement]: Parameters<typeof admissions.settle>) {
+          await admissions.settle(id, { ...settlement, charge: null })
+          return await admissions.settle(id, settlement)
+        },
+      },
+    }
+    const { chat } = openApi({ ...deps, store })
+    const response = await chat(bearer, hello({ stream }))
+    expect(response.status).toBe(stream ? 200 : 503)
+    const said = await response.text()
+    expect(said).toContain('ended elsewhere')
+    expect(said).not.toContain('"usage"')
+    expect(await store.ledger.list({ kind: 'charge', limit: 10 })).toHaveLength(0)
+    await store.close()
+  },
+)

@@ -64,9 +64,10 @@ export async function runWalk(walk: Walk, reader: StepReader): Promise<void> {
     const charge = priceOutcome(outcome, admitted.attempt)
     endExchange(admitted, outcome, charge !== null)
     // Committed before the last byte leaves: a kill loses no charge of an answered request; synced only where it is asked for.
-    await (repeat !== null && charge !== null && isWhole(outcome)
+    const isSettled = await (repeat !== null && charge !== null && isWhole(outcome)
       ? settleKept(walk, reader, outcome, charge, repeat)
       : settle(walk, outcome, charge, null))
+    if (charge !== null && !isSettled) throw endedElsewhere()
     if (outcome.error) {
       if (charge === null) throw outcome.error
       await reader.failed(outcome.error)
@@ -185,15 +186,25 @@ async function settleKept(
   outcome: Outcome,
   charge: Charge,
   repeat: Repeat,
-): Promise<void> {
+): Promise<boolean> {
   let staged: StagedAnswer | null = null
+  let isSettled = false
   try {
     await reader.priced(charge)
     staged = await stage(walk, repeat)
   } finally {
-    await settle(walk, outcome, charge, staged)
+    isSettled = await settle(walk, outcome, charge, staged)
   }
+  return isSettled
 }
+
+/** By whoever took this process for dead, or was leaving: what is not charged is no answer, so that the client asks again. */
+const endedElsewhere = (): GatewayError =>
+  new GatewayError(
+    'store_unavailable',
+    'this request was ended elsewhere while it was answered; nothing was charged',
+    { retryAfterSeconds: 1 },
+  )
 
 /** Null where it cannot be kept. */
 async function stage(walk: Walk, repeat: Repeat): Promise<StagedAnswer | null> {
