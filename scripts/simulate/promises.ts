@@ -143,8 +143,9 @@ function judgeCharges(told: readonly Told[], { charges, lines }: Books): readonl
     const line = lines.get(id)
     if (line?.cost !== amount) broken.push(`${id} is charged ${amount}, its line has ${line?.cost}`)
   }
-  for (const { generationId, cost, nth } of told) {
-    const amount = known.get(generationId)?.amount
+  for (const { generationId, cost, nth, isBroken } of told) {
+    // What ended by an error may cost nothing.
+    const amount = known.get(generationId)?.amount ?? (isBroken ? 0n : undefined)
     if (amount !== cost) broken.push(`request ${nth} was told ${cost}, and is charged ${amount}`)
   }
   return broken

@@ -20,6 +20,8 @@ class End {
   data: unknown
   other: End | null = null
   isClosed = false
+  /** Whether its process has been told of it. */
+  isOpen = false
   /** When the last byte that was sent to it arrives. */
   arrivesMs = 0
   private readonly coming: Buffer[] = []
@@ -60,6 +62,12 @@ class End {
     })
   }
 
+  open(): void {
+    if (this.isClosed) return
+    this.isOpen = true
+    this.events.open?.(this)
+  }
+
   end(): void {
     this.terminate()
   }
@@ -67,7 +75,7 @@ class End {
   terminate(): void {
     if (this.isClosed) return
     this.isClosed = true
-    this.world.after(0, () => this.events.close?.(this), this.life)
+    if (this.isOpen) this.world.after(0, () => this.events.close?.(this), this.life)
     // What was sent before still arrives.
     this.other?.arrive(() => this.other?.closed())
   }
@@ -75,7 +83,7 @@ class End {
   closed(): void {
     if (this.isClosed) return
     this.isClosed = true
-    this.events.close?.(this)
+    if (this.isOpen) this.events.close?.(this)
   }
 
   arrive(happens: () => void): void {
@@ -96,9 +104,9 @@ export function openSockets(world: World) {
       // There is such a file, of which its owner sets who may open it.
       writeFileSync(unix, '')
       return {
-        stop() {
-          listeners.delete(unix)
-          for (const end of listener.ends) end.terminate()
+        stop(endsAll = false) {
+          if (listeners.get(unix) === listener) listeners.delete(unix)
+          if (endsAll) for (const end of listener.ends) end.terminate()
         },
       }
     },
@@ -111,9 +119,10 @@ export function openSockets(world: World) {
       far.other = near
       listener.ends.add(far)
       const open = Promise.withResolvers<End>()
-      far.arrive(() => listener.events.open?.(far))
+      far.arrive(() => far.open())
       near.arrive(() => {
-        socket.open?.(near)
+        if (near.isClosed) return open.reject(new Error('ECONNRESET'))
+        near.open()
         open.resolve(near)
       })
       return await open.promise

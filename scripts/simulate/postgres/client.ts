@@ -224,6 +224,8 @@ class Session {
       }, life)
     }
     const arrive = (): void => {
+      // Nothing is sent before it is connected.
+      if (this.isBroken && this.incarnation === null) return
       const why = this.refusal()
       if (why === null) {
         this.incarnation ??= server.incarnation

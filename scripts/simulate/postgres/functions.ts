@@ -225,6 +225,7 @@ function take(
   tokens: number,
 ): void {
   const { generationId, requestId, owner, keyId, model, endUser, surface, session, at } = claim
+  if (tables.holds.has(generationId)) throw new Error(`${generationId} is held already`)
   tables.holds.set(generationId, {
     generation: generationId,
     request: requestId,
@@ -267,7 +268,7 @@ export function settle(tables: Tables, batch: readonly AskedSettlement[]): reado
     const isLate = endedAt !== null
     tables.holds.delete(generation)
     if (amount !== null) {
-      if (tables.ledger.has(generation)) throw duplicate(generation)
+      if (tables.ledger.has(generation)) throw new Error(`the ledger has a charge of ${generation}`)
       tables.ledger.set(generation, { generation, account, key, day, amount })
       tables.balances.set(account, rowOf(tables.balances, account) - amount)
     }
@@ -281,8 +282,6 @@ export function settle(tables: Tables, batch: readonly AskedSettlement[]): reado
   }
   return done
 }
-
-const duplicate = (id: string): Error => new Error(`the ledger has a charge of ${id}`)
 
 /** None that was found before by its name. */
 function show(tables: Tables, id: number): void {
