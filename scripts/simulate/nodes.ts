@@ -45,7 +45,8 @@ interface Node {
 
 export function openNodes(world: World): Gateway {
   const { chance } = world
-  const { furniture, fixed, version } = furnished(world)
+  const { furniture, fixed, version, store: furnishing } = furnished(world)
+  world.wait('close', () => furnishing.close())
   const startsAt = world.today - Math.floor(world.nowMs)
   const anew = (): Tables => new Tables(furniture, version)
   const server = new Server(world, startsAt, anew, fixed)

@@ -204,6 +204,7 @@ export function openProcesses(world: World): Gateway {
     faults: () => [...watch.faults, ...(steps > 0 ? [] : watch.windows())],
     close() {
       for (const life of all) world.kill(life)
+      parent?.database.close()
       rmSync(directory, { recursive: true, force: true })
     },
   }

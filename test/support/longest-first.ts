@@ -9,6 +9,7 @@ const LONGEST = [
   'acceptance/nodes.test.ts',
   'db/postgres-nodes.test.ts',
   'cli/json.test.ts',
+  'scripts/simulate.test.ts',
   'acceptance/signin/browser.test.ts',
   'acceptance/account-columns.test.ts',
   'cabinet/matrix.test.ts',

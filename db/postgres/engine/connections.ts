@@ -1,6 +1,5 @@
 /** Connections to whichever host takes writes: after a failure, or silence, all are dropped, and the hosts are tried in turn. */
 import type { SQL } from 'bun'
-import { pause } from '#domain/clock.ts'
 import { within } from '#domain/within.ts'
 import { type Address, type Host, nameOf } from './address.ts'
 import { unreachable } from './errors.ts'
@@ -46,7 +45,7 @@ export function openConnections(address: Address): Connections {
 
   const reconnect = async (): Promise<Clients> => {
     for (let round = 0; !isClosed; round++) {
-      if (round > 0 && round % address.hosts.length === 0) await pause(REST_MS)
+      if (round > 0 && round % address.hosts.length === 0) await Bun.sleep(REST_MS)
       const host = address.hosts[nth % address.hosts.length] as Host
       const clients = clientsOf(address, host)
       try {

@@ -1,5 +1,5 @@
 /** The life of a node: it takes an epoch, beats while it lives, and ends those that have fallen silent. */
-import { HOUR_MS, type Instant, later, pause } from '#domain/clock.ts'
+import { HOUR_MS, type Instant, later } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { newEpochId } from '#domain/id.ts'
 import { expire } from '../admission/expire.ts'
@@ -45,7 +45,7 @@ const readNode = (database: Database): Promise<NodeRow | null> =>
 async function requireOnlyOne(database: Database): Promise<void> {
   const before = await readNode(database)
   if (before === null) return
-  await pause(LIVES_MS)
+  await Bun.sleep(LIVES_MS)
   const now = await readNode(database)
   if (now === null || (now.epoch === before.epoch && now.beat_at === before.beat_at)) return
   throw isTaken(database.owner.node)
